@@ -1,0 +1,232 @@
+"""The banked shared memory: byte addresses of the lanes of a warp to wavefronts, and which lanes conflict. No time."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from gpusim.arrays import BoolArray, IntArray
+from gpusim.errors import BadInput
+
+LANES: Final = 32
+BANKS: Final = 32
+BANK_BYTES: Final = 4
+ACCESS_WIDTHS: Final = (4, 8, 16)
+"""Bytes one lane may read or write in one shared-memory instruction counted here."""
+
+MATRIX_ROWS: Final = 8
+MATRIX_ROW_BYTES: Final = 16
+MATRIX_COUNTS: Final = (1, 2, 4)
+
+
+class MisalignedAccess(BadInput):
+    """An address that is no multiple of the access width: names the first offending lane and its address."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictGroup:
+    """
+    One bank that needs more than one wavefront in one phase of an instruction.
+
+    Attributes:
+        phase: Phase of the instruction, from 0: which 32, 16 or 8 lanes (or which 8x8 matrix).
+        bank: The bank.
+        lanes_of_word: The distinct words wanted of the bank (byte address / bank width) and the lanes that want each.
+    """
+
+    phase: int
+    bank: int
+    lanes_of_word: dict[int, tuple[int, ...]]
+
+    @property
+    def wavefronts(self) -> int:
+        """Wavefronts the bank needs in this phase: one for each distinct word."""
+        return len(self.lanes_of_word)
+
+
+def access_wavefronts(
+    addresses: IntArray,
+    width_bytes: int,
+    active: BoolArray | None = None,
+    banks: int = BANKS,
+    bank_bytes: int = BANK_BYTES,
+) -> IntArray:
+    """
+    Count the wavefronts of warp-wide loads or stores of 4, 8 or 16 bytes a lane.
+
+    A warp is served in phases of as many lanes as one wavefront has bytes for: 32 lanes of 4 bytes, 16 of 8, 8 of 16.
+    Within a phase lanes that want the same word share it, so a bank costs one wavefront per *distinct* word, and the
+    phase as many as its worst bank. A phase without an active lane costs nothing. Sharing words across phases is not
+    modelled.
+
+    Args:
+        addresses: Byte addresses in CTA shared memory. Shape (..., 32), one instruction per row.
+        width_bytes: Bytes of each lane: 4, 8 or 16.
+        active: Lanes that take part; broadcasts with ``addresses``. All, if not given.
+        banks: Number of banks.
+        bank_bytes: Width of one bank.
+
+    Returns:
+        Wavefronts of each instruction. Shape (...). Subtract ``access_ideal`` for conflicts.
+
+    Raises:
+        BadInput: Another width, or the last dimension is not 32.
+        MisalignedAccess: Names the first offending lane and address.
+
+    Source: golden file ``bank_conflicts`` states the same model.
+    """
+    # An aligned access covers whole slots of its own width, and two slots of one column meet in every bank of it:
+    # counting slots is counting words, with fewer to count.
+    slots, wanted = _phase_slots(addresses, width_bytes, active, banks, bank_bytes)
+    columns = banks * bank_bytes // max(width_bytes, bank_bytes)
+    leading, phases = slots.shape[:-2], slots.shape[-2]
+    # An unwanted slot becomes -1: sorting brings it to the front, and it falls into no column.
+    rows = np.sort(np.where(wanted, slots, -1).reshape(-1, slots.shape[-1]), axis=-1)
+    distinct = rows >= 0
+    distinct[:, 1:] &= rows[:, 1:] != rows[:, :-1]
+    row, place = np.nonzero(distinct)
+    in_column = np.bincount(row * columns + rows[row, place] % columns, minlength=len(rows) * columns)
+    worst = in_column.reshape(len(rows), columns).max(axis=-1)
+    total: IntArray = worst.reshape(*leading, phases).sum(axis=-1, dtype=np.int64)
+    return total
+
+
+def access_ideal(
+    width_bytes: int, active: BoolArray | None = None, banks: int = BANKS, bank_bytes: int = BANK_BYTES
+) -> IntArray:
+    """
+    Wavefronts of an access without conflicts: one for each phase that has an active lane.
+
+    Args:
+        width_bytes: Bytes of each lane: 4, 8 or 16.
+        active: Lanes that take part. Shape (..., 32). All, if not given.
+        banks: Number of banks.
+        bank_bytes: Width of one bank.
+
+    Returns:
+        Ideal wavefronts. Shape (...), that is () without ``active``. A full warp of 16 bytes a lane: 4.
+
+    Raises:
+        BadInput: Another width, or the last dimension is not 32.
+    """
+    taking = np.ones(LANES, dtype=np.bool_) if active is None else np.asarray(active, dtype=np.bool_)
+    lanes = _lanes_per_phase(taking.shape, width_bytes, banks, bank_bytes)
+    by_phase = taking.reshape(*taking.shape[:-1], LANES // lanes, lanes)
+    return np.asarray(by_phase.any(axis=-1).sum(axis=-1, dtype=np.int64))
+
+
+def ldmatrix_lanes(matrices: int) -> BoolArray:
+    """
+    The lanes whose row address an ldmatrix uses: the first 8 for each matrix. Shape (32,).
+
+    Raises:
+        BadInput: The number of matrices is not 1, 2 or 4.
+    """
+    if matrices not in MATRIX_COUNTS:
+        raise BadInput(f"ldmatrix must load one of {_listed(MATRIX_COUNTS)} matrices, got {matrices}")
+    return np.arange(LANES) < matrices * MATRIX_ROWS
+
+
+def ldmatrix_wavefronts(
+    row_addresses: IntArray, matrices: int, banks: int = BANKS, bank_bytes: int = BANK_BYTES
+) -> IntArray:
+    """
+    Count the wavefronts of ldmatrix.x1, .x2 or .x4 (with or without .trans, which only changes who receives what).
+
+    Each 8x8 matrix is one phase: 8 rows of 16 bytes, whose addresses are given by 8 consecutive lanes.
+
+    Args:
+        row_addresses: Byte address of the row each lane supplies. Shape (..., 32); of x1 only lanes 0-7 count, of x2
+            lanes 0-15.
+        matrices: 1, 2 or 4.
+        banks: Number of banks.
+        bank_bytes: Width of one bank.
+
+    Returns:
+        Wavefronts of each instruction. Shape (...). The ideal is ``ldmatrix_ideal``.
+
+    Raises:
+        BadInput: Another number of matrices, or the last dimension is not 32.
+        MisalignedAccess: Names the first offending lane and address.
+
+    Source: PTX ISA, "Warp-level matrix instructions: ldmatrix".
+    """
+    return access_wavefronts(row_addresses, MATRIX_ROW_BYTES, ldmatrix_lanes(matrices), banks, bank_bytes)
+
+
+def ldmatrix_ideal(matrices: int, banks: int = BANKS, bank_bytes: int = BANK_BYTES) -> int:
+    """Wavefronts of an ldmatrix without conflicts: one for each matrix."""
+    return int(access_ideal(MATRIX_ROW_BYTES, ldmatrix_lanes(matrices), banks, bank_bytes))
+
+
+def conflict_groups(
+    addresses: IntArray,
+    width_bytes: int,
+    active: BoolArray | None = None,
+    banks: int = BANKS,
+    bank_bytes: int = BANK_BYTES,
+) -> tuple[ConflictGroup, ...]:
+    """
+    Name the lanes of every conflict of one instruction.
+
+    For ldmatrix pass 16 bytes and ``ldmatrix_lanes``.
+
+    Args:
+        addresses: Byte addresses of the lanes. Shape (32,).
+        width_bytes: Bytes of each lane: 4, 8 or 16.
+        active: Lanes that take part. Shape (32,).
+        banks: Number of banks.
+        bank_bytes: Width of one bank.
+
+    Returns:
+        One group for each phase and bank with more than one distinct word, by phase, then bank.
+
+    Raises:
+        BadInput: Another width, or the shape is not (32,).
+        MisalignedAccess: Names the first offending lane and address.
+    """
+    if np.shape(addresses) != (LANES,):
+        raise BadInput(
+            f"conflict_groups takes the {LANES} addresses of one instruction, got shape {np.shape(addresses)}"
+        )
+    slots, wanted = _phase_slots(addresses, width_bytes, active, banks, bank_bytes)
+    words_per_slot = max(1, width_bytes // bank_bytes)
+    groups = []
+    for phase, (row, takes) in enumerate(zip(slots.tolist(), wanted.tolist(), strict=True)):
+        lanes_of: dict[int, dict[int, tuple[int, ...]]] = {}
+        for lane, (slot, takes_part) in enumerate(zip(row, takes, strict=True), start=phase * len(row)):
+            for word in range(slot * words_per_slot, (slot + 1) * words_per_slot) if takes_part else ():
+                of_word = lanes_of.setdefault(word % banks, {})
+                of_word[word] = (*of_word.get(word, ()), lane)
+        groups += [ConflictGroup(phase, bank, lanes_of[bank]) for bank in sorted(lanes_of) if len(lanes_of[bank]) > 1]
+    return tuple(groups)
+
+
+def _phase_slots(
+    addresses: IntArray, width_bytes: int, active: BoolArray | None, banks: int, bank_bytes: int
+) -> tuple[IntArray, BoolArray]:
+    """Address in units of the access (of a bank, if that is wider), and who takes part. Shapes (..., phases, lanes)."""
+    given = np.asarray(addresses, dtype=np.int64)
+    taking = np.broadcast_to(np.True_ if active is None else np.asarray(active, dtype=np.bool_), given.shape)
+    lanes = _lanes_per_phase(given.shape, width_bytes, banks, bank_bytes)
+    wrong = taking & ((given % width_bytes != 0) | (given < 0))
+    if wrong.any():
+        first = tuple(np.argwhere(wrong)[0].tolist())
+        raise MisalignedAccess(
+            f"lane {first[-1]}: shared address {given[first]} must be a multiple of {width_bytes}, at least 0"
+            + (f" (instruction {list(first[:-1])})" if first[:-1] else "")
+        )
+    shape = (*given.shape[:-1], LANES // lanes, lanes)
+    return (given // max(width_bytes, bank_bytes)).reshape(shape), taking.reshape(shape)
+
+
+def _lanes_per_phase(shape: tuple[int, ...], width_bytes: int, banks: int, bank_bytes: int) -> int:
+    if width_bytes not in ACCESS_WIDTHS:
+        raise BadInput(f"shared access must be one of {_listed(ACCESS_WIDTHS)} bytes wide, got {width_bytes}")
+    if not shape or shape[-1] != LANES:
+        raise BadInput(f"shared addresses must have {LANES} lanes in their last dimension, got shape {shape}")
+    return min(LANES, banks * bank_bytes // width_bytes)
+
+
+def _listed(values: tuple[int, ...]) -> str:
+    return ", ".join(map(str, values))

@@ -1,0 +1,270 @@
+"""CuTe's algebra as far as shared memory needs it: shape:stride layouts, Swizzle<B,M,S>, their composition."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias
+
+import numpy as np
+
+from gpusim.arrays import IntArray
+from gpusim.errors import BadInput
+from gpusim.layout.shared import SharedLayout
+
+IntTuple: TypeAlias = "int | tuple[IntTuple, ...]"
+"""A nested tuple of integers: ``64``, ``(8, 64)``, ``((4, 2), 64)``."""
+
+Coordinate: TypeAlias = "int | IntArray | Sequence[Coordinate]"
+"""One coordinate per mode; where a mode is nested, an integer (colexicographic) or a coordinate of the mode."""
+
+
+@dataclass(frozen=True, slots=True)
+class Swizzle:
+    """
+    CuTe's Swizzle<B,M,S>: XORs a field of B bits of an offset with the B bits that lie S places above it.
+
+        S > 0:  bits [M, M+B)      ^=  bits [M+S, M+S+B)
+        S < 0:  bits [M-S, M-S+B)  ^=  bits [M, M+B)
+
+    Attributes:
+        bits: B, width of both fields. 0 is the identity.
+        base: M, low bits left alone: 2^M consecutive elements stay consecutive.
+        shift: S, distance of the fields; |S| >= B so that they do not overlap.
+
+    Raises:
+        BadInput: B or M is negative, or |S| < B.
+
+    Source: CUTLASS include/cute/swizzle.hpp.
+    """
+
+    bits: int
+    base: int
+    shift: int
+
+    def __post_init__(self) -> None:
+        """Refuse what no kernel could use; the class says what."""
+        if self.bits < 0 or self.base < 0:
+            raise BadInput(f"{self}: B and M must be at least 0")
+        if abs(self.shift) < self.bits:
+            raise BadInput(f"{self}: |S| must be at least B, got S = {self.shift} with B = {self.bits}")
+
+    def __str__(self) -> str:
+        """As CUTLASS names the type."""
+        return f"Swizzle<{self.bits},{self.base},{self.shift}>"
+
+    def apply(self, offsets: int | IntArray) -> IntArray:
+        """Swizzled offsets, of the shape of ``offsets``, in the same unit. Its own inverse."""
+        given = np.asarray(offsets, dtype=np.int64)
+        mask = (1 << self.bits) - 1
+        if self.shift >= 0:
+            return given ^ (((given >> (self.base + self.shift)) & mask) << self.base)
+        return given ^ (((given >> self.base) & mask) << (self.base - self.shift))
+
+    @property
+    def span(self) -> int:
+        """Smallest power of two N such that every aligned block of N offsets is permuted within itself."""
+        return 1 << (self.base + self.bits + max(0, -self.shift)) if self.bits else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """
+    A CuTe layout, shape:stride: the offset of a coordinate is its inner product with the strides.
+
+    Attributes:
+        shape: Extents, possibly nested.
+        stride: Strides, nested as the shape, at least 0.
+
+    Raises:
+        BadInput: Shape and stride are not nested alike, an extent is under 1 or a stride negative.
+
+    Source: CUTLASS include/cute/layout.hpp.
+    """
+
+    shape: IntTuple
+    stride: IntTuple
+
+    def __post_init__(self) -> None:
+        """Refuse what no kernel could use; the class says what."""
+        if not _congruent(self.shape, self.stride):
+            raise BadInput(f"{self}: shape and stride must be nested alike")
+        if min(_flatten(self.shape)) < 1 or min(_flatten(self.stride)) < 0:
+            raise BadInput(f"{self}: extents must be at least 1 and strides at least 0")
+
+    def __str__(self) -> str:
+        """As CuTe prints it."""
+        return f"{_text(self.shape)}:{_text(self.stride)}"
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return prod(_flatten(self.shape))
+
+    @property
+    def cosize(self) -> int:
+        """One past the largest offset."""
+        pairs = zip(_flatten(self.shape), _flatten(self.stride), strict=True)
+        return 1 + sum((extent - 1) * stride for extent, stride in pairs)
+
+    @property
+    def flat(self) -> "Layout":
+        """The same function with all modes at the top level."""
+        return Layout(_flatten(self.shape), _flatten(self.stride))
+
+    @property
+    def modes(self) -> tuple["Layout", ...]:
+        """The layouts of the top-level modes."""
+        if isinstance(self.shape, int) or isinstance(self.stride, int):
+            return (self,)
+        return tuple(Layout(shape, stride) for shape, stride in zip(self.shape, self.stride, strict=True))
+
+    def offset(self, coordinate: Coordinate) -> IntArray:
+        """
+        Offset of a coordinate.
+
+        Args:
+            coordinate: An integer or array counts all coordinates with the first mode fastest; a sequence gives one
+                coordinate for each top-level mode, arrays broadcasting against each other.
+
+        Raises:
+            BadInput: A sequence has another number of entries than its mode.
+        """
+        return _offset(coordinate, self.shape, self.stride)
+
+
+def row_major(rows: int, columns: int) -> Layout:
+    """(rows,columns):(columns,1)."""
+    return Layout((rows, columns), (columns, 1))
+
+
+def _flatten(value: IntTuple) -> tuple[int, ...]:
+    if isinstance(value, int):
+        return (value,)
+    return tuple(leaf for entry in value for leaf in _flatten(entry))
+
+
+def _congruent(shape: IntTuple, stride: IntTuple) -> bool:
+    if isinstance(shape, int) or isinstance(stride, int):
+        return isinstance(shape, int) and isinstance(stride, int)
+    return len(shape) == len(stride) > 0 and all(map(_congruent, shape, stride))
+
+
+def _text(value: IntTuple) -> str:
+    return str(value) if isinstance(value, int) else f"({','.join(map(_text, value))})"
+
+
+def _offset(coordinate: Coordinate, shape: IntTuple, stride: IntTuple) -> IntArray:
+    if isinstance(coordinate, int | np.integer | np.ndarray):
+        index = np.asarray(coordinate, dtype=np.int64)
+        total = np.zeros_like(index)
+        extents, strides = _flatten(shape), _flatten(stride)
+        for extent, step in zip(extents[:-1], strides[:-1], strict=True):
+            total = total + index % extent * step
+            index = index // extent
+        return total + index * strides[-1]
+    if isinstance(shape, int) or isinstance(stride, int) or len(coordinate) != len(shape):
+        raise BadInput(f"coordinate {coordinate} does not fit shape {_text(shape)}")
+    parts = (_offset(c, s, d) for c, s, d in zip(coordinate, shape, stride, strict=True))
+    return np.asarray(sum(parts, np.zeros((), dtype=np.int64)))
+
+
+_SWIZZLE = re.compile(r"Swizzle<\s*(-?\d+)\s*,\s*(-?\d+)\s*,\s*(-?\d+)\s*>")
+_TUPLE_TOKEN = re.compile(r"\s*(\d+|[(),])")
+
+
+def parse_swizzle(text: str) -> Swizzle:
+    """
+    Read ``Swizzle<B,M,S>``.
+
+    Raises:
+        BadInput: It is not of that form, or not a legal swizzle.
+    """
+    match = _SWIZZLE.fullmatch(text.strip())
+    if match is None:
+        raise BadInput(f"swizzle must read Swizzle<B,M,S> with three integers, got {text!r}")
+    return Swizzle(*map(int, match.groups()))
+
+
+def parse_layout(text: str) -> Layout:
+    """
+    Read a layout in CuTe's printed form: ``(8,64):(64,1)``, ``((4,2),64):((64,512),1)``, ``32:1``.
+
+    Raises:
+        BadInput: It is not of that form, or shape and stride do not agree.
+    """
+    shape, colon, stride = text.partition(":")
+    if not colon:
+        raise BadInput(f"layout must read SHAPE:STRIDE, as (8,64):(64,1), got {text!r}")
+    return Layout(_parse_tuple(shape, text), _parse_tuple(stride, text))
+
+
+def _parse_tuple(part: str, whole: str) -> IntTuple:
+    opened: list[list[IntTuple]] = [[]]
+    expects_value = True
+    position = 0
+    part = part.strip()
+    while position < len(part):
+        token = _TUPLE_TOKEN.match(part, position)
+        if token is None:
+            break
+        position = token.end()
+        match token[1]:
+            case "(" if expects_value:
+                opened.append([])
+            case ")" if not expects_value and len(opened) > 1:
+                closed = tuple(opened.pop())
+                opened[-1].append(closed)
+            case "," if not expects_value and len(opened) > 1:
+                expects_value = True
+            case digits if digits.isdigit() and expects_value:
+                opened[-1].append(int(digits))
+                expects_value = False
+            case _:
+                break
+    else:
+        if len(opened) == 1 and len(opened[0]) == 1:
+            return opened[0][0]
+    raise BadInput(f"layout must read SHAPE:STRIDE, as (8,64):(64,1), got {whole!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class SwizzledLayout(SharedLayout):
+    """
+    Swizzle<B,M,S> composed with a two-mode layout (strided, contiguous); stages one after another.
+
+    Each stage starts where the swizzle starts over, so the swizzle never moves an element to another stage.
+
+    Attributes:
+        swizzle: Applied to element offsets within the stage.
+        layout: Modes (strided, contiguous), each possibly nested.
+
+    Raises:
+        BadInput: The layout has not two modes, or its extents are not this operand's.
+    """
+
+    swizzle: Swizzle
+    layout: Layout
+
+    def __post_init__(self) -> None:
+        """Refuse what no kernel could use; the class says what."""
+        modes = self.layout.modes
+        if len(modes) != 2 or (modes[0].size, modes[1].size) != (self.strided, self.contiguous):
+            raise BadInput(
+                f"{self.layout}: must have the modes (strided, contiguous) = ({self.strided},{self.contiguous})"
+            )
+
+    @property
+    def stage_elements(self) -> int:
+        """Elements from one stage to the next: the layout's cosize, up to a whole span of the swizzle."""
+        return -(-self.layout.cosize // self.swizzle.span) * self.swizzle.span
+
+    @property
+    def elements(self) -> int:
+        """Elements of the whole allocation."""
+        return self.stage_elements * self.stages
+
+    def offset(self, contiguous: int | IntArray, strided: int | IntArray, stage: int | IntArray = 0) -> IntArray:
+        """As ``SharedLayout.offset``."""
+        offsets = self.swizzle.apply(self.layout.offset((strided, contiguous)))
+        return np.asarray(stage, dtype=np.int64) * self.stage_elements + offsets

@@ -1,0 +1,196 @@
+"""The wavefront rule: laws, hand-worked accesses, and a brute-force twin."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpusim.errors import BadInput
+from gpusim.layout.banks import (
+    MisalignedAccess,
+    access_ideal,
+    access_wavefronts,
+    conflict_groups,
+    ldmatrix_ideal,
+    ldmatrix_lanes,
+    ldmatrix_wavefronts,
+)
+
+LANES = np.arange(32)
+WIDTHS = (4, 8, 16)
+
+
+@st.composite
+def warp_accesses(draw):
+    """A width, 32 aligned addresses (few enough lines that words coincide), and which lanes take part."""
+    width = draw(st.sampled_from(WIDTHS))
+    lines = draw(st.integers(1, 6))
+    slots = st.integers(0, lines * 128 // width - 1)
+    addresses = np.array(draw(st.lists(slots, min_size=32, max_size=32))) * width
+    active = np.array(draw(st.lists(st.booleans(), min_size=32, max_size=32)))
+    return width, addresses, active
+
+
+def brute_force(addresses, width, active):
+    """Word by word: each phase takes as many passes as its busiest bank has different words."""
+    passes = 0
+    lanes_per_phase = 128 // width
+    for first in range(0, 32, lanes_per_phase):
+        words_of_bank = {}
+        for lane in range(first, first + lanes_per_phase):
+            if active[lane]:
+                for byte in range(0, width, 4):
+                    word = (int(addresses[lane]) + byte) // 4
+                    words_of_bank.setdefault(word % 32, set()).add(word)
+        passes += max(map(len, words_of_bank.values()), default=0)
+    return passes
+
+
+@given(warp_accesses())
+def test_wavefronts_equal_the_brute_force_count(access):
+    width, addresses, active = access
+
+    assert access_wavefronts(addresses, width, active) == brute_force(addresses, width, active)
+
+
+@given(warp_accesses())
+def test_wavefronts_are_at_least_ideal_and_at_most_one_a_lane(access):
+    width, addresses, active = access
+
+    assert access_ideal(width, active) <= access_wavefronts(addresses, width, active) <= active.sum()
+
+
+@given(warp_accesses(), st.integers(0, 100))
+def test_moving_every_lane_by_whole_lines_changes_nothing(access, lines):
+    width, addresses, active = access
+
+    assert access_wavefronts(addresses + lines * 128, width, active) == access_wavefronts(addresses, width, active)
+
+
+@given(warp_accesses())
+def test_conflict_groups_explain_every_conflict(access):
+    width, addresses, active = access
+    groups = conflict_groups(addresses, width, active)
+    worst = {}
+    for group in groups:
+        worst[group.phase] = max(worst.get(group.phase, 0), group.wavefronts)
+
+    conflicts = sum(wavefronts - 1 for wavefronts in worst.values())
+
+    assert conflicts == access_wavefronts(addresses, width, active) - access_ideal(width, active)
+
+
+@given(warp_accesses())
+def test_conflict_groups_name_lanes_that_want_the_word(access):
+    width, addresses, active = access
+    for group in conflict_groups(addresses, width, active):
+        assert group.wavefronts > 1
+        for word, lanes in group.lanes_of_word.items():
+            assert word % 32 == group.bank
+            for lane in lanes:
+                assert active[lane]
+                assert lane // (128 // width) == group.phase
+                assert addresses[lane] <= word * 4 < addresses[lane] + width
+
+
+@given(st.lists(warp_accesses(), min_size=1, max_size=4))
+def test_counting_many_instructions_at_once_is_counting_each(accesses):
+    width = accesses[0][0]
+    addresses = np.stack([access[1] // 16 * 16 for access in accesses])[:, np.newaxis]
+    active = np.stack([access[2] for access in accesses])[:, np.newaxis]
+
+    together = access_wavefronts(addresses, width, active)
+
+    assert together.shape == (len(accesses), 1)
+    assert together.ravel().tolist() == [
+        int(access_wavefronts(a, width, t)) for a, t in zip(addresses[:, 0], active[:, 0], strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("stride", "wavefronts"),
+    [(0, 1), (4, 1), (8, 2), (12, 1), (16, 4), (64, 16), (128, 32), (132, 1)],
+    ids=str,
+)
+def test_four_byte_accesses_by_stride(stride, wavefronts):
+    """An even stride of words meets every 32/gcd banks; an odd one, and padding to 33 words, meets all 32."""
+    assert access_wavefronts(LANES * stride, 4) == wavefronts
+
+
+@pytest.mark.parametrize(("width", "phases"), [(4, 1), (8, 2), (16, 4)])
+def test_a_full_warp_of_consecutive_accesses_is_ideal(width, phases):
+    assert access_wavefronts(LANES * width, width) == access_ideal(width) == phases
+
+
+def test_lanes_of_different_phases_never_conflict():
+    """Lanes 0 and 8 want one bank, in different phases of a 16-byte access: 4 wavefronts, the ideal."""
+    addresses = LANES % 8 * 16 + LANES // 8 * 128
+
+    assert access_wavefronts(addresses, 16) == 4
+
+
+def test_inactive_lanes_cost_nothing_and_may_point_anywhere():
+    addresses = np.where(LANES < 8, LANES * 16, -3)
+
+    assert access_wavefronts(addresses, 16, LANES < 8) == access_ideal(16, LANES < 8) == 1
+
+
+def test_a_warp_without_active_lanes_takes_no_wavefront():
+    nobody = np.zeros(32, dtype=np.bool_)
+
+    assert access_wavefronts(LANES, 16, nobody) == access_ideal(16, nobody) == 0
+
+
+@pytest.mark.parametrize("matrices", [1, 2, 4])
+def test_ldmatrix_serves_one_matrix_at_a_time(matrices):
+    """Rows of 128 bytes put the 8 rows of a matrix in the same 4 banks; rows of 144 bytes spread them."""
+    assert ldmatrix_wavefronts(LANES * 128, matrices) == 8 * matrices
+    assert ldmatrix_wavefronts(LANES * 144, matrices) == ldmatrix_ideal(matrices) == matrices
+
+
+def test_ldmatrix_x1_uses_the_addresses_of_eight_lanes():
+    assert ldmatrix_lanes(1).nonzero()[0].tolist() == list(range(8))
+    assert ldmatrix_wavefronts(np.where(LANES < 8, LANES * 16, 5), 1) == 1
+
+
+def test_conflict_groups_of_two_words_in_one_bank():
+    """Lanes 0 and 2 share word 0; lane 1 wants word 32, in the same bank."""
+    addresses = np.array([0, 128, 0] + [4] * 29)
+
+    (group,) = conflict_groups(addresses, 4)
+
+    assert (group.phase, group.bank, group.lanes_of_word) == (0, 0, {0: (0, 2), 32: (1,)})
+
+
+@pytest.mark.parametrize(
+    ("addresses", "message"),
+    [
+        (LANES * 16 + (LANES > 4) * 8, "lane 5: shared address 88 must be a multiple of 16, at least 0"),
+        (LANES * 16 - 16, "lane 0: shared address -16 must be a multiple of 16, at least 0"),
+        (
+            np.stack([LANES * 16, LANES * 16 + (LANES == 31) * 4]),
+            "lane 31: shared address 500 must be a multiple of 16, at least 0 (instruction [1])",
+        ),
+    ],
+    ids=["misaligned", "negative", "of-several"],
+)
+def test_misaligned_addresses_name_the_first_lane(addresses, message):
+    with pytest.raises(MisalignedAccess, match=f"^{re.escape(message)}$"):
+        access_wavefronts(addresses, 16)
+
+
+def test_widths_lanes_and_matrices_are_checked():
+    with pytest.raises(BadInput, match=r"^shared access must be one of 4, 8, 16 bytes wide, got 2$"):
+        access_wavefronts(LANES, 2)
+    with pytest.raises(
+        BadInput, match=r"^shared addresses must have 32 lanes in their last dimension, got shape \(8,\)$"
+    ):
+        access_wavefronts(np.arange(8), 4)
+    with pytest.raises(BadInput, match=r"^ldmatrix must load one of 1, 2, 4 matrices, got 3$"):
+        ldmatrix_wavefronts(LANES, 3)
+    with pytest.raises(
+        BadInput, match=r"^conflict_groups takes the 32 addresses of one instruction, got shape \(2, 32\)$"
+    ):
+        conflict_groups(np.zeros((2, 32), dtype=np.int64), 4)
