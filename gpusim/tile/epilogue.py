@@ -1,0 +1,340 @@
+"""How a CTA's accumulators reach the output: through shared memory, in wide rows, predicated; never when.
+
+Each epilogue iteration ("step") writes 8 rows of every warp to shared memory, reads them back so that neighbouring
+lanes hold neighbouring columns, and stores them to global memory.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from gpusim.arrays import BoolArray, IntArray
+from gpusim.errors import BadInput
+from gpusim.scenario import GemmProblem, Scenario, element_bits
+from gpusim.tile.mma import MATRIX, PAIR, Shape, accumulator_map, warp_coordinates
+from gpusim.tile.output_thread_map import OutputThreadMap, output_thread_map
+from gpusim.tile.thread_map import WARP_SIZE
+
+ACCUMULATOR_BITS: Final = 32
+LANES_IN_QUAD: Final = 4
+LOAD_ELEMENTS: Final = 4
+"""Accumulators in a 128-bit shared load."""
+
+LINE_ELEMENTS: Final = 32
+"""Accumulators in a 128-byte line of shared memory: all banks once."""
+
+SECTOR_BYTES: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class OutputAccess:
+    """
+    The global accesses of one epilogue iteration; arrays of shape [*ctas, threads, accesses].
+
+    Attributes:
+        rows: Row of the output.
+        columns: First column of the vector.
+        offset: Element offset of the vector from the output's base; the pointer arithmetic's, also where not valid.
+        valid: The predicate: row and first column lie inside the output.
+    """
+
+    rows: IntArray
+    columns: IntArray
+    offset: IntArray
+    valid: BoolArray
+
+
+@dataclass(frozen=True, slots=True)
+class EpilogueTile:
+    """
+    The tensor-op epilogue of one threadblock tile, with 32-bit accumulators and a row-major output.
+
+    Attributes:
+        threadblock: Threadblock tile (M, N, K).
+        warp: Warp tile (M, N, K).
+        instruction: mma.sync shape (M, N, K).
+        output_type: Element type of the output.
+        elements_per_access: Vector length of one global access.
+        extent: Rows and columns of the output.
+        leading: Elements from one output row to the next.
+
+    Not modelled: warps along K (partial sums added in the epilogue), accumulators of 16 bits.
+
+    Raises:
+        BadInput: There are warps along K, or the lanes do not cover an iteration exactly.
+
+    Source: CUTLASS include/cutlass/epilogue/threadblock/{default_epilogue_tensor_op,epilogue,epilogue_base,
+    predicated_tile_iterator}.h; golden ``epilogue_*_f32acc_*``.
+    """
+
+    threadblock: Shape
+    warp: Shape
+    instruction: Shape
+    output_type: str
+    elements_per_access: int
+    extent: tuple[int, int]
+    leading: int
+
+    def __post_init__(self) -> None:
+        if self.warps[2] != 1:
+            raise BadInput(f"the epilogue takes one warp along K, got {self.warps[2]}")
+        _ = self.thread_map
+
+    @property
+    def output_bits(self) -> int:
+        """Width of an output element."""
+        return element_bits(self.output_type)
+
+    @property
+    def warps(self) -> Shape:
+        """Warps along M, N and K."""
+        m, n, k = (tile // part for tile, part in zip(self.threadblock, self.warp, strict=True))
+        return m, n, k
+
+    @property
+    def thread_map(self) -> OutputThreadMap:
+        """Which vectors of the output tile each thread stores."""
+        return output_thread_map(self.threadblock, self.warp, self.elements_per_access, self.output_bits)
+
+    @property
+    def threads(self) -> int:
+        """Threads of the CTA."""
+        return self.thread_map.threads
+
+    @property
+    def mixed(self) -> bool:
+        """
+        Whether shared memory is permuted (TileIteratorTensorOpMixed, SharedLoadIteratorMixed).
+
+        CUTLASS does so for f16 in vectors of 8, where the two 16-byte loads of a vector would conflict.
+        """
+        return self.output_type == "f16" and self.elements_per_access == 8
+
+    @property
+    def steps(self) -> int:
+        """Epilogue iterations: 8 rows of every warp each."""
+        return self.thread_map.steps
+
+    @property
+    def fragments_per_iteration(self) -> int:
+        """kFragmentsPerIteration: iterations that shared memory has room for (one is used at a time)."""
+        return 2 if self.mixed or (self.output_type == "f32" and self.elements_per_access == 4) else 1
+
+    @property
+    def padding_columns(self) -> int:
+        """Unused accumulators after each row of shared memory."""
+        return 64 // ACCUMULATOR_BITS * LANES_IN_QUAD
+
+    @property
+    def storage_rows(self) -> int:
+        """Rows of the shared allocation."""
+        return self.warps[0] * MATRIX * self.fragments_per_iteration
+
+    @property
+    def storage_columns(self) -> int:
+        """Elements from one row of shared memory to the next, padding included."""
+        return self.threadblock[1] + self.padding_columns
+
+    @property
+    def storage_bytes(self) -> int:
+        """Bytes of the shared allocation (it overlays the mainloop's)."""
+        return self.storage_rows * self.storage_columns * ACCUMULATOR_BITS // 8
+
+    @property
+    def pointer_offset(self) -> int:
+        """kSmemPointerOffset: elements between the places of two iterations in shared memory."""
+        return self.storage_rows * self.storage_columns // self.fragments_per_iteration
+
+    @property
+    def stores_per_step(self) -> int:
+        """Shared stores of one thread in one step: one for each instruction tile along the warp's N."""
+        return self.warp[1] // self.instruction[1]
+
+    @property
+    def store_bytes(self) -> int:
+        """Bytes of one shared store: two accumulators."""
+        return PAIR * ACCUMULATOR_BITS // 8
+
+    @property
+    def load_elements(self) -> int:
+        """Accumulators of one shared load."""
+        return min(LOAD_ELEMENTS, self.elements_per_access)
+
+    @property
+    def load_bytes(self) -> int:
+        """Bytes of one shared load."""
+        return self.load_elements * ACCUMULATOR_BITS // 8
+
+    @property
+    def loads_per_access(self) -> int:
+        """Shared loads that fill one global vector."""
+        return self.elements_per_access // self.load_elements
+
+    @property
+    def loads_per_step(self) -> int:
+        """Shared loads of one thread in one step."""
+        return self.accesses_per_step * self.loads_per_access
+
+    @property
+    def accesses_per_step(self) -> int:
+        """Global stores (and source loads) of one thread in one step; predicated-off ones are issued too."""
+        return self.thread_map.accesses
+
+    @property
+    def access_bytes(self) -> int:
+        """Bytes of one global access."""
+        return self.elements_per_access * self.output_bits // 8
+
+    def accumulator_map(self) -> IntArray:
+        """(row, column) in the warp tile of each accumulator of each lane, shape [32, accumulators, 2]."""
+        return accumulator_map(self.warp[0], self.warp[1], self.instruction)
+
+    def store_elements(self, step: int) -> IntArray:
+        """Accumulators that each shared store of a step takes, the same for all threads: [stores_per_step, 2]."""
+        pairs_along_m = self.warp[0] // MATRIX
+        store = np.arange(self.stores_per_step, dtype=np.int64)[:, None]
+        return (store * pairs_along_m + step) * PAIR + np.arange(PAIR, dtype=np.int64)
+
+    def store_offsets(self) -> IntArray:
+        """
+        Element offset in shared memory of every accumulator stored in a step, the same in every step.
+
+        A lane's two accumulators go to the columns they have in the tile. Mixed: in odd 128-byte lines, the halves of
+        each group of 8 columns are exchanged, so that the loads of 8 columns meet no conflict.
+
+        Returns:
+            Shape [threads, stores_per_step, 2], elements of a store contiguous.
+
+        Source: CUTLASS include/cutlass/epilogue/warp/tile_iterator_tensor_op{,_mixed}.h. For warp tiles wider than 64
+        columns the header's optimised branch never exchanges the halves, which its own shared load does not expect;
+        here the header's reference rule holds for every width.
+        """
+        warp = np.repeat(warp_coordinates(self.warps), WARP_SIZE, axis=0)
+        quad, lane_in_quad = np.divmod(np.arange(self.threads, dtype=np.int64) % WARP_SIZE, LANES_IN_QUAD)
+        block = np.arange(self.stores_per_step, dtype=np.int64) * self.instruction[1]
+        corner = warp[:, 1, None] * self.warp[1] + block
+        pair = np.broadcast_to(lane_in_quad[:, None], corner.shape)
+        if self.mixed:
+            pair = pair ^ (corner // LINE_ELEMENTS % 2 * 2)
+        row = warp[:, 0] * MATRIX + quad
+        first = row[:, None] * self.storage_columns + corner + pair * PAIR
+        offsets: IntArray = first[..., None] + np.arange(PAIR, dtype=np.int64)
+        return offsets
+
+    def load_offsets(self) -> IntArray:
+        """
+        Element offset in shared memory of every accumulator loaded in a step, the same in every step.
+
+        Returns:
+            Shape [threads, loads_per_step, load_elements], in the order of the fragment that the global vectors are
+            made from: reshaped to [threads, accesses_per_step, elements_per_access] it is column order.
+
+        Source: CUTLASS include/cutlass/epilogue/threadblock/shared_load_iterator{,_mixed}.h.
+        """
+        coordinates = self.thread_map.compacted_offsets()[:, None, :] + self.thread_map.access_offsets()
+        vector = np.arange(self.loads_per_access, dtype=np.int64)
+        column = coordinates[..., 1, None]
+        if self.mixed:
+            vector = vector ^ (column // LINE_ELEMENTS % 2)
+        first = coordinates[..., 0, None] * self.storage_columns + column + vector * self.load_elements
+        offsets = first[..., None] + np.arange(self.load_elements, dtype=np.int64)
+        return offsets.reshape(self.threads, self.loads_per_step, self.load_elements)
+
+    def output(self, step: int | IntArray, tile_m: int | IntArray, tile_n: int | IntArray) -> OutputAccess:
+        """
+        The global accesses of one step.
+
+        Args:
+            step: Epilogue iteration.
+            tile_m: Threadblock tile along M; may be an array of CTAs.
+            tile_n: Threadblock tile along N, of the same shape.
+
+        Returns:
+            Arrays of shape [*ctas, threads, accesses], accesses in the order of the aligned fragment. ``step`` may be
+            an array too; it broadcasts with the tiles.
+
+        Source: CUTLASS include/cutlass/epilogue/threadblock/predicated_tile_iterator.h.
+        """
+        coordinates = self.thread_map.initial_offsets()[:, None, :] + self.thread_map.access_offsets()
+        first_row = np.asarray(tile_m, dtype=np.int64) * self.threadblock[0] + np.asarray(step, dtype=np.int64) * MATRIX
+        first_column = np.asarray(tile_n, dtype=np.int64) * self.threadblock[1]
+        rows, columns = np.broadcast_arrays(
+            first_row[..., None, None] + coordinates[..., 0], first_column[..., None, None] + coordinates[..., 1]
+        )
+        valid = (rows < self.extent[0]) & (columns < self.extent[1])
+        return OutputAccess(rows, columns, rows * self.leading + columns, valid)
+
+    def sectors(self) -> int:
+        """
+        32-byte sectors that the global stores of one pass over the whole output touch.
+
+        Each warp instruction counts the distinct sectors of its valid lanes. The output's base is taken to lie on a
+        sector boundary. Tiles with the same clipping and the same alignment count alike and are computed once.
+
+        Source: ncu's ``l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum``.
+        """
+        total = 0
+        (tiles_m, count_m), (tiles_n, count_n) = (self._distinct_tiles(axis) for axis in (0, 1))
+        steps = np.arange(self.steps, dtype=np.int64)
+        for tile_m, times_m in zip(tiles_m, count_m, strict=True):
+            for tile_n, times_n in zip(tiles_n, count_n, strict=True):
+                access = self.output(steps, tile_m, tile_n)
+                total += times_m * times_n * _warp_sectors(access, self.access_bytes, self.output_bits)
+        return total
+
+    def _distinct_tiles(self, axis: int) -> tuple[list[int], list[int]]:
+        """One tile index along an axis for each way to be clipped and aligned, and how many tiles are so."""
+        tile = self.threadblock[axis]
+        begin = np.arange(0, self.extent[axis], tile, dtype=np.int64)
+        inside = np.minimum(self.extent[axis] - begin, tile)
+        pitch = self.leading if axis == 0 else 1
+        alignment = begin * pitch * self.output_bits // 8 % SECTOR_BYTES
+        _, first, count = np.unique(np.stack([inside, alignment]), axis=1, return_index=True, return_counts=True)
+        return first.tolist(), count.tolist()
+
+
+def _warp_sectors(access: OutputAccess, access_bytes: int, bits: int) -> int:
+    """Distinct sectors of the valid lanes, summed over the warp instructions of all accesses."""
+    first_byte = access.offset * bits // 8
+    sectors = np.stack([first_byte, first_byte + access_bytes - 1], axis=-1) // SECTOR_BYTES
+    sectors = np.where(access.valid[..., None], sectors, -1)
+    *steps, threads, accesses, ends = sectors.shape
+    lanes = sectors.reshape(*steps, threads // WARP_SIZE, WARP_SIZE, accesses, ends).swapaxes(-3, -2)
+    ordered = np.sort(lanes.reshape(-1, WARP_SIZE * ends), axis=1)
+    fresh = np.diff(ordered, axis=1, prepend=-1) != 0
+    return int(np.count_nonzero(fresh & (ordered >= 0)))
+
+
+def epilogue_tile(scenario: Scenario) -> EpilogueTile:
+    """
+    The epilogue of a scenario: of the GEMM's [m, n], or of the convolution's output seen as [n * p * q, k].
+
+    Raises:
+        BadInput: The accumulator is not 32 bits wide, or the epilogue does not exist for the tile.
+    """
+    problem, kernel = scenario.problem, scenario.kernel
+    if element_bits(problem.dtype.accumulator) != ACCUMULATOR_BITS:
+        raise BadInput(f"problem.dtype.accumulator: the epilogue takes 32-bit types, got {problem.dtype.accumulator!r}")
+    if isinstance(problem, GemmProblem):
+        extent, leading = (problem.m, problem.n), problem.leading_c
+    else:
+        extent, leading = (problem.n * problem.output_p * problem.output_q, problem.k), problem.k
+    return EpilogueTile(
+        threadblock=kernel.threadblock,
+        warp=kernel.warp,
+        instruction=kernel.instruction,
+        output_type=problem.dtype.output,
+        elements_per_access=problem.access_c,
+        extent=extent,
+        leading=leading,
+    )
+
+
+def output_sectors(scenario: Scenario) -> int:
+    """
+    32-byte sectors of all global stores of the grid; with serial split-K, every slice stores its tile.
+
+    Source: ncu's ``l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum``.
+    """
+    return epilogue_tile(scenario).sectors() * scenario.problem.split_k_slices

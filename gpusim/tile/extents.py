@@ -1,0 +1,160 @@
+"""How large the problem is in the tile kernel's terms: GEMM extents, and the k tiles of each split-K slice."""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from gpusim.arrays import IntArray
+from gpusim.scenario_models import Conv2dFpropProblem, GemmProblem, Scenario
+
+ConvOperator: TypeAlias = Literal["fprop", "dgrad", "wgrad"]
+ConvMode: TypeAlias = Literal["cross_correlation", "convolution"]
+
+
+class GemmExtents(NamedTuple):
+    """M, N and K of a GEMM, elements."""
+
+    m: int
+    n: int
+    k: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConvShape:
+    """
+    A 2-d convolution: activation [n, h, w, c], filter [k, r, s, c], output [n, p, q, k].
+
+    Attributes:
+        padding: Zero rows and columns before the activation (h, w).
+        stride: Activation steps between neighbouring outputs (h, w).
+        dilation: Activation steps between neighbouring filter positions (h, w).
+        mode: ``convolution`` flips the filter.
+        split_k_slices: Threadblocks that share the K range of one output tile.
+    """
+
+    n: int
+    h: int
+    w: int
+    c: int
+    k: int
+    r: int
+    s: int
+    p: int
+    q: int
+    padding: tuple[int, int]
+    stride: tuple[int, int]
+    dilation: tuple[int, int]
+    mode: ConvMode = "cross_correlation"
+    split_k_slices: int = 1
+
+
+def conv_shape(problem: Conv2dFpropProblem) -> ConvShape:
+    """The convolution of a scenario, with p and q resolved."""
+    return ConvShape(
+        n=problem.n,
+        h=problem.h,
+        w=problem.w,
+        c=problem.c,
+        k=problem.k,
+        r=problem.r,
+        s=problem.s,
+        p=problem.output_p,
+        q=problem.output_q,
+        padding=problem.padding,
+        stride=problem.stride,
+        dilation=problem.dilation,
+        mode=problem.mode,
+        split_k_slices=problem.split_k_slices,
+    )
+
+
+def ceil_div(numerator: int, denominator: int) -> int:
+    """The quotient rounded up, of integers."""
+    return -(-numerator // denominator)
+
+
+def implicit_gemm_extents(shape: ConvShape, operator: ConvOperator = "fprop") -> GemmExtents:
+    """
+    M, N, K of the implicit GEMM of one convolution operator.
+
+    Source: CUTLASS include/cutlass/conv/conv2d_problem_size.h, implicit_gemm_problem_size;
+    golden swizzle_conv_tiled_shapes.json.
+    """
+    positions = shape.r * shape.s
+    match operator:
+        case "fprop":
+            return GemmExtents(shape.n * shape.p * shape.q, shape.k, positions * shape.c)
+        case "dgrad":
+            return GemmExtents(shape.n * shape.h * shape.w, shape.c, positions * shape.k)
+        case "wgrad":
+            return GemmExtents(shape.k, positions * shape.c, shape.n * shape.p * shape.q)
+
+
+def implicit_gemm_k_iterations(shape: ConvShape, tile_k: int, operator: ConvOperator = "fprop") -> int:
+    """
+    K tiles that each split-K slice of an implicit GEMM consumes: the same number for every slice.
+
+    A k tile of fprop and dgrad is one filter position and ``tile_k`` channels, so a ragged channel count
+    costs a whole tile at every position.
+
+    Not modelled: fixed- and few-channels iterators, grouped convolution, strided dgrad.
+
+    Source: CUTLASS include/cutlass/conv/conv2d_problem_size.h, implicit_gemm_k_iterations;
+    golden swizzle_conv_tiled_shapes.json and the headers of gmem_fprop_*.json.
+    """
+    match operator:
+        case "fprop":
+            positions, reduced = shape.r * shape.s, shape.c
+        case "dgrad":
+            positions, reduced = shape.r * shape.s, shape.k
+        case "wgrad":
+            positions, reduced = 1, shape.n * shape.p * shape.q
+    return positions * ceil_div(ceil_div(reduced, shape.split_k_slices), tile_k)
+
+
+def gemm_k_ranges(k: int, tile_k: int, slices: int) -> IntArray:
+    """
+    K range of every split-K slice of a GEMM: (begin, end) in elements, shape [slices, 2].
+
+    Slices are whole k tiles long, so trailing ones may be short or empty (begin = end = k).
+
+    Not modelled: the "universal" kernel's rounding.
+
+    Source: CUTLASS include/cutlass/gemm/kernel/gemm.h; golden gmem_gemm_*.json, ``k_slices``.
+    """
+    length = ceil_div(ceil_div(k, tile_k), slices) * tile_k
+    begin = np.arange(slices, dtype=np.int64) * length
+    return np.minimum(np.stack([begin, begin + length], axis=-1), k)
+
+
+def problem_extents(scenario: Scenario) -> GemmExtents:
+    """M, N, K of the scenario's GEMM or implicit GEMM."""
+    problem = scenario.problem
+    if isinstance(problem, GemmProblem):
+        return GemmExtents(problem.m, problem.n, problem.k)
+    return implicit_gemm_extents(conv_shape(problem))
+
+
+def gemm_k_iterations(scenario: Scenario, slice_: int) -> int:
+    """
+    K tiles that one split-K slice consumes.
+
+    Args:
+        scenario: The problem and the kernel's tile.
+        slice_: Split-K slice, from 0.
+
+    Returns:
+        At least 0. CUTLASS computes a negative number for a GEMM slice that begins more than one tile past K;
+        like 0, it means that the slice has nothing to sum.
+    """
+    problem, tile_k = scenario.problem, scenario.kernel.threadblock[2]
+    if isinstance(problem, GemmProblem):
+        begin, end = gemm_k_ranges(problem.k, tile_k, problem.split_k_slices)[slice_].tolist()
+        return ceil_div(end - begin, tile_k)
+    return implicit_gemm_k_iterations(conv_shape(problem), tile_k)
+
+
+def most_k_iterations(scenario: Scenario) -> int:
+    """K tiles of slice 0, which no other slice exceeds."""
+    return gemm_k_iterations(scenario, 0)

@@ -1,0 +1,155 @@
+"""What every global tile iterator is: a closed form for any fetch, and CUTLASS's walk over the same accesses."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusim.arrays import BoolArray, IntArray
+from gpusim.tile.thread_map import ThreadMap
+
+SECTOR_BITS = 256
+"""One sector of L1 and L2, the unit of global memory requests: 32 bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalAccess:
+    """
+    The accesses of one k tile's fetch, every array of shape [*ctas, threads, accesses, vecs].
+
+    Attributes:
+        coordinates: Logical coordinate of the first element, by the tensor's dimension names. May be out of range;
+            then ``valid`` is False. Read-only views.
+        offset: Elements from the tensor's base; of invalid accesses, what the pointer arithmetic gives.
+        valid: The predicate: False means that nothing is read.
+    """
+
+    coordinates: dict[str, IntArray]
+    offset: IntArray
+    valid: BoolArray
+
+
+class GlobalIterator(ABC):
+    """
+    A tile access iterator of one operand, over all threads of one or many CTAs.
+
+    ``fetch`` gives any k tile in closed form. ``at``, ``valid``, ``get``, ``increment`` and ``advance`` walk the same
+    accesses as CUTLASS's iterators do, one access of all threads at a time.
+    """
+
+    def __init__(
+        self, thread_map: ThreadMap, elements_per_vec: int, *, tile: npt.ArrayLike, slice_: npt.ArrayLike
+    ) -> None:
+        """
+        Place the iterator at its first fetch.
+
+        Args:
+            thread_map: Coverage of the tile by threads, contiguous along K.
+            elements_per_vec: Elements of one memory instruction: the operand's alignment.
+            tile: Tile index along M (operand a) or N (operand b). Integers or an array over CTAs.
+            slice_: Split-K slice. Broadcast against ``tile``.
+
+        Raises:
+            ValueError: ``elements_per_vec`` does not divide the thread map's access.
+        """
+        if thread_map.elements_per_access % elements_per_vec:
+            raise ValueError(
+                f"alignment of {elements_per_vec} elements does not divide an access of"
+                f" {thread_map.elements_per_access} elements"
+            )
+        self.thread_map = thread_map
+        self.elements_per_vec = elements_per_vec
+        self.tile, self.slice_ = np.broadcast_arrays(
+            np.asarray(tile, dtype=np.int64), np.asarray(slice_, dtype=np.int64)
+        )
+        self._number = 0
+        self._index = 0
+        self._current: GlobalAccess | None = None
+
+    @property
+    def vecs(self) -> int:
+        """Memory instructions of one access: more than one where the alignment is narrower than the access."""
+        return self.thread_map.elements_per_access // self.elements_per_vec
+
+    @abstractmethod
+    def fetch(self, number: npt.ArrayLike) -> GlobalAccess:
+        """
+        All accesses of fetch ``number``, in closed form.
+
+        Args:
+            number: Fetch of the mainloop, from 0; past the k tiles it is the pipeline's overrun, which is all
+                invalid. An integer, or an array that broadcasts against the CTAs.
+        """
+
+    @abstractmethod
+    def signature(self, number: npt.ArrayLike) -> IntArray:
+        """
+        A number for each CTA's fetch; where two agree, the fetches are alike for the memory system.
+
+        Alike: equal predicates, and valid offsets that differ by one constant, a whole number of sectors.
+
+        Returns:
+            Shape of ``number`` broadcast against the CTAs.
+        """
+
+    def _strided(self) -> IntArray:
+        """Row of each access within the tile, shape [threads, accesses, 1]."""
+        return self.thread_map.offsets()[:, :, 1, None]
+
+    def _contiguous(self) -> IntArray:
+        """Element along K of each access within the tile, shape [threads, accesses, vecs]."""
+        vecs = np.arange(self.vecs, dtype=np.int64) * self.elements_per_vec
+        return self.thread_map.offsets()[:, :, 0, None] + vecs
+
+    def at(self) -> dict[str, IntArray]:
+        """Coordinates of the current access, each of shape [*ctas, threads]."""
+        access, vec = self._access_vec()
+        return {name: axis[..., access, vec] for name, axis in self._fetched().coordinates.items()}
+
+    def get(self) -> IntArray:
+        """Offset of the current access in elements, shape [*ctas, threads]."""
+        access, vec = self._access_vec()
+        return self._fetched().offset[..., access, vec]
+
+    def valid(self) -> BoolArray:
+        """Predicate of the current access, shape [*ctas, threads]."""
+        access, vec = self._access_vec()
+        return self._fetched().valid[..., access, vec]
+
+    def increment(self) -> Self:
+        """``++``: the next vec, then the next access; past the last, back to the first of the same k tile."""
+        self._index = (self._index + 1) % (self.thread_map.accesses * self.vecs)
+        return self
+
+    def set_iteration_index(self, index: int) -> None:
+        """Make ``index`` (access * vecs + vec) the current access of the k tile."""
+        self._index = index
+
+    def advance(self) -> Self:
+        """Move to the next k tile; the current access keeps its index."""
+        self._number += 1
+        self._current = None
+        return self
+
+    def _access_vec(self) -> tuple[int, int]:
+        return divmod(self._index, self.vecs)
+
+    def _fetched(self) -> GlobalAccess:
+        if self._current is None:
+            self._current = self.fetch(self._number)
+        return self._current
+
+
+def over_lanes(per_cta: IntArray) -> IntArray:
+    """An array over CTAs, shaped to broadcast against [threads, accesses, vecs]."""
+    return per_cta[..., None, None, None]
+
+
+def packed(*digits: tuple[npt.ArrayLike, int]) -> IntArray:
+    """One integer for several: mixed-radix digits, each (array of values in [0, radix), radix), broadcasting."""
+    number = np.zeros((), dtype=np.int64)
+    for values, radix in digits:
+        number = number * radix + np.asarray(values, dtype=np.int64)
+    return number

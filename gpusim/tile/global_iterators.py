@@ -1,0 +1,53 @@
+"""Which global tile iterator a scenario's operand has."""
+
+import numpy.typing as npt
+
+from gpusim.scenario_models import GemmProblem, Scenario, element_bits
+from gpusim.tile.conv_iterators import ActivationIterator, FilterIterator
+from gpusim.tile.extents import conv_shape
+from gpusim.tile.gemm_iterators import GemmOperand, PredicatedIterator
+from gpusim.tile.global_access import GlobalIterator
+from gpusim.tile.thread_map import Operand, operand_thread_map
+
+
+def gemm_operand(problem: GemmProblem, operand: Operand) -> GemmOperand:
+    """
+    One operand of a GEMM scenario.
+
+    Raises:
+        ValueError: The operand is not contiguous along K.
+    """
+    bits = element_bits(problem.dtype.ab)
+    if operand == "a" and problem.layout_a == "row":
+        return GemmOperand("a", problem.m, problem.k, problem.leading_a, bits, problem.split_k_slices)
+    if operand == "b" and problem.layout_b == "column":
+        return GemmOperand("b", problem.n, problem.k, problem.leading_b, bits, problem.split_k_slices)
+    raise ValueError(f"operand {operand} must be contiguous along K (A row-major, B column-major)")
+
+
+def global_iterator(scenario: Scenario, operand: Operand, tile: npt.ArrayLike, slice_: npt.ArrayLike) -> GlobalIterator:
+    """
+    The global tile iterator of one operand, at its first fetch.
+
+    Args:
+        scenario: The problem and the kernel.
+        operand: ``a`` (activation) or ``b`` (filter).
+        tile: Tile index along M for a, along N for b. An integer or an array over CTAs.
+        slice_: Split-K slice, of the same shape or broadcasting.
+
+    Returns:
+        An iterator over all threads of those CTAs.
+
+    Raises:
+        ValueError: The operand's layout, thread map or alignment has no iterator.
+    """
+    problem = scenario.problem
+    thread_map = operand_thread_map(scenario, operand)
+    elements_per_vec = problem.access_a if operand == "a" else problem.access_b
+    if isinstance(problem, GemmProblem):
+        return PredicatedIterator(
+            gemm_operand(problem, operand), thread_map, elements_per_vec, tile=tile, slice_=slice_
+        )
+    iterator = ActivationIterator if operand == "a" else FilterIterator
+    bits = element_bits(problem.dtype.ab)
+    return iterator(conv_shape(problem), bits, thread_map, elements_per_vec, tile=tile, slice_=slice_)

@@ -1,0 +1,301 @@
+"""Which ldmatrix each warp issues for a K-contiguous operand, and the row address of every lane; never when."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from gpusim.arrays import IntArray
+from gpusim.errors import BadInput
+from gpusim.layout.crosswise import LINE_VECTORS, PARTITION, CrosswiseLayout
+from gpusim.layout.shared import VECTOR_BITS
+from gpusim.scenario import Scenario, element_bits
+from gpusim.tile.mma import MATRIX, ldmatrix_sources, warp_coordinates
+from gpusim.tile.shared_store import operand_layout
+from gpusim.tile.thread_map import WARP_SIZE, Operand
+
+MAX_MATRICES: Final = 4
+"""ldmatrix.x4 is the widest."""
+
+ROW_BYTES: Final = VECTOR_BITS // 8
+"""One row of an 8x8 matrix of 16-bit elements."""
+
+
+@dataclass(frozen=True, slots=True)
+class FragmentLoads:
+    """
+    The ldmatrix instructions that load one warp's fragment of one k group.
+
+    Attributes:
+        matrices_k: 8x8 matrices of one instruction along K.
+        matrices_strided: 8x8 matrices of one instruction along M or N.
+        instructions: Instructions, along M or N.
+        trans: Whether the matrices are transposed on the way (operands that are not K-contiguous).
+    """
+
+    matrices_k: int
+    matrices_strided: int
+    instructions: int
+    trans: bool
+
+    @property
+    def matrices(self) -> int:
+        """N of ldmatrix.xN."""
+        return self.matrices_k * self.matrices_strided
+
+    @property
+    def strided(self) -> int:
+        """Rows of the operand, along M or N, that one instruction loads."""
+        return self.matrices_strided * MATRIX
+
+
+def crosswise_fragment_loads(warp_strided: int, instruction_k: int, bits: int) -> FragmentLoads:
+    """
+    The instructions for a K-contiguous operand: as many matrices as the warp tile fills, at most four.
+
+    Args:
+        warp_strided: Warp tile extent along M (operand A) or N (operand B).
+        instruction_k: K of the mma.sync shape.
+        bits: Element width.
+
+    Raises:
+        BadInput: The warp tile is not whole matrices, or not a whole number of instructions (CUTLASS would leave the
+            rest of the fragment unloaded).
+
+    Source: CUTLASS include/cutlass/gemm/warp/mma_tensor_op_tile_iterator.h, Policy of the crosswise iterator.
+    """
+    matrices_k = instruction_k // (VECTOR_BITS // bits)
+    if not 1 <= matrices_k <= MAX_MATRICES or warp_strided % MATRIX:
+        raise BadInput(
+            f"a warp tile of {warp_strided} rows and an instruction K of {instruction_k} {bits}-bit elements"
+            f" is not made of 8x8 matrices; the extent must be a multiple of {MATRIX}"
+        )
+    available = warp_strided // MATRIX
+    matrices_strided = min(available, MAX_MATRICES // matrices_k)
+    if available % matrices_strided:
+        raise BadInput(
+            f"a warp tile extent of {warp_strided} is not a whole number of ldmatrix.x{matrices_k * matrices_strided};"
+            f" it must be a multiple of {matrices_strided * MATRIX}"
+        )
+    return FragmentLoads(matrices_k, matrices_strided, available // matrices_strided, trans=False)
+
+
+def fragment_loads(scenario: Scenario, operand: Operand) -> FragmentLoads:
+    """
+    The ldmatrix instructions of one warp and k group.
+
+    Not modelled: operands contiguous along M or N.
+
+    Raises:
+        BadInput: The warp tile is not made of whole instructions.
+    """
+    kernel = scenario.kernel
+    return crosswise_fragment_loads(
+        kernel.warp[0] if operand == "a" else kernel.warp[1],
+        kernel.instruction[2],
+        element_bits(scenario.problem.dtype.ab),
+    )
+
+
+def lane_rows(loads: FragmentLoads, operand: Operand) -> tuple[IntArray, IntArray]:
+    """
+    The matrix row that each lane addresses: lanes 8q..8q+7 supply the rows of matrix q.
+
+    The matrices of A follow one another along M first, those of B along K first, so that the registers come out in the
+    order mma.sync wants. Lanes past the last matrix of an x1 or x2 go on with the same arithmetic (sm_75, which folds
+    them back, is not modelled).
+
+    Returns:
+        16-byte vector along K and row along M or N, each of shape [32], relative to the instruction's first row.
+    """
+    lane = np.arange(WARP_SIZE, dtype=np.int64)
+    if loads.matrices_k == 1:
+        return np.zeros_like(lane), lane
+    matrix, row = np.divmod(lane, MATRIX)
+    if operand == "a":
+        return matrix // 2, matrix % 2 * MATRIX + row
+    return matrix % 2, matrix // 2 * MATRIX + row
+
+
+def _warp_origins(scenario: Scenario, operand: Operand) -> tuple[IntArray, IntArray]:
+    """The warp's row along M or N (elements) and its partition along K, each of shape [warps]."""
+    kernel = scenario.kernel
+    coordinates = warp_coordinates(kernel.warps)
+    axis = 0 if operand == "a" else 1
+    return coordinates[:, axis] * kernel.warp[axis], coordinates[:, 2]
+
+
+def ldmatrix_offsets(scenario: Scenario, operand: Operand, stage: int) -> IntArray:
+    """
+    The row address each lane supplies to each ldmatrix of one k tile, through any shared layout.
+
+    Returns:
+        Element offsets from the base of the operand's whole shared allocation,
+        shape [warps, k_groups, instructions, 32]. Warps as ``warp_coordinates`` numbers them.
+
+    Source: golden ``warp_read_f16_tn_*``.
+    """
+    kernel = scenario.kernel
+    loads = fragment_loads(scenario, operand)
+    layout = operand_layout(scenario, operand)
+    vector, row = lane_rows(loads, operand)
+    first_row, partition = _warp_origins(scenario, operand)
+    k_group = partition[:, None] * kernel.k_groups + np.arange(kernel.k_groups, dtype=np.int64)
+    k = k_group[:, :, None, None] * kernel.instruction[2] + vector * (VECTOR_BITS // layout.element_bits)
+    instruction = np.arange(loads.instructions, dtype=np.int64) * loads.strided
+    strided = (first_row[:, None] + instruction)[:, None, :, None] + row
+    return layout.offset(k, strided, stage)
+
+
+def delivered_offsets(row_offsets: IntArray, matrices: int) -> IntArray:
+    """
+    The shared-memory element that each register element receives from an ldmatrix.
+
+    Args:
+        row_offsets: Element offset of the row each lane supplies, shape [..., 32].
+        matrices: N of ldmatrix.xN.
+
+    Returns:
+        Element offsets, shape [..., 32, matrices, 2]: register and element of each lane.
+
+    Source: PTX ISA, ldmatrix.
+    """
+    row, element = ldmatrix_sources()
+    supplier = row[:, None] + MATRIX * np.arange(matrices, dtype=np.int64)
+    return row_offsets[..., supplier][..., None] + element[:, None, :]
+
+
+def fragment_offsets(scenario: Scenario, operand: Operand, stage: int) -> IntArray:
+    """
+    The shared-memory element that each element of each mma.sync fragment is loaded from.
+
+    Returns:
+        Element offsets, shape [warps, k_groups, tiles, 32, elements]: tiles along M or N, elements in the register
+        order of ``mma.fragment_map``.
+    """
+    kernel = scenario.kernel
+    tile = kernel.instruction[0] if operand == "a" else kernel.instruction[1]
+    delivered = delivered_offsets(
+        ldmatrix_offsets(scenario, operand, stage), fragment_loads(scenario, operand).matrices
+    )
+    warps, k_groups, instructions, lanes = delivered.shape[:4]
+    registers = delivered.reshape(warps, k_groups, instructions, lanes, -1).swapaxes(2, 3)
+    elements = tile * kernel.instruction[2] // WARP_SIZE
+    return registers.reshape(warps, k_groups, lanes, -1, elements).swapaxes(2, 3)
+
+
+class CrosswiseWarpIterator:
+    """
+    The way CUTLASS's warp iterator finds the same row addresses: an XOR per k group, an addition per tile.
+
+    The byte offset of a lane inside its 128-byte line carries the swizzle; a k group of c vectors is reached by XOR
+    with c, 3c or 7c vectors (fp16 crosswise 64 with m16n8k16: ^2, ^6, ^2 vectors), the next tile by adding a line.
+    One object stands for all warps and lanes of the CTA.
+
+    Attributes:
+        k_groups: k groups of one warp in one tile.
+
+    Raises:
+        BadInput: The layout packs four or more rows to a line, which no 16-bit kernel uses, or a stage is wider than
+            one line.
+
+    Source: CUTLASS include/cutlass/gemm/warp/mma_tensor_op_tile_iterator.h.
+    """
+
+    def __init__(
+        self,
+        layout: CrosswiseLayout,
+        loads: FragmentLoads,
+        operand: Operand,
+        *,
+        first_row: IntArray,
+        partition: IntArray,
+        partitions: int,
+    ) -> None:
+        """
+        Point at the first k group of stage 0.
+
+        Args:
+            layout: The operand's shared layout.
+            loads: The ldmatrix instructions of one fragment.
+            operand: Decides the order of the matrices.
+            first_row: First row of each warp along M or N, shape [warps].
+            partition: Partition of the tile's K that each warp owns, shape [warps].
+            partitions: Warps along K.
+        """
+        if layout.factor > 2 or layout.contiguous != layout.crosswise:
+            raise BadInput(
+                "the XOR walk knows stages of one 128-byte line that holds one or two rows,"
+                f" got {layout.contiguous} elements by {layout.crosswise}"
+            )
+        self._factor = layout.factor
+        self._bits = layout.element_bits
+        self._loads = loads
+        self._line_stride = layout.stride * layout.factor * layout.element_bits // VECTOR_BITS
+        self._groups_per_tile = LINE_VECTORS // layout.factor // loads.matrices_k
+        self.k_groups = self._groups_per_tile // partitions
+        self._k_group = 0
+
+        vector, row = lane_rows(loads, operand)
+        row_in_matrix = np.arange(WARP_SIZE, dtype=np.int64) % MATRIX
+        half_line = row_in_matrix // PARTITION if layout.factor == 1 else row_in_matrix % layout.factor
+        in_line = half_line * PARTITION + (vector ^ row_in_matrix // layout.factor % PARTITION)
+        warp_step = partition * self.k_groups * loads.matrices_k
+        lines = row // layout.factor * self._line_stride
+        self._byte_offset = ((in_line + lines) * ROW_BYTES) ^ (warp_step * ROW_BYTES)[:, None]
+        self._pointer = first_row // layout.factor * self._line_stride
+
+    def load(self) -> IntArray:
+        """Element offsets of the rows of the current k group, shape [warps, instructions, 32]."""
+        instruction = np.arange(self._loads.instructions, dtype=np.int64) * self._loads.strided
+        lines = self._pointer[:, None] + instruction // self._factor * self._line_stride
+        return (lines[:, :, None] * ROW_BYTES + self._byte_offset[:, None, :]) * 8 // self._bits
+
+    def increment(self) -> None:
+        """Move to the next k group; after the last one, to the next tile."""
+        if self.k_groups > 1:
+            group = self._k_group & (self.k_groups // 2 - 1)
+            self._byte_offset = self._byte_offset ^ ((group ^ group + 1) * self._loads.matrices_k * ROW_BYTES)
+        self._k_group += 1
+        if self._k_group == self.k_groups:
+            self._k_group = 0
+            self.add_tile_offset(1)
+
+    def add_tile_offset(self, tiles: int) -> None:
+        """Move by whole tiles; ``-stages`` returns from the ring's end to its begin."""
+        self._pointer = self._pointer + tiles * LINE_VECTORS
+
+
+def xor_walk(scenario: Scenario, operand: Operand, k_tiles: int) -> IntArray:
+    """
+    The row addresses of ``k_tiles`` consecutive tiles as a multistage mainloop moves CUTLASS's warp iterator.
+
+    Returns:
+        Element offsets, shape [k_tiles, warps, k_groups, instructions, 32].
+
+    Raises:
+        BadInput: The operand's layout is not crosswise.
+    """
+    layout = operand_layout(scenario, operand)
+    if not isinstance(layout, CrosswiseLayout):
+        name = scenario.kernel.shared.a if operand == "a" else scenario.kernel.shared.b
+        raise BadInput(f"kernel.shared.{operand}: the XOR walk exists for crosswise only, got {name!r}")
+    first_row, partition = _warp_origins(scenario, operand)
+    iterator = CrosswiseWarpIterator(
+        layout,
+        fragment_loads(scenario, operand),
+        operand,
+        first_row=first_row,
+        partition=partition,
+        partitions=scenario.kernel.warps[2],
+    )
+    tiles = []
+    for tile in range(k_tiles):
+        groups = []
+        for _ in range(iterator.k_groups):
+            groups.append(iterator.load())
+            iterator.increment()
+        tiles.append(np.stack(groups, axis=1))
+        if (tile + 1) % layout.stages == 0:
+            iterator.add_tile_offset(-layout.stages)
+    return np.stack(tiles)

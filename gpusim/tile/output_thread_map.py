@@ -1,0 +1,155 @@
+"""Which vectors of the output tile each thread of a CTA stores: CUTLASS's optimal thread map of tensor-op epilogues.
+
+It knows tile shapes and thread counts only; addresses and predicates it does not.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from gpusim.arrays import IntArray
+from gpusim.errors import BadInput
+from gpusim.tile.mma import MATRIX, Shape
+from gpusim.tile.thread_map import WARP_SIZE
+
+ROW_BYTES_WANTED: Final = 256
+"""Bytes of one output row that a warp's access prefers to cover (kMemoryAccessSize)."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputThreadMap:
+    """
+    OutputTileOptimalThreadMap with one cluster and one tile: what one epilogue iteration covers.
+
+    An iteration stores ``MATRIX`` (8) rows of every warp row of the CTA ("group"). A group's warps split its rows if
+    there are fewer warps than rows (a warp's access is then a rectangle of lanes), else each takes one row.
+
+    Attributes:
+        columns: Threadblock tile extent along N, elements.
+        groups: Warps of the CTA along M.
+        group_rows: Rows between two groups in the output: the warp tile's extent along M.
+        threads: Threads of the CTA.
+        elements_per_access: Vector length of one global access.
+        element_bits: Width of an output element.
+
+    Raises:
+        BadInput: The lanes do not cover the iteration exactly, which CUTLASS refuses at compile time or gets wrong.
+
+    Source: CUTLASS include/cutlass/epilogue/threadblock/output_tile_thread_map.h and default_thread_map_tensor_op.h.
+    """
+
+    columns: int
+    groups: int
+    group_rows: int
+    threads: int
+    elements_per_access: int
+    element_bits: int
+
+    def __post_init__(self) -> None:
+        width, rows = self.access_width, self.access_rows
+        covers = (
+            width * rows == WARP_SIZE
+            and width * self.elements_per_access * self.iterations[1] == self.columns
+            and rows * self.iterations[0] * self.warps_per_group == MATRIX
+        )
+        if not covers:
+            raise BadInput(
+                f"the epilogue's {self.warps_per_group} warps with {self.elements_per_access}-element accesses do not"
+                f" cover {MATRIX} rows of {self.columns} columns exactly: choose another warp tile or output alignment"
+            )
+
+    @property
+    def warps_per_group(self) -> int:
+        """Warps that share the rows of one group."""
+        return self.threads // WARP_SIZE // self.groups
+
+    @property
+    def _is_2d(self) -> bool:
+        """Whether a warp's access is a rectangle of lanes rather than a piece of one row."""
+        return self.warps_per_group < MATRIX
+
+    @property
+    def _warp_rows(self) -> int:
+        """Rows of the group that one warp owns."""
+        return MATRIX // self.warps_per_group
+
+    @property
+    def access_width(self) -> int:
+        """Lanes of a warp along a row."""
+        if not self._is_2d:
+            return WARP_SIZE
+        wanted = ROW_BYTES_WANTED // (self.elements_per_access * self.element_bits // 8)
+        if WARP_SIZE // wanted > self._warp_rows:
+            return WARP_SIZE // self._warp_rows
+        return min(self.columns // self.elements_per_access, WARP_SIZE, wanted)
+
+    @property
+    def access_rows(self) -> int:
+        """Rows that one access of a warp covers."""
+        return min(MATRIX, WARP_SIZE // self.access_width)
+
+    @property
+    def iterations(self) -> tuple[int, int]:
+        """Accesses of one thread along (rows, columns)."""
+        rows = self._warp_rows // self.access_rows if self._is_2d else 1
+        return rows, self.columns // self.elements_per_access // self.access_width
+
+    @property
+    def accesses(self) -> int:
+        """Accesses of one thread in one epilogue iteration."""
+        return self.iterations[0] * self.iterations[1]
+
+    @property
+    def delta(self) -> tuple[int, int]:
+        """Rows and columns between neighbouring accesses of one thread."""
+        return self.access_rows if self._is_2d else 1, self.access_width * self.elements_per_access
+
+    @property
+    def steps(self) -> int:
+        """Epilogue iterations of the tile (Count.row)."""
+        return self.group_rows // MATRIX
+
+    def _initial_offsets(self, group_rows: int) -> IntArray:
+        warp, lane = np.divmod(np.arange(self.threads, dtype=np.int64), WARP_SIZE)
+        group, warp_in_group = np.divmod(warp, self.warps_per_group)
+        lane_row, lane_column = np.divmod(lane, self.access_width)
+        row = group * group_rows + warp_in_group * self.iterations[0] * self.access_rows + lane_row
+        return np.stack([row, lane_column * self.elements_per_access], axis=-1)
+
+    def initial_offsets(self) -> IntArray:
+        """(row, column) in the output tile of each thread's first access of iteration 0, shape [threads, 2]."""
+        return self._initial_offsets(self.group_rows)
+
+    def compacted_offsets(self) -> IntArray:
+        """(row, column) in shared memory, where the groups follow one another (CompactedThreadMap), [threads, 2]."""
+        return self._initial_offsets(MATRIX)
+
+    def access_offsets(self) -> IntArray:
+        """(row, column) of each access relative to the first, columns fastest, shape [accesses, 2]."""
+        row, column = np.divmod(np.arange(self.accesses, dtype=np.int64), self.iterations[1])
+        return np.stack([row * self.delta[0], column * self.delta[1]], axis=-1)
+
+
+def output_thread_map(threadblock: Shape, warp: Shape, elements_per_access: int, element_bits: int) -> OutputThreadMap:
+    """
+    The thread map of a tensor-op epilogue.
+
+    Args:
+        threadblock: Threadblock tile (M, N, K).
+        warp: Warp tile (M, N, K).
+        elements_per_access: Vector length of one global access.
+        element_bits: Width of an output element.
+
+    Raises:
+        BadInput: The lanes do not cover an epilogue iteration exactly.
+    """
+    warps = [tile // part for tile, part in zip(threadblock, warp, strict=True)]
+    return OutputThreadMap(
+        columns=threadblock[1],
+        groups=warps[0],
+        group_rows=warp[0],
+        threads=WARP_SIZE * warps[0] * warps[1] * warps[2],
+        elements_per_access=elements_per_access,
+        element_bits=element_bits,
+    )

@@ -1,0 +1,130 @@
+"""Where each thread's cp.async writes an operand tile in shared memory; when the copy is issued it does not know."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gpusim.arrays import IntArray
+from gpusim.layout.crosswise import CrosswiseLayout
+from gpusim.layout.named import shared_layout
+from gpusim.layout.shared import SharedLayout
+from gpusim.scenario import Scenario, element_bits
+from gpusim.tile.thread_map import Operand, ThreadMap, operand_thread_map
+
+
+def operand_layout(scenario: Scenario, operand: Operand) -> SharedLayout:
+    """
+    The shared-memory layout of one K-contiguous operand, all stages.
+
+    Not modelled: operands contiguous along M or N.
+
+    Raises:
+        BadInput: The layout's name is unknown, or it cannot hold the tile.
+    """
+    kernel = scenario.kernel
+    tile_m, tile_n, tile_k = kernel.threadblock
+    return shared_layout(
+        kernel.shared.a if operand == "a" else kernel.shared.b,
+        element_bits=element_bits(scenario.problem.dtype.ab),
+        contiguous=tile_k,
+        strided=tile_m if operand == "a" else tile_n,
+        stages=kernel.stages,
+    )
+
+
+def map_store_offsets(thread_map: ThreadMap, layout: SharedLayout, stage: int, elements_per_copy: int) -> IntArray:
+    """
+    Element offset that every copy of every thread writes, for any shared layout.
+
+    Args:
+        thread_map: Tile coordinates of each access.
+        layout: Where each coordinate lies.
+        stage: Slot of the shared-memory ring.
+        elements_per_copy: Elements one copy instruction brings; divides the access of the thread map.
+
+    Returns:
+        Offsets in elements from the operand's base, shape [threads, accesses, vecs]; a copy fills
+        ``elements_per_copy`` elements from its offset.
+    """
+    coordinates = thread_map.offsets()
+    within = np.arange(0, thread_map.elements_per_access, elements_per_copy, dtype=np.int64)
+    return layout.offset(coordinates[..., None, 0] + within, coordinates[..., None, 1], stage)
+
+
+def store_offsets(scenario: Scenario, operand: Operand, stage: int) -> IntArray:
+    """
+    Element offset that every cp.async of one k tile writes.
+
+    Returns:
+        Offsets in elements from the base of the operand's whole shared allocation, shape [threads, accesses, vecs];
+        accesses in ``++`` order, vecs above 1 where the global alignment is narrower than 128 bits.
+
+    Source: golden ``smem_write_f16_tn_*``.
+    """
+    problem = scenario.problem
+    return map_store_offsets(
+        operand_thread_map(scenario, operand),
+        operand_layout(scenario, operand),
+        stage,
+        problem.access_a if operand == "a" else problem.access_b,
+    )
+
+
+class CrosswiseStoreIterator:
+    """
+    The way CUTLASS's write iterator finds the same offsets: base pointers with the swizzle in them, then additions.
+
+    Rows an even number of warp accesses apart are swizzled alike, so that two base pointers per thread serve all
+    accesses; stages are a constant apart. One object stands for all threads of the CTA.
+
+    Source: CUTLASS include/cutlass/transform/threadblock/regular_tile_access_iterator_tensor_op.h.
+    """
+
+    def __init__(self, thread_map: ThreadMap, layout: CrosswiseLayout) -> None:
+        """Point at the first access of stage 0."""
+        self._thread_map = thread_map
+        self._layout = layout
+        initial = thread_map.initial_offsets()
+        pointers = 2 if thread_map.iterations[1] > 1 else 1
+        rows = initial[:, 1] + thread_map.warp_arrangement[1] * np.arange(pointers, dtype=np.int64)[:, None]
+        self._pointers = layout.offset(initial[:, 0], rows)
+        self._tile_offset = 0
+        self._access = 0
+
+    def get(self) -> IntArray:
+        """Element offset of the current access, shape [threads]."""
+        strided, contiguous = divmod(self._access, self._thread_map.iterations[0])
+        delta_contiguous, delta_strided = self._thread_map.delta
+        added = (strided & ~1) * delta_strided * self._layout.stride + contiguous * delta_contiguous
+        offsets: IntArray = self._pointers[strided & 1] + (added + self._tile_offset)
+        return offsets
+
+    def increment(self) -> None:
+        """Move to the next access; past the last one, back to the first of the same tile."""
+        self._access = (self._access + 1) % self._thread_map.accesses
+
+    def add_tile_offset(self, tiles: int) -> None:
+        """Move by whole k tiles; ``-stages`` returns from the ring's end to its begin."""
+        self._tile_offset += tiles * self._layout.contiguous * self._layout.factor
+
+
+def write_walk(thread_map: ThreadMap, layout: CrosswiseLayout, k_tiles: int) -> Iterator[IntArray]:
+    """
+    The writes of ``k_tiles`` consecutive tiles as a multistage mainloop moves the iterator round the ring.
+
+    Yields:
+        For each k tile the element offsets, shape [threads, accesses].
+    """
+    iterator = CrosswiseStoreIterator(thread_map, layout)
+    stage = 0
+    for _ in range(k_tiles):
+        accesses = []
+        for _ in range(thread_map.accesses):
+            accesses.append(iterator.get())
+            iterator.increment()
+        yield np.stack(accesses, axis=1)
+        iterator.add_tile_offset(1)
+        stage += 1
+        if stage == layout.stages:
+            iterator.add_tile_offset(-layout.stages)
+            stage = 0

@@ -1,0 +1,141 @@
+"""Which CTA computes which output tile: the grid, and blockIdx to (tile m, tile n, split-K slice)."""
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusim.arrays import IntArray
+from gpusim.scenario_models import Scenario
+from gpusim.tile.extents import GemmExtents, ceil_div, problem_extents
+
+
+class TiledShape(NamedTuple):
+    """Threadblock tiles along M and N, and split-K slices."""
+
+    m: int
+    n: int
+    slices: int
+
+
+@dataclass(frozen=True, slots=True)
+class IdentitySwizzle:
+    """
+    GemmIdentityThreadblockSwizzle<width>, and its split-K twin: up to ``width`` tiles of a row stand side by side.
+
+    Blocks that follow each other in x walk ``2**log_tile`` tiles along N before the next tile along M, so that
+    concurrent CTAs share rows of B in L2. Split-K slices are z.
+
+    Source: CUTLASS include/cutlass/gemm/threadblock/threadblock_swizzle.h; golden swizzle_identity*.json,
+    swizzle_splitk_identity1_k3.json.
+    """
+
+    width: int
+
+    def log_tile(self, tiled: TiledShape) -> int:
+        """Log2 of the tiles side by side: the widest allowed that leaves few blocks without a tile."""
+        if self.width >= 8 and tiled.n >= 6:
+            return 3
+        if self.width >= 4 and tiled.n >= 3:
+            return 2
+        return 1 if self.width >= 2 and tiled.n >= 2 else 0
+
+    def grid(self, tiled: TiledShape) -> tuple[int, int, int]:
+        """The launch's gridDim (x, y, z)."""
+        side = 1 << self.log_tile(tiled)
+        return tiled.m * side, ceil_div(tiled.n, side), tiled.slices
+
+    def tile_of_block(
+        self, tiled: TiledShape, x: npt.ArrayLike, y: npt.ArrayLike, z: npt.ArrayLike
+    ) -> tuple[IntArray, IntArray, IntArray]:
+        """Tile m, tile n and slice of blockIdx (x, y, z), broadcasting; tiles past the shape have no work."""
+        x, y, z = np.broadcast_arrays(*(np.asarray(index, dtype=np.int64) for index in (x, y, z)))
+        log_tile = self.log_tile(tiled)
+        return x >> log_tile, (y << log_tile) + (x & ((1 << log_tile) - 1)), z
+
+
+@dataclass(frozen=True, slots=True)
+class HorizontalSwizzle:
+    """
+    GemmHorizontalThreadblockSwizzle: x walks N, y walks M.
+
+    Source: as ``IdentitySwizzle``; golden swizzle_horizontal.json.
+    """
+
+    def log_tile(self, tiled: TiledShape) -> int:  # noqa: ARG002 - one interface for both swizzles
+        """Always 0: one tile."""
+        return 0
+
+    def grid(self, tiled: TiledShape) -> tuple[int, int, int]:
+        """The launch's gridDim (x, y, z)."""
+        return tiled.n, tiled.m, tiled.slices
+
+    def tile_of_block(
+        self,
+        tiled: TiledShape,  # noqa: ARG002 - one interface for both swizzles
+        x: npt.ArrayLike,
+        y: npt.ArrayLike,
+        z: npt.ArrayLike,
+    ) -> tuple[IntArray, IntArray, IntArray]:
+        """Tile m, tile n and slice of blockIdx (x, y, z), broadcasting."""
+        x, y, z = np.broadcast_arrays(*(np.asarray(index, dtype=np.int64) for index in (x, y, z)))
+        return y, x, z
+
+
+ThreadblockSwizzle: TypeAlias = IdentitySwizzle | HorizontalSwizzle
+
+
+def threadblock_swizzle(name: str) -> ThreadblockSwizzle:
+    """
+    The swizzle a scenario names: ``identity<1|2|4|8>`` or ``horizontal``.
+
+    Raises:
+        ValueError: The name is neither.
+    """
+    if name == "horizontal":
+        return HorizontalSwizzle()
+    match = re.fullmatch(r"identity<([1248])>", name)
+    if match is None:
+        raise ValueError(f"threadblock_swizzle must be identity<1|2|4|8> or horizontal, got {name!r}")
+    return IdentitySwizzle(int(match[1]))
+
+
+def tile_counts(extents: GemmExtents, threadblock: tuple[int, int, int], slices: int) -> TiledShape:
+    """Tiles that cover the extents: the last one of a dimension may be ragged."""
+    return TiledShape(ceil_div(extents.m, threadblock[0]), ceil_div(extents.n, threadblock[1]), slices)
+
+
+def tiled_shape(scenario: Scenario) -> TiledShape:
+    """Threadblock tiles along M and N, and split-K slices of the scenario."""
+    return tile_counts(problem_extents(scenario), scenario.kernel.threadblock, scenario.problem.split_k_slices)
+
+
+def grid(scenario: Scenario) -> tuple[int, int, int]:
+    """The launch's gridDim (x, y, z)."""
+    return threadblock_swizzle(scenario.kernel.threadblock_swizzle).grid(tiled_shape(scenario))
+
+
+def tile_of_block(scenario: Scenario, bx: npt.ArrayLike, by: npt.ArrayLike, bz: npt.ArrayLike) -> IntArray:
+    """
+    (tile m, tile n, slice) of blockIdx (bx, by, bz), and -1 for each where the block has no tile.
+
+    Returns:
+        Shape [*blocks, 3], the block indices broadcast against each other.
+    """
+    tiled = tiled_shape(scenario)
+    tile = np.stack(threadblock_swizzle(scenario.kernel.threadblock_swizzle).tile_of_block(tiled, bx, by, bz), axis=-1)
+    inside = (tile < np.array(tiled)).all(axis=-1, keepdims=True)
+    return np.where(inside, tile, -1)
+
+
+def cta_tiles(scenario: Scenario) -> IntArray:
+    """
+    (tile m, tile n, slice) of every CTA in launch order, blockIdx x fastest, shape [ctas, 3].
+
+    Blocks that exit at once because they have no tile are -1 in all three.
+    """
+    x, y, z = grid(scenario)
+    bz, by, bx = np.unravel_index(np.arange(x * y * z, dtype=np.int64), (z, y, x))
+    return tile_of_block(scenario, bx, by, bz)

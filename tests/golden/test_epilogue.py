@@ -1,0 +1,131 @@
+"""The tensor-op epilogue against CUTLASS's own iterators, and against counters of one H200."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpusim.scenario import Conv2dFpropProblem, DTypes, GemmProblem, Kernel, Scenario
+from gpusim.tile.epilogue import EpilogueTile, epilogue_tile, output_sectors
+
+DATA = Path(__file__).parent / "data"
+FILES = sorted(DATA.glob("epilogue_*_f32acc_*.json"))
+TYPES = {"float": "f32", "cutlass::half_t": "f16"}
+MEASURED = json.loads((DATA / "cutlass_h200_tn_multistage.json").read_text())["rows"]
+
+
+@pytest.fixture(params=FILES, ids=lambda path: path.stem)
+def golden(request):
+    return json.loads(request.param.read_text())
+
+
+@pytest.fixture
+def tile(golden):
+    header = golden["header"]
+    problem = header["problem"]
+    return EpilogueTile(
+        threadblock=tuple(header["ThreadblockShape_MNK"]),
+        warp=tuple(header["WarpShape_MNK"]),
+        instruction=tuple(header["InstructionShape_MNK"]),
+        output_type=TYPES[header["element_output"]],
+        elements_per_access=header["elements_per_access"],
+        extent=(problem["M"], problem["N"]),
+        leading=problem["ldc"],
+    )
+
+
+def test_both_configurations_are_here():
+    assert len(FILES) == 2
+
+
+def test_constants(golden, tile):
+    header, thread_map = golden["header"], tile.thread_map
+    assert tile.steps == header["epilogue_iterations"]
+    assert tile.storage_rows == header["smem_storage_rows"]
+    assert tile.storage_columns == header["smem_storage_columns"]
+    assert tile.padding_columns == header["smem_padding_columns"]
+    assert tile.pointer_offset == header["kSmemPointerOffset"]
+    assert tile.fragments_per_iteration == header["kFragmentsPerIteration"]
+    assert tile.storage_bytes * 8 == tile.storage_rows * tile.storage_columns * header["smem_element_bits"]
+    assert tile.store_bytes == header["smem_store_bytes_per_instruction"]
+    assert tile.load_bytes == header["smem_load_bytes_per_instruction"]
+    assert tile.mixed == ("SharedLoadIteratorMixed" in header["type_shared_load_iterator"])
+    assert tile.accumulator_map().shape[1] == header["accumulator_elements_per_thread"]
+    rows, columns = thread_map.iterations
+    one = {"group": 1, "cluster": 1, "tile": 1}
+    assert header["thread_map_Iterations"] == {"column": columns, "row": rows, **one}
+    assert header["thread_map_Delta"] == {"column": thread_map.delta[1], "row": thread_map.delta[0], **one}
+    assert header["thread_map_Count"] == {"column": 1, "row": tile.steps, **one, "tile": tile.steps}
+    assert header["thread_map_Shape"] == {"column": thread_map.columns, "row": 8, **one, "group": thread_map.groups}
+
+
+def test_accumulator_place_of_every_lane(golden, tile):
+    np.testing.assert_array_equal(tile.accumulator_map(), golden["accumulator_row_col_per_lane"])
+
+
+def test_initial_offset_of_every_thread(golden, tile):
+    np.testing.assert_array_equal(tile.thread_map.initial_offsets(), golden["output_thread_initial_offset"])
+
+
+def test_shared_stores_of_the_first_and_last_step(golden, tile):
+    assert golden["header"]["store_offsets_same_every_iteration"]
+    assert set(golden["smem_store"]) == {"iteration_0", f"iteration_{tile.steps - 1}"}
+    compared = 0
+    for name, per_thread in golden["smem_store"].items():
+        step = int(name.removeprefix("iteration_"))
+        elements = np.broadcast_to(tile.store_elements(step), tile.store_offsets().shape)
+        pairs = np.stack([elements, tile.store_offsets()], axis=-1).reshape(tile.threads, -1, 2)
+        for thread, expected in enumerate(per_thread):
+            if expected:
+                np.testing.assert_array_equal(pairs[thread], expected)
+                compared += 1
+    assert compared > tile.threads
+
+
+def test_shared_loads_of_every_thread(golden, tile):
+    offsets = tile.load_offsets()
+    np.testing.assert_array_equal(offsets.reshape(tile.threads, -1), golden["smem_load"])
+
+
+def test_output_offsets_and_predicates(golden, tile):
+    problem = golden["header"]["problem"]
+    for row in golden["output"]:
+        access = tile.output(row["iteration"], problem["tile_m"], problem["tile_n"])
+        found = np.stack([access.offset[row["thread"]], access.valid[row["thread"]]], axis=-1)
+        np.testing.assert_array_equal(found, row["accesses_off_pred"])
+
+
+def scenario_of(row):
+    dtype = DTypes(ab=row["dtype_ab"], accumulator=row["accumulator"], output=row["dtype_c"])
+    if row["kind"] == "gemm":
+        problem = GemmProblem(m=row["M"], n=row["N"], k=row["K"], dtype=dtype)
+    else:
+        extents = {key.lower(): row[key] for key in ("N", "H", "W", "C", "K", "R", "S", "P", "Q")}
+        problem = Conv2dFpropProblem(
+            **extents, padding=row["pad"], stride=row["stride"], dilation=row["dilation"], dtype=dtype
+        )
+    kernel = Kernel(
+        threadblock=row["threadblock"], warp=row["warp"], instruction=row["instruction"], stages=row["stages"]
+    )
+    return Scenario(machine="h200", problem=problem, kernel=kernel)
+
+
+def test_all_measured_rows_are_here():
+    kinds = [row["kind"] for row in MEASURED]
+    assert (kinds.count("gemm"), kinds.count("conv2d_fprop")) == (16, 7)
+
+
+@pytest.mark.parametrize("row", MEASURED, ids=lambda row: f"{row['name']}-{row['loop_us_median']}")
+def test_counters_of_the_h200(row):
+    """
+    Requested store sectors and the executed store instructions are the measured ones, predicated-off ones included.
+    """
+    scenario = scenario_of(row)
+    tile = epilogue_tile(scenario)
+    warps = np.prod(row["grid"]) * tile.threads // 32
+    counters = row["counters"]
+
+    assert output_sectors(scenario) == counters["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"]
+    assert warps * tile.steps * tile.stores_per_step == counters["smsp__inst_executed_op_shared_st.sum"]
+    assert warps * tile.steps * tile.accesses_per_step == counters["smsp__inst_executed_op_global_st.sum"]

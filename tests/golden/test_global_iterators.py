@@ -1,0 +1,115 @@
+"""Every recorded coordinate, offset and predicate of CUTLASS's global iterators is reproduced, invalid ones too."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpusim.tile.conv_iterators import ActivationIterator, FilterIterator
+from gpusim.tile.extents import ConvShape, gemm_k_ranges, implicit_gemm_extents, implicit_gemm_k_iterations
+from gpusim.tile.gemm_iterators import GemmOperand, PredicatedIterator
+from gpusim.tile.thread_map import crosswise_thread_map
+
+DATA = Path(__file__).parent / "data"
+CONV = sorted(path.name for path in DATA.glob("gmem_fprop_[AB]_*_f16_*.json"))
+GEMM = sorted(path.name for path in DATA.glob("gmem_gemm_[AB]_*_tn_*.json"))
+MODES = {"kCrossCorrelation": "cross_correlation", "kConvolution": "convolution"}
+
+
+def conv_shape(problem):
+    pairs = {
+        name: (problem[f"{key}_h"], problem[f"{key}_w"])
+        for name, key in (("padding", "pad"), ("stride", "stride"), ("dilation", "dilation"))
+    }
+    extents = {name.lower(): problem[name] for name in "NHWCKRSPQ"}
+    return ConvShape(**extents, **pairs, mode=MODES[problem["mode"]], split_k_slices=problem["split_k_slices"])
+
+
+def recorded_map(header):
+    """The recorded thread map: shape and threads from its type's name."""
+    pattern = r"PitchLinearShape<(\d+), (\d+)>, (\d+),"
+    k, strided, threads = map(int, re.search(pattern, header["threadmap_type"]).groups())
+    return crosswise_thread_map(k, strided, threads, header["element_bits"])
+
+
+def columns(recorded):
+    rows = np.array(recorded["rows"]).T
+    return dict(zip(recorded["columns"], rows, strict=True))
+
+
+def fetched(iterator, column):
+    """The iterator's accesses at the recorded (thread, access, vec), each row being a CTA of its own."""
+    access = iterator.fetch(column["kit"])
+    row = np.arange(len(column["kit"])), column["thread"], column["access"], column["vec"]
+    return {name: axis[row] for name, axis in access.coordinates.items()}, access.offset[row], access.valid[row]
+
+
+def test_the_recorded_files_are_here():
+    assert (len(CONV), len(GEMM)) == (14, 6)
+
+
+@pytest.mark.parametrize("name", CONV)
+def test_analytic_convolution_iterator(name):
+    recorded = json.loads((DATA / name).read_text())
+    header, column = recorded["header"], columns(recorded)
+    shape = conv_shape(header["problem"])
+    kind = ActivationIterator if name.startswith("gmem_fprop_A") else FilterIterator
+    iterator = kind(
+        *(shape, header["element_bits"], recorded_map(header), header["alignment_elements"]),
+        tile=column["tile"],
+        slice_=column["slice"],
+    )
+
+    coordinates, offset, valid = fetched(iterator, column)
+
+    assert all((axis == column[axis_name]).all() for axis_name, axis in coordinates.items())
+    assert (offset == column["off_analytic"]).all()
+    assert (valid == column["valid_analytic"]).all()
+
+
+@pytest.mark.parametrize("name", CONV)
+def test_implicit_gemm_of_the_convolution(name):
+    header = json.loads((DATA / name).read_text())["header"]
+    shape = conv_shape(header["problem"])
+
+    assert list(implicit_gemm_extents(shape)) == header["implicit_gemm_MNK"]
+    assert implicit_gemm_k_iterations(shape, header["ThreadblockShape_MNK"][2]) == header["gemm_k_iterations"]
+
+
+@pytest.mark.parametrize("name", GEMM)
+def test_predicated_gemm_iterator(name):
+    recorded = json.loads((DATA / name).read_text())
+    header, column = recorded["header"], columns(recorded)
+    problem = header["problem"]
+    operand = GemmOperand(
+        operand="a" if name.startswith("gmem_gemm_A") else "b",
+        strided_extent=problem["M" if name.startswith("gmem_gemm_A") else "N"],
+        k=problem["K"],
+        leading=problem["leading_dim"],
+        bits=header["element_bits"],
+        split_k_slices=problem["split_k_slices"],
+    )
+    iterator = PredicatedIterator(
+        *(operand, recorded_map(header), header["access_elements"]),
+        tile=column["tile"],
+        slice_=column["slice"],
+    )
+
+    _, offset, valid = fetched(iterator, column)
+
+    assert (offset == column["off"]).all()
+    assert (valid == column["valid"]).all()
+
+
+@pytest.mark.parametrize("name", GEMM)
+def test_k_ranges_of_the_slices(name):
+    header = json.loads((DATA / name).read_text())["header"]
+    problem, tile_k = header["problem"], header["template"]["ThreadblockShape_MNK"][2]
+    ranges = gemm_k_ranges(problem["K"], tile_k, problem["split_k_slices"])
+
+    for recorded in header["k_slices"]:
+        begin, end = ranges[recorded["slice"]].tolist()
+        assert (begin, end) == (recorded["k_begin"], recorded["k_end"])
+        assert -(-(end - begin) // tile_k) == recorded["gemm_k_iterations"]

@@ -1,0 +1,67 @@
+"""ldmatrix row addresses against CUTLASS's own warp iterators."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpusim.scenario import GemmProblem, Kernel, Scenario
+from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets, xor_walk
+from gpusim.tile.mma import mma_order
+
+DATA = Path(__file__).parent / "data"
+FILES = sorted(DATA.glob("warp_read_f16_tn_*.json"))
+
+
+def scenario_of(template):
+    return Scenario(
+        machine="h200",
+        problem=GemmProblem(m=256, n=256, k=256),
+        kernel=Kernel(
+            threadblock=template["ThreadblockShape_MNK"],
+            warp=template["WarpShape_MNK"],
+            instruction=template["InstructionShape_MNK"],
+            stages=template["kStages"],
+        ),
+    )
+
+
+def test_all_four_configurations_are_here():
+    assert [path.stem.removeprefix("warp_read_f16_tn_") for path in FILES] == [
+        "128x128x32_s4",
+        "128x128x64_s3",
+        "128x256x32_s3",
+        "64x64x64_s5",
+    ]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_row_addresses_of_every_warp_step_and_k_group(path):
+    golden = json.loads(path.read_text())
+    scenario = scenario_of(golden["header"]["template"])
+    kernel = scenario.kernel
+    for operand in ("a", "b"):
+        loads = fragment_loads(scenario, operand)
+        expected = np.full(
+            (kernel.stages + 1, np.prod(kernel.warps), kernel.k_groups, loads.instructions, 32), -1, dtype=np.int64
+        )
+        rows = [row for row in golden["data"] if row["op"].lower() == operand]
+        for row in rows:
+            assert row["kind"] == f"ldmatrix.x{loads.matrices}"
+            expected[row["step"], row["warp"], row["kgroup"], row["i"]] = row["lanes"]
+        assert len(rows) * 32 == expected.size
+        from_layout = [ldmatrix_offsets(scenario, operand, step % kernel.stages) for step in range(kernel.stages + 1)]
+        np.testing.assert_array_equal(np.stack(from_layout), expected)
+        np.testing.assert_array_equal(xor_walk(scenario, operand, kernel.stages + 1), expected)
+
+
+TRACES = sorted(DATA.glob("trace_*.json"))
+
+
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.stem)
+def test_mma_order_of_the_first_k_group(path):
+    golden = json.loads(path.read_text())
+    expected = golden["header"]["counts_first_thread"]["mma_order_first_group_m_n"]
+
+    np.testing.assert_array_equal(mma_order(4, 8), expected)

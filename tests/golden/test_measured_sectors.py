@@ -1,0 +1,39 @@
+"""Requested global sectors and grids equal what an H200 counted for CUTLASS's own kernels."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gpusim.scenario_models import Scenario
+from gpusim.tile.requests import global_sectors
+from gpusim.tile.threadblock_swizzle import grid
+
+ROWS = json.loads((Path(__file__).parent / "data" / "cutlass_h200_tn_multistage.json").read_text())["rows"]
+REQUESTED = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
+
+
+def scenario_of(row):
+    dtype = {"ab": row["dtype_ab"], "accumulator": row["accumulator"], "output": row["dtype_c"]}
+    if row["kind"] == "gemm":
+        problem = {name.lower(): row[name] for name in "MNK"}
+    else:
+        problem = {name.lower(): row[name] for name in "NHWCKRSPQ"} | {"padding": row["pad"], "mode": row["mode"]}
+        problem |= {name: row[name] for name in ("stride", "dilation")}
+    kernel = {name: row[name] for name in ("threadblock", "warp", "instruction", "stages")}
+    kernel["threadblock_swizzle"] = f"identity<{row['threadblock_swizzle']}>"
+    return Scenario.model_validate(
+        {"machine": "h200", "problem": problem | {"kind": row["kind"], "dtype": dtype}, "kernel": kernel}
+    )
+
+
+def test_the_measured_rows_are_here():
+    assert sorted(row["kind"] for row in ROWS) == ["conv2d_fprop"] * 7 + ["gemm"] * 16
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[f"{row['name']}-{index}" for index, row in enumerate(ROWS)])
+def test_sectors_and_grid_equal_the_measured_ones(row):
+    scenario = scenario_of(row)
+
+    assert sum(global_sectors(scenario).values()) == row["counters"][REQUESTED]
+    assert list(grid(scenario)) == row["grid"]

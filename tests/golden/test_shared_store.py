@@ -1,0 +1,59 @@
+"""Shared-memory store offsets against CUTLASS's own iterators."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpusim.scenario import GemmProblem, Kernel, Scenario
+from gpusim.tile.shared_store import operand_layout, store_offsets, write_walk
+from gpusim.tile.thread_map import operand_thread_map
+
+DATA = Path(__file__).parent / "data"
+FILES = sorted(DATA.glob("smem_write_f16_tn_*.json"))
+
+
+def scenario_of(template):
+    return Scenario(
+        machine="h200",
+        problem=GemmProblem(m=256, n=256, k=256),
+        kernel=Kernel(
+            threadblock=template["ThreadblockShape_MNK"],
+            warp=template["WarpShape_MNK"],
+            instruction=template["InstructionShape_MNK"],
+            stages=template["kStages"],
+        ),
+    )
+
+
+def test_all_four_configurations_are_here():
+    assert [path.stem.removeprefix("smem_write_f16_tn_") for path in FILES] == [
+        "128x128x32_s4",
+        "128x128x64_s3",
+        "128x256x32_s3",
+        "64x64x64_s5",
+    ]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_offsets_of_every_thread_access_and_step(path):
+    golden = json.loads(path.read_text())
+    scenario = scenario_of(golden["header"]["template"])
+    stages = scenario.kernel.stages
+    walks = {
+        operand: list(write_walk(operand_thread_map(scenario, operand), operand_layout(scenario, operand), stages + 1))
+        for operand in ("a", "b")
+    }
+    for row in golden["data"]:
+        operand, access = row["operand"].lower(), row["access"]
+        assert row["stage_slot"] == row["step"] % stages
+        offsets = store_offsets(scenario, operand, row["stage_slot"])
+        assert offsets.shape[2] == 1
+        np.testing.assert_array_equal(offsets[:, access, 0], row["offsets"])
+        np.testing.assert_array_equal(walks[operand][row["step"]][:, access], row["offsets"])
+    accesses = [operand_thread_map(scenario, operand).accesses for operand in ("a", "b")]
+    assert len(golden["data"]) == (stages + 1) * sum(accesses)
+    for operand in ("a", "b"):
+        elements = golden["header"][f"operand_{operand.upper()}_elements"]
+        assert operand_layout(scenario, operand).elements == elements

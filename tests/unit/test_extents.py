@@ -1,0 +1,60 @@
+"""K tiles and slices: whole tiles, in order, nothing lost."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpusim.scenario_models import Scenario
+from gpusim.tile.extents import (
+    ConvShape,
+    conv_shape,
+    gemm_k_iterations,
+    gemm_k_ranges,
+    implicit_gemm_extents,
+    implicit_gemm_k_iterations,
+    problem_extents,
+)
+
+TILES_K = st.sampled_from([16, 32, 64])
+
+
+@given(k=st.integers(1, 2000), tile_k=TILES_K, slices=st.integers(1, 12))
+def test_slices_of_a_gemm_partition_k_at_tile_boundaries(k, tile_k, slices):
+    ranges = gemm_k_ranges(k, tile_k, slices)
+
+    assert ranges[0, 0] == 0
+    assert ranges[-1, 1] == k
+    assert (ranges[1:, 0] == ranges[:-1, 1]).all()
+    assert all(begin % tile_k == 0 or begin == k for begin in ranges[:, 0].tolist())
+
+
+@given(c=st.integers(1, 600), tile_k=TILES_K, slices=st.integers(1, 8))
+def test_slices_of_a_convolution_reach_every_channel_tile_and_no_more_than_needed(c, tile_k, slices):
+    shape = ConvShape(1, 8, 8, c, 8, 3, 2, 8, 8, (1, 1), (1, 1), (1, 1), split_k_slices=slices)
+    intervals = implicit_gemm_k_iterations(shape, tile_k) // (3 * 2)
+
+    assert (intervals - 1) * slices * tile_k < c <= intervals * slices * tile_k
+
+
+def test_a_ragged_channel_count_costs_a_whole_tile_at_every_filter_position():
+    shape = ConvShape(1, 8, 8, 72, 8, 3, 3, 8, 8, (1, 1), (1, 1), (1, 1))
+
+    assert implicit_gemm_k_iterations(shape, 64) == 9 * 2
+    assert implicit_gemm_extents(shape).k == 9 * 72
+
+
+def test_a_gemm_slice_past_k_has_no_k_tiles():
+    problem = {"kind": "gemm", "m": 128, "n": 128, "k": 5 * 64, "split_k_slices": 4}
+    scenario = Scenario.model_validate({"machine": "h200", "problem": problem})
+
+    assert [gemm_k_iterations(scenario, slice_) for slice_ in range(4)] == [2, 2, 1, 0]
+    assert problem_extents(scenario) == (128, 128, 320)
+
+
+def test_a_convolution_scenario_resolves_its_output_size():
+    problem = {"kind": "conv2d_fprop", "n": 2, "h": 9, "w": 8, "c": 64, "k": 32, "r": 3, "s": 3, "stride": [2, 1]}
+    scenario = Scenario.model_validate({"machine": "h200", "problem": problem})
+    shape = conv_shape(scenario.problem)
+
+    assert (shape.p, shape.q) == (4, 6)
+    assert problem_extents(scenario) == (2 * 4 * 6, 32, 9 * 64)
+    assert gemm_k_iterations(scenario, 0) == 9

@@ -1,0 +1,109 @@
+"""Laws of the predicated GEMM iterator: coverage, the residue first, and the walk."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpusim.scenario_models import Scenario
+from gpusim.tile.extents import gemm_k_ranges
+from gpusim.tile.gemm_iterators import GemmOperand, PredicatedIterator
+from gpusim.tile.global_iterators import global_iterator
+from gpusim.tile.thread_map import crosswise_thread_map
+
+TILE_K, ROWS = 32, 16
+THREAD_MAP = crosswise_thread_map(TILE_K, ROWS, 32, 16)
+
+
+@st.composite
+def iterators(draw):
+    """An operand of any extent, alignment and slicing, with the iterator over all CTAs' tiles and slices."""
+    vec = draw(st.sampled_from([1, 2, 4, 8]))
+    k = draw(st.integers(1, 120 // vec)) * vec
+    rows, slices = draw(st.integers(1, 40)), draw(st.integers(1, 4))
+    leading = k + draw(st.integers(0, 3)) * vec
+    operand = GemmOperand(draw(st.sampled_from(["a", "b"])), rows, k, leading, 16, slices)
+    tile, slice_ = np.indices((-(-rows // ROWS), slices))
+    return PredicatedIterator(operand, THREAD_MAP, vec, tile=tile, slice_=slice_)
+
+
+@settings(deadline=None)
+@given(iterators())
+def test_valid_accesses_fetch_every_element_exactly_once(iterator):
+    operand = iterator.operand
+    fetched = np.zeros(operand.strided_extent * operand.leading, dtype=int)
+    for number in range(-(-operand.k // TILE_K) + 2):
+        access = iterator.fetch(number)
+        for element in range(iterator.elements_per_vec):
+            np.add.at(fetched, access.offset[access.valid] + element, 1)
+    rows = fetched.reshape(operand.strided_extent, operand.leading)
+
+    assert (rows[:, : operand.k] == 1).all()
+    assert (rows[:, operand.k :] == 0).all()
+
+
+@settings(deadline=None)
+@given(iterators(), st.integers(0, 5))
+def test_coordinates_give_the_offset(iterator, number):
+    access = iterator.fetch(number)
+    row, column = access.coordinates["row"], access.coordinates["column"]
+    strided, k = (row, column) if iterator.operand.operand == "a" else (column, row)
+
+    assert (access.offset == strided * iterator.operand.leading + k).all()
+    assert (~access.valid | (strided < iterator.operand.strided_extent) & (k < iterator.operand.k)).all()
+
+
+@settings(deadline=None)
+@given(iterators())
+def test_residue_comes_first_and_whole_tiles_follow(iterator):
+    begin, end = np.moveaxis(gemm_k_ranges(iterator.operand.k, TILE_K, iterator.operand.split_k_slices), -1, 0)
+    first, width = iterator.k_window(0)
+    second, _ = iterator.k_window(1)
+    empty = (begin == end)[iterator.slice_]
+
+    assert (first == begin[iterator.slice_]).all()
+    assert ((second - first - width)[~empty] == 0).all()
+    assert (((end[iterator.slice_] - second) % TILE_K)[~empty] == 0).all()
+
+
+@settings(deadline=None)
+@given(iterators())
+def test_the_walk_visits_the_accesses_of_each_fetch(iterator):
+    for number in range(3):
+        access = iterator.fetch(number)
+        for index in range(THREAD_MAP.accesses * iterator.vecs):
+            lane = (..., *divmod(index, iterator.vecs))
+            assert (iterator.get() == access.offset[lane]).all()
+            assert (iterator.valid() == access.valid[lane]).all()
+            assert all((axis == access.coordinates[name][lane]).all() for name, axis in iterator.at().items())
+            iterator.increment()
+        iterator.advance()
+
+
+def test_set_iteration_index_selects_access_and_vec():
+    operand = GemmOperand("a", 16, 64, 64, 16)
+    iterator = PredicatedIterator(operand, THREAD_MAP, 4, tile=0, slice_=0)
+    iterator.set_iteration_index(3)
+
+    assert (iterator.get() == iterator.fetch(0).offset[:, 1, 1]).all()
+
+
+def test_an_array_of_fetches_gives_each_its_own_k_tile():
+    iterator = PredicatedIterator(GemmOperand("a", 16, 100, 100, 16), THREAD_MAP, 4, tile=0, slice_=0)
+    together = iterator.fetch(np.arange(6))
+
+    assert all((together.offset[number] == iterator.fetch(number).offset).all() for number in range(6))
+    assert all((together.valid[number] == iterator.fetch(number).valid).all() for number in range(6))
+
+
+def test_an_alignment_that_does_not_divide_the_access_is_refused():
+    with pytest.raises(ValueError, match=r"^alignment of 3 elements does not divide an access of 8 elements$"):
+        PredicatedIterator(GemmOperand("a", 16, 48, 48, 16), THREAD_MAP, 3, tile=0, slice_=0)
+
+
+def test_an_operand_that_is_not_contiguous_along_k_is_refused():
+    problem = {"kind": "gemm", "m": 128, "n": 128, "k": 64, "layout_b": "row"}
+    scenario = Scenario.model_validate({"machine": "h200", "problem": problem})
+
+    with pytest.raises(ValueError, match=r"^operand b must be contiguous along K \(A row-major, B column-major\)$"):
+        global_iterator(scenario, "b", 0, 0)
