@@ -1,0 +1,328 @@
+"""The printed streams: every address one CTA's threads compute, in the order the schedule issues them."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+
+from gpusim.arrays import BoolArray, IntArray
+from gpusim.errors import BadInput
+from gpusim.scenario import Scenario, element_bits
+from gpusim.schedule.multistage import OPERANDS, program
+from gpusim.schedule.ops import (
+    Barrier,
+    CommitGroup,
+    CopyAsync,
+    Ldmatrix,
+    Op,
+    Operand,
+    WaitGroup,
+    WarpMma,
+)
+from gpusim.tile.epilogue import epilogue_tile
+from gpusim.tile.extents import gemm_k_iterations
+from gpusim.tile.global_access import GlobalAccess
+from gpusim.tile.global_iterators import global_iterator
+from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
+from gpusim.tile.shared_store import store_offsets
+from gpusim.tile.thread_map import WARP_SIZE
+from gpusim.tile.threadblock_swizzle import grid, tile_of_block
+
+CtaId: TypeAlias = tuple[int, int, int]
+Events: TypeAlias = list[list[Any]]
+
+SHARED_STORE, SHARED_LOAD, GLOBAL_STORE = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class AddressStream:
+    """
+    A table of integers.
+
+    Attributes:
+        columns: Their names.
+        rows: Shape [rows, columns].
+    """
+
+    columns: tuple[str, ...]
+    rows: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """
+    Which rows of a stream are wanted. None selects all.
+
+    Attributes:
+        threads: Threads of the CTA (of ldmatrix streams: warp * 32 + lane).
+        k_tiles: k tiles; ignored by streams that have none.
+    """
+
+    threads: Collection[int] | None = None
+    k_tiles: Collection[int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Cta:
+    """One CTA with work: its tile and its k tiles."""
+
+    scenario: Scenario
+    tile_m: int
+    tile_n: int
+    slice_: int
+
+    @property
+    def k_iterations(self) -> int:
+        return gemm_k_iterations(self.scenario, self.slice_)
+
+    @property
+    def fetches(self) -> IntArray:
+        """Global fetches, the stages - 1 of the overrun included."""
+        return np.arange(self.k_iterations + self.scenario.kernel.stages - 1, dtype=np.int64)
+
+    def global_access(self, operand: Operand, fetches: IntArray) -> GlobalAccess:
+        """Arrays of shape [fetches, threads, accesses, vecs]."""
+        tile = self.tile_m if operand == "a" else self.tile_n
+        return global_iterator(self.scenario, operand, tile, self.slice_).fetch(fetches)
+
+
+def _cta(scenario: Scenario, ctaid: CtaId) -> _Cta:
+    extent = grid(scenario)
+    if any(not 0 <= index < limit for index, limit in zip(ctaid, extent, strict=True)):
+        raise BadInput(f"ctaid must be inside the grid {extent}, got {ctaid}")
+    tile_m, tile_n, slice_ = (int(index) for index in tile_of_block(scenario, *ctaid))
+    if tile_m < 0:
+        raise BadInput(f"ctaid {ctaid} has no tile: it exits at once")
+    return _Cta(scenario, tile_m, tile_n, slice_)
+
+
+def _table(selection: Selection, columns: dict[str, IntArray | BoolArray]) -> AddressStream:
+    """Broadcast named columns into rows, first axis slowest, and keep the selected ones."""
+    arrays = np.broadcast_arrays(*columns.values())
+    rows = np.stack([array.astype(np.int64).reshape(-1) for array in arrays], axis=-1)
+    named = dict(zip(columns, rows.T, strict=True))
+    keep = np.ones(len(rows), dtype=np.bool_)
+    if selection.threads is not None:
+        thread = named["thread"] if "thread" in named else named["warp"] * WARP_SIZE + named["lane"]
+        keep &= np.isin(thread, list(selection.threads))
+    if selection.k_tiles is not None and "k_tile" in named:
+        keep &= np.isin(named["k_tile"], list(selection.k_tiles))
+    return AddressStream(tuple(columns), rows[keep])
+
+
+def _axes(*extents: int | IntArray) -> list[IntArray]:
+    """Index arrays that broadcast against each other, one axis each."""
+    values = [np.arange(extent, dtype=np.int64) if isinstance(extent, int) else extent for extent in extents]
+    return [array.astype(np.int64) for array in np.ix_(*values)]
+
+
+def _gmem(cta: _Cta, operand: Operand, selection: Selection) -> AddressStream:
+    access = cta.global_access(operand, cta.fetches)
+    _, threads, accesses, vecs = access.offset.shape
+    thread, k_tile, access_index, vec = _axes(threads, cta.fetches, accesses, vecs)
+    by_thread = {name: np.swapaxes(axis, 0, 1) for name, axis in access.coordinates.items()}
+    return _table(
+        selection,
+        {
+            "thread": thread,
+            "k_tile": k_tile,
+            "access": access_index,
+            "vec": vec,
+            **by_thread,
+            "offset": np.swapaxes(access.offset, 0, 1),
+            "valid": np.swapaxes(access.valid, 0, 1),
+        },
+    )
+
+
+def _smem_store(cta: _Cta, operand: Operand, selection: Selection) -> AddressStream:
+    stages = cta.scenario.kernel.stages
+    slots = np.stack([store_offsets(cta.scenario, operand, stage)[:, :, 0] for stage in range(stages)], axis=1)
+    thread, k_tile, access = _axes(slots.shape[0], cta.fetches, slots.shape[2])
+    stage = k_tile % stages
+    offset = slots[thread, stage, access]
+    return _table(selection, {"thread": thread, "k_tile": k_tile, "access": access, "stage": stage, "offset": offset})
+
+
+def _ldmatrix(cta: _Cta, operand: Operand, selection: Selection) -> AddressStream:
+    """Every ldmatrix of the program: the consumed k tiles, and k group 0 of the one past the last."""
+    kernel = cta.scenario.kernel
+    slots = np.stack([ldmatrix_offsets(cta.scenario, operand, stage) for stage in range(kernel.stages)])
+    _, warps, k_groups, instructions, lanes = slots.shape
+    warp, k_tile, k_group, instruction, lane = _axes(warps, cta.k_iterations + 1, k_groups, instructions, lanes)
+    offset = slots[k_tile % kernel.stages, warp, k_group, instruction, lane]
+    stream = _table(
+        selection,
+        {
+            "warp": warp,
+            "k_tile": k_tile,
+            "k_group": k_group,
+            "instruction": instruction,
+            "lane": lane,
+            "offset": offset,
+        },
+    )
+    loaded = (stream.rows[:, 1] < cta.k_iterations) | (stream.rows[:, 2] == 0)
+    return AddressStream(stream.columns, stream.rows[loaded])
+
+
+def _epilogue(cta: _Cta, selection: Selection) -> AddressStream:
+    """Stores and loads of shared memory in accumulators from the epilogue's base, then the output's vectors."""
+    tile = epilogue_tile(cta.scenario)
+    output = tile.output(np.arange(tile.steps, dtype=np.int64), cta.tile_m, cta.tile_n)
+    true = np.ones((), dtype=np.bool_)
+    parts = []
+    for what, offset, valid in (
+        (SHARED_STORE, tile.store_offsets()[None, :, :, 0], true),
+        (SHARED_LOAD, tile.load_offsets()[None, :, :, 0], true),
+        (GLOBAL_STORE, output.offset, output.valid),
+    ):
+        thread, step, access = _axes(tile.threads, tile.steps, offset.shape[2])
+        parts.append(
+            _table(
+                selection,
+                {
+                    "thread": thread,
+                    "step": step,
+                    "what": np.full((), what, dtype=np.int64),
+                    "access": access,
+                    "offset": np.swapaxes(offset, 0, 1),
+                    "valid": np.swapaxes(np.broadcast_to(valid, offset.shape), 0, 1),
+                },
+            )
+        )
+    rows = np.concatenate([part.rows for part in parts])
+    order = np.lexsort((rows[:, 3], rows[:, 2], rows[:, 1], rows[:, 0]))
+    return AddressStream(parts[0].columns, rows[order])
+
+
+STREAMS: dict[str, Callable[[_Cta, Selection], AddressStream]] = {
+    "gmem_a": lambda cta, selection: _gmem(cta, "a", selection),
+    "gmem_b": lambda cta, selection: _gmem(cta, "b", selection),
+    "smem_store_a": lambda cta, selection: _smem_store(cta, "a", selection),
+    "smem_store_b": lambda cta, selection: _smem_store(cta, "b", selection),
+    "ldmatrix_a": lambda cta, selection: _ldmatrix(cta, "a", selection),
+    "ldmatrix_b": lambda cta, selection: _ldmatrix(cta, "b", selection),
+    "epilogue": _epilogue,
+}
+"""The streams that are tables of integers, by name."""
+
+
+def stream(scenario: Scenario, name: str, ctaid: CtaId, selection: Selection = Selection()) -> AddressStream:
+    """
+    One address stream of one CTA.
+
+    Offsets are in elements: global ones from the tensor's base, shared ones from the base of that operand's whole
+    allocation (all stages), the epilogue's from its own base, in accumulators. ``k_tile`` counts fetches from 0 (for
+    GEMM fetch 0 is the residue tile), the stages - 1 overrun fetches included (the one share of a further fetch that a
+    convolution issues is in ``events`` only); ldmatrix streams end with k group 0 of the k tile past the last, which
+    is loaded and never consumed. Offsets of invalid accesses are what the pointer
+    arithmetic gives.
+
+    Args:
+        name: A key of ``STREAMS``.
+        ctaid: blockIdx x, y, z.
+        selection: Rows to keep.
+
+    Raises:
+        BadInput: The stream does not exist, the CTA is outside the grid, or it has no tile.
+
+    Source: golden gmem_*, smem_write_*, warp_read_* and epilogue_* files.
+    """
+    if name not in STREAMS:
+        raise BadInput(f"stream must be one of {', '.join([*STREAMS, 'events'])}, got {name!r}")
+    return STREAMS[name](_cta(scenario, ctaid), selection)
+
+
+def events(scenario: Scenario, ctaid: CtaId, thread: int) -> Events:
+    """
+    One thread's mainloop as an ordered list, in the words of the golden event traces.
+
+    ``[cp_async | cp_async_zfill, operand, shared offset, global offset, bytes, predicate]``, ``[commit]``,
+    ``[wait_group, n]``, ``[sync]``, ``[ldmatrix.xN, operand, shared offset of this lane]``, ``[mma, instructions]``.
+
+    Raises:
+        BadInput: The CTA or the thread does not exist, or the CTA has no tile.
+
+    Source: golden trace_gemm_*.json, trace_conv_*.json.
+    """
+    cta = _cta(scenario, ctaid)
+    if not 0 <= thread < scenario.kernel.threads:
+        raise BadInput(f"thread must be 0..{scenario.kernel.threads - 1}, got {thread}")
+    words = _EventWords.of(cta, thread)
+    return [words.event(op) for op in program(scenario, cta.k_iterations, cta.slice_).mainloop_ops()]
+
+
+@dataclass(frozen=True, slots=True)
+class _EventWords:
+    """
+    One thread's addresses, ready to be looked up op by op.
+
+    Attributes:
+        offset: Global offsets, per operand [fetches, accesses, vecs]; the first share of one more fetch included.
+        valid: Predicates, likewise.
+        store: Shared offsets of its copies, per operand [stages, accesses, vecs].
+        load: Shared offset its lane supplies, per operand [stages, k_groups, instructions].
+        copy_bytes: Width of one copy, per operand.
+        matrices: N of ldmatrix.xN, per operand.
+        mma: mma.sync per WarpMma.
+    """
+
+    offset: dict[Operand, IntArray]
+    valid: dict[Operand, BoolArray]
+    store: dict[Operand, IntArray]
+    load: dict[Operand, IntArray]
+    copy_bytes: dict[Operand, int]
+    matrices: dict[Operand, int]
+    mma: int
+
+    @classmethod
+    def of(cls, cta: _Cta, thread: int) -> Self:
+        scenario, kernel = cta.scenario, cta.scenario.kernel
+        fetches = np.arange(cta.k_iterations + kernel.stages, dtype=np.int64)
+        warp, lane = divmod(thread, WARP_SIZE)
+        access = {operand: cta.global_access(operand, fetches) for operand in OPERANDS}
+        stages = range(kernel.stages)
+        bits = element_bits(scenario.problem.dtype.ab)
+        elements = {"a": scenario.problem.access_a, "b": scenario.problem.access_b}
+        return cls(
+            offset={operand: access[operand].offset[:, thread] for operand in OPERANDS},
+            valid={operand: access[operand].valid[:, thread] for operand in OPERANDS},
+            store={
+                operand: np.stack([store_offsets(scenario, operand, stage)[thread] for stage in stages])
+                for operand in OPERANDS
+            },
+            load={
+                operand: np.stack([ldmatrix_offsets(scenario, operand, stage)[warp, ..., lane] for stage in stages])
+                for operand in OPERANDS
+            },
+            copy_bytes={operand: elements[operand] * bits // 8 for operand in OPERANDS},
+            matrices={operand: fragment_loads(scenario, operand).matrices for operand in OPERANDS},
+            mma=(kernel.warp[0] // kernel.instruction[0]) * (kernel.warp[1] // kernel.instruction[1]),
+        )
+
+    def event(self, op: Op) -> list[Any]:
+        match op:
+            case CopyAsync(operand, fetch, access, vec, stage, zfill):
+                return [
+                    "cp_async_zfill" if zfill else "cp_async",
+                    operand.upper(),
+                    int(self.store[operand][stage, access, vec]),
+                    int(self.offset[operand][fetch, access, vec]),
+                    self.copy_bytes[operand],
+                    int(self.valid[operand][fetch, access, vec]),
+                ]
+            case Ldmatrix(operand, _, k_group, instruction, stage):
+                offset = int(self.load[operand][stage, k_group, instruction])
+                return [f"ldmatrix.x{self.matrices[operand]}", operand.upper(), offset]
+            case WarpMma():
+                return ["mma", self.mma]
+            case CommitGroup():
+                return ["commit"]
+            case WaitGroup(pending):
+                return ["wait_group", pending]
+            case Barrier():
+                return ["sync"]
+            case _:
+                raise TypeError(f"{type(op).__name__} is no op of a mainloop")

@@ -1,0 +1,269 @@
+"""What a grid executes, exactly and without running it: instructions, shared-memory wavefronts, requested sectors."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Literal, Self, TypeAlias, TypeVar
+
+import numpy as np
+
+from gpusim.arrays import BoolArray, IntArray
+from gpusim.layout.banks import access_ideal, access_wavefronts, ldmatrix_ideal, ldmatrix_wavefronts
+from gpusim.result import BankConflicts
+from gpusim.scenario import Scenario, element_bits
+from gpusim.schedule.multistage import OPERANDS, program
+from gpusim.schedule.ops import (
+    Barrier,
+    CommitGroup,
+    CopyAsync,
+    Ldmatrix,
+    LoadShared,
+    LoadSource,
+    Op,
+    Operand,
+    Program,
+    StoreGlobal,
+    StoreShared,
+    WaitGroup,
+    WarpMma,
+)
+from gpusim.tile.epilogue import ACCUMULATOR_BITS, epilogue_tile, output_sectors
+from gpusim.tile.extents import gemm_k_iterations
+from gpusim.tile.global_iterators import global_iterator
+from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
+from gpusim.tile.requests import global_sectors
+from gpusim.tile.shared_store import operand_layout, store_offsets
+from gpusim.tile.thread_map import WARP_SIZE
+from gpusim.tile.threadblock_swizzle import tiled_shape
+
+Sass: TypeAlias = Literal["HMMA", "LDSM", "LDGSTS", "LDGDEPBAR", "DEPBAR", "BAR", "STS", "LDS", "LDG", "STG"]
+
+SASS_OF_OP: dict[type[Op], Sass] = {
+    WarpMma: "HMMA",
+    Ldmatrix: "LDSM",
+    CopyAsync: "LDGSTS",
+    CommitGroup: "LDGDEPBAR",
+    WaitGroup: "DEPBAR",
+    Barrier: "BAR",
+    StoreShared: "STS",
+    LoadShared: "LDS",
+    LoadSource: "LDG",
+    StoreGlobal: "STG",
+}
+"""The machine instruction of each op. A WarpMma is as many HMMA as the warp tile has instruction tiles."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """
+    Totals over the grid. Instructions are per warp (a predicated-off one counts, as the hardware counts it).
+
+    Attributes:
+        ctas: CTAs that have a tile.
+        warps: Warps of one CTA.
+        instructions: SASS mnemonic -> warp instructions.
+        load_sectors: 32-byte sectors that LDGSTS and source loads request, by "a", "b", "source".
+        store_sectors: Sectors the output stores request.
+        bank_conflicts: Shared-memory wavefronts by address pattern alone; arbitration is not in them.
+    """
+
+    ctas: int
+    warps: int
+    instructions: Mapping[Sass, int]
+    load_sectors: Mapping[str, int]
+    store_sectors: int
+    bank_conflicts: tuple[BankConflicts, ...]
+
+    def counters(self) -> dict[str, int]:
+        """The totals under ncu's full metric names."""
+        ldmatrix = [row for row in self.bank_conflicts if row.op == "ldmatrix"]
+        return {
+            "sm__inst_executed_pipe_tensor_op_hmma.sum": self.instructions["HMMA"],
+            "smsp__inst_executed_op_ldsm.sum": self.instructions["LDSM"],
+            "smsp__inst_executed_op_ldgsts.sum": self.instructions["LDGSTS"],
+            "smsp__inst_executed_op_shared_st.sum": self.instructions["STS"],
+            "smsp__inst_executed_op_global_ld.sum": self.instructions["LDG"],
+            "smsp__inst_executed_op_global_st.sum": self.instructions["STG"],
+            "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": sum(self.load_sectors.values()),
+            "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum": self.store_sectors,
+            "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldsm.sum": sum(row.wavefronts for row in ldmatrix),
+            "sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldsm.sum": sum(
+                row.conflicts for row in ldmatrix
+            ),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Slice:
+    """The CTAs of one split-K slice: they execute one program."""
+
+    index: int
+    program: Program
+    ctas: int
+
+
+def executed(scenario: Scenario) -> Counts:
+    """
+    Count what every CTA of the grid executes, from its program and the lane addresses.
+
+    Not modelled: instructions around the named ops, spills, the semaphore of serial split-K, and the reduction
+    kernel of parallel split-K.
+    """
+    tiled = tiled_shape(scenario)
+    slices = [
+        _Slice(index, program(scenario, gemm_k_iterations(scenario, index), index), tiled.m * tiled.n)
+        for index in range(tiled.slices)
+    ]
+    warps = prod(scenario.kernel.warps)
+    loads = global_sectors(scenario)
+    return Counts(
+        ctas=tiled.m * tiled.n * tiled.slices,
+        warps=warps,
+        instructions=_instructions(scenario, slices, warps),
+        load_sectors={"a": loads["a"], "b": loads["b"], "source": _source_sectors(scenario, slices)},
+        store_sectors=output_sectors(scenario),
+        bank_conflicts=(
+            *(_ldmatrix_row(scenario, operand, slices) for operand in OPERANDS),
+            *(_ldgsts_row(scenario, operand, slices) for operand in OPERANDS),
+            *_epilogue_rows(scenario, slices),
+        ),
+    )
+
+
+def _instructions(scenario: Scenario, slices: Iterable[_Slice], warps: int) -> dict[Sass, int]:
+    kernel = scenario.kernel
+    mma_per_op = (kernel.warp[0] // kernel.instruction[0]) * (kernel.warp[1] // kernel.instruction[1])
+    totals: dict[Sass, int] = dict.fromkeys(SASS_OF_OP.values(), 0)
+    for part in slices:
+        for kind, count in Counter(map(type, part.program.ops())).items():
+            each = mma_per_op if kind is WarpMma else 1
+            totals[SASS_OF_OP[kind]] += count * each * warps * part.ctas
+    return totals
+
+
+def _source_sectors(scenario: Scenario, slices: Iterable[_Slice]) -> int:
+    """Sectors of the source loads: those of the output stores, for every slice that reads its source."""
+    readers = sum(any(isinstance(op, LoadSource) for op in part.program.epilogue) for part in slices)
+    return epilogue_tile(scenario).sectors() * readers if readers else 0
+
+
+def _row(
+    op: Literal["ldmatrix", "lds", "sts", "ldgsts"], operand: str, requests: int, wavefronts: int, ideal: int
+) -> BankConflicts:
+    return BankConflicts(op, operand, requests, wavefronts, ideal, wavefronts - ideal)
+
+
+def _ldmatrix_row(scenario: Scenario, operand: Operand, slices: Iterable[_Slice]) -> BankConflicts:
+    kernel = scenario.kernel
+    matrices = fragment_loads(scenario, operand).matrices
+    bits = operand_layout(scenario, operand).element_bits
+    offsets = np.stack([ldmatrix_offsets(scenario, operand, stage) for stage in range(kernel.stages)])
+    by_place = ldmatrix_wavefronts(offsets * bits // 8, matrices)  # [stages, warps, k_groups, instructions]
+    _, warps, k_groups, instructions = by_place.shape
+    issued = np.zeros((kernel.stages, k_groups, instructions), dtype=np.int64)
+    for part in slices:
+        for op in part.program.mainloop_ops():
+            if isinstance(op, Ldmatrix) and op.operand == operand:
+                issued[op.stage, op.k_group, op.instruction] += part.ctas
+    requests = int(issued.sum()) * warps
+    wavefronts = int((by_place * issued[:, None]).sum())
+    return _row("ldmatrix", operand, requests, wavefronts, requests * ldmatrix_ideal(matrices))
+
+
+@dataclass(frozen=True, slots=True)
+class _CopyPattern:
+    """
+    Where one operand's copies write.
+
+    Attributes:
+        addresses: Shared byte addresses, shape [stages, accesses, vecs, warps, 32].
+        width: Bytes of one copy.
+    """
+
+    operand: Operand
+    addresses: IntArray
+    width: int
+
+    @classmethod
+    def of(cls, scenario: Scenario, operand: Operand) -> Self:
+        problem = scenario.problem
+        bits = element_bits(problem.dtype.ab)
+        elements = problem.access_a if operand == "a" else problem.access_b
+        slots = [_by_warp(store_offsets(scenario, operand, stage)) for stage in range(scenario.kernel.stages)]
+        return cls(operand, np.stack(slots) * bits // 8, elements * bits // 8)
+
+
+ArrayT = TypeVar("ArrayT", IntArray, BoolArray)
+
+
+def _by_warp(by_thread: ArrayT) -> ArrayT:
+    """[threads, accesses, vecs] as [accesses, vecs, warps, 32]."""
+    threads, accesses, vecs = by_thread.shape
+    return by_thread.reshape(threads // WARP_SIZE, WARP_SIZE, accesses, vecs).transpose(2, 3, 0, 1)
+
+
+def _ldgsts_row(scenario: Scenario, operand: Operand, slices: Iterable[_Slice]) -> BankConflicts:
+    """The shared side of the copies: all lanes write where invalid ones zero-fill, else the valid lanes only."""
+    pattern = _CopyPattern.of(scenario, operand)
+    every_lane = access_wavefronts(pattern.addresses, pattern.width)
+    warps = every_lane.shape[-1]
+    zero_filled = np.zeros(every_lane.shape[:-1], dtype=np.int64)
+    requests = wavefronts = ideal = 0
+    for part in slices:
+        predicated: set[int] = set()
+        for op in part.program.mainloop_ops():
+            if isinstance(op, CopyAsync) and op.operand == operand:
+                requests += warps * part.ctas
+                if op.zfill:
+                    zero_filled[op.stage, op.access, op.vec] += part.ctas
+                else:
+                    predicated.add(op.fetch)
+        found = _predicated_wavefronts(scenario, pattern, part.index, sorted(predicated))
+        wavefronts, ideal = wavefronts + found[0], ideal + found[1]
+    wavefronts += int((every_lane * zero_filled[..., None]).sum())
+    ideal += int(zero_filled.sum()) * warps * int(access_ideal(pattern.width))
+    return _row("ldgsts", operand, requests, wavefronts, ideal)
+
+
+def _predicated_wavefronts(
+    scenario: Scenario, pattern: _CopyPattern, slice_: int, fetches: list[int]
+) -> tuple[int, int]:
+    """
+    Wavefronts and ideal wavefronts of whole fetches whose invalid lanes write nothing, over all tiles of a slice.
+
+    Fetches with equal predicates into the same slot are counted once and multiplied.
+    """
+    if not fetches:
+        return 0, 0
+    tiled, stages = tiled_shape(scenario), scenario.kernel.stages
+    tiles, sharing_ctas = (tiled.m, tiled.n) if pattern.operand == "a" else (tiled.n, tiled.m)
+    number = np.array(fetches, dtype=np.int64)
+    iterator = global_iterator(scenario, pattern.operand, np.arange(tiles, dtype=np.int64)[:, None], slice_)
+    alike = np.broadcast_to(iterator.signature(number) * stages + number % stages, (tiles, len(number)))
+    _, first, count = np.unique(alike, return_index=True, return_counts=True)
+    wavefronts = ideal = 0
+    for place, times in zip(first.tolist(), count.tolist(), strict=True):
+        tile, index = divmod(place, len(number))
+        valid = _by_warp(global_iterator(scenario, pattern.operand, tile, slice_).fetch(fetches[index]).valid)
+        addresses = pattern.addresses[fetches[index] % stages]
+        wavefronts += times * int(access_wavefronts(addresses, pattern.width, valid).sum())
+        ideal += times * int(access_ideal(pattern.width, valid).sum())
+    return wavefronts * sharing_ctas, ideal * sharing_ctas
+
+
+def _epilogue_rows(scenario: Scenario, slices: Iterable[_Slice]) -> tuple[BankConflicts, BankConflicts]:
+    tile = epilogue_tile(scenario)
+    steps = tile.steps * sum(part.ctas for part in slices)
+    return (
+        _staging_row("sts", tile.store_offsets(), tile.store_bytes, steps),
+        _staging_row("lds", tile.load_offsets(), tile.load_bytes, steps),
+    )
+
+
+def _staging_row(op: Literal["sts", "lds"], offsets: IntArray, width: int, steps: int) -> BankConflicts:
+    """One instruction kind of the epilogue; ``offsets`` [threads, accesses, elements], the same in every step."""
+    addresses = offsets[..., 0].reshape(-1, WARP_SIZE, offsets.shape[1]).swapaxes(-2, -1) * ACCUMULATOR_BITS // 8
+    each = access_wavefronts(addresses, width)
+    requests = each.size * steps
+    return _row(op, "accumulator", requests, int(each.sum()) * steps, requests * int(access_ideal(width)))

@@ -1,0 +1,278 @@
+"""Which ops of a program race: a static check over the order of ops, with no data and no addresses."""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Literal, Self, TypeAlias
+
+from gpusim.scenario import Scenario
+from gpusim.schedule.multistage import OPERANDS, mainloop_shape
+from gpusim.schedule.ops import (
+    Barrier,
+    CommitGroup,
+    CopyAsync,
+    Ldmatrix,
+    LoadShared,
+    Op,
+    Operand,
+    Program,
+    StoreShared,
+    WaitGroup,
+    WarpMma,
+)
+
+HazardName: TypeAlias = Literal[
+    "read_before_group_complete",
+    "never_waited",
+    "read_before_barrier",
+    "overwrite_while_read",
+    "overwrite_in_flight",
+    "slot_holds_other_tile",
+    "unfilled_slot",
+]
+
+NOT_APPLICABLE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Hazard:
+    """
+    One race, named once per (name, k tile, k group, operand, stage), at the first op that has it.
+
+    Attributes:
+        name: What goes wrong.
+        message: One sentence for the user.
+        k_tile: k tile that is read, or overwritten; -1 in the epilogue.
+        k_group: k group of the read; -1 where a whole slot is meant.
+        operand: "a", "b", or "accumulator" for the epilogue's staging.
+        stage: Slot of the ring; in the epilogue, the step.
+        op_index: Index into ``Program.ops()`` of the op that must not happen there.
+    """
+
+    name: HazardName
+    message: str
+    k_tile: int
+    k_group: int
+    operand: str
+    stage: int
+    op_index: int
+
+
+def find_hazards(program: Program, scenario: Scenario) -> tuple[Hazard, ...]:
+    """
+    Every hazard of the program, in op order.
+
+    Warps run freely between barriers, so two ops of different warps are ordered only when a barrier lies between
+    them. A copy lands at any time between its issue and the first wait_group that covers its commit group; other
+    warps may rely on it from the first barrier after that wait. Fragments that no WarpMma consumes are no reads.
+
+    Args:
+        program: Any program, shipped or mutated.
+        scenario: Says how many copies fill one slot.
+
+    Not modelled: which bytes of a slot a copy or a fragment touches (every ldmatrix depends on the whole slot),
+    and copies that are predicated off (each is taken to write).
+    """
+    shape = mainloop_shape(scenario)
+    copies_per_fill = {operand: shape.of(operand).accesses * shape.of(operand).vecs for operand in OPERANDS}
+    return find_op_hazards(program.ops(), copies_per_fill)
+
+
+def find_op_hazards(ops: Sequence[Op], copies_per_fill: Mapping[Operand, int]) -> tuple[Hazard, ...]:
+    """
+    ``find_hazards`` on a flat sequence of ops.
+
+    Args:
+        copies_per_fill: Copies that one thread issues to fill one slot, per operand.
+    """
+    order = _Order.of(ops)
+    found = [
+        *_reads(order, copies_per_fill),
+        *_overwrites(order),
+        *_copies_on_copies(order),
+        *_epilogue(ops, order),
+    ]
+    first: dict[tuple[object, ...], Hazard] = {}
+    for hazard in sorted(found, key=lambda hazard: hazard.op_index):
+        first.setdefault((hazard.name, hazard.k_tile, hazard.k_group, hazard.operand, hazard.stage), hazard)
+    return tuple(first.values())
+
+
+Slot: TypeAlias = tuple[Operand, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """
+    What the sequence guarantees about time.
+
+    Attributes:
+        end: Number of ops.
+        consumed: (k tile, k group) of every WarpMma.
+        barriers: Op indices of the barriers, ascending.
+        landed: Op index of a copy -> op index of the first wait that covers it, or ``end`` when none does.
+        copies: Slot -> (op index, copy), ascending.
+        reads: Slot -> (op index, read) of the consumed fragment loads, ascending.
+    """
+
+    end: int
+    consumed: frozenset[tuple[int, int]]
+    barriers: list[int] = field(default_factory=list)
+    landed: dict[int, int] = field(default_factory=dict)
+    copies: dict[Slot, list[tuple[int, CopyAsync]]] = field(default_factory=lambda: defaultdict(list))
+    reads: dict[Slot, list[tuple[int, Ldmatrix]]] = field(default_factory=lambda: defaultdict(list))
+
+    @classmethod
+    def of(cls, ops: Sequence[Op]) -> Self:
+        order = cls(len(ops), frozenset((op.k_tile, op.k_group) for op in ops if isinstance(op, WarpMma)))
+        groups: list[list[int]] = []
+        open_group: list[int] = []
+        complete = 0
+        for index, op in enumerate(ops):
+            match op:
+                case CopyAsync():
+                    open_group.append(index)
+                    order.landed[index] = order.end
+                    order.copies[op.operand, op.stage].append((index, op))
+                case CommitGroup():
+                    groups.append(open_group)
+                    open_group = []
+                case WaitGroup(pending):
+                    while complete < len(groups) - pending:
+                        order.landed.update(dict.fromkeys(groups[complete], index))
+                        complete += 1
+                case Barrier():
+                    order.barriers.append(index)
+                case Ldmatrix() if (op.k_tile, op.k_group) in order.consumed:
+                    order.reads[op.operand, op.stage].append((index, op))
+                case _:
+                    pass
+        return order
+
+    def separated(self, earlier: int, later: int) -> bool:
+        """Whether a barrier lies between two ops, so that every warp's ``earlier`` precedes every warp's ``later``."""
+        position = bisect_left(self.barriers, earlier)
+        return position < len(self.barriers) and self.barriers[position] < later
+
+
+def _read_hazard(name: HazardName, read: Ldmatrix, op_index: int, cause: str) -> Hazard:
+    message = (
+        f"ldmatrix of operand {read.operand}, k tile {read.k_tile}, k group {read.k_group}"
+        f" reads stage {read.stage} at op {op_index}: {cause}"
+    )
+    return Hazard(name, message, read.k_tile, read.k_group, read.operand, read.stage, op_index)
+
+
+def _reads(order: _Order, copies_per_fill: Mapping[Operand, int]) -> Iterator[Hazard]:
+    """Fragment loads whose slot does not hold the k tile, completely filled, landed and visible."""
+    for slot, reads in order.reads.items():
+        copies = order.copies[slot]
+        fills: dict[int, list[int]] = defaultdict(list)
+        for index, copy in copies:
+            fills[copy.fetch].append(index)
+        for index, read in reads:
+            issued = bisect_left(copies, index, key=itemgetter(0))
+            fill = fills[read.k_tile]
+            landed = max((order.landed[copy] for copy in fill), default=order.end)
+            if not issued:
+                yield _read_hazard("unfilled_slot", read, index, "no copy has written the slot")
+            elif (holder := copies[issued - 1][1].fetch) != read.k_tile:
+                yield _read_hazard("slot_holds_other_tile", read, index, f"k tile {holder} was last copied into it")
+            elif len(fill) < copies_per_fill[read.operand]:
+                cause = f"{len(fill)} of the {copies_per_fill[read.operand]} copies of its k tile are in the program"
+                yield _read_hazard("unfilled_slot", read, index, cause)
+            elif landed == order.end:
+                yield _read_hazard("never_waited", read, index, "no wait_group ever covers its copies")
+            elif landed > index:
+                cause = f"the first wait_group that covers its copies is op {landed}"
+                yield _read_hazard("read_before_group_complete", read, index, cause)
+            elif not order.separated(landed, index):
+                yield _read_hazard("read_before_barrier", read, index, f"no barrier follows its wait at op {landed}")
+
+
+def _overwrites(order: _Order) -> Iterator[Hazard]:
+    """Copies into a slot whose old k tile some warp may still read, before or after the copy in program order."""
+    for slot, copies in order.copies.items():
+        reads = order.reads[slot]
+        filled: set[int] = set()
+        for index, copy in copies:
+            position = bisect_left(reads, index, key=itemgetter(0))
+            victims = []
+            if position and not order.separated(reads[position - 1][0], index):
+                victims.append((reads[position - 1], "no barrier separates the two"))
+            if position < len(reads) and reads[position][1].k_tile in filled:
+                victims.append((reads[position], "it comes later"))
+            filled.add(copy.fetch)
+            for (read_index, read), cause in victims:
+                if read.k_tile == copy.fetch:
+                    continue
+                message = (
+                    f"copy of operand {copy.operand}, k tile {copy.fetch} into stage {copy.stage} at op {index}"
+                    f" may land before the read of k tile {read.k_tile}, k group {read.k_group} at op {read_index}:"
+                    f" {cause}"
+                )
+                yield Hazard(
+                    "overwrite_while_read", message, read.k_tile, read.k_group, copy.operand, copy.stage, index
+                )
+
+
+def _copies_on_copies(order: _Order) -> Iterator[Hazard]:
+    """Copies of a consumed k tile into a place where an earlier copy of the same thread may still land."""
+    consumed_tiles = {k_tile for k_tile, _ in order.consumed}
+    for copies in order.copies.values():
+        last: dict[tuple[int, int], tuple[int, CopyAsync]] = {}
+        for index, copy in copies:
+            previous = last.get((copy.access, copy.vec))
+            last[copy.access, copy.vec] = index, copy
+            if previous is None or copy.fetch not in consumed_tiles or order.landed[previous[0]] < index:
+                continue
+            message = (
+                f"copy of operand {copy.operand}, k tile {copy.fetch} into stage {copy.stage} at op {index}:"
+                f" the copy of k tile {previous[1].fetch} at op {previous[0]} may still land on it"
+            )
+            yield Hazard("overwrite_in_flight", message, copy.fetch, NOT_APPLICABLE, copy.operand, copy.stage, index)
+
+
+def _epilogue(ops: Sequence[Op], order: _Order) -> Iterator[Hazard]:
+    """The accumulators' staging, which reuses the mainloop's shared memory and its own from step to step."""
+    stores: list[tuple[int, int]] = []
+    loads: list[tuple[int, int]] = []
+    for index, op in enumerate(ops):
+        match op:
+            case StoreShared(step):
+                if not stores:
+                    yield from _epilogue_entry(order, index, step)
+                if loads and not order.separated(loads[-1][0], index):
+                    cause = f"step {loads[-1][1]} may still be read at op {loads[-1][0]}: no barrier separates the two"
+                    yield _staging_hazard("overwrite_while_read", step, index, cause)
+                stores.append((index, step))
+            case LoadShared(step):
+                if not stores:
+                    yield _staging_hazard("unfilled_slot", step, index, "nothing was stored")
+                elif stores[-1][1] != step:
+                    cause = f"step {stores[-1][1]} was last stored"
+                    yield _staging_hazard("slot_holds_other_tile", step, index, cause)
+                elif not order.separated(stores[-1][0], index):
+                    yield _staging_hazard("read_before_barrier", step, index, f"no barrier since op {stores[-1][0]}")
+                loads.append((index, step))
+            case _:
+                pass
+
+
+def _staging_hazard(name: HazardName, step: int, op_index: int, cause: str) -> Hazard:
+    message = f"epilogue step {step}, shared access at op {op_index}: {cause}"
+    return Hazard(name, message, NOT_APPLICABLE, NOT_APPLICABLE, "accumulator", step, op_index)
+
+
+def _epilogue_entry(order: _Order, index: int, step: int) -> Iterator[Hazard]:
+    """The first store of the epilogue against everything the mainloop still does with shared memory."""
+    reads = max((slot_reads[-1][0] for slot_reads in order.reads.values() if slot_reads), default=None)
+    if reads is not None and not order.separated(reads, index):
+        cause = f"the mainloop may still read at op {reads}: no barrier separates the two"
+        yield _staging_hazard("overwrite_while_read", step, index, cause)
+    landed = max(order.landed.values(), default=None)
+    if landed is not None and (landed > index or not order.separated(landed, index)):
+        cause = "no wait_group and barrier ensure that the mainloop's copies have landed"
+        yield _staging_hazard("overwrite_in_flight", step, index, cause)

@@ -1,0 +1,153 @@
+"""The schedule's instruction set, in PTX's names: what each warp of a CTA does, never when or at which address."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from gpusim.tile import thread_map
+
+Operand: TypeAlias = thread_map.Operand
+CacheOperator: TypeAlias = Literal["ca", "cg"]
+
+
+@dataclass(frozen=True, slots=True)
+class CopyAsync:
+    """
+    cp.async of one access of the thread map, by every thread of the CTA.
+
+    Attributes:
+        operand: Which operand's iterators give the addresses.
+        fetch: Number of the global fetch, from 0 (for GEMM, fetch 0 is the residue tile). Fetches at or
+            past the k tiles of the problem are the pipeline's overrun.
+        access: Access of the thread map, in ``++`` order.
+        vec: Sub-vector of the access when the alignment is narrower than the access.
+        stage: Slot of the shared-memory ring that is written.
+        zfill: True: an invalid access writes zeros (src-size 0). False: it leaves the slot untouched.
+        cache: ``ca`` goes through L1, ``cg`` around it.
+    """
+
+    operand: Operand
+    fetch: int
+    access: int
+    vec: int
+    stage: int
+    zfill: bool
+    cache: CacheOperator
+
+
+@dataclass(frozen=True, slots=True)
+class CommitGroup:
+    """cp.async.commit_group: closes the group of the copies since the last one."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitGroup:
+    """
+    cp.async.wait_group: waits until at most ``pending`` groups of this thread are in flight.
+    """
+
+    pending: int
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """bar.sync over the CTA."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ldmatrix:
+    """
+    One ldmatrix of the warp's fragment for (k tile, k group).
+
+    Attributes:
+        instruction: Index within the fragment load.
+        stage: Slot of the shared-memory ring that is read.
+        k_tile: The k tile whose fragment this is; may be one past the last (loaded, never consumed).
+    """
+
+    operand: Operand
+    k_tile: int
+    k_group: int
+    instruction: int
+    stage: int
+
+
+@dataclass(frozen=True, slots=True)
+class WarpMma:
+    """
+    All mma.sync of one warp-level MMA, in serpentine order, on the fragments of (k tile, k group).
+    """
+
+    k_tile: int
+    k_group: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoreShared:
+    """Epilogue: one st.shared of accumulators, ``access`` in fragment order, of epilogue iteration ``step``."""
+
+    step: int
+    access: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoadShared:
+    """Epilogue: one ld.shared of the aligned fragment of epilogue iteration ``step``."""
+
+    step: int
+    access: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoadSource:
+    """Epilogue: one predicated ld.global of the source tensor C (only when beta is not 0, or a split-K partial)."""
+
+    step: int
+    access: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoreGlobal:
+    """Epilogue: the linear combination and one predicated st.global of the output."""
+
+    step: int
+    access: int
+
+
+Op: TypeAlias = (
+    CopyAsync
+    | CommitGroup
+    | WaitGroup
+    | Barrier
+    | Ldmatrix
+    | WarpMma
+    | StoreShared
+    | LoadShared
+    | LoadSource
+    | StoreGlobal
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """
+    The ordered ops of one CTA. Every warp executes all of them; lanes differ only in addresses and predicates.
+
+    Attributes:
+        prologue: Up to the first iteration of the mainloop.
+        iterations: One tuple of ops for each k tile consumed.
+        tail: After the loop, to the last wait and barrier.
+        epilogue: Accumulators to the output.
+    """
+
+    prologue: tuple[Op, ...]
+    iterations: tuple[tuple[Op, ...], ...]
+    tail: tuple[Op, ...]
+    epilogue: tuple[Op, ...]
+
+    def mainloop_ops(self) -> tuple[Op, ...]:
+        """Prologue, all iterations and tail, flattened, without the epilogue."""
+        return self.prologue + tuple(op for body in self.iterations for op in body) + self.tail
+
+    def ops(self) -> tuple[Op, ...]:
+        """Every op, in order."""
+        return self.mainloop_ops() + self.epilogue

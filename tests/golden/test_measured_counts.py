@@ -1,0 +1,95 @@
+"""What a grid executes, derived without running it, against what an H200's counters saw."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gpusim.scenario import Conv2dFpropProblem, DTypes, GemmProblem, Kernel, Scenario
+from gpusim.schedule.counts import executed
+
+ROWS = json.loads((Path(__file__).parent / "data" / "cutlass_h200_tn_multistage.json").read_text())["rows"]
+
+EXACT = (
+    "sm__inst_executed_pipe_tensor_op_hmma.sum",
+    "smsp__inst_executed_op_ldsm.sum",
+    "smsp__inst_executed_op_ldgsts.sum",
+    "smsp__inst_executed_op_shared_st.sum",
+    "smsp__inst_executed_op_global_ld.sum",
+    "smsp__inst_executed_op_global_st.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+    "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldsm.sum",
+    "sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldsm.sum",
+)
+
+
+def scenario_of(row):
+    dtype = DTypes(ab=row["dtype_ab"], accumulator=row["accumulator"], output=row["dtype_c"])
+    if row["kind"] == "gemm":
+        layouts = {"layout_a": row["layout_a"], "layout_b": row["layout_b"]}
+        problem = GemmProblem(m=row["M"], n=row["N"], k=row["K"], **layouts, dtype=dtype)
+    else:
+        extents = {name.lower(): row[name] for name in "NHWCKRSPQ"}
+        pairs = {"padding": row["pad"], "stride": row["stride"], "dilation": row["dilation"]}
+        problem = Conv2dFpropProblem(**extents, **pairs, mode=row["mode"], dtype=dtype)
+    kernel = Kernel(
+        threadblock=row["threadblock"],
+        warp=row["warp"],
+        instruction=row["instruction"],
+        stages=row["stages"],
+        threadblock_swizzle=f"identity<{row['threadblock_swizzle']}>",
+    )
+    return Scenario(machine="h200", problem=problem, kernel=kernel)
+
+
+def name_of(row):
+    extents = "NHWCKRS" if row["kind"] == "conv2d_fprop" else "MNK"
+    return f"{row['name']}-{'x'.join(str(row[extent]) for extent in extents)}"
+
+
+def conflicts(counts, op):
+    return [row for row in counts.bank_conflicts if row.op == op]
+
+
+def test_the_measured_rows_are_16_gemms_and_7_analytic_convolutions():
+    kinds = [(row["kind"], row.get("iterator")) for row in ROWS]
+    assert kinds.count(("gemm", None)) == 16
+    assert kinds.count(("conv2d_fprop", "analytic")) == 7
+    assert len(kinds) == 23
+
+
+@pytest.mark.parametrize("row", ROWS, ids=name_of)
+def test_named_instructions_ldmatrix_wavefronts_and_requested_sectors_equal_the_counters(row):
+    predicted = executed(scenario_of(row)).counters()
+
+    assert {name: predicted[name] for name in EXACT} == {name: row["counters"][name] for name in EXACT}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=name_of)
+def test_lds_and_sts_patterns_account_for_the_counters_less_their_arbitration(row):
+    """
+    ncu's shared-memory wavefronts of LDS and LDSM together, and of STS, less the conflicts it reports for each.
+    """
+    counts = executed(scenario_of(row))
+    counters = row["counters"]
+    prefix = "l1tex__data_pipe_lsu_wavefronts_mem_shared"
+    noise = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared"
+
+    for op, kinds in (("ld", ("ldmatrix", "lds")), ("st", ("sts",))):
+        rows = [entry for kind in kinds for entry in conflicts(counts, kind)]
+        assert sum(entry.conflicts for entry in rows) == 0
+        measured = counters[f"{prefix}_op_{op}.sum"] - counters[f"{noise}_op_{op}.sum"]
+        assert sum(entry.wavefronts for entry in rows) == measured
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row["kind"] == "conv2d_fprop"], ids=name_of)
+def test_ldgsts_of_convolutions_take_four_wavefronts_each(row):
+    """
+    They zero-fill, so every lane writes its 16 bytes: the address pattern is all there is.
+    """
+    rows = conflicts(executed(scenario_of(row)), "ldgsts")
+    measured = row["counters"]["sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum"]
+
+    assert sum(entry.wavefronts for entry in rows) == measured
+    assert sum(entry.requests for entry in rows) * 4 == measured
