@@ -1,0 +1,149 @@
+"""The epilogue's ops on real data: accumulators through shared memory to the output, for a batch of CTAs."""
+
+import numpy as np
+
+from gpusim.arrays import IntArray
+from gpusim.functional.data_hazards import DataHazard, HazardLog
+from gpusim.functional.mainloop import Float32Array
+from gpusim.functional.shared_memory import SharedArray
+from gpusim.functional.tensors import Values
+from gpusim.schedule.ops import Barrier, LoadShared, LoadSource, Op, StoreGlobal, StoreShared
+from gpusim.tile.epilogue import EpilogueTile, OutputAccess
+from gpusim.tile.mma import warp_coordinates
+
+
+class OutputTensor:
+    """
+    The output in global memory, with a count of the stores to each element.
+
+    Attributes:
+        values: Flat, as ``tensors.fresh_output`` makes it.
+        stores: Stores of the current slice to each element, up to 255. Same shape.
+    """
+
+    def __init__(self, values: Values) -> None:
+        self.values = values
+        self.stores = np.zeros(len(values), np.uint8)
+
+
+class Epilogue:
+    """
+    A batch of CTAs of one split-K slice from its accumulators to the output.
+
+    Not modelled: that the staging area overlays the mainloop's shared memory (here it starts as NaN), and the
+    semaphore of serial split-K (the caller runs the slices in order).
+    """
+
+    def __init__(
+        self,
+        tile: EpilogueTile,
+        accumulators: Float32Array,
+        tiles: IntArray,
+        *,
+        output: OutputTensor,
+        source: Values | None,
+        scales: tuple[float, float],
+        hazards: HazardLog,
+    ) -> None:
+        """
+        Args:
+            tile: Offsets and predicates.
+            accumulators: Warp tiles as matrices. Shape (ctas, warps, warp M, warp N).
+            tiles: (tile m, tile n, slice) of each CTA. Shape (ctas, 3).
+            output: Where the result goes.
+            source: What ``LoadSource`` reads, flat as the output: C, or the output itself in a later slice.
+            scales: alpha and beta of this slice.
+            hazards: Where what the data shows is written down.
+        """
+        ctas, warps = accumulators.shape[:2]
+        self._tile = tile
+        self._matrices = accumulators
+        self._tiles = tiles
+        self._output = output
+        self._source = source
+        self._alpha, self._beta = (np.float64(np.float32(scale)) for scale in scales)
+        self._hazards = hazards
+        place = tile.accumulator_map()
+        self._accumulators = accumulators[:, :, place[..., 0], place[..., 1]]
+        self._staging = SharedArray(ctas, tile.storage_rows * tile.storage_columns, warps, np.float32)
+        self._store_offsets, self._load_offsets = tile.store_offsets(), tile.load_offsets()
+        self._loaded = np.full((ctas, *self._load_offsets.shape), np.nan, np.float32)
+        self._from_source = np.zeros((ctas, tile.threads, tile.accesses_per_step, tile.elements_per_access), np.float64)
+        self._access: tuple[int, OutputAccess] | None = None
+
+    def execute(self, op: Op) -> None:
+        """Do one op in every CTA of the batch. Ops of the mainloop are not the epilogue's."""
+        match op:
+            case Barrier():
+                self._staging.barrier()
+            case StoreShared(step, access):
+                self._store_shared(step, access)
+            case LoadShared(_, access):
+                self._loaded[:, :, access] = self._staging.load(self._load_offsets[:, access])
+            case LoadSource(step, access):
+                self._load_source(step, access)
+            case StoreGlobal(step, access):
+                self._store_global(step, access)
+            case _:
+                raise TypeError(f"{op} is no op of an epilogue")
+
+    def _store_shared(self, step: int, access: int) -> None:
+        pair = self._accumulators[..., self._tile.store_elements(step)[access]]
+        by_thread = pair.reshape(len(pair), self._tile.threads, -1)
+        if self._staging.store(self._store_offsets[:, access], by_thread):
+            message = f"epilogue step {step}: another warp has read the staging area since the last barrier"
+            self._hazards.add(DataHazard("overwrite_while_read", message, -1, -1, "accumulator", step, -1))
+
+    def _vectors(self, step: int, access: int) -> tuple[IntArray, IntArray]:
+        """(cta, thread) pairs of the valid lanes, shape (2, lanes), and their elements, shape (lanes, width)."""
+        if self._access is None or self._access[0] != step:
+            self._access = step, self._tile.output(step, self._tiles[:, 0], self._tiles[:, 1])
+        offset, valid = self._access[1].offset[..., access], self._access[1].valid[..., access]
+        column = self._access[1].columns[..., access]
+        width = self._tile.elements_per_access
+        illegal = valid & ((column + width > self._tile.extent[1]) | (offset < 0) | (offset % width != 0))
+        illegal |= valid & (offset + width > len(self._output.values))
+        if illegal.any():
+            message = (
+                f"epilogue step {step}: element offset {int(offset[illegal][0])} is outside the output's rows or not a"
+                f" multiple of the access of {width}"
+            )
+            self._hazards.add(DataHazard("illegal_global_access", message, -1, -1, "output", step, -1))
+            valid = valid & ~illegal
+        lanes = np.stack(valid.nonzero())
+        return lanes, offset[valid][:, None] + np.arange(width, dtype=np.int64)
+
+    def _load_source(self, step: int, access: int) -> None:
+        if self._source is None:
+            raise ValueError("the program loads a source tensor, but the problem has none")
+        (cta, thread), elements = self._vectors(step, access)
+        self._from_source[cta, thread, access] = self._source[elements]
+
+    def _store_global(self, step: int, access: int) -> None:
+        """D = alpha * accumulator + beta * source: one multiplication and one fused multiply-add in float32."""
+        (cta, thread), elements = self._vectors(step, access)
+        aligned = self._loaded.reshape(self._from_source.shape)[cta, thread, access].astype(np.float64)
+        self._report_poison(step, cta, elements, aligned)
+        scaled_source = (self._beta * self._from_source[cta, thread, access]).astype(np.float32)
+        combined = (self._alpha * aligned + scaled_source).astype(np.float32)
+        self._output.values[elements] = combined.astype(self._output.values.dtype)
+        np.add.at(self._output.stores, elements, 1)
+
+    def _report_poison(self, step: int, cta: IntArray, elements: IntArray, aligned: Values) -> None:
+        """NaN that the accumulator does not have was picked up in the staging area."""
+        if not np.isnan(aligned).any():
+            return
+        row, column = np.divmod(elements, self._tile.leading)
+        in_row = row - self._tiles[cta, 0, None] * self._tile.threadblock[0]
+        in_column = column - self._tiles[cta, 1, None] * self._tile.threadblock[1]
+        warp_m, warp_row = np.divmod(in_row, self._tile.warp[0])
+        warp_n, warp_column = np.divmod(in_column, self._tile.warp[1])
+        coordinates = warp_coordinates(self._tile.warps)
+        number = np.empty(self._tile.warps[:2], np.int64)
+        number[coordinates[:, 0], coordinates[:, 1]] = np.arange(len(coordinates))
+        sound = ~np.isnan(self._matrices[cta[:, None], number[warp_m, warp_n], warp_row, warp_column])
+        stale = np.isnan(aligned) & sound
+        if stale.any():
+            message = f"epilogue step {step} loads staged accumulators that no visible store has written"
+            first = int(row[stale].min())
+            self._hazards.add(DataHazard("stale_data_consumed", message, -1, -1, "accumulator", step, first))

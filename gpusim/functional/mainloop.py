@@ -1,0 +1,235 @@
+"""The mainloop's ops on real data: what each op of a program does to a batch of CTAs, up to the accumulators."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusim.arrays import BoolArray, IntArray
+from gpusim.functional.data_hazards import DataHazard, HazardLog
+from gpusim.functional.shared_memory import CopyQueue, SharedArray
+from gpusim.functional.tensors import NUMPY_TYPES, Tensors, Values
+from gpusim.scenario import Scenario
+from gpusim.schedule.ops import Barrier, CommitGroup, CopyAsync, Ldmatrix, Op, Operand, WaitGroup, WarpMma
+from gpusim.tile.extents import problem_extents
+from gpusim.tile.global_iterators import global_iterator
+from gpusim.tile.ldmatrix import delivered_offsets, fragment_loads, ldmatrix_offsets
+from gpusim.tile.mma import WARP_SIZE, fragment_map, warp_coordinates
+from gpusim.tile.shared_store import operand_layout, store_offsets
+
+Float32Array = npt.NDArray[np.float32]
+
+_BUFFERS = 2
+"""Fragments a warp holds: the k group that is multiplied and the next one, which is loaded meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperandTables:
+    """
+    Everything about one operand that no CTA changes, computed once for a run.
+
+    Attributes:
+        width: Elements of one global access.
+        shared_elements: Of the whole shared allocation.
+        store: Element each copy writes. Shape (stages, threads, accesses, vecs, width).
+        load: Element each register element is loaded from.
+            Shape (stages, warps, k_groups, instructions, 32, matrices, 2).
+        place: Register element that holds each element of the warp's matrix, as an index into the flat
+            (lane, register element) pairs. Shape (warp rows, instruction K): rows along M for A, along N for B.
+        first_row: First row of each warp inside the threadblock tile. Shape (warps,).
+    """
+
+    width: int
+    shared_elements: int
+    store: IntArray
+    load: IntArray
+    place: IntArray
+    first_row: IntArray
+
+
+def operand_tables(scenario: Scenario, operand: Operand) -> OperandTables:
+    """The tables of one operand, all from the tile iterators and the fragment layouts."""
+    kernel = scenario.kernel
+    axis = 0 if operand == "a" else 1
+    width = scenario.problem.access_a if operand == "a" else scenario.problem.access_b
+    stages = range(kernel.stages)
+    store = np.stack([store_offsets(scenario, operand, stage) for stage in stages])
+    matrices = fragment_loads(scenario, operand).matrices
+    load = np.stack([delivered_offsets(ldmatrix_offsets(scenario, operand, stage), matrices) for stage in stages])
+    return OperandTables(
+        width=width,
+        shared_elements=operand_layout(scenario, operand).elements,
+        store=store[..., None] + np.arange(width, dtype=np.int64),
+        load=load,
+        place=_fragment_places(kernel.instruction, operand, kernel.warp[axis]),
+        first_row=warp_coordinates(kernel.warps)[:, axis] * kernel.warp[axis],
+    )
+
+
+def _fragment_places(instruction: tuple[int, int, int], operand: Operand, warp_rows: int) -> IntArray:
+    """
+    ``OperandTables.place``: the fragment map of one instruction, inverted and repeated for each instruction tile.
+    """
+    tile_rows = instruction[0] if operand == "a" else instruction[1]
+    held = fragment_map(instruction, operand)
+    row, k = (held[..., 0], held[..., 1]) if operand == "a" else (held[..., 1], held[..., 0])
+    tiles, elements = warp_rows // tile_rows, held.shape[1]
+    lane, element = np.indices((WARP_SIZE, elements))
+    place = np.empty((tiles, tile_rows, instruction[2]), np.int64)
+    for tile in range(tiles):
+        place[tile, row, k] = lane * (tiles * elements) + tile * elements + element
+    return place.reshape(warp_rows, instruction[2])
+
+
+class Mainloop:
+    """
+    A batch of CTAs of one split-K slice between launch and epilogue: shared memory, copies, fragments, accumulators.
+
+    Attributes:
+        accumulators: Of every warp, as the warp tile's matrix. Shape (ctas, warps, warp M, warp N), float32.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        tables: dict[Operand, OperandTables],
+        tensors: Tensors,
+        tiles: IntArray,
+        hazards: HazardLog,
+    ) -> None:
+        """
+        Args:
+            scenario: Problem and kernel.
+            tables: Of both operands.
+            tensors: Global memory.
+            tiles: (tile m, tile n, slice) of each CTA. Shape (ctas, 3).
+            hazards: Where what the data shows is written down.
+        """
+        kernel = scenario.kernel
+        warps = kernel.threads // WARP_SIZE
+        self._tables = tables
+        self._tile_rows: dict[Operand, int] = {"a": kernel.threadblock[0], "b": kernel.threadblock[1]}
+        self._hazards = hazards
+        self._queue = CopyQueue()
+        extents = problem_extents(scenario)
+        dtype = NUMPY_TYPES[scenario.problem.dtype.ab]
+        self._global: dict[Operand, Values] = {"a": tensors.a, "b": tensors.b}
+        self._shared: dict[Operand, SharedArray] = {}
+        self._registers: dict[Operand, Values] = {}
+        self._row_in_range: dict[Operand, BoolArray] = {}
+        self._iterators = {}
+        self._fetched: dict[Operand, tuple[int, Values, BoolArray]] = {}
+        self._loaded_from: dict[tuple[Operand, int], int] = {}
+        for operand, table in tables.items():
+            axis = 0 if operand == "a" else 1
+            self._shared[operand] = SharedArray(len(tiles), table.shared_elements, warps, dtype)
+            fragment = (_BUFFERS, len(tiles), warps, *table.load.shape[3:])
+            self._registers[operand] = np.full(fragment, np.nan, dtype)
+            self._iterators[operand] = global_iterator(scenario, operand, tiles[:, axis], tiles[:, 2])
+            rows = (tiles[:, axis] * self._tile_rows[operand])[:, None, None] + self._warp_rows(operand)
+            self._row_in_range[operand] = rows < extents[axis]
+        self._tiles = tiles
+        self.accumulators: Float32Array = np.zeros((len(tiles), warps, *kernel.warp[:2]), np.float32)
+
+    def _warp_rows(self, operand: Operand) -> IntArray:
+        """Row inside the threadblock tile of each row of each warp's matrix. Shape (warps, warp rows)."""
+        table = self._tables[operand]
+        return table.first_row[:, None] + np.arange(len(table.place), dtype=np.int64)
+
+    def execute(self, op: Op) -> None:
+        """Do one op in every CTA of the batch. Ops of the epilogue are not the mainloop's."""
+        match op:
+            case CopyAsync():
+                self._copy(op)
+            case CommitGroup():
+                self._queue.commit()
+            case WaitGroup(pending):
+                self._queue.wait(pending)
+            case Barrier():
+                for shared in self._shared.values():
+                    shared.barrier()
+            case Ldmatrix():
+                self._ldmatrix(op)
+            case WarpMma():
+                self._mma(op)
+            case _:
+                raise TypeError(f"{op} is no op of a mainloop")
+
+    def _fetch(self, operand: Operand, number: int) -> tuple[Values, BoolArray]:
+        """
+        What every access of a fetch brings (zeros where invalid) and which are valid.
+
+        Shapes (ctas, threads, accesses, vecs, width) and (ctas, threads, accesses, vecs).
+        """
+        known = self._fetched.get(operand)
+        if known is not None and known[0] == number:
+            return known[1], known[2]
+        width = self._tables[operand].width
+        memory = self._global[operand].reshape(-1, width)
+        access = self._iterators[operand].fetch(number)
+        vector, misaligned = np.divmod(access.offset, width)
+        valid = access.valid
+        illegal = valid & ((vector < 0) | (vector >= len(memory)) | (misaligned != 0))
+        if illegal.any():
+            cta, thread = (int(axis[0]) for axis in illegal.nonzero()[:2])
+            offset = int(access.offset[illegal][0])
+            message = (
+                f"operand {operand}, fetch {number}, tile {self._tiles[cta].tolist()}, thread {thread}: element offset"
+                f" {offset} is outside the tensor's {memory.size} elements or not a multiple of the access of {width}"
+            )
+            self._hazards.add(DataHazard("illegal_global_access", message, number, -1, operand, -1, -1))
+            valid = valid & ~illegal
+        values = memory[np.where(valid, vector, 0)]
+        values[~valid] = 0
+        self._fetched[operand] = (number, values, valid)
+        return values, valid
+
+    def _copy(self, op: CopyAsync) -> None:
+        values, valid = self._fetch(op.operand, op.fetch)
+        offsets = self._tables[op.operand].store[op.stage, :, op.access, op.vec]
+        brought = values[:, :, op.access, op.vec]
+        arrives = valid[:, :, op.access, op.vec, None]
+        written = None if op.zfill or arrives.all() else np.broadcast_to(arrives, brought.shape)
+        if self._queue.issue(self._shared[op.operand], offsets, brought, written):
+            message = (
+                f"copy of operand {op.operand}, fetch {op.fetch} into stage {op.stage}: another warp has read the"
+                " same elements since the last barrier and may still be reading"
+            )
+            self._hazards.add(DataHazard("overwrite_while_read", message, op.fetch, -1, op.operand, op.stage, -1))
+
+    def _ldmatrix(self, op: Ldmatrix) -> None:
+        offsets = self._tables[op.operand].load[op.stage, :, op.k_group, op.instruction]
+        buffer = op.k_group % _BUFFERS
+        self._registers[op.operand][buffer, :, :, op.instruction] = self._shared[op.operand].load(offsets)
+        self._loaded_from[op.operand, buffer] = op.stage
+
+    def _matrix(self, operand: Operand, op: WarpMma) -> Float32Array:
+        """The operand of a warp-level MMA from its registers: (ctas, warps, warp rows, instruction K), K last."""
+        registers = self._registers[operand][op.k_group % _BUFFERS]
+        by_lane = np.moveaxis(registers, 2, 3).reshape(*registers.shape[:2], -1)
+        matrix: Float32Array = by_lane[:, :, self._tables[operand].place].astype(np.float32)
+        poison = np.isnan(matrix)
+        if poison.any():
+            self._report_poison(operand, op, poison)
+        return matrix
+
+    def _report_poison(self, operand: Operand, op: WarpMma, poison: BoolArray) -> None:
+        """Poison is stale data where it belongs to a row of the problem; the rest is never stored."""
+        found = poison & self._row_in_range[operand][..., None]
+        if not found.any():
+            return
+        cta, warp, row, k = (int(axis[0]) for axis in found.nonzero())
+        axis = 0 if operand == "a" else 1
+        in_tile = int(self._warp_rows(operand)[warp, row])
+        in_problem = int(self._tiles[cta, axis]) * self._tile_rows[operand] + in_tile
+        stage = self._loaded_from.get((operand, op.k_group % _BUFFERS), -1)
+        message = (
+            f"mma of k tile {op.k_tile}, k group {op.k_group}, warp {warp} of tile {self._tiles[cta].tolist()} uses"
+            f" operand {operand} at {'mn'[axis]} {in_problem}, k {k} of the group, from stage {stage}, where no copy"
+            " has landed that the warp may see"
+        )
+        self._hazards.add(DataHazard("stale_data_consumed", message, op.k_tile, op.k_group, operand, stage, in_problem))
+
+    def _mma(self, op: WarpMma) -> None:
+        a, b = self._matrix("a", op), self._matrix("b", op)
+        self.accumulators += a @ b.swapaxes(-1, -2)

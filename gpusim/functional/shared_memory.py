@@ -1,0 +1,151 @@
+"""Simulated shared memory of a batch of CTAs, where data shows no earlier than the memory model promises it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusim.arrays import BoolArray, IntArray
+from gpusim.functional.tensors import Values
+
+_EVERYONE = -1
+
+
+class SharedArray:
+    """
+    One operand's shared allocation, in every CTA of the batch.
+
+    Deliberately as unhelpful as the PTX memory model allows. The array starts as NaN. The destination of an
+    asynchronous copy is NaN from its issue until it lands; what a thread wrote is NaN to other warps until a
+    barrier. Addresses do not depend on the CTA, so who wrote and who read an element is kept once for all
+    CTAs of the batch.
+
+    Not modelled: reordering inside a warp (its own stores are visible to all its lanes at once).
+    """
+
+    def __init__(self, ctas: int, elements: int, warps: int, dtype: npt.DTypeLike) -> None:
+        """
+        Args:
+            ctas: CTAs of the batch.
+            elements: Of the whole allocation, all stages.
+            warps: Warps of a CTA.
+            dtype: A floating type: NaN marks what may not be used.
+        """
+        self._data = np.full((ctas, elements), np.nan, dtype)
+        self._writer = np.full(elements, _EVERYONE, np.int8)
+        self._readers = np.zeros((warps, elements), np.bool_)
+        self._warps = np.arange(warps)
+
+    def _own(self, offsets: IntArray) -> IntArray:
+        """The warp each offset belongs to, broadcasting against ``offsets`` [threads or warps, ...]."""
+        group = offsets.shape[0] // len(self._warps)
+        return np.repeat(self._warps, group).reshape(-1, *[1] * (offsets.ndim - 1))
+
+    def invalidate(self, offsets: IntArray) -> bool:
+        """
+        A copy into ``offsets`` is on its way: nothing may be read there until it lands.
+
+        Args:
+            offsets: Elements to be written. Shape (threads, ...).
+
+        Returns:
+            True when another warp has read one of them since the last barrier, and so may still be reading.
+        """
+        self._data[:, offsets] = np.nan
+        return self._read_by_others(offsets)
+
+    def _read_by_others(self, offsets: IntArray) -> bool:
+        read = self._readers[:, offsets]
+        others = self._warps.reshape(-1, *[1] * offsets.ndim) != self._own(offsets)
+        return bool((read & others).any())
+
+    def store(self, offsets: IntArray, values: Values, written: BoolArray | None = None) -> bool:
+        """
+        Write, visible to the writer's warp now and to the others after a barrier.
+
+        Args:
+            offsets: Shape (threads, ...).
+            values: Shape (ctas, threads, ...).
+            written: False leaves the element as it is. Shape of ``values``; None writes all.
+
+        Returns:
+            True when another warp may still be reading an element that is overwritten.
+        """
+        self._data[:, offsets] = values if written is None else np.where(written, values, self._data[:, offsets])
+        self._writer[offsets] = self._own(offsets)
+        return self._read_by_others(offsets)
+
+    def load(self, offsets: IntArray) -> Values:
+        """
+        Read; NaN where nothing has landed that the reading warp may see.
+
+        Args:
+            offsets: Shape (warps or threads, ...), by the reader.
+
+        Returns:
+            Shape (ctas, warps or threads, ...).
+        """
+        own = self._own(offsets)
+        self._readers[own, offsets] = True
+        writer = self._writer[offsets]
+        hidden = (writer != _EVERYONE) & (writer != own)
+        values: Values = self._data[:, offsets]
+        if hidden.any():
+            values[:, hidden] = np.nan
+        return values
+
+    def barrier(self) -> None:
+        """All warps arrive: every write so far is visible to all, every read so far is done."""
+        self._writer[:] = _EVERYONE
+        self._readers[:] = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    array: SharedArray
+    offsets: IntArray
+    values: Values
+    written: BoolArray | None
+
+
+class CopyQueue:
+    """
+    cp.async groups of the CTAs of a batch, all threads alike: data lands when a wait_group covers its group.
+
+    Landing as late as possible is the adversary's choice; hardware may be earlier, at no promised time.
+    """
+
+    def __init__(self) -> None:
+        self._open: list[_Copy] = []
+        self._groups: list[list[_Copy]] = []
+
+    def issue(self, array: SharedArray, offsets: IntArray, values: Values, written: BoolArray | None) -> bool:
+        """
+        cp.async: join the open group.
+
+        An element that is not written (predicated off without zero-fill) keeps NaN in place of whatever an
+        earlier tile left there, so that using it shows.
+
+        Args:
+            array: Destination.
+            offsets: Shape (threads, elements).
+            values: What lands, zeros included. Shape (ctas, threads, elements).
+            written: False leaves the element. Shape of ``values``; None writes all.
+
+        Returns:
+            True when another warp may still be reading an element that is overwritten.
+        """
+        self._open.append(_Copy(array, offsets, values, written))
+        return array.invalidate(offsets)
+
+    def commit(self) -> None:
+        """cp.async.commit_group."""
+        self._groups.append(self._open)
+        self._open = []
+
+    def wait(self, pending: int) -> None:
+        """cp.async.wait_group: land every group but the last ``pending``."""
+        done = max(len(self._groups) - pending, 0)
+        for copy in (copy for group in self._groups[:done] for copy in group):
+            copy.array.store(copy.offsets, copy.values, copy.written)
+        del self._groups[:done]

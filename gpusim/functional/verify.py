@@ -1,0 +1,93 @@
+"""Whether a scenario's kernel computes the right numbers, and every hazard that its ops or its data show."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from gpusim.functional.executor import run, slice_programs
+from gpusim.functional.reference import reference
+from gpusim.functional.tensors import make_tensors
+from gpusim.scenario import Scenario
+from gpusim.schedule.hazards import find_hazards
+from gpusim.schedule.mutations import Mutation
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyReport:
+    """
+    What ``gpusim verify`` answers; ``dataclasses.asdict`` of it is its ``--json``.
+
+    Attributes:
+        ok: Every element is within its bound, and there is no hazard.
+        seed: Of the random tensors.
+        elements: Of the output.
+        wrong_elements: Those beyond their bound, or not a number.
+        max_error: Largest absolute difference from the float64 reference; None where an element is not a number.
+        max_error_over_bound: Largest quotient of difference and bound, at most 1 if all is well; None likewise.
+        worst_element: (row, column) of that quotient, or of the first element that is not a number.
+        hazards: Each as a table with at least ``origin`` ("schedule": the order of the ops, "data": what the data
+            showed), ``name``, ``message``, ``slice`` (split-K slice; -1 for the data's), ``k_tile``, ``k_group``,
+            ``operand``, ``stage``.
+    """
+
+    ok: bool
+    seed: int
+    elements: int
+    wrong_elements: int
+    max_error: float | None
+    max_error_over_bound: float | None
+    worst_element: tuple[int, int]
+    hazards: tuple[dict[str, Any], ...]
+
+    def hazard_names(self) -> frozenset[str]:
+        """The names of all hazards."""
+        return frozenset(str(hazard["name"]) for hazard in self.hazards)
+
+
+def verify(
+    scenario: Scenario,
+    seed: int,
+    mutate: Mutation | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> VerifyReport:
+    """
+    Run a scenario on random data, compare with the float64 reference, and look for hazards.
+
+    Args:
+        scenario: A multistage scenario.
+        seed: Of the random tensors.
+        mutate: Breaks the schedule on purpose, to see that the checks catch it (``schedule.mutations``).
+        progress: Called after each batch of CTAs with the CTAs done and the CTAs of the grid.
+
+    Not modelled: which warp comes first. Hazards are found for any order, the numbers are those of one.
+    """
+    programs = slice_programs(scenario)
+    if mutate is not None:
+        programs = tuple(mutate(program) for program in programs)
+    in_order = [
+        {"origin": "schedule", "slice": number} | asdict(hazard)
+        for number, program in enumerate(programs)
+        for hazard in find_hazards(program, scenario)
+    ]
+    tensors = make_tensors(scenario, seed)
+    done = run(scenario, tensors, programs, progress)
+    in_data = [{"origin": "data", "slice": -1} | asdict(hazard) for hazard in done.hazards]
+    expected = reference(scenario, tensors)
+    error = np.abs(done.output.astype(np.float64) - expected.value)
+    quotient = error / expected.bound
+    worst = np.unravel_index(int(np.argmax(quotient)), quotient.shape)
+    within = error <= expected.bound
+    finite = bool(np.isfinite(error).all())
+    hazards = (*in_order, *in_data)
+    return VerifyReport(
+        ok=bool(within.all()) and not hazards,
+        seed=seed,
+        elements=error.size,
+        wrong_elements=int((~within).sum()),
+        max_error=float(error.max()) if finite else None,
+        max_error_over_bound=float(quotient.max()) if finite else None,
+        worst_element=(int(worst[0]), int(worst[1])),
+        hazards=hazards,
+    )

@@ -1,0 +1,145 @@
+"""The float64 reference against the plain definitions, its bound against the output types' own spacing."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpusim.functional.reference import F32_ROUNDOFF, half_step, reference, slice_of_channel
+from gpusim.functional.tensors import fresh_output, make_tensors, operand_views, output_view
+from gpusim.scenario import Conv2dFpropProblem, GemmProblem, Kernel, Scenario
+from gpusim.tile.extents import gemm_k_ranges
+
+
+def of(problem, **kernel):
+    return Scenario(machine="h200", problem=problem, kernel=Kernel(**kernel))
+
+
+@pytest.mark.parametrize(("layout_a", "layout_b"), [*itertools.product(["row", "column"], repeat=2)])
+def test_gemm_reference_is_the_sum_over_k(layout_a, layout_b):
+    problem = GemmProblem(m=3, n=4, k=5, layout_a=layout_a, layout_b=layout_b, lda=7, ldb=9, ldc=6, alpha=0.5, beta=2.0)
+    tensors = make_tensors(of(problem), 1)
+    a, b, c = (tensor.astype(np.float64) for tensor in (tensors.a, tensors.b, tensors.source))
+    at_a = (lambda m, k: m * 7 + k) if layout_a == "row" else (lambda m, k: k * 7 + m)
+    at_b = (lambda k, n: k * 9 + n) if layout_b == "row" else (lambda k, n: n * 9 + k)
+    value = reference(of(problem), tensors).value
+    for m, n in np.ndindex(3, 4):
+        expected = 0.5 * sum(a[at_a(m, k)] * b[at_b(k, n)] for k in range(5)) + 2.0 * c[m * 6 + n]
+        assert value[m, n] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("mode", ["cross_correlation", "convolution"])
+def test_convolution_reference_is_the_sum_over_the_filter(mode):
+    problem = Conv2dFpropProblem(
+        n=2, h=5, w=6, c=2, k=3, r=2, s=3, padding=(1, 2), stride=(2, 1), dilation=(2, 1), mode=mode
+    )
+    tensors = make_tensors(of(problem), 1)
+    x = tensors.a.astype(np.float64).reshape(2, 5, 6, 2)
+    f = tensors.b.astype(np.float64).reshape(3, 2, 3, 2)
+    p_count, q_count = problem.output_p, problem.output_q
+    value = reference(of(problem), tensors).value.reshape(2, p_count, q_count, 3)
+    for n, p, q, k in np.ndindex(value.shape):
+        total = 0.0
+        for r, s in np.ndindex(2, 3):
+            tap = (r, s) if mode == "cross_correlation" else (1 - r, 2 - s)
+            h, w = p * 2 - 1 + tap[0] * 2, q - 2 + tap[1]
+            if 0 <= h < 5 and 0 <= w < 6:
+                total += x[n, h, w] @ f[k, r, s]
+        assert value[n, p, q, k] == pytest.approx(total, abs=1e-12)
+
+
+def test_output_extent_that_is_given_is_the_first_part_of_the_usual_one():
+    usual = Conv2dFpropProblem(n=1, h=7, w=7, c=2, k=2, r=3, s=3)
+    smaller = usual.model_copy(update={"p": 4})
+    whole = reference(of(usual), make_tensors(of(usual), 1)).value.reshape(5, 5, 2)
+    part = reference(of(smaller), make_tensors(of(smaller), 1)).value.reshape(4, 5, 2)
+    assert np.array_equal(part, whole[:4])
+
+
+@given(st.floats(width=16, allow_nan=False, allow_infinity=False).map(abs).filter(lambda value: value > 0))
+def test_half_step_of_f16_is_half_its_spacing(value):
+    assert half_step(np.float64(value), "f16") == float(np.spacing(np.float16(value))) / 2
+
+
+@given(st.floats(width=32, allow_nan=False, allow_infinity=False).map(abs).filter(lambda value: value > 0))
+def test_half_step_of_f32_is_half_its_spacing(value):
+    assert half_step(np.float64(value), "f32") == float(np.spacing(np.float32(value))) / 2
+
+
+def test_half_step_of_zero_is_the_smallest():
+    assert half_step(np.float64(0), "f16") == 2.0**-25
+
+
+def test_bound_is_the_stated_formula():
+    """One element: |alpha| 2 K 2^-24 sum|ab|, and half a step of the output there."""
+    problem = GemmProblem(m=1, n=1, k=2, alpha=-3.0)
+    scenario = of(problem)
+    tensors = make_tensors(scenario, 5)
+    products = tensors.a.astype(np.float64) * tensors.b.astype(np.float64)
+    summing = 2 * 2 * F32_ROUNDOFF * 3 * np.abs(products).sum()
+    found = reference(scenario, tensors)
+    assert found.value[0, 0] == pytest.approx(-3 * products.sum())
+    assert found.bound[0, 0] == pytest.approx(summing + half_step(abs(found.value[0, 0]) + summing, "f32"))
+
+
+def test_each_split_k_slice_rounds_to_the_output_once_more():
+    whole = GemmProblem(m=4, n=4, k=128, dtype={"ab": "f16", "accumulator": "f32", "output": "f16"})
+    split = whole.model_copy(update={"split_k_slices": 2})
+    tensors = make_tensors(of(whole), 2)
+    once, twice = reference(of(whole), tensors), reference(of(split), tensors)
+    assert np.allclose(once.value, twice.value)
+    assert (twice.bound > once.bound).all()
+
+
+@pytest.mark.parametrize(("k", "slices"), [(232, 2), (256, 4), (72, 2), (64, 1), (200, 3)])
+def test_gemm_slices_are_those_of_the_kernel(k, slices):
+    scenario = of(GemmProblem(m=8, n=8, k=k, split_k_slices=slices), threadblock=(64, 64, 32), warp=(32, 32, 32))
+    owner = slice_of_channel(scenario)
+    for number, (begin, end) in enumerate(gemm_k_ranges(k, 32, slices)):
+        assert np.array_equal(np.flatnonzero(owner == number), np.arange(begin, end))
+
+
+def test_convolution_deals_channel_tiles_out_in_turn():
+    scenario = of(
+        Conv2dFpropProblem(n=1, h=4, w=4, c=80, k=8, r=1, s=1, split_k_slices=2),
+        threadblock=(64, 64, 32),
+        warp=(32, 32, 32),
+    )
+    assert slice_of_channel(scenario).tolist() == [0] * 32 + [1] * 32 + [0] * 16
+
+
+def test_tensors_follow_from_the_seed():
+    scenario = of(GemmProblem(m=9, n=8, k=16, lda=24, beta=1.0))
+    first, again, other = (make_tensors(scenario, seed) for seed in (1, 1, 2))
+    for name in ("a", "b", "source"):
+        assert np.array_equal(getattr(first, name), getattr(again, name), equal_nan=True)
+        assert not np.array_equal(getattr(first, name), getattr(other, name), equal_nan=True)
+
+
+def test_padding_between_rows_is_nan_and_nothing_else():
+    scenario = of(GemmProblem(m=9, n=8, k=16, lda=24))
+    view = operand_views(scenario)[0]
+    rows = make_tensors(scenario, 1).a.reshape(9, 24)
+    assert view.elements == 9 * 24
+    assert np.isfinite(rows[:, :16]).all()
+    assert np.isnan(rows[:, 16:]).all()
+
+
+def test_uniform_values_lie_in_the_unit_interval():
+    a = make_tensors(of(GemmProblem(m=64, n=8, k=64)), 1, "uniform").a
+    assert np.abs(a).max() <= 1
+    assert np.abs(a).max() > 0.9
+
+
+def test_no_source_tensor_without_beta():
+    assert make_tensors(of(GemmProblem(m=8, n=8, k=8)), 1).source is None
+
+
+@pytest.mark.parametrize("output", ["f16", "f32"])
+def test_fresh_output_is_all_nan(output):
+    scenario = of(GemmProblem(m=8, n=8, k=8, ldc=16, dtype={"ab": "f16", "accumulator": "f32", "output": output}))
+    assert fresh_output(scenario).dtype == {"f16": np.float16, "f32": np.float32}[output]
+    assert np.isnan(fresh_output(scenario)).all()
+    assert output_view(scenario).of(fresh_output(scenario)).shape == (8, 8)
