@@ -1,0 +1,7 @@
+"""Machines: one TOML file per GPU, every figure with its source, and the frozen spec it loads into."""
+
+from gpusim.machine.load import load_machine, machine_names
+from gpusim.machine.occupancy import Occupancy, ctas_per_sm
+from gpusim.machine.spec import FigureRecord, Machine
+
+__all__ = ["FigureRecord", "Machine", "Occupancy", "ctas_per_sm", "load_machine", "machine_names"]

@@ -1,0 +1,196 @@
+"""Reads a machine file: every figure a record with unit, kind and source, nothing missing, nothing unknown."""
+
+import dataclasses
+import difflib
+import json
+import re
+import tomllib
+import types
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
+
+from gpusim.errors import BadInput
+from gpusim.machine.spec import KINDS, PIPES, FigureRecord, Inherited, Machine, Pipe, Unit
+
+_TENSOR_NAME = re.compile(r"m\d+n\d+k\d+\.[a-z]+\d+\.[a-z]+\d+")
+_RECORD_KEYS = ("value", "unit", "kind", "source", "at", "why", "spread", "effect", "fitted_on")
+_SOURCE_KEYS = ("title", "version", "url", "doi", "file")
+
+
+def machine_names() -> tuple[str, ...]:
+    """Names of the machine files that ship with gpusim, sorted."""
+    folder = resources.files("gpusim.machine")
+    return tuple(sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml")))
+
+
+def is_path(name_or_path: str) -> bool:
+    """Whether the text means a file rather than a machine that ships with gpusim."""
+    return name_or_path.endswith(".toml") or "/" in name_or_path or "\\" in name_or_path
+
+
+def load_machine(name_or_path: str) -> Machine:
+    """
+    The machine of a shipped name ("h200"), or of the TOML file at a path (anything with a slash or ".toml").
+
+    Raises:
+        BadInput: No such machine or file; or the file breaks a rule: the message names file and key.
+    """
+    if is_path(name_or_path):
+        path = Path(name_or_path)
+        try:
+            text = path.read_text()
+        except (OSError, ValueError) as error:  # ValueError: no text, or a path with a null byte
+            reason = getattr(error, "strerror", None) or str(error)
+            raise BadInput(f"machine file must be readable, got {_quoted(name_or_path)} ({reason})") from error
+        return parse_machine(text, path.stem, name_or_path)
+    return _shipped(name_or_path)
+
+
+@cache
+def _shipped(name: str) -> Machine:
+    names = machine_names()
+    if name not in names:
+        near = difflib.get_close_matches(name, names, n=1)
+        hint = f', did you mean "{near[0]}"?' if near else ""
+        raise BadInput(
+            f"machine must be one of {', '.join(names)} or the path of a .toml file, got {_quoted(name)}{hint}"
+        )
+    text = resources.files("gpusim.machine").joinpath(f"{name}.toml").read_text()
+    return parse_machine(text, name, f"{name}.toml")
+
+
+def parse_machine(text: str, name: str, where: str) -> Machine:
+    """
+    The machine a TOML text describes.
+
+    Args:
+        name: Becomes ``Machine.name``.
+        where: File name for messages.
+
+    Raises:
+        BadInput: As ``load_machine``.
+    """
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"machine file must be TOML: {error} ({where})") from error
+    return _Reader(where, data).machine(name)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+class _Reader:
+    def __init__(self, where: str, data: dict[str, Any]) -> None:
+        self._where = where
+        self._data = data
+        self._figures: list[FigureRecord] = []
+        self._sources: dict[str, str] = {}
+
+    def machine(self, name: str) -> Machine:
+        table = dict(self._data)
+        self._read_sources(table.pop("sources", {}))
+        title = table.pop("title", None)
+        if not isinstance(title, str):
+            raise self._refuse("title must be a string", title, "title")
+        given = {"name": name, "title": title, "sources": self._sources, "figures": ()}
+        machine = Machine(**self._values(Machine, table, "", given) | {"figures": tuple(self._figures)})
+        if machine.features.cp_async != (machine.async_copy is not None):
+            found = "nothing" if machine.async_copy is None else "a table"
+            raise BadInput(
+                f"async_copy must be given exactly where features.cp_async is true, got {found}"
+                f" ({self._where}: async_copy)"
+            )
+        return machine
+
+    def _refuse(self, rule: str, found: object, key: str) -> BadInput:
+        return BadInput(f"{rule}, got {'nothing' if found is None else repr(found)} ({self._where}: {key})")
+
+    def _read_sources(self, table: object) -> None:
+        if not isinstance(table, dict):
+            raise self._refuse("sources must be a table", table, "sources")
+        for key, source in table.items():
+            if not isinstance(source, dict) or not isinstance(source.get("title"), str):
+                raise self._refuse("a source must be a table with a title", source, f"sources.{key}")
+            self._refuse_unknown(source, _SOURCE_KEYS, f"sources.{key}.")
+            self._sources[key] = source["title"]
+
+    def _refuse_unknown(self, table: Mapping[str, object], allowed: tuple[str, ...], prefix: str) -> None:
+        for key in table:
+            if key not in allowed:
+                near = difflib.get_close_matches(key, allowed, n=1)
+                hint = f'did you mean "{near[0]}"?' if near else f"allowed: {', '.join(allowed)}"
+                raise BadInput(f'unknown key "{key}", {hint} ({self._where}: {prefix}{key})')
+
+    def _values(self, spec: type[Any], table: object, prefix: str, given: Mapping[str, object]) -> dict[str, Any]:
+        """Attributes of a spec dataclass from its table; ``given`` are those that come from elsewhere."""
+        key = prefix.removesuffix(".")
+        if not isinstance(table, dict):
+            raise self._refuse(f"{key} must be a table", table, key)
+        hints = get_type_hints(spec, include_extras=True)
+        names = [field.name for field in dataclasses.fields(spec) if field.name not in given]
+        marks = {name: getattr(hints[name], "__metadata__", (None,))[0] for name in names}
+        self._refuse_unknown(table, tuple(name for name in names if not isinstance(marks[name], Inherited)), prefix)
+        values = dict(given)
+        for name in names:
+            mark = marks[name]
+            if isinstance(mark, Inherited):
+                values[name] = self._data[mark.name]["value"]
+            elif isinstance(mark, Unit):
+                values[name] = self._figure(get_args(hints[name])[0], mark.name, table.get(name), prefix + name)
+            else:
+                values[name] = self._table(hints[name], table.get(name), prefix + name)
+        return values
+
+    def _table(self, hint: Any, found: object, key: str) -> object:
+        if get_origin(hint) is types.UnionType:
+            spec = next(member for member in get_args(hint) if member is not types.NoneType)
+            return None if found is None else spec(**self._values(spec, found, f"{key}.", {}))
+        if get_origin(hint) is dict:
+            return self._pipes(found, key)
+        return hint(**self._values(hint, found, f"{key}.", {}))
+
+    def _pipes(self, found: object, key: str) -> dict[str, Pipe]:
+        if not isinstance(found, dict):
+            raise self._refuse(f"{key} must be a table", found, key)
+        if key == "pipes":
+            self._refuse_unknown(found, PIPES, f"{key}.")
+            names = PIPES
+        else:
+            names = tuple(found)
+            for name in names:
+                if not _TENSOR_NAME.fullmatch(name):
+                    raise self._refuse("tensor keys must read like m16n8k16.f16.f32", name, f"{key}.{name}")
+        return {name: Pipe(**self._values(Pipe, found.get(name), f"{key}.{name}.", {})) for name in names}
+
+    def _figure(self, hint: Any, unit: str, found: object, key: str) -> object:
+        name = key.rpartition(".")[2]
+        if not isinstance(found, dict):
+            raise self._refuse(f"{name} must be a record {{ value, unit, kind, source or why }}", found, key)
+        self._refuse_unknown(found, _RECORD_KEYS, f"{key}.")
+        value: Any = found.get("value")
+        if type(value) is not hint or value < 0:
+            wanted = "true or false" if hint is bool else "an integer of at least 0"
+            raise self._refuse(f"value must be {wanted}", value, f"{key}.value")
+        if found.get("unit") != unit:
+            raise self._refuse(f"unit must be {unit!r}", found.get("unit"), f"{key}.unit")
+        kind, source, why = found.get("kind"), found.get("source"), found.get("why")
+        fitted_on = tuple(found.get("fitted_on", ()))
+        if kind not in KINDS:
+            raise self._refuse(f"kind must be one of {', '.join(KINDS)}", kind, f"{key}.kind")
+        if kind == "assumed" and not why:
+            raise self._refuse("an assumed figure must say why", why, f"{key}.why")
+        if kind == "fitted" and not fitted_on:
+            raise self._refuse("a fitted figure must list the runs it was fitted on", None, f"{key}.fitted_on")
+        if source is None and kind != "assumed":
+            raise self._refuse(f"a {kind} figure must name a source", source, f"{key}.source")
+        if source is not None and source not in self._sources:
+            raise self._refuse(f"source must be one of {', '.join(self._sources)}", source, f"{key}.source")
+        self._figures.append(
+            FigureRecord(key, value, unit, kind, source or "", found.get("at", ""), why or "", fitted_on)
+        )
+        return value

@@ -1,0 +1,58 @@
+"""How many CTAs of a kernel one SM holds at once, and which resource says so."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gpusim.machine.spec import Machine
+
+Limiter = Literal["warps", "ctas", "registers", "shared_memory"]
+
+
+@dataclass(frozen=True, slots=True)
+class Occupancy:
+    """
+    Attributes:
+        ctas: Resident CTAs of one SM; 0 where not even one fits.
+        limiter: The resource that allows no more. Of several, the first in the order of ``Limiter``.
+    """
+
+    ctas: int
+    limiter: Limiter
+
+
+def ctas_per_sm(machine: Machine, threads: int, registers_per_thread: int, shared_bytes: int) -> Occupancy:
+    """
+    Resident CTAs of one SM by CUDA's occupancy rules.
+
+    Registers are handed out per warp and SMSP: a CTA's warps, rounded up to the warp unit, spread evenly over the
+    sub-partitions. Shared memory is rounded up to its unit after the bytes the system reserves for each CTA. The
+    carve-out is taken at its largest.
+
+    Args:
+        threads: Of one CTA.
+        registers_per_thread: As the compiler reports them.
+        shared_bytes: Static and dynamic shared memory of one CTA, without the reserved bytes.
+
+    Source: cuda_occupancy.h (CUDA toolkit), cudaOccMaxActiveBlocksPerMultiprocessor.
+    """
+    limits = machine.limits
+    warps = _round_up(-(-threads // 32), limits.warp_unit)
+    by_warps = limits.max_warps // warps
+    warp_registers = _round_up(32 * registers_per_thread, limits.register_unit)
+    warps_by_registers = limits.registers // machine.smsps // warp_registers * machine.smsps
+    shared = _round_up(shared_bytes + limits.shared_reserved_per_cta, limits.shared_unit)
+    allowed: dict[Limiter, int] = {"warps": by_warps, "ctas": limits.max_ctas, "registers": warps_by_registers // warps}
+    if shared:
+        allowed["shared_memory"] = limits.shared_bytes // shared
+    if shared_bytes > limits.shared_bytes_per_cta:
+        allowed["shared_memory"] = 0
+    if registers_per_thread > limits.registers_per_thread:
+        allowed["registers"] = 0
+    if threads > limits.threads_per_cta:
+        allowed["warps"] = 0
+    limiter = min(allowed, key=lambda resource: allowed[resource])
+    return Occupancy(allowed[limiter], limiter)
+
+
+def _round_up(value: int, unit: int) -> int:
+    return -(-value // unit) * unit

@@ -1,0 +1,78 @@
+"""Where the shipped scenarios lie and which question each asks; knows nothing of what a scenario means."""
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from gpusim.errors import BadInput, CannotRun
+
+_PACKAGE = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class ShippedScenario:
+    """
+    One scenario that comes with gpusim.
+
+    Attributes:
+        name: What ``gpusim run`` takes: the file's stem.
+        path: The file.
+        question: The comment the file opens with, on one line.
+    """
+
+    name: str
+    path: Path
+    question: str
+
+
+def scenario_folder() -> Path:
+    """
+    Find the shipped scenarios: inside an installed wheel, or at the top of the source tree.
+
+    Raises:
+        CannotRun: Neither is there, so the installation is damaged.
+    """
+    folders = (_PACKAGE / "_scenarios", _PACKAGE.parent / "scenarios")
+    for folder in folders:
+        if folder.is_dir():
+            return folder
+    raise CannotRun(f"no shipped scenarios: neither {folders[0]} nor {folders[1]} is a folder; reinstall gpusim")
+
+
+def shipped_scenarios() -> tuple[ShippedScenario, ...]:
+    """Every shipped scenario, by name."""
+    return tuple(
+        ShippedScenario(path.stem, path, _question(path.read_text(encoding="utf-8")))
+        for path in sorted(scenario_folder().glob("*.toml"))
+    )
+
+
+def find_scenario(name: str) -> Path:
+    """
+    Resolve what the user typed: an existing file, or the bare name of a shipped scenario.
+
+    Raises:
+        BadInput: It is neither; names the nearest shipped scenario.
+    """
+    path = Path(name)
+    if path.is_file():
+        return path
+    if path.is_dir():
+        raise BadInput(f"{name}: is a folder, not a scenario file")
+    if path.name == name and path.suffix in {"", ".toml"}:
+        shipped = scenario_folder() / f"{path.stem}.toml"
+        if shipped.is_file():
+            return shipped
+    known = [scenario.name for scenario in shipped_scenarios()]
+    near = get_close_matches(path.stem, known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else "`gpusim scenarios` lists those that are shipped"
+    raise BadInput(f"{name}: no such file, and no shipped scenario of that name; {hint}")
+
+
+def _question(text: str) -> str:
+    comment: list[str] = []
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            break
+        comment.append(line.lstrip("#").strip())
+    return " ".join(comment)

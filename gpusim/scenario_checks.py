@@ -1,0 +1,302 @@
+"""Every rule a well-formed scenario must keep: what is supported, and which shapes CUTLASS and the machine allow."""
+
+import re
+from collections.abc import Iterator
+
+from pydantic import BaseModel
+
+from gpusim.machine import Machine
+from gpusim.scenario_models import (
+    VECTOR_BITS,
+    Conv2dFpropProblem,
+    GemmProblem,
+    Kernel,
+    Scenario,
+    element_bits,
+)
+from gpusim.scenario_text import Origin, shown
+
+STAGES = {"multistage": (3, 8)}
+"""Fewest and most stages of each mainloop."""
+
+COPY_BYTES = (16, 8, 4)
+"""Sizes a cp.async may have (PTX ISA, cp.async)."""
+
+OUTPUT_ROW_BITS = 2048
+"""Width of an output row that one access of a warp prefers to cover."""
+
+CROSSWISE_K = {16: (32, 64)}
+"""Element bits -> threadblock K the crosswise layout exists for (CUTLASS layout/tensor_op_multiplicand_sm75.h)."""
+
+_IDENTITY = re.compile(r"identity<(\d+)>")
+_PADDED = re.compile(r"padded<(\d+)>")
+_SWIZZLE = re.compile(r"Swizzle<\s*(-?\d+)\s*,\s*(-?\d+)\s*,\s*(-?\d+)\s*>")
+_LAYOUT_NAMES = "crosswise, row_major, padded<N> or Swizzle<B,M,S>"
+
+
+def check(scenario: Scenario, machine: Machine, origin: Origin) -> None:
+    """
+    Refuse a scenario that breaks a rule.
+
+    Raises:
+        BadInput: The first broken rule, in one line: what is allowed, what was found, where it was written.
+    """
+    _check_supported(scenario, "", origin)
+    _check_problem(scenario, origin)
+    _check_alignments(scenario, origin)
+    _check_mainloop(scenario, machine, origin)
+    _check_tiles(scenario.kernel, machine, origin)
+    _check_accumulators(scenario, machine, origin)
+    _check_shared_layouts(scenario, origin)
+    _check_thread_map(scenario, origin)
+    _check_epilogue(scenario, origin)
+    _check_shared_memory(scenario, machine, origin)
+    _check_split_k(scenario, origin)
+    _check_threadblock_swizzle(scenario.kernel, origin)
+
+
+def shared_operand_bytes(scenario: Scenario, operand: str) -> int:
+    """Shared memory of all stages of operand "a" or "b", padding included, in bytes."""
+    kernel = scenario.kernel
+    name, rows = _operand(kernel, operand)
+    padded = _PADDED.fullmatch(name)
+    row = kernel.threadblock[2] + (int(padded[1]) if padded else 0)
+    return kernel.stages * rows * row * element_bits(scenario.problem.dtype.ab) // 8
+
+
+def _operand(kernel: Kernel, operand: str) -> tuple[str, int]:
+    """Shared layout name, and rows (M or N) of the threadblock tile of an operand."""
+    return (kernel.shared.a, kernel.threadblock[0]) if operand == "a" else (kernel.shared.b, kernel.threadblock[1])
+
+
+def _check_supported(table: BaseModel, prefix: str, origin: Origin) -> None:
+    """Documented values that do not work yet; the models say which do."""
+    for name, field in type(table).model_fields.items():
+        value = getattr(table, name)
+        if isinstance(value, BaseModel):
+            _check_supported(value, f"{prefix}{name}.", origin)
+            continue
+        extra = field.json_schema_extra
+        values = extra.get("supported") if isinstance(extra, dict) else None
+        found = list(value) if isinstance(value, tuple) else value
+        if isinstance(values, list) and found not in values:
+            allowed = " or ".join(shown(item) for item in values)
+            raise origin.refusal(f"{prefix}{name}", f"{allowed} (other values are not supported yet)", found)
+
+
+def _check_problem(scenario: Scenario, origin: Origin) -> None:
+    problem = scenario.problem
+    if isinstance(problem, GemmProblem):
+        for name, least, what in (
+            ("lda", problem.contiguous_a, "a row of A"),
+            ("ldb", problem.contiguous_b, "a column of B"),
+            ("ldc", problem.n, "a row of C"),
+        ):
+            leading = getattr(problem, name)
+            if leading is not None and leading < least:
+                raise origin.refusal(f"problem.{name}", f"at least {least}, the elements of {what}", leading)
+        return
+    for axis, extent, taps, pad, dilation, formula, given in (
+        ("h", problem.h, problem.r, problem.padding[0], problem.dilation[0], problem.formula_p, problem.p),
+        ("w", problem.w, problem.s, problem.padding[1], problem.dilation[1], problem.formula_q, problem.q),
+    ):
+        if formula < 1 and given is None:
+            name = {"h": "r", "w": "s"}[axis]
+            most = (extent + 2 * pad - 1) // dilation + 1
+            raise origin.refusal(f"problem.{name}", f"at most {most}, so that it fits the padded {axis}", taps)
+
+
+def _check_alignments(scenario: Scenario, origin: Origin) -> None:
+    """Vectors must divide what they walk along, and inputs must come in sizes cp.async has."""
+    problem = scenario.problem
+    for operand, (name, extents) in _walked(scenario).items():
+        key = f"problem.alignment_{operand}"
+        given = getattr(problem, f"alignment_{operand}")
+        access = int(getattr(problem, f"access_{operand}"))
+        bits = element_bits(problem.dtype.output if operand == "c" else problem.dtype.ab)
+        sizes = tuple(8 * size // bits for size in COPY_BYTES if 8 * size >= bits)
+        if operand == "c":
+            sizes = tuple(VECTOR_BITS // bits >> shift for shift in range((VECTOR_BITS // bits).bit_length()))
+        allowed = ", ".join(map(str, sizes))
+        if given is not None and given not in sizes:
+            raise origin.refusal(key, f"one of {allowed} elements", given)
+        for extent_name, extent in extents.items():
+            if given is not None and extent % given:
+                raise origin.refusal(key, f"one of {allowed} and divide {extent_name} = {extent}", given)
+        if access not in sizes:
+            extent_name, extent = next(item for item in extents.items() if item[1] % sizes[-1])
+            rule = f"a multiple of {sizes[-1]}: cp.async moves at least {COPY_BYTES[-1]} bytes of {name}"
+            raise origin.refusal(f"problem.{extent_name}", rule, extent)
+
+
+def _walked(scenario: Scenario) -> dict[str, tuple[str, dict[str, int]]]:
+    """Operand -> its name, and the extents its vectors must divide, by key."""
+    problem = scenario.problem
+    if isinstance(problem, Conv2dFpropProblem):
+        channels = {"c": problem.c}
+        return {"a": ("the activation", channels), "b": ("the filter", channels), "c": ("the output", {"k": problem.k})}
+    a = {"k" if problem.layout_a == "row" else "m": problem.contiguous_a, "lda": problem.leading_a}
+    b = {"k" if problem.layout_b == "column" else "n": problem.contiguous_b, "ldb": problem.leading_b}
+    return {"a": ("A", a), "b": ("B", b), "c": ("C", {"n": problem.n, "ldc": problem.leading_c})}
+
+
+def _check_mainloop(scenario: Scenario, machine: Machine, origin: Origin) -> None:
+    kernel = scenario.kernel
+    if kernel.mainloop == "multistage" and not machine.features.cp_async:
+        capability = f"{machine.compute_capability // 10}.{machine.compute_capability % 10}"
+        rule = f'"pipelined" on {machine.name}, whose compute capability {capability} has no cp.async'
+        raise origin.refusal("kernel.mainloop", rule, kernel.mainloop)
+    fewest, most = STAGES[kernel.mainloop]
+    if not fewest <= kernel.stages <= most:
+        raise origin.refusal("kernel.stages", f"{fewest}..{most}", kernel.stages)
+
+
+def _check_tiles(kernel: Kernel, machine: Machine, origin: Origin) -> None:
+    for axis, tile, warp, instruction in zip("MNK", kernel.threadblock, kernel.warp, kernel.instruction, strict=True):
+        if tile % warp:
+            raise origin.refusal("kernel.warp", f"a divisor of the threadblock's {axis} = {tile}", list(kernel.warp))
+        # An ldmatrix.x4 brings two neighbouring n8 fragments, so N goes in steps of 16.
+        step = 2 * instruction if axis == "N" else instruction
+        if warp % step:
+            raise origin.refusal("kernel.warp", f"a multiple of {step} along {axis}", list(kernel.warp))
+    if kernel.warp[2] != kernel.threadblock[2]:
+        rule = f"as deep as the threadblock's K = {kernel.threadblock[2]} (sliced K is not supported yet)"
+        raise origin.refusal("kernel.warp", rule, list(kernel.warp))
+    if kernel.k_groups < 2:
+        least = 2 * kernel.instruction[2]
+        rule = f"at least {least} deep: the multistage mainloop needs two k groups of {kernel.instruction[2]}"
+        raise origin.refusal("kernel.warp", rule, list(kernel.warp))
+    if kernel.threads > machine.limits.threads_per_cta:
+        most = machine.limits.threads_per_cta // 32
+        rule = f"large enough that the threadblock has at most {most} warps"
+        raise origin.refusal("kernel.warp", rule, list(kernel.warp))
+
+
+def _check_accumulators(scenario: Scenario, machine: Machine, origin: Origin) -> None:
+    """Spills are not modelled, so the accumulators alone must leave registers over, in a thread and in an SM."""
+    kernel, limits = scenario.kernel, machine.limits
+    words = kernel.warp[0] * kernel.warp[1] // 32 * element_bits(scenario.problem.dtype.accumulator) // 32
+    if words >= limits.registers_per_thread:
+        rule = f"small enough for its accumulators to leave some of a thread's {limits.registers_per_thread} registers"
+        raise origin.refusal("kernel.warp", rule, list(kernel.warp))
+    if words * kernel.threads >= limits.registers:
+        rule = f"small enough for its accumulators to leave some of the SM's {limits.registers} registers"
+        raise origin.refusal("kernel.threadblock", rule, list(kernel.threadblock))
+
+
+def _check_shared_layouts(scenario: Scenario, origin: Origin) -> None:
+    kernel = scenario.kernel
+    depth = kernel.threadblock[2]
+    bits = element_bits(scenario.problem.dtype.ab)
+    vector = VECTOR_BITS // bits
+    for operand in ("a", "b"):
+        key = f"kernel.shared.{operand}"
+        name, rows = _operand(kernel, operand)
+        padded, swizzle = _PADDED.fullmatch(name), _SWIZZLE.fullmatch(name)
+        if name == "congruous":
+            raise origin.refusal(key, f"{_LAYOUT_NAMES} (congruous is not supported yet)", name)
+        if name == "crosswise":
+            if depth not in CROSSWISE_K[bits]:
+                allowed = " or ".join(map(str, CROSSWISE_K[bits]))
+                rule = f"{allowed} along K for a crosswise {scenario.problem.dtype.ab} tile"
+                raise origin.refusal("kernel.threadblock", rule, list(kernel.threadblock))
+        elif padded:
+            if int(padded[1]) % vector:
+                raise origin.refusal(key, f"padded by a multiple of {vector} elements, the 16 bytes of a vector", name)
+        elif swizzle:
+            rule = _swizzle_rule(*(int(part) for part in swizzle.groups()), elements=rows * depth, vector=vector)
+            if rule:
+                raise origin.refusal(key, rule, name)
+        elif name != "row_major":
+            raise origin.refusal(key, _LAYOUT_NAMES, name)
+
+
+def _swizzle_rule(bits: int, base: int, shift: int, /, *, elements: int, vector: int) -> str:
+    """The rule a Swizzle<B,M,S> of a tile breaks: CuTe's own conditions, whole vectors, a bijection of the tile."""
+    if bits < 0 or base < 0 or abs(shift) < bits:
+        return "Swizzle<B,M,S> with B >= 0, M >= 0 and abs(S) >= B"
+    least = vector.bit_length() - 1
+    if bits and base < least:
+        return f"Swizzle<B,M,S> with M at least {least}, so that 16-byte vectors stay whole"
+    if bits and elements % (1 << (base + bits + max(-shift, 0))):
+        return f"Swizzle<B,M,S> whose bits divide the tile's {elements} elements"
+    return ""
+
+
+def _check_thread_map(scenario: Scenario, origin: Origin) -> None:
+    """
+    The warp-raked map of 16-byte vectors must cover each operand's tile exactly.
+
+    Source: CUTLASS transform/pitch_linear_thread_map.h, PitchLinearWarpRakedThreadMap.
+    """
+    kernel = scenario.kernel
+    vectors = kernel.threadblock[2] * element_bits(scenario.problem.dtype.ab) // VECTOR_BITS
+    if not vectors or 32 % vectors:
+        rule = "16, 32, 64, 128 or 256 along K, so that a warp's 32 lanes cover whole rows"
+        raise origin.refusal("kernel.threadblock", rule, list(kernel.threadblock))
+    rows = 32 // vectors * (kernel.threads // 32)
+    for axis, extent in zip("MN", kernel.threadblock, strict=False):
+        if extent % rows:
+            rule = f"a multiple of {rows} along {axis}, the rows its {kernel.threads} threads copy at once"
+            raise origin.refusal("kernel.threadblock", rule, list(kernel.threadblock))
+
+
+def _check_epilogue(scenario: Scenario, origin: Origin) -> None:
+    """
+    The warps that share an 8-row slab of the output must store it exactly.
+
+    Source: CUTLASS epilogue/threadblock/output_tile_thread_map.h, OutputTileOptimalThreadMap.
+    """
+    kernel, problem = scenario.kernel, scenario.problem
+    columns, sharing, vector = kernel.threadblock[1], kernel.warps[1] * kernel.warps[2], problem.access_c
+    row_lanes, rows, lanes = columns // vector, max(1, 8 // sharing), 32
+    if sharing < 8:
+        wanted = OUTPUT_ROW_BITS // (vector * element_bits(problem.dtype.output))
+        lanes = 32 // rows if 32 // wanted > rows else min(row_lanes, 32, wanted)
+    lane_rows = min(8, 32 // lanes)
+    if lanes * lane_rows != 32 or row_lanes % lanes or columns % vector or sharing * rows != 8 or rows % lane_rows:
+        rule = f"one whose 8 x {columns} output slabs {sharing} warps store in whole {vector}-element accesses"
+        raise origin.refusal("kernel.threadblock", rule, list(kernel.threadblock))
+
+
+def _check_shared_memory(scenario: Scenario, machine: Machine, origin: Origin) -> None:
+    need = sum(shared_operand_bytes(scenario, operand) for operand in ("a", "b"))
+    most = machine.limits.shared_bytes_per_cta
+    if need > most:
+        stages = scenario.kernel.stages
+        each = need // stages
+        rule = f"at most {most // each} for this tile ({each} of {machine.name}'s {most} shared-memory bytes a stage)"
+        raise origin.refusal("kernel.stages", rule, stages)
+
+
+def _check_split_k(scenario: Scenario, origin: Origin) -> None:
+    problem, depth = scenario.problem, scenario.kernel.threadblock[2]
+    slices = problem.split_k_slices
+    if isinstance(problem, Conv2dFpropProblem):
+        tiles = -(-problem.c // depth)
+        if slices > tiles:
+            raise origin.refusal("problem.split_k_slices", f"1..{tiles}, the channel tiles to share", slices)
+        return
+    tiles = -(-problem.k // depth)
+    # A slice takes ceil(tiles / slices) k tiles, and the last one must still find one.
+    allowed = list(_gemm_slices(tiles))
+    if slices not in allowed:
+        if slices > tiles:
+            raise origin.refusal("problem.split_k_slices", f"1..{tiles}, the k tiles to share", slices)
+        below = max(count for count in allowed if count < slices)
+        rule = f"such that each slice of {-(-tiles // slices)} of the {tiles} k tiles finds one ({below}, for example)"
+        raise origin.refusal("problem.split_k_slices", rule, slices)
+
+
+def _gemm_slices(tiles: int) -> Iterator[int]:
+    """Slice counts that leave no slice of a GEMM empty."""
+    return (slices for slices in range(1, tiles + 1) if (slices - 1) * -(-tiles // slices) < tiles)
+
+
+def _check_threadblock_swizzle(kernel: Kernel, origin: Origin) -> None:
+    identity = _IDENTITY.fullmatch(kernel.threadblock_swizzle)
+    if not identity or int(identity[1]) not in (1, 2, 4, 8):
+        rule = "identity<1>, identity<2>, identity<4> or identity<8>"
+        if kernel.threadblock_swizzle == "horizontal":
+            rule += " (horizontal is not supported yet)"
+        raise origin.refusal("kernel.threadblock_swizzle", rule, kernel.threadblock_swizzle)

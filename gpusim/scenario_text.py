@@ -1,0 +1,125 @@
+"""Scenario text: where a value was written, how a message shows it, and plain data printed as TOML."""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gpusim.errors import BadInput
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def toml_value(value: object) -> str:
+    """
+    One value as TOML writes it, on one line.
+
+    Raises:
+        TypeError: TOML has no form for the value (None, for example).
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{bare_or_quoted(str(key))} = {toml_value(item)}" for key, item in value.items())
+        return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, Sequence):
+        return f"[{', '.join(toml_value(item) for item in value)}]"
+    raise TypeError(f"TOML has no form for {type(value).__name__}")
+
+
+def write_toml(data: Mapping[str, object]) -> str:
+    """
+    Plain data as TOML text; ``tomllib.loads`` of it equals ``data``.
+
+    Tables that hold only scalars and lists, two levels down or deeper, are written inline.
+    """
+    return "\n".join(_lines(data, "")).strip("\n") + "\n"
+
+
+def _lines(table: Mapping[str, object], prefix: str) -> list[str]:
+    nested = {
+        key: value
+        for key, value in table.items()
+        if isinstance(value, Mapping) and (not prefix or any(isinstance(item, Mapping) for item in value.values()))
+    }
+    lines = [f"{bare_or_quoted(key)} = {toml_value(value)}" for key, value in table.items() if key not in nested]
+    for key, value in nested.items():
+        name = f"{prefix}{bare_or_quoted(key)}"
+        lines += ["", f"[{name}]", *_lines(value, f"{name}.")]
+    return lines
+
+
+def bare_or_quoted(key: str) -> str:
+    """A key as TOML writes it."""
+    return key if _BARE_KEY.fullmatch(key) else quoted(key)
+
+
+def quoted(text: str) -> str:
+    """A TOML basic string: JSON's escapes, and DEL, which JSON leaves as it is."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def shown(value: object) -> str:
+    """A value as messages show it: TOML's form, cut when it is long."""
+    try:
+        text = toml_value(value)
+    except TypeError:
+        text = str(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def read_override(text: str) -> tuple[str, object]:
+    """
+    Key and value of ``key=value``, the value in TOML or, failing that, a bare string.
+
+    Raises:
+        BadInput: There is no key or no "=".
+    """
+    key, equals, right = text.partition("=")
+    key, right = key.strip(), right.strip()
+    if "\n" in text or not equals or not all(_BARE_KEY.fullmatch(part) for part in key.split(".")):
+        raise BadInput(f"--set must be KEY=VALUE with a dotted key, got {quoted(text)}")
+    try:
+        return key, tomllib.loads(f"value = {right}")["value"]
+    except tomllib.TOMLDecodeError:
+        return key, right
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """
+    Where the values of a scenario were written.
+
+    Attributes:
+        file: The scenario file, as messages name it.
+        overrides: Dotted key -> the ``--set`` text that gave it.
+    """
+
+    file: str
+    overrides: Mapping[str, str] = field(default_factory=dict)
+
+    def at(self, key: str) -> str:
+        """The place of a dotted key, for the end of a message."""
+        for name, text in self.overrides.items():
+            if key == name or key.startswith(f"{name}."):
+                return f"--set {text}"
+        return f"{self.file}: {key}"
+
+    def refusal(self, key: str, rule: str, found: object) -> BadInput:
+        """
+        The error "NAME must be RULE, got FOUND (PLACE)".
+
+        Args:
+            key: Dotted key; NAME is its last part, or its last two in a table within a table.
+            rule: What is allowed.
+            found: The value; None means that the key is missing.
+        """
+        got = "nothing" if found is None else shown(found)
+        parts = key.split(".")
+        name = ".".join(parts[-1:] if len(parts) < 3 else parts[-2:])
+        return BadInput(f"{name} must be {rule}, got {got} ({self.at(key)})")

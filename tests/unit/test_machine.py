@@ -1,0 +1,254 @@
+"""Machine files: every figure a record with its source, and the occupancy that follows from the limits."""
+
+import dataclasses
+import tomllib
+from importlib import resources
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpusim.errors import BadInput
+from gpusim.machine import ctas_per_sm, load_machine, machine_names
+from gpusim.machine.load import parse_machine
+from gpusim.machine.spec import KINDS, PIPES
+
+H200 = resources.files("gpusim.machine").joinpath("h200.toml").read_text()
+BANKS = 'banks = { value = 32, unit = "banks", kind = "documented", source = "cuda-guide", at = "shared memory" }'
+
+
+def figures_in(table, prefix=""):
+    for key, value in table.items():
+        if isinstance(value, dict) and "value" in value:
+            yield prefix + key
+        elif isinstance(value, dict) and key != "sources":
+            yield from figures_in(value, f"{prefix}{key}.")
+
+
+def with_banks(record):
+    assert H200.count(BANKS) == 1
+    return H200.replace(BANKS, f"banks = {record}" if record else "")
+
+
+def test_the_machines_that_ship():
+    assert machine_names() == ("a100", "h200", "t4")
+
+
+@pytest.mark.parametrize("name", machine_names())
+def test_every_figure_of_a_machine_file_is_accounted_for(name):
+    machine = load_machine(name)
+    text = resources.files("gpusim.machine").joinpath(f"{name}.toml").read_text()
+
+    assert {record.key for record in machine.figures} == set(figures_in(tomllib.loads(text)))
+    assert sum(machine.figure_counts().values()) == len(machine.figures)
+    assert tuple(machine.figure_counts()) == KINDS
+
+
+@pytest.mark.parametrize("name", machine_names())
+def test_every_figure_has_a_source_or_a_reason_and_every_source_is_used(name):
+    machine = load_machine(name)
+
+    for record in machine.figures:
+        assert record.why if record.kind == "assumed" else record.source, record.key
+    assert {record.source for record in machine.figures} - {""} == set(machine.sources)
+
+
+@pytest.mark.parametrize("name", machine_names())
+def test_a_machine_is_consistent(name):
+    machine = load_machine(name)
+    limits = machine.limits
+
+    assert tuple(machine.pipes) == PIPES
+    assert machine.features.cp_async == (machine.compute_capability >= 80) == (machine.async_copy is not None)
+    assert limits.shared_bytes_per_cta + limits.shared_reserved_per_cta <= limits.shared_bytes <= machine.l1.bytes
+    assert machine.shared.banks * machine.shared.bank_bytes == machine.l1.line_bytes
+    assert machine.l2.hit_latency <= machine.l2.far_latency < machine.dram.latency
+    assert machine.shared.load_latency <= machine.l1.hit_latency < machine.l2.hit_latency
+    assert all(pipe.interval <= pipe.latency for pipe in (*machine.pipes.values(), *machine.tensor.values()))
+
+
+def test_tensor_rates_follow_the_published_tables():
+    fma_per_cycle = {
+        (name, shape): 4 * m * n * k / load_machine(name).tensor[shape].interval
+        for name, shape, m, n, k in [
+            ("a100", "m16n8k16.f16.f32", 16, 8, 16),
+            ("a100", "m16n8k8.f16.f32", 16, 8, 8),
+            ("t4", "m16n8k8.f16.f32", 16, 8, 8),
+        ]
+    }
+
+    assert fma_per_cycle == {
+        ("a100", "m16n8k16.f16.f32"): 1024,
+        ("a100", "m16n8k8.f16.f32"): 1024,
+        ("t4", "m16n8k8.f16.f32"): 512,
+    }
+
+
+def test_the_same_file_is_the_same_machine():
+    assert parse_machine(H200, "h200", "x.toml") == load_machine("h200")
+    assert parse_machine(H200, "h200", "x.toml").digest() == load_machine("h200").digest()
+    assert load_machine("a100").digest() != load_machine("h200").digest()
+
+
+def test_dram_bytes_per_kilocycle_follow_from_bandwidth_and_clock():
+    dram = load_machine("h200").dram
+
+    assert dram.clock_mhz == 1980
+    assert dram.bytes_per_kilocycle == int(dram.bandwidth_gb_s * dram.achievable_percent / 100 * 1e6 / 1980)
+
+
+@pytest.mark.parametrize(
+    ("threads", "registers", "shared_bytes", "ctas", "limiter"),
+    [
+        (128, 96, 81920, 2, "shared_memory"),
+        (128, 120, 18944, 4, "registers"),
+        (128, 120, 65536, 3, "shared_memory"),
+        (128, 124, 42496, 4, "registers"),
+        (128, 228, 49152, 2, "registers"),
+        (128, 228, 65536, 2, "registers"),
+        (128, 234, 49152, 2, "registers"),
+        (128, 242, 98304, 2, "registers"),
+        (128, 250, 32768, 2, "registers"),
+        (128, 254, 98304, 2, "registers"),
+        (128, 255, 98304, 2, "registers"),
+        (256, 224, 73728, 1, "registers"),
+    ],
+)
+def test_occupancy_is_what_the_driver_reports_on_h200(threads, registers, shared_bytes, ctas, limiter):
+    occupancy = ctas_per_sm(load_machine("h200"), threads, registers, shared_bytes)
+
+    assert (occupancy.ctas, occupancy.limiter) == (ctas, limiter)
+
+
+@pytest.mark.parametrize(
+    ("threads", "registers", "shared_bytes", "limiter"),
+    [
+        (2048, 32, 0, "warps"),
+        (128, 256, 0, "registers"),
+        (1024, 96, 0, "registers"),
+        (128, 32, 232449, "shared_memory"),
+    ],
+)
+def test_a_kernel_beyond_a_limit_does_not_fit(threads, registers, shared_bytes, limiter):
+    occupancy = ctas_per_sm(load_machine("h200"), threads, registers, shared_bytes)
+
+    assert (occupancy.ctas, occupancy.limiter) == (0, limiter)
+
+
+def test_small_ctas_are_limited_by_their_number_and_large_ones_by_warps():
+    machine = load_machine("h200")
+
+    assert dataclasses.astuple(ctas_per_sm(machine, 32, 16, 0)) == (16, "warps")
+    assert dataclasses.astuple(ctas_per_sm(machine, 1024, 32, 0)) == (2, "warps")
+    assert dataclasses.astuple(ctas_per_sm(load_machine("t4"), 64, 16, 0)) == (8, "warps")
+
+
+@given(
+    name=st.sampled_from(machine_names()),
+    threads=st.integers(1, 1024),
+    registers=st.integers(1, 255),
+    shared_bytes=st.integers(0, 232448),
+)
+def test_resident_ctas_fit_and_more_use_never_lets_more_in(name, threads, registers, shared_bytes):
+    machine = load_machine(name)
+    ctas = ctas_per_sm(machine, threads, registers, shared_bytes).ctas
+
+    assert ctas * -(-threads // 32) <= machine.limits.max_warps
+    assert ctas * -(-threads // 32) * 32 * registers <= machine.limits.registers
+    assert ctas * (shared_bytes + machine.limits.shared_reserved_per_cta) <= machine.limits.shared_bytes
+    assert ctas_per_sm(machine, threads, registers + 1, shared_bytes).ctas <= ctas
+    assert ctas_per_sm(machine, threads, registers, shared_bytes + 1).ctas <= ctas
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (with_banks(""), "banks must be a record {{ value, unit, kind, source or why }}, got nothing (x.toml: {key})"),
+        (with_banks("32"), "banks must be a record {{ value, unit, kind, source or why }}, got 32 (x.toml: {key})"),
+        (with_banks('{ unit = "banks" }'), "value must be an integer of at least 0, got nothing (x.toml: {key}.value)"),
+        (
+            with_banks('{ value = 32.0, unit = "banks" }'),
+            "value must be an integer of at least 0, got 32.0 (x.toml: {key}.value)",
+        ),
+        (
+            with_banks('{ value = true, unit = "banks" }'),
+            "value must be an integer of at least 0, got True (x.toml: {key}.value)",
+        ),
+        (with_banks('{ value = 32, unit = "bytes" }'), "unit must be 'banks', got 'bytes' (x.toml: {key}.unit)"),
+        (
+            with_banks('{ value = 32, unit = "banks", kind = "guessed" }'),
+            "kind must be one of documented, measured, fitted, assumed, got 'guessed' (x.toml: {key}.kind)",
+        ),
+        (
+            with_banks('{ value = 32, unit = "banks", kind = "measured" }'),
+            "a measured figure must name a source, got nothing (x.toml: {key}.source)",
+        ),
+        (
+            with_banks('{ value = 32, unit = "banks", kind = "assumed" }'),
+            "an assumed figure must say why, got nothing (x.toml: {key}.why)",
+        ),
+        (
+            with_banks('{ value = 32, unit = "banks", kind = "fitted", source = "driver" }'),
+            "a fitted figure must list the runs it was fitted on, got nothing (x.toml: {key}.fitted_on)",
+        ),
+        (
+            with_banks('{ value = 32, unit = "banks", kind = "measured", sauce = "driver" }'),
+            'unknown key "sauce", did you mean "source"? (x.toml: {key}.sauce)',
+        ),
+        (
+            H200.replace("[constant_cache]", "[constant_cash]"),
+            'unknown key "constant_cash", did you mean "constant_cache"? (x.toml: constant_cash)',
+        ),
+        (
+            H200.replace('[tensor."m16n8k16.f16.f32"]', "[tensor.hmma]"),
+            "tensor keys must read like m16n8k16.f16.f32, got 'hmma' (x.toml: tensor.hmma)",
+        ),
+        (
+            H200.replace("[pipes.mufu]", "[pipes.mfu]"),
+            'unknown key "mfu", did you mean "mufu"? (x.toml: pipes.mfu)',
+        ),
+        (H200.replace("title = ", "titel = ", 1), "title must be a string, got nothing (x.toml: title)"),
+        (
+            H200.replace("cp_async = { value = true", "cp_async = { value = false"),
+            "async_copy must be given exactly where features.cp_async is true, got a table (x.toml: async_copy)",
+        ),
+        (
+            "shared",
+            "machine file must be TOML: Expected '=' after a key in a key/value pair (at end of document) (x.toml)",
+        ),
+    ],
+)
+def test_a_machine_file_that_breaks_a_rule_is_refused(text, message):
+    with pytest.raises(BadInput) as refused:
+        parse_machine(text, "x", "x.toml")
+
+    assert str(refused.value) == message.format(key="shared.banks")
+
+
+def test_a_source_that_is_not_listed_is_refused():
+    text = with_banks('{ value = 32, unit = "banks", kind = "measured", source = "hearsay" }')
+
+    with pytest.raises(BadInput, match=r"^source must be one of .*, got 'hearsay' \(x.toml: shared.banks.source\)$"):
+        parse_machine(text, "x", "x.toml")
+
+
+def test_a_name_that_is_no_machine_is_refused():
+    with pytest.raises(BadInput) as refused:
+        load_machine("h20")
+
+    assert str(refused.value) == (
+        'machine must be one of a100, h200, t4 or the path of a .toml file, got "h20", did you mean "h200"?'
+    )
+
+
+def test_a_machine_may_be_a_file_of_ones_own(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(H200)
+
+    assert load_machine(str(path)).name == "mine"
+    assert load_machine(str(path)).figures == load_machine("h200").figures
+
+
+def test_a_machine_file_that_is_missing_is_refused():
+    with pytest.raises(BadInput, match=r'^machine file must be readable, got "nowhere/x.toml" \('):
+        load_machine("nowhere/x.toml")

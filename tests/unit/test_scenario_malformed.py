@@ -1,0 +1,85 @@
+"""Every malformed scenario is refused in one line that says what is allowed, what was found, and where."""
+# ruff: noqa: E501 - a message stands on one line, as its reader sees it
+
+from pathlib import Path
+
+import pytest
+
+from gpusim.errors import BadInput
+from gpusim.machine import machine_names
+from gpusim.scenario import load_scenario
+
+MALFORMED = Path(__file__).parent / "malformed"
+
+MESSAGES = {
+    "accumulators_spill": "warp must be small enough for its accumulators to leave some of a thread's 255 registers, got [64, 128, 32] ({file}: kernel.warp)",
+    "alignment_too_narrow": "alignment_a must be one of 8, 4, 2 elements, got 1 ({file}: problem.alignment_a)",
+    "alpha_as_text": 'alpha must be a number, got "1" ({file}: problem.alpha)',
+    "channel_slices": "split_k_slices must be 1..1, the channel tiles to share, got 2 ({file}: problem.split_k_slices)",
+    "channels_misaligned": "alignment_a must be one of 8, 4, 2 and divide c = 36, got 8 ({file}: problem.alignment_a)",
+    "crosswise_k": "threadblock must be 32 or 64 along K for a crosswise f16 tile, got [128, 128, 128] ({file}: kernel.threadblock)",
+    "dtype_not_yet": 'dtype.ab must be "f16" (other values are not supported yet), got "bf16" ({file}: problem.dtype.ab)',
+    "empty_slice": "split_k_slices must be such that each slice of 2 of the 9 k tiles finds one (5, for example), got 8 ({file}: problem.split_k_slices)",
+    "epilogue_uneven": "threadblock must be one whose 8 x 96 output slabs 2 warps store in whole 4-element accesses, got [96, 96, 64] ({file}: kernel.threadblock)",
+    "extent_missing": "k must be given, got nothing ({file}: problem.k)",
+    "extent_of_zero": "h must be at least 1, got 0 ({file}: problem.h)",
+    "filter_too_large": "r must be at most 16, so that it fits the padded h, got 19 ({file}: problem.r)",
+    "instruction_not_yet": "instruction must be [16, 8, 16] (other values are not supported yet), got [16, 8, 8] ({file}: kernel.instruction)",
+    "kind_missing": 'kind must be "gemm" or "conv2d_fprop", got nothing ({file}: problem.kind)',
+    "kind_not_yet": 'kind must be "gemm" or "conv2d_fprop" (other values are not supported yet), got "attention" ({file}: problem.kind)',
+    "layout_name_unknown": 'shared.b must be crosswise, row_major, padded<N> or Swizzle<B,M,S>, got "rowmajor" ({file}: kernel.shared.b)',
+    "layout_not_yet": 'layout_b must be "column" (other values are not supported yet), got "row" ({file}: problem.layout_b)',
+    "lda_misaligned": "lda must be a multiple of 2: cp.async moves at least 4 bytes of A, got 259 ({file}: problem.lda)",
+    "lda_too_small": "lda must be at least 4, the elements of a row of A, got 3 ({file}: problem.lda)",
+    "ldc_too_small": "ldc must be at least 256, the elements of a row of C, got 128 ({file}: problem.ldc)",
+    "mainloop_not_yet": 'mainloop must be "multistage" (other values are not supported yet), got "pipelined" ({file}: kernel.mainloop)',
+    "mainloop_unknown": 'mainloop must be "multistage", "pipelined", "attention" or "flash", got "multistaged" ({file}: kernel.mainloop)',
+    "no_cp_async": 'mainloop must be "pipelined" on t4, whose compute capability 7.5 has no cp.async, got "multistage" ({file}: kernel.mainloop)',
+    "not_toml": "scenario must be TOML: Expected ']' at the end of a table declaration (at line 3, column 9) ({file})",
+    "odd_channels": "c must be a multiple of 2: cp.async moves at least 4 bytes of the activation, got 63 ({file}: problem.c)",
+    "odd_k": "k must be a multiple of 2: cp.async moves at least 4 bytes of A, got 255 ({file}: problem.k)",
+    "one_k_group": "warp must be at least 32 deep: the multistage mainloop needs two k groups of 16, got [64, 64, 16] ({file}: kernel.warp)",
+    "optimized_not_yet": 'iterator must be "analytic" (other values are not supported yet), got "optimized" ({file}: kernel.iterator)',
+    "p_of_zero": "p must be at least 1, got 0 ({file}: problem.p)",
+    "padding_misaligned": 'shared.a must be padded by a multiple of 8 elements, the 16 bytes of a vector, got "padded<4>" ({file}: kernel.shared.a)',
+    "parallel_not_yet": 'split_k must be "serial" (other values are not supported yet), got "parallel" ({file}: problem.split_k)',
+    "problem_as_number": "problem must be a table, got 3 ({file}: problem)",
+    "problem_missing": "problem must be given, got nothing ({file}: problem)",
+    "registers_exceeded": "threadblock must be small enough for its accumulators to leave some of the SM's 65536 registers, got [256, 256, 32] ({file}: kernel.threadblock)",
+    "shared_memory_exceeded": "stages must be at most 7 for this tile (32768 of h200's 232448 shared-memory bytes a stage), got 8 ({file}: kernel.stages)",
+    "sliced_k": "warp must be as deep as the threadblock's K = 64 (sliced K is not supported yet), got [64, 64, 32] ({file}: kernel.warp)",
+    "stages_as_boolean": "stages must be an integer, got true ({file}: kernel.stages)",
+    "stages_as_text": 'stages must be an integer, got "three" ({file}: kernel.stages)',
+    "stages_too_few": "stages must be 3..8, got 1 ({file}: kernel.stages)",
+    "stride_of_zero": "stride must be two integers of at least 1, got [0, 1] ({file}: problem.stride)",
+    "swizzle_overlaps": 'shared.a must be Swizzle<B,M,S> with B >= 0, M >= 0 and abs(S) >= B, got "Swizzle<3,3,2>" ({file}: kernel.shared.a)',
+    "swizzle_splits_vectors": 'shared.a must be Swizzle<B,M,S> with M at least 3, so that 16-byte vectors stay whole, got "Swizzle<3,2,3>" ({file}: kernel.shared.a)',
+    "table_unknown": 'unknown key "kernels", did you mean "kernel"? ({file}: kernels)',
+    "thread_map_uneven": "threadblock must be a multiple of 64 along N, the rows its 512 threads copy at once, got [128, 32, 64] ({file}: kernel.threadblock)",
+    "threadblock_of_two": "threadblock must be three integers of at least 1, got [128, 128] ({file}: kernel.threadblock)",
+    "threadblock_swizzle_not_yet": 'threadblock_swizzle must be identity<1>, identity<2>, identity<4> or identity<8> (horizontal is not supported yet), got "horizontal" ({file}: kernel.threadblock_swizzle)',
+    "threadblock_swizzle_width": 'threadblock_swizzle must be identity<1>, identity<2>, identity<4> or identity<8>, got "identity<3>" ({file}: kernel.threadblock_swizzle)',
+    "too_many_slices": "split_k_slices must be 1..4, the k tiles to share, got 5 ({file}: problem.split_k_slices)",
+    "too_many_warps": "warp must be large enough that the threadblock has at most 32 warps, got [16, 16, 32] ({file}: kernel.warp)",
+    "unknown_key": 'unknown key "stagse", did you mean "stages"? ({file}: kernel.stagse)',
+    "unknown_machine": 'machine must be one of {machines} or the path of a .toml file, got "h2000", did you mean "h200"? ({file}: machine)',
+    "warp_not_dividing": "warp must be a divisor of the threadblock's M = 128, got [48, 64, 64] ({file}: kernel.warp)",
+    "warp_not_of_instructions": "warp must be a multiple of 16 along M, got [60, 60, 64] ({file}: kernel.warp)",
+}
+
+
+def test_every_malformed_file_has_its_message():
+    assert {path.stem for path in MALFORMED.glob("*.toml")} == set(MESSAGES)
+
+
+@pytest.mark.parametrize("name", sorted(MESSAGES))
+def test_refused_with_exactly_this_line(name, monkeypatch):
+    monkeypatch.chdir(MALFORMED)
+    file = f"{name}.toml"
+
+    with pytest.raises(BadInput) as refused:
+        load_scenario(file)
+
+    assert str(refused.value) == MESSAGES[name].format(file=file, machines=", ".join(machine_names()))
+    assert "\n" not in str(refused.value)
+    assert refused.value.exit_code == 2
