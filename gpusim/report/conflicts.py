@@ -1,0 +1,99 @@
+"""The bank-conflict picture: the wavefronts of chosen accesses lane by lane, and the run's totals beside the ideal."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from gpusim.report.bank_grid import BankPicture, draw_grid, verdict, wavefronts
+from gpusim.report.captions import footer, kernel_line, problem_line
+from gpusim.report.style import CONFLICT, FAINT, IDEAL, LANE, MUTED, png, title_block
+from gpusim.result import BankConflicts, Result
+
+_WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 14.0, 1.0, 0.25, 0.85, 0.35
+_HEAD, _BETWEEN, _BAR = 0.62, 0.22, 0.30
+
+
+def conflict_picture(result: Result, pictures: Sequence[BankPicture], path: Path) -> Path:
+    """
+    Draw one access of each of ``pictures`` side by side, above the run's bank-conflict rows, as PNG.
+
+    A row of a grid is a wavefront, a column a bank. The first wavefront of a phase is the ideal one; every further
+    one is a conflict, and names the lanes that had to wait for it.
+
+    Args:
+        pictures: One access for each operand; at most three stay legible.
+    """
+    passes = max((len(wavefronts(picture)) for picture in pictures), default=0)
+    row = min(0.42, max(0.17, 4.2 / max(1, passes)))
+    grids = _HEAD + passes * row if pictures else 0.0
+    bars = _HEAD + _BAR * len(result.bank_conflicts)
+    height = _TOP + grids + _BETWEEN + bars + _BOTTOM
+    with png(path, _WIDTH, height) as figure:
+        for place, picture in enumerate(pictures):
+            _draw_access(figure, picture, place, len(pictures), row)
+        _draw_totals(figure, result.bank_conflicts)
+        extra = sum(total.conflicts for total in result.bank_conflicts)
+        title = (
+            f"Shared-memory bank conflicts: {extra:,} wavefronts beyond the ideal"
+            if extra
+            else "Shared memory: no bank conflict"
+        )
+        title_block(figure, title, [f"{problem_line(result)}; {kernel_line(result)}"], footer(result))
+    return path
+
+
+def _draw_access(figure: Figure, picture: BankPicture, place: int, count: int, row: float) -> None:
+    width, height = figure.get_size_inches()
+    pitch = (width - _RIGHT) / count
+    left, across = place * pitch + _LEFT, pitch - _LEFT - 0.1
+    down = row * len(wavefronts(picture))
+    top = _TOP + _HEAD
+    axes = figure.add_axes((left / width, 1 - (top + down) / height, across / width, down / height))
+    draw_grid(axes, picture, (across, down))
+    figure.text(left / width, 1 - (_TOP + 0.12) / height, picture.title, fontsize=10, fontweight="bold", va="center")
+    figure.text(left / width, 1 - (_TOP + 0.31) / height, verdict(picture), fontsize=8.5, color=MUTED, va="center")
+    figure.text(
+        (left - 0.08) / width, 1 - (_TOP + 0.52) / height, "bank", fontsize=7.5, color=MUTED, ha="right", va="center"
+    )
+
+
+def _draw_totals(figure: Figure, rows: Sequence[BankConflicts]) -> None:
+    """Wavefronts of the grid by operation: the ideal, then what conflicts add."""
+    if not rows:
+        return
+    width, height = figure.get_size_inches()
+    left, bars = 1.75, _BAR * len(rows)
+    across = width - left - 4.1
+    figure.text(
+        0.18 / width,
+        (_BOTTOM + bars + 0.30) / height,
+        "Wavefronts, whole grid",
+        fontsize=10,
+        fontweight="bold",
+        va="center",
+    )
+    for x, colour, name in ((left + 0.7, IDEAL, "ideal"), (left + 1.45, CONFLICT, "conflicts")):
+        y = (_BOTTOM + bars + 0.30) / height
+        figure.text(x / width, y, "■", fontsize=11, color=colour, va="center_baseline", ha="right")
+        figure.text((x + 0.06) / width, y, name, fontsize=8.5, color=MUTED, va="center_baseline")
+    axes = figure.add_axes((left / width, _BOTTOM / height, across / width, bars / height))
+    longest = max(row.wavefronts for row in rows) or 1
+    places = range(len(rows))
+    axes.barh(places, [longest] * len(rows), 0.66, color=LANE)
+    axes.barh(places, [row.ideal_wavefronts for row in rows], 0.66, color=IDEAL)
+    lefts = [row.ideal_wavefronts for row in rows]
+    axes.barh(places, [row.conflicts for row in rows], 0.66, left=lefts, color=CONFLICT)
+    for place, row in zip(places, rows, strict=True):
+        way = row.wavefronts / row.ideal_wavefronts if row.ideal_wavefronts else 0.0
+        text = f"{row.wavefronts:,}, ideal {row.ideal_wavefronts:,}"
+        text += f": {row.conflicts:,} conflicts ({way:.3g}-way)" if row.conflicts else ": no conflict"
+        axes.text(longest * 1.01, place, text, fontsize=8.5, va="center_baseline")
+    axes.set_xlim(0, longest)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_yticks(list(places), [f"{row.op} {row.operand}" for row in rows])
+    axes.tick_params(axis="y", length=0, labelsize=8.5)
+    axes.set_xticks([])
+    for side, spine in axes.spines.items():
+        spine.set_visible(side == "left")
+        spine.set_color(FAINT)

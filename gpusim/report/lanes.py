@@ -1,0 +1,59 @@
+"""Timeline spans put into lanes that a trace viewer can draw: within a lane no span overlaps another."""
+
+import heapq
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from gpusim.timeline import KTileSpan
+
+ACTIVITIES = ("copy", "wait", "ldmatrix", "mma")
+"""Activities of a k tile, in the order it goes through them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A named stretch of cycles [begin, end)."""
+
+    begin: int
+    end: int
+    name: str
+
+
+def k_tile_slice(span: KTileSpan) -> Slice:
+    """The span under the name a viewer shows: activity, k tile, and k group or stage."""
+    where = f"stage {span.stage}" if span.k_group < 0 else f"k group {span.k_group}"
+    return Slice(span.begin, span.end, f"{span.activity} k tile {span.k_tile}, {where}")
+
+
+def lanes(slices: Iterable[Slice]) -> tuple[tuple[Slice, ...], ...]:
+    """
+    Spread slices over as few lanes as keep every lane free of overlap, each to the lowest lane that is free.
+    """
+    spread: list[list[Slice]] = []
+    busy: list[tuple[int, int]] = []  # (end of its last slice, lane)
+    free: list[int] = []
+    for piece in sorted(slices, key=lambda piece: (piece.begin, piece.end, piece.name)):
+        while busy and busy[0][0] <= piece.begin:
+            heapq.heappush(free, heapq.heappop(busy)[1])
+        if free:
+            lane = heapq.heappop(free)
+        else:
+            lane = len(spread)
+            spread.append([])
+        spread[lane].append(piece)
+        heapq.heappush(busy, (piece.end, lane))
+    return tuple(tuple(lane) for lane in spread)
+
+
+def open_counts(spans: Sequence[KTileSpan]) -> tuple[tuple[int, int], ...]:
+    """How many spans are open: (cycle, count) at every cycle where the count changes, from 0 back to 0."""
+    changes: dict[int, int] = {}
+    for span in spans:
+        changes[span.begin] = changes.get(span.begin, 0) + 1
+        changes[span.end] = changes.get(span.end, 0) - 1
+    count, steps = 0, []
+    for cycle in sorted(changes):
+        if changes[cycle]:
+            count += changes[cycle]
+            steps.append((cycle, count))
+    return tuple(steps)

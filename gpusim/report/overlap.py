@@ -1,0 +1,326 @@
+"""The stage-overlap chart: which shared-memory stage fills while which is read, and where the pipe waits."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+
+from gpusim.errors import CannotRun
+from gpusim.report.captions import footer, kernel_line, problem_line, stages
+from gpusim.report.pipeline import WarpPipeline, from_rows, from_timeline
+from gpusim.report.style import (
+    FAINT,
+    INK,
+    LANE,
+    MUTED,
+    PAPER,
+    PHASE,
+    WAIT,
+    fits,
+    png,
+    text_on,
+    tile_colour,
+    tint,
+    title_block,
+)
+from gpusim.result import PipelineRow, Result
+from gpusim.timeline import Timeline
+
+WHOLE_LIMIT = 14
+"""Most k tiles drawn in one panel; longer mainloops show both ends."""
+
+_WIDTH = 14.0
+_LEFT, _RIGHT, _TOP, _BOTTOM, _GAP = 1.55, 0.25, 0.92, 0.72, 0.62
+_STRIP, _STAGE, _WAITS, _LOADS, _MMA, _SPACE, _GROUP_GAP = 0.26, 0.50, 0.30, 0.60, 0.50, 0.10, 0.28
+
+
+@dataclass(frozen=True, slots=True)
+class _Lane:
+    """One row of the chart: its name, a second line, and its top and height in inches below the top of the axes."""
+
+    kind: str
+    name: str
+    note: str
+    top: float
+    height: float
+
+    @property
+    def middle(self) -> float:
+        return self.top + self.height / 2
+
+    @property
+    def bottom(self) -> float:
+        return self.top + self.height
+
+
+@dataclass(frozen=True, slots=True)
+class _Panel:
+    """A stretch of cycles on one axes; y is inches downwards."""
+
+    axes: Axes
+    begin: int
+    end: int
+    cycles_per_inch: float
+
+    def box(self, begin: int, end: int, top: float, height: float, colour: str, **style: Any) -> None:
+        if max(begin, self.begin) < min(end, self.end):
+            self.axes.broken_barh([(begin, end - begin)], (top, height), facecolor=colour, **style)
+
+    def label(
+        self, span: tuple[int, int], y: float, words: Sequence[str], colour: str, *, size: float, **style: Any
+    ) -> None:
+        """Write the first of ``words`` that fits between the two cycles, in the middle of what is drawn of them."""
+        begin, end = max(span[0], self.begin), min(span[1], self.end)
+        room = (end - begin) / self.cycles_per_inch
+        for text in words:
+            if fits(text, size, room):
+                centre = (begin + end) / 2
+                self.axes.text(centre, y, text, color=colour, fontsize=size, ha="center", va="center_baseline", **style)
+                return
+
+
+def overlap_chart(
+    result: Result, timeline: Timeline | None, path: Path, measured: Sequence[PipelineRow] | None = None
+) -> Path:
+    """
+    Draw the k tiles of warp 0 of CTA 0 as PNG.
+
+    One row for each slot of the shared-memory ring (hatched while copies are in flight, a line once landed, solid
+    while fragment loads read it), then the waits, the fragment loads by k group, and the MMA bursts by k tile. A k
+    tile keeps its colour and number in every row. More than ``WHOLE_LIMIT`` k tiles: the first and the last ones,
+    on two panels of one scale.
+
+    Args:
+        timeline: Spans of the run; without it the chart is drawn from ``result.pipeline`` and has no fragment loads.
+        measured: Rows recorded on hardware, drawn above the simulated ones on the same axis.
+
+    Raises:
+        CannotRun: The result has no pipeline rows.
+    """
+    if not result.pipeline:
+        raise CannotRun("the overlap chart needs pipeline rows, and the result has none")
+    simulated = from_timeline(timeline, result.pipeline) if timeline else from_rows(result.pipeline)
+    groups = [("simulated", simulated)]
+    if measured:
+        groups.insert(0, ("measured", from_rows(measured)))
+    ring = stages(result)
+    lanes, bottom = [], 0.0
+    for _, pipeline in groups:
+        lanes.append(_lanes(pipeline, ring, bottom))
+        bottom = lanes[-1][-1].bottom + _GROUP_GAP
+    body = bottom - _GROUP_GAP
+    windows = _common_windows([pipeline for _, pipeline in groups])
+    with png(path, _WIDTH, _TOP + body + _BOTTOM) as figure:
+        panels = _panels(figure, windows, body)
+        for (name, pipeline), rows in zip(groups, lanes, strict=True):
+            for panel in panels:
+                _draw(panel, pipeline, rows, ring)
+            _names(panels[0], rows, name if measured else "")
+        _break_note(figure, panels, simulated)
+        unobserved = any(fill.landed is None for _, pipeline in groups for fill in pipeline.fills)
+        _legend(figure, loads=bool(simulated.loads), unobserved=unobserved)
+        title = f"Stage overlap: {ring} stages, {simulated.k_tiles} k tiles, warp 0 of CTA 0"
+        lines = [f"{problem_line(result)}; {kernel_line(result)}", _pace(simulated, ring)]
+        title_block(figure, title, lines, footer(result))
+    return path
+
+
+def _lanes(pipeline: WarpPipeline, ring: int, top: float) -> list[_Lane]:
+    kinds = [("phases", "", "", _STRIP)]
+    kinds += [(f"stage {slot}", f"stage {slot}", "shared-memory slot", _STAGE) for slot in range(ring)]
+    kinds.append(("waits", "waits", "wait_group + barrier", _WAITS))
+    if pipeline.loads:
+        kinds.append(("loads", "fragment loads", "ldmatrix, by k group", _LOADS))
+    kinds.append(("mma", "MMA", "by k tile" + (" and k group" if pipeline.loads else ""), _MMA))
+    lanes = []
+    for kind, name, note, height in kinds:
+        lanes.append(_Lane(kind, name, note, top, height))
+        top += height + _SPACE
+    return lanes
+
+
+def _common_windows(pipelines: Sequence[WarpPipeline]) -> list[tuple[int, int]]:
+    """Windows that show every pipeline's, joined where they would meet."""
+    joined: list[tuple[int, int]] = []
+    for parts in zip(*(pipeline.windows(WHOLE_LIMIT) for pipeline in pipelines), strict=True):
+        begin, end = min(part[0] for part in parts), max(part[1] for part in parts)
+        if joined and begin <= joined[-1][1]:
+            begin = joined.pop()[0]
+        joined.append((begin, end))
+    return joined
+
+
+def _panels(figure: Figure, windows: Sequence[tuple[int, int]], body: float) -> list[_Panel]:
+    room = _WIDTH - _LEFT - _RIGHT - _GAP * (len(windows) - 1)
+    scale = sum(end - begin for begin, end in windows) / room
+    height = _TOP + body + _BOTTOM
+    panels, left = [], _LEFT
+    for begin, end in windows:
+        width = (end - begin) / scale
+        axes = figure.add_axes((left / _WIDTH, _BOTTOM / height, width / _WIDTH, body / height))
+        axes.set_xlim(begin, end)
+        axes.set_ylim(body, 0)
+        axes.set_yticks([])
+        for side in ("top", "left", "right"):
+            axes.spines[side].set_visible(False)
+        axes.tick_params(axis="x", length=3, labelsize=8, color=FAINT)
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=max(2, int(width * 1.1)), integer=True))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        panels.append(_Panel(axes, begin, end, scale))
+        left += width + _GAP
+    figure.text(_LEFT / _WIDTH, 0.36 / height, "cycles from the start of the CTA", fontsize=8.5, va="center")
+    return panels
+
+
+def _draw(panel: _Panel, pipeline: WarpPipeline, lanes: Sequence[_Lane], ring: int) -> None:
+    rows = {lane.kind: lane for lane in lanes}
+    for lane in lanes[1:]:
+        panel.box(panel.begin, panel.end, lane.top, lane.height, LANE, zorder=0)
+    _draw_phases(panel, pipeline, rows["phases"], lanes[-1].bottom, ring)
+    for wait in pipeline.waits:
+        first, last = rows["stage 0"], lanes[-1]
+        panel.box(wait.begin, wait.end, first.top, last.bottom - first.top, WAIT, alpha=0.13, zorder=0.5)
+    _draw_stages(panel, pipeline, rows)
+    lane = rows["waits"]
+    for wait in pipeline.waits:
+        panel.box(wait.begin, wait.end, lane.top, lane.height, WAIT, zorder=2)
+        words = (f"{wait.end - wait.begin:,} cycles", f"{wait.end - wait.begin:,}")
+        panel.label((wait.begin, wait.end), lane.middle, words, PAPER, size=8)
+    _draw_loads(panel, pipeline, rows)
+    _draw_mma(panel, pipeline, rows["mma"])
+
+
+def _draw_mma(panel: _Panel, pipeline: WarpPipeline, lane: _Lane) -> None:
+    """Bursts of a k tile as one body, a notch where each k group begins, the number on the longest unbroken stretch."""
+    for k_tile, runs in pipeline.mma_runs(gap=round(0.06 * panel.cycles_per_inch)).items():
+        colour = tile_colour(k_tile)
+        for begin, end in runs:
+            panel.box(begin, end, lane.top, lane.height, colour, edgecolor=PAPER, linewidth=0.7, zorder=2)
+        begin, end = max(runs, key=lambda run: min(run[1], panel.end) - max(run[0], panel.begin))
+        panel.label((begin, end), lane.middle - 0.04, (str(k_tile),), text_on(colour), size=10, fontweight="bold")
+    notches = [burst.begin for burst in pipeline.mma if panel.begin < burst.begin < panel.end and burst.k_group >= 0]
+    panel.axes.vlines(notches, lane.bottom - 0.14, lane.bottom, color=PAPER, linewidth=1.0, zorder=3)
+
+
+def _draw_phases(panel: _Panel, pipeline: WarpPipeline, lane: _Lane, bottom: float, ring: int) -> None:
+    phases = pipeline.phases(ring)
+    spans = (
+        ("prologue", 0, phases.mainloop),
+        ("mainloop", phases.mainloop, phases.drain),
+        ("drain", phases.drain, phases.end),
+    )
+    for number, (name, begin, end) in enumerate(spans):
+        panel.box(begin, end, lane.top, lane.height, PHASE[number], edgecolor=PAPER, linewidth=1, zorder=1)
+        panel.label((begin, end), lane.middle, (name,), INK, size=8.5, fontweight="bold")
+        if number and panel.begin <= begin <= panel.end:
+            panel.axes.plot(
+                [begin, begin], [lane.top, bottom], color=INK, linewidth=0.9, linestyle=(0, (4, 3)), zorder=4
+            )
+
+
+def _draw_stages(panel: _Panel, pipeline: WarpPipeline, rows: dict[str, _Lane]) -> None:
+    for fill in pipeline.fills:
+        lane = rows[f"stage {fill.stage}"]
+        colour = tile_colour(fill.k_tile)
+        landed = fill.wait_end if fill.landed is None else fill.landed
+        paper = tint(colour, 0.28)
+        panel.box(
+            *(fill.issue, landed, lane.top, lane.height, paper),
+            edgecolor=colour,
+            hatch="////",
+            linewidth=0.8,
+            linestyle="--" if fill.landed is None else "-",
+            zorder=1.5,
+        )
+        panel.box(landed, fill.read_begin, lane.middle - 0.03, 0.06, colour, zorder=1.6)
+        panel.box(fill.read_begin, fill.read_end, lane.top, lane.height, colour, zorder=2)
+        name, bold = (str(fill.k_tile),), "bold"
+        backing = {"facecolor": paper, "edgecolor": "none", "pad": 1.2}
+        panel.label((fill.issue, landed), lane.middle, name, INK, size=10, fontweight=bold, bbox=backing)
+        panel.label((fill.read_begin, fill.read_end), lane.middle, name, text_on(colour), size=10, fontweight=bold)
+
+
+def _draw_loads(panel: _Panel, pipeline: WarpPipeline, rows: dict[str, _Lane]) -> None:
+    if not pipeline.loads:
+        return
+    lane = rows["loads"]
+    groups = 1 + max(load.k_group for load in pipeline.loads)
+    pitch = lane.height / groups
+    for load in pipeline.loads:
+        top = lane.top + max(load.k_group, 0) * pitch
+        panel.box(load.begin, load.end, top + 0.01, pitch - 0.02, tile_colour(load.k_tile), zorder=2)
+
+
+def _names(panel: _Panel, lanes: Sequence[_Lane], group: str) -> None:
+    """Lane names left of the first panel, and the group's name along the far left when there are two groups."""
+    per_inch = panel.cycles_per_inch
+    for lane in lanes[1:]:
+        x = panel.begin - 0.12 * per_inch
+        panel.axes.text(x, lane.middle - 0.075, lane.name, fontsize=9, fontweight="bold", ha="right", va="center")
+        panel.axes.text(x, lane.middle + 0.085, lane.note, fontsize=7, color=MUTED, ha="right", va="center")
+    if group:
+        x = panel.begin - (_LEFT - 0.18) * per_inch
+        panel.axes.text(x, lanes[0].middle, group, fontsize=10.5, fontweight="bold", ha="left", va="center")
+
+
+def _break_note(figure: Figure, panels: Sequence[_Panel], pipeline: WarpPipeline) -> None:
+    """Between two panels, say which k tiles are left out."""
+    extents = pipeline.tile_extents()
+    for before, after in pairwise(panels):
+        hidden = [tile for tile, (begin, end) in extents.items() if begin >= before.end and end <= after.begin]
+        box = before.axes.get_position()
+        middle = (box.x1 + after.axes.get_position().x0) / 2
+        text = f"k tiles {hidden[0]} to {hidden[-1]} left out" if hidden else "left out"
+        y = (box.y0 + box.y1) / 2
+        figure.text(middle, y, f"⋯  {text}  ⋯", rotation=90, fontsize=8.5, color=MUTED, ha="center", va="center")
+
+
+def _legend(figure: Figure, *, loads: bool, unobserved: bool) -> None:
+    sample = tile_colour(0)
+    handles: list[Artist] = [
+        Patch(facecolor=tint(sample, 0.28), edgecolor=sample, hatch="////", label="copies in flight"),
+        Line2D([], [], color=sample, linewidth=3, label="landed"),
+        Patch(facecolor=sample, label="read by fragment loads" if loads else "read (MMA of the k tile)"),
+        Patch(facecolor=WAIT, label="the warp waits"),
+    ]
+    if unobserved:
+        dashed = Patch(
+            facecolor=tint(sample, 0.28),
+            edgecolor=sample,
+            linestyle="--",
+            label="landing not observed: drawn to the wait's end",
+        )
+        handles.insert(1, dashed)
+    width, height = figure.get_size_inches()
+    figure.legend(
+        handles=handles,
+        ncols=len(handles),
+        loc="lower right",
+        bbox_to_anchor=(1 - (_RIGHT - 0.1) / width, 0.29 / height),
+        frameon=False,
+        fontsize=8,
+        handlelength=2.2,
+        borderpad=0,
+        borderaxespad=0,
+        columnspacing=1.6,
+    )
+
+
+def _pace(pipeline: WarpPipeline, ring: int) -> str:
+    """The chart in words: cycles of each phase, of a steady k tile, and of all waits."""
+    phases = pipeline.phases(ring)
+    waited = sum(wait.end - wait.begin for wait in pipeline.waits)
+    return (
+        f"prologue {phases.mainloop:,} cycles, mainloop {phases.drain - phases.mainloop:,}, drain "
+        f"{phases.end - phases.drain:,}; {pipeline.steady_interval():,} cycles per k tile (median); "
+        f"the warp waits {waited:,} of {phases.end:,} cycles ({100 * waited / phases.end:.0f} %). "
+        "Colour and number name the k tile."
+    )

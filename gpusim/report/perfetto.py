@@ -1,0 +1,139 @@
+"""The Perfetto trace of a run: a process for each CTA, a thread for each warp, its stalls and its k tiles as slices."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from gpusim.report.captions import kernel_line, machine_name, problem_line, scenario_digest
+from gpusim.report.lanes import ACTIVITIES, Slice, k_tile_slice, lanes, open_counts
+from gpusim.result import Result
+from gpusim.timeline import KTileSpan, Timeline
+
+CLOCK = "1 ns = 1 cycle"
+"""A trace counts nanoseconds; ours are cycles, and every trace says so."""
+
+_SEQUENCE = 1
+_PIDS_PER_CTA = 1000
+
+
+def write_perfetto(result: Result, timeline: Timeline, path: Path) -> Path:
+    """Write ``perfetto_trace`` to ``path``, to be opened at ui.perfetto.dev."""
+    path.write_bytes(perfetto_trace(result, timeline))
+    return path
+
+
+def perfetto_trace(result: Result, timeline: Timeline) -> bytes:
+    """
+    The trace as a serialised ``perfetto.protos.Trace``; equal inputs give equal bytes.
+
+    A process for each CTA, in it a thread for each warp with its stall spans (which tile its life), and below the
+    thread a track for the copies into each stage slot, the waits, the fragment loads and the MMA. Where spans of one
+    kind overlap, they get tracks of the same name, which the viewer merges. Counters: k tiles whose copies are in
+    flight for warp 0, and warps with an MMA in flight. One cycle is one nanosecond.
+
+    Source: perfetto ``protos/perfetto/trace/track_event``.
+    """
+    trace = _Trace()
+    end = max((*(span.end for span in timeline.warps), *(span.end for span in timeline.k_tiles)), default=0)
+    about = trace.track(name=f"gpusim, {CLOCK}")
+    facts = {
+        "time": CLOCK,
+        "scenario": scenario_digest(result),
+        "problem": problem_line(result),
+        "kernel": kernel_line(result),
+        "machine": machine_name(result),
+        "stream": result.stream,
+        "commit": str(result.provenance.get("commit") or "unknown"),
+    }
+    trace.slices(about, [Slice(0, end, f"scenario {facts['scenario']} on {facts['machine']}")], facts)
+    for cta in sorted({span.cta for span in timeline.warps} | {span.cta for span in timeline.k_tiles}):
+        _add_cta(trace, timeline, cta)
+    return trace.serialised()
+
+
+def _add_cta(trace: "_Trace", timeline: Timeline, cta: int) -> None:
+    pid = (cta + 1) * _PIDS_PER_CTA
+    process = trace.track(process={"pid": pid, "process_name": f"CTA {cta} ({CLOCK})"})
+    k_tiles = [span for span in timeline.k_tiles if span.cta == cta]
+    warps = [span for span in timeline.warps if span.cta == cta]
+    copies = [span for span in k_tiles if span.activity == "copy" and span.warp == 0]
+    trace.counter(process, "k tiles in flight (warp 0)", open_counts(copies))
+    bursts = [span for span in k_tiles if span.activity == "mma"]
+    trace.counter(process, "MMA in flight (k groups, all warps)", open_counts(bursts))
+    smsps = {span.warp: span.smsp for span in warps}
+    for warp in sorted(smsps.keys() | {span.warp for span in k_tiles}):
+        name = f"warp {warp}" + (f" (SMSP {smsps[warp]})" if warp in smsps else "")
+        thread = trace.track(
+            thread={"pid": pid, "tid": pid + 1 + warp, "thread_name": name}, parent=process, child_ordering="EXPLICIT"
+        )
+        trace.slices(thread, [Slice(span.begin, span.end, span.reason) for span in warps if span.warp == warp])
+        _add_activities(trace, thread, [span for span in k_tiles if span.warp == warp])
+
+
+def _add_activities(trace: "_Trace", thread: int, spans: Sequence[KTileSpan]) -> None:
+    """A track for each activity, and for copies one for each stage slot, in the order a k tile goes through them."""
+    named: dict[tuple[int, int], list[Slice]] = {}
+    for span in spans:
+        slot = span.stage if span.activity == "copy" else -1
+        named.setdefault((ACTIVITIES.index(span.activity), slot), []).append(k_tile_slice(span))
+    for rank, (activity, slot) in enumerate(sorted(named)):
+        name = ACTIVITIES[activity] + (f" into stage {slot}" if slot >= 0 else "")
+        for lane in lanes(named[activity, slot]):
+            trace.slices(trace.track(name=name, parent=thread, sibling_order_rank=rank), lane)
+
+
+class _Trace:
+    """A trace being written: hands out track ids in order, and appends packets."""
+
+    def __init__(self) -> None:
+        # Imported here: only a command that writes a trace pays for it.
+        from perfetto.protos.perfetto.trace import (  # type: ignore[import-untyped]  # noqa: PLC0415
+            perfetto_trace_pb2 as proto,
+        )
+
+        self._event: Any = proto.TrackEvent
+        self._trace: Any = proto.Trace()
+        self._tracks = 0
+
+    def track(self, parent: int | None = None, **descriptor: Any) -> int:
+        """Describe a track; returns its id."""
+        self._tracks += 1
+        if parent is not None:
+            descriptor["parent_uuid"] = parent
+        packet = self._packet()
+        packet.track_descriptor.CopyFrom(type(packet.track_descriptor)(uuid=self._tracks, **descriptor))
+        return self._tracks
+
+    def slices(self, track: int, slices: Iterable[Slice], notes: dict[str, str] | None = None) -> None:
+        """Begin and end of each slice, in order; ``notes`` become annotations."""
+        begin, end = self._event.TYPE_SLICE_BEGIN, self._event.TYPE_SLICE_END
+        for piece in slices:
+            packet = self._packet()
+            packet.timestamp = piece.begin
+            event = packet.track_event
+            event.type, event.track_uuid, event.name = begin, track, piece.name
+            for key, value in (notes or {}).items():
+                event.debug_annotations.add(name=key, string_value=value)
+            packet = self._packet()
+            packet.timestamp = piece.end
+            event = packet.track_event
+            event.type, event.track_uuid = end, track
+
+    def counter(self, process: int, name: str, steps: Iterable[tuple[int, int]]) -> None:
+        """A counter track of the process, with its value at each step."""
+        track = self.track(name=name, parent=process, counter={})
+        for cycle, value in steps:
+            packet = self._packet()
+            packet.timestamp = cycle
+            event = packet.track_event
+            event.type, event.track_uuid, event.counter_value = self._event.TYPE_COUNTER, track, value
+
+    def serialised(self) -> bytes:
+        """The trace as bytes."""
+        written: bytes = self._trace.SerializeToString(deterministic=True)
+        return written
+
+    def _packet(self) -> Any:
+        packet = self._trace.packet.add()
+        packet.trusted_packet_sequence_id = _SEQUENCE
+        return packet

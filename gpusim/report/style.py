@@ -1,0 +1,91 @@
+"""The palette of every picture, and how a figure is made and saved so that equal results are equal bytes."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+DPI = 120
+
+INK = "#1b1f24"
+MUTED = "#5b6470"
+FAINT = "#c9ced6"
+PAPER = "#ffffff"
+LANE = "#f4f5f7"
+
+# Paul Tol's "bright" scheme without its red, which only waits and conflicts may wear; neighbours differ in lightness.
+TILE_COLOURS = ("#4477aa", "#ccbb44", "#aa3377", "#66ccee", "#228833")
+PHASE = ("#dfe3e8", "#edf0f3", "#dfe3e8")
+WAIT = "#d55e00"
+CONFLICT = "#d55e00"
+IDEAL = "#009e73"
+
+_RC: Any = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9.0,
+    "text.color": INK,
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": INK,
+    "xtick.color": MUTED,
+    "ytick.color": INK,
+    "hatch.linewidth": 0.8,
+    "path.simplify": False,
+    "figure.facecolor": PAPER,
+    "savefig.facecolor": PAPER,
+}
+
+
+@contextmanager
+def png(path: Path, width: float, height: float) -> Iterator[Figure]:
+    """
+    A figure of ``width`` x ``height`` inches, written to ``path`` when the block ends.
+
+    Nothing of the caller's matplotlib settings is read, and none is changed. The PNG carries no metadata that would
+    tie its bytes to a matplotlib version or a date.
+    """
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(_RC)
+        figure = Figure(figsize=(width, height), dpi=DPI)
+        FigureCanvasAgg(figure)
+        yield figure
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, format="png", dpi=DPI, metadata={"Software": None})
+
+
+def tile_colour(k_tile: int) -> str:
+    """The colour of a k tile: the same in every row of a picture."""
+    return TILE_COLOURS[k_tile % len(TILE_COLOURS)]
+
+
+def text_on(colour: str) -> str:
+    """Ink or paper, whichever reads better on ``colour`` (``#rrggbb``)."""
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return INK if 299 * red + 587 * green + 114 * blue > 140_000 else PAPER
+
+
+def tint(colour: str, share: float) -> str:
+    """``colour`` mixed into paper: share 1 is the colour itself, 0 is paper. Opaque, so that overdraw stays exact."""
+    channels = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return "#" + "".join(f"{round(255 + (channel - 255) * share):02x}" for channel in channels)
+
+
+def fits(text: str, size: float, room: float) -> bool:
+    """Whether ``text`` of ``size`` points is at most ``room`` inches wide, every character as wide as a digit."""
+    return len(text) * size * 0.636 / 72 <= room
+
+
+def title_block(figure: Figure, title: str, lines: Sequence[str], caption: str) -> None:
+    """
+    Title and further lines at the top left, caption at the bottom left, at fixed distances in inches from the edges.
+    """
+    width, height = figure.get_size_inches()
+    left = 0.18 / width
+    figure.text(left, 1 - 0.25 / height, title, fontsize=13, fontweight="bold", va="center")
+    for number, line in enumerate(lines):
+        figure.text(left, 1 - (0.50 + 0.19 * number) / height, line, fontsize=9, color=MUTED, va="center")
+    figure.text(left, 0.15 / height, caption, fontsize=7.5, color=MUTED, va="center")

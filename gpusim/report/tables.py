@@ -1,0 +1,119 @@
+"""The summary of a run in a terminal: what ran, how it filled the machine, how fast, and what held it back."""
+
+import io
+import sys
+from collections.abc import Sequence
+from typing import TextIO
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from gpusim.report.captions import bound_line, kernel_line, machine_name, problem_line, scenario_digest
+from gpusim.report.stall_shares import percent, ranked_stalls
+from gpusim.result import Result
+
+PLAIN_WIDTH = 100
+"""Columns where the output is no terminal."""
+
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_BAR = 30
+
+
+def print_summary(result: Result, file: TextIO | None = None) -> None:
+    """Print ``summary`` to ``file`` (stdout), in colour only on a terminal; elsewhere without trailing blanks."""
+    file = file or sys.stdout
+    if file.isatty():
+        Console(file=file, highlight=False).print(summary(result))
+        return
+    console = Console(file=io.StringIO(), highlight=False, width=PLAIN_WIDTH, no_color=True)
+    with console.capture() as plain:
+        console.print(summary(result))
+    file.write("".join(line.rstrip() + "\n" for line in plain.get().splitlines()))
+
+
+def summary(result: Result) -> RenderableType:
+    """Everything ``gpusim run`` prints of a result: headline, facts, bank conflicts, stalls."""
+    parts: list[RenderableType] = [
+        Text(problem_line(result), style="bold"),
+        Text(kernel_line(result)),
+        Text(""),
+        _facts(result),
+    ]
+    if result.bank_conflicts:
+        parts += [Text(""), Text("Shared memory, whole grid", style="bold"), _conflicts(result)]
+    if result.stalls:
+        parts += [Text(""), Text("Stalls, share of warp cycles", style="bold"), _stalls(result)]
+    if result.hazards:
+        parts += [Text(""), Text(f"{_count(len(result.hazards), 'hazard')} in the schedule", style="bold red")]
+    return Group(*parts)
+
+
+def _facts(result: Result) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column()
+    for name, value in _fact_rows(result):
+        table.add_row(name, Text(value))
+    return table
+
+
+def _fact_rows(result: Result) -> Sequence[tuple[str, str]]:
+    figures = ", ".join(f"{count} {kind}" for kind, count in result.machine.get("figures", {}).items())
+    simulated = result.simulated
+    scope = "CTAs stand for others" if simulated.sampled else "every CTA simulated"
+    extents = " x ".join(str(extent) for extent in result.grid)
+    occupancy = (
+        f"{_count(result.ctas_per_sm, 'CTA')} per SM: {result.registers_per_thread} registers per thread, "
+        f"{result.shared_bytes:,} bytes of shared memory per CTA"
+    )
+    simulation = (
+        f"{_count(simulated.ctas, 'CTA')} of {result.ctas:,}, {_count(simulated.k_tiles, 'k tile')}, "
+        f"{_count(simulated.instructions, 'warp instruction')} in {simulated.seconds:.2f} s ({scope})"
+    )
+    return (
+        ("machine", machine_name(result) + (f" (figures: {figures})" if figures else "")),
+        ("scenario", f"{scenario_digest(result)}, {result.stream} stream"),
+        ("grid", f"{extents} = {_count(result.ctas, 'CTA')}, {result.waves:,.2f} waves"),
+        ("occupancy", occupancy),
+        ("cycles", f"{result.cycles.elapsed:,} elapsed, {result.cycles.active:,} active"),
+        ("time", f"{result.time_us:,.2f} us at {result.clock_mhz:,} MHz, {result.tflops:,.2f} TFLOP/s"),
+        ("first bound", bound_line(result)),
+        ("simulated", simulation),
+    )
+
+
+def _conflicts(result: Result) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
+    table.add_column("op")
+    table.add_column("operand")
+    for name in ("requests", "wavefronts", "ideal", "conflicts", "n-way"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in result.bank_conflicts:
+        way = f"{row.wavefronts / row.ideal_wavefronts:.2f}" if row.ideal_wavefronts else "-"
+        counts = (row.requests, row.wavefronts, row.ideal_wavefronts, row.conflicts)
+        style = "red" if row.conflicts else None
+        table.add_row(row.op, row.operand, *(f"{count:,}" for count in counts), way, style=style)
+    return table
+
+
+def _stalls(result: Result) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True, style="cyan")
+    ranked = ranked_stalls(result)
+    for reason, share in ranked:
+        table.add_row(reason, percent(share), _bar(share / ranked[0][1]))
+    return table
+
+
+def _bar(share: float) -> str:
+    """A bar of ``share`` of the full width, to an eighth of a column."""
+    whole, eighth = divmod(round(share * _BAR * 8), 8)
+    return ("█" * whole + (_EIGHTHS[eighth] if eighth else "")) or _EIGHTHS[1]
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

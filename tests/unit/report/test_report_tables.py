@@ -1,0 +1,60 @@
+"""The summary of a run, as text."""
+
+import io
+from dataclasses import replace
+
+from gpusim.report.tables import print_summary
+
+
+def summary_lines(result):
+    out = io.StringIO()
+    print_summary(result, out)
+    return out.getvalue().splitlines()
+
+
+def test_the_summary_names_what_ran_and_how_fast(run):
+    lines = summary_lines(run.result)
+
+    assert lines[0] == "conv2d_fprop 1x64x64x64, 64 filters 3x3, padding 1x1, f16, f32 accumulate, f32 out"
+    assert "machine      h200 (figures: 21 documented, 9 measured, 0 fitted, 14 assumed)" in lines
+    assert "grid         32 x 1 x 1 = 32 CTAs, 0.12 waves" in lines
+    assert "cycles       14,210 elapsed, 9,876 active" in lines
+    assert "time         7.18 us at 1,980 MHz, 42.08 TFLOP/s" in lines
+
+
+def test_the_summary_counts_conflicts_by_operand(make_run):
+    lines = summary_lines(make_run(a="row_major").result)
+
+    assert "ldmatrix   a            18,432      589,824   73,728     516,096    8.00" in lines
+    assert "ldmatrix   b            18,432       73,728   73,728           0    1.00" in lines
+
+
+def test_stalls_come_largest_first_and_those_that_took_nothing_are_left_out(run):
+    lines = summary_lines(run.result)
+    stalls = [line.split()[:2] for line in lines[lines.index("Stalls, share of warp cycles") + 1 :]]
+
+    assert stalls[0] == ["long_scoreboard", "41.2"]
+    assert [float(share) for _, share in stalls] == sorted((float(share) for _, share in stalls), reverse=True)
+    assert "drain" not in [reason for reason, _ in stalls]
+
+
+def test_output_that_is_no_terminal_has_no_colour_and_no_trailing_blanks(make_run):
+    lines = summary_lines(make_run(a="row_major").result)
+
+    assert not any("\x1b" in line or line != line.rstrip() or len(line) > 100 for line in lines)
+
+
+def test_hazards_are_said(run):
+    assert summary_lines(replace(run.result, hazards=({"name": "overwritten"},)))[-1] == "1 hazard in the schedule"
+
+
+def test_a_gemm_and_an_unknown_problem_have_a_headline(run):
+    gemm = {"kind": "gemm", "m": 4096, "n": 2048, "k": 1024, "split_k_slices": 4}
+    other = {"kind": "attention", "heads": 8, "queries": 512, "mask": "none"}
+
+    headlines = [
+        summary_lines(replace(run.result, scenario={**run.result.scenario, "problem": problem}))[0]
+        for problem in (gemm, other)
+    ]
+
+    assert headlines == ["gemm 4096x2048x1024, split-K 4", "attention heads=8 queries=512"]

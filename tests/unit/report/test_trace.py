@@ -1,0 +1,177 @@
+"""Trace files, read back: every slice closed, none overlapping, every span there."""
+
+import time
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as proto
+
+from gpusim.report.kanata import kanata_log, write_kanata
+from gpusim.report.lanes import Slice, lanes, open_counts
+from gpusim.report.perfetto import CLOCK, perfetto_trace, write_perfetto
+from gpusim.timeline import KTileSpan, Timeline
+
+EVENT = proto.TrackEvent
+
+
+@pytest.fixture
+def packets(run, tmp_path):
+    path = write_perfetto(run.result, run.timeline, tmp_path / "trace.pftrace")
+    return proto.Trace.FromString(path.read_bytes()).packet
+
+
+def slices_by_track(packets):
+    """Track -> its (begin, end, name), checking that each begin is followed by its end."""
+    found, open_slices = {}, {}
+    for packet in packets:
+        event = packet.track_event
+        if event.type == EVENT.TYPE_SLICE_BEGIN:
+            assert event.track_uuid not in open_slices
+            open_slices[event.track_uuid] = (packet.timestamp, event.name)
+        elif event.type == EVENT.TYPE_SLICE_END:
+            begin, name = open_slices.pop(event.track_uuid)
+            found.setdefault(event.track_uuid, []).append((begin, packet.timestamp, name))
+    assert not open_slices
+    return found
+
+
+def descriptors(packets):
+    return {
+        packet.track_descriptor.uuid: packet.track_descriptor
+        for packet in packets
+        if packet.HasField("track_descriptor")
+    }
+
+
+def test_no_track_has_overlapping_or_unfinished_slices(packets):
+    for spans in slices_by_track(packets).values():
+        assert all(begin <= end for begin, end, _ in spans)
+        assert all(before[1] <= after[0] for before, after in pairwise(spans))
+
+
+def test_every_track_is_described_once_and_lies_below_a_process(packets):
+    tracks = descriptors(packets)
+    events = {packet.track_event.track_uuid for packet in packets if packet.HasField("track_event")}
+
+    assert sum(packet.HasField("track_descriptor") for packet in packets) == len(tracks)
+    assert events <= set(tracks)
+    roots = [track for track in tracks.values() if not track.parent_uuid]
+    assert [root.name or root.process.process_name for root in roots] == [f"gpusim, {CLOCK}", f"CTA 0 ({CLOCK})"]
+
+
+def test_a_thread_holds_the_stalls_of_its_warp(run, packets):
+    slices = slices_by_track(packets)
+    threads = {
+        track.thread.thread_name: uuid for uuid, track in descriptors(packets).items() if track.HasField("thread")
+    }
+
+    assert list(threads) == [f"warp {warp} (SMSP {warp})" for warp in range(4)]
+    for warp in range(4):
+        stalls = [(span.begin, span.end, span.reason) for span in run.timeline.warps if span.warp == warp]
+        assert slices[threads[f"warp {warp} (SMSP {warp})"]] == stalls
+
+
+def test_every_activity_of_a_k_tile_is_a_slice(run, packets):
+    names = Counter(name for spans in slices_by_track(packets).values() for _, _, name in spans)
+
+    assert names["copy k tile 4, stage 1"] == 4
+    assert names["wait k tile 4, stage 1"] == 4
+    assert names["ldmatrix k tile 4, k group 3"] == 4
+    assert names["mma k tile 4, k group 3"] == 4
+    assert names.total() == 1 + len(run.timeline.warps) + len(run.timeline.k_tiles)
+
+
+def test_counters_return_to_zero(packets):
+    values = {}
+    for packet in packets:
+        if packet.track_event.type == EVENT.TYPE_COUNTER:
+            values.setdefault(packet.track_event.track_uuid, []).append(packet.track_event.counter_value)
+
+    assert [max(series) for series in values.values()] == [2, 4]
+    assert all(series[-1] == 0 for series in values.values())
+
+
+def test_a_trace_is_the_same_bytes_twice(run):
+    assert perfetto_trace(run.result, run.timeline) == perfetto_trace(run.result, run.timeline)
+
+
+def test_an_empty_timeline_gives_a_trace_and_a_log(run):
+    empty = Timeline((), ())
+
+    assert len(descriptors(proto.Trace.FromString(perfetto_trace(run.result, empty)).packet)) == 1
+    assert kanata_log(run.result, empty) == "Kanata\t0004\nC=\t0\n"
+
+
+def test_forty_thousand_spans_are_written_in_seconds(make_run):
+    run = make_run(k_tiles=600)
+    started = time.process_time()
+
+    perfetto_trace(run.result, run.timeline)
+
+    assert time.process_time() - started < 3
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20)), max_size=40))
+def test_lanes_keep_every_slice_and_overlap_nowhere(spans):
+    pieces = [Slice(begin, begin + length, str(number)) for number, (begin, length) in enumerate(spans)]
+
+    spread = lanes(pieces)
+
+    assert sorted(piece.name for lane in spread for piece in lane) == sorted(piece.name for piece in pieces)
+    for lane in spread:
+        assert all(before.end <= after.begin for before, after in pairwise(lane))
+
+
+def test_open_counts_name_only_changes():
+    spans = [KTileSpan(0, 0, 0, -1, 0, "copy", begin, end) for begin, end in ((5, 9), (7, 12), (9, 12), (20, 20))]
+
+    assert open_counts(spans) == ((5, 1), (7, 2), (12, 0))
+
+
+def replayed(log):
+    """Instruction -> lane -> [stage, begin, end], following the log's commands."""
+    header, start, *commands = log.splitlines()
+    assert header == "Kanata\t0004"
+    now, lines, retired = int(start.removeprefix("C=\t")), {}, []
+    for command in commands:
+        word, *arguments = command.split("\t")
+        match word:
+            case "C":
+                assert int(arguments[0]) > 0
+                now += int(arguments[0])
+            case "I":
+                assert int(arguments[0]) == len(lines)
+                lines[int(arguments[0])] = {}
+            case "S":
+                assert int(arguments[0]) not in retired
+                lines[int(arguments[0])][arguments[1]] = [arguments[2], now, None]
+            case "E":
+                lane = lines[int(arguments[0])][arguments[1]]
+                assert lane[0] == arguments[2]
+                lane[2] = now
+            case "R":
+                assert int(arguments[1]) == len(retired)
+                retired.append(int(arguments[0]))
+    assert sorted(retired) == sorted(lines)
+    return lines
+
+
+def test_kanata_has_a_line_for_each_warp_and_k_tile_with_its_four_stages(run, tmp_path):
+    path = write_kanata(run.result, run.timeline, tmp_path / "trace.kanata")
+
+    lines = replayed(path.read_text())
+
+    assert len(lines) == 4 * 9
+    row = run.result.pipeline[0]
+    assert lines[0]["0"] == ["C", row.copy_issue, row.copy_done]
+    assert lines[0]["1"] == ["W", row.wait_begin, row.wait_end]
+    assert lines[0]["3"] == ["M", row.mma_begin, row.mma_end]
+    assert all([stage[0] for stage in line.values()] == list("CWLM") for line in lines.values())
+    assert all(begin < end for line in lines.values() for _, begin, end in line.values())
+
+
+def test_a_kanata_log_is_the_same_text_twice(run):
+    assert kanata_log(run.result, run.timeline) == kanata_log(run.result, run.timeline)
