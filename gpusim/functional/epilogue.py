@@ -6,8 +6,8 @@ from gpusim.arrays import IntArray
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.mainloop import Float32Array
 from gpusim.functional.shared_memory import SharedArray
-from gpusim.functional.tensors import Values
 from gpusim.schedule.ops import Barrier, LoadShared, LoadSource, Op, StoreGlobal, StoreShared
+from gpusim.tensors import Values
 from gpusim.tile.epilogue import EpilogueTile, OutputAccess
 from gpusim.tile.mma import warp_coordinates
 

@@ -9,10 +9,10 @@ from gpusim.arrays import IntArray
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.epilogue import Epilogue, OutputTensor
 from gpusim.functional.mainloop import Mainloop, OperandTables, operand_tables
-from gpusim.functional.tensors import Tensors, Values, fresh_output, output_view
 from gpusim.scenario import Scenario
 from gpusim.schedule.multistage import OPERANDS, program
 from gpusim.schedule.ops import Operand, Program
+from gpusim.tensors import Tensors, Values, fresh_output, output_view
 from gpusim.tile.epilogue import epilogue_tile
 from gpusim.tile.extents import gemm_k_iterations
 from gpusim.tile.threadblock_swizzle import cta_tiles

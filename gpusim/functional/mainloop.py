@@ -8,9 +8,9 @@ import numpy.typing as npt
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.shared_memory import CopyQueue, SharedArray
-from gpusim.functional.tensors import NUMPY_TYPES, Tensors, Values
 from gpusim.scenario import Scenario
 from gpusim.schedule.ops import Barrier, CommitGroup, CopyAsync, Ldmatrix, Op, Operand, WaitGroup, WarpMma
+from gpusim.tensors import NUMPY_TYPES, Tensors, Values
 from gpusim.tile.extents import problem_extents
 from gpusim.tile.global_iterators import global_iterator
 from gpusim.tile.ldmatrix import delivered_offsets, fragment_loads, ldmatrix_offsets

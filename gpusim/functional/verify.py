@@ -4,14 +4,12 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
 from gpusim.functional.executor import run, slice_programs
-from gpusim.functional.reference import reference
-from gpusim.functional.tensors import make_tensors
+from gpusim.reference import agreement, reference
 from gpusim.scenario import Scenario
 from gpusim.schedule.hazards import find_hazards
 from gpusim.schedule.mutations import Mutation
+from gpusim.tensors import make_tensors
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,20 +72,15 @@ def verify(
     tensors = make_tensors(scenario, seed)
     done = run(scenario, tensors, programs, progress)
     in_data = [{"origin": "data", "slice": -1} | asdict(hazard) for hazard in done.hazards]
-    expected = reference(scenario, tensors)
-    error = np.abs(done.output.astype(np.float64) - expected.value)
-    quotient = error / expected.bound
-    worst = np.unravel_index(int(np.argmax(quotient)), quotient.shape)
-    within = error <= expected.bound
-    finite = bool(np.isfinite(error).all())
+    found = agreement(done.output, reference(scenario, tensors))
     hazards = (*in_order, *in_data)
     return VerifyReport(
-        ok=bool(within.all()) and not hazards,
+        ok=found.wrong_elements == 0 and not hazards,
         seed=seed,
-        elements=error.size,
-        wrong_elements=int((~within).sum()),
-        max_error=float(error.max()) if finite else None,
-        max_error_over_bound=float(quotient.max()) if finite else None,
-        worst_element=(int(worst[0]), int(worst[1])),
+        elements=found.elements,
+        wrong_elements=found.wrong_elements,
+        max_error=found.max_error,
+        max_error_over_bound=found.max_error_over_bound,
+        worst_element=found.worst_element,
         hazards=hazards,
     )

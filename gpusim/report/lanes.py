@@ -4,7 +4,7 @@ import heapq
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from gpusim.timeline import KTileSpan
+from gpusim.timeline import KTileSpan, WarpSpan
 
 ACTIVITIES = ("copy", "wait", "ldmatrix", "mma")
 """Activities of a k tile, in the order it goes through them."""
@@ -23,6 +23,27 @@ def k_tile_slice(span: KTileSpan) -> Slice:
     """The span under the name a viewer shows: activity, k tile, and k group or stage."""
     where = f"stage {span.stage}" if span.k_group < 0 else f"k group {span.k_group}"
     return Slice(span.begin, span.end, f"{span.activity} k tile {span.k_tile}, {where}")
+
+
+ISSUING = "issuing"
+"""A warp that issues at its own pace: cycles selected, and fixed stalls between them."""
+
+
+def stall_slices(spans: Iterable[WarpSpan]) -> list[Slice]:
+    """
+    A warp's life as a viewer shows it: each stall under its reason, and what lies between two stalls as one slice.
+
+    A warp alternates between ``selected`` and ``wait`` every few cycles; drawn one by one they hide the stalls and make
+    up nearly all of a trace.
+    """
+    slices: list[Slice] = []
+    for span in spans:
+        name = ISSUING if span.reason in {"selected", "wait"} else span.reason
+        if slices and slices[-1].name == name:
+            slices[-1] = Slice(slices[-1].begin, span.end, name)
+        else:
+            slices.append(Slice(span.begin, span.end, name))
+    return slices
 
 
 def lanes(slices: Iterable[Slice]) -> tuple[tuple[Slice, ...], ...]:

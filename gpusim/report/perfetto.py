@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.report.captions import kernel_line, machine_name, problem_line, scenario_digest
-from gpusim.report.lanes import ACTIVITIES, Slice, k_tile_slice, lanes, open_counts
+from gpusim.report.lanes import ACTIVITIES, Slice, k_tile_slice, lanes, open_counts, stall_slices
 from gpusim.result import Result
 from gpusim.timeline import KTileSpan, Timeline
 
@@ -26,7 +26,7 @@ def perfetto_trace(result: Result, timeline: Timeline) -> bytes:
     """
     The trace as a serialised ``perfetto.protos.Trace``; equal inputs give equal bytes.
 
-    A process for each CTA, in it a thread for each warp with its stall spans (which tile its life), and below the
+    A process for each CTA, in it a thread for each warp with its stalls (which tile its life), and below the
     thread a track for the copies into each stage slot, the waits, the fragment loads and the MMA. Where spans of one
     kind overlap, they get tracks of the same name, which the viewer merges. Counters: k tiles whose copies are in
     flight for warp 0, and warps with an MMA in flight. One cycle is one nanosecond.
@@ -66,7 +66,7 @@ def _add_cta(trace: "_Trace", timeline: Timeline, cta: int) -> None:
         thread = trace.track(
             thread={"pid": pid, "tid": pid + 1 + warp, "thread_name": name}, parent=process, child_ordering="EXPLICIT"
         )
-        trace.slices(thread, [Slice(span.begin, span.end, span.reason) for span in warps if span.warp == warp])
+        trace.slices(thread, stall_slices(span for span in warps if span.warp == warp))
         _add_activities(trace, thread, [span for span in k_tiles if span.warp == warp])
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as proto
 
 from gpusim.report.kanata import kanata_log, write_kanata
-from gpusim.report.lanes import Slice, lanes, open_counts
+from gpusim.report.lanes import ISSUING, Slice, lanes, open_counts, stall_slices
 from gpusim.report.perfetto import CLOCK, perfetto_trace, write_perfetto
 from gpusim.timeline import KTileSpan, Timeline
 
@@ -70,8 +70,14 @@ def test_a_thread_holds_the_stalls_of_its_warp(run, packets):
 
     assert list(threads) == [f"warp {warp} (SMSP {warp})" for warp in range(4)]
     for warp in range(4):
-        stalls = [(span.begin, span.end, span.reason) for span in run.timeline.warps if span.warp == warp]
-        assert slices[threads[f"warp {warp} (SMSP {warp})"]] == stalls
+        spans = [span for span in run.timeline.warps if span.warp == warp]
+        drawn = slices[threads[f"warp {warp} (SMSP {warp})"]]
+        stalled = sum(span.end - span.begin for span in spans if span.reason not in {"selected", "wait"})
+        assert sum(end - begin for begin, end, name in drawn if name != ISSUING) == stalled
+        assert {name for _, _, name in drawn} - {ISSUING} == {span.reason for span in spans} - {"selected", "wait"}
+        assert (drawn[0][0], drawn[-1][1]) == (spans[0].begin, spans[-1].end)
+        assert all(end == begin for (_, end, _), (begin, _, _) in pairwise(drawn))
+        assert all(first != second for (_, _, first), (_, _, second) in pairwise(drawn))
 
 
 def test_every_activity_of_a_k_tile_is_a_slice(run, packets):
@@ -81,7 +87,8 @@ def test_every_activity_of_a_k_tile_is_a_slice(run, packets):
     assert names["wait k tile 4, stage 1"] == 4
     assert names["ldmatrix k tile 4, k group 3"] == 4
     assert names["mma k tile 4, k group 3"] == 4
-    assert names.total() == 1 + len(run.timeline.warps) + len(run.timeline.k_tiles)
+    stalls = sum(len(stall_slices(span for span in run.timeline.warps if span.warp == warp)) for warp in range(4))
+    assert names.total() == 1 + stalls + len(run.timeline.k_tiles)
 
 
 def test_counters_return_to_zero(packets):

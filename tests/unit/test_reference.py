@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.functional.reference import F32_ROUNDOFF, half_step, reference, slice_of_channel
-from gpusim.functional.tensors import fresh_output, make_tensors, operand_views, output_view
+from gpusim.reference import F32_ROUNDOFF, half_step, reference, slice_of_channel
 from gpusim.scenario import Conv2dFpropProblem, GemmProblem, Kernel, Scenario
+from gpusim.tensors import fresh_output, make_tensors, operand_views, output_view
 from gpusim.tile.extents import gemm_k_ranges
 
 

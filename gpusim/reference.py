@@ -1,13 +1,17 @@
-"""The float64 answer to a problem and how far a correct kernel may be from it; knows nothing of tiles in flight."""
+"""The float64 answer to a problem and how far a correct kernel may be from it; knows nothing of tiles in flight.
+
+Whoever keeps the tensors on a device passes its array module (``xp``), whose functions are numpy's by name.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from gpusim.arrays import BoolArray, FloatArray, IntArray
-from gpusim.functional.tensors import Tensors, operand_views, output_view
 from gpusim.scenario import Conv2dFpropProblem, GemmProblem, Scenario
+from gpusim.tensors import Tensors, operand_views, output_view
 
 # Unit roundoff of f32, in which products are summed and the linear combination is computed.
 F32_ROUNDOFF = 2.0**-24
@@ -50,6 +54,48 @@ def slice_of_channel(scenario: Scenario) -> IntArray:
     return np.arange(problem.k, dtype=np.int64) // (tile_k * tiles_per_slice)
 
 
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """
+    How an output compares with the reference.
+
+    Attributes:
+        elements: Of the output.
+        wrong_elements: Those beyond their bound, or not a number.
+        max_error: Largest absolute difference; None where an element is not a number.
+        max_error_over_bound: Largest quotient of difference and bound, at most 1 if all is well; None likewise.
+        worst_element: (row, column) of that quotient, or of the first element that is not a number.
+    """
+
+    elements: int
+    wrong_elements: int
+    max_error: float | None
+    max_error_over_bound: float | None
+    worst_element: tuple[int, int]
+
+
+def agreement(output: Any, expected: Reference, xp: Any = np) -> Agreement:
+    """
+    Compare an output with its reference, element by element.
+
+    Args:
+        output: Shape (rows, columns), NaN where nothing was written.
+        expected: Value and bound, of the same array module.
+        xp: The array module.
+    """
+    error = xp.abs(output.astype(xp.float64) - expected.value)
+    quotient = error / expected.bound
+    row, column = divmod(int(xp.argmax(quotient)), quotient.shape[1])
+    finite = bool(xp.isfinite(error).all())
+    return Agreement(
+        elements=int(error.size),
+        wrong_elements=int((~(error <= expected.bound)).sum()),
+        max_error=float(error.max()) if finite else None,
+        max_error_over_bound=float(quotient.max()) if finite else None,
+        worst_element=(row, column),
+    )
+
+
 def _input_index(problem: Conv2dFpropProblem, axis: int, position: int) -> tuple[IntArray, BoolArray]:
     """Input rows (axis 0) or columns (1) under one filter position, for each output one, and which of them exist."""
     extent = (problem.h, problem.w)[axis]
@@ -58,7 +104,7 @@ def _input_index(problem: Conv2dFpropProblem, axis: int, position: int) -> tuple
     return np.clip(index, 0, extent - 1), (index >= 0) & (index < extent)
 
 
-def _conv_factors(problem: Conv2dFpropProblem, tensors: Tensors) -> Iterator[tuple[FloatArray, FloatArray]]:
+def _conv_factors(problem: Conv2dFpropProblem, tensors: Tensors, xp: Any) -> Iterator[tuple[Any, Any]]:
     """One pair of factors ([n * p * q, c], [c, k]) for each filter position; their products add up to the output."""
     activation = tensors.a.reshape(problem.n, problem.h, problem.w, problem.c).astype(np.float64)
     filters = tensors.b.reshape(problem.k, problem.r, problem.s, problem.c).astype(np.float64)
@@ -68,13 +114,12 @@ def _conv_factors(problem: Conv2dFpropProblem, tensors: Tensors) -> Iterator[tup
             at_r, at_s = (problem.r - 1 - r, problem.s - 1 - s) if flip else (r, s)
             h, h_valid = _input_index(problem, 0, at_r)
             w, w_valid = _input_index(problem, 1, at_s)
-            seen = activation[:, h[:, None], w[None, :], :] * (h_valid[:, None] & w_valid[None, :])[None, :, :, None]
+            inside = xp.asarray((h_valid[:, None] & w_valid[None, :])[None, :, :, None])
+            seen = activation[:, xp.asarray(h[:, None]), xp.asarray(w[None, :]), :] * inside
             yield seen.reshape(-1, problem.c), filters[:, r, s, :].T
 
 
-def _gemm_factors(
-    scenario: Scenario, problem: GemmProblem, tensors: Tensors
-) -> Iterator[tuple[FloatArray, FloatArray]]:
+def _gemm_factors(scenario: Scenario, problem: GemmProblem, tensors: Tensors) -> Iterator[tuple[Any, Any]]:
     """The one pair of factors of a GEMM: [m, k] and [k, n]."""
     view_a, view_b = operand_views(scenario)
     a = view_a.of(tensors.a).astype(np.float64)
@@ -82,21 +127,21 @@ def _gemm_factors(
     yield (a if problem.layout_a == "row" else a.T), (b if problem.layout_b == "row" else b.T)
 
 
-def half_step(magnitude: FloatArray, output: str) -> FloatArray:
+def half_step(magnitude: Any, output: str, xp: Any = np) -> Any:
     """
     Half the distance between neighbouring numbers of the output type at a magnitude: the rounding to nearest.
 
     Args:
         magnitude: Not negative. Any shape.
         output: "f16" or "f32".
+        xp: The array module.
     """
     bits, smallest = _OUTPUT_FORMATS[output]
-    exponent = np.where(magnitude > 0, np.frexp(magnitude)[1] - 1 - bits, smallest)
-    step: FloatArray = np.ldexp(1.0, np.maximum(exponent, smallest))
-    return step
+    exponent = xp.where(magnitude > 0, xp.frexp(magnitude)[1] - 1 - bits, smallest)
+    return xp.ldexp(xp.ones_like(magnitude), xp.maximum(exponent, smallest).astype(xp.int32))
 
 
-def reference(scenario: Scenario, tensors: Tensors) -> Reference:
+def reference(scenario: Scenario, tensors: Tensors, xp: Any = np) -> Reference:
     """
     The answer and its bound.
 
@@ -108,33 +153,34 @@ def reference(scenario: Scenario, tensors: Tensors) -> Reference:
     Args:
         scenario: The problem and, for split-K, the threadblock's K extent.
         tensors: Its inputs.
+        xp: The array module of the inputs; the answer is of the same.
 
     Not modelled: overflow of the output type (``make_tensors`` stays far from it).
     """
     problem = scenario.problem
     slices = problem.split_k_slices
-    owner = slice_of_channel(scenario)
+    owner = xp.asarray(slice_of_channel(scenario))
     view = output_view(scenario)
-    sums = np.zeros((slices, view.rows, view.columns))
-    magnitudes = np.zeros((view.rows, view.columns))
+    sums = xp.zeros((slices, view.rows, view.columns))
+    magnitudes = xp.zeros((view.rows, view.columns))
     factors = (
         _gemm_factors(scenario, problem, tensors)
         if isinstance(problem, GemmProblem)
-        else _conv_factors(problem, tensors)
+        else _conv_factors(problem, tensors, xp)
     )
     for a, b in factors:
         for number in range(slices):
             mine = owner == number
             sums[number] += a[:, mine] @ b[mine]
-        magnitudes += np.abs(a) @ np.abs(b)
+        magnitudes += xp.abs(a) @ xp.abs(b)
 
     alpha, beta = float(np.float32(problem.alpha)), float(np.float32(problem.beta))
-    value = np.zeros((view.rows, view.columns))
+    value = xp.zeros((view.rows, view.columns))
     bound = 2 * gemm_k(scenario) * F32_ROUNDOFF * abs(alpha) * magnitudes
     if tensors.source is not None:
-        value = beta * view.of(tensors.source).astype(np.float64)
-        bound = bound + (1 + slices) * F32_ROUNDOFF * np.abs(value)
+        value = beta * view.of(tensors.source).astype(xp.float64)
+        bound = bound + (1 + slices) * F32_ROUNDOFF * xp.abs(value)
     for partial in sums:
         value = value + alpha * partial
-        bound = bound + half_step(np.abs(value) + bound, problem.dtype.output)
+        bound = bound + half_step(xp.abs(value) + bound, problem.dtype.output, xp)
     return Reference(value, bound)

@@ -1,0 +1,288 @@
+// The PTX instructions of kernels_cuda/ptx.cuh on a CPU: every thread of a CTA is a fiber, warp-wide and CTA-wide
+// instructions wait for all their lanes, cp.async lands as late as its wait_group allows, and global memory is checked.
+#pragma once
+
+#include <ucontext.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#define GPUSIM_PTX_CUH  // these definitions stand in for kernels_cuda/ptx.cuh
+#define __global__
+#define __launch_bounds__(threads)
+
+#include "platform.cuh"
+#include "scenario.cuh"
+
+namespace host {
+
+constexpr std::uint32_t kSharedBase = 1024;  // where dynamic shared memory begins on sm_90
+
+[[noreturn]] inline void fail(char const* what) {
+  std::fprintf(stderr, "%s\n", what);
+  std::exit(3);
+}
+
+// Global memory a launch may touch: [begin, begin + bytes).
+struct Region {
+  char const* begin;
+  std::size_t bytes;
+};
+inline std::vector<Region> regions;
+
+inline void check_global(void const* at, std::size_t bytes) {
+  auto const* first = static_cast<char const*>(at);
+  if (reinterpret_cast<std::uintptr_t>(at) % bytes) fail("misaligned global access");
+  for (Region const& region : regions) {
+    if (first >= region.begin && first + bytes <= region.begin + region.bytes) return;
+  }
+  fail("global access outside every tensor");
+}
+
+struct Copy {
+  std::uint32_t shared;
+  int bytes;
+  unsigned char data[16];
+};
+
+struct Fiber {
+  ucontext_t context;
+  std::unique_ptr<char[]> stack;
+  bool done = false;
+  std::vector<Copy> open;
+  std::vector<std::vector<Copy>> groups;
+};
+
+// An instruction that `lanes` fibers execute together.
+struct Rendezvous {
+  int arrived = 0;
+  unsigned generation = 0;
+};
+
+struct Warp {
+  Rendezvous together;
+  std::uint32_t addresses[32];
+  std::uint32_t a[32][4], b[32][2];
+  float c[32][4];
+};
+
+inline std::vector<Fiber> fibers;
+inline std::vector<Warp> warps;
+inline Rendezvous cta;
+inline std::vector<unsigned char> shared;
+inline ucontext_t scheduler;
+inline int thread, block[3];
+inline long long ticks;
+
+inline void yield() { swapcontext(&fibers[thread].context, &scheduler); }
+
+// All `lanes` fibers come together; the last one does `work` for all.
+template <class Work>
+void meet(Rendezvous& at, int lanes, Work work) {
+  unsigned const generation = at.generation;
+  if (++at.arrived == lanes) {
+    work();
+    at.arrived = 0;
+    ++at.generation;
+  } else {
+    while (at.generation == generation) yield();
+  }
+}
+
+inline Warp& warp() { return warps[thread / 32]; }
+inline int lane() { return thread % 32; }
+
+inline unsigned char* shared_at(std::uint32_t address, int bytes) {
+  if (address % bytes) fail("misaligned shared access");
+  if (address < kSharedBase || address - kSharedBase + bytes > shared.size()) fail("shared access outside the CTA's");
+  return shared.data() + (address - kSharedBase);
+}
+
+inline float half_to_float(std::uint16_t half) {
+  int const exponent = half >> 10 & 31, mantissa = half & 1023;
+  float const magnitude = exponent == 31  ? (mantissa ? NAN : INFINITY)
+                          : exponent == 0 ? std::ldexp(float(mantissa), -24)
+                                          : std::ldexp(float(mantissa + 1024), exponent - 25);
+  return half & 0x8000 ? -magnitude : magnitude;
+}
+
+// To nearest, ties to even.
+inline std::uint16_t float_to_half(float value) {
+  std::uint16_t const sign = std::signbit(value) ? 0x8000 : 0;
+  float const magnitude = std::fabs(value);
+  if (std::isnan(value)) return 0x7fff;
+  if (magnitude >= 65520.0f) return sign | 0x7c00;
+  if (magnitude < std::ldexp(1.0f, -14)) return sign | std::uint16_t(std::nearbyint(std::ldexp(magnitude, 24)));
+  int exponent;
+  float const fraction = std::frexp(magnitude, &exponent);  // in [0.5, 1)
+  int const mantissa = int(std::nearbyint(std::ldexp(fraction, 11)));  // 1024 to 2048
+  return sign | std::uint16_t((exponent + 14) * 1024 + mantissa - 1024);
+}
+
+inline float half_of(std::uint32_t word, int index) { return half_to_float(std::uint16_t(word >> 16 * index)); }
+
+}  // namespace host
+
+namespace gpusim {
+
+inline int thread_index() { return host::thread; }
+inline int block_x() { return host::block[0]; }
+inline int block_y() { return host::block[1]; }
+inline int block_z() { return host::block[2]; }
+inline int warp_index() { return host::thread / 32; }
+inline uint32 shared_base() { return host::kSharedBase; }
+
+template <int kBytes, CacheOperator kCache>
+void copy(uint32 shared, void const* global, bool valid, bool zfill) {
+  static_assert(kCache == CacheOperator::ca || kBytes == 16, "cp.async.cg moves 16 bytes");
+  host::shared_at(shared, kBytes);
+  host::Copy landed{shared, kBytes, {}};
+  if (valid) {
+    host::check_global(global, kBytes);
+    std::memcpy(landed.data, global, kBytes);
+  }
+  if (valid || zfill) host::fibers[host::thread].open.push_back(landed);
+}
+
+template <int kBytes, CacheOperator kCache>
+void copy_async(uint32 shared, void const* global, uint32 valid) {
+  copy<kBytes, kCache>(shared, global, valid != 0, false);
+}
+
+template <int kBytes, CacheOperator kCache>
+void copy_async_zfill(uint32 shared, void const* global, uint32 valid) {
+  copy<kBytes, kCache>(shared, global, valid != 0, true);
+}
+
+inline void commit_group() {
+  host::Fiber& fiber = host::fibers[host::thread];
+  fiber.groups.push_back(std::move(fiber.open));
+  fiber.open.clear();
+}
+
+template <int kPending>
+void wait_group() {
+  auto& groups = host::fibers[host::thread].groups;
+  while (int(groups.size()) > kPending) {
+    for (host::Copy const& landed : groups.front()) {
+      std::memcpy(host::shared_at(landed.shared, landed.bytes), landed.data, landed.bytes);
+    }
+    groups.erase(groups.begin());
+  }
+}
+
+inline void barrier() {
+  host::meet(host::cta, int(host::fibers.size()), [] {});
+}
+inline void warp_barrier() {
+  host::meet(host::warp().together, 32, [] {});
+}
+
+inline void ldmatrix_x4(uint32 (&registers)[4], uint32 shared) {
+  host::Warp& warp = host::warp();
+  warp.addresses[host::lane()] = shared;
+  host::meet(warp.together, 32, [&warp] {
+    for (int lane = 0; lane < 32; ++lane) {
+      for (int matrix = 0; matrix < 4; ++matrix) {
+        unsigned char const* const row = host::shared_at(warp.addresses[8 * matrix + lane / 4], 16);
+        std::memcpy(&warp.a[lane][matrix], row + lane % 4 * 4, 4);
+      }
+    }
+  });
+  std::memcpy(registers, warp.a[host::lane()], sizeof registers);
+}
+
+inline void mma_sync(float (&d)[4], uint32 const (&a)[4], uint32 b_low_k, uint32 b_high_k) {
+  host::Warp& warp = host::warp();
+  int const self = host::lane();
+  std::memcpy(warp.a[self], a, sizeof a);
+  std::memcpy(warp.c[self], d, sizeof d);
+  warp.b[self][0] = b_low_k;
+  warp.b[self][1] = b_high_k;
+  host::meet(warp.together, 32, [&warp] {
+    static float left[16][16], right[16][8];
+    for (int lane = 0; lane < 32; ++lane) {
+      int const row = lane / 4, pair = lane % 4 * 2;
+      for (int half = 0; half < 2; ++half) {
+        for (int matrix = 0; matrix < 4; ++matrix) {
+          left[row + matrix % 2 * 8][pair + matrix / 2 * 8 + half] = host::half_of(warp.a[lane][matrix], half);
+        }
+        for (int matrix = 0; matrix < 2; ++matrix) {
+          right[pair + matrix * 8 + half][row] = host::half_of(warp.b[lane][matrix], half);
+        }
+      }
+    }
+    for (int lane = 0; lane < 32; ++lane) {
+      for (int element = 0; element < 4; ++element) {
+        int const row = lane / 4 + element / 2 * 8, column = lane % 4 * 2 + element % 2;
+        double sum = warp.c[lane][element];
+        for (int k = 0; k < 16; ++k) sum += double(left[row][k]) * right[k][column];
+        warp.c[lane][element] = float(sum);
+      }
+    }
+  });
+  std::memcpy(d, warp.c[self], sizeof d);
+}
+
+inline void store_shared_v2(uint32 shared, float first, float second) {
+  float const values[2] = {first, second};
+  std::memcpy(host::shared_at(shared, 8), values, 8);
+}
+
+template <int kCount>
+void load_shared(float (&values)[kCount], uint32 shared) {
+  std::memcpy(values, host::shared_at(shared, 4 * kCount), 4 * kCount);
+}
+
+template <int kBytes>
+void load_global(uint32 (&words)[ceil_div(kBytes, 4)], void const* global, bool valid) {
+  if (!valid) return;
+  host::check_global(global, kBytes);
+  std::memcpy(words, global, kBytes);
+}
+
+template <int kBytes>
+void store_global(void* global, uint32 const (&words)[ceil_div(kBytes, 4)], bool valid) {
+  if (!valid) return;
+  host::check_global(global, kBytes);
+  std::memcpy(global, words, kBytes);
+}
+
+inline uint32 pack_f16(float low, float high) {
+  return host::float_to_half(low) | uint32(host::float_to_half(high)) << 16;
+}
+inline float unpack_f16(uint32 packed, int half) { return host::half_of(packed, half); }
+inline float word_as_float(uint32 word) {
+  float value;
+  std::memcpy(&value, &word, 4);
+  return value;
+}
+inline uint32 float_as_word(float value) {
+  uint32 word;
+  std::memcpy(&word, &value, 4);
+  return word;
+}
+inline float multiply(float left, float right) { return left * right; }
+inline float fused_multiply_add(float left, float right, float added) { return std::fma(left, right, added); }
+
+inline int load_acquire(int const* flag) {
+  host::yield();
+  return *flag;
+}
+inline int add_release(int* flag, int added) {
+  *flag += added;
+  return *flag - added;
+}
+inline void store_relaxed(int* flag, int value) { *flag = value; }
+
+inline uint32 clock_low() { return uint32(++host::ticks); }
+inline int64 clock_wide() { return ++host::ticks; }
+inline int64 global_timer() { return ++host::ticks; }
+inline int sm_index() { return 0; }
+
+}  // namespace gpusim
