@@ -1,0 +1,72 @@
+# Two commands do everything on a machine that has only Python and make:
+#
+#   make demo    simulate the crosswise convolution, and say where its picture is
+#   make test    run the tests that need no GPU
+#
+# Each makes the environment in .venv when it is absent, out of date, or was interrupted halfway.
+
+VENV ?= .venv
+SCENARIO ?= conv_s6_crosswise
+JOBS ?= 2
+PIP = $(VENV)/bin/python -m pip --disable-pip-version-check --quiet
+
+# Written last: an environment without it is not finished, and is made again from the start.
+READY = $(VENV)/.ready
+
+# A name on the PATH may be a shim of a version that is not installed, or lack venv: only running it tells.
+PYTHONS = python3.13 python3.12 python3.11 python3 python
+FIND_PYTHON = for python in $(or $(PYTHON),$(PYTHONS)); do \
+	if "$$python" -c 'import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' \
+		>/dev/null 2>&1; then found=$$python; break; fi; \
+	done; \
+	if [ -z "$${found-}" ]; then \
+		echo "gpusim needs Python 3.11, 3.12 or 3.13 with venv; tried: $(or $(PYTHON),$(PYTHONS))." >&2; \
+		echo "Name one with: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)" >&2; exit 1; \
+	fi
+
+.PHONY: demo test check format images lock wheel clean
+
+demo: $(READY)
+	$(VENV)/bin/gpusim run $(SCENARIO) --out runs/demo --force
+	@echo "The picture: $(CURDIR)/runs/demo/overlap.png"
+
+test: $(READY)
+	$(VENV)/bin/python -m pytest -n $(JOBS)
+
+check: $(READY)
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/python -m pytest -n $(JOBS)
+
+format: $(READY)
+	$(VENV)/bin/ruff format .
+	$(VENV)/bin/ruff check --fix .
+
+# The README's picture.
+images: $(READY)
+	$(VENV)/bin/gpusim run conv_9_k_tiles --out runs/readme --force --no-figures
+	$(VENV)/bin/gpusim plot runs/readme overlap --out docs/images/overlap.png
+
+wheel: $(READY)
+	$(VENV)/bin/python -m build --wheel --no-isolation
+
+$(READY): pyproject.toml requirements/lock.txt
+	@$(FIND_PYTHON); \
+	echo "Making $(VENV) with $$found ..." >&2; \
+	"$$found" -m venv --clear $(VENV)
+	$(PIP) install --requirement requirements/lock.txt
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# Give PYTHON=python3.11: what the lowest Python resolves, the others can install too.
+lock:
+	rm -rf build/lock
+	@$(FIND_PYTHON); "$$found" -m venv build/lock
+	build/lock/bin/python -m pip --disable-pip-version-check --quiet install '.[dev]'
+	sed '/^#/!d' requirements/lock.txt > build/lock/lock.txt
+	build/lock/bin/python -m pip freeze --exclude gpusim >> build/lock/lock.txt
+	mv build/lock/lock.txt requirements/lock.txt
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

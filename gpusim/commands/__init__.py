@@ -1,0 +1,1 @@
+"""What each command of the command line does: one call after another into the rooms, and the answer on stdout."""

@@ -1,0 +1,34 @@
+"""What gpusim says of itself: its version, the scenario schema, the scenarios it ships."""
+
+import platform
+from dataclasses import asdict
+
+from gpusim import __version__, provenance
+from gpusim.commands.output import print_json, print_text
+from gpusim.scenario import scenario_schema
+from gpusim.scenario_catalogue import shipped_scenarios
+
+
+def print_version(*, as_json: bool) -> None:
+    """Version, commit of the source tree if it runs from one, and the Python it runs on."""
+    commit, python = provenance.commit(), platform.python_version()
+    if as_json:
+        print_json({"version": __version__, "commit": commit, "python": python})
+    else:
+        print_text(f"gpusim {__version__}" + (f" ({commit})" if commit else "") + f", Python {python}")
+
+
+def print_schema() -> None:
+    """The JSON Schema of a scenario file."""
+    print_json(scenario_schema())
+
+
+def print_scenarios(*, as_json: bool) -> None:
+    """Name, question and file of each shipped scenario."""
+    shipped = shipped_scenarios()
+    if as_json:
+        print_json([{**asdict(scenario), "path": str(scenario.path)} for scenario in shipped])
+        return
+    width = max((len(scenario.name) for scenario in shipped), default=0)
+    for scenario in shipped:
+        print_text(f"{scenario.name:{width}}  {scenario.question}")

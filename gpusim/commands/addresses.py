@@ -1,0 +1,87 @@
+"""``gpusim addresses``: which lines of which stream of one CTA were asked for, and how they are printed."""
+
+import re
+
+from gpusim.commands.output import print_json, print_text
+from gpusim.errors import BadInput
+from gpusim.scenario import load_scenario
+from gpusim.scenario_catalogue import find_scenario
+from gpusim.schedule.addresses import AddressStream, CtaId, Selection, events, stream
+
+EVENTS = "events"
+
+_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
+_MOST_INDICES = 1 << 20
+
+
+def print_addresses(  # one parameter for each option of the command
+    file: str,
+    overrides: tuple[str, ...],
+    name: str,
+    *,
+    ctaid: str,
+    threads: str | None,
+    k_tiles: str | None,
+    thread: int,
+    as_json: bool,
+) -> None:
+    """
+    Print a stream as a table of integers, or one thread's events.
+
+    Raises:
+        BadInput: The scenario, the stream, the CTA, the thread or a range is wrong.
+    """
+    scenario = load_scenario(find_scenario(file), overrides)
+    block = parse_ctaid(ctaid)
+    selection = Selection(threads=parse_indices("--threads", threads), k_tiles=parse_indices("--k-tiles", k_tiles))
+    if name == EVENTS:
+        lines = events(scenario, block, thread)
+        if as_json:
+            print_json(lines, indent=None)
+        else:
+            print_text("\n".join(" ".join(map(str, event)) for event in lines))
+        return
+    table = stream(scenario, name, block, selection)
+    if as_json:
+        print_json({"columns": list(table.columns), "rows": table.rows.tolist()}, indent=None)
+    else:
+        print_text(_aligned(table))
+
+
+def parse_ctaid(text: str) -> CtaId:
+    """
+    blockIdx from ``x,y,z``; what is left out at the end is 0.
+
+    Raises:
+        BadInput: It is no list of one to three numbers.
+    """
+    parts = text.split(",")
+    if not 1 <= len(parts) <= 3 or not all(part.strip().isascii() and part.strip().isdigit() for part in parts):
+        raise BadInput(f"--ctaid must be X,Y,Z with numbers from 0, got {text!r}")
+    x, y, z = (*(int(part) for part in parts), 0, 0)[:3]
+    return x, y, z
+
+
+def parse_indices(option: str, text: str | None) -> frozenset[int] | None:
+    """
+    The numbers of ``0-31,64``; None stands for all.
+
+    Raises:
+        BadInput: It is no list of numbers and ranges, a range runs backwards, or it is longer than any CTA.
+    """
+    if text is None:
+        return None
+    indices: set[int] = set()
+    for part in text.split(","):
+        match = _RANGE.fullmatch(part.strip())
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if not first <= last < _MOST_INDICES:
+            raise BadInput(f"{option} must list numbers and ranges below {_MOST_INDICES}, like 0-31,64, got {text!r}")
+        indices.update(range(first, last + 1))
+    return frozenset(indices)
+
+
+def _aligned(table: AddressStream) -> str:
+    rows = [list(table.columns), *(list(map(str, row)) for row in table.rows.tolist())]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)

@@ -1,0 +1,119 @@
+"""``gpusim plot``, ``gpusim trace`` and what ``run`` draws: a result and its timeline as pictures and trace files."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+from gpusim import run_directory
+from gpusim.commands.output import print_json, print_text
+from gpusim.errors import CannotRun
+from gpusim.machine import load_machine
+from gpusim.report.bank_grid import BankPicture
+from gpusim.report.conflicts import conflict_picture
+from gpusim.report.kanata import write_kanata
+from gpusim.report.overlap import overlap_chart
+from gpusim.report.perfetto import write_perfetto
+from gpusim.report.roofline import roofline
+from gpusim.report.stalls import stall_chart
+from gpusim.result import Result
+from gpusim.scenario import Scenario, element_bits, parse_scenario
+from gpusim.schedule.multistage import OPERANDS
+from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
+from gpusim.tile.shared_store import store_offsets
+from gpusim.timeline import Timeline
+
+Draw: TypeAlias = Callable[[Result, Timeline, Path], object]
+
+RUN_FIGURES = ("overlap", "conflicts", "stalls")
+"""The pictures that every run draws; the others are drawn when asked for."""
+
+
+def _draw_conflicts(result: Result, _timeline: Timeline, path: Path) -> object:
+    return conflict_picture(result, bank_pictures(_scenario(result)), path)
+
+
+def _draw_roofline(result: Result, _timeline: Timeline, path: Path) -> object:
+    return roofline(result, load_machine(result.scenario["machine"]), path)
+
+
+_FIGURES: dict[str, Draw] = {
+    "overlap": overlap_chart,
+    "conflicts": _draw_conflicts,
+    "stalls": lambda result, _timeline, path: stall_chart(result, path),
+    "roofline": _draw_roofline,
+}
+
+_TRACES: dict[str, Draw] = {
+    "perfetto": write_perfetto,
+    "kanata": write_kanata,
+}
+
+
+def plot_run(directory: Path, kind: str, out: Path | None, *, as_json: bool) -> None:
+    """
+    Draw one picture of a run directory; without ``out``, in its place there.
+
+    Raises:
+        BadInput: It is no run directory.
+        CannotRun: The file cannot be written.
+    """
+    result, timeline = run_directory.read_run(directory)
+    path = out or directory / run_directory.FIGURES[kind]
+    draw_figure(kind, result, timeline, path)
+    _answer({"kind": kind, "path": str(path)}, as_json=as_json)
+
+
+def trace_run(directory: Path, trace_format: str, out: Path | None, *, as_json: bool) -> None:
+    """
+    Write the timeline of a run directory; without ``out``, in its place there.
+
+    Raises:
+        BadInput: It is no run directory.
+        CannotRun: The file cannot be written.
+    """
+    result, timeline = run_directory.read_run(directory)
+    path = out or directory / run_directory.TRACES[trace_format]
+    write_trace(trace_format, result, timeline, path)
+    _answer({"format": trace_format, "path": str(path)}, as_json=as_json)
+
+
+def draw_figure(kind: str, result: Result, timeline: Timeline, path: Path) -> None:
+    """Draw a picture, one of ``run_directory.FIGURES``."""
+    _write(_FIGURES[kind], result, timeline, path)
+
+
+def write_trace(trace_format: str, result: Result, timeline: Timeline, path: Path) -> None:
+    """Write a trace file, one of ``run_directory.TRACES``."""
+    _write(_TRACES[trace_format], result, timeline, path)
+
+
+def bank_pictures(scenario: Scenario) -> tuple[BankPicture, ...]:
+    """The first copy into shared memory of operand A, and the first ldmatrix of each operand, all of warp 0."""
+    bits = element_bits(scenario.problem.dtype.ab)
+    copy = store_offsets(scenario, "a", 0)[:32, 0, 0] * bits // 8
+    loads = {operand: ldmatrix_offsets(scenario, operand, 0)[0, 0, 0] * bits // 8 for operand in OPERANDS}
+    return (
+        BankPicture("cp.async of A", copy, scenario.problem.access_a * bits // 8, kind="store"),
+        *(
+            BankPicture(f"ldmatrix of {operand.upper()}", rows, 16, matrices=fragment_loads(scenario, operand).matrices)
+            for operand, rows in loads.items()
+        ),
+    )
+
+
+def _scenario(result: Result) -> Scenario:
+    return parse_scenario(result.scenario, run_directory.SCENARIO)
+
+
+def _write(draw: Draw, result: Result, timeline: Timeline, path: Path) -> None:
+    try:
+        draw(result, timeline, path)
+    except OSError as error:
+        raise CannotRun(f"{path}: cannot be written ({error.strerror or error})") from error
+
+
+def _answer(data: dict[str, str], *, as_json: bool) -> None:
+    if as_json:
+        print_json(data)
+    else:
+        print_text(data["path"])

@@ -1,0 +1,68 @@
+"""``gpusim layout``: which tile and which accesses were asked for, and how the bank map is shown."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpusim.commands.output import print_json, print_text, progress
+from gpusim.errors import BadInput
+from gpusim.layout.bank_map import describe_layout, render_text
+
+_TILE = re.compile(r"(\d+)x(\d+)")
+_MOST_ELEMENTS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayoutQuestion:
+    """
+    The options of ``gpusim layout``.
+
+    Attributes:
+        spec: Name of the layout.
+        bits: Bits of one element.
+        tile: ``CxS``: contiguous and strided elements of one stage.
+        stages: Slots of the shared-memory ring.
+        accesses: Pairs of store, ldmatrix or access and its argument.
+    """
+
+    spec: str
+    bits: int
+    tile: str
+    stages: int
+    accesses: tuple[tuple[str, str], ...]
+
+
+def print_layout(question: LayoutQuestion, *, png: Path | None, as_json: bool) -> None:
+    """
+    Print the bank map and what each access costs; draw it too when ``png`` is given.
+
+    Raises:
+        BadInput: The layout, the tile or an access is wrong.
+    """
+    contiguous, strided = parse_tile(question.tile)
+    report = describe_layout(
+        question.spec, question.bits, contiguous, strided, question.stages, accesses=question.accesses
+    )
+    if as_json:
+        print_json(report.as_dict(), indent=None)
+    else:
+        print_text(render_text(report))
+    if png is not None:
+        # Matplotlib takes longer to import than the answer takes to compute.
+        from gpusim.report.layout_map import layout_map
+
+        progress(f"drawn to {layout_map(report, png)}")
+
+
+def parse_tile(text: str) -> tuple[int, int]:
+    """
+    Contiguous and strided extents from ``64x128``.
+
+    Raises:
+        BadInput: It is no pair of extents, or more elements than shared memory could hold.
+    """
+    match = _TILE.fullmatch(text)
+    contiguous, strided = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not 1 <= contiguous * strided <= _MOST_ELEMENTS:
+        raise BadInput(f"--tile must be CxS, at most {_MOST_ELEMENTS} elements, like 64x128, got {text!r}")
+    return contiguous, strided

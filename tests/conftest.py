@@ -1,0 +1,37 @@
+"""What every test stands on: repeatable hypothesis runs, no display, and the command line in-process."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import settings
+
+from gpusim.cli import main
+
+os.environ["MPLBACKEND"] = "Agg"
+
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.load_profile("repeatable")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def gpusim(capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
+    """The ``gpusim`` command, in-process: arguments to an ``Answer``."""
+
+    def call(*arguments: object) -> Answer:
+        capsys.readouterr()
+        code = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return Answer(code, captured.out, captured.err)
+
+    return call

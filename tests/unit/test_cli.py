@@ -1,0 +1,322 @@
+"""The command line: what each command answers, and what it refuses in one line."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpusim import __version__
+from gpusim.cli import main
+from gpusim.errors import BadInput, CannotRun, CheckFailed
+
+COMMANDS = ["run", "verify", "addresses", "layout", "plot", "trace", "schema", "scenarios", "doctor", "version"]
+MALFORMED = sorted((Path(__file__).parent / "malformed").glob("*.toml"))
+SCENARIO = "conv_9_k_tiles"
+
+
+def process(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "gpusim", *arguments], capture_output=True, text=True, check=False, **options
+    )
+
+
+def assert_refused(answer, code=2):
+    assert answer.code == code
+    assert answer.out == ""
+    assert answer.err.startswith("gpusim: ")
+    assert answer.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(gpusim, command):
+    answer = gpusim(command, "--help")
+
+    assert answer.code == 0
+    assert answer.out.startswith(f"Usage: gpusim {command}")
+
+
+def test_help_lists_every_command(gpusim):
+    out = gpusim("--help").out
+
+    assert [command for command in COMMANDS if f"\n  {command} " not in out] == []
+
+
+def test_help_imports_no_room():
+    """
+    Numpy alone takes longer than --help may: commands import what they need when they run.
+    """
+    heavy = "{'numpy', 'matplotlib', 'simpy', 'pydantic', 'perfetto', 'gpusim.scenario', 'gpusim.simulate'}"
+    code = f"import sys, gpusim.cli; gpusim.cli.main(['--help']); print(sorted({heavy} & set(sys.modules)))"
+
+    imported = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert imported.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["simulate"],
+        ["run"],
+        ["run", SCENARIO, "--fast"],
+        ["run", SCENARIO, "--stream", "compiled"],
+        ["check", SCENARIO],
+        ["calibrate"],
+        ["verify", SCENARIO, "--seed", "-1"],
+        ["verify", SCENARIO, "--seed", "one"],
+        ["verify", SCENARIO, "--mutate", "two_stages_too_few"],
+        ["addresses", SCENARIO],
+        ["addresses", SCENARIO, "gmem_c"],
+        ["addresses", SCENARIO, "gmem_a", "--ctaid", "0,0,0,0"],
+        ["addresses", SCENARIO, "gmem_a", "--ctaid", "first"],
+        ["addresses", SCENARIO, "gmem_a", "--ctaid", "900,0,0"],
+        ["addresses", SCENARIO, "gmem_a", "--threads", "31-0"],
+        ["addresses", SCENARIO, "gmem_a", "--k-tiles", "all"],
+        ["addresses", SCENARIO, "gmem_a", "--threads", "0-99999999999"],
+        ["addresses", SCENARIO, "events", "--thread", "4096"],
+        ["layout", "diagonal"],
+        ["layout", "crosswise", "--tile", "64"],
+        ["layout", "crosswise", "--tile", "0x64"],
+        ["layout", "crosswise", "--tile", "99999x99999"],
+        ["layout", "crosswise", "--bits", "7"],
+        ["layout", "crosswise", "--store", "3B"],
+        ["layout", "crosswise", "--ldmatrix", "x3"],
+        ["layout", "crosswise", "--access", "somewhere"],
+        ["layout", "crosswise", "--stages", "0"],
+        ["plot", "no-such-run", "overlap"],
+        ["plot", ".", "overlap"],
+        ["plot", ".", "doughnut"],
+        ["trace", "no-such-run"],
+        ["trace", ".", "--format", "vcd"],
+    ],
+    ids=" ".join,
+)
+def test_bad_usage_is_one_line_and_exit_2(gpusim, tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+
+    assert_refused(gpusim(*arguments))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", [["run"], ["verify"], ["addresses", "gmem_a"]], ids=" ".join)
+def test_a_scenario_that_is_not_there_is_one_line_and_exit_2(gpusim, command):
+    name, *rest = command
+
+    assert_refused(gpusim(name, "no/such/file.toml", *rest))
+
+
+def test_a_misspelt_scenario_is_answered_with_the_nearest(gpusim):
+    answer = gpusim("run", "conv_9_k_tile")
+
+    assert answer.err == (
+        "gpusim: conv_9_k_tile: no such file, and no shipped scenario of that name; did you mean 'conv_9_k_tiles'?\n"
+    )
+
+
+def test_a_folder_is_no_scenario(gpusim, tmp_path):
+    assert gpusim("run", tmp_path).err == f"gpusim: {tmp_path}: is a folder, not a scenario file\n"
+
+
+def test_the_malformed_scenarios_are_a_dozen_at_least():
+    assert len(MALFORMED) >= 12
+
+
+@pytest.mark.parametrize("path", MALFORMED, ids=lambda path: path.stem)
+def test_a_malformed_scenario_is_one_line_that_names_the_file_and_exit_2(gpusim, tmp_path, monkeypatch, path):
+    monkeypatch.chdir(tmp_path)
+
+    answer = gpusim("run", path)
+
+    assert_refused(answer)
+    assert str(path) in answer.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", MALFORMED[:2], ids=lambda path: path.stem)
+def test_the_process_ends_a_malformed_scenario_the_same_way(tmp_path, path):
+    ended = process("run", str(path), cwd=tmp_path)
+
+    assert ended.returncode == 2
+    assert ended.stdout == ""
+    assert ended.stderr.count("\n") == 1
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("override", ["problem.chanels=4", "problem.c", "problem.c=", "=4", "kernel.stages=many"])
+def test_a_bad_override_is_one_line_and_exit_2(gpusim, override):
+    assert_refused(gpusim("verify", SCENARIO, "--set", override))
+
+
+@pytest.mark.parametrize(("error", "code"), [(CannotRun, 1), (BadInput, 2), (CheckFailed, 3)])
+def test_an_error_says_its_exit_code(gpusim, monkeypatch, error, code):
+    def fail():
+        raise error("first line\n  and second")
+
+    monkeypatch.setattr("gpusim.commands.about.shipped_scenarios", fail)
+
+    answer = gpusim("scenarios")
+
+    assert (answer.code, answer.err) == (code, "gpusim: first line and second\n")
+
+
+def test_an_interrupt_ends_as_a_shell_expects(gpusim, monkeypatch):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gpusim.commands.about.shipped_scenarios", interrupt)
+
+    answer = gpusim("scenarios")
+
+    assert answer.code == 130
+    assert answer.out == ""
+    assert "Traceback" not in answer.err
+
+
+def test_a_reader_that_leaves_early_is_no_traceback():
+    """
+    As ``gpusim addresses ... | head``: the pipe's other end is closed before anything is written.
+    """
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as closed_pipe:
+        ended = subprocess.run(
+            [sys.executable, "-m", "gpusim", "addresses", SCENARIO, "gmem_a"],
+            stdout=closed_pipe,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert ended.returncode == 1
+    assert ended.stderr == ""
+
+
+def test_version(gpusim):
+    assert gpusim("version").out.startswith(f"gpusim {__version__}")
+    assert json.loads(gpusim("version", "--json").out)["version"] == __version__
+
+
+def test_doctor_finds_what_it_runs_on(gpusim):
+    answer = gpusim("doctor", "--json")
+
+    findings = {finding["name"]: finding["found"] for finding in json.loads(answer.out)}
+
+    assert answer.code == 0
+    assert findings["Python"] == sys.version.split()[0]
+    assert findings["numpy"]
+    assert {"CuPy", "CUDA driver", "nvcc", "ncu"} <= set(findings)
+
+
+def test_doctor_says_what_to_install(gpusim, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+
+    assert "absent; needed for hardware counters: Nsight Compute" in gpusim("doctor").out
+
+
+def test_every_shipped_scenario_asks_a_question(gpusim):
+    listed = json.loads(gpusim("scenarios", "--json").out)
+
+    assert {scenario["name"] for scenario in listed} >= {SCENARIO, "conv_s6_crosswise", "gemm_4096"}
+    assert [scenario["name"] for scenario in listed if not scenario["question"].endswith("?")] == []
+    assert all(scenario["question"] in gpusim("scenarios").out for scenario in listed)
+
+
+def test_the_schema_is_a_json_schema(gpusim):
+    schema = json.loads(gpusim("schema").out)
+
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert {"machine", "problem", "kernel"} <= set(schema["properties"])
+
+
+def test_layout_json_has_offsets_and_the_conflicts_asked_for(gpusim):
+    answer = gpusim("layout", "row_major", "--tile", "64x8", "--json", "--ldmatrix", "x1", "--store", "16B")
+
+    data = json.loads(answer.out)
+    accesses = {access["access"]: access["conflicts"] for access in data["accesses"]}
+
+    assert data["offsets"][7][63] == 7 * 64 + 63
+    assert accesses == {"store 16B": 0, "ldmatrix.x1": 7}
+
+
+def test_layout_draws_where_it_is_told(gpusim, tmp_path):
+    picture = tmp_path / "map.png"
+
+    answer = gpusim("layout", "crosswise", "--png", picture)
+
+    assert answer.code == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert str(picture) in answer.err
+
+
+def test_a_picture_that_cannot_be_written_is_exit_1(gpusim, tmp_path):
+    (tmp_path / "file").write_text("")
+
+    answer = gpusim("layout", "crosswise", "--png", tmp_path / "file" / "map.png")
+
+    assert answer.code == 1
+    assert answer.err.startswith("gpusim: ")
+    assert answer.err.count("\n") == 1
+
+
+def test_addresses_json_is_columns_and_rows_of_integers(gpusim):
+    answer = gpusim("addresses", SCENARIO, "gmem_a", "--threads", "0,5", "--k-tiles", "0-1", "--json")
+
+    table = json.loads(answer.out)
+    rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+
+    assert table["columns"][:4] == ["thread", "k_tile", "access", "vec"]
+    assert {row["thread"] for row in rows} == {0, 5}
+    assert {row["k_tile"] for row in rows} == {0, 1}
+
+
+def test_addresses_text_is_the_same_table(gpusim):
+    asked = ("addresses", SCENARIO, "ldmatrix_b", "--threads", "0-3", "--k-tiles", "0")
+
+    table = json.loads(gpusim(*asked, "--json").out)
+    header, *lines = gpusim(*asked).out.splitlines()
+
+    assert header.split() == table["columns"]
+    assert [[int(cell) for cell in line.split()] for line in lines] == table["rows"]
+
+
+def test_a_short_ctaid_is_filled_with_zeros(gpusim):
+    asked = ("addresses", SCENARIO, "smem_store_a", "--k-tiles", "0", "--threads", "0")
+
+    assert gpusim(*asked, "--ctaid", "0").out == gpusim(*asked, "--ctaid", "0,0,0").out
+
+
+def test_events_are_an_ordered_list(gpusim):
+    answer = gpusim("addresses", SCENARIO, "events", "--thread", "5", "--json")
+
+    events = json.loads(answer.out)
+
+    assert events[0][0] == "cp_async_zfill"
+    assert ["wait_group", 1] in events
+    assert gpusim("addresses", SCENARIO, "events", "--thread", "5").out.count("\n") == len(events)
+
+
+def test_verify_answers_that_all_is_well(gpusim):
+    report = json.loads(gpusim("verify", SCENARIO, "--seed", "7", "--json").out)
+
+    assert report["ok"] is True
+    assert (report["seed"], report["wrong_elements"], report["hazards"]) == (7, 0, [])
+    assert report["scenario"]["problem"]["kind"] == "conv2d_fprop"
+
+
+def test_verify_of_a_broken_schedule_is_exit_3_and_names_the_hazard(gpusim):
+    answer = gpusim("verify", SCENARIO, "--mutate", "lax_wait")
+
+    assert answer.code == 3
+    assert "read_before_group_complete" in answer.out
+    assert answer.err.splitlines()[-1].startswith(f"gpusim: {SCENARIO}: ")
+
+
+def test_main_takes_the_process_arguments(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["gpusim", "version"])
+
+    assert main() == 0
+    assert capsys.readouterr().out.startswith("gpusim ")

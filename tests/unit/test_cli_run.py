@@ -1,0 +1,202 @@
+"""``gpusim run``, ``plot`` and ``trace``: what they print, what they write, and what a failure leaves behind."""
+
+import json
+import shutil
+import tomllib
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+
+from gpusim.cli import main
+from gpusim.errors import BadInput, CannotRun
+from gpusim.result import Result
+from gpusim.scenario import load_scenario
+from gpusim.scenario_catalogue import find_scenario
+from gpusim.simulate import simulate
+
+SCENARIO = "conv_9_k_tiles"
+MALFORMED = Path(__file__).parent / "malformed" / "unknown_key.toml"
+FIELDS = {field.name for field in fields(Result)}
+
+
+@pytest.fixture(scope="module")
+def finished_run(tmp_path_factory):
+    """One run with its pictures, not to be written to."""
+    directory = tmp_path_factory.mktemp("finished") / "run"
+    assert main(["run", SCENARIO, "--out", str(directory)]) == 0
+    return directory
+
+
+@pytest.fixture
+def own_run(finished_run, tmp_path):
+    return shutil.copytree(finished_run, tmp_path / "own")
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def entries(directory):
+    return sorted(path.name for path in directory.iterdir())
+
+
+def test_a_run_directory_holds_all_that_is_needed(finished_run):
+    assert entries(finished_run) == [
+        "conflicts.png",
+        "manifest.json",
+        "overlap.png",
+        "result.json",
+        "scenario.resolved.toml",
+        "stalls.png",
+        "timeline.json",
+        "trace.pftrace",
+    ]
+
+
+def test_the_pictures_are_pictures(finished_run):
+    pictures = [finished_run / f"{kind}.png" for kind in ("overlap", "conflicts", "stalls")]
+
+    assert all(picture.read_bytes().startswith(b"\x89PNG") for picture in pictures)
+
+
+def test_the_resolved_scenario_runs_as_the_scenario_does(finished_run):
+    resolved = finished_run / "scenario.resolved.toml"
+
+    assert load_scenario(resolved).resolved() == load_scenario(find_scenario(SCENARIO)).resolved()
+    assert tomllib.loads(resolved.read_text()) == json.loads((finished_run / "result.json").read_text())["scenario"]
+
+
+def test_the_manifest_repeats_the_run(finished_run):
+    manifest = json.loads((finished_run / "manifest.json").read_text())
+
+    assert manifest["command"] == ["gpusim", "run", SCENARIO, "--stream", "estimated"]
+    assert {"version", "commit", "scenario_sha256", "machine_sha256", "time"} <= set(manifest)
+
+
+def test_json_is_result_json_and_nothing_else_is_on_stdout(gpusim):
+    answer = gpusim("run", SCENARIO, "--json", "--no-figures", "--out", "run")
+
+    assert set(json.loads(answer.out)) == FIELDS
+    assert answer.out == Path("run/result.json").read_text()
+    assert answer.err.splitlines()[-1] == f"{SCENARIO}: written to run"
+
+
+def test_the_summary_names_grid_cycles_conflicts_and_stalls(gpusim):
+    out = gpusim("run", SCENARIO, "--no-figures").out
+
+    assert [
+        word for word in ("grid", "occupancy", "cycles", "first bound", "ldmatrix", "Stalls") if word not in out
+    ] == []
+
+
+def test_a_run_is_named_for_its_scenario_and_never_written_twice(gpusim):
+    for _ in range(2):
+        assert gpusim("run", SCENARIO, "--no-figures").code == 0
+    gpusim("run", SCENARIO, "--no-figures", "--set", "problem.c=128")
+
+    first, second, other = sorted(entries(Path("runs")), key=lambda name: Path("runs", name).stat().st_ctime_ns)
+
+    assert first.startswith(f"{SCENARIO}-")
+    assert second == f"{first}-2"
+    assert other.removesuffix(other[-8:]) == f"{SCENARIO}-"
+
+
+def test_force_replaces_the_run(gpusim, own_run):
+    (own_run / "result.json").write_text("{}")
+
+    assert gpusim("run", SCENARIO, "--no-figures", "--out", own_run, "--force").code == 0
+    assert entries(own_run) == ["manifest.json", "result.json", "scenario.resolved.toml", "timeline.json"]
+    assert json.loads((own_run / "result.json").read_text())["ctas"] == 1
+
+
+def test_a_failing_file_does_not_lose_the_others(gpusim):
+    answer = gpusim("run", MALFORMED, SCENARIO, "no_such_scenario", "--no-figures", "--json", "--out", "both")
+
+    first, second, third = json.loads(answer.out)
+
+    assert answer.code == 2
+    assert (first["file"], first["exit_code"]) == (str(MALFORMED), 2)
+    assert second["schema"].startswith("gpusim.result/")
+    assert third["error"].startswith("no_such_scenario: no such file")
+    assert len(entries(Path("both"))) == 1
+    assert sum(line.startswith("gpusim: ") for line in answer.err.splitlines()) == 2
+
+
+def test_the_worst_exit_code_is_the_answer(gpusim, monkeypatch):
+    def fail(*_arguments, **_options):
+        raise CannotRun("no GPU")
+
+    monkeypatch.setattr("gpusim.commands.run.simulate", fail)
+
+    assert gpusim("run", SCENARIO).code == 1
+    assert gpusim("run", SCENARIO, MALFORMED, SCENARIO).code == 2
+
+
+def test_a_failed_simulation_leaves_no_directory(gpusim, monkeypatch):
+    def fail(*_arguments, **_options):
+        raise BadInput("a CTA must fit on an SM")
+
+    monkeypatch.setattr("gpusim.commands.run.simulate", fail)
+
+    assert gpusim("run", SCENARIO, "--out", "run").err == "gpusim: a CTA must fit on an SM\n"
+    assert not Path("run").exists()
+
+
+def test_a_failing_picture_does_not_lose_what_was_computed(gpusim, monkeypatch):
+    def fail(*_arguments, **_options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("gpusim.commands.figures.conflict_picture", fail)
+
+    answer = gpusim("run", SCENARIO, "--out", "run")
+
+    assert answer.code == 1
+    assert answer.err.splitlines()[-1] == "gpusim: run/conflicts.png: cannot be written (No space left on device)"
+    assert "ldmatrix" in answer.out
+    assert "result.json" in entries(Path("run"))
+
+
+def test_a_hazard_is_exit_3_and_the_run_is_kept(gpusim, monkeypatch):
+    def simulate_with_hazard(*arguments, **options):
+        result, timeline = simulate(*arguments, **options)
+        return replace(result, hazards=({"name": "missing_barrier"},)), timeline
+
+    monkeypatch.setattr("gpusim.commands.run.simulate", simulate_with_hazard)
+
+    answer = gpusim("run", SCENARIO, "--no-figures", "--json", "--out", "run")
+
+    assert answer.code == 3
+    assert json.loads(answer.out)["hazards"] == [{"name": "missing_barrier"}]
+    assert "1 hazards, the first: {'name': 'missing_barrier'}" in answer.err
+    assert Path("run/result.json").is_file()
+
+
+@pytest.mark.parametrize("kind", ["overlap", "conflicts", "stalls", "roofline"])
+def test_a_picture_can_be_drawn_again_from_the_directory_alone(gpusim, own_run, kind):
+    (own_run / f"{kind}.png").unlink(missing_ok=True)
+
+    answer = gpusim("plot", own_run, kind)
+
+    assert (answer.code, answer.out) == (0, f"{own_run}/{kind}.png\n")
+    assert (own_run / f"{kind}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_picture_goes_where_it_is_told(gpusim, finished_run):
+    answer = gpusim("plot", finished_run, "stalls", "--out", "here.png", "--json")
+
+    assert json.loads(answer.out) == {"kind": "stalls", "path": "here.png"}
+    assert Path("here.png").is_file()
+
+
+def test_a_trace_is_written_again_as_it_was(gpusim, finished_run):
+    assert gpusim("trace", finished_run, "--out", "again.pftrace").code == 0
+    assert Path("again.pftrace").read_bytes() == (finished_run / "trace.pftrace").read_bytes()
+
+
+def test_a_kanata_log_lies_beside_the_trace(gpusim, own_run):
+    answer = gpusim("trace", own_run, "--format", "kanata", "--json")
+
+    assert json.loads(answer.out) == {"format": "kanata", "path": f"{own_run}/trace.kanata"}
+    assert (own_run / "trace.kanata").read_text().startswith("Kanata\t0004\n")

@@ -1,0 +1,59 @@
+"""The README's commands do what it says they do."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).parents[2] / "README.md"
+BLOCKS = re.findall(r"^```sh\n(.*?)^```", README.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+COMMANDS = [line for block in BLOCKS for line in block.splitlines() if line.startswith("gpusim ")]
+
+
+def arguments_of(line):
+    """As a shell reads it: quotes removed, and unquoted patterns replaced by the files they match."""
+    arguments = []
+    for word in shlex.split(line, comments=True)[1:]:
+        matches = sorted(map(str, Path().glob(word))) if "*" in word else []
+        arguments += matches or [word]
+    return arguments
+
+
+def test_the_readme_shows_every_command(gpusim):
+    listed = {
+        line.split()[0] for line in gpusim("--help").out.split("Commands:")[1].splitlines() if line.startswith("  ")
+    }
+    shown = {line.split()[1] for line in COMMANDS}
+
+    assert shown >= {
+        "run",
+        "verify",
+        "addresses",
+        "layout",
+        "plot",
+        "trace",
+        "schema",
+        "scenarios",
+        "doctor",
+        "version",
+    }
+    assert shown <= listed
+
+
+def test_the_readme_opens_with_two_commands():
+    assert [line.split("#")[0].strip() for line in BLOCKS[0].splitlines()] == ["make demo", "make test"]
+
+
+def test_the_readmes_commands_run_one_after_another(gpusim, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    failed = {line: answer.err for line in COMMANDS if (answer := gpusim(*arguments_of(line))).code}
+
+    assert failed == {}
+    assert (tmp_path / "row_major.png").is_file()
+
+
+@pytest.mark.parametrize("path", re.findall(r"\]\(([^)#:]+)\)", README.read_text(encoding="utf-8")))
+def test_the_readmes_links_lead_somewhere(path):
+    assert (README.parent / path).exists()

@@ -1,0 +1,144 @@
+"""The run directory: never written into when it holds something, and read back as it was written."""
+
+import json
+
+import pytest
+
+from gpusim import run_directory
+from gpusim.errors import BadInput, CannotRun
+from gpusim.result import Cycles, PipelineRow, Result, Simulated
+from gpusim.timeline import KTileSpan, Timeline, WarpSpan
+
+RESULT = Result(
+    scenario={"machine": "h200"},
+    machine={"name": "h200"},
+    stream="estimated",
+    grid=(1, 1, 1),
+    ctas=1,
+    ctas_per_sm=1,
+    registers_per_thread=32,
+    shared_bytes=0,
+    waves=0.5,
+    cycles=Cycles(elapsed=20, active=10),
+    clock_mhz=1000,
+    time_us=0.02,
+    tflops=0.0,
+    simulated=Simulated(ctas=1, k_tiles=1, instructions=3, seconds=0.1, sampled=False),
+    counters={},
+    bank_conflicts=(),
+    stalls={"selected": 1.0},
+    pipeline=(PipelineRow(0, 0, 0, None, 1, 2, 3, 4),),
+    hazards=(),
+    bound={},
+    provenance={"version": "0", "commit": None},
+)
+TIMELINE = Timeline(
+    warps=(WarpSpan(0, 0, 0, 0, 4, "selected"), WarpSpan(0, 1, 1, 0, 9, "long_scoreboard")),
+    k_tiles=(KTileSpan(0, 0, 0, -1, 0, "copy", 0, 2),),
+)
+
+
+def written(directory):
+    run_directory.write_run(directory, RESULT, TIMELINE, 'machine = "h200"\n', ["gpusim", "run", "x"])
+    return directory
+
+
+def test_what_is_written_is_read_back(tmp_path):
+    directory = written(run_directory.claim(tmp_path / "run"))
+
+    assert run_directory.read_run(directory) == (RESULT, TIMELINE)
+
+
+def test_the_manifest_names_the_command_and_the_provenance(tmp_path):
+    directory = written(run_directory.claim(tmp_path / "run"))
+
+    assert json.loads((directory / "manifest.json").read_text()) == {
+        "version": "0",
+        "commit": None,
+        "stream": "estimated",
+        "command": ["gpusim", "run", "x"],
+    }
+
+
+def test_a_directory_in_use_is_kept_and_the_next_number_taken(tmp_path):
+    claimed = [written(run_directory.claim(tmp_path / "deep" / "run")).name for _ in range(3)]
+
+    assert claimed == ["run", "run-2", "run-3"]
+
+
+def test_an_empty_directory_is_taken_as_it_is(tmp_path):
+    (tmp_path / "run").mkdir()
+
+    assert run_directory.claim(tmp_path / "run") == tmp_path / "run"
+
+
+def test_a_claimed_directory_without_a_run_is_removed(tmp_path):
+    run_directory.release(run_directory.claim(tmp_path / "run"))
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_written_run_is_not_released(tmp_path):
+    run_directory.release(written(run_directory.claim(tmp_path / "run")))
+
+    assert (tmp_path / "run" / "result.json").is_file()
+
+
+def test_force_replaces_an_earlier_run_and_its_pictures(tmp_path):
+    directory = written(run_directory.claim(tmp_path / "run"))
+    (directory / "overlap.png").write_text("of the earlier run")
+
+    assert run_directory.claim(directory, force=True) == directory
+    assert list(directory.iterdir()) == []
+
+
+def test_force_replaces_a_run_that_was_cut_short(tmp_path):
+    directory = written(run_directory.claim(tmp_path / "run"))
+    (directory / "result.json").unlink()
+
+    assert run_directory.claim(directory, force=True) == directory
+
+
+def test_force_never_removes_what_is_no_run(tmp_path):
+    (tmp_path / "thesis.tex").write_text("precious")
+
+    with pytest.raises(BadInput, match="--force replaces an earlier run, and this folder holds none"):
+        run_directory.claim(tmp_path, force=True)
+
+    assert (tmp_path / "thesis.tex").read_text() == "precious"
+
+
+def test_a_file_is_no_place_for_a_run(tmp_path):
+    (tmp_path / "run").write_text("")
+
+    with pytest.raises(BadInput, match="run: is a file; a run is written to a folder"):
+        run_directory.claim(tmp_path / "run")
+
+
+def test_a_place_under_a_file_cannot_be_made(tmp_path):
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(CannotRun, match="cannot make the run directory"):
+        run_directory.claim(tmp_path / "file" / "run")
+
+
+def test_a_name_follows_the_resolved_scenario():
+    name = run_directory.default_name("conv", {"problem": {"c": 128}, "machine": "h200"})
+
+    assert name == run_directory.default_name("conv", {"machine": "h200", "problem": {"c": 128}})
+    assert name != run_directory.default_name("conv", {"machine": "h200", "problem": {"c": 256}})
+    assert len(name) == len("conv-") + 8
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"schema": "gpusim.timeline/0"}'], ids=["empty", "list", "older"])
+def test_a_timeline_of_another_form_is_refused(tmp_path, text):
+    directory = written(run_directory.claim(tmp_path / "run"))
+    (directory / "timeline.json").write_text(text)
+
+    with pytest.raises(BadInput, match=r"timeline\.json: "):
+        run_directory.read_run(directory)
+
+
+def test_a_folder_without_a_result_is_no_run(tmp_path):
+    with pytest.raises(BadInput, match=r"not a run directory \(it has no result\.json\)"):
+        run_directory.read_run(tmp_path)
