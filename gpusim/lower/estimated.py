@@ -1,0 +1,322 @@
+"""Makes the instruction stream of a schedule by stated estimates, where no compiled kernel is at hand.
+
+The named ops are exact. The arithmetic between them is counted from what the iterators of CUTLASS 2.x compute at each
+access (``ARITHMETIC``), laid around the MMAs as an assembler does: what a k group issues besides its MMAs is spread
+evenly among them, never across a wait or a barrier. Registers follow from the fragments. Nothing here is fitted.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from gpusim.errors import BadInput
+from gpusim.lower.stream import Instruction, Segment, Stream, shifted
+from gpusim.machine.spec import Machine, Pipe
+from gpusim.scenario import Scenario, element_bits
+from gpusim.schedule.multistage import OPERANDS
+from gpusim.schedule.ops import (
+    Barrier,
+    CommitGroup,
+    CopyAsync,
+    Ldmatrix,
+    LoadShared,
+    LoadSource,
+    Op,
+    Program,
+    StoreGlobal,
+    StoreShared,
+    WaitGroup,
+    WarpMma,
+)
+from gpusim.tile.epilogue import EpilogueTile, epilogue_tile
+from gpusim.tile.ldmatrix import fragment_loads
+
+COPY_SCOREBOARD = 4
+EPILOGUE_SCOREBOARD = 5
+
+
+@dataclass(frozen=True, slots=True)
+class IteratorArithmetic:
+    """
+    Integer instructions a global iterator executes around its copies.
+
+    Attributes:
+        setup: Per access, once, in the iterator's constructor.
+        access: Per access, at every fetch: coordinates, predicate, offset, pointer.
+        advance: Per fetch: the step to the next k tile.
+    """
+
+    setup: int
+    access: int
+    advance: int
+
+
+ARITHMETIC: dict[tuple[str, str], IteratorArithmetic] = {
+    # Predicated GEMM iterator: a 64-bit pointer add (2) and the test of one bit of the predicate mask (2). Constructor:
+    # row bound and mask bit (4). Advance: two 64-bit pointers' worth of adds (4) and the mask clear (2).
+    ("gemm", "a"): IteratorArithmetic(setup=4, access=4, advance=6),
+    ("gemm", "b"): IteratorArithmetic(setup=4, access=4, advance=6),
+    # Activation, analytic: h and w from r and s with the mode's flip (4), six bound tests (6), three 64-bit multiplies
+    # by the strides at three instructions each (9), channel add (2), pointer (2), src-size select (1). Constructor:
+    # two divisions by run-time divisors to split npq (2 x 18). Advance: walk of s, r, c with compares and selects (9).
+    ("conv2d_fprop", "a"): IteratorArithmetic(setup=36, access=24, advance=9),
+    # Filter, analytic: two bound tests (2), three 64-bit multiplies (9), channel add (2), pointer (2), select (1).
+    ("conv2d_fprop", "b"): IteratorArithmetic(setup=4, access=16, advance=9),
+}
+"""Source: include/cutlass/transform/threadblock/predicated_tile_access_iterator.h and
+include/cutlass/conv/threadblock/conv2d_fprop_{activation,filter}_tile_access_iterator_analytic.h, counted by hand."""
+
+KERNEL_SETUP = 40
+"""Instructions before the iterators: parameters, block and warp indices, tile coordinates, accumulators' base."""
+
+LOOP_CONTROL = 10
+"""Per k tile: rotation of the read and write stages (two compares, four selects), loop counter, compare, two adds."""
+
+EPILOGUE_SETUP = 40
+"""Output pointers, column predicates, shared-memory offsets."""
+
+EPILOGUE_STEP = 8
+"""Per epilogue iteration: row predicate, pointer advance, loop control."""
+
+REGISTERS_BEYOND_FRAGMENTS = 40
+"""Pointers, masks, loop state and addresses of one thread. A round figure from the kernels' constructors; the compiled
+stream reads the real number."""
+
+SHORTEST_DEPENDENT = 4
+"""Dependent-issue latency of the integer and FP32 pipes since Volta. Source: Jia et al. 2019, table 4.1."""
+
+
+def registers_per_thread(scenario: Scenario, machine: Machine) -> int:
+    """
+    Registers of one thread: accumulators, two fragments of each operand, and a constant for the rest.
+
+    Returns:
+        A multiple of 8, at most the architecture's limit.
+    """
+    warp_m, warp_n, _ = scenario.kernel.warp
+    instruction_k = scenario.kernel.instruction[2]
+    accumulators = warp_m * warp_n // 32
+    fragment_bits = (warp_m + warp_n) * instruction_k * element_bits(scenario.problem.dtype.ab)
+    fragments = 2 * fragment_bits // 32 // 32
+    total = accumulators + fragments + REGISTERS_BEYOND_FRAGMENTS
+    return min(-(-total // 8) * 8, machine.limits.registers_per_thread)
+
+
+def tensor_pipe(scenario: Scenario) -> str:
+    """Key of the kernel's mma.sync in a machine's ``tensor`` table."""
+    m, n, k = scenario.kernel.instruction
+    dtype = scenario.problem.dtype
+    return f"m{m}n{n}k{k}.{dtype.ab}.{dtype.accumulator}"
+
+
+def tensor_core(scenario: Scenario, machine: Machine) -> Pipe:
+    """
+    Interval and latency of the kernel's mma.sync.
+
+    Raises:
+        BadInput: The machine file has no figure for it.
+    """
+    name = tensor_pipe(scenario)
+    if name not in machine.tensor:
+        raise BadInput(
+            f"{machine.name}: no figure for mma.sync {name}; the machine file has {', '.join(sorted(machine.tensor))}"
+        )
+    return machine.tensor[name]
+
+
+def estimated_stream(scenario: Scenario, program: Program, machine: Machine) -> Stream:
+    """
+    Lower a program by the stated estimates.
+
+    Raises:
+        BadInput: The program's iterations are not shifts of the first, so no loop can execute them.
+    """
+    lowering = _Lowering(scenario, machine)
+    segments = [Segment("prologue", tuple(lowering.prologue(program)))]
+    if program.iterations:
+        _require_uniform(program, scenario.kernel.stages)
+        segments.append(
+            Segment("mainloop", tuple(lowering.iteration(program.iterations[0])), len(program.iterations), 1)
+        )
+    segments.append(Segment("tail", tuple(lowering.straight(program.tail))))
+    segments.append(Segment("epilogue", tuple(lowering.epilogue(program.epilogue))))
+    return Stream("estimated", registers_per_thread(scenario, machine), tuple(segments))
+
+
+def _require_uniform(program: Program, stages: int) -> None:
+    first = program.iterations[0]
+    for k_tile, body in enumerate(program.iterations):
+        if len(body) != len(first) or any(
+            op != shifted(original, k_tile, stages) for op, original in zip(body, first, strict=True)
+        ):
+            raise BadInput(
+                f"the mainloop must repeat one k tile, but k tile {k_tile} is not k tile 0 moved on: "
+                "a stream with one loop cannot execute it"
+            )
+
+
+class _Lowering:
+    """Turns ops into instructions for one scenario: knows the scoreboards and which arithmetic goes where."""
+
+    def __init__(self, scenario: Scenario, machine: Machine) -> None:
+        self.scenario = scenario
+        m, n, k = scenario.kernel.instruction
+        self.tensor_pipe = tensor_pipe(scenario)
+        self.mma_opcode = f"HMMA.{m}{n}{k}.{scenario.problem.dtype.accumulator.upper()}"
+        self.mmas = (scenario.kernel.warp[0] // m) * (scenario.kernel.warp[1] // n)
+        self.matrices = {operand: fragment_loads(scenario, operand).matrices for operand in OPERANDS}
+        self.arithmetic = {operand: ARITHMETIC[scenario.problem.kind, operand] for operand in OPERANDS}
+        self.epilogue_tile: EpilogueTile = epilogue_tile(scenario)
+        tensor = tensor_core(scenario, machine)
+        # With few MMAs in a group, the same accumulator comes round before its result is there.
+        self.mma_stall = max(2, -(-tensor.latency // self.mmas))
+
+    def prologue(self, program: Program) -> Iterator[Instruction]:
+        """Constructors, then the first stages' copies, the first wait and the first fragments."""
+        yield from integer(KERNEL_SETUP)
+        accesses = {
+            operand: len(
+                {(op.access, op.vec) for op in program.prologue if isinstance(op, CopyAsync) and op.operand == operand}
+            )
+            for operand in OPERANDS
+        }
+        for operand, count in accesses.items():
+            yield from integer(self.arithmetic[operand].setup * count)
+        yield from integer(self.scenario.kernel.warp[0] * self.scenario.kernel.warp[1] // 32, "MOV")
+        yield from self.straight(program.prologue)
+
+    def straight(self, ops: Sequence[Op]) -> Iterator[Instruction]:
+        """Ops in their own order, each with its arithmetic before it."""
+        for op in ops:
+            yield from self.instructions(op)
+
+    def iteration(self, ops: Sequence[Op]) -> Iterator[Instruction]:
+        """One k tile: MMAs with what their k group issues besides spread among them, then the loop's own control."""
+        beside: list[Instruction] = []
+        mmas: list[Instruction] = []
+        control = list(integer(LOOP_CONTROL))
+        for operand in OPERANDS:
+            control += integer(self.arithmetic[operand].advance)
+        for op in ops:
+            if isinstance(op, WarpMma):
+                mmas += self.instructions(op)
+            elif isinstance(op, CommitGroup | WaitGroup | Barrier):
+                yield from spread(mmas, beside)
+                beside, mmas = [], []
+                yield from self.instructions(op)
+            else:
+                if mmas and isinstance(op, Ldmatrix):
+                    yield from spread(mmas, beside)
+                    beside, mmas = [], []
+                beside += self.instructions(op)
+        yield from spread(mmas, beside + control)
+        yield Instruction("BRA", "pipe", "branch", stall=5)
+
+    def epilogue(self, ops: Sequence[Op]) -> Iterator[Instruction]:
+        """Accumulators through shared memory to global, step by step, then exit."""
+        yield from integer(EPILOGUE_SETUP)
+        step = -1
+        for op in ops:
+            if isinstance(op, StoreShared) and op.step != step:
+                step = op.step
+                yield from integer(EPILOGUE_STEP)
+            yield from self.instructions(op)
+        yield Instruction("EXIT", "exit")
+
+    def instructions(self, op: Op) -> Iterator[Instruction]:
+        """One op with the arithmetic it needs."""
+        match op:
+            case CopyAsync():
+                yield from integer(self.arithmetic[op.operand].access)
+                yield Instruction(
+                    "LDGSTS.E.BYPASS.128" if op.cache == "cg" else "LDGSTS.E.128",
+                    "ldgsts",
+                    stall=2,
+                    read_scoreboard=COPY_SCOREBOARD,
+                    guard="zero-fill" if op.zfill else "predicate",
+                    op=op,
+                )
+            case CommitGroup():
+                yield Instruction("LDGDEPBAR", "commit", stall=2, op=op)
+            case WaitGroup():
+                yield Instruction("DEPBAR.LE", "depbar", stall=2, op=op)
+            case Barrier():
+                yield Instruction("BAR.SYNC", "barrier", stall=2, op=op)
+            case Ldmatrix():
+                if op.instruction == 0:
+                    yield from integer(1, "LOP3")
+                board = _fragment_scoreboard(op.operand, op.k_group)
+                opcode = f"LDSM.16.M88.{self.matrices[op.operand]}"
+                yield Instruction(opcode, "shared", stall=2, write_scoreboard=board, op=op)
+            case WarpMma():
+                yield from self.mma(op)
+            case StoreShared() | LoadShared() | LoadSource() | StoreGlobal():
+                yield from self.epilogue_access(op)
+
+    def mma(self, op: WarpMma) -> Iterator[Instruction]:
+        """The warp-level MMA; its first instruction waits for both operands' fragments."""
+        boards = (1 << _fragment_scoreboard("a", op.k_group)) | (1 << _fragment_scoreboard("b", op.k_group))
+        for part in range(self.mmas):
+            yield Instruction(
+                self.mma_opcode,
+                "tensor",
+                self.tensor_pipe,
+                stall=self.mma_stall,
+                wait_mask=boards if part == 0 else 0,
+                op=op,
+                part=part,
+            )
+
+    def epilogue_access(self, op: StoreShared | LoadShared | LoadSource | StoreGlobal) -> Iterator[Instruction]:
+        """One access of the epilogue; a global store first converts and scales its elements."""
+        tile = self.epilogue_tile
+        board = 1 << EPILOGUE_SCOREBOARD
+        if isinstance(op, StoreShared):
+            yield Instruction(f"STS.{tile.store_bytes * 8}", "shared", stall=2, op=op)
+        elif isinstance(op, LoadShared):
+            yield Instruction(
+                f"LDS.{tile.load_bytes * 8}", "shared", stall=2, write_scoreboard=EPILOGUE_SCOREBOARD, op=op
+            )
+        elif isinstance(op, LoadSource):
+            yield from integer(3)
+            yield Instruction("LDG.E.128", "global", stall=2, write_scoreboard=EPILOGUE_SCOREBOARD, op=op)
+        else:
+            elements = tile.elements_per_access
+            first = True
+            for _ in range(elements):
+                yield Instruction("FMUL", "pipe", "fma", stall=1 if not first else 2, wait_mask=board if first else 0)
+                first = False
+            if self.scenario.problem.dtype.output == "f16":
+                for _ in range(elements // 2):
+                    yield Instruction("F2FP.F16.F32.PACK_AB", "pipe", "half", stall=2)
+            yield from integer(3)
+            yield Instruction("STG.E.128", "global", stall=2, guard="predicate", op=op)
+
+
+def integer(count: int, opcode: str = "IADD3") -> Iterator[Instruction]:
+    """
+    ``count`` integer instructions, of which every second depends on the one before it.
+
+    Half dependent, half not: the shape of ``coordinate, test, coordinate, test`` chains.
+    """
+    for index in range(count):
+        yield Instruction(opcode, "pipe", "alu", stall=SHORTEST_DEPENDENT if index % 2 else 2)
+
+
+def spread(mmas: list[Instruction], beside: list[Instruction]) -> Iterator[Instruction]:
+    """
+    Interleave ``beside`` evenly among ``mmas``, keeping both orders.
+
+    The next k group's fragment loads are first in ``beside``, so they issue under the first MMAs and have the rest of
+    the group to land, as an assembler places them.
+    """
+    position = 0
+    for index, mma in enumerate(mmas):
+        yield mma
+        upto = len(beside) * (index + 1) // len(mmas)
+        yield from beside[position:upto]
+        position = upto
+    yield from beside[position:]
+
+
+def _fragment_scoreboard(operand: str, k_group: int) -> int:
+    return (0 if operand == "a" else 1) + 2 * (k_group % 2)

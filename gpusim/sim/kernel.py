@@ -1,0 +1,281 @@
+"""Simulates one kernel launch in time: every SM, or one SM of each kind that stands for its like."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import simpy
+
+from gpusim.arrays import IntArray
+from gpusim.errors import BadInput
+from gpusim.lower.stream import Stream
+from gpusim.machine.spec import AsyncCopy, Machine
+from gpusim.result import PipelineRow
+from gpusim.scenario import Scenario
+from gpusim.schedule.multistage import OPERANDS, mainloop_shape
+from gpusim.sim.assembly import Assembly, assemble
+from gpusim.sim.cta_scheduler import CtaScheduler
+from gpusim.sim.footprint import Footprint, cta_footprint
+from gpusim.sim.l1 import L1
+from gpusim.sim.l2 import L2, SampledL2, SimulatedL2
+from gpusim.sim.l2_walk import L2Walk, WalkedGrid
+from gpusim.sim.sm import Sm
+from gpusim.sim.stall_reasons import REASONS
+from gpusim.tile.extents import gemm_k_iterations, most_k_iterations, problem_extents
+from gpusim.timeline import Timeline
+
+CTAS_SIMULATED_PER_SM = 24
+"""Beyond these, an SM's further CTAs are charged the steady rate of the later half of the simulated ones."""
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """
+    What to simulate.
+
+    Attributes:
+        tiles: (tile m, tile n, slice) of every CTA with work, in launch order, shape [ctas, 3].
+        streams: Of each split-K slice.
+        ctas_per_sm: Resident at once.
+        shared_bytes: Of one CTA.
+    """
+
+    scenario: Scenario
+    machine: Machine
+    tiles: IntArray
+    streams: tuple[Stream, ...]
+    ctas_per_sm: int
+    shared_bytes: int
+
+    @cached_property
+    def copy(self) -> AsyncCopy:
+        """
+        The machine's cp.async.
+
+        Raises:
+            BadInput: It has none.
+        """
+        if self.machine.async_copy is None:
+            raise BadInput(f"{self.machine.name}: the multistage mainloop needs cp.async, which this machine lacks")
+        return self.machine.async_copy
+
+    @cached_property
+    def assemblies(self) -> tuple[Assembly, ...]:
+        """Of each split-K slice; slices of equal streams share one."""
+        made: dict[int, Assembly] = {}
+        for slice_, kind in enumerate(self.kinds):
+            if kind == slice_:
+                k_tiles = gemm_k_iterations(self.scenario, slice_)
+                made[kind] = assemble(self.streams[slice_], self.scenario, self.machine, self.copy, k_tiles=k_tiles)
+        return tuple(made[kind] for kind in self.kinds)
+
+    @cached_property
+    def kinds(self) -> tuple[int, ...]:
+        """Of each split-K slice: the first slice that runs the same stream."""
+        return tuple(self.streams.index(stream) for stream in self.streams)
+
+    @property
+    def working(self) -> int:
+        """SMs that have a CTA to run."""
+        return min(self.machine.sms, len(self.tiles))
+
+
+@dataclass(frozen=True, slots=True)
+class SmKind:
+    """
+    SMs that run the same programs in the same order.
+
+    Attributes:
+        first: The one that is simulated.
+        count: How many there are.
+        ctas: CTAs each of them runs.
+    """
+
+    first: int
+    count: int
+    ctas: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """
+    What the simulated SMs did.
+
+    Attributes:
+        active: Mean active span of the SMs that have work.
+        longest: Longest active span.
+        stalls: Reason -> warp cycles, each simulated SM counted as often as it stands for others.
+        ctas: Simulated.
+        k_tiles: Simulated.
+        instructions: Warp instructions simulated.
+        copied_sectors: Sectors that the simulated copies asked for.
+        l2_sectors: Sectors that the simulated SMs read from L2: the rest was in L1.
+        dram_bytes: Read by the whole chip.
+    """
+
+    active: int
+    longest: int
+    stalls: dict[str, int]
+    pipeline: tuple[PipelineRow, ...]
+    timeline: Timeline
+    ctas: int
+    k_tiles: int
+    instructions: int
+    sampled: bool
+    copied_sectors: int
+    l2_sectors: int
+    dram_bytes: int
+
+
+def simulate_launch(launch: Launch, *, exact: bool, progress: Progress) -> Outcome:
+    """
+    Run a launch.
+
+    Sampled: SM r of n runs CTAs r, r + n, r + 2n, ...; SMs that run the same programs in the same order behave alike,
+    so one of each kind is simulated, with the chip's bandwidth shared by all that have work, and hits and misses from
+    ``l2_walk`` (D14).
+
+    Raises:
+        BadInput: The machine has no cp.async, or no figure for a pipe.
+    """
+    return _exact(launch, progress) if exact else _sampled(launch, progress)
+
+
+def sm_kinds(launch: Launch) -> tuple[SmKind, ...]:
+    """
+    The kinds of SM, that of SM 0 first; SMs without work are of none.
+
+    In a grid of one CTA for each SM or less, CTAs at the ragged edge of the output are of a kind of their own.
+    """
+    sms, total = launch.machine.sms, len(launch.tiles)
+    behaviour = np.array(launch.kinds, dtype=np.int64)[launch.tiles[:, 2]]
+    if total <= sms:
+        tile_m, tile_n, _ = launch.scenario.kernel.threadblock
+        extents = problem_extents(launch.scenario)
+        clipped_m = (launch.tiles[:, 0] + 1) * tile_m > extents.m
+        clipped_n = (launch.tiles[:, 1] + 1) * tile_n > extents.n
+        behaviour = behaviour * 4 + clipped_m * 2 + clipped_n
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for sm in range(launch.working):
+        alike.setdefault(tuple(behaviour[sm::sms].tolist()), []).append(sm)
+    return tuple(SmKind(members[0], len(members), len(run)) for run, members in alike.items())
+
+
+def _exact(launch: Launch, progress: Progress) -> Outcome:
+    working = launch.working
+    l2 = SimulatedL2(launch.machine, working)
+    progress(f"simulating all {len(launch.tiles)} CTAs on {working} SMs")
+    sms = _run(launch, l2, working, range(len(launch.tiles)), None)
+    spans = [sm.span for sm in sms]
+    return _outcome(
+        launch,
+        dict.fromkeys(sms, 1),
+        active=sum(spans) // working,
+        longest=max(spans),
+        l2_sectors=l2.sectors_read,
+        dram_bytes=l2.dram.bytes,
+    )
+
+
+def _sampled(launch: Launch, progress: Progress) -> Outcome:
+    total, kinds = len(launch.tiles), sm_kinds(launch)
+    walk, walked = _walk(launch, max(kind.ctas for kind in kinds), progress)
+    stands_for: dict[Sm, int] = {}
+    spans: list[int] = []
+    l2_sectors = 0
+    for kind in kinds:
+        mine = range(kind.first, total, launch.machine.sms)[:CTAS_SIMULATED_PER_SM]
+        progress(f"simulating {len(mine)} of {kind.ctas} CTAs of one SM for {kind.count} like it")
+        l2 = SampledL2(launch.machine, launch.working)
+        (sm,) = _run(launch, l2, 1, mine, walk)
+        stands_for[sm] = kind.count
+        spans.append(sm.span + _steady_rate(sm, launch.ctas_per_sm) * (kind.ctas - len(mine)))
+        l2_sectors += l2.sectors_read * kind.count
+    return _outcome(
+        launch,
+        stands_for,
+        active=sum(span * kind.count for span, kind in zip(spans, kinds, strict=True)) // launch.working,
+        longest=max(spans),
+        l2_sectors=l2_sectors,
+        dram_bytes=walk.bytes_missed * total // walked,
+    )
+
+
+def _walk(launch: Launch, most_ctas: int, progress: Progress) -> tuple[L2Walk, int]:
+    """The walk over all waves that will be simulated, and the CTAs in them."""
+    total, scenario = len(launch.tiles), launch.scenario
+    resident = launch.ctas_per_sm * launch.machine.sms
+    waves = -(-min(most_ctas, CTAS_SIMULATED_PER_SM) // launch.ctas_per_sm)
+    fetches = most_k_iterations(scenario) + scenario.kernel.stages
+    progress(f"walking {waves} of {-(-total // resident)} waves through the L2")
+    walk = L2Walk(scenario, launch.machine, WalkedGrid(launch.tiles, resident, fetches, waves))
+    return walk, min(waves * resident, total)
+
+
+def _steady_rate(sm: Sm, slots: int) -> int:
+    """Cycles between two CTAs' ends on a full SM, over the later half of those simulated."""
+    ends = [life.finished for life in sm.lives]
+    half = max(slots, len(ends) // 2)
+    if len(ends) <= half:
+        return 0
+    return (ends[-1] - ends[half - 1]) // (len(ends) - half)
+
+
+def _run(launch: Launch, l2: L2, ports: int, queue: Sequence[int], walk: L2Walk | None) -> list[Sm]:
+    """Simulate an SM on each of the L2's ports until the queue is empty and all CTAs are done."""
+    scenario, machine = launch.scenario, launch.machine
+    env = simpy.Environment()
+    shape = mainloop_shape(scenario)
+    cached = [shape.of(operand).cache == "ca" for operand in OPERANDS]
+
+    def assembly_of(index: int) -> Assembly:
+        return launch.assemblies[int(launch.tiles[index, 2])]
+
+    def footprint(index: int) -> Footprint:
+        tile_m, tile_n, slice_ = launch.tiles[index].tolist()
+        assembly = assembly_of(index)
+        return cta_footprint(
+            scenario,
+            assembly.epilogue,
+            (tile_m, tile_n, slice_),
+            fetches=assembly.fetches,
+            with_lines=(cached[0] or walk is None, cached[1] or walk is None),
+            status=walk.status(index) if walk is not None else (),
+        )
+
+    scheduler = CtaScheduler(env, machine.launch, queue=queue, slots=launch.ctas_per_sm, footprint=footprint)
+    carve_out = launch.ctas_per_sm * (launch.shared_bytes + machine.limits.shared_reserved_per_cta)
+    sms = []
+    for port in range(ports):
+        l1 = L1(machine, launch.copy, l2, port, carve_out)
+        sms.append(Sm(env, machine, launch.copy, l1, assembly=assembly_of, finished=scheduler.finished))
+    scheduler.start(sms)
+    env.run(until=scheduler.done)
+    return sms
+
+
+def _outcome(
+    launch: Launch, stands_for: dict[Sm, int], *, active: int, longest: int, l2_sectors: int, dram_bytes: int
+) -> Outcome:
+    """Gather what the simulated SMs counted, the first of which runs CTA 0."""
+    sms = list(stands_for)
+    totals = [sum(sm.stalls[reason] * count for sm, count in stands_for.items()) for reason in range(len(REASONS))]
+    slices = [int(launch.tiles[life.cta, 2]) for sm in sms for life in sm.lives]
+    observer, stages = sms[0].observer, launch.scenario.kernel.stages
+    return Outcome(
+        active=active,
+        longest=longest,
+        stalls={reason: cycles for reason, cycles in zip(REASONS, totals, strict=True) if cycles},
+        pipeline=observer.pipeline(launch.assemblies[int(launch.tiles[0, 2])].k_tiles, stages),
+        timeline=observer.timeline(stages),
+        ctas=len(slices),
+        k_tiles=sum(launch.assemblies[slice_].k_tiles for slice_ in slices),
+        instructions=sum(sm.instructions for sm in sms),
+        sampled=len(slices) < len(launch.tiles),
+        copied_sectors=sum(sm.l1.sectors * count for sm, count in stands_for.items()),
+        l2_sectors=l2_sectors,
+        dram_bytes=dram_bytes,
+    )

@@ -1,0 +1,254 @@
+"""
+One sub-partition: which of its warps issues in which cycle, on pipes that belong to it alone.
+
+The process wakes when a warp can issue. Instructions that touch only the SMSP itself issue ahead of the clock, up to
+the earliest cycle at which anything outside could hand it another warp; those that meet other SMSPs issue at their own.
+"""
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+import simpy
+
+from gpusim.sim.assembly import BAR, COMMIT, DEPBAR, EXIT, GLOBAL, LDGSTS, PIPE, SHARED
+from gpusim.sim.stall_reasons import (
+    BARRIER,
+    BRANCH_RESOLVING,
+    DRAIN,
+    LONG_SCOREBOARD,
+    NO_INSTRUCTION,
+    SHORT_SCOREBOARD,
+    WAIT,
+)
+from gpusim.sim.warp import Warp
+
+if TYPE_CHECKING:
+    from gpusim.sim.sm import Sm
+
+NEVER = 1 << 62
+
+
+class Smsp:
+    """
+    Policy: greedy then oldest. The warp that issued last goes on while it can; else the oldest that can.
+
+    Source: Huerta MICRO'25 finds greedy-then-youngest on GA10x; oldest is kept here until measured (D4).
+
+    Args:
+        ports: Places an instruction can ask for: the pipes, then the MIO queue, then none.
+    """
+
+    def __init__(self, env: simpy.Environment, sm: "Sm", index: int, ports: int) -> None:
+        self._env = env
+        self._sm = sm
+        self._index = index
+        self._port_free = [0] * ports
+        self._mio_port = ports - 2
+        self._warps: list[Warp] = []
+        self._blocked = 0
+        self._last: Warp | None = None
+        self._clock = 0
+        self._asleep_until = -1
+        self.issued = 0
+        self.process = env.process(self._run())
+
+    @property
+    def resident(self) -> int:
+        """Warps here, those at a barrier included."""
+        return len(self._warps) + self._blocked
+
+    def add(self, warp: Warp) -> None:
+        """A warp of a new CTA; it may issue from ``warp.ready`` on."""
+        self._warps.append(warp)
+        self._fetch(warp)
+        self._wake(warp.ready)
+
+    def release(self, warp: Warp, at: int) -> None:
+        """A warp leaves the barrier: it may issue from ``at`` on."""
+        warp.wait_until(at, BARRIER)
+        if warp.spans is not None:
+            self._sm.observer.released(warp, at)
+        self._fetch(warp)
+        self._blocked -= 1
+        self._warps.append(warp)
+        self._warps.sort(key=_age)
+        self._wake(warp.ready)
+
+    def _wake(self, at: int) -> None:
+        if self._asleep_until > at and self.process is not self._env.active_process:
+            self._asleep_until = -1
+            self.process.interrupt()
+
+    def _run(self) -> Generator[simpy.Event, Any, None]:
+        env = self._env
+        while True:
+            now = int(env.now)
+            until = self._issue_from(now)
+            self._asleep_until = until
+            try:
+                yield env.timeout(until - now) if until < NEVER else env.event()
+            except simpy.Interrupt:
+                continue
+            self._asleep_until = -1
+
+    def _horizon(self, now: int) -> int:
+        """Earliest cycle at which a warp that is not in the list could issue."""
+        launch = self._sm.next_launch(now)
+        return min(launch, now + self._sm.barrier.shortest) if self._blocked else launch
+
+    def _issue_from(self, now: int) -> int:
+        """
+        Issue all that can be decided at ``now``.
+
+        Returns:
+            Cycle of the next issue, which must look at the clock again.
+        """
+        warps, port_free = self._warps, self._port_free
+        horizon = self._horizon(now)
+        clock = max(self._clock, now)
+        while True:
+            chosen, best, last = None, NEVER, self._last
+            for warp in warps:
+                at = warp.ready
+                free = port_free[warp.instruction.port]
+                if free > at:  # noqa: PLR1730 - max costs a call, here in the innermost loop
+                    at = free
+                if at < clock:  # noqa: PLR1730
+                    at = clock
+                if at < best or (at == best and warp is last):
+                    chosen, best = warp, at
+            if chosen is None:
+                return NEVER
+            instruction = chosen.instruction
+            kind = instruction.kind
+            if best > now and (kind != PIPE or best >= horizon):
+                self._clock = clock
+                return best
+            chosen.account(best, port_free[instruction.port], instruction.throttle)
+            self._last = chosen
+            self.issued += 1
+            clock = self._clock = best + 1
+            if kind == PIPE:
+                port_free[instruction.port] = best + instruction.interval
+                if chosen.spans is not None and instruction.observed >= 0:
+                    self._sm.observer.note(chosen, best, best + instruction.latency)
+                self._next(chosen, best)
+            else:
+                self._issue_beyond(chosen, best)
+                horizon = self._horizon(now)
+
+    def _issue_beyond(self, warp: Warp, at: int) -> None:
+        """Issue an instruction that goes beyond the pipes."""
+        instruction = warp.instruction
+        kind = instruction.kind
+        landed = at
+        if kind in (SHARED, LDGSTS, GLOBAL):
+            landed = self._memory(warp, at)
+        elif kind == COMMIT:
+            warp.commit_group()
+        if warp.spans is not None and instruction.observed >= 0:
+            self._sm.observer.note(warp, at, landed)
+        if kind == EXIT:
+            self._warps.remove(warp)
+            self._sm.exit(warp, at + 1)
+        elif kind == BAR:
+            self._next(warp, at)
+            self._warps.remove(warp)
+            self._blocked += 1
+            self._sm.arrive(warp, at)
+        else:
+            self._next(warp, at)
+
+    def _memory(self, warp: Warp, at: int) -> int:
+        """Send a memory instruction; the cycle its data is there."""
+        instruction = warp.instruction
+        kind = instruction.kind
+        if kind == SHARED:
+            leaves, landed = self._shared_access(warp, at)
+        elif kind == LDGSTS:
+            leaves, landed = self._copy(warp, at)
+        else:
+            leaves, landed = self._global_access(warp, at)
+        reason = LONG_SCOREBOARD if kind == GLOBAL else SHORT_SCOREBOARD
+        self._port_free[self._mio_port] = self._sm.shared_memory.entry_free(self._index)
+        if instruction.write >= 0:
+            warp.set_scoreboard(instruction.write, landed, reason)
+        if instruction.read >= 0:
+            warp.set_scoreboard(instruction.read, leaves, reason)
+        return landed
+
+    def _shared_access(self, warp: Warp, at: int) -> tuple[int, int]:
+        instruction = warp.instruction
+        memory = self._sm.shared_memory
+        wavefronts = _wavefronts(warp)
+        leaves = memory.dispatch(self._index, at, wavefronts)
+        if instruction.is_load:
+            return leaves, memory.returned(self._index, leaves, wavefronts, instruction.bytes, instruction.latency)
+        return leaves, leaves + instruction.latency
+
+    def _copy(self, warp: Warp, at: int) -> tuple[int, int]:
+        """An LDGSTS. One whose lanes are all predicated off sends nothing; a zero-fill still writes shared memory."""
+        instruction = warp.instruction
+        sm = self._sm
+        operand, number, access, vec = instruction.target
+        fetch = number + warp.trip * warp.segment.tiles_per_trip
+        footprint = warp.cta.footprint
+        request = footprint.copies[operand][fetch][access][vec][warp.index]
+        wavefronts = _wavefronts(warp) if request[0] or instruction.zero_fills else 0
+        leaves = sm.shared_memory.dispatch(self._index, at, wavefronts, sm.copy_interval)
+        status = footprint.status[operand][fetch] if footprint.status else None
+        landed = sm.l1.copy(leaves, request, issued=at, cached=instruction.through_l1, status=status)
+        warp.open_group = max(landed, warp.open_group)
+        return leaves + sm.source_release, landed
+
+    def _global_access(self, warp: Warp, at: int) -> tuple[int, int]:
+        instruction = warp.instruction
+        sm = self._sm
+        _, step, access, _ = instruction.target
+        leaves = sm.shared_memory.dispatch(self._index, at, 0)
+        sectors = warp.cta.footprint.outputs[step][access][warp.index]
+        if instruction.is_load:
+            return leaves, sm.l1.load(leaves, sectors, issued=at)
+        sm.l1.store(leaves, sectors, issued=at)
+        warp.store_drained = leaves
+        return leaves, leaves
+
+    def _next(self, warp: Warp, at: int) -> None:
+        """Move the warp on to its next instruction, and find out from when on that may issue."""
+        instruction = warp.instruction
+        ready = at + instruction.stall
+        warp.stalled_until = warp.ready = ready
+        warp.reason = WAIT
+        if instruction.is_branch:
+            warp.wait_until(at + instruction.latency, BRANCH_RESOLVING)
+        following = warp.advance()
+        if following.gated:
+            self._gate(warp, following.kind)
+            if instruction.kind != BAR:
+                self._fetch(warp)
+
+    def _gate(self, warp: Warp, kind: int) -> None:
+        """Hold the next instruction back for scoreboards, copy groups, or stores that have not drained."""
+        for board in warp.instruction.waits:
+            warp.wait_until(warp.scoreboards[board], warp.scoreboard_reasons[board])
+        if kind == DEPBAR:
+            warp.wait_until(warp.group_wait(warp.instruction.pending), LONG_SCOREBOARD)
+        elif kind == EXIT:
+            warp.wait_until(warp.store_drained, DRAIN)
+
+    def _fetch(self, warp: Warp) -> None:
+        """Wait for the instruction's line when it begins one."""
+        line = warp.instruction.line
+        if line >= 0:
+            warp.wait_until(self._sm.instruction_cache.fetched(line, warp.ready), NO_INSTRUCTION)
+
+
+def _wavefronts(warp: Warp) -> int:
+    """Wavefronts of the warp's shared access, in the ring slot that this trip of the loop uses."""
+    table = warp.instruction.wavefronts
+    slot = (warp.instruction.stage + warp.trip * warp.segment.tiles_per_trip) % len(table)
+    return table[slot][warp.index]
+
+
+def _age(warp: Warp) -> tuple[int, int]:
+    return warp.cta.index, warp.index

@@ -1,0 +1,37 @@
+"""Why a warp does not issue: Nsight Compute's stall reasons, as indices."""
+
+REASONS = (
+    "selected",
+    "wait",
+    "short_scoreboard",
+    "long_scoreboard",
+    "barrier",
+    "math_pipe_throttle",
+    "mio_throttle",
+    "lg_throttle",
+    "not_selected",
+    "branch_resolving",
+    "no_instruction",
+    "imc_miss",
+    "drain",
+    "dispatch_stall",
+    "membar",
+    "sleeping",
+)
+"""ncu's names; the position is the index used in ``Warp.stalls``."""
+
+(
+    SELECTED,
+    WAIT,
+    SHORT_SCOREBOARD,
+    LONG_SCOREBOARD,
+    BARRIER,
+    MATH_PIPE_THROTTLE,
+    MIO_THROTTLE,
+    LG_THROTTLE,
+    NOT_SELECTED,
+    BRANCH_RESOLVING,
+    NO_INSTRUCTION,
+    IMC_MISS,
+    DRAIN,
+) = range(13)

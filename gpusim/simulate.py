@@ -1,0 +1,152 @@
+"""The timing run of a scenario, from schedule to result: lowers, simulates, counts, and names what bounds it."""
+
+import time
+from collections.abc import Callable
+
+from gpusim.bound import Demand, first_bound
+from gpusim.errors import BadInput
+from gpusim.lower.estimated import estimated_stream, tensor_core
+from gpusim.lower.stream import Stream
+from gpusim.machine.load import load_machine
+from gpusim.machine.occupancy import ctas_per_sm
+from gpusim.machine.spec import Machine
+from gpusim.provenance import provenance
+from gpusim.result import Cycles, Result, Simulated
+from gpusim.scenario import Scenario
+from gpusim.schedule.counts import Counts, executed
+from gpusim.schedule.multistage import program
+from gpusim.schedule.ops import Program
+from gpusim.sim.kernel import Launch, Outcome, simulate_launch
+from gpusim.tile.epilogue import epilogue_tile
+from gpusim.tile.extents import gemm_k_iterations, problem_extents
+from gpusim.tile.shared_store import operand_layout
+from gpusim.tile.threadblock_swizzle import cta_tiles, grid
+from gpusim.timeline import Timeline
+
+
+def shared_bytes(scenario: Scenario) -> int:
+    """Shared memory of one CTA, bytes: the operands' rings, or the epilogue's staging where that is larger."""
+    rings = 0
+    for operand in ("a", "b"):
+        layout = operand_layout(scenario, operand)
+        rings += layout.elements * layout.element_bits // 8
+    return max(rings, epilogue_tile(scenario).storage_bytes)
+
+
+def simulate(
+    scenario: Scenario,
+    *,
+    exact: bool = False,
+    stream: str = "estimated",
+    progress: Callable[[str], None] | None = None,
+) -> tuple[Result, Timeline]:
+    """
+    Simulate a scenario's kernel in time.
+
+    Args:
+        exact: Simulate every CTA on every SM, instead of one SM for all that are alike.
+        stream: Origin of the instruction streams; "estimated" is the only one yet.
+        progress: Called with a line about what is being done.
+
+    Raises:
+        BadInput: The machine cannot run this kernel: no CTA fits on an SM, or it lacks an instruction.
+    """
+    started = time.perf_counter()
+    say = progress or (lambda _: None)
+    if stream != "estimated":
+        raise BadInput(f"--stream must be estimated, got {stream!r}")
+    machine = load_machine(scenario.machine)
+    tiles = cta_tiles(scenario)
+    tiles = tiles[tiles[:, 0] >= 0]
+    say("lowering the schedule")
+    streams = _streams(scenario, machine)
+    registers = max(one.registers_per_thread for one in streams)
+    needed = shared_bytes(scenario)
+    occupancy = ctas_per_sm(machine, scenario.kernel.threads, registers, needed)
+    if occupancy.ctas < 1:
+        raise BadInput(
+            f"a CTA must fit on an SM of {machine.name}: {scenario.kernel.threads} threads of {registers} registers"
+            f" and {needed} bytes of shared memory do not ({occupancy.limiter})"
+        )
+    launch = Launch(scenario, machine, tiles, streams, occupancy.ctas, needed)
+    outcome = simulate_launch(launch, exact=exact, progress=say)
+    say("counting what the grid executes")
+    counts = executed(scenario)
+    result = _result(launch, outcome, counts, registers, time.perf_counter() - started)
+    return result, outcome.timeline
+
+
+def _streams(scenario: Scenario, machine: Machine) -> tuple[Stream, ...]:
+    """Of every split-K slice; slices that run the same program share one."""
+    made: dict[Program, Stream] = {}
+    streams = []
+    for slice_ in range(scenario.problem.split_k_slices):
+        runs = program(scenario, gemm_k_iterations(scenario, slice_), slice_)
+        if runs not in made:
+            made[runs] = estimated_stream(scenario, runs, machine)
+        streams.append(made[runs])
+    return tuple(streams)
+
+
+def _result(launch: Launch, outcome: Outcome, counts: Counts, registers: int, seconds: float) -> Result:
+    scenario, machine = launch.scenario, launch.machine
+    elapsed = outcome.longest + machine.launch.overhead
+    time_us = elapsed / machine.clock_mhz
+    extents = problem_extents(scenario)
+    flops = 2 * extents.m * extents.n * extents.k
+    warps = scenario.kernel.threads // 32
+    executed_instructions = sum(
+        stream.instructions_per_warp * warps * int((launch.tiles[:, 2] == slice_).sum())
+        for slice_, stream in enumerate(launch.streams)
+    )
+    counters: dict[str, float] = dict(counts.counters())
+    counters["smsp__inst_executed.sum"] = executed_instructions
+    counters["sm__cycles_elapsed.max"] = elapsed
+    counters["sm__cycles_active.avg"] = round(outcome.active * launch.working / machine.sms, 2)
+    counters |= _memory_counters(counters, outcome)
+    total = sum(outcome.stalls.values())
+    by_share = sorted(outcome.stalls.items(), key=lambda item: (-item[1], item[0]))
+    demand = Demand.of(
+        machine,
+        counters,
+        counts.bank_conflicts,
+        instructions=executed_instructions,
+        ctas=len(launch.tiles),
+        tensor_interval=tensor_core(scenario, machine).interval,
+    )
+    return Result(
+        scenario=scenario.resolved(),
+        machine={"name": machine.name, "digest": machine.digest(), "figures": machine.figure_counts()},
+        stream=launch.streams[0].origin,
+        grid=grid(scenario),
+        ctas=len(launch.tiles),
+        ctas_per_sm=launch.ctas_per_sm,
+        registers_per_thread=registers,
+        shared_bytes=launch.shared_bytes,
+        waves=round(len(launch.tiles) / (launch.ctas_per_sm * machine.sms), 3),
+        cycles=Cycles(elapsed=elapsed, active=outcome.active),
+        clock_mhz=machine.clock_mhz,
+        time_us=round(time_us, 3),
+        tflops=round(flops / time_us / 1e6, 3),
+        simulated=Simulated(outcome.ctas, outcome.k_tiles, outcome.instructions, round(seconds, 3), outcome.sampled),
+        counters=counters,
+        bank_conflicts=counts.bank_conflicts,
+        stalls={reason: round(cycles / total, 5) for reason, cycles in by_share},
+        pipeline=outcome.pipeline,
+        hazards=(),
+        bound=first_bound(demand, outcome.longest, outcome.stalls),
+        provenance=provenance(scenario.resolved(), machine.digest()),
+    )
+
+
+def _memory_counters(exact: dict[str, float], outcome: Outcome) -> dict[str, float]:
+    """Approximate ones: the simulated SMs' L1 hit rate over the grid's exact requests, and the L2's misses."""
+    requested = exact["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]
+    passed = outcome.l2_sectors / outcome.copied_sectors if outcome.copied_sectors else 1.0
+    reads = requested * passed
+    return {
+        "lts__t_sectors_op_read.sum": round(reads),
+        "lts__t_sectors_op_read_lookup_hit.sum": max(0, round(reads) - outcome.dram_bytes // 32),
+        "lts__t_sectors_op_write.sum": exact["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"],
+        "dram__bytes_read.sum": outcome.dram_bytes,
+    }
