@@ -1,0 +1,265 @@
+"""What a scenario's CUDA kernel is compiled with and launched with: macros, grid, shared memory, parameters."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+
+import gpusim
+from gpusim.arrays import IntArray
+from gpusim.errors import CannotRun
+from gpusim.hardware.trace_format import OPERATIONS
+from gpusim.layout.named import CrosswiseSpec, CuteSpec, PaddedSpec, parse_layout_spec
+from gpusim.scenario import Conv2dFpropProblem, GemmProblem, Scenario
+from gpusim.schedule.multistage import OPERANDS
+from gpusim.tile.epilogue import epilogue_tile
+from gpusim.tile.extents import most_k_iterations
+from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
+from gpusim.tile.shared_store import operand_layout, store_offsets
+from gpusim.tile.thread_map import Operand
+from gpusim.tile.threadblock_swizzle import grid, tiled_shape
+
+Build: TypeAlias = Literal["plain", "trace", "timeline"]
+Walk: TypeAlias = Literal["add", "exclusive_or", "layout"]
+
+ELEMENT_BYTES: Final = 2
+"""One f16, the only operand type of the kernels."""
+
+SHARED_ALIGNMENT: Final = 1024
+"""Alignment of the CTA's dynamic shared memory in kernels_cuda/ptx.cuh, bytes."""
+
+LDMATRIX_ROWS: Final = 16
+"""Rows of an operand that one ldmatrix.x4 loads, the only width the kernels issue."""
+
+RECORDED_BLOCKS: Final = 8
+"""Most CTAs that one launch records."""
+
+PARAMS: Final = np.dtype(
+    [
+        ("a", np.uint64),
+        ("b", np.uint64),
+        ("source", np.uint64),
+        ("output", np.uint64),
+        ("semaphore", np.uint64),
+        ("alpha", np.float32),
+        ("beta", np.float32),
+        ("records", np.uint64),
+        ("record_counts", np.uint64),
+        ("record_capacity", np.int32),
+        ("recorded_blocks", np.int32),
+        ("recorded", np.int32, RECORDED_BLOCKS),
+        ("k_iterations", np.int32),
+        ("reserved", np.int32),
+    ],
+    align=True,
+)
+"""struct Params of kernels_cuda/params.cuh, passed to the kernel by value; pointers are device addresses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Specialisation:
+    """
+    One kernel of one scenario.
+
+    Attributes:
+        build: Which of the kernel's builds this is.
+        options: Compiler options that make ``source`` this kernel; the C++ standard included, the architecture not.
+        grid: gridDim x, y, z.
+        block_threads: Threads of a CTA.
+        shared_bytes: Dynamic shared memory of a CTA.
+        k_iterations: ``Params.k_iterations``: k tiles of slice 0.
+        semaphores: int32 flags, all zero, that a serial split-K launch needs; 0 without split-K.
+        source: The file to compile.
+        include: The folder of its headers.
+        digest: SHA-256 over options and sources: equal for kernels that compile alike.
+    """
+
+    build: Build
+    options: tuple[str, ...]
+    grid: tuple[int, int, int]
+    block_threads: int
+    shared_bytes: int
+    k_iterations: int
+    semaphores: int
+    source: Path
+    include: Path
+    digest: str
+
+
+def kernels_folder() -> Path:
+    """
+    Where the CUDA sources lie: inside an installed wheel, or at the top of the source tree.
+
+    Raises:
+        CannotRun: Neither is there, so the installation is damaged.
+    """
+    package = Path(gpusim.__file__).parent
+    folders = (package / "_kernels_cuda", package.parent / "kernels_cuda")
+    for folder in folders:
+        if (folder / "kernel.cu").is_file():
+            return folder
+    raise CannotRun(f"no CUDA sources: neither {folders[0]} nor {folders[1]} has kernel.cu; reinstall gpusim")
+
+
+def specialise(scenario: Scenario, build: Build = "plain") -> Specialisation:
+    """
+    The kernel of a scenario.
+
+    alpha and beta stay run-time values; only whether beta is 0 is compiled in, because a kernel without a source
+    tensor holds no code that reads one.
+
+    Args:
+        scenario: A multistage scenario.
+        build: ``trace`` and ``timeline`` are the same source, instrumented (kernels_cuda/record.cuh).
+
+    Raises:
+        CannotRun: The CUDA sources are missing.
+    """
+    folder = kernels_folder()
+    options = ("-std=c++17", *(f"-D{name}={value}" for name, value in _macros(scenario, build).items()))
+    tiled = tiled_shape(scenario)
+    rings = sum(_ring_bytes(scenario, operand) for operand in OPERANDS)
+    return Specialisation(
+        build=build,
+        options=options,
+        grid=grid(scenario),
+        block_threads=scenario.kernel.threads,
+        shared_bytes=max(rings, epilogue_tile(scenario).storage_bytes),
+        k_iterations=most_k_iterations(scenario),
+        semaphores=tiled.m * tiled.n if tiled.slices > 1 else 0,
+        source=folder / "kernel.cu",
+        include=folder,
+        digest=_digest(options, folder),
+    )
+
+
+def store_pointers(scenario: Scenario, operand: Operand) -> int:
+    """
+    Base addresses a thread needs for its copies into shared memory.
+
+    The fewest (a power of two, or all) such that access i lies a constant from access i mod pointers, the same in
+    every thread: 2 for a crosswise operand, 1 for unswizzled rows.
+    """
+    offsets = store_offsets(scenario, operand, 0)[:, :, 0]
+    accesses = int(offsets.shape[1])
+    pointers = 1
+    while pointers < accesses:
+        distance = offsets - offsets[:, np.arange(accesses) % pointers]
+        if (distance == distance[0]).all():
+            return pointers
+        pointers *= 2
+    return accesses
+
+
+def ldmatrix_walk(scenario: Scenario, operand: Operand) -> Walk:
+    """
+    How a lane finds its row in another k group of the same stage.
+
+    Returns:
+        ``add``: the same constant away in every lane. ``exclusive_or``: one XOR away, as in CUTLASS's own iterators.
+        ``layout``: neither, so that the kernel asks the layout anew.
+    """
+    base = _ring_bytes(scenario, "a") if operand == "b" else 0
+    layout = operand_layout(scenario, operand)
+    kernel = scenario.kernel
+    stages = [ldmatrix_offsets(scenario, operand, stage) for stage in range(kernel.stages)]
+    address = base + np.stack(stages) * ELEMENT_BYTES  # [stages, warps, k groups, instructions, 32]
+    first = address[:, :, :1, :1]
+    k_groups = np.arange(kernel.k_groups, dtype=np.int64)[:, None, None] * kernel.instruction[2]
+    rows = np.arange(fragment_loads(scenario, operand).instructions, dtype=np.int64)[:, None] * LDMATRIX_ROWS
+
+    def along(k: int | IntArray, row: int | IntArray) -> IntArray:
+        return layout.offset(k, row) * ELEMENT_BYTES
+
+    if (first + along(k_groups, rows) == address).all():
+        return "add"
+    toggled = along(k_groups, 0)
+    if toggled.max() < SHARED_ALIGNMENT and ((first ^ toggled) + along(0, rows) == address).all():
+        return "exclusive_or"
+    return "layout"
+
+
+def _ring_bytes(scenario: Scenario, operand: Operand) -> int:
+    return operand_layout(scenario, operand).elements * ELEMENT_BYTES
+
+
+def _macros(scenario: Scenario, build: Build) -> dict[str, int | str]:
+    problem, kernel = scenario.problem, scenario.kernel
+    tile_m, tile_n, tile_k = kernel.threadblock
+    macros: dict[str, int | str] = {
+        **_problem_macros(problem),
+        "SPLIT_K_SLICES": problem.split_k_slices,
+        "BETA_IS_ZERO": int(problem.beta == 0),
+        "OUTPUT_F16": int(problem.dtype.output == "f16"),
+        "TILE_M": tile_m,
+        "TILE_N": tile_n,
+        "TILE_K": tile_k,
+        "WARP_M": kernel.warp[0],
+        "WARP_N": kernel.warp[1],
+        "STAGES": kernel.stages,
+        "SWIZZLE_WIDTH": kernel.swizzle_width,
+        "ACCESS_C": problem.access_c,
+    }
+    for operand in OPERANDS:
+        letter = operand.upper()
+        layout = _layout_macros(kernel.shared.a if operand == "a" else kernel.shared.b)
+        macros |= {f"{name}_{letter}": value for name, value in layout.items()}
+        macros |= {
+            f"ACCESS_{letter}": problem.access_a if operand == "a" else problem.access_b,
+            f"STORE_POINTERS_{letter}": store_pointers(scenario, operand),
+            f"WALK_{letter}": ldmatrix_walk(scenario, operand),
+        }
+    if build == "trace":
+        macros |= {f"OP_{name.upper()}": number for number, name in enumerate(OPERATIONS)}
+    if build != "plain":
+        macros[build.upper()] = 1
+    return {f"GPUSIM_{name}": value for name, value in macros.items()}
+
+
+def _problem_macros(problem: GemmProblem | Conv2dFpropProblem) -> dict[str, int | str]:
+    if isinstance(problem, GemmProblem):
+        return {
+            "CONVOLUTION": 0,
+            "GEMM_M": problem.m,
+            "GEMM_N": problem.n,
+            "GEMM_K": problem.k,
+            "GEMM_LDA": problem.leading_a,
+            "GEMM_LDB": problem.leading_b,
+            "GEMM_LDC": problem.leading_c,
+        }
+    pairs = {"PAD": problem.padding, "STRIDE": problem.stride, "DILATION": problem.dilation}
+    by_axis = {f"CONV_{name}_{axis}": pair[index] for name, pair in pairs.items() for index, axis in enumerate("HW")}
+    return {
+        "CONVOLUTION": 1,
+        **{f"CONV_{name.upper()}": getattr(problem, name) for name in ("n", "h", "w", "c", "k", "r", "s")},
+        "CONV_P": problem.output_p,
+        "CONV_Q": problem.output_q,
+        **by_axis,
+        "CONV_FLIP_FILTER": int(problem.mode == "convolution"),
+    }
+
+
+def _layout_macros(name: str) -> dict[str, int | str]:
+    """
+    The type of kernels_cuda/layout.cuh that a scenario's layout name stands for.
+
+    Swizzle's arguments are macros of their own: nvcc takes an option with a comma for a list of options.
+    """
+    match parse_layout_spec(name):
+        case CrosswiseSpec(None, None):
+            return {"LAYOUT": "Crosswise"}
+        case PaddedSpec(padding):
+            return {"LAYOUT": f"Padded<{padding}>"}
+        case CuteSpec(swizzle, None):
+            return {"SWIZZLE_BITS": swizzle.bits, "SWIZZLE_BASE": swizzle.base, "SWIZZLE_SHIFT": swizzle.shift}
+        case spec:
+            raise TypeError(f"{spec} is no shared layout of a scenario")
+
+
+def _digest(options: tuple[str, ...], folder: Path) -> str:
+    sha = hashlib.sha256("\n".join(options).encode())
+    for path in sorted(folder.glob("*.cu*")):
+        sha.update(f"\n{path.name}\n".encode() + path.read_bytes())
+    return sha.hexdigest()

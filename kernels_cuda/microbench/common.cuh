@@ -1,0 +1,59 @@
+// What every microbenchmark shares: the SM's cycle counter, shared addresses, and spans that the host reads.
+// No header is included: NVRTC compiles these files alone.
+#pragma once
+
+using u32 = unsigned int;
+using u64 = unsigned long long;
+
+#define DEVICE __device__ __forceinline__
+
+// Volatile, with memory clobbered: neither the compiler nor another volatile statement moves across it.
+DEVICE u64 cycles() {
+    u64 now;
+    asm volatile("mov.u64 %0, %%clock64;" : "=l"(now)::"memory");
+    return now;
+}
+
+DEVICE u64 nanoseconds() {
+    u64 now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)::"memory");
+    return now;
+}
+
+DEVICE u32 sm_id() {
+    u32 id;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
+    return id;
+}
+
+DEVICE u32 lane_id() { return threadIdx.x % 32; }
+DEVICE u32 warp_id() { return threadIdx.x / 32; }
+DEVICE u32 shared_address(const void* pointer) { return static_cast<u32>(__cvta_generic_to_shared(pointer)); }
+
+// What a measured loop leaves in registers. ptxas drops every instruction whose result nobody stores, volatile or
+// not, so everything goes through fold() into the value that record() may store.
+DEVICE u32 bits(u32 value) { return value; }
+DEVICE u32 bits(float value) { return __float_as_uint(value); }
+template <class Value, int kRows, int kColumns>
+DEVICE u32 fold(const Value (&values)[kRows][kColumns]) {
+    u32 folded = 0;
+#pragma unroll
+    for (int row = 0; row < kRows; ++row)
+#pragma unroll
+        for (int column = 0; column < kColumns; ++column) folded ^= bits(values[row][column]);
+    return folded;
+}
+
+// Warps of a CTA are dealt to the SMSPs in turn: warp w runs on SMSP w % 4. A warp whose SMSP takes no part leaves.
+DEVICE bool takes_part(int smsps) { return static_cast<int>(warp_id() % 4) < smsps; }
+
+// spans[2 * warp] begin, [2 * warp + 1] end, warps numbered over the grid. The counter never stands still, so the last
+// store never happens; only the host knows.
+DEVICE void record(u64* spans, u64 begin, u64 end, u32 result) {
+    const u64 warp = (static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
+    if (lane_id() == 0) {
+        spans[2 * warp] = begin;
+        spans[2 * warp + 1] = end;
+    }
+    if (begin == end) spans[0] = result;
+}

@@ -1,0 +1,94 @@
+// The scenario this kernel is compiled for: gpusim/hardware/specialise.py's macros as constants, and what each operand
+// makes of them. Knows no addresses.
+#pragma once
+
+#include "layout.cuh"
+#include "platform.cuh"
+#include "thread_map.cuh"
+
+namespace gpusim {
+
+constexpr int kTileM = GPUSIM_TILE_M, kTileN = GPUSIM_TILE_N, kTileK = GPUSIM_TILE_K;
+constexpr int kWarpM = GPUSIM_WARP_M, kWarpN = GPUSIM_WARP_N;
+constexpr int kInstructionM = 16, kInstructionN = 8, kInstructionK = 16;
+constexpr int kStages = GPUSIM_STAGES;
+constexpr int kSplitKSlices = GPUSIM_SPLIT_K_SLICES;
+
+constexpr int kWarpsM = kTileM / kWarpM, kWarpsN = kTileN / kWarpN;
+constexpr int kWarps = kWarpsM * kWarpsN;
+constexpr int kThreads = kWarps * kWarpSize;
+constexpr int kKGroups = kTileK / kInstructionK;
+constexpr int kElementBytes = 2;  // of both operands: f16
+
+static_assert(kStages >= 3, "the multistage mainloop needs three stages");
+static_assert(kKGroups >= 2 && kKGroups % 2 == 0, "fragments are double-buffered over an even number of k groups");
+static_assert(kWarpM % kInstructionM == 0 && kWarpN % (2 * kInstructionN) == 0, "warp tiles are whole ldmatrix.x4");
+
+#if GPUSIM_CONVOLUTION
+constexpr bool kConvolution = true;
+constexpr int kExtentM = GPUSIM_CONV_N * GPUSIM_CONV_P * GPUSIM_CONV_Q;
+constexpr int kExtentN = GPUSIM_CONV_K;
+constexpr int kLeadingC = GPUSIM_CONV_K;
+#else
+constexpr bool kConvolution = false;
+constexpr int kExtentM = GPUSIM_GEMM_M;
+constexpr int kExtentN = GPUSIM_GEMM_N;
+constexpr int kLeadingC = GPUSIM_GEMM_LDC;
+#endif
+
+enum class CacheOperator { ca, cg };  // through L1, around it
+
+// How a lane finds its ldmatrix row in another k group: by adding a constant, by XOR with one, or only by asking the
+// layout again. specialise.py chooses the cheapest that holds for every lane and stage.
+enum class Walk { add, exclusive_or, layout };
+
+// What gpusim.schedule.multistage.OperandCopies and tile.thread_map.operand_thread_map say of one operand.
+template <int kOperandId, int kTileStrided, int kWarpStrided, class LayoutFamily, int kAccessElements,
+          int kPointers, Walk kWalkKind, bool kAlwaysThroughL1>
+struct OperandOf {
+  static constexpr int kId = kOperandId;  // 1 is a, 2 is b: what a trace record says
+  static constexpr int kStrided = kTileStrided;
+  static constexpr int kWarpExtent = kWarpStrided;
+  static constexpr int kElementsPerCopy = kAccessElements;
+  static constexpr int kCopyBytes = kAccessElements * kElementBytes;
+  static constexpr int kStorePointers = kPointers;
+  static constexpr Walk kWalk = kWalkKind;
+  static constexpr CacheOperator kCache =
+      kAlwaysThroughL1 || kCopyBytes != kVectorBytes ? CacheOperator::ca : CacheOperator::cg;
+
+  using Layout = typename LayoutFamily::template Of<kTileK, kStrided, kStages>;
+  using Map = ThreadMap<kTileK, kStrided, kThreads>;
+
+  static constexpr int kAccesses = Map::kAccesses;
+  static constexpr int kVecs = Map::kElementsPerAccess / kElementsPerCopy;
+  static constexpr int kCopies = kAccesses * kVecs;
+  static constexpr int kShare = ceil_div(kAccesses, kKGroups);  // accesses issued in one k group
+  static constexpr int kSharedBytes = Layout::kElements * kElementBytes;
+};
+
+// Crosswise, Padded<N>, or Swizzle<B, M, S> in three macros, because a compiler option may hold no comma.
+#if defined(GPUSIM_LAYOUT_A)
+using LayoutFamilyA = GPUSIM_LAYOUT_A;
+#else
+using LayoutFamilyA = Swizzle<GPUSIM_SWIZZLE_BITS_A, GPUSIM_SWIZZLE_BASE_A, GPUSIM_SWIZZLE_SHIFT_A>;
+#endif
+#if defined(GPUSIM_LAYOUT_B)
+using LayoutFamilyB = GPUSIM_LAYOUT_B;
+#else
+using LayoutFamilyB = Swizzle<GPUSIM_SWIZZLE_BITS_B, GPUSIM_SWIZZLE_BASE_B, GPUSIM_SWIZZLE_SHIFT_B>;
+#endif
+
+using OperandA = OperandOf<1, kTileM, kWarpM, LayoutFamilyA, GPUSIM_ACCESS_A, GPUSIM_STORE_POINTERS_A,
+                           Walk::GPUSIM_WALK_A, kConvolution>;
+using OperandB = OperandOf<2, kTileN, kWarpN, LayoutFamilyB, GPUSIM_ACCESS_B, GPUSIM_STORE_POINTERS_B,
+                           Walk::GPUSIM_WALK_B, false>;
+
+// Operand A's stages, then operand B's, from the base of the CTA's dynamic shared memory.
+constexpr int kSharedBaseA = 0;
+constexpr int kSharedBaseB = OperandA::kSharedBytes;
+
+// The warp tile each warp owns: M fastest, then N.
+GPUSIM_HOST_DEVICE int warp_m(int warp) { return warp % kWarpsM; }
+GPUSIM_HOST_DEVICE int warp_n(int warp) { return warp / kWarpsM; }
+
+}  // namespace gpusim

@@ -1,0 +1,206 @@
+"""
+The CUDA kernel's own source, run on the CPU thread by thread: the schedule it follows, and the numbers it computes.
+
+Only the PTX instructions are replaced (host_kernel/host_ptx.hpp). What the trace build writes down must equal the
+Python stream in every field, offsets of invalid accesses included.
+"""
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from gpusim.hardware import timeline_format, trace_format
+from gpusim.hardware.specialise import RECORDED_BLOCKS, Build, specialise
+from gpusim.hardware.trace import expected_records, first_difference, longest_stream, traced_ctas
+from gpusim.reference import agreement, reference
+from gpusim.scenario import Scenario, parse_scenario
+from gpusim.tensors import fresh_output, make_tensors, output_view
+
+HOST_KERNEL = Path(__file__).parent / "host_kernel" / "kernel_on_host.cpp"
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++17 compiler, g++")
+
+
+def scenario(problem: dict[str, Any], kernel: dict[str, Any]) -> Scenario:
+    return parse_scenario({"machine": "h200", "problem": problem, "kernel": kernel}, "test")
+
+
+def gemm(m: int, n: int, k: int, kernel: dict[str, Any], **keys: Any) -> Scenario:
+    return scenario({"kind": "gemm", "m": m, "n": n, "k": k, **keys}, kernel)
+
+
+def conv(extents: dict[str, Any], kernel: dict[str, Any], **keys: Any) -> Scenario:
+    return scenario({"kind": "conv2d_fprop", **extents, **keys}, kernel)
+
+
+def tiles(threadblock: Sequence[int], warp: Sequence[int], stages: int, **keys: Any) -> dict[str, Any]:
+    return {"threadblock": list(threadblock), "warp": list(warp), "stages": stages, **keys}
+
+
+SMALL = tiles((64, 64, 64), (32, 32, 64), 3)
+SMALL_32 = tiles((64, 64, 32), (32, 32, 32), 4)
+PADDED_SWIZZLED = {"a": "padded<16>", "b": "Swizzle<3,3,4>"}
+F16 = {"output": "f16"}
+IMAGE = {"n": 2, "h": 7, "w": 9, "c": 72, "k": 40, "r": 3, "s": 3, "padding": [1, 1]}
+
+SCENARIOS = {
+    "gemm 128x128x64 s3, whole": gemm(128, 128, 192, tiles((128, 128, 64), (64, 64, 64), 3), dtype=F16),
+    "gemm ragged m, n, k": gemm(100, 72, 200, SMALL),
+    "gemm fewer k tiles than stages": gemm(64, 64, 64, tiles((64, 64, 64), (32, 32, 64), 5)),
+    "gemm K 32, leading dimensions": gemm(72, 64, 152, SMALL_32, lda=160, ldb=168, ldc=72, alpha=0.5, beta=-2.0),
+    "gemm 128x256x32, eight warps": gemm(130, 264, 72, tiles((128, 256, 32), (64, 64, 32), 3), dtype=F16),
+    "gemm 8- and 4-byte copies, narrow output": gemm(66, 70, 140, SMALL, alignment_b=2, dtype=F16),
+    "gemm one-element output access": gemm(40, 67, 96, SMALL, dtype=F16, beta=1.5),
+    "gemm split-K": gemm(64, 72, 456, SMALL, split_k_slices=3),
+    "gemm split-K with beta, f16": gemm(96, 64, 320, SMALL, split_k_slices=2, beta=0.5, dtype=F16),
+    "gemm identity<4>, CTAs without a tile": gemm(70, 330, 64, {**SMALL, "threadblock_swizzle": "identity<4>"}),
+    "gemm identity<8>": gemm(64, 500, 64, {**SMALL, "threadblock_swizzle": "identity<8>"}, alignment_c=2),
+    "gemm padded and row-major": gemm(80, 64, 136, {**SMALL, "shared": {"a": "padded<8>", "b": "row_major"}}),
+    "gemm Swizzle<3,3,3>": gemm(80, 64, 136, {**SMALL, "shared": {"a": "Swizzle<3,3,3>", "b": "Swizzle<2,3,3>"}}),
+    "gemm swizzle downwards": gemm(64, 64, 128, {**SMALL, "shared": {"a": "Swizzle<2,4,-3>", "b": "Swizzle<3,3,5>"}}),
+    "gemm swizzle that no XOR walks": gemm(64, 64, 64, {**SMALL, "shared": {"a": "Swizzle<3,3,6>", "b": "row_major"}}),
+    "gemm K 128, one row of warps": gemm(40, 130, 200, tiles((32, 128, 128), (32, 32, 128), 3, shared=PADDED_SWIZZLED)),
+    "gemm tall": gemm(250, 64, 96, tiles((128, 64, 32), (32, 32, 32), 3)),
+    "conv 3x3, ragged channels": conv(IMAGE, SMALL),
+    "conv strides and dilation": conv({**IMAGE, "h": 13, "w": 11}, SMALL, stride=[2, 1], dilation=[2, 3]),
+    "conv convolution mode, f16": conv(IMAGE, SMALL_32, mode="convolution", dtype=F16, alpha=2.0, beta=1.0),
+    "conv 1x1": conv({"n": 3, "h": 5, "w": 5, "c": 64, "k": 64, "r": 1, "s": 1}, SMALL),
+    "conv split-K": conv({**IMAGE, "c": 200}, SMALL, split_k_slices=2),
+    "conv 4-byte copies": conv({**IMAGE, "c": 34, "k": 66}, SMALL_32, dtype=F16),
+    "conv 128x128x64, padded": conv({**IMAGE, "c": 64}, tiles((128, 128, 64), (64, 64, 64), 3, shared=PADDED_SWIZZLED)),
+    "conv given p and q": conv({**IMAGE, "h": 6, "w": 20, "c": 8, "k": 16, "r": 2, "s": 5, "p": 4, "q": 9}, SMALL_32),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """The CTAs to record, and the room for it: bytes in all, records or rows of each warp."""
+
+    blocks: Sequence[int]
+    bytes: int
+    capacity: int
+
+
+@dataclass(frozen=True, slots=True)
+class HostRun:
+    """
+    What a run left: the output [rows, columns], the semaphores, the records' bytes and their counts [slots, warps].
+    """
+
+    output: npt.NDArray[Any]
+    semaphores: npt.NDArray[np.int32]
+    records: bytes
+    counts: npt.NDArray[np.int32]
+
+
+def run(asked: Scenario, build: Build, folder: Path, recording: Recording) -> HostRun:
+    blocks = recording.blocks
+    kernel = specialise(asked, build)
+    program = folder / "kernel_on_host"
+    command = ["g++", "-O1", "-w", *kernel.options, f"-I{kernel.include}", str(HOST_KERNEL), "-o", str(program)]
+    subprocess.run(command, check=True)
+    tensors = make_tensors(asked, seed=1)
+    output = fresh_output(asked)
+    source = tensors.source if tensors.source is not None else output[:0]
+    warps = kernel.block_threads // 32
+    header = [
+        *(part.nbytes for part in (tensors.a, tensors.b, source, output)),
+        *kernel.grid,
+        kernel.block_threads,
+        kernel.shared_bytes,
+        kernel.k_iterations,
+        kernel.semaphores,
+        recording.bytes,
+        len(blocks) * warps,
+        recording.capacity,
+        len(blocks),
+        0,
+    ]
+    recorded = np.full(RECORDED_BLOCKS, -1, np.int32)
+    recorded[: len(blocks)] = blocks
+    scales = np.array([asked.problem.alpha, asked.problem.beta], np.float32)
+    parts = [np.array(header, np.int64), recorded, scales, tensors.a, tensors.b, source, output]
+    given, left = folder / "input", folder / "output"
+    given.write_bytes(b"".join(part.tobytes() for part in parts))
+    subprocess.run([program, given, left], check=True, timeout=120)
+    data = left.read_bytes()
+    sizes = np.cumsum([output.nbytes, 4 * kernel.semaphores, recording.bytes])
+    assert len(data) == sizes[-1] + 4 * len(blocks) * warps
+    return HostRun(
+        output=output_view(asked).of(np.frombuffer(data[: sizes[0]], output.dtype)),
+        semaphores=np.frombuffer(data[sizes[0] : sizes[1]], np.int32),
+        records=data[sizes[1] : sizes[2]],
+        counts=np.frombuffer(data[sizes[2] :], np.int32).reshape(len(blocks), warps),
+    )
+
+
+@pytest.mark.parametrize("asked", SCENARIOS.values(), ids=SCENARIOS.keys())
+def test_the_kernel_follows_the_schedule_and_computes_the_right_answer(asked, tmp_path):
+    blocks = traced_ctas(asked)
+    capacity = longest_stream(asked, blocks)
+    words = trace_format.buffer_words(len(blocks), asked.kernel.threads // 32, capacity)
+
+    done = run(asked, "trace", tmp_path, Recording(blocks, 8 * words, capacity))
+
+    found = trace_format.decode(np.frombuffer(done.records, np.int64), done.counts)
+    expected = expected_records(asked, blocks)
+    assert first_difference(expected, found, blocks) is None
+    assert (found["global"] == expected["global"]).all(), "offsets of invalid accesses"
+    assert (found == expected).all()
+    compared = agreement(done.output, reference(asked, make_tensors(asked, seed=1)))
+    assert compared.wrong_elements == 0
+    assert not done.semaphores.any()
+
+
+@pytest.mark.parametrize("name", ["gemm ragged m, n, k", "conv 3x3, ragged channels"])
+def test_the_timeline_build_stamps_every_k_tile_in_order(name, tmp_path):
+    asked = SCENARIOS[name]
+    kernel, blocks = asked.kernel, traced_ctas(asked)[:2]
+    warps = prod(kernel.warps)
+    k_tiles = specialise(asked).k_iterations
+    capacity = timeline_format.least_capacity(k_tiles, kernel.stages)
+    words = timeline_format.buffer_words(len(blocks), warps, kernel.k_groups, capacity)
+
+    done = run(asked, "timeline", tmp_path, Recording(blocks, 4 * words, capacity))
+
+    timelines = timeline_format.decode(np.frombuffer(done.records, np.uint32), len(blocks), warps, kernel.k_groups)
+    owners = [(line.block, line.warp) for line in timelines]
+    assert owners == [(block, warp) for block in blocks for warp in range(warps)]
+    for line in timelines:
+        tile = slice(k_tiles)
+        assert line.k_tiles == k_tiles
+        assert 0 <= line.begin < line.prologue_end < line.tail_end < line.end
+        assert (line.copy_issue[tile] < line.wait_begin[tile]).all()
+        assert (line.wait_begin[tile] < line.wait_end[tile]).all()
+        assert (line.wait_end[tile] < line.mma_begin[tile, 0]).all()
+        assert (line.ldmatrix[tile] < line.mma_begin[tile]).all()
+        assert (line.mma_begin[tile] < line.mma_end[tile]).all()
+        assert (np.diff(line.mma_begin[tile].reshape(-1)) > 0).all()
+        assert (line.mma_begin[k_tiles:] == timeline_format.NOT_STAMPED).all()
+        assert (line.copy_issue[: k_tiles + kernel.stages - 1] >= 0).all()
+
+
+def test_a_trace_finds_a_schedule_of_another_order(tmp_path):
+    asked = SCENARIOS["gemm fewer k tiles than stages"]
+    capacity = longest_stream(asked, [0])
+    words = trace_format.buffer_words(1, asked.kernel.threads // 32, capacity)
+    done = run(asked, "trace", tmp_path, Recording([0], 8 * words, capacity))
+    found = trace_format.decode(np.frombuffer(done.records, np.int64), done.counts)
+    other = asked.model_copy(update={"kernel": replace_stages(asked, 4)})
+
+    difference = first_difference(expected_records(other, [0]), found, [0])
+
+    assert difference is not None
+    assert difference.startswith("CTA 0, warp 0, record ")
+
+
+def replace_stages(asked: Scenario, stages: int) -> Any:
+    return asked.kernel.model_copy(update={"stages": stages})
