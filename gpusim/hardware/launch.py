@@ -1,0 +1,62 @@
+"""``python -m gpusim.hardware.launch FILE...``: launches each scenario's plain kernel once, for a profiler to see."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from gpusim.errors import GpusimError
+from gpusim.hardware import run
+from gpusim.hardware.device import import_cupy
+from gpusim.hardware.module import load_kernel
+from gpusim.scenario import load_scenario
+
+
+def launch_all(files: Sequence[Path], overrides: Sequence[str], seed: int) -> tuple[list[str], dict[str, str]]:
+    """
+    Launch the scenarios' kernels in order, each on random inputs of its own.
+
+    Returns:
+        The stems of those launched, in order, and of the others, why not.
+
+    Raises:
+        CannotRun: CuPy or a GPU is missing.
+    """
+    cupy = import_cupy()
+    launched, failed = [], {}
+    for file in files:
+        try:
+            scenario = load_scenario(file, tuple(overrides))
+            kernel = load_kernel(cupy, scenario)
+            run.launch_once(kernel, run.upload(cupy, scenario, kernel.specialisation, seed))
+        except (GpusimError, RuntimeError) as error:  # CuPy's errors are RuntimeErrors
+            failed[file.stem] = str(error)
+        else:
+            launched.append(file.stem)
+        cupy.get_default_memory_pool().free_all_blocks()
+    return launched, failed
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Launch, and write what was launched to ``--log`` as JSON ``{launched: [names], failed: {name: why}}``."""
+    parser = argparse.ArgumentParser(prog="python -m gpusim.hardware.launch", description=__doc__)
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    parser.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--log", type=Path)
+    arguments = parser.parse_args(argv)
+    try:
+        launched, failed = launch_all(arguments.files, arguments.overrides, arguments.seed)
+    except GpusimError as error:
+        sys.stderr.write(f"{error}\n")
+        return error.exit_code
+    if arguments.log:
+        arguments.log.write_text(json.dumps({"launched": launched, "failed": failed}) + "\n", encoding="utf-8")
+    for name, why in failed.items():
+        sys.stderr.write(f"{name}: {why}\n")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,142 @@
+"""Everything measured of one scenario, each part on its own: what fails is noted and the rest goes on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from gpusim.errors import GpusimError
+from gpusim.hardware import device, run
+from gpusim.hardware.compiler import find_compiler
+from gpusim.hardware.counters import Profile
+from gpusim.hardware.module import LoadedKernel, load_kernel
+from gpusim.hardware.record import LoopTime, MeasuredPipeline, Numerics, Record, TraceCheck
+from gpusim.hardware.timeline import measured_pipeline
+from gpusim.hardware.trace import expected_records, first_difference, stream_digest, traced_ctas
+from gpusim.provenance import commit
+from gpusim.scenario import Scenario
+
+Part = TypeVar("Part")
+Say = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class _Attempts:
+    """Runs parts, and remembers why those that failed did."""
+
+    say: Say
+    missing: dict[str, str] = field(default_factory=dict)
+
+    def __call__(self, part: str, measure: Callable[[], Part]) -> Part | None:
+        try:
+            return measure()
+        except (GpusimError, RuntimeError, MemoryError) as error:  # CuPy's errors are RuntimeErrors
+            self.missing[part] = " ".join(f"{error}".split()) or type(error).__name__
+            self.say(f"{part}: {self.missing[part]}")
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """
+    Where figures come from.
+
+    Attributes:
+        environment: ``device.environment()``.
+        command: The command line.
+        commit: Of the source tree; None where unknown.
+    """
+
+    environment: dict[str, Any]
+    command: tuple[str, ...]
+    commit: str | None
+
+    @classmethod
+    def here(cls, command: tuple[str, ...], known_commit: str | None = None) -> "Origin":
+        """Of this machine and tree."""
+        return cls(device.environment(), command, known_commit or commit())
+
+
+def measure(name: str, scenario: Scenario, origin: Origin, *, seed: int, say: Say = lambda _: None) -> Record:
+    """
+    Numerics, trace, time and pipeline of a scenario on the current GPU; the counters are ``with_counters``' business.
+
+    Args:
+        name: Stem of the scenario's file.
+        seed: Of the random inputs.
+        say: Called with a line about each part that fails.
+
+    Raises:
+        CannotRun: CuPy or a GPU is missing, or the plain kernel cannot be compiled or loaded.
+    """
+    cupy = device.import_cupy()
+    attempt = _Attempts(say)
+    plain = load_kernel(cupy, scenario)
+    problem = run.upload(cupy, scenario, plain.specialisation, seed)
+    numerics: Numerics | None = attempt("numerics", lambda: run.check_numerics(plain, problem))
+    trace: TraceCheck | None = attempt("trace", lambda: _trace(cupy, scenario, problem))
+    time_us: LoopTime | None = attempt("time", lambda: run.time_loop(plain, problem))
+    pipeline: MeasuredPipeline | None = attempt("pipeline", lambda: _pipeline(cupy, scenario, problem, time_us))
+    return Record(
+        name=name,
+        scenario=scenario.resolved(),
+        scenario_sha256=scenario.digest(),
+        environment=origin.environment,
+        kernel=_facts(plain),
+        numerics=numerics,
+        trace=trace,
+        time_us=time_us,
+        pipeline=pipeline,
+        counters={},
+        opcodes={},
+        missing=attempt.missing,
+        commit=origin.commit,
+        date=datetime.now(tz=UTC).isoformat(timespec="seconds"),
+        command=origin.command,
+    )
+
+
+def with_counters(record: Record, profile: Profile | None, why_not: str = "") -> Record:
+    """The record with what ncu counted, or with why there are no counters."""
+    missing = {part: reason for part, reason in record.missing.items() if part != "counters"}
+    if profile is None:
+        return replace(record, counters={}, opcodes={}, missing=missing | {"counters": why_not})
+    return replace(record, counters=profile.counters, opcodes=profile.opcodes, missing=missing)
+
+
+def context_is_lost(cupy: Any) -> bool:
+    """Whether a kernel has broken the CUDA context, so that nothing more can run in this process."""
+    try:
+        cupy.cuda.runtime.deviceSynchronize()
+    except RuntimeError:
+        return True
+    return False
+
+
+def _trace(cupy: Any, scenario: Scenario, problem: run.DeviceProblem) -> TraceCheck:
+    blocks = traced_ctas(scenario)
+    found = run.record_trace(load_kernel(cupy, scenario, "trace"), problem, blocks)
+    difference = first_difference(expected_records(scenario, blocks), found, blocks)
+    return TraceCheck(blocks, len(found), stream_digest(found), difference is None, difference)
+
+
+def _pipeline(cupy: Any, scenario: Scenario, problem: run.DeviceProblem, plain: LoopTime | None) -> MeasuredPipeline:
+    kernel = load_kernel(cupy, scenario, "timeline")
+    buffer = run.timeline_buffer(kernel, problem, traced_ctas(scenario)[0])
+    warps = run.record_timeline(kernel, problem, buffer)
+    instrumented = None if plain is None else run.time_loop(kernel, problem, buffer.params)
+    return measured_pipeline(warps, scenario.kernel.stages, plain, instrumented)
+
+
+def _facts(kernel: LoadedKernel) -> dict[str, Any]:
+    own, compiler = kernel.specialisation, find_compiler()
+    return {
+        "compiler": f"{compiler.name} {compiler.version}",
+        "sources_sha256": own.digest,
+        "cubin_sha256": run.cubin_digest(kernel),
+        "registers": kernel.registers,
+        "local_bytes": kernel.local_bytes,
+        "shared_bytes": own.shared_bytes,
+        "grid": list(own.grid),
+        "block_threads": own.block_threads,
+    }

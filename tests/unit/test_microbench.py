@@ -1,0 +1,287 @@
+"""The microbenchmarks on a GPU that runs nothing: every launch they make, every figure that follows from their rows."""
+
+import re
+import tomllib
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from gpusim.errors import BadInput, CannotRun
+from gpusim.hardware import microbench, microbench_runs, ncu
+from gpusim.hardware.microbench_derive import Derived, derive
+from gpusim.hardware.microbench_device import Device, elapsed, read_rows, write_rows
+from gpusim.hardware.microbench_machine import update_machine
+from gpusim.hardware.microbench_memory import far_lines
+from gpusim.hardware.specialise import kernels_folder
+from gpusim.machine import load
+
+SMS = 4
+SPAN = 96_000
+
+
+class Array(np.ndarray):
+    """
+    A numpy array with CuPy's ``data.ptr``.
+    """
+
+    @property
+    def data(self):
+        return SimpleNamespace(ptr=1 << 20)
+
+
+class Buffer:
+    """
+    Gigabytes that nobody reads.
+    """
+
+    data = SimpleNamespace(ptr=1 << 20)
+
+    def fill(self, value):
+        pass
+
+    def __setitem__(self, index, value):
+        pass
+
+
+class Event:
+    def record(self):
+        pass
+
+    def synchronize(self):
+        pass
+
+
+def zeros(shape, dtype):
+    return np.zeros(shape, dtype=dtype).view(Array) if np.prod(shape) < 1 << 22 else Buffer()
+
+
+class DoubleDevice(Device):
+    """
+    Numpy in place of CuPy, spans of one length in place of kernels.
+    """
+
+    def __init__(self):
+        runtime = SimpleNamespace(memGetInfo=lambda: (1 << 36, 1 << 37))
+        cuda = SimpleNamespace(Event=Event, get_elapsed_time=lambda _begin, _end: 2.0, runtime=runtime)
+        self.cupy = SimpleNamespace(zeros=zeros, asnumpy=np.array, asarray=np.asarray, cuda=cuda)
+        self.sms = SMS
+        self.launches = []
+
+    def launch(self, source, kernel, arguments, *, ctas=1, threads=32, shared=0):
+        assert threads % 32 == 0
+        assert threads <= 1024
+        assert shared <= 227 * 1024
+        self.launches.append((source, kernel))
+        first = arguments[0]
+        if source == "cp_async" and kernel.startswith("burst_"):
+            copies = int(kernel.rsplit("_", 1)[1])
+            first[...] = np.array([0, 4 * copies, 4 * copies + 5, 6 * copies + 45])
+        elif kernel == "cta_starts":
+            cta = np.arange(ctas)
+            first[...] = np.stack([cta % SMS, 2 * cta, cta, 2 * cta + 40_000], axis=-1)
+        elif kernel == "line_latencies":
+            first[...] = np.where(np.arange(len(first)) % 4 == 0, 420, 260)
+        elif kernel.startswith("chase"):
+            first[:2] = 1, 1 + 250 * int(arguments[3])
+        else:
+            first[..., 0], first[..., 1] = 1, 1 + SPAN
+            if isinstance(arguments[1], Array) and len(arguments[1]) == ctas:
+                arguments[1][...] = np.arange(ctas) % SMS
+
+
+@pytest.fixture
+def measured(tmp_path, monkeypatch):
+    """
+    A folder with the CSV of a full run on the double.
+    """
+    counted = ncu.KernelCounters(
+        "nothing", (4, 1, 1), (128, 1, 1), {"sm__cycles_elapsed.max": 4500.0, "sm__cycles_active.max": 300.0}
+    )
+    monkeypatch.setattr(microbench_runs.ncu, "profile", lambda *_a, **_k: ([counted], []))
+    device = DoubleDevice()
+    for name, measure in microbench.BENCHMARKS.items():
+        write_rows(tmp_path / f"{name}.csv", measure(device, quick=False), {"GPU": "double"})
+    return tmp_path
+
+
+def figure_keys(text):
+    return {record.key for record in load.parse_machine(text, "h200", "h200.toml").figures}
+
+
+def machine_text():
+    return (load.resources.files("gpusim.machine") / "h200.toml").read_text()
+
+
+@pytest.mark.parametrize("quick", [True, False], ids=["quick", "full"])
+def test_every_kernel_a_benchmark_launches_is_in_its_source(quick, monkeypatch):
+    """
+    The macros paste names together: their parts must all stand in the source.
+    """
+    monkeypatch.setattr(microbench_runs.ncu, "profile", lambda *_a, **_k: ([], []))
+    device = DoubleDevice()
+    for measure in microbench.BENCHMARKS.values():
+        assert measure(device, quick=quick)
+    for source in {source for source, _ in device.launches}:
+        text = (kernels_folder() / "microbench" / f"{source}.cu").read_text()
+        words = set(re.findall(r"[A-Za-z0-9]+", text.replace("_", " ")))
+        for kernel in {kernel for of, kernel in device.launches if of == source}:
+            assert set(kernel.split("_")) <= words | {str(number) for number in range(33)}
+
+
+def test_every_figure_of_the_issue_is_derived(measured):
+    derived = derive(measured)
+
+    wanted = ("tensor.", "pipes.", "mio.", "shared.", "async_copy.", "l1.", "l2.", "dram.", "barrier.", "launch.")
+    given = {key for key in figure_keys(machine_text()) if key.startswith(wanted)}
+    not_measured = {
+        "pipes.branch.interval",
+        "pipes.branch.latency",
+        "pipes.uniform.interval",
+        "pipes.uniform.latency",
+        "mio.queue_depth",  # the double's bursts take one time whatever their length: no queue shows
+        "shared.banks",
+        "shared.bank_bytes",
+        "l1.bytes",
+        "l1.line_bytes",
+        "l1.sector_bytes",
+        "l2.bytes",
+        "l2.partitions",
+        "l2.line_bytes",
+        "dram.bandwidth_gb_s",
+        "launch.cta_setup",
+    }
+    assert given - set(derived) == not_measured
+
+
+def test_figures_follow_from_the_rows(measured):
+    derived = {key: figure.value for key, figure in derive(measured).items()}
+
+    # 64 iterations of two k groups of 4x8 mma by two warps: 96000 / (4096 * 2).
+    assert derived["tensor.m16n8k16.f16.f32.interval"] == round(96_000 / 8192)
+    assert derived["tensor.m16n8k8.f16.f32.latency"] == round(96_000 / (64 * 48))
+    assert derived["async_copy.issue_interval"] == 4
+    assert derived["async_copy.l1_latency"] == 6
+    assert derived["l2.far_fraction_percent"] == 25
+    assert derived["l1.hit_latency"] == 250
+    assert derived["launch.overhead"] == 4200
+    # CTAs two cycles apart over four SMs.
+    assert derived["launch.cta_interval"] == 2
+
+
+def test_the_barriers_line_is_a_least_squares_fit(tmp_path):
+    rows = [{"ctas_per_sm": 1, "warps": warps, "per_barrier": 22.0 + 2 * warps} for warps in (1, 4, 32)]
+    write_rows(tmp_path / "barrier.csv", [*rows, {"ctas_per_sm": 2, "warps": 1, "per_barrier": 900.0}], {})
+
+    derived = derive(tmp_path)
+
+    assert {key: figure.value for key, figure in derived.items()} == {"barrier.base": 22, "barrier.per_warp": 2}
+    assert derived["barrier.base"].at == "barrier.csv, line through cycles over warps, one CTA: 22.00"
+
+
+def test_the_queue_is_full_where_the_pace_drops(tmp_path):
+    """
+    GA10x: five loads issue back to back (four queued, one in the address unit), then one every four cycles.
+    """
+    cycles = {count: count + max(0, count - 5) * 3 for count in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24)}
+    rows = [{"instruction": "lds burst", "smsps": 1, "instructions": n, "cycles": c} for n, c in cycles.items()]
+    write_rows(tmp_path / "shared.csv", rows, {})
+
+    assert derive(tmp_path)["mio.queue_depth"].value == 4
+
+
+def test_a_folder_without_csv_is_refused(tmp_path):
+    with pytest.raises(CannotRun, match="holds no CSV of `gpusim calibrate`"):
+        derive(tmp_path)
+
+
+def test_a_damaged_csv_is_refused(tmp_path):
+    (tmp_path / "barrier.csv").write_text("ctas_per_sm,warps,per_barrier\n1,1,many\n")
+    with pytest.raises(BadInput, match=r"a CSV file cannot be read for barrier\.base"):
+        derive(tmp_path)
+
+
+def test_rows_come_back_as_they_were_written(tmp_path):
+    rows = [{"what": "a, b", "cycles": 3}, {"what": "c", "interval": 6.25}]
+    write_rows(tmp_path / "x.csv", rows, {"GPU": "NVIDIA H200", "date": "2026-01-01"})
+
+    assert (tmp_path / "x.csv").read_text().splitlines()[:2] == ["# GPU: NVIDIA H200", "# date: 2026-01-01"]
+    assert read_rows(tmp_path / "x.csv") == [
+        {"what": "a, b", "cycles": "3", "interval": ""},
+        {"what": "c", "cycles": "", "interval": "6.25"},
+    ]
+
+
+def test_lines_part_at_the_gap_of_two_modes():
+    near, far = np.arange(250, 280), np.arange(400, 440)
+    assert np.array_equal(far_lines(np.concatenate([near, far, [9000]])), [False] * 30 + [True] * 41)
+
+
+@pytest.mark.parametrize("latencies", [[260] * 50, list(range(255, 265))], ids=["equal", "one mode"])
+def test_one_mode_has_no_far_lines(latencies):
+    assert not far_lines(np.array(latencies)).any()
+
+
+def test_elapsed_spans_all_warps():
+    assert elapsed(np.array([[5, 20], [3, 18]])) == 17
+
+
+DERIVED = {
+    "tensor.m16n8k16.f16.f32.interval": Derived(7, 'mma.csv, "tile": 7.12'),
+    "l1.hit_latency": Derived(34, "latency.csv: 34.20"),
+    "tensor.m16n8k16.bf16.f32.interval": Derived(7, "mma.csv: 7.12"),
+}
+
+
+class TestUpdateMachine:
+    def updated(self, tmp_path):
+        path = tmp_path / "h200.toml"
+        path.write_text(machine_text())
+        left_out = update_machine(path, DERIVED, "calibration", "Microbenchmarks on an H200", "reports/measured")
+        return left_out, path.read_text()
+
+    def test_only_the_measured_records_change(self, tmp_path):
+        _, text = self.updated(tmp_path)
+        before, after = machine_text().splitlines(), text.splitlines()
+        added = ["", "[sources.calibration]", 'title = "Microbenchmarks on an H200"', 'file = "reports/measured"']
+
+        start = after.index("[sources.calibration]") - 1
+        assert after[start : start + 4] == added
+        del after[start : start + 4]
+        changed = [line.split(" ")[0] for line, old in zip(after, before, strict=True) if line != old]
+        assert changed == ["interval", "hit_latency"]
+
+    def test_a_record_is_measured_and_keeps_its_effect(self, tmp_path):
+        _, text = self.updated(tmp_path)
+        assert tomllib.loads(text)["tensor"]["m16n8k16.f16.f32"]["interval"] == {
+            "value": 7,
+            "unit": "cycles",
+            "kind": "measured",
+            "source": "calibration",
+            "at": 'mma.csv, "tile": 7.12',
+            "effect": "the most sensitive figure of this file",
+        }
+
+    def test_figures_the_file_lacks_are_named(self, tmp_path):
+        left_out, _ = self.updated(tmp_path)
+        assert left_out == ("tensor.m16n8k16.bf16.f32.interval",)
+
+    def test_a_second_update_adds_no_second_source(self, tmp_path):
+        self.updated(tmp_path)
+        path = tmp_path / "h200.toml"
+        update_machine(path, DERIVED, "calibration", "another title", "elsewhere")
+        assert path.read_text().count("[sources.calibration]") == 1
+
+    def test_a_file_that_is_no_machine_is_refused(self, tmp_path):
+        path = tmp_path / "x.toml"
+        path.write_text("value = 1\n")
+        with pytest.raises(BadInput):
+            update_machine(path, DERIVED, "calibration", "t", "f")
+        assert path.read_text() == "value = 1\n"
+
+
+def test_without_cupy_the_driver_says_what_to_install(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(__import__("sys").modules, "cupy", None)
+    assert microbench.main([str(tmp_path / "out")]) == 1
+    assert "CuPy is not installed" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
