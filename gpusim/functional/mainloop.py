@@ -86,7 +86,8 @@ class Mainloop:
     A batch of CTAs of one split-K slice between launch and epilogue: shared memory, copies, fragments, accumulators.
 
     Attributes:
-        accumulators: Of every warp, as the warp tile's matrix. Shape (ctas, warps, warp M, warp N), float32.
+        accumulators: Of every warp, as the warp tile's matrix. Shape (ctas, warps, warp M, warp N), float32 as numpy
+            adds it, not as the tensor core truncates (D19).
     """
 
     def __init__(

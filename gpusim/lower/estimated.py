@@ -2,7 +2,7 @@
 
 The named ops are exact. The arithmetic between them is counted from what the iterators of CUTLASS 2.x compute at each
 access (``ARITHMETIC``), laid around the MMAs as an assembler does: what a k group issues besides its MMAs is spread
-evenly among them, never across a wait or a barrier. Registers follow from the fragments. Nothing here is fitted.
+evenly among them, never across a wait or a barrier. Registers follow from the fragments. Nothing here is fitted (D1).
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,10 @@ from gpusim.tile.epilogue import EpilogueTile, epilogue_tile
 from gpusim.tile.ldmatrix import fragment_loads
 
 COPY_SCOREBOARD = 4
+"""Held by copies until their addresses are read. Nothing here waits for it: each copy's address is a new one (D1)."""
+
 EPILOGUE_SCOREBOARD = 5
+"""Of the epilogue's shared and source loads. 0 to 3 are the fragments': two operands, two k groups by turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,15 @@ EPILOGUE_SETUP = 40
 EPILOGUE_STEP = 8
 """Per epilogue iteration: row predicate, pointer advance, loop control."""
 
+EPILOGUE_ACCESS = 3
+"""Per global access of the epilogue: a 64-bit pointer add (2) and the predicate's test (1)."""
+
+MEMORY_STALL = 2
+"""Between two memory instructions, or any without a fixed latency, of one warp: the least that ptxas is seen to put."""
+
+BRANCH_STALL = 5
+"""Of a backward branch, as ptxas puts it; what its target's fetch takes besides is the machine's branch latency."""
+
 REGISTERS_BEYOND_FRAGMENTS = 40
 """Pointers, masks, loop state and addresses of one thread. A round figure from the kernels' constructors; the compiled
 stream reads the real number."""
@@ -88,6 +100,8 @@ SHORTEST_DEPENDENT = 4
 def registers_per_thread(scenario: Scenario, machine: Machine) -> int:
     """
     Registers of one thread: accumulators, two fragments of each operand, and a constant for the rest.
+
+    Not modelled: spills, where a kernel would need more (D17).
 
     Returns:
         A multiple of 8, at most the architecture's limit.
@@ -209,7 +223,7 @@ class _Lowering:
                     beside, mmas = [], []
                 beside += self.instructions(op)
         yield from spread(mmas, beside + control)
-        yield Instruction("BRA", "pipe", "branch", stall=5)
+        yield Instruction("BRA", "pipe", "branch", stall=BRANCH_STALL)
 
     def epilogue(self, ops: Sequence[Op]) -> Iterator[Instruction]:
         """Accumulators through shared memory to global, step by step, then exit."""
@@ -230,23 +244,23 @@ class _Lowering:
                 yield Instruction(
                     "LDGSTS.E.BYPASS.128" if op.cache == "cg" else "LDGSTS.E.128",
                     "ldgsts",
-                    stall=2,
+                    stall=MEMORY_STALL,
                     read_scoreboard=COPY_SCOREBOARD,
                     guard="zero-fill" if op.zfill else "predicate",
                     op=op,
                 )
             case CommitGroup():
-                yield Instruction("LDGDEPBAR", "commit", stall=2, op=op)
+                yield Instruction("LDGDEPBAR", "commit", stall=MEMORY_STALL, op=op)
             case WaitGroup():
-                yield Instruction("DEPBAR.LE", "depbar", stall=2, op=op)
+                yield Instruction("DEPBAR.LE", "depbar", stall=MEMORY_STALL, op=op)
             case Barrier():
-                yield Instruction("BAR.SYNC", "barrier", stall=2, op=op)
+                yield Instruction("BAR.SYNC", "barrier", stall=MEMORY_STALL, op=op)
             case Ldmatrix():
                 if op.instruction == 0:
                     yield from integer(1, "LOP3")
                 board = _fragment_scoreboard(op.operand, op.k_group)
                 opcode = f"LDSM.16.M88.{self.matrices[op.operand]}"
-                yield Instruction(opcode, "shared", stall=2, write_scoreboard=board, op=op)
+                yield Instruction(opcode, "shared", stall=MEMORY_STALL, write_scoreboard=board, op=op)
             case WarpMma():
                 yield from self.mma(op)
             case StoreShared() | LoadShared() | LoadSource() | StoreGlobal():
@@ -271,25 +285,23 @@ class _Lowering:
         tile = self.epilogue_tile
         board = 1 << EPILOGUE_SCOREBOARD
         if isinstance(op, StoreShared):
-            yield Instruction(f"STS.{tile.store_bytes * 8}", "shared", stall=2, op=op)
+            yield Instruction(f"STS.{tile.store_bytes * 8}", "shared", stall=MEMORY_STALL, op=op)
         elif isinstance(op, LoadShared):
             yield Instruction(
-                f"LDS.{tile.load_bytes * 8}", "shared", stall=2, write_scoreboard=EPILOGUE_SCOREBOARD, op=op
+                f"LDS.{tile.load_bytes * 8}", "shared", stall=MEMORY_STALL, write_scoreboard=EPILOGUE_SCOREBOARD, op=op
             )
         elif isinstance(op, LoadSource):
-            yield from integer(3)
-            yield Instruction("LDG.E.128", "global", stall=2, write_scoreboard=EPILOGUE_SCOREBOARD, op=op)
+            yield from integer(EPILOGUE_ACCESS)
+            yield Instruction("LDG.E.128", "global", stall=MEMORY_STALL, write_scoreboard=EPILOGUE_SCOREBOARD, op=op)
         else:
             elements = tile.elements_per_access
-            first = True
-            for _ in range(elements):
-                yield Instruction("FMUL", "pipe", "fma", stall=1 if not first else 2, wait_mask=board if first else 0)
-                first = False
+            for element in range(elements):
+                yield Instruction("FMUL", "pipe", "fma", wait_mask=0 if element else board)
             if self.scenario.problem.dtype.output == "f16":
                 for _ in range(elements // 2):
                     yield Instruction("F2FP.F16.F32.PACK_AB", "pipe", "half", stall=2)
-            yield from integer(3)
-            yield Instruction("STG.E.128", "global", stall=2, guard="predicate", op=op)
+            yield from integer(EPILOGUE_ACCESS)
+            yield Instruction("STG.E.128", "global", stall=MEMORY_STALL, guard="predicate", op=op)
 
 
 def integer(count: int, opcode: str = "IADD3") -> Iterator[Instruction]:

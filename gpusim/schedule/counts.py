@@ -65,7 +65,7 @@ class Counts:
         instructions: SASS mnemonic -> warp instructions.
         load_sectors: 32-byte sectors that LDGSTS and source loads request, by "a", "b", "source".
         store_sectors: Sectors the output stores request.
-        bank_conflicts: Shared-memory wavefronts by address pattern alone; arbitration is not in them.
+        bank_conflicts: Shared-memory wavefronts by address pattern alone; arbitration is not in them (D9).
     """
 
     ctas: int

@@ -180,13 +180,12 @@ def port_count(machine: Machine) -> int:
     return len(pipe_names(machine)) + 2
 
 
-def assemble(stream: Stream, scenario: Scenario, machine: Machine, copy: AsyncCopy, *, k_tiles: int) -> Assembly:
+def assemble(stream: Stream, scenario: Scenario, machine: Machine, copy: AsyncCopy) -> Assembly:
     """
     Resolve a stream.
 
     Args:
         copy: The machine's cp.async.
-        k_tiles: K tiles the stream consumes.
 
     Raises:
         BadInput: The machine file has no figure for a pipe that the stream uses.
@@ -202,6 +201,7 @@ def assemble(stream: Stream, scenario: Scenario, machine: Machine, copy: AsyncCo
             code.append(resolver.decode(instruction, begins))
         line += -(-len(segment.instructions) // per_line)
         segments.append(DecodedSegment(segment.name, tuple(code), segment.trips, segment.tiles_per_trip))
+    k_tiles = sum(segment.trips * segment.tiles_per_trip for segment in segments)
     return Assembly(
         segments=tuple(segments),
         warps=scenario.kernel.threads // LANES,

@@ -22,13 +22,25 @@ from gpusim.sim.l2 import L2, SampledL2, SimulatedL2
 from gpusim.sim.l2_walk import L2Walk, WalkedGrid
 from gpusim.sim.sm import Sm
 from gpusim.sim.stall_reasons import REASONS
-from gpusim.tile.extents import gemm_k_iterations, most_k_iterations, problem_extents
+from gpusim.tile.extents import most_k_iterations, problem_extents
 from gpusim.timeline import Timeline
 
 CTAS_SIMULATED_PER_SM = 24
-"""Beyond these, an SM's further CTAs are charged the steady rate of the later half of the simulated ones."""
+"""Beyond these, an SM's further CTAs are charged the steady rate of the later half of the simulated ones (D22)."""
 
 Progress = Callable[[str], None]
+
+
+def cp_async(machine: Machine) -> AsyncCopy:
+    """
+    The machine's cp.async.
+
+    Raises:
+        BadInput: It has none.
+    """
+    if machine.async_copy is None:
+        raise BadInput(f"{machine.name}: the multistage mainloop needs cp.async, which this machine lacks")
+    return machine.async_copy
 
 
 @dataclass(frozen=True)
@@ -52,15 +64,8 @@ class Launch:
 
     @cached_property
     def copy(self) -> AsyncCopy:
-        """
-        The machine's cp.async.
-
-        Raises:
-            BadInput: It has none.
-        """
-        if self.machine.async_copy is None:
-            raise BadInput(f"{self.machine.name}: the multistage mainloop needs cp.async, which this machine lacks")
-        return self.machine.async_copy
+        """The machine's cp.async."""
+        return cp_async(self.machine)
 
     @cached_property
     def assemblies(self) -> tuple[Assembly, ...]:
@@ -68,8 +73,7 @@ class Launch:
         made: dict[int, Assembly] = {}
         for slice_, kind in enumerate(self.kinds):
             if kind == slice_:
-                k_tiles = gemm_k_iterations(self.scenario, slice_)
-                made[kind] = assemble(self.streams[slice_], self.scenario, self.machine, self.copy, k_tiles=k_tiles)
+                made[kind] = assemble(self.streams[slice_], self.scenario, self.machine, self.copy)
         return tuple(made[kind] for kind in self.kinds)
 
     @cached_property
@@ -111,7 +115,7 @@ class Outcome:
         ctas: Simulated.
         k_tiles: Simulated.
         instructions: Warp instructions simulated.
-        copied_sectors: Sectors that the simulated copies asked for.
+        asked_sectors: Sectors that the simulated copies and source loads asked for.
         l2_sectors: Sectors that the simulated SMs read from L2: the rest was in L1.
         dram_bytes: Read by the whole chip.
     """
@@ -125,7 +129,7 @@ class Outcome:
     k_tiles: int
     instructions: int
     sampled: bool
-    copied_sectors: int
+    asked_sectors: int
     l2_sectors: int
     dram_bytes: int
 
@@ -137,6 +141,8 @@ def simulate_launch(launch: Launch, *, exact: bool, progress: Progress) -> Outco
     Sampled: SM r of n runs CTAs r, r + n, r + 2n, ...; SMs that run the same programs in the same order behave alike,
     so one of each kind is simulated, with the chip's bandwidth shared by all that have work, and hits and misses from
     ``l2_walk`` (D14).
+
+    Not modelled: the semaphore that orders the slices of a serial split-K (D16).
 
     Raises:
         BadInput: The machine has no cp.async, or no figure for a pipe.
@@ -275,7 +281,7 @@ def _outcome(
         k_tiles=sum(launch.assemblies[slice_].k_tiles for slice_ in slices),
         instructions=sum(sm.instructions for sm in sms),
         sampled=len(slices) < len(launch.tiles),
-        copied_sectors=sum(sm.l1.sectors * count for sm, count in stands_for.items()),
+        asked_sectors=sum(sm.l1.sectors * count for sm, count in stands_for.items()),
         l2_sectors=l2_sectors,
         dram_bytes=dram_bytes,
     )

@@ -11,9 +11,14 @@ class L1:
 
     The carve-out is what the resident CTAs hold, not the next of the sizes the hardware offers (D12).
 
+    Not modelled: a limit on the requests that are outstanding (D24).
+
     Args:
         port: The SM's port at the L2.
         carve_out: Shared memory that the resident CTAs hold, bytes.
+
+    Attributes:
+        sectors: Asked for so far, by copies and loads.
     """
 
     def __init__(self, machine: Machine, copy: AsyncCopy, l2: L2, port: int, carve_out: int) -> None:
@@ -72,6 +77,7 @@ class L1:
         """Cycle at which an ld.global of the epilogue's source has its data: streamed, never found in L1 (D10)."""
         if not sectors:
             return at + self._hit
+        self.sectors += sectors
         return self._l2.read(L2Read(self._port, at, issued, sectors, sectors))
 
     def store(self, at: int, sectors: int, *, issued: int) -> None:

@@ -13,7 +13,12 @@ Window = list[int]
 
 
 class Observer:
-    """Notes of the observed warps. Cycles are absolute; ``timeline`` and ``pipeline`` count from the CTA's launch."""
+    """
+    Notes of the observed warps. Cycles are absolute; ``timeline`` and ``pipeline`` count from the CTA's launch.
+
+    Attributes:
+        retired: Observed warps that have exited, in order of their exit.
+    """
 
     def __init__(self) -> None:
         self._copies: dict[tuple[int, int], Window] = {}
@@ -21,7 +26,7 @@ class Observer:
         self._mmas: dict[tuple[int, int, int], Window] = {}
         self._waits: dict[int, list[Window]] = {}
         self._open_wait: dict[int, bool] = {}
-        self._retired: list[Warp] = []
+        self.retired: list[Warp] = []
 
     def note(self, warp: Warp, at: int, landed: int) -> None:
         """One observed instruction issued at ``at``, its result there at ``landed``."""
@@ -51,13 +56,13 @@ class Observer:
 
     def retire(self, warp: Warp) -> None:
         """The warp has exited."""
-        self._retired.append(warp)
+        self.retired.append(warp)
 
     def pipeline(self, k_tiles: int, stages: int) -> tuple[PipelineRow, ...]:
         """The k tiles of warp 0. The first wait makes k tile 0 visible, each next one the next tile."""
-        if not self._retired:
+        if not self.retired:
             return ()
-        begin = self._retired[0].launched
+        begin = self.retired[0].launched
         waits = self._waits.get(0, [])
         rows = []
         for k_tile in range(k_tiles):
@@ -79,7 +84,7 @@ class Observer:
 
     def timeline(self, stages: int) -> Timeline:
         """Everything noted, warp by warp."""
-        warps = sorted(self._retired, key=lambda warp: warp.index)
+        warps = sorted(self.retired, key=lambda warp: warp.index)
         if not warps:
             return Timeline((), ())
         begin = warps[0].launched

@@ -34,6 +34,8 @@ class Smsp:
 
     Source: Huerta MICRO'25 finds greedy-then-youngest on GA10x; oldest is kept here until measured (D4).
 
+    Not modelled: register banks and operand reuse, on which a pipe's interval depends (D23).
+
     Args:
         ports: Places an instruction can ask for: the pipes, then the MIO queue, then none.
     """
@@ -187,7 +189,7 @@ class Smsp:
         return leaves, leaves + instruction.latency
 
     def _copy(self, warp: Warp, at: int) -> tuple[int, int]:
-        """An LDGSTS. One whose lanes are all predicated off sends nothing; a zero-fill still writes shared memory."""
+        """An LDGSTS. With no lane on it sends nothing, with a few as much as with all (D21); a zero-fill writes all."""
         instruction = warp.instruction
         sm = self._sm
         operand, number, access, vec = instruction.target

@@ -208,7 +208,7 @@ class EpilogueTile:
 
         Source: CUTLASS include/cutlass/epilogue/warp/tile_iterator_tensor_op{,_mixed}.h. For warp tiles wider than 64
         columns the header's optimised branch never exchanges the halves, which its own shared load does not expect;
-        here the header's reference rule holds for every width.
+        here the header's reference rule holds for every width (D18).
         """
         warp = np.repeat(warp_coordinates(self.warps), WARP_SIZE, axis=0)
         quad, lane_in_quad = np.divmod(np.arange(self.threads, dtype=np.int64) % WARP_SIZE, LANES_IN_QUAD)

@@ -3,6 +3,7 @@
 import ast
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -239,7 +240,7 @@ def test_a_machine_without_the_mma_is_refused():
 def test_every_estimate_is_documented():
     """Each constant of the module is followed by what it means, or by its source."""
     body = ast.parse(Path(estimated.__file__).read_text(encoding="utf-8")).body
-    for statement, following in zip(body, body[1:], strict=False):
+    for statement, following in pairwise(body):
         targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
         names = [target.id for target in targets if isinstance(target, ast.Name) and target.id.isupper()]
         if names:

@@ -49,7 +49,7 @@ class BusySm:
     def expect(self, at):
         self.expected.append(at)
 
-    def launch(self, index, footprint, at, *, observed):
+    def launch(self, index, _footprint, at, *, observed):
         assert at == self.env.now
         assert at in self.expected
         self.log.append((at, self.name, index, observed))

@@ -97,7 +97,7 @@ def execute(*segments, warps=1, ctas=1, machine=A100, copies=()):
     done = env.event()
     l1 = L1(machine, machine.async_copy, SimulatedL2(machine, 1), 0, 0)
 
-    def finished(sm, cta):
+    def finished(sm, _cta):
         if len(sm.lives) == ctas:
             done.succeed()
 
@@ -106,7 +106,7 @@ def execute(*segments, warps=1, ctas=1, machine=A100, copies=()):
         sm.expect(0)
         sm.launch(index, footprint(copies), 0, observed=True)
     env.run(until=done)
-    return sm, {(warp.cta.index, warp.index): warp for warp in sm.observer._retired}
+    return sm, {(warp.cta.index, warp.index): warp for warp in sm.observer.retired}
 
 
 def issues(warp):
@@ -172,7 +172,7 @@ def test_ldmatrix_x1_needs_an_sm_that_takes_an_instruction_each_cycle(interval):
 
 
 def test_conflicts_stretch_ldmatrix():
-    """Row-major: 32 wavefronts each. Four of them take 4 * 32 cycles of the data stage a trip; free of conflicts, 32."""
+    """Row-major: 32 wavefronts each. Four of them keep the data stage for 128 cycles a trip; free of conflicts, 32."""
     periods = {}
     for wavefronts in (4, 32):
         code = [ldmatrix(4, board, wavefronts) for board in range(4)]

@@ -1,0 +1,235 @@
+"""What every simulated launch keeps: it drains, repeats itself, respects capacity, and accounts for every cycle."""
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import pytest
+
+from gpusim.functional.problems import random_scenario
+from gpusim.lower.estimated import estimated_stream, registers_per_thread
+from gpusim.machine import load_machine
+from gpusim.machine.occupancy import ctas_per_sm
+from gpusim.scenario import parse_scenario
+from gpusim.schedule.multistage import program
+from gpusim.sim import kernel
+from gpusim.sim.kernel import Launch, simulate_launch
+from gpusim.sim.sm import Sm
+from gpusim.simulate import shared_bytes
+from gpusim.tile.extents import gemm_k_iterations
+from gpusim.tile.threadblock_swizzle import cta_tiles
+
+SMALL_CHIP = 3
+"""SMs: few enough that a small grid makes waves and a tail."""
+
+
+def scenario_of(problem, **kernel):
+    tile = {"threadblock": [64, 64, 32], "warp": [32, 32, 32], "stages": 3}
+    return parse_scenario({"machine": "a100", "problem": problem, "kernel": tile | kernel}, "test")
+
+
+SCENARIOS = {
+    "one-k-tile": scenario_of({"kind": "gemm", "m": 64, "n": 64, "k": 8}),
+    "fewer-k-tiles-than-stages": scenario_of({"kind": "gemm", "m": 70, "n": 64, "k": 64}, stages=4),
+    "waves-and-a-tail": scenario_of({"kind": "gemm", "m": 448, "n": 192, "k": 96}),
+    "split-k-with-a-short-slice": scenario_of({"kind": "gemm", "m": 64, "n": 64, "k": 160, "split_k_slices": 3}),
+    "eight-warps": scenario_of(
+        {"kind": "gemm", "m": 128, "n": 300, "k": 64}, threadblock=[128, 256, 32], warp=[64, 64, 32]
+    ),
+    "two-warps": scenario_of({"kind": "gemm", "m": 128, "n": 128, "k": 96}, warp=[64, 32, 32]),
+    "narrow-copies": scenario_of({"kind": "gemm", "m": 64, "n": 64, "k": 66, "alignment_a": 2, "alignment_b": 2}),
+    "source": scenario_of({"kind": "gemm", "m": 128, "n": 64, "k": 64, "beta": 0.5}),
+    "convolution": scenario_of(
+        {"kind": "conv2d_fprop", "n": 1, "h": 9, "w": 9, "c": 40, "k": 64, "r": 3, "s": 3, "stride": [2, 1]}
+    ),
+    "row-major": scenario_of({"kind": "gemm", "m": 64, "n": 64, "k": 96}, shared={"a": "row_major", "b": "row_major"}),
+} | {f"random-{seed}": random_scenario(seed) for seed in (1, 3, 8, 13, 23)}
+
+
+@dataclass
+class Traced:
+    """A launch with everything its SMs kept; ``sms`` are those of a second run in which all CTAs are watched."""
+
+    launch: Launch
+    outcome: kernel.Outcome
+    sms: list
+
+
+def launch_of(scenario, k_tiles=gemm_k_iterations):
+    """A launch on a small chip. ``k_tiles``: of a slice, as (scenario, slice)."""
+    machine = replace(load_machine(scenario.machine), sms=SMALL_CHIP)
+    streams = tuple(
+        estimated_stream(scenario, program(scenario, k_tiles(scenario, slice_), slice_), machine)
+        for slice_ in range(scenario.problem.split_k_slices)
+    )
+    needed = shared_bytes(scenario)
+    slots = ctas_per_sm(machine, scenario.kernel.threads, registers_per_thread(scenario, machine), needed).ctas
+    tiles = cta_tiles(scenario)
+    return Launch(scenario, machine, tiles[tiles[:, 0] >= 0], streams, min(slots, 2), needed)
+
+
+def run(launch, *, exact=True):
+    return simulate_launch(launch, exact=exact, progress=lambda _: None)
+
+
+def trace(scenario):
+    launch, kept = launch_of(scenario), []
+
+    class WatchedSm(Sm):
+        def __init__(self, *arguments, **named):
+            super().__init__(*arguments, **named)
+            kept.append(self)
+
+        def launch(self, index, footprint, at, **_observed):
+            super().launch(index, footprint, at, observed=True)
+
+    outcome = run(launch)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel, "Sm", WatchedSm)
+        watched = run(launch)
+    assert replace(watched, timeline=outcome.timeline, pipeline=outcome.pipeline) == outcome
+    return Traced(launch, outcome, kept)
+
+
+@pytest.fixture(params=SCENARIOS.values(), ids=SCENARIOS.keys(), scope="module")
+def traced(request):
+    return trace(request.param)
+
+
+def test_every_cta_runs_once(traced):
+    assert sorted(life.cta for sm in traced.sms for life in sm.lives) == list(range(len(traced.launch.tiles)))
+
+
+def test_it_drains(traced):
+    """No warp is left, none at a barrier, and all instructions of all warps have issued."""
+    warps = traced.launch.scenario.kernel.threads // 32
+    issued = sum(
+        traced.launch.streams[int(slice_)].instructions_per_warp * warps for slice_ in traced.launch.tiles[:, 2]
+    )
+
+    assert all(smsp.resident == 0 for sm in traced.sms for smsp in sm.smsps)
+    assert traced.outcome.instructions == issued
+
+
+def test_the_spans_of_every_warp_tile_its_lifetime(traced):
+    for sm in traced.sms:
+        ends = {}
+        for warp in sm.observer.retired:
+            assert warp.spans[0][0] == warp.launched
+            assert all(before[1] == after[0] for before, after in pairwise(warp.spans))
+            assert all(begin < end for begin, end, _ in warp.spans)
+            ends[warp.cta.index] = max(ends.get(warp.cta.index, 0), warp.spans[-1][1])
+        assert ends == {life.cta: life.finished for life in sm.lives}
+
+
+def test_stall_cycles_are_the_sum_of_all_lifetimes(traced):
+    lifetimes = sum(warp.spans[-1][1] - warp.launched for sm in traced.sms for warp in sm.observer.retired)
+
+    assert sum(traced.outcome.stalls.values()) == lifetimes
+    assert traced.outcome.stalls["selected"] == traced.outcome.instructions
+
+
+def test_no_sm_holds_more_ctas_than_fit(traced):
+    for sm in traced.sms:
+        changes = sorted([(life.finished, -1) for life in sm.lives] + [(life.launched, 1) for life in sm.lives])
+        held = 0
+        for _, change in changes:
+            held += change
+            assert held <= traced.launch.ctas_per_sm
+
+
+def test_an_smsp_issues_once_a_cycle_at_most(traced):
+    selected = kernel.REASONS.index("selected")
+    for sm in traced.sms:
+        slots = [
+            (warp.smsp, begin) for warp in sm.observer.retired for begin, _, reason in warp.spans if reason == selected
+        ]
+        assert len(slots) == len(set(slots))
+
+
+def test_time_is_whole_cycles(traced):
+    times = [time for sm in traced.sms for warp in sm.observer.retired for span in warp.spans for time in span] + [
+        traced.outcome.active,
+        traced.outcome.longest,
+        *traced.outcome.stalls.values(),
+    ]
+
+    assert {type(time) for time in times} == {int}
+
+
+def test_copies_land_before_they_are_waited_for_and_waits_end_before_the_mma(traced):
+    for before in traced.outcome.pipeline:
+        assert before.copy_issue < before.copy_done <= before.wait_end < before.mma_begin < before.mma_end
+        assert before.wait_begin <= before.wait_end
+    for before, after in pairwise(traced.outcome.pipeline):
+        assert before.copy_issue < after.copy_issue
+        assert before.wait_end < after.wait_end
+        assert before.mma_begin < after.mma_begin
+
+
+def test_a_slot_is_not_written_before_its_k_tile_is_consumed(traced):
+    """The copy of k tile t goes to the slot of t - stages, whose last fragment has been loaded by then."""
+    stages = traced.launch.scenario.kernel.stages
+    loads = [span for span in traced.outcome.timeline.k_tiles if span.activity == "ldmatrix"]
+    for row in traced.outcome.pipeline[stages:]:
+        assert max(span.end for span in loads if span.k_tile == row.k_tile - stages) <= row.copy_issue
+
+
+@pytest.mark.parametrize("exact", [True, False], ids=["exact", "sampled"])
+@pytest.mark.parametrize("name", ["waves-and-a-tail", "split-k-with-a-short-slice", "convolution"])
+def test_a_run_repeats_itself(name, exact):
+    assert run(launch_of(SCENARIOS[name]), exact=exact) == run(launch_of(SCENARIOS[name]), exact=exact)
+
+
+def test_the_ops_of_one_cta_come_in_the_order_of_the_schedule():
+    """
+    A GEMM of 64 x 64 x 64 on a tile of K = 32 and 3 stages: 2 k tiles of 2 k groups, warp 0 by first issue.
+
+    The prologue copies tiles 0 and 1, waits, and loads k group 0. In the loop, of each k group: the MMA takes its
+    first issue slot, then the next fragments are loaded among its mma.sync (ldmatrix, mma and copies are one stretch
+    between two barriers), while tiles 2 and 3 are asked for that bring nothing.
+    """
+    scenario = scenario_of({"kind": "gemm", "m": 64, "n": 64, "k": 64})
+    k_tiles = run(launch_of(scenario)).timeline.k_tiles
+    log = [
+        (span.activity, span.k_tile, span.k_group)
+        for span in sorted((span for span in k_tiles if span.warp == 0), key=lambda span: span.begin)
+    ]
+
+    assert log == [
+        ("copy", 0, -1),
+        ("copy", 1, -1),
+        ("wait", 0, -1),
+        ("ldmatrix", 0, 0),
+        ("mma", 0, 0),
+        ("ldmatrix", 0, 1),
+        ("copy", 2, -1),
+        ("wait", 1, -1),
+        ("mma", 0, 1),
+        ("ldmatrix", 1, 0),
+        ("mma", 1, 0),
+        ("ldmatrix", 1, 1),
+        ("copy", 3, -1),
+        ("wait", 2, -1),
+        ("mma", 1, 1),
+        ("ldmatrix", 2, 0),
+        ("wait", 3, -1),
+    ]
+
+
+def test_every_k_tile_of_every_slice_is_consumed():
+    """5 k tiles over 3 slices: 2, 2 and 1."""
+    outcome = run(launch_of(SCENARIOS["split-k-with-a-short-slice"]))
+
+    assert outcome.k_tiles == 5
+    assert [row.stage for row in outcome.pipeline] == [0, 1]
+
+
+def test_a_slice_without_k_tiles_runs_its_prologue_and_epilogue():
+    """It waits for the copies that bring nothing, and stores."""
+    launch = launch_of(SCENARIOS["one-k-tile"], k_tiles=lambda _scenario, _slice: 0)
+    outcome = run(launch)
+
+    assert outcome.pipeline == ()
+    assert outcome.k_tiles == 0
+    assert {span.activity for span in outcome.timeline.k_tiles} == {"copy", "wait", "ldmatrix"}
+    assert outcome.instructions == launch.streams[0].instructions_per_warp * 4

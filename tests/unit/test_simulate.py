@@ -1,0 +1,181 @@
+"""From a scenario to its result: repeatable, bounded, and the sampled run near the exact one."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from gpusim.errors import BadInput
+from gpusim.functional.problems import random_scenario
+from gpusim.machine import load_machine
+from gpusim.result import to_json
+from gpusim.scenario import Scenario, load_scenario, parse_scenario
+from gpusim.scenario_catalogue import find_scenario
+from gpusim.schedule.counts import executed
+from gpusim.sim.stall_reasons import REASONS
+from gpusim.simulate import simulate
+
+
+def gemm(m, n, k, **kernel):
+    tile = {"threadblock": [128, 128, 64], "warp": [64, 64, 64], "stages": 3}
+    problem = {"kind": "gemm", "m": m, "n": n, "k": k, "dtype": {"ab": "f16", "accumulator": "f32", "output": "f16"}}
+    return parse_scenario({"machine": "h200", "problem": problem, "kernel": tile | kernel}, "test")
+
+
+def shipped(name):
+    return load_scenario(find_scenario(name))
+
+
+def timeless(result):
+    """The result without what may differ between two runs."""
+    return replace(result, simulated=replace(result.simulated, seconds=0), provenance={})
+
+
+SMALL = {
+    "section-6 convolution": shipped("conv_s6_crosswise"),
+    "1024x1024x512": gemm(1024, 1024, 512),
+    "1920x1408x256": gemm(1920, 1408, 256),
+}
+
+
+@pytest.mark.parametrize("scenario", SMALL.values(), ids=SMALL.keys())
+def test_sampled_is_within_2_percent_of_exact(scenario):
+    sampled, _ = simulate(scenario)
+    exact, _ = simulate(scenario, exact=True)
+
+    assert sampled.simulated.sampled
+    assert not exact.simulated.sampled
+    assert exact.simulated.ctas == exact.ctas > sampled.simulated.ctas
+    assert sampled.cycles.elapsed == pytest.approx(exact.cycles.elapsed, rel=0.02)
+    assert sampled.cycles.active == pytest.approx(exact.cycles.active, rel=0.02)
+
+
+@pytest.mark.parametrize("name", ["conv_9_k_tiles", "gemm_ragged"])
+def test_two_runs_are_equal(name):
+    (first, timeline), (second, again) = simulate(shipped(name)), simulate(shipped(name))
+
+    assert to_json(timeless(first)) == to_json(timeless(second))
+    assert timeline == again
+
+
+@pytest.fixture(scope="module")
+def clean():
+    return simulate(shipped("conv_s6_crosswise"))
+
+
+def test_conflicts_cost_time_and_show_as_memory_stalls(clean):
+    """Row-major: 32 wavefronts each ldmatrix instead of 4. Padding, and a swizzle, are as good as crosswise."""
+    crosswise, _ = clean
+    row_major, _ = simulate(shipped("conv_s6_row_major"))
+
+    def waiting(result):
+        return result.stalls["mio_throttle"] + result.stalls["short_scoreboard"]
+
+    assert row_major.cycles.active > 2 * crosswise.cycles.active
+    assert waiting(row_major) > 0.4
+    assert waiting(crosswise) < 0.1
+    assert row_major.bound["resource"] == "shared-memory data stage"
+    assert crosswise.bound["resource"] == "latency"
+
+
+@pytest.mark.parametrize("name", ["conv_s6_padded", "conv_s6_swizzle"])
+def test_other_layouts_without_conflicts_are_as_fast(clean, name):
+    crosswise, _ = clean
+    other, _ = simulate(shipped(name))
+
+    assert other.cycles.active == pytest.approx(crosswise.cycles.active, rel=0.05)
+
+
+def test_the_result_says_what_it_is_made_of(clean):
+    result, timeline = clean
+
+    assert (result.grid, result.ctas, result.ctas_per_sm, result.stream) == ((32, 1, 1), 32, 2, "estimated")
+    assert result.shared_bytes == 3 * (128 + 128) * 64 * 2
+    assert result.waves == round(32 / (2 * 132), 3)
+    assert result.cycles.elapsed == result.cycles.active + load_machine("h200").launch.overhead
+    assert result.time_us == round(result.cycles.elapsed / 1980, 3)
+    assert result.counters["sm__cycles_elapsed.max"] == result.cycles.elapsed
+    assert [row.k_tile for row in result.pipeline] == list(range(18))
+    assert [row.stage for row in result.pipeline] == [0, 1, 2] * 6
+    assert {span.warp for span in timeline.warps} == {0, 1, 2, 3}
+
+
+def test_stall_shares_sum_to_one_and_are_ncus_reasons(clean):
+    result, _ = clean
+
+    assert sum(result.stalls.values()) == pytest.approx(1, abs=1e-4)
+    assert set(result.stalls) <= set(REASONS)
+    assert list(result.stalls.values()) == sorted(result.stalls.values(), reverse=True)
+
+
+@pytest.mark.parametrize("seed", [0, 4, 9, 14])
+def test_counters_are_those_of_the_grid_whatever_was_simulated(seed):
+    scenario = random_scenario(seed)
+    result, _ = simulate(scenario)
+    counted = executed(scenario)
+
+    assert counted.counters().items() <= result.counters.items()
+    assert (
+        result.counters["lts__t_sectors_op_read.sum"]
+        <= result.counters["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]
+    )
+    assert result.counters["smsp__inst_executed.sum"] >= sum(counted.instructions.values())
+
+
+def test_a_longer_k_takes_longer_by_its_k_tiles():
+    """Steady state: 8 more k tiles take no less than the tensor core needs, 128 mma.sync of 6 cycles each."""
+    cycles = [simulate(gemm(128, 128, 64 * tiles))[0].cycles.active for tiles in (8, 16, 24)]
+    first, second = (after - before for before, after in pairwise(cycles))
+
+    assert first >= 8 * 128 * 6
+    assert second == pytest.approx(first, rel=0.01)
+
+
+def test_more_ctas_than_an_sm_is_followed_through_continue_at_its_steady_rate():
+    """27 CTAs on each SM, 24 of them simulated; the whole takes 27/24 of what 24 take, the launch aside."""
+    followed, _ = simulate(gemm(128 * 132, 128 * 24, 64))
+    longer, _ = simulate(gemm(128 * 132, 128 * 27, 64))
+
+    assert followed.simulated.ctas == longer.simulated.ctas == 24
+    assert longer.cycles.active / followed.cycles.active == pytest.approx(27 / 24, rel=0.03)
+
+
+def test_progress_is_told():
+    told = []
+    simulate(gemm(64, 64, 64), progress=told.append)
+
+    assert told == [
+        "lowering the schedule",
+        "walking 1 of 1 waves through the L2",
+        "simulating 1 of 1 CTAs of one SM for 1 like it",
+        "counting what the grid executes",
+    ]
+
+
+# --- refusals ---
+
+
+def on_machine(scenario, machine):
+    """The scenario on another machine, past the checks that reading a file makes."""
+    return Scenario.model_construct(machine=machine, problem=scenario.problem, kernel=scenario.kernel)
+
+
+def test_a_machine_without_cp_async_is_refused():
+    with pytest.raises(BadInput) as caught:
+        simulate(on_machine(gemm(128, 128, 64), "t4"))
+    assert str(caught.value) == "t4: the multistage mainloop needs cp.async, which this machine lacks"
+
+
+def test_a_cta_that_fits_no_sm_is_refused():
+    """6 stages of 32 KiB are 192 KiB: an SM of an H200 has room, of an A100 not."""
+    with pytest.raises(BadInput) as caught:
+        simulate(on_machine(gemm(128, 128, 64, stages=6), "a100"))
+    assert str(caught.value) == (
+        "a CTA must fit on an SM of a100: 128 threads of 232 registers and 196608 bytes of shared memory do not "
+        "(shared_memory)"
+    )
+
+
+def test_another_origin_of_the_stream_is_refused():
+    with pytest.raises(BadInput, match=r"^--stream must be estimated, got 'compiled'$"):
+        simulate(gemm(64, 64, 64), stream="compiled")
