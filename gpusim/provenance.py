@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 from datetime import UTC, datetime
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from gpusim import __version__
+
+COMMIT_VARIABLE = "GPUSIM_COMMIT"
 
 _SOURCE_TREE = Path(__file__).parents[1]
 
@@ -23,11 +26,12 @@ def commit() -> str | None:
     """
     Commit of the source tree gpusim runs from, with ``-dirty`` when tracked files differ from it.
 
-    None for an installed wheel, whose version says what it is, and for a tree without history.
+    A copy of the tree without its history is told by the environment variable ``GPUSIM_COMMIT``. None for an installed
+    wheel, whose version says what it is.
     """
     git = shutil.which("git")
     if git is None or not (_SOURCE_TREE / ".git").exists():
-        return None
+        return os.environ.get(COMMIT_VARIABLE)
     command = [git, "-C", str(_SOURCE_TREE), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     described = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 # nothing in it is user input
     return described.stdout.strip() or None

@@ -229,7 +229,7 @@ def run(output_dir: Path, progress: Callable[[str], None] = lambda _: None) -> P
     rows: list[Row] = []
     for case, launch in zip(wanted, launches, strict=True):
         row = _description(case) | hypotheses(case)
-        row.update(launch.metrics)
+        row.update({metric: launch.metrics[metric] for metric in found if metric in launch.metrics})
         rows.append(row)
     try:
         output_dir.mkdir(parents=True, exist_ok=True)

@@ -268,6 +268,6 @@ def measure_launch(device: Device, *, quick: bool) -> list[Row]:
     except CannotRun as error:
         return [*rows, {"kind": "note", "kernel": f"empty kernels were not profiled: {error}"}]
     for counted in launches:
-        row: Row = {"kind": "empty", "kernel": counted.name, "ctas": counted.grid[0], **counted.metrics}
-        rows.append(row)
+        row: Row = {"kind": "empty", "kernel": counted.name, "ctas": counted.grid[0]}
+        rows.append(row | {metric: counted.metrics[metric] for metric in _EMPTY_METRICS if metric in counted.metrics})
     return rows
