@@ -24,7 +24,7 @@ FIND_PYTHON = for python in $(or $(PYTHON),$(PYTHONS)); do \
 		echo "Name one with: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)" >&2; exit 1; \
 	fi
 
-.PHONY: demo test check format images lock wheel clean
+.PHONY: demo test check format images reports lock wheel clean
 
 demo: $(READY)
 	$(VENV)/bin/gpusim run $(SCENARIO) --out runs/demo --force
@@ -47,6 +47,13 @@ format: $(READY)
 images: $(READY)
 	$(VENV)/bin/gpusim run conv_9_k_tiles --out runs/readme --force --no-figures
 	$(VENV)/bin/gpusim plot runs/readme overlap --out docs/images/overlap.png
+
+# The tables over the committed records, and the README's picture of measured over simulated.
+reports: $(READY)
+	$(VENV)/bin/python -m gpusim.report.error_table h200 --out reports/error_table.md
+	$(VENV)/bin/python -m gpusim.report.speed_table tests/golden/data/cutlass_h200_tn_multistage.json \
+		--out reports/speed_vs_cutlass.md
+	$(VENV)/bin/gpusim check conv_s6_crosswise --recorded --gpu h200 --overlay docs/images/measured_overlap.png
 
 wheel: $(READY)
 	$(VENV)/bin/python -m build --wheel --no-isolation

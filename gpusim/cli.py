@@ -1,5 +1,6 @@
 """The command line: arguments to calls, errors to exit codes; no logic, and no import that --help would wait for."""
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from typing import Annotated
 import typer
 
 from gpusim.commands.output import complain
-from gpusim.errors import GpusimError
+from gpusim.errors import BadInput, GpusimError
 
 app = typer.Typer(
     name="gpusim",
@@ -42,7 +43,15 @@ class TraceFormat(StrEnum):
 class StreamOrigin(StrEnum):
     """Where the instruction streams come from."""
 
+    AUTO = "auto"
     ESTIMATED = "estimated"
+    COMPILED = "compiled"
+
+
+def _folder(text: str) -> Path:
+    if not text:
+        raise BadInput('--out must name a folder, got ""')
+    return Path(text)
 
 
 ScenarioArgument = Annotated[
@@ -66,12 +75,17 @@ def run(
     out: Annotated[
         Path | None,
         typer.Option(
+            parser=_folder,
+            metavar="FOLDER",
             help="The run directory; with several files, the folder that holds theirs. "
-            "One in use is kept: -2, -3, ... is appended.  [default: runs/NAME-DIGEST]"
+            "One in use is kept: -2, -3, ... is appended.  [default: runs/NAME-DIGEST]",
         ),
     ] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Simulate every CTA and k tile: no sampling.")] = False,
-    stream: Annotated[StreamOrigin, typer.Option(help="Origin of the instruction streams.")] = StreamOrigin.ESTIMATED,
+    stream: Annotated[
+        StreamOrigin,
+        typer.Option(help="Origin of the instruction streams; auto: compiled where the kernel's stream is shipped."),
+    ] = StreamOrigin.AUTO,
     no_figures: Annotated[bool, typer.Option("--no-figures", help="Write no pictures and no trace.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier run in the run directory.")] = False,
     as_json: JsonOption = False,
@@ -98,7 +112,8 @@ def verify(
     overrides: SetOption = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random tensors.")] = 0,
     mutate: Annotated[
-        str | None, typer.Option(help="Break the schedule on purpose: lax_wait, missing_barrier, ...")
+        str | None,
+        typer.Option(help="Break the schedule on purpose: lax_wait, missing_barrier, ... Exit 3 when it is caught."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -120,10 +135,12 @@ def addresses(
     ],
     *,
     overrides: SetOption = None,
-    ctaid: Annotated[str, typer.Option(metavar="X,Y,Z", help="blockIdx of the CTA.")] = "0,0,0",
+    ctaid: Annotated[str, typer.Option(metavar="X,Y,Z", help="blockIdx of the CTA; what is left out is 0.")] = "0,0,0",
     threads: Annotated[str | None, typer.Option(help="Only these threads, e.g. 0-31,64.")] = None,
     k_tiles: Annotated[str | None, typer.Option(help="Only these k tiles, e.g. 0-2.")] = None,
-    thread: Annotated[int, typer.Option(min=0, help="The thread whose events are printed.")] = 0,
+    thread: Annotated[
+        int | None, typer.Option(min=0, help="The thread whose events are printed.  [default: 0]")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Print an address stream of a CTA."""
@@ -202,6 +219,96 @@ def trace(
 
 
 @app.command()
+def check(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[FILE...]", help="Scenario files, or names of shipped ones.", show_default=False),
+    ] = None,
+    *,
+    overrides: SetOption = None,
+    recorded: Annotated[
+        bool, typer.Option("--recorded", help="Compare with the records; without FILE, with all of them. Needs no GPU.")
+    ] = False,
+    record: Annotated[bool, typer.Option("--record", help="Keep what is measured in reports/measured.")] = False,
+    gpu: Annotated[str | None, typer.Option(help="Whose records, e.g. h200.  [default: any]")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random tensors.")] = 0,
+    overlay: Annotated[
+        Path | None, typer.Option(metavar="PNG", help="Draw the measured pipeline above the simulated one.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a scenario's kernel on the GPU; say where it and the simulation agree."""
+    from gpusim.commands.check import CheckOptions, check_scenarios
+
+    options = CheckOptions(
+        overrides=tuple(overrides or ()),
+        recorded=recorded,
+        record=record,
+        gpu=gpu,
+        seed=seed,
+        overlay=overlay,
+        as_json=as_json,
+    )
+    raise typer.Exit(check_scenarios(files or [], options))
+
+
+@app.command()
+def sass(
+    file: ScenarioArgument,
+    *,
+    overrides: SetOption = None,
+    segment: Annotated[str | None, typer.Option(help="Only the prologue, mainloop, tail or epilogue.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the compiled kernel beside its simulated issue cycles."""
+    from gpusim.commands.sass import print_sass
+
+    print_sass(file, tuple(overrides or ()), segment, as_json=as_json)
+
+
+@app.command()
+def compare(
+    run_directory: RunArgument,
+    report: Annotated[Path, typer.Argument(metavar="REPORT", help="An ncu report (.ncu-rep), or ncu's CSV.")],
+    kernel: Annotated[str | None, typer.Option(help="Only launches of kernels whose name matches.")] = None,
+    launch: Annotated[int | None, typer.Option(min=0, help="Which of them, from 0.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Put a profile of any kernel beside a run."""
+    from gpusim.commands.compare import compare_run
+
+    compare_run(run_directory, report, kernel, launch, as_json=as_json)
+
+
+@app.command()
+def calibrate(
+    *,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the CSV.  [default: reports/measured/GPU/microbench]")
+    ] = None,
+    derived_from: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Derive from the CSV there; measure nothing.")
+    ] = None,
+    machine: Annotated[Path | None, typer.Option(metavar="TOML", help="Write the figures into this file.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer warps, strides and SMs.")] = False,
+    only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Just this benchmark. Repeatable.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure on the GPU what a machine file needs."""
+    from gpusim.commands.calibrate import CalibrateOptions, calibrate_machine
+
+    options = CalibrateOptions(
+        out=out,
+        derived_from=derived_from,
+        machine=machine,
+        quick=quick,
+        only=tuple(only or ()),
+        as_json=as_json,
+    )
+    calibrate_machine(options)
+
+
+@app.command()
 def schema(as_json: JsonOption = True) -> None:  # noqa: ARG001 # it knows no other form
     """Print the JSON Schema of a scenario."""
     from gpusim.commands.about import print_schema
@@ -238,6 +345,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Run the command line.
 
     Every error that is the user's to read becomes one line on stderr. An interrupt exits with 130, as shells expect.
+    A character that stdout's encoding lacks is printed as its escape.
 
     Args:
         argv: Arguments without the program's name; None takes the process's.
@@ -245,6 +353,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = app(args=argv, prog_name="gpusim", standalone_mode=False)
         sys.stdout.flush()
@@ -260,12 +370,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Who read our output has gone; what is still buffered must not be written at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        return _complain(f"{where}{error.strerror or error}", 1)
+    except (OSError, MemoryError) as error:
+        return _complain(_reason(error), 1)
     return int(code or 0)
 
 
 def _complain(message: str, code: int) -> int:
     complain(message)
     return code
+
+
+def _reason(error: OSError | MemoryError) -> str:
+    if isinstance(error, MemoryError):
+        return f"out of memory ({error})" if str(error) else "out of memory"
+    where = f"{error.filename}: " if error.filename else ""
+    return f"{where}{error.strerror or error}"

@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from pydantic import TypeAdapter, ValidationError
+
 from gpusim.errors import BadInput
 
 SCHEMA = "gpusim.result/1"
@@ -111,20 +113,35 @@ def to_json(result: Result) -> str:
     return json.dumps(asdict(result), indent=1) + "\n"
 
 
+_RESULT = TypeAdapter(Result)
+
+
+def damage(error: ValidationError) -> str:
+    """What is wrong with a file that gpusim wrote, in one line: the first field that does not hold."""
+    first = error.errors(include_url=False)[0]
+    return f"damaged: {'.'.join(map(str, first['loc']))}: {first['msg']}"
+
+
 def load(path: Path) -> Result:
     """
     Read a result.json.
 
     Raises:
-        BadInput: The file is missing, is not JSON, or is of another schema.
+        BadInput: The file is missing, is not JSON, is of another schema, or a field is missing, unknown or of another
+            type.
     """
     try:
-        data = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
+        text = path.read_text(encoding="utf-8")
+        data = json.loads(text)
+    except (OSError, ValueError, RecursionError) as error:
         raise BadInput(f"{path}: not a readable result.json ({error})") from error
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         found = data.get("schema") if isinstance(data, dict) else type(data).__name__
         raise BadInput(f"{path}: schema must be {SCHEMA!r}, got {found!r}")
+    try:
+        _RESULT.validate_json(text, strict=True, extra="forbid")
+    except ValidationError as error:
+        raise BadInput(f"{path}: {damage(error)}") from error
     data["cycles"] = Cycles(**data["cycles"])
     data["simulated"] = Simulated(**data["simulated"])
     data["bank_conflicts"] = tuple(BankConflicts(**row) for row in data["bank_conflicts"])

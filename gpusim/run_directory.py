@@ -1,11 +1,13 @@
 """How one run is kept on disk: what lies in a run directory, how it is claimed, written and read back."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from gpusim import result as results
 from gpusim.errors import BadInput, CannotRun
@@ -21,6 +23,8 @@ FIGURES = {"overlap": "overlap.png", "conflicts": "conflicts.png", "stalls": "st
 TRACES = {"perfetto": "trace.pftrace", "kanata": "trace.kanata"}
 
 TIMELINE_SCHEMA = "gpusim.timeline/1"
+
+_TIMELINE = TypeAdapter(Timeline)
 
 
 def default_name(scenario_name: str, resolved: dict[str, Any]) -> str:
@@ -39,7 +43,8 @@ def claim(wanted: Path, *, force: bool = False) -> Path:
         force: Take ``wanted`` itself when it holds an earlier run, and remove that run's files.
 
     Raises:
-        BadInput: ``wanted`` is a file, or ``force`` names a folder that is no run directory.
+        BadInput: ``wanted`` is a file, or ``force`` names a folder that is no run directory, or ``wanted`` is a used
+            folder without a name to which a number could be appended ("." or "..").
         CannotRun: The directory cannot be made.
     """
     if wanted.exists() and not wanted.is_dir():
@@ -49,6 +54,8 @@ def claim(wanted: Path, *, force: bool = False) -> Path:
             _remove_run(wanted)
         candidate, suffix = wanted, 1
         while not _claimed(candidate):
+            if wanted.name in {"", ".."}:
+                raise BadInput(f"{wanted}: is a folder in use; a run is written to a new or an empty one")
             suffix += 1
             candidate = wanted.with_name(f"{wanted.name}-{suffix}")
     except OSError as error:
@@ -57,8 +64,8 @@ def claim(wanted: Path, *, force: bool = False) -> Path:
 
 
 def release(directory: Path) -> None:
-    """Remove a claimed directory into which nothing was written."""
-    if directory.is_dir() and not _is_used(directory):
+    """Remove a claimed directory into which nothing was written; the working directory stays."""
+    if directory.name and directory.is_dir() and not _is_used(directory):
         directory.rmdir()
 
 
@@ -135,16 +142,20 @@ def _table(kind: type[WarpSpan | KTileSpan], spans: Sequence[WarpSpan | KTileSpa
 def _read_timeline(path: Path) -> Timeline:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise BadInput(f"{path}: not a readable timeline.json ({error})") from error
     if not isinstance(data, dict) or data.get("schema") != TIMELINE_SCHEMA:
         found = data.get("schema") if isinstance(data, dict) else type(data).__name__
         raise BadInput(f"{path}: schema must be {TIMELINE_SCHEMA!r}, got {found!r}")
-    return Timeline(
-        warps=tuple(WarpSpan(**span) for span in _named_rows(data["warps"])),
-        k_tiles=tuple(KTileSpan(**span) for span in _named_rows(data["k_tiles"])),
-    )
+    try:
+        spans = {name: _named_rows(data[name]) for name in ("warps", "k_tiles")}
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadInput(f"{path}: damaged: warps and k_tiles must be tables of columns and rows") from error
+    try:
+        return _TIMELINE.validate_python(spans)
+    except ValidationError as error:
+        raise BadInput(f"{path}: {results.damage(error)}") from error
 
 
-def _named_rows(table: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    return (dict(zip(table["columns"], row, strict=True)) for row in table["rows"])
+def _named_rows(table: dict[str, Any]) -> list[dict[str, Any]]:
+    return [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]

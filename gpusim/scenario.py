@@ -1,6 +1,5 @@
 """A scenario file, read and validated: from TOML to a ``Scenario`` whose every check holds, and back."""
 
-import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from gpusim.errors import BadInput
+from gpusim.errors import BadInput, nearest
 from gpusim.machine import load_machine
 from gpusim.machine.load import is_path
 from gpusim.scenario_checks import check
@@ -25,7 +24,7 @@ from gpusim.scenario_models import (
     SharedLayouts,
     element_bits,
 )
-from gpusim.scenario_text import Origin, bare_or_quoted, quoted, read_override, write_toml
+from gpusim.scenario_text import Origin, bare_or_quoted, quoted, read_override, shown, write_toml
 
 __all__ = [
     "Conv2dFpropProblem",
@@ -68,7 +67,7 @@ def load_scenario(path: str | Path, overrides: Iterable[str] = ()) -> Scenario:
 
     Raises:
         BadInput: The file is missing or no TOML, or a check does not hold. One line: what is allowed, what was found,
-            file and key (or the ``--set`` that gave it).
+            file and key, and the ``--set`` that gave it.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -79,13 +78,13 @@ def load_scenario(path: str | Path, overrides: Iterable[str] = ()) -> Scenario:
         raise BadInput(f"scenario must be UTF-8 text: {error.reason} at byte {error.start} ({path})") from error
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # ValueError: no TOML, or an integer of thousands of digits
         raise BadInput(f"scenario must be TOML: {error} ({path})") from error
     given: dict[str, str] = {}
     for override in overrides:
         key, value = read_override(override)
-        _override(data, key, value, override)
         given[key] = override
+        _override(data, key, value, Origin(str(path), given))
     return _parse(data, Origin(str(path), given), Path(path).parent)
 
 
@@ -108,13 +107,14 @@ def scenario_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Scenario.model_json_schema()}
 
 
-def _override(data: dict[str, Any], key: str, value: object, text: str) -> None:
+def _override(data: dict[str, Any], key: str, value: object, origin: Origin) -> None:
     *tables, last = key.split(".")
     table = data
     for depth, name in enumerate(tables):
         table = table.setdefault(name, {})
         if not isinstance(table, dict):
-            raise BadInput(f"{'.'.join(tables[: depth + 1])} is no table and has no key {key} (--set {text})")
+            what = ".".join(tables[: depth + 1])
+            raise BadInput(f"{what} must be a table, got {shown(table)} ({origin.at(key)})")
     table[last] = value
 
 
@@ -168,8 +168,8 @@ def _first_refusal(error: ValidationError, data: Mapping[str, Any], kind: object
 
 def _unknown_key(names: list[str], model: type[BaseModel], origin: Origin) -> BadInput:
     allowed = list(model.model_fields)
-    near = difflib.get_close_matches(names[-1], allowed, n=1)
-    hint = f'did you mean "{near[0]}"?' if near else f"allowed: {', '.join(allowed)}"
+    near = nearest(names[-1], allowed)
+    hint = f'did you mean "{near}"?' if near else f"allowed: {', '.join(allowed)}"
     place = origin.at(".".join(map(bare_or_quoted, names)))
     return BadInput(f"unknown key {quoted(names[-1])}, {hint} ({place})")
 

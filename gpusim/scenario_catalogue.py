@@ -1,10 +1,9 @@
 """Where the shipped scenarios lie and which question each asks; knows nothing of what a scenario means."""
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
-from gpusim.errors import BadInput, CannotRun
+from gpusim.errors import BadInput, CannotRun, nearest
 
 _PACKAGE = Path(__file__).parent
 
@@ -47,6 +46,14 @@ def shipped_scenarios() -> tuple[ShippedScenario, ...]:
     )
 
 
+def recordable_scenarios() -> tuple[Path, ...]:
+    """
+    The scenarios that are measured on hardware: those made for it, in the folder's ``recorded``, and all shipped ones.
+    """
+    folder = scenario_folder()
+    return (*sorted(folder.glob("*.toml")), *sorted(folder.glob("recorded/*.toml")))
+
+
 def find_scenario(name: str) -> Path:
     """
     Resolve what the user typed: an existing file, or the bare name of a shipped scenario.
@@ -54,18 +61,22 @@ def find_scenario(name: str) -> Path:
     Raises:
         BadInput: It is neither; names the nearest shipped scenario.
     """
+    if not name:
+        raise BadInput('scenario must be a file or the name of a shipped one, got ""')
     path = Path(name)
     if path.is_file():
         return path
     if path.is_dir():
         raise BadInput(f"{name}: is a folder, not a scenario file")
+    if path.exists():
+        raise BadInput(f"{name}: is a device or a pipe, not a scenario file")
     if path.name == name and path.suffix in {"", ".toml"}:
-        shipped = scenario_folder() / f"{path.stem}.toml"
-        if shipped.is_file():
-            return shipped
-    known = [scenario.name for scenario in shipped_scenarios()]
-    near = get_close_matches(path.stem, known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else "`gpusim scenarios` lists those that are shipped"
+        for shipped in recordable_scenarios():
+            if shipped.stem == path.stem:
+                return shipped
+    known = [shipped.stem for shipped in recordable_scenarios()]
+    near = nearest(path.stem, known)
+    hint = f"did you mean {near!r}?" if near else "`gpusim scenarios` lists those that are shipped"
     raise BadInput(f"{name}: no such file, and no shipped scenario of that name; {hint}")
 
 

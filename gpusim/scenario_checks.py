@@ -1,7 +1,8 @@
 """Every rule a well-formed scenario must keep: what is supported, and which shapes CUTLASS and the machine allow."""
 
 import re
-from collections.abc import Iterator
+from fractions import Fraction
+from math import ceil, prod
 
 from pydantic import BaseModel
 
@@ -28,9 +29,21 @@ OUTPUT_ROW_BITS = 2048
 CROSSWISE_K = {16: (32, 64)}
 """Element bits -> threadblock K the crosswise layout exists for (CUTLASS layout/tensor_op_multiplicand_sm75.h)."""
 
-_IDENTITY = re.compile(r"identity<(\d+)>")
-_PADDED = re.compile(r"padded<(\d+)>")
-_SWIZZLE = re.compile(r"Swizzle<\s*(-?\d+)\s*,\s*(-?\d+)\s*,\s*(-?\d+)\s*>")
+MOST_GRID_Y = MOST_GRID_Z = 65535
+"""Largest gridDim.y and gridDim.z of a launch (CUDA C++ Programming Guide, technical specifications)."""
+
+MOST_CTAS = 1 << 24
+"""Largest grid, CTAs: the simulation keeps some 200 bytes of each. Its gridDim.x is far below CUDA's 2**31 - 1."""
+
+MOST_K_TILES = 1 << 21
+"""Most k tiles of a CTA: its program keeps some 5 KB of each."""
+
+MOST_ELEMENTS = 1 << 40
+"""Largest tensor, elements: more than a GPU's memory holds, and byte offsets stay far inside 64 bits."""
+
+_IDENTITY = re.compile(r"identity<(\d{1,9})>")
+_PADDED = re.compile(r"padded<(\d{1,9})>")
+_SWIZZLE = re.compile(r"Swizzle<\s*(-?\d{1,4})\s*,\s*(-?\d{1,4})\s*,\s*(-?\d{1,4})\s*>")
 _LAYOUT_NAMES = "crosswise, row_major, padded<N> or Swizzle<B,M,S>"
 
 
@@ -53,6 +66,7 @@ def check(scenario: Scenario, machine: Machine, origin: Origin) -> None:
     _check_shared_memory(scenario, machine, origin)
     _check_split_k(scenario, origin)
     _check_threadblock_swizzle(scenario.kernel, origin)
+    _check_size(scenario, origin)
 
 
 def shared_operand_bytes(scenario: Scenario, operand: str) -> int:
@@ -278,19 +292,14 @@ def _check_split_k(scenario: Scenario, origin: Origin) -> None:
             raise origin.refusal("problem.split_k_slices", f"1..{tiles}, the channel tiles to share", slices)
         return
     tiles = -(-problem.k // depth)
+    if slices > tiles:
+        raise origin.refusal("problem.split_k_slices", f"1..{tiles}, the k tiles to share", slices)
     # A slice takes ceil(tiles / slices) k tiles, and the last one must still find one.
-    allowed = list(_gemm_slices(tiles))
-    if slices not in allowed:
-        if slices > tiles:
-            raise origin.refusal("problem.split_k_slices", f"1..{tiles}, the k tiles to share", slices)
-        below = max(count for count in allowed if count < slices)
-        rule = f"such that each slice of {-(-tiles // slices)} of the {tiles} k tiles finds one ({below}, for example)"
+    if (slices - 1) * -(-tiles // slices) >= tiles:
+        each = -(-tiles // slices)
+        below = -(-tiles // each)
+        rule = f"such that each slice of {each} of the {tiles} k tiles finds one ({below}, for example)"
         raise origin.refusal("problem.split_k_slices", rule, slices)
-
-
-def _gemm_slices(tiles: int) -> Iterator[int]:
-    """Slice counts that leave no slice of a GEMM empty."""
-    return (slices for slices in range(1, tiles + 1) if (slices - 1) * -(-tiles // slices) < tiles)
 
 
 def _check_threadblock_swizzle(kernel: Kernel, origin: Origin) -> None:
@@ -300,3 +309,54 @@ def _check_threadblock_swizzle(kernel: Kernel, origin: Origin) -> None:
         if kernel.threadblock_swizzle == "horizontal":
             rule += " (horizontal is not supported yet)"
         raise origin.refusal("kernel.threadblock_swizzle", rule, kernel.threadblock_swizzle)
+
+
+def _check_size(scenario: Scenario, origin: Origin) -> None:
+    """The grid must be one that CUDA launches, and no size beyond what is simulated; the largest extent is named."""
+    problem, kernel = scenario.problem, scenario.kernel
+    slices, (tile_m, tile_n, tile_k) = problem.split_k_slices, kernel.threadblock
+    rows: dict[str, int]
+    deep: dict[str, int]
+    if isinstance(problem, GemmProblem):
+        rows, column, deep = {"m": problem.m}, "n", {"k": problem.k}
+        k_tiles = ceil(Fraction(ceil(Fraction(problem.k, tile_k)), slices))
+        tensors = {
+            "A": {"m": problem.m, _leading("lda", problem.lda, "k"): problem.leading_a},
+            "B": {"n": problem.n, _leading("ldb", problem.ldb, "k"): problem.leading_b},
+            "C": {"m": problem.m, _leading("ldc", problem.ldc, "n"): problem.leading_c},
+        }
+    else:
+        rows = {"n": problem.n, "p": problem.output_p, "q": problem.output_q}
+        column, deep = "k", {"r": problem.r, "s": problem.s, "c": problem.c}
+        k_tiles = problem.r * problem.s * ceil(Fraction(ceil(Fraction(problem.c, slices)), tile_k))
+        tensors = {
+            "the activation": {"n": problem.n, "h": problem.h, "w": problem.w, "c": problem.c},
+            "the filter": {"k": problem.k, **deep},
+            "the output": {**rows, "k": problem.k},
+        }
+    columns = {column: int(getattr(problem, column))}
+    for name, extents in tensors.items():
+        rule = f"small enough that {name} has at most {MOST_ELEMENTS} elements"
+        _refuse_beyond(prod(extents.values()), MOST_ELEMENTS, rule, extents, origin)
+    tiles_m, tiles_n = -(-prod(rows.values()) // tile_m), -(-columns[column] // tile_n)
+    # identity<N> stands N tiles side by side in x wherever there are enough of them to reach the limit.
+    grid_y = -(-tiles_n // kernel.swizzle_width)
+    _refuse_beyond(grid_y, MOST_GRID_Y, f"small enough that gridDim.y is at most {MOST_GRID_Y}", columns, origin)
+    _refuse_beyond(
+        slices, MOST_GRID_Z, f"such that gridDim.z is at most {MOST_GRID_Z}", {"split_k_slices": slices}, origin
+    )
+    ctas = tiles_m * tiles_n * slices
+    _refuse_beyond(ctas, MOST_CTAS, f"small enough that the grid has at most {MOST_CTAS} CTAs", rows | columns, origin)
+    rule = f"small enough that a CTA has at most {MOST_K_TILES} k tiles"
+    _refuse_beyond(k_tiles, MOST_K_TILES, rule, deep, origin)
+
+
+def _leading(name: str, given: int | None, contiguous: str) -> str:
+    """The key that decides a leading dimension."""
+    return contiguous if given is None else name
+
+
+def _refuse_beyond(count: int, most: int, rule: str, extents: dict[str, int], origin: Origin) -> None:
+    if count > most:
+        name, extent = max(extents.items(), key=lambda item: item[1])
+        raise origin.refusal(f"problem.{name}", f"{rule}, not {count}", extent)

@@ -86,7 +86,7 @@ def read_override(text: str) -> tuple[str, object]:
         raise BadInput(f"--set must be KEY=VALUE with a dotted key, got {quoted(text)}")
     try:
         return key, tomllib.loads(f"value = {right}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # ValueError: no TOML, or an integer of thousands of digits
         return key, right
 
 
@@ -107,7 +107,7 @@ class Origin:
         """The place of a dotted key, for the end of a message."""
         for name, text in self.overrides.items():
             if key == name or key.startswith(f"{name}."):
-                return f"--set {text}"
+                return f"{self.file}: {key}, by --set {text}"
         return f"{self.file}: {key}"
 
     def refusal(self, key: str, rule: str, found: object) -> BadInput:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from gpusim.bound import Demand, first_bound
 from gpusim.errors import BadInput
+from gpusim.lower.compiled import compiled_stream, is_shipped
 from gpusim.lower.estimated import estimated_stream, tensor_core
 from gpusim.lower.stream import Stream
 from gpusim.machine.load import load_machine
@@ -22,6 +23,10 @@ from gpusim.tile.extents import gemm_k_iterations, problem_extents
 from gpusim.tile.shared_store import operand_layout
 from gpusim.tile.threadblock_swizzle import cta_tiles, grid
 from gpusim.timeline import Timeline
+
+ORIGINS = ("auto", "estimated", "compiled")
+"""Where an instruction stream can come from. "auto" is compiled where the stream comes with gpusim, else estimated: it
+depends on the scenario alone, never on whether a machine has a compiler, so that a result is the same everywhere."""
 
 
 def shared_bytes(scenario: Scenario) -> int:
@@ -45,7 +50,8 @@ def simulate(
 
     Args:
         exact: Simulate every CTA on every SM, instead of one SM for all that are alike.
-        stream: Origin of the instruction streams; "estimated" is the only one yet.
+        stream: Origin of the instruction streams: "estimated" by stated rules, "compiled" from the kernel's own
+            machine code, or "auto".
         progress: Called with a line about what is being done.
 
     Raises:
@@ -53,14 +59,16 @@ def simulate(
     """
     started = time.perf_counter()
     say = progress or (lambda _: None)
-    if stream != "estimated":
-        raise BadInput(f"--stream must be estimated, got {stream!r}")
+    if stream not in ORIGINS:
+        raise BadInput(f"--stream must be one of {', '.join(ORIGINS)}, got {stream!r}")
     machine = load_machine(scenario.machine)
     cp_async(machine)
     tiles = cta_tiles(scenario)
     tiles = tiles[tiles[:, 0] >= 0]
     say("lowering the schedule")
-    streams = _streams(scenario, machine)
+    if stream == "auto":
+        stream = "compiled" if is_shipped(scenario, machine) else "estimated"
+    streams = _streams(scenario, machine, stream)
     registers = max(one.registers_per_thread for one in streams)
     needed = shared_bytes(scenario)
     occupancy = ctas_per_sm(machine, scenario.kernel.threads, registers, needed)
@@ -77,8 +85,10 @@ def simulate(
     return result, outcome.timeline
 
 
-def _streams(scenario: Scenario, machine: Machine) -> tuple[Stream, ...]:
+def _streams(scenario: Scenario, machine: Machine, origin: str) -> tuple[Stream, ...]:
     """Of every split-K slice; slices that run the same program share one."""
+    if origin == "compiled":
+        return tuple(compiled_stream(scenario, machine, each) for each in range(scenario.problem.split_k_slices))
     made: dict[Program, Stream] = {}
     streams = []
     for slice_ in range(scenario.problem.split_k_slices):

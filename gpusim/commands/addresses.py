@@ -10,8 +10,9 @@ from gpusim.schedule.addresses import AddressStream, CtaId, Selection, events, s
 
 EVENTS = "events"
 
-_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
-_MOST_INDICES = 1 << 20
+_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
+_INDEX = re.compile(r"[0-9]{1,10}")
+_MOST_INDICES = 1 << 22
 
 
 def print_addresses(  # one parameter for each option of the command
@@ -22,25 +23,31 @@ def print_addresses(  # one parameter for each option of the command
     ctaid: str,
     threads: str | None,
     k_tiles: str | None,
-    thread: int,
+    thread: int | None,
     as_json: bool,
 ) -> None:
     """
     Print a stream as a table of integers, or one thread's events.
 
     Raises:
-        BadInput: The scenario, the stream, the CTA, the thread or a range is wrong.
+        BadInput: The scenario, the stream, the CTA, the thread or a range is wrong, or the stream has no use for an
+            option.
     """
     scenario = load_scenario(find_scenario(file), overrides)
     block = parse_ctaid(ctaid)
     selection = Selection(threads=parse_indices("--threads", threads), k_tiles=parse_indices("--k-tiles", k_tiles))
     if name == EVENTS:
-        lines = events(scenario, block, thread)
+        for option, given in (("--threads", threads), ("--k-tiles", k_tiles)):
+            if given is not None:
+                raise BadInput(f"{option} must be left out for events, which are those of one --thread")
+        lines = events(scenario, block, thread or 0)
         if as_json:
             print_json(lines, indent=None)
         else:
             print_text("\n".join(" ".join(map(str, event)) for event in lines))
         return
+    if thread is not None:
+        raise BadInput(f"--thread must be left out for {name}, which --threads narrows")
     table = stream(scenario, name, block, selection)
     if as_json:
         print_json({"columns": list(table.columns), "rows": table.rows.tolist()}, indent=None)
@@ -56,7 +63,7 @@ def parse_ctaid(text: str) -> CtaId:
         BadInput: It is no list of one to three numbers.
     """
     parts = text.split(",")
-    if not 1 <= len(parts) <= 3 or not all(part.strip().isascii() and part.strip().isdigit() for part in parts):
+    if not 1 <= len(parts) <= 3 or not all(_INDEX.fullmatch(part.strip()) for part in parts):
         raise BadInput(f"--ctaid must be X,Y,Z with numbers from 0, got {text!r}")
     x, y, z = (*(int(part) for part in parts), 0, 0)[:3]
     return x, y, z

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from gpusim import run_directory
-from gpusim.commands.output import print_json, print_text
+from gpusim.commands.output import check_folder, check_picture, print_json, print_text
 from gpusim.errors import CannotRun
 from gpusim.machine import load_machine
 from gpusim.report.bank_grid import BankPicture
@@ -33,7 +33,7 @@ def _draw_conflicts(result: Result, _timeline: Timeline, path: Path) -> object:
 
 
 def _draw_roofline(result: Result, _timeline: Timeline, path: Path) -> object:
-    return roofline(result, load_machine(result.scenario["machine"]), path)
+    return roofline(result, load_machine(_scenario(result).machine), path)
 
 
 _FIGURES: dict[str, Draw] = {
@@ -54,9 +54,11 @@ def plot_run(directory: Path, kind: str, out: Path | None, *, as_json: bool) -> 
     Draw one picture of a run directory; without ``out``, in its place there.
 
     Raises:
-        BadInput: It is no run directory.
+        BadInput: It is no run directory, or ``out`` is named as something else than a PNG.
         CannotRun: The file cannot be written.
     """
+    if out is not None:
+        check_picture("--out", out)
     result, timeline = run_directory.read_run(directory)
     path = out or directory / run_directory.FIGURES[kind]
     draw_figure(kind, result, timeline, path)
@@ -71,6 +73,8 @@ def trace_run(directory: Path, trace_format: str, out: Path | None, *, as_json: 
         BadInput: It is no run directory.
         CannotRun: The file cannot be written.
     """
+    if out is not None:
+        check_folder(out)
     result, timeline = run_directory.read_run(directory)
     path = out or directory / run_directory.TRACES[trace_format]
     write_trace(trace_format, result, timeline, path)

@@ -1,14 +1,15 @@
 """``gpusim layout``: which tile and which accesses were asked for, and how the bank map is shown."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gpusim.commands.output import print_json, print_text, progress
+from gpusim.commands.output import check_picture, print_json, print_text, progress
 from gpusim.errors import BadInput
-from gpusim.layout.bank_map import describe_layout, render_text
+from gpusim.layout.bank_map import LayoutReport, describe_layout, render_text
+from gpusim.layout.named import layout_names
 
-_TILE = re.compile(r"(\d+)x(\d+)")
+_TILE = re.compile(r"(\d{1,9})x(\d{1,9})")
 _MOST_ELEMENTS = 1 << 20
 
 
@@ -37,12 +38,12 @@ def print_layout(question: LayoutQuestion, *, png: Path | None, as_json: bool) -
     Print the bank map and what each access costs; draw it too when ``png`` is given.
 
     Raises:
-        BadInput: The layout, the tile or an access is wrong.
+        BadInput: The layout, the tile, an access or the picture's name is wrong.
+        CannotRun: The picture's folder is not there.
     """
-    contiguous, strided = parse_tile(question.tile)
-    report = describe_layout(
-        question.spec, question.bits, contiguous, strided, question.stages, accesses=question.accesses
-    )
+    if png is not None:
+        check_picture("--png", png)
+    report = _described(question)
     if as_json:
         print_json(report.as_dict(), indent=None)
     else:
@@ -52,6 +53,29 @@ def print_layout(question: LayoutQuestion, *, png: Path | None, as_json: bool) -
         from gpusim.report.layout_map import layout_map
 
         progress(f"drawn to {layout_map(report, png)}")
+
+
+def _described(question: LayoutQuestion) -> LayoutReport:
+    """The report; a refusal names the layout, and the option at fault beside it."""
+    contiguous, strided = parse_tile(question.tile)
+    if question.spec.startswith("congruous"):
+        raise BadInput(f"layout {question.spec} is not supported yet; {', '.join(layout_names())} are")
+    if contiguous * strided * question.stages > _MOST_ELEMENTS:
+        most = _MOST_ELEMENTS // (contiguous * strided)
+        raise BadInput(f"--stages must be at most {most} for a tile of {question.tile}, got {question.stages}")
+
+    def describe(*accesses: tuple[str, str]) -> LayoutReport:
+        return describe_layout(question.spec, question.bits, contiguous, strided, question.stages, accesses=accesses)
+
+    option = f"--tile {question.tile}"
+    try:
+        report = describe()
+        for kind, argument in question.accesses:
+            option = f"--{kind} {argument}"
+            report = replace(report, accesses=(*report.accesses, *describe((kind, argument)).accesses))
+    except BadInput as error:
+        raise BadInput(f"{error} (layout {question.spec}, {option})") from error
+    return report
 
 
 def parse_tile(text: str) -> tuple[int, int]:

@@ -2,13 +2,14 @@
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from gpusim import run_directory
 from gpusim.commands.output import complain, print_json, progress
-from gpusim.errors import CheckFailed, GpusimError
+from gpusim.errors import CannotRun, CheckFailed, GpusimError
 from gpusim.report.tables import print_summary
-from gpusim.result import Result, Stream
-from gpusim.scenario import load_scenario, write_toml
+from gpusim.result import Result
+from gpusim.scenario import Scenario, load_scenario, write_toml
 from gpusim.scenario_catalogue import find_scenario
 from gpusim.simulate import simulate
 from gpusim.timeline import Timeline
@@ -34,7 +35,7 @@ class RunOptions:
     overrides: tuple[str, ...]
     out: Path | None
     exact: bool
-    stream: Stream
+    stream: str
     figures: bool
     force: bool
     as_json: bool
@@ -42,7 +43,9 @@ class RunOptions:
 
 def run_scenarios(files: list[str], options: RunOptions) -> int:
     """
-    Simulate every file; one that fails is named on stderr and the others go on.
+    Read every file, then simulate each; one that fails is named on stderr and the others go on.
+
+    All are read before the first is simulated, so that a mistake in the last is not found an hour later.
 
     With ``as_json``, one file prints its result.json, several print a list of them in the order of the files, where
     ``{"file", "error", "exit_code"}`` stands for one that failed.
@@ -50,31 +53,47 @@ def run_scenarios(files: list[str], options: RunOptions) -> int:
     Returns:
         The exit code: the highest of any file.
     """
-    worst, answers = 0, []
-    for file in files:
+    worst = 0
+    answers: list[dict[str, Any]] = [{} for _ in files]
+
+    def refuse(number: int, error: GpusimError) -> None:
+        nonlocal worst
+        complain(str(error))
+        worst = max(worst, error.exit_code)
+        if not isinstance(error, CheckFailed):
+            answers[number] = {"file": files[number], "error": str(error), "exit_code": error.exit_code}
+
+    good = []
+    for number, file in enumerate(files):
         try:
-            result = _run_one(file, options, alone=len(files) == 1)
-            answers.append(asdict(result))
+            path = find_scenario(file)
+            good.append((number, path.stem, load_scenario(path, options.overrides)))
+        except GpusimError as error:
+            refuse(number, error)
+    for number, name, scenario in good:
+        file = files[number]
+        try:
+            result = _run_one(file, name, scenario, options, alone=len(files) == 1)
+            answers[number] = asdict(result)
             _check(file, result)
         except GpusimError as error:
-            complain(str(error))
-            worst = max(worst, error.exit_code)
-            if not isinstance(error, CheckFailed):
-                answers.append({"file": file, "error": str(error), "exit_code": error.exit_code})
+            refuse(number, error)
+        except MemoryError as error:
+            refuse(number, CannotRun(f"{file}: out of memory ({error})"))
     if options.as_json and len(files) > 1:
         print_json(answers)
     return worst
 
 
-def _run_one(file: str, options: RunOptions, *, alone: bool) -> Result:
-    path = find_scenario(file)
-    scenario = load_scenario(path, options.overrides)
-    name = run_directory.default_name(path.stem, scenario.resolved())
+def _run_one(file: str, stem: str, scenario: Scenario, options: RunOptions, *, alone: bool) -> Result:
+    name = run_directory.default_name(stem, scenario.resolved())
     wanted = (options.out or RUNS / name) if alone else (options.out or RUNS) / name
     directory = run_directory.claim(wanted, force=options.force)
     try:
         result, timeline = simulate(scenario, exact=options.exact, stream=options.stream, progress=progress)
-        run_directory.write_run(directory, result, timeline, write_toml(scenario.resolved()), _command(file, options))
+        run_directory.write_run(
+            directory, result, timeline, write_toml(scenario.resolved()), _command(file, options, result.stream)
+        )
     finally:
         run_directory.release(directory)
     if options.as_json:
@@ -93,14 +112,14 @@ def _check(file: str, result: Result) -> None:
         raise CheckFailed(f"{file}: {len(result.hazards)} hazards, the first: {result.hazards[0]}")
 
 
-def _command(file: str, options: RunOptions) -> list[str]:
-    """The command that simulates this file alone again."""
+def _command(file: str, options: RunOptions, origin: str) -> list[str]:
+    """The command that simulates this file alone again, from streams of the same origin."""
     command = ["gpusim", "run", file]
     for override in options.overrides:
         command += ["--set", override]
     if options.exact:
         command.append("--exact")
-    return [*command, "--stream", options.stream]
+    return [*command, "--stream", origin]
 
 
 def _draw(directory: Path, result: Result, timeline: Timeline) -> None:

@@ -102,9 +102,7 @@ def compile_cubin(kernel: Specialisation, architecture: str = "sm_90", compiler:
 def _with_nvcc(compiler: Compiler, kernel: Specialisation, options: list[str]) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "kernel.cubin"
-        # nvcc splits the values of its own options at commas.
-        escaped = [option.replace(",", "\\,") for option in options]
-        command = [str(compiler.path), "-cubin", *escaped, "-o", str(out), str(kernel.source)]
+        command = [str(compiler.path), "-cubin", *options, "-o", str(out), str(kernel.source)]
         try:
             done = subprocess.run(  # noqa: S603 # the command is built here, never by a shell
                 command, capture_output=True, text=True, check=False, timeout=_NVCC_SECONDS

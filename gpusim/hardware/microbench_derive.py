@@ -76,7 +76,7 @@ NOT_THE_FIGURE = {
     "pipes.half.interval": "ptxas alternates HFMA2 and HFMA2.MMA, which are two pipes",
     "pipes.half.latency": "ptxas alternates HFMA2 and HFMA2.MMA, which are two pipes",
 }
-"""Derived figures that bound what a machine file means by the key and do not measure it: printed, never written there."""
+"""Derived figures that bound what a machine file means by the key, but do not measure it: printed, never written."""
 
 
 def derive(directory: Path, machine: str = "h200") -> dict[str, Derived]:

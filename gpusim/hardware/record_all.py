@@ -189,7 +189,7 @@ def _in_short(record: Record) -> str:
     return f"{numerics}, {trace}, {time_us}"
 
 
-def _files(names: Sequence[str]) -> list[Path]:
+def scenario_files(names: Sequence[str]) -> list[Path]:
     """Paths as they stand, bare names from the recordable scenarios; all of those where no name is given."""
     known = {path.stem: path for path in recordable_scenarios()}
     unknown = [name for name in names if name not in known and not Path(name).is_file()]
@@ -215,7 +215,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments.out.mkdir(parents=True, exist_ok=True)
         session = Session(arguments.out, time.monotonic(), arguments.seconds)
-        files = _files(arguments.names)
+        files = scenario_files(arguments.names)
         origin = measure.Origin.here(command, arguments.commit)
         if arguments.worker:
             return work(files, session, origin, arguments.progress, arguments.seed)

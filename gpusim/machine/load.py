@@ -1,7 +1,6 @@
 """Reads a machine file: every figure a record with unit, kind and source, nothing missing, nothing unknown."""
 
 import dataclasses
-import difflib
 import json
 import re
 import tomllib
@@ -12,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
-from gpusim.errors import BadInput
+from gpusim.errors import BadInput, nearest
 from gpusim.machine.spec import KINDS, PIPES, FigureRecord, Inherited, Machine, Pipe, Unit
 
 _TENSOR_NAME = re.compile(r"m\d+n\d+k\d+\.[a-z]+\d+\.[a-z]+\d+")
@@ -53,8 +52,8 @@ def load_machine(name_or_path: str) -> Machine:
 def _shipped(name: str) -> Machine:
     names = machine_names()
     if name not in names:
-        near = difflib.get_close_matches(name, names, n=1)
-        hint = f', did you mean "{near[0]}"?' if near else ""
+        near = nearest(name, names)
+        hint = f', did you mean "{near}"?' if near else ""
         raise BadInput(
             f"machine must be one of {', '.join(names)} or the path of a .toml file, got {_quoted(name)}{hint}"
         )
@@ -75,7 +74,7 @@ def parse_machine(text: str, name: str, where: str) -> Machine:
     """
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # ValueError: no TOML, or an integer of thousands of digits
         raise BadInput(f"machine file must be TOML: {error} ({where})") from error
     return _Reader(where, data).machine(name)
 
@@ -122,8 +121,8 @@ class _Reader:
     def _refuse_unknown(self, table: Mapping[str, object], allowed: tuple[str, ...], prefix: str) -> None:
         for key in table:
             if key not in allowed:
-                near = difflib.get_close_matches(key, allowed, n=1)
-                hint = f'did you mean "{near[0]}"?' if near else f"allowed: {', '.join(allowed)}"
+                near = nearest(key, allowed)
+                hint = f'did you mean "{near}"?' if near else f"allowed: {', '.join(allowed)}"
                 raise BadInput(f'unknown key "{key}", {hint} ({self._where}: {prefix}{key})')
 
     def _values(self, spec: type[Any], table: object, prefix: str, given: Mapping[str, object]) -> dict[str, Any]:
@@ -141,7 +140,7 @@ class _Reader:
             if isinstance(mark, Inherited):
                 values[name] = self._data[mark.name]["value"]
             elif isinstance(mark, Unit):
-                values[name] = self._figure(get_args(hints[name])[0], mark.name, table.get(name), prefix + name)
+                values[name] = self._figure(get_args(hints[name])[0], mark, table.get(name), prefix + name)
             else:
                 values[name] = self._table(hints[name], table.get(name), prefix + name)
         return values
@@ -167,17 +166,17 @@ class _Reader:
                     raise self._refuse("tensor keys must read like m16n8k16.f16.f32", name, f"{key}.{name}")
         return {name: Pipe(**self._values(Pipe, found.get(name), f"{key}.{name}.", {})) for name in names}
 
-    def _figure(self, hint: Any, unit: str, found: object, key: str) -> object:
+    def _figure(self, hint: Any, unit: Unit, found: object, key: str) -> object:
         name = key.rpartition(".")[2]
         if not isinstance(found, dict):
             raise self._refuse(f"{name} must be a record {{ value, unit, kind, source or why }}", found, key)
         self._refuse_unknown(found, _RECORD_KEYS, f"{key}.")
         value: Any = found.get("value")
-        if type(value) is not hint or value < 0:
-            wanted = "true or false" if hint is bool else "an integer of at least 0"
+        if type(value) is not hint or (hint is int and value < unit.least):
+            wanted = "true or false" if hint is bool else f"an integer of at least {unit.least}"
             raise self._refuse(f"value must be {wanted}", value, f"{key}.value")
-        if found.get("unit") != unit:
-            raise self._refuse(f"unit must be {unit!r}", found.get("unit"), f"{key}.unit")
+        if found.get("unit") != unit.name:
+            raise self._refuse(f"unit must be {unit.name!r}", found.get("unit"), f"{key}.unit")
         kind, source, why = found.get("kind"), found.get("source"), found.get("why")
         fitted_on = tuple(found.get("fitted_on", ()))
         if kind not in KINDS:
@@ -191,6 +190,6 @@ class _Reader:
         if source is not None and source not in self._sources:
             raise self._refuse(f"source must be one of {', '.join(self._sources)}", source, f"{key}.source")
         self._figures.append(
-            FigureRecord(key, value, unit, kind, source or "", found.get("at", ""), why or "", fitted_on)
+            FigureRecord(key, value, unit.name, kind, source or "", found.get("at", ""), why or "", fitted_on)
         )
         return value

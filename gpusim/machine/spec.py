@@ -15,9 +15,16 @@ PIPES = ("alu", "fma", "fmaheavy", "half", "mufu", "branch", "uniform")
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Marks an attribute that a record of the machine file fills; the record must state this unit."""
+    """
+    Marks an attribute that a record of the machine file fills.
+
+    Attributes:
+        name: The unit that the record must state.
+        least: Smallest value of an integer: 1 for what is counted or divided by, 0 where nothing has a meaning.
+    """
 
     name: str
+    least: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +84,7 @@ class Limits:
     warp_unit: Annotated[int, Unit("warps")]
     shared_bytes: Annotated[int, Unit("bytes")]
     shared_bytes_per_cta: Annotated[int, Unit("bytes")]
-    shared_reserved_per_cta: Annotated[int, Unit("bytes")]
+    shared_reserved_per_cta: Annotated[int, Unit("bytes", least=0)]
     shared_unit: Annotated[int, Unit("bytes")]
     threads_per_cta: Annotated[int, Unit("threads")]
 
@@ -101,7 +108,7 @@ class Pipe:
     """
 
     interval: Annotated[int, Unit("cycles")]
-    latency: Annotated[int, Unit("cycles")]
+    latency: Annotated[int, Unit("cycles", least=0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +143,10 @@ class SharedMemory:
 
     banks: Annotated[int, Unit("banks")]
     bank_bytes: Annotated[int, Unit("bytes")]
-    load_latency: Annotated[int, Unit("cycles")]
-    wavefront_latency: Annotated[int, Unit("cycles")]
-    store_latency: Annotated[int, Unit("cycles")]
-    ldmatrix_latency_x1: Annotated[int, Unit("cycles")]
+    load_latency: Annotated[int, Unit("cycles", least=0)]
+    wavefront_latency: Annotated[int, Unit("cycles", least=0)]
+    store_latency: Annotated[int, Unit("cycles", least=0)]
+    ldmatrix_latency_x1: Annotated[int, Unit("cycles", least=0)]
     smsp_return_bytes: Annotated[int, Unit("bytes/cycle")]
     wavefronts_per_cycle: Annotated[int, Unit("wavefronts/cycle")]
 
@@ -158,10 +165,10 @@ class AsyncCopy:
     """
 
     issue_interval: Annotated[int, Unit("cycles")]
-    source_release: Annotated[int, Unit("cycles")]
-    l1_latency: Annotated[int, Unit("cycles")]
-    commit_latency: Annotated[int, Unit("cycles")]
-    wait_latency: Annotated[int, Unit("cycles")]
+    source_release: Annotated[int, Unit("cycles", least=0)]
+    l1_latency: Annotated[int, Unit("cycles", least=0)]
+    commit_latency: Annotated[int, Unit("cycles", least=0)]
+    wait_latency: Annotated[int, Unit("cycles", least=0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +184,7 @@ class L1:
     bytes: Annotated[int, Unit("bytes")]
     line_bytes: Annotated[int, Unit("bytes")]
     sector_bytes: Annotated[int, Unit("bytes")]
-    hit_latency: Annotated[int, Unit("cycles")]
+    hit_latency: Annotated[int, Unit("cycles", least=0)]
     bytes_per_cycle: Annotated[int, Unit("bytes/cycle")]
 
 
@@ -199,9 +206,9 @@ class L2:
     bytes: Annotated[int, Unit("bytes")]
     partitions: Annotated[int, Unit("partitions")]
     line_bytes: Annotated[int, Unit("bytes")]
-    hit_latency: Annotated[int, Unit("cycles")]
-    far_latency: Annotated[int, Unit("cycles")]
-    far_fraction_percent: Annotated[int, Unit("percent")]
+    hit_latency: Annotated[int, Unit("cycles", least=0)]
+    far_latency: Annotated[int, Unit("cycles", least=0)]
+    far_fraction_percent: Annotated[int, Unit("percent", least=0)]
     bytes_per_cycle: Annotated[int, Unit("bytes/cycle")]
     bytes_per_cycle_per_sm: Annotated[int, Unit("bytes/cycle")]
 
@@ -217,23 +224,23 @@ class Dram:
         achievable_percent: Share of the peak a stream reaches.
     """
 
-    latency: Annotated[int, Unit("cycles")]
+    latency: Annotated[int, Unit("cycles", least=0)]
     bandwidth_gb_s: Annotated[int, Unit("GB/s")]
     achievable_percent: Annotated[int, Unit("percent")]
     clock_mhz: Annotated[int, Inherited("clock_mhz")]
 
     @property
     def bytes_per_kilocycle(self) -> int:
-        """Bytes a stream brings in 1000 SM cycles at the machine's clock, rounded down."""
-        return self.bandwidth_gb_s * self.achievable_percent * 10_000 // self.clock_mhz
+        """Bytes a stream brings in 1000 SM cycles at the machine's clock, rounded down, but never none."""
+        return max(1, self.bandwidth_gb_s * self.achievable_percent * 10_000 // self.clock_mhz)
 
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
     """bar.sync over W warps takes ``base + per_warp * W`` cycles from the last arrival's issue."""
 
-    base: Annotated[int, Unit("cycles")]
-    per_warp: Annotated[int, Unit("cycles")]
+    base: Annotated[int, Unit("cycles", least=0)]
+    per_warp: Annotated[int, Unit("cycles", least=0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,9 +254,9 @@ class Launch:
         cta_setup: Cycles from handing out a CTA to its first issue.
     """
 
-    overhead: Annotated[int, Unit("cycles")]
-    cta_interval: Annotated[int, Unit("cycles")]
-    cta_setup: Annotated[int, Unit("cycles")]
+    overhead: Annotated[int, Unit("cycles", least=0)]
+    cta_interval: Annotated[int, Unit("cycles", least=0)]
+    cta_setup: Annotated[int, Unit("cycles", least=0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,16 +273,16 @@ class InstructionCache:
     line_bytes: Annotated[int, Unit("bytes")]
     l0_bytes: Annotated[int, Unit("bytes")]
     l1_bytes: Annotated[int, Unit("bytes")]
-    stream_lines: Annotated[int, Unit("lines")]
-    miss_latency: Annotated[int, Unit("cycles")]
-    l1_miss_latency: Annotated[int, Unit("cycles")]
+    stream_lines: Annotated[int, Unit("lines", least=0)]
+    miss_latency: Annotated[int, Unit("cycles", least=0)]
+    l1_miss_latency: Annotated[int, Unit("cycles", least=0)]
 
 
 @dataclass(frozen=True, slots=True)
 class ConstantCache:
     """The constant cache behind fixed-latency operands. ``miss_latency``: what a miss adds to such an instruction."""
 
-    miss_latency: Annotated[int, Unit("cycles")]
+    miss_latency: Annotated[int, Unit("cycles", least=0)]
 
 
 @dataclass(frozen=True, slots=True)

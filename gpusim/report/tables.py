@@ -19,21 +19,35 @@ PLAIN_WIDTH = 100
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _BAR = 30
+_ASCII_HEAD = box.Box(str(box.SIMPLE_HEAD).replace("─", "-"), ascii=True)
 
 
 def print_summary(result: Result, file: TextIO | None = None) -> None:
-    """Print ``summary`` to ``file`` (stdout), in colour only on a terminal; elsewhere without trailing blanks."""
+    """
+    Print ``summary`` to ``file`` (stdout), in colour only on a terminal; elsewhere without trailing blanks.
+
+    Where the encoding of ``file`` has no block characters, bars are of # and rules of -.
+    """
     file = file or sys.stdout
+    shown = summary(result, ascii_only=not _has_blocks(file))
     if file.isatty():
-        Console(file=file, highlight=False).print(summary(result))
+        Console(file=file, highlight=False).print(shown)
         return
     console = Console(file=io.StringIO(), highlight=False, width=PLAIN_WIDTH, no_color=True)
     with console.capture() as plain:
-        console.print(summary(result))
+        console.print(shown)
     file.write("".join(line.rstrip() + "\n" for line in plain.get().splitlines()))
 
 
-def summary(result: Result) -> RenderableType:
+def _has_blocks(file: TextIO) -> bool:
+    try:
+        f"{_EIGHTHS}{box.SIMPLE_HEAD}".encode(file.encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def summary(result: Result, *, ascii_only: bool = False) -> RenderableType:
     """Everything ``gpusim run`` prints of a result: headline, facts, bank conflicts, stalls."""
     parts: list[RenderableType] = [
         Text(problem_line(result), style="bold"),
@@ -42,9 +56,9 @@ def summary(result: Result) -> RenderableType:
         _facts(result),
     ]
     if result.bank_conflicts:
-        parts += [Text(""), Text("Shared memory, whole grid", style="bold"), _conflicts(result)]
+        parts += [Text(""), Text("Shared memory, whole grid", style="bold"), _conflicts(result, ascii_only=ascii_only)]
     if result.stalls:
-        parts += [Text(""), Text("Stalls, share of warp cycles", style="bold"), _stalls(result)]
+        parts += [Text(""), Text("Stalls, share of warp cycles", style="bold"), _stalls(result, ascii_only=ascii_only)]
     if result.hazards:
         parts += [Text(""), Text(f"{_count(len(result.hazards), 'hazard')} in the schedule", style="bold red")]
     return Group(*parts)
@@ -63,6 +77,7 @@ def _fact_rows(result: Result) -> Sequence[tuple[str, str]]:
     figures = ", ".join(f"{count} {kind}" for kind, count in result.machine.get("figures", {}).items())
     simulated = result.simulated
     scope = "CTAs stand for others" if simulated.sampled else "every CTA simulated"
+    rate = f", {simulated.instructions / simulated.seconds:,.0f} a second" if simulated.seconds else ""
     extents = " x ".join(str(extent) for extent in result.grid)
     occupancy = (
         f"{_count(result.ctas_per_sm, 'CTA')} per SM: {result.registers_per_thread} registers per thread, "
@@ -70,7 +85,7 @@ def _fact_rows(result: Result) -> Sequence[tuple[str, str]]:
     )
     simulation = (
         f"{_count(simulated.ctas, 'CTA')} of {result.ctas:,}, {_count(simulated.k_tiles, 'k tile')}, "
-        f"{_count(simulated.instructions, 'warp instruction')} in {simulated.seconds:.2f} s ({scope})"
+        f"{_count(simulated.instructions, 'warp instruction')} in {simulated.seconds:.2f} s{rate} ({scope})"
     )
     return (
         ("machine", machine_name(result) + (f" (figures: {figures})" if figures else "")),
@@ -84,8 +99,10 @@ def _fact_rows(result: Result) -> Sequence[tuple[str, str]]:
     )
 
 
-def _conflicts(result: Result) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
+def _conflicts(result: Result, *, ascii_only: bool) -> Table:
+    table = Table(
+        box=_ASCII_HEAD if ascii_only else box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim"
+    )
     table.add_column("op")
     table.add_column("operand")
     for name in ("requests", "wavefronts", "ideal", "conflicts", "n-way"):
@@ -98,19 +115,21 @@ def _conflicts(result: Result) -> Table:
     return table
 
 
-def _stalls(result: Result) -> Table:
+def _stalls(result: Result, *, ascii_only: bool) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True, style="cyan")
     ranked = ranked_stalls(result)
     for reason, share in ranked:
-        table.add_row(reason, percent(share), _bar(share / ranked[0][1]))
+        table.add_row(reason, percent(share), _bar(share / ranked[0][1], ascii_only=ascii_only))
     return table
 
 
-def _bar(share: float) -> str:
-    """A bar of ``share`` of the full width, to an eighth of a column."""
+def _bar(share: float, *, ascii_only: bool) -> str:
+    """A bar of ``share`` of the full width, to an eighth of a column, in ASCII to a column."""
+    if ascii_only:
+        return "#" * max(1, round(share * _BAR))
     whole, eighth = divmod(round(share * _BAR * 8), 8)
     return ("█" * whole + (_EIGHTHS[eighth] if eighth else "")) or _EIGHTHS[1]
 

@@ -56,7 +56,7 @@ class Selection:
 
     Attributes:
         threads: Threads of the CTA (of ldmatrix streams: warp * 32 + lane).
-        k_tiles: k tiles; ignored by streams that have none.
+        k_tiles: k tiles.
     """
 
     threads: Collection[int] | None = None
@@ -77,9 +77,9 @@ class _Cta:
         return gemm_k_iterations(self.scenario, self.slice_)
 
     @property
-    def fetches(self) -> IntArray:
-        """Global fetches, the stages - 1 of the overrun included."""
-        return np.arange(self.k_iterations + self.scenario.kernel.stages - 1, dtype=np.int64)
+    def fetches(self) -> int:
+        """Number of global fetches, the stages - 1 of the overrun included."""
+        return self.k_iterations + self.scenario.kernel.stages - 1
 
     def global_access(self, operand: Operand, fetches: IntArray) -> GlobalAccess:
         """Arrays of shape [fetches, threads, accesses, vecs]."""
@@ -97,18 +97,25 @@ def _cta(scenario: Scenario, ctaid: CtaId) -> _Cta:
     return _Cta(scenario, tile_m, tile_n, slice_)
 
 
-def _table(selection: Selection, columns: dict[str, IntArray | BoolArray]) -> AddressStream:
-    """Broadcast named columns into rows, first axis slowest, and keep the selected ones."""
+def _table(columns: dict[str, IntArray | BoolArray]) -> AddressStream:
+    """Broadcast named columns into rows, first axis slowest."""
     arrays = np.broadcast_arrays(*columns.values())
-    rows = np.stack([array.astype(np.int64).reshape(-1) for array in arrays], axis=-1)
-    named = dict(zip(columns, rows.T, strict=True))
-    keep = np.ones(len(rows), dtype=np.bool_)
-    if selection.threads is not None:
-        thread = named["thread"] if "thread" in named else named["warp"] * WARP_SIZE + named["lane"]
-        keep &= np.isin(thread, list(selection.threads))
-    if selection.k_tiles is not None and "k_tile" in named:
-        keep &= np.isin(named["k_tile"], list(selection.k_tiles))
-    return AddressStream(tuple(columns), rows[keep])
+    return AddressStream(tuple(columns), np.stack([array.astype(np.int64).reshape(-1) for array in arrays], axis=-1))
+
+
+def _chosen(option: str, name: str, selected: Collection[int] | None, extent: int) -> IntArray:
+    """The selected indices in order, all of them where nothing is selected."""
+    if selected is None:
+        return np.arange(extent, dtype=np.int64)
+    chosen = np.array(sorted(set(selected)), dtype=np.int64)
+    outside = chosen[(chosen < 0) | (chosen >= extent)]
+    if outside.size:
+        raise BadInput(f"{option} must be 0..{extent - 1} for {name}, got {outside[0]}")
+    return chosen
+
+
+def _threads(cta: _Cta, name: str, selection: Selection) -> IntArray:
+    return _chosen("--threads", name, selection.threads, cta.scenario.kernel.threads)
 
 
 def _axes(*extents: int | IntArray) -> list[IntArray]:
@@ -118,20 +125,27 @@ def _axes(*extents: int | IntArray) -> list[IntArray]:
 
 
 def _gmem(cta: _Cta, operand: Operand, selection: Selection) -> AddressStream:
-    access = cta.global_access(operand, cta.fetches)
-    _, threads, accesses, vecs = access.offset.shape
-    thread, k_tile, access_index, vec = _axes(threads, cta.fetches, accesses, vecs)
-    by_thread = {name: np.swapaxes(axis, 0, 1) for name, axis in access.coordinates.items()}
+    name = f"gmem_{operand}"
+    threads = _threads(cta, name, selection)
+    fetches = _chosen("--k-tiles", name, selection.k_tiles, cta.fetches)
+    access = cta.global_access(operand, fetches)
+    *_, accesses, vecs = access.offset.shape
+    thread, k_tile, access_index, vec = _axes(threads, fetches, accesses, vecs)
+    full = access.offset.shape
+
+    def of_threads(array: IntArray | BoolArray) -> IntArray:
+        return np.swapaxes(np.broadcast_to(array, full)[:, threads], 0, 1).astype(np.int64)
+
+    by_thread = {axis: of_threads(array) for axis, array in access.coordinates.items()}
     return _table(
-        selection,
         {
             "thread": thread,
             "k_tile": k_tile,
             "access": access_index,
             "vec": vec,
             **by_thread,
-            "offset": np.swapaxes(access.offset, 0, 1),
-            "valid": np.swapaxes(access.valid, 0, 1),
+            "offset": of_threads(access.offset),
+            "valid": of_threads(access.valid),
         },
     )
 
@@ -139,21 +153,26 @@ def _gmem(cta: _Cta, operand: Operand, selection: Selection) -> AddressStream:
 def _smem_store(cta: _Cta, operand: Operand, selection: Selection) -> AddressStream:
     stages = cta.scenario.kernel.stages
     slots = np.stack([store_offsets(cta.scenario, operand, stage)[:, :, 0] for stage in range(stages)], axis=1)
-    thread, k_tile, access = _axes(slots.shape[0], cta.fetches, slots.shape[2])
+    name = f"smem_store_{operand}"
+    fetches = _chosen("--k-tiles", name, selection.k_tiles, cta.fetches)
+    thread, k_tile, access = _axes(_threads(cta, name, selection), fetches, slots.shape[2])
     stage = k_tile % stages
     offset = slots[thread, stage, access]
-    return _table(selection, {"thread": thread, "k_tile": k_tile, "access": access, "stage": stage, "offset": offset})
+    return _table({"thread": thread, "k_tile": k_tile, "access": access, "stage": stage, "offset": offset})
 
 
 def _ldmatrix(cta: _Cta, operand: Operand, selection: Selection) -> AddressStream:
     """Every ldmatrix of the program: the consumed k tiles, and k group 0 of the one past the last."""
     kernel = cta.scenario.kernel
     slots = np.stack([ldmatrix_offsets(cta.scenario, operand, stage) for stage in range(kernel.stages)])
-    _, warps, k_groups, instructions, lanes = slots.shape
-    warp, k_tile, k_group, instruction, lane = _axes(warps, cta.k_iterations + 1, k_groups, instructions, lanes)
+    *_, k_groups, instructions, lanes = slots.shape
+    name = f"ldmatrix_{operand}"
+    threads = _threads(cta, name, selection)
+    k_tiles = _chosen("--k-tiles", name, selection.k_tiles, cta.k_iterations + 1)
+    warps = np.unique(threads // WARP_SIZE)
+    warp, k_tile, k_group, instruction, lane = _axes(warps, k_tiles, k_groups, instructions, lanes)
     offset = slots[k_tile % kernel.stages, warp, k_group, instruction, lane]
     stream = _table(
-        selection,
         {
             "warp": warp,
             "k_tile": k_tile,
@@ -164,11 +183,15 @@ def _ldmatrix(cta: _Cta, operand: Operand, selection: Selection) -> AddressStrea
         },
     )
     loaded = (stream.rows[:, 1] < cta.k_iterations) | (stream.rows[:, 2] == 0)
-    return AddressStream(stream.columns, stream.rows[loaded])
+    wanted = np.isin(stream.rows[:, 0] * WARP_SIZE + stream.rows[:, 4], threads)
+    return AddressStream(stream.columns, stream.rows[loaded & wanted])
 
 
 def _epilogue(cta: _Cta, selection: Selection) -> AddressStream:
     """Stores and loads of shared memory in accumulators from the epilogue's base, then the output's vectors."""
+    if selection.k_tiles is not None:
+        raise BadInput("--k-tiles must be left out for epilogue, which has no k tiles")
+    threads = _threads(cta, "epilogue", selection)
     tile = epilogue_tile(cta.scenario)
     output = tile.output(np.arange(tile.steps, dtype=np.int64), cta.tile_m, cta.tile_n)
     true = np.ones((), dtype=np.bool_)
@@ -178,17 +201,16 @@ def _epilogue(cta: _Cta, selection: Selection) -> AddressStream:
         (SHARED_LOAD, tile.load_offsets()[None, :, :, 0], true),
         (GLOBAL_STORE, output.offset, output.valid),
     ):
-        thread, step, access = _axes(tile.threads, tile.steps, offset.shape[2])
+        thread, step, access = _axes(threads, tile.steps, offset.shape[2])
         parts.append(
             _table(
-                selection,
                 {
                     "thread": thread,
                     "step": step,
                     "what": np.full((), what, dtype=np.int64),
                     "access": access,
-                    "offset": np.swapaxes(offset, 0, 1),
-                    "valid": np.swapaxes(np.broadcast_to(valid, offset.shape), 0, 1),
+                    "offset": np.swapaxes(offset[:, threads], 0, 1),
+                    "valid": np.swapaxes(np.broadcast_to(valid, offset.shape)[:, threads], 0, 1),
                 },
             )
         )
@@ -226,7 +248,8 @@ def stream(scenario: Scenario, name: str, ctaid: CtaId, selection: Selection = S
         selection: Rows to keep.
 
     Raises:
-        BadInput: The stream does not exist, the CTA is outside the grid, or it has no tile.
+        BadInput: The stream does not exist, the CTA is outside the grid or has no tile, or the selection names what
+            the stream does not have.
 
     Source: golden gmem_*, smem_write_*, warp_read_* and epilogue_* files.
     """

@@ -98,7 +98,7 @@ class Smsp:
         launch = self._sm.next_launch(now)
         return min(launch, now + self._sm.barrier.shortest) if self._blocked else launch
 
-    def _issue_from(self, now: int) -> int:
+    def _issue_from(self, now: int) -> int:  # noqa: C901 - the hot loop: one call less for each instruction
         """
         Issue all that can be decided at ``now``.
 
@@ -132,6 +132,8 @@ class Smsp:
             clock = self._clock = best + 1
             if kind == PIPE:
                 port_free[instruction.port] = best + instruction.interval
+                if instruction.write >= 0:
+                    chosen.set_scoreboard(instruction.write, best + instruction.latency, SHORT_SCOREBOARD)
                 if chosen.spans is not None and instruction.observed >= 0:
                     self._sm.observer.note(chosen, best, best + instruction.latency)
                 self._next(chosen, best)

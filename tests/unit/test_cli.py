@@ -12,9 +12,13 @@ from gpusim import __version__
 from gpusim.cli import main
 from gpusim.errors import BadInput, CannotRun, CheckFailed
 
-COMMANDS = ["run", "verify", "addresses", "layout", "plot", "trace", "schema", "scenarios", "doctor", "version"]
+COMMANDS = [
+    *("run", "verify", "addresses", "layout", "plot", "trace", "check", "sass", "compare", "calibrate"),
+    *("schema", "scenarios", "doctor", "version"),
+]
 MALFORMED = sorted((Path(__file__).parent / "malformed").glob("*.toml"))
 SCENARIO = "conv_9_k_tiles"
+LEFT_OUT = "{} must be left out for events, which are those of one --thread"
 
 
 def process(*arguments, **options):
@@ -63,9 +67,7 @@ def test_help_imports_no_room():
         ["simulate"],
         ["run"],
         ["run", SCENARIO, "--fast"],
-        ["run", SCENARIO, "--stream", "compiled"],
-        ["check", SCENARIO],
-        ["calibrate"],
+        ["run", SCENARIO, "--stream", "guessed"],
         ["verify", SCENARIO, "--seed", "-1"],
         ["verify", SCENARIO, "--seed", "one"],
         ["verify", SCENARIO, "--mutate", "two_stages_too_few"],
@@ -151,6 +153,87 @@ def test_a_bad_override_is_one_line_and_exit_2(gpusim, override):
     assert_refused(gpusim("verify", SCENARIO, "--set", override))
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", ""], 'scenario must be a file or the name of a shipped one, got ""'),
+        (["run", "/dev/null"], "/dev/null: is a device or a pipe, not a scenario file"),
+        (["run", SCENARIO, "--out", ""], '--out must name a folder, got ""'),
+        (["addresses", SCENARIO, "events", "--threads", "0"], LEFT_OUT.format("--threads")),
+        (["addresses", SCENARIO, "events", "--k-tiles", "0"], LEFT_OUT.format("--k-tiles")),
+        (
+            ["addresses", SCENARIO, "gmem_a", "--thread", "0"],
+            "--thread must be left out for gmem_a, which --threads narrows",
+        ),
+        (
+            ["addresses", SCENARIO, "gmem_a", "--threads", "4096"],
+            "--threads must be 0..127 for gmem_a, got 4096",
+        ),
+        (
+            ["layout", "congruous"],
+            "layout congruous is not supported yet; crosswise, row_major, padded<N>, Swizzle<B,M,S> are",
+        ),
+        (
+            ["layout", "crosswise", "--tile", "60x7"],
+            "crosswise<16,60>: crosswise must be one of 8, 16, 32, 64, got 60 (layout crosswise, --tile 60x7)",
+        ),
+        (
+            ["layout", "padded<1>", "--store", "4B", "--ldmatrix", "x4"],
+            "lane 1: shared address 130 must be a multiple of 16, at least 0 (layout padded<1>, --ldmatrix x4)",
+        ),
+        (
+            ["layout", "crosswise", "--stages", "1000000"],
+            "--stages must be at most 128 for a tile of 64x128, got 1000000",
+        ),
+        (["layout", "crosswise", "--png", "map.gif"], "--png must end in .png, got 'map.gif'"),
+        (["plot", ".", "overlap", "--out", "map.svg"], "--out must end in .png, got 'map.svg'"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_usage_says_what_is_allowed(gpusim, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+
+    answer = gpusim(*arguments)
+
+    assert (answer.code, answer.out, answer.err) == (2, "", f"gpusim: {message}\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["layout", "crosswise", "--png"], ["plot", ".", "overlap", "--out"]],
+    ids=" ".join,
+)
+def test_a_picture_in_a_folder_that_is_not_there_makes_none(gpusim, tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+
+    answer = gpusim(*arguments, "missing/map.png")
+
+    assert (answer.code, answer.out) == (1, "")
+    assert answer.err == "gpusim: missing/map.png: cannot be written (missing is no folder)\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_memory_is_one_line_and_exit_1(gpusim, monkeypatch):
+    def exhaust():
+        raise MemoryError("Unable to allocate 8.00 TiB for an array")
+
+    monkeypatch.setattr("gpusim.commands.about.shipped_scenarios", exhaust)
+
+    answer = gpusim("scenarios")
+
+    assert (answer.code, answer.err) == (1, "gpusim: out of memory (Unable to allocate 8.00 TiB for an array)\n")
+
+
+def test_a_terminal_of_ascii_gets_ascii(tmp_path):
+    ended = process("run", SCENARIO, "--no-figures", cwd=tmp_path, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+
+    assert ended.returncode == 0
+    assert "######" in ended.stdout
+    assert "\n------" in ended.stdout
+    assert ended.stdout.isascii()
+
+
 @pytest.mark.parametrize(("error", "code"), [(CannotRun, 1), (BadInput, 2), (CheckFailed, 3)])
 def test_an_error_says_its_exit_code(gpusim, monkeypatch, error, code):
     def fail():
@@ -214,7 +297,7 @@ def test_doctor_finds_what_it_runs_on(gpusim):
 def test_doctor_says_what_to_install(gpusim, monkeypatch):
     monkeypatch.setenv("PATH", "")
 
-    assert "absent; needed for hardware counters: Nsight Compute" in gpusim("doctor").out
+    assert "absent; needed for hardware counters (check): Nsight Compute" in gpusim("doctor").out
 
 
 def test_every_shipped_scenario_asks_a_question(gpusim):
@@ -313,6 +396,42 @@ def test_verify_of_a_broken_schedule_is_exit_3_and_names_the_hazard(gpusim):
     assert answer.code == 3
     assert "read_before_group_complete" in answer.out
     assert answer.err.splitlines()[-1].startswith(f"gpusim: {SCENARIO}: ")
+
+
+def test_hazards_that_are_alike_are_counted_and_json_has_all(gpusim):
+    hazards = json.loads(gpusim("verify", SCENARIO, "--mutate", "lax_wait", "--json").out)["hazards"]
+    alike = sum(hazard["name"] == "read_before_group_complete" for hazard in hazards)
+
+    lines = [
+        line
+        for line in gpusim("verify", SCENARIO, "--mutate", "lax_wait").out.splitlines()
+        if line.startswith("  read_before_group_complete: ")
+    ]
+
+    assert alike > 3
+    assert len(lines) == 4
+    assert lines[3] == f"  read_before_group_complete: and {alike - 3} more (--json has all)"
+
+
+def test_a_mutation_that_was_caught_says_by_what(gpusim):
+    out = gpusim("verify", SCENARIO, "--mutate", "lax_wait").out
+
+    assert out.splitlines()[0].startswith("mutation   lax_wait: caught by ")
+
+
+def test_a_mutation_that_changes_nothing_says_so_and_all_checks_held(gpusim):
+    """
+    With one k tile no slot is ever filled again, so nothing is lost without the mainloop's barrier.
+    """
+    one_k_tile = [f"problem.{extent}=64" for extent in "mnk"]
+    overrides = [word for override in one_k_tile for word in ("--set", override)]
+
+    answer = gpusim("verify", "gemm_4096", "--mutate", "missing_barrier", *overrides)
+
+    assert answer.code == 0
+    assert answer.out.splitlines()[0] == (
+        "mutation   missing_barrier: not caught; harmless here: it causes no hazard and no wrong element"
+    )
 
 
 def test_main_takes_the_process_arguments(monkeypatch, capsys):

@@ -71,7 +71,7 @@ def test_the_resolved_scenario_runs_as_the_scenario_does(finished_run):
 def test_the_manifest_repeats_the_run(finished_run):
     manifest = json.loads((finished_run / "manifest.json").read_text())
 
-    assert manifest["command"] == ["gpusim", "run", SCENARIO, "--stream", "estimated"]
+    assert manifest["command"] == ["gpusim", "run", SCENARIO, "--stream", "compiled"]
     assert {"version", "commit", "scenario_sha256", "machine_sha256", "time"} <= set(manifest)
 
 
@@ -122,6 +122,38 @@ def test_a_failing_file_does_not_lose_the_others(gpusim):
     assert third["error"].startswith("no_such_scenario: no such file")
     assert len(entries(Path("both"))) == 1
     assert sum(line.startswith("gpusim: ") for line in answer.err.splitlines()) == 2
+
+
+def test_every_file_is_read_before_the_first_is_simulated(gpusim, monkeypatch):
+    said = []
+
+    def simulate_and_tell(*arguments, **options):
+        said.append("simulate")
+        return simulate(*arguments, **options)
+
+    monkeypatch.setattr("gpusim.commands.run.simulate", simulate_and_tell)
+    monkeypatch.setattr("gpusim.commands.run.complain", lambda message: said.append(message.partition(":")[0]))
+
+    assert gpusim("run", SCENARIO, "no_such_scenario", "--no-figures").code == 2
+    assert said == ["no_such_scenario", "simulate"]
+
+
+def test_no_memory_for_one_file_does_not_lose_the_others(gpusim, monkeypatch):
+    def exhaust(*_arguments, **_options):
+        raise MemoryError("Unable to allocate 8.00 TiB")
+
+    monkeypatch.setattr("gpusim.commands.run.simulate", exhaust)
+
+    answer = gpusim("run", SCENARIO, SCENARIO)
+
+    assert answer.code == 1
+    assert answer.err == f"gpusim: {SCENARIO}: out of memory (Unable to allocate 8.00 TiB)\n" * 2
+
+
+def test_the_summary_says_how_fast_it_was_simulated(gpusim):
+    [line] = [line for line in gpusim("run", SCENARIO, "--no-figures").out.splitlines() if line.startswith("simulated")]
+
+    assert " a second (" in line
 
 
 def test_the_worst_exit_code_is_the_answer(gpusim, monkeypatch):

@@ -1,6 +1,7 @@
 """Machine files: every figure a record with its source, and the occupancy that follows from the limits."""
 
 import dataclasses
+import re
 import tomllib
 from importlib import resources
 
@@ -165,14 +166,14 @@ def test_resident_ctas_fit_and_more_use_never_lets_more_in(name, threads, regist
     [
         (with_banks(""), "banks must be a record {{ value, unit, kind, source or why }}, got nothing (x.toml: {key})"),
         (with_banks("32"), "banks must be a record {{ value, unit, kind, source or why }}, got 32 (x.toml: {key})"),
-        (with_banks('{ unit = "banks" }'), "value must be an integer of at least 0, got nothing (x.toml: {key}.value)"),
+        (with_banks('{ unit = "banks" }'), "value must be an integer of at least 1, got nothing (x.toml: {key}.value)"),
         (
             with_banks('{ value = 32.0, unit = "banks" }'),
-            "value must be an integer of at least 0, got 32.0 (x.toml: {key}.value)",
+            "value must be an integer of at least 1, got 32.0 (x.toml: {key}.value)",
         ),
         (
             with_banks('{ value = true, unit = "banks" }'),
-            "value must be an integer of at least 0, got True (x.toml: {key}.value)",
+            "value must be an integer of at least 1, got True (x.toml: {key}.value)",
         ),
         (with_banks('{ value = 32, unit = "bytes" }'), "unit must be 'banks', got 'bytes' (x.toml: {key}.unit)"),
         (
@@ -223,6 +224,41 @@ def test_a_machine_file_that_breaks_a_rule_is_refused(text, message):
         parse_machine(text, "x", "x.toml")
 
     assert str(refused.value) == message.format(key="shared.banks")
+
+
+def with_zero(key):
+    """The shipped text with one figure's value turned to 0, found by table and name."""
+    table, _, name = key.rpartition(".")
+    start = H200.index(f"\n[{table or name}]\n")
+    record = f"{name} = {{{{ value = " if table else "value = "
+    changed, count = re.subn(rf"^({record.format()})\d+", r"\g<1>0", H200[start:], count=1, flags=re.MULTILINE)
+    assert count == 1
+    return H200[:start] + changed
+
+
+MAY_BE_NOTHING = re.compile(
+    r"latency|release|overhead|cta_interval|cta_setup|far_fraction|reserved|stream_lines|barrier\."
+)
+INTEGER_FIGURES = sorted(
+    record.key
+    for record in load_machine("h200").figures
+    if type(record.value) is int and not record.key.startswith("tensor.") and not record.key.startswith("pipes.")
+)
+
+
+@pytest.mark.parametrize("key", [*INTEGER_FIGURES, "pipes.alu.interval", "pipes.alu.latency"])
+def test_zero_is_refused_where_something_is_counted_or_divided_by(key):
+    """
+    Latencies and overheads may be nothing; counts, sizes, rates and intervals may not.
+    """
+    if MAY_BE_NOTHING.search(key):
+        parse_machine(with_zero(key), "x", "x.toml")
+        return
+
+    with pytest.raises(BadInput) as refused:
+        parse_machine(with_zero(key), "x", "x.toml")
+
+    assert str(refused.value) == f"value must be an integer of at least 1, got 0 (x.toml: {key}.value)"
 
 
 def test_a_source_that_is_not_listed_is_refused():

@@ -1,6 +1,7 @@
 """The run directory: never written into when it holds something, and read back as it was written."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -142,3 +143,54 @@ def test_a_timeline_of_another_form_is_refused(tmp_path, text):
 def test_a_folder_without_a_result_is_no_run(tmp_path):
     with pytest.raises(BadInput, match=r"not a run directory \(it has no result\.json\)"):
         run_directory.read_run(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("result.json", {"cycles": 7}, "damaged: cycles: Input should be an object"),
+        ("result.json", {"ctas": "one"}, "damaged: ctas: Input should be a valid integer"),
+        ("result.json", {"pipeline": [{"k_tile": 0}]}, "damaged: pipeline.0.stage: Field required"),
+        ("result.json", {"colour": 1}, "damaged: colour: Unexpected keyword argument"),
+        ("timeline.json", {"warps": 3}, "damaged: warps and k_tiles must be tables of columns and rows"),
+        (
+            "timeline.json",
+            {"warps": {"columns": ["cta"], "rows": [[0, 1]]}},
+            "damaged: warps and k_tiles must be tables of columns and rows",
+        ),
+        (
+            "timeline.json",
+            {"warps": {"columns": ["cta"], "rows": [[0]]}},
+            "damaged: warps.0.warp: Field required",
+        ),
+    ],
+)
+def test_a_damaged_file_of_the_right_schema_is_one_line(tmp_path, name, change, message):
+    directory = written(run_directory.claim(tmp_path / "run"))
+    path = directory / name
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+
+    with pytest.raises(BadInput) as refused:
+        run_directory.read_run(directory)
+
+    assert str(refused.value) == f"{path}: {message}"
+
+
+@pytest.mark.parametrize("name", [".", ".."])
+def test_a_used_folder_without_a_name_is_refused(tmp_path, monkeypatch, name):
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "file").write_text("")
+    monkeypatch.chdir(tmp_path / "here")
+
+    with pytest.raises(BadInput) as refused:
+        run_directory.claim(Path(name))
+
+    assert str(refused.value) == f"{name}: is a folder in use; a run is written to a new or an empty one"
+
+
+def test_the_working_directory_may_be_claimed_when_empty_and_stays(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    run_directory.release(run_directory.claim(Path()))
+
+    assert tmp_path.is_dir()

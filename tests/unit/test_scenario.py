@@ -177,13 +177,13 @@ def test_an_override_may_name_a_table_the_file_left_out():
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("problem.cc=256", 'unknown key "cc", did you mean "c"? (--set problem.cc=256)'),
-        ("kernel.stages=1", "stages must be 3..8, got 1 (--set kernel.stages=1)"),
-        ("problem.c=-1", "c must be at least 1, got -1 (--set problem.c=-1)"),
-        ("problem.c.d=1", "problem.c is no table and has no key problem.c.d (--set problem.c.d=1)"),
+        ("problem.cc=256", 'unknown key "cc", did you mean "c"? ({file}: problem.cc, by --set problem.cc=256)'),
+        ("kernel.stages=1", "stages must be 3..8, got 1 ({file}: kernel.stages, by --set kernel.stages=1)"),
+        ("problem.c=-1", "c must be at least 1, got -1 ({file}: problem.c, by --set problem.c=-1)"),
+        ("problem.c.d=1", "problem.c must be a table, got 128 ({file}: problem.c.d, by --set problem.c.d=1)"),
         ("problem.c", '--set must be KEY=VALUE with a dotted key, got "problem.c"'),
         ("=3", '--set must be KEY=VALUE with a dotted key, got "=3"'),
-        ("kernel.stages=x", 'stages must be an integer, got "x" (--set kernel.stages=x)'),
+        ("kernel.stages=x", 'stages must be an integer, got "x" ({file}: kernel.stages, by --set kernel.stages=x)'),
         ("problem.c=1\nd=2", '--set must be KEY=VALUE with a dotted key, got "problem.c=1\\nd=2"'),
     ],
 )
@@ -191,7 +191,109 @@ def test_a_bad_override_is_named_in_the_message(override, message):
     with pytest.raises(BadInput) as refused:
         load_scenario(SCENARIOS / "conv_s6_crosswise.toml", [override])
 
-    assert str(refused.value) == message
+    assert str(refused.value) == message.format(file=SCENARIOS / "conv_s6_crosswise.toml")
+
+
+@pytest.mark.parametrize(
+    ("scenario", "overrides", "message"),
+    [
+        (
+            "gemm_4096",
+            ["problem.n=16777216", "problem.m=128"],
+            (
+                "n must be small enough that gridDim.y is at most 65535, not 131072, got 16777216 ({file}: problem.n, "
+                "by --set problem.n=16777216)"
+            ),
+        ),
+        (
+            "gemm_4096",
+            ["problem.m=2147483647", "problem.n=256", "problem.k=64"],
+            (
+                "m must be small enough that the grid has at most 16777216 CTAs, not 33554432, got 2147483647 "
+                "({file}: problem.m, by --set problem.m=2147483647)"
+            ),
+        ),
+        (
+            "gemm_4096",
+            ["problem.k=2147483640", "problem.m=8", "problem.n=8"],
+            (
+                "k must be small enough that a CTA has at most 2097152 k tiles, not 33554432, got 2147483640 "
+                "({file}: problem.k, by --set problem.k=2147483640)"
+            ),
+        ),
+        (
+            "gemm_4096",
+            ["problem.lda=2000000000"],
+            (
+                "lda must be small enough that A has at most 1099511627776 elements, not 8192000000000, got 2000000000 "
+                "({file}: problem.lda, by --set problem.lda=2000000000)"
+            ),
+        ),
+        (
+            "gemm_4096",
+            ["problem.split_k_slices=70000", "problem.k=4480000", "problem.m=8", "problem.n=8"],
+            (
+                "split_k_slices must be such that gridDim.z is at most 65535, not 70000, got 70000 "
+                "({file}: problem.split_k_slices, by --set problem.split_k_slices=70000)"
+            ),
+        ),
+        (
+            "conv_s6_crosswise",
+            ["problem.h=2147483647"],
+            (
+                "h must be small enough that the activation has at most 1099511627776 elements, not {elements}, "
+                "got 2147483647 ({file}: problem.h, by --set problem.h=2147483647)"
+            ),
+        ),
+        (
+            "gemm_4096",
+            ["problem.k=2147483648"],
+            "k must be at most 2147483647, got 2147483648 ({file}: problem.k, by --set problem.k=2147483648)",
+        ),
+    ],
+    ids=["grid-y", "ctas", "k-tiles", "elements", "grid-z", "activation", "extent"],
+)
+def test_sizes_beyond_a_launch_or_the_simulation_are_refused(scenario, overrides, message):
+    path = SCENARIOS / f"{scenario}.toml"
+    with pytest.raises(BadInput) as refused:
+        load_scenario(path, overrides)
+
+    shape = load_scenario(path).problem
+    elements = 2147483647 * shape.n * shape.w * shape.c if isinstance(shape, Conv2dFpropProblem) else 0
+    assert str(refused.value) == message.format(file=path, elements=elements)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "near"),
+    [
+        ("problem.C=4", "c"),
+        ("problem.pading=[1,1]", "padding"),
+        ("kernel.acc=4", None),
+        ("kernel.swizzle=1", "threadblock_swizzle"),
+    ],
+)
+def test_a_misspelt_key_is_answered_with_the_nearest(wrong, near):
+    with pytest.raises(BadInput) as refused:
+        load_scenario(SCENARIOS / "conv_s6_crosswise.toml", [wrong])
+
+    key = wrong.partition("=")[0]
+    hint = (
+        f'did you mean "{near}"?'
+        if near
+        else f"allowed: {', '.join(type(load_scenario(SCENARIOS / 'conv_s6_crosswise.toml').kernel).model_fields)}"
+    )
+    name = key.rpartition(".")[2]
+    file = SCENARIOS / "conv_s6_crosswise.toml"
+    assert str(refused.value) == f'unknown key "{name}", {hint} ({file}: {key}, by --set {wrong})'
+
+
+@pytest.mark.parametrize("text", ["m = " + "9" * 5000, "m = " + "[" * 5000], ids=["digits", "brackets"])
+def test_text_that_breaks_the_toml_reader_is_bad_input(tmp_path, text):
+    path = tmp_path / "x.toml"
+    path.write_text(text)
+
+    with pytest.raises(BadInput, match=r"^scenario must be TOML: .* \(.*x.toml\)$"):
+        load_scenario(path)
 
 
 def test_a_missing_file_is_bad_input():

@@ -177,5 +177,11 @@ def test_a_cta_that_fits_no_sm_is_refused():
 
 
 def test_another_origin_of_the_stream_is_refused():
-    with pytest.raises(BadInput, match=r"^--stream must be estimated, got 'compiled'$"):
-        simulate(gemm(64, 64, 64), stream="compiled")
+    with pytest.raises(BadInput, match=r"^--stream must be one of auto, estimated, compiled, got 'guessed'$"):
+        simulate(gemm(64, 64, 64), stream="guessed")
+
+
+def test_auto_is_compiled_where_the_stream_is_shipped_and_estimated_elsewhere():
+    shipped = load_scenario(find_scenario("conv_9_k_tiles"))
+    assert simulate(shipped, stream="auto")[0].stream == "compiled"
+    assert simulate(gemm(64, 64, 64), stream="auto")[0].stream == "estimated"

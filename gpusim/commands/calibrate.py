@@ -1,0 +1,66 @@
+"""``gpusim calibrate``: microbenchmarks on the GPU, their CSV, and the figures they give a machine file."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from gpusim.commands.output import print_json, print_text, progress
+from gpusim.hardware.device import environment, gpu_slug
+from gpusim.hardware.microbench import calibrate
+from gpusim.hardware.microbench_derive import NOT_THE_FIGURE, Derived, derive
+from gpusim.hardware.microbench_machine import update_machine
+from gpusim.hardware.record import measured_folder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalibrateOptions:
+    """
+    The options of ``gpusim calibrate``.
+
+    Attributes:
+        out: Folder of the CSV; None takes the GPU's in reports/measured.
+        derived_from: Derive from the CSV of this folder and measure nothing.
+        machine: Machine file that the figures are written into; None only prints them.
+        quick: Fewer warps, strides and SMs.
+        only: Names of benchmarks; all where empty.
+        as_json: Print JSON.
+    """
+
+    out: Path | None
+    derived_from: Path | None
+    machine: Path | None
+    quick: bool
+    only: tuple[str, ...]
+    as_json: bool
+
+
+def calibrate_machine(options: CalibrateOptions) -> None:
+    """
+    Measure, or take what was measured, and print the figures; write them into a machine file where one is given.
+
+    Raises:
+        CannotRun: CuPy or a GPU is missing, a benchmark failed, or a file cannot be read or written.
+        BadInput: The machine file is none.
+    """
+    if options.derived_from is not None:
+        folder, figures = options.derived_from, derive(options.derived_from)
+    else:
+        folder = options.out or measured_folder() / gpu_slug(environment()["gpu"]) / "microbench"
+        figures = calibrate(folder, quick=options.quick, only=options.only, progress=progress)
+        progress(f"measured: {folder}")
+    if options.machine is not None:
+        source, title = (
+            f"microbench-{options.machine.stem}",
+            f"Microbenchmarks of gpusim calibrate, {options.machine.stem}",
+        )
+        written = {key: figure for key, figure in figures.items() if key not in NOT_THE_FIGURE}
+        absent = update_machine(options.machine, written, source, title, folder.as_posix())
+        progress(f"written into {options.machine}" + (f"; it has no {', '.join(absent)}" if absent else ""))
+    if options.as_json:
+        print_json({key: asdict(figure) for key, figure in figures.items()})
+    else:
+        print_text(_text(figures))
+
+
+def _text(figures: dict[str, Derived]) -> str:
+    width = max(map(len, figures), default=0)
+    return "\n".join(f"{key:{width}}  {figure.value:6}  {figure.at}" for key, figure in figures.items())

@@ -1,0 +1,188 @@
+"""``gpusim check``: scenarios on the GPU, or as recorded, beside their simulation; exit 3 where equals differ."""
+
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from gpusim.commands.output import complain, print_json, print_text, progress
+from gpusim.errors import BadInput, CannotRun, CheckFailed, GpusimError
+from gpusim.hardware import counters, measure
+from gpusim.hardware.check import Row, check_rows, holds
+from gpusim.hardware.device import gpu_slug
+from gpusim.hardware.record import Record, find_record, load_record, measured_folder, write_record
+from gpusim.hardware.trace import expected_records, stream_digest
+from gpusim.report.check_table import check_table
+from gpusim.result import Result
+from gpusim.scenario import Scenario, load_scenario
+from gpusim.scenario_catalogue import find_scenario, recordable_scenarios
+from gpusim.schedule.counts import executed
+from gpusim.simulate import simulate
+from gpusim.timeline import Timeline
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckOptions:
+    """
+    The options of ``gpusim check``.
+
+    Attributes:
+        overrides: ``key=value``, in order.
+        recorded: Compare with what was measured before; no GPU is used.
+        record: Keep what is measured now.
+        gpu: Folder of one GPU's records; None takes any.
+        seed: Of the random inputs.
+        overlay: Draw the measured pipeline above the simulated one to this file.
+        as_json: Print rows as JSON.
+    """
+
+    overrides: tuple[str, ...]
+    recorded: bool
+    record: bool
+    gpu: str | None
+    seed: int
+    overlay: Path | None
+    as_json: bool
+
+
+def check_scenarios(files: list[str], options: CheckOptions) -> int:
+    """
+    Check every file; without files, every scenario that is recorded.
+
+    One that fails is named on stderr and the others go on.
+
+    Returns:
+        The exit code: the highest of any file.
+
+    Raises:
+        BadInput: The options contradict each other.
+    """
+    if options.recorded and options.record:
+        raise BadInput("--recorded compares with what was measured before, --record measures anew: give one of them")
+    if not files and not options.recorded:
+        raise BadInput("check needs a FILE; without one, --recorded compares everything that is recorded")
+    if options.record and options.overrides:
+        raise BadInput("--record keeps scenarios as their files state them: it goes without --set")
+    worst, answers = 0, []
+    for file in files or [str(path) for path in recordable_scenarios()]:
+        try:
+            answers.append(_check_one(file, options, quiet=not files))
+        except GpusimError as error:
+            complain(str(error))
+            worst = max(worst, error.exit_code)
+            answers.append({"file": file, "error": str(error), "exit_code": error.exit_code})
+        else:
+            worst = max(worst, 0 if answers[-1]["holds"] else CheckFailed.exit_code)
+    if options.as_json:
+        print_json(answers[0] if len(files) == 1 else answers)
+    return worst
+
+
+def _check_one(file: str, options: CheckOptions, *, quiet: bool) -> dict[str, Any]:
+    path = find_scenario(file)
+    scenario = load_scenario(path, options.overrides)
+    if options.recorded:
+        record = load_record(find_record(path.stem, scenario.digest(), gpu=options.gpu))
+    else:
+        record = _measured(path, scenario, options)
+    results, timeline = simulated(scenario)
+    rows = check_rows(scenario, executed(scenario), results, record, _expected_trace(scenario, record))
+    if options.overlay is not None:
+        draw_overlay(results, timeline, record, options.overlay)
+    if not options.as_json:
+        print_text(f"{path.stem}: {_where(record)}")
+        print_text(check_table(rows, quiet=quiet) if not quiet or not holds(rows) else _summary(rows))
+    return {
+        "file": file,
+        "scenario_sha256": record.scenario_sha256,
+        "environment": record.environment,
+        "date": record.date,
+        "holds": holds(rows),
+        "rows": [{**asdict(row), "error": row.error} for row in rows],
+    }
+
+
+def simulated(scenario: Scenario) -> tuple[dict[str, Result], Timeline]:
+    """
+    The result of each stream that can be had, by origin, and the timeline of the first.
+
+    A compiled stream needs a compiler or a shipped stream; where there is neither, that is said and it is left out.
+
+    Raises:
+        CheckFailed: The compiled kernel does not execute the schedule.
+    """
+    result, timeline = simulate(scenario, stream="estimated")
+    results = {"estimated": result}
+    try:
+        results["compiled"], timeline = simulate(scenario, stream="compiled")
+    except (BadInput, CannotRun) as error:
+        progress(f"no compiled stream: {error}")
+    return results, timeline
+
+
+def draw_overlay(results: dict[str, Result], timeline: Timeline, record: Record, path: Path) -> None:
+    """
+    The measured pipeline above the simulated one, on one axis.
+
+    Raises:
+        CannotRun: No pipeline was measured, or the file cannot be written.
+    """
+    from gpusim.report.overlap import overlap_chart  # matplotlib is slow to import
+
+    if record.pipeline is None:
+        raise CannotRun(
+            f"{record.name}: no pipeline was measured ({record.missing.get('pipeline', 'no reason is known')})"
+        )
+    try:
+        overlap_chart(list(results.values())[-1], timeline, path, record.pipeline.rows)
+    except OSError as error:
+        raise CannotRun(f"{path}: cannot be written ({error.strerror or error})") from error
+    progress(f"the overlay: {path}")
+
+
+def _measured(path: Path, scenario: Scenario, options: CheckOptions) -> Record:
+    command = ["gpusim", "check", str(path), *(word for text in options.overrides for word in ("--set", text))]
+    origin = measure.Origin.here((*command, "--seed", str(options.seed)))
+    progress(f"{path.stem}: on {origin.environment['gpu']}")
+    record = measure.measure(path.stem, scenario, origin, seed=options.seed, say=progress)
+    record = _counted(record, path, options)
+    if options.record:
+        written = write_record(record, measured_folder() / gpu_slug(origin.environment["gpu"]))
+        progress(f"recorded in {written}")
+    return record
+
+
+def _counted(record: Record, path: Path, options: CheckOptions) -> Record:
+    """With ncu's counters, where ncu is here and permitted."""
+    launch = [word for text in options.overrides for word in ("--set", text)]
+    launch += ["--seed", str(options.seed)]
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            selection = counters.settle(path, Path(folder), progress, launch)
+            profiles = counters.profile_scenarios([path], Path(folder), selection, launch)
+        except GpusimError as error:
+            progress(f"no counters: {error}")
+            return measure.with_counters(record, None, str(error))
+    return measure.with_counters(record, profiles.get(path.stem), "its launch failed under ncu")
+
+
+def _expected_trace(scenario: Scenario, record: Record) -> str | None:
+    if record.trace is None:
+        return None
+    return stream_digest(expected_records(scenario, record.trace.ctas))
+
+
+def _where(record: Record) -> str:
+    known = record.environment
+    words = [str(known.get("gpu")), f"driver {known.get('driver')}", f"CUDA {known.get('cuda_driver')}", record.date]
+    if record.time_us is not None:
+        words.append(f"{record.time_us.median:,} us in a warm loop")
+    if record.pipeline is not None and record.pipeline.perturbation is not None:
+        words.append(f"stamping takes {record.pipeline.perturbation:.2f} times as long")
+    return ", ".join(words)
+
+
+def _summary(rows: tuple[Row, ...]) -> str:
+    exact = sum(row.verdict == "exact" for row in rows)
+    missing = [row.what for row in rows if row.verdict == "not measured"]
+    return f"  {exact} rows equal" + (f"; not measured: {', '.join(missing)}" if missing else "")

@@ -1,0 +1,109 @@
+"""``gpusim sass``: the compiled kernel's instructions as a warp executes them, beside the simulated issue cycles."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+from gpusim.commands.output import print_json, print_text, progress
+from gpusim.errors import BadInput
+from gpusim.lower.compiled import AnnotatedRow, annotated, compiled
+from gpusim.lower.stream import NO_SCOREBOARD, Stream
+from gpusim.machine import load_machine
+from gpusim.scenario import load_scenario
+from gpusim.scenario_catalogue import find_scenario
+from gpusim.simulate import simulate
+from gpusim.timeline import Timeline
+
+_SEGMENTS = ("prologue", "mainloop", "tail", "epilogue")
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedRow:
+    """
+    One instruction, and when it was issued.
+
+    Attributes:
+        row: The instruction.
+        trip: Which trip of its segment ``issue`` is of: the middle one, from 0.
+        issue: Cycle from the CTA's start at which warp 0 of CTA 0 issued it.
+    """
+
+    row: AnnotatedRow
+    trip: int
+    issue: int
+
+
+def print_sass(file: str, overrides: tuple[str, ...], segment: str | None, *, as_json: bool) -> None:
+    """
+    Print the annotated stream of split-K slice 0.
+
+    Args:
+        segment: Only this one; None prints all.
+
+    Raises:
+        BadInput: The scenario or the segment is wrong.
+        CannotRun: Neither a compiler nor a shipped stream is at hand.
+        CheckFailed: The kernel does not execute the schedule.
+    """
+    if segment not in {None, *_SEGMENTS}:
+        raise BadInput(f"--segment must be one of {', '.join(_SEGMENTS)}, got {segment!r}")
+    scenario = load_scenario(find_scenario(file), overrides)
+    one = compiled(scenario, load_machine(scenario.machine))
+    _, timeline = simulate(scenario, stream="compiled", progress=progress)
+    rows = [
+        issued
+        for issued in issued_rows(annotated(one), one.stream, issue_cycles(timeline))
+        if segment in {None, issued.row.segment}
+    ]
+    if as_json:
+        print_json(
+            {
+                "compiler": one.compiler,
+                "registers": one.stream.registers_per_thread,
+                "local_bytes": one.local_bytes,
+                "code_bytes": one.code_bytes,
+                "rows": [{**asdict(issued.row), "trip": issued.trip, "issue": issued.issue} for issued in rows],
+            }
+        )
+        return
+    print_text(
+        f"{one.compiler}: {one.stream.registers_per_thread} registers, {one.local_bytes} bytes of stack,"
+        f" {one.code_bytes:,} bytes of code, {one.stream.instructions_per_warp:,} warp instructions"
+    )
+    print_text("\n".join(_lines(rows)))
+
+
+def issue_cycles(timeline: Timeline) -> list[int]:
+    """Cycles, from the CTA's start, in which warp 0 of the observed CTA issued: one instruction each."""
+    spans = sorted((span for span in timeline.warps if span.warp == 0), key=lambda span: span.begin)
+    return [cycle for span in spans if span.reason == "selected" for cycle in range(span.begin, span.end)]
+
+
+def issued_rows(rows: list[AnnotatedRow], stream: Stream, cycles: list[int]) -> Iterator[IssuedRow]:
+    """Each instruction of each segment once, with the cycle of the segment's middle trip."""
+    at, done = 0, 0
+    for segment in stream.segments:
+        length, trip = len(segment.instructions), segment.trips // 2
+        for offset in range(length):
+            yield IssuedRow(rows[at + offset], trip, cycles[done + trip * length + offset])
+        at += length
+        done += length * segment.trips
+
+
+def _lines(rows: list[IssuedRow]) -> Iterator[str]:
+    heading: tuple[str, int, int] | None = None
+    width = max((len(issued.row.text) for issued in rows), default=0)
+    for issued in rows:
+        row = issued.row
+        if heading != (row.segment, row.trips, issued.trip):
+            heading = (row.segment, row.trips, issued.trip)
+            yield ""
+            yield row.segment + (f", {row.trips} trips, trip {issued.trip} shown" if row.trips > 1 else "")
+            yield f"{'issue':>8} {'address':>7}  {'instruction':{width}}  stall sets waits   unit"
+        sets = "".join(
+            f"{letter}{number}" if number != NO_SCOREBOARD else ""
+            for letter, number in (("w", row.write), ("r", row.read))
+        )
+        waits = "".join(map(str, row.waits))
+        stage = "" if row.stage is None else f" stage {row.stage}"
+        what = f"{row.unit:28} {row.op}{stage}".rstrip()
+        yield f"{issued.issue:8} {row.address:7x}  {row.text:{width}}  {row.stall:5} {sets:4} {waits:6}  {what}"

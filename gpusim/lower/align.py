@@ -1,0 +1,397 @@
+"""Matches what a warp executed with what the schedule says it executes: op by op, by opcode and by every lane address.
+
+The assembler may reorder within a region between two barriers, so matching is by address there, not by position. MMAs
+have no address: each is known by the fragment loads that its registers come from.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusim.arrays import BoolArray, IntArray
+from gpusim.errors import CheckFailed
+from gpusim.lower.emulate import Step
+from gpusim.lower.sass import Sass
+from gpusim.lower.sass_operands import RZ, Immediate, Register
+from gpusim.scenario import Scenario, element_bits
+from gpusim.schedule.ops import (
+    Barrier,
+    CommitGroup,
+    CopyAsync,
+    Ldmatrix,
+    LoadShared,
+    LoadSource,
+    Op,
+    Operand,
+    Program,
+    StoreGlobal,
+    StoreShared,
+    WaitGroup,
+    WarpMma,
+)
+from gpusim.tile.epilogue import ACCUMULATOR_BITS, epilogue_tile
+from gpusim.tile.global_iterators import global_iterator
+from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
+from gpusim.tile.mma import mma_order
+from gpusim.tile.shared_store import operand_layout, store_offsets
+from gpusim.tile.thread_map import WARP_SIZE
+
+A_REGISTERS, B_REGISTERS = 4, 2
+"""Registers of one mma.sync fragment of m16n8k16: A 16x16 and B 16x8 halves over 32 lanes."""
+
+ORDERED_ELSEWHERE = frozenset({"STRONG"})
+"""Modifier of the semaphore's accesses, which the schedule does not name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """
+    Where one warp's tensors and shared memory lie.
+
+    Attributes:
+        tile: (tile m, tile n, slice) of the CTA.
+        warp: Warp index in the CTA.
+        shared_base: Byte address of the dynamic shared memory.
+        pointers: Global byte address of a, b, the source tensor and the output.
+    """
+
+    tile: tuple[int, int, int]
+    warp: int
+    shared_base: int
+    pointers: tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """
+    What the schedule says one instruction does; arrays over the 32 lanes.
+
+    Attributes:
+        op: The schedule's op.
+        name: Opcode.
+        region: Barriers before it.
+        address: Shared byte address, or the global one of LDG and STG; None where there is none.
+        source: Of a copy: the global byte address.
+        valid: Lanes that touch global memory; None where the schedule has no predicate.
+        pending: Of a wait.
+        optional: No lane would touch memory, and nothing is filled with zeros: the compiler may drop it, or branch
+            around it.
+    """
+
+    op: Op
+    name: str
+    region: int
+    address: IntArray | None = None
+    source: IntArray | None = None
+    valid: BoolArray | None = None
+    pending: int = 0
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Which op a step executes, and which mma.sync of it."""
+
+    op: Op
+    part: int = 0
+
+
+def align(
+    code: Sequence[Sass], steps: Sequence[Step], scenario: Scenario, program: Program, placement: Placement
+) -> list[Named | None]:
+    """
+    Name every executed instruction that the schedule knows.
+
+    Returns:
+        For each step the op it executes, or None for the arithmetic around them.
+
+    Raises:
+        CheckFailed: The two differ; the message shows both sides of the first difference.
+    """
+    named: list[Named | None] = [None] * len(steps)
+    wanted: dict[tuple[int, str], list[Expected]] = defaultdict(list)
+    for one in expected(scenario, program, placement):
+        wanted[one.region, one.name].append(one)
+    found: dict[tuple[int, str], list[int]] = defaultdict(list)
+    region = 0
+    for position, step in enumerate(steps):
+        sass = code[step.at]
+        if sass.name in NAMES and not _is_beside(sass, step):
+            found[region, sass.name].append(position)
+            region += sass.name == "BAR"
+    for key in sorted({*wanted, *found}):
+        for position, op in _match(code, steps, key, wanted.get(key, []), found.get(key, [])):
+            named[position] = Named(op)
+    _name_mmas(code, steps, scenario, program, named)
+    return named
+
+
+NAMES = frozenset({"LDGSTS", "LDGDEPBAR", "DEPBAR", "BAR", "LDSM", "STS", "LDS", "LDG", "STG"})
+
+
+def _is_beside(sass: Sass, step: Step) -> bool:
+    """Whether the schedule does not name it: a semaphore's access, or the assembler's load that never executes."""
+    never = sass.name == "LDS" and step.lanes is not None and not step.lanes.any()
+    return never or not ORDERED_ELSEWHERE.isdisjoint(sass.modifiers)
+
+
+# --- the schedule's side ---
+
+
+def expected(scenario: Scenario, program: Program, placement: Placement) -> list[Expected]:
+    """What the schedule says, in its order, for one warp; MMAs aside."""
+    side = _Schedule(scenario, placement)
+    region, listed = 0, []
+    for op in program.ops():
+        if isinstance(op, WarpMma):
+            continue
+        listed.append(side.expect(op, region))
+        region += isinstance(op, Barrier)
+    return listed
+
+
+class _Schedule:
+    """Looks lane addresses of one warp up, by op."""
+
+    def __init__(self, scenario: Scenario, placement: Placement) -> None:
+        self.scenario = scenario
+        self.placement = placement
+        self.lanes = slice(placement.warp * WARP_SIZE, (placement.warp + 1) * WARP_SIZE)
+        self.bytes = element_bits(scenario.problem.dtype.ab) // 8
+        tile_m, tile_n, slice_ = placement.tile
+        rings = {operand: operand_layout(scenario, operand).elements * self.bytes for operand in ("a", "b")}
+        self.ring: dict[Operand, int] = {"a": placement.shared_base, "b": placement.shared_base + rings["a"]}
+        self.iterator = {
+            "a": global_iterator(scenario, "a", tile_m, slice_),
+            "b": global_iterator(scenario, "b", tile_n, slice_),
+        }
+        self.fetched: dict[tuple[Operand, int], tuple[IntArray, BoolArray]] = {}
+        self.epilogue = epilogue_tile(scenario)
+        stages = range(scenario.kernel.stages)
+        both: tuple[Operand, Operand] = ("a", "b")
+        self.stores = {(o, s): store_offsets(scenario, o, s)[self.lanes] for o in both for s in stages}
+        self.rows = {(o, s): ldmatrix_offsets(scenario, o, s)[placement.warp] for o in both for s in stages}
+        self.staged = (self.epilogue.store_offsets()[self.lanes], self.epilogue.load_offsets()[self.lanes])
+
+    def expect(self, op: Op, region: int) -> Expected:  # noqa: PLR0911 (one for each kind of op)
+        match op:
+            case CopyAsync():
+                return self._copy(op, region)
+            case CommitGroup():
+                return Expected(op, "LDGDEPBAR", region)
+            case WaitGroup():
+                return Expected(op, "DEPBAR", region, pending=op.pending)
+            case Ldmatrix():
+                row = self.rows[op.operand, op.stage][op.k_group, op.instruction]
+                return Expected(op, "LDSM", region, self.ring[op.operand] + row * self.bytes)
+            case StoreShared() | LoadShared():
+                return self._staging(op, region)
+            case LoadSource() | StoreGlobal():
+                return self._output(op, region)
+            case _:
+                return Expected(op, "BAR", region)
+
+    def _staging(self, op: StoreShared | LoadShared, region: int) -> Expected:
+        is_store = isinstance(op, StoreShared)
+        offset = self.staged[0 if is_store else 1][:, op.access, 0]
+        address = self.placement.shared_base + offset * ACCUMULATOR_BITS // 8
+        unused = not is_store and self._unused(op)
+        return Expected(op, "STS" if is_store else "LDS", region, address, optional=unused)
+
+    def _copy(self, op: CopyAsync, region: int) -> Expected:
+        key = op.operand, op.fetch
+        if key not in self.fetched:
+            access = self.iterator[op.operand].fetch(op.fetch)
+            self.fetched[key] = access.offset[self.lanes], access.valid[self.lanes]
+        offset, valid = self.fetched[key]
+        base = self.placement.pointers[0 if op.operand == "a" else 1]
+        mask = valid[:, op.access, op.vec]
+        return Expected(
+            op,
+            "LDGSTS",
+            region,
+            self.ring[op.operand] + self.stores[op.operand, op.stage][:, op.access, op.vec] * self.bytes,
+            base + offset[:, op.access, op.vec] * self.bytes,
+            mask,
+            optional=not op.zfill and not bool(mask.any()),
+        )
+
+    def _output(self, op: LoadSource | StoreGlobal, region: int) -> Expected:
+        tile_m, tile_n, slice_ = self.placement.tile
+        access = self.epilogue.output(op.step, tile_m, tile_n)
+        is_store = isinstance(op, StoreGlobal)
+        # Later slices of a serial split-K add to what the slice before stored.
+        base = self.placement.pointers[3 if is_store or slice_ else 2]
+        address = base + access.offset[self.lanes, op.access] * self.epilogue.output_bits // 8
+        valid = access.valid[self.lanes, op.access]
+        return Expected(op, "STG" if is_store else "LDG", region, address, valid=valid, optional=not bool(valid.any()))
+
+    def _unused(self, op: LoadShared | StoreShared) -> bool:
+        """Whether no lane of the warp stores what is loaded."""
+        tile_m, tile_n, _ = self.placement.tile
+        access = op.access // self.epilogue.loads_per_access
+        return not self.epilogue.output(op.step, tile_m, tile_n).valid[self.lanes, access].any()
+
+
+# --- matching ---
+
+
+def _match(
+    code: Sequence[Sass], steps: Sequence[Step], key: tuple[int, str], wanted: list[Expected], found: list[int]
+) -> list[tuple[int, Op]]:
+    """Pair the instructions of one opcode in one region, each with the expected one that has its addresses."""
+    region, name = key
+    if not sum(not one.optional for one in wanted) <= len(found) <= len(wanted):
+        raise CheckFailed(
+            f"after barrier {region} the schedule has {len(wanted)} {name}, the kernel executes {len(found)}"
+            f"; schedule: {_ops(wanted)}; kernel: {', '.join(str(code[steps[at].at]) for at in found[:4]) or 'none'}"
+        )
+    by_address: dict[bytes, list[Expected]] = defaultdict(list)
+    for one in wanted:
+        by_address[_key(one.address, one.valid if name in ("LDG", "STG") else None)].append(one)
+    pairs = []
+    for position in found:
+        step = steps[position]
+        executed = step.lanes if name in ("LDG", "STG") and step.lanes is not None else None
+        candidates = by_address.get(_key(step.target if name == "LDGSTS" else step.address, executed))
+        if not candidates:
+            left = [one for ones in by_address.values() for one in ones]
+            raise CheckFailed(_difference(code[step.at], step, region, left))
+        one = candidates.pop(0)
+        _check(code[step.at], step, one)
+        pairs.append((position, one.op))
+    return pairs
+
+
+def _key(address: IntArray | None, active: BoolArray | None) -> bytes:
+    """Equal for equal addresses of the active lanes."""
+    if address is None:
+        return b""
+    chosen = address if active is None else np.where(active, address, -1)
+    return np.broadcast_to(chosen, (WARP_SIZE,)).astype(np.int64).tobytes()
+
+
+def _check(sass: Sass, step: Step, one: Expected) -> None:
+    """What an address does not say: the other address, the predicate, the count waited for."""
+    lanes = _executed(step)
+    if one.name == "DEPBAR":
+        pending = sass.operands["k"]
+        if not isinstance(pending, Immediate) or pending.value != one.pending:
+            raise CheckFailed(f"{sass} waits for {pending} pending groups, the schedule for {one.pending}: {one.op}")
+    if one.valid is None:
+        return
+    touches = lanes if step.predicate is None else lanes & step.predicate
+    if not np.array_equal(touches, one.valid):
+        raise CheckFailed(
+            f"{sass} touches memory in lanes {_lanes(touches)}, the schedule in {_lanes(one.valid)}: {one.op}"
+        )
+    if one.source is not None and step.address is not None:
+        wrong = np.flatnonzero(one.valid & (step.address != one.source))
+        if len(wrong):
+            lane = int(wrong[0])
+            raise CheckFailed(
+                f"{sass} copies from {step.address[lane]:#x} in lane {lane}, the schedule from"
+                f" {one.source[lane]:#x}: {one.op}"
+            )
+    if isinstance(one.op, CopyAsync) and one.op.zfill and not lanes.all():
+        raise CheckFailed(f"{sass} leaves lanes {_lanes(~lanes)} untouched where the schedule fills zeros: {one.op}")
+
+
+def _difference(sass: Sass, step: Step, region: int, left: list[Expected]) -> str:
+    """Both sides at the first lane in which the instruction differs from the op that it is most like."""
+    address = step.target if step.target is not None else step.address
+    said = f"after barrier {region} the kernel executes {sass}"
+    if address is None or not left:
+        return f"{said}, which the schedule does not"
+    others = [one.address if one.address is not None else np.full(WARP_SIZE, -1) for one in left]
+    nearest = int(np.argmax([np.count_nonzero(address == other) for other in others]))
+    differ = np.flatnonzero(address != others[nearest])
+    if not len(differ):
+        return f"{said} in lanes {_lanes(_executed(step))}, the schedule in other lanes: {left[nearest].op}"
+    lane = int(differ[0])
+    return (
+        f"{said} at {int(address[lane]):#x} in lane {lane}, where no remaining op of the schedule has it"
+        f"; most like it is {left[nearest].op} at {int(others[nearest][lane]):#x}"
+    )
+
+
+def _executed(step: Step) -> BoolArray:
+    return np.ones(WARP_SIZE, dtype=np.bool_) if step.lanes is None else step.lanes
+
+
+def _ops(wanted: list[Expected]) -> str:
+    return ", ".join(str(one.op) for one in wanted[:4]) or "none"
+
+
+def _lanes(mask: BoolArray) -> str:
+    return str(np.flatnonzero(mask).tolist())
+
+
+# --- MMAs ---
+
+MOVES = ("MOV", "IMAD.MOV", "IMAD.MOV.U32")
+
+
+@dataclass(frozen=True, slots=True)
+class _Fragment:
+    """A register that an ldmatrix wrote: which op, and its place in the fragment of the k group."""
+
+    op: Ldmatrix
+    register: int
+
+
+def _name_mmas(
+    code: Sequence[Sass], steps: Sequence[Step], scenario: Scenario, program: Program, named: list[Named | None]
+) -> None:
+    """Name every HMMA by where its operands come from; every mma.sync of every WarpMma must occur once."""
+    kernel = scenario.kernel
+    tiles = kernel.warp[0] // kernel.instruction[0], kernel.warp[1] // kernel.instruction[1]
+    parts = {(int(m), int(n)): part for part, (m, n) in enumerate(mma_order(*tiles))}
+    ops = {(op.k_tile, op.k_group): op for op in program.ops() if isinstance(op, WarpMma)}
+    missing = {(key, part) for key in ops for part in range(len(parts))}
+    matrices = {operand: fragment_loads(scenario, operand).matrices for operand in ("a", "b")}
+    holds: dict[int, _Fragment] = {}
+    for position, step in enumerate(steps):
+        sass, one = code[step.at], named[position]
+        if sass.name == "HMMA":
+            a, b = (_fragment(sass, role, holds) for role in "ab")
+            key = a.op.k_tile, a.op.k_group
+            part = parts[a.register // A_REGISTERS, b.register // B_REGISTERS]
+            if (b.op.k_tile, b.op.k_group) != key or (key, part) not in missing:
+                raise CheckFailed(f"{sass} multiplies {a.op} by {b.op}, which the schedule does not, or not again")
+            missing.remove((key, part))
+            named[position] = Named(ops[key], part)
+        elif one is not None and isinstance(one.op, Ldmatrix):
+            first, loaded = sass.operand("d", Register).number, matrices[one.op.operand]
+            for register in range(loaded):
+                holds[first + register] = _Fragment(one.op, one.op.instruction * loaded + register)
+        else:
+            _write(sass, holds)
+    if missing:
+        (k_tile, k_group), part = min(missing)
+        raise CheckFailed(
+            f"the kernel lacks {len(missing)} HMMA of the schedule, the first mma.sync {part} of"
+            f" {WarpMma(k_tile, k_group)}"
+        )
+
+
+def _write(sass: Sass, holds: dict[int, _Fragment]) -> None:
+    """What an instruction other than ldmatrix does to fragments: a move carries one on, all else overwrites."""
+    destination = sass.operands.get("d")
+    if not isinstance(destination, Register) or destination.uniform or destination.number == RZ:
+        return
+    moved = sass.operands["c" if sass.name == "IMAD" else "b"] if sass.mnemonic in MOVES else None
+    carried = holds.get(moved.number) if isinstance(moved, Register) and not moved.uniform else None
+    holds.pop(destination.number, None)
+    if carried is not None:
+        holds[destination.number] = carried
+
+
+def _fragment(sass: Sass, role: str, holds: dict[int, _Fragment]) -> _Fragment:
+    register = sass.operands[role]
+    fragment = holds.get(register.number) if isinstance(register, Register) else None
+    if fragment is None or fragment.op.operand != role:
+        raise CheckFailed(f"{sass}: operand {role} comes from no ldmatrix of operand {role}, but from {fragment}")
+    return fragment

@@ -1,0 +1,152 @@
+"""Reads a cubin (an ELF file): one kernel's machine code, constants and resources; decodes no instruction."""
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from gpusim.errors import BadInput
+
+ELF_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+SECTION_HEADER = struct.Struct("<IIQQQQIIQQ")
+SYMBOL = struct.Struct("<IBBHQQ")
+MACHINE_CUDA = 190
+OS_ABI_WITHOUT_VERSION = 0x41
+"""Cubins of this OS ABI (CUDA 13) hold the architecture in bits 8 to 15 of the ELF flags; before, in bits 0 to 7."""
+
+EIATTR_PARAM_CBANK = 0x0A
+EIATTR_FRAME_SIZE = 0x11
+EIATTR_REGCOUNT = 0x2F
+"""Attributes of .nv.info, as nvdisasm names them."""
+
+VALUES_INLINE = (1, 2, 3)
+SIZED = 4
+"""Formats of an attribute: two bytes of value in the record itself, or a size and that many bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cubin:
+    """
+    One kernel of a cubin.
+
+    Attributes:
+        kernel: Its name.
+        architecture: 10 * major + minor of the target.
+        code: Machine code.
+        registers: Registers of one thread.
+        local_bytes: Stack of one thread: spills and local arrays.
+        shared_bytes: Static shared memory, which on sm_90 begins with 1024 bytes the system reserves; dynamic shared
+            memory follows it.
+        constants: Image of constant bank 0, whose parameters are still zero.
+        parameters_at: Byte offset of the parameters in it.
+        parameter_bytes: Their size.
+    """
+
+    kernel: str
+    architecture: int
+    code: bytes
+    registers: int
+    local_bytes: int
+    shared_bytes: int
+    constants: bytes
+    parameters_at: int
+    parameter_bytes: int
+
+    @property
+    def code_bytes(self) -> int:
+        """Size of the machine code, padding included."""
+        return len(self.code)
+
+
+class _Section(NamedTuple):
+    name: str
+    kind: int
+    offset: int
+    size: int
+
+
+def read_cubin(data: bytes, kernel: str, where: str) -> Cubin:
+    """
+    Read one kernel.
+
+    Args:
+        data: The file.
+        kernel: Name of the kernel as it is in the symbol table.
+        where: What to call the file in errors.
+
+    Raises:
+        BadInput: It is not a cubin, or has no such kernel (the message lists those it has).
+    """
+    try:
+        header = ELF_HEADER.unpack_from(data)
+    except struct.error as error:
+        raise BadInput(f"{where}: not a cubin: {len(data)} bytes are too few for an ELF header") from error
+    identity, machine, flags = header[0], header[2], header[7]
+    if identity[:4] != b"\x7fELF" or machine != MACHINE_CUDA:
+        raise BadInput(f"{where}: not a cubin: the ELF header must name machine {MACHINE_CUDA} (CUDA)")
+    sections = _sections(data, header[6], header[12], header[13])
+    kernels = sorted(name.removeprefix(".text.") for name in sections if name.startswith(".text."))
+    if kernel not in kernels:
+        raise BadInput(f"{where}: kernel must be one of {', '.join(kernels) or 'none'}, got {kernel!r}")
+    symbol = _symbols(data, sections).index(kernel)
+    general = _attributes(_bytes(data, sections[".nv.info"]))
+    own = _attributes(_bytes(data, sections[f".nv.info.{kernel}"]))
+    bank = next(payload for code, payload in own if code == EIATTR_PARAM_CBANK)
+    offset, size = struct.unpack_from("<HH", bank, 4)
+    shared = sections.get(f".nv.shared.{kernel}")
+    return Cubin(
+        kernel=kernel,
+        architecture=flags >> 8 & 0xFF if identity[7] == OS_ABI_WITHOUT_VERSION else flags & 0xFF,
+        code=_bytes(data, sections[f".text.{kernel}"]),
+        registers=_of_symbol(general, EIATTR_REGCOUNT, symbol),
+        local_bytes=_of_symbol(general, EIATTR_FRAME_SIZE, symbol),
+        shared_bytes=shared.size if shared else 0,
+        constants=_bytes(data, sections[f".nv.constant0.{kernel}"]),
+        parameters_at=offset,
+        parameter_bytes=size,
+    )
+
+
+def _bytes(data: bytes, section: _Section) -> bytes:
+    return data[section.offset : section.offset + section.size]
+
+
+def _sections(data: bytes, offset: int, count: int, names: int) -> dict[str, _Section]:
+    headers = [SECTION_HEADER.unpack_from(data, offset + index * SECTION_HEADER.size) for index in range(count)]
+    strings = headers[names]
+    table = data[strings[4] : strings[4] + strings[5]]
+    found = [_Section(_text(table, h[0]), h[1], h[4], h[5]) for h in headers]
+    return {section.name: section for section in found}
+
+
+def _symbols(data: bytes, sections: dict[str, _Section]) -> list[str]:
+    strings = _bytes(data, sections[".strtab"])
+    return [_text(strings, entry[0]) for entry in SYMBOL.iter_unpack(_bytes(data, sections[".symtab"]))]
+
+
+def _text(table: bytes, at: int) -> str:
+    return table[at : table.index(b"\0", at)].decode()
+
+
+def _attributes(info: bytes) -> list[tuple[int, bytes]]:
+    return list(_records(info))
+
+
+def _records(info: bytes) -> Iterator[tuple[int, bytes]]:
+    at = 0
+    while at < len(info):
+        kind, code, value = struct.unpack_from("<BBH", info, at)
+        at += 4
+        if kind in VALUES_INLINE:
+            yield code, struct.pack("<H", value)
+        elif kind == SIZED:
+            yield code, info[at : at + value]
+            at += value
+        else:
+            raise BadInput(f".nv.info: attribute {code:#x} has unknown format {kind}")
+
+
+def _of_symbol(attributes: list[tuple[int, bytes]], code: int, symbol: int) -> int:
+    """The value an attribute gives for a symbol; 0 where it gives none."""
+    pairs = (struct.unpack("<II", payload) for found, payload in attributes if found == code)
+    return next((int(value) for index, value in pairs if index == symbol), 0)

@@ -1,0 +1,270 @@
+"""Compiled streams: the kernel executes the schedule, address by address, and a kernel that does not is refused."""
+
+import gzip
+import shutil
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpusim.errors import BadInput, CannotRun, CheckFailed
+from gpusim.hardware.specialise import specialise
+from gpusim.lower import compile_kernel as compiling
+from gpusim.lower.align import align
+from gpusim.lower.compile_kernel import CompiledKernel, cache_folder, compile_kernel, find_compiler
+from gpusim.lower.compiled import KernelRunner, annotated, compiled_stream, grid_instructions, lower_kernel
+from gpusim.lower.stream import shifted
+from gpusim.lower.stream_file import load_stream, save_stream, shipped_stream
+from gpusim.machine.load import load_machine
+from gpusim.scenario import load_scenario
+from gpusim.schedule.counts import SASS_OF_OP
+from gpusim.schedule.multistage import program
+from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadSource, WarpMma
+from gpusim.tile.extents import gemm_k_iterations
+
+FOLDER = Path(__file__).parent / "data" / "sass"
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+SHIPPED = sorted(SCENARIOS.glob("*.toml"))
+
+COMMITTED = {
+    "gemm_ragged_sm90": ("gemm_ragged", ()),
+    "gemm_split_k_sm90": ("gemm_ragged", ("problem.split_k_slices=3",)),
+    "conv_9_k_tiles_sm90": ("conv_9_k_tiles", ()),
+    "conv_s6_swizzle_sm80": ("conv_s6_swizzle", ()),
+}
+"""Committed kernels, and the scenarios they were compiled for."""
+
+
+def committed(name, *overrides):
+    """
+    A committed kernel and its scenario, or another one that it was not compiled for.
+    """
+    file, own = COMMITTED[name]
+    scenario = load_scenario(SCENARIOS / f"{file}.toml", (*own, *overrides))
+    cubin = gzip.decompress((FOLDER / f"{name}.cubin.gz").read_bytes())
+    return scenario, CompiledKernel(cubin, "nvcc 13.0", specialise(scenario, "plain"))
+
+
+@pytest.fixture(scope="module", params=COMMITTED)
+def lowered(request):
+    scenario, kernel = committed(request.param)
+    return scenario, kernel, lower_kernel(scenario, kernel)
+
+
+def executed_ops(scenario, stream):
+    """
+    Every named instruction of a stream, all trips unrolled: (op, part).
+    """
+    return [
+        (shifted(one.op, trip * segment.tiles_per_trip, scenario.kernel.stages), one.part)
+        for segment in stream.segments
+        for trip in range(segment.trips)
+        for one in segment.instructions
+        if one.op is not None
+    ]
+
+
+def test_the_stream_executes_every_op_of_the_schedule_once(lowered):
+    """
+    Up to the epilogue's accesses that no lane of the warp makes.
+    """
+    scenario, _, one = lowered
+    ops = program(scenario, gemm_k_iterations(scenario, 0)).mainloop_ops()
+    warp_m, warp_n, _ = scenario.kernel.warp
+    parts = warp_m // scenario.kernel.instruction[0] * (warp_n // scenario.kernel.instruction[1])
+    wanted = Counter((op, part) for op in ops for part in range(parts if isinstance(op, WarpMma) else 1))
+    mainloop = replace(one.stream, segments=one.stream.segments[:-1])
+
+    assert Counter(executed_ops(scenario, mainloop)) == wanted
+
+
+def test_each_op_is_its_own_machine_instruction(lowered):
+    _, _, one = lowered
+    named = [i for segment in one.stream.segments for i in segment.instructions if i.op is not None]
+
+    assert {(type(i.op), i.opcode.split(".")[0]) for i in named} <= set(SASS_OF_OP.items())
+
+
+def test_the_mainloop_is_one_segment_of_one_k_tile_a_trip(lowered):
+    scenario, _, one = lowered
+    names = [segment.name for segment in one.stream.segments]
+    loop = one.stream.segments[1]
+
+    assert names == ["prologue", "mainloop", "tail", "epilogue"]
+    assert (loop.trips, loop.tiles_per_trip) == (gemm_k_iterations(scenario, 0), 1)
+    assert [i.unit for i in one.stream.segments[-1].instructions].count("exit") == 1
+
+
+def test_copies_and_fragment_loads_come_from_the_schedule_alone(lowered):
+    _, _, one = lowered
+    loop = one.stream.segments[1].instructions
+
+    assert all(isinstance(i.op, CopyAsync) for i in loop if i.unit == "ldgsts")
+    assert all(isinstance(i.op, Ldmatrix) for i in loop if i.opcode.startswith("LDSM"))
+    assert all(i.stall >= 1 and i.wait_mask < 64 for i in loop)
+
+
+def test_the_listing_goes_with_the_stream(lowered):
+    _, _, one = lowered
+    rows = annotated(one)
+
+    assert len(rows) == sum(len(segment.instructions) for segment in one.stream.segments)
+    assert all(row.stage is not None for row in rows if "LDGSTS" in row.text)
+    assert {row.op.split("(")[0] for row in rows if "HMMA" in row.text} == {"WarpMma"}
+
+
+def test_every_warp_of_some_ctas_executes_the_schedule(lowered):
+    scenario, kernel, _ = lowered
+    runner = KernelRunner(scenario, kernel)
+    live = np.flatnonzero(runner.tiles[:, 0] >= 0)
+    for cta in {int(live[0]), int(live[len(live) // 2]), int(live[-1])}:
+        slice_ = int(runner.tiles[cta, 2])
+        ops = program(scenario, gemm_k_iterations(scenario, slice_), slice_)
+        for warp in range(scenario.kernel.threads // 32):
+            steps = runner.run(cta, warp)
+            named = align(runner.code, steps, scenario, ops, runner.placement(cta, warp))
+            assert sum(one is not None and isinstance(one.op, WarpMma) for one in named) > 0
+
+
+def test_a_stream_is_read_back_as_it_was_written(lowered, tmp_path):
+    _, _, one = lowered
+    path = tmp_path / "stream.json.gz"
+    save_stream(path, one)
+    first = path.read_bytes()
+    save_stream(path, load_stream(path))
+
+    assert load_stream(path) == one
+    assert path.read_bytes() == first
+
+
+def test_later_slices_of_a_split_read_their_source():
+    scenario, kernel = committed("gemm_split_k_sm90")
+    first, second = (lower_kernel(scenario, kernel, slice_).stream for slice_ in (0, 1))
+
+    def sources(stream):
+        return sum(i.opcode.startswith("LDG.") and i.op is not None for i in stream.segments[-1].instructions)
+
+    wanted = sum(isinstance(op, LoadSource) for op in program(scenario, gemm_k_iterations(scenario, 1), 1).epilogue)
+
+    assert (sources(first), sources(second)) == (0, wanted)
+
+
+def test_the_grid_executes_what_its_warps_execute():
+    """
+    64 CTAs of 4 warps: nearly all execute what warp 0 of CTA 0 does.
+    """
+    scenario, kernel = committed("gemm_ragged_sm90")
+    one = lower_kernel(scenario, kernel).stream.instructions_per_warp
+
+    assert grid_instructions(scenario, kernel) == pytest.approx(64 * 4 * one, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("kernel.stages=4", r"DEPBAR\.LE SB0, 0x1 waits for 0x1 pending groups, the schedule for 2: WaitGroup"),
+        (
+            "kernel.shared.a='row_major'",
+            r"LDGSTS\..* in lane \d+, where no remaining op .*; most like it is CopyAsync\(.* at 0x",
+        ),
+        ("problem.lda=720", r"^0x[0-9a-f]{4} LDGSTS\..* copies from 0x[0-9a-f]+ in lane 0?\d+, the schedule from 0x"),
+        ("problem.m=1001", r"touches memory in lanes \[.*\], the schedule in \["),
+        ("problem.beta=1.0", r"^after barrier \d+ the schedule has 2 LDG, the kernel executes 0; "),
+        ("problem.ldc=1008", r"^after barrier 16 the kernel executes .*STG\..* most like it is StoreGlobal\(step=0,"),
+        ("problem.k=776", r"^0x[0-9a-f]{4} LDGSTS\..* copies from 0x[0-9a-f]+ in lane \d+, the schedule from 0x"),
+    ],
+    ids=["stages", "layout", "leading-dimension", "predicate", "source", "output", "k-tiles"],
+)
+def test_a_kernel_of_another_scenario_is_refused_with_both_sides(override, message):
+    scenario, _ = committed("gemm_ragged_sm90", override)
+    _, kernel = committed("gemm_ragged_sm90")
+
+    runner = KernelRunner(scenario, kernel)
+    ops = program(scenario, gemm_k_iterations(scenario, 0))
+
+    def align_all():
+        for cta, warp in ((0, 0), (0, 3), (63, 0), (63, 3)):
+            align(runner.code, runner.run(cta, warp), scenario, ops, runner.placement(cta, warp))
+
+    with pytest.raises(CheckFailed, match=message):
+        align_all()
+
+
+def test_without_a_compiler_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(compiling, "find_compiler", lambda: None)
+    scenario = load_scenario(SCENARIOS / "gemm_ragged.toml", ("problem.k=40",))
+
+    with pytest.raises(CannotRun, match=r"^no CUDA compiler: pip install 'gpusim\[compiler\]' brings NVRTC .* nvcc"):
+        compiled_stream(scenario, load_machine("h200"))
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="there is no CUDA compiler here to ask")
+def test_a_kernel_is_compiled_once_and_then_cached(monkeypatch, tmp_path):
+    monkeypatch.setenv("GPUSIM_CACHE", str(tmp_path))
+    scenario = load_scenario(SCENARIOS / "gemm_ragged.toml")
+    first = compile_kernel(scenario, 90)
+    monkeypatch.setattr(compiling, "_with_nvcc", None)
+    monkeypatch.setattr(compiling, "_with_nvrtc", None)
+
+    assert compile_kernel(scenario, 90).cubin == first.cubin
+    assert len(list((tmp_path / "cubin").iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("platform", "variables", "folder"),
+    [
+        ("linux", {"GPUSIM_CACHE": "/g"}, "/g"),
+        ("linux", {"XDG_CACHE_HOME": "/x"}, "/x/gpusim"),
+        ("linux", {"HOME": "/h"}, "/h/.cache/gpusim"),
+        ("darwin", {"HOME": "/h"}, "/h/Library/Caches/gpusim"),
+    ],
+)
+def test_where_kernels_are_cached(monkeypatch, platform, variables, folder):
+    monkeypatch.setattr("sys.platform", platform)
+    for name in ("GPUSIM_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+
+    assert cache_folder() == Path(folder)
+
+
+def test_nvcc_is_found_on_the_path(monkeypatch, tmp_path):
+    nvcc = tmp_path / "nvcc"
+    nvcc.write_text("#!/bin/sh\necho 'Cuda compilation tools, release 12.9, V12.9.86'\n")
+    nvcc.chmod(0o755)
+    monkeypatch.setattr(compiling, "_nvrtc", lambda: None)
+    monkeypatch.setattr(shutil, "which", lambda _: str(nvcc))
+
+    assert find_compiler() == compiling.Compiler("nvcc", "12.9", str(nvcc))
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_every_shipped_scenario_has_its_stream(path):
+    """
+    Of its kernel as it stands in kernels_cuda/: `python -m gpusim.lower.ship_streams` writes them anew.
+    """
+    scenario = load_scenario(path)
+    architecture = load_machine(scenario.machine).compute_capability
+    one = shipped_stream(specialise(scenario, "plain").digest, architecture, 0)
+
+    assert one is not None
+    assert one.stream.segments[1].trips == gemm_k_iterations(scenario, 0)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"no gzip", r"x\.json\.gz: not a readable stream "),
+        (gzip.compress(b'{"schema": "other"}'), r"x\.json\.gz: schema must be 'gpusim\.stream/1', got 'other'$"),
+    ],
+    ids=["damaged", "schema"],
+)
+def test_a_file_that_is_no_stream_is_refused(tmp_path, data, message):
+    path = tmp_path / "x.json.gz"
+    path.write_bytes(data)
+
+    with pytest.raises(BadInput, match=message):
+        load_stream(path)
