@@ -34,7 +34,7 @@ def commit() -> str | None:
         return os.environ.get(COMMIT_VARIABLE)
     command = [git, "-C", str(_SOURCE_TREE), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     described = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 # nothing in it is user input
-    return described.stdout.strip() or None
+    return described.stdout.strip() or os.environ.get(COMMIT_VARIABLE)
 
 
 def provenance(scenario: dict[str, Any], machine_digest: str) -> dict[str, Any]:

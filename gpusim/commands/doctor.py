@@ -35,9 +35,13 @@ def findings() -> tuple[Finding, ...]:
 
 
 def _core_packages() -> list[str]:
-    """The names gpusim's own metadata requires, without its extras."""
-    names = []
-    for requirement in requires("gpusim") or ():
+    """The names gpusim's own metadata requires, without its extras; none where it runs from a tree not installed."""
+    names: list[str] = []
+    try:
+        requirements = requires("gpusim") or ()
+    except PackageNotFoundError:
+        return names
+    for requirement in requirements:
         specifier, _, marker = requirement.partition(";")
         if "extra" not in marker:
             names.append(specifier.split("[")[0].rstrip(" 0123456789.,<>=!~"))

@@ -13,7 +13,7 @@ from gpusim.scenario_catalogue import recordable_scenarios
 
 def ship() -> int:
     """
-    Compile, lower and write the stream of every slice of every recordable scenario; drop those of kernels that are gone.
+    Compile, lower and write the stream of every slice of every recordable scenario; drop those of other kernels.
 
     Returns:
         How many streams there are.
