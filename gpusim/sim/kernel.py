@@ -195,7 +195,8 @@ def _sampled(launch: Launch, progress: Progress) -> Outcome:
     for kind in kinds:
         mine = range(kind.first, total, launch.machine.sms)[:CTAS_SIMULATED_PER_SM]
         progress(f"simulating {len(mine)} of {kind.ctas} CTAs of one SM for {kind.count} like it")
-        l2 = SampledL2(launch.machine, launch.working)
+        # An SM with more CTAs than others asks for more than its share: the chip moves what all CTAs ask for.
+        l2 = SampledL2(launch.machine, max(1, min(launch.working, total // kind.ctas)))
         (sm,) = _run(launch, l2, 1, mine, walk)
         stands_for[sm] = kind.count
         spans.append(sm.span + _steady_rate(sm, launch.ctas_per_sm) * (kind.ctas - len(mine)))
