@@ -16,9 +16,7 @@ from typing import Any
 from gpusim.errors import BadInput, CannotRun
 from gpusim.hardware import ncu
 from gpusim.hardware.record import Opcodes
-
-KERNEL = "gpusim_kernel"
-"""The entry point of every specialised kernel; ncu profiles nothing else."""
+from gpusim.hardware.specialise import ENTRY
 
 SECONDS_PER_LAUNCH = 30
 """Longest a launch may take under ncu, with all its passes, before the run is given up."""
@@ -166,7 +164,7 @@ def _profile_into(report: Path, selection: Sequence[str], launch: Sequence[str],
     """What ncu printed; it is kept beside the report, too, which is not there when ncu wrote none."""
     report.unlink(missing_ok=True)
     command = [ncu.find_ncu(), "--force-overwrite", "--export", str(report), "--target-processes", "all"]
-    command += ["--clock-control", "none", "--cache-control", "all", "--kernel-name", KERNEL, *selection, *launch]
+    command += ["--clock-control", "none", "--cache-control", "all", "--kernel-name", ENTRY, *selection, *launch]
     text = _run(command, seconds)
     report.with_suffix(".log").write_text(text, encoding="utf-8")
     return text

@@ -8,10 +8,8 @@ import numpy.typing as npt
 
 from gpusim.errors import CannotRun
 from gpusim.hardware.compiler import compile_cubin
-from gpusim.hardware.specialise import Build, Specialisation, specialise
+from gpusim.hardware.specialise import ENTRY, Build, Specialisation, specialise
 from gpusim.scenario import Scenario
-
-ENTRY = "gpusim_kernel"
 
 
 class LoadedKernel:

@@ -24,6 +24,9 @@ from gpusim.tile.threadblock_swizzle import grid, tiled_shape
 Build: TypeAlias = Literal["plain", "trace", "timeline"]
 Walk: TypeAlias = Literal["add", "exclusive_or", "layout"]
 
+ENTRY: Final = "gpusim_kernel"
+"""The entry point of every specialised kernel, in kernels_cuda/kernel.cu."""
+
 ELEMENT_BYTES: Final = 2
 """One f16, the only operand type of the kernels."""
 

@@ -6,9 +6,6 @@ from gpusim.hardware.compiler import compile_cubin, find_compiler
 from gpusim.hardware.specialise import Specialisation, specialise
 from gpusim.scenario import Scenario
 
-KERNEL = "gpusim_kernel"
-"""The entry point of every specialised kernel."""
-
 
 @dataclass(frozen=True, slots=True)
 class CompiledKernel:

@@ -14,9 +14,9 @@ import numpy as np
 
 from gpusim.arrays import IntArray
 from gpusim.errors import BadInput, CheckFailed
-from gpusim.hardware.specialise import PARAMS, SHARED_ALIGNMENT, Specialisation, specialise
+from gpusim.hardware.specialise import ENTRY, PARAMS, SHARED_ALIGNMENT, Specialisation, specialise
 from gpusim.lower.align import Named, Placement, align
-from gpusim.lower.compile_kernel import KERNEL, CompiledKernel, compile_kernel
+from gpusim.lower.compile_kernel import CompiledKernel, compile_kernel
 from gpusim.lower.cubin import Cubin, read_cubin
 from gpusim.lower.emulate import Step, Warp, run_warp
 from gpusim.lower.sass import NO_BARRIER, Sass, decode
@@ -100,7 +100,7 @@ class KernelRunner:
 
     def __init__(self, scenario: Scenario, kernel: CompiledKernel) -> None:
         self.specialisation: Specialisation = kernel.specialisation
-        self.cubin: Cubin = read_cubin(kernel.cubin, KERNEL, "the compiled kernel")
+        self.cubin: Cubin = read_cubin(kernel.cubin, ENTRY, "the compiled kernel")
         self.code = decode(self.cubin.code, self.cubin.architecture)
         self.tiles: IntArray = cta_tiles(scenario)
         self._constants = _constants(self.cubin, self.specialisation, scenario)
@@ -156,7 +156,7 @@ def grid_instructions(scenario: Scenario, kernel: CompiledKernel) -> int:
 
 def _constants(cubin: Cubin, specialisation: Specialisation, scenario: Scenario) -> bytes:
     if cubin.parameter_bytes != PARAMS.itemsize:
-        raise BadInput(f"{KERNEL} takes {cubin.parameter_bytes} bytes of parameters, Params has {PARAMS.itemsize}")
+        raise BadInput(f"{ENTRY} takes {cubin.parameter_bytes} bytes of parameters, Params has {PARAMS.itemsize}")
     values = np.zeros((), dtype=PARAMS)
     for name, pointer in zip(("a", "b", "source", "output"), POINTERS, strict=True):
         values[name] = pointer
@@ -224,7 +224,7 @@ def _loop_trips(code: Sequence[Sass], executed: list[_Executed]) -> list[int]:
             return [*visits, end]
     after = [at + 1 for at, one in enumerate(executed) if one.sass.name == "HMMA"]
     if after:
-        raise CheckFailed(f"{KERNEL}: no backward branch holds the MMAs, so the mainloop cannot be told")
+        raise CheckFailed(f"{ENTRY}: no backward branch holds the MMAs, so the mainloop cannot be told")
     copies = [at + 1 for at, one in enumerate(executed) if one.sass.name in ("LDGSTS", "LDSM")]
     return [copies[-1] if copies else 0]
 
@@ -235,7 +235,7 @@ def _tiles(trip: list[_Executed], scenario: Scenario) -> int:
     per_tile = kernel.k_groups * prod(w // i for w, i in zip(kernel.warp[:2], kernel.instruction[:2], strict=True))
     mmas = sum(one.named is not None and isinstance(one.named.op, WarpMma) for one in trip)
     if mmas % per_tile:
-        raise CheckFailed(f"{KERNEL}: a trip of the mainloop has {mmas} MMAs, a k tile {per_tile}")
+        raise CheckFailed(f"{ENTRY}: a trip of the mainloop has {mmas} MMAs, a k tile {per_tile}")
     return mmas // per_tile
 
 

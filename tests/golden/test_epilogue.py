@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusim.scenario import Conv2dFpropProblem, DTypes, GemmProblem, Kernel, Scenario
+from gpusim.report.speed_table import scenario_of
 from gpusim.tile.epilogue import EpilogueTile, epilogue_tile, output_sectors
 
 DATA = Path(__file__).parent / "data"
@@ -94,21 +94,6 @@ def test_output_offsets_and_predicates(golden, tile):
         access = tile.output(row["iteration"], problem["tile_m"], problem["tile_n"])
         found = np.stack([access.offset[row["thread"]], access.valid[row["thread"]]], axis=-1)
         np.testing.assert_array_equal(found, row["accesses_off_pred"])
-
-
-def scenario_of(row):
-    dtype = DTypes(ab=row["dtype_ab"], accumulator=row["accumulator"], output=row["dtype_c"])
-    if row["kind"] == "gemm":
-        problem = GemmProblem(m=row["M"], n=row["N"], k=row["K"], dtype=dtype)
-    else:
-        extents = {key.lower(): row[key] for key in ("N", "H", "W", "C", "K", "R", "S", "P", "Q")}
-        problem = Conv2dFpropProblem(
-            **extents, padding=row["pad"], stride=row["stride"], dilation=row["dilation"], dtype=dtype
-        )
-    kernel = Kernel(
-        threadblock=row["threadblock"], warp=row["warp"], instruction=row["instruction"], stages=row["stages"]
-    )
-    return Scenario(machine="h200", problem=problem, kernel=kernel)
 
 
 def test_all_measured_rows_are_here():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.scenario import Conv2dFpropProblem, DTypes, GemmProblem, Kernel, Scenario
+from gpusim.report.speed_table import scenario_of
 from gpusim.schedule.counts import executed
 
 ROWS = json.loads((Path(__file__).parent / "data" / "cutlass_h200_tn_multistage.json").read_text())["rows"]
@@ -22,25 +22,6 @@ EXACT = (
     "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldsm.sum",
     "sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldsm.sum",
 )
-
-
-def scenario_of(row):
-    dtype = DTypes(ab=row["dtype_ab"], accumulator=row["accumulator"], output=row["dtype_c"])
-    if row["kind"] == "gemm":
-        layouts = {"layout_a": row["layout_a"], "layout_b": row["layout_b"]}
-        problem = GemmProblem(m=row["M"], n=row["N"], k=row["K"], **layouts, dtype=dtype)
-    else:
-        extents = {name.lower(): row[name] for name in "NHWCKRSPQ"}
-        pairs = {"padding": row["pad"], "stride": row["stride"], "dilation": row["dilation"]}
-        problem = Conv2dFpropProblem(**extents, **pairs, mode=row["mode"], dtype=dtype)
-    kernel = Kernel(
-        threadblock=row["threadblock"],
-        warp=row["warp"],
-        instruction=row["instruction"],
-        stages=row["stages"],
-        threadblock_swizzle=f"identity<{row['threadblock_swizzle']}>",
-    )
-    return Scenario(machine="h200", problem=problem, kernel=kernel)
 
 
 def name_of(row):

@@ -5,26 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.scenario_models import Scenario
+from gpusim.report.speed_table import scenario_of
 from gpusim.tile.requests import global_sectors
 from gpusim.tile.threadblock_swizzle import grid
 
 ROWS = json.loads((Path(__file__).parent / "data" / "cutlass_h200_tn_multistage.json").read_text())["rows"]
 REQUESTED = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
-
-
-def scenario_of(row):
-    dtype = {"ab": row["dtype_ab"], "accumulator": row["accumulator"], "output": row["dtype_c"]}
-    if row["kind"] == "gemm":
-        problem = {name.lower(): row[name] for name in "MNK"}
-    else:
-        problem = {name.lower(): row[name] for name in "NHWCKRSPQ"} | {"padding": row["pad"], "mode": row["mode"]}
-        problem |= {name: row[name] for name in ("stride", "dilation")}
-    kernel = {name: row[name] for name in ("threadblock", "warp", "instruction", "stages")}
-    kernel["threadblock_swizzle"] = f"identity<{row['threadblock_swizzle']}>"
-    return Scenario.model_validate(
-        {"machine": "h200", "problem": problem | {"kind": row["kind"], "dtype": dtype}, "kernel": kernel}
-    )
 
 
 def test_the_measured_rows_are_here():

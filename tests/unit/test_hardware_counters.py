@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from gpusim.errors import CannotRun
-from gpusim.hardware import counters, ncu
+from gpusim.hardware import counters, ncu, specialise
 
 METRICS = {"sm__cycles_elapsed.max": 1234.0, "smsp__inst_executed.sum": 99.0}
 CSV = (
@@ -204,7 +204,7 @@ def test_another_number_of_launches_is_refused(with_ncu, tmp_path):
 
 def test_the_kernel_it_profiles_is_the_one_that_is_launched():
     source = Path(__file__).parents[2] / "kernels_cuda" / "kernel.cu"
-    assert f" {counters.KERNEL}(Params params)" in source.read_text()
+    assert f" {specialise.ENTRY}(Params params)" in source.read_text()
 
 
 def test_every_metric_is_asked_for_once():
