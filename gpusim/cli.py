@@ -48,6 +48,12 @@ class StreamOrigin(StrEnum):
     COMPILED = "compiled"
 
 
+def _scenario(file: str | None, name: str | None) -> str:
+    from gpusim.commands.scenario_source import scenario_text
+
+    return scenario_text(file, name)
+
+
 def _folder(text: str) -> Path:
     if not text:
         raise BadInput('--out must name a folder, got ""')
@@ -55,7 +61,25 @@ def _folder(text: str) -> Path:
 
 
 ScenarioArgument = Annotated[
-    str, typer.Argument(metavar="FILE", help="A scenario file, or the name of a shipped scenario.", show_default=False)
+    str | None,
+    typer.Argument(metavar="[FILE]", help="A scenario file, or the name of a shipped scenario.", show_default=False),
+]
+CutlassOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cutlass",
+        metavar="NAME",
+        help="In place of FILE: the kernel of this name, as CUTLASS's profiler prints it; --set gives the extents.",
+    ),
+]
+CutlassOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cutlass",
+        metavar="NAME",
+        help="Besides or in place of FILE: the kernel of this name, as CUTLASS's profiler prints it; "
+        "--set gives the extents. Repeatable.",
+    ),
 ]
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.", show_default=False)]
 SetOption = Annotated[
@@ -68,9 +92,11 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 @app.command()
 def run(
     files: Annotated[
-        list[str], typer.Argument(metavar="FILE...", help="Scenario files, or names of shipped scenarios.")
-    ],
+        list[str] | None,
+        typer.Argument(metavar="[FILE...]", help="Scenario files, or names of shipped scenarios.", show_default=False),
+    ] = None,
     *,
+    cutlass: CutlassOptions = None,
     overrides: SetOption = None,
     out: Annotated[
         Path | None,
@@ -92,6 +118,7 @@ def run(
 ) -> None:
     """Simulate scenarios; write a run directory for each."""
     from gpusim.commands.run import RunOptions, run_scenarios
+    from gpusim.commands.scenario_source import scenario_texts
 
     options = RunOptions(
         overrides=tuple(overrides or ()),
@@ -102,13 +129,14 @@ def run(
         force=force,
         as_json=as_json,
     )
-    raise typer.Exit(run_scenarios(files, options))
+    raise typer.Exit(run_scenarios(scenario_texts(files or [], cutlass or []), options))
 
 
 @app.command()
 def verify(
-    file: ScenarioArgument,
+    file: ScenarioArgument = None,
     *,
+    cutlass: CutlassOption = None,
     overrides: SetOption = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random tensors.")] = 0,
     mutate: Annotated[
@@ -120,20 +148,22 @@ def verify(
     """Move real data: compare with a reference, find hazards."""
     from gpusim.commands.verify import verify_scenario
 
-    verify_scenario(file, tuple(overrides or ()), seed, mutate, as_json=as_json)
+    verify_scenario(_scenario(file, cutlass), tuple(overrides or ()), seed, mutate, as_json=as_json)
 
 
 @app.command()
 def addresses(
-    file: ScenarioArgument,
+    file: ScenarioArgument = None,
     stream: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="STREAM",
             help="gmem_a, gmem_b, smem_store_a, smem_store_b, ldmatrix_a, ldmatrix_b, epilogue or events.",
+            show_default=False,
         ),
-    ],
+    ] = None,
     *,
+    cutlass: CutlassOption = None,
     overrides: SetOption = None,
     ctaid: Annotated[str, typer.Option(metavar="X,Y,Z", help="blockIdx of the CTA; what is left out is 0.")] = "0,0,0",
     threads: Annotated[str | None, typer.Option(help="Only these threads, e.g. 0-31,64.")] = None,
@@ -146,8 +176,13 @@ def addresses(
     """Print an address stream of a CTA."""
     from gpusim.commands.addresses import print_addresses
 
+    if cutlass is not None and stream is None:
+        file, stream = None, file
+    text = _scenario(file, cutlass)
+    if stream is None:
+        raise BadInput("addresses needs a STREAM (see `gpusim addresses --help`)")
     print_addresses(
-        file,
+        text,
         tuple(overrides or ()),
         stream,
         ctaid=ctaid,
@@ -225,6 +260,7 @@ def check(
         typer.Argument(metavar="[FILE...]", help="Scenario files, or names of shipped ones.", show_default=False),
     ] = None,
     *,
+    cutlass: CutlassOptions = None,
     overrides: SetOption = None,
     recorded: Annotated[
         bool, typer.Option("--recorded", help="Compare with the records; without FILE, with all of them. Needs no GPU.")
@@ -239,6 +275,7 @@ def check(
 ) -> None:
     """Run a scenario's kernel on the GPU; say where it and the simulation agree."""
     from gpusim.commands.check import CheckOptions, check_scenarios
+    from gpusim.commands.scenario_source import scenario_texts
 
     options = CheckOptions(
         overrides=tuple(overrides or ()),
@@ -249,13 +286,15 @@ def check(
         overlay=overlay,
         as_json=as_json,
     )
-    raise typer.Exit(check_scenarios(files or [], options))
+    given = scenario_texts(files or [], cutlass or []) if files or cutlass else []
+    raise typer.Exit(check_scenarios(given, options))
 
 
 @app.command()
 def sass(
-    file: ScenarioArgument,
+    file: ScenarioArgument = None,
     *,
+    cutlass: CutlassOption = None,
     overrides: SetOption = None,
     segment: Annotated[str | None, typer.Option(help="Only the prologue, mainloop, tail or epilogue.")] = None,
     as_json: JsonOption = False,
@@ -263,7 +302,21 @@ def sass(
     """Print the compiled kernel beside its simulated issue cycles."""
     from gpusim.commands.sass import print_sass
 
-    print_sass(file, tuple(overrides or ()), segment, as_json=as_json)
+    print_sass(_scenario(file, cutlass), tuple(overrides or ()), segment, as_json=as_json)
+
+
+@app.command()
+def name(
+    file: ScenarioArgument = None,
+    *,
+    cutlass: CutlassOption = None,
+    overrides: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the name CUTLASS's profiler gives a scenario's kernel."""
+    from gpusim.commands.name import print_name
+
+    print_name(_scenario(file, cutlass), tuple(overrides or ()), as_json=as_json)
 
 
 @app.command()

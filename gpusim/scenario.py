@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from gpusim.cutlass_name import parse_name
 from gpusim.errors import BadInput, nearest
 from gpusim.machine import load_machine
 from gpusim.machine.load import is_path
@@ -36,6 +37,7 @@ __all__ = [
     "SharedLayouts",
     "element_bits",
     "load_scenario",
+    "named_scenario",
     "parse_scenario",
     "scenario_schema",
     "write_toml",
@@ -80,12 +82,22 @@ def load_scenario(path: str | Path, overrides: Iterable[str] = ()) -> Scenario:
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError: no TOML, or an integer of thousands of digits
         raise BadInput(f"scenario must be TOML: {error} ({path})") from error
-    given: dict[str, str] = {}
-    for override in overrides:
-        key, value = read_override(override)
-        given[key] = override
-        _override(data, key, value, Origin(str(path), given))
-    return _parse(data, Origin(str(path), given), Path(path).parent)
+    return _overridden(data, str(path), overrides, Path(path).parent)
+
+
+def named_scenario(name: str, overrides: Iterable[str] = ()) -> Scenario:
+    """
+    The scenario of a kernel that CUTLASS's profiler names, all checks held.
+
+    Args:
+        name: As the profiler prints it (``cutlass_name``).
+        overrides: As in ``load_scenario``; they must give the problem's extents. A machine given as a path is relative
+            to the working directory.
+
+    Raises:
+        BadInput: It is no such name, an extent is missing, or a check does not hold.
+    """
+    return _overridden(parse_name(name), name, overrides, Path())
 
 
 def parse_scenario(data: Mapping[str, Any], where: str) -> Scenario:
@@ -105,6 +117,15 @@ def parse_scenario(data: Mapping[str, Any], where: str) -> Scenario:
 def scenario_schema() -> dict[str, Any]:
     """JSON Schema of a scenario file. ``supported`` lists which of the documented values of a key work today."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Scenario.model_json_schema()}
+
+
+def _overridden(data: dict[str, Any], where: str, overrides: Iterable[str], folder: Path) -> Scenario:
+    given: dict[str, str] = {}
+    for override in overrides:
+        key, value = read_override(override)
+        given[key] = override
+        _override(data, key, value, Origin(where, given))
+    return _parse(data, Origin(where, given), folder)
 
 
 def _override(data: dict[str, Any], key: str, value: object, origin: Origin) -> None:

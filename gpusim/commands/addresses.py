@@ -3,9 +3,8 @@
 import re
 
 from gpusim.commands.output import print_json, print_text
+from gpusim.commands.scenario_source import read_scenario
 from gpusim.errors import BadInput
-from gpusim.scenario import load_scenario
-from gpusim.scenario_catalogue import find_scenario
 from gpusim.schedule.addresses import AddressStream, CtaId, Selection, events, stream
 
 EVENTS = "events"
@@ -33,7 +32,7 @@ def print_addresses(  # one parameter for each option of the command
         BadInput: The scenario, the stream, the CTA, the thread or a range is wrong, or the stream has no use for an
             option.
     """
-    scenario = load_scenario(find_scenario(file), overrides)
+    scenario = read_scenario(file, overrides).scenario
     block = parse_ctaid(ctaid)
     selection = Selection(threads=parse_indices("--threads", threads), k_tiles=parse_indices("--k-tiles", k_tiles))
     if name == EVENTS:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.commands.output import complain, print_json, print_text, progress
+from gpusim.commands.scenario_source import NamedScenario, read_scenario
 from gpusim.errors import BadInput, CannotRun, CheckFailed, GpusimError
 from gpusim.hardware import counters, measure
 from gpusim.hardware.check import Row, check_rows, holds
@@ -14,8 +15,8 @@ from gpusim.hardware.record import Record, find_record, load_record, measured_fo
 from gpusim.hardware.trace import expected_records, stream_digest
 from gpusim.report.check_table import check_table
 from gpusim.result import Result
-from gpusim.scenario import Scenario, load_scenario
-from gpusim.scenario_catalogue import find_scenario, recordable_scenarios
+from gpusim.scenario import Scenario, write_toml
+from gpusim.scenario_catalogue import recordable_scenarios
 from gpusim.schedule.counts import executed
 from gpusim.simulate import simulate
 from gpusim.timeline import Timeline
@@ -79,18 +80,22 @@ def check_scenarios(files: list[str], options: CheckOptions) -> int:
 
 
 def _check_one(file: str, options: CheckOptions, *, quiet: bool) -> dict[str, Any]:
-    path = find_scenario(file)
-    scenario = load_scenario(path, options.overrides)
+    source = read_scenario(file, options.overrides)
+    scenario = source.scenario
+    if options.record and source.path is None:
+        raise BadInput(
+            f"--record keeps scenarios as their files state them: it goes without a kernel's name, got {file}"
+        )
     if options.recorded:
-        record = load_record(find_record(path.stem, scenario.digest(), gpu=options.gpu))
+        record = load_record(find_record(source.name, scenario.digest(), gpu=options.gpu))
     else:
-        record = _measured(path, scenario, options)
+        record = _measured(source, file, options)
     results, timeline = simulated(scenario)
     rows = check_rows(scenario, executed(scenario), results, record, _expected_trace(scenario, record))
     if options.overlay is not None:
         draw_overlay(results, timeline, record, options.overlay)
     if not options.as_json:
-        print_text(f"{path.stem}: {_where(record)}")
+        print_text(f"{source.name}: {_where(record)}")
         print_text(check_table(rows, quiet=quiet) if not quiet or not holds(rows) else _summary(rows))
     return {
         "file": file,
@@ -140,30 +145,33 @@ def draw_overlay(results: dict[str, Result], timeline: Timeline, record: Record,
     progress(f"the overlay: {path}")
 
 
-def _measured(path: Path, scenario: Scenario, options: CheckOptions) -> Record:
-    command = ["gpusim", "check", str(path), *(word for text in options.overrides for word in ("--set", text))]
+def _measured(source: NamedScenario, file: str, options: CheckOptions) -> Record:
+    place = file if source.path is None else str(source.path)
+    command = ["gpusim", "check", place, *(word for text in options.overrides for word in ("--set", text))]
     origin = measure.Origin.here((*command, "--seed", str(options.seed)))
-    progress(f"{path.stem}: on {origin.environment['gpu']}")
-    record = measure.measure(path.stem, scenario, origin, seed=options.seed, say=progress)
-    record = _counted(record, path, options)
+    progress(f"{source.name}: on {origin.environment['gpu']}")
+    record = measure.measure(source.name, source.scenario, origin, seed=options.seed, say=progress)
+    record = _counted(record, source, options)
     if options.record:
         written = write_record(record, measured_folder() / gpu_slug(origin.environment["gpu"]))
         progress(f"recorded in {written}")
     return record
 
 
-def _counted(record: Record, path: Path, options: CheckOptions) -> Record:
+def _counted(record: Record, source: NamedScenario, options: CheckOptions) -> Record:
     """With ncu's counters, where ncu is here and permitted."""
-    launch = [word for text in options.overrides for word in ("--set", text)]
-    launch += ["--seed", str(options.seed)]
+    launch = ["--seed", str(options.seed)]
     with tempfile.TemporaryDirectory() as folder:
+        # The profiled process reads files: a kernel's name is given to it as the scenario it stands for.
+        path = Path(folder) / f"{source.name}.toml"
+        path.write_text(write_toml(source.scenario.resolved()), encoding="utf-8")
         try:
             selection = counters.settle(path, Path(folder), progress, launch)
             profiles = counters.profile_scenarios([path], Path(folder), selection, launch)
         except GpusimError as error:
             progress(f"no counters: {error}")
             return measure.with_counters(record, None, str(error))
-    return measure.with_counters(record, profiles.get(path.stem), "its launch failed under ncu")
+    return measure.with_counters(record, profiles.get(source.name), "its launch failed under ncu")
 
 
 def _expected_trace(scenario: Scenario, record: Record) -> str | None:

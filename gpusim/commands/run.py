@@ -6,11 +6,11 @@ from typing import Any
 
 from gpusim import run_directory
 from gpusim.commands.output import complain, print_json, progress
+from gpusim.commands.scenario_source import read_scenario
 from gpusim.errors import CannotRun, CheckFailed, GpusimError
 from gpusim.report.tables import print_summary
 from gpusim.result import Result
-from gpusim.scenario import Scenario, load_scenario, write_toml
-from gpusim.scenario_catalogue import find_scenario
+from gpusim.scenario import Scenario, write_toml
 from gpusim.simulate import simulate
 from gpusim.timeline import Timeline
 
@@ -66,8 +66,8 @@ def run_scenarios(files: list[str], options: RunOptions) -> int:
     good = []
     for number, file in enumerate(files):
         try:
-            path = find_scenario(file)
-            good.append((number, path.stem, load_scenario(path, options.overrides)))
+            source = read_scenario(file, options.overrides)
+            good.append((number, source.name, source.scenario))
         except GpusimError as error:
             refuse(number, error)
     for number, name, scenario in good:

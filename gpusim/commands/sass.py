@@ -4,12 +4,11 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from gpusim.commands.output import print_json, print_text, progress
+from gpusim.commands.scenario_source import read_scenario
 from gpusim.errors import BadInput
 from gpusim.lower.compiled import AnnotatedRow, annotated, compiled
 from gpusim.lower.stream import NO_SCOREBOARD, Stream
 from gpusim.machine import load_machine
-from gpusim.scenario import load_scenario
-from gpusim.scenario_catalogue import find_scenario
 from gpusim.simulate import simulate
 from gpusim.timeline import Timeline
 
@@ -46,7 +45,7 @@ def print_sass(file: str, overrides: tuple[str, ...], segment: str | None, *, as
     """
     if segment not in {None, *_SEGMENTS}:
         raise BadInput(f"--segment must be one of {', '.join(_SEGMENTS)}, got {segment!r}")
-    scenario = load_scenario(find_scenario(file), overrides)
+    scenario = read_scenario(file, overrides).scenario
     one = compiled(scenario, load_machine(scenario.machine))
     _, timeline = simulate(scenario, stream="compiled", progress=progress)
     rows = [

@@ -3,10 +3,9 @@
 from dataclasses import asdict
 
 from gpusim.commands.output import print_json, print_text, progress
+from gpusim.commands.scenario_source import read_scenario
 from gpusim.errors import BadInput, CheckFailed
 from gpusim.functional.verify import VerifyReport, verify
-from gpusim.scenario import load_scenario
-from gpusim.scenario_catalogue import find_scenario
 from gpusim.schedule.mutations import MUTATIONS
 
 _MOST_PROGRESS_LINES = 20
@@ -28,7 +27,7 @@ def verify_scenario(file: str, overrides: tuple[str, ...], seed: int, mutation: 
     """
     if mutation is not None and mutation not in MUTATIONS:
         raise BadInput(f"--mutate must be one of {', '.join(MUTATIONS)}, got {mutation!r}")
-    scenario = load_scenario(find_scenario(file), overrides)
+    scenario = read_scenario(file, overrides).scenario
     report = verify(scenario, seed, MUTATIONS[mutation] if mutation else None, progress=_say_progress)
     if as_json:
         print_json({"scenario": scenario.resolved(), "mutation": mutation, **asdict(report)})

@@ -13,7 +13,7 @@ from gpusim.cli import main
 from gpusim.errors import BadInput, CannotRun, CheckFailed
 
 COMMANDS = [
-    *("run", "verify", "addresses", "layout", "plot", "trace", "check", "sass", "compare", "calibrate"),
+    *("run", "verify", "addresses", "layout", "plot", "trace", "check", "sass", "name", "compare", "calibrate"),
     *("schema", "scenarios", "doctor", "version"),
 ]
 MALFORMED = sorted((Path(__file__).parent / "malformed").glob("*.toml"))
@@ -439,3 +439,66 @@ def test_main_takes_the_process_arguments(monkeypatch, capsys):
 
     assert main() == 0
     assert capsys.readouterr().out.startswith("gpusim ")
+
+
+KERNEL = "cutlass_tensorop_f16_s16816gemm_f16_64x64_32x4_tn_align8"
+KERNEL_EXTENTS = ("--set", "problem.m=64", "--set", "problem.n=64", "--set", "problem.k=64")
+
+
+def test_verify_and_addresses_take_a_kernel_s_name(gpusim):
+    assert gpusim("verify", "--cutlass", KERNEL, *KERNEL_EXTENTS).code == 0
+    narrowed = ("--threads", "0", "--k-tiles", "0", "--json")
+    by_option = gpusim("addresses", "--cutlass", KERNEL, "gmem_a", *KERNEL_EXTENTS, *narrowed)
+    as_file = gpusim("addresses", KERNEL, "gmem_a", *KERNEL_EXTENTS, *narrowed)
+
+    assert by_option.code == as_file.code == 0
+    assert json.loads(by_option.out) == json.loads(as_file.out)
+
+
+def test_a_kernel_s_name_lacks_the_extents(gpusim):
+    answer = gpusim("verify", "--cutlass", KERNEL, "--set", "problem.m=64")
+
+    assert_refused(answer)
+    assert answer.err == f"gpusim: n must be given, got nothing ({KERNEL}: problem.n)\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["verify"], "a scenario is missing: give a FILE, or a kernel's name with --cutlass"),
+        (["run"], "a scenario is missing: give a FILE, or a kernel's name with --cutlass"),
+        (
+            ["sass", SCENARIO, "--cutlass", KERNEL],
+            f"a scenario must be a FILE or a --cutlass name, got both: {SCENARIO} and {KERNEL}",
+        ),
+        (
+            ["verify", "--cutlass", "sgemm"],
+            "--cutlass must be a kernel's name, which begins with cutlass_, got 'sgemm'",
+        ),
+        (["addresses", "--cutlass", KERNEL], "addresses needs a STREAM (see `gpusim addresses --help`)"),
+        (
+            ["check", "--cutlass", KERNEL, *KERNEL_EXTENTS[:2], "--record"],
+            "--record keeps scenarios as their files state them: it goes without --set",
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_one_scenario_is_given_one_way(gpusim, arguments, error):
+    assert gpusim(*arguments).err == f"gpusim: {error}\n"
+
+
+def test_name_prints_the_profiler_s_name_and_what_it_does_not_state(gpusim):
+    answer = gpusim("name", "conv_s6_crosswise")
+
+    assert answer.code == 0
+    assert answer.out == "cutlass_tensorop_s16816fprop_analytic_f16_128x128_64x3_nhwc_align8\n"
+    assert "threadblock_swizzle identity<4>, the scenario identity<1>" in answer.err
+    assert gpusim("name", "--cutlass", KERNEL, *KERNEL_EXTENTS).out == f"{KERNEL}\n"
+    assert json.loads(gpusim("name", "gemm_4096", "--json").out)["threadblock_swizzle"] == "identity<8>"
+
+
+def test_a_kernel_without_a_name_is_one_line_and_exit_2(gpusim):
+    answer = gpusim("name", "conv_s6_padded")
+
+    assert_refused(answer)
+    assert 'shared.a must be "crosswise", as in cutlass_tensorop_s16816fprop' in answer.err

@@ -12,7 +12,7 @@ STOREYS = (
     {"__init__", "arrays", "errors"},
     {"timeline", "result", "provenance", "scenario_catalogue"},
     {"machine"},
-    {"scenario", "scenario_models", "scenario_checks", "scenario_text"},
+    {"scenario", "scenario_models", "scenario_checks", "scenario_text", "cutlass_library", "cutlass_name"},
     {"tensors", "reference"},
     {"layout"},
     {"tile"},

@@ -1,0 +1,30 @@
+"""``gpusim name``: what CUTLASS's profiler calls a scenario's kernel."""
+
+from gpusim.commands.output import print_json, print_text, progress
+from gpusim.commands.scenario_source import read_scenario
+from gpusim.cutlass_name import format_name, parse_name
+from gpusim.scenario_text import Origin
+
+
+def print_name(file: str, overrides: tuple[str, ...], *, as_json: bool) -> None:
+    """
+    Print the name.
+
+    A name does not state the threadblock swizzle. Where the scenario's is not the library's, stderr says so.
+
+    Raises:
+        BadInput: The scenario is wrong, or its kernel has no name: it says which key stands in the way.
+    """
+    source = read_scenario(file, overrides)
+    origin = Origin(
+        file if source.path is None else str(source.path), {text.partition("=")[0].strip(): text for text in overrides}
+    )
+    name = format_name(source.scenario, origin)
+    swizzle = parse_name(name)["kernel"]["threadblock_swizzle"]
+    if as_json:
+        print_json({"name": name, "threadblock_swizzle": swizzle})
+        return
+    print_text(name)
+    own = source.scenario.kernel.threadblock_swizzle
+    if own != swizzle:
+        progress(f"its kernel in CUTLASS's library has threadblock_swizzle {swizzle}, the scenario {own}")

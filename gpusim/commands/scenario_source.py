@@ -1,0 +1,70 @@
+"""Where a command's scenario comes from: a file, a shipped scenario, or the name of a CUTLASS kernel."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpusim.cutlass_name import PREFIX
+from gpusim.errors import BadInput
+from gpusim.scenario import Scenario, load_scenario, named_scenario
+from gpusim.scenario_catalogue import find_scenario
+
+
+@dataclass(frozen=True, slots=True)
+class NamedScenario:
+    """
+    A scenario as a command was given it.
+
+    Attributes:
+        name: Stem of its file, or the kernel's name.
+        path: Its file; None for a kernel's name.
+        scenario: Validated, overrides included.
+    """
+
+    name: str
+    path: Path | None
+    scenario: Scenario
+
+
+def read_scenario(text: str, overrides: tuple[str, ...]) -> NamedScenario:
+    """
+    The scenario of what the user typed: a file, the name of a shipped one, or a kernel's name.
+
+    Raises:
+        BadInput: It is none of them, or its scenario breaks a rule.
+    """
+    if is_kernel_name(text):
+        return NamedScenario(text, None, named_scenario(text, overrides))
+    path = find_scenario(text)
+    return NamedScenario(path.stem, path, load_scenario(path, overrides))
+
+
+def is_kernel_name(text: str) -> bool:
+    """Whether the text is to be read as a kernel's name: it begins like one and is no file."""
+    return text.startswith(PREFIX) and not text.endswith(".toml") and not Path(text).exists()
+
+
+def scenario_texts(files: list[str], names: list[str]) -> list[str]:
+    """
+    What a command was given, FILEs and ``--cutlass`` names, in that order.
+
+    Raises:
+        BadInput: There is none, or a ``--cutlass`` is no kernel's name.
+    """
+    for name in names:
+        if not is_kernel_name(name):
+            raise BadInput(f"--cutlass must be a kernel's name, which begins with {PREFIX}_, got {name!r}")
+    if not files and not names:
+        raise BadInput("a scenario is missing: give a FILE, or a kernel's name with --cutlass")
+    return [*files, *names]
+
+
+def scenario_text(file: str | None, name: str | None) -> str:
+    """
+    The one scenario a command was given.
+
+    Raises:
+        BadInput: There is none or there are two.
+    """
+    if file is not None and name is not None:
+        raise BadInput(f"a scenario must be a FILE or a --cutlass name, got both: {file} and {name}")
+    return scenario_texts([] if file is None else [file], [] if name is None else [name])[0]
