@@ -29,6 +29,10 @@ OUTPUT_ROW_BITS = 2048
 CROSSWISE_K = {16: (32, 64)}
 """Element bits -> threadblock K the crosswise layout exists for (CUTLASS layout/tensor_op_multiplicand_sm75.h)."""
 
+MOST_MASK_BITS = 32
+"""Largest R and S of the optimized iterators, whose predicates are the bits of a mask (CUTLASS
+conv/threadblock/conv2d_fprop_activation_tile_access_iterator_optimized.h)."""
+
 MOST_GRID_Y = MOST_GRID_Z = 65535
 """Largest gridDim.y and gridDim.z of a launch (CUDA C++ Programming Guide, technical specifications)."""
 
@@ -65,6 +69,7 @@ def check(scenario: Scenario, machine: Machine, origin: Origin) -> None:
     _check_epilogue(scenario, origin)
     _check_shared_memory(scenario, machine, origin)
     _check_split_k(scenario, origin)
+    _check_iterator(scenario, origin)
     _check_threadblock_swizzle(scenario.kernel, origin)
     _check_size(scenario, origin)
 
@@ -302,12 +307,25 @@ def _check_split_k(scenario: Scenario, origin: Origin) -> None:
         raise origin.refusal("problem.split_k_slices", rule, slices)
 
 
+def _check_iterator(scenario: Scenario, origin: Origin) -> None:
+    problem, iterator = scenario.problem, scenario.kernel.iterator
+    if iterator == "analytic":
+        return
+    if isinstance(problem, GemmProblem):
+        raise origin.refusal("kernel.iterator", '"analytic" for a GEMM; "optimized" is of convolutions', iterator)
+    for name in ("r", "s"):
+        extent = int(getattr(problem, name))
+        if extent > MOST_MASK_BITS:
+            rule = f'at most {MOST_MASK_BITS} with iterator = "optimized", whose predicates are bits of a mask'
+            raise origin.refusal(f"problem.{name}", rule, extent)
+
+
 def _check_threadblock_swizzle(kernel: Kernel, origin: Origin) -> None:
+    if kernel.threadblock_swizzle == "horizontal":
+        return
     identity = _IDENTITY.fullmatch(kernel.threadblock_swizzle)
     if not identity or int(identity[1]) not in (1, 2, 4, 8):
-        rule = "identity<1>, identity<2>, identity<4> or identity<8>"
-        if kernel.threadblock_swizzle == "horizontal":
-            rule += " (horizontal is not supported yet)"
+        rule = "identity<1>, identity<2>, identity<4>, identity<8> or horizontal"
         raise origin.refusal("kernel.threadblock_swizzle", rule, kernel.threadblock_swizzle)
 
 
@@ -339,9 +357,10 @@ def _check_size(scenario: Scenario, origin: Origin) -> None:
         rule = f"small enough that {name} has at most {MOST_ELEMENTS} elements"
         _refuse_beyond(prod(extents.values()), MOST_ELEMENTS, rule, extents, origin)
     tiles_m, tiles_n = -(-prod(rows.values()) // tile_m), -(-columns[column] // tile_n)
+    identity = _IDENTITY.fullmatch(kernel.threadblock_swizzle)
     # identity<N> stands N tiles side by side in x wherever there are enough of them to reach the limit.
-    grid_y = -(-tiles_n // kernel.swizzle_width)
-    _refuse_beyond(grid_y, MOST_GRID_Y, f"small enough that gridDim.y is at most {MOST_GRID_Y}", columns, origin)
+    grid_y, across = (-(-tiles_n // int(identity[1])), columns) if identity else (tiles_m, rows)
+    _refuse_beyond(grid_y, MOST_GRID_Y, f"small enough that gridDim.y is at most {MOST_GRID_Y}", across, origin)
     _refuse_beyond(
         slices, MOST_GRID_Z, f"such that gridDim.z is at most {MOST_GRID_Z}", {"split_k_slices": slices}, origin
     )

@@ -250,9 +250,7 @@ class Kernel(_Table):
         "multistage", description="How tiles reach shared memory.", json_schema_extra=supported("multistage")
     )
     iterator: Literal["analytic", "optimized"] = Field(
-        "analytic",
-        description="How a convolution's global addresses are computed.",
-        json_schema_extra=supported("analytic"),
+        "analytic", description="How a convolution's global addresses are computed."
     )
     threadblock: Triple = Field((128, 128, 64), description="Threadblock tile M, N, K.")
     warp: Triple = Field((64, 64, 64), description="Warp tile M, N, K.")
@@ -279,16 +277,6 @@ class Kernel(_Table):
     def k_groups(self) -> int:
         """Instruction-K slices of one k tile inside a warp."""
         return self.warp[2] // self.instruction[2]
-
-    @property
-    def swizzle_width(self) -> int:
-        """N of ``identity<N>``: how many tiles along N neighbouring CTAs may cover before M moves."""
-        return int(self.threadblock_swizzle.removeprefix("identity<").removesuffix(">"))
-
-    @property
-    def swizzle_max_log_tile(self) -> int:
-        """Largest log tile ``identity<N>`` may choose; a narrow grid chooses a smaller one."""
-        return self.swizzle_width.bit_length() - 1
 
 
 class Scenario(_Table):

@@ -2,45 +2,11 @@
 // coordinate of every access anew. Mirrors gpusim/tile/conv_iterators.py.
 #pragma once
 
+#include "conv_shape.cuh"
 #include "platform.cuh"
 #include "scenario.cuh"
 
 namespace gpusim {
-
-// Activation [n, h, w, c], filter [k, r, s, c], output [n, p, q, k].
-constexpr int kN = GPUSIM_CONV_N, kH = GPUSIM_CONV_H, kW = GPUSIM_CONV_W, kC = GPUSIM_CONV_C;
-constexpr int kFilters = GPUSIM_CONV_K, kR = GPUSIM_CONV_R, kS = GPUSIM_CONV_S;
-constexpr int kP = GPUSIM_CONV_P, kQ = GPUSIM_CONV_Q;
-constexpr int kPadH = GPUSIM_CONV_PAD_H, kPadW = GPUSIM_CONV_PAD_W;
-constexpr int kStrideH = GPUSIM_CONV_STRIDE_H, kStrideW = GPUSIM_CONV_STRIDE_W;
-constexpr int kDilationH = GPUSIM_CONV_DILATION_H, kDilationW = GPUSIM_CONV_DILATION_W;
-constexpr bool kFlipFilter = GPUSIM_CONV_FLIP_FILTER;  // mode = "convolution"
-
-// A fetch is one filter position and one interval of channels; fetches walk s, then r, then the channels by the tile's
-// K times the slices, so that slices interleave. No mask is ever cleared: past the last k tile c is out of range.
-struct FilterPosition {
-  int r;
-  int s;
-  int c;  // of the thread's accesses
-
-  GPUSIM_HOST_DEVICE void advance() {
-    bool const next_r = ++s == kS;
-    s = next_r ? 0 : s;
-    r += next_r;
-    bool const next_c = r == kR;
-    r = next_c ? 0 : r;
-    c += next_c ? kTileK * kSplitKSlices : 0;
-  }
-};
-
-// No access lies farther than this from its tensor's base, valid or not; in elements.
-constexpr int64 kFarthestChannel = int64(kC) + int64(kTileK) * kSplitKSlices * (kStages + 2);
-constexpr int64 kFarthestImage = (int64(kExtentM) + kTileM) / (kP * kQ) + 1;
-constexpr int64 kFarthestH = int64(kP) * kStrideH + kR * kDilationH + kPadH;
-constexpr int64 kFarthestW = int64(kQ) * kStrideW + kS * kDilationW + kPadW;
-constexpr int64 kFarthestActivation =
-    ((kFarthestImage * kH + kFarthestH) * kW + kFarthestW) * kC + kFarthestChannel;
-constexpr int64 kFarthestFilter = (int64(kFilters) + kTileN) * kR * kS * kC + kFarthestChannel;
 
 // Conv2dFpropActivationTileAccessIteratorAnalytic: operand A seen as [n * p * q, r * s * c].
 struct ActivationIterator {
@@ -117,11 +83,5 @@ struct FilterIterator {
 
   GPUSIM_HOST_DEVICE void advance() { filter_.advance(); }
 };
-
-using IteratorA = ActivationIterator;
-using IteratorB = FilterIterator;
-
-// k tiles of a slice: the same for all.
-GPUSIM_HOST_DEVICE int gemm_k_iterations(int k_iterations, int) { return k_iterations; }
 
 }  // namespace gpusim

@@ -13,7 +13,7 @@ using gpusim::Params;
 extern "C" __global__ void __launch_bounds__(gpusim::kThreads) gpusim_kernel(Params params) {
   using namespace gpusim;
 
-  Tile const tile = IdentitySwizzle::tile_of_block(block_x(), block_y(), block_z());
+  Tile const tile = ThreadblockSwizzle::tile_of_block(block_x(), block_y(), block_z());
   if (!tile.exists()) return;
   int const thread = thread_index(), warp = warp_index(), lane = thread % kWarpSize;
   int const k_iterations = gemm_k_iterations(params.k_iterations, tile.slice);

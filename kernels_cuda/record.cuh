@@ -44,7 +44,7 @@ namespace gpusim {
 #if defined(GPUSIM_TRACE) || defined(GPUSIM_TIMELINE)
 // The position of this CTA in Params::recorded, or -1.
 GPUSIM_DEVICE int recorded_slot(Params const& params) {
-  int const block = IdentitySwizzle::linear(block_x(), block_y(), block_z());
+  int const block = linear_block(block_x(), block_y(), block_z());
   int slot = -1;
   GPUSIM_UNROLL
   for (int index = 0; index < kRecordedBlocks; ++index) {
@@ -144,7 +144,7 @@ struct Recorder {
       header_[1] = global_timer();
       header_[2] = sm_index();
       header_[6] = k_iterations;
-      header_[7] = IdentitySwizzle::linear(block_x(), block_y(), block_z());
+      header_[7] = linear_block(block_x(), block_y(), block_z());
     }
   }
 

@@ -16,22 +16,33 @@ struct Tile {
   GPUSIM_HOST_DEVICE bool exists() const { return m < kTilesM && n < kTilesN; }
 };
 
-// GemmIdentityThreadblockSwizzle<width>: up to `width` tiles of a row stand side by side; split-K slices are z.
+// GemmIdentityThreadblockSwizzle<kWidth>: up to `kWidth` tiles of a row stand side by side; split-K slices are z.
+template <int kWidth>
 struct IdentitySwizzle {
-  static constexpr int kWidth = GPUSIM_SWIZZLE_WIDTH;
   static constexpr int kLogTile = kWidth >= 8 && kTilesN >= 6   ? 3
                                   : kWidth >= 4 && kTilesN >= 3 ? 2
                                   : kWidth >= 2 && kTilesN >= 2 ? 1
                                                                 : 0;
   static constexpr int kSide = 1 << kLogTile;
-  static constexpr int kGridX = kTilesM * kSide, kGridY = ceil_div(kTilesN, kSide), kGridZ = kSplitKSlices;
+  static constexpr int kGridX = kTilesM * kSide, kGridY = ceil_div(kTilesN, kSide);
 
   GPUSIM_HOST_DEVICE static Tile tile_of_block(int x, int y, int z) {
     return {x >> kLogTile, (y << kLogTile) + (x & (kSide - 1)), kSplitKSlices > 1 ? z : 0};
   }
-
-  // Position in launch order, x fastest.
-  GPUSIM_HOST_DEVICE static int linear(int x, int y, int z) { return x + kGridX * (y + kGridY * z); }
 };
+
+// GemmHorizontalThreadblockSwizzle: x walks N, y walks M; split-K slices are z.
+struct HorizontalSwizzle {
+  static constexpr int kGridX = kTilesN, kGridY = kTilesM;
+
+  GPUSIM_HOST_DEVICE static Tile tile_of_block(int x, int y, int z) { return {y, x, kSplitKSlices > 1 ? z : 0}; }
+};
+
+using ThreadblockSwizzle = GPUSIM_THREADBLOCK_SWIZZLE;
+
+// Position in launch order, x fastest.
+GPUSIM_HOST_DEVICE int linear_block(int x, int y, int z) {
+  return x + ThreadblockSwizzle::kGridX * (y + ThreadblockSwizzle::kGridY * z);
+}
 
 }  // namespace gpusim

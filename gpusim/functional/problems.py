@@ -10,7 +10,7 @@ The distribution, by default of equal weights:
   tiles. Stated in half of the problems, else left to be the widest legal.
 - GEMM: M, N from 1 up to 1.6 tiles; K up to (stages + 2) k tiles; leading dimensions packed or padded.
 - conv: filters 1 to 3 (rarely 5) wide and high, padding 0 to 3, stride 1 to 3, dilation 1 to 3, both modes;
-  p and q as they follow, or given one smaller.
+  p and q as they follow, or given one smaller; analytic or optimized iterators.
 - split-K: 1 slice in half of the problems, else as many of 2 to 4 as find work, serial.
 - alpha 1 or random; beta 0 in half of the problems, else random.
 """
@@ -39,7 +39,7 @@ SHARED_LAYOUTS = {
 }
 """Layouts beside crosswise, by the threadblock's K extent."""
 
-THREADBLOCK_SWIZZLES = ("identity<1>", "identity<2>", "identity<4>", "identity<8>")
+THREADBLOCK_SWIZZLES = ("identity<1>", "identity<2>", "identity<4>", "identity<8>", "horizontal")
 
 _VERIFIED_MACHINE = "h200"
 
@@ -100,17 +100,16 @@ def random_data(seed: int) -> dict[str, Any]:
     for operand in "abc":
         if draw.chance(50):
             problem[f"alignment_{operand}"] = widest[operand]
-    return {
-        "machine": _VERIFIED_MACHINE,
-        "problem": problem,
-        "kernel": {
-            "threadblock": list(threadblock),
-            "warp": list(warp),
-            "stages": stages,
-            "threadblock_swizzle": draw.one_of(*THREADBLOCK_SWIZZLES),
-            "shared": layouts,
-        },
+    kernel = {
+        "threadblock": list(threadblock),
+        "warp": list(warp),
+        "stages": stages,
+        "threadblock_swizzle": draw.one_of(*THREADBLOCK_SWIZZLES),
+        "shared": layouts,
     }
+    if problem["kind"] == "conv2d_fprop":
+        kernel["iterator"] = draw.one_of("analytic", "optimized")
+    return {"machine": _VERIFIED_MACHINE, "problem": problem, "kernel": kernel}
 
 
 def _legal_slices(wanted: int, tiles: int) -> int:

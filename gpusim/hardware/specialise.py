@@ -19,7 +19,7 @@ from gpusim.tile.extents import most_k_iterations
 from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
 from gpusim.tile.shared_store import operand_layout, store_offsets
 from gpusim.tile.thread_map import Operand
-from gpusim.tile.threadblock_swizzle import grid, tiled_shape
+from gpusim.tile.threadblock_swizzle import IdentitySwizzle, grid, threadblock_swizzle, tiled_shape
 
 Build: TypeAlias = Literal["plain", "trace", "timeline"]
 Walk: TypeAlias = Literal["add", "exclusive_or", "layout"]
@@ -193,6 +193,7 @@ def _macros(scenario: Scenario, build: Build) -> dict[str, int | str]:
     tile_m, tile_n, tile_k = kernel.threadblock
     macros: dict[str, int | str] = {
         **_problem_macros(problem),
+        "OPTIMIZED_ITERATOR": int(kernel.iterator == "optimized"),
         "SPLIT_K_SLICES": problem.split_k_slices,
         "BETA_IS_ZERO": int(problem.beta == 0),
         "OUTPUT_F16": int(problem.dtype.output == "f16"),
@@ -202,7 +203,7 @@ def _macros(scenario: Scenario, build: Build) -> dict[str, int | str]:
         "WARP_M": kernel.warp[0],
         "WARP_N": kernel.warp[1],
         "STAGES": kernel.stages,
-        "SWIZZLE_WIDTH": kernel.swizzle_width,
+        "THREADBLOCK_SWIZZLE": _swizzle_type(kernel.threadblock_swizzle),
         "ACCESS_C": problem.access_c,
     }
     for operand in OPERANDS:
@@ -242,6 +243,12 @@ def _problem_macros(problem: GemmProblem | Conv2dFpropProblem) -> dict[str, int 
         **by_axis,
         "CONV_FLIP_FILTER": int(problem.mode == "convolution"),
     }
+
+
+def _swizzle_type(name: str) -> str:
+    """The type of kernels_cuda/threadblock_swizzle.cuh that a scenario's threadblock swizzle stands for."""
+    swizzle = threadblock_swizzle(name)
+    return f"IdentitySwizzle<{swizzle.width}>" if isinstance(swizzle, IdentitySwizzle) else "HorizontalSwizzle"
 
 
 def _layout_macros(name: str) -> dict[str, int | str]:

@@ -1,9 +1,11 @@
 """Global addresses and predicates of conv2d forward's operands: the analytic activation and filter iterators."""
 
+from abc import abstractmethod
+
 import numpy as np
 import numpy.typing as npt
 
-from gpusim.arrays import IntArray
+from gpusim.arrays import BoolArray, IntArray
 from gpusim.tile.extents import ConvShape
 from gpusim.tile.global_access import SECTOR_BITS, GlobalAccess, GlobalIterator, over_lanes, packed
 from gpusim.tile.thread_map import ThreadMap
@@ -50,6 +52,25 @@ class ConvIterator(GlobalIterator):
         interval, r = np.divmod(walk, self.shape.r)
         return r, s, (self.slice_ + interval * self.shape.split_k_slices) * self.thread_map.shape[0]
 
+    def fetch(self, number: npt.ArrayLike) -> GlobalAccess:
+        """All accesses of fetch ``number``; the tensor's dimensions are the coordinates."""
+        at = self.coordinates(number)
+        offset = self._offset(number, at)
+        coordinates = {name: np.broadcast_to(axis, offset.shape) for name, axis in at.items()}
+        return GlobalAccess(coordinates, offset, self._inside(number, at))
+
+    @abstractmethod
+    def coordinates(self, number: npt.ArrayLike) -> dict[str, IntArray]:
+        """Logical coordinate of each access of a fetch, axes broadcasting to [*ctas, threads, accesses, vecs]."""
+
+    @abstractmethod
+    def _offset(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> IntArray:
+        """Elements from the tensor's base, for the coordinates ``at`` of fetch ``number``."""
+
+    @abstractmethod
+    def _inside(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> BoolArray:
+        """The predicate of each access."""
+
     def _channels_inside(self, first: IntArray) -> tuple[IntArray, int]:
         """A digit of the signature: how many of the fetch's channels exist."""
         tile_k = self.thread_map.shape[0]
@@ -71,24 +92,39 @@ class ActivationIterator(ConvIterator):
     golden gmem_fprop_A_activation_*.json.
     """
 
-    def fetch(self, number: npt.ArrayLike) -> GlobalAccess:
-        """All accesses of fetch ``number``; coordinates n, h, w, c."""
-        shape = self.shape
+    def coordinates(self, number: npt.ArrayLike) -> dict[str, IntArray]:
+        """n, h, w, c of each access."""
         r, s, first = self.filter_position(number)
-        if shape.mode == "convolution":
-            r, s = shape.r - 1 - r, shape.s - 1 - s
+        n, p, q = self.pixel()
+        h, w = self.input_row(p, over_lanes(r)), self.input_column(q, over_lanes(s))
+        return {"n": n, "h": h, "w": w, "c": over_lanes(first) + self._contiguous()}
+
+    def pixel(self) -> tuple[IntArray, IntArray, IntArray]:
+        """n, p and q of the output row of each access, shape [*ctas, threads, accesses, 1]."""
         row = over_lanes(self.tile * self.thread_map.shape[1]) + self._strided()
-        n, pixel = np.divmod(row, shape.p * shape.q)
-        p, q = np.divmod(pixel, shape.q)
-        h = p * shape.stride[0] - shape.padding[0] + over_lanes(r * shape.dilation[0])
-        w = q * shape.stride[1] - shape.padding[1] + over_lanes(s * shape.dilation[1])
-        c = over_lanes(first) + self._contiguous()
-        inside = (n < shape.n) & (h >= 0) & (h < shape.h) & (w >= 0) & (w < shape.w)
-        offset = ((n * shape.h + h) * shape.w + w) * shape.c + c
-        coordinates = {
-            name: np.broadcast_to(axis, offset.shape) for name, axis in zip("nhwc", (n, h, w, c), strict=True)
-        }
-        return GlobalAccess(coordinates, offset, inside & (c < shape.c))
+        n, pixel = np.divmod(row, self.shape.p * self.shape.q)
+        return n, *np.divmod(pixel, self.shape.q)
+
+    def input_row(self, p: IntArray, r: IntArray | int) -> IntArray:
+        """h that output row p reads at filter row r."""
+        shape = self.shape
+        flipped = shape.r - 1 - r if shape.mode == "convolution" else r
+        return p * shape.stride[0] - shape.padding[0] + flipped * shape.dilation[0]
+
+    def input_column(self, q: IntArray, s: IntArray | int) -> IntArray:
+        """w that output column q reads at filter column s."""
+        shape = self.shape
+        flipped = shape.s - 1 - s if shape.mode == "convolution" else s
+        return q * shape.stride[1] - shape.padding[1] + flipped * shape.dilation[1]
+
+    def _offset(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> IntArray:  # noqa: ARG002 - of the coordinates alone
+        shape = self.shape
+        return ((at["n"] * shape.h + at["h"]) * shape.w + at["w"]) * shape.c + at["c"]
+
+    def _inside(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> BoolArray:  # noqa: ARG002 - of the coordinates alone
+        shape = self.shape
+        row = (at["n"] < shape.n) & (at["h"] >= 0) & (at["h"] < shape.h)
+        return row & (at["w"] >= 0) & (at["w"] < shape.w) & (at["c"] < shape.c)
 
     def signature(self, number: npt.ArrayLike) -> IntArray:
         """The tile's first pixel within its image, the filter position, what exists, and the sector phase."""
@@ -114,18 +150,18 @@ class FilterIterator(ConvIterator):
     golden gmem_fprop_B_filter_*.json.
     """
 
-    def fetch(self, number: npt.ArrayLike) -> GlobalAccess:
-        """All accesses of fetch ``number``; coordinates k, r, s, c."""
-        shape = self.shape
+    def coordinates(self, number: npt.ArrayLike) -> dict[str, IntArray]:
+        """k, r, s, c of each access."""
         r, s, first = self.filter_position(number)
         k = over_lanes(self.tile * self.thread_map.shape[1]) + self._strided()
-        c = over_lanes(first) + self._contiguous()
-        r, s = over_lanes(r), over_lanes(s)
-        offset = ((k * shape.r + r) * shape.s + s) * shape.c + c
-        coordinates = {
-            name: np.broadcast_to(axis, offset.shape) for name, axis in zip("krsc", (k, r, s, c), strict=True)
-        }
-        return GlobalAccess(coordinates, offset, (k < shape.k) & (c < shape.c))
+        return {"k": k, "r": over_lanes(r), "s": over_lanes(s), "c": over_lanes(first) + self._contiguous()}
+
+    def _offset(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> IntArray:  # noqa: ARG002 - of the coordinates alone
+        shape = self.shape
+        return ((at["k"] * shape.r + at["r"]) * shape.s + at["s"]) * shape.c + at["c"]
+
+    def _inside(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> BoolArray:  # noqa: ARG002 - of the coordinates alone
+        return (at["k"] < self.shape.k) & (at["c"] < self.shape.c)
 
     def signature(self, number: npt.ArrayLike) -> IntArray:
         """What of the tile exists, and the sector phase of its base."""

@@ -1,13 +1,24 @@
 """Which global tile iterator a scenario's operand has."""
 
+from typing import Final
+
 import numpy.typing as npt
 
 from gpusim.scenario_models import GemmProblem, Scenario, element_bits
-from gpusim.tile.conv_iterators import ActivationIterator, FilterIterator
+from gpusim.tile.conv_iterators import ActivationIterator, ConvIterator, FilterIterator
+from gpusim.tile.conv_optimized import ActivationIteratorOptimized, FilterIteratorOptimized
 from gpusim.tile.extents import conv_shape
 from gpusim.tile.gemm_iterators import GemmOperand, PredicatedIterator
 from gpusim.tile.global_access import GlobalIterator
 from gpusim.tile.thread_map import Operand, operand_thread_map
+
+CONV_ITERATORS: Final[dict[tuple[str, Operand], type[ConvIterator]]] = {
+    ("analytic", "a"): ActivationIterator,
+    ("analytic", "b"): FilterIterator,
+    ("optimized", "a"): ActivationIteratorOptimized,
+    ("optimized", "b"): FilterIteratorOptimized,
+}
+"""(kernel.iterator, operand) -> the iterator of a convolution."""
 
 
 def gemm_operand(problem: GemmProblem, operand: Operand) -> GemmOperand:
@@ -48,6 +59,6 @@ def global_iterator(scenario: Scenario, operand: Operand, tile: npt.ArrayLike, s
         return PredicatedIterator(
             gemm_operand(problem, operand), thread_map, elements_per_vec, tile=tile, slice_=slice_
         )
-    iterator = ActivationIterator if operand == "a" else FilterIterator
+    iterator = CONV_ITERATORS[scenario.kernel.iterator, operand]
     bits = element_bits(problem.dtype.ab)
     return iterator(conv_shape(problem), bits, thread_map, elements_per_vec, tile=tile, slice_=slice_)

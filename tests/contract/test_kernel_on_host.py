@@ -47,6 +47,8 @@ def tiles(threadblock: Sequence[int], warp: Sequence[int], stages: int, **keys: 
 
 SMALL = tiles((64, 64, 64), (32, 32, 64), 3)
 SMALL_32 = tiles((64, 64, 32), (32, 32, 32), 4)
+OPTIMIZED = {**SMALL, "iterator": "optimized"}
+OPTIMIZED_32 = {**SMALL_32, "iterator": "optimized"}
 PADDED_SWIZZLED = {"a": "padded<16>", "b": "Swizzle<3,3,4>"}
 F16 = {"output": "f16"}
 IMAGE = {"n": 2, "h": 7, "w": 9, "c": 72, "k": 40, "r": 3, "s": 3, "padding": [1, 1]}
@@ -76,6 +78,16 @@ SCENARIOS = {
     "conv split-K": conv({**IMAGE, "c": 200}, SMALL, split_k_slices=2),
     "conv 4-byte copies": conv({**IMAGE, "c": 34, "k": 66}, SMALL_32, dtype=F16),
     "conv 128x128x64, padded": conv({**IMAGE, "c": 64}, tiles((128, 128, 64), (64, 64, 64), 3, shared=PADDED_SWIZZLED)),
+    "conv optimized, ragged channels": conv(IMAGE, OPTIMIZED),
+    "conv optimized, strides, dilation": conv({**IMAGE, "h": 13, "w": 11}, OPTIMIZED, stride=[2, 1], dilation=[2, 3]),
+    "conv optimized, convolution mode": conv(IMAGE, OPTIMIZED_32, mode="convolution", dtype=F16, alpha=2.0, beta=1.0),
+    "conv optimized 1x1": conv({"n": 3, "h": 5, "w": 5, "c": 64, "k": 64, "r": 1, "s": 1}, OPTIMIZED),
+    "conv optimized 7x5": conv({**IMAGE, "r": 7, "s": 5, "padding": [3, 2], "c": 16}, OPTIMIZED_32, stride=[2, 2]),
+    "conv optimized split-K": conv({**IMAGE, "c": 200}, OPTIMIZED, split_k_slices=2),
+    "conv optimized 4-byte copies": conv({**IMAGE, "c": 34, "k": 66}, OPTIMIZED_32, dtype=F16),
+    "conv optimized, masks of two words": conv({**IMAGE, "r": 2, "s": 32, "padding": [1, 16], "c": 8}, OPTIMIZED_32),
+    "conv horizontal": conv(IMAGE | {"k": 136}, {**OPTIMIZED, "threadblock_swizzle": "horizontal"}),
+    "gemm horizontal, split-K": gemm(130, 72, 456, {**SMALL, "threadblock_swizzle": "horizontal"}, split_k_slices=3),
     "conv given p and q": conv({**IMAGE, "h": 6, "w": 20, "c": 8, "k": 16, "r": 2, "s": 5, "p": 4, "q": 9}, SMALL_32),
 }  # fmt: skip
 

@@ -2,12 +2,19 @@
 
 import json
 import re
+from dataclasses import astuple
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gpusim.tile.conv_iterators import ActivationIterator, FilterIterator
+from gpusim.tile.conv_optimized import (
+    ActivationIteratorOptimized,
+    FilterIteratorOptimized,
+    activation_steps,
+    filter_steps,
+)
 from gpusim.tile.extents import ConvShape, gemm_k_ranges, implicit_gemm_extents, implicit_gemm_k_iterations
 from gpusim.tile.gemm_iterators import GemmOperand, PredicatedIterator
 from gpusim.tile.thread_map import crosswise_thread_map
@@ -15,6 +22,10 @@ from gpusim.tile.thread_map import crosswise_thread_map
 DATA = Path(__file__).parent / "data"
 CONV = sorted(path.name for path in DATA.glob("gmem_fprop_[AB]_*_f16_*.json"))
 GEMM = sorted(path.name for path in DATA.glob("gmem_gemm_[AB]_*_tn_*.json"))
+KINDS = {
+    "analytic": (ActivationIterator, FilterIterator),
+    "optimized": (ActivationIteratorOptimized, FilterIteratorOptimized),
+}
 MODES = {"kCrossCorrelation": "cross_correlation", "kConvolution": "convolution"}
 
 
@@ -50,14 +61,13 @@ def test_the_recorded_files_are_here():
     assert (len(CONV), len(GEMM)) == (14, 6)
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", CONV)
-def test_analytic_convolution_iterator(name):
+def test_convolution_iterator(name, kind):
     recorded = json.loads((DATA / name).read_text())
     header, column = recorded["header"], columns(recorded)
-    shape = conv_shape(header["problem"])
-    kind = ActivationIterator if name.startswith("gmem_fprop_A") else FilterIterator
-    iterator = kind(
-        *(shape, header["element_bits"], recorded_map(header), header["alignment_elements"]),
+    iterator = KINDS[kind][name.startswith("gmem_fprop_B")](
+        *(conv_shape(header["problem"]), header["element_bits"], recorded_map(header), header["alignment_elements"]),
         tile=column["tile"],
         slice_=column["slice"],
     )
@@ -65,8 +75,23 @@ def test_analytic_convolution_iterator(name):
     coordinates, offset, valid = fetched(iterator, column)
 
     assert all((axis == column[axis_name]).all() for axis_name, axis in coordinates.items())
-    assert (offset == column["off_analytic"]).all()
-    assert (valid == column["valid_analytic"]).all()
+    assert (offset == column[f"off_{kind}"]).all()
+    assert (valid == column[f"valid_{kind}"]).all()
+
+
+@pytest.mark.parametrize("name", CONV)
+def test_steps_that_the_host_computes_beforehand(name):
+    header = json.loads((DATA / name).read_text())["header"]
+    shape, bits, thread_map = conv_shape(header["problem"]), header["element_bits"], recorded_map(header)
+    recorded = header["optimized_params"]
+    if name.startswith("gmem_fprop_A"):
+        steps = activation_steps(shape, bits, thread_map.shape[0])
+        names = ("inc_next_s_bytes", "inc_next_r_bytes", "inc_next_c_bytes")
+    else:
+        steps = filter_steps(shape, bits, thread_map)
+        names = ("inc_next_k_bytes", "inc_next_rs_bytes", "inc_next_c_bytes")
+
+    assert astuple(steps) == tuple(recorded[key] for key in names)
 
 
 @pytest.mark.parametrize("name", CONV)

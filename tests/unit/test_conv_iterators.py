@@ -1,15 +1,19 @@
-"""Laws of the analytic convolution iterators: the plain index formula, coverage, and CUTLASS's walk."""
+"""Laws of the convolution iterators: the plain index formula, coverage, CUTLASS's walk, one address for both kinds."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.tile.conv_iterators import ActivationIterator, FilterIterator
+from gpusim.tile.conv_optimized import ActivationIteratorOptimized, FilterIteratorOptimized, walk_steps
 from gpusim.tile.extents import ConvShape, implicit_gemm_k_iterations
 from gpusim.tile.thread_map import crosswise_thread_map
 
 TILE_K, ROWS = 32, 16
 THREAD_MAP = crosswise_thread_map(TILE_K, ROWS, 32, 16)
+KINDS = (ActivationIterator, FilterIterator, ActivationIteratorOptimized, FilterIteratorOptimized)
+OPTIMIZED = {ActivationIterator: ActivationIteratorOptimized, FilterIterator: FilterIteratorOptimized}
 
 pairs = st.tuples(st.integers(1, 3), st.integers(1, 3))
 
@@ -127,7 +131,7 @@ def test_every_filter_element_is_fetched_once_and_never_flipped(case):
 
 
 @settings(deadline=None, max_examples=30)
-@given(shapes(), st.sampled_from([ActivationIterator, FilterIterator]))
+@given(shapes(), st.sampled_from(KINDS))
 def test_the_walk_visits_the_accesses_of_each_fetch(case, kind):
     shape, vec = case
     iterator = all_ctas(kind, shape, vec, 20)
@@ -143,10 +147,63 @@ def test_the_walk_visits_the_accesses_of_each_fetch(case, kind):
 
 
 @settings(deadline=None, max_examples=30)
-@given(shapes(), st.sampled_from([ActivationIterator, FilterIterator]))
+@given(shapes(), st.sampled_from(KINDS))
 def test_the_pipeline_overrun_is_invalid_everywhere(case, kind):
     shape, vec = case
     iterator = all_ctas(kind, shape, vec, 20)
     iterations = implicit_gemm_k_iterations(shape, TILE_K)
 
     assert not any(iterator.fetch(iterations + extra).valid.any() for extra in range(4))
+
+
+@settings(deadline=None, max_examples=150)
+@given(shapes(), st.sampled_from(list(OPTIMIZED)), st.data())
+def test_steps_and_masks_give_the_analytic_offsets_and_predicates_the_overrun_included(case, analytic, data):
+    shape, vec = case
+    rows = shape.n * shape.p * shape.q if analytic is ActivationIterator else shape.k
+    both = [all_ctas(kind, shape, vec, rows + ROWS) for kind in (analytic, OPTIMIZED[analytic])]
+    number = data.draw(st.integers(0, implicit_gemm_k_iterations(shape, TILE_K) + 4))
+    for _ in range(2):  # a fetch in closed form, then the one that advance() reaches from it
+        recomputed, stepped = (iterator.fetch(number) for iterator in both)
+        assert (recomputed.offset == stepped.offset).all()
+        assert (recomputed.valid == stepped.valid).all()
+        assert recomputed.coordinates.keys() == stepped.coordinates.keys()
+        number += 1
+
+
+@settings(deadline=None, max_examples=30)
+@given(shapes(), st.sampled_from(list(OPTIMIZED)))
+def test_steps_broadcast_over_fetches_and_ctas(case, analytic):
+    shape, vec = case
+    number = np.arange(6)
+    together = OPTIMIZED[analytic](shape, 16, THREAD_MAP, vec, tile=1, slice_=0).fetch(number)
+    for one in number:
+        alone = OPTIMIZED[analytic](shape, 16, THREAD_MAP, vec, tile=[1], slice_=0).fetch(one)
+        assert (together.offset[one] == alone.offset[0]).all()
+        assert (together.valid[one] == alone.valid[0]).all()
+
+
+def test_a_walk_of_two_filter_rows_of_three():
+    """(r, s): 00 01 02 10 11 12, next channels 00. Six steps: s s r s s c."""
+    shape = ConvShape(1, 4, 4, 64, 8, 2, 3, 3, 2, (0, 0), (1, 1), (1, 1))
+
+    assert [tuple(map(int, walk_steps(shape, number))) for number in range(7)] == [
+        *((0, 0, 0), (1, 0, 0), (2, 0, 0), (2, 1, 0), (3, 1, 0), (4, 1, 0), (4, 1, 1)),
+    ]
+
+
+@pytest.mark.parametrize("kind", OPTIMIZED.values())
+def test_a_filter_wider_than_a_mask_is_refused(kind):
+    shape = ConvShape(1, 4, 40, 8, 8, 1, 33, 4, 8, (0, 0), (1, 1), (1, 1))
+
+    with pytest.raises(ValueError, match=r"^the optimized iterators' masks have 32 bits, got a filter of 1 x 33$"):
+        kind(shape, 16, THREAD_MAP, 8, tile=0, slice_=0)
+
+
+def test_a_filter_as_wide_as_a_mask_uses_its_last_bit():
+    shape = ConvShape(1, 32, 32, 8, 8, 32, 32, 1, 1, (0, 0), (1, 1), (1, 1))
+    iterator = ActivationIteratorOptimized(shape, 16, THREAD_MAP, 8, tile=0, slice_=0)
+    last = iterator.fetch(32 * 32 - 1)
+
+    assert last.valid.sum() == 1
+    assert last.offset[last.valid].tolist() == [(32 * 32 - 1) * 8]

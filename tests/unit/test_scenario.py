@@ -137,14 +137,13 @@ def test_a_filter_that_does_not_fit_passes_with_a_given_output_extent():
 
 def test_the_kernel_derives_warps_threads_and_k_groups():
     kernel = parse_scenario(
-        GEMM | {"kernel": {"threadblock": [128, 256, 32], "warp": [64, 64, 32], "threadblock_swizzle": "identity<8>"}},
+        GEMM | {"kernel": {"threadblock": [128, 256, 32], "warp": [64, 64, 32]}},
         "x.toml",
     ).kernel
 
     assert kernel.warps == (2, 4, 1)
     assert kernel.threads == 256
     assert kernel.k_groups == 2
-    assert (kernel.swizzle_width, kernel.swizzle_max_log_tile) == (8, 3)
 
 
 def test_overrides_take_toml_values_and_bare_words():
@@ -207,6 +206,14 @@ def test_a_bad_override_is_named_in_the_message(override, message):
         ),
         (
             "gemm_4096",
+            ["problem.m=16777216", "problem.n=128", "kernel.threadblock_swizzle=horizontal"],
+            (
+                "m must be small enough that gridDim.y is at most 65535, not 131072, got 16777216 ({file}: problem.m, "
+                "by --set problem.m=16777216)"
+            ),
+        ),
+        (
+            "gemm_4096",
             ["problem.m=2147483647", "problem.n=256", "problem.k=64"],
             (
                 "m must be small enough that the grid has at most 16777216 CTAs, not 33554432, got 2147483647 "
@@ -251,7 +258,7 @@ def test_a_bad_override_is_named_in_the_message(override, message):
             "k must be at most 2147483647, got 2147483648 ({file}: problem.k, by --set problem.k=2147483648)",
         ),
     ],
-    ids=["grid-y", "ctas", "k-tiles", "elements", "grid-z", "activation", "extent"],
+    ids=["grid-y", "grid-y-horizontal", "ctas", "k-tiles", "elements", "grid-z", "activation", "extent"],
 )
 def test_sizes_beyond_a_launch_or_the_simulation_are_refused(scenario, overrides, message):
     path = SCENARIOS / f"{scenario}.toml"

@@ -1,0 +1,215 @@
+"""Global addresses and predicates of conv2d forward without coordinates: pointers that step, and filter bit masks."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusim.arrays import BoolArray, IntArray
+from gpusim.tile.conv_iterators import ActivationIterator, FilterIterator
+from gpusim.tile.extents import ConvShape
+from gpusim.tile.global_access import over_lanes
+from gpusim.tile.thread_map import ThreadMap
+
+MOST_FILTER_EXTENT = 32
+"""Largest R and S: the activation's predicates are the bits of 32-bit masks."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActivationSteps:
+    """
+    What the host computes beforehand for the activation's pointers: bytes of one step of the filter walk.
+
+    Attributes:
+        next_s: To the next filter column.
+        next_r: To column 0 of the next filter row.
+        next_c: To filter position (0, 0) of the slice's next channel interval.
+
+    Source: CUTLASS include/cutlass/conv/threadblock/conv2d_params.h, Conv2dFpropActivationIteratorOptimizedParams;
+    golden gmem_fprop_A_activation_*.json, ``optimized_params``.
+    """
+
+    next_s: int
+    next_r: int
+    next_c: int
+
+
+@dataclass(frozen=True, slots=True)
+class FilterSteps:
+    """
+    What the host computes beforehand for the filter's pointer: bytes of one step.
+
+    The pointer walks the accesses of a fetch too, so a step to the next fetch takes it back over them.
+
+    Attributes:
+        next_k: To the thread's next access of the same fetch.
+        next_rs: From the last access of a fetch to the first of the next filter position.
+        next_c: The same, to filter position (0, 0) of the slice's next channel interval.
+
+    Source: CUTLASS include/cutlass/conv/threadblock/conv2d_params.h, Conv2dFpropFilterIteratorOptimizedParams;
+    golden gmem_fprop_B_filter_*.json, ``optimized_params``.
+    """
+
+    next_k: int
+    next_rs: int
+    next_c: int
+
+
+def activation_steps(shape: ConvShape, bits: int, tile_k: int) -> ActivationSteps:
+    """
+    Steps of the activation's pointers; convolution mode walks the activation backwards.
+
+    Args:
+        shape: The convolution.
+        bits: Element width.
+        tile_k: K of the threadblock tile, elements.
+    """
+    sign = -1 if shape.mode == "convolution" else 1
+    column = sign * shape.dilation[1] * shape.c
+    row = sign * shape.dilation[0] * shape.w * shape.c
+    back_over_columns = (shape.s - 1) * column
+    elements = (
+        column,
+        row - back_over_columns,
+        tile_k * shape.split_k_slices - (shape.r - 1) * row - back_over_columns,
+    )
+    return ActivationSteps(*(step * bits // 8 for step in elements))
+
+
+def filter_steps(shape: ConvShape, bits: int, thread_map: ThreadMap) -> FilterSteps:
+    """
+    Steps of the filter's pointer.
+
+    Args:
+        shape: The convolution.
+        bits: Element width.
+        thread_map: Coverage of the filter's tile by threads.
+    """
+    positions = shape.r * shape.s
+    access = thread_map.delta[1] * positions * shape.c
+    back_over_accesses = (thread_map.accesses - 1) * access
+    interval = thread_map.shape[0] * shape.split_k_slices
+    elements = access, shape.c - back_over_accesses, interval - (positions - 1) * shape.c - back_over_accesses
+    return FilterSteps(*(step * bits // 8 for step in elements))
+
+
+class ActivationIteratorOptimized(ActivationIterator):
+    """
+    Conv2dFpropActivationTileAccessIteratorOptimized: one pointer and two masks for each access of a thread.
+
+    The constructor finds which filter rows and which filter columns lie inside the image; afterwards a predicate is the
+    bit of the current row and of the current column, and a pointer moves by one of three steps.
+
+    Source: CUTLASS include/cutlass/conv/threadblock/conv2d_fprop_activation_tile_access_iterator_optimized.h;
+    golden gmem_fprop_A_activation_*.json.
+    """
+
+    def __init__(
+        self,
+        shape: ConvShape,
+        bits: int,
+        thread_map: ThreadMap,
+        elements_per_vec: int,
+        *,
+        tile: npt.ArrayLike,
+        slice_: npt.ArrayLike,
+    ) -> None:
+        """
+        Place the iterator at its first fetch; arguments as of ``ConvIterator``.
+
+        Raises:
+            ValueError: The filter has more rows or columns than a mask has bits.
+        """
+        _require_masks(shape)
+        super().__init__(shape, bits, thread_map, elements_per_vec, tile=tile, slice_=slice_)
+        self.steps = activation_steps(shape, bits, thread_map.shape[0])
+        n, p, q = self.pixel()
+        self._rows = _mask([(n < shape.n) & _within(self.input_row(p, r), shape.h) for r in range(shape.r)])
+        self._columns = _mask([_within(self.input_column(q, s), shape.w) for s in range(shape.s)])
+        self._start = super()._offset(0, self.coordinates(0))
+
+    def _offset(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> IntArray:  # noqa: ARG002 - without coordinates
+        to_s, to_r, to_c = walk_steps(self.shape, number)
+        moved = to_s * self.steps.next_s + to_r * self.steps.next_r + to_c * self.steps.next_c
+        return self._start + over_lanes(moved * 8 // self.bits)
+
+    def _inside(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> BoolArray:
+        r, s, _ = self.filter_position(number)
+        row, column = self._rows >> over_lanes(r), self._columns >> over_lanes(s)
+        inside: BoolArray = (row & column & 1).astype(bool)
+        return inside & (at["c"] < self.shape.c)
+
+
+class FilterIteratorOptimized(FilterIterator):
+    """
+    Conv2dFpropFilterTileAccessIteratorOptimized: one pointer, and a mask bit for each access of a thread.
+
+    Source: CUTLASS include/cutlass/conv/threadblock/conv2d_fprop_filter_tile_access_iterator_optimized.h;
+    golden gmem_fprop_B_filter_*.json.
+    """
+
+    def __init__(
+        self,
+        shape: ConvShape,
+        bits: int,
+        thread_map: ThreadMap,
+        elements_per_vec: int,
+        *,
+        tile: npt.ArrayLike,
+        slice_: npt.ArrayLike,
+    ) -> None:
+        """
+        Place the iterator at its first fetch; arguments as of ``ConvIterator``.
+
+        Raises:
+            ValueError: The filter has more rows or columns than a mask of the activation has bits.
+        """
+        _require_masks(shape)
+        super().__init__(shape, bits, thread_map, elements_per_vec, tile=tile, slice_=slice_)
+        self.steps = filter_steps(shape, bits, thread_map)
+        first = self.coordinates(0)
+        self._filters = first["k"] < shape.k
+        self._start = super()._offset(0, first)[..., :1, :]
+
+    def _offset(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> IntArray:  # noqa: ARG002 - without coordinates
+        steps, accesses = self.steps, self.thread_map.accesses
+        to_s, to_r, to_c = walk_steps(self.shape, number)
+        within = np.arange(accesses, dtype=np.int64)[:, None] * steps.next_k
+        walked = (to_s + to_r + to_c) * (accesses - 1) * steps.next_k
+        moved = walked + (to_s + to_r) * steps.next_rs + to_c * steps.next_c
+        return self._start + (over_lanes(moved) + within) * 8 // self.bits
+
+    def _inside(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> BoolArray:  # noqa: ARG002 - of c alone
+        return self._filters & (at["c"] < self.shape.c)
+
+
+def walk_steps(shape: ConvShape, number: npt.ArrayLike) -> tuple[IntArray, IntArray, IntArray]:
+    """
+    How often the walk to fetch ``number`` has stepped to a next s, a next r and a next channel interval.
+
+    Each of the ``number`` steps is one of the three.
+    """
+    steps = np.asarray(number, dtype=np.int64)
+    to_c = steps // (shape.r * shape.s)
+    to_r = steps // shape.s - to_c
+    return steps - to_r - to_c, to_r, to_c
+
+
+def _mask(bits: list[BoolArray]) -> IntArray:
+    """Bit i: entry i of the list."""
+    mask: IntArray = np.zeros_like(bits[0], dtype=np.int64)
+    for index, bit in enumerate(bits):
+        mask |= bit.astype(np.int64) << index
+    return mask
+
+
+def _within(position: IntArray, extent: int) -> BoolArray:
+    inside: BoolArray = (position >= 0) & (position < extent)
+    return inside
+
+
+def _require_masks(shape: ConvShape) -> None:
+    if max(shape.r, shape.s) > MOST_FILTER_EXTENT:
+        raise ValueError(
+            f"the optimized iterators' masks have {MOST_FILTER_EXTENT} bits, got a filter of {shape.r} x {shape.s}"
+        )
