@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from gpusim.machine import Machine
 from gpusim.scenario_models import (
+    PIPELINED_STAGES,
     VECTOR_BITS,
     Conv2dFpropProblem,
     GemmProblem,
@@ -17,7 +18,7 @@ from gpusim.scenario_models import (
 )
 from gpusim.scenario_text import Origin, shown
 
-STAGES = {"multistage": (3, 8)}
+STAGES = {"multistage": (3, 8), "pipelined": (PIPELINED_STAGES, PIPELINED_STAGES)}
 """Fewest and most stages of each mainloop."""
 
 COPY_BYTES = (16, 8, 4)
@@ -167,7 +168,8 @@ def _check_mainloop(scenario: Scenario, machine: Machine, origin: Origin) -> Non
         raise origin.refusal("kernel.mainloop", rule, kernel.mainloop)
     fewest, most = STAGES[kernel.mainloop]
     if not fewest <= kernel.stages <= most:
-        raise origin.refusal("kernel.stages", f"{fewest}..{most}", kernel.stages)
+        allowed = f"{fewest}..{most}" if fewest < most else f"{fewest}: a {kernel.mainloop} mainloop has two slots"
+        raise origin.refusal("kernel.stages", allowed, kernel.stages)
 
 
 def _check_tiles(kernel: Kernel, machine: Machine, origin: Origin) -> None:
@@ -183,7 +185,7 @@ def _check_tiles(kernel: Kernel, machine: Machine, origin: Origin) -> None:
         raise origin.refusal("kernel.warp", rule, list(kernel.warp))
     if kernel.k_groups < 2:
         least = 2 * kernel.instruction[2]
-        rule = f"at least {least} deep: the multistage mainloop needs two k groups of {kernel.instruction[2]}"
+        rule = f"at least {least} deep: the {kernel.mainloop} mainloop needs two k groups of {kernel.instruction[2]}"
         raise origin.refusal("kernel.warp", rule, list(kernel.warp))
     if kernel.threads > machine.limits.threads_per_cta:
         most = machine.limits.threads_per_cta // 32

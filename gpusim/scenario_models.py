@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, model_validator
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,11 +243,17 @@ class SharedLayouts(_Table):
     b: StrictStr = Field("crosswise", description="crosswise | congruous | row_major | padded<N> | Swizzle<B,M,S>")
 
 
+PIPELINED_STAGES = 2
+"""Slots of a pipelined mainloop's ring: one is read while the other is filled."""
+
+
 class Kernel(_Table):
     """The tile kernel: shapes are (M, N, K) in elements."""
 
     mainloop: Literal["multistage", "pipelined", "attention", "flash"] = Field(
-        "multistage", description="How tiles reach shared memory.", json_schema_extra=supported("multistage")
+        "multistage",
+        description="How tiles reach shared memory.",
+        json_schema_extra=supported("multistage", "pipelined"),
     )
     iterator: Literal["analytic", "optimized"] = Field(
         "analytic", description="How a convolution's global addresses are computed."
@@ -257,9 +263,16 @@ class Kernel(_Table):
     instruction: Triple = Field(
         (16, 8, 16), description="mma.sync shape M, N, K.", json_schema_extra=supported((16, 8, 16))
     )
-    stages: StrictInt = Field(3, description="Slots of the shared-memory ring.")
+    stages: StrictInt = Field(3, description="Slots of the shared-memory ring. Default: 3; of a pipelined mainloop 2.")
     threadblock_swizzle: StrictStr = Field("identity<1>", description="identity<1|2|4|8> | horizontal")
     shared: SharedLayouts = Field(SharedLayouts(), description="Shared-memory layouts.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _two_stages_of_a_pipelined_mainloop(cls, data: Any) -> Any:
+        if isinstance(data, dict) and data.get("mainloop") == "pipelined":
+            return {"stages": PIPELINED_STAGES} | data
+        return data
 
     @property
     def warps(self) -> tuple[int, int, int]:

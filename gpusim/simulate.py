@@ -15,8 +15,8 @@ from gpusim.provenance import provenance
 from gpusim.result import Cycles, Result, Simulated
 from gpusim.scenario import Scenario
 from gpusim.schedule.counts import Counts, executed
-from gpusim.schedule.multistage import program
 from gpusim.schedule.ops import Program
+from gpusim.schedule.program import program
 from gpusim.sim.kernel import Launch, Outcome, cp_async, simulate_launch
 from gpusim.tile.epilogue import epilogue_tile
 from gpusim.tile.extents import gemm_k_iterations, problem_extents

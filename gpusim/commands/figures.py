@@ -17,7 +17,7 @@ from gpusim.report.roofline import roofline
 from gpusim.report.stalls import stall_chart
 from gpusim.result import Result
 from gpusim.scenario import Scenario, element_bits, parse_scenario
-from gpusim.schedule.multistage import OPERANDS
+from gpusim.schedule.mainloop import OPERANDS
 from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
 from gpusim.tile.shared_store import store_offsets
 from gpusim.timeline import Timeline

@@ -10,8 +10,9 @@ from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.epilogue import Epilogue, OutputTensor
 from gpusim.functional.mainloop import Mainloop, OperandTables, operand_tables
 from gpusim.scenario import Scenario
-from gpusim.schedule.multistage import OPERANDS, program
+from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import Operand, Program
+from gpusim.schedule.program import program
 from gpusim.tensors import Tensors, Values, fresh_output, output_view
 from gpusim.tile.epilogue import epilogue_tile
 from gpusim.tile.extents import gemm_k_iterations
@@ -53,7 +54,7 @@ def run(
     (``shared_memory``), so that no order of warps or copies that hardware may choose can do worse unseen.
 
     Args:
-        scenario: A multistage scenario.
+        scenario: Problem and kernel.
         tensors: Its inputs, left as they are.
         programs: One for each slice; None means the schedule's own.
         progress: Called after each batch with the CTAs done and the CTAs of the grid.

@@ -9,7 +9,18 @@ from gpusim.arrays import BoolArray, IntArray
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.shared_memory import CopyQueue, SharedArray
 from gpusim.scenario import Scenario
-from gpusim.schedule.ops import Barrier, CommitGroup, CopyAsync, Ldmatrix, Op, Operand, WaitGroup, WarpMma
+from gpusim.schedule.ops import (
+    Barrier,
+    CommitGroup,
+    CopyAsync,
+    Ldmatrix,
+    LoadGlobal,
+    Op,
+    Operand,
+    StoreTile,
+    WaitGroup,
+    WarpMma,
+)
 from gpusim.tensors import NUMPY_TYPES, Tensors, Values
 from gpusim.tile.extents import problem_extents
 from gpusim.tile.global_iterators import global_iterator
@@ -31,7 +42,7 @@ class OperandTables:
     Attributes:
         width: Elements of one global access.
         shared_elements: Of the whole shared allocation.
-        store: Element each copy writes. Shape (stages, threads, accesses, vecs, width).
+        store: Element each copy, or vector of a store, writes. Shape (stages, threads, accesses, vecs, width).
         load: Element each register element is loaded from.
             Shape (stages, warps, k_groups, instructions, 32, matrices, 2).
         place: Register element that holds each element of the warp's matrix, as an index into the flat
@@ -117,6 +128,7 @@ class Mainloop:
         self._global: dict[Operand, Values] = {"a": tensors.a, "b": tensors.b}
         self._shared: dict[Operand, SharedArray] = {}
         self._registers: dict[Operand, Values] = {}
+        self._threadblock_fragment: dict[Operand, Values] = {}
         self._row_in_range: dict[Operand, BoolArray] = {}
         self._iterators = {}
         self._fetched: dict[Operand, tuple[int, Values, BoolArray]] = {}
@@ -126,6 +138,7 @@ class Mainloop:
             self._shared[operand] = SharedArray(len(tiles), table.shared_elements, warps, dtype)
             fragment = (_BUFFERS, len(tiles), warps, *table.load.shape[3:])
             self._registers[operand] = np.full(fragment, np.nan, dtype)
+            self._threadblock_fragment[operand] = np.full((len(tiles), *table.store.shape[1:]), np.nan, dtype)
             self._iterators[operand] = global_iterator(scenario, operand, tiles[:, axis], tiles[:, 2])
             rows = (tiles[:, axis] * self._tile_rows[operand])[:, None, None] + self._warp_rows(operand)
             self._row_in_range[operand] = rows < extents[axis]
@@ -149,6 +162,10 @@ class Mainloop:
             case Barrier():
                 for shared in self._shared.values():
                     shared.barrier()
+            case LoadGlobal():
+                self._load_global(op)
+            case StoreTile():
+                self._store_tile(op)
             case Ldmatrix():
                 self._ldmatrix(op)
             case WarpMma():
@@ -194,6 +211,23 @@ class Mainloop:
         if self._queue.issue(self._shared[op.operand], offsets, brought, written):
             message = (
                 f"copy of operand {op.operand}, fetch {op.fetch} into stage {op.stage}: another warp has read the"
+                " same elements since the last barrier and may still be reading"
+            )
+            self._hazards.add(DataHazard("overwrite_while_read", message, op.fetch, -1, op.operand, op.stage, -1))
+
+    def _load_global(self, op: LoadGlobal) -> None:
+        """Without zero-fill, an invalid access leaves NaN for whatever the registers held, so that using it shows."""
+        values, valid = self._fetch(op.operand, op.fetch)
+        brought = values[:, :, op.access, op.vec]
+        arrives = valid[:, :, op.access, op.vec, None]
+        fragment = self._threadblock_fragment[op.operand]
+        fragment[:, :, op.access, op.vec] = brought if op.zfill else np.where(arrives, brought, np.nan)
+
+    def _store_tile(self, op: StoreTile) -> None:
+        offsets = self._tables[op.operand].store[op.stage, :, op.access]
+        if self._shared[op.operand].store(offsets, self._threadblock_fragment[op.operand][:, :, op.access]):
+            message = (
+                f"store of operand {op.operand}, fetch {op.fetch} into stage {op.stage}: another warp has read the"
                 " same elements since the last barrier and may still be reading"
             )
             self._hazards.add(DataHazard("overwrite_while_read", message, op.fetch, -1, op.operand, op.stage, -1))

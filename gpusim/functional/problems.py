@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from gpusim.scenario import Scenario, parse_scenario
+from gpusim.scenario_models import PIPELINED_STAGES
 
 TILES = (
     ((64, 64, 32), (32, 32, 32)),
@@ -71,11 +72,13 @@ class _Draw:
         return self.between(-200, 200) / 100
 
 
-def random_data(seed: int) -> dict[str, Any]:
+def random_data(seed: int, mainloop: str = "multistage") -> dict[str, Any]:
     """The scenario of a seed as plain data, in the form of a scenario file. The same seed gives the same data."""
     draw = _Draw(seed)
     threadblock, warp = draw.one_of(*TILES)
     stages = draw.between(3, 5)
+    if mainloop == "pipelined":
+        stages = PIPELINED_STAGES
     layouts = {
         operand: "crosswise" if draw.chance(50) else draw.one_of(*SHARED_LAYOUTS[threadblock[2]]) for operand in "ab"
     }
@@ -104,6 +107,7 @@ def random_data(seed: int) -> dict[str, Any]:
         "threadblock": list(threadblock),
         "warp": list(warp),
         "stages": stages,
+        "mainloop": mainloop,
         "threadblock_swizzle": draw.one_of(*THREADBLOCK_SWIZZLES),
         "shared": layouts,
     }
@@ -148,6 +152,6 @@ def _conv(draw: _Draw, threadblock: tuple[int, int, int], slices: int, widest: d
     return data
 
 
-def random_scenario(seed: int) -> Scenario:
+def random_scenario(seed: int, mainloop: str = "multistage") -> Scenario:
     """The scenario of a seed, validated."""
-    return parse_scenario(random_data(seed), f"random problem {seed}")
+    return parse_scenario(random_data(seed, mainloop), f"random {mainloop} problem {seed}")

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from gpusim.errors import BadInput
 from gpusim.functional.executor import run, slice_programs
 from gpusim.reference import agreement, reference
 from gpusim.scenario import Scenario
@@ -54,16 +55,23 @@ def verify(
     Run a scenario on random data, compare with the float64 reference, and look for hazards.
 
     Args:
-        scenario: A multistage scenario.
+        scenario: Problem and kernel.
         seed: Of the random tensors.
         mutate: Breaks the schedule on purpose, to see that the checks catch it (``schedule.mutations``).
         progress: Called after each batch of CTAs with the CTAs done and the CTAs of the grid.
+
+    Raises:
+        BadInput: The mutation finds nothing to break in this schedule.
 
     Not modelled: which warp comes first. Hazards are found for any order, the numbers are those of one.
     """
     programs = slice_programs(scenario)
     if mutate is not None:
-        programs = tuple(mutate(program) for program in programs)
+        broken = tuple(mutate(program) for program in programs)
+        if broken == programs:
+            name = getattr(mutate, "__name__", "the mutation")
+            raise BadInput(f"{name} finds nothing to break in this {scenario.kernel.mainloop} schedule")
+        programs = broken
     in_order = [
         {"origin": "schedule", "slice": number} | asdict(hazard)
         for number, program in enumerate(programs)

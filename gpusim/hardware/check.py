@@ -203,6 +203,8 @@ def sectors_are_split(scenario: Scenario) -> bool:
     Seen where shared rows do not begin on 128 bytes, as padded ones, and where global rows are so short that several of
     one request share a sector.
     """
+    if scenario.kernel.mainloop != "multistage":
+        return False
     shared, problem = scenario.kernel.shared, scenario.problem
     padded = any(name.startswith("padded") for name in (shared.a, shared.b))
     if problem.kind != "gemm":

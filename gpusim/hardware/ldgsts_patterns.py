@@ -9,8 +9,9 @@ from gpusim.arrays import IntArray
 from gpusim.errors import BadInput
 from gpusim.layout.named import shared_layout
 from gpusim.scenario import DTypes, GemmProblem, Kernel, Scenario
-from gpusim.schedule.multistage import OPERANDS, program
+from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import CopyAsync, Operand
+from gpusim.schedule.program import program
 from gpusim.tile.global_iterators import global_iterator
 from gpusim.tile.shared_store import operand_layout, store_offsets
 

@@ -62,7 +62,7 @@ def load_kernel(cupy: Any, scenario: Scenario, build: Build = "plain", cubin: Pa
 
     Args:
         cupy: ``device.import_cupy()``.
-        scenario: A multistage scenario.
+        scenario: Problem and kernel.
         build: Which build.
         cubin: Machine code compiled elsewhere for the same specialisation, in place of compiling.
 

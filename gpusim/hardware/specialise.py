@@ -13,7 +13,7 @@ from gpusim.errors import CannotRun
 from gpusim.hardware.trace_format import OPERATIONS
 from gpusim.layout.named import CrosswiseSpec, CuteSpec, PaddedSpec, parse_layout_spec
 from gpusim.scenario import Conv2dFpropProblem, GemmProblem, Scenario
-from gpusim.schedule.multistage import OPERANDS
+from gpusim.schedule.mainloop import OPERANDS
 from gpusim.tile.epilogue import epilogue_tile
 from gpusim.tile.extents import most_k_iterations
 from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
@@ -114,7 +114,7 @@ def specialise(scenario: Scenario, build: Build = "plain") -> Specialisation:
     tensor holds no code that reads one.
 
     Args:
-        scenario: A multistage scenario.
+        scenario: Problem and kernel.
         build: ``trace`` and ``timeline`` are the same source, instrumented (kernels_cuda/record.cuh).
 
     Raises:

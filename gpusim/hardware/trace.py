@@ -12,12 +12,13 @@ import numpy.typing as npt
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.hardware.trace_format import LANES, OPERATIONS, RECORD
 from gpusim.scenario import Scenario
-from gpusim.schedule.multistage import OPERANDS, program
+from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,
     CopyAsync,
     Ldmatrix,
+    LoadGlobal,
     LoadShared,
     LoadSource,
     Op,
@@ -25,9 +26,11 @@ from gpusim.schedule.ops import (
     Program,
     StoreGlobal,
     StoreShared,
+    StoreTile,
     WaitGroup,
     WarpMma,
 )
+from gpusim.schedule.program import program
 from gpusim.tile.epilogue import OutputAccess, epilogue_tile
 from gpusim.tile.extents import gemm_k_iterations
 from gpusim.tile.global_iterators import global_iterator
@@ -64,7 +67,7 @@ def expected_records(scenario: Scenario, blocks: Sequence[int]) -> Records:
     What the trace build must record, from the schedule's programs and the tile iterators.
 
     Args:
-        scenario: A multistage scenario.
+        scenario: Problem and kernel.
         blocks: Linear block indices, in the order of ``Params.recorded``.
 
     Returns:
@@ -253,6 +256,11 @@ def _fill(record: Records, op: Op, cta: _Cta) -> None:
             record["shared"] = tables.store[operand][stage, :, :, access, vec]
             record["global"] = cta.offset[operand][fetch, :, :, access, vec]
             record["predicate"] = cta.valid[operand][fetch, :, :, access, vec]
+        case LoadGlobal(operand, fetch, access, vec):
+            record["global"] = cta.offset[operand][fetch, :, :, access, vec]
+            record["predicate"] = cta.valid[operand][fetch, :, :, access, vec]
+        case StoreTile(operand, _, access, stage):
+            record["shared"] = tables.store[operand][stage, :, :, access, 0]
         case Ldmatrix(operand, _, k_group, instruction, stage):
             record["shared"] = tables.load[operand][stage, :, k_group, instruction]
         case StoreShared(_, access):
@@ -266,13 +274,18 @@ def _fill(record: Records, op: Op, cta: _Cta) -> None:
             pass
 
 
-def _header(op: Op, tables: _Tables) -> dict[str, int]:
+def _header(op: Op, tables: _Tables) -> dict[str, int]:  # noqa: PLR0911 (one for each kind of op)
     """What all lanes of all warps have in common; a field that the op lacks stays -1."""
     match op:
         case CopyAsync(operand, fetch, access, vec, stage, zfill, cache):
             index = access * tables.store[operand].shape[-1] + vec
             fields = {"operand": _NUMBER_OF[operand], "stage": stage, "index": index, "k_tile": fetch}
             return fields | {"zfill": zfill, "cg": cache == "cg"}
+        case LoadGlobal(operand, fetch, access, vec, zfill):
+            index = access * tables.store[operand].shape[-1] + vec
+            return {"operand": _NUMBER_OF[operand], "index": index, "k_tile": fetch, "zfill": zfill}
+        case StoreTile(operand, fetch, access, stage):
+            return {"operand": _NUMBER_OF[operand], "stage": stage, "index": access, "k_tile": fetch}
         case Ldmatrix(operand, k_tile, k_group, instruction, stage):
             fields = {"operand": _NUMBER_OF[operand], "stage": stage, "index": instruction, "k_tile": k_tile}
             return fields | {"k_group": k_group}

@@ -28,7 +28,7 @@ def compile_kernel(scenario: Scenario, architecture: int) -> CompiledKernel:
     The cubin of a scenario's plain kernel, from the cache where the same sources were compiled before.
 
     Args:
-        scenario: A multistage scenario.
+        scenario: Problem and kernel.
         architecture: 10 * major + minor of the target.
 
     Raises:

@@ -26,8 +26,8 @@ from gpusim.lower.stream import NO_SCOREBOARD, Instruction, Segment, Stream, shi
 from gpusim.lower.stream_file import CompiledStream, Line, shipped_path, shipped_stream
 from gpusim.machine.spec import Machine
 from gpusim.scenario import Scenario
-from gpusim.schedule.multistage import program
 from gpusim.schedule.ops import Barrier, CopyAsync, Ldmatrix, Program, WarpMma
+from gpusim.schedule.program import program
 from gpusim.tile.extents import gemm_k_iterations
 from gpusim.tile.thread_map import WARP_SIZE
 from gpusim.tile.threadblock_swizzle import cta_tiles

@@ -12,7 +12,7 @@ from gpusim.errors import BadInput
 from gpusim.lower.stream import Instruction, Segment, Stream, shifted
 from gpusim.machine.spec import Machine, Pipe
 from gpusim.scenario import Scenario, element_bits
-from gpusim.schedule.multistage import OPERANDS
+from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,

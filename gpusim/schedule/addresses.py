@@ -9,17 +9,20 @@ import numpy as np
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.errors import BadInput
 from gpusim.scenario import Scenario, element_bits
-from gpusim.schedule.multistage import OPERANDS, program
+from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,
     CopyAsync,
     Ldmatrix,
+    LoadGlobal,
     Op,
     Operand,
+    StoreTile,
     WaitGroup,
     WarpMma,
 )
+from gpusim.schedule.program import program
 from gpusim.tile.epilogue import epilogue_tile
 from gpusim.tile.extents import gemm_k_iterations
 from gpusim.tile.global_access import GlobalAccess
@@ -263,7 +266,9 @@ def events(scenario: Scenario, ctaid: CtaId, thread: int) -> Events:
     One thread's mainloop as an ordered list, in the words of the golden event traces.
 
     ``[cp_async | cp_async_zfill, operand, shared offset, global offset, bytes, predicate]``, ``[commit]``,
-    ``[wait_group, n]``, ``[sync]``, ``[ldmatrix.xN, operand, shared offset of this lane]``, ``[mma, instructions]``.
+    ``[wait_group, n]``, ``[sync]``, ``[ldmatrix.xN, operand, shared offset of this lane]``, ``[mma, instructions]``;
+    of a pipelined mainloop ``[ldg, operand, global offset, bytes, predicate]`` and
+    ``[sts, operand, shared offset, bytes]``.
 
     Raises:
         BadInput: The CTA or the thread does not exist, or the CTA has no tile.
@@ -325,7 +330,7 @@ class _EventWords:
             mma=(kernel.warp[0] // kernel.instruction[0]) * (kernel.warp[1] // kernel.instruction[1]),
         )
 
-    def event(self, op: Op) -> list[Any]:
+    def event(self, op: Op) -> list[Any]:  # noqa: PLR0911 (one for each kind of op)
         match op:
             case CopyAsync(operand, fetch, access, vec, stage, zfill):
                 return [
@@ -336,6 +341,17 @@ class _EventWords:
                     self.copy_bytes[operand],
                     int(self.valid[operand][fetch, access, vec]),
                 ]
+            case LoadGlobal(operand, fetch, access, vec):
+                return [
+                    "ldg",
+                    operand.upper(),
+                    int(self.offset[operand][fetch, access, vec]),
+                    self.copy_bytes[operand],
+                    int(self.valid[operand][fetch, access, vec]),
+                ]
+            case StoreTile(operand, _, access, stage):
+                slots = self.store[operand][stage, access]
+                return ["sts", operand.upper(), int(slots[0]), self.copy_bytes[operand] * len(slots)]
             case Ldmatrix(operand, _, k_group, instruction, stage):
                 offset = int(self.load[operand][stage, k_group, instruction])
                 return [f"ldmatrix.x{self.matrices[operand]}", operand.upper(), offset]

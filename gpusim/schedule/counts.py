@@ -12,12 +12,13 @@ from gpusim.arrays import BoolArray, IntArray
 from gpusim.layout.banks import access_ideal, access_wavefronts, ldmatrix_ideal, ldmatrix_wavefronts
 from gpusim.result import BankConflicts
 from gpusim.scenario import Scenario, element_bits
-from gpusim.schedule.multistage import OPERANDS, program
+from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,
     CopyAsync,
     Ldmatrix,
+    LoadGlobal,
     LoadShared,
     LoadSource,
     Op,
@@ -25,9 +26,11 @@ from gpusim.schedule.ops import (
     Program,
     StoreGlobal,
     StoreShared,
+    StoreTile,
     WaitGroup,
     WarpMma,
 )
+from gpusim.schedule.program import program
 from gpusim.tile.epilogue import ACCUMULATOR_BITS, epilogue_tile, output_sectors
 from gpusim.tile.extents import gemm_k_iterations
 from gpusim.tile.global_iterators import global_iterator
@@ -50,6 +53,8 @@ SASS_OF_OP: dict[type[Op], Sass] = {
     LoadShared: "LDS",
     LoadSource: "LDG",
     StoreGlobal: "STG",
+    LoadGlobal: "LDG",
+    StoreTile: "STS",
 }
 """The machine instruction of each op. A WarpMma is as many HMMA as the warp tile has instruction tiles."""
 
@@ -63,7 +68,7 @@ class Counts:
         ctas: CTAs that have a tile.
         warps: Warps of one CTA.
         instructions: SASS mnemonic -> warp instructions.
-        load_sectors: 32-byte sectors that LDGSTS and source loads request, by "a", "b", "source".
+        load_sectors: 32-byte sectors that LDGSTS (or LDG) and source loads request, by "a", "b", "source".
         store_sectors: Sectors the output stores request.
         bank_conflicts: Shared-memory wavefronts by address pattern alone; arbitration is not in them (D9).
     """
@@ -125,7 +130,7 @@ def executed(scenario: Scenario) -> Counts:
         store_sectors=output_sectors(scenario),
         bank_conflicts=(
             *(_ldmatrix_row(scenario, operand, slices) for operand in OPERANDS),
-            *(_ldgsts_row(scenario, operand, slices) for operand in OPERANDS),
+            *(_write_row(scenario, operand, slices) for operand in OPERANDS),
             *_epilogue_rows(scenario, slices),
         ),
     )
@@ -201,6 +206,28 @@ def _by_warp(by_thread: ArrayT) -> ArrayT:
     """[threads, accesses, vecs] as [accesses, vecs, warps, 32]."""
     threads, accesses, vecs = by_thread.shape
     return by_thread.reshape(threads // WARP_SIZE, WARP_SIZE, accesses, vecs).transpose(2, 3, 0, 1)
+
+
+def _write_row(scenario: Scenario, operand: Operand, slices: Iterable[_Slice]) -> BankConflicts:
+    """The row of whatever fills the operand's ring."""
+    if scenario.kernel.mainloop == "pipelined":
+        return _tile_store_row(scenario, operand, slices)
+    return _ldgsts_row(scenario, operand, slices)
+
+
+def _tile_store_row(scenario: Scenario, operand: Operand, slices: Iterable[_Slice]) -> BankConflicts:
+    """The stores of the threadblock fragment: every lane writes a whole access, zeros included."""
+    pattern = _CopyPattern.of(scenario, operand)
+    vecs = pattern.addresses.shape[2]
+    each = access_wavefronts(pattern.addresses[:, :, 0], pattern.width * vecs)  # [stages, accesses, warps]
+    issued = np.zeros(each.shape[:2], dtype=np.int64)
+    for part in slices:
+        for op in part.program.mainloop_ops():
+            if isinstance(op, StoreTile) and op.operand == operand:
+                issued[op.stage, op.access] += part.ctas
+    requests = int(issued.sum()) * each.shape[-1]
+    wavefronts = int((each * issued[..., None]).sum())
+    return _row("sts", operand, requests, wavefronts, requests * int(access_ideal(pattern.width * vecs)))
 
 
 def _ldgsts_row(scenario: Scenario, operand: Operand, slices: Iterable[_Slice]) -> BankConflicts:

@@ -8,20 +8,22 @@ from operator import itemgetter
 from typing import Literal, Self, TypeAlias
 
 from gpusim.scenario import Scenario
-from gpusim.schedule.multistage import OPERANDS, mainloop_shape
 from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,
     CopyAsync,
     Ldmatrix,
+    LoadGlobal,
     LoadShared,
     Op,
     Operand,
     Program,
     StoreShared,
+    StoreTile,
     WaitGroup,
     WarpMma,
 )
+from gpusim.schedule.program import writes_per_fill
 
 HazardName: TypeAlias = Literal[
     "read_before_group_complete",
@@ -31,6 +33,8 @@ HazardName: TypeAlias = Literal[
     "overwrite_in_flight",
     "slot_holds_other_tile",
     "unfilled_slot",
+    "fragment_overwritten",
+    "fragment_holds_other_tile",
 ]
 
 NOT_APPLICABLE = -1
@@ -65,19 +69,18 @@ def find_hazards(program: Program, scenario: Scenario) -> tuple[Hazard, ...]:
     Every hazard of the program, in op order.
 
     Warps run freely between barriers, so two ops of different warps are ordered only when a barrier lies between
-    them. A copy lands at any time between its issue and the first wait_group that covers its commit group; other
-    warps may rely on it from the first barrier after that wait. Fragments that no WarpMma consumes are no reads.
+    them. A copy lands at any time between its issue and the first wait_group that covers its commit group, a store of
+    the threadblock fragment at once; other warps may rely on either from the first barrier after that. Fragments that
+    no WarpMma consumes are no reads.
 
     Args:
         program: Any program, shipped or mutated.
-        scenario: Says how many copies fill one slot.
+        scenario: Says how many copies, or stores, fill one slot.
 
     Not modelled: which bytes of a slot a copy or a fragment touches (every ldmatrix depends on the whole slot),
     and copies that are predicated off (each is taken to write).
     """
-    shape = mainloop_shape(scenario)
-    copies_per_fill = {operand: shape.of(operand).accesses * shape.of(operand).vecs for operand in OPERANDS}
-    return find_op_hazards(program.ops(), copies_per_fill)
+    return find_op_hazards(program.ops(), writes_per_fill(scenario))
 
 
 def find_op_hazards(ops: Sequence[Op], copies_per_fill: Mapping[Operand, int]) -> tuple[Hazard, ...]:
@@ -85,13 +88,14 @@ def find_op_hazards(ops: Sequence[Op], copies_per_fill: Mapping[Operand, int]) -
     ``find_hazards`` on a flat sequence of ops.
 
     Args:
-        copies_per_fill: Copies that one thread issues to fill one slot, per operand.
+        copies_per_fill: Copies (or stores) that one thread issues to fill one slot, per operand.
     """
     order = _Order.of(ops)
     found = [
         *_reads(order, copies_per_fill),
         *_overwrites(order),
         *_copies_on_copies(order),
+        *_threadblock_fragments(ops, order),
         *_epilogue(ops, order),
     ]
     first: dict[tuple[object, ...], Hazard] = {}
@@ -112,8 +116,9 @@ class _Order:
         end: Number of ops.
         consumed: (k tile, k group) of every WarpMma.
         barriers: Op indices of the barriers, ascending.
-        landed: Op index of a copy -> op index of the first wait that covers it, or ``end`` when none does.
-        copies: Slot -> (op index, copy), ascending.
+        landed: Op index of a copy -> op index of the first wait that covers it, or ``end`` when none does; of a store,
+            its own.
+        copies: Slot -> (op index, copy or store), ascending.
         reads: Slot -> (op index, read) of the consumed fragment loads, ascending.
     """
 
@@ -121,7 +126,7 @@ class _Order:
     consumed: frozenset[tuple[int, int]]
     barriers: list[int] = field(default_factory=list)
     landed: dict[int, int] = field(default_factory=dict)
-    copies: dict[Slot, list[tuple[int, CopyAsync]]] = field(default_factory=lambda: defaultdict(list))
+    copies: dict[Slot, list[tuple[int, CopyAsync | StoreTile]]] = field(default_factory=lambda: defaultdict(list))
     reads: dict[Slot, list[tuple[int, Ldmatrix]]] = field(default_factory=lambda: defaultdict(list))
 
     @classmethod
@@ -135,6 +140,9 @@ class _Order:
                 case CopyAsync():
                     open_group.append(index)
                     order.landed[index] = order.end
+                    order.copies[op.operand, op.stage].append((index, op))
+                case StoreTile():
+                    order.landed[index] = index
                     order.copies[op.operand, op.stage].append((index, op))
                 case CommitGroup():
                     groups.append(open_group)
@@ -189,7 +197,8 @@ def _reads(order: _Order, copies_per_fill: Mapping[Operand, int]) -> Iterator[Ha
                 cause = f"the first wait_group that covers its copies is op {landed}"
                 yield _read_hazard("read_before_group_complete", read, index, cause)
             elif not order.separated(landed, index):
-                yield _read_hazard("read_before_barrier", read, index, f"no barrier follows its wait at op {landed}")
+                what = "its wait" if isinstance(copies[0][1], CopyAsync) else "its last store"
+                yield _read_hazard("read_before_barrier", read, index, f"no barrier follows {what} at op {landed}")
 
 
 def _overwrites(order: _Order) -> Iterator[Hazard]:
@@ -208,8 +217,9 @@ def _overwrites(order: _Order) -> Iterator[Hazard]:
             for (read_index, read), cause in victims:
                 if read.k_tile == copy.fetch:
                     continue
+                word = "copy" if isinstance(copy, CopyAsync) else "store"
                 message = (
-                    f"copy of operand {copy.operand}, k tile {copy.fetch} into stage {copy.stage} at op {index}"
+                    f"{word} of operand {copy.operand}, k tile {copy.fetch} into stage {copy.stage} at op {index}"
                     f" may land before the read of k tile {read.k_tile}, k group {read.k_group} at op {read_index}:"
                     f" {cause}"
                 )
@@ -224,6 +234,8 @@ def _copies_on_copies(order: _Order) -> Iterator[Hazard]:
     for copies in order.copies.values():
         last: dict[tuple[int, int], tuple[int, CopyAsync]] = {}
         for index, copy in copies:
+            if isinstance(copy, StoreTile):
+                continue
             previous = last.get((copy.access, copy.vec))
             last[copy.access, copy.vec] = index, copy
             if previous is None or copy.fetch not in consumed_tiles or order.landed[previous[0]] < index:
@@ -233,6 +245,41 @@ def _copies_on_copies(order: _Order) -> Iterator[Hazard]:
                 f" the copy of k tile {previous[1].fetch} at op {previous[0]} may still land on it"
             )
             yield Hazard("overwrite_in_flight", message, copy.fetch, NOT_APPLICABLE, copy.operand, copy.stage, index)
+
+
+def _threadblock_fragments(ops: Sequence[Op], order: _Order) -> Iterator[Hazard]:
+    """Registers of the threadblock fragment loaded anew before they are stored, or stored as another k tile."""
+    consumed_tiles = {k_tile for k_tile, _ in order.consumed}
+    vecs = {op.operand: op.vec + 1 for op in ops if isinstance(op, LoadGlobal)}
+    holds: dict[tuple[Operand, int, int], int] = {}
+    unstored: dict[tuple[Operand, int, int], int] = {}
+    for index, op in enumerate(ops):
+        if isinstance(op, LoadGlobal):
+            registers = op.operand, op.access, op.vec
+            lost = unstored.get(registers)
+            if lost in consumed_tiles:
+                message = (
+                    f"load of operand {op.operand}, k tile {op.fetch}, access {op.access} at op {index} overwrites the"
+                    f" registers of k tile {lost}, which were not stored"
+                )
+                yield Hazard(
+                    "fragment_overwritten", message, op.fetch, NOT_APPLICABLE, op.operand, NOT_APPLICABLE, index
+                )
+            holds[registers] = unstored[registers] = op.fetch
+        elif isinstance(op, StoreTile):
+            for vec in range(vecs.get(op.operand, 1)):
+                registers = op.operand, op.access, vec
+                held = holds.get(registers)
+                unstored.pop(registers, None)
+                if op.fetch in consumed_tiles and held != op.fetch:
+                    what = "nothing" if held is None else f"k tile {held}"
+                    message = (
+                        f"store of operand {op.operand}, k tile {op.fetch} into stage {op.stage} at op {index}:"
+                        f" its registers hold {what}"
+                    )
+                    yield Hazard(
+                        "fragment_holds_other_tile", message, op.fetch, NOT_APPLICABLE, op.operand, op.stage, index
+                    )
 
 
 def _epilogue(ops: Sequence[Op], order: _Order) -> Iterator[Hazard]:

@@ -6,24 +6,9 @@ It knows the order of ops and the stages they touch; addresses and predicates co
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gpusim.scenario import Scenario, element_bits
-from gpusim.schedule.epilogue import epilogue_ops, source_needed
-from gpusim.schedule.ops import (
-    Barrier,
-    CacheOperator,
-    CommitGroup,
-    CopyAsync,
-    Ldmatrix,
-    Op,
-    Operand,
-    Program,
-    WaitGroup,
-    WarpMma,
-)
-from gpusim.tile.ldmatrix import fragment_loads
-from gpusim.tile.thread_map import operand_thread_map
-
-OPERANDS: tuple[Operand, Operand] = ("a", "b")
+from gpusim.scenario import Scenario
+from gpusim.schedule.mainloop import OPERANDS, Mainloop, MainloopShape, warp_fragment_loads
+from gpusim.schedule.ops import Barrier, CacheOperator, CommitGroup, CopyAsync, Op, Operand, WaitGroup, WarpMma
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,94 +68,6 @@ def family(scenario: Scenario) -> Family:
     return GEMM if scenario.problem.kind == "gemm" else CONVOLUTION
 
 
-@dataclass(frozen=True, slots=True)
-class OperandCopies:
-    """
-    How one operand's k tile reaches shared memory and the fragments.
-
-    Attributes:
-        accesses: Accesses of one thread per k tile.
-        vecs: Copies per access; more than 1 when the alignment is narrower than 128 bits.
-        cache: Cache operator of its copies.
-        ldmatrix: ldmatrix instructions per k group of one warp.
-    """
-
-    accesses: int
-    vecs: int
-    cache: CacheOperator
-    ldmatrix: int
-
-
-@dataclass(frozen=True, slots=True)
-class MainloopShape:
-    """
-    What the op order depends on besides the family.
-
-    Attributes:
-        stages: Slots of the shared-memory ring, at least 2 (CUTLASS's multistage has at least 3).
-        k_groups: Instruction-K slices of a k tile, at least 2 (CUTLASS asserts it).
-    """
-
-    stages: int
-    k_groups: int
-    a: OperandCopies
-    b: OperandCopies
-
-    def of(self, operand: Operand) -> OperandCopies:
-        """The copies of one operand."""
-        return self.a if operand == "a" else self.b
-
-    def share(self, operand: Operand, index: int) -> range:
-        """
-        Accesses of one fetch that share ``index`` (0 to k_groups - 1) issues: ceil(accesses / k_groups) each.
-
-        The last shares are shorter, or empty, when the accesses do not divide.
-        """
-        accesses = self.of(operand).accesses
-        size = -(-accesses // self.k_groups)
-        return range(min(index * size, accesses), min((index + 1) * size, accesses))
-
-
-def mainloop_shape(scenario: Scenario) -> MainloopShape:
-    """The shape of the scenario's mainloop: from its thread maps, alignments and fragments."""
-    bits = element_bits(scenario.problem.dtype.ab)
-    policy = family(scenario)
-    copies: dict[Operand, OperandCopies] = {}
-    for operand in OPERANDS:
-        thread_map = operand_thread_map(scenario, operand)
-        elements = scenario.problem.access_a if operand == "a" else scenario.problem.access_b
-        copies[operand] = OperandCopies(
-            accesses=thread_map.accesses,
-            vecs=thread_map.elements_per_access // elements,
-            cache=policy.cache(operand, elements * bits),
-            ldmatrix=fragment_loads(scenario, operand).instructions,
-        )
-    return MainloopShape(stages=scenario.kernel.stages, k_groups=scenario.kernel.k_groups, a=copies["a"], b=copies["b"])
-
-
-def program(scenario: Scenario, k_iterations: int, slice_: int = 0) -> Program:
-    """
-    The ops of one CTA, prologue to the last global store.
-
-    Args:
-        scenario: A multistage scenario.
-        k_iterations: k tiles this CTA consumes; 0 and fewer than stages are allowed.
-        slice_: Split-K slice of the CTA: later slices of a serial split add to the partial output.
-
-    Not modelled: the semaphore that orders serial split-K slices (it has no address or copy of its own).
-    """
-    prologue, iterations, tail = mainloop(mainloop_shape(scenario), family(scenario), k_iterations)
-    return Program(
-        prologue=prologue,
-        iterations=iterations,
-        tail=tail,
-        epilogue=epilogue_ops(scenario, with_source=source_needed(scenario, slice_)),
-    )
-
-
-Mainloop = tuple[tuple[Op, ...], tuple[tuple[Op, ...], ...], tuple[Op, ...]]
-
-
 @lru_cache(maxsize=64)
 def mainloop(shape: MainloopShape, policy: Family, k_iterations: int) -> Mainloop:
     """
@@ -186,7 +83,7 @@ def mainloop(shape: MainloopShape, policy: Family, k_iterations: int) -> Mainloo
             prologue += _copies(shape, operand, fetch, range(shape.of(operand).accesses), zfill=True)
         prologue.append(CommitGroup())
     prologue += [WaitGroup(in_flight), Barrier()]
-    prologue += _fragment_loads(shape, k_tile=0, k_group=0)
+    prologue += warp_fragment_loads(shape, k_tile=0, k_group=0, stage=0)
     for share in range(policy.share_lead):
         prologue += _share(shape, policy, shape.stages - 1, share)
     iterations = tuple(_iteration(shape, policy, k_tile, in_flight) for k_tile in range(k_iterations))
@@ -198,7 +95,7 @@ def _iteration(shape: MainloopShape, policy: Family, k_tile: int, in_flight: int
     last = shape.k_groups - 1
     for k_group in range(shape.k_groups):
         next_tile, next_group = (k_tile, k_group + 1) if k_group < last else (k_tile + 1, 0)
-        ops += _fragment_loads(shape, next_tile, next_group)
+        ops += warp_fragment_loads(shape, next_tile, next_group, next_tile % shape.stages)
         copies = _k_group_copies(shape, policy, k_tile, k_group)
         mma: list[Op] = [WarpMma(k_tile, k_group)]
         ops += copies + mma if policy.copies_before_mma else mma + copies
@@ -233,12 +130,4 @@ def _copies(shape: MainloopShape, operand: Operand, fetch: int, accesses: range,
         CopyAsync(operand, fetch, access, vec, stage=fetch % shape.stages, zfill=zfill, cache=copies.cache)
         for access in accesses
         for vec in range(copies.vecs)
-    ]
-
-
-def _fragment_loads(shape: MainloopShape, k_tile: int, k_group: int) -> list[Op]:
-    return [
-        Ldmatrix(operand, k_tile, k_group, instruction, stage=k_tile % shape.stages)
-        for operand in OPERANDS
-        for instruction in range(shape.of(operand).ldmatrix)
     ]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
-from gpusim.schedule.ops import Barrier, CopyAsync, Ldmatrix, Op, Program, WaitGroup
+from gpusim.schedule.ops import Barrier, CopyAsync, Ldmatrix, LoadGlobal, Op, Program, StoreTile, WaitGroup
 
 Mutation: TypeAlias = Callable[[Program], Program]
 
@@ -23,7 +23,7 @@ def lax_wait(program: Program) -> Program:
 
 
 def missing_barrier(program: Program) -> Program:
-    """The mainloop's barrier is left out of every iteration. Harmless when there is only one k tile of a GEMM."""
+    """The mainloop's barrier is left out of every iteration. Harmless with one k tile of a multistage GEMM."""
     return replace(
         program,
         iterations=tuple(tuple(op for op in body if not isinstance(op, Barrier)) for body in program.iterations),
@@ -32,11 +32,11 @@ def missing_barrier(program: Program) -> Program:
 
 def one_stage_too_few(program: Program) -> Program:
     """The same schedule on a ring with one slot less: fetch and k tile t use slot t mod (stages - 1)."""
-    stages = 1 + max(op.stage for op in program.mainloop_ops() if isinstance(op, CopyAsync))
+    stages = 1 + max(op.stage for op in program.mainloop_ops() if isinstance(op, CopyAsync | StoreTile))
 
     def wrapped(op: Op) -> Op:
         match op:
-            case CopyAsync():
+            case CopyAsync() | StoreTile():
                 return replace(op, stage=op.fetch % (stages - 1))
             case Ldmatrix():
                 return replace(op, stage=op.k_tile % (stages - 1))
@@ -48,7 +48,38 @@ def one_stage_too_few(program: Program) -> Program:
 
 def skipped_zero_fill(program: Program) -> Program:
     """Invalid accesses leave their place in shared memory as it was. Only data can show it: no op moves."""
-    return _each_mainloop_op(program, lambda op: replace(op, zfill=False) if isinstance(op, CopyAsync) else op)
+
+    def kept(op: Op) -> Op:
+        return replace(op, zfill=False) if isinstance(op, CopyAsync | LoadGlobal) else op
+
+    return _each_mainloop_op(program, kept)
+
+
+def load_too_early(program: Program) -> Program:
+    """
+    Pipelined: global loads run one k tile further ahead, though there are registers for one threadblock fragment only.
+    """
+
+    def ahead(op: Op) -> Op:
+        return replace(op, fetch=op.fetch + 1) if isinstance(op, LoadGlobal) else op
+
+    second = tuple(ahead(op) for op in program.prologue if isinstance(op, LoadGlobal))
+    moved = tuple(tuple(map(ahead, body)) for body in program.iterations[:-1]) + program.iterations[-1:]
+    return replace(program, prologue=program.prologue + second, iterations=moved)
+
+
+def store_after_barrier(program: Program) -> Program:
+    """Pipelined: the threadblock fragment is stored after the barrier that should make it visible, not before."""
+
+    def late(body: tuple[Op, ...]) -> tuple[Op, ...]:
+        if not any(isinstance(op, StoreTile) for op in body):
+            return body
+        at = next(index for index, op in enumerate(body) if isinstance(op, Barrier))
+        stores = tuple(op for op in body[:at] if isinstance(op, StoreTile))
+        before = tuple(op for op in body[:at] if not isinstance(op, StoreTile))
+        return (*before, body[at], *stores, *body[at + 1 :])
+
+    return replace(program, prologue=late(program.prologue), iterations=tuple(map(late, program.iterations)))
 
 
 def _each_mainloop_op(program: Program, change: Callable[[Op], Op]) -> Program:
@@ -61,6 +92,14 @@ def _each_mainloop_op(program: Program, change: Callable[[Op], Op]) -> Program:
 
 
 MUTATIONS: dict[str, Mutation] = {
-    mutation.__name__: mutation for mutation in (lax_wait, missing_barrier, one_stage_too_few, skipped_zero_fill)
+    mutation.__name__: mutation
+    for mutation in (
+        lax_wait,
+        missing_barrier,
+        one_stage_too_few,
+        skipped_zero_fill,
+        load_too_early,
+        store_after_barrier,
+    )
 }
-"""Name, as ``gpusim verify --mutate`` takes it, -> mutation."""
+"""Name, as ``gpusim verify --mutate`` takes it, -> mutation. It leaves a program in which it finds nothing to break."""

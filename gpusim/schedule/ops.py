@@ -113,6 +113,46 @@ class StoreGlobal:
     access: int
 
 
+@dataclass(frozen=True, slots=True)
+class LoadGlobal:
+    """
+    ld.global of one access of the thread map into the threadblock fragment, by every thread of the CTA.
+
+    The threadblock fragment is the registers in which one k tile of an operand waits for its ``StoreTile``.
+
+    Attributes:
+        operand: Which operand's iterators give the addresses.
+        fetch: Number of the global fetch, as of ``CopyAsync``.
+        access: Access of the thread map, in ``++`` order.
+        vec: Sub-vector of the access when the alignment is narrower than the access.
+        zfill: True: the registers are cleared first, so that an invalid access leaves zeros. False: it leaves what
+            they held.
+    """
+
+    operand: Operand
+    fetch: int
+    access: int
+    vec: int
+    zfill: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StoreTile:
+    """
+    st.shared of one access of the threadblock fragment, all of its vectors at once, by every thread of the CTA.
+
+    Attributes:
+        fetch: The fetch the registers hold.
+        access: Access of the thread map.
+        stage: Slot of the shared-memory ring that is written.
+    """
+
+    operand: Operand
+    fetch: int
+    access: int
+    stage: int
+
+
 Op: TypeAlias = (
     CopyAsync
     | CommitGroup
@@ -124,6 +164,8 @@ Op: TypeAlias = (
     | LoadShared
     | LoadSource
     | StoreGlobal
+    | LoadGlobal
+    | StoreTile
 )
 
 

@@ -15,7 +15,7 @@ from gpusim.layout.banks import access_wavefronts, ldmatrix_wavefronts
 from gpusim.lower.stream import INSTRUCTION_BYTES, NO_SCOREBOARD, SCOREBOARDS, Instruction, Stream
 from gpusim.machine.spec import AsyncCopy, Machine
 from gpusim.scenario import Scenario, element_bits
-from gpusim.schedule.multistage import OPERANDS
+from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,

@@ -7,7 +7,7 @@ import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.scenario import Scenario, element_bits
-from gpusim.schedule.multistage import OPERANDS
+from gpusim.schedule.mainloop import OPERANDS
 from gpusim.tile.epilogue import EpilogueTile
 from gpusim.tile.global_iterators import global_iterator
 from gpusim.tile.requests import distinct_sectors

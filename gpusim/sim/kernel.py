@@ -13,7 +13,8 @@ from gpusim.lower.stream import Stream
 from gpusim.machine.spec import AsyncCopy, Machine
 from gpusim.result import PipelineRow
 from gpusim.scenario import Scenario
-from gpusim.schedule.multistage import OPERANDS, mainloop_shape
+from gpusim.schedule.mainloop import OPERANDS
+from gpusim.schedule.program import mainloop_shape
 from gpusim.sim.assembly import Assembly, assemble
 from gpusim.sim.cta_scheduler import CtaScheduler
 from gpusim.sim.footprint import Footprint, cta_footprint

@@ -9,7 +9,7 @@ from gpusim.functional import executor
 from gpusim.functional.executor import run, slice_programs
 from gpusim.functional.mainloop import Mainloop, operand_tables
 from gpusim.scenario import parse_scenario
-from gpusim.schedule.multistage import OPERANDS
+from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import Barrier, LoadShared, StoreGlobal, StoreShared, WarpMma
 from gpusim.tensors import Tensors, make_tensors, operand_views
 

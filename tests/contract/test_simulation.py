@@ -10,7 +10,7 @@ from gpusim.lower.estimated import estimated_stream, registers_per_thread
 from gpusim.machine import load_machine
 from gpusim.machine.occupancy import ctas_per_sm
 from gpusim.scenario import parse_scenario
-from gpusim.schedule.multistage import program
+from gpusim.schedule.program import program
 from gpusim.sim import kernel
 from gpusim.sim.kernel import Launch, simulate_launch
 from gpusim.sim.sm import Sm

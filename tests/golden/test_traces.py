@@ -23,6 +23,7 @@ def kernel(shapes):
         warp=shapes["WarpShape_MNK"],
         instruction=shapes["InstructionShape_MNK"],
         stages=shapes["kStages"],
+        mainloop="pipelined" if shapes["kStages"] == 2 else "multistage",
     )
 
 
@@ -49,6 +50,7 @@ TRACES = {
     "trace_gemm_f16_tn_128x128x64_s3_k320": gemm_scenario,
     "trace_gemm_f16_tn_128x128x32_s4_k64_fewer_iterations_than_stages": gemm_scenario,
     "trace_conv_f16_128x128x64_s3_3x3": conv_scenario,
+    "trace_conv_turing_f16_128x128x32_s2_3x3": conv_scenario,
 }
 
 

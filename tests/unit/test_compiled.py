@@ -18,8 +18,8 @@ from gpusim.lower.stream_file import load_stream, save_stream, shipped_stream
 from gpusim.machine.load import load_machine
 from gpusim.scenario import load_scenario
 from gpusim.schedule.counts import SASS_OF_OP
-from gpusim.schedule.multistage import program
 from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadSource, WarpMma
+from gpusim.schedule.program import program
 from gpusim.tile.extents import gemm_k_iterations
 
 FOLDER = Path(__file__).parent / "data" / "sass"

@@ -8,8 +8,8 @@ import pytest
 from gpusim.layout.banks import access_ideal, access_wavefronts
 from gpusim.scenario import Conv2dFpropProblem, DTypes, GemmProblem, Kernel, Scenario, SharedLayouts
 from gpusim.schedule.counts import executed
-from gpusim.schedule.multistage import program
 from gpusim.schedule.ops import CopyAsync
+from gpusim.schedule.program import program
 from gpusim.tile.extents import gemm_k_iterations
 from gpusim.tile.global_iterators import global_iterator
 from gpusim.tile.shared_store import store_offsets

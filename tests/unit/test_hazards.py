@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from gpusim.scenario import Conv2dFpropProblem, GemmProblem, Kernel, Scenario
 from gpusim.schedule.hazards import find_hazards, find_op_hazards
-from gpusim.schedule.multistage import CONVOLUTION, GEMM, MainloopShape, OperandCopies, mainloop, program
+from gpusim.schedule.mainloop import MainloopShape, OperandCopies
+from gpusim.schedule.multistage import CONVOLUTION, GEMM, mainloop
 from gpusim.schedule.mutations import MUTATIONS, lax_wait, missing_barrier, one_stage_too_few, skipped_zero_fill
 from gpusim.schedule.ops import (
     Barrier,
@@ -21,6 +22,7 @@ from gpusim.schedule.ops import (
     WaitGroup,
     WarpMma,
 )
+from gpusim.schedule.program import program
 
 operand_copies = st.builds(
     OperandCopies,
@@ -101,7 +103,14 @@ def test_only_data_can_show_a_skipped_zero_fill(scenario):
 
 
 def test_the_mutations_have_the_names_the_command_line_takes():
-    assert list(MUTATIONS) == ["lax_wait", "missing_barrier", "one_stage_too_few", "skipped_zero_fill"]
+    assert list(MUTATIONS) == [
+        "lax_wait",
+        "missing_barrier",
+        "one_stage_too_few",
+        "skipped_zero_fill",
+        "load_too_early",
+        "store_after_barrier",
+    ]
 
 
 def copy(fetch, stage=0, access=0):

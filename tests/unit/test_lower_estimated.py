@@ -27,8 +27,8 @@ from gpusim.lower.stream import SCOREBOARDS, Instruction, shifted
 from gpusim.machine import load_machine
 from gpusim.scenario import load_scenario, parse_scenario
 from gpusim.scenario_catalogue import shipped_scenarios
-from gpusim.schedule.multistage import program
 from gpusim.schedule.ops import Barrier, CommitGroup, CopyAsync, Ldmatrix, WaitGroup, WarpMma
+from gpusim.schedule.program import program
 from gpusim.tile.extents import gemm_k_iterations
 
 H200 = load_machine("h200")

@@ -8,15 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.scenario import Conv2dFpropProblem, GemmProblem, Kernel, Scenario
-from gpusim.schedule.multistage import (
-    CONVOLUTION,
-    GEMM,
-    MainloopShape,
-    OperandCopies,
-    mainloop,
-    mainloop_shape,
-    program,
-)
+from gpusim.schedule.mainloop import MainloopShape, OperandCopies
+from gpusim.schedule.multistage import CONVOLUTION, GEMM, mainloop
 from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,
@@ -29,6 +22,7 @@ from gpusim.schedule.ops import (
     WaitGroup,
     WarpMma,
 )
+from gpusim.schedule.program import mainloop_shape, program
 
 operand_copies = st.builds(
     OperandCopies,

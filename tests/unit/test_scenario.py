@@ -331,7 +331,7 @@ def test_the_schema_lists_every_key_and_what_works_today():
     kernel, problem = schema["$defs"]["Kernel"], schema["$defs"]["GemmProblem"]
 
     assert schema["additionalProperties"] is False
-    assert kernel["properties"]["mainloop"]["supported"] == ["multistage"]
+    assert kernel["properties"]["mainloop"]["supported"] == ["multistage", "pipelined"]
     assert set(problem["properties"]) == set(GemmProblem.model_fields)
     assert {"m", "n", "k"} <= set(problem["required"])
 

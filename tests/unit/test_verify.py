@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gpusim.errors import BadInput
 from gpusim.functional.problems import SHARED_LAYOUTS, TILES, random_data, random_scenario
 from gpusim.functional.verify import verify
 from gpusim.scenario import GemmProblem, parse_scenario
@@ -74,6 +75,22 @@ def test_random_problem_is_right_and_free_of_hazards(seed):
     assert report.ok
 
 
+@pytest.mark.parametrize("seed", range(COMMITTED["first_seed"], COMMITTED["first_seed"] + COMMITTED["pipelined"]))
+def test_random_pipelined_problem_is_right_and_free_of_hazards(seed):
+    report = verify(random_scenario(seed, "pipelined"), seed)
+    assert report.hazards == ()
+    assert report.wrong_elements == 0
+    assert report.ok
+
+
+def test_random_pipelined_problems_are_gemms_and_convolutions():
+    scenarios = [random_scenario(seed, "pipelined") for seed in range(COMMITTED["pipelined"])]
+    count = Counter(name for scenario in scenarios for name in features(scenario))
+    assert all(scenario.kernel.stages == 2 for scenario in scenarios)
+    for name in ("gemm", "convolution", "k_residue", "narrow_a_or_b", "split_k", "source_tensor"):
+        assert count[name] >= 12
+
+
 def test_random_problems_cover_what_they_should():
     scenarios = [random_scenario(seed) for seed in SEEDS]
     count = Counter(name for scenario in scenarios for name in features(scenario))
@@ -106,9 +123,41 @@ def test_mutation_is_caught_by_name(problem, mutation, in_schedule, in_data):
     assert ("schedule", in_schedule) in names or in_schedule is None
 
 
+@pytest.mark.parametrize("problem", [GEMM, CONVOLUTION], ids=["gemm", "convolution"])
+@pytest.mark.parametrize(
+    ("mutation", "in_schedule", "in_data"),
+    [
+        ("missing_barrier", "read_before_barrier", "stale_data_consumed"),
+        ("one_stage_too_few", "overwrite_while_read", "overwrite_while_read"),
+        ("skipped_zero_fill", None, "stale_data_consumed"),
+        ("load_too_early", "fragment_overwritten", None),
+        ("store_after_barrier", "read_before_barrier", "stale_data_consumed"),
+    ],
+)
+def test_mutation_of_the_pipelined_mainloop_is_caught_by_name(problem, mutation, in_schedule, in_data):
+    report = verify(small(problem, mainloop="pipelined", stages=2), 3, MUTATIONS[mutation])
+    assert not report.ok
+    names = {(hazard["origin"], hazard["name"]) for hazard in report.hazards}
+    assert ("data", in_data) in names or in_data is None
+    assert ("schedule", in_schedule) in names or in_schedule is None
+
+
+def test_loading_too_early_multiplies_the_wrong_k_tile():
+    """The registers are legal, only the data is another k tile's: the numbers and the order of ops show it."""
+    report = verify(small(GEMM, mainloop="pipelined", stages=2), 3, MUTATIONS["load_too_early"])
+    assert report.wrong_elements > 0
+    assert {"fragment_overwritten", "fragment_holds_other_tile"} <= report.hazard_names()
+
+
+def test_a_mutation_that_finds_nothing_to_break_is_refused():
+    with pytest.raises(BadInput, match="lax_wait finds nothing to break in this pipelined schedule"):
+        verify(small(GEMM, mainloop="pipelined", stages=2), 3, MUTATIONS["lax_wait"])
+
+
 def test_every_mutation_is_tried():
-    tried = next(mark for mark in test_mutation_is_caught_by_name.pytestmark if "mutation" in mark.args[0]).args[1]
-    assert {name for name, _, _ in tried} == set(MUTATIONS)
+    tests = (test_mutation_is_caught_by_name, test_mutation_of_the_pipelined_mainloop_is_caught_by_name)
+    marks = [mark for test in tests for mark in test.pytestmark if "mutation" in mark.args[0]]
+    assert {name for mark in marks for name, _, _ in mark.args[1]} == set(MUTATIONS)
 
 
 @pytest.mark.parametrize("stages", [3, 4, 5])

@@ -1,0 +1,97 @@
+"""What every mainloop shares: how an operand's k tile reaches shared memory and the warps' fragments.
+
+It knows counts and the order within one load; which op comes when is each mainloop's own.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from gpusim.scenario import Scenario, element_bits
+from gpusim.schedule.ops import CacheOperator, Ldmatrix, Op, Operand
+from gpusim.tile.ldmatrix import fragment_loads
+from gpusim.tile.thread_map import operand_thread_map
+
+OPERANDS: tuple[Operand, Operand] = ("a", "b")
+
+Mainloop: TypeAlias = tuple[tuple[Op, ...], tuple[tuple[Op, ...], ...], tuple[Op, ...]]
+"""Prologue, one tuple of ops per k tile consumed, and tail."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperandCopies:
+    """
+    How one operand's k tile reaches shared memory and the fragments.
+
+    Attributes:
+        accesses: Accesses of one thread per k tile.
+        vecs: Copies (or global loads) per access; more than 1 when the alignment is narrower than 128 bits.
+        cache: Cache operator of its copies or loads.
+        ldmatrix: ldmatrix instructions per k group of one warp.
+    """
+
+    accesses: int
+    vecs: int
+    cache: CacheOperator
+    ldmatrix: int
+
+
+@dataclass(frozen=True, slots=True)
+class MainloopShape:
+    """
+    What the op order depends on besides the mainloop's own policy.
+
+    Attributes:
+        stages: Slots of the shared-memory ring: 2 of a pipelined mainloop, at least 3 of a multistage one.
+        k_groups: Instruction-K slices of a k tile, at least 2 (CUTLASS asserts it).
+    """
+
+    stages: int
+    k_groups: int
+    a: OperandCopies
+    b: OperandCopies
+
+    def of(self, operand: Operand) -> OperandCopies:
+        """The copies of one operand."""
+        return self.a if operand == "a" else self.b
+
+    def share(self, operand: Operand, index: int) -> range:
+        """
+        Accesses of one fetch that share ``index`` (0 to k_groups - 1) issues: ceil(accesses / k_groups) each.
+
+        The last shares are shorter, or empty, when the accesses do not divide.
+        """
+        accesses = self.of(operand).accesses
+        size = -(-accesses // self.k_groups)
+        return range(min(index * size, accesses), min((index + 1) * size, accesses))
+
+
+def shape_of(scenario: Scenario, cache: Callable[[Operand, int], CacheOperator]) -> MainloopShape:
+    """
+    The shape of a scenario's mainloop, from its thread maps, alignments and fragments.
+
+    Args:
+        scenario: Problem and kernel.
+        cache: Cache operator of an operand's global accesses, given their width in bits.
+    """
+    bits = element_bits(scenario.problem.dtype.ab)
+    copies: dict[Operand, OperandCopies] = {}
+    for operand in OPERANDS:
+        thread_map = operand_thread_map(scenario, operand)
+        elements = scenario.problem.access_a if operand == "a" else scenario.problem.access_b
+        copies[operand] = OperandCopies(
+            accesses=thread_map.accesses,
+            vecs=thread_map.elements_per_access // elements,
+            cache=cache(operand, elements * bits),
+            ldmatrix=fragment_loads(scenario, operand).instructions,
+        )
+    return MainloopShape(stages=scenario.kernel.stages, k_groups=scenario.kernel.k_groups, a=copies["a"], b=copies["b"])
+
+
+def warp_fragment_loads(shape: MainloopShape, k_tile: int, k_group: int, stage: int) -> list[Op]:
+    """The loads of both operands' fragments of one k group, from one slot of the ring."""
+    return [
+        Ldmatrix(operand, k_tile, k_group, instruction, stage)
+        for operand in OPERANDS
+        for instruction in range(shape.of(operand).ldmatrix)
+    ]

@@ -1,0 +1,89 @@
+"""The mainloop without cp.async: global loads into registers, stores into two stages of shared memory, one barrier.
+
+It knows the order of ops and the stages they touch; addresses and predicates come from the tile iterators. GEMM and
+convolution do not differ in it.
+"""
+
+from functools import lru_cache
+
+from gpusim.scenario_models import PIPELINED_STAGES
+from gpusim.schedule.mainloop import OPERANDS, Mainloop, MainloopShape, warp_fragment_loads
+from gpusim.schedule.ops import Barrier, CacheOperator, LoadGlobal, Op, StoreTile, WarpMma
+
+CACHE: CacheOperator = "ca"
+"""Loads into registers go through L1."""
+
+
+@lru_cache(maxsize=64)
+def mainloop(shape: MainloopShape, k_iterations: int, first_stage: int = 0) -> Mainloop:
+    """
+    Prologue, one tuple of ops per k tile consumed, and no tail.
+
+    Fetch f is loaded into the threadblock fragment (registers that hold one k tile) in the first k group of k tile
+    f - 1, so that its latency passes under that k tile's MMAs, and stored to the stage that is not being read in the
+    last k group. The barrier after the stores makes it visible, and frees the other stage: the stages swap. The fetch
+    at ``k_iterations`` is the overrun: loaded and stored, bringing zeros.
+
+    Args:
+        shape: Of the scenario's mainloop, with two stages.
+        k_iterations: k tiles consumed.
+        first_stage: Slot of fetch 0: 0, or what ``wind_down`` says when the mainloop has run before.
+
+    Source: CUTLASS include/cutlass/gemm/threadblock/mma_pipelined.h and include/cutlass/conv/threadblock/
+    implicit_gemm_pipelined.h; golden trace_conv_turing_*.
+
+    Not modelled: a transform of the threadblock fragment between load and store (the kernels' is the identity).
+    """
+    prologue = [
+        *_loads(shape, 0),
+        *_stores(shape, 0, first_stage),
+        Barrier(),
+        *warp_fragment_loads(shape, k_tile=0, k_group=0, stage=first_stage),
+    ]
+    iterations = tuple(
+        _iteration(shape, k_tile, (first_stage + k_tile) % PIPELINED_STAGES) for k_tile in range(k_iterations)
+    )
+    return tuple(prologue), iterations, ()
+
+
+def wind_down(k_iterations: int, first_stage: int = 0) -> int:
+    """
+    The ``first_stage`` of another problem that is to follow in the same mainloop.
+
+    The fragments loaded last lie one stage behind the one that is written next: the read iterator catches up with the
+    write iterator. The next prologue then fills the stage that no warp reads since the last barrier.
+
+    Source: CUTLASS include/cutlass/gemm/threadblock/mma_pipelined.h, wind_down.
+    """
+    return (first_stage + k_iterations + 1) % PIPELINED_STAGES
+
+
+def _iteration(shape: MainloopShape, k_tile: int, stage: int) -> tuple[Op, ...]:
+    ops: list[Op] = []
+    last = shape.k_groups - 1
+    other = (stage + 1) % PIPELINED_STAGES
+    for k_group in range(shape.k_groups):
+        if k_group == last:
+            ops += [*_stores(shape, k_tile + 1, other), Barrier()]
+            ops += warp_fragment_loads(shape, k_tile + 1, 0, other)
+        else:
+            ops += warp_fragment_loads(shape, k_tile, k_group + 1, stage)
+        if k_group == 0:
+            ops += _loads(shape, k_tile + 1)
+        ops.append(WarpMma(k_tile, k_group))
+    return tuple(ops)
+
+
+def _loads(shape: MainloopShape, fetch: int) -> list[Op]:
+    return [
+        LoadGlobal(operand, fetch, access, vec, zfill=True)
+        for operand in OPERANDS
+        for access in range(shape.of(operand).accesses)
+        for vec in range(shape.of(operand).vecs)
+    ]
+
+
+def _stores(shape: MainloopShape, fetch: int, stage: int) -> list[Op]:
+    return [
+        StoreTile(operand, fetch, access, stage) for operand in OPERANDS for access in range(shape.of(operand).accesses)
+    ]

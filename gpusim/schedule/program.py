@@ -1,0 +1,48 @@
+"""The ops of a scenario's kernel, whichever mainloop it has: the one place that chooses among them."""
+
+from gpusim.scenario import Scenario
+from gpusim.schedule import multistage, pipelined
+from gpusim.schedule.epilogue import epilogue_ops, source_needed
+from gpusim.schedule.mainloop import OPERANDS, Mainloop, MainloopShape, shape_of
+from gpusim.schedule.ops import Operand, Program
+
+
+def mainloop_shape(scenario: Scenario) -> MainloopShape:
+    """The shape of the scenario's mainloop."""
+    if scenario.kernel.mainloop == "pipelined":
+        return shape_of(scenario, lambda _operand, _bits: pipelined.CACHE)
+    return shape_of(scenario, multistage.family(scenario).cache)
+
+
+def writes_per_fill(scenario: Scenario) -> dict[Operand, int]:
+    """Ops by which one thread fills its part of a slot of the ring: copies, or stores of whole accesses."""
+    shape = mainloop_shape(scenario)
+    vecs = {operand: 1 if scenario.kernel.mainloop == "pipelined" else shape.of(operand).vecs for operand in OPERANDS}
+    return {operand: shape.of(operand).accesses * vecs[operand] for operand in OPERANDS}
+
+
+def program(scenario: Scenario, k_iterations: int, slice_: int = 0) -> Program:
+    """
+    The ops of one CTA, prologue to the last global store.
+
+    Args:
+        scenario: Problem and kernel.
+        k_iterations: k tiles this CTA consumes; 0 and fewer than stages are allowed.
+        slice_: Split-K slice of the CTA: later slices of a serial split add to the partial output.
+
+    Not modelled: the semaphore that orders serial split-K slices (it has no address or copy of its own).
+    """
+    prologue, iterations, tail = _mainloop(scenario, k_iterations)
+    return Program(
+        prologue=prologue,
+        iterations=iterations,
+        tail=tail,
+        epilogue=epilogue_ops(scenario, with_source=source_needed(scenario, slice_)),
+    )
+
+
+def _mainloop(scenario: Scenario, k_iterations: int) -> Mainloop:
+    shape = mainloop_shape(scenario)
+    if scenario.kernel.mainloop == "pipelined":
+        return pipelined.mainloop(shape, k_iterations)
+    return multistage.mainloop(shape, multistage.family(scenario), k_iterations)
