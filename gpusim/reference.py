@@ -10,14 +10,23 @@ from typing import Any
 import numpy as np
 
 from gpusim.arrays import BoolArray, FloatArray, IntArray
+from gpusim.elements import as_multiplied, decode
+from gpusim.mma_types import INTEGER_RANGE
 from gpusim.scenario import Conv2dFpropProblem, GemmProblem, Scenario
 from gpusim.tensors import Tensors, operand_views, output_view
 
-# Unit roundoff of f32, in which products are summed and the linear combination is computed.
+# Unit roundoff of f32, in which products are summed and the linear combination is computed, and of f16.
 F32_ROUNDOFF = 2.0**-24
+F16_ROUNDOFF = 2.0**-11
 
-# Significand bits and the exponent of half the smallest subnormal step, of each output type.
-_OUTPUT_FORMATS = {"f16": (11, -25), "f32": (24, -150)}
+F16_SUMMED = 4
+"""Products after which a 16-bit accumulator may be rounded: the shortest dot product that a tensor core has had."""
+
+# Significand bits and the exponent of half the smallest subnormal step, of each floating output type.
+_OUTPUT_FORMATS = {"f16": (11, -25), "bf16": (8, -134), "f32": (24, -150)}
+
+_LEAST_BOUND = 2.0**-300
+"""Stands for a bound of 0 where a difference is divided by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +93,7 @@ def agreement(output: Any, expected: Reference, xp: Any = np) -> Agreement:
         xp: The array module.
     """
     error = xp.abs(output.astype(xp.float64) - expected.value)
-    quotient = error / expected.bound
+    quotient = error / xp.maximum(expected.bound, _LEAST_BOUND)
     row, column = divmod(int(xp.argmax(quotient)), quotient.shape[1])
     finite = bool(xp.isfinite(error).all())
     return Agreement(
@@ -104,10 +113,12 @@ def _input_index(problem: Conv2dFpropProblem, axis: int, position: int) -> tuple
     return np.clip(index, 0, extent - 1), (index >= 0) & (index < extent)
 
 
-def _conv_factors(problem: Conv2dFpropProblem, tensors: Tensors, xp: Any) -> Iterator[tuple[Any, Any]]:
+def _conv_factors(
+    scenario: Scenario, problem: Conv2dFpropProblem, tensors: Tensors, channels: slice, xp: Any
+) -> Iterator[tuple[Any, Any]]:
     """One pair of factors ([n * p * q, c], [c, k]) for each filter position; their products add up to the output."""
-    activation = tensors.a.reshape(problem.n, problem.h, problem.w, problem.c).astype(np.float64)
-    filters = tensors.b.reshape(problem.k, problem.r, problem.s, problem.c).astype(np.float64)
+    activation = _operand(scenario, tensors.a, xp).reshape(problem.n, problem.h, problem.w, problem.c)[..., channels]
+    filters = _operand(scenario, tensors.b, xp).reshape(problem.k, problem.r, problem.s, problem.c)[..., channels]
     flip = problem.mode == "convolution"
     for r in range(problem.r):
         for s in range(problem.s):
@@ -115,16 +126,31 @@ def _conv_factors(problem: Conv2dFpropProblem, tensors: Tensors, xp: Any) -> Ite
             h, h_valid = _input_index(problem, 0, at_r)
             w, w_valid = _input_index(problem, 1, at_s)
             inside = xp.asarray((h_valid[:, None] & w_valid[None, :])[None, :, :, None])
-            seen = activation[:, xp.asarray(h[:, None]), xp.asarray(w[None, :]), :] * inside
-            yield seen.reshape(-1, problem.c), filters[:, r, s, :].T
+            seen = activation[:, xp.asarray(h[:, None]), xp.asarray(w[None, :]), :].astype(np.float64) * inside
+            yield seen.reshape(-1, seen.shape[-1]), filters[:, r, s, :].T.astype(np.float64)
 
 
-def _gemm_factors(scenario: Scenario, problem: GemmProblem, tensors: Tensors) -> Iterator[tuple[Any, Any]]:
-    """The one pair of factors of a GEMM: [m, k] and [k, n]."""
+def _operand(scenario: Scenario, stored: Any, xp: Any) -> Any:
+    """The flat values of an operand as they are multiplied."""
+    element = scenario.problem.dtype.ab
+    return as_multiplied(decode(stored, element, xp), element, xp)
+
+
+def _factors(scenario: Scenario, tensors: Tensors, xp: Any, k: slice = slice(None)) -> Iterator[tuple[Any, Any]]:
+    """
+    Pairs of factors, [rows, k] and [k, columns] in float64, whose products add up to the product of the problem.
+
+    Args:
+        k: The part of GEMM K, or of the convolution's channels, that is summed.
+    """
+    problem = scenario.problem
+    if isinstance(problem, Conv2dFpropProblem):
+        yield from _conv_factors(scenario, problem, tensors, k, xp)
+        return
     view_a, view_b = operand_views(scenario)
-    a = view_a.of(tensors.a).astype(np.float64)
-    b = view_b.of(tensors.b).astype(np.float64)
-    yield (a if problem.layout_a == "row" else a.T), (b if problem.layout_b == "row" else b.T)
+    a, b = view_a.of(_operand(scenario, tensors.a, xp)), view_b.of(_operand(scenario, tensors.b, xp))
+    a, b = (a if problem.layout_a == "row" else a.T), (b if problem.layout_b == "row" else b.T)
+    yield a[:, k].astype(np.float64), b[k].astype(np.float64)
 
 
 def half_step(magnitude: Any, output: str, xp: Any = np) -> Any:
@@ -133,7 +159,7 @@ def half_step(magnitude: Any, output: str, xp: Any = np) -> Any:
 
     Args:
         magnitude: Not negative. Any shape.
-        output: "f16" or "f32".
+        output: "f16", "bf16" or "f32".
         xp: The array module.
     """
     bits, smallest = _OUTPUT_FORMATS[output]
@@ -145,42 +171,147 @@ def reference(scenario: Scenario, tensors: Tensors, xp: Any = np) -> Reference:
     """
     The answer and its bound.
 
-    bound = 2 * K * 2^-24 * |alpha| * sum|a * b|, for a float32 sum of K exact products in any order and the
-    product with alpha; plus, where beta is not 0, 2^-24 * |beta * C| for each float32 rounding it takes part
-    in; plus the rounding to the output type. With serial split-K every slice's running result goes through
-    the output type, so each of them adds one rounding, at the magnitude it has then.
+    32-bit float accumulators: bound = 2 * K * 2^-24 * |alpha| * sum|a * b|, for a float32 sum of K exact products in
+    any order and the product with alpha; plus, where beta is not 0, 2^-24 * |beta * C| for each float32 rounding it
+    takes part in; plus the rounding to the output type. Products of f16, bf16 and tf32 values are exact in float32;
+    tf32 operands are truncated first, as the tensor core does. With serial split-K every slice's running result goes
+    through the output type, so each of them adds one rounding, at the magnitude it has then.
+
+    16-bit float accumulators: in place of 2^-24 * sum|a * b|, the running sum after every ``F16_SUMMED`` products is
+    rounded to f16, 2^-11 of its magnitude then (and of what it is wrong by already); alpha and beta are applied in f16
+    or wider, one rounding each.
+
+    Integers: the sum is exact, and the bound is how far the rounding of the float32 linear combination to an integer
+    can go; 0 where every step is exact, as with alpha 1, beta 0 and sums below 2^24.
 
     Args:
         scenario: The problem and, for split-K, the threadblock's K extent.
-        tensors: Its inputs.
+        tensors: Its inputs, as they are stored.
         xp: The array module of the inputs; the answer is of the same.
 
-    Not modelled: overflow of the output type (``make_tensors`` stays far from it).
+    Not modelled: overflow of a floating output type (``make_tensors`` stays far from it), and saturation of s32
+    accumulators on the way (beyond 2^31, which 131072 products of 8 bits can reach).
+
+    Source: for the rounding of 16-bit accumulators to nearest, Fasi et al., Numerical behavior of NVIDIA tensor cores,
+    PeerJ Computer Science (2021).
     """
-    problem = scenario.problem
-    slices = problem.split_k_slices
-    owner = xp.asarray(slice_of_channel(scenario))
+    dtype = scenario.problem.dtype
+    if dtype.accumulator == "s32":
+        return _integer_reference(scenario, tensors, xp)
+    slices = scenario.problem.split_k_slices
+    alpha, beta = _scales(scenario)
     view = output_view(scenario)
+    sums, bound = _f16_sums(scenario, tensors, xp) if dtype.accumulator == "f16" else _f32_sums(scenario, tensors, xp)
+    roundings = 1
+    value = xp.zeros((view.rows, view.columns))
+    bound = abs(alpha) * bound
+    if tensors.source is not None:
+        value = beta * view.of(decode(tensors.source, dtype.output, xp)).astype(xp.float64)
+        bound = bound + (1 + slices) * F32_ROUNDOFF * xp.abs(value)
+        if dtype.accumulator == "f16":
+            bound = bound + half_step(xp.abs(value), "f16", xp)
+    if dtype.accumulator == "f16":
+        roundings = 2
+    for partial in sums:
+        value = value + alpha * partial
+        magnitude = xp.maximum(xp.abs(value), abs(alpha) * xp.abs(partial)) if roundings > 1 else xp.abs(value)
+        bound = bound + roundings * half_step(magnitude + bound, dtype.output, xp)
+    return Reference(value, bound)
+
+
+def _scales(scenario: Scenario) -> tuple[float, float]:
+    """alpha and beta as the kernel is given them, in float32."""
+    return float(np.float32(scenario.problem.alpha)), float(np.float32(scenario.problem.beta))
+
+
+def _sums(scenario: Scenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
+    """Of every split-K slice the sum of its products, [slices, rows, columns]; of all slices the sum of magnitudes."""
+    slices, view = scenario.problem.split_k_slices, output_view(scenario)
+    owner = xp.asarray(slice_of_channel(scenario))
     sums = xp.zeros((slices, view.rows, view.columns))
     magnitudes = xp.zeros((view.rows, view.columns))
-    factors = (
-        _gemm_factors(scenario, problem, tensors)
-        if isinstance(problem, GemmProblem)
-        else _conv_factors(problem, tensors, xp)
-    )
-    for a, b in factors:
+    for a, b in _factors(scenario, tensors, xp):
         for number in range(slices):
             mine = owner == number
             sums[number] += a[:, mine] @ b[mine]
         magnitudes += xp.abs(a) @ xp.abs(b)
+    return sums, magnitudes
 
-    alpha, beta = float(np.float32(problem.alpha)), float(np.float32(problem.beta))
-    value = xp.zeros((view.rows, view.columns))
-    bound = 2 * gemm_k(scenario) * F32_ROUNDOFF * abs(alpha) * magnitudes
+
+def _f32_sums(scenario: Scenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
+    """The sums of each slice, and what float32 accumulators may be wrong by."""
+    sums, magnitudes = _sums(scenario, tensors, xp)
+    return sums, 2 * gemm_k(scenario) * F32_ROUNDOFF * magnitudes
+
+
+def _f16_sums(scenario: Scenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
+    """
+    The sums of each slice, and what 16-bit accumulators may be wrong by, all slices together.
+
+    K tiles are walked in the order the kernel consumes them, so that the running sums are the kernel's own.
+    """
+    slices, view = scenario.problem.split_k_slices, output_view(scenario)
+    owner = slice_of_channel(scenario)
+    sums = xp.zeros((slices, view.rows, view.columns))
+    wrong = xp.zeros((view.rows, view.columns))
+    for number in range(slices):
+        mine = np.flatnonzero(owner == number)
+        error = xp.zeros_like(wrong)
+        for k in _k_tiles(scenario, mine):
+            for a, b in _factors(scenario, tensors, xp, k):
+                for begin in range(0, a.shape[1], F16_SUMMED):
+                    left, right = a[:, begin : begin + F16_SUMMED], b[begin : begin + F16_SUMMED]
+                    sums[number] += left @ right
+                    error += 2 * F16_SUMMED * F32_ROUNDOFF * (xp.abs(left) @ xp.abs(right))
+                    error += F16_ROUNDOFF * (xp.abs(sums[number]) + error) + half_step(0 * error, "f16", xp)
+        wrong += error
+    return sums, wrong
+
+
+def _k_tiles(scenario: Scenario, owned: IntArray) -> Iterator[slice]:
+    """
+    The k tiles (of a convolution: channel tiles) of one slice, which owns these k, in the order it consumes them.
+
+    A GEMM begins with the tile that is not whole.
+    """
+    tile_k = scenario.kernel.threadblock[2]
+    if isinstance(scenario.problem, Conv2dFpropProblem):
+        for tile in dict.fromkeys((owned // tile_k).tolist()):
+            yield slice(tile * tile_k, (tile + 1) * tile_k)
+        return
+    begin, end = int(owned[0]), int(owned[-1]) + 1
+    first = (end - begin) % tile_k or tile_k
+    yield slice(begin, begin + first)
+    for at in range(begin + first, end, tile_k):
+        yield slice(at, at + tile_k)
+
+
+def _integer_reference(scenario: Scenario, tensors: Tensors, xp: Any) -> Reference:
+    """The exact sum through the float32 linear combination, and how far its rounding to integers may differ."""
+    output = scenario.problem.dtype.output
+    alpha, beta = _scales(scenario)
+    view = output_view(scenario)
+    sums, _ = _sums(scenario, tensors, xp)
+    running = xp.zeros((view.rows, view.columns))
+    low = high = running
     if tensors.source is not None:
-        value = beta * view.of(tensors.source).astype(xp.float64)
-        bound = bound + (1 + slices) * F32_ROUNDOFF * xp.abs(value)
-    for partial in sums:
-        value = value + alpha * partial
-        bound = bound + half_step(xp.abs(value) + bound, problem.dtype.output, xp)
-    return Reference(value, bound)
+        running = low = high = view.of(decode(tensors.source, output, xp)).astype(xp.float64)
+    for number, partial in enumerate(sums):
+        scale = beta if number == 0 else 1.0
+        product = alpha * xp.clip(partial, *INTEGER_RANGE["s32"])
+        wrong = abs(alpha) * _float32_error(partial, xp) + _float32_error(product, xp)
+        wrong = wrong + _float32_error(scale * running, xp) + _float32_error(product + scale * running, xp)
+        least, greatest = (scale * low, scale * high) if scale >= 0 else (scale * high, scale * low)
+        low = _to_integer(product + least - wrong, output, xp)
+        high = _to_integer(product + greatest + wrong, output, xp)
+        running = _to_integer(product + scale * running, output, xp)
+    return Reference(running, xp.maximum(high - running, running - low))
+
+
+def _float32_error(value: Any, xp: Any) -> Any:
+    """What rounding to float32 may change; 0 where the value is one."""
+    return xp.where(value.astype(xp.float32) == value, 0.0, F32_ROUNDOFF * xp.abs(value))
+
+
+def _to_integer(value: Any, output: str, xp: Any) -> Any:
+    return xp.clip(xp.rint(value), *INTEGER_RANGE[output])

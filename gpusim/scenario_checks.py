@@ -1,12 +1,14 @@
 """Every rule a well-formed scenario must keep: what is supported, and which shapes CUTLASS and the machine allow."""
 
 import re
+from collections.abc import Iterable
 from fractions import Fraction
 from math import ceil, prod
 
 from pydantic import BaseModel
 
 from gpusim.machine import Machine
+from gpusim.mma_types import MMA_SHAPES, OUTPUTS, least_capability
 from gpusim.scenario_models import (
     PIPELINED_STAGES,
     VECTOR_BITS,
@@ -27,7 +29,7 @@ COPY_BYTES = (16, 8, 4)
 OUTPUT_ROW_BITS = 2048
 """Width of an output row that one access of a warp prefers to cover."""
 
-CROSSWISE_K = {16: (32, 64)}
+CROSSWISE_K = {32: (16, 32), 16: (32, 64), 8: (64, 128), 4: (128, 256)}
 """Element bits -> threadblock K the crosswise layout exists for (CUTLASS layout/tensor_op_multiplicand_sm75.h)."""
 
 MOST_MASK_BITS = 32
@@ -46,6 +48,9 @@ MOST_K_TILES = 1 << 21
 MOST_ELEMENTS = 1 << 40
 """Largest tensor, elements: more than a GPU's memory holds, and byte offsets stay far inside 64 bits."""
 
+LANES_OF_A_ROW = (1, 2, 4, 8, 16, 32)
+"""16-byte vectors that a row of an operand tile may have: the divisors of a warp."""
+
 _IDENTITY = re.compile(r"identity<(\d{1,9})>")
 _PADDED = re.compile(r"padded<(\d{1,9})>")
 _SWIZZLE = re.compile(r"Swizzle<\s*(-?\d{1,4})\s*,\s*(-?\d{1,4})\s*,\s*(-?\d{1,4})\s*>")
@@ -63,7 +68,8 @@ def check(scenario: Scenario, machine: Machine, origin: Origin) -> None:
     _check_problem(scenario, origin)
     _check_alignments(scenario, origin)
     _check_mainloop(scenario, machine, origin)
-    _check_tiles(scenario.kernel, machine, origin)
+    _check_types(scenario, machine, origin)
+    _check_tiles(scenario, machine, origin)
     _check_accumulators(scenario, machine, origin)
     _check_shared_layouts(scenario, origin)
     _check_thread_map(scenario, origin)
@@ -102,6 +108,29 @@ def _check_supported(table: BaseModel, prefix: str, origin: Origin) -> None:
         if isinstance(values, list) and found not in values:
             allowed = " or ".join(shown(item) for item in values)
             raise origin.refusal(f"{prefix}{name}", f"{allowed} (other values are not supported yet)", found)
+
+
+def _check_types(scenario: Scenario, machine: Machine, origin: Origin) -> None:
+    """There must be an mma.sync of these types and this shape, on this machine, and an epilogue for the output."""
+    dtype, instruction = scenario.problem.dtype, scenario.kernel.instruction
+    accumulators = [accumulator for ab, accumulator in MMA_SHAPES if ab == dtype.ab]
+    if dtype.accumulator not in accumulators:
+        rule = f"{_or(accumulators)} for {dtype.ab} operands"
+        raise origin.refusal("problem.dtype.accumulator", rule, dtype.accumulator)
+    types = dtype.ab, dtype.accumulator
+    if dtype.output not in OUTPUTS[types]:
+        rule = f"{_or(OUTPUTS[types])} for {dtype.ab} operands with {dtype.accumulator} accumulators"
+        raise origin.refusal("problem.dtype.output", rule, dtype.output)
+    shapes = [shape for shape in MMA_SHAPES[types] if least_capability(dtype.ab, shape) <= machine.compute_capability]
+    if instruction not in shapes:
+        if not shapes:
+            raise origin.refusal("problem.dtype.ab", f"a type whose mma.sync {machine.name} has", dtype.ab)
+        rule = f"{' or '.join(shown(list(shape)) for shape in shapes)} for {dtype.ab} operands on {machine.name}"
+        raise origin.refusal("kernel.instruction", rule, list(instruction))
+
+
+def _or(values: Iterable[str]) -> str:
+    return " or ".join(map(shown, values))
 
 
 def _check_problem(scenario: Scenario, origin: Origin) -> None:
@@ -172,12 +201,15 @@ def _check_mainloop(scenario: Scenario, machine: Machine, origin: Origin) -> Non
         raise origin.refusal("kernel.stages", allowed, kernel.stages)
 
 
-def _check_tiles(kernel: Kernel, machine: Machine, origin: Origin) -> None:
+def _check_tiles(scenario: Scenario, machine: Machine, origin: Origin) -> None:
+    kernel = scenario.kernel
+    matrices_k = kernel.instruction[2] * element_bits(scenario.problem.dtype.ab) // VECTOR_BITS
+    ldmatrix_rows = 32 // matrices_k
     for axis, tile, warp, instruction in zip("MNK", kernel.threadblock, kernel.warp, kernel.instruction, strict=True):
         if tile % warp:
             raise origin.refusal("kernel.warp", f"a divisor of the threadblock's {axis} = {tile}", list(kernel.warp))
-        # An ldmatrix.x4 brings two neighbouring n8 fragments, so N goes in steps of 16.
-        step = 2 * instruction if axis == "N" else instruction
+        # The rows that an ldmatrix.x4 brings: two n8 fragments, for example, where K is two matrices deep.
+        step = instruction if axis == "K" else max(instruction, ldmatrix_rows)
         if warp % step:
             raise origin.refusal("kernel.warp", f"a multiple of {step} along {axis}", list(kernel.warp))
     if kernel.warp[2] != kernel.threadblock[2]:
@@ -253,7 +285,10 @@ def _check_thread_map(scenario: Scenario, origin: Origin) -> None:
     kernel = scenario.kernel
     vectors = kernel.threadblock[2] * element_bits(scenario.problem.dtype.ab) // VECTOR_BITS
     if not vectors or 32 % vectors:
-        rule = "16, 32, 64, 128 or 256 along K, so that a warp's 32 lanes cover whole rows"
+        depths = ", ".join(
+            str(lanes * VECTOR_BITS // element_bits(scenario.problem.dtype.ab)) for lanes in LANES_OF_A_ROW
+        )
+        rule = f"{depths} along K, so that a warp's 32 lanes cover whole rows"
         raise origin.refusal("kernel.threadblock", rule, list(kernel.threadblock))
     rows = 32 // vectors * (kernel.threads // 32)
     for axis, extent in zip("MN", kernel.threadblock, strict=False):

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, model_validator
 
+from gpusim.mma_types import MMA_SHAPES, OUTPUTS
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -79,12 +81,20 @@ class _Table(BaseModel):
 class DTypes(_Table):
     """Element types: of both inputs, of the accumulator, of the output (and the source tensor)."""
 
-    ab: Element = Field("f16", description="Element type of both operands.", json_schema_extra=supported("f16"))
+    ab: Element = Field(
+        "f16",
+        description="Element type of both operands.",
+        json_schema_extra=supported(*dict.fromkeys(ab for ab, _ in MMA_SHAPES)),
+    )
     accumulator: Element = Field(
-        "f32", description="Element type of the accumulator.", json_schema_extra=supported("f32")
+        "f32",
+        description="Element type of the accumulator: f32 or f16 for f16; f32 for bf16 and tf32; s32 for integers.",
+        json_schema_extra=supported(*dict.fromkeys(accumulator for _, accumulator in MMA_SHAPES)),
     )
     output: Element = Field(
-        "f32", description="Element type of the source and output tensors.", json_schema_extra=supported("f32", "f16")
+        "f32",
+        description="Element type of the source and output tensors.",
+        json_schema_extra=supported(*dict.fromkeys(output for outputs in OUTPUTS.values() for output in outputs)),
     )
 
 
@@ -261,7 +271,9 @@ class Kernel(_Table):
     threadblock: Triple = Field((128, 128, 64), description="Threadblock tile M, N, K.")
     warp: Triple = Field((64, 64, 64), description="Warp tile M, N, K.")
     instruction: Triple = Field(
-        (16, 8, 16), description="mma.sync shape M, N, K.", json_schema_extra=supported((16, 8, 16))
+        (16, 8, 16),
+        description="mma.sync shape M, N, K; which ones exist follows from the types.",
+        json_schema_extra=supported(*dict.fromkeys(shape for shapes in MMA_SHAPES.values() for shape in shapes)),
     )
     stages: StrictInt = Field(3, description="Slots of the shared-memory ring. Default: 3; of a pipelined mainloop 2.")
     threadblock_swizzle: StrictStr = Field("identity<1>", description="identity<1|2|4|8> | horizontal")

@@ -1,17 +1,18 @@
 """The tensors of a problem in simulated global memory: what is in them and how they lie, not how they are read."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from gpusim.elements import WORKING, Values, as_multiplied, encode, round_to
+from gpusim.mma_types import INTEGER_RANGE, INTEGERS
 from gpusim.scenario import Conv2dFpropProblem, GemmProblem, Scenario
 
-Values: TypeAlias = npt.NDArray[Any]
 Distribution: TypeAlias = Literal["normal", "uniform"]
 
-NUMPY_TYPES: dict[str, npt.DTypeLike] = {"f16": np.float16, "f32": np.float32}
+_SOURCE_MAGNITUDE = 1 << 20
+"""Bound of a random s32 source: exact in float32, as the linear combination reads it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +38,13 @@ class MatrixView:
 @dataclass(frozen=True, slots=True)
 class Tensors:
     """
-    The inputs of one problem, flat as in global memory; offsets of the iterators index them directly.
+    The inputs of one problem, flat as they are stored; offsets of the iterators index what ``elements.decode`` makes of
+    them.
 
     Attributes:
-        a: Operand A, or the activation in NHWC. Shape (elements,). NaN between the rows of a padded matrix.
-        b: Operand B, or the filter in KRSC. Shape (elements,).
+        a: Operand A, or the activation in NHWC. Shape (elements,), of type ``elements.STORED``; of 4-bit integers
+            (elements / 2,). NaN, or the least integer, between the rows of a padded matrix.
+        b: Operand B, or the filter in KRSC, likewise.
         source: C of the linear combination, as the output lies; None where beta is 0.
     """
 
@@ -69,37 +72,47 @@ def output_view(scenario: Scenario) -> MatrixView:
     return MatrixView(problem.n * problem.output_p * problem.output_q, problem.k, problem.k)
 
 
-def _draw(view: MatrixView, dtype: npt.DTypeLike, rng: np.random.Generator, distribution: Distribution) -> Values:
-    """A flat tensor of random values, NaN in the padding that no access may use."""
+def _draw(view: MatrixView, element: str, rng: np.random.Generator, distribution: Distribution) -> Values:
+    """A stored flat tensor of random values; in the padding that no access may use, NaN or the least integer."""
     shape = (view.rows, view.columns)
+    if element in INTEGERS:
+        low, high = INTEGER_RANGE[element] if element != "s32" else (-_SOURCE_MAGNITUDE, _SOURCE_MAGNITUDE)
+        flat = np.full(view.elements, low, WORKING[element])
+        view.of(flat)[...] = rng.integers(low, high, shape, endpoint=True)
+        return encode(flat, element)
     values = rng.standard_normal(shape) if distribution == "normal" else rng.uniform(-1.0, 1.0, shape)
-    flat = np.full(view.elements, np.nan, dtype)
-    view.of(flat)[...] = values.astype(dtype)
-    return flat
+    flat = np.full(view.elements, np.nan, WORKING[element])
+    view.of(flat)[...] = round_to(values, element)
+    if element == "tf32":
+        flat[::2] = as_multiplied(flat[::2], element)
+    return encode(flat, element)
 
 
 def make_tensors(scenario: Scenario, seed: int, distribution: Distribution = "normal") -> Tensors:
     """
     Random inputs of a scenario.
 
-    Standard normal or uniform in [-1, 1), rounded to the operand's type: a sum of k products stays near
-    sqrt(k), far from the 65504 where f16 ends. The same scenario and seed give the same tensors.
+    Floats are standard normal or uniform in [-1, 1), rounded to the operand's type: a sum of k products stays near
+    sqrt(k), far from the 65504 where f16 ends. Every other tf32 value is one exactly, the rest are 32-bit floats, which
+    the tensor core truncates. Integers are uniform over their whole range (an s32 source: within 2^20). The same
+    scenario and seed give the same tensors.
 
     Args:
         scenario: Extents, layouts, leading dimensions, types and beta.
         seed: Of numpy's PCG64.
-        distribution: Of every element.
+        distribution: Of every float.
     """
     rng = np.random.default_rng(seed)
     a, b = operand_views(scenario)
     dtype = scenario.problem.dtype
-    inputs = [_draw(view, NUMPY_TYPES[dtype.ab], rng, distribution) for view in (a, b)]
+    inputs = [_draw(view, dtype.ab, rng, distribution) for view in (a, b)]
     source = None
     if scenario.problem.beta != 0:
-        source = _draw(output_view(scenario), NUMPY_TYPES[dtype.output], rng, distribution)
+        source = _draw(output_view(scenario), dtype.output, rng, distribution)
     return Tensors(inputs[0], inputs[1], source)
 
 
 def fresh_output(scenario: Scenario) -> Values:
-    """A flat output of NaN, so that an element never written cannot pass for a result."""
-    return np.full(output_view(scenario).elements, np.nan, NUMPY_TYPES[scenario.problem.dtype.output])
+    """A stored flat output of NaN or of an unlikely integer: an element never written cannot pass for a result."""
+    element = scenario.problem.dtype.output
+    return encode(np.full(output_view(scenario).elements, np.nan, WORKING[element]), element)

@@ -3,11 +3,11 @@
 import numpy as np
 
 from gpusim.arrays import IntArray
+from gpusim.elements import WORKING, Values, round_to
 from gpusim.functional.data_hazards import DataHazard, HazardLog
-from gpusim.functional.mainloop import Float32Array
+from gpusim.functional.mainloop import Accumulators
 from gpusim.functional.shared_memory import SharedArray
 from gpusim.schedule.ops import Barrier, LoadShared, LoadSource, Op, StoreGlobal, StoreShared
-from gpusim.tensors import Values
 from gpusim.tile.epilogue import EpilogueTile, OutputAccess
 from gpusim.tile.mma import warp_coordinates
 
@@ -17,13 +17,15 @@ class OutputTensor:
     The output in global memory, with a count of the stores to each element.
 
     Attributes:
-        values: Flat, as ``tensors.fresh_output`` makes it.
+        values: Flat, of the working type of ``element``; NaN where nothing was stored.
+        element: Element type.
         stores: Stores of the current slice to each element, up to 255. Same shape.
     """
 
-    def __init__(self, values: Values) -> None:
-        self.values = values
-        self.stores = np.zeros(len(values), np.uint8)
+    def __init__(self, elements: int, element: str) -> None:
+        self.values: Values = np.full(elements, np.nan, WORKING[element])
+        self.element = element
+        self.stores = np.zeros(elements, np.uint8)
 
 
 class Epilogue:
@@ -37,7 +39,7 @@ class Epilogue:
     def __init__(
         self,
         tile: EpilogueTile,
-        accumulators: Float32Array,
+        accumulators: Accumulators,
         tiles: IntArray,
         *,
         output: OutputTensor,
@@ -65,9 +67,9 @@ class Epilogue:
         self._hazards = hazards
         place = tile.accumulator_map()
         self._accumulators = accumulators[:, :, place[..., 0], place[..., 1]]
-        self._staging = SharedArray(ctas, tile.storage_rows * tile.storage_columns, warps, np.float32)
+        self._staging = SharedArray(ctas, tile.storage_rows * tile.storage_columns, warps, accumulators.dtype)
         self._store_offsets, self._load_offsets = tile.store_offsets(), tile.load_offsets()
-        self._loaded = np.full((ctas, *self._load_offsets.shape), np.nan, np.float32)
+        self._loaded = np.full((ctas, *self._load_offsets.shape), np.nan, accumulators.dtype)
         self._from_source = np.zeros((ctas, tile.threads, tile.accesses_per_step, tile.elements_per_access), np.float64)
         self._access: tuple[int, OutputAccess] | None = None
 
@@ -120,13 +122,19 @@ class Epilogue:
         self._from_source[cta, thread, access] = self._source[elements]
 
     def _store_global(self, step: int, access: int) -> None:
-        """D = alpha * accumulator + beta * source: one multiplication and one fused multiply-add in float32."""
+        """
+        D = alpha * accumulator + beta * source: one multiplication and one fused multiply-add in float32.
+
+        Accumulators are converted to float32 first (s32 above 2^24 are rounded), the result to the output's type.
+        """
         (cta, thread), elements = self._vectors(step, access)
-        aligned = self._loaded.reshape(self._from_source.shape)[cta, thread, access].astype(np.float64)
+        aligned = (
+            self._loaded.reshape(self._from_source.shape)[cta, thread, access].astype(np.float32).astype(np.float64)
+        )
         self._report_poison(step, cta, elements, aligned)
         scaled_source = (self._beta * self._from_source[cta, thread, access]).astype(np.float32)
         combined = (self._alpha * aligned + scaled_source).astype(np.float32)
-        self._output.values[elements] = combined.astype(self._output.values.dtype)
+        self._output.values[elements] = round_to(combined, self._output.element)
         np.add.at(self._output.stores, elements, 1)
 
     def _report_poison(self, step: int, cta: IntArray, elements: IntArray, aligned: Values) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusim.arrays import IntArray
+from gpusim.elements import Values, decode
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.epilogue import Epilogue, OutputTensor
 from gpusim.functional.mainloop import Mainloop, OperandTables, operand_tables
@@ -13,7 +14,7 @@ from gpusim.scenario import Scenario
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import Operand, Program
 from gpusim.schedule.program import program
-from gpusim.tensors import Tensors, Values, fresh_output, output_view
+from gpusim.tensors import Tensors, output_view
 from gpusim.tile.epilogue import epilogue_tile
 from gpusim.tile.extents import gemm_k_iterations
 from gpusim.tile.threadblock_swizzle import cta_tiles
@@ -26,7 +27,8 @@ BATCH_BYTES = 32 << 20
 class FunctionalRun:
     """
     Attributes:
-        output: The result, without the padding of its rows. Shape (rows, columns); NaN where nothing was stored.
+        output: The result, without the padding of its rows, as the working type of its elements (``elements.WORKING``).
+            Shape (rows, columns); NaN where nothing was stored.
         hazards: What the data gave away, in the order it was met.
     """
 
@@ -69,14 +71,15 @@ def run(
     tile = epilogue_tile(scenario)
     tables: dict[Operand, OperandTables] = {operand: operand_tables(scenario, operand) for operand in OPERANDS}
     hazards = HazardLog()
-    output = OutputTensor(fresh_output(scenario))
     problem = scenario.problem
+    output = OutputTensor(output_view(scenario).elements, problem.dtype.output)
+    first_source = None if tensors.source is None else decode(tensors.source, problem.dtype.output)
     tiles = cta_tiles(scenario)
     tiles = tiles[tiles[:, 2] >= 0]
     done = 0
     with np.errstate(invalid="ignore", over="ignore"):
         for number, ops in enumerate(programs if programs is not None else slice_programs(scenario)):
-            source, beta = (tensors.source, problem.beta) if number == 0 else (output.values, 1.0)
+            source, beta = (first_source, problem.beta) if number == 0 else (output.values, 1.0)
             for batch in _batches(tiles[tiles[:, 2] == number], _ctas_at_once(scenario, tables)):
                 mainloop = Mainloop(scenario, tables, tensors, batch, hazards)
                 for op in ops.mainloop_ops():

@@ -1,14 +1,17 @@
 """The mainloop's ops on real data: what each op of a program does to a batch of CTAs, up to the accumulators."""
 
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
+from gpusim.elements import WORKING, Values, as_multiplied, decode
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.shared_memory import CopyQueue, SharedArray
-from gpusim.scenario import Scenario
+from gpusim.mma_types import INTEGER_RANGE
+from gpusim.scenario import Scenario, element_bits
 from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,
@@ -21,14 +24,17 @@ from gpusim.schedule.ops import (
     WaitGroup,
     WarpMma,
 )
-from gpusim.tensors import NUMPY_TYPES, Tensors, Values
+from gpusim.tensors import Tensors
 from gpusim.tile.extents import problem_extents
 from gpusim.tile.global_iterators import global_iterator
 from gpusim.tile.ldmatrix import delivered_offsets, fragment_loads, ldmatrix_offsets
-from gpusim.tile.mma import WARP_SIZE, fragment_map, warp_coordinates
+from gpusim.tile.mma import WARP_SIZE, Shape, fragment_map, warp_coordinates
 from gpusim.tile.shared_store import operand_layout, store_offsets
 
-Float32Array = npt.NDArray[np.float32]
+Accumulators: TypeAlias = npt.NDArray[np.floating[Any]]
+
+ACCUMULATED: dict[str, npt.DTypeLike] = {"f32": np.float32, "f16": np.float16, "s32": np.float64}
+"""Accumulator type -> numpy type that accumulates as it does: s32 exactly, in a type that has NaN."""
 
 _BUFFERS = 2
 """Fragments a warp holds: the k group that is multiplied and the next one, which is loaded meanwhile."""
@@ -44,7 +50,7 @@ class OperandTables:
         shared_elements: Of the whole shared allocation.
         store: Element each copy, or vector of a store, writes. Shape (stages, threads, accesses, vecs, width).
         load: Element each register element is loaded from.
-            Shape (stages, warps, k_groups, instructions, 32, matrices, 2).
+            Shape (stages, warps, k_groups, instructions, 32, matrices, elements of a register).
         place: Register element that holds each element of the warp's matrix, as an index into the flat
             (lane, register element) pairs. Shape (warp rows, instruction K): rows along M for A, along N for B.
         first_row: First row of each warp inside the threadblock tile. Shape (warps,).
@@ -65,24 +71,24 @@ def operand_tables(scenario: Scenario, operand: Operand) -> OperandTables:
     width = scenario.problem.access_a if operand == "a" else scenario.problem.access_b
     stages = range(kernel.stages)
     store = np.stack([store_offsets(scenario, operand, stage) for stage in stages])
-    matrices = fragment_loads(scenario, operand).matrices
-    load = np.stack([delivered_offsets(ldmatrix_offsets(scenario, operand, stage), matrices) for stage in stages])
+    matrices, bits = fragment_loads(scenario, operand).matrices, element_bits(scenario.problem.dtype.ab)
+    load = np.stack([delivered_offsets(ldmatrix_offsets(scenario, operand, stage), matrices, bits) for stage in stages])
     return OperandTables(
         width=width,
         shared_elements=operand_layout(scenario, operand).elements,
         store=store[..., None] + np.arange(width, dtype=np.int64),
         load=load,
-        place=_fragment_places(kernel.instruction, operand, kernel.warp[axis]),
+        place=_fragment_places(kernel.instruction, operand, kernel.warp[axis], bits),
         first_row=warp_coordinates(kernel.warps)[:, axis] * kernel.warp[axis],
     )
 
 
-def _fragment_places(instruction: tuple[int, int, int], operand: Operand, warp_rows: int) -> IntArray:
+def _fragment_places(instruction: Shape, operand: Operand, warp_rows: int, bits: int) -> IntArray:
     """
     ``OperandTables.place``: the fragment map of one instruction, inverted and repeated for each instruction tile.
     """
     tile_rows = instruction[0] if operand == "a" else instruction[1]
-    held = fragment_map(instruction, operand)
+    held = fragment_map(instruction, operand, bits)
     row, k = (held[..., 0], held[..., 1]) if operand == "a" else (held[..., 1], held[..., 0])
     tiles, elements = warp_rows // tile_rows, held.shape[1]
     lane, element = np.indices((WARP_SIZE, elements))
@@ -97,8 +103,9 @@ class Mainloop:
     A batch of CTAs of one split-K slice between launch and epilogue: shared memory, copies, fragments, accumulators.
 
     Attributes:
-        accumulators: Of every warp, as the warp tile's matrix. Shape (ctas, warps, warp M, warp N), float32 as numpy
-            adds it, not as the tensor core truncates (D19).
+        accumulators: Of every warp, as the warp tile's matrix. Shape (ctas, warps, warp M, warp N), of type
+            ``ACCUMULATED``: float32 as numpy adds it, not as the tensor core truncates (D19); f16 rounded after every
+            mma.sync; s32 saturated after every mma.sync, as .satfinite has it.
     """
 
     def __init__(
@@ -124,8 +131,12 @@ class Mainloop:
         self._hazards = hazards
         self._queue = CopyQueue()
         extents = problem_extents(scenario)
-        dtype = NUMPY_TYPES[scenario.problem.dtype.ab]
-        self._global: dict[Operand, Values] = {"a": tensors.a, "b": tensors.b}
+        self._types = scenario.problem.dtype
+        dtype = WORKING[self._types.ab]
+        self._global: dict[Operand, Values] = {
+            "a": decode(tensors.a, self._types.ab),
+            "b": decode(tensors.b, self._types.ab),
+        }
         self._shared: dict[Operand, SharedArray] = {}
         self._registers: dict[Operand, Values] = {}
         self._threadblock_fragment: dict[Operand, Values] = {}
@@ -143,7 +154,8 @@ class Mainloop:
             rows = (tiles[:, axis] * self._tile_rows[operand])[:, None, None] + self._warp_rows(operand)
             self._row_in_range[operand] = rows < extents[axis]
         self._tiles = tiles
-        self.accumulators: Float32Array = np.zeros((len(tiles), warps, *kernel.warp[:2]), np.float32)
+        accumulated = ACCUMULATED[self._types.accumulator]
+        self.accumulators: Accumulators = np.zeros((len(tiles), warps, *kernel.warp[:2]), accumulated)
 
     def _warp_rows(self, operand: Operand) -> IntArray:
         """Row inside the threadblock tile of each row of each warp's matrix. Shape (warps, warp rows)."""
@@ -238,11 +250,12 @@ class Mainloop:
         self._registers[op.operand][buffer, :, :, op.instruction] = self._shared[op.operand].load(offsets)
         self._loaded_from[op.operand, buffer] = op.stage
 
-    def _matrix(self, operand: Operand, op: WarpMma) -> Float32Array:
+    def _matrix(self, operand: Operand, op: WarpMma) -> npt.NDArray[np.float32]:
         """The operand of a warp-level MMA from its registers: (ctas, warps, warp rows, instruction K), K last."""
         registers = self._registers[operand][op.k_group % _BUFFERS]
         by_lane = np.moveaxis(registers, 2, 3).reshape(*registers.shape[:2], -1)
-        matrix: Float32Array = by_lane[:, :, self._tables[operand].place].astype(np.float32)
+        held = by_lane[:, :, self._tables[operand].place].astype(np.float32)
+        matrix: npt.NDArray[np.float32] = as_multiplied(held, self._types.ab)
         poison = np.isnan(matrix)
         if poison.any():
             self._report_poison(operand, op, poison)
@@ -266,5 +279,12 @@ class Mainloop:
         self._hazards.add(DataHazard("stale_data_consumed", message, op.k_tile, op.k_group, operand, stage, in_problem))
 
     def _mma(self, op: WarpMma) -> None:
+        """
+        D = A * B + D of every instruction tile. Sums of one instruction's integer products are exact in float32.
+
+        CUTLASS's integer kernels saturate (OpMultiplyAddSaturate).
+        """
         a, b = self._matrix("a", op), self._matrix("b", op)
-        self.accumulators += a @ b.swapaxes(-1, -2)
+        self.accumulators += (a @ b.swapaxes(-1, -2)).astype(self.accumulators.dtype)
+        if self._types.accumulator == "s32":
+            np.clip(self.accumulators, *INTEGER_RANGE["s32"], out=self.accumulators)

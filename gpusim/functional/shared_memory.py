@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.tensors import Values
+from gpusim.elements import Values
 
 _EVERYONE = -1
 

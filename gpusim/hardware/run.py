@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gpusim.elements import decode, is_unwritten, unwritten
 from gpusim.errors import CheckFailed
 from gpusim.hardware import timeline_format, trace_format
 from gpusim.hardware.module import LoadedKernel
@@ -45,8 +46,8 @@ class DeviceProblem:
     semaphore: Any
 
     def poison(self) -> None:
-        """Fill the output with NaN, so that an element never written cannot pass for a result."""
-        self.output.fill(np.nan)
+        """Fill the output with NaN or an unlikely integer: an element never written cannot pass for a result."""
+        self.output.fill(unwritten(self.scenario.problem.dtype.output))
 
 
 def upload(cupy: Any, scenario: Scenario, specialisation: Specialisation, seed: int) -> DeviceProblem:
@@ -110,9 +111,10 @@ def check_numerics(kernel: LoadedKernel, problem: DeviceProblem) -> Numerics:
     if bool(problem.semaphore.any()):
         raise CheckFailed("the launch left flags of the split-K semaphore set")
     view = output_view(scenario)
-    found = agreement(view.of(problem.output), reference(scenario, problem.tensors, cupy), cupy)
-    padding = problem.output.reshape(view.rows, view.leading)[:, view.columns :]
-    stray = int((~cupy.isnan(padding)).sum()) if padding.size else 0
+    output = decode(problem.output, scenario.problem.dtype.output, cupy)
+    found = agreement(view.of(output), reference(scenario, problem.tensors, cupy), cupy)
+    padding = output.reshape(view.rows, view.leading)[:, view.columns :]
+    stray = int((~is_unwritten(padding, scenario.problem.dtype.output, cupy)).sum()) if padding.size else 0
     return Numerics(
         seed=problem.seed,
         elements=found.elements,

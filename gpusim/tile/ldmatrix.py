@@ -147,20 +147,21 @@ def ldmatrix_offsets(scenario: Scenario, operand: Operand, stage: int) -> IntArr
     return layout.offset(k, strided, stage)
 
 
-def delivered_offsets(row_offsets: IntArray, matrices: int) -> IntArray:
+def delivered_offsets(row_offsets: IntArray, matrices: int, bits: int) -> IntArray:
     """
     The shared-memory element that each register element receives from an ldmatrix.
 
     Args:
         row_offsets: Element offset of the row each lane supplies, shape [..., 32].
         matrices: N of ldmatrix.xN.
+        bits: Element width.
 
     Returns:
-        Element offsets, shape [..., 32, matrices, 2]: register and element of each lane.
+        Element offsets, shape [..., 32, matrices, 32 / bits]: register and element of each lane.
 
     Source: PTX ISA, ldmatrix.
     """
-    row, element = ldmatrix_sources()
+    row, element = ldmatrix_sources(bits)
     supplier = row[:, None] + MATRIX * np.arange(matrices, dtype=np.int64)
     return row_offsets[..., supplier][..., None] + element[:, None, :]
 
@@ -175,8 +176,9 @@ def fragment_offsets(scenario: Scenario, operand: Operand, stage: int) -> IntArr
     """
     kernel = scenario.kernel
     tile = kernel.instruction[0] if operand == "a" else kernel.instruction[1]
+    bits = element_bits(scenario.problem.dtype.ab)
     delivered = delivered_offsets(
-        ldmatrix_offsets(scenario, operand, stage), fragment_loads(scenario, operand).matrices
+        ldmatrix_offsets(scenario, operand, stage), fragment_loads(scenario, operand).matrices, bits
     )
     warps, k_groups, instructions, lanes = delivered.shape[:4]
     registers = delivered.reshape(warps, k_groups, instructions, lanes, -1).swapaxes(2, 3)

@@ -9,6 +9,8 @@ import numpy as np
 
 from gpusim.arrays import IntArray
 from gpusim.errors import BadInput
+from gpusim.mma_types import MMA_SHAPES, Shape
+from gpusim.scenario_models import VECTOR_BITS, element_bits
 from gpusim.tile.thread_map import WARP_SIZE
 
 __all__ = [
@@ -18,93 +20,135 @@ __all__ = [
     "WARP_SIZE",
     "MmaOperand",
     "Shape",
+    "accumulator_fragment",
     "accumulator_map",
     "fragment_map",
+    "fragment_registers",
     "ldmatrix_sources",
+    "matrix_columns",
     "mma_order",
     "warp_coordinates",
 ]
 
 MATRIX: Final = 8
-"""Rows of the 8x8 matrices that ldmatrix moves and the fragments of 16-bit operands consist of."""
+"""Rows of the 8x8 matrices of 16-bit pieces that ldmatrix moves and the fragments of all operands consist of."""
 
 PAIR: Final = 2
-"""Consecutive elements of a matrix row that one lane holds."""
+"""Consecutive accumulators of a row that one lane holds."""
+
+REGISTER_BITS: Final = 32
 
 MmaOperand: TypeAlias = Literal["a", "b", "c"]
-Shape: TypeAlias = tuple[int, int, int]
 
-SHAPES: Final = ((16, 8, 16), (16, 8, 8))
-"""mma.sync shapes (M, N, K) of 16-bit operands that are laid out by the rule below."""
+SHAPES: Final = {
+    bits: tuple(
+        dict.fromkeys(shape for (ab, _), shapes in MMA_SHAPES.items() if element_bits(ab) == bits for shape in shapes)
+    )
+    for bits in (32, 16, 8, 4)
+}
+"""Operand element bits -> mma.sync shapes (M, N, K)."""
 
 
-def _matrix_pairs() -> IntArray:
-    """(row, column) in an 8x8 matrix of the two elements of each lane: [32, 2, 2]."""
-    row, quad_lane = np.divmod(np.arange(WARP_SIZE, dtype=np.int64), MATRIX // PAIR)
-    columns = quad_lane[:, None] * PAIR + np.arange(PAIR, dtype=np.int64)
+def matrix_columns(bits: int) -> int:
+    """Elements in a row of an 8x8 matrix of 16-bit pieces, which is 16 bytes long."""
+    return VECTOR_BITS // bits
+
+
+def fragment_registers(instruction: Shape, operand: Literal["a", "b"], bits: int) -> int:
+    """32-bit registers of one lane's fragment: one for each 8x8 matrix."""
+    rows = instruction[0] if operand == "a" else instruction[1]
+    return rows * instruction[2] * bits // REGISTER_BITS // WARP_SIZE
+
+
+def _matrix(elements: int) -> IntArray:
+    """(row, column) in a matrix of 8 rows of the elements of each lane, a quarter of a row: [32, elements, 2]."""
+    row, lane_in_quad = np.divmod(np.arange(WARP_SIZE, dtype=np.int64), WARP_SIZE // MATRIX)
+    columns = lane_in_quad[:, None] * elements + np.arange(elements, dtype=np.int64)
     return np.stack([np.broadcast_to(row[:, None], columns.shape), columns], axis=-1)
 
 
-def fragment_map(instruction: Shape, operand: MmaOperand) -> IntArray:
+def accumulator_fragment(instruction: Shape) -> IntArray:
+    """``fragment_map`` of C and D, which the type of the operands does not change: shape [32, M * N / 32, 2]."""
+    rows = range(0, instruction[0], MATRIX)
+    return np.concatenate([_matrix(PAIR) + np.array((row, 0), dtype=np.int64) for row in rows], axis=1)
+
+
+def fragment_map(instruction: Shape, operand: MmaOperand, bits: int = 16) -> IntArray:
     """
     The element of its operand that each register element of each lane holds.
 
-    A fragment is a sequence of 8x8 matrices, each held as ldmatrix delivers it: lane i has elements 2(i mod 4) and
-    2(i mod 4) + 1 of row i / 4. The matrices of A follow one another along M first, then K; those of B (rows along N)
-    along K; those of C and D along M.
+    One rule for all types: a fragment of A or B is a sequence of 8x8 matrices of 16-bit pieces, each held as ldmatrix
+    delivers it, one 32-bit register: lane i has quarter i mod 4 of row i / 4, whatever elements lie in it. The matrices
+    of A follow one another along M first, then K; those of B (rows along N) along K. C and D are 8x8 matrices of 32-bit
+    elements, two neighbours to a lane, one after another along M; 16-bit accumulators lie in the same places, two to a
+    register.
 
     Args:
-        instruction: mma.sync shape (M, N, K) of 16-bit operands: one of ``SHAPES``.
+        instruction: mma.sync shape (M, N, K): one of ``SHAPES[bits]``.
         operand: "a" (M x K), "b" (K x N) or "c" (M x N, also the result).
+        bits: Element width of A and B.
 
     Returns:
-        (row, column) of each element in register order, shape [32, elements, 2].
+        (row, column) of each element in register order (of 8- and 4-bit elements the lowest bits first), shape
+        [32, elements, 2].
 
     Raises:
-        BadInput: The shape is none of ``SHAPES``.
+        BadInput: The shape is none of ``SHAPES[bits]``.
 
-    Source: PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type" and "... mma.m16n8k8 ...".
+    Source: PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type" and the sections beside it on every
+    other shape.
     """
-    if instruction not in SHAPES:
-        raise BadInput(f"mma.sync shape of 16-bit operands must be one of {SHAPES}, got {instruction}")
+    shapes = SHAPES.get(bits, ())
+    if instruction not in shapes:
+        raise BadInput(f"mma.sync shape of {bits}-bit operands must be one of {shapes}, got {instruction}")
     rows, _, depth = instruction
-    row_blocks, k_blocks = rows // MATRIX, depth // MATRIX
-    pairs = _matrix_pairs()
+    if operand == "c":
+        return accumulator_fragment(instruction)
+    k_columns = matrix_columns(bits)
+    quarter = _matrix(REGISTER_BITS // bits)
     if operand == "b":
         # A matrix of B has its rows along N: transposed into (k, n).
-        pairs = pairs[..., ::-1]
-        corners = [(k, 0) for k in range(k_blocks)]
-    elif operand == "a":
-        corners = [(row, k) for k in range(k_blocks) for row in range(row_blocks)]
+        quarter = quarter[..., ::-1]
+        corners = [(k, 0) for k in range(0, depth, k_columns)]
     else:
-        corners = [(row, 0) for row in range(row_blocks)]
-    return np.concatenate([pairs + np.array(corner, dtype=np.int64) * MATRIX for corner in corners], axis=1)
+        corners = [(row, k) for k in range(0, depth, k_columns) for row in range(0, rows, MATRIX)]
+    return np.concatenate([quarter + np.array(corner, dtype=np.int64) for corner in corners], axis=1)
 
 
-def ldmatrix_sources() -> tuple[IntArray, IntArray]:
+def ldmatrix_sources(bits: int = 16) -> tuple[IntArray, IntArray]:
     """
-    Whose address and which elements each lane's registers come from, in one matrix of an ldmatrix (not transposed).
+    Whose address and which elements each lane's register comes from, in one matrix of an ldmatrix (not transposed).
+
+    Args:
+        bits: Element width; ldmatrix moves 32 bits to a lane whatever they mean.
 
     Returns:
-        The row of the matrix, shape [32], and the two elements in that row, shape [32, 2]. The row's address is the one
-        that lane ``8 * matrix + row`` supplied.
+        The row of the matrix, shape [32], and the elements in that row, shape [32, 32 / bits]. The row's address is the
+        one that lane ``8 * matrix + row`` supplied.
 
     Source: PTX ISA, ldmatrix.
     """
-    pairs = _matrix_pairs()
-    return pairs[:, 0, 0], pairs[:, :, 1]
+    quarter = _matrix(REGISTER_BITS // bits)
+    return quarter[:, 0, 0], quarter[:, :, 1]
 
 
-def mma_order(tiles_m: int, tiles_n: int) -> IntArray:
+def mma_order(tiles_m: int, tiles_n: int, *, vertical: bool = False) -> IntArray:
     """
     Order in which a warp-level MMA issues its instruction tiles: along N, turning back on odd rows of M.
+
+    Args:
+        tiles_m: Instruction tiles of the warp tile along M.
+        tiles_n: The same along N.
+        vertical: Along M, turning back on odd columns of N (``mma_types.walks_vertically``).
 
     Returns:
         (m, n) of each instruction, shape [tiles_m * tiles_n, 2].
 
-    Source: CUTLASS include/cutlass/gemm/warp/mma_tensor_op.h (sm_80 and later); golden ``trace_*``,
-    ``mma_order_first_group_m_n``.
+    Source: CUTLASS include/cutlass/gemm/warp/mma_tensor_op.h; golden ``trace_*``, ``mma_order_first_group_m_n``, which
+    are of the sm_80 path.
     """
+    if vertical:
+        return mma_order(tiles_n, tiles_m)[:, ::-1]
     m, n = np.divmod(np.arange(tiles_m * tiles_n, dtype=np.int64), tiles_n)
     return np.stack([m, np.where(m % 2 == 1, tiles_n - 1 - n, n)], axis=-1)
 
@@ -121,7 +165,7 @@ def accumulator_map(warp_m: int, warp_n: int, instruction: Shape) -> IntArray:
     Source: golden ``epilogue_*``, ``accumulator_row_col_per_lane``.
     """
     tile_m, tile_n, _ = instruction
-    fragment = fragment_map(instruction, "c")
+    fragment = accumulator_fragment(instruction)
     n, m = np.divmod(np.arange(warp_m // tile_m * (warp_n // tile_n), dtype=np.int64), warp_m // tile_m)
     corners = np.stack([m * tile_m, n * tile_n], axis=-1)
     return (corners[None, :, None, :] + fragment[:, None, :, :]).reshape(WARP_SIZE, -1, 2)

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from gpusim.elements import decode
 from gpusim.hardware import timeline_format, trace_format
 from gpusim.hardware.specialise import RECORDED_BLOCKS, Build, specialise
 from gpusim.hardware.trace import expected_records, first_difference, longest_stream, traced_ctas
@@ -147,7 +148,7 @@ def run(asked: Scenario, build: Build, folder: Path, recording: Recording) -> Ho
     sizes = np.cumsum([output.nbytes, 4 * kernel.semaphores, recording.bytes])
     assert len(data) == sizes[-1] + 4 * len(blocks) * warps
     return HostRun(
-        output=output_view(asked).of(np.frombuffer(data[: sizes[0]], output.dtype)),
+        output=output_view(asked).of(decode(np.frombuffer(data[: sizes[0]], output.dtype), asked.problem.dtype.output)),
         semaphores=np.frombuffer(data[sizes[0] : sizes[1]], np.int32),
         records=data[sizes[1] : sizes[2]],
         counts=np.frombuffer(data[sizes[2] :], np.int32).reshape(len(blocks), warps),

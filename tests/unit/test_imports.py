@@ -11,9 +11,10 @@ PACKAGE = Path(gpusim.__file__).parent
 STOREYS = (
     {"__init__", "arrays", "errors"},
     {"timeline", "result", "provenance", "scenario_catalogue"},
+    {"mma_types"},
     {"machine"},
     {"scenario", "scenario_models", "scenario_checks", "scenario_text", "cutlass_library", "cutlass_name"},
-    {"tensors", "reference"},
+    {"elements", "tensors", "reference"},
     {"layout"},
     {"tile"},
     {"schedule"},

@@ -6,15 +6,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.errors import BadInput
-from gpusim.tile.mma import SHAPES, accumulator_map, fragment_map, ldmatrix_sources, mma_order, warp_coordinates
+from gpusim.mma_types import walks_vertically
+from gpusim.tile.mma import (
+    SHAPES,
+    accumulator_map,
+    fragment_map,
+    fragment_registers,
+    ldmatrix_sources,
+    mma_order,
+    warp_coordinates,
+)
+
+EVERY = [(bits, shape) for bits, shapes in SHAPES.items() for shape in shapes]
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "m{}n{}k{}".format(*shape))
+@pytest.mark.parametrize(("bits", "shape"), EVERY, ids=str)
 @pytest.mark.parametrize("operand", ["a", "b", "c"])
-def test_a_fragment_holds_every_element_once(shape, operand):
+def test_a_fragment_holds_every_element_once(bits, shape, operand):
     m, n, k = shape
     extent = {"a": (m, k), "b": (k, n), "c": (m, n)}[operand]
-    places = fragment_map(shape, operand).reshape(-1, 2)
+    places = fragment_map(shape, operand, bits).reshape(-1, 2)
 
     np.testing.assert_array_equal(np.sort(places[:, 0] * extent[1] + places[:, 1]), np.arange(extent[0] * extent[1]))
 
@@ -30,6 +41,52 @@ def test_m16n8k16_fragments_of_lane_5():
     assert c == [[1, 2], [1, 3], [9, 2], [9, 3]]
 
 
+def pieces(first, count):
+    return list(range(first, first + count))
+
+
+@pytest.mark.parametrize(
+    ("bits", "shape", "a_rows", "a_columns", "b_rows"),
+    [
+        # PTX with groupID 1 and threadID_in_group 1 (lane 5): rows 1 and 9 of A; columns t, t + 4 of tf32; 2t + (0..1),
+        # 4t + (0..3), 8t + (0..7) and a half of the instruction's K further of 16-, 8- and 4-bit elements.
+        (32, (16, 8, 8), [1, 9, 1, 9], [1, 1, 5, 5], [1, 5]),
+        (16, (16, 8, 8), [1] * 2 + [9] * 2, [2, 3] * 2, [2, 3]),
+        (8, (16, 8, 32), ([1] * 4 + [9] * 4) * 2, pieces(4, 4) * 2 + pieces(20, 4) * 2, pieces(4, 4) + pieces(20, 4)),
+        (8, (8, 8, 16), [1] * 4, pieces(4, 4), pieces(4, 4)),
+        (4, (16, 8, 64), ([1] * 8 + [9] * 8) * 2, pieces(8, 8) * 2 + pieces(40, 8) * 2, pieces(8, 8) + pieces(40, 8)),
+        (4, (8, 8, 32), [1] * 8, pieces(8, 8), pieces(8, 8)),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_fragments_of_lane_5_in_the_words_of_ptx(bits, shape, a_rows, a_columns, b_rows):
+    a, b = (fragment_map(shape, operand, bits)[5] for operand in ("a", "b"))
+
+    assert a[:, 0].tolist() == a_rows
+    assert a[:, 1].tolist() == a_columns
+    assert b[:, 0].tolist() == b_rows
+    assert set(b[:, 1].tolist()) == {1}
+    assert a.shape[0] * bits == 32 * fragment_registers(shape, "a", bits)
+    assert b.shape[0] * bits == 32 * fragment_registers(shape, "b", bits)
+
+
+def test_accumulators_of_turing_integers_are_one_8x8_matrix():
+    assert fragment_map((8, 8, 16), "c", 8)[5].tolist() == [[1, 2], [1, 3]]
+
+
+@pytest.mark.parametrize("bits", SHAPES)
+def test_ldmatrix_gives_a_lane_32_bits_whatever_they_mean(bits):
+    row, elements = ldmatrix_sources(bits)
+
+    assert row.tolist() == [lane // 4 for lane in range(32)]
+    assert elements.tolist() == [pieces(32 // bits * (lane % 4), 32 // bits) for lane in range(32)]
+
+
+def test_the_vertical_walk_turns_back_on_odd_columns():
+    assert mma_order(3, 2, vertical=True).tolist() == [[0, 0], [1, 0], [2, 0], [2, 1], [1, 1], [0, 1]]
+    assert [walks_vertically(capability) for capability in (75, 80, 86, 89, 90)] == [True, False, False, True, False]
+
+
 def test_ldmatrix_gives_lane_i_a_quarter_of_row_i_div_4():
     row, elements = ldmatrix_sources()
 
@@ -38,7 +95,9 @@ def test_ldmatrix_gives_lane_i_a_quarter_of_row_i_div_4():
 
 
 def test_other_shapes_are_refused():
-    with pytest.raises(BadInput, match=r"must be one of \(\(16, 8, 16\), \(16, 8, 8\)\), got \(8, 8, 4\)"):
+    with pytest.raises(
+        BadInput, match=r"16-bit operands must be one of \(\(16, 8, 16\), \(16, 8, 8\)\), got \(8, 8, 4\)"
+    ):
         fragment_map((8, 8, 4), "a")
 
 

@@ -12,19 +12,20 @@ from gpusim.scenario import load_scenario
 MALFORMED = Path(__file__).parent / "malformed"
 
 MESSAGES = {
+    "accumulator_of_other_types": 'dtype.accumulator must be "f32" for bf16 operands, got "f16" ({file}: problem.dtype.accumulator)',
     "accumulators_spill": "warp must be small enough for its accumulators to leave some of a thread's 255 registers, got [64, 128, 32] ({file}: kernel.warp)",
     "alignment_too_narrow": "alignment_a must be one of 8, 4, 2 elements, got 1 ({file}: problem.alignment_a)",
     "alpha_as_text": 'alpha must be a number, got "1" ({file}: problem.alpha)',
     "channel_slices": "split_k_slices must be 1..1, the channel tiles to share, got 2 ({file}: problem.split_k_slices)",
     "channels_misaligned": "alignment_a must be one of 8, 4, 2 and divide c = 36, got 8 ({file}: problem.alignment_a)",
     "crosswise_k": "threadblock must be 32 or 64 along K for a crosswise f16 tile, got [128, 128, 128] ({file}: kernel.threadblock)",
-    "dtype_not_yet": 'dtype.ab must be "f16" (other values are not supported yet), got "bf16" ({file}: problem.dtype.ab)',
+    "dtype_not_yet": 'dtype.ab must be "f16" or "bf16" or "tf32" or "s8" or "u8" or "s4" or "u4" (other values are not supported yet), got "f64" ({file}: problem.dtype.ab)',
     "empty_slice": "split_k_slices must be such that each slice of 2 of the 9 k tiles finds one (5, for example), got 8 ({file}: problem.split_k_slices)",
     "epilogue_uneven": "threadblock must be one whose 8 x 96 output slabs 2 warps store in whole 4-element accesses, got [96, 96, 64] ({file}: kernel.threadblock)",
     "extent_missing": "k must be given, got nothing ({file}: problem.k)",
     "extent_of_zero": "h must be at least 1, got 0 ({file}: problem.h)",
     "filter_too_large": "r must be at most 16, so that it fits the padded h, got 19 ({file}: problem.r)",
-    "instruction_not_yet": "instruction must be [16, 8, 16] (other values are not supported yet), got [16, 8, 8] ({file}: kernel.instruction)",
+    "instruction_of_other_types": "instruction must be [16, 8, 16] or [16, 8, 8] for f16 operands on h200, got [16, 8, 32] ({file}: kernel.instruction)",
     "kind_missing": 'kind must be "gemm" or "conv2d_fprop", got nothing ({file}: problem.kind)',
     "kind_not_yet": 'kind must be "gemm" or "conv2d_fprop" (other values are not supported yet), got "attention" ({file}: problem.kind)',
     "layout_name_unknown": 'shared.b must be crosswise, row_major, padded<N> or Swizzle<B,M,S>, got "rowmajor" ({file}: kernel.shared.b)',
@@ -41,6 +42,7 @@ MESSAGES = {
     "one_k_group": "warp must be at least 32 deep: the multistage mainloop needs two k groups of 16, got [64, 64, 16] ({file}: kernel.warp)",
     "optimized_filter_too_large": 's must be at most 32 with iterator = "optimized", whose predicates are bits of a mask, got 33 ({file}: problem.s)',
     "optimized_gemm": 'iterator must be "analytic" for a GEMM; "optimized" is of convolutions, got "optimized" ({file}: kernel.iterator)',
+    "output_of_other_types": 'dtype.output must be "s32" or "s8" for s8 operands with s32 accumulators, got "f32" ({file}: problem.dtype.output)',
     "p_of_zero": "p must be at least 1, got 0 ({file}: problem.p)",
     "padding_misaligned": 'shared.a must be padded by a multiple of 8 elements, the 16 bytes of a vector, got "padded<4>" ({file}: kernel.shared.a)',
     "parallel_not_yet": 'split_k must be "serial" (other values are not supported yet), got "parallel" ({file}: problem.split_k)',
@@ -67,6 +69,7 @@ MESSAGES = {
     "unknown_machine": 'machine must be one of {machines} or the path of a .toml file, got "h2000", did you mean "h200"? ({file}: machine)',
     "warp_not_dividing": "warp must be a divisor of the threadblock's M = 128, got [48, 64, 64] ({file}: kernel.warp)",
     "warp_not_of_instructions": "warp must be a multiple of 16 along M, got [60, 60, 64] ({file}: kernel.warp)",
+    "warp_not_of_ldmatrix": "warp must be a multiple of 32 along N, got [32, 16, 64] ({file}: kernel.warp)",
 }
 
 
