@@ -1,7 +1,11 @@
 // The entry point: one CTA, from its tile to the last global store. Specialised by gpusim/hardware/specialise.py.
 #include "epilogue.cuh"
 #include "mma.cuh"
+#if GPUSIM_PIPELINED
+#include "pipelined.cuh"
+#else
 #include "multistage.cuh"
+#endif
 #include "params.cuh"
 #include "ptx.cuh"
 #include "record.cuh"
@@ -9,6 +13,11 @@
 #include "threadblock_swizzle.cuh"
 
 using gpusim::Params;
+#if GPUSIM_PIPELINED
+using Mainloop = gpusim::Pipelined;
+#else
+using Mainloop = gpusim::Multistage;
+#endif
 
 extern "C" __global__ void __launch_bounds__(gpusim::kThreads) gpusim_kernel(Params params) {
   using namespace gpusim;
@@ -29,7 +38,7 @@ extern "C" __global__ void __launch_bounds__(gpusim::kThreads) gpusim_kernel(Par
   IteratorB iterator_b(params.b, tile.n, tile.slice, thread);
   Accumulators accumulators;
   uint32 const base = shared_base();
-  Multistage mainloop(base, thread, warp, k_iterations, iterator_a, iterator_b, recorder);
+  Mainloop mainloop(base, thread, warp, k_iterations, iterator_a, iterator_b, recorder);
   mainloop(accumulators);
 
   // The source is read by slice 0 when beta is not 0, and by later slices, which add to what the slice before stored.

@@ -2,6 +2,7 @@
 // follow one another. Mirrors gpusim/schedule/mainloop.py; which op comes when is each mainloop's own.
 #pragma once
 
+#include "global_iterators.cuh"
 #include "ldmatrix.cuh"
 #include "mma.cuh"
 #include "platform.cuh"
@@ -9,12 +10,6 @@
 #include "record.cuh"
 #include "scenario.cuh"
 #include "shared_store.cuh"
-
-#if GPUSIM_CONVOLUTION
-#include "conv_iterators.cuh"
-#else
-#include "gemm_iterators.cuh"
-#endif
 
 namespace gpusim {
 

@@ -84,6 +84,11 @@ GPUSIM_DEVICE void store_shared_v2(uint32 shared, float first, float second) {
   asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(shared), "f"(first), "f"(second));
 }
 
+GPUSIM_DEVICE void store_shared_v4(uint32 shared, uint32 first, uint32 second, uint32 third, uint32 fourth) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(shared), "r"(first), "r"(second), "r"(third),
+               "r"(fourth));
+}
+
 template <int kCount>
 GPUSIM_DEVICE void load_shared(float (&values)[kCount], uint32 shared) {
   static_assert(kCount == 1 || kCount == 2 || kCount == 4, "ld.shared moves 1, 2 or 4 words");
@@ -95,6 +100,31 @@ GPUSIM_DEVICE void load_shared(float (&values)[kCount], uint32 shared) {
     asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(values[0]), "=f"(values[1]) : "r"(shared));
   } else {
     asm volatile("ld.shared.f32 %0, [%1];" : "=f"(values[0]) : "r"(shared));
+  }
+}
+
+// kBytes of global memory as words, which an invalid access leaves zero.
+template <int kBytes>
+GPUSIM_DEVICE void load_global_or_zero(uint32 (&words)[ceil_div(kBytes, 4)], void const* global, uint32 valid) {
+  static_assert(kBytes == 16 || kBytes == 8 || kBytes == 4, "ld.global moves 1, 2 or 4 words here");
+  if constexpr (kBytes == 16) {
+    asm volatile(
+        "{\n .reg .pred p;\n setp.ne.b32 p, %5, 0;\n"
+        " mov.b32 %0, 0;\n mov.b32 %1, 0;\n mov.b32 %2, 0;\n mov.b32 %3, 0;\n"
+        " @p ld.global.L2::128B.v4.b32 {%0, %1, %2, %3}, [%4];\n}"
+        : "=&r"(words[0]), "=&r"(words[1]), "=&r"(words[2]), "=&r"(words[3])
+        : "l"(global), "r"(valid));
+  } else if constexpr (kBytes == 8) {
+    asm volatile(
+        "{\n .reg .pred p;\n setp.ne.b32 p, %3, 0;\n mov.b32 %0, 0;\n mov.b32 %1, 0;\n"
+        " @p ld.global.L2::128B.v2.b32 {%0, %1}, [%2];\n}"
+        : "=&r"(words[0]), "=&r"(words[1])
+        : "l"(global), "r"(valid));
+  } else {
+    asm volatile(
+        "{\n .reg .pred p;\n setp.ne.b32 p, %2, 0;\n mov.b32 %0, 0;\n @p ld.global.L2::128B.b32 %0, [%1];\n}"
+        : "=&r"(words[0])
+        : "l"(global), "r"(valid));
   }
 }
 

@@ -9,13 +9,14 @@
 //   2  global offset in elements from the tensor's base, or -1
 //   3  predicate
 // `record_counts` is int32 [slot][warp]: records the warp had, which may exceed the capacity (the rest was dropped).
-// index is access * vecs + vec of a copy, the instruction of an ldmatrix, the mma.sync of a WarpMma, the pending groups
+// index is access * vecs + vec of a copy or a global load, the access of a tile's store, the instruction of an ldmatrix, the mma.sync of a WarpMma, the pending groups
 // of a wait, the access of the epilogue's operations, whose step stands in the k tile's place.
 //
 // Timeline (GPUSIM_TIMELINE): `records` is uint32 [slot][warp][16 + record_capacity * kRowWords]; lane 0 writes. The
 // first 16 words are eight int64: clock64 at the start, globaltimer there, SM, clock64 after the prologue, after the
 // tail, at the end; k tiles; linear block. Row r follows at word 16 + r * kRowWords, the low words of the SM's clock:
-//   0  before the first copy of fetch r      1  before the wait_group that brings k tile r      2  after its barrier
+//   0  before the first copy (pipelined: global load) of fetch r
+//   1  before the wait_group that brings k tile r (pipelined: before its stores)      2  after its barrier
 //   3 + 3g  before the ldmatrix of (k tile r, k group g), 4 + 3g  after its first mma.sync was issued,
 //   5 + 3g  after its last one was
 // Places nothing was written to stay as the host left them. `record_capacity` must be at least k tiles + stages;
@@ -92,6 +93,15 @@ struct Recorder {
     int const flags = int(zfill) | int(Operand::kCache == CacheOperator::cg) << 1;
     write(GPUSIM_OP_COPY_ASYNC, Operand::kId, flags, stage, kNone, access * Operand::kVecs + vec, fetch,
           shared / kElementBytes, global / kElementBytes, valid);
+  }
+  template <class Operand>
+  GPUSIM_DEVICE void load_global(int fetch, int access, int vec, int64 global, bool valid) {
+    write(GPUSIM_OP_LOAD_GLOBAL, Operand::kId, 1, kNone, kNone, access * Operand::kVecs + vec, fetch, -1,
+          global / kElementBytes, valid);
+  }
+  template <class Operand>
+  GPUSIM_DEVICE void store_tile(int fetch, int access, int stage, uint32 shared) {
+    write(GPUSIM_OP_STORE_TILE, Operand::kId, 0, stage, kNone, access, fetch, shared / kElementBytes, -1, true);
   }
   GPUSIM_DEVICE void commit_group() { write(GPUSIM_OP_COMMIT_GROUP, 0, 0, kNone, kNone, kNone, kNone, -1, -1, true); }
   GPUSIM_DEVICE void wait_group(int pending) {

@@ -20,7 +20,6 @@ constexpr int kThreads = kWarps * kWarpSize;
 constexpr int kKGroups = kTileK / kInstructionK;
 constexpr int kElementBytes = 2;  // of both operands: f16
 
-static_assert(kStages >= 3, "the multistage mainloop needs three stages");
 static_assert(kKGroups >= 2 && kKGroups % 2 == 0, "fragments are double-buffered over an even number of k groups");
 static_assert(kWarpM % kInstructionM == 0 && kWarpN % (2 * kInstructionN) == 0, "warp tiles are whole ldmatrix.x4");
 

@@ -202,6 +202,7 @@ def _macros(scenario: Scenario, build: Build) -> dict[str, int | str]:
         "TILE_K": tile_k,
         "WARP_M": kernel.warp[0],
         "WARP_N": kernel.warp[1],
+        "PIPELINED": int(kernel.mainloop == "pipelined"),
         "STAGES": kernel.stages,
         "THREADBLOCK_SWIZZLE": _swizzle_type(kernel.threadblock_swizzle),
         "ACCESS_C": problem.access_c,

@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 
 from gpusim.functional import executor
+from gpusim.functional.data_hazards import HazardLog
 from gpusim.functional.executor import run, slice_programs
 from gpusim.functional.mainloop import Mainloop, operand_tables
 from gpusim.scenario import parse_scenario
+from gpusim.schedule import pipelined
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import Barrier, LoadShared, StoreGlobal, StoreShared, WarpMma
+from gpusim.schedule.program import mainloop_shape
 from gpusim.tensors import Tensors, make_tensors, operand_views
 
 KERNEL = {"threadblock": [64, 64, 32], "warp": [32, 32, 32], "stages": 3}
@@ -39,6 +42,38 @@ def test_identity_matrix_times_b_is_b(shared):
     done = run(scenario, Tensors(np.eye(96, dtype=np.float16).reshape(-1), columns_of_b.reshape(-1), None))
     assert done.hazards == ()
     assert np.array_equal(done.output, columns_of_b.T.astype(np.float32))
+
+
+def finished(mainloop, scenario, k_iterations, first_stage):
+    """The accumulators after one more problem through the mainloop."""
+    mainloop.accumulators[:] = 0
+    prologue, iterations, tail = pipelined.mainloop(mainloop_shape(scenario), k_iterations, first_stage)
+    for op in (*prologue, *(op for body in iterations for op in body), *tail):
+        mainloop.execute(op)
+    return mainloop.accumulators.copy()
+
+
+@pytest.mark.parametrize("k", [24, 96, 232])
+def test_a_second_problem_through_a_pipelined_mainloop_is_right_after_winding_down(k):
+    """Not so from the other stage: its prologue overwrites what warps may still read, or another tile is read."""
+    scenario = scenario_of(GEMM | {"k": k}, mainloop="pipelined", stages=2)
+    tiles, k_iterations = np.array([[0, 0, 0], [1, 1, 0]]), -(-k // 32)
+    tables = {operand: operand_tables(scenario, operand) for operand in OPERANDS}
+
+    def fresh(log):
+        return Mainloop(scenario, tables, make_tensors(scenario, seed=5), tiles, log)
+
+    hazards, wrong = HazardLog(), HazardLog()
+    mainloop, other = fresh(hazards), fresh(wrong)
+    with np.errstate(invalid="ignore"):
+        once = finished(mainloop, scenario, k_iterations, 0)
+        again = finished(mainloop, scenario, k_iterations, pipelined.wind_down(k_iterations))
+        finished(other, scenario, k_iterations, 0)
+        finished(other, scenario, k_iterations, 1 - pipelined.wind_down(k_iterations))
+    assert np.isfinite(once).all()
+    assert np.array_equal(again, once)
+    assert hazards.hazards() == ()
+    assert wrong.hazards() != ()
 
 
 def test_identity_filter_gives_the_activation():

@@ -93,6 +93,26 @@ SCENARIOS = {
 }  # fmt: skip
 
 
+PIPELINED = tiles((64, 64, 32), (32, 32, 32), 2, mainloop="pipelined")
+PIPELINED_128 = tiles((128, 128, 32), (64, 64, 32), 2, mainloop="pipelined")
+PIPELINED_256 = tiles((128, 256, 32), (64, 64, 32), 2, mainloop="pipelined")
+PIPELINED_64 = tiles((64, 64, 64), (32, 32, 64), 2, mainloop="pipelined")
+SCENARIOS |= {
+    "pipelined gemm 128x128x32, whole": gemm(128, 128, 96, PIPELINED_128),
+    "pipelined gemm ragged m, n, k": gemm(100, 72, 200, PIPELINED_64, alpha=0.5, beta=-2.0),
+    "pipelined gemm, one k tile": gemm(64, 64, 24, PIPELINED, dtype=F16),
+    "pipelined gemm, 8- and 4-byte loads": gemm(66, 70, 140, PIPELINED, alignment_b=2, dtype=F16),
+    "pipelined gemm split-K": gemm(64, 72, 232, PIPELINED, split_k_slices=3),
+    "pipelined gemm padded, swizzled": gemm(64, 64, 136, {**PIPELINED, "shared": PADDED_SWIZZLED}, lda=144),
+    "pipelined gemm 128x256x32, eight warps": gemm(130, 264, 72, PIPELINED_256),
+    "pipelined conv 3x3, ragged channels": conv(IMAGE, PIPELINED_64),
+    "pipelined conv optimized": conv({**IMAGE, "h": 13}, {**PIPELINED, "iterator": "optimized"}, stride=[2, 1]),
+    "pipelined conv convolution mode, f16": conv(IMAGE, PIPELINED, mode="convolution", dtype=F16, beta=1.0),
+    "pipelined conv 4-byte loads": conv({**IMAGE, "c": 34, "k": 66}, PIPELINED, dtype=F16),
+    "pipelined conv split-K": conv({**IMAGE, "c": 200}, PIPELINED_64, split_k_slices=2),
+}  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Recording:
     """The CTAs to record, and the room for it: bytes in all, records or rows of each warp."""
@@ -114,11 +134,21 @@ class HostRun:
     counts: npt.NDArray[np.int32]
 
 
-def run(asked: Scenario, build: Build, folder: Path, recording: Recording) -> HostRun:
+def run(asked: Scenario, build: Build, folder: Path, recording: Recording, defines: Sequence[str] = ()) -> HostRun:
     blocks = recording.blocks
     kernel = specialise(asked, build)
     program = folder / "kernel_on_host"
-    command = ["g++", "-O1", "-w", *kernel.options, f"-I{kernel.include}", str(HOST_KERNEL), "-o", str(program)]
+    command = [
+        "g++",
+        "-O1",
+        "-w",
+        *kernel.options,
+        *defines,
+        f"-I{kernel.include}",
+        str(HOST_KERNEL),
+        "-o",
+        str(program),
+    ]
     subprocess.run(command, check=True)
     tensors = make_tensors(asked, seed=1)
     output = fresh_output(asked)
@@ -173,7 +203,15 @@ def test_the_kernel_follows_the_schedule_and_computes_the_right_answer(asked, tm
     assert not done.semaphores.any()
 
 
-@pytest.mark.parametrize("name", ["gemm ragged m, n, k", "conv 3x3, ragged channels"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "gemm ragged m, n, k",
+        "conv 3x3, ragged channels",
+        "pipelined gemm ragged m, n, k",
+        "pipelined conv 3x3, ragged channels",
+    ],
+)
 def test_the_timeline_build_stamps_every_k_tile_in_order(name, tmp_path):
     asked = SCENARIOS[name]
     kernel, blocks = asked.kernel, traced_ctas(asked)[:2]
@@ -199,6 +237,21 @@ def test_the_timeline_build_stamps_every_k_tile_in_order(name, tmp_path):
         assert (np.diff(line.mma_begin[tile].reshape(-1)) > 0).all()
         assert (line.mma_begin[k_tiles:] == timeline_format.NOT_STAMPED).all()
         assert (line.copy_issue[: k_tiles + kernel.stages - 1] >= 0).all()
+
+
+NOT_RECORDED = Recording((), 0, 0)
+
+
+@pytest.mark.parametrize("k", [24, 96, 232], ids=["one k tile", "an odd number", "an even number"])
+def test_a_second_problem_through_the_same_pipelined_mainloop_is_right_after_winding_down(k, tmp_path):
+    asked = gemm(96, 72, k, PIPELINED)
+
+    def wrong_elements(defines: Sequence[str]) -> int:
+        done = run(asked, "plain", tmp_path, NOT_RECORDED, defines)
+        return agreement(done.output, reference(asked, make_tensors(asked, seed=1))).wrong_elements
+
+    assert wrong_elements(["-DHOST_WIND_DOWN=1"]) == 0
+    assert wrong_elements(["-DHOST_WIND_DOWN=0"]) > 0
 
 
 def test_a_trace_finds_a_schedule_of_another_order(tmp_path):

@@ -234,6 +234,11 @@ inline void store_shared_v2(uint32 shared, float first, float second) {
   std::memcpy(host::shared_at(shared, 8), values, 8);
 }
 
+inline void store_shared_v4(uint32 shared, uint32 first, uint32 second, uint32 third, uint32 fourth) {
+  uint32 const words[4] = {first, second, third, fourth};
+  std::memcpy(host::shared_at(shared, 16), words, 16);
+}
+
 template <int kCount>
 void load_shared(float (&values)[kCount], uint32 shared) {
   std::memcpy(values, host::shared_at(shared, 4 * kCount), 4 * kCount);
@@ -244,6 +249,12 @@ void load_global(uint32 (&words)[ceil_div(kBytes, 4)], void const* global, bool 
   if (!valid) return;
   host::check_global(global, kBytes);
   std::memcpy(words, global, kBytes);
+}
+
+template <int kBytes>
+void load_global_or_zero(uint32 (&words)[ceil_div(kBytes, 4)], void const* global, uint32 valid) {
+  std::memset(words, 0, sizeof words);
+  load_global<kBytes>(words, global, valid != 0);
 }
 
 template <int kBytes>

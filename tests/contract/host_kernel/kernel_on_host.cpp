@@ -6,6 +6,10 @@
 // OUTPUT: output, semaphores, records, record counts.
 #include "host_ptx.hpp"
 
+#if defined(HOST_WIND_DOWN)
+#include "two_problems.hpp"
+#define Pipelined TwoProblems  // what kernel.cu runs
+#endif
 #include "kernel.cu"
 
 namespace {
