@@ -12,8 +12,8 @@ class SharedMemory:
     An instruction holds a queue entry until it leaves; an SMSP whose entries are full cannot issue another
     (mio_throttle). Between SMSPs the SM serves in order of issue: a slot that stays free ahead of a queued instruction
     is not given to another SMSP (D2). LDGSTS takes the data stage when it leaves the queue, not when its data arrives
-    (D3). An entry is free from the cycle its instruction leaves, without the way to the address unit (D8). The rate of
-    the SM is that of GA10x (D20).
+    (D3). An entry is free from the cycle its instruction leaves, without the way to the address unit (D8). On
+    T4 the rate of the SM is that of GA10x (D20).
     """
 
     def __init__(self, machine: Machine) -> None:

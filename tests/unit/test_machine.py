@@ -32,7 +32,7 @@ def with_banks(record):
 
 
 def test_the_machines_that_ship():
-    assert machine_names() == ("a100", "h200", "t4")
+    assert machine_names() == ("a100", "h200", "rtx3090", "rtx4090", "t4")
 
 
 @pytest.mark.parametrize("name", machine_names())
@@ -83,6 +83,31 @@ def test_tensor_rates_follow_the_published_tables():
         ("a100", "m16n8k8.f16.f32"): 1024,
         ("t4", "m16n8k8.f16.f32"): 512,
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "peaks"),
+    [
+        ("a100", {"m16n8k16.f16.f32": 312, "m16n8k16.f16.f16": 312, "m16n8k8.tf32.f32": 156, "m16n8k32.s8.s32": 624}),
+        ("rtx3090", {"m16n8k16.f16.f32": 71.2, "m16n8k8.f16.f32": 71.2, "m16n8k16.bf16.f32": 71.2}),
+        ("rtx3090", {"m16n8k16.f16.f16": 142.3, "m16n8k8.tf32.f32": 35.6, "m16n8k4.tf32.f32": 35.6}),
+        ("rtx3090", {"m16n8k32.s8.s32": 284.7, "m16n8k16.s8.s32": 284.7, "m16n8k64.s4.s32": 569.3}),
+        ("rtx4090", {"m16n8k16.f16.f32": 165.2, "m16n8k8.f16.f32": 165.2, "m16n8k16.bf16.f32": 165.2}),
+        ("rtx4090", {"m16n8k16.f16.f16": 330.3, "m16n8k8.tf32.f32": 82.6, "m16n8k4.tf32.f32": 82.6}),
+        ("rtx4090", {"m16n8k32.s8.s32": 660.6, "m16n8k16.s8.s32": 660.6, "m16n8k64.s4.s32": 1321.2}),
+        ("t4", {"m16n8k8.f16.f32": 65, "m8n8k16.s8.s32": 130, "m8n8k32.s4.s32": 260}),
+    ],
+)
+def test_tensor_cores_at_boost_reach_the_peak_of_the_whitepaper(name, peaks):
+    """Dense, in 10^12 operations a second; whitepapers round to 0.1, T4's and A100's to 1."""
+    machine = load_machine(name)
+    reached = {}
+    for shape in peaks:
+        m, n, k = map(int, re.fullmatch(r"m(\d+)n(\d+)k(\d+)\..*", shape).groups())
+        operations = 2 * m * n * k * machine.smsps * machine.sms
+        reached[shape] = operations * machine.clock_mhz / machine.tensor[shape].interval / 1e6
+
+    assert reached == pytest.approx(peaks, rel=0.002)
 
 
 def test_the_same_file_is_the_same_machine():
@@ -273,7 +298,8 @@ def test_a_name_that_is_no_machine_is_refused():
         load_machine("h20")
 
     assert str(refused.value) == (
-        'machine must be one of a100, h200, t4 or the path of a .toml file, got "h20", did you mean "h200"?'
+        "machine must be one of a100, h200, rtx3090, rtx4090, t4 or the path of a .toml file,"
+        ' got "h20", did you mean "h200"?'
     )
 
 

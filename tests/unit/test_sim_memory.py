@@ -298,6 +298,18 @@ def test_each_further_wavefront_adds_its_latency():
     assert log == [23, 25, 29, 37]
 
 
+@pytest.mark.parametrize(("name", "cycles"), [("a100", 32), ("rtx3090", 63), ("rtx4090", 63)])
+def test_an_sm_of_ga100_takes_a_memory_instruction_each_cycle_one_of_ga10x_every_other(name, cycles):
+    """
+    8 warps with 4 ldmatrix.x1 each, of one wavefront: 32.1 cycles on A100 (Sun et al. 2022, table 9).
+
+    On GA10x four busy sub-cores send one each every 8 cycles (Huerta et al. 2025, table 1): 1 + 2 * 31.
+    """
+    memory = SharedMemory(load_machine(name))
+
+    assert max(memory.dispatch(smsp, 0, 1) for _ in range(8) for smsp in range(4)) == cycles
+
+
 # --- barrier, instruction cache ---
 
 

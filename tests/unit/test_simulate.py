@@ -160,6 +160,24 @@ def on_machine(scenario, machine):
     return Scenario.model_construct(machine=machine, problem=scenario.problem, kernel=scenario.kernel)
 
 
+@pytest.mark.parametrize("name", ["rtx3090", "rtx4090"])
+def test_a_shipped_scenario_runs_on_the_consumer_chips(name):
+    """
+    What is counted does not depend on the machine, and the tensor core bounds the time.
+
+    Each of 4 warps, one in each SMSP, does 9 k tiles of 4 x 8 x 4 m16n8k16, 32 cycles apart.
+    """
+    scenario = shipped("conv_9_k_tiles")
+    on_h200, _ = simulate(scenario, stream="estimated")
+    result, _ = simulate(on_machine(scenario, name), stream="estimated")
+    named = [key for key in result.counters if "inst_executed_op_ld" in key or "wavefronts_mem_shared_op" in key]
+
+    assert result.machine["name"] == name
+    assert len(named) > 1
+    assert [result.counters[key] for key in named] == [on_h200.counters[key] for key in named]
+    assert result.cycles.active > 9 * 4 * 8 * 4 * 32 > on_h200.cycles.active
+
+
 def test_a_machine_without_cp_async_is_refused():
     with pytest.raises(BadInput) as caught:
         simulate(on_machine(gemm(128, 128, 64), "t4"))
