@@ -11,7 +11,7 @@ import numpy as np
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.errors import CannotRun, GpusimError
 from gpusim.hardware import ncu
-from gpusim.hardware.ldgsts_patterns import NOTHING, Pattern, gemm_patterns, row_pattern
+from gpusim.hardware.ldgsts_patterns import NOTHING, Pattern, gemm_patterns, pitched_rows, row_pattern, single_phases
 from gpusim.hardware.microbench_device import WARP, Device, Row, write_rows
 from gpusim.layout.banks import access_ideal, access_wavefronts
 
@@ -79,7 +79,7 @@ class Case:
 
 def cases() -> list[Case]:
     """Every launch of the experiment, in order."""
-    return [*_global_rows(), *_targets(), *_widths(), *_partial(), *_bursts(), *_tiles()]
+    return [*_global_rows(), *_targets(), *_widths(), *_partial(), *_bursts(), *_tiles(), *_sectors()]
 
 
 def _global_rows() -> Iterator[Case]:
@@ -134,6 +134,15 @@ def _tiles() -> Iterator[Case]:
     for pattern in gemm_patterns():
         for mode in ("guarded", "zfill"):
             yield Case(pattern, "cg", mode, repetitions=16, step_bytes=pattern.step_bytes, stages=pattern.stages)
+
+
+def _sectors() -> Iterator[Case]:
+    """Sources and targets that meet at odd vectors: when is a sector asked for more than once?"""
+    for pattern in single_phases():
+        yield Case(pattern, "cg", "zfill", step_bytes=4096)
+    for pattern in pitched_rows():
+        for op in ("cg", "ca"):
+            yield Case(pattern, op, "zfill", step_bytes=65536)
 
 
 def hypotheses(case: Case) -> Row:

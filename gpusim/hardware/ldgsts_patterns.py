@@ -28,6 +28,8 @@ LANES = {
 """Which lanes have a source."""
 
 _WARP = 32
+_PHASE = 8
+_VECTOR = 16
 _ROW_STRIDE = 8192
 
 
@@ -127,6 +129,93 @@ def _target(target: str, row: IntArray, vector: IntArray, width: int, row_bytes:
     if row_bytes > 128:
         return row * row_bytes + vector * width
     return row * 128 + (vector * width ^ (row % 8) * 16)
+
+
+def phase_pattern(name: str, target_name: str, first: IntArray, vectors: int, target: IntArray) -> Pattern:
+    """
+    One warp instruction of four phases of 8 lanes; each phase reads neighbouring 16-byte vectors of global memory.
+
+    Args:
+        name: The global side, in words.
+        target_name: The shared side, in words.
+        first: Vector of global memory that each phase's first lane reads, shape [4]; ``NOTHING`` where none does.
+        vectors: Lanes of a phase that have a source: its first ones.
+        target: Vector of shared memory that each lane writes, shape [4, 8].
+    """
+    lane = np.arange(_PHASE, dtype=np.int64)
+    has_source = (lane < vectors) & (first[:, None] != NOTHING)
+    source = np.where(has_source, (first[:, None] + lane) * _VECTOR, NOTHING)
+    shared_bytes = (int(target.max()) + 1) * _VECTOR
+    lanes = f"{vectors} of 8"
+    return Pattern(
+        name, target_name, lanes, _VECTOR, source.reshape(1, _WARP), target.reshape(1, _WARP) * _VECTOR, shared_bytes
+    )
+
+
+def single_phases() -> Iterator[Pattern]:
+    """
+    One phase with a source: from every vector of a line, into a line permuted by every XOR, and into every rotation.
+
+    The other phases write lines of their own.
+    """
+    lane = np.arange(_PHASE, dtype=np.int64)
+    own_lines = (2 + np.arange(4, dtype=np.int64))[:, None] * _PHASE + lane
+    for vectors in (5, 8):
+        for start in range(_PHASE):
+            for permuted in range(_PHASE):
+                target = own_lines.copy()
+                target[0] = lane ^ permuted
+                yield phase_pattern(
+                    f"{vectors} vectors from vector {start} of a line",
+                    f"XOR {permuted}",
+                    np.array([start, NOTHING, NOTHING, NOTHING], dtype=np.int64),
+                    vectors,
+                    target,
+                )
+    for start in (0, 1):
+        for rotation in range(1, _PHASE):
+            target = own_lines.copy()
+            target[0] = lane + rotation
+            yield phase_pattern(
+                f"8 vectors from vector {start} of a line",
+                f"from vector {rotation} of a line",
+                np.array([start, NOTHING, NOTHING, NOTHING], dtype=np.int64),
+                8,
+                target,
+            )
+
+
+def pitched_rows() -> Iterator[Pattern]:
+    """
+    Four phases at once: rows of 5 vectors that follow each other without a gap, and rows at every shared pitch.
+
+    The first are a GEMM's with K = 40; with ``first`` row 0 or 4 of the crosswise tile. The others have whole global
+    lines (8 vectors) or half lines (4 vectors, two rows in a phase).
+    """
+    lane = np.arange(_PHASE, dtype=np.int64)
+    phase = np.arange(4, dtype=np.int64)
+    for row in (0, 4):
+        rows = row + phase
+        crosswise = rows[:, None] * _PHASE + (lane ^ rows[:, None] % _PHASE)
+        yield phase_pattern("rows of 5 vectors, packed", f"crosswise from row {row}", rows * 5, 5, crosswise)
+        linear = rows[:, None] * _PHASE + lane
+        yield phase_pattern("rows of 5 vectors, packed", f"linear from row {row}", rows * 5, 5, linear)
+    for pitch in range(8, 17):
+        target = phase[:, None] * pitch + lane
+        yield phase_pattern("4 rows of 128 B", f"rows {pitch * _VECTOR} B apart", phase * 512, 8, target)
+    for pitch in range(4, 13):
+        row = phase[:, None] * 2 + lane // 4
+        thread_source = (row * 512 + lane % 4) * _VECTOR
+        target = (row * pitch + lane % 4) * _VECTOR
+        yield Pattern(
+            "8 rows of 64 B",
+            f"rows {pitch * _VECTOR} B apart",
+            "all",
+            _VECTOR,
+            thread_source.reshape(1, _WARP),
+            target.reshape(1, _WARP),
+            int(target.max()) + _VECTOR,
+        )
 
 
 def gemm_patterns() -> Iterator[Pattern]:

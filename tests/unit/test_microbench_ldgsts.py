@@ -108,5 +108,5 @@ class TestRun:
 
     def test_a_lost_launch_is_an_error(self, monkeypatch, tmp_path):
         monkeypatch.setattr(ncu, "profile", lambda *_a, **_k: (self.counted()[1:], []))
-        with pytest.raises(CannotRun, match="ncu saw 171 launches, not the 172 of the experiment in their order"):
+        with pytest.raises(CannotRun, match="ncu saw 357 launches, not the 358 of the experiment in their order"):
             ldgsts_experiment.run(tmp_path)
