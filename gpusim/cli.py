@@ -110,7 +110,9 @@ def run(
     exact: Annotated[bool, typer.Option("--exact", help="Simulate every CTA and k tile: no sampling.")] = False,
     stream: Annotated[
         StreamOrigin,
-        typer.Option(help="Origin of the instruction streams; auto: compiled where the kernel's stream is shipped."),
+        typer.Option(
+            help="Origin of the instruction streams; auto: compiled where its stream is shipped or a compiler is here."
+        ),
     ] = StreamOrigin.AUTO,
     no_figures: Annotated[bool, typer.Option("--no-figures", help="Write no pictures and no trace.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier run in the run directory.")] = False,

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from gpusim.bound import Demand, first_bound
 from gpusim.errors import BadInput
+from gpusim.lower.compile_kernel import compiler_at_hand
 from gpusim.lower.compiled import compiled_stream, is_shipped
 from gpusim.lower.estimated import estimated_stream, tensor_core
 from gpusim.lower.stream import Stream
@@ -25,8 +26,8 @@ from gpusim.tile.threadblock_swizzle import cta_tiles, grid
 from gpusim.timeline import Timeline
 
 ORIGINS = ("auto", "estimated", "compiled")
-"""Where an instruction stream can come from. "auto" is compiled where the stream comes with gpusim, else estimated: it
-depends on the scenario alone, never on whether a machine has a compiler, so that a result is the same everywhere."""
+"""Where an instruction stream can come from. "auto" is compiled where the stream comes with gpusim or a compiler is
+here, else estimated; a result says which it was."""
 
 
 def shared_bytes(scenario: Scenario) -> int:
@@ -67,7 +68,7 @@ def simulate(
     tiles = tiles[tiles[:, 0] >= 0]
     say("lowering the schedule")
     if stream == "auto":
-        stream = "compiled" if is_shipped(scenario, machine) else "estimated"
+        stream = "compiled" if is_shipped(scenario, machine) or compiler_at_hand() else "estimated"
     streams = _streams(scenario, machine, stream)
     registers = max(one.registers_per_thread for one in streams)
     needed = shared_bytes(scenario)

@@ -24,6 +24,12 @@ class Answer:
     err: str
 
 
+@pytest.fixture(autouse=True)
+def no_compiler_for_auto(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What ``--stream auto`` gives must not depend on the machine that tests it."""
+    monkeypatch.setattr("gpusim.simulate.compiler_at_hand", lambda: False)
+
+
 @pytest.fixture
 def gpusim(capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
     """The ``gpusim`` command, in-process: arguments to an ``Answer``."""

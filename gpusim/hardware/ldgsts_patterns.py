@@ -189,24 +189,24 @@ def pitched_rows() -> Iterator[Pattern]:
     """
     Four phases at once: rows of 5 vectors that follow each other without a gap, and rows at every shared pitch.
 
-    The first are a GEMM's with K = 40; with ``first`` row 0 or 4 of the crosswise tile. The others have whole global
+    The first are a GEMM's with K = 40; from row 0 or 4 of the crosswise tile. The others have whole global
     lines (8 vectors) or half lines (4 vectors, two rows in a phase).
     """
     lane = np.arange(_PHASE, dtype=np.int64)
     phase = np.arange(4, dtype=np.int64)
-    for row in (0, 4):
-        rows = row + phase
+    for first_row in (0, 4):
+        rows = first_row + phase
         crosswise = rows[:, None] * _PHASE + (lane ^ rows[:, None] % _PHASE)
-        yield phase_pattern("rows of 5 vectors, packed", f"crosswise from row {row}", rows * 5, 5, crosswise)
+        yield phase_pattern("rows of 5 vectors, packed", f"crosswise from row {first_row}", rows * 5, 5, crosswise)
         linear = rows[:, None] * _PHASE + lane
-        yield phase_pattern("rows of 5 vectors, packed", f"linear from row {row}", rows * 5, 5, linear)
+        yield phase_pattern("rows of 5 vectors, packed", f"linear from row {first_row}", rows * 5, 5, linear)
     for pitch in range(8, 17):
         target = phase[:, None] * pitch + lane
         yield phase_pattern("4 rows of 128 B", f"rows {pitch * _VECTOR} B apart", phase * 512, 8, target)
     for pitch in range(4, 13):
-        row = phase[:, None] * 2 + lane // 4
-        thread_source = (row * 512 + lane % 4) * _VECTOR
-        target = (row * pitch + lane % 4) * _VECTOR
+        half_row = phase[:, None] * 2 + lane // 4
+        thread_source = (half_row * 512 + lane % 4) * _VECTOR
+        target = (half_row * pitch + lane % 4) * _VECTOR
         yield Pattern(
             "8 rows of 64 B",
             f"rows {pitch * _VECTOR} B apart",

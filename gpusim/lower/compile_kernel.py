@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from gpusim.errors import CannotRun
 from gpusim.hardware.compiler import compile_cubin, find_compiler
 from gpusim.hardware.specialise import Specialisation, specialise
 from gpusim.scenario import Scenario
@@ -21,6 +22,15 @@ class CompiledKernel:
     cubin: bytes
     compiler: str
     specialisation: Specialisation
+
+
+def compiler_at_hand() -> bool:
+    """Whether a kernel whose stream does not come with gpusim can be compiled here."""
+    try:
+        find_compiler()
+    except CannotRun:
+        return False
+    return True
 
 
 def compile_kernel(scenario: Scenario, architecture: int) -> CompiledKernel:

@@ -30,12 +30,12 @@ from gpusim.schedule.ops import (
     WaitGroup,
     WarpMma,
 )
-from gpusim.schedule.program import program
+from gpusim.schedule.program import mainloop_shape, program
 from gpusim.tile.epilogue import ACCUMULATOR_BITS, epilogue_tile, output_sectors
 from gpusim.tile.extents import gemm_k_iterations
 from gpusim.tile.global_iterators import global_iterator
 from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
-from gpusim.tile.requests import global_sectors
+from gpusim.tile.requests import global_requests
 from gpusim.tile.shared_store import operand_layout, store_offsets
 from gpusim.tile.thread_map import WARP_SIZE
 from gpusim.tile.threadblock_swizzle import tiled_shape
@@ -69,6 +69,7 @@ class Counts:
         warps: Warps of one CTA.
         instructions: SASS mnemonic -> warp instructions.
         load_sectors: 32-byte sectors that LDGSTS (or LDG) and source loads request, by "a", "b", "source".
+        line_returns: LDGSTS wavefronts beyond those by pattern: each 128-byte line of global memory returns by itself.
         store_sectors: Sectors the output stores request.
         bank_conflicts: Shared-memory wavefronts by address pattern alone; arbitration is not in them (D9).
     """
@@ -77,6 +78,7 @@ class Counts:
     warps: int
     instructions: Mapping[Sass, int]
     load_sectors: Mapping[str, int]
+    line_returns: int
     store_sectors: int
     bank_conflicts: tuple[BankConflicts, ...]
 
@@ -121,12 +123,18 @@ def executed(scenario: Scenario) -> Counts:
         for index in range(tiled.slices)
     ]
     warps = prod(scenario.kernel.warps)
-    loads = global_sectors(scenario)
+    shape = mainloop_shape(scenario)
+    loads = global_requests(scenario, {operand for operand in OPERANDS if shape.of(operand).cache == "cg"})
     return Counts(
         ctas=tiled.m * tiled.n * tiled.slices,
         warps=warps,
         instructions=_instructions(scenario, slices, warps),
-        load_sectors={"a": loads["a"], "b": loads["b"], "source": _source_sectors(scenario, slices)},
+        load_sectors={
+            "a": loads["a"].sectors,
+            "b": loads["b"].sectors,
+            "source": _source_sectors(scenario, slices),
+        },
+        line_returns=(loads["a"].returns + loads["b"].returns) if scenario.kernel.mainloop == "multistage" else 0,
         store_sectors=output_sectors(scenario),
         bank_conflicts=(
             *(_ldmatrix_row(scenario, operand, slices) for operand in OPERANDS),

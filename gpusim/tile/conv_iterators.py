@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.tile.extents import ConvShape
-from gpusim.tile.global_access import SECTOR_BITS, GlobalAccess, GlobalIterator, over_lanes, packed
+from gpusim.tile.global_access import LINE_BITS, GlobalAccess, GlobalIterator, over_lanes, packed
 from gpusim.tile.thread_map import ThreadMap
 
 
@@ -127,7 +127,7 @@ class ActivationIterator(ConvIterator):
         return row & (at["w"] >= 0) & (at["w"] < shape.w) & (at["c"] < shape.c)
 
     def signature(self, number: npt.ArrayLike) -> IntArray:
-        """The tile's first pixel within its image, the filter position, what exists, and the sector phase."""
+        """The tile's first pixel within its image, the filter position, what exists, and the line phase."""
         shape = self.shape
         r, s, first = self.filter_position(number)
         pixels = shape.p * shape.q
@@ -138,7 +138,7 @@ class ActivationIterator(ConvIterator):
             (s, shape.s),
             self._rows_inside(shape.n * pixels),
             self._channels_inside(first),
-            ((n * shape.h * shape.w * shape.c + first) * self.bits % SECTOR_BITS, SECTOR_BITS),
+            ((n * shape.h * shape.w * shape.c + first) * self.bits % LINE_BITS, LINE_BITS),
         )
 
 
@@ -164,7 +164,7 @@ class FilterIterator(ConvIterator):
         return (at["k"] < self.shape.k) & (at["c"] < self.shape.c)
 
     def signature(self, number: npt.ArrayLike) -> IntArray:
-        """What of the tile exists, and the sector phase of its base."""
+        """What of the tile exists, and the line phase of its base."""
         shape = self.shape
         r, s, first = self.filter_position(number)
         k = self.tile * self.thread_map.shape[1]
@@ -172,5 +172,5 @@ class FilterIterator(ConvIterator):
         return packed(
             self._rows_inside(shape.k),
             self._channels_inside(first),
-            (base * self.bits % SECTOR_BITS, SECTOR_BITS),
+            (base * self.bits % LINE_BITS, LINE_BITS),
         )

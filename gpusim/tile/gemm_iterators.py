@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from gpusim.arrays import IntArray
 from gpusim.tile.extents import gemm_k_ranges
-from gpusim.tile.global_access import SECTOR_BITS, GlobalAccess, GlobalIterator, over_lanes, packed
+from gpusim.tile.global_access import LINE_BITS, GlobalAccess, GlobalIterator, over_lanes, packed
 from gpusim.tile.thread_map import Operand, ThreadMap
 
 
@@ -101,12 +101,12 @@ class PredicatedIterator(GlobalIterator):
         return GlobalAccess(coordinates, offset, valid)
 
     def signature(self, number: npt.ArrayLike) -> IntArray:
-        """Rows inside the extent, elements inside the K window, and the sector phase of the tile's base."""
+        """Rows inside the extent, elements inside the K window, and the line phase of the tile's base."""
         first, width = self.k_window(number)
         tile_k, rows = self.thread_map.shape
         base = self.tile * rows * self.operand.leading + first
         return packed(
             (np.clip(self.operand.strided_extent - self.tile * rows, 0, rows), rows + 1),
             (width, tile_k + 1),
-            (base * self.operand.bits % SECTOR_BITS, SECTOR_BITS),
+            (base * self.operand.bits % LINE_BITS, LINE_BITS),
         )

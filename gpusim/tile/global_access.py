@@ -13,6 +13,9 @@ from gpusim.tile.thread_map import ThreadMap
 SECTOR_BITS = 256
 """One sector of L1 and L2, the unit of global memory requests: 32 bytes."""
 
+LINE_BITS = 1024
+"""One line of L1, whose sectors one request can ask for: 128 bytes."""
+
 
 @dataclass(frozen=True, slots=True)
 class GlobalAccess:
@@ -88,7 +91,7 @@ class GlobalIterator(ABC):
         """
         A number for each CTA's fetch; where two agree, the fetches are alike for the memory system.
 
-        Alike: equal predicates, and valid offsets that differ by one constant, a whole number of sectors.
+        Alike: equal predicates, and valid offsets that differ by one constant, a whole number of 128-byte lines.
 
         Returns:
             Shape of ``number`` broadcast against the CTAs.

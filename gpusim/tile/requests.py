@@ -1,17 +1,26 @@
 """How many 32-byte sectors the global loads of a grid request, exactly, from the iterators' addresses."""
 
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.scenario_models import Scenario, element_bits
+from gpusim.layout.banks import access_wavefronts
+from gpusim.scenario_models import VECTOR_BITS, Scenario, element_bits
 from gpusim.tile.extents import gemm_k_iterations, most_k_iterations
-from gpusim.tile.global_access import SECTOR_BITS
+from gpusim.tile.global_access import LINE_BITS, SECTOR_BITS
 from gpusim.tile.global_iterators import global_iterator
+from gpusim.tile.shared_store import store_offsets
 from gpusim.tile.thread_map import WARP_SIZE, Operand
 from gpusim.tile.threadblock_swizzle import tiled_shape
 
-_LANES_AT_ONCE = 1 << 20
+_BANK_GROUPS = 4
+"""Groups of eight banks: 32 bytes each."""
+
+_LANES_AT_ONCE = 1 << 18
 """Bound on the lanes evaluated together, which bounds memory."""
 
 
@@ -29,25 +38,114 @@ def distinct_sectors(offset: IntArray, valid: BoolArray, bits: int) -> IntArray:
     Returns:
         Shape [...]; 0 where no lane is valid.
     """
+    return _distinct(offset * bits // SECTOR_BITS, valid)
+
+
+def bypassing_sectors(offset: IntArray, target: IntArray, valid: BoolArray, bits: int) -> IntArray:
+    """
+    Sectors that each warp instruction of copies around L1 (cp.async.cg) requests.
+
+    Each 128-byte line of global memory is asked for once for every aligned 32 bytes of shared memory that it fills: a
+    sector whose two lanes write to different ones is asked for twice, and two half sectors that fill one are one.
+
+    Args:
+        offset: Elements from the tensor's base, shape [..., 32].
+        target: Elements from a 32-byte boundary of shared memory, same shape.
+        valid: Predicates of the lanes, same shape.
+        bits: Element width.
+
+    Returns:
+        Shape [...]; 0 where no lane is valid.
+
+    Source: reports/measured/h200/microbench/ldgsts.csv, equal on all 358 launches.
+    """
+    pieces = target * bits // SECTOR_BITS
+    return _distinct(offset * bits // LINE_BITS * (int(pieces.max()) + 1) + pieces, valid)
+
+
+def returning_wavefronts(offset: IntArray, target: IntArray, valid: BoolArray, bits: int) -> IntArray:
+    """
+    Wavefronts in which the data of each warp instruction of copies around L1 returns; arguments as above.
+
+    Every 128-byte line of global memory returns by itself, in one wavefront unless two of the aligned 32 bytes that it
+    fills in shared memory meet in the same eight banks.
+
+    Source: reports/measured/h200/microbench/ldgsts.csv; what is not explained there is in docs/cross-checking.md.
+    """
+    line, piece = offset * bits // LINE_BITS, target * bits // SECTOR_BITS
+    together = (line[..., :, None] == line[..., None, :]) & valid[..., :, None] & valid[..., None, :]
+    earlier = np.tri(WARP_SIZE, k=-1, dtype=bool)
+    fresh = ~(together & (piece[..., :, None] == piece[..., None, :]) & earlier).any(axis=-1)
+    meeting = together & ((piece[..., :, None] - piece[..., None, :]) % _BANK_GROUPS == 0)
+    in_group = (meeting & fresh[..., None, :]).sum(axis=-1)
+    in_line = np.where(together, in_group[..., None, :], 0).max(axis=-1)
+    first_of_line = valid & ~(together & earlier).any(axis=-1)
+    return np.asarray((in_line * first_of_line).sum(axis=-1), dtype=np.int64)
+
+
+def _distinct(pieces: IntArray, valid: BoolArray) -> IntArray:
+    """Distinct numbers among the valid lanes of each warp instruction; the numbers are not negative where valid."""
     outside = -1
-    sectors = np.sort(np.where(valid, offset * bits // SECTOR_BITS, outside), axis=-1)
-    distinct = (np.diff(sectors, axis=-1) != 0).sum(axis=-1)
-    return np.asarray(distinct + 1 - (sectors[..., 0] == outside), dtype=np.int64)
+    ordered = np.sort(np.where(valid, pieces, outside), axis=-1)
+    distinct = (np.diff(ordered, axis=-1) != 0).sum(axis=-1)
+    return np.asarray(distinct + 1 - (ordered[..., 0] == outside), dtype=np.int64)
 
 
-def _warp_sectors(
-    scenario: Scenario, operand: Operand, tile: npt.ArrayLike, slice_: npt.ArrayLike, number: npt.ArrayLike
-) -> IntArray:
-    """Sectors of each warp instruction of fetch ``number``, shape [*ctas, accesses, vecs, warps]."""
+class CopyRequests(NamedTuple):
+    """
+    What copies ask of the memory system; arrays over warp instructions.
+
+    Attributes:
+        sectors: Sectors requested.
+        returns: Wavefronts beyond those of the shared address pattern, because every 128-byte line of global memory
+            returns by itself.
+    """
+
+    sectors: IntArray
+    returns: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class OperandRequests:
+    """``CopyRequests`` of one operand, totals over the grid."""
+
+    sectors: int
+    returns: int
+
+
+def _warp_requests(
+    scenario: Scenario,
+    operand: Operand,
+    tile: npt.ArrayLike,
+    slice_: npt.ArrayLike,
+    number: npt.ArrayLike,
+    *,
+    around_l1: bool,
+) -> CopyRequests:
+    """The requests of each warp instruction of fetch ``number``, shape [*ctas, accesses, vecs, warps]."""
     access = global_iterator(scenario, operand, tile, slice_).fetch(number)
     ctas, (threads, accesses, vecs) = access.offset.shape[:-3], access.offset.shape[-3:]
     by_warp = (*ctas, threads // WARP_SIZE, WARP_SIZE, accesses, vecs)
     offset = np.moveaxis(access.offset.reshape(by_warp), (-4, -3), (-2, -1))
     valid = np.moveaxis(access.valid.reshape(by_warp), (-4, -3), (-2, -1))
-    return distinct_sectors(offset, valid, element_bits(scenario.problem.dtype.ab))
+    bits = element_bits(scenario.problem.dtype.ab)
+    # Every slot of the ring begins on a 32-byte boundary, so that slot 0 stands for all.
+    target = store_offsets(scenario, operand, 0).reshape(by_warp[-4:])
+    target = np.moveaxis(target, (-4, -3), (-2, -1))
+    width = (scenario.problem.access_a if operand == "a" else scenario.problem.access_b) * bits // 8
+    by_pattern = access_wavefronts(target * bits // 8, width)
+    target = np.broadcast_to(target, offset.shape)
+    if around_l1:
+        sectors = bypassing_sectors(offset, target, valid, bits)
+        returning = returning_wavefronts(offset, target, valid, bits)
+    else:
+        sectors = distinct_sectors(offset, valid, bits)
+        whole_vectors = valid & (width * 8 == VECTOR_BITS)  # narrower copies take the wavefronts of their pattern
+        returning = _distinct(offset * bits // LINE_BITS, whole_vectors)
+    return CopyRequests(sectors, np.maximum(returning - by_pattern, 0))
 
 
-def fetch_sectors(scenario: Scenario, operand: Operand, tile: int, slice_: int) -> IntArray:
+def fetch_sectors(scenario: Scenario, operand: Operand, tile: int, slice_: int, *, around_l1: bool) -> IntArray:
     """
     Sectors of every cp.async of one CTA, the pipeline's overrun fetches included.
 
@@ -56,6 +154,7 @@ def fetch_sectors(scenario: Scenario, operand: Operand, tile: int, slice_: int) 
         operand: Which operand.
         tile: Tile index along M for a, along N for b.
         slice_: Split-K slice.
+        around_l1: The copies are cp.async.cg.
 
     Returns:
         Shape [fetches, accesses, vecs, warps]; the fetches are the slice's k tiles and ``stages - 1`` more.
@@ -64,25 +163,31 @@ def fetch_sectors(scenario: Scenario, operand: Operand, tile: int, slice_: int) 
     numbers = np.arange(fetches, dtype=np.int64)
     signatures = global_iterator(scenario, operand, tile, slice_).signature(numbers)
     _, first, which = np.unique(signatures, return_index=True, return_inverse=True)
-    return _warp_sectors(scenario, operand, tile, slice_, numbers[first])[which]
+    return _warp_requests(scenario, operand, tile, slice_, numbers[first], around_l1=around_l1).sectors[which]
 
 
-def global_sectors(scenario: Scenario) -> dict[Operand, int]:
+def global_requests(scenario: Scenario, around_l1: AbstractSet[Operand]) -> dict[Operand, OperandRequests]:
     """
-    Sectors requested by all cp.async of the whole grid, by operand.
+    What all cp.async of the whole grid request, by operand.
 
-    Their sum is ncu's ``l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum`` of a kernel that reads no source tensor.
-    Fetches with equal signatures are counted once and multiplied; the result is exact.
+    The sum of their sectors is ncu's ``l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum`` of a kernel that reads no
+    source tensor. Fetches with equal signatures are counted once and multiplied; the result is exact.
+
+    Args:
+        scenario: The problem and the kernel.
+        around_l1: Operands whose copies are cp.async.cg.
     """
     tiled = tiled_shape(scenario)
     return {
-        "a": _operand_sectors(scenario, "a", tiled.m) * tiled.n,
-        "b": _operand_sectors(scenario, "b", tiled.n) * tiled.m,
+        "a": _operand_requests(scenario, "a", tiled.m, tiled.n, around_l1="a" in around_l1),
+        "b": _operand_requests(scenario, "b", tiled.n, tiled.m, around_l1="b" in around_l1),
     }
 
 
-def _operand_sectors(scenario: Scenario, operand: Operand, tiles: int) -> int:
-    """Sectors of one operand where each (tile, slice) pair occurs once."""
+def _operand_requests(
+    scenario: Scenario, operand: Operand, tiles: int, sharing_ctas: int, *, around_l1: bool
+) -> OperandRequests:
+    """Totals of one operand, each of whose tiles ``sharing_ctas`` CTAs of every slice fetch."""
     numbers = np.arange(most_k_iterations(scenario), dtype=np.int64)
     shape = (tiles, scenario.problem.split_k_slices, len(numbers))
     tile, slice_, number = np.indices(shape, sparse=True)
@@ -91,8 +196,10 @@ def _operand_sectors(scenario: Scenario, operand: Operand, tiles: int) -> int:
     tile, slice_, number = np.unravel_index(first, shape)
     lanes_each = np.prod(global_iterator(scenario, operand, 0, 0).fetch(0).offset.shape)
     batches = max(1, len(first) * int(lanes_each) // _LANES_AT_ONCE)
-    total = 0
+    totals = np.zeros(2, dtype=np.int64)
     for batch in np.array_split(np.arange(len(first)), batches):
-        sectors = _warp_sectors(scenario, operand, tile[batch], slice_[batch], number[batch])
-        total += int(sectors.reshape(len(batch), -1).sum(axis=-1) @ count[batch])
-    return total
+        found = _warp_requests(scenario, operand, tile[batch], slice_[batch], number[batch], around_l1=around_l1)
+        for index, figure in enumerate(found):
+            totals[index] += figure.reshape(len(batch), -1).sum(axis=-1) @ count[batch]
+    sectors, returns = (totals * sharing_ctas).tolist()
+    return OperandRequests(sectors, returns)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gpusim.report.speed_table import scenario_of
-from gpusim.tile.requests import global_sectors
+from gpusim.schedule.counts import executed
 from gpusim.tile.threadblock_swizzle import grid
 
 ROWS = json.loads((Path(__file__).parent / "data" / "cutlass_h200_tn_multistage.json").read_text())["rows"]
@@ -21,5 +21,5 @@ def test_the_measured_rows_are_here():
 def test_sectors_and_grid_equal_the_measured_ones(row):
     scenario = scenario_of(row)
 
-    assert sum(global_sectors(scenario).values()) == row["counters"][REQUESTED]
+    assert sum(executed(scenario).load_sectors.values()) == row["counters"][REQUESTED]
     assert list(grid(scenario)) == row["grid"]

@@ -255,7 +255,7 @@ def test_the_footprint_has_the_sectors_that_the_counters_count(scenario, with_li
                 for access in footprint.copies[operand]
             ]
         )
-        assert np.array_equal(sectors, fetch_sectors(scenario, "ab"[operand], tile, 0))
+        assert np.array_equal(sectors, fetch_sectors(scenario, "ab"[operand], tile, 0, around_l1=False))
         if with_lines:
             for fetch in footprint.copies[operand]:
                 for count, lines in (request for access in fetch for vec in access for request in vec):
