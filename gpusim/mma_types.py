@@ -56,6 +56,17 @@ def least_capability(ab: str, instruction: Shape) -> int:
     return 75 if (ab, instruction) in TURING else 80
 
 
+def ptx_name(ab: str, accumulator: str, instruction: Shape) -> str:
+    """
+    The mma.sync's name after ``mma.sync.aligned.``; integers saturate, as CUTLASS's kernels have it.
+
+    Source: PTX ISA, mma; CUTLASS's OpMultiplyAddSaturate.
+    """
+    m, n, k = instruction
+    saturates = "satfinite." if accumulator == "s32" else ""
+    return f"m{m}n{n}k{k}.row.col.{saturates}{accumulator}.{ab}.{ab}.{accumulator}"
+
+
 def is_emulated(ab: str, compute_capability: int) -> bool:
     """
     Whether the assembler replaces the mma.sync by other instructions: 4-bit integers from sm_90 on.

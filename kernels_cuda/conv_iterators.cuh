@@ -49,7 +49,7 @@ struct ActivationIterator {
   GPUSIM_HOST_DEVICE char const* get(int access, int vec) const {
     Index<kFarthestActivation> const image = n_[access];
     auto const offset = ((image * kH + h(access)) * kW + w(access)) * kC + c(vec);
-    return base_ + int64(offset) * kElementBytes;
+    return base_ + operand_bytes(int64(offset));
   }
 
   GPUSIM_HOST_DEVICE void advance() { filter_.advance(); }
@@ -78,7 +78,7 @@ struct FilterIterator {
   GPUSIM_HOST_DEVICE char const* get(int access, int vec) const {
     Index<kFarthestFilter> const filter = k(access);
     auto const offset = ((filter * kR + filter_.r) * kS + filter_.s) * kC + c(vec);
-    return base_ + int64(offset) * kElementBytes;
+    return base_ + operand_bytes(int64(offset));
   }
 
   GPUSIM_HOST_DEVICE void advance() { filter_.advance(); }

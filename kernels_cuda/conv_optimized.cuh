@@ -23,7 +23,7 @@ struct ActivationSteps {
 // common moves as one; a thread keeps how far apart its accesses lie.
 struct ActivationIteratorOptimized {
   using Map = OperandA::Map;
-  using Offset = Index<kFarthestActivation * kElementBytes>;
+  using Offset = Index<operand_bytes(kFarthestActivation)>;
 
   // Both masks in one word, where they fit: rows, then columns.
   static constexpr bool kOneWord = kR + kS <= 32;
@@ -47,7 +47,7 @@ struct ActivationIteratorOptimized {
       uint32 const pixel = row % (kP * kQ);
       Offset const n = row / (kP * kQ);
       int const p = pixel / kQ, q = pixel % kQ;
-      offset_[access] = (((n * kH + h(p, 0)) * kW + w(q, 0)) * kC + filter_.c) * kElementBytes;
+      offset_[access] = operand_bytes(((n * kH + h(p, 0)) * kW + w(q, 0)) * kC + filter_.c);
       uint32 rows = 0, columns = 0;
       GPUSIM_UNROLL
       for (int r = 0; r < kR; ++r) rows |= uint32(n >= kN || uint32(h(p, r)) >= uint32(kH)) << r;
@@ -79,7 +79,7 @@ struct ActivationIteratorOptimized {
 
   GPUSIM_HOST_DEVICE void advance() {
     using Steps = ActivationSteps;
-    pointer_ += filter_.advance(Steps::kNextS, Steps::kNextR, Steps::kNextC) * kElementBytes;
+    pointer_ += operand_bytes(filter_.advance(Steps::kNextS, Steps::kNextR, Steps::kNextC));
   }
 };
 
@@ -100,7 +100,7 @@ struct FilterIteratorOptimized {
     base_ = static_cast<char const*>(base);
     filter_ = {0, 0, slice * kTileK + first.contiguous};
     k_ = tile * kTileN + first.strided;
-    pointer_ = base_ + (int64(k_) * (kR * kS * kC) + filter_.c) * kElementBytes;
+    pointer_ = base_ + operand_bytes(int64(k_) * (kR * kS * kC) + filter_.c);
   }
 
   GPUSIM_HOST_DEVICE bool valid(int access, int vec) const {
@@ -109,11 +109,11 @@ struct FilterIteratorOptimized {
 
   GPUSIM_HOST_DEVICE char const* get(int access, int vec) const {
     int64 const elements = int64(access) * Map::kDeltaStrided * (kR * kS * kC) + vec * OperandB::kElementsPerCopy;
-    return pointer_ + elements * kElementBytes;
+    return pointer_ + operand_bytes(elements);
   }
 
   GPUSIM_HOST_DEVICE void advance() {
-    pointer_ += filter_.advance(kNextPosition, kNextPosition, kNextC) * kElementBytes;
+    pointer_ += operand_bytes(filter_.advance(kNextPosition, kNextPosition, kNextC));
   }
 };
 

@@ -123,6 +123,8 @@ struct Epilogue {
     }
   }
 
+  static constexpr int kPairs = kRegistersC / 2;  // 8-row halves of an instruction tile
+
   template <bool kWithSource>
   GPUSIM_DEVICE void step(int step, Accumulators const& accumulators, char const* source, char* output, float alpha,
                           float beta) {
@@ -141,9 +143,9 @@ struct Epilogue {
     GPUSIM_UNROLL
     for (int store = 0; store < E::kStores; ++store) {
       uint32 const offset = E::store_offset(warp, thread % kWarpSize, store);
-      float const(&tile)[4] = accumulators.registers[store][step / 2];
+      float const(&tile)[kRegistersC] = accumulators.registers[store][step / kPairs];
       GPUSIM_RECORD(store_shared(step, store, offset * 4));
-      store_shared_v2(base + offset * 4, tile[step % 2 * 2], tile[step % 2 * 2 + 1]);
+      store_shared_v2(base + offset * 4, tile[step % kPairs * 2], tile[step % kPairs * 2 + 1]);
     }
     GPUSIM_RECORD(barrier());
     barrier();

@@ -43,7 +43,7 @@ struct PredicatedIterator {
     contiguous_ = first.contiguous;
     residue_ = range.length % kTileK ? range.length % kTileK : kTileK;
     base_ = static_cast<char const*>(base);
-    pointer_ = base_ + (int64(strided_) * kLeading + range.begin + contiguous_) * kElementBytes;
+    pointer_ = base_ + operand_bytes(int64(strided_) * kLeading + range.begin + contiguous_);
     compute_mask(range.length ? residue_ : 0);
   }
 
@@ -74,16 +74,16 @@ struct PredicatedIterator {
 
   GPUSIM_HOST_DEVICE char const* get(int access, int vec) const {
     int64 const elements = int64(access) * Map::kDeltaStrided * kLeading + vec * Operand::kElementsPerCopy;
-    return pointer_ + elements * kElementBytes;
+    return pointer_ + operand_bytes(elements);
   }
 
   // From the residue tile to the first whole one.
   GPUSIM_HOST_DEVICE void advance_residue() {
-    pointer_ += residue_ * kElementBytes;
+    pointer_ += operand_bytes(residue_);
     compute_mask(kTileK);
   }
 
-  GPUSIM_HOST_DEVICE void advance() { pointer_ += kTileK * kElementBytes; }
+  GPUSIM_HOST_DEVICE void advance() { pointer_ += operand_bytes(kTileK); }
 };
 
 // k tiles of a slice; `k_iterations` are those of slice 0. Without split-K nothing here bounds them: a compiler that

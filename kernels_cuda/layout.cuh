@@ -2,11 +2,11 @@
 // Mirrors gpusim/layout/{crosswise,linear,cute,named}.py.
 #pragma once
 
+#include "element.cuh"
 #include "platform.cuh"
 
 namespace gpusim {
 
-constexpr int kVectorElements = 8;  // 16-bit elements in a 128-bit vector
 constexpr int kLineVectors = 8;     // vectors in a 128-byte line
 constexpr int kPartition = 4;       // a partition is 4 vectors by 4 lines
 

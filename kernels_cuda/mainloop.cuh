@@ -63,11 +63,11 @@ struct MainloopBase {
 
   GPUSIM_DEVICE void warp_mma(Accumulators& accumulators, int k_tile, int k_group) {
     GPUSIM_UNROLL
-    for (int m = 0; m < kMmaTilesM; ++m) {
+    for (int outer = 0; outer < kMmaOuter; ++outer) {
       GPUSIM_UNROLL
-      for (int step = 0; step < kMmaTilesN; ++step) {
-        mma_tile(accumulators, fragment_a[k_group % 2], fragment_b[k_group % 2], m, step);
-        if (m + step == 0) GPUSIM_STAMP(mma_begin(k_tile, k_group));
+      for (int inner = 0; inner < kMmaInner; ++inner) {
+        mma_tile(accumulators, fragment_a[k_group % 2], fragment_b[k_group % 2], outer, inner);
+        if (outer + inner == 0) GPUSIM_STAMP(mma_begin(k_tile, k_group));
       }
     }
     GPUSIM_STAMP(mma_end(k_tile, k_group));

@@ -10,14 +10,48 @@ namespace gpusim {
 
 constexpr int kMmaTilesM = kWarpM / kInstructionM, kMmaTilesN = kWarpN / kInstructionN;
 
-// The registers of one k group: what each ldmatrix.x4 delivers. Of A one tile of 16 rows, of B two of 8 columns.
+// A target that walks a warp tile's instructions along M, reusing B, walks it along N from sm_80 on, but for sm_89.
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ < 800 || __CUDA_ARCH__ == 890)
+constexpr bool kVertical = true;
+#else
+constexpr bool kVertical = false;
+#endif
+constexpr int kMmaOuter = kVertical ? kMmaTilesN : kMmaTilesM, kMmaInner = kVertical ? kMmaTilesM : kMmaTilesN;
+
+// Registers of one instruction tile: of A and B one for each matrix of 8 rows by 16 bytes; two 16-bit accumulators share
+// one.
+constexpr int kRegistersA = kInstructionM * kInstructionK * kElementBits / 32 / kWarpSize;
+constexpr int kRegistersB = kInstructionN * kInstructionK * kElementBits / 32 / kWarpSize;
+constexpr int kRegistersC = kInstructionM * kInstructionN * bits_of(kAccumulator) / 32 / kWarpSize;
+
+// The registers of one k group: what each ldmatrix.x4 delivers, which is fragment after fragment.
 template <class Operand>
 struct Fragment {
   uint32 registers[WarpIterator<Operand>::kInstructions][4];
+
+  // The fragment of one instruction tile.
+  template <int kCount>
+  GPUSIM_DEVICE void tile(uint32 (&of_tile)[kCount], int index) const {
+    GPUSIM_UNROLL
+    for (int element = 0; element < kCount; ++element) {
+      int const at = index * kCount + element;
+      of_tile[element] = registers[at / 4][at % 4];
+    }
+  }
 };
 
+template <Element kElement>
+struct AccumulatorRegisterOf {
+  using Type = uint32;
+};
+template <>
+struct AccumulatorRegisterOf<Element::f32> {
+  using Type = float;
+};
+using AccumulatorRegister = AccumulatorRegisterOf<kAccumulator>::Type;
+
 struct Accumulators {
-  float registers[kMmaTilesN][kMmaTilesM][4];
+  AccumulatorRegister registers[kMmaTilesN][kMmaTilesM][kRegistersC];
 
   GPUSIM_DEVICE Accumulators() {
     GPUSIM_UNROLL
@@ -25,20 +59,21 @@ struct Accumulators {
       GPUSIM_UNROLL
       for (int m = 0; m < kMmaTilesM; ++m) {
         GPUSIM_UNROLL
-        for (int element = 0; element < 4; ++element) registers[n][m][element] = 0.0f;
+        for (int element = 0; element < kRegistersC; ++element) registers[n][m][element] = 0;
       }
     }
   }
 };
 
-// The n of the `step`-th instruction in row m: along N, turning back on odd rows.
-GPUSIM_HOST_DEVICE constexpr int serpentine(int m, int step) { return m % 2 ? kMmaTilesN - 1 - step : step; }
-
-GPUSIM_DEVICE void mma_tile(Accumulators& accumulators, Fragment<OperandA> const& a, Fragment<OperandB> const& b, int m,
-                            int step) {
-  int const n = serpentine(m, step);
-  uint32 const(&pair)[4] = b.registers[n / 2];
-  mma_sync(accumulators.registers[n][m], a.registers[m], pair[n % 2 * 2], pair[n % 2 * 2 + 1]);
+// The instruction of step `inner` in row (vertical: column) `outer`: back and forth, turning on odd ones.
+GPUSIM_DEVICE void mma_tile(Accumulators& accumulators, Fragment<OperandA> const& a, Fragment<OperandB> const& b,
+                            int outer, int inner) {
+  int const turned = outer % 2 ? kMmaInner - 1 - inner : inner;
+  int const m = kVertical ? turned : outer, n = kVertical ? outer : turned;
+  uint32 of_a[kRegistersA], of_b[kRegistersB];
+  a.tile(of_a, m);
+  b.tile(of_b, n);
+  mma_sync(accumulators.registers[n][m], of_a, of_b);
 }
 
 }  // namespace gpusim

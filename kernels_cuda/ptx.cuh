@@ -71,13 +71,38 @@ GPUSIM_DEVICE void ldmatrix_x4(uint32 (&registers)[4], uint32 shared) {
                : "r"(shared));
 }
 
-// d += a * b: m16n8k16, f16 operands, f32 accumulators.
-GPUSIM_DEVICE void mma_sync(float (&d)[4], uint32 const (&a)[4], uint32 b_low_k, uint32 b_high_k) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-      "{%0, %1, %2, %3};"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b_low_k), "r"(b_high_k));
+// d += a * b. gpusim/mma_types.py writes the instruction's name; there is one function for each number of registers.
+#define GPUSIM_STRING_OF(text) #text
+#define GPUSIM_STRING(text) GPUSIM_STRING_OF(text)
+#define GPUSIM_MMA_SYNC "mma.sync.aligned." GPUSIM_STRING(GPUSIM_MMA)
+
+GPUSIM_DEVICE void mma_sync(float (&d)[4], uint32 const (&a)[4], uint32 const (&b)[2]) {
+  asm volatile(GPUSIM_MMA_SYNC " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+GPUSIM_DEVICE void mma_sync(float (&d)[4], uint32 const (&a)[2], uint32 const (&b)[1]) {
+  asm volatile(GPUSIM_MMA_SYNC " {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+               : "r"(a[0]), "r"(a[1]), "r"(b[0]));
+}
+GPUSIM_DEVICE void mma_sync(uint32 (&d)[4], uint32 const (&a)[4], uint32 const (&b)[2]) {
+  asm volatile(GPUSIM_MMA_SYNC " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+GPUSIM_DEVICE void mma_sync(uint32 (&d)[2], uint32 const (&a)[4], uint32 const (&b)[2]) {
+  asm volatile(GPUSIM_MMA_SYNC " {%0, %1}, {%2, %3, %4, %5}, {%6, %7}, {%0, %1};"
+               : "+r"(d[0]), "+r"(d[1])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+GPUSIM_DEVICE void mma_sync(uint32 (&d)[2], uint32 const (&a)[2], uint32 const (&b)[1]) {
+  asm volatile(GPUSIM_MMA_SYNC " {%0, %1}, {%2, %3}, {%4}, {%0, %1};"
+               : "+r"(d[0]), "+r"(d[1])
+               : "r"(a[0]), "r"(a[1]), "r"(b[0]));
+}
+GPUSIM_DEVICE void mma_sync(uint32 (&d)[2], uint32 const (&a)[1], uint32 const (&b)[1]) {
+  asm volatile(GPUSIM_MMA_SYNC " {%0, %1}, {%2}, {%3}, {%0, %1};" : "+r"(d[0]), "+r"(d[1]) : "r"(a[0]), "r"(b[0]));
 }
 
 GPUSIM_DEVICE void store_shared_v2(uint32 shared, float first, float second) {

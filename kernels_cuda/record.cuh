@@ -92,7 +92,7 @@ struct Recorder {
                                 bool valid) {
     int const flags = int(zfill) | int(Operand::kCache == CacheOperator::cg) << 1;
     write(GPUSIM_OP_COPY_ASYNC, Operand::kId, flags, stage, kNone, access * Operand::kVecs + vec, fetch,
-          shared / kElementBytes, global / kElementBytes, valid);
+          operand_elements(shared), operand_elements(global), valid);
   }
   template <class Operand>
   GPUSIM_DEVICE void load_global(int fetch, int access, int vec, int64 global, bool valid) {
@@ -110,7 +110,7 @@ struct Recorder {
   GPUSIM_DEVICE void barrier() { write(GPUSIM_OP_BARRIER, 0, 0, kNone, kNone, kNone, kNone, -1, -1, true); }
   template <class Operand>
   GPUSIM_DEVICE void ldmatrix(int k_tile, int k_group, int instruction, int stage, uint32 shared) {
-    write(GPUSIM_OP_LDMATRIX, Operand::kId, 0, stage, k_group, instruction, k_tile, shared / kElementBytes, -1, true);
+    write(GPUSIM_OP_LDMATRIX, Operand::kId, 0, stage, k_group, instruction, k_tile, operand_elements(shared), -1, true);
   }
   GPUSIM_DEVICE void warp_mma(int k_tile, int k_group, int instructions) {
     write(GPUSIM_OP_WARP_MMA, 0, 0, kNone, k_group, instructions, k_tile, -1, -1, true);

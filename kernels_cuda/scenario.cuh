@@ -2,6 +2,7 @@
 // makes of them. Knows no addresses.
 #pragma once
 
+#include "element.cuh"
 #include "layout.cuh"
 #include "platform.cuh"
 #include "thread_map.cuh"
@@ -10,7 +11,7 @@ namespace gpusim {
 
 constexpr int kTileM = GPUSIM_TILE_M, kTileN = GPUSIM_TILE_N, kTileK = GPUSIM_TILE_K;
 constexpr int kWarpM = GPUSIM_WARP_M, kWarpN = GPUSIM_WARP_N;
-constexpr int kInstructionM = 16, kInstructionN = 8, kInstructionK = 16;
+constexpr int kInstructionM = GPUSIM_INSTRUCTION_M, kInstructionN = 8, kInstructionK = GPUSIM_INSTRUCTION_K;
 constexpr int kStages = GPUSIM_STAGES;
 constexpr int kSplitKSlices = GPUSIM_SPLIT_K_SLICES;
 
@@ -18,10 +19,9 @@ constexpr int kWarpsM = kTileM / kWarpM, kWarpsN = kTileN / kWarpN;
 constexpr int kWarps = kWarpsM * kWarpsN;
 constexpr int kThreads = kWarps * kWarpSize;
 constexpr int kKGroups = kTileK / kInstructionK;
-constexpr int kElementBytes = 2;  // of both operands: f16
 
 static_assert(kKGroups >= 2 && kKGroups % 2 == 0, "fragments are double-buffered over an even number of k groups");
-static_assert(kWarpM % kInstructionM == 0 && kWarpN % (2 * kInstructionN) == 0, "warp tiles are whole ldmatrix.x4");
+static_assert(kWarpM % kInstructionM == 0 && kWarpN % kInstructionN == 0, "warp tiles are whole instruction tiles");
 
 #if GPUSIM_CONVOLUTION
 constexpr bool kConvolution = true;
@@ -49,7 +49,7 @@ struct OperandOf {
   static constexpr int kStrided = kTileStrided;
   static constexpr int kWarpExtent = kWarpStrided;
   static constexpr int kElementsPerCopy = kAccessElements;
-  static constexpr int kCopyBytes = kAccessElements * kElementBytes;
+  static constexpr int kCopyBytes = operand_bytes(kAccessElements);
   static constexpr int kStorePointers = kPointers;
   static constexpr Walk kWalk = kWalkKind;
   static constexpr CacheOperator kCache =
@@ -62,7 +62,7 @@ struct OperandOf {
   static constexpr int kVecs = Map::kElementsPerAccess / kElementsPerCopy;
   static constexpr int kCopies = kAccesses * kVecs;
   static constexpr int kShare = ceil_div(kAccesses, kKGroups);  // accesses issued in one k group
-  static constexpr int kSharedBytes = Layout::kElements * kElementBytes;
+  static constexpr int kSharedBytes = operand_bytes(Layout::kElements);
 };
 
 // Crosswise, Padded<N>, or Swizzle<B, M, S> in three macros, because a compiler option may hold no comma.

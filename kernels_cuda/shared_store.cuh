@@ -13,7 +13,7 @@ struct SharedStoreIterator {
   using Map = typename Operand::Map;
   using Layout = typename Operand::Layout;
   static constexpr int kPointers = Operand::kStorePointers;
-  static constexpr int kStageBytes = Layout::kStageElements * kElementBytes;
+  static constexpr int kStageBytes = operand_bytes(Layout::kStageElements);
 
   uint32 pointer_[kPointers];  // shared-space byte addresses in the current stage
 
@@ -25,13 +25,13 @@ struct SharedStoreIterator {
   GPUSIM_HOST_DEVICE SharedStoreIterator(uint32 operand_base, int thread) {
     GPUSIM_UNROLL
     for (int access = 0; access < kPointers; ++access) {
-      pointer_[access] = operand_base + offset(thread, access) * kElementBytes;
+      pointer_[access] = operand_base + operand_bytes(offset(thread, access));
     }
   }
 
   GPUSIM_HOST_DEVICE uint32 get(int access, int vec) const {
     int const added = offset(0, access) - offset(0, access % kPointers) + vec * Operand::kElementsPerCopy;
-    return pointer_[access % kPointers] + added * kElementBytes;
+    return pointer_[access % kPointers] + operand_bytes(added);
   }
 
   // To the next slot of the ring; `wraps`: this was the last one.

@@ -12,7 +12,8 @@ from gpusim.arrays import IntArray
 from gpusim.errors import CannotRun
 from gpusim.hardware.trace_format import OPERATIONS
 from gpusim.layout.named import CrosswiseSpec, CuteSpec, PaddedSpec, parse_layout_spec
-from gpusim.scenario import Conv2dFpropProblem, GemmProblem, Scenario
+from gpusim.mma_types import ptx_name
+from gpusim.scenario import Conv2dFpropProblem, GemmProblem, Scenario, element_bits
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.tile.epilogue import epilogue_tile
 from gpusim.tile.extents import most_k_iterations
@@ -27,14 +28,8 @@ Walk: TypeAlias = Literal["add", "exclusive_or", "layout"]
 ENTRY: Final = "gpusim_kernel"
 """The entry point of every specialised kernel, in kernels_cuda/kernel.cu."""
 
-ELEMENT_BYTES: Final = 2
-"""One f16, the only operand type of the kernels."""
-
 SHARED_ALIGNMENT: Final = 1024
 """Alignment of the CTA's dynamic shared memory in kernels_cuda/ptx.cuh, bytes."""
-
-LDMATRIX_ROWS: Final = 16
-"""Rows of an operand that one ldmatrix.x4 loads, the only width the kernels issue."""
 
 RECORDED_BLOCKS: Final = 8
 """Most CTAs that one launch records."""
@@ -168,13 +163,15 @@ def ldmatrix_walk(scenario: Scenario, operand: Operand) -> Walk:
     layout = operand_layout(scenario, operand)
     kernel = scenario.kernel
     stages = [ldmatrix_offsets(scenario, operand, stage) for stage in range(kernel.stages)]
-    address = base + np.stack(stages) * ELEMENT_BYTES  # [stages, warps, k groups, instructions, 32]
+    bits = element_bits(scenario.problem.dtype.ab)
+    address = base + np.stack(stages) * bits // 8  # [stages, warps, k groups, instructions, 32]
     first = address[:, :, :1, :1]
     k_groups = np.arange(kernel.k_groups, dtype=np.int64)[:, None, None] * kernel.instruction[2]
-    rows = np.arange(fragment_loads(scenario, operand).instructions, dtype=np.int64)[:, None] * LDMATRIX_ROWS
+    loads = fragment_loads(scenario, operand)
+    rows = np.arange(loads.instructions, dtype=np.int64)[:, None] * loads.strided
 
     def along(k: int | IntArray, row: int | IntArray) -> IntArray:
-        return layout.offset(k, row) * ELEMENT_BYTES
+        return layout.offset(k, row) * bits // 8
 
     if (first + along(k_groups, rows) == address).all():
         return "add"
@@ -185,7 +182,7 @@ def ldmatrix_walk(scenario: Scenario, operand: Operand) -> Walk:
 
 
 def _ring_bytes(scenario: Scenario, operand: Operand) -> int:
-    return operand_layout(scenario, operand).elements * ELEMENT_BYTES
+    return operand_layout(scenario, operand).elements * element_bits(scenario.problem.dtype.ab) // 8
 
 
 def _macros(scenario: Scenario, build: Build) -> dict[str, int | str]:
@@ -196,6 +193,11 @@ def _macros(scenario: Scenario, build: Build) -> dict[str, int | str]:
         "OPTIMIZED_ITERATOR": int(kernel.iterator == "optimized"),
         "SPLIT_K_SLICES": problem.split_k_slices,
         "BETA_IS_ZERO": int(problem.beta == 0),
+        "AB": problem.dtype.ab,
+        "ACCUMULATOR": problem.dtype.accumulator,
+        "MMA": ptx_name(problem.dtype.ab, problem.dtype.accumulator, kernel.instruction),
+        "INSTRUCTION_M": kernel.instruction[0],
+        "INSTRUCTION_K": kernel.instruction[2],
         "OUTPUT_F16": int(problem.dtype.output == "f16"),
         "TILE_M": tile_m,
         "TILE_N": tile_n,

@@ -68,7 +68,7 @@ struct Warp {
   Rendezvous together;
   std::uint32_t addresses[32];
   std::uint32_t a[32][4], b[32][2];
-  float c[32][4];
+  std::uint32_t c[32][4];
 };
 
 inline std::vector<Fiber> fibers;
@@ -197,32 +197,70 @@ inline void ldmatrix_x4(uint32 (&registers)[4], uint32 shared) {
   std::memcpy(registers, warp.a[host::lane()], sizeof registers);
 }
 
-inline void mma_sync(float (&d)[4], uint32 const (&a)[4], uint32 b_low_k, uint32 b_high_k) {
+// One fragment's word of an operand, element by element, as the tensor core multiplies it.
+inline double operand_value(uint32 word, int index) {
+  if constexpr (kAb == Element::f16) return host::half_of(word, index);
+  if constexpr (kAb == Element::bf16 || kAb == Element::tf32) {
+    uint32 const bits = kAb == Element::tf32 ? word & 0xffffe000u : word >> 16 * index << 16;
+    float value;
+    std::memcpy(&value, &bits, 4);
+    return value;
+  }
+  constexpr int kAbove = 32 - kElementBits;
+  uint32 const top = word << (kAbove - index * kElementBits);
+  constexpr bool kSigned = kAb == Element::s8 || kAb == Element::s4;
+  return kSigned ? double(int(top) >> kAbove) : double(top >> kAbove);
+}
+
+inline double accumulator_value(uint32 const* words, int index) {
+  if constexpr (kAccumulator == Element::f16) return host::half_of(words[index / 2], index % 2);
+  if constexpr (kAccumulator == Element::s32) return int(words[index]);
+  float value;
+  std::memcpy(&value, &words[index], 4);
+  return value;
+}
+
+inline void set_accumulator(uint32* words, int index, double sum) {
+  if constexpr (kAccumulator == Element::f16) {
+    int const shift = index % 2 * 16;
+    words[index / 2] = (words[index / 2] & ~(0xffffu << shift)) | uint32(host::float_to_half(float(sum))) << shift;
+  } else if constexpr (kAccumulator == Element::s32) {
+    words[index] = uint32(int(std::fmin(std::fmax(sum, -2147483648.0), 2147483647.0)));
+  } else {
+    float const value = float(sum);
+    std::memcpy(&words[index], &value, 4);
+  }
+}
+
+// Of any types and shape: what kernels_cuda/scenario.cuh says.
+template <class Register, int kC, int kA, int kB>
+void mma_sync(Register (&d)[kC], uint32 const (&a)[kA], uint32 const (&b)[kB]) {
   host::Warp& warp = host::warp();
   int const self = host::lane();
   std::memcpy(warp.a[self], a, sizeof a);
+  std::memcpy(warp.b[self], b, sizeof b);
   std::memcpy(warp.c[self], d, sizeof d);
-  warp.b[self][0] = b_low_k;
-  warp.b[self][1] = b_high_k;
   host::meet(warp.together, 32, [&warp] {
-    static float left[16][16], right[16][8];
+    constexpr int kOfWord = 32 / kElementBits, kBlocks = kInstructionM / 8;
+    static double left[kInstructionM][kInstructionK], right[kInstructionK][kInstructionN];
     for (int lane = 0; lane < 32; ++lane) {
-      int const row = lane / 4, pair = lane % 4 * 2;
-      for (int half = 0; half < 2; ++half) {
-        for (int matrix = 0; matrix < 4; ++matrix) {
-          left[row + matrix % 2 * 8][pair + matrix / 2 * 8 + half] = host::half_of(warp.a[lane][matrix], half);
+      for (int element = 0; element < kOfWord; ++element) {
+        int const row = lane / 4, k = lane % 4 * kOfWord + element;
+        for (int matrix = 0; matrix < kA; ++matrix) {
+          left[row + matrix % kBlocks * 8][k + matrix / kBlocks * kVectorElements] =
+              operand_value(warp.a[lane][matrix], element);
         }
-        for (int matrix = 0; matrix < 2; ++matrix) {
-          right[pair + matrix * 8 + half][row] = host::half_of(warp.b[lane][matrix], half);
+        for (int matrix = 0; matrix < kB; ++matrix) {
+          right[k + matrix * kVectorElements][row] = operand_value(warp.b[lane][matrix], element);
         }
       }
     }
     for (int lane = 0; lane < 32; ++lane) {
-      for (int element = 0; element < 4; ++element) {
+      for (int element = 0; element < 2 * kBlocks; ++element) {
         int const row = lane / 4 + element / 2 * 8, column = lane % 4 * 2 + element % 2;
-        double sum = warp.c[lane][element];
-        for (int k = 0; k < 16; ++k) sum += double(left[row][k]) * right[k][column];
-        warp.c[lane][element] = float(sum);
+        double sum = accumulator_value(warp.c[lane], element);
+        for (int k = 0; k < kInstructionK; ++k) sum += left[row][k] * right[k][column];
+        set_accumulator(warp.c[lane], element, sum);
       }
     }
   });
