@@ -97,11 +97,11 @@ struct Recorder {
   template <class Operand>
   GPUSIM_DEVICE void load_global(int fetch, int access, int vec, int64 global, bool valid) {
     write(GPUSIM_OP_LOAD_GLOBAL, Operand::kId, 1, kNone, kNone, access * Operand::kVecs + vec, fetch, -1,
-          global / kElementBytes, valid);
+          operand_elements(global), valid);
   }
   template <class Operand>
   GPUSIM_DEVICE void store_tile(int fetch, int access, int stage, uint32 shared) {
-    write(GPUSIM_OP_STORE_TILE, Operand::kId, 0, stage, kNone, access, fetch, shared / kElementBytes, -1, true);
+    write(GPUSIM_OP_STORE_TILE, Operand::kId, 0, stage, kNone, access, fetch, operand_elements(shared), -1, true);
   }
   GPUSIM_DEVICE void commit_group() { write(GPUSIM_OP_COMMIT_GROUP, 0, 0, kNone, kNone, kNone, kNone, -1, -1, true); }
   GPUSIM_DEVICE void wait_group(int pending) {

@@ -52,6 +52,8 @@ OPTIMIZED = {**SMALL, "iterator": "optimized"}
 OPTIMIZED_32 = {**SMALL_32, "iterator": "optimized"}
 PADDED_SWIZZLED = {"a": "padded<16>", "b": "Swizzle<3,3,4>"}
 F16 = {"output": "f16"}
+BF16 = {"ab": "bf16", "accumulator": "f32", "output": "f32"}
+TF32 = {"ab": "tf32", "accumulator": "f32", "output": "f32"}
 IMAGE = {"n": 2, "h": 7, "w": 9, "c": 72, "k": 40, "r": 3, "s": 3, "padding": [1, 1]}
 
 SCENARIOS = {
@@ -72,6 +74,10 @@ SCENARIOS = {
     "gemm swizzle that no XOR walks": gemm(64, 64, 64, {**SMALL, "shared": {"a": "Swizzle<3,3,6>", "b": "row_major"}}),
     "gemm K 128, one row of warps": gemm(40, 130, 200, tiles((32, 128, 128), (32, 32, 128), 3, shared=PADDED_SWIZZLED)),
     "gemm tall": gemm(250, 64, 96, tiles((128, 64, 32), (32, 32, 32), 3)),
+    "gemm f16 m16n8k8": gemm(80, 72, 136, {**SMALL, "instruction": [16, 8, 8]}),
+    "gemm bf16": gemm(80, 72, 136, SMALL, dtype=BF16, beta=0.5),
+    "gemm tf32": gemm(80, 72, 100, tiles((64, 64, 16), (32, 32, 16), 4, instruction=[16, 8, 8]), dtype=TF32),
+    "conv tf32": conv({**IMAGE, "c": 36}, tiles((64, 64, 32), (32, 32, 32), 3, instruction=[16, 8, 8]), dtype=TF32),
     "conv 3x3, ragged channels": conv(IMAGE, SMALL),
     "conv strides and dilation": conv({**IMAGE, "h": 13, "w": 11}, SMALL, stride=[2, 1], dilation=[2, 3]),
     "conv convolution mode, f16": conv(IMAGE, SMALL_32, mode="convolution", dtype=F16, alpha=2.0, beta=1.0),
