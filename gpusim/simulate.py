@@ -18,7 +18,7 @@ from gpusim.scenario import Scenario
 from gpusim.schedule.counts import Counts, executed
 from gpusim.schedule.ops import Program
 from gpusim.schedule.program import program
-from gpusim.sim.kernel import Launch, Outcome, cp_async, simulate_launch
+from gpusim.sim.kernel import Launch, Outcome, require_cp_async, simulate_launch
 from gpusim.tile.epilogue import epilogue_tile
 from gpusim.tile.extents import gemm_k_iterations, problem_extents
 from gpusim.tile.shared_store import operand_layout
@@ -63,7 +63,7 @@ def simulate(
     if stream not in ORIGINS:
         raise BadInput(f"--stream must be one of {', '.join(ORIGINS)}, got {stream!r}")
     machine = load_machine(scenario.machine)
-    cp_async(machine)
+    require_cp_async(scenario, machine)
     tiles = cta_tiles(scenario)
     tiles = tiles[tiles[:, 0] >= 0]
     say("lowering the schedule")

@@ -33,7 +33,8 @@ class KTileSpan:
     One activity of one warp for one k tile.
 
     Attributes:
-        activity: "copy" (first copy issued to data landed), "wait" (wait_group and barrier),
+        activity: "copy" (first copy, or global load, issued to data landed in shared memory), "wait" (wait_group, or
+            the stores of a pipelined mainloop, and barrier),
             "ldmatrix" (first fragment load issued to last landed), "mma" (first issued to last done).
         k_group: The k group, or -1 where the activity spans the k tile.
     """

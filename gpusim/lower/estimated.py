@@ -12,21 +12,25 @@ from gpusim.errors import BadInput
 from gpusim.lower.stream import Instruction, Segment, Stream, shifted
 from gpusim.machine.spec import Machine, Pipe
 from gpusim.scenario import Scenario, element_bits
+from gpusim.scenario_models import VECTOR_BITS
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,
     CopyAsync,
     Ldmatrix,
+    LoadGlobal,
     LoadShared,
     LoadSource,
     Op,
     Program,
     StoreGlobal,
     StoreShared,
+    StoreTile,
     WaitGroup,
     WarpMma,
 )
+from gpusim.schedule.program import mainloop_shape
 from gpusim.tile.epilogue import EpilogueTile, epilogue_tile
 from gpusim.tile.ldmatrix import fragment_loads
 
@@ -35,6 +39,10 @@ COPY_SCOREBOARD = 4
 
 EPILOGUE_SCOREBOARD = 5
 """Of the epilogue's shared and source loads. 0 to 3 are the fragments': two operands, two k groups by turns."""
+
+TILE_SCOREBOARDS = {"a": 4, "b": 5}
+"""Of a pipelined mainloop's global loads, held until the data is in the registers, and of the stores of these
+registers, held until they are read. Copies and epilogue, which use the same two, do not overlap with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +109,8 @@ def registers_per_thread(scenario: Scenario, machine: Machine) -> int:
     """
     Registers of one thread: accumulators, two fragments of each operand, and a constant for the rest.
 
+    A pipelined mainloop holds one k tile of both operands besides, the threadblock fragment.
+
     Not modelled: spills, where a kernel would need more (D17).
 
     Returns:
@@ -112,6 +122,9 @@ def registers_per_thread(scenario: Scenario, machine: Machine) -> int:
     fragment_bits = (warp_m + warp_n) * instruction_k * element_bits(scenario.problem.dtype.ab)
     fragments = 2 * fragment_bits // 32 // 32
     total = accumulators + fragments + REGISTERS_BEYOND_FRAGMENTS
+    if scenario.kernel.mainloop == "pipelined":
+        shape = mainloop_shape(scenario)
+        total += sum(shape.of(operand).accesses * VECTOR_BITS // 32 for operand in OPERANDS)
     return min(-(-total // 8) * 8, machine.limits.registers_per_thread)
 
 
@@ -179,6 +192,8 @@ class _Lowering:
         self.mmas = (scenario.kernel.warp[0] // m) * (scenario.kernel.warp[1] // n)
         self.matrices = {operand: fragment_loads(scenario, operand).matrices for operand in OPERANDS}
         self.arithmetic = {operand: ARITHMETIC[scenario.problem.kind, operand] for operand in OPERANDS}
+        bits = element_bits(scenario.problem.dtype.ab)
+        self.access_bits = {"a": scenario.problem.access_a * bits, "b": scenario.problem.access_b * bits}
         self.epilogue_tile: EpilogueTile = epilogue_tile(scenario)
         tensor = tensor_core(scenario, machine)
         # With few MMAs in a group, the same accumulator comes round before its result is there.
@@ -189,7 +204,11 @@ class _Lowering:
         yield from integer(KERNEL_SETUP)
         accesses = {
             operand: len(
-                {(op.access, op.vec) for op in program.prologue if isinstance(op, CopyAsync) and op.operand == operand}
+                {
+                    (op.access, op.vec)
+                    for op in program.prologue
+                    if isinstance(op, CopyAsync | LoadGlobal) and op.operand == operand
+                }
             )
             for operand in OPERANDS
         }
@@ -204,12 +223,18 @@ class _Lowering:
             yield from self.instructions(op)
 
     def iteration(self, ops: Sequence[Op]) -> Iterator[Instruction]:
-        """One k tile: MMAs with what their k group issues besides spread among them, then the loop's own control."""
-        beside: list[Instruction] = []
-        mmas: list[Instruction] = []
+        """One k tile: MMAs with what their k group issues besides spread among them, and the loop's own control."""
         control = list(integer(LOOP_CONTROL))
         for operand in OPERANDS:
             control += integer(self.arithmetic[operand].advance)
+        pipelined = self.scenario.kernel.mainloop == "pipelined"
+        yield from (self.pipelined_k_tile if pipelined else self.multistage_k_tile)(ops, control)
+        yield Instruction("BRA", "pipe", "branch", stall=BRANCH_STALL)
+
+    def multistage_k_tile(self, ops: Sequence[Op], control: list[Instruction]) -> Iterator[Instruction]:
+        """The loop's control comes with the last k group."""
+        beside: list[Instruction] = []
+        mmas: list[Instruction] = []
         for op in ops:
             if isinstance(op, WarpMma):
                 mmas += self.instructions(op)
@@ -223,7 +248,28 @@ class _Lowering:
                     beside, mmas = [], []
                 beside += self.instructions(op)
         yield from spread(mmas, beside + control)
-        yield Instruction("BRA", "pipe", "branch", stall=BRANCH_STALL)
+
+    def pipelined_k_tile(self, ops: Sequence[Op], control: list[Instruction]) -> Iterator[Instruction]:
+        """
+        The stores wait for global loads, so they come as late as an assembler can put them: under the last MMAs, which
+        do not depend on them, and after these the barrier and the next k tile's first fragments.
+        """
+        beside, stores, following = control, list[Instruction](), list[Instruction]()
+        for op in ops:
+            if isinstance(op, StoreTile):
+                stores += self.instructions(op)
+            elif isinstance(op, Barrier) or following:
+                following += self.instructions(op)
+            elif isinstance(op, WarpMma):
+                yield from spread(list(self.instructions(op)), beside)
+                beside = []
+            else:
+                beside += self.instructions(op)
+        mmas = [one for one in following if one.unit == "tensor"]
+        late = mmas[-len(stores) :]
+        yield from mmas[: -len(stores)]
+        yield from spread(late, stores)
+        yield from (one for one in following if one.unit != "tensor")
 
     def epilogue(self, ops: Sequence[Op]) -> Iterator[Instruction]:
         """Accumulators through shared memory to global, step by step, then exit."""
@@ -249,6 +295,8 @@ class _Lowering:
                     guard="zero-fill" if op.zfill else "predicate",
                     op=op,
                 )
+            case LoadGlobal() | StoreTile():
+                yield from self.tile_access(op)
             case CommitGroup():
                 yield Instruction("LDGDEPBAR", "commit", stall=MEMORY_STALL, op=op)
             case WaitGroup():
@@ -265,6 +313,25 @@ class _Lowering:
                 yield from self.mma(op)
             case StoreShared() | LoadShared() | LoadSource() | StoreGlobal():
                 yield from self.epilogue_access(op)
+
+    def tile_access(self, op: LoadGlobal | StoreTile) -> Iterator[Instruction]:
+        """
+        A load into the threadblock fragment, or its store.
+
+        The first store waits for the operand's loads, and the first load, before which the registers are cleared for
+        what it may leave, for the stores to have read them.
+        """
+        board = TILE_SCOREBOARDS[op.operand]
+        waits = 0 if op.access else 1 << board
+        if isinstance(op, StoreTile):
+            yield Instruction("STS.128", "shared", stall=MEMORY_STALL, read_scoreboard=board, wait_mask=waits, op=op)
+            return
+        bits = self.access_bits[op.operand]
+        yield from integer(self.arithmetic[op.operand].access)
+        for pair in range(-(-bits // 64)):
+            yield Instruction("CS2R", "pipe", "alu", stall=2, wait_mask=0 if pair or op.vec else waits)
+        opcode = "LDG.E.LTC128B" + (f".{bits}" if bits > 32 else "")
+        yield Instruction(opcode, "global", stall=MEMORY_STALL, write_scoreboard=board, guard="predicate", op=op)
 
     def mma(self, op: WarpMma) -> Iterator[Instruction]:
         """The warp-level MMA; its first instruction waits for both operands' fragments."""

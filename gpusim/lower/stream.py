@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from gpusim.schedule.ops import CopyAsync, Ldmatrix, Op, WarpMma
+from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadGlobal, Op, StoreTile, WarpMma
 
 SCOREBOARDS = 6
 """
@@ -75,7 +75,9 @@ def shifted(op: Op, k_tiles: int, stages: int) -> Op:
         stages: Slots of the shared-memory ring.
     """
     match op:
-        case CopyAsync():
+        case LoadGlobal():
+            return replace(op, fetch=op.fetch + k_tiles)
+        case CopyAsync() | StoreTile():
             return replace(op, fetch=op.fetch + k_tiles, stage=(op.stage + k_tiles) % stages)
         case Ldmatrix():
             return replace(op, k_tile=op.k_tile + k_tiles, stage=(op.stage + k_tiles) % stages)

@@ -11,22 +11,25 @@ import numpy as np
 
 from gpusim.arrays import IntArray
 from gpusim.errors import BadInput
-from gpusim.layout.banks import access_wavefronts, ldmatrix_wavefronts
+from gpusim.layout.banks import access_ideal, access_wavefronts, ldmatrix_wavefronts
 from gpusim.lower.stream import INSTRUCTION_BYTES, NO_SCOREBOARD, SCOREBOARDS, Instruction, Stream
-from gpusim.machine.spec import AsyncCopy, Machine
+from gpusim.machine.spec import Machine
 from gpusim.scenario import Scenario, element_bits
+from gpusim.scenario_models import VECTOR_BITS
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,
     CopyAsync,
     Ldmatrix,
+    LoadGlobal,
     LoadShared,
     LoadSource,
     Op,
     Operand,
     StoreGlobal,
     StoreShared,
+    StoreTile,
     WaitGroup,
     WarpMma,
 )
@@ -53,7 +56,7 @@ KINDS = {
 THROTTLES = {PIPE: MATH_PIPE_THROTTLE, SHARED: MIO_THROTTLE, LDGSTS: MIO_THROTTLE, GLOBAL: LG_THROTTLE}
 """Why an instruction waits whose pipe or queue is taken."""
 
-COPY, FRAGMENT, MMA, WAITING = range(4)
+COPY, FRAGMENT, MMA, WAITING, STORE = range(5)
 """What an observed instruction belongs to."""
 
 LANES = 32
@@ -91,7 +94,7 @@ class Decoded(NamedTuple):
         is_load: A shared or global access that returns data.
         through_l1: A copy with .ca.
         zero_fills: A copy whose invalid lanes write zeros.
-        observed: One of COPY, FRAGMENT, MMA, WAITING, or -1.
+        observed: One of COPY, FRAGMENT, MMA, WAITING, STORE, or -1.
         k_tile: Of the observed activity, in the first trip.
         k_group: The same.
     """
@@ -180,17 +183,14 @@ def port_count(machine: Machine) -> int:
     return len(pipe_names(machine)) + 2
 
 
-def assemble(stream: Stream, scenario: Scenario, machine: Machine, copy: AsyncCopy) -> Assembly:
+def assemble(stream: Stream, scenario: Scenario, machine: Machine) -> Assembly:
     """
     Resolve a stream.
-
-    Args:
-        copy: The machine's cp.async.
 
     Raises:
         BadInput: The machine file has no figure for a pipe that the stream uses.
     """
-    resolver = _Resolver(scenario, machine, copy)
+    resolver = _Resolver(scenario, machine)
     per_line = machine.instruction_cache.line_bytes // INSTRUCTION_BYTES
     segments = []
     line = 0
@@ -216,13 +216,16 @@ def assemble(stream: Stream, scenario: Scenario, machine: Machine, copy: AsyncCo
 class _Resolver:
     """Looks things up once: pipes of the machine, wavefronts of every shared access."""
 
-    def __init__(self, scenario: Scenario, machine: Machine, copy: AsyncCopy) -> None:
+    def __init__(self, scenario: Scenario, machine: Machine) -> None:
         self.machine = machine
-        self.least_stall = {COMMIT: copy.commit_latency, DEPBAR: copy.wait_latency}
+        copy = machine.async_copy
+        self.least_stall = {} if copy is None else {COMMIT: copy.commit_latency, DEPBAR: copy.wait_latency}
         self.pipes = {name: index for index, name in enumerate(pipe_names(machine))}
         self.epilogue = epilogue_tile(scenario)
         self.fragments = {operand: _fragment_wavefronts(scenario, machine, operand) for operand in OPERANDS}
-        self.copies = {operand: _copy_wavefronts(scenario, machine, operand) for operand in OPERANDS}
+        writes = _tile_store_wavefronts if scenario.kernel.mainloop == "pipelined" else _copy_wavefronts
+        self.writes = {operand: writes(scenario, machine, operand) for operand in OPERANDS}
+        self.load_wavefronts = {operand: _load_wavefronts(scenario, machine, operand) for operand in OPERANDS}
         self.matrices = {operand: fragment_loads(scenario, operand).matrices for operand in OPERANDS}
         self.staging = _epilogue_wavefronts(self.epilogue, machine)
 
@@ -239,7 +242,7 @@ class _Resolver:
             interval=interval,
             latency=latency or access.latency,
             stall=max(1, instruction.stall, self.least_stall.get(kind, 0)),
-            gated=bool(waits) or line >= 0 or kind in (DEPBAR, EXIT),
+            gated=bool(waits) or line >= 0 or kind in (DEPBAR, BAR, EXIT),
             waits=waits,
             write=-1 if instruction.write_scoreboard == NO_SCOREBOARD else instruction.write_scoreboard,
             read=-1 if instruction.read_scoreboard == NO_SCOREBOARD else instruction.read_scoreboard,
@@ -279,6 +282,8 @@ class _Resolver:
                 access = self._fragment(op)
             case CopyAsync():
                 access = self._copy(op)
+            case LoadGlobal() | StoreTile():
+                access = self._tile_access(op)
             case WarpMma():
                 access = Access(observed=MMA, k_tile=op.k_tile, k_group=op.k_group)
             case StoreShared() | LoadShared():
@@ -308,11 +313,24 @@ class _Resolver:
 
     def _copy(self, op: CopyAsync) -> Access:
         return Access(
-            wavefronts=self.copies[op.operand][op.access][op.vec],
+            wavefronts=self.writes[op.operand][op.access][op.vec],
             target=(OPERANDS.index(op.operand), op.fetch, op.access, op.vec),
             stage=op.stage,
             through_l1=op.cache == "ca",
             zero_fills=op.zfill,
+            observed=COPY,
+            k_tile=op.fetch,
+        )
+
+    def _tile_access(self, op: LoadGlobal | StoreTile) -> Access:
+        if isinstance(op, StoreTile):
+            wavefronts = self.writes[op.operand][op.access][0]
+            return Access(wavefronts=wavefronts, stage=op.stage, observed=STORE, k_tile=op.fetch)
+        return Access(
+            wavefronts=self.load_wavefronts[op.operand],
+            target=(OPERANDS.index(op.operand), op.fetch, op.access, op.vec),
+            is_load=True,
+            through_l1=True,
             observed=COPY,
             k_tile=op.fetch,
         )
@@ -357,6 +375,25 @@ def _copy_wavefronts(scenario: Scenario, machine: Machine, operand: Operand) -> 
     width = (scenario.problem.access_a if operand == "a" else scenario.problem.access_b) * bits // 8
     counts = access_wavefronts(lanes, width, banks=machine.shared.banks, bank_bytes=machine.shared.bank_bytes)
     return [[_table(counts[:, :, access, vec]) for vec in range(vecs)] for access in range(accesses)]
+
+
+def _tile_store_wavefronts(scenario: Scenario, machine: Machine, operand: Operand) -> list[list[Wavefronts]]:
+    """[access][0] -> table [stage][warp]: a store writes all vectors of an access."""
+    bits = element_bits(scenario.problem.dtype.ab)
+    offsets = np.stack([store_offsets(scenario, operand, stage)[..., 0] for stage in range(scenario.kernel.stages)])
+    stages, threads, accesses = offsets.shape
+    lanes = offsets.reshape(stages, threads // LANES, LANES, accesses).transpose(0, 1, 3, 2) * bits // 8
+    shared = machine.shared
+    counts = access_wavefronts(lanes, VECTOR_BITS // 8, banks=shared.banks, bank_bytes=shared.bank_bytes)
+    return [[_table(counts[:, :, access])] for access in range(accesses)]
+
+
+def _load_wavefronts(scenario: Scenario, machine: Machine, operand: Operand) -> Wavefronts:
+    """Of one global load on its way back through the data stage: what its bytes take at least."""
+    elements = scenario.problem.access_a if operand == "a" else scenario.problem.access_b
+    width = elements * element_bits(scenario.problem.dtype.ab) // 8
+    each = int(access_ideal(width, banks=machine.shared.banks, bank_bytes=machine.shared.bank_bytes))
+    return ((each,) * (scenario.kernel.threads // LANES),)
 
 
 def _epilogue_wavefronts(tile: EpilogueTile, machine: Machine) -> dict[str, list[tuple[int, ...]]]:

@@ -10,7 +10,7 @@ import simpy
 from gpusim.arrays import IntArray
 from gpusim.errors import BadInput
 from gpusim.lower.stream import Stream
-from gpusim.machine.spec import AsyncCopy, Machine
+from gpusim.machine.spec import Machine
 from gpusim.result import PipelineRow
 from gpusim.scenario import Scenario
 from gpusim.schedule.mainloop import OPERANDS
@@ -32,16 +32,15 @@ CTAS_SIMULATED_PER_SM = 24
 Progress = Callable[[str], None]
 
 
-def cp_async(machine: Machine) -> AsyncCopy:
+def require_cp_async(scenario: Scenario, machine: Machine) -> None:
     """
-    The machine's cp.async.
+    Refuse a multistage kernel on a machine that has no cp.async.
 
     Raises:
         BadInput: It has none.
     """
-    if machine.async_copy is None:
+    if scenario.kernel.mainloop == "multistage" and machine.async_copy is None:
         raise BadInput(f"{machine.name}: the multistage mainloop needs cp.async, which this machine lacks")
-    return machine.async_copy
 
 
 @dataclass(frozen=True)
@@ -64,17 +63,12 @@ class Launch:
     shared_bytes: int
 
     @cached_property
-    def copy(self) -> AsyncCopy:
-        """The machine's cp.async."""
-        return cp_async(self.machine)
-
-    @cached_property
     def assemblies(self) -> tuple[Assembly, ...]:
         """Of each split-K slice; slices of equal streams share one."""
         made: dict[int, Assembly] = {}
         for slice_, kind in enumerate(self.kinds):
             if kind == slice_:
-                made[kind] = assemble(self.streams[slice_], self.scenario, self.machine, self.copy)
+                made[kind] = assemble(self.streams[slice_], self.scenario, self.machine)
         return tuple(made[kind] for kind in self.kinds)
 
     @cached_property
@@ -258,8 +252,8 @@ def _run(launch: Launch, l2: L2, ports: int, queue: Sequence[int], walk: L2Walk 
     carve_out = launch.ctas_per_sm * (launch.shared_bytes + machine.limits.shared_reserved_per_cta)
     sms = []
     for port in range(ports):
-        l1 = L1(machine, launch.copy, l2, port, carve_out)
-        sms.append(Sm(env, machine, launch.copy, l1, assembly=assembly_of, finished=scheduler.finished))
+        l1 = L1(machine, l2, port, carve_out)
+        sms.append(Sm(env, machine, l1, assembly=assembly_of, finished=scheduler.finished))
     scheduler.start(sms)
     env.run(until=scheduler.done)
     return sms

@@ -1,6 +1,6 @@
-"""The L1 data cache of one SM on the path of cp.async: .ca looks lines up, .cg goes around."""
+"""The L1 data cache of one SM: loads and cp.async.ca look lines up, cp.async.cg goes around."""
 
-from gpusim.machine.spec import AsyncCopy, Machine
+from gpusim.machine.spec import Machine
 from gpusim.sim.footprint import L2Status, Lines, Request
 from gpusim.sim.l2 import L2, L2Read
 
@@ -21,12 +21,11 @@ class L1:
         sectors: Asked for so far, by copies and loads.
     """
 
-    def __init__(self, machine: Machine, copy: AsyncCopy, l2: L2, port: int, carve_out: int) -> None:
+    def __init__(self, machine: Machine, l2: L2, port: int, carve_out: int) -> None:
         self._l2 = l2
         self._port = port
-        self._hit = copy.l1_latency
-        # What a copy takes beyond a load on the same way: latencies of L2 and DRAM are those of loads.
-        self._beyond = copy.l1_latency - machine.l1.hit_latency
+        self._load_hit = machine.l1.hit_latency
+        self._copy_hit = self._load_hit if machine.async_copy is None else machine.async_copy.l1_latency
         self._capacity = max(0, machine.l1.bytes - carve_out) // machine.l1.line_bytes
         self._lines: dict[int, tuple[int, int]] = {}  # line -> (landed, sectors held)
         self.sectors = 0
@@ -41,16 +40,24 @@ class L1:
             cached: .ca: look up and allocate. False: .cg.
         """
         sectors, lines = request
-        if sectors == 0:
-            return at + self._hit
+        if cached or sectors == 0:
+            return self._look_up(at, request, issued, status, self._copy_hit)
         self.sectors += sectors
-        if not cached:
-            return self._l2.read(L2Read(self._port, at, issued, sectors, sectors, lines, status)) + self._beyond
-        return self._look_up(at, request, issued, status)
+        # What a copy takes beyond a load on the same way: latencies of L2 and DRAM are those of loads.
+        beyond = self._copy_hit - self._load_hit
+        return self._l2.read(L2Read(self._port, at, issued, sectors, sectors, lines, status)) + beyond
 
-    def _look_up(self, at: int, request: Request, issued: int, status: L2Status | None) -> int:
+    def load(self, at: int, request: Request, *, issued: int, status: L2Status | None) -> int:
+        """Cycle at which the data of one ld.global of an operand is in the registers."""
+        return self._look_up(at, request, issued, status, self._load_hit)
+
+    def _look_up(self, at: int, request: Request, issued: int, status: L2Status | None, hit: int) -> int:
+        """``hit``: latency where nothing is missing."""
         asked, lines = request
-        done = at + self._hit
+        done = at + hit
+        if not asked:
+            return done
+        self.sectors += asked
         missing: list[tuple[int, int]] = []
         for line, mask in lines:
             landed, held = self._lines.pop(line, (0, 0))
@@ -62,7 +69,7 @@ class L1:
         if missing:
             sectors = sum(mask.bit_count() for _, mask in missing)
             want = L2Read(self._port, at, issued, sectors, asked, tuple(missing), status)
-            landed = self._l2.read(want) + self._beyond
+            landed = self._l2.read(want) + hit - self._load_hit
             self._allocate(tuple(missing), landed)
             done = max(done, landed)
         return done
@@ -73,10 +80,10 @@ class L1:
         while len(self._lines) > self._capacity:
             del self._lines[next(iter(self._lines))]
 
-    def load(self, at: int, sectors: int, *, issued: int) -> int:
+    def load_source(self, at: int, sectors: int, *, issued: int) -> int:
         """Cycle at which an ld.global of the epilogue's source has its data: streamed, never found in L1 (D10)."""
         if not sectors:
-            return at + self._hit
+            return at + self._copy_hit
         self.sectors += sectors
         return self._l2.read(L2Read(self._port, at, issued, sectors, sectors))
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from gpusim.result import PipelineRow
-from gpusim.sim.assembly import BAR, COPY, FRAGMENT, MMA
+from gpusim.sim.assembly import BAR, COPY, FRAGMENT, MMA, STORE
 from gpusim.sim.stall_reasons import REASONS
 from gpusim.sim.warp import Warp
 from gpusim.timeline import KTileSpan, Timeline, WarpSpan
@@ -39,12 +39,19 @@ class Observer:
             _widen(self._fragments, (warp.index, k_tile, instruction.k_group), at, landed)
         elif what == COPY:
             _widen(self._copies, (warp.index, k_tile), at, landed)
+        elif what == STORE:
+            _widen(self._copies, (warp.index, k_tile), at, landed)
+            self._open(warp, at)
         elif instruction.kind == BAR:
             if self._open_wait.get(warp.index):
                 self._waits[warp.index][-1][1] = -1
                 self._open_wait[warp.index] = False
         else:
-            # The wait begins where the instruction could have issued had all groups been there.
+            self._open(warp, at)
+
+    def _open(self, warp: Warp, at: int) -> None:
+        """A wait begins where its instruction could have issued had all groups, or loaded registers, been there."""
+        if not self._open_wait.get(warp.index):
             self._waits.setdefault(warp.index, []).append([min(at, warp.stalled_until), at])
             self._open_wait[warp.index] = True
 

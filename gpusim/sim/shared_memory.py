@@ -46,10 +46,14 @@ class SharedMemory:
         self._smsp_free[smsp] = leaves + max(self._mio.smsp_interval, interval)
         self._sm_free = leaves + self._mio.sm_interval
         if wavefronts:
-            self._data_free = leaves + -(-wavefronts // self._spec.wavefronts_per_cycle)
+            self._data_free = leaves + self.service(wavefronts)
             self.wavefronts += wavefronts
         self._queues[smsp].append(leaves)
         return leaves
+
+    def service(self, wavefronts: int) -> int:
+        """Cycles the data stage takes for so many wavefronts."""
+        return -(-wavefronts // self._spec.wavefronts_per_cycle)
 
     def returned(self, smsp: int, leaves: int, wavefronts: int, size: int, latency: int) -> int:
         """

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import simpy
 
-from gpusim.machine.spec import AsyncCopy, Machine
+from gpusim.machine.spec import Machine
 from gpusim.sim.assembly import Assembly, port_count
 from gpusim.sim.barrier import BarrierUnit
 from gpusim.sim.cta import Cta, CtaLife
@@ -21,7 +21,6 @@ from gpusim.sim.warp import Warp
 class Sm:
     """
     Args:
-        copy: The machine's cp.async.
         l1: The SM's L1, wired to the chip's L2.
         assembly: CTA index -> the code it runs.
         finished: Called with a CTA when its last warp has exited.
@@ -35,7 +34,6 @@ class Sm:
         self,
         env: simpy.Environment,
         machine: Machine,
-        copy: AsyncCopy,
         l1: L1,
         *,
         assembly: Callable[[int], Assembly],
@@ -46,8 +44,9 @@ class Sm:
         self.barrier = BarrierUnit(machine.barrier)
         self.instruction_cache = InstructionCache(machine.instruction_cache)
         self.observer = Observer()
-        self.source_release = copy.source_release
-        self.copy_interval = copy.issue_interval
+        copy = machine.async_copy
+        self.source_release = 0 if copy is None else copy.source_release
+        self.copy_interval = 0 if copy is None else copy.issue_interval
         self.smsps = [Smsp(env, self, each, port_count(machine)) for each in range(machine.smsps)]
         self.stalls = [0] * len(REASONS)
         self.lives: list[CtaLife] = []

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import simpy
 
-from gpusim.sim.assembly import BAR, COMMIT, DEPBAR, EXIT, GLOBAL, LDGSTS, PIPE, SHARED
+from gpusim.sim.assembly import (
+    BAR,
+    COMMIT,
+    DEPBAR,
+    EXIT,
+    GLOBAL,
+    LDGSTS,
+    PIPE,
+    SHARED,
+    SOURCE_OR_OUTPUT,
+    STORE,
+)
 from gpusim.sim.stall_reasons import (
     BARRIER,
     BRANCH_RESOLVING,
@@ -188,6 +199,9 @@ class Smsp:
         leaves = memory.dispatch(self._index, at, wavefronts)
         if instruction.is_load:
             return leaves, memory.returned(self._index, leaves, wavefronts, instruction.bytes, instruction.latency)
+        if instruction.observed == STORE:
+            warp.tile_stored = served = leaves + memory.service(wavefronts)
+            return leaves, served
         return leaves, leaves + instruction.latency
 
     def _copy(self, warp: Warp, at: int) -> tuple[int, int]:
@@ -208,14 +222,26 @@ class Smsp:
     def _global_access(self, warp: Warp, at: int) -> tuple[int, int]:
         instruction = warp.instruction
         sm = self._sm
-        _, step, access, _ = instruction.target
+        operand, step, access, _ = instruction.target
+        if operand != SOURCE_OR_OUTPUT:
+            return self._tile_load(warp, at)
         leaves = sm.shared_memory.dispatch(self._index, at, 0)
         sectors = warp.cta.footprint.outputs[step][access][warp.index]
         if instruction.is_load:
-            return leaves, sm.l1.load(leaves, sectors, issued=at)
+            return leaves, sm.l1.load_source(leaves, sectors, issued=at)
         sm.l1.store(leaves, sectors, issued=at)
         warp.store_drained = leaves
         return leaves, leaves
+
+    def _tile_load(self, warp: Warp, at: int) -> tuple[int, int]:
+        """An LDG of an operand. With no lane on it brings nothing, with a few it takes as much as with all (D21)."""
+        operand, number, access, vec = warp.instruction.target
+        fetch = number + warp.trip * warp.segment.tiles_per_trip
+        footprint = warp.cta.footprint
+        request = footprint.copies[operand][fetch][access][vec][warp.index]
+        leaves = self._sm.shared_memory.dispatch(self._index, at, _wavefronts(warp) if request[0] else 0)
+        status = footprint.status[operand][fetch] if footprint.status else None
+        return leaves, self._sm.l1.load(leaves, request, issued=at, status=status)
 
     def _next(self, warp: Warp, at: int) -> None:
         """Move the warp on to its next instruction, and find out from when on that may issue."""
@@ -237,6 +263,9 @@ class Smsp:
             warp.wait_until(warp.scoreboards[board], warp.scoreboard_reasons[board])
         if kind == DEPBAR:
             warp.wait_until(warp.group_wait(warp.instruction.pending), LONG_SCOREBOARD)
+        elif kind == BAR:
+            # What the barrier makes visible has been written by then.
+            warp.wait_until(warp.tile_stored, BARRIER)
         elif kind == EXIT:
             warp.wait_until(warp.store_drained, DRAIN)
 

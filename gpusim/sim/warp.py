@@ -20,6 +20,7 @@ class Warp:
         groups: Running maximum of the completion cycles of the committed copy groups.
         open_group: Completion cycle of the copies since the last commit.
         store_drained: Cycle at which the last store has left the MIO queue.
+        tile_stored: Cycle at which the last store of the threadblock fragment is in shared memory.
         spans: (begin, end, reason index) tiling the lifetime; None where nobody observes.
     """
 
@@ -44,6 +45,7 @@ class Warp:
         "stalled_until",
         "stalls",
         "store_drained",
+        "tile_stored",
         "trip",
     )
 
@@ -69,6 +71,7 @@ class Warp:
         self.groups: list[int] = []
         self.open_group = 0
         self.store_drained = 0
+        self.tile_stored = 0
         self.stalls = [0] * len(REASONS)
         self.spans: list[tuple[int, int, int]] | None = [] if observed else None
 

@@ -42,7 +42,22 @@ SCENARIOS = {
         {"kind": "conv2d_fprop", "n": 1, "h": 9, "w": 9, "c": 40, "k": 64, "r": 3, "s": 3, "stride": [2, 1]}
     ),
     "row-major": scenario_of({"kind": "gemm", "m": 64, "n": 64, "k": 96}, shared={"a": "row_major", "b": "row_major"}),
-} | {f"random-{seed}": random_scenario(seed) for seed in (1, 3, 8, 13, 23)}
+    "pipelined": scenario_of({"kind": "gemm", "m": 200, "n": 192, "k": 104}, stages=2, mainloop="pipelined"),
+    "pipelined-one-k-tile": scenario_of({"kind": "gemm", "m": 64, "n": 64, "k": 8}, stages=2, mainloop="pipelined"),
+    "pipelined-narrow-loads": scenario_of(
+        {"kind": "gemm", "m": 64, "n": 64, "k": 132, "alignment_b": 2}, stages=2, mainloop="pipelined"
+    ),
+    "pipelined-convolution": scenario_of(
+        {"kind": "conv2d_fprop", "n": 1, "h": 9, "w": 9, "c": 40, "k": 64, "r": 3, "s": 3},
+        stages=2,
+        mainloop="pipelined",
+    ),
+    "pipelined-t4": scenario_of(
+        {"kind": "gemm", "m": 130, "n": 128, "k": 96}, stages=2, mainloop="pipelined", instruction=[16, 8, 8]
+    ).model_copy(update={"machine": "t4"}),
+}
+SCENARIOS |= {f"random-{seed}": random_scenario(seed) for seed in (1, 3, 8, 13, 23)}
+SCENARIOS |= {f"random-pipelined-{seed}": random_scenario(seed, "pipelined") for seed in (2, 5, 7)}
 
 
 @dataclass

@@ -166,7 +166,7 @@ def l1_of(lines, l2=None):
     """An L1 with room for ``lines`` lines."""
     machine = NEAR_ONLY
     carve_out = machine.l1.bytes - lines * machine.l1.line_bytes
-    return L1(machine, machine.async_copy, l2 or SimulatedL2(machine, ports=1), 0, carve_out)
+    return L1(machine, l2 or SimulatedL2(machine, ports=1), 0, carve_out)
 
 
 def copied(l1, at, *lines, cached=True):

@@ -95,13 +95,13 @@ def execute(*segments, warps=1, ctas=1, machine=A100, copies=()):
     code.append(DecodedSegment("epilogue", (instruction(EXIT),), 1, 0))
     assembly = Assembly(tuple(code), warps, 1, 0, 0, 0, None)
     done = env.event()
-    l1 = L1(machine, machine.async_copy, SimulatedL2(machine, 1), 0, 0)
+    l1 = L1(machine, SimulatedL2(machine, 1), 0, 0)
 
     def finished(sm, _cta):
         if len(sm.lives) == ctas:
             done.succeed()
 
-    sm = Sm(env, machine, machine.async_copy, l1, assembly=lambda _: assembly, finished=finished)
+    sm = Sm(env, machine, l1, assembly=lambda _: assembly, finished=finished)
     for index in range(ctas):
         sm.expect(0)
         sm.launch(index, footprint(copies), 0, observed=True)
