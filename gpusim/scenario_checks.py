@@ -15,10 +15,13 @@ from gpusim.scenario_models import (
     Conv2dFpropProblem,
     GemmProblem,
     Kernel,
+    Operand,
     Scenario,
     element_bits,
 )
 from gpusim.scenario_text import Origin, shown
+
+OPERANDS: tuple[Operand, Operand] = ("a", "b")
 
 STAGES = {"multistage": (3, 8), "pipelined": (PIPELINED_STAGES, PIPELINED_STAGES)}
 """Fewest and most stages of each mainloop."""
@@ -29,8 +32,17 @@ COPY_BYTES = (16, 8, 4)
 OUTPUT_ROW_BITS = 2048
 """Width of an output row that one access of a warp prefers to cover."""
 
-CROSSWISE_K = {32: (16, 32), 16: (32, 64), 8: (64, 128), 4: (128, 256)}
-"""Element bits -> threadblock K the crosswise layout exists for (CUTLASS layout/tensor_op_multiplicand_sm75.h)."""
+LINE_BITS = 1024
+"""One 128-byte line of shared memory, which is all banks once."""
+
+CROSSWISE_BITS = (LINE_BITS // 2, LINE_BITS)
+"""Width of a row of a crosswise tile: half a line or a line (CUTLASS layout/tensor_op_multiplicand_sm75.h)."""
+
+CONGRUOUS_ROWS = 4
+"""Rows along K that one access of a warp covers where the operand is contiguous along M or N, each of one line."""
+
+TRANSPOSED_BITS = (16, 32)
+"""Widths of elements that need not be contiguous along K: ldmatrix.trans moves 16 bits, a plain load 32."""
 
 MOST_MASK_BITS = 32
 """Largest R and S of the optimized iterators, whose predicates are the bits of a mask (CUTLASS
@@ -54,7 +66,7 @@ LANES_OF_A_ROW = (1, 2, 4, 8, 16, 32)
 _IDENTITY = re.compile(r"identity<(\d{1,9})>")
 _PADDED = re.compile(r"padded<(\d{1,9})>")
 _SWIZZLE = re.compile(r"Swizzle<\s*(-?\d{1,4})\s*,\s*(-?\d{1,4})\s*,\s*(-?\d{1,4})\s*>")
-_LAYOUT_NAMES = "crosswise, row_major, padded<N> or Swizzle<B,M,S>"
+_OTHER_LAYOUTS = "row_major, padded<N> or Swizzle<B,M,S>"
 
 
 def check(scenario: Scenario, machine: Machine, origin: Origin) -> None:
@@ -71,6 +83,7 @@ def check(scenario: Scenario, machine: Machine, origin: Origin) -> None:
     _check_types(scenario, machine, origin)
     _check_tiles(scenario, machine, origin)
     _check_accumulators(scenario, machine, origin)
+    _check_contiguity(scenario, origin)
     _check_shared_layouts(scenario, origin)
     _check_thread_map(scenario, origin)
     _check_epilogue(scenario, origin)
@@ -81,18 +94,24 @@ def check(scenario: Scenario, machine: Machine, origin: Origin) -> None:
     _check_size(scenario, origin)
 
 
-def shared_operand_bytes(scenario: Scenario, operand: str) -> int:
+def shared_operand_bytes(scenario: Scenario, operand: Operand) -> int:
     """Shared memory of all stages of operand "a" or "b", padding included, in bytes."""
-    kernel = scenario.kernel
-    name, rows = _operand(kernel, operand)
-    padded = _PADDED.fullmatch(name)
-    row = kernel.threadblock[2] + (int(padded[1]) if padded else 0)
-    return kernel.stages * rows * row * element_bits(scenario.problem.dtype.ab) // 8
+    padded = _PADDED.fullmatch(scenario.shared_layout(operand))
+    contiguous, strided = _stage(scenario, operand)
+    row = contiguous + (int(padded[1]) if padded else 0)
+    return scenario.kernel.stages * strided * row * element_bits(scenario.problem.dtype.ab) // 8
 
 
-def _operand(kernel: Kernel, operand: str) -> tuple[str, int]:
-    """Shared layout name, and rows (M or N) of the threadblock tile of an operand."""
-    return (kernel.shared.a, kernel.threadblock[0]) if operand == "a" else (kernel.shared.b, kernel.threadblock[1])
+def _stage(scenario: Scenario, operand: Operand) -> tuple[int, int]:
+    """Extents of one operand's tile: contiguous, strided."""
+    m, n, k = scenario.kernel.threadblock
+    rows = m if operand == "a" else n
+    return (k, rows) if scenario.k_contiguous(operand) else (rows, k)
+
+
+def _axis(operand: Operand) -> str:
+    """The operand's dimension besides K."""
+    return "M" if operand == "a" else "N"
 
 
 def _check_supported(table: BaseModel, prefix: str, origin: Origin) -> None:
@@ -137,8 +156,8 @@ def _check_problem(scenario: Scenario, origin: Origin) -> None:
     problem = scenario.problem
     if isinstance(problem, GemmProblem):
         for name, least, what in (
-            ("lda", problem.contiguous_a, "a row of A"),
-            ("ldb", problem.contiguous_b, "a column of B"),
+            ("lda", problem.contiguous_a, f"a {problem.layout_a} of A"),
+            ("ldb", problem.contiguous_b, f"a {problem.layout_b} of B"),
             ("ldc", problem.n, "a row of C"),
         ):
             leading = getattr(problem, name)
@@ -237,31 +256,46 @@ def _check_accumulators(scenario: Scenario, machine: Machine, origin: Origin) ->
         raise origin.refusal("kernel.threadblock", rule, list(kernel.threadblock))
 
 
+def _check_contiguity(scenario: Scenario, origin: Origin) -> None:
+    problem = scenario.problem
+    if not isinstance(problem, GemmProblem) or element_bits(problem.dtype.ab) in TRANSPOSED_BITS:
+        return
+    for name, layout, k_contiguous in (("layout_a", problem.layout_a, "row"), ("layout_b", problem.layout_b, "column")):
+        if layout != k_contiguous:
+            rule = f'"{k_contiguous}" for {problem.dtype.ab}: only 16- and 32-bit elements need not lie along K'
+            raise origin.refusal(f"problem.{name}", rule, layout)
+
+
 def _check_shared_layouts(scenario: Scenario, origin: Origin) -> None:
     kernel = scenario.kernel
-    depth = kernel.threadblock[2]
-    bits = element_bits(scenario.problem.dtype.ab)
+    dtype = scenario.problem.dtype.ab
+    bits = element_bits(dtype)
     vector = VECTOR_BITS // bits
-    for operand in ("a", "b"):
+    for operand in OPERANDS:
         key = f"kernel.shared.{operand}"
-        name, rows = _operand(kernel, operand)
+        name, k_contiguous = scenario.shared_layout(operand), scenario.k_contiguous(operand)
+        contiguous, strided = _stage(scenario, operand)
+        own, other = ("crosswise", "congruous") if k_contiguous else ("congruous", "crosswise")
+        axis = "K" if k_contiguous else _axis(operand)
+        names = f"{own}, {_OTHER_LAYOUTS}"
         padded, swizzle = _PADDED.fullmatch(name), _SWIZZLE.fullmatch(name)
-        if name == "congruous":
-            raise origin.refusal(key, f"{_LAYOUT_NAMES} (congruous is not supported yet)", name)
+        if name == other:
+            raise origin.refusal(key, f"{names} for an operand that is contiguous along {axis}", name)
         if name == "crosswise":
-            if depth not in CROSSWISE_K[bits]:
-                allowed = " or ".join(map(str, CROSSWISE_K[bits]))
-                rule = f"{allowed} along K for a crosswise {scenario.problem.dtype.ab} tile"
+            allowed = [width // bits for width in CROSSWISE_BITS]
+            if contiguous not in allowed:
+                rule = f"{' or '.join(map(str, allowed))} along K for a crosswise {dtype} tile"
                 raise origin.refusal("kernel.threadblock", rule, list(kernel.threadblock))
         elif padded:
             if int(padded[1]) % vector:
                 raise origin.refusal(key, f"padded by a multiple of {vector} elements, the 16 bytes of a vector", name)
         elif swizzle:
-            rule = _swizzle_rule(*(int(part) for part in swizzle.groups()), elements=rows * depth, vector=vector)
+            sizes = [int(part) for part in swizzle.groups()]
+            rule = _swizzle_rule(*sizes, elements=contiguous * strided, vector=vector)
             if rule:
                 raise origin.refusal(key, rule, name)
-        elif name != "row_major":
-            raise origin.refusal(key, _LAYOUT_NAMES, name)
+        elif name not in ("congruous", "row_major"):
+            raise origin.refusal(key, names, name)
 
 
 def _swizzle_rule(bits: int, base: int, shift: int, /, *, elements: int, vector: int) -> str:
@@ -283,18 +317,48 @@ def _check_thread_map(scenario: Scenario, origin: Origin) -> None:
     Source: CUTLASS transform/pitch_linear_thread_map.h, PitchLinearWarpRakedThreadMap.
     """
     kernel = scenario.kernel
-    vectors = kernel.threadblock[2] * element_bits(scenario.problem.dtype.ab) // VECTOR_BITS
-    if not vectors or 32 % vectors:
-        depths = ", ".join(
-            str(lanes * VECTOR_BITS // element_bits(scenario.problem.dtype.ab)) for lanes in LANES_OF_A_ROW
-        )
-        rule = f"{depths} along K, so that a warp's 32 lanes cover whole rows"
-        raise origin.refusal("kernel.threadblock", rule, list(kernel.threadblock))
-    rows = 32 // vectors * (kernel.threads // 32)
-    for axis, extent in zip("MN", kernel.threadblock, strict=False):
-        if extent % rows:
-            rule = f"a multiple of {rows} along {axis}, the rows its {kernel.threads} threads copy at once"
+    for operand in OPERANDS:
+        check_map = _check_crosswise_map if scenario.k_contiguous(operand) else _check_congruous_map
+        rule = check_map(scenario, operand)
+        if rule:
             raise origin.refusal("kernel.threadblock", rule, list(kernel.threadblock))
+
+
+def _check_crosswise_map(scenario: Scenario, operand: Operand) -> str:
+    """The rule a K-contiguous operand breaks: a warp copies whole rows, and all warps a whole share of them."""
+    bits = element_bits(scenario.problem.dtype.ab)
+    contiguous, strided = _stage(scenario, operand)
+    vectors = contiguous * bits // VECTOR_BITS
+    if not vectors or 32 % vectors:
+        depths = ", ".join(str(lanes * VECTOR_BITS // bits) for lanes in LANES_OF_A_ROW)
+        return f"{depths} along K, so that a warp's 32 lanes cover whole rows"
+    rows = 32 // vectors * (scenario.kernel.threads // 32)
+    if strided % rows:
+        return (
+            f"a multiple of {rows} along {_axis(operand)}, the rows its {scenario.kernel.threads} threads copy at once"
+        )
+    return ""
+
+
+def _check_congruous_map(scenario: Scenario, operand: Operand) -> str:
+    """The rule an M- or N-contiguous operand breaks: a warp copies 4 rows of one line, and warps share these evenly."""
+    axis, warps = _axis(operand), scenario.kernel.threads // 32
+    contiguous, depth = _stage(scenario, operand)
+    line = LINE_BITS // element_bits(scenario.problem.dtype.ab)
+    if contiguous % line:
+        return f"a multiple of {line} along {axis}, the elements of a 128-byte line, for an operand contiguous along it"
+    if depth % CONGRUOUS_ROWS:
+        return (
+            f"a multiple of {CONGRUOUS_ROWS} along K, the rows a warp copies at once of what is contiguous along {axis}"
+        )
+    lines, groups = contiguous // line, depth // CONGRUOUS_ROWS
+    along_k = min(warps, groups)
+    if groups % along_k or warps % along_k or lines % (warps // along_k):
+        return (
+            f"one whose {lines} x {groups} warp accesses, of {line} elements along {axis} by {CONGRUOUS_ROWS} along K,"
+            f" its {warps} warps share evenly, along K first"
+        )
+    return ""
 
 
 def _check_epilogue(scenario: Scenario, origin: Origin) -> None:
@@ -316,7 +380,7 @@ def _check_epilogue(scenario: Scenario, origin: Origin) -> None:
 
 
 def _check_shared_memory(scenario: Scenario, machine: Machine, origin: Origin) -> None:
-    need = sum(shared_operand_bytes(scenario, operand) for operand in ("a", "b"))
+    need = sum(shared_operand_bytes(scenario, operand) for operand in OPERANDS)
     most = machine.limits.shared_bytes_per_cta
     if need > most:
         stages = scenario.kernel.stages
@@ -374,10 +438,12 @@ def _check_size(scenario: Scenario, origin: Origin) -> None:
     deep: dict[str, int]
     if isinstance(problem, GemmProblem):
         rows, column, deep = {"m": problem.m}, "n", {"k": problem.k}
+        strided_a, along_a = ("m", "k") if problem.k_contiguous_a else ("k", "m")
+        strided_b, along_b = ("n", "k") if problem.k_contiguous_b else ("k", "n")
         k_tiles = ceil(Fraction(ceil(Fraction(problem.k, tile_k)), slices))
         tensors = {
-            "A": {"m": problem.m, _leading("lda", problem.lda, "k"): problem.leading_a},
-            "B": {"n": problem.n, _leading("ldb", problem.ldb, "k"): problem.leading_b},
+            "A": {strided_a: getattr(problem, strided_a), _leading("lda", problem.lda, along_a): problem.leading_a},
+            "B": {strided_b: getattr(problem, strided_b), _leading("ldb", problem.ldb, along_b): problem.leading_b},
             "C": {"m": problem.m, _leading("ldc", problem.ldc, "n"): problem.leading_c},
         }
     else:

@@ -25,6 +25,7 @@ Offsets: TypeAlias = Annotated[tuple[Offset, Offset], Rule("two integers of at l
 Scale: TypeAlias = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Alignment: TypeAlias = Annotated[int, Field(strict=True)]
 Layout: TypeAlias = Literal["row", "column"]
+Operand: TypeAlias = Literal["a", "b"]
 SplitK: TypeAlias = Literal["serial", "parallel"]
 Element: TypeAlias = Literal["f16", "bf16", "tf32", "f32", "f64", "s8", "u8", "s4", "u4", "s32"]
 
@@ -122,21 +123,31 @@ class GemmProblem(_Problem):
     m: Extent = Field(description="Rows of the output.")
     n: Extent = Field(description="Columns of the output.")
     k: Extent = Field(description="Length of the sum.")
-    layout_a: Layout = Field("row", description="Layout of A.", json_schema_extra=supported("row"))
-    layout_b: Layout = Field("column", description="Layout of B.", json_schema_extra=supported("column"))
+    layout_a: Layout = Field("row", description="Layout of A.")
+    layout_b: Layout = Field("column", description="Layout of B.")
     lda: Extent | None = Field(None, description="Leading dimension of A, elements. Default: packed.")
     ldb: Extent | None = Field(None, description="Leading dimension of B, elements. Default: packed.")
     ldc: Extent | None = Field(None, description="Leading dimension of C and D, elements. Default: packed.")
 
     @property
+    def k_contiguous_a(self) -> bool:
+        """Whether A is contiguous along K: row-major. Else along M."""
+        return self.layout_a == "row"
+
+    @property
+    def k_contiguous_b(self) -> bool:
+        """Whether B is contiguous along K: column-major. Else along N."""
+        return self.layout_b == "column"
+
+    @property
     def contiguous_a(self) -> int:
         """Extent of A along its contiguous dimension, elements."""
-        return self.k if self.layout_a == "row" else self.m
+        return self.k if self.k_contiguous_a else self.m
 
     @property
     def contiguous_b(self) -> int:
         """Extent of B along its contiguous dimension, elements."""
-        return self.k if self.layout_b == "column" else self.n
+        return self.k if self.k_contiguous_b else self.n
 
     @property
     def leading_a(self) -> int:
@@ -194,6 +205,16 @@ class Conv2dFpropProblem(_Problem):
     q: Extent | None = Field(None, description="Output width. Default: the usual formula.")
 
     @property
+    def k_contiguous_a(self) -> bool:
+        """The activation's channels, which are GEMM K, are contiguous: NHWC."""
+        return True
+
+    @property
+    def k_contiguous_b(self) -> bool:
+        """The filter's channels are contiguous: KRSC."""
+        return True
+
+    @property
     def formula_p(self) -> int:
         """Output height of the usual formula; below 1 where the filter does not fit."""
         return (self.h + 2 * self.padding[0] - self.dilation[0] * (self.r - 1) - 1) // self.stride[0] + 1
@@ -241,16 +262,23 @@ DOCUMENTED_PROBLEMS = ("gemm", "conv2d_fprop", "attention")
 """Problem kinds of the scenario contract."""
 
 
+_SHARED_LAYOUT = (
+    "crosswise | congruous | row_major | padded<N> | Swizzle<B,M,S>. Default: crosswise for an operand contiguous "
+    "along K, congruous for one contiguous along M or N."
+)
+
+
 class SharedLayouts(_Table):
     """
-    Names of the shared-memory layouts of both operands.
+    Names of the shared-memory layouts of both operands; ``Scenario.shared_layout`` resolves the default.
 
-    crosswise | congruous | row_major | padded<N> (N elements after each row) | Swizzle<B,M,S> (CuTe's, on element
-    offsets of the row-major tile).
+    crosswise (operands contiguous along K) | congruous (along M or N) | row_major | padded<N> (N elements after each
+    row) | Swizzle<B,M,S> (CuTe's, on element offsets of the row-major tile). A row runs along the operand's contiguous
+    dimension.
     """
 
-    a: StrictStr = Field("crosswise", description="crosswise | congruous | row_major | padded<N> | Swizzle<B,M,S>")
-    b: StrictStr = Field("crosswise", description="crosswise | congruous | row_major | padded<N> | Swizzle<B,M,S>")
+    a: StrictStr | None = Field(None, description=_SHARED_LAYOUT)
+    b: StrictStr | None = Field(None, description=_SHARED_LAYOUT)
 
 
 PIPELINED_STAGES = 2
@@ -311,6 +339,15 @@ class Scenario(_Table):
     problem: Annotated[Problem, Field(discriminator="kind")]
     kernel: Kernel = Kernel()
 
+    def k_contiguous(self, operand: Operand) -> bool:
+        """Whether an operand lies contiguous along K in global memory; else along M (a) or N (b)."""
+        return self.problem.k_contiguous_a if operand == "a" else self.problem.k_contiguous_b
+
+    def shared_layout(self, operand: Operand) -> str:
+        """Name of an operand's shared-memory layout: the one given, else the one CUTLASS picks for its contiguity."""
+        given = self.kernel.shared.a if operand == "a" else self.kernel.shared.b
+        return given if given is not None else ("crosswise" if self.k_contiguous(operand) else "congruous")
+
     def resolved(self) -> dict[str, Any]:
         """
         The scenario as plain data with every default and derived value written out.
@@ -328,6 +365,7 @@ class Scenario(_Table):
         derived |= {"alignment_a": problem.access_a, "alignment_b": problem.access_b, "alignment_c": problem.access_c}
         merged = data["problem"] | derived
         own = [name for name in type(problem).model_fields if name not in _Problem.model_fields]
+        data["kernel"]["shared"] = {"a": self.shared_layout("a"), "b": self.shared_layout("b")}
         data["problem"] = {name: merged[name] for name in [*own, *_Problem.model_fields]}
         return data
 

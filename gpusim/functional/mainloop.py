@@ -71,8 +71,8 @@ def operand_tables(scenario: Scenario, operand: Operand) -> OperandTables:
     width = scenario.problem.access_a if operand == "a" else scenario.problem.access_b
     stages = range(kernel.stages)
     store = np.stack([store_offsets(scenario, operand, stage) for stage in stages])
-    matrices, bits = fragment_loads(scenario, operand).matrices, element_bits(scenario.problem.dtype.ab)
-    load = np.stack([delivered_offsets(ldmatrix_offsets(scenario, operand, stage), matrices, bits) for stage in stages])
+    loads, bits = fragment_loads(scenario, operand), element_bits(scenario.problem.dtype.ab)
+    load = np.stack([delivered_offsets(ldmatrix_offsets(scenario, operand, stage), loads, bits) for stage in stages])
     return OperandTables(
         width=width,
         shared_elements=operand_layout(scenario, operand).elements,

@@ -211,7 +211,7 @@ def _macros(scenario: Scenario, build: Build) -> dict[str, int | str]:
     }
     for operand in OPERANDS:
         letter = operand.upper()
-        layout = _layout_macros(kernel.shared.a if operand == "a" else kernel.shared.b)
+        layout = _layout_macros(scenario.shared_layout(operand))
         macros |= {f"{name}_{letter}": value for name, value in layout.items()}
         macros |= {
             f"ACCESS_{letter}": problem.access_a if operand == "a" else problem.access_b,

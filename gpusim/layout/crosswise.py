@@ -120,6 +120,11 @@ class CrosswiseLayout(SharedLayout):
         return self.stages * self.contiguous
 
     @property
+    def stage_elements(self) -> int:
+        """Elements from one stage to the next: a line of each, side by side."""
+        return self.contiguous * self.factor
+
+    @property
     def elements(self) -> int:
         """Elements of the whole allocation."""
         return self.stride * self.strided

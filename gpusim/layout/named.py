@@ -7,7 +7,8 @@ from typing import TypeAlias
 import numpy as np
 
 from gpusim.errors import BadInput
-from gpusim.layout.crosswise import CrosswiseLayout
+from gpusim.layout.congruous import CongruousLayout
+from gpusim.layout.crosswise import CrosswiseLayout, line_elements
 from gpusim.layout.cute import Layout, Swizzle, SwizzledLayout, parse_layout, parse_swizzle, row_major
 from gpusim.layout.linear import PaddedLayout
 from gpusim.layout.shared import ELEMENT_BITS, VECTOR_BITS, SharedLayout
@@ -16,6 +17,14 @@ from gpusim.layout.shared import ELEMENT_BITS, VECTOR_BITS, SharedLayout
 @dataclass(frozen=True, slots=True)
 class CrosswiseSpec:
     """``crosswise`` (of the operand's own width and K extent), or ``crosswise<bits,crosswise>``."""
+
+    element_bits: int | None = None
+    crosswise: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CongruousSpec:
+    """``congruous`` (of the operand's own width), or ``congruous<bits,crosswise>``: crosswise is a whole line."""
 
     element_bits: int | None = None
     crosswise: int | None = None
@@ -36,37 +45,43 @@ class CuteSpec:
     layout: Layout | None = None
 
 
-LayoutSpec: TypeAlias = CrosswiseSpec | PaddedSpec | CuteSpec
+LayoutSpec: TypeAlias = CrosswiseSpec | CongruousSpec | PaddedSpec | CuteSpec
 
 IDENTITY = Swizzle(bits=0, base=0, shift=0)
 
-_CROSSWISE = re.compile(r"(?:\w+::)*(?:TensorOpMultiplicandCrosswise|crosswise)<\s*(\d+)\s*,\s*(\d+)\s*>")
+_PLAIN: dict[str, LayoutSpec] = {
+    "crosswise": CrosswiseSpec(),
+    "congruous": CongruousSpec(),
+    "row_major": PaddedSpec(0),
+}
+_MULTIPLICAND = re.compile(
+    r"(?:\w+::)*(?:TensorOpMultiplicand(Crosswise|Congruous)|(crosswise|congruous))<\s*(\d+)\s*,\s*(\d+)\s*>"
+)
 _PADDED = re.compile(r"padded<\s*(\d+)\s*>")
 
 
 def layout_names() -> tuple[str, ...]:
     """The names a scenario may give a shared layout, N, B, M and S standing for integers."""
-    return ("crosswise", "row_major", "padded<N>", "Swizzle<B,M,S>")
+    return ("crosswise", "congruous", "row_major", "padded<N>", "Swizzle<B,M,S>")
 
 
 def parse_layout_spec(text: str) -> LayoutSpec:
     """
     Read the name of a layout.
 
-    Beside ``layout_names()`` these are understood: ``crosswise<16,64>`` and CUTLASS's own
-    ``TensorOpMultiplicandCrosswise<16, 64>`` (element bits, crosswise elements), a CuTe layout ``(8,64):(64,1)``, and
-    a swizzle over one, ``Swizzle<3,3,3> o (8,64):(64,1)``.
+    Beside ``layout_names()`` these are understood: ``crosswise<16,64>``, ``congruous<16,64>`` and CUTLASS's own
+    ``TensorOpMultiplicandCrosswise<16, 64>`` and ``...Congruous<16, 64>`` (element bits, crosswise elements), a CuTe
+    layout ``(8,64):(64,1)``, and a swizzle over one, ``Swizzle<3,3,3> o (8,64):(64,1)``.
 
     Raises:
         BadInput: Names the text and what is allowed.
     """
     name = text.strip()
-    if name == "crosswise":
-        return CrosswiseSpec()
-    if name == "row_major":
-        return PaddedSpec(0)
-    if match := _CROSSWISE.fullmatch(name):
-        return CrosswiseSpec(int(match[1]), int(match[2]))
+    if name in _PLAIN:
+        return _PLAIN[name]
+    if match := _MULTIPLICAND.fullmatch(name):
+        kind = CrosswiseSpec if (match[1] or match[2]).lower() == "crosswise" else CongruousSpec
+        return kind(int(match[3]), int(match[4]))
     if match := _PADDED.fullmatch(name):
         return PaddedSpec(int(match[1]))
     if name.startswith("Swizzle<"):
@@ -98,23 +113,19 @@ def shared_layout(
         BadInput: Names the value and what is allowed.
     """
     spec = parse_layout_spec(name)
-    if element_bits not in ELEMENT_BITS:
-        raise BadInput(f"{name}: element bits must be one of {', '.join(map(str, ELEMENT_BITS))}, got {element_bits}")
-    for what, value in (("contiguous extent", contiguous), ("strided extent", strided), ("stages", stages)):
-        if value < 1:
-            raise BadInput(f"{name}: {what} must be at least 1, got {value}")
-    vector = max(1, vector_bits // element_bits)
-    if contiguous % vector:
-        raise BadInput(
-            f"{name}: contiguous extent must be a multiple of {vector} elements of {element_bits} bits "
-            f"({vector_bits}-bit vectors), got {contiguous}"
-        )
+    vector = max(1, vector_bits // max(element_bits, 1))
     extents = (element_bits, contiguous, strided, stages)
+    _check_extents(name, extents, vector, vector_bits)
     match spec:
         case CrosswiseSpec(bits, crosswise):
-            if bits not in (None, element_bits):
-                raise BadInput(f"{name}: element bits must be those of the operand, {element_bits}, got {bits}")
+            _check_bits(name, bits, element_bits)
             return CrosswiseLayout(*extents, crosswise=crosswise or contiguous)
+        case CongruousSpec(bits, crosswise):
+            _check_bits(name, bits, element_bits)
+            line = line_elements(element_bits)
+            if crosswise not in (None, line):
+                raise BadInput(f"{name}: crosswise must be {line}, a whole 128-byte line, got {crosswise}")
+            return CongruousLayout(*extents)
         case PaddedSpec(padding):
             if padding % vector:
                 raise BadInput(
@@ -124,6 +135,25 @@ def shared_layout(
             return PaddedLayout(*extents, padding=padding)
         case CuteSpec(swizzle, layout):
             return _cute_layout(name, extents, vector, swizzle, layout or row_major(strided, contiguous))
+
+
+def _check_extents(name: str, extents: tuple[int, int, int, int], vector: int, vector_bits: int) -> None:
+    element_bits, contiguous, strided, stages = extents
+    if element_bits not in ELEMENT_BITS:
+        raise BadInput(f"{name}: element bits must be one of {', '.join(map(str, ELEMENT_BITS))}, got {element_bits}")
+    for what, value in (("contiguous extent", contiguous), ("strided extent", strided), ("stages", stages)):
+        if value < 1:
+            raise BadInput(f"{name}: {what} must be at least 1, got {value}")
+    if contiguous % vector:
+        raise BadInput(
+            f"{name}: contiguous extent must be a multiple of {vector} elements of {element_bits} bits "
+            f"({vector_bits}-bit vectors), got {contiguous}"
+        )
+
+
+def _check_bits(name: str, bits: int | None, element_bits: int) -> None:
+    if bits not in (None, element_bits):
+        raise BadInput(f"{name}: element bits must be those of the operand, {element_bits}, got {bits}")
 
 
 def _cute_layout(

@@ -1,4 +1,4 @@
-"""Global addresses and predicates of a GEMM operand that is contiguous along K: the predicated tile iterator."""
+"""Global addresses and predicates of a GEMM operand, contiguous along K or not: the predicated tile iterator."""
 
 from dataclasses import dataclass
 
@@ -14,23 +14,31 @@ from gpusim.tile.thread_map import Operand, ThreadMap
 @dataclass(frozen=True, slots=True)
 class GemmOperand:
     """
-    A K-contiguous operand of a GEMM: row-major A [m, k], or column-major B [k, n].
+    An operand of a GEMM: A [m, k] or B [k, n], row- or column-major.
 
     Attributes:
-        operand: Which of the two: A's rows, or B's columns, are its strided dimension.
-        strided_extent: M for A, N for B, elements.
+        operand: Which of the two.
+        extent: M for A, N for B, elements.
         k: K, elements.
-        leading: Elements between neighbours along M or N.
+        leading: Elements between neighbours along the operand's strided dimension.
         bits: Element width.
+        k_contiguous: Contiguous along K (A row-major, B column-major); else along M or N.
         split_k_slices: Threadblocks that share the K range of one output tile.
     """
 
     operand: Operand
-    strided_extent: int
+    extent: int
     k: int
     leading: int
     bits: int
+    k_contiguous: bool = True
     split_k_slices: int = 1
+
+    def offset(self, along_mn: IntArray, along_k: IntArray) -> IntArray:
+        """Elements from the tensor's base."""
+        if self.k_contiguous:
+            return along_mn * self.leading + along_k
+        return along_k * self.leading + along_mn
 
 
 class PredicatedIterator(GlobalIterator):
@@ -41,12 +49,12 @@ class PredicatedIterator(GlobalIterator):
     left over. The whole tiles follow right after it. Past the slice's last k tile the mask is cleared while the
     pointer goes on.
 
-    Not modelled: operands contiguous along M or N, gather, permuted layouts. A slice without k tiles fetches
+    Not modelled: gather, permuted layouts. A slice without k tiles fetches
     nothing here; CUTLASS's parallel split-K would read past K there (its iteration count is negative and its
     masks are not cleared).
 
     Source: CUTLASS include/cutlass/transform/threadblock/predicated_tile_access_iterator.h;
-    golden gmem_gemm_*_tn_*.json.
+    golden gmem_gemm_*.json.
     """
 
     def __init__(
@@ -71,6 +79,12 @@ class PredicatedIterator(GlobalIterator):
         super().__init__(thread_map, elements_per_vec, tile=tile, slice_=slice_)
         self.operand = operand
 
+    @property
+    def _tile_extents(self) -> tuple[int, int]:
+        """Tile extent along M or N, and along K."""
+        contiguous, strided = self.thread_map.shape
+        return (strided, contiguous) if self.operand.k_contiguous else (contiguous, strided)
+
     def k_window(self, number: npt.ArrayLike) -> tuple[IntArray, IntArray]:
         """
         First element along K of a fetch, and how many elements it may read there.
@@ -78,7 +92,7 @@ class PredicatedIterator(GlobalIterator):
         Returns:
             Two arrays over CTAs; the width is at most the tile's, and 0 for an overrun fetch.
         """
-        tile_k = self.thread_map.shape[0]
+        _, tile_k = self._tile_extents
         number = np.asarray(number, dtype=np.int64)
         ranges = gemm_k_ranges(self.operand.k, tile_k, self.operand.split_k_slices)[self.slice_]
         begin, end = ranges[..., 0], ranges[..., 1]
@@ -91,22 +105,24 @@ class PredicatedIterator(GlobalIterator):
     def fetch(self, number: npt.ArrayLike) -> GlobalAccess:
         """All accesses of fetch ``number``; coordinates are ``row`` and ``column`` of the operand's matrix."""
         first, width = self.k_window(number)
-        strided = over_lanes(self.tile * self.thread_map.shape[1]) + self._strided()
-        contiguous = self._contiguous()
-        valid = (strided < self.operand.strided_extent) & (contiguous < over_lanes(width))
-        k = over_lanes(first) + contiguous
-        offset = strided * self.operand.leading + k
-        row, column = (strided, k) if self.operand.operand == "a" else (k, strided)
+        tile_mn, _ = self._tile_extents
+        in_tile = (self._strided(), self._contiguous())
+        mn_in_tile, k_in_tile = in_tile if self.operand.k_contiguous else in_tile[::-1]
+        mn = over_lanes(self.tile * tile_mn) + mn_in_tile
+        k = over_lanes(first) + k_in_tile
+        offset = self.operand.offset(mn, k)
+        valid = np.broadcast_to((mn < self.operand.extent) & (k_in_tile < over_lanes(width)), offset.shape)
+        row, column = (mn, k) if self.operand.operand == "a" else (k, mn)
         coordinates = {"row": np.broadcast_to(row, offset.shape), "column": np.broadcast_to(column, offset.shape)}
         return GlobalAccess(coordinates, offset, valid)
 
     def signature(self, number: npt.ArrayLike) -> IntArray:
-        """Rows inside the extent, elements inside the K window, and the line phase of the tile's base."""
+        """How much of the tile exists along M or N, elements inside the K window, line phase of the tile's base."""
         first, width = self.k_window(number)
-        tile_k, rows = self.thread_map.shape
-        base = self.tile * rows * self.operand.leading + first
+        tile_mn, tile_k = self._tile_extents
+        base = self.operand.offset(self.tile * tile_mn, first)
         return packed(
-            (np.clip(self.operand.strided_extent - self.tile * rows, 0, rows), rows + 1),
+            (np.clip(self.operand.extent - self.tile * tile_mn, 0, tile_mn), tile_mn + 1),
             (width, tile_k + 1),
             (base * self.operand.bits % LINE_BITS, LINE_BITS),
         )

@@ -49,7 +49,7 @@ class GlobalIterator(ABC):
         Place the iterator at its first fetch.
 
         Args:
-            thread_map: Coverage of the tile by threads, contiguous along K.
+            thread_map: Coverage of the tile by threads.
             elements_per_vec: Elements of one memory instruction: the operand's alignment.
             tile: Tile index along M (operand a) or N (operand b). Integers or an array over CTAs.
             slice_: Split-K slice. Broadcast against ``tile``.
@@ -98,11 +98,11 @@ class GlobalIterator(ABC):
         """
 
     def _strided(self) -> IntArray:
-        """Row of each access within the tile, shape [threads, accesses, 1]."""
+        """Strided coordinate of each access within the tile, shape [threads, accesses, 1]."""
         return self.thread_map.offsets()[:, :, 1, None]
 
     def _contiguous(self) -> IntArray:
-        """Element along K of each access within the tile, shape [threads, accesses, vecs]."""
+        """Contiguous coordinate of each access within the tile, shape [threads, accesses, vecs]."""
         vecs = np.arange(self.vecs, dtype=np.int64) * self.elements_per_vec
         return self.thread_map.offsets()[:, :, 0, None] + vecs
 

@@ -22,18 +22,17 @@ CONV_ITERATORS: Final[dict[tuple[str, Operand], type[ConvIterator]]] = {
 
 
 def gemm_operand(problem: GemmProblem, operand: Operand) -> GemmOperand:
-    """
-    One operand of a GEMM scenario.
-
-    Raises:
-        ValueError: The operand is not contiguous along K.
-    """
-    bits = element_bits(problem.dtype.ab)
-    if operand == "a" and problem.layout_a == "row":
-        return GemmOperand("a", problem.m, problem.k, problem.leading_a, bits, problem.split_k_slices)
-    if operand == "b" and problem.layout_b == "column":
-        return GemmOperand("b", problem.n, problem.k, problem.leading_b, bits, problem.split_k_slices)
-    raise ValueError(f"operand {operand} must be contiguous along K (A row-major, B column-major)")
+    """One operand of a GEMM scenario."""
+    is_a = operand == "a"
+    return GemmOperand(
+        operand,
+        extent=problem.m if is_a else problem.n,
+        k=problem.k,
+        leading=problem.leading_a if is_a else problem.leading_b,
+        bits=element_bits(problem.dtype.ab),
+        k_contiguous=problem.k_contiguous_a if is_a else problem.k_contiguous_b,
+        split_k_slices=problem.split_k_slices,
+    )
 
 
 def global_iterator(scenario: Scenario, operand: Operand, tile: npt.ArrayLike, slice_: npt.ArrayLike) -> GlobalIterator:
@@ -50,7 +49,7 @@ def global_iterator(scenario: Scenario, operand: Operand, tile: npt.ArrayLike, s
         An iterator over all threads of those CTAs.
 
     Raises:
-        ValueError: The operand's layout, thread map or alignment has no iterator.
+        ValueError: The operand's thread map or alignment has no iterator.
     """
     problem = scenario.problem
     thread_map = operand_thread_map(scenario, operand)

@@ -1,16 +1,17 @@
-"""Which ldmatrix each warp issues for a K-contiguous operand, and the row address of every lane; never when."""
+"""Which loads bring each warp its fragments, ldmatrix or plain ones, and the address of every lane; never when."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from gpusim.arrays import IntArray
 from gpusim.errors import BadInput
+from gpusim.layout.congruous import WORD_BITS
 from gpusim.layout.crosswise import LINE_VECTORS, PARTITION, CrosswiseLayout
 from gpusim.layout.shared import VECTOR_BITS
 from gpusim.scenario import Scenario, element_bits
-from gpusim.tile.mma import MATRIX, ldmatrix_sources, warp_coordinates
+from gpusim.tile.mma import MATRIX, TRANSPOSED_BITS, Shape, fragment_map, ldmatrix_sources, warp_coordinates
 from gpusim.tile.shared_store import operand_layout
 from gpusim.tile.thread_map import WARP_SIZE, Operand
 
@@ -24,29 +25,39 @@ ROW_BYTES: Final = VECTOR_BITS // 8
 @dataclass(frozen=True, slots=True)
 class FragmentLoads:
     """
-    The ldmatrix instructions that load one warp's fragment of one k group.
+    The instructions that load one warp's fragment of one k group.
 
     Attributes:
-        matrices_k: 8x8 matrices of one instruction along K.
-        matrices_strided: 8x8 matrices of one instruction along M or N.
-        instructions: Instructions, along M or N.
-        trans: Whether the matrices are transposed on the way (operands that are not K-contiguous).
+        matrices_k: Matrices (8 rows of 16 bytes) of one instruction along K; of a plain load, 1.
+        matrices_strided: Matrices of one instruction along M or N.
+        instructions: Instructions of the fragment.
+        trans: Whether the matrices are transposed on the way (16-bit operands contiguous along M or N).
+        words: True: each instruction is a plain 32-bit load of one register (32-bit operands contiguous along M or N,
+            which ldmatrix cannot transpose). False: an ldmatrix.
     """
 
     matrices_k: int
     matrices_strided: int
     instructions: int
     trans: bool
+    words: bool = False
 
     @property
     def matrices(self) -> int:
-        """N of ldmatrix.xN."""
+        """N of ldmatrix.xN: 32-bit registers one instruction fills."""
         return self.matrices_k * self.matrices_strided
 
     @property
     def strided(self) -> int:
-        """Rows of the operand, along M or N, that one instruction loads."""
+        """Rows of the operand, along M or N, that one ldmatrix loads."""
         return self.matrices_strided * MATRIX
+
+    @property
+    def kind(self) -> str:
+        """The instruction in the words of the golden files."""
+        if self.words:
+            return "frag_word32"
+        return f"ldmatrix{'.trans' if self.trans else ''}.x{self.matrices}"
 
 
 def crosswise_fragment_loads(warp_strided: int, instruction_k: int, bits: int) -> FragmentLoads:
@@ -64,7 +75,45 @@ def crosswise_fragment_loads(warp_strided: int, instruction_k: int, bits: int) -
 
     Source: CUTLASS include/cutlass/gemm/warp/mma_tensor_op_tile_iterator.h, Policy of the crosswise iterator.
     """
-    matrices_k = instruction_k // (VECTOR_BITS // bits)
+    return _ldmatrix_loads(warp_strided, instruction_k, VECTOR_BITS // bits, bits)
+
+
+def congruous_fragment_loads(warp_extent: int, instruction: Shape, operand: Operand, bits: int) -> FragmentLoads:
+    """
+    The instructions for an operand contiguous along M or N.
+
+    Of 16-bit elements an ldmatrix.trans turns 8 rows along K by 8 elements along M or N into what mma.sync wants. Of
+    32-bit ones a lane loads each register of its fragment by itself, in register order.
+
+    Args:
+        warp_extent: Warp tile extent along M (operand A) or N (operand B).
+        instruction: mma.sync shape.
+        operand: Which operand.
+        bits: Element width.
+
+    Raises:
+        BadInput: The element width has no such loads, or the warp tile is not a whole number of instructions.
+
+    Source: CUTLASS include/cutlass/gemm/warp/mma_tensor_op_tile_iterator.h (Policy of the congruous iterator), and
+    mma_tensor_op_tile_iterator_sm80.h (tf32); golden ``warp_read_*_nt_*``, ``warp_read_*_nn_*``.
+    """
+    if bits == TRANSPOSED_BITS:
+        return replace(_ldmatrix_loads(warp_extent, instruction[2], MATRIX, bits), trans=True)
+    if bits != WORD_BITS:
+        raise BadInput(
+            f"operand {operand} must be contiguous along K: ldmatrix.trans moves {TRANSPOSED_BITS}-bit elements, plain"
+            f" loads {WORD_BITS}-bit ones, and neither brings {bits}-bit ones together along K"
+        )
+    tile = instruction[0] if operand == "a" else instruction[1]
+    if warp_extent % tile:
+        raise BadInput(f"a warp tile extent must be a multiple of the instruction's {tile}, got {warp_extent}")
+    registers = tile * instruction[2] // WARP_SIZE
+    return FragmentLoads(1, 1, warp_extent // tile * registers, trans=False, words=True)
+
+
+def _ldmatrix_loads(warp_strided: int, instruction_k: int, matrix_k: int, bits: int) -> FragmentLoads:
+    """ldmatrix of matrices that are ``matrix_k`` elements deep along K."""
+    matrices_k = instruction_k // matrix_k
     if not 1 <= matrices_k <= MAX_MATRICES or warp_strided % MATRIX:
         raise BadInput(
             f"a warp tile of {warp_strided} rows and an instruction K of {instruction_k} {bits}-bit elements"
@@ -82,19 +131,17 @@ def crosswise_fragment_loads(warp_strided: int, instruction_k: int, bits: int) -
 
 def fragment_loads(scenario: Scenario, operand: Operand) -> FragmentLoads:
     """
-    The ldmatrix instructions of one warp and k group.
-
-    Not modelled: operands contiguous along M or N.
+    The instructions that load the fragment of one warp and k group.
 
     Raises:
-        BadInput: The warp tile is not made of whole instructions.
+        BadInput: The warp tile is not made of whole instructions, or the element width does not allow the contiguity.
     """
     kernel = scenario.kernel
-    return crosswise_fragment_loads(
-        kernel.warp[0] if operand == "a" else kernel.warp[1],
-        kernel.instruction[2],
-        element_bits(scenario.problem.dtype.ab),
-    )
+    bits = element_bits(scenario.problem.dtype.ab)
+    warp_extent = kernel.warp[0] if operand == "a" else kernel.warp[1]
+    if scenario.k_contiguous(operand):
+        return crosswise_fragment_loads(warp_extent, kernel.instruction[2], bits)
+    return congruous_fragment_loads(warp_extent, kernel.instruction, operand, bits)
 
 
 def lane_rows(loads: FragmentLoads, operand: Operand) -> tuple[IntArray, IntArray]:
@@ -106,15 +153,21 @@ def lane_rows(loads: FragmentLoads, operand: Operand) -> tuple[IntArray, IntArra
     them back, is not modelled).
 
     Returns:
-        16-byte vector along K and row along M or N, each of shape [32], relative to the instruction's first row.
+        16-byte vector along K and row along M or N, each of shape [32], relative to the instruction's first row. Of a
+        transposed load: the row along K in place of the vector, and the first element of the vector in place of the
+        row.
     """
     lane = np.arange(WARP_SIZE, dtype=np.int64)
-    if loads.matrices_k == 1:
-        return np.zeros_like(lane), lane
     matrix, row = np.divmod(lane, MATRIX)
-    if operand == "a":
-        return matrix // 2, matrix % 2 * MATRIX + row
-    return matrix % 2, matrix // 2 * MATRIX + row
+    if loads.matrices_k == 1:
+        along_k, along_strided = np.zeros_like(matrix), matrix
+    elif operand == "a":
+        along_k, along_strided = matrix // 2, matrix % 2
+    else:
+        along_k, along_strided = matrix % 2, matrix // 2
+    if loads.trans:
+        return along_k * MATRIX + row, along_strided * MATRIX
+    return along_k, along_strided * MATRIX + row
 
 
 def _warp_origins(scenario: Scenario, operand: Operand) -> tuple[IntArray, IntArray]:
@@ -125,45 +178,65 @@ def _warp_origins(scenario: Scenario, operand: Operand) -> tuple[IntArray, IntAr
     return coordinates[:, axis] * kernel.warp[axis], coordinates[:, 2]
 
 
+def _lanes_of_instructions(scenario: Scenario, operand: Operand) -> tuple[IntArray, IntArray]:
+    """What each lane addresses in a warp's first k group: along K, and along M or N; [instructions, 32] elements."""
+    kernel = scenario.kernel
+    loads = fragment_loads(scenario, operand)
+    bits = element_bits(scenario.problem.dtype.ab)
+    index = np.arange(loads.instructions, dtype=np.int64)[:, None]
+    if not loads.words:
+        along_k, row = lane_rows(loads, operand)
+        k = along_k if loads.trans else along_k * (VECTOR_BITS // bits)
+        return np.broadcast_to(k, (loads.instructions, WARP_SIZE)), index * loads.strided + row
+    tile = kernel.instruction[0] if operand == "a" else kernel.instruction[1]
+    held = fragment_map(kernel.instruction, operand, bits)
+    mn, k = (held[..., 0], held[..., 1]) if operand == "a" else (held[..., 1], held[..., 0])
+    which, register = np.divmod(index[:, 0], held.shape[1])
+    return k[:, register].T, (which * tile + mn[:, register]).T
+
+
 def ldmatrix_offsets(scenario: Scenario, operand: Operand, stage: int) -> IntArray:
     """
-    The row address each lane supplies to each ldmatrix of one k tile, through any shared layout.
+    The address each lane supplies to each fragment load of one k tile, through any shared layout.
+
+    An ldmatrix takes the address of a 16-byte row, which is 16 bytes along the operand's contiguous dimension; a plain
+    load that of the lane's own word.
 
     Returns:
         Element offsets from the base of the operand's whole shared allocation,
         shape [warps, k_groups, instructions, 32]. Warps as ``warp_coordinates`` numbers them.
 
-    Source: golden ``warp_read_f16_tn_*``.
+    Source: golden ``warp_read_*``.
     """
     kernel = scenario.kernel
-    loads = fragment_loads(scenario, operand)
     layout = operand_layout(scenario, operand)
-    vector, row = lane_rows(loads, operand)
+    lane_k, lane_mn = _lanes_of_instructions(scenario, operand)
     first_row, partition = _warp_origins(scenario, operand)
     k_group = partition[:, None] * kernel.k_groups + np.arange(kernel.k_groups, dtype=np.int64)
-    k = k_group[:, :, None, None] * kernel.instruction[2] + vector * (VECTOR_BITS // layout.element_bits)
-    instruction = np.arange(loads.instructions, dtype=np.int64) * loads.strided
-    strided = (first_row[:, None] + instruction)[:, None, :, None] + row
-    return layout.offset(k, strided, stage)
+    k = k_group[:, :, None, None] * kernel.instruction[2] + lane_k
+    mn = first_row[:, None, None, None] + lane_mn
+    return layout.offset(k, mn, stage) if scenario.k_contiguous(operand) else layout.offset(mn, k, stage)
 
 
-def delivered_offsets(row_offsets: IntArray, matrices: int, bits: int) -> IntArray:
+def delivered_offsets(row_offsets: IntArray, loads: FragmentLoads, bits: int) -> IntArray:
     """
-    The shared-memory element that each register element receives from an ldmatrix.
+    The shared-memory element that each register element receives from a fragment load.
 
     Args:
-        row_offsets: Element offset of the row each lane supplies, shape [..., 32].
-        matrices: N of ldmatrix.xN.
+        row_offsets: Element offset that each lane supplies, shape [..., 32].
+        loads: Which instruction it is.
         bits: Element width.
 
     Returns:
-        Element offsets, shape [..., 32, matrices, 32 / bits]: register and element of each lane.
+        Element offsets, shape [..., 32, registers, elements of a register].
 
     Source: PTX ISA, ldmatrix.
     """
-    row, element = ldmatrix_sources(bits)
-    supplier = row[:, None] + MATRIX * np.arange(matrices, dtype=np.int64)
-    return row_offsets[..., supplier][..., None] + element[:, None, :]
+    if loads.words:
+        return row_offsets[..., None, None]
+    row, element = ldmatrix_sources(bits, trans=loads.trans)
+    supplier = row[:, None] + MATRIX * np.arange(loads.matrices, dtype=np.int64)[:, None]
+    return row_offsets[..., supplier] + element[:, None]
 
 
 def fragment_offsets(scenario: Scenario, operand: Operand, stage: int) -> IntArray:
@@ -176,10 +249,8 @@ def fragment_offsets(scenario: Scenario, operand: Operand, stage: int) -> IntArr
     """
     kernel = scenario.kernel
     tile = kernel.instruction[0] if operand == "a" else kernel.instruction[1]
-    bits = element_bits(scenario.problem.dtype.ab)
-    delivered = delivered_offsets(
-        ldmatrix_offsets(scenario, operand, stage), fragment_loads(scenario, operand).matrices, bits
-    )
+    loads, bits = fragment_loads(scenario, operand), element_bits(scenario.problem.dtype.ab)
+    delivered = delivered_offsets(ldmatrix_offsets(scenario, operand, stage), loads, bits)
     warps, k_groups, instructions, lanes = delivered.shape[:4]
     registers = delivered.reshape(warps, k_groups, instructions, lanes, -1).swapaxes(2, 3)
     elements = tile * kernel.instruction[2] // WARP_SIZE
@@ -280,7 +351,7 @@ def xor_walk(scenario: Scenario, operand: Operand, k_tiles: int) -> IntArray:
     """
     layout = operand_layout(scenario, operand)
     if not isinstance(layout, CrosswiseLayout):
-        name = scenario.kernel.shared.a if operand == "a" else scenario.kernel.shared.b
+        name = scenario.shared_layout(operand)
         raise BadInput(f"kernel.shared.{operand}: the XOR walk exists for crosswise only, got {name!r}")
     first_row, partition = _warp_origins(scenario, operand)
     iterator = CrosswiseWarpIterator(

@@ -17,6 +17,7 @@ __all__ = [
     "MATRIX",
     "PAIR",
     "SHAPES",
+    "TRANSPOSED_BITS",
     "WARP_SIZE",
     "MmaOperand",
     "Shape",
@@ -37,6 +38,9 @@ PAIR: Final = 2
 """Consecutive accumulators of a row that one lane holds."""
 
 REGISTER_BITS: Final = 32
+
+TRANSPOSED_BITS: Final = 16
+"""Elements ldmatrix.trans can transpose."""
 
 MmaOperand: TypeAlias = Literal["a", "b", "c"]
 
@@ -115,21 +119,28 @@ def fragment_map(instruction: Shape, operand: MmaOperand, bits: int = 16) -> Int
     return np.concatenate([quarter + np.array(corner, dtype=np.int64) for corner in corners], axis=1)
 
 
-def ldmatrix_sources(bits: int = 16) -> tuple[IntArray, IntArray]:
+def ldmatrix_sources(bits: int = 16, *, trans: bool = False) -> tuple[IntArray, IntArray]:
     """
-    Whose address and which elements each lane's register comes from, in one matrix of an ldmatrix (not transposed).
+    Whose address and which elements each lane's register comes from, in one matrix of an ldmatrix.
 
     Args:
         bits: Element width; ldmatrix moves 32 bits to a lane whatever they mean.
+        trans: ldmatrix.trans, of 16-bit elements: rows and columns change places.
 
     Returns:
-        The row of the matrix, shape [32], and the elements in that row, shape [32, 32 / bits]. The row's address is the
-        one that lane ``8 * matrix + row`` supplied.
+        The row of the matrix and the element in that row, each of shape [32, 32 / bits]. The row's address is the one
+        that lane ``8 * matrix + row`` supplied.
+
+    Raises:
+        BadInput: ``trans`` for elements that are not 16 bits wide.
 
     Source: PTX ISA, ldmatrix.
     """
+    if trans and bits != TRANSPOSED_BITS:
+        raise BadInput(f"ldmatrix.trans moves elements of {TRANSPOSED_BITS} bits, got {bits}")
     quarter = _matrix(REGISTER_BITS // bits)
-    return quarter[:, 0, 0], quarter[:, :, 1]
+    row, element = quarter[..., 0], quarter[..., 1]
+    return (element, row) if trans else (row, element)
 
 
 def mma_order(tiles_m: int, tiles_n: int, *, vertical: bool = False) -> IntArray:

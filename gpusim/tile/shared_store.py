@@ -5,29 +5,30 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpusim.arrays import IntArray
+from gpusim.layout.congruous import CongruousLayout
 from gpusim.layout.crosswise import CrosswiseLayout
 from gpusim.layout.named import shared_layout
 from gpusim.layout.shared import SharedLayout
 from gpusim.scenario import Scenario, element_bits
-from gpusim.tile.thread_map import Operand, ThreadMap, operand_thread_map
+from gpusim.tile.thread_map import Operand, ThreadMap, WarpThreadMap, operand_thread_map
 
 
 def operand_layout(scenario: Scenario, operand: Operand) -> SharedLayout:
     """
-    The shared-memory layout of one K-contiguous operand, all stages.
-
-    Not modelled: operands contiguous along M or N.
+    The shared-memory layout of one operand, all stages; contiguous and strided in the operand's own sense.
 
     Raises:
         BadInput: The layout's name is unknown, or it cannot hold the tile.
     """
     kernel = scenario.kernel
     tile_m, tile_n, tile_k = kernel.threadblock
+    rows = tile_m if operand == "a" else tile_n
+    contiguous, strided = (tile_k, rows) if scenario.k_contiguous(operand) else (rows, tile_k)
     return shared_layout(
-        kernel.shared.a if operand == "a" else kernel.shared.b,
+        scenario.shared_layout(operand),
         element_bits=element_bits(scenario.problem.dtype.ab),
-        contiguous=tile_k,
-        strided=tile_m if operand == "a" else tile_n,
+        contiguous=contiguous,
+        strided=strided,
         stages=kernel.stages,
     )
 
@@ -59,7 +60,7 @@ def store_offsets(scenario: Scenario, operand: Operand, stage: int) -> IntArray:
         Offsets in elements from the base of the operand's whole shared allocation, shape [threads, accesses, vecs];
         accesses in ``++`` order, vecs above 1 where the global alignment is narrower than 128 bits.
 
-    Source: golden ``smem_write_f16_tn_*``.
+    Source: golden ``smem_write_*``.
     """
     problem = scenario.problem
     return map_store_offsets(
@@ -70,17 +71,18 @@ def store_offsets(scenario: Scenario, operand: Operand, stage: int) -> IntArray:
     )
 
 
-class CrosswiseStoreIterator:
+class SwizzledStoreIterator:
     """
     The way CUTLASS's write iterator finds the same offsets: base pointers with the swizzle in them, then additions.
 
-    Rows an even number of warp accesses apart are swizzled alike, so that two base pointers per thread serve all
-    accesses; stages are a constant apart. One object stands for all threads of the CTA.
+    Rows that are an even number of warp accesses apart are swizzled alike, so that two base pointers per thread serve
+    all accesses along the strided dimension; along the contiguous one, accesses are whole lines apart, and stages are
+    a constant apart. One object stands for all threads of the CTA.
 
     Source: CUTLASS include/cutlass/transform/threadblock/regular_tile_access_iterator_tensor_op.h.
     """
 
-    def __init__(self, thread_map: ThreadMap, layout: CrosswiseLayout) -> None:
+    def __init__(self, thread_map: WarpThreadMap, layout: CrosswiseLayout | CongruousLayout) -> None:
         """Point at the first access of stage 0."""
         self._thread_map = thread_map
         self._layout = layout
@@ -105,17 +107,19 @@ class CrosswiseStoreIterator:
 
     def add_tile_offset(self, tiles: int) -> None:
         """Move by whole k tiles; ``-stages`` returns from the ring's end to its begin."""
-        self._tile_offset += tiles * self._layout.contiguous * self._layout.factor
+        self._tile_offset += tiles * self._layout.stage_elements
 
 
-def write_walk(thread_map: ThreadMap, layout: CrosswiseLayout, k_tiles: int) -> Iterator[IntArray]:
+def write_walk(
+    thread_map: WarpThreadMap, layout: CrosswiseLayout | CongruousLayout, k_tiles: int
+) -> Iterator[IntArray]:
     """
     The writes of ``k_tiles`` consecutive tiles as a multistage mainloop moves the iterator round the ring.
 
     Yields:
         For each k tile the element offsets, shape [threads, accesses].
     """
-    iterator = CrosswiseStoreIterator(thread_map, layout)
+    iterator = SwizzledStoreIterator(thread_map, layout)
     stage = 0
     for _ in range(k_tiles):
         accesses = []

@@ -1,45 +1,99 @@
-"""Which vectors of an operand tile each thread of a CTA touches: CUTLASS's warp-raked thread map.
+"""Which vectors of an operand tile each thread of a CTA touches: CUTLASS's pitch-linear thread maps.
 
-It knows tile shapes and thread counts only; which tensor the tile lies in, and when it is fetched, it does not.
+They know tile shapes and thread counts only; which tensor the tile lies in, and when it is fetched, they do not.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 import numpy as np
 
 from gpusim.arrays import IntArray
-from gpusim.scenario_models import VECTOR_BITS, Scenario, element_bits
+from gpusim.scenario_models import VECTOR_BITS, Operand, Scenario, element_bits
 
-Operand: TypeAlias = Literal["a", "b"]
+__all__ = [
+    "WARP_SIZE",
+    "Operand",
+    "StripMinedThreadMap",
+    "ThreadMap",
+    "WarpThreadMap",
+    "congruous_thread_map",
+    "crosswise_thread_map",
+    "operand_thread_map",
+]
 
 WARP_SIZE = 32
 """Lanes of a warp."""
 
+CONGRUOUS_LANES = (8, 4)
+"""Lanes of a warp along M or N and along K: a row of 8 vectors is one 128-byte line."""
+
 
 @dataclass(frozen=True, slots=True)
-class ThreadMap:
+class ThreadMap(ABC):
     """
-    PitchLinearWarpRakedThreadMap: warps own blocks of rows, and lanes of a warp are packed contiguously.
+    A regular cover of a tile by the accesses of all threads.
 
     Every pair is (contiguous, strided), in elements of the operand unless said otherwise.
 
     Attributes:
         shape: Tile extent.
-        threads: Threads of the CTA, a multiple of the warp size.
-        warp_arrangement: Lanes of one warp along (contiguous, strided); their product is the warp size.
+        threads: Threads of the CTA.
         elements_per_access: Vector length of one access.
-
-    Raises:
-        ValueError: The warp arrangement or the warps do not divide the tile.
 
     Source: CUTLASS include/cutlass/transform/pitch_linear_thread_map.h; golden threadmap_*.json.
     """
 
     shape: tuple[int, int]
     threads: int
-    warp_arrangement: tuple[int, int]
     elements_per_access: int
+
+    @property
+    @abstractmethod
+    def iterations(self) -> tuple[int, int]:
+        """Accesses of one thread along each dimension."""
+
+    @property
+    @abstractmethod
+    def delta(self) -> tuple[int, int]:
+        """Elements between neighbouring accesses of one thread."""
+
+    @abstractmethod
+    def initial_offsets(self) -> IntArray:
+        """First access of every thread: (contiguous, strided), shape [threads, 2]."""
+
+    @property
+    def accesses(self) -> int:
+        """Accesses of one thread over the tile."""
+        return self.iterations[0] * self.iterations[1]
+
+    def access_offsets(self) -> IntArray:
+        """Each access relative to the first, contiguous fastest (the order of ``++``), shape [accesses, 2]."""
+        strided, contiguous = np.divmod(np.arange(self.accesses, dtype=np.int64), self.iterations[0])
+        return np.stack([contiguous * self.delta[0], strided * self.delta[1]], axis=-1)
+
+    def offsets(self) -> IntArray:
+        """Tile coordinate (contiguous, strided) of every access, shape [threads, accesses, 2]."""
+        return self.initial_offsets()[:, None, :] + self.access_offsets()[None, :, :]
+
+
+@dataclass(frozen=True, slots=True)
+class WarpThreadMap(ThreadMap):
+    """
+    Lanes of a warp form a rectangle of vectors, packed contiguously; warps stand along the strided dimension first.
+
+    Attributes:
+        warp_arrangement: Lanes of one warp along (contiguous, strided); their product is the warp size.
+        striped: False (raked): every warp owns a block of the tile. True: the warps' accesses alternate.
+
+    Raises:
+        ValueError: The warp arrangement or the warps do not divide the tile.
+
+    Source: PitchLinearWarpRakedThreadMap, PitchLinearWarpStripedThreadMap.
+    """
+
+    warp_arrangement: tuple[int, int]
+    striped: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what CUTLASS refuses at compile time."""
@@ -81,41 +135,75 @@ class ThreadMap:
 
     @property
     def iterations(self) -> tuple[int, int]:
-        """Accesses of one thread along each dimension."""
+        """As ``ThreadMap.iterations``."""
         contiguous, strided = self._warp_accesses
         warps_contiguous, warps_strided = self.warp_counts
         return contiguous // warps_contiguous, strided // max(warps_strided, 1)
 
     @property
-    def accesses(self) -> int:
-        """Accesses of one thread over the tile."""
-        return self.iterations[0] * self.iterations[1]
-
-    @property
     def delta(self) -> tuple[int, int]:
-        """Elements between neighbouring accesses of one thread."""
-        return self.warp_arrangement[0] * self.elements_per_access, self.warp_arrangement[1]
+        """As ``ThreadMap.delta``."""
+        contiguous, strided = self.warp_counts if self.striped else (1, 1)
+        lanes_contiguous, lanes_strided = self.warp_arrangement
+        return lanes_contiguous * self.elements_per_access * contiguous, lanes_strided * strided
 
     def initial_offsets(self) -> IntArray:
-        """First access of every thread: (contiguous, strided), shape [threads, 2]."""
+        """As ``ThreadMap.initial_offsets``."""
         warp, lane = np.divmod(np.arange(self.threads, dtype=np.int64), WARP_SIZE)
         warp_strided, warp_contiguous = np.divmod(warp, self.warp_counts[0])
         lane_strided, lane_contiguous = np.divmod(lane, self.warp_arrangement[0])
-        contiguous = warp_contiguous * self.warp_arrangement[0] * self.iterations[0] + lane_contiguous
-        strided = warp_strided * self.warp_arrangement[1] * self.iterations[1] + lane_strided
+        owned = (1, 1) if self.striped else self.iterations
+        contiguous = warp_contiguous * self.warp_arrangement[0] * owned[0] + lane_contiguous
+        strided = warp_strided * self.warp_arrangement[1] * owned[1] + lane_strided
         return np.stack([contiguous * self.elements_per_access, strided], axis=-1)
 
-    def access_offsets(self) -> IntArray:
-        """Each access relative to the first, contiguous fastest (the order of ``++``), shape [accesses, 2]."""
-        strided, contiguous = np.divmod(np.arange(self.accesses, dtype=np.int64), self.iterations[0])
-        return np.stack([contiguous * self.delta[0], strided * self.delta[1]], axis=-1)
 
-    def offsets(self) -> IntArray:
-        """Tile coordinate (contiguous, strided) of every access, shape [threads, accesses, 2]."""
-        return self.initial_offsets()[:, None, :] + self.access_offsets()[None, :, :]
+@dataclass(frozen=True, slots=True)
+class StripMinedThreadMap(ThreadMap):
+    """
+    All threads side by side along the contiguous dimension, then on in the next row; warps play no part.
+
+    Raises:
+        ValueError: The threads do not cover the tile in whole strips.
+
+    Source: PitchLinearStripminedThreadMap.
+    """
+
+    def __post_init__(self) -> None:
+        """Refuse what CUTLASS refuses at compile time."""
+        vectors, rest = divmod(self.shape[0], self.elements_per_access)
+        whole = self.threads % vectors == 0 if self._rows_at_once else vectors % self.threads == 0
+        if rest or not whole or self.shape[1] % max(self._rows_at_once, 1):
+            raise ValueError(
+                f"tile {self.shape} is not covered by strips of {self.threads} threads"
+                f" with {self.elements_per_access} elements each"
+            )
+
+    @property
+    def _rows_at_once(self) -> int:
+        """Rows that all threads cover together; 0 where a row takes them more than once."""
+        return self.threads * self.elements_per_access // self.shape[0]
+
+    @property
+    def iterations(self) -> tuple[int, int]:
+        """As ``ThreadMap.iterations``."""
+        if self._rows_at_once:
+            return 1, self.shape[1] // self._rows_at_once
+        return self.shape[0] // self.elements_per_access // self.threads, self.shape[1]
+
+    @property
+    def delta(self) -> tuple[int, int]:
+        """As ``ThreadMap.delta``; along a dimension without a second access it is CUTLASS's 1."""
+        return (1, self._rows_at_once) if self._rows_at_once else (self.threads * self.elements_per_access, 1)
+
+    def initial_offsets(self) -> IntArray:
+        """As ``ThreadMap.initial_offsets``."""
+        thread = np.arange(self.threads, dtype=np.int64)
+        strided, contiguous = np.divmod(thread * self.elements_per_access, self.shape[0])
+        return np.stack([contiguous, strided], axis=-1)
 
 
-def crosswise_thread_map(k: int, strided: int, threads: int, bits: int) -> ThreadMap:
+def crosswise_thread_map(k: int, strided: int, threads: int, bits: int) -> WarpThreadMap:
     """
     The map DefaultMmaCore picks for a K-contiguous operand of tensor-core kernels.
 
@@ -137,7 +225,7 @@ def crosswise_thread_map(k: int, strided: int, threads: int, bits: int) -> Threa
     lanes_contiguous = k // elements_per_access
     if k % elements_per_access or not lanes_contiguous or WARP_SIZE % lanes_contiguous:
         raise ValueError(f"a row of {k} elements of {bits} bits is not a whole share of a warp's 128-bit vectors")
-    return ThreadMap(
+    return WarpThreadMap(
         shape=(k, strided),
         threads=threads,
         warp_arrangement=(lanes_contiguous, WARP_SIZE // lanes_contiguous),
@@ -145,20 +233,42 @@ def crosswise_thread_map(k: int, strided: int, threads: int, bits: int) -> Threa
     )
 
 
-def operand_thread_map(scenario: Scenario, operand: Operand) -> ThreadMap:
+def congruous_thread_map(contiguous: int, k: int, threads: int, bits: int) -> WarpThreadMap:
     """
-    The thread map of one operand's global loads and shared stores.
+    The map DefaultMmaCore picks for an operand of tensor-core kernels that is contiguous along M or N.
 
-    Not modelled: operands contiguous along M or N.
+    A warp covers 4 rows of one 128-byte line each, whatever the tile and the element width.
+
+    Args:
+        contiguous: Tile extent along M or N, elements.
+        k: Tile extent along K, rows.
+        threads: Threads of the CTA.
+        bits: Element width.
+
+    Raises:
+        ValueError: The map does not cover the tile.
+
+    Source: CUTLASS include/cutlass/gemm/threadblock/default_mma_core_sm80.h; golden threadmap_*_nt_*, threadmap_*_nn_*.
+    """
+    return WarpThreadMap(
+        shape=(contiguous, k),
+        threads=threads,
+        elements_per_access=VECTOR_BITS // bits,
+        warp_arrangement=CONGRUOUS_LANES,
+    )
+
+
+def operand_thread_map(scenario: Scenario, operand: Operand) -> WarpThreadMap:
+    """
+    The thread map of one operand's global loads and shared stores, (contiguous, strided) in the operand's own sense.
 
     Raises:
         ValueError: The map does not cover the tile.
     """
     kernel = scenario.kernel
     tile_m, tile_n, tile_k = kernel.threadblock
-    return crosswise_thread_map(
-        k=tile_k,
-        strided=tile_m if operand == "a" else tile_n,
-        threads=kernel.threads,
-        bits=element_bits(scenario.problem.dtype.ab),
-    )
+    rows = tile_m if operand == "a" else tile_n
+    bits = element_bits(scenario.problem.dtype.ab)
+    if scenario.k_contiguous(operand):
+        return crosswise_thread_map(k=tile_k, strided=rows, threads=kernel.threads, bits=bits)
+    return congruous_thread_map(contiguous=rows, k=tile_k, threads=kernel.threads, bits=bits)

@@ -17,11 +17,11 @@ from gpusim.tile.conv_optimized import (
 )
 from gpusim.tile.extents import ConvShape, gemm_k_ranges, implicit_gemm_extents, implicit_gemm_k_iterations
 from gpusim.tile.gemm_iterators import GemmOperand, PredicatedIterator
-from gpusim.tile.thread_map import crosswise_thread_map
+from gpusim.tile.thread_map import WarpThreadMap
 
 DATA = Path(__file__).parent / "data"
 CONV = sorted(path.name for path in DATA.glob("gmem_fprop_[AB]_*_f16_*.json"))
-GEMM = sorted(path.name for path in DATA.glob("gmem_gemm_[AB]_*_tn_*.json"))
+GEMM = sorted(path.name for path in DATA.glob("gmem_gemm_[AB]_*.json"))
 KINDS = {
     "analytic": (ActivationIterator, FilterIterator),
     "optimized": (ActivationIteratorOptimized, FilterIteratorOptimized),
@@ -40,9 +40,11 @@ def conv_shape(problem):
 
 def recorded_map(header):
     """The recorded thread map: shape and threads from its type's name."""
-    pattern = r"PitchLinearShape<(\d+), (\d+)>, (\d+),"
-    k, strided, threads = map(int, re.search(pattern, header["threadmap_type"]).groups())
-    return crosswise_thread_map(k, strided, threads, header["element_bits"])
+    pattern = r"PitchLinearShape<(\d+), (\d+)>, (\d+), cutlass::PitchLinearShape<(\d+), (\d+)>, (\d+)>"
+    contiguous, strided, threads, lanes, rows, elements = map(
+        int, re.search(pattern, header["threadmap_type"]).groups()
+    )
+    return WarpThreadMap((contiguous, strided), threads, elements, warp_arrangement=(lanes, rows))
 
 
 def columns(recorded):
@@ -58,7 +60,7 @@ def fetched(iterator, column):
 
 
 def test_the_recorded_files_are_here():
-    assert (len(CONV), len(GEMM)) == (14, 6)
+    assert (len(CONV), len(GEMM)) == (14, 10)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -108,12 +110,14 @@ def test_predicated_gemm_iterator(name):
     recorded = json.loads((DATA / name).read_text())
     header, column = recorded["header"], columns(recorded)
     problem = header["problem"]
+    letter = name.removeprefix("gmem_gemm_")[0]
     operand = GemmOperand(
-        operand="a" if name.startswith("gmem_gemm_A") else "b",
-        strided_extent=problem["M" if name.startswith("gmem_gemm_A") else "N"],
+        operand=letter.lower(),
+        extent=problem["M" if letter == "A" else "N"],
         k=problem["K"],
         leading=problem["leading_dim"],
         bits=header["element_bits"],
+        k_contiguous=header["template"][f"layout_{letter}"] == ("RowMajor" if letter == "A" else "ColumnMajor"),
         split_k_slices=problem["split_k_slices"],
     )
     iterator = PredicatedIterator(

@@ -6,53 +6,35 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusim.scenario import GemmProblem, Kernel, Scenario
 from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets, xor_walk
 from gpusim.tile.mma import mma_order
 
 DATA = Path(__file__).parent / "data"
-FILES = sorted(DATA.glob("warp_read_f16_tn_*.json"))
+FILES = sorted(DATA.glob("warp_read_*.json"))
 
 
-def scenario_of(template):
-    return Scenario(
-        machine="h200",
-        problem=GemmProblem(m=256, n=256, k=256),
-        kernel=Kernel(
-            threadblock=template["ThreadblockShape_MNK"],
-            warp=template["WarpShape_MNK"],
-            instruction=template["InstructionShape_MNK"],
-            stages=template["kStages"],
-        ),
-    )
-
-
-def test_all_four_configurations_are_here():
-    assert [path.stem.removeprefix("warp_read_f16_tn_") for path in FILES] == [
-        "128x128x32_s4",
-        "128x128x64_s3",
-        "128x256x32_s3",
-        "64x64x64_s5",
-    ]
+def test_all_ten_configurations_are_here(configurations):
+    assert [path.stem.removeprefix("warp_read_") for path in FILES] == configurations
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_row_addresses_of_every_warp_step_and_k_group(path):
+@pytest.mark.parametrize("operand", ["a", "b"])
+def test_addresses_of_every_warp_step_and_k_group(path, operand, scenario_of):
     golden = json.loads(path.read_text())
     scenario = scenario_of(golden["header"]["template"])
     kernel = scenario.kernel
-    for operand in ("a", "b"):
-        loads = fragment_loads(scenario, operand)
-        expected = np.full(
-            (kernel.stages + 1, np.prod(kernel.warps), kernel.k_groups, loads.instructions, 32), -1, dtype=np.int64
-        )
-        rows = [row for row in golden["data"] if row["op"].lower() == operand]
-        for row in rows:
-            assert row["kind"] == f"ldmatrix.x{loads.matrices}"
-            expected[row["step"], row["warp"], row["kgroup"], row["i"]] = row["lanes"]
-        assert len(rows) * 32 == expected.size
-        from_layout = [ldmatrix_offsets(scenario, operand, step % kernel.stages) for step in range(kernel.stages + 1)]
-        np.testing.assert_array_equal(np.stack(from_layout), expected)
+    loads = fragment_loads(scenario, operand)
+    expected = np.full(
+        (kernel.stages + 1, np.prod(kernel.warps), kernel.k_groups, loads.instructions, 32), -1, dtype=np.int64
+    )
+    rows = [row for row in golden["data"] if row["op"].lower() == operand]
+    for row in rows:
+        assert row["kind"] == loads.kind
+        expected[row["step"], row["warp"], row["kgroup"], row["i"]] = row["lanes"]
+    assert len(rows) * 32 == expected.size
+    from_layout = [ldmatrix_offsets(scenario, operand, step % kernel.stages) for step in range(kernel.stages + 1)]
+    np.testing.assert_array_equal(np.stack(from_layout), expected)
+    if scenario.k_contiguous(operand):
         np.testing.assert_array_equal(xor_walk(scenario, operand, kernel.stages + 1), expected)
 
 

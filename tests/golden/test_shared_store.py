@@ -6,38 +6,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusim.scenario import GemmProblem, Kernel, Scenario
 from gpusim.tile.shared_store import operand_layout, store_offsets, write_walk
 from gpusim.tile.thread_map import operand_thread_map
 
 DATA = Path(__file__).parent / "data"
-FILES = sorted(DATA.glob("smem_write_f16_tn_*.json"))
+FILES = sorted(DATA.glob("smem_write_*.json"))
 
 
-def scenario_of(template):
-    return Scenario(
-        machine="h200",
-        problem=GemmProblem(m=256, n=256, k=256),
-        kernel=Kernel(
-            threadblock=template["ThreadblockShape_MNK"],
-            warp=template["WarpShape_MNK"],
-            instruction=template["InstructionShape_MNK"],
-            stages=template["kStages"],
-        ),
-    )
-
-
-def test_all_four_configurations_are_here():
-    assert [path.stem.removeprefix("smem_write_f16_tn_") for path in FILES] == [
-        "128x128x32_s4",
-        "128x128x64_s3",
-        "128x256x32_s3",
-        "64x64x64_s5",
-    ]
+def test_all_ten_configurations_are_here(configurations):
+    assert [path.stem.removeprefix("smem_write_") for path in FILES] == configurations
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_offsets_of_every_thread_access_and_step(path):
+def test_offsets_of_every_thread_access_and_step(path, scenario_of):
     golden = json.loads(path.read_text())
     scenario = scenario_of(golden["header"]["template"])
     stages = scenario.kernel.stages

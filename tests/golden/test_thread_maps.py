@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.tile.thread_map import ThreadMap, crosswise_thread_map
+from gpusim.tile.thread_map import StripMinedThreadMap, WarpThreadMap, operand_thread_map
 
 DATA = Path(__file__).parent / "data"
-TN = sorted(path.name for path in DATA.glob("threadmap_f16_tn_*.json"))
-RAW = sorted(path.name for path in DATA.glob("threadmap_raw_warpraked_*.json"))
+OPERANDS = sorted(path.name for path in DATA.glob("threadmap_*.json") if "_raw_" not in path.name)
+WARPS = sorted(path.name for path in DATA.glob("threadmap_raw_warp*.json"))
+STRIPS = sorted(path.name for path in DATA.glob("threadmap_raw_stripmined_*.json"))
 
 
 def facts(thread_map):
@@ -28,29 +29,43 @@ def numbers(recorded):
 
 
 def test_the_recorded_files_are_here():
-    assert (len(TN), len(RAW)) == (4, 3)
+    assert (len(OPERANDS), len(WARPS), len(STRIPS)) == (11, 4, 2)
 
 
-@pytest.mark.parametrize("operand", ["A", "B"])
-@pytest.mark.parametrize("name", TN)
-def test_map_of_a_k_contiguous_f16_operand(name, operand):
+@pytest.mark.parametrize("operand", ["a", "b"])
+@pytest.mark.parametrize("name", OPERANDS)
+def test_map_of_an_operand(name, operand, scenario_of):
     recorded = json.loads((DATA / name).read_text())
-    template = recorded["header"]["template"]
-    m, n, k = template["ThreadblockShape_MNK"]
-    warps_m, warps_n, warps_k = template["WarpCount_MNK"]
-    strided = m if operand == "A" else n
 
-    thread_map = crosswise_thread_map(k, strided, 32 * warps_m * warps_n * warps_k, bits=16)
+    thread_map = operand_thread_map(scenario_of(recorded["header"]["template"]), operand)
 
-    assert facts(thread_map) == numbers(recorded[f"{operand}_gmem"])
+    letter = operand.upper()
+    assert facts(thread_map) == numbers(recorded[f"{letter}_gmem"])
+    # The Turing-style file has no maps of the stores.
+    assert recorded.get(f"{letter}_smem", f"same as {letter}_gmem") == f"same as {letter}_gmem"
 
 
-@pytest.mark.parametrize("name", RAW)
-def test_warp_raked_map(name):
+def parameters(recorded):
+    """The map's kind, and the integers of its type: shape, threads, lanes of a warp (if any), elements."""
+    (kind,) = re.findall(r"PitchLinear(\w+)ThreadMap", recorded["type"])
+    return kind, [int(number) for number in re.findall(r"(?<=[<, ])\d+", recorded["type"])]
+
+
+@pytest.mark.parametrize("name", WARPS)
+def test_warp_raked_and_warp_striped_map(name):
     recorded = json.loads((DATA / name).read_text())["map"]
-    pattern = r"PitchLinearShape<(\d+), (\d+)>, (\d+), cutlass::PitchLinearShape<(\d+), (\d+)>, (\d+)>"
-    contiguous, strided, threads, lanes, rows, elements = map(int, re.search(pattern, recorded["type"]).groups())
+    kind, (contiguous, strided, threads, lanes, rows, elements) = parameters(recorded)
 
-    thread_map = ThreadMap((contiguous, strided), threads, (lanes, rows), elements)
+    thread_map = WarpThreadMap(
+        (contiguous, strided), threads, elements, warp_arrangement=(lanes, rows), striped=kind == "WarpStriped"
+    )
 
     assert facts(thread_map) == numbers(recorded)
+
+
+@pytest.mark.parametrize("name", STRIPS)
+def test_strip_mined_map(name):
+    recorded = json.loads((DATA / name).read_text())["map"]
+    _, (contiguous, strided, threads, elements) = parameters(recorded)
+
+    assert facts(StripMinedThreadMap((contiguous, strided), threads, elements)) == numbers(recorded)

@@ -5,52 +5,74 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.scenario_models import Scenario
 from gpusim.tile.extents import gemm_k_ranges
 from gpusim.tile.gemm_iterators import GemmOperand, PredicatedIterator
-from gpusim.tile.global_iterators import global_iterator
-from gpusim.tile.thread_map import crosswise_thread_map
+from gpusim.tile.thread_map import congruous_thread_map, crosswise_thread_map
 
 TILE_K, ROWS = 32, 16
 THREAD_MAP = crosswise_thread_map(TILE_K, ROWS, 32, 16)
+COLUMNS = 128
+CONGRUOUS_MAP = congruous_thread_map(COLUMNS, TILE_K, 64, 16)
 
 
 @st.composite
 def iterators(draw):
-    """An operand of any extent, alignment and slicing, with the iterator over all CTAs' tiles and slices."""
-    vec = draw(st.sampled_from([1, 2, 4, 8]))
-    k = draw(st.integers(1, 120 // vec)) * vec
-    rows, slices = draw(st.integers(1, 40)), draw(st.integers(1, 4))
-    leading = k + draw(st.integers(0, 3)) * vec
-    operand = GemmOperand(draw(st.sampled_from(["a", "b"])), rows, k, leading, 16, slices)
-    tile, slice_ = np.indices((-(-rows // ROWS), slices))
-    return PredicatedIterator(operand, THREAD_MAP, vec, tile=tile, slice_=slice_)
+    """An operand of any extent, contiguity, alignment and slicing; the iterator over all CTAs' tiles and slices."""
+    vec, k_contiguous = draw(st.sampled_from([1, 2, 4, 8])), draw(st.booleans())
+    k, extent, slices = draw(st.integers(1, 120)), draw(st.integers(1, 150)), draw(st.integers(1, 4))
+    k, extent = (-(-k // vec) * vec, extent) if k_contiguous else (k, -(-extent // vec) * vec)
+    operand = GemmOperand(
+        operand=draw(st.sampled_from(["a", "b"])),
+        extent=extent,
+        k=k,
+        leading=(k if k_contiguous else extent) + draw(st.integers(0, 3)) * vec,
+        bits=16,
+        k_contiguous=k_contiguous,
+        split_k_slices=slices,
+    )
+    tile, slice_ = np.indices((-(-extent // (ROWS if k_contiguous else COLUMNS)), slices))
+    thread_map = THREAD_MAP if k_contiguous else CONGRUOUS_MAP
+    return PredicatedIterator(operand, thread_map, vec, tile=tile, slice_=slice_)
 
 
 @settings(deadline=None)
 @given(iterators())
 def test_valid_accesses_fetch_every_element_exactly_once(iterator):
     operand = iterator.operand
-    fetched = np.zeros(operand.strided_extent * operand.leading, dtype=int)
+    contiguous, strided = (operand.k, operand.extent) if operand.k_contiguous else (operand.extent, operand.k)
+    fetched = np.zeros(strided * operand.leading, dtype=int)
     for number in range(-(-operand.k // TILE_K) + 2):
         access = iterator.fetch(number)
         for element in range(iterator.elements_per_vec):
             np.add.at(fetched, access.offset[access.valid] + element, 1)
-    rows = fetched.reshape(operand.strided_extent, operand.leading)
+    rows = fetched.reshape(strided, operand.leading)
 
-    assert (rows[:, : operand.k] == 1).all()
-    assert (rows[:, operand.k :] == 0).all()
+    assert (rows[:, :contiguous] == 1).all()
+    assert (rows[:, contiguous:] == 0).all()
 
 
 @settings(deadline=None)
 @given(iterators(), st.integers(0, 5))
 def test_coordinates_give_the_offset(iterator, number):
-    access = iterator.fetch(number)
+    access, operand = iterator.fetch(number), iterator.operand
     row, column = access.coordinates["row"], access.coordinates["column"]
-    strided, k = (row, column) if iterator.operand.operand == "a" else (column, row)
+    mn, k = (row, column) if operand.operand == "a" else (column, row)
+    strided, contiguous = (mn, k) if operand.k_contiguous else (k, mn)
 
-    assert (access.offset == strided * iterator.operand.leading + k).all()
-    assert (~access.valid | (strided < iterator.operand.strided_extent) & (k < iterator.operand.k)).all()
+    assert (access.offset == strided * operand.leading + contiguous).all()
+    assert (~access.valid | (mn < operand.extent) & (k < operand.k)).all()
+
+
+@settings(deadline=None)
+@given(iterators(), st.integers(0, 4), st.integers(0, 4))
+def test_fetches_of_equal_signature_differ_by_whole_sectors(iterator, one, other):
+    first, second = iterator.fetch(one), iterator.fetch(other)
+    alike = iterator.signature(one) == iterator.signature(other)
+    apart = (second.offset - first.offset)[alike]
+
+    assert (first.valid[alike] == second.valid[alike]).all()
+    assert (apart % 16 == 0).all()
+    assert (apart == apart[..., :1, :1, :1]).all()
 
 
 @settings(deadline=None)
@@ -71,7 +93,7 @@ def test_residue_comes_first_and_whole_tiles_follow(iterator):
 def test_the_walk_visits_the_accesses_of_each_fetch(iterator):
     for number in range(3):
         access = iterator.fetch(number)
-        for index in range(THREAD_MAP.accesses * iterator.vecs):
+        for index in range(iterator.thread_map.accesses * iterator.vecs):
             lane = (..., *divmod(index, iterator.vecs))
             assert (iterator.get() == access.offset[lane]).all()
             assert (iterator.valid() == access.valid[lane]).all()
@@ -99,11 +121,3 @@ def test_an_array_of_fetches_gives_each_its_own_k_tile():
 def test_an_alignment_that_does_not_divide_the_access_is_refused():
     with pytest.raises(ValueError, match=r"^alignment of 3 elements does not divide an access of 8 elements$"):
         PredicatedIterator(GemmOperand("a", 16, 48, 48, 16), THREAD_MAP, 3, tile=0, slice_=0)
-
-
-def test_an_operand_that_is_not_contiguous_along_k_is_refused():
-    problem = {"kind": "gemm", "m": 128, "n": 128, "k": 64, "layout_b": "row"}
-    scenario = Scenario.model_validate({"machine": "h200", "problem": problem})
-
-    with pytest.raises(ValueError, match=r"^operand b must be contiguous along K \(A row-major, B column-major\)$"):
-        global_iterator(scenario, "b", 0, 0)

@@ -9,7 +9,15 @@ from gpusim.errors import BadInput
 from gpusim.layout.crosswise import CrosswiseLayout
 from gpusim.layout.cute import Layout, Swizzle, SwizzledLayout
 from gpusim.layout.linear import PaddedLayout
-from gpusim.layout.named import CrosswiseSpec, CuteSpec, PaddedSpec, layout_names, parse_layout_spec, shared_layout
+from gpusim.layout.named import (
+    CongruousSpec,
+    CrosswiseSpec,
+    CuteSpec,
+    PaddedSpec,
+    layout_names,
+    parse_layout_spec,
+    shared_layout,
+)
 
 NAMES = ["crosswise", "row_major", "padded<8>", "padded<16>", "Swizzle<3,3,3>", "Swizzle<2,3,3>", "Swizzle<2,3,-3>"]
 
@@ -83,6 +91,8 @@ def test_a_stated_layout_gives_the_strides():
     [
         ("crosswise", CrosswiseSpec()),
         ("crosswise<16,64>", CrosswiseSpec(16, 64)),
+        ("congruous", CongruousSpec()),
+        ("TensorOpMultiplicandCongruous<16, 64>", CongruousSpec(16, 64)),
         ("cutlass::layout::TensorOpMultiplicandCrosswise<16, 32>", CrosswiseSpec(16, 32)),
         ("row_major", PaddedSpec(0)),
         ("padded<8>", PaddedSpec(8)),
@@ -96,7 +106,7 @@ def test_layout_specs_are_read(text, spec):
 
 
 def test_layout_names_are_those_of_a_scenario():
-    assert layout_names() == ("crosswise", "row_major", "padded<N>", "Swizzle<B,M,S>")
+    assert layout_names() == ("crosswise", "congruous", "row_major", "padded<N>", "Swizzle<B,M,S>")
 
 
 @pytest.mark.parametrize(
@@ -105,7 +115,7 @@ def test_layout_names_are_those_of_a_scenario():
         (
             "swizzled",
             (16, 64, 128, 3),
-            "shared layout must be one of crosswise, row_major, padded<N>, Swizzle<B,M,S>, got 'swizzled'",
+            "shared layout must be one of crosswise, congruous, row_major, padded<N>, Swizzle<B,M,S>, got 'swizzled'",
         ),
         (
             "crosswise",
@@ -130,6 +140,11 @@ def test_layout_names_are_those_of_a_scenario():
             "crosswise<8,64>",
             (16, 64, 128, 3),
             "crosswise<8,64>: element bits must be those of the operand, 16, got 8",
+        ),
+        (
+            "congruous<16,32>",
+            (16, 64, 32, 3),
+            "congruous<16,32>: crosswise must be 64, a whole 128-byte line, got 32",
         ),
         ("crosswise", (64, 16, 128, 3), "crosswise<64,16>: element bits must be one of 4, 8, 16, 32, got 64"),
         ("row_major", (12, 64, 128, 3), "row_major: element bits must be one of 4, 8, 16, 32, 64, got 12"),

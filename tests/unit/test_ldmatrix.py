@@ -7,9 +7,10 @@ import pytest
 
 from gpusim.errors import BadInput
 from gpusim.layout.banks import ldmatrix_wavefronts
-from gpusim.scenario import GemmProblem, Kernel, Scenario, SharedLayouts
+from gpusim.scenario import DTypes, GemmProblem, Kernel, Scenario, SharedLayouts, element_bits
 from gpusim.tile.ldmatrix import (
     FragmentLoads,
+    congruous_fragment_loads,
     crosswise_fragment_loads,
     fragment_loads,
     fragment_offsets,
@@ -17,7 +18,8 @@ from gpusim.tile.ldmatrix import (
     xor_walk,
 )
 from gpusim.tile.mma import fragment_map, warp_coordinates
-from gpusim.tile.shared_store import operand_layout
+from gpusim.tile.shared_store import operand_layout, store_offsets
+from gpusim.tile.thread_map import operand_thread_map
 
 LAYOUTS = ["crosswise", "row_major", "padded<8>", "Swizzle<3,3,3>"]
 TILES = [
@@ -68,6 +70,64 @@ def test_ldmatrix_delivers_exactly_the_fragments(operand, threadblock, warp, lay
         np.testing.assert_array_equal(fragments[warp_index, group, tile], expected)
 
 
+OTHER_OPERANDS = [
+    *((("f16", (16, 8, 16)), other, layout) for other in ("a", "b") for layout in ("congruous", *LAYOUTS[1:])),
+    *((("f16", (16, 8, 8)), other, "congruous") for other in ("a", "b")),
+    *((("tf32", (16, 8, 8)), other, layout) for other in ("a", "b") for layout in ("congruous", "padded<4>")),
+    *(((name, shape), None, None) for name, shape in (
+        ("tf32", (16, 8, 8)), ("s8", (16, 8, 32)), ("s8", (8, 8, 16)), ("s4", (16, 8, 64)), ("u4", (8, 8, 32)))),
+]  # fmt: skip
+"""Element type and instruction, the operand that is contiguous along M or N, and its shared layout."""
+
+
+@pytest.mark.parametrize(("kind", "along_mn", "layout"), OTHER_OPERANDS, ids=str)
+@pytest.mark.parametrize("operand", ["a", "b"])
+@pytest.mark.parametrize("warp", [(64, 64), (32, 32), (32, 64)])
+def test_what_the_copies_stored_is_what_the_fragments_hold(operand, warp, kind, along_mn, layout):
+    """
+    Every copy stores the tile coordinate of its elements; every element of every fragment must be its own.
+    """
+    dtype, instruction = kind
+    bits = element_bits(dtype)
+    depth = 512 // bits
+    scenario = Scenario(
+        machine="h200",
+        problem=GemmProblem(
+            m=256,
+            n=256,
+            k=512,
+            layout_a="column" if along_mn == "a" else "row",
+            layout_b="row" if along_mn == "b" else "column",
+            dtype=DTypes(ab=dtype),
+        ),
+        kernel=Kernel(
+            threadblock=(128, 128, depth),
+            warp=(*warp, depth),
+            instruction=instruction,
+            shared=SharedLayouts(**({along_mn: layout} if along_mn else {})),
+        ),
+    )
+    shared, thread_map = operand_layout(scenario, operand), operand_thread_map(scenario, operand)
+    contiguous, strided = np.moveaxis(thread_map.offsets(), -1, 0)
+    vector = np.arange(thread_map.elements_per_access)
+    memory = np.full((shared.elements, 2), -1)
+    stored = store_offsets(scenario, operand, 1)[:, :, 0, None] + vector
+    memory[stored, 0], memory[stored, 1] = contiguous[..., None] + vector, strided[..., None]
+
+    along_contiguous, along_strided = np.moveaxis(memory[fragment_offsets(scenario, operand, 1)], -1, 0)
+
+    own = (along_strided, along_contiguous) if scenario.k_contiguous(operand) else (along_contiguous, along_strided)
+    places = fragment_map(instruction, operand, bits)
+    mn_place, k_place = np.moveaxis(places if operand == "a" else places[..., ::-1], -1, 0)
+    axis = 0 if operand == "a" else 1
+    first = warp_coordinates(scenario.kernel.warps)[:, axis] * warp[axis]
+    tiles = np.arange(warp[axis] // instruction[axis]) * instruction[axis]
+    expected_mn = first[:, None, None, None, None] + tiles[:, None, None] + mn_place
+    expected_k = np.arange(scenario.kernel.k_groups)[:, None, None, None] * instruction[2] + k_place
+    np.testing.assert_array_equal(own[0], np.broadcast_to(expected_mn, own[0].shape))
+    np.testing.assert_array_equal(own[1], np.broadcast_to(expected_k, own[1].shape))
+
+
 @pytest.mark.parametrize("stages", [2, 3, 5])
 @pytest.mark.parametrize(("threadblock", "warp"), TILES)
 @pytest.mark.parametrize("operand", ["a", "b"])
@@ -113,6 +173,11 @@ def test_lanes_past_an_x2_go_on_with_the_same_arithmetic():
 def test_a_warp_tile_with_a_rest_is_refused():
     with pytest.raises(BadInput, match=r"24 is not a whole number of ldmatrix.x4; it must be a multiple of 16"):
         crosswise_fragment_loads(24, 16, bits=16)
+
+
+def test_8_bit_elements_contiguous_along_n_have_no_fragment_loads():
+    with pytest.raises(BadInput, match=r"^operand b must be contiguous along K: ldmatrix.trans moves 16-bit elements"):
+        congruous_fragment_loads(64, (16, 8, 32), "b", 8)
 
 
 def test_the_xor_walk_is_refused_for_other_layouts():

@@ -78,8 +78,23 @@ def test_accumulators_of_turing_integers_are_one_8x8_matrix():
 def test_ldmatrix_gives_a_lane_32_bits_whatever_they_mean(bits):
     row, elements = ldmatrix_sources(bits)
 
-    assert row.tolist() == [lane // 4 for lane in range(32)]
+    assert row.tolist() == [[lane // 4] * (32 // bits) for lane in range(32)]
     assert elements.tolist() == [pieces(32 // bits * (lane % 4), 32 // bits) for lane in range(32)]
+
+
+def test_ldmatrix_trans_gives_lane_i_a_column_and_its_own_rows():
+    """
+    PTX: the register of lane i holds rows 2(i mod 4) and 2(i mod 4) + 1 of column i / 4.
+    """
+    row, elements = ldmatrix_sources(trans=True)
+
+    assert row.tolist() == [[2 * (lane % 4), 2 * (lane % 4) + 1] for lane in range(32)]
+    assert elements.tolist() == [[lane // 4] * 2 for lane in range(32)]
+
+
+def test_only_16_bit_elements_are_transposed():
+    with pytest.raises(BadInput, match=r"^ldmatrix.trans moves elements of 16 bits, got 8$"):
+        ldmatrix_sources(8, trans=True)
 
 
 def test_the_vertical_walk_turns_back_on_odd_columns():
@@ -90,7 +105,7 @@ def test_the_vertical_walk_turns_back_on_odd_columns():
 def test_ldmatrix_gives_lane_i_a_quarter_of_row_i_div_4():
     row, elements = ldmatrix_sources()
 
-    assert row.tolist() == [lane // 4 for lane in range(32)]
+    assert row.tolist() == [[lane // 4] * 2 for lane in range(32)]
     assert elements.tolist() == [[2 * (lane % 4), 2 * (lane % 4) + 1] for lane in range(32)]
 
 

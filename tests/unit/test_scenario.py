@@ -170,7 +170,7 @@ def test_overrides_take_toml_values_and_bare_words():
 def test_an_override_may_name_a_table_the_file_left_out():
     scenario = load_scenario(SCENARIOS / "gemm_ragged.toml", ["kernel.shared.a=row_major"])
 
-    assert (scenario.kernel.shared.a, scenario.kernel.shared.b) == ("row_major", "crosswise")
+    assert [scenario.shared_layout(operand) for operand in ("a", "b")] == ["row_major", "crosswise"]
 
 
 @pytest.mark.parametrize(

@@ -6,16 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.errors import BadInput
+from gpusim.layout.congruous import CongruousLayout
 from gpusim.layout.crosswise import CrosswiseLayout
 from gpusim.scenario import GemmProblem, Kernel, Scenario, SharedLayouts
 from gpusim.tile.shared_store import (
-    CrosswiseStoreIterator,
+    SwizzledStoreIterator,
     map_store_offsets,
     operand_layout,
     store_offsets,
     write_walk,
 )
-from gpusim.tile.thread_map import crosswise_thread_map
+from gpusim.tile.thread_map import congruous_thread_map, crosswise_thread_map
 
 LAYOUTS = ["crosswise", "row_major", "padded<8>", "Swizzle<3,3,3>"]
 
@@ -71,9 +72,26 @@ def test_two_base_pointers_and_additions_reach_every_offset_of_the_layout(k, row
         np.testing.assert_array_equal(walked, expected)
 
 
+@given(
+    bits=st.sampled_from([16, 32]),
+    lines=st.integers(1, 4),
+    groups=st.sampled_from([1, 2, 4]),
+    warps=st.sampled_from([1, 2, 4]),
+    stages=st.integers(2, 6),
+)
+def test_a_congruous_operand_needs_no_other_pointers(bits, lines, groups, warps, stages):
+    contiguous, depth = lines * 1024 // bits, 4 * groups * warps
+    thread_map = congruous_thread_map(contiguous, depth, 32 * warps, bits)
+    layout = CongruousLayout(element_bits=bits, contiguous=contiguous, strided=-(-depth // 8) * 8, stages=stages)
+
+    for k_tile, walked in enumerate(write_walk(thread_map, layout, 2 * stages + 1)):
+        expected = map_store_offsets(thread_map, layout, k_tile % stages, 128 // bits)[..., 0]
+        np.testing.assert_array_equal(walked, expected)
+
+
 def test_the_write_iterator_returns_to_its_begin():
     layout = CrosswiseLayout(element_bits=16, contiguous=64, strided=128, stages=3, crosswise=64)
-    iterator = CrosswiseStoreIterator(crosswise_thread_map(64, 128, 128, 16), layout)
+    iterator = SwizzledStoreIterator(crosswise_thread_map(64, 128, 128, 16), layout)
     begin = iterator.get()
     for _ in range(layout.stages):
         iterator.add_tile_offset(1)

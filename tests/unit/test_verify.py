@@ -34,7 +34,7 @@ def features(scenario):
     extents = problem_extents(scenario)
     gemm = isinstance(problem, GemmProblem)
     summed = problem.k if gemm else problem.c
-    layouts = {kernel.shared.a, kernel.shared.b}
+    layouts = {scenario.shared_layout(operand) for operand in ("a", "b")}
     pairs = None if gemm else problem
     has = {
         "gemm": gemm,
@@ -96,7 +96,7 @@ def test_random_problems_cover_what_they_should():
     count = Counter(name for scenario in scenarios for name in features(scenario))
     assert {name for name, least in COMMITTED["at_least"].items() if count[name] < least} == set()
     assert {scenario.kernel.threadblock for scenario in scenarios} == {threadblock for threadblock, _ in TILES}
-    drawn = {layout for scenario in scenarios for layout in (scenario.kernel.shared.a, scenario.kernel.shared.b)}
+    drawn = {scenario.shared_layout(operand) for scenario in scenarios for operand in ("a", "b")}
     assert drawn == {"crosswise"}.union(*SHARED_LAYOUTS.values())
 
 
