@@ -1,14 +1,15 @@
 """Makes the instruction stream of a schedule by stated estimates, where no compiled kernel is at hand.
 
-The named ops are exact. The arithmetic between them is counted from what the iterators of CUTLASS 2.x compute at each
-access (``ARITHMETIC``), laid around the MMAs as an assembler does: what a k group issues besides its MMAs is spread
-evenly among them, never across a wait or a barrier. Registers follow from the fragments. Nothing here is fitted (D1).
+The named ops are exact. The arithmetic between them is counted from what the iterators of kernels_cuda compute at each
+access (``iterator_arithmetic``), laid around the MMAs as an assembler does: what a k group issues besides its MMAs is
+spread evenly among them, never across a wait or a barrier. Registers follow from the fragments. Nothing here is
+fitted (D1).
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from gpusim.errors import BadInput
+from gpusim.lower.iterator_arithmetic import iterator_arithmetic
 from gpusim.lower.stream import Instruction, Segment, Stream, shifted
 from gpusim.machine.spec import Machine, Pipe
 from gpusim.scenario import Scenario, element_bits
@@ -44,37 +45,6 @@ TILE_SCOREBOARDS = {"a": 4, "b": 5}
 """Of a pipelined mainloop's global loads, held until the data is in the registers, and of the stores of these
 registers, held until they are read. Copies and epilogue, which use the same two, do not overlap with them."""
 
-
-@dataclass(frozen=True, slots=True)
-class IteratorArithmetic:
-    """
-    Integer instructions a global iterator executes around its copies.
-
-    Attributes:
-        setup: Per access, once, in the iterator's constructor.
-        access: Per access, at every fetch: coordinates, predicate, offset, pointer.
-        advance: Per fetch: the step to the next k tile.
-    """
-
-    setup: int
-    access: int
-    advance: int
-
-
-ARITHMETIC: dict[tuple[str, str], IteratorArithmetic] = {
-    # Predicated GEMM iterator: a 64-bit pointer add (2) and the test of one bit of the predicate mask (2). Constructor:
-    # row bound and mask bit (4). Advance: two 64-bit pointers' worth of adds (4) and the mask clear (2).
-    ("gemm", "a"): IteratorArithmetic(setup=4, access=4, advance=6),
-    ("gemm", "b"): IteratorArithmetic(setup=4, access=4, advance=6),
-    # Activation, analytic: h and w from r and s with the mode's flip (4), six bound tests (6), three 64-bit multiplies
-    # by the strides at three instructions each (9), channel add (2), pointer (2), src-size select (1). Constructor:
-    # two divisions by run-time divisors to split npq (2 x 18). Advance: walk of s, r, c with compares and selects (9).
-    ("conv2d_fprop", "a"): IteratorArithmetic(setup=36, access=24, advance=9),
-    # Filter, analytic: two bound tests (2), three 64-bit multiplies (9), channel add (2), pointer (2), select (1).
-    ("conv2d_fprop", "b"): IteratorArithmetic(setup=4, access=16, advance=9),
-}
-"""Source: include/cutlass/transform/threadblock/predicated_tile_access_iterator.h and
-include/cutlass/conv/threadblock/conv2d_fprop_{activation,filter}_tile_access_iterator_analytic.h, counted by hand."""
 
 KERNEL_SETUP = 40
 """Instructions before the iterators: parameters, block and warp indices, tile coordinates, accumulators' base."""
@@ -191,7 +161,7 @@ class _Lowering:
         self.mma_opcode = f"HMMA.{m}{n}{k}.{scenario.problem.dtype.accumulator.upper()}"
         self.mmas = (scenario.kernel.warp[0] // m) * (scenario.kernel.warp[1] // n)
         self.matrices = {operand: fragment_loads(scenario, operand).matrices for operand in OPERANDS}
-        self.arithmetic = {operand: ARITHMETIC[scenario.problem.kind, operand] for operand in OPERANDS}
+        self.arithmetic = {operand: iterator_arithmetic(scenario, operand) for operand in OPERANDS}
         bits = element_bits(scenario.problem.dtype.ab)
         self.access_bits = {"a": scenario.problem.access_a * bits, "b": scenario.problem.access_b * bits}
         self.epilogue_tile: EpilogueTile = epilogue_tile(scenario)
@@ -205,7 +175,7 @@ class _Lowering:
         accesses = {
             operand: len(
                 {
-                    (op.access, op.vec)
+                    op.access
                     for op in program.prologue
                     if isinstance(op, CopyAsync | LoadGlobal) and op.operand == operand
                 }
@@ -286,7 +256,7 @@ class _Lowering:
         """One op with the arithmetic it needs."""
         match op:
             case CopyAsync():
-                yield from integer(self.arithmetic[op.operand].access)
+                yield from self.address(op)
                 yield Instruction(
                     "LDGSTS.E.BYPASS.128" if op.cache == "cg" else "LDGSTS.E.128",
                     "ldgsts",
@@ -327,11 +297,16 @@ class _Lowering:
             yield Instruction("STS.128", "shared", stall=MEMORY_STALL, read_scoreboard=board, wait_mask=waits, op=op)
             return
         bits = self.access_bits[op.operand]
-        yield from integer(self.arithmetic[op.operand].access)
+        yield from self.address(op)
         for pair in range(-(-bits // 64)):
             yield Instruction("CS2R", "pipe", "alu", stall=2, wait_mask=0 if pair or op.vec else waits)
         opcode = "LDG.E.LTC128B" + (f".{bits}" if bits > 32 else "")
         yield Instruction(opcode, "global", stall=MEMORY_STALL, write_scoreboard=board, guard="predicate", op=op)
+
+    def address(self, op: CopyAsync | LoadGlobal) -> Iterator[Instruction]:
+        """Address and predicate of one copy or load; of a further one of the same access only what differs."""
+        arithmetic = self.arithmetic[op.operand]
+        yield from integer(arithmetic.vec if op.vec else arithmetic.access)
 
     def mma(self, op: WarpMma) -> Iterator[Instruction]:
         """The warp-level MMA; its first instruction waits for both operands' fragments."""

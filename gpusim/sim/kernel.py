@@ -183,7 +183,7 @@ def _exact(launch: Launch, progress: Progress) -> Outcome:
 
 def _sampled(launch: Launch, progress: Progress) -> Outcome:
     total, kinds = len(launch.tiles), sm_kinds(launch)
-    walk, walked = _walk(launch, max(kind.ctas for kind in kinds), progress)
+    walk = _walk(launch, max(kind.ctas for kind in kinds), progress)
     stands_for: dict[Sm, int] = {}
     spans: list[int] = []
     l2_sectors = 0
@@ -202,19 +202,18 @@ def _sampled(launch: Launch, progress: Progress) -> Outcome:
         active=sum(span * kind.count for span, kind in zip(spans, kinds, strict=True)) // launch.working,
         longest=max(spans),
         l2_sectors=l2_sectors,
-        dram_bytes=walk.bytes_missed * total // walked,
+        dram_bytes=walk.bytes_missed(),
     )
 
 
-def _walk(launch: Launch, most_ctas: int, progress: Progress) -> tuple[L2Walk, int]:
-    """The walk over all waves that will be simulated, and the CTAs in them."""
+def _walk(launch: Launch, most_ctas: int, progress: Progress) -> L2Walk:
+    """The walk over all waves that will be simulated."""
     total, scenario = len(launch.tiles), launch.scenario
     resident = launch.ctas_per_sm * launch.machine.sms
     waves = -(-min(most_ctas, CTAS_SIMULATED_PER_SM) // launch.ctas_per_sm)
     fetches = most_k_iterations(scenario) + scenario.kernel.stages
     progress(f"walking {waves} of {-(-total // resident)} waves through the L2")
-    walk = L2Walk(scenario, launch.machine, WalkedGrid(launch.tiles, resident, fetches, waves))
-    return walk, min(waves * resident, total)
+    return L2Walk(scenario, launch.machine, WalkedGrid(launch.tiles, resident, fetches, waves))
 
 
 def _steady_rate(sm: Sm, slots: int) -> int:

@@ -104,7 +104,7 @@ class L2Walk:
         # Data that SMs of both partitions read is kept in both (D11).
         self._held = LruGranules(machine.l2.bytes // machine.l2.partitions)
         self._status: dict[tuple[int, int, int, int], tuple[L2Status, ...]] = {}
-        self.bytes_missed = 0
+        self.missed_by_wave: list[int] = []
         self.bytes_asked = 0
         self._touches = {
             (operand, tile, slice_): list(self._touches_of(operand, tile, slice_))
@@ -112,6 +112,7 @@ class L2Walk:
             for tile, slice_ in self._tile_slices(operand)
         }
         for wave in range(grid.waves):
+            self.missed_by_wave.append(0)
             self._walk_wave(wave)
 
     def status(self, cta: int) -> tuple[tuple[L2Status, ...], ...]:
@@ -119,6 +120,20 @@ class L2Walk:
         wave = cta // self._grid.resident
         row = self._grid.tiles[cta]
         return tuple(self._status[wave, operand, int(row[operand]), int(row[2])] for operand in (0, 1))
+
+    def bytes_missed(self) -> int:
+        """
+        Bytes that the whole grid brings from DRAM.
+
+        The waves beyond those walked bring what the later half of these brought: what any grid brings once, it brings
+        at first.
+        """
+        ctas, resident = len(self._grid.tiles), self._grid.resident
+        missed = sum(self.missed_by_wave)
+        walked = min(len(self.missed_by_wave) * resident, ctas)
+        later = len(self.missed_by_wave) // 2
+        steady = sum(self.missed_by_wave[later:])
+        return missed + steady * (ctas - walked) // (walked - later * resident)
 
     def _tile_slices(self, operand: int) -> list[tuple[int, int]]:
         """(tile, slice) of an operand that the walked waves touch."""
@@ -148,7 +163,7 @@ class L2Walk:
         asked = sum(walked[key].asked * count for key, count in sharers.items())
         missed = sum(one.missed for one in walked.values())
         self.bytes_asked += asked
-        self.bytes_missed += missed
+        self.missed_by_wave[-1] += missed
         chip = missed * PER_MILLE // asked if asked else 0
         return {
             key: L2Status(slow=one.slow * PER_MILLE // one.asked if one.asked else 0, missed=chip)
