@@ -23,7 +23,7 @@ MASK_BIT = 3
 """One bit of a mask: its test, a select, an or."""
 
 INDEX_VEC = 1 + 2 + 1
-"""A further copy of an access that an index addresses: the index (1), shifted and added to the base (2), c's test (1)."""
+"""A further copy of an access that an index addresses: the index (1), shifted and added to the base (2), a test (1)."""
 
 
 @dataclass(frozen=True, slots=True)
