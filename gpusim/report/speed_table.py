@@ -44,7 +44,7 @@ class SpeedRow:
 
 
 def scenario_of(row: Mapping[str, Any]) -> Scenario:
-    """The scenario that one of CUTLASS's rows (of kind gemm or conv2d_fprop, analytic) answers."""
+    """The scenario that one of CUTLASS's rows (of kind gemm or conv2d_fprop) answers."""
     dtype = DTypes(ab=row["dtype_ab"], accumulator=row["accumulator"], output=row["dtype_c"])
     problem: GemmProblem | Conv2dFpropProblem
     if row["kind"] == "gemm":
@@ -55,6 +55,7 @@ def scenario_of(row: Mapping[str, Any]) -> Scenario:
         pairs = {"padding": row["pad"], "stride": row["stride"], "dilation": row["dilation"]}
         problem = Conv2dFpropProblem(**extents, **pairs, mode=row["mode"], dtype=dtype)
     kernel = Kernel(
+        iterator=row.get("iterator", "analytic"),
         threadblock=row["threadblock"],
         warp=row["warp"],
         instruction=row["instruction"],

@@ -33,11 +33,12 @@ def conflicts(counts, op):
     return [row for row in counts.bank_conflicts if row.op == op]
 
 
-def test_the_measured_rows_are_16_gemms_and_7_analytic_convolutions():
+def test_the_measured_rows_are_16_gemms_7_analytic_and_14_optimized_convolutions():
     kinds = [(row["kind"], row.get("iterator")) for row in ROWS]
     assert kinds.count(("gemm", None)) == 16
     assert kinds.count(("conv2d_fprop", "analytic")) == 7
-    assert len(kinds) == 23
+    assert kinds.count(("conv2d_fprop", "optimized")) == 14
+    assert len(kinds) == 37
 
 
 @pytest.mark.parametrize("row", ROWS, ids=name_of)

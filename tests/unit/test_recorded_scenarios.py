@@ -36,7 +36,7 @@ def test_every_configuration_of_cutlass_s_rows_is_there():
     known = {scenario.digest() for scenario in SCENARIOS.values()}
     rows = json.loads(GOLDEN.read_text())["rows"]
 
-    assert len(rows) == 23
+    assert len(rows) == 37
     assert [row["name"] for row in rows if scenario_of(row).digest() not in known] == []
 
 
@@ -53,7 +53,7 @@ def test_they_cover_what_kernels_can_differ_in():
     assert widths == {2, 4, 8}
     assert {scenario.problem.dtype.output for scenario in SCENARIOS.values()} == {"f16", "f32"}
     swizzles = {scenario.kernel.threadblock_swizzle for scenario in SCENARIOS.values()}
-    assert swizzles == {"identity<1>", "identity<2>", "identity<4>", "identity<8>"}
+    assert swizzles == {"identity<1>", "identity<2>", "identity<4>", "identity<8>", "horizontal"}
 
 
 def test_they_cover_what_problems_can_differ_in():
