@@ -7,6 +7,9 @@ from typing import Any, Self
 from gpusim.machine.spec import Machine
 from gpusim.result import BankConflicts
 
+TENSOR = tuple(f"sm__inst_executed_pipe_tensor_op_{kind}.sum" for kind in ("hmma", "imma"))
+"""Instructions of the tensor core: a kernel has one kind of them."""
+
 BOUND_SHARE = 0.6
 """A resource in use for less than this share of the active span is not what bounds the kernel: latency is."""
 
@@ -46,7 +49,7 @@ class Demand:
         return cls(
             {
                 "tensor core": round(
-                    of_sm(counters["sm__inst_executed_pipe_tensor_op_hmma.sum"]) * tensor_interval / machine.smsps
+                    of_sm(sum(counters.get(metric, 0) for metric in TENSOR)) * tensor_interval / machine.smsps
                 ),
                 "issue slots": round(of_sm(instructions) / machine.smsps),
                 "shared-memory data stage": round(of_sm(wavefronts) / machine.shared.wavefronts_per_cycle),

@@ -1,6 +1,6 @@
 """Which mma.sync the kernels issue: types of operands, accumulator and output, shapes, and who executes them."""
 
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 Shape: TypeAlias = tuple[int, int, int]
 
@@ -76,7 +76,7 @@ def is_emulated(ab: str, compute_capability: int) -> bool:
     return ab in ("s4", "u4") and compute_capability >= 90
 
 
-def tensor_opcode(ab: str) -> str:
+def tensor_opcode(ab: str) -> Literal["HMMA", "IMMA"]:
     """SASS opcode of the mma.sync: IMMA for integers, else HMMA."""
     return "IMMA" if ab in INTEGERS else "HMMA"
 

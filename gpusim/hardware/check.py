@@ -12,7 +12,7 @@ from gpusim.schedule.counts import Counts
 
 Verdict: TypeAlias = Literal["exact", "differs", "approximate", "not measured"]
 
-NAMED_OPCODES = ("HMMA", "LDSM", "LDGSTS", "LDGDEPBAR", "BAR", "STS", "LDG", "STG")
+NAMED_OPCODES = ("HMMA", "IMMA", "LDSM", "LDGSTS", "LDGDEPBAR", "BAR", "STS", "LDG", "STG")
 """SASS opcodes whose executed count the schedule fixes. Not DEPBAR, which the compiler also uses for its own ends, nor
 LDS: ptxas puts loads of nothing, ``@!PT LDS RZ, [RZ]``, before groups of LDGSTS."""
 
@@ -196,7 +196,7 @@ def _counted(scenario: Scenario, what: str, source: str, simulated: float, measu
 def _opcodes(scenario: Scenario, counts: Counts, record: Record) -> Iterator[Row]:
     if not record.opcodes:
         return
-    for opcode in NAMED_OPCODES:
+    for opcode in (opcode for opcode in NAMED_OPCODES if opcode in counts.instructions):
         simulated = counts.instructions[opcode]  # type: ignore[index]
         measured = record.opcodes.get(opcode, {}).get("executed", 0)
         yield _counted(scenario, f"{opcode} executed", opcode, simulated, measured)

@@ -33,7 +33,8 @@ SASS_OPERATIONS = ("ld", "ldgsts", "ldsm", "st")
 METRICS = (
     *("sm__cycles_elapsed.max", "sm__cycles_active.avg", "sm__cycles_active.max", "sm__cycles_active.min"),
     *("gpc__cycles_elapsed.max", "gpu__time_duration.sum"),
-    *("smsp__inst_executed.sum", "sm__inst_executed_pipe_tensor_op_hmma.sum"),
+    "smsp__inst_executed.sum",
+    *(f"sm__inst_executed_pipe_tensor_op_{kind}.sum" for kind in ("hmma", "imma")),
     *(
         f"smsp__inst_executed_op_{op}.sum"
         for op in ("ldsm", "ldgsts", "shared_ld", "shared_st", "global_ld", "global_st", "local_ld", "local_st")
@@ -52,7 +53,7 @@ METRICS = (
     *(f"l1tex__t_{what}_pipe_lsu_mem_global_op_{op}.sum" for what in ("sectors", "requests") for op in ("ld", "st")),
     *("lts__t_sectors_op_read.sum", "lts__t_sectors_op_read_lookup_hit.sum", "lts__t_sectors_op_write.sum"),
     *("dram__bytes_read.sum", "dram__bytes_write.sum"),
-    *("sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active",),
+    *(f"sm__pipe_tensor_op_{kind}_cycles_active.avg.pct_of_peak_sustained_active" for kind in ("hmma", "imma")),
     *("sm__warps_active.avg.pct_of_peak_sustained_active", "smsp__issue_active.avg.pct_of_peak_sustained_active"),
     *(f"smsp__average_warps_issue_stalled_{reason}_per_issue_active.ratio" for reason in STALLS),
 )

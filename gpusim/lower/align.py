@@ -16,6 +16,7 @@ from gpusim.lower.emulate import Step
 from gpusim.lower.sass import Sass
 from gpusim.lower.sass_operands import RZ, Immediate, Register
 from gpusim.scenario import Scenario, element_bits
+from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,
@@ -34,12 +35,12 @@ from gpusim.schedule.ops import (
 from gpusim.tile.epilogue import ACCUMULATOR_BITS, epilogue_tile
 from gpusim.tile.global_iterators import global_iterator
 from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
-from gpusim.tile.mma import mma_order
+from gpusim.tile.mma import fragment_registers, mma_order
 from gpusim.tile.shared_store import operand_layout, store_offsets
 from gpusim.tile.thread_map import WARP_SIZE
 
-A_REGISTERS, B_REGISTERS = 4, 2
-"""Registers of one mma.sync fragment of m16n8k16: A 16x16 and B 16x8 halves over 32 lanes."""
+MMA_OPCODES = frozenset({"HMMA", "IMMA"})
+"""What a mma.sync becomes: of floats, of integers."""
 
 ORDERED_ELSEWHERE = frozenset({"STRONG"})
 """Modifier of the semaphore's accesses, which the schedule does not name."""
@@ -99,10 +100,24 @@ class Named:
 
 
 def align(
-    code: Sequence[Sass], steps: Sequence[Step], scenario: Scenario, program: Program, placement: Placement
+    code: Sequence[Sass],
+    steps: Sequence[Step],
+    scenario: Scenario,
+    program: Program,
+    placement: Placement,
+    *,
+    vertical: bool = False,
 ) -> list[Named | None]:
     """
     Name every executed instruction that the schedule knows.
+
+    Args:
+        code: The kernel.
+        steps: What one warp executed of it.
+        scenario: Problem and kernel.
+        program: What the schedule says.
+        placement: Where the warp's tensors and shared memory lie.
+        vertical: How the target orders a warp's mma.sync (``mma_types.walks_vertically``).
 
     Returns:
         For each step the op it executes, or None for the arithmetic around them.
@@ -124,7 +139,7 @@ def align(
     for key in sorted({*wanted, *found}):
         for position, op in _match(code, steps, key, wanted.get(key, []), found.get(key, [])):
             named[position] = Named(op)
-    _name_mmas(code, steps, scenario, program, named)
+    _name_mmas(code, steps, scenario, program, named, vertical=vertical)
     return named
 
 
@@ -159,9 +174,9 @@ class _Schedule:
         self.scenario = scenario
         self.placement = placement
         self.lanes = slice(placement.warp * WARP_SIZE, (placement.warp + 1) * WARP_SIZE)
-        self.bytes = element_bits(scenario.problem.dtype.ab) // 8
+        self.bits = element_bits(scenario.problem.dtype.ab)
         tile_m, tile_n, slice_ = placement.tile
-        rings = {operand: operand_layout(scenario, operand).elements * self.bytes for operand in ("a", "b")}
+        rings = {operand: operand_layout(scenario, operand).elements * self.bits // 8 for operand in ("a", "b")}
         self.ring: dict[Operand, int] = {"a": placement.shared_base, "b": placement.shared_base + rings["a"]}
         self.iterator = {
             "a": global_iterator(scenario, "a", tile_m, slice_),
@@ -185,7 +200,7 @@ class _Schedule:
                 return Expected(op, "DEPBAR", region, pending=op.pending)
             case Ldmatrix():
                 row = self.rows[op.operand, op.stage][op.k_group, op.instruction]
-                return Expected(op, "LDSM", region, self.ring[op.operand] + row * self.bytes)
+                return Expected(op, "LDSM", region, self.ring[op.operand] + row * self.bits // 8)
             case StoreShared() | LoadShared():
                 return self._staging(op, region)
             case LoadSource() | StoreGlobal():
@@ -212,8 +227,8 @@ class _Schedule:
             op,
             "LDGSTS",
             region,
-            self.ring[op.operand] + self.stores[op.operand, op.stage][:, op.access, op.vec] * self.bytes,
-            base + offset[:, op.access, op.vec] * self.bytes,
+            self.ring[op.operand] + self.stores[op.operand, op.stage][:, op.access, op.vec] * self.bits // 8,
+            base + offset[:, op.access, op.vec] * self.bits // 8,
             mask,
             optional=not op.zfill and not bool(mask.any()),
         )
@@ -343,22 +358,30 @@ class _Fragment:
 
 
 def _name_mmas(
-    code: Sequence[Sass], steps: Sequence[Step], scenario: Scenario, program: Program, named: list[Named | None]
+    code: Sequence[Sass],
+    steps: Sequence[Step],
+    scenario: Scenario,
+    program: Program,
+    named: list[Named | None],
+    *,
+    vertical: bool,
 ) -> None:
-    """Name every HMMA by where its operands come from; every mma.sync of every WarpMma must occur once."""
+    """Name every HMMA or IMMA by where its operands come from; every mma.sync of every WarpMma must occur once."""
     kernel = scenario.kernel
     tiles = kernel.warp[0] // kernel.instruction[0], kernel.warp[1] // kernel.instruction[1]
-    parts = {(int(m), int(n)): part for part, (m, n) in enumerate(mma_order(*tiles))}
+    parts = {(int(m), int(n)): part for part, (m, n) in enumerate(mma_order(*tiles, vertical=vertical))}
+    bits = element_bits(scenario.problem.dtype.ab)
+    registers = {operand: fragment_registers(kernel.instruction, operand, bits) for operand in OPERANDS}
     ops = {(op.k_tile, op.k_group): op for op in program.ops() if isinstance(op, WarpMma)}
     missing = {(key, part) for key in ops for part in range(len(parts))}
     matrices = {operand: fragment_loads(scenario, operand).matrices for operand in ("a", "b")}
     holds: dict[int, _Fragment] = {}
     for position, step in enumerate(steps):
         sass, one = code[step.at], named[position]
-        if sass.name == "HMMA":
+        if sass.name in MMA_OPCODES:
             a, b = (_fragment(sass, role, holds) for role in "ab")
             key = a.op.k_tile, a.op.k_group
-            part = parts[a.register // A_REGISTERS, b.register // B_REGISTERS]
+            part = parts[a.register // registers["a"], b.register // registers["b"]]
             if (b.op.k_tile, b.op.k_group) != key or (key, part) not in missing:
                 raise CheckFailed(f"{sass} multiplies {a.op} by {b.op}, which the schedule does not, or not again")
             missing.remove((key, part))
@@ -372,7 +395,7 @@ def _name_mmas(
     if missing:
         (k_tile, k_group), part = min(missing)
         raise CheckFailed(
-            f"the kernel lacks {len(missing)} HMMA of the schedule, the first mma.sync {part} of"
+            f"the kernel lacks {len(missing)} MMAs of the schedule, the first mma.sync {part} of"
             f" {WarpMma(k_tile, k_group)}"
         )
 

@@ -15,16 +15,18 @@ import numpy as np
 from gpusim.arrays import IntArray
 from gpusim.errors import BadInput, CheckFailed
 from gpusim.hardware.specialise import ENTRY, PARAMS, SHARED_ALIGNMENT, Specialisation, specialise
-from gpusim.lower.align import Named, Placement, align
+from gpusim.lower.align import MMA_OPCODES, Named, Placement, align
 from gpusim.lower.compile_kernel import CompiledKernel, compile_kernel
 from gpusim.lower.cubin import Cubin, read_cubin
 from gpusim.lower.emulate import Step, Warp, run_warp
+from gpusim.lower.estimated import tensor_pipe
 from gpusim.lower.sass import NO_BARRIER, Sass, decode
 from gpusim.lower.sass_operands import PT, Target
 from gpusim.lower.sass_pipes import unit_of
 from gpusim.lower.stream import NO_SCOREBOARD, Instruction, Segment, Stream, shifted
 from gpusim.lower.stream_file import CompiledStream, Line, shipped_path, shipped_stream
 from gpusim.machine.spec import Machine
+from gpusim.mma_types import is_emulated, walks_vertically
 from gpusim.scenario import Scenario
 from gpusim.schedule.ops import Barrier, CopyAsync, Ldmatrix, Program, WarpMma
 from gpusim.schedule.program import program
@@ -68,12 +70,22 @@ def lower_kernel(scenario: Scenario, kernel: CompiledKernel, slice_: int = 0) ->
 
     Warp 0 of the slice's first CTA stands for all: the kernels predicate instead of branching, so that paths differ
     only where whole warps have nothing to store.
+
+    Raises:
+        BadInput: The assembler emulates the mma.sync (4-bit integers from sm_90 on), so no instruction is it (D28).
     """
     runner = KernelRunner(scenario, kernel)
+    ab = scenario.problem.dtype.ab
+    if is_emulated(ab, runner.cubin.architecture):
+        raise BadInput(
+            f"problem.dtype.ab must be a type that sm_{runner.cubin.architecture} multiplies, got {ab!r}: its mma.sync"
+            " is emulated, and the kernel holds no instruction that stands for it"
+        )
     cta = int(np.flatnonzero(runner.tiles[:, 2] == slice_)[0])
     steps = runner.run(cta, warp=0)
     ops = program(scenario, gemm_k_iterations(scenario, slice_), slice_)
-    named = align(runner.code, steps, scenario, ops, runner.placement(cta, warp=0))
+    vertical = walks_vertically(runner.cubin.architecture)
+    named = align(runner.code, steps, scenario, ops, runner.placement(cta, warp=0), vertical=vertical)
     executed = [
         _Executed(runner.code[step.at], step, name, step is steps[-1]) for step, name in zip(steps, named, strict=True)
     ]
@@ -205,7 +217,7 @@ def _loop_trips(code: Sequence[Sass], executed: list[_Executed]) -> list[int]:
     The mainloop is the smallest backward branch that holds MMAs. Without one (no k tile, or a loop unrolled away)
     there are no trips, and the end of the last MMA separates prologue and tail.
     """
-    mmas = [at for at, sass in enumerate(code) if sass.name == "HMMA"]
+    mmas = [at for at, sass in enumerate(code) if sass.name in MMA_OPCODES]
     spans = []
     for at, sass in enumerate(code):
         target = sass.operands.get("t")
@@ -222,7 +234,7 @@ def _loop_trips(code: Sequence[Sass], executed: list[_Executed]) -> list[int]:
             while end < len(executed) and head <= executed[end].step.at <= tail:
                 end += 1
             return [*visits, end]
-    after = [at + 1 for at, one in enumerate(executed) if one.sass.name == "HMMA"]
+    after = [at + 1 for at, one in enumerate(executed) if one.sass.name in MMA_OPCODES]
     if after:
         raise CheckFailed(f"{ENTRY}: no backward branch holds the MMAs, so the mainloop cannot be told")
     copies = [at + 1 for at, one in enumerate(executed) if one.sass.name in ("LDGSTS", "LDSM")]
@@ -268,9 +280,8 @@ def _segment(
 def _instruction(executed: _Executed, scenario: Scenario) -> Instruction:
     sass, control = executed.sass, executed.sass.control
     unit, pipe = unit_of(sass, scheduled=executed.named is not None)
-    if sass.name == "HMMA":
-        shape = "m{}n{}k{}".format(*scenario.kernel.instruction)
-        pipe = f"{shape}.{scenario.problem.dtype.ab}.{scenario.problem.dtype.accumulator}"
+    if sass.name in MMA_OPCODES:
+        pipe = tensor_pipe(scenario)
     elif executed.last:
         unit, pipe = "exit", ""
     return Instruction(

@@ -248,6 +248,6 @@ EXECUTE: dict[str, Callable[[Sass], Execute]] = {
     "VIADDMNMX": _add_extreme,
     "FSETP": _set_float_predicates,
     "IABS": unary(lambda _: lambda value: np.abs(signed(value)).astype(np.uint64)),
-    "HMMA": _matrix_multiply,
+    **dict.fromkeys(("HMMA", "IMMA"), _matrix_multiply),
 }
 """Opcode -> what makes its execution from an instruction."""

@@ -12,6 +12,7 @@ from gpusim.errors import BadInput
 from gpusim.lower.iterator_arithmetic import iterator_arithmetic
 from gpusim.lower.stream import Instruction, Segment, Stream, shifted
 from gpusim.machine.spec import Machine, Pipe
+from gpusim.mma_types import tensor_opcode
 from gpusim.scenario import Scenario, element_bits
 from gpusim.scenario_models import VECTOR_BITS
 from gpusim.schedule.mainloop import OPERANDS
@@ -88,8 +89,9 @@ def registers_per_thread(scenario: Scenario, machine: Machine) -> int:
     """
     warp_m, warp_n, _ = scenario.kernel.warp
     instruction_k = scenario.kernel.instruction[2]
-    accumulators = warp_m * warp_n // 32
-    fragment_bits = (warp_m + warp_n) * instruction_k * element_bits(scenario.problem.dtype.ab)
+    dtype = scenario.problem.dtype
+    accumulators = warp_m * warp_n * element_bits(dtype.accumulator) // 32 // 32
+    fragment_bits = (warp_m + warp_n) * instruction_k * element_bits(dtype.ab)
     fragments = 2 * fragment_bits // 32 // 32
     total = accumulators + fragments + REGISTERS_BEYOND_FRAGMENTS
     if scenario.kernel.mainloop == "pipelined":
@@ -99,10 +101,24 @@ def registers_per_thread(scenario: Scenario, machine: Machine) -> int:
 
 
 def tensor_pipe(scenario: Scenario) -> str:
-    """Key of the kernel's mma.sync in a machine's ``tensor`` table."""
+    """
+    Key of the kernel's mma.sync in a machine's ``tensor`` table.
+
+    Unsigned integers have the figures of signed ones: signs are two bits of the same instruction (IMMA.16832.U8.U8).
+    """
     m, n, k = scenario.kernel.instruction
     dtype = scenario.problem.dtype
-    return f"m{m}n{n}k{k}.{dtype.ab}.{dtype.accumulator}"
+    return f"m{m}n{n}k{k}.{dtype.ab.replace('u', 's')}.{dtype.accumulator}"
+
+
+def tensor_mnemonic(scenario: Scenario) -> str:
+    """The kernel's mma.sync as a disassembler writes it: HMMA.16816.F32.BF16, IMMA.16832.S8.S8.SAT."""
+    m, n, k = scenario.kernel.instruction
+    ab, accumulator = scenario.problem.dtype.ab.upper(), scenario.problem.dtype.accumulator.upper()
+    opcode = tensor_opcode(scenario.problem.dtype.ab)
+    if opcode == "IMMA":
+        return f"{opcode}.{m}{n}{k}.{ab}.{ab}.SAT"
+    return f"{opcode}.{m}{n}{k}.{accumulator}" + (f".{ab}" if ab in ("BF16", "TF32") else "")
 
 
 def tensor_core(scenario: Scenario, machine: Machine) -> Pipe:
@@ -156,9 +172,9 @@ class _Lowering:
 
     def __init__(self, scenario: Scenario, machine: Machine) -> None:
         self.scenario = scenario
-        m, n, k = scenario.kernel.instruction
+        m, n, _ = scenario.kernel.instruction
         self.tensor_pipe = tensor_pipe(scenario)
-        self.mma_opcode = f"HMMA.{m}{n}{k}.{scenario.problem.dtype.accumulator.upper()}"
+        self.mma_opcode = tensor_mnemonic(scenario)
         self.mmas = (scenario.kernel.warp[0] // m) * (scenario.kernel.warp[1] // n)
         self.matrices = {operand: fragment_loads(scenario, operand).matrices for operand in OPERANDS}
         self.arithmetic = {operand: iterator_arithmetic(scenario, operand) for operand in OPERANDS}

@@ -291,6 +291,29 @@ def _register_to_predicates(w: Word) -> dict[str, Operand]:
     }
 
 
+IMMA_SHAPES = {0: "8816", 2: "8832", 4: "16816", 5: "16832", 6: "16864"}
+"""mma.sync shape by bits 75, 85 and 86."""
+
+
+def _imma_modifiers(w: Word) -> list[str]:
+    shape = w.bits(75, 1) | w.bits(85, 2) << 1
+    if shape not in IMMA_SHAPES:
+        raise UnknownOpcode(f"IMMA shape {shape} is not known")
+    a, b = (
+        ("S" if w.flag(signed) else "U") + ("4" if w.flag(narrow) else "8") for signed, narrow in ((76, 83), (78, 84))
+    )
+    return [IMMA_SHAPES[shape], a, b, *when(w.flag(82), "SAT")]
+
+
+def _imma(w: Word) -> dict[str, Operand]:
+    return {
+        "d": _d(w),
+        "a": Register(w.bits(24, 8), reuse=w.flag(122), suffix=".ROW"),
+        "b": Register(w.bits(32, 8), reuse=w.flag(123), suffix=".COL"),
+        "c": Register(w.bits(64, 8), reuse=w.flag(124)),
+    }
+
+
 def _plain(_: Word) -> list[str]:
     return []
 
@@ -300,6 +323,7 @@ def _fixed(*modifiers: str) -> Callable[[Word], list[str]]:
 
 
 IRREGULAR: dict[int, tuple[str, Irregular]] = {
+    0x237: ("IMMA", Irregular(_imma_modifiers, _imma)),
     0x23B: ("MOVM", Irregular(_fixed("16", "MT88"), lambda w: {"d": _d(w), "a": Register(w.bits(24, 8))})),
     0x31C: ("B2R", Irregular(_fixed("RESULT"), lambda w: {"d": _d(w), "p": _predicate(w, 81)})),
     0x355: ("BMOV", Irregular(_fixed("32"), lambda w: {"d": _d(w), "n": _convergence(w)})),

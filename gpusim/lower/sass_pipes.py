@@ -56,6 +56,7 @@ PIPES = {
 
 UNITS: dict[str, Unit] = {
     "HMMA": "tensor",
+    "IMMA": "tensor",
     "LDSM": "shared",
     "LDS": "shared",
     "STS": "shared",

@@ -10,6 +10,8 @@ import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.layout.banks import access_ideal, access_wavefronts, ldmatrix_ideal, ldmatrix_wavefronts
+from gpusim.machine import load_machine
+from gpusim.mma_types import is_emulated, tensor_opcode
 from gpusim.result import BankConflicts
 from gpusim.scenario import Scenario, element_bits
 from gpusim.schedule.mainloop import OPERANDS
@@ -40,7 +42,7 @@ from gpusim.tile.shared_store import operand_layout, store_offsets
 from gpusim.tile.thread_map import WARP_SIZE
 from gpusim.tile.threadblock_swizzle import tiled_shape
 
-Sass: TypeAlias = Literal["HMMA", "LDSM", "LDGSTS", "LDGDEPBAR", "DEPBAR", "BAR", "STS", "LDS", "LDG", "STG"]
+Sass: TypeAlias = Literal["HMMA", "IMMA", "LDSM", "LDGSTS", "LDGDEPBAR", "DEPBAR", "BAR", "STS", "LDS", "LDG", "STG"]
 
 SASS_OF_OP: dict[type[Op], Sass] = {
     WarpMma: "HMMA",
@@ -56,7 +58,15 @@ SASS_OF_OP: dict[type[Op], Sass] = {
     LoadGlobal: "LDG",
     StoreTile: "STS",
 }
-"""The machine instruction of each op. A WarpMma is as many HMMA as the warp tile has instruction tiles."""
+"""The machine instruction of each op. A WarpMma is as many HMMA (of integers: IMMA) as the warp tile has instruction
+tiles."""
+
+
+TENSOR: dict[Sass, str] = {
+    "HMMA": "sm__inst_executed_pipe_tensor_op_hmma.sum",
+    "IMMA": "sm__inst_executed_pipe_tensor_op_imma.sum",
+}
+"""ncu's metric of each tensor-core instruction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +77,8 @@ class Counts:
     Attributes:
         ctas: CTAs that have a tile.
         warps: Warps of one CTA.
-        instructions: SASS mnemonic -> warp instructions.
+        instructions: SASS mnemonic -> warp instructions. HMMA or IMMA, whichever the operands' type takes; neither
+            where the assembler emulates the mma.sync (D28).
         load_sectors: 32-byte sectors that LDGSTS (or LDG) and source loads request, by "a", "b", "source".
         line_returns: LDGSTS wavefronts beyond those by pattern: each 128-byte line of global memory returns by itself.
         store_sectors: Sectors the output stores request.
@@ -86,7 +97,7 @@ class Counts:
         """The totals under ncu's full metric names."""
         ldmatrix = [row for row in self.bank_conflicts if row.op == "ldmatrix"]
         return {
-            "sm__inst_executed_pipe_tensor_op_hmma.sum": self.instructions["HMMA"],
+            **{metric: self.instructions[opcode] for opcode, metric in TENSOR.items() if opcode in self.instructions},
             "smsp__inst_executed_op_ldsm.sum": self.instructions["LDSM"],
             "smsp__inst_executed_op_ldgsts.sum": self.instructions["LDGSTS"],
             "smsp__inst_executed_op_shared_st.sum": self.instructions["STS"],
@@ -147,11 +158,14 @@ def executed(scenario: Scenario) -> Counts:
 def _instructions(scenario: Scenario, slices: Iterable[_Slice], warps: int) -> dict[Sass, int]:
     kernel = scenario.kernel
     mma_per_op = (kernel.warp[0] // kernel.instruction[0]) * (kernel.warp[1] // kernel.instruction[1])
-    totals: dict[Sass, int] = dict.fromkeys(SASS_OF_OP.values(), 0)
+    opcodes: dict[type[Op], Sass] = SASS_OF_OP | {WarpMma: tensor_opcode(scenario.problem.dtype.ab)}
+    totals: dict[Sass, int] = dict.fromkeys(opcodes.values(), 0)
     for part in slices:
         for kind, count in Counter(map(type, part.program.ops())).items():
             each = mma_per_op if kind is WarpMma else 1
-            totals[SASS_OF_OP[kind]] += count * each * warps * part.ctas
+            totals[opcodes[kind]] += count * each * warps * part.ctas
+    if is_emulated(scenario.problem.dtype.ab, load_machine(scenario.machine).compute_capability):
+        del totals[opcodes[WarpMma]]
     return totals
 
 
