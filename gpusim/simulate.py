@@ -6,7 +6,7 @@ from collections.abc import Callable
 from gpusim.bound import Demand, first_bound
 from gpusim.errors import BadInput
 from gpusim.lower.compile_kernel import compiler_at_hand
-from gpusim.lower.compiled import compiled_stream, is_shipped
+from gpusim.lower.compiled import compiled_stream, is_lowered, is_shipped
 from gpusim.lower.estimated import estimated_stream, tensor_core
 from gpusim.lower.stream import Stream
 from gpusim.machine.load import load_machine
@@ -68,7 +68,8 @@ def simulate(
     tiles = tiles[tiles[:, 0] >= 0]
     say("lowering the schedule")
     if stream == "auto":
-        stream = "compiled" if is_shipped(scenario, machine) or compiler_at_hand() else "estimated"
+        compiled = is_lowered(scenario) and (is_shipped(scenario, machine) or compiler_at_hand())
+        stream = "compiled" if compiled else "estimated"
     streams = _streams(scenario, machine, stream)
     registers = max(one.registers_per_thread for one in streams)
     needed = shared_bytes(scenario)

@@ -40,11 +40,17 @@ POINTERS = (1 << 40, 2 << 40, 3 << 40, 4 << 40)
 SEMAPHORE = 5 << 40
 
 
+def is_lowered(scenario: Scenario) -> bool:
+    """Whether compiled kernels of this kind are aligned with their schedule: multistage ones, not yet pipelined ones."""
+    return scenario.kernel.mainloop == "multistage"
+
+
 def compiled_stream(scenario: Scenario, machine: Machine, slice_: int = 0) -> Stream:
     """
     The stream of the CTAs of one split-K slice.
 
     Raises:
+        BadInput: Kernels of this kind cannot be lowered yet.
         CannotRun: Neither a shipped stream nor a compiler is at hand.
         CheckFailed: The kernel does not execute the schedule; the message shows both sides.
     """
@@ -53,6 +59,11 @@ def compiled_stream(scenario: Scenario, machine: Machine, slice_: int = 0) -> St
 
 def compiled(scenario: Scenario, machine: Machine, slice_: int = 0) -> CompiledStream:
     """The same with its listing: the shipped stream of this very kernel if there is one, else compiled now."""
+    if not is_lowered(scenario):
+        raise BadInput(
+            f"compiled streams exist for multistage mainloops, not yet for {scenario.kernel.mainloop} ones;"
+            " --stream estimated takes them"
+        )
     shipped = shipped_stream(specialise(scenario, "plain").digest, machine.compute_capability, slice_)
     return shipped or lower_kernel(scenario, compile_kernel(scenario, machine.compute_capability), slice_)
 

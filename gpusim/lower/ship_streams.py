@@ -4,7 +4,7 @@ import sys
 
 from gpusim.errors import GpusimError
 from gpusim.lower.compile_kernel import compile_kernel
-from gpusim.lower.compiled import lower_kernel
+from gpusim.lower.compiled import is_lowered, lower_kernel
 from gpusim.lower.stream_file import SHIPPED, save_stream, stream_key
 from gpusim.machine.load import load_machine
 from gpusim.scenario import load_scenario
@@ -14,6 +14,8 @@ from gpusim.scenario_catalogue import recordable_scenarios
 def ship() -> int:
     """
     Compile, lower and write the stream of every slice of every recordable scenario; drop those of other kernels.
+
+    Scenarios whose kernels cannot be lowered (``lower.compiled.is_lowered``) have none.
 
     Returns:
         How many streams there are.
@@ -25,6 +27,8 @@ def ship() -> int:
     written = set()
     for path in recordable_scenarios():
         scenario = load_scenario(path)
+        if not is_lowered(scenario):
+            continue
         architecture = load_machine(scenario.machine).compute_capability
         kernel = compile_kernel(scenario, architecture)
         for slice_ in range(scenario.problem.split_k_slices):
