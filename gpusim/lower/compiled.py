@@ -41,7 +41,7 @@ SEMAPHORE = 5 << 40
 
 
 def is_lowered(scenario: Scenario) -> bool:
-    """Whether compiled kernels of this kind are aligned with their schedule: multistage ones, not yet pipelined ones."""
+    """Whether compiled kernels of this kind are aligned with their schedule: multistage ones are."""
     return scenario.kernel.mainloop == "multistage"
 
 
