@@ -7,7 +7,6 @@ from pathlib import Path
 from gpusim.commands.output import check_picture, print_json, print_text, progress
 from gpusim.errors import BadInput
 from gpusim.layout.bank_map import LayoutReport, describe_layout, render_text
-from gpusim.layout.named import layout_names
 
 _TILE = re.compile(r"(\d{1,9})x(\d{1,9})")
 _MOST_ELEMENTS = 1 << 20
@@ -58,8 +57,6 @@ def print_layout(question: LayoutQuestion, *, png: Path | None, as_json: bool) -
 def _described(question: LayoutQuestion) -> LayoutReport:
     """The report; a refusal names the layout, and the option at fault beside it."""
     contiguous, strided = parse_tile(question.tile)
-    if question.spec.startswith("congruous"):
-        raise BadInput(f"layout {question.spec} is not supported yet; {', '.join(layout_names())} are")
     if contiguous * strided * question.stages > _MOST_ELEMENTS:
         most = _MOST_ELEMENTS // (contiguous * strided)
         raise BadInput(f"--stages must be at most {most} for a tile of {question.tile}, got {question.stages}")

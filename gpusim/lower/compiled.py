@@ -83,7 +83,7 @@ def lower_kernel(scenario: Scenario, kernel: CompiledKernel, slice_: int = 0) ->
     only where whole warps have nothing to store.
 
     Raises:
-        BadInput: The assembler emulates the mma.sync (4-bit integers from sm_90 on), so no instruction is it (D28).
+        BadInput: The assembler emulates the mma.sync (4-bit integers from sm_90 on), so no instruction is it (D27).
     """
     runner = KernelRunner(scenario, kernel)
     ab = scenario.problem.dtype.ab

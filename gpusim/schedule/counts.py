@@ -78,7 +78,7 @@ class Counts:
         ctas: CTAs that have a tile.
         warps: Warps of one CTA.
         instructions: SASS mnemonic -> warp instructions. HMMA or IMMA, whichever the operands' type takes; neither
-            where the assembler emulates the mma.sync (D28).
+            where the assembler emulates the mma.sync (D27).
         load_sectors: 32-byte sectors that LDGSTS (or LDG) and source loads request, by "a", "b", "source".
         line_returns: LDGSTS wavefronts beyond those by pattern: each 128-byte line of global memory returns by itself.
         store_sectors: Sectors the output stores request.

@@ -170,10 +170,6 @@ def test_a_bad_override_is_one_line_and_exit_2(gpusim, override):
             "--threads must be 0..127 for gmem_a, got 4096",
         ),
         (
-            ["layout", "congruous"],
-            "layout congruous is not supported yet; crosswise, row_major, padded<N>, Swizzle<B,M,S> are",
-        ),
-        (
             ["layout", "crosswise", "--tile", "60x7"],
             "crosswise<16,60>: crosswise must be one of 8, 16, 32, 64, got 60 (layout crosswise, --tile 60x7)",
         ),
