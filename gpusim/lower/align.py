@@ -22,6 +22,7 @@ from gpusim.schedule.ops import (
     CommitGroup,
     CopyAsync,
     Ldmatrix,
+    LoadGlobal,
     LoadShared,
     LoadSource,
     Op,
@@ -29,6 +30,7 @@ from gpusim.schedule.ops import (
     Program,
     StoreGlobal,
     StoreShared,
+    StoreTile,
     WaitGroup,
     WarpMma,
 )
@@ -194,6 +196,11 @@ class _Schedule:
         match op:
             case CopyAsync():
                 return self._copy(op, region)
+            case LoadGlobal():
+                return self._tile_load(op, region)
+            case StoreTile():
+                slots = self.stores[op.operand, op.stage][:, op.access, 0]
+                return Expected(op, "STS", region, self.ring[op.operand] + slots * self.bits // 8)
             case CommitGroup():
                 return Expected(op, "LDGDEPBAR", region)
             case WaitGroup():
@@ -215,20 +222,28 @@ class _Schedule:
         unused = not is_store and self._unused(op)
         return Expected(op, "STS" if is_store else "LDS", region, address, optional=unused)
 
-    def _copy(self, op: CopyAsync, region: int) -> Expected:
+    def _global(self, op: CopyAsync | LoadGlobal) -> tuple[IntArray, BoolArray]:
+        """Byte addresses and predicates of the lanes."""
         key = op.operand, op.fetch
         if key not in self.fetched:
             access = self.iterator[op.operand].fetch(op.fetch)
             self.fetched[key] = access.offset[self.lanes], access.valid[self.lanes]
         offset, valid = self.fetched[key]
         base = self.placement.pointers[0 if op.operand == "a" else 1]
-        mask = valid[:, op.access, op.vec]
+        return base + offset[:, op.access, op.vec] * self.bits // 8, valid[:, op.access, op.vec]
+
+    def _tile_load(self, op: LoadGlobal, region: int) -> Expected:
+        address, mask = self._global(op)
+        return Expected(op, "LDG", region, address, valid=mask, optional=not bool(mask.any()))
+
+    def _copy(self, op: CopyAsync, region: int) -> Expected:
+        source, mask = self._global(op)
         return Expected(
             op,
             "LDGSTS",
             region,
             self.ring[op.operand] + self.stores[op.operand, op.stage][:, op.access, op.vec] * self.bits // 8,
-            base + offset[:, op.access, op.vec] * self.bits // 8,
+            source,
             mask,
             optional=not op.zfill and not bool(mask.any()),
         )

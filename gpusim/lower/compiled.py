@@ -28,7 +28,7 @@ from gpusim.lower.stream_file import CompiledStream, Line, shipped_path, shipped
 from gpusim.machine.spec import Machine
 from gpusim.mma_types import is_emulated, walks_vertically
 from gpusim.scenario import Scenario
-from gpusim.schedule.ops import Barrier, CopyAsync, Ldmatrix, Program, WarpMma
+from gpusim.schedule.ops import Barrier, CopyAsync, Ldmatrix, Program, StoreTile, WarpMma
 from gpusim.schedule.program import program
 from gpusim.tile.extents import gemm_k_iterations
 from gpusim.tile.thread_map import WARP_SIZE
@@ -217,8 +217,10 @@ def _segments(
         alike = _alike(trips, scenario)
         yield _segment("mainloop", trips[0], scenario, alike, _tiles(trips[0], scenario))
         trips = trips[alike:]
-    yield _segment("tail", executed[starts[-1] : last_barrier], scenario)
-    yield _segment("epilogue", executed[last_barrier:], scenario)
+    # A pipelined mainloop has no tail: its last barrier lies in the last k tile.
+    epilogue = max(last_barrier, starts[-1])
+    yield _segment("tail", executed[starts[-1] : epilogue], scenario)
+    yield _segment("epilogue", executed[epilogue:], scenario)
 
 
 def _loop_trips(code: Sequence[Sass], executed: list[_Executed]) -> list[int]:
@@ -366,7 +368,7 @@ def annotated(one: CompiledStream) -> list[AnnotatedRow]:
                     waits=tuple(s for s in range(6) if instruction.wait_mask >> s & 1),
                     unit=f"{instruction.unit} {instruction.pipe}".strip(),
                     op="" if op is None else str(op),
-                    stage=op.stage if isinstance(op, CopyAsync | Ldmatrix) else None,
+                    stage=op.stage if isinstance(op, CopyAsync | Ldmatrix | StoreTile) else None,
                 )
             )
     return rows
