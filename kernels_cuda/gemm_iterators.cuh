@@ -1,4 +1,4 @@
-// Global addresses and predicates of a GEMM operand that is contiguous along K. Mirrors gpusim/tile/gemm_iterators.py.
+// Global addresses and predicates of a GEMM operand, contiguous along K or not. Mirrors gpusim/tile/gemm_iterators.py.
 #pragma once
 
 #include "platform.cuh"
@@ -33,17 +33,36 @@ struct PredicatedIterator {
   char const* pointer_;      // this thread's first access of the current fetch
   uint32 mask_[kMaskWords];  // bit access * kVecs + vec: valid
   int residue_;              // elements along K of fetch 0
-  int strided_;              // row (column, for B) of the thread's first access
-  int contiguous_;           // its element along K within the tile
+  int mn_;                   // along M (B: N), of the thread's first access
+  int k_;                    // along K within the tile, of the same
+
+  // Elements from the tensor's base, or between two places of it.
+  GPUSIM_HOST_DEVICE static constexpr int64 offset(int64 mn, int64 k) {
+    return Operand::kKContiguous ? mn * kLeading + k : k * kLeading + mn;
+  }
+
+  // Of a place in the thread map: along M (N), and along K.
+  GPUSIM_HOST_DEVICE static constexpr int along_mn(TileCoordinate at) {
+    return Operand::kKContiguous ? at.strided : at.contiguous;
+  }
+  GPUSIM_HOST_DEVICE static constexpr int along_k(TileCoordinate at) {
+    return Operand::kKContiguous ? at.contiguous : at.strided;
+  }
+
+  // A copy relative to the thread's first.
+  GPUSIM_HOST_DEVICE static constexpr TileCoordinate copy_offset(int access, int vec) {
+    TileCoordinate const at = Map::access_offset(access);
+    return {at.contiguous + vec * Operand::kElementsPerCopy, at.strided};
+  }
 
   GPUSIM_HOST_DEVICE PredicatedIterator(void const* base, int tile, int slice, int thread) {
     KRange const range = KRange::of_slice(slice);
     TileCoordinate const first = Map::initial_offset(thread);
-    strided_ = tile * Operand::kStrided + first.strided;
-    contiguous_ = first.contiguous;
+    mn_ = tile * Operand::kTileExtent + along_mn(first);
+    k_ = along_k(first);
     residue_ = range.length % kTileK ? range.length % kTileK : kTileK;
     base_ = static_cast<char const*>(base);
-    pointer_ = base_ + operand_bytes(int64(strided_) * kLeading + range.begin + contiguous_);
+    pointer_ = base_ + operand_bytes(offset(mn_, range.begin + k_));
     compute_mask(range.length ? residue_ : 0);
   }
 
@@ -53,9 +72,8 @@ struct PredicatedIterator {
     for (int word = 0; word < kMaskWords; ++word) mask_[word] = 0;
     GPUSIM_UNROLL
     for (int copy = 0; copy < Operand::kCopies; ++copy) {
-      int const access = copy / Operand::kVecs, vec = copy % Operand::kVecs;
-      bool const valid = strided_ + access * Map::kDeltaStrided < kExtent &&
-                         contiguous_ + vec * Operand::kElementsPerCopy < width;
+      TileCoordinate const at = copy_offset(copy / Operand::kVecs, copy % Operand::kVecs);
+      bool const valid = mn_ + along_mn(at) < kExtent && k_ + along_k(at) < width;
       mask_[copy / kMaskBits] |= uint32(valid) << copy % kMaskBits;
     }
   }
@@ -73,17 +91,17 @@ struct PredicatedIterator {
   }
 
   GPUSIM_HOST_DEVICE char const* get(int access, int vec) const {
-    int64 const elements = int64(access) * Map::kDeltaStrided * kLeading + vec * Operand::kElementsPerCopy;
-    return pointer_ + operand_bytes(elements);
+    TileCoordinate const at = copy_offset(access, vec);
+    return pointer_ + operand_bytes(offset(along_mn(at), along_k(at)));
   }
 
   // From the residue tile to the first whole one.
   GPUSIM_HOST_DEVICE void advance_residue() {
-    pointer_ += operand_bytes(residue_);
+    pointer_ += operand_bytes(offset(0, residue_));
     compute_mask(kTileK);
   }
 
-  GPUSIM_HOST_DEVICE void advance() { pointer_ += operand_bytes(kTileK); }
+  GPUSIM_HOST_DEVICE void advance() { pointer_ += operand_bytes(offset(0, kTileK)); }
 };
 
 // k tiles of a slice; `k_iterations` are those of slice 0. Without split-K nothing here bounds them: a compiler that

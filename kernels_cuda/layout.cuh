@@ -1,5 +1,5 @@
-// Shared-memory layouts of K-contiguous operands: (contiguous, strided, stage) to element offset. Integers only.
-// Mirrors gpusim/layout/{crosswise,linear,cute,named}.py.
+// Shared-memory layouts of operands: (contiguous, strided, stage) to element offset. Integers only.
+// Mirrors gpusim/layout/{crosswise,congruous,linear,cute,named}.py.
 #pragma once
 
 #include "element.cuh"
@@ -32,6 +32,23 @@ struct CrosswiseLayout {
     int const partition = (place / kPartition) ^ (line_in_tile / kPartition % 2);
     int const stored = vector / row_vectors * kLineVectors + partition * kPartition + within_partition;
     return stored * kVectorElements + contiguous % kVectorElements + line * (kStride * kFactor);
+  }
+};
+
+// CongruousLayout: rows along M or N of whole 128-byte lines; stages one after another along K. Elements under 32 bits
+// are read 8 rows at a time by ldmatrix.trans, those of 32 bits by plain loads of 8 neighbours in each of 4 rows.
+template <int kContiguous, int kStrided, int kStages>
+struct CongruousLayout {
+  static constexpr int kStageElements = kContiguous * kStrided;
+  static constexpr int kElements = kStageElements * kStages;
+  static constexpr int kRowsApart = kElementBits == 32 ? 4 : 8;                        // swizzled differently
+  static constexpr int kApart = (kElementBits == 32 ? 2 : 1) * kVectorElements;  // from a row to the next
+
+  static_assert(kContiguous % (kLineVectors * kVectorElements) == 0, "a row is whole lines");
+  static_assert(kStrided % kRowsApart == 0, "every stage is swizzled alike");
+
+  GPUSIM_HOST_DEVICE static constexpr int offset(int contiguous, int strided) {
+    return strided * kContiguous + (contiguous ^ (strided % kRowsApart * kApart));
   }
 };
 
@@ -68,6 +85,11 @@ struct SwizzledLayout {
 struct Crosswise {
   template <int kContiguous, int kStrided, int kStages>
   using Of = CrosswiseLayout<kContiguous, kStrided, kStages>;
+};
+
+struct Congruous {
+  template <int kContiguous, int kStrided, int kStages>
+  using Of = CongruousLayout<kContiguous, kStrided, kStages>;
 };
 
 template <int kPadding>

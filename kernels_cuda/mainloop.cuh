@@ -50,8 +50,12 @@ struct MainloopBase {
     GPUSIM_UNROLL
     for (int instruction = 0; instruction < WarpIterator<Operand>::kInstructions; ++instruction) {
       uint32 const shared = path.warp.get(k_group, instruction);
-      GPUSIM_RECORD(ldmatrix<Operand>(k_tile, k_group, instruction, read_stage, shared - path.shared));
-      ldmatrix_x4(fragment.registers[instruction], shared);
+      GPUSIM_RECORD(fragment_load<Operand>(k_tile, k_group, instruction, read_stage, shared - path.shared));
+      if constexpr (WarpIterator<Operand>::kWords) {
+        load_shared_word(fragment.registers[instruction][0], shared);
+      } else {
+        ldmatrix_x4<WarpIterator<Operand>::kTrans>(fragment.registers[instruction], shared);
+      }
     }
   }
 

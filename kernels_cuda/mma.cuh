@@ -24,10 +24,12 @@ constexpr int kRegistersA = kInstructionM * kInstructionK * kElementBits / 32 / 
 constexpr int kRegistersB = kInstructionN * kInstructionK * kElementBits / 32 / kWarpSize;
 constexpr int kRegistersC = kInstructionM * kInstructionN * bits_of(kAccumulator) / 32 / kWarpSize;
 
-// The registers of one k group: what each ldmatrix.x4 delivers, which is fragment after fragment.
+// The registers of one k group: what each load delivers, which is fragment after fragment.
 template <class Operand>
 struct Fragment {
-  uint32 registers[WarpIterator<Operand>::kInstructions][4];
+  static constexpr int kOfLoad = WarpIterator<Operand>::kRegisters;
+
+  uint32 registers[WarpIterator<Operand>::kInstructions][kOfLoad];
 
   // The fragment of one instruction tile.
   template <int kCount>
@@ -35,7 +37,7 @@ struct Fragment {
     GPUSIM_UNROLL
     for (int element = 0; element < kCount; ++element) {
       int const at = index * kCount + element;
-      of_tile[element] = registers[at / 4][at % 4];
+      of_tile[element] = registers[at / kOfLoad][at % kOfLoad];
     }
   }
 };

@@ -65,10 +65,21 @@ GPUSIM_DEVICE void wait_group() {
 
 GPUSIM_DEVICE void barrier() { __syncthreads(); }
 
+template <bool kTrans>
 GPUSIM_DEVICE void ldmatrix_x4(uint32 (&registers)[4], uint32 shared) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(registers[0]), "=r"(registers[1]), "=r"(registers[2]), "=r"(registers[3])
-               : "r"(shared));
+  if constexpr (kTrans) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(registers[0]), "=r"(registers[1]), "=r"(registers[2]), "=r"(registers[3])
+                 : "r"(shared));
+  } else {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(registers[0]), "=r"(registers[1]), "=r"(registers[2]), "=r"(registers[3])
+                 : "r"(shared));
+  }
+}
+
+GPUSIM_DEVICE void load_shared_word(uint32& word, uint32 shared) {
+  asm volatile("ld.shared.b32 %0, [%1];" : "=r"(word) : "r"(shared));
 }
 
 // d += a * b. gpusim/mma_types.py writes the instruction's name; there is one function for each number of registers.

@@ -9,7 +9,7 @@
 //   2  global offset in elements from the tensor's base, or -1
 //   3  predicate
 // `record_counts` is int32 [slot][warp]: records the warp had, which may exceed the capacity (the rest was dropped).
-// index is access * vecs + vec of a copy or a global load, the access of a tile's store, the instruction of an ldmatrix, the mma.sync of a WarpMma, the pending groups
+// index is access * vecs + vec of a copy or a global load, the access of a tile's store, the instruction of a fragment load, the mma.sync of a WarpMma, the pending groups
 // of a wait, the access of the epilogue's operations, whose step stands in the k tile's place.
 //
 // Timeline (GPUSIM_TIMELINE): `records` is uint32 [slot][warp][16 + record_capacity * kRowWords]; lane 0 writes. The
@@ -109,8 +109,9 @@ struct Recorder {
   }
   GPUSIM_DEVICE void barrier() { write(GPUSIM_OP_BARRIER, 0, 0, kNone, kNone, kNone, kNone, -1, -1, true); }
   template <class Operand>
-  GPUSIM_DEVICE void ldmatrix(int k_tile, int k_group, int instruction, int stage, uint32 shared) {
-    write(GPUSIM_OP_LDMATRIX, Operand::kId, 0, stage, k_group, instruction, k_tile, operand_elements(shared), -1, true);
+  GPUSIM_DEVICE void fragment_load(int k_tile, int k_group, int instruction, int stage, uint32 shared) {
+    constexpr bool words = !Operand::kKContiguous && kElementBits == 32;
+    write(words ? GPUSIM_OP_LOAD_FRAGMENT : GPUSIM_OP_LDMATRIX, Operand::kId, 0, stage, k_group, instruction, k_tile, operand_elements(shared), -1, true);
   }
   GPUSIM_DEVICE void warp_mma(int k_tile, int k_group, int instructions) {
     write(GPUSIM_OP_WARP_MMA, 0, 0, kNone, k_group, instructions, k_tile, -1, -1, true);

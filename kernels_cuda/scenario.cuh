@@ -37,26 +37,34 @@ constexpr int kLeadingC = GPUSIM_GEMM_LDC;
 
 enum class CacheOperator { ca, cg };  // through L1, around it
 
-// How a lane finds its ldmatrix row in another k group: by adding a constant, by XOR with one, or only by asking the
-// layout again. specialise.py chooses the cheapest that holds for every lane and stage.
+// How a lane finds its address for another instruction or k group: by adding a constant, by XOR with one inside a
+// 128-byte line of the contiguous dimension, or only by asking the layout again. specialise.py chooses the cheapest that
+// holds for every lane and stage.
 enum class Walk { add, exclusive_or, layout };
 
 // What gpusim.schedule.multistage.OperandCopies and tile.thread_map.operand_thread_map say of one operand.
-template <int kOperandId, int kTileStrided, int kWarpStrided, class LayoutFamily, int kAccessElements,
-          int kPointers, Walk kWalkKind, bool kAlwaysThroughL1>
+template <int kOperandId, bool kContiguousAlongK, int kTileMn, int kWarpMn, class LayoutFamily, int kAccessElements,
+          int kPointers, int kPointersAlongLine, Walk kWalkKind, bool kAlwaysThroughL1>
 struct OperandOf {
   static constexpr int kId = kOperandId;  // 1 is a, 2 is b: what a trace record says
-  static constexpr int kStrided = kTileStrided;
-  static constexpr int kWarpExtent = kWarpStrided;
+  static constexpr bool kKContiguous = kContiguousAlongK;
+  static constexpr int kTileExtent = kTileMn;  // along M or N
+  static constexpr int kWarpExtent = kWarpMn;
+  static constexpr int kContiguous = kKContiguous ? kTileK : kTileExtent;
+  static constexpr int kStrided = kKContiguous ? kTileExtent : kTileK;
   static constexpr int kElementsPerCopy = kAccessElements;
   static constexpr int kCopyBytes = operand_bytes(kAccessElements);
-  static constexpr int kStorePointers = kPointers;
+  static constexpr int kStorePointersStrided = kPointers;
+  static constexpr int kStorePointersContiguous = kPointersAlongLine;
   static constexpr Walk kWalk = kWalkKind;
   static constexpr CacheOperator kCache =
       kAlwaysThroughL1 || kCopyBytes != kVectorBytes ? CacheOperator::ca : CacheOperator::cg;
 
-  using Layout = typename LayoutFamily::template Of<kTileK, kStrided, kStages>;
-  using Map = ThreadMap<kTileK, kStrided, kThreads>;
+  // Lanes of a warp along the contiguous dimension: a whole row along K, one 128-byte line along M or N.
+  static constexpr int kLanesContiguous = kKContiguous ? kTileK / kVectorElements : kLineVectors;
+
+  using Layout = typename LayoutFamily::template Of<kContiguous, kStrided, kStages>;
+  using Map = ThreadMap<kContiguous, kStrided, kThreads, kLanesContiguous>;
 
   static constexpr int kAccesses = Map::kAccesses;
   static constexpr int kVecs = Map::kElementsPerAccess / kElementsPerCopy;
@@ -65,7 +73,7 @@ struct OperandOf {
   static constexpr int kSharedBytes = operand_bytes(Layout::kElements);
 };
 
-// Crosswise, Padded<N>, or Swizzle<B, M, S> in three macros, because a compiler option may hold no comma.
+// Crosswise, Congruous, Padded<N>, or Swizzle<B, M, S> in three macros, because a compiler option may hold no comma.
 #if defined(GPUSIM_LAYOUT_A)
 using LayoutFamilyA = GPUSIM_LAYOUT_A;
 #else
@@ -77,10 +85,12 @@ using LayoutFamilyB = GPUSIM_LAYOUT_B;
 using LayoutFamilyB = Swizzle<GPUSIM_SWIZZLE_BITS_B, GPUSIM_SWIZZLE_BASE_B, GPUSIM_SWIZZLE_SHIFT_B>;
 #endif
 
-using OperandA = OperandOf<1, kTileM, kWarpM, LayoutFamilyA, GPUSIM_ACCESS_A, GPUSIM_STORE_POINTERS_A,
-                           Walk::GPUSIM_WALK_A, kConvolution>;
-using OperandB = OperandOf<2, kTileN, kWarpN, LayoutFamilyB, GPUSIM_ACCESS_B, GPUSIM_STORE_POINTERS_B,
-                           Walk::GPUSIM_WALK_B, false>;
+using OperandA = OperandOf<1, GPUSIM_K_CONTIGUOUS_A, kTileM, kWarpM, LayoutFamilyA, GPUSIM_ACCESS_A,
+                           GPUSIM_STORE_POINTERS_STRIDED_A, GPUSIM_STORE_POINTERS_CONTIGUOUS_A, Walk::GPUSIM_WALK_A,
+                           kConvolution>;
+using OperandB = OperandOf<2, GPUSIM_K_CONTIGUOUS_B, kTileN, kWarpN, LayoutFamilyB, GPUSIM_ACCESS_B,
+                           GPUSIM_STORE_POINTERS_STRIDED_B, GPUSIM_STORE_POINTERS_CONTIGUOUS_B, Walk::GPUSIM_WALK_B,
+                           false>;
 
 // Operand A's stages, then operand B's, from the base of the CTA's dynamic shared memory.
 constexpr int kSharedBaseA = 0;

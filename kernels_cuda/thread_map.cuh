@@ -12,25 +12,39 @@ struct TileCoordinate {
   int strided;
 };
 
-// The warp-raked map of a K-contiguous operand: a row is covered by as many lanes as it has 128-bit vectors, the warp's
-// other lanes take the next rows, and every warp owns a block of rows.
-template <int kContiguous, int kStrided, int kThreadCount>
+// The warp-raked map: lanes of a warp form a rectangle of 128-bit vectors, warps stand along the strided dimension first,
+// and every warp owns a block of the tile. Accesses walk the contiguous dimension first.
+template <int kContiguous, int kStrided, int kThreadCount, int kLanesContiguous>
 struct ThreadMap {
   static constexpr int kElementsPerAccess = kVectorElements;
-  static constexpr int kLanesContiguous = kContiguous / kElementsPerAccess;
   static constexpr int kLanesStrided = kWarpSize / kLanesContiguous;
+  static constexpr int kWarpAccessesContiguous = kContiguous / kElementsPerAccess / kLanesContiguous;
+  static constexpr int kWarpAccessesStrided = kStrided / kLanesStrided;
   static constexpr int kMapWarps = kThreadCount / kWarpSize;
-  static constexpr int kAccesses = kStrided / kLanesStrided / kMapWarps;
-  static constexpr int kDeltaStrided = kLanesStrided;  // rows between neighbouring accesses of one thread
+  static constexpr int kWarpsStrided = least(kMapWarps, kWarpAccessesStrided);
+  static constexpr int kWarpsContiguous = kMapWarps / kWarpsStrided;
+  static constexpr int kIterationsContiguous = kWarpAccessesContiguous / kWarpsContiguous;
+  static constexpr int kIterationsStrided = kWarpAccessesStrided / kWarpsStrided;
+  static constexpr int kAccesses = kIterationsContiguous * kIterationsStrided;
+  static constexpr int kDeltaContiguous = kLanesContiguous * kElementsPerAccess;  // between accesses of one thread
+  static constexpr int kDeltaStrided = kLanesStrided;
 
   static_assert(kLanesContiguous * kLanesStrided == kWarpSize, "lanes cover whole rows");
-  static_assert(kAccesses * kMapWarps * kLanesStrided == kStrided, "warps cover the tile");
+  static_assert(kIterationsContiguous * kWarpsContiguous * kDeltaContiguous == kContiguous, "warps cover the tile");
+  static_assert(kIterationsStrided * kWarpsStrided * kLanesStrided == kStrided, "warps cover the tile");
+  static_assert(kWarpsContiguous * kWarpsStrided == kMapWarps, "warps form a rectangle");
 
   // First access of a thread.
   GPUSIM_HOST_DEVICE static constexpr TileCoordinate initial_offset(int thread) {
     int const warp = thread / kWarpSize, lane = thread % kWarpSize;
-    return {lane % kLanesContiguous * kElementsPerAccess,
-            warp * kLanesStrided * kAccesses + lane / kLanesContiguous};
+    int const warp_contiguous = warp % kWarpsContiguous, warp_strided = warp / kWarpsContiguous;
+    return {warp_contiguous * kIterationsContiguous * kDeltaContiguous + lane % kLanesContiguous * kElementsPerAccess,
+            warp_strided * kIterationsStrided * kLanesStrided + lane / kLanesContiguous};
+  }
+
+  // An access relative to the first.
+  GPUSIM_HOST_DEVICE static constexpr TileCoordinate access_offset(int access) {
+    return {access % kIterationsContiguous * kDeltaContiguous, access / kIterationsContiguous * kDeltaStrided};
   }
 };
 

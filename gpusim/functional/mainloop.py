@@ -16,7 +16,9 @@ from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,
     CopyAsync,
+    FragmentLoad,
     Ldmatrix,
+    LoadFragment,
     LoadGlobal,
     Op,
     Operand,
@@ -178,8 +180,8 @@ class Mainloop:
                 self._load_global(op)
             case StoreTile():
                 self._store_tile(op)
-            case Ldmatrix():
-                self._ldmatrix(op)
+            case Ldmatrix() | LoadFragment():
+                self._load_fragment(op)
             case WarpMma():
                 self._mma(op)
             case _:
@@ -244,7 +246,7 @@ class Mainloop:
             )
             self._hazards.add(DataHazard("overwrite_while_read", message, op.fetch, -1, op.operand, op.stage, -1))
 
-    def _ldmatrix(self, op: Ldmatrix) -> None:
+    def _load_fragment(self, op: FragmentLoad) -> None:
         offsets = self._tables[op.operand].load[op.stage, :, op.k_group, op.instruction]
         buffer = op.k_group % _BUFFERS
         self._registers[op.operand][buffer, :, :, op.instruction] = self._shared[op.operand].load(offsets)

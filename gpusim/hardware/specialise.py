@@ -2,6 +2,8 @@
 
 import hashlib
 from dataclasses import dataclass
+from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -11,15 +13,16 @@ import gpusim
 from gpusim.arrays import IntArray
 from gpusim.errors import CannotRun
 from gpusim.hardware.trace_format import OPERATIONS
-from gpusim.layout.named import CrosswiseSpec, CuteSpec, PaddedSpec, parse_layout_spec
+from gpusim.layout.crosswise import line_elements
+from gpusim.layout.named import CongruousSpec, CrosswiseSpec, CuteSpec, PaddedSpec, parse_layout_spec
 from gpusim.mma_types import ptx_name
 from gpusim.scenario import Conv2dFpropProblem, GemmProblem, Scenario, element_bits
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.tile.epilogue import epilogue_tile
 from gpusim.tile.extents import most_k_iterations
-from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
+from gpusim.tile.ldmatrix import instruction_steps, ldmatrix_offsets
 from gpusim.tile.shared_store import operand_layout, store_offsets
-from gpusim.tile.thread_map import Operand
+from gpusim.tile.thread_map import Operand, operand_thread_map
 from gpusim.tile.threadblock_swizzle import IdentitySwizzle, grid, threadblock_swizzle, tiled_shape
 
 Build: TypeAlias = Literal["plain", "trace", "timeline"]
@@ -133,31 +136,38 @@ def specialise(scenario: Scenario, build: Build = "plain") -> Specialisation:
     )
 
 
-def store_pointers(scenario: Scenario, operand: Operand) -> int:
+def store_pointers(scenario: Scenario, operand: Operand) -> tuple[int, int]:
     """
-    Base addresses a thread needs for its copies into shared memory.
+    Base addresses a thread needs for its copies into shared memory, along (contiguous, strided).
 
-    The fewest (a power of two, or all) such that access i lies a constant from access i mod pointers, the same in
-    every thread: 2 for a crosswise operand, 1 for unswizzled rows.
+    The fewest (along each dimension a power of two, or all) such that an access lies a constant from the one whose
+    index is taken modulo the pointers, the same in every thread: (1, 2) for crosswise and congruous operands, (1, 1)
+    for unswizzled rows.
     """
-    offsets = store_offsets(scenario, operand, 0)[:, :, 0]
-    accesses = int(offsets.shape[1])
-    pointers = 1
-    while pointers < accesses:
-        distance = offsets - offsets[:, np.arange(accesses) % pointers]
+    contiguous, strided = operand_thread_map(scenario, operand).iterations
+    offsets = store_offsets(scenario, operand, 0)[:, :, 0].reshape(-1, strided, contiguous)
+    choices = sorted(product(_pointers(contiguous), _pointers(strided)), key=lambda choice: (prod(choice), choice))
+    for along_contiguous, along_strided in choices:
+        rows, columns = np.arange(strided) % along_strided, np.arange(contiguous) % along_contiguous
+        distance = offsets - offsets[:, rows[:, None], columns]
         if (distance == distance[0]).all():
-            return pointers
-        pointers *= 2
-    return accesses
+            return along_contiguous, along_strided
+    raise AssertionError("with a pointer for each access the distance is 0")
+
+
+def _pointers(accesses: int) -> list[int]:
+    """The powers of two under a number of accesses, and all of them."""
+    return [*(1 << power for power in range((accesses - 1).bit_length())), accesses]
 
 
 def ldmatrix_walk(scenario: Scenario, operand: Operand) -> Walk:
     """
-    How a lane finds its row in another k group of the same stage.
+    How a lane finds its address for another instruction or k group of the same stage.
 
     Returns:
-        ``add``: the same constant away in every lane. ``exclusive_or``: one XOR away, as in CUTLASS's own iterators.
-        ``layout``: neither, so that the kernel asks the layout anew.
+        ``add``: the same constant away in every lane. ``exclusive_or``: one XOR away inside a 128-byte line of the
+        contiguous dimension, and a constant besides, as in CUTLASS's own iterators. ``layout``: neither, so that the
+        kernel asks the layout anew.
     """
     base = _ring_bytes(scenario, "a") if operand == "b" else 0
     layout = operand_layout(scenario, operand)
@@ -167,16 +177,19 @@ def ldmatrix_walk(scenario: Scenario, operand: Operand) -> Walk:
     address = base + np.stack(stages) * bits // 8  # [stages, warps, k groups, instructions, 32]
     first = address[:, :, :1, :1]
     k_groups = np.arange(kernel.k_groups, dtype=np.int64)[:, None, None] * kernel.instruction[2]
-    loads = fragment_loads(scenario, operand)
-    rows = np.arange(loads.instructions, dtype=np.int64)[:, None] * loads.strided
+    step_k, step_mn = instruction_steps(scenario, operand)
+    k, mn = k_groups + step_k[:, None], step_mn[:, None]
+    contiguous, strided = (k, mn) if scenario.k_contiguous(operand) else (mn, k)
 
-    def along(k: int | IntArray, row: int | IntArray) -> IntArray:
-        return layout.offset(k, row) * bits // 8
+    def along(contiguous: int | IntArray, strided: int | IntArray) -> IntArray:
+        return layout.offset(contiguous, strided) * bits // 8
 
-    if (first + along(k_groups, rows) == address).all():
+    if (first + along(contiguous, strided) == address).all():
         return "add"
-    toggled = along(k_groups, 0)
-    if toggled.max() < SHARED_ALIGNMENT and ((first ^ toggled) + along(0, rows) == address).all():
+    in_line = contiguous % line_elements(bits)
+    toggled = along(in_line, 0)
+    moved = first ^ toggled
+    if toggled.max() < SHARED_ALIGNMENT and (moved + along(contiguous - in_line, strided) == address).all():
         return "exclusive_or"
     return "layout"
 
@@ -211,11 +224,13 @@ def _macros(scenario: Scenario, build: Build) -> dict[str, int | str]:
     }
     for operand in OPERANDS:
         letter = operand.upper()
-        layout = _layout_macros(scenario.shared_layout(operand))
+        layout, pointers = _layout_macros(scenario.shared_layout(operand)), store_pointers(scenario, operand)
         macros |= {f"{name}_{letter}": value for name, value in layout.items()}
         macros |= {
             f"ACCESS_{letter}": problem.access_a if operand == "a" else problem.access_b,
-            f"STORE_POINTERS_{letter}": store_pointers(scenario, operand),
+            f"K_CONTIGUOUS_{letter}": int(scenario.k_contiguous(operand)),
+            f"STORE_POINTERS_CONTIGUOUS_{letter}": pointers[0],
+            f"STORE_POINTERS_STRIDED_{letter}": pointers[1],
             f"WALK_{letter}": ldmatrix_walk(scenario, operand),
         }
     if build == "trace":
@@ -263,6 +278,8 @@ def _layout_macros(name: str) -> dict[str, int | str]:
     match parse_layout_spec(name):
         case CrosswiseSpec(None, None):
             return {"LAYOUT": "Crosswise"}
+        case CongruousSpec(None, None):
+            return {"LAYOUT": "Congruous"}
         case PaddedSpec(padding):
             return {"LAYOUT": f"Padded<{padding}>"}
         case CuteSpec(swizzle, None):

@@ -18,6 +18,7 @@ from gpusim.schedule.ops import (
     CommitGroup,
     CopyAsync,
     Ldmatrix,
+    LoadFragment,
     LoadGlobal,
     LoadShared,
     LoadSource,
@@ -261,8 +262,8 @@ def _fill(record: Records, op: Op, cta: _Cta) -> None:
             record["predicate"] = cta.valid[operand][fetch, :, :, access, vec]
         case StoreTile(operand, _, access, stage):
             record["shared"] = tables.store[operand][stage, :, :, access, 0]
-        case Ldmatrix(operand, _, k_group, instruction, stage):
-            record["shared"] = tables.load[operand][stage, :, k_group, instruction]
+        case Ldmatrix() | LoadFragment():
+            record["shared"] = tables.load[op.operand][op.stage, :, op.k_group, op.instruction]
         case StoreShared(_, access):
             record["shared"] = tables.staging_stores[:, :, access]
         case LoadShared(_, access):
@@ -286,9 +287,9 @@ def _header(op: Op, tables: _Tables) -> dict[str, int]:  # noqa: PLR0911 (one fo
             return {"operand": _NUMBER_OF[operand], "index": index, "k_tile": fetch, "zfill": zfill}
         case StoreTile(operand, fetch, access, stage):
             return {"operand": _NUMBER_OF[operand], "stage": stage, "index": access, "k_tile": fetch}
-        case Ldmatrix(operand, k_tile, k_group, instruction, stage):
-            fields = {"operand": _NUMBER_OF[operand], "stage": stage, "index": instruction, "k_tile": k_tile}
-            return fields | {"k_group": k_group}
+        case Ldmatrix() | LoadFragment():
+            fields = {"operand": _NUMBER_OF[op.operand], "stage": op.stage, "k_tile": op.k_tile}
+            return fields | {"k_group": op.k_group, "index": op.instruction}
         case WarpMma(k_tile, k_group):
             return {"k_group": k_group, "index": tables.mma, "k_tile": k_tile}
         case WaitGroup(pending):

@@ -46,8 +46,8 @@ operand: 0 none, 1 a, 2 b.
 zfill, cg: Of a copy or a global load: zero-fills where invalid; goes around L1.
 stage, k_group, k_tile: -1 where the operation has none. k_tile is the fetch of a copy, a global load or a tile's store,
     the step in the epilogue.
-index: access * vecs + vec of a copy or a global load, the access of a tile's store, the instruction of an ldmatrix, the
-    mma.sync of a WarpMma, the pending groups of a wait, the access of the epilogue's operations; else -1.
+index: access * vecs + vec of a copy or a global load, the access of a tile's store, the instruction of a fragment load,
+    the mma.sync of a WarpMma, the pending groups of a wait, the access of the epilogue's operations; else -1.
 shared: Elements from the operand's base; accumulators from the epilogue's; -1 where there is none.
 global: Elements from the tensor's base; 0 or more where valid, and any number where not. -1 where there is none.
 """

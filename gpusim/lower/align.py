@@ -21,7 +21,9 @@ from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,
     CopyAsync,
+    FragmentLoad,
     Ldmatrix,
+    LoadFragment,
     LoadGlobal,
     LoadShared,
     LoadSource,
@@ -205,9 +207,10 @@ class _Schedule:
                 return Expected(op, "LDGDEPBAR", region)
             case WaitGroup():
                 return Expected(op, "DEPBAR", region, pending=op.pending)
-            case Ldmatrix():
+            case Ldmatrix() | LoadFragment():
                 row = self.rows[op.operand, op.stage][op.k_group, op.instruction]
-                return Expected(op, "LDSM", region, self.ring[op.operand] + row * self.bits // 8)
+                name = "LDSM" if isinstance(op, Ldmatrix) else "LDS"
+                return Expected(op, name, region, self.ring[op.operand] + row * self.bits // 8)
             case StoreShared() | LoadShared():
                 return self._staging(op, region)
             case LoadSource() | StoreGlobal():
@@ -366,9 +369,9 @@ MOVES = ("MOV", "IMAD.MOV", "IMAD.MOV.U32")
 
 @dataclass(frozen=True, slots=True)
 class _Fragment:
-    """A register that an ldmatrix wrote: which op, and its place in the fragment of the k group."""
+    """A register that a fragment load wrote: which op, and its place in the fragment of the k group."""
 
-    op: Ldmatrix
+    op: FragmentLoad
     register: int
 
 
@@ -401,7 +404,7 @@ def _name_mmas(
                 raise CheckFailed(f"{sass} multiplies {a.op} by {b.op}, which the schedule does not, or not again")
             missing.remove((key, part))
             named[position] = Named(ops[key], part)
-        elif one is not None and isinstance(one.op, Ldmatrix):
+        elif one is not None and isinstance(one.op, Ldmatrix | LoadFragment):
             first, loaded = sass.operand("d", Register).number, matrices[one.op.operand]
             for register in range(loaded):
                 holds[first + register] = _Fragment(one.op, one.op.instruction * loaded + register)
@@ -416,7 +419,7 @@ def _name_mmas(
 
 
 def _write(sass: Sass, holds: dict[int, _Fragment]) -> None:
-    """What an instruction other than ldmatrix does to fragments: a move carries one on, all else overwrites."""
+    """What an instruction other than a fragment load does to fragments: a move carries one on, all else overwrites."""
     destination = sass.operands.get("d")
     if not isinstance(destination, Register) or destination.uniform or destination.number == RZ:
         return
@@ -431,5 +434,5 @@ def _fragment(sass: Sass, role: str, holds: dict[int, _Fragment]) -> _Fragment:
     register = sass.operands[role]
     fragment = holds.get(register.number) if isinstance(register, Register) else None
     if fragment is None or fragment.op.operand != role:
-        raise CheckFailed(f"{sass}: operand {role} comes from no ldmatrix of operand {role}, but from {fragment}")
+        raise CheckFailed(f"{sass}: operand {role} comes from no fragment load of operand {role}, but from {fragment}")
     return fragment

@@ -28,7 +28,7 @@ from gpusim.lower.stream_file import CompiledStream, Line, shipped_path, shipped
 from gpusim.machine.spec import Machine
 from gpusim.mma_types import is_emulated, walks_vertically
 from gpusim.scenario import Scenario
-from gpusim.schedule.ops import Barrier, CopyAsync, Ldmatrix, Program, StoreTile, WarpMma
+from gpusim.schedule.ops import Barrier, CopyAsync, Ldmatrix, LoadFragment, Program, StoreTile, WarpMma
 from gpusim.schedule.program import program
 from gpusim.tile.extents import gemm_k_iterations
 from gpusim.tile.thread_map import WARP_SIZE
@@ -368,7 +368,7 @@ def annotated(one: CompiledStream) -> list[AnnotatedRow]:
                     waits=tuple(s for s in range(6) if instruction.wait_mask >> s & 1),
                     unit=f"{instruction.unit} {instruction.pipe}".strip(),
                     op="" if op is None else str(op),
-                    stage=op.stage if isinstance(op, CopyAsync | Ldmatrix | StoreTile) else None,
+                    stage=op.stage if isinstance(op, CopyAsync | Ldmatrix | LoadFragment | StoreTile) else None,
                 )
             )
     return rows

@@ -21,6 +21,7 @@ from gpusim.schedule.ops import (
     CommitGroup,
     CopyAsync,
     Ldmatrix,
+    LoadFragment,
     LoadGlobal,
     LoadShared,
     LoadSource,
@@ -34,7 +35,7 @@ from gpusim.schedule.ops import (
 )
 from gpusim.schedule.program import mainloop_shape
 from gpusim.tile.epilogue import EpilogueTile, epilogue_tile
-from gpusim.tile.ldmatrix import fragment_loads
+from gpusim.tile.ldmatrix import FragmentLoads, fragment_loads
 
 COPY_SCOREBOARD = 4
 """Held by copies until their addresses are read. Nothing here waits for it: each copy's address is a new one (D1)."""
@@ -176,7 +177,7 @@ class _Lowering:
         self.tensor_pipe = tensor_pipe(scenario)
         self.mma_opcode = tensor_mnemonic(scenario)
         self.mmas = (scenario.kernel.warp[0] // m) * (scenario.kernel.warp[1] // n)
-        self.matrices = {operand: fragment_loads(scenario, operand).matrices for operand in OPERANDS}
+        self.load_opcode = {operand: _load_opcode(fragment_loads(scenario, operand)) for operand in OPERANDS}
         self.arithmetic = {operand: iterator_arithmetic(scenario, operand) for operand in OPERANDS}
         bits = element_bits(scenario.problem.dtype.ab)
         self.access_bits = {"a": scenario.problem.access_a * bits, "b": scenario.problem.access_b * bits}
@@ -229,7 +230,7 @@ class _Lowering:
                 beside, mmas = [], []
                 yield from self.instructions(op)
             else:
-                if mmas and isinstance(op, Ldmatrix):
+                if mmas and isinstance(op, Ldmatrix | LoadFragment):
                     yield from spread(mmas, beside)
                     beside, mmas = [], []
                 beside += self.instructions(op)
@@ -289,11 +290,11 @@ class _Lowering:
                 yield Instruction("DEPBAR.LE", "depbar", stall=MEMORY_STALL, op=op)
             case Barrier():
                 yield Instruction("BAR.SYNC", "barrier", stall=MEMORY_STALL, op=op)
-            case Ldmatrix():
+            case Ldmatrix() | LoadFragment():
                 if op.instruction == 0:
                     yield from integer(1, "LOP3")
                 board = _fragment_scoreboard(op.operand, op.k_group)
-                opcode = f"LDSM.16.M88.{self.matrices[op.operand]}"
+                opcode = self.load_opcode[op.operand]
                 yield Instruction(opcode, "shared", stall=MEMORY_STALL, write_scoreboard=board, op=op)
             case WarpMma():
                 yield from self.mma(op)
@@ -386,6 +387,10 @@ def spread(mmas: list[Instruction], beside: list[Instruction]) -> Iterator[Instr
         yield from beside[position:upto]
         position = upto
     yield from beside[position:]
+
+
+def _load_opcode(loads: FragmentLoads) -> str:
+    return "LDS" if loads.words else f"LDSM.16.{'MT88' if loads.trans else 'M88'}.{loads.matrices}"
 
 
 def _fragment_scoreboard(operand: str, k_group: int) -> int:

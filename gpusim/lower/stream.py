@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadGlobal, Op, StoreTile, WarpMma
+from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadFragment, LoadGlobal, Op, StoreTile, WarpMma
 
 SCOREBOARDS = 6
 """
@@ -79,7 +79,7 @@ def shifted(op: Op, k_tiles: int, stages: int) -> Op:
             return replace(op, fetch=op.fetch + k_tiles)
         case CopyAsync() | StoreTile():
             return replace(op, fetch=op.fetch + k_tiles, stage=(op.stage + k_tiles) % stages)
-        case Ldmatrix():
+        case Ldmatrix() | LoadFragment():
             return replace(op, k_tile=op.k_tile + k_tiles, stage=(op.stage + k_tiles) % stages)
         case WarpMma():
             return replace(op, k_tile=op.k_tile + k_tiles)

@@ -15,6 +15,7 @@ from gpusim.schedule.ops import (
     CommitGroup,
     CopyAsync,
     Ldmatrix,
+    LoadFragment,
     LoadGlobal,
     Op,
     Operand,
@@ -165,7 +166,7 @@ def _smem_store(cta: _Cta, operand: Operand, selection: Selection) -> AddressStr
 
 
 def _ldmatrix(cta: _Cta, operand: Operand, selection: Selection) -> AddressStream:
-    """Every ldmatrix of the program: the consumed k tiles, and k group 0 of the one past the last."""
+    """Every fragment load of the program: the consumed k tiles, and k group 0 of the one past the last."""
     kernel = cta.scenario.kernel
     slots = np.stack([ldmatrix_offsets(cta.scenario, operand, stage) for stage in range(kernel.stages)])
     *_, k_groups, instructions, lanes = slots.shape
@@ -266,9 +267,9 @@ def events(scenario: Scenario, ctaid: CtaId, thread: int) -> Events:
     One thread's mainloop as an ordered list, in the words of the golden event traces.
 
     ``[cp_async | cp_async_zfill, operand, shared offset, global offset, bytes, predicate]``, ``[commit]``,
-    ``[wait_group, n]``, ``[sync]``, ``[ldmatrix.xN, operand, shared offset of this lane]``, ``[mma, instructions]``;
-    of a pipelined mainloop ``[ldg, operand, global offset, bytes, predicate]`` and
-    ``[sts, operand, shared offset, bytes]``.
+    ``[wait_group, n]``, ``[sync]``, ``[mma, instructions]``,
+    ``[ldmatrix.xN | ldmatrix.trans.xN | frag_word32, operand, shared offset of this lane]``; of a pipelined mainloop
+    ``[ldg, operand, global offset, bytes, predicate]`` and ``[sts, operand, shared offset, bytes]``.
 
     Raises:
         BadInput: The CTA or the thread does not exist, or the CTA has no tile.
@@ -293,7 +294,7 @@ class _EventWords:
         store: Shared offsets of its copies, per operand [stages, accesses, vecs].
         load: Shared offset its lane supplies, per operand [stages, k_groups, instructions].
         copy_bytes: Width of one copy, per operand.
-        matrices: N of ldmatrix.xN, per operand.
+        load_kind: ldmatrix.xN, ldmatrix.trans.xN or frag_word32, per operand.
         mma: mma.sync per WarpMma.
     """
 
@@ -302,7 +303,7 @@ class _EventWords:
     store: dict[Operand, IntArray]
     load: dict[Operand, IntArray]
     copy_bytes: dict[Operand, int]
-    matrices: dict[Operand, int]
+    load_kind: dict[Operand, str]
     mma: int
 
     @classmethod
@@ -326,7 +327,7 @@ class _EventWords:
                 for operand in OPERANDS
             },
             copy_bytes={operand: elements[operand] * bits // 8 for operand in OPERANDS},
-            matrices={operand: fragment_loads(scenario, operand).matrices for operand in OPERANDS},
+            load_kind={operand: fragment_loads(scenario, operand).kind for operand in OPERANDS},
             mma=(kernel.warp[0] // kernel.instruction[0]) * (kernel.warp[1] // kernel.instruction[1]),
         )
 
@@ -352,9 +353,9 @@ class _EventWords:
             case StoreTile(operand, _, access, stage):
                 slots = self.store[operand][stage, access]
                 return ["sts", operand.upper(), int(slots[0]), self.copy_bytes[operand] * len(slots)]
-            case Ldmatrix(operand, _, k_group, instruction, stage):
-                offset = int(self.load[operand][stage, k_group, instruction])
-                return [f"ldmatrix.x{self.matrices[operand]}", operand.upper(), offset]
+            case Ldmatrix() | LoadFragment():
+                offset = int(self.load[op.operand][op.stage, op.k_group, op.instruction])
+                return [self.load_kind[op.operand], op.operand.upper(), offset]
             case WarpMma():
                 return ["mma", self.mma]
             case CommitGroup():

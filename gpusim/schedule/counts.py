@@ -20,6 +20,7 @@ from gpusim.schedule.ops import (
     CommitGroup,
     CopyAsync,
     Ldmatrix,
+    LoadFragment,
     LoadGlobal,
     LoadShared,
     LoadSource,
@@ -44,9 +45,13 @@ from gpusim.tile.threadblock_swizzle import tiled_shape
 
 Sass: TypeAlias = Literal["HMMA", "IMMA", "LDSM", "LDGSTS", "LDGDEPBAR", "DEPBAR", "BAR", "STS", "LDS", "LDG", "STG"]
 
+WORD_BYTES = 4
+"""Of a plain fragment load."""
+
 SASS_OF_OP: dict[type[Op], Sass] = {
     WarpMma: "HMMA",
     Ldmatrix: "LDSM",
+    LoadFragment: "LDS",
     CopyAsync: "LDGSTS",
     CommitGroup: "LDGDEPBAR",
     WaitGroup: "DEPBAR",
@@ -148,7 +153,7 @@ def executed(scenario: Scenario) -> Counts:
         line_returns=(loads["a"].returns + loads["b"].returns) if scenario.kernel.mainloop == "multistage" else 0,
         store_sectors=output_sectors(scenario),
         bank_conflicts=(
-            *(_ldmatrix_row(scenario, operand, slices) for operand in OPERANDS),
+            *(_fragment_row(scenario, operand, slices) for operand in OPERANDS),
             *(_write_row(scenario, operand, slices) for operand in OPERANDS),
             *_epilogue_rows(scenario, slices),
         ),
@@ -181,21 +186,26 @@ def _row(
     return BankConflicts(op, operand, requests, wavefronts, ideal, wavefronts - ideal)
 
 
-def _ldmatrix_row(scenario: Scenario, operand: Operand, slices: Iterable[_Slice]) -> BankConflicts:
+def _fragment_row(scenario: Scenario, operand: Operand, slices: Iterable[_Slice]) -> BankConflicts:
+    """The loads of one operand's fragments: ldmatrix, or plain loads of words."""
     kernel = scenario.kernel
-    matrices = fragment_loads(scenario, operand).matrices
+    loads = fragment_loads(scenario, operand)
     bits = operand_layout(scenario, operand).element_bits
     offsets = np.stack([ldmatrix_offsets(scenario, operand, stage) for stage in range(kernel.stages)])
-    by_place = ldmatrix_wavefronts(offsets * bits // 8, matrices)  # [stages, warps, k_groups, instructions]
+    addresses = offsets * bits // 8  # [stages, warps, k_groups, instructions, 32]
+    if loads.words:
+        by_place, ideal = access_wavefronts(addresses, WORD_BYTES), int(access_ideal(WORD_BYTES))
+    else:
+        by_place, ideal = ldmatrix_wavefronts(addresses, loads.matrices), ldmatrix_ideal(loads.matrices)
     _, warps, k_groups, instructions = by_place.shape
     issued = np.zeros((kernel.stages, k_groups, instructions), dtype=np.int64)
     for part in slices:
         for op in part.program.mainloop_ops():
-            if isinstance(op, Ldmatrix) and op.operand == operand:
+            if isinstance(op, Ldmatrix | LoadFragment) and op.operand == operand:
                 issued[op.stage, op.k_group, op.instruction] += part.ctas
     requests = int(issued.sum()) * warps
     wavefronts = int((by_place * issued[:, None]).sum())
-    return _row("ldmatrix", operand, requests, wavefronts, requests * ldmatrix_ideal(matrices))
+    return _row("lds" if loads.words else "ldmatrix", operand, requests, wavefronts, requests * ideal)
 
 
 @dataclass(frozen=True, slots=True)

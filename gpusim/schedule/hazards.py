@@ -12,7 +12,9 @@ from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,
     CopyAsync,
+    FragmentLoad,
     Ldmatrix,
+    LoadFragment,
     LoadGlobal,
     LoadShared,
     Op,
@@ -127,7 +129,7 @@ class _Order:
     barriers: list[int] = field(default_factory=list)
     landed: dict[int, int] = field(default_factory=dict)
     copies: dict[Slot, list[tuple[int, CopyAsync | StoreTile]]] = field(default_factory=lambda: defaultdict(list))
-    reads: dict[Slot, list[tuple[int, Ldmatrix]]] = field(default_factory=lambda: defaultdict(list))
+    reads: dict[Slot, list[tuple[int, FragmentLoad]]] = field(default_factory=lambda: defaultdict(list))
 
     @classmethod
     def of(cls, ops: Sequence[Op]) -> Self:
@@ -153,7 +155,7 @@ class _Order:
                         complete += 1
                 case Barrier():
                     order.barriers.append(index)
-                case Ldmatrix() if (op.k_tile, op.k_group) in order.consumed:
+                case Ldmatrix() | LoadFragment() if (op.k_tile, op.k_group) in order.consumed:
                     order.reads[op.operand, op.stage].append((index, op))
                 case _:
                     pass
@@ -165,9 +167,9 @@ class _Order:
         return position < len(self.barriers) and self.barriers[position] < later
 
 
-def _read_hazard(name: HazardName, read: Ldmatrix, op_index: int, cause: str) -> Hazard:
+def _read_hazard(name: HazardName, read: FragmentLoad, op_index: int, cause: str) -> Hazard:
     message = (
-        f"ldmatrix of operand {read.operand}, k tile {read.k_tile}, k group {read.k_group}"
+        f"fragment load of operand {read.operand}, k tile {read.k_tile}, k group {read.k_group}"
         f" reads stage {read.stage} at op {op_index}: {cause}"
     )
     return Hazard(name, message, read.k_tile, read.k_group, read.operand, read.stage, op_index)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from gpusim.scenario import Scenario, element_bits
-from gpusim.schedule.ops import CacheOperator, Ldmatrix, Op, Operand
+from gpusim.schedule.ops import CacheOperator, Ldmatrix, LoadFragment, Op, Operand
 from gpusim.tile.ldmatrix import fragment_loads
 from gpusim.tile.thread_map import operand_thread_map
 
@@ -27,13 +27,15 @@ class OperandCopies:
         accesses: Accesses of one thread per k tile.
         vecs: Copies (or global loads) per access; more than 1 when the alignment is narrower than 128 bits.
         cache: Cache operator of its copies or loads.
-        ldmatrix: ldmatrix instructions per k group of one warp.
+        fragment_loads: Loads of its fragment per k group of one warp.
+        words: Whether these are plain loads of 32 bits, not ldmatrix.
     """
 
     accesses: int
     vecs: int
     cache: CacheOperator
-    ldmatrix: int
+    fragment_loads: int
+    words: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +81,13 @@ def shape_of(scenario: Scenario, cache: Callable[[Operand, int], CacheOperator])
     for operand in OPERANDS:
         thread_map = operand_thread_map(scenario, operand)
         elements = scenario.problem.access_a if operand == "a" else scenario.problem.access_b
+        loads = fragment_loads(scenario, operand)
         copies[operand] = OperandCopies(
             accesses=thread_map.accesses,
             vecs=thread_map.elements_per_access // elements,
             cache=cache(operand, elements * bits),
-            ldmatrix=fragment_loads(scenario, operand).instructions,
+            fragment_loads=loads.instructions,
+            words=loads.words,
         )
     return MainloopShape(stages=scenario.kernel.stages, k_groups=scenario.kernel.k_groups, a=copies["a"], b=copies["b"])
 
@@ -91,7 +95,7 @@ def shape_of(scenario: Scenario, cache: Callable[[Operand, int], CacheOperator])
 def warp_fragment_loads(shape: MainloopShape, k_tile: int, k_group: int, stage: int) -> list[Op]:
     """The loads of both operands' fragments of one k group, from one slot of the ring."""
     return [
-        Ldmatrix(operand, k_tile, k_group, instruction, stage)
+        (LoadFragment if shape.of(operand).words else Ldmatrix)(operand, k_tile, k_group, instruction, stage)
         for operand in OPERANDS
-        for instruction in range(shape.of(operand).ldmatrix)
+        for instruction in range(shape.of(operand).fragment_loads)
     ]

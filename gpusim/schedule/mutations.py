@@ -4,7 +4,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
-from gpusim.schedule.ops import Barrier, CopyAsync, Ldmatrix, LoadGlobal, Op, Program, StoreTile, WaitGroup
+from gpusim.schedule.ops import (
+    Barrier,
+    CopyAsync,
+    Ldmatrix,
+    LoadFragment,
+    LoadGlobal,
+    Op,
+    Program,
+    StoreTile,
+    WaitGroup,
+)
 
 Mutation: TypeAlias = Callable[[Program], Program]
 
@@ -38,7 +48,7 @@ def one_stage_too_few(program: Program) -> Program:
         match op:
             case CopyAsync() | StoreTile():
                 return replace(op, stage=op.fetch % (stages - 1))
-            case Ldmatrix():
+            case Ldmatrix() | LoadFragment():
                 return replace(op, stage=op.k_tile % (stages - 1))
             case _:
                 return op

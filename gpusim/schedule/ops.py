@@ -72,6 +72,25 @@ class Ldmatrix:
 
 
 @dataclass(frozen=True, slots=True)
+class LoadFragment:
+    """
+    One ld.shared of one 32-bit register of the warp's fragment for (k tile, k group), where ldmatrix cannot bring it.
+
+    Attributes: as of ``Ldmatrix``; ``instruction`` is the register's index in the fragment.
+    """
+
+    operand: Operand
+    k_tile: int
+    k_group: int
+    instruction: int
+    stage: int
+
+
+FragmentLoad: TypeAlias = Ldmatrix | LoadFragment
+"""What brings a fragment, or a part of it, from shared memory to a warp's registers."""
+
+
+@dataclass(frozen=True, slots=True)
 class WarpMma:
     """
     All mma.sync of one warp-level MMA, in serpentine order, on the fragments of (k tile, k group).
@@ -166,6 +185,7 @@ Op: TypeAlias = (
     | StoreGlobal
     | LoadGlobal
     | StoreTile
+    | LoadFragment
 )
 
 

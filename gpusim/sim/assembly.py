@@ -16,12 +16,15 @@ from gpusim.lower.stream import INSTRUCTION_BYTES, NO_SCOREBOARD, SCOREBOARDS, I
 from gpusim.machine.spec import Machine
 from gpusim.scenario import Scenario, element_bits
 from gpusim.scenario_models import VECTOR_BITS
+from gpusim.schedule.counts import WORD_BYTES
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,
     CopyAsync,
+    FragmentLoad,
     Ldmatrix,
+    LoadFragment,
     LoadGlobal,
     LoadShared,
     LoadSource,
@@ -278,7 +281,7 @@ class _Resolver:
     def _access(self, op: Op) -> Access:
         """What an op adds to its instruction."""
         match op:
-            case Ldmatrix():
+            case Ldmatrix() | LoadFragment():
                 access = self._fragment(op)
             case CopyAsync():
                 access = self._copy(op)
@@ -299,11 +302,12 @@ class _Resolver:
                 access = Access()
         return access
 
-    def _fragment(self, op: Ldmatrix) -> Access:
+    def _fragment(self, op: FragmentLoad) -> Access:
+        shared = self.machine.shared
         return Access(
             wavefronts=self.fragments[op.operand][op.k_group][op.instruction],
             bytes=128 * self.matrices[op.operand],
-            latency=self.machine.shared.ldmatrix_latency_x1,
+            latency=shared.load_latency if isinstance(op, LoadFragment) else shared.ldmatrix_latency_x1,
             stage=op.stage,
             is_load=True,
             observed=FRAGMENT,
@@ -350,19 +354,14 @@ class _Resolver:
 
 def _fragment_wavefronts(scenario: Scenario, machine: Machine, operand: Operand) -> list[list[Wavefronts]]:
     """[k group][instruction] -> table [stage][warp]."""
-    scale = element_bits(scenario.problem.dtype.ab) // 8
-    matrices = fragment_loads(scenario, operand).matrices
-    counts = np.stack(
-        [
-            ldmatrix_wavefronts(
-                ldmatrix_offsets(scenario, operand, stage) * scale,
-                matrices,
-                banks=machine.shared.banks,
-                bank_bytes=machine.shared.bank_bytes,
-            )
-            for stage in range(scenario.kernel.stages)
-        ]
-    )  # [stage, warp, k group, instruction]
+    bits, shared = element_bits(scenario.problem.dtype.ab), machine.shared
+    loads = fragment_loads(scenario, operand)
+    stages = [ldmatrix_offsets(scenario, operand, stage) for stage in range(scenario.kernel.stages)]
+    addresses = np.stack(stages) * bits // 8  # [stage, warp, k group, instruction, lane]
+    if loads.words:
+        counts = access_wavefronts(addresses, WORD_BYTES, banks=shared.banks, bank_bytes=shared.bank_bytes)
+    else:
+        counts = ldmatrix_wavefronts(addresses, loads.matrices, banks=shared.banks, bank_bytes=shared.bank_bytes)
     return [[_table(counts[:, :, group, one]) for one in range(counts.shape[3])] for group in range(counts.shape[2])]
 
 

@@ -195,6 +195,12 @@ def _lanes_of_instructions(scenario: Scenario, operand: Operand) -> tuple[IntArr
     return k[:, register].T, (which * tile + mn[:, register]).T
 
 
+def instruction_steps(scenario: Scenario, operand: Operand) -> tuple[IntArray, IntArray]:
+    """How far each fragment load of a k group is from the first, in every lane: along K, and along M or N, elements."""
+    k, mn = _lanes_of_instructions(scenario, operand)
+    return k[:, 0] - k[0, 0], mn[:, 0] - mn[0, 0]
+
+
 def ldmatrix_offsets(scenario: Scenario, operand: Operand, stage: int) -> IntArray:
     """
     The address each lane supplies to each fragment load of one k tile, through any shared layout.

@@ -103,6 +103,32 @@ PIPELINED = tiles((64, 64, 32), (32, 32, 32), 2, mainloop="pipelined")
 PIPELINED_128 = tiles((128, 128, 32), (64, 64, 32), 2, mainloop="pipelined")
 PIPELINED_256 = tiles((128, 256, 32), (64, 64, 32), 2, mainloop="pipelined")
 PIPELINED_64 = tiles((64, 64, 64), (32, 32, 64), 2, mainloop="pipelined")
+NN = {"layout_a": "column", "layout_b": "column"}
+NT = {"layout_a": "column", "layout_b": "row"}
+TT = {"layout_a": "row", "layout_b": "row"}
+TALL_32 = tiles((128, 64, 32), (64, 32, 32), 3)
+TF32_NT = tiles((64, 64, 16), (32, 32, 16), 4, instruction=[16, 8, 8])
+WORDS_PADDED = {"a": "padded<4>", "b": "row_major"}
+ROWS_PADDED = {"a": "padded<8>", "b": "row_major"}
+
+SCENARIOS |= {
+    "gemm NT, whole": gemm(128, 128, 96, tiles((128, 128, 32), (64, 64, 32), 3), **NT, dtype=F16),
+    "gemm NT, ragged everywhere": gemm(136, 72, 100, SMALL, **NT),
+    "gemm NN, 8- and 4-byte copies": gemm(132, 66, 70, TALL_32, **NN, alignment_b=2),
+    "gemm TT, leading dimensions, split-K": gemm(70, 96, 300, SMALL, **TT, ldb=104, lda=304, split_k_slices=2),
+    "gemm TT, 256 wide": gemm(64, 264, 72, tiles((64, 256, 32), (64, 64, 32), 3), **TT, dtype=F16, beta=0.5),
+    "gemm NT, eight warps": gemm(250, 128, 90, tiles((256, 128, 32), (64, 64, 32), 3), **NT, alignment_a=2),
+    "gemm NT, padded and row-major": gemm(72, 64, 72, {**SMALL_32, "shared": ROWS_PADDED}, **NT),
+    "gemm NT, swizzles": gemm(72, 64, 72, {**SMALL, "shared": {"a": "Swizzle<3,3,3>", "b": "Swizzle<2,3,4>"}}, **NT),
+    "gemm TT, swizzle that no XOR walks": gemm(64, 64, 64, {**SMALL_32, "shared": {"b": "Swizzle<3,3,6>"}}, **TT),
+    "gemm NT, pipelined": gemm(72, 136, 104, tiles((64, 64, 32), (32, 32, 32), 2, mainloop="pipelined"), **NT),
+    "gemm NT, m16n8k8": gemm(72, 136, 104, {**SMALL_32, "instruction": [16, 8, 8]}, **NT),
+    "gemm NT tf32, plain loads": gemm(68, 100, 52, TF32_NT, **NT, dtype=TF32),
+    "gemm TT tf32, eight warps": gemm(64, 132, 52, {**TF32_NT, "warp": [32, 16, 16]}, **TT, dtype=TF32, ldb=136),
+    "gemm NN tf32, 128 wide": gemm(132, 64, 40, {**TF32_NT, "threadblock": [128, 64, 16]}, **NN, dtype=TF32),
+    "gemm NT tf32, padded": gemm(68, 64, 52, {**TF32_NT, "shared": WORDS_PADDED}, **NT, dtype=TF32),
+}  # fmt: skip
+
 SCENARIOS |= {
     "pipelined gemm 128x128x32, whole": gemm(128, 128, 96, PIPELINED_128),
     "pipelined gemm ragged m, n, k": gemm(100, 72, 200, PIPELINED_64, alpha=0.5, beta=-2.0),

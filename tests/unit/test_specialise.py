@@ -53,11 +53,11 @@ def test_a_convolution_says_its_padding_stride_and_dilation_by_axis():
 @pytest.mark.parametrize(
     ("layout", "family", "pointers", "walk"),
     [
-        ("crosswise", {"LAYOUT": "Crosswise"}, 2, "exclusive_or"),
-        ("row_major", {"LAYOUT": "Padded<0>"}, 1, "add"),
-        ("padded<8>", {"LAYOUT": "Padded<8>"}, 1, "add"),
-        ("Swizzle<3,3,3>", {"SWIZZLE_BITS": "3", "SWIZZLE_BASE": "3", "SWIZZLE_SHIFT": "3"}, 2, "exclusive_or"),
-        ("Swizzle<3,3,5>", {"SWIZZLE_BITS": "3", "SWIZZLE_BASE": "3", "SWIZZLE_SHIFT": "5"}, 8, "layout"),
+        ("crosswise", {"LAYOUT": "Crosswise"}, (1, 2), "exclusive_or"),
+        ("row_major", {"LAYOUT": "Padded<0>"}, (1, 1), "add"),
+        ("padded<8>", {"LAYOUT": "Padded<8>"}, (1, 1), "add"),
+        ("Swizzle<3,3,3>", {"SWIZZLE_BITS": "3", "SWIZZLE_BASE": "3", "SWIZZLE_SHIFT": "3"}, (1, 2), "exclusive_or"),
+        ("Swizzle<3,3,5>", {"SWIZZLE_BITS": "3", "SWIZZLE_BASE": "3", "SWIZZLE_SHIFT": "5"}, (1, 8), "layout"),
     ],
 )
 def test_each_layout_is_walked_in_the_cheapest_way_that_holds(layout, family, pointers, walk):
@@ -66,6 +66,28 @@ def test_each_layout_is_walked_in_the_cheapest_way_that_holds(layout, family, po
 
     assert {f"GPUSIM_{name}_A": value for name, value in family.items()}.items() <= found.items()
     assert ("GPUSIM_LAYOUT_A" in found) == ("LAYOUT" in family)
+    assert store_pointers(asked, "a") == pointers
+    assert ldmatrix_walk(asked, "a") == walk
+
+
+@pytest.mark.parametrize(
+    ("threadblock", "layout", "pointers", "walk"),
+    [
+        ([128, 128, 64], None, (1, 2), "exclusive_or"),
+        ([256, 64, 64], None, (1, 2), "exclusive_or"),
+        ([128, 128, 64], "row_major", (1, 1), "add"),
+        ([128, 128, 64], "Swizzle<3,3,4>", (1, 2), "exclusive_or"),
+        ([128, 128, 64], "Swizzle<3,3,7>", (2, 4), "layout"),
+    ],
+)
+def test_an_operand_contiguous_along_m_needs_no_more(threadblock, layout, pointers, walk):
+    """
+    Swizzle<3,3,4> of rows of 128 elements takes the XOR from the row, as congruous does.
+    """
+    shared = {"a": layout} if layout else {}
+    asked = scenario({**GEMM, "layout_a": "column"}, threadblock=threadblock, warp=[64, 32, 64], shared=shared)
+
+    assert macros(asked)["GPUSIM_K_CONTIGUOUS_A"] == "0"
     assert store_pointers(asked, "a") == pointers
     assert ldmatrix_walk(asked, "a") == walk
 

@@ -183,19 +183,27 @@ inline void warp_barrier() {
   host::meet(host::warp().together, 32, [] {});
 }
 
-inline void ldmatrix_x4(uint32 (&registers)[4], uint32 shared) {
+template <bool kTrans>
+void ldmatrix_x4(uint32 (&registers)[4], uint32 shared) {
   host::Warp& warp = host::warp();
   warp.addresses[host::lane()] = shared;
   host::meet(warp.together, 32, [&warp] {
     for (int lane = 0; lane < 32; ++lane) {
       for (int matrix = 0; matrix < 4; ++matrix) {
-        unsigned char const* const row = host::shared_at(warp.addresses[8 * matrix + lane / 4], 16);
-        std::memcpy(&warp.a[lane][matrix], row + lane % 4 * 4, 4);
+        auto* const word = reinterpret_cast<unsigned char*>(&warp.a[lane][matrix]);
+        for (int byte = 0; byte < 4; ++byte) {
+          // Halfword h of lane i is element (i / 4, 2 (i mod 4) + h) of the matrix; transposed, with these exchanged.
+          int const row = lane / 4, column = lane % 4 * 2 + byte / 2;
+          int const from = kTrans ? column : row, at = kTrans ? row : column;
+          word[byte] = host::shared_at(warp.addresses[8 * matrix + from], 16)[at * 2 + byte % 2];
+        }
       }
     }
   });
   std::memcpy(registers, warp.a[host::lane()], sizeof registers);
 }
+
+inline void load_shared_word(uint32& word, uint32 shared) { std::memcpy(&word, host::shared_at(shared, 4), 4); }
 
 // One fragment's word of an operand, element by element, as the tensor core multiplies it.
 inline double operand_value(uint32 word, int index) {
