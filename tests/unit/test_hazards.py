@@ -29,7 +29,7 @@ operand_copies = st.builds(
     accesses=st.integers(1, 16),
     vecs=st.sampled_from([1, 2]),
     cache=st.just("cg"),
-    ldmatrix=st.integers(1, 4),
+    fragment_loads=st.integers(1, 4),
 )
 shapes = st.builds(
     MainloopShape, stages=st.integers(3, 8), k_groups=st.integers(2, 8), a=operand_copies, b=operand_copies
@@ -174,7 +174,7 @@ def test_a_slot_filled_by_half_is_unfilled():
     (hazard,) = find_op_hazards(ops, {"a": 2})
     assert hazard.name == "unfilled_slot"
     assert hazard.message == (
-        "ldmatrix of operand a, k tile 0, k group 0 reads stage 0 at op 4:"
+        "fragment load of operand a, k tile 0, k group 0 reads stage 0 at op 4:"
         " 1 of the 2 copies of its k tile are in the program"
     )
 
@@ -184,7 +184,7 @@ def test_a_hazard_says_where_it_is():
     first = hazards[0]
     assert (first.k_tile, first.k_group, first.operand, first.stage) == (0, 0, "a", 0)
     assert first.message == (
-        f"ldmatrix of operand a, k tile 0, k group 0 reads stage 0 at op {first.op_index}:"
+        f"fragment load of operand a, k tile 0, k group 0 reads stage 0 at op {first.op_index}:"
         " the first wait_group that covers its copies is op 88"
     )
     assert program(GEMM_SCENARIO, 5).ops()[88] == WaitGroup(1)

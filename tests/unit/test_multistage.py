@@ -29,7 +29,7 @@ operand_copies = st.builds(
     accesses=st.integers(1, 16),
     vecs=st.sampled_from([1, 2, 4]),
     cache=st.just("cg"),
-    ldmatrix=st.integers(1, 4),
+    fragment_loads=st.integers(1, 4),
 )
 shapes = st.builds(
     MainloopShape, stages=st.integers(3, 8), k_groups=st.integers(2, 8), a=operand_copies, b=operand_copies
@@ -90,7 +90,7 @@ def test_every_fragment_is_loaded_once_from_its_slot_and_multiplied_one_k_group_
 
     loads = Counter((op.operand, op.k_tile, op.k_group) for op in of(Ldmatrix, ops))
     assert loads == {
-        (operand, *fragment): shape.of(operand).ldmatrix
+        (operand, *fragment): shape.of(operand).fragment_loads
         for operand in ("a", "b")
         for fragment in [*order, (k_iterations, 0)]
     }

@@ -18,7 +18,7 @@ operand_copies = st.builds(
     accesses=st.integers(1, 16),
     vecs=st.sampled_from([1, 2, 4]),
     cache=st.just("ca"),
-    ldmatrix=st.integers(1, 4),
+    fragment_loads=st.integers(1, 4),
 )
 shapes = st.builds(MainloopShape, stages=st.just(2), k_groups=st.integers(2, 8), a=operand_copies, b=operand_copies)
 k_iterations_of = st.integers(0, 20)
