@@ -211,7 +211,14 @@ GPUSIM_DEVICE void store_global(void* global, uint32 const (&words)[ceil_div(kBy
 // Two f32 to packed f16, rounded to nearest even; `low` is the element at the lower address.
 GPUSIM_DEVICE uint32 pack_f16(float low, float high) {
   uint32 packed;
+#if __CUDA_ARCH__ >= 800
   asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+#else
+  asm("{\n .reg .b16 first, second;\n cvt.rn.f16.f32 first, %1;\n cvt.rn.f16.f32 second, %2;\n"
+      " mov.b32 %0, {first, second};\n}"
+      : "=r"(packed)
+      : "f"(low), "f"(high));
+#endif
   return packed;
 }
 

@@ -292,7 +292,9 @@ def _match(
         if not candidates:
             left = [one for ones in by_address.values() for one in ones]
             raise CheckFailed(_difference(code[step.at], step, region, left))
-        one = candidates.pop(0)
+        # Accesses of which no lane is on look alike; the pointers they do not use still differ.
+        exact = (at for at, one in enumerate(candidates) if _key(one.address, None) == _key(step.address, None))
+        one = candidates.pop(next(exact, 0))
         _check(code[step.at], step, one)
         pairs.append((position, one.op))
     return pairs

@@ -204,6 +204,13 @@ class _Emulation:
         self.barriers[key] = self.barriers[key] & ~lanes
         return at + 1
 
+    def clear_barrier(self, at: int, sass: Sass, lanes: BoolArray) -> None:
+        """BMOV.32.CLEAR to no register: nobody is to wait there."""
+        if "CLEAR" not in sass.modifiers or sass.operand("d", Register).number != RZ:
+            raise BadInput(f"text {sass}: only clearing a convergence barrier is emulated")
+        self.barriers.pop(sass.operand("n", Named).number, None)
+        self._note(at, lanes)
+
     def converge(self, at: int, sass: Sass, _: BoolArray) -> int | None:
         return self._arrive(sass.operand("n", Named).number, at)
 
@@ -397,6 +404,7 @@ ACCESS: dict[str, Callable[[_Emulation, int, Sass, BoolArray], None]] = {
     "P2R": _Emulation.pack_predicates,
     "R2P": _Emulation.unpack_predicates,
     "B2R": _Emulation.barrier_result,
+    "BMOV": _Emulation.clear_barrier,
     **dict.fromkeys(
         (
             *("NOP", "BAR", "LDGDEPBAR", "DEPBAR", "YIELD", "CCTL", "MEMBAR", "ERRBAR", "CGAERRBAR", "NANOSLEEP"),

@@ -1,4 +1,4 @@
-"""Decodes sm_80 to sm_90 machine code: 128-bit words to mnemonic, operands and control field; knows no kernel."""
+"""Decodes sm_75 to sm_90 machine code: 128-bit words to mnemonic, operands and control field; knows no kernel."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -106,13 +106,13 @@ def decode(code: bytes, architecture: int) -> tuple[Sass, ...]:
 
     Args:
         code: Whole instructions of 16 bytes.
-        architecture: 10 * major + minor of the target, 80 to 90.
+        architecture: 10 * major + minor of the target, 75 to 90.
 
     Raises:
         BadInput: The architecture is not one of those, or an opcode is unknown; names the address and the word.
     """
-    if not 80 <= architecture <= 90:
-        raise BadInput(f"architecture: machine code of sm_80 to sm_90 can be decoded, got sm_{architecture}")
+    if not 75 <= architecture <= 90:
+        raise BadInput(f"architecture: machine code of sm_75 to sm_90 can be decoded, got sm_{architecture}")
     return tuple(
         decode_word(int.from_bytes(code[at : at + INSTRUCTION_BYTES], "little"), at, architecture)
         for at in range(0, len(code), INSTRUCTION_BYTES)

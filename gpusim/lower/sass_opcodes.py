@@ -1,4 +1,4 @@
-"""The opcode table of sm_80 to sm_90: every opcode that tile kernels execute, with its modifiers and operands.
+"""The opcode table of sm_75 to sm_90: every opcode that tile kernels execute, with its modifiers and operands.
 
 Roles beyond those of ``sass_arithmetic``: ``m`` memory address, ``s`` shared-memory address of a copy, ``t`` branch
 target, ``n`` something named, ``v`` stored data.
@@ -51,6 +51,9 @@ SPECIAL = {
 """Special registers that kernels read, by number."""
 
 ORDERS = {0: (), 4: ("CONSTANT",), 5: ("STRONG", "SM"), 7: ("STRONG", "GPU"), 10: ("STRONG", "SYS")}
+TURING_ORDERS = {7: ("SYS",), 10: ("STRONG", "GPU")}
+"""Before sm_80 a weak access names its scope."""
+
 EVICTIONS = ("EF", "", "EL", "LU", "EU", "NA", "INVALID6", "INVALID7")
 PREFETCHES = ("", "LTC64B", "LTC128B", "LTC256B")
 
@@ -72,15 +75,21 @@ def _size(w: Word) -> list[str]:
     return optional(SIZES[w.bits(73, 3)])
 
 
+def _lds_modifiers(w: Word) -> list[str]:
+    """Before sm_80 an access may say that all lanes' addresses are unrelated."""
+    return [*when(w.architecture < 80 and w.flag(76), "U"), *_size(w)]
+
+
 def _eviction(w: Word) -> list[str]:
     return optional(EVICTIONS[w.bits(84, 3)])
 
 
 def _order(w: Word) -> list[str]:
     field = w.bits(77, 4)
-    if field not in ORDERS:
+    orders = ORDERS if w.architecture >= 80 else TURING_ORDERS
+    if field not in orders:
         raise UnknownOpcode(f"memory order {field} is not known")
-    return list(ORDERS[field])
+    return list(orders[field])
 
 
 def _d(w: Word) -> Register:
@@ -109,7 +118,13 @@ def _shared(w: Word, uniform_at: int = 32) -> Memory:
     return Memory(Register(w.bits(24, 8), suffix=scale), w.signed(40, 24), uniform)
 
 
+TURING_GLOBAL = frozenset({0x381, 0x386, 0x3A8})
+"""LDG, STG and ATOMG of sm_75 at the address in a register pair alone."""
+
+
 def _global(w: Word, uniform_at: int) -> Memory:
+    if w.bits(0, 12) in TURING_GLOBAL:
+        return Memory(Register(w.bits(24, 8)), w.signed(40, 24), wide=True, alone=True)
     descriptor, uniform = _window(w, uniform_at)
     return Memory(Register(w.bits(24, 8)), w.signed(40, 24), uniform, wide=True, descriptor=descriptor)
 
@@ -180,6 +195,11 @@ def _convergence(w: Word) -> Named:
     return Named(f"B{w.bits(16, 4)}", w.bits(16, 4))
 
 
+def _bmov(w: Word) -> dict[str, Operand]:
+    number = w.bits(24, 4)
+    return {"d": _d(w), "n": Named(f"B{number}", number)}
+
+
 def _branch(w: Word) -> dict[str, Operand]:
     fields: dict[str, Operand] = {"x": _predicate(w, 87, 90)}
     if w.flag(91):
@@ -248,6 +268,8 @@ def _atomic(w: Word) -> list[str]:
 
 
 def _atomic_address(w: Word) -> Memory:
+    if w.bits(0, 12) in TURING_GLOBAL:
+        return _global(w, 64)
     descriptor = Register(w.bits(64, 6), uniform=True) if w.architecture >= 90 else None
     return Memory(Register(w.bits(24, 8)), w.signed(40, 24), wide=True, descriptor=descriptor)
 
@@ -325,8 +347,9 @@ def _fixed(*modifiers: str) -> Callable[[Word], list[str]]:
 IRREGULAR: dict[int, tuple[str, Irregular]] = {
     0x237: ("IMMA", Irregular(_imma_modifiers, _imma)),
     0x23B: ("MOVM", Irregular(_fixed("16", "MT88"), lambda w: {"d": _d(w), "a": Register(w.bits(24, 8))})),
+    0x304: ("F2F", Irregular(_fixed("F16", "F32"), lambda w: {"d": _d(w), "b": _data(w)})),
     0x31C: ("B2R", Irregular(_fixed("RESULT"), lambda w: {"d": _d(w), "p": _predicate(w, 81)})),
-    0x355: ("BMOV", Irregular(_fixed("32"), lambda w: {"d": _d(w), "n": _convergence(w)})),
+    0x355: ("BMOV", Irregular(lambda w: ["32", *when(w.flag(84), "CLEAR")], _bmov)),
     0x387: ("STL", Irregular(_size, lambda w: {"m": _local(w), "v": _data(w)})),
     **dict.fromkeys((0x388, 0x988), ("STS", Irregular(_size, lambda w: {"m": _shared(w, 64), "v": _data(w)}))),
     **dict.fromkeys((0x2CA, 0x3C2), ("R2UR", Irregular(_plain, _to_uniform))),
@@ -364,31 +387,40 @@ IRREGULAR: dict[int, tuple[str, Irregular]] = {
         Irregular(_fixed("REL", "NODEC"), lambda w: {"a": Register(w.bits(24, 8)), "t": _branch_target(w)}),
     ),
     0x95D: ("NANOSLEEP", Irregular(_plain, lambda w: {"k": Immediate(w.bits(32, 32))})),
-    0x981: (
-        "LDG",
-        Irregular(
-            lambda w: ["E", *_eviction(w), *optional(PREFETCHES[w.bits(68, 2)]), *_size(w), *_order(w)],
-            _ldg,
-            hidden="px",
+    **dict.fromkeys(
+        (0x381, 0x981),
+        (
+            "LDG",
+            Irregular(
+                lambda w: ["E", *_eviction(w), *optional(PREFETCHES[w.bits(68, 2)]), *_size(w), *_order(w)],
+                _ldg,
+                hidden="px",
+            ),
         ),
     ),
     0x983: (
         "LDL",
         Irregular(lambda w: [*_eviction(w), *_size(w)], lambda w: {"d": _d(w), "m": _local(w)}),
     ),
-    0x984: ("LDS", Irregular(_size, lambda w: {"d": _d(w), "m": _shared(w)})),
-    0x986: (
-        "STG",
-        Irregular(
-            lambda w: ["E", *_eviction(w), *_size(w), *_order(w)], lambda w: {"m": _global(w, 64), "v": _data(w)}
+    0x984: ("LDS", Irregular(_lds_modifiers, lambda w: {"d": _d(w), "m": _shared(w)})),
+    **dict.fromkeys(
+        (0x386, 0x986),
+        (
+            "STG",
+            Irregular(
+                lambda w: ["E", *_eviction(w), *_size(w), *_order(w)], lambda w: {"m": _global(w, 64), "v": _data(w)}
+            ),
         ),
     ),
     0x98E: ("RED", Irregular(_atomic, lambda w: {"m": _atomic_address(w), "v": _data(w)})),
     0x98F: ("CCTL", Irregular(_cache, _nothing)),
     0x992: ("MEMBAR", Irregular(_fence, _nothing)),
-    0x9A8: (
-        "ATOMG",
-        Irregular(_atomic, lambda w: {"p": _predicate(w, 81), "d": _d(w), "m": _atomic_address(w), "v": _data(w)}),
+    **dict.fromkeys(
+        (0x3A8, 0x9A8),
+        (
+            "ATOMG",
+            Irregular(_atomic, lambda w: {"p": _predicate(w, 81), "d": _d(w), "m": _atomic_address(w), "v": _data(w)}),
+        ),
     ),
     0x9AB: ("ERRBAR", Irregular(_plain, _nothing)),
     0x9AF: ("LDGDEPBAR", Irregular(_plain, _nothing)),

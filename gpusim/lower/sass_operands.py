@@ -111,6 +111,7 @@ class Memory:
     Attributes:
         wide: The base is a register pair.
         descriptor: The uniform register pair that describes the global window; it adds nothing to the address.
+        alone: A pair that no uniform register can be added to: sm_75 writes it without its suffix.
     """
 
     base: Register
@@ -118,11 +119,12 @@ class Memory:
     uniform: Register | None = None
     wide: bool = False
     descriptor: Register | None = None
+    alone: bool = False
 
     def __str__(self) -> str:
         parts = []
         if self.base.number != RZ or (self.uniform is None and not self.offset):
-            parts.append(str(self.base) + (".64" if self.wide else ""))
+            parts.append(str(self.base) + (".64" if self.wide and not self.alone else ""))
         if self.uniform is not None:
             parts.append(str(self.uniform))
         if self.offset:

@@ -16,7 +16,7 @@ ALU = frozenset(
         *("IADD3", "VIADD", "LEA", "LOP3", "PLOP3", "SHF", "PRMT", "SGXT", "BMSK", "IABS"),  # [ncu-guide] ALU
         *("ISETP", "FSETP", "SEL", "FSEL", "IMNMX", "VIMNMX", "VIADDMNMX", "FMNMX", "MOV"),  # [ncu-guide] ALU
         *("F2FP", "P2R", "R2P"),  # [ncu-guide] ALU: fast FP32-to-FP16 conversion; predicates as integers
-        *("VOTE", "MOVM", "CS2R", "B2R", "NOP", "YIELD"),  # [assumed] fixed latency, no unit documented
+        *("VOTE", "MOVM", "CS2R", "B2R", "BMOV", "NOP", "YIELD"),  # [assumed] fixed latency, no unit documented
     }
 )
 FMA = frozenset({"FADD", "FMUL", "FFMA"})  # [ncu-guide] FMA

@@ -55,6 +55,7 @@ def scenario_of(row: Mapping[str, Any]) -> Scenario:
         pairs = {"padding": row["pad"], "stride": row["stride"], "dilation": row["dilation"]}
         problem = Conv2dFpropProblem(**extents, **pairs, mode=row["mode"], dtype=dtype)
     kernel = Kernel(
+        mainloop=row["mainloop"],
         iterator=row.get("iterator", "analytic"),
         threadblock=row["threadblock"],
         warp=row["warp"],

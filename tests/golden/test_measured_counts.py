@@ -8,7 +8,9 @@ import pytest
 from gpusim.report.speed_table import scenario_of
 from gpusim.schedule.counts import executed
 
-ROWS = json.loads((Path(__file__).parent / "data" / "cutlass_h200_tn_multistage.json").read_text())["rows"]
+DATA = Path(__file__).parent / "data"
+FILES = ("cutlass_h200_tn_multistage", "cutlass_h200_pipelined")
+ROWS = [row for name in FILES for row in json.loads((DATA / f"{name}.json").read_text())["rows"]]
 
 EXACT = (
     "sm__inst_executed_pipe_tensor_op_hmma.sum",
@@ -33,12 +35,13 @@ def conflicts(counts, op):
     return [row for row in counts.bank_conflicts if row.op == op]
 
 
-def test_the_measured_rows_are_16_gemms_7_analytic_and_14_optimized_convolutions():
-    kinds = [(row["kind"], row.get("iterator")) for row in ROWS]
-    assert kinds.count(("gemm", None)) == 16
-    assert kinds.count(("conv2d_fprop", "analytic")) == 7
-    assert kinds.count(("conv2d_fprop", "optimized")) == 14
-    assert len(kinds) == 37
+def test_the_measured_rows_are_16_gemms_7_analytic_and_14_optimized_convolutions_and_4_pipelined_gemms():
+    kinds = [(row["kind"], row["mainloop"], row.get("iterator")) for row in ROWS]
+    assert kinds.count(("gemm", "multistage", None)) == 16
+    assert kinds.count(("conv2d_fprop", "multistage", "analytic")) == 7
+    assert kinds.count(("conv2d_fprop", "multistage", "optimized")) == 14
+    assert kinds.count(("gemm", "pipelined", None)) == 4
+    assert len(kinds) == 41
 
 
 @pytest.mark.parametrize("row", ROWS, ids=name_of)

@@ -31,6 +31,11 @@ COMMITTED = {
     "gemm_split_k_sm90": ("gemm_ragged", ("problem.split_k_slices=3",)),
     "conv_9_k_tiles_sm90": ("conv_9_k_tiles", ()),
     "conv_s6_swizzle_sm80": ("conv_s6_swizzle", ()),
+    "gemm_pipelined_sm90": ("recorded/gemm_pipelined_ragged_alignment4", ()),
+    "conv_pipelined_sm75": (
+        "recorded/conv_pipelined_optimized_stride2",
+        ("machine='t4'", "kernel.instruction=[16, 8, 8]"),
+    ),
 }
 """Committed kernels, and the scenarios they were compiled for."""
 

@@ -11,7 +11,8 @@ from gpusim.scenario import GemmProblem, load_scenario
 from gpusim.scenario_catalogue import recordable_scenarios
 from gpusim.tile.extents import problem_extents
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "data" / "cutlass_h200_tn_multistage.json"
+DATA = Path(__file__).parents[1] / "golden" / "data"
+GOLDEN = (DATA / "cutlass_h200_tn_multistage.json", DATA / "cutlass_h200_pipelined.json")
 SCENARIOS = {path.stem: load_scenario(path) for path in recordable_scenarios()}
 
 
@@ -34,9 +35,9 @@ def test_every_file_opens_with_its_question():
 
 def test_every_configuration_of_cutlass_s_rows_is_there():
     known = {scenario.digest() for scenario in SCENARIOS.values()}
-    rows = json.loads(GOLDEN.read_text())["rows"]
+    rows = [row for path in GOLDEN for row in json.loads(path.read_text())["rows"]]
 
-    assert len(rows) == 37
+    assert len(rows) == 41
     assert [row["name"] for row in rows if scenario_of(row).digest() not in known] == []
 
 
