@@ -62,7 +62,7 @@ def _folder(text: str) -> Path:
 
 ScenarioArgument = Annotated[
     str | None,
-    typer.Argument(metavar="[FILE]", help="A scenario file, or the name of a shipped scenario.", show_default=False),
+    typer.Argument(metavar="FILE", help="A scenario file, or the name of a shipped scenario.", show_default=False),
 ]
 CutlassOption = Annotated[
     str | None,
@@ -86,6 +86,10 @@ SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Override a key, e.g. problem.c=256. Repeatable."),
 ]
+SaveTensorsOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FOLDER", help="Execute on random tensors, and write them to this folder, one CSV file each."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -93,7 +97,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 def run(
     files: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[FILE...]", help="Scenario files, or names of shipped scenarios.", show_default=False),
+        typer.Argument(metavar="FILE...", help="Scenario files, or names of shipped scenarios.", show_default=False),
     ] = None,
     *,
     cutlass: CutlassOptions = None,
@@ -116,6 +120,11 @@ def run(
     ] = StreamOrigin.AUTO,
     no_figures: Annotated[bool, typer.Option("--no-figures", help="Write no pictures and no trace.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier run in the run directory.")] = False,
+    reference_check: Annotated[
+        bool, typer.Option("--reference-check", help="Execute on random tensors, and compare with the reference.")
+    ] = False,
+    save_tensors: SaveTensorsOption = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random tensors.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
     """Simulate scenarios; write a run directory for each."""
@@ -129,6 +138,9 @@ def run(
         stream=stream.value,
         figures=not no_figures,
         force=force,
+        reference_check=reference_check,
+        save_tensors=save_tensors,
+        seed=seed,
         as_json=as_json,
     )
     raise typer.Exit(run_scenarios(scenario_texts(files or [], cutlass or []), options))
@@ -145,12 +157,24 @@ def verify(
         str | None,
         typer.Option(help="Break the schedule on purpose: lax_wait, missing_barrier, ... Exit 3 when it is caught."),
     ] = None,
+    reference_check: Annotated[
+        bool, typer.Option("--reference-check/--no-reference-check", help="Compare the output with the reference.")
+    ] = True,
+    save_tensors: SaveTensorsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Move real data: compare with a reference, find hazards."""
-    from gpusim.commands.verify import verify_scenario
+    from gpusim.commands.verify import VerifyOptions, verify_scenario
 
-    verify_scenario(_scenario(file, cutlass), tuple(overrides or ()), seed, mutate, as_json=as_json)
+    options = VerifyOptions(
+        overrides=tuple(overrides or ()),
+        seed=seed,
+        mutation=mutate,
+        reference_check=reference_check,
+        save_tensors=save_tensors,
+        as_json=as_json,
+    )
+    verify_scenario(_scenario(file, cutlass), options)
 
 
 @app.command()

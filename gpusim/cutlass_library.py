@@ -4,31 +4,23 @@ The library is what the CUTLASS profiler runs. All of this follows python/cutlas
 gemm_operation.py of CUTLASS 4.x, whose 2.x kernels are those of CUTLASS 2.11.
 """
 
-from typing import TypeAlias
+from typing import Final
 
+from gpusim.mma_types import MMA_SHAPES, Shape, least_capability
 from gpusim.scenario_models import VECTOR_BITS, element_bits
 
-Shape: TypeAlias = tuple[int, int, int]
+ROUNDED: Final = ("f32", "f32")
+"""Types of operands and accumulator of the kernels that round their float operands to tf32."""
 
-INSTRUCTIONS: dict[str, Shape] = {
-    "16816": (16, 8, 16),
-    "1688": (16, 8, 8),
-    "16832": (16, 8, 32),
-    "16864": (16, 8, 64),
-    "8816": (8, 8, 16),
-    "8832": (8, 8, 32),
-}
+_TYPED = (*MMA_SHAPES.items(), (ROUNDED, MMA_SHAPES["tf32", "f32"]))
+
+INSTRUCTIONS: Final[dict[str, Shape]] = {"".join(map(str, shape)): shape for _, shapes in _TYPED for shape in shapes}
 """mma.sync shapes, by the digits a name writes them with."""
 
-OPERANDS: dict[str, tuple[tuple[str, str], ...]] = {
-    "16816": (("f16", "f32"), ("f16", "f16"), ("bf16", "f32")),
-    "1688": (("f16", "f32"), ("f16", "f16"), ("tf32", "f32"), ("f32", "f32")),
-    "16832": (("s8", "s32"), ("u8", "s32")),
-    "16864": (("s4", "s32"), ("u4", "s32")),
-    "8816": (("s8", "s32"), ("u8", "s32")),
-    "8832": (("s4", "s32"), ("u4", "s32")),
+OPERANDS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
+    digits: tuple(types for types, shapes in _TYPED if shape in shapes) for digits, shape in INSTRUCTIONS.items()
 }
-"""Element types of both operands and of the accumulator, by instruction. f32 operands are rounded to tf32."""
+"""Element types of both operands and of the accumulator, by instruction."""
 
 GEMM_SWIZZLE = "identity<8>"
 """Threadblock swizzle of every GEMM of the library."""
@@ -94,4 +86,4 @@ def output_alignment(digits: str, threadblock: Shape, output: str, alignment: in
 
 def is_turing(digits: str, ab: str) -> bool:
     """Whether the library builds kernels of this instruction for sm_75; the others are for sm_80."""
-    return digits in {"8816", "8832"} or (digits == "1688" and ab == "f16")
+    return least_capability(ab, INSTRUCTIONS[digits]) < 80

@@ -33,8 +33,8 @@ OUTPUTS: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("tf32", "f32"): ("f32",),
     ("s8", "s32"): ("s32", "s8"),
     ("u8", "s32"): ("s32", "u8"),
-    ("s4", "s32"): ("s32",),
-    ("u4", "s32"): ("s32",),
+    ("s4", "s32"): ("s32", "s4"),
+    ("u4", "s32"): ("s32", "u4"),
 }
 """(operand type, accumulator type) -> output types: the accumulator's or the operands', as CUTLASS has them."""
 

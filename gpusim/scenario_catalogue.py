@@ -1,11 +1,15 @@
 """Where the shipped scenarios lie and which question each asks; knows nothing of what a scenario means."""
 
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 from gpusim.errors import BadInput, CannotRun, nearest
 
 _PACKAGE = Path(__file__).parent
+
+RECORDED_MACHINE = "h200"
+"""The machine of which there are records, as scenarios name it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +52,20 @@ def shipped_scenarios() -> tuple[ShippedScenario, ...]:
 
 def recordable_scenarios() -> tuple[Path, ...]:
     """
-    The scenarios that are measured on hardware: those made for it, in the folder's ``recorded``, and all shipped ones.
+    The scenarios that are measured on hardware: those made for it, in the folder's ``recorded``, and the shipped ones.
+
+    One that asks about another machine than ``RECORDED_MACHINE`` is not among them.
     """
+    return tuple(path for path in _all_scenarios() if _machine(path) == RECORDED_MACHINE)
+
+
+def _all_scenarios() -> tuple[Path, ...]:
     folder = scenario_folder()
     return (*sorted(folder.glob("*.toml")), *sorted(folder.glob("recorded/*.toml")))
+
+
+def _machine(path: Path) -> object:
+    return tomllib.loads(path.read_text(encoding="utf-8")).get("machine")
 
 
 def find_scenario(name: str) -> Path:
@@ -71,10 +85,10 @@ def find_scenario(name: str) -> Path:
     if path.exists():
         raise BadInput(f"{name}: is a device or a pipe, not a scenario file")
     if path.name == name and path.suffix in {"", ".toml"}:
-        for shipped in recordable_scenarios():
+        for shipped in _all_scenarios():
             if shipped.stem == path.stem:
                 return shipped
-    known = [shipped.stem for shipped in recordable_scenarios()]
+    known = [shipped.stem for shipped in _all_scenarios()]
     near = nearest(path.stem, known)
     hint = f"did you mean {near!r}?" if near else "`gpusim scenarios` lists those that are shipped"
     raise BadInput(f"{name}: no such file, and no shipped scenario of that name; {hint}")

@@ -184,7 +184,8 @@ def _check_alignments(scenario: Scenario, origin: Origin) -> None:
         bits = element_bits(problem.dtype.output if operand == "c" else problem.dtype.ab)
         sizes = tuple(8 * size // bits for size in COPY_BYTES if 8 * size >= bits)
         if operand == "c":
-            sizes = tuple(VECTOR_BITS // bits >> shift for shift in range((VECTOR_BITS // bits).bit_length()))
+            widest = VECTOR_BITS // bits
+            sizes = tuple(widest >> shift for shift in range(widest.bit_length()) if (widest >> shift) * bits >= 8)
         allowed = ", ".join(map(str, sizes))
         if given is not None and given not in sizes:
             raise origin.refusal(key, f"one of {allowed} elements", given)
@@ -193,7 +194,12 @@ def _check_alignments(scenario: Scenario, origin: Origin) -> None:
                 raise origin.refusal(key, f"one of {allowed} and divide {extent_name} = {extent}", given)
         if access not in sizes:
             extent_name, extent = next(item for item in extents.items() if item[1] % sizes[-1])
-            rule = f"a multiple of {sizes[-1]}: cp.async moves at least {COPY_BYTES[-1]} bytes of {name}"
+            least = (
+                "no access stores less than a byte"
+                if operand == "c"
+                else f"cp.async moves at least {COPY_BYTES[-1]} bytes"
+            )
+            rule = f"a multiple of {sizes[-1]}: {least} of {name}"
             raise origin.refusal(f"problem.{extent_name}", rule, extent)
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from gpusim import run_directory
-from gpusim.commands.output import complain, print_json, progress
+from gpusim.commands.output import complain, print_json, print_text, progress
 from gpusim.commands.scenario_source import read_scenario
+from gpusim.commands.verify import execute, refuse_failure, report_text
 from gpusim.errors import CannotRun, CheckFailed, GpusimError
 from gpusim.report.tables import print_summary
 from gpusim.result import Result
@@ -29,6 +30,10 @@ class RunOptions:
         stream: Origin of the instruction streams.
         figures: Draw the pictures and write the trace.
         force: Replace an earlier run.
+        reference_check: Execute on random tensors too, and compare with the reference.
+        save_tensors: Execute on random tensors too, and write them to this folder; with several scenarios, to a folder
+            for each in it.
+        seed: Of the random tensors.
         as_json: Print result.json in place of the summary.
     """
 
@@ -38,6 +43,9 @@ class RunOptions:
     stream: str
     figures: bool
     force: bool
+    reference_check: bool
+    save_tensors: Path | None
+    seed: int
     as_json: bool
 
 
@@ -76,6 +84,8 @@ def run_scenarios(files: list[str], options: RunOptions) -> int:
             result = _run_one(file, name, scenario, options, alone=len(files) == 1)
             answers[number] = asdict(result)
             _check(file, result)
+            if options.reference_check or options.save_tensors is not None:
+                _execute(file, name, scenario, options, alone=len(files) == 1)
         except GpusimError as error:
             refuse(number, error)
         except MemoryError as error:
@@ -105,6 +115,15 @@ def _run_one(file: str, stem: str, scenario: Scenario, options: RunOptions, *, a
         _draw(directory, result, timeline)
     progress(f"{file}: written to {directory}")
     return result
+
+
+def _execute(file: str, name: str, scenario: Scenario, options: RunOptions, *, alone: bool) -> None:
+    folder = options.save_tensors
+    if folder is not None and not alone:
+        folder /= name
+    report = execute(scenario, options.seed, reference_check=options.reference_check, save_to=folder)
+    (progress if options.as_json else print_text)(report_text(report))
+    refuse_failure(file, report)
 
 
 def _check(file: str, result: Result) -> None:

@@ -1,38 +1,102 @@
 """``gpusim verify``: a scenario's schedule executed on real data, and whether its checks held."""
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from gpusim.commands.output import print_json, print_text, progress
 from gpusim.commands.scenario_source import read_scenario
+from gpusim.elements import Values
 from gpusim.errors import BadInput, CheckFailed
 from gpusim.functional.verify import VerifyReport, verify
-from gpusim.schedule.mutations import MUTATIONS
+from gpusim.reference import Reference
+from gpusim.scenario import Scenario
+from gpusim.schedule.mutations import MUTATIONS, Mutation
+from gpusim.tensor_csv import check_tensor_folder, save_tensors
+from gpusim.tensors import Tensors
 
 _MOST_PROGRESS_LINES = 20
 _MOST_ALIKE = 3
 
 
-def verify_scenario(file: str, overrides: tuple[str, ...], seed: int, mutation: str | None, *, as_json: bool) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyOptions:
+    """
+    The options of ``gpusim verify``.
+
+    Attributes:
+        overrides: ``key=value``, in order.
+        seed: Of the random inputs.
+        mutation: Name of a way to break the schedule on purpose.
+        reference_check: Compare the output with the reference.
+        save_tensors: Write the tensors to this folder.
+        as_json: Print the report as JSON.
+    """
+
+    overrides: tuple[str, ...]
+    seed: int
+    mutation: str | None
+    reference_check: bool
+    save_tensors: Path | None
+    as_json: bool
+
+
+def verify_scenario(file: str, options: VerifyOptions) -> None:
     """
     Print what the functional run showed.
 
     A mutation that changes nothing in this schedule is told, and is no failed check: all checks did hold.
 
-    Args:
-        mutation: Name of a way to break the schedule on purpose.
-
     Raises:
-        BadInput: The scenario is wrong, or there is no such mutation.
+        BadInput: The scenario is wrong, there is no such mutation, or the folder holds tensors already.
+        CannotRun: A tensor cannot be written.
         CheckFailed: An element is beyond its bound, or there is a hazard; so every mutation that was caught.
     """
+    mutation = options.mutation
     if mutation is not None and mutation not in MUTATIONS:
         raise BadInput(f"--mutate must be one of {', '.join(MUTATIONS)}, got {mutation!r}")
-    scenario = read_scenario(file, overrides).scenario
-    report = verify(scenario, seed, MUTATIONS[mutation] if mutation else None, progress=_say_progress)
-    if as_json:
+    scenario = read_scenario(file, options.overrides).scenario
+    report = execute(
+        scenario,
+        options.seed,
+        MUTATIONS[mutation] if mutation else None,
+        reference_check=options.reference_check,
+        save_to=options.save_tensors,
+    )
+    if options.as_json:
         print_json({"scenario": scenario.resolved(), "mutation": mutation, **asdict(report)})
     else:
-        print_text("\n".join([*_mutation_lines(mutation, report), _text(report)]))
+        print_text("\n".join([*_mutation_lines(mutation, report), report_text(report)]))
+    refuse_failure(file, report)
+
+
+def execute(
+    scenario: Scenario, seed: int, mutate: Mutation | None = None, *, reference_check: bool, save_to: Path | None
+) -> VerifyReport:
+    """
+    Execute a scenario on random data, and write its tensors where ``save_to`` is given.
+
+    Raises:
+        BadInput: The mutation finds nothing to break, or the folder holds tensors already.
+        CannotRun: A tensor cannot be written.
+    """
+    if save_to is not None:
+        check_tensor_folder(scenario, save_to, reference=reference_check)
+
+    def keep(tensors: Tensors, output: Values, expected: Reference | None) -> None:
+        if save_to is not None:
+            files = save_tensors(scenario, tensors, output, None if expected is None else expected.value, save_to)
+            progress(f"tensors written to {', '.join(map(str, files))}")
+
+    return verify(scenario, seed, mutate, _say_progress, reference_check=reference_check, keep=keep)
+
+
+def refuse_failure(file: str, report: VerifyReport) -> None:
+    """
+    End a command whose execution was wrong.
+
+    Raises:
+        CheckFailed: An element is beyond its bound, or there is a hazard.
+    """
     if not report.ok:
         raise CheckFailed(f"{file}: {report.wrong_elements} wrong elements, {len(report.hazards)} hazards")
 
@@ -43,7 +107,11 @@ def _say_progress(done: int, ctas: int) -> None:
         progress(f"executed {done} of {ctas} CTAs")
 
 
-def _text(report: VerifyReport) -> str:
+def report_text(report: VerifyReport) -> str:
+    """What an execution showed, for a reader."""
+    if report.worst_element is None:
+        lines = [f"elements   {report.elements:,}, not compared with a reference (seed {report.seed})"]
+        return "\n".join([*lines, f"hazards    {len(report.hazards) or 'none'}", *_hazard_lines(report)])
     lines = [f"elements   {report.elements:,}, {report.wrong_elements:,} beyond their bound (seed {report.seed})"]
     row, column = report.worst_element
     if report.max_error is None or report.max_error_over_bound is None:

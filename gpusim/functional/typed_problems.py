@@ -16,8 +16,9 @@ TYPES: tuple[tuple[str, str, Shape], ...] = tuple(
 
 _DRAWN_BITS = 16
 _WIDEST_NARROW_ACCESS = 8
+_DRAWN_NARROW_BITS = 8
 _NARROW_ALPHAS = (2.0**-12, 3.0 * 2.0**-14, -(2.0**-13))
-"""Scales that bring sums of 8-bit products into the range of 8 bits, some of them beyond it."""
+"""Scales that bring sums of 8-bit products into the range of 8 bits, some of them beyond it; 64 times for 4 bits."""
 
 
 def typed_data(seed: int, ab: str, accumulator: str, instruction: Shape) -> dict[str, Any]:
@@ -37,10 +38,7 @@ def typed_data(seed: int, ab: str, accumulator: str, instruction: Shape) -> dict
     output = outputs[seed % len(outputs)]
     problem["dtype"] = {"ab": ab, "accumulator": accumulator, "output": output}
     if output in INTEGERS and output != "s32":
-        problem["alpha"] = _NARROW_ALPHAS[seed % len(_NARROW_ALPHAS)]
-        # 16 elements an access do not cover the slabs of narrow tiles.
-        columns = (problem["n"], problem.get("ldc", 0)) if problem["kind"] == "gemm" else (problem["k"],)
-        problem["alignment_c"] = gcd(_WIDEST_NARROW_ACCESS, *columns)
+        _narrow_output(problem, element_bits(output), seed)
     for name in ("k", "lda", "ldb") if problem["kind"] == "gemm" else ("c",):
         if name in problem:
             problem[name] = scaled(problem[name])
@@ -55,6 +53,18 @@ def typed_data(seed: int, ab: str, accumulator: str, instruction: Shape) -> dict
     kernel["instruction"] = list(instruction)
     kernel["shared"] = {operand: _rescaled(name, bits) for operand, name in kernel["shared"].items()}
     return data
+
+
+def _narrow_output(problem: dict[str, Any], bits: int, seed: int) -> None:
+    """A scale that clamps some results, and rows of whole bytes, stored in vectors that narrow tiles have too."""
+    narrower = _DRAWN_NARROW_BITS // bits
+    problem["alpha"] = _NARROW_ALPHAS[seed % len(_NARROW_ALPHAS)] * narrower**6
+    names = ("n", "ldc") if problem["kind"] == "gemm" else ("k",)
+    for name in names:
+        if name in problem:
+            problem[name] += problem[name] % narrower
+    # 16 elements an access do not cover the slabs of narrow tiles.
+    problem["alignment_c"] = gcd(_WIDEST_NARROW_ACCESS, *(problem.get(name, 0) for name in names))
 
 
 def _rescaled(layout: str, bits: int) -> str:

@@ -14,7 +14,7 @@ STOREYS = (
     {"mma_types"},
     {"machine"},
     {"scenario", "scenario_models", "scenario_checks", "scenario_text", "cutlass_library", "cutlass_name"},
-    {"elements", "tensors", "reference"},
+    {"elements", "tensors", "reference", "tensor_csv"},
     {"layout"},
     {"tile"},
     {"schedule"},
