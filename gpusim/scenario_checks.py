@@ -23,8 +23,8 @@ from gpusim.scenario_text import Origin, shown
 
 OPERANDS: tuple[Operand, Operand] = ("a", "b")
 
-STAGES = {"multistage": (3, 8), "pipelined": (PIPELINED_STAGES, PIPELINED_STAGES)}
-"""Fewest and most stages of each mainloop."""
+STAGES = {"multistage": (3, 10), "pipelined": (PIPELINED_STAGES, PIPELINED_STAGES)}
+"""Fewest and most stages of each mainloop; CUTLASS's library goes up to 10."""
 
 COPY_BYTES = (16, 8, 4)
 """Sizes a cp.async may have (PTX ISA, cp.async)."""

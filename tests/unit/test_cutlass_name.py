@@ -1,6 +1,7 @@
 """CUTLASS kernel names: real ones read and written back, what they imply, and what is refused in one line."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from gpusim import cutlass_library as library
 from gpusim.cutlass_name import format_name, parse_name
 from gpusim.errors import BadInput
+from gpusim.functional.verify import verify
 from gpusim.scenario import Scenario, element_bits, named_scenario, parse_scenario
 from gpusim.scenario_text import Origin
 
@@ -23,6 +25,10 @@ EXTENTS = {
 TN = "cutlass_tensorop_f16_s16816gemm_f16_128x128_32x4_tn_align8"
 CONV = "cutlass_tensorop_s16816fprop_analytic_f16_128x128_64x3_nhwc_align8"
 ORIGIN = Origin("x.toml")
+
+# Rounding float operands to tf32, tf32 outputs, and a k tile shared by warps; and what is not simulated besides them.
+NO_SCENARIO = r"s1688tf32gemm|_tf32_s1688|s1688gemm_f16_64x128_64x2"
+NOT_SIMULATED = rf"{NO_SCENARIO}|_h16816|_h1688"
 
 
 def unchecked(name):
@@ -51,6 +57,26 @@ def test_a_real_name_is_written_back_as_it_was(name):
 @pytest.mark.parametrize("row", WITH_WARPS, ids=lambda row: row["name"])
 def test_the_warps_are_those_listed_beside_the_name(row):
     assert list(unchecked(row["name"]).kernel.warps) == row["warps"]
+
+
+def overrides_of(name):
+    """Extents of a problem small enough to compute, ragged where the alignment lets it be."""
+    extents = {"n": 1, "h": 9, "w": 8, "c": 128, "k": 64, "r": 2, "s": 2} if "fprop" in name else {}
+    return [f"problem.{key}={value}" for key, value in (extents or {"m": 160, "n": 192, "k": 192}).items()]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if not re.search(NOT_SIMULATED, name)])
+def test_the_kernel_of_a_real_name_computes_the_right_numbers(name):
+    report = verify(named_scenario(name, overrides_of(name)), 1)
+
+    assert report.wrong_elements == 0
+    assert report.hazards == ()
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if re.search(NO_SCENARIO, name)])
+def test_a_kernel_with_a_name_and_without_a_scenario_is_refused_by_its_key(name):
+    with pytest.raises(BadInput, match=r"(dtype.ab|dtype.output|warp) must be .* \(other values|sliced K"):
+        named_scenario(name, overrides_of(name))
 
 
 @pytest.mark.parametrize("row", DATA["without_alignment"], ids=lambda row: row["name"])
