@@ -83,7 +83,7 @@ def test_each_layout_is_walked_in_the_cheapest_way_that_holds(layout, family, po
 )
 def test_an_operand_contiguous_along_m_needs_no_more(threadblock, layout, pointers, walk):
     """
-    Swizzle<3,3,4> of rows of 128 elements takes the XOR from the row, as congruous does; Swizzle<3,4,4> moves lines too.
+    Swizzle<3,3,4> of rows of 128 elements takes the XOR from the row, as congruous does; <3,4,4> moves lines too.
     """
     shared = {"a": layout} if layout else {}
     asked = scenario({**GEMM, "layout_a": "column"}, threadblock=threadblock, warp=[64, 32, 64], shared=shared)
