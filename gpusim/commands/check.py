@@ -13,6 +13,8 @@ from gpusim.hardware.check import Row, check_rows, holds
 from gpusim.hardware.device import gpu_slug
 from gpusim.hardware.record import Record, find_record, load_record, measured_folder, write_record
 from gpusim.hardware.trace import expected_records, stream_digest
+from gpusim.machine import load_machine
+from gpusim.mma_types import is_emulated
 from gpusim.report.check_table import check_table
 from gpusim.result import Result
 from gpusim.scenario import Scenario, write_toml
@@ -107,15 +109,20 @@ def _check_one(file: str, options: CheckOptions, *, quiet: bool) -> dict[str, An
     }
 
 
-def simulated(scenario: Scenario) -> tuple[dict[str, Result], Timeline]:
+def simulated(scenario: Scenario) -> tuple[dict[str, Result], Timeline | None]:
     """
     The result of each stream that can be had, by origin, and the timeline of the first.
 
-    A compiled stream needs a compiler or a shipped stream; where there is neither, that is said and it is left out.
+    A compiled stream needs a compiler or a shipped stream; where there is neither, that is said and it is left out. A
+    kernel whose mma.sync is emulated has none (D27): its numbers and its trace are checked, and its counts but the MMAs.
 
     Raises:
         CheckFailed: The compiled kernel does not execute the schedule.
     """
+    if is_emulated(scenario.problem.dtype.ab, load_machine(scenario.machine).compute_capability):
+        ab = scenario.problem.dtype.ab
+        progress(f"no simulation in time: mma.sync of {ab} is emulated on {scenario.machine} (D27)")
+        return {}, None
     result, timeline = simulate(scenario, stream="estimated")
     results = {"estimated": result}
     try:
@@ -125,7 +132,7 @@ def simulated(scenario: Scenario) -> tuple[dict[str, Result], Timeline]:
     return results, timeline
 
 
-def draw_overlay(results: dict[str, Result], timeline: Timeline, record: Record, path: Path) -> None:
+def draw_overlay(results: dict[str, Result], timeline: Timeline | None, record: Record, path: Path) -> None:
     """
     The measured pipeline above the simulated one, on one axis.
 
@@ -134,6 +141,10 @@ def draw_overlay(results: dict[str, Result], timeline: Timeline, record: Record,
     """
     from gpusim.report.overlap import overlap_chart  # matplotlib is slow to import
 
+    if timeline is None:
+        raise CannotRun(
+            f"{record.name}: nothing was simulated in time, so there is nothing to lay over the measurement"
+        )
     if record.pipeline is None:
         raise CannotRun(
             f"{record.name}: no pipeline was measured ({record.missing.get('pipeline', 'no reason is known')})"

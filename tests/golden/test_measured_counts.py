@@ -13,7 +13,6 @@ FILES = ("cutlass_h200_tn_multistage", "cutlass_h200_pipelined")
 ROWS = [row for name in FILES for row in json.loads((DATA / f"{name}.json").read_text())["rows"]]
 
 EXACT = (
-    "sm__inst_executed_pipe_tensor_op_hmma.sum",
     "smsp__inst_executed_op_ldsm.sum",
     "smsp__inst_executed_op_ldgsts.sum",
     "smsp__inst_executed_op_shared_st.sum",
@@ -35,20 +34,22 @@ def conflicts(counts, op):
     return [row for row in counts.bank_conflicts if row.op == op]
 
 
-def test_the_measured_rows_are_16_gemms_7_analytic_and_14_optimized_convolutions_and_4_pipelined_gemms():
-    kinds = [(row["kind"], row["mainloop"], row.get("iterator")) for row in ROWS]
-    assert kinds.count(("gemm", "multistage", None)) == 16
-    assert kinds.count(("conv2d_fprop", "multistage", "analytic")) == 7
-    assert kinds.count(("conv2d_fprop", "multistage", "optimized")) == 14
-    assert kinds.count(("gemm", "pipelined", None)) == 4
-    assert len(kinds) == 41
+def test_the_measured_rows_are_16_gemms_of_f16_4_of_s8_21_convolutions_and_4_pipelined_gemms():
+    kinds = [(row["kind"], row["mainloop"], row.get("iterator"), row["dtype_ab"]) for row in ROWS]
+    assert kinds.count(("gemm", "multistage", None, "f16")) == 16
+    assert kinds.count(("gemm", "multistage", None, "s8")) == 4
+    assert kinds.count(("conv2d_fprop", "multistage", "analytic", "f16")) == 7
+    assert kinds.count(("conv2d_fprop", "multistage", "optimized", "f16")) == 14
+    assert kinds.count(("gemm", "pipelined", None, "f16")) == 4
+    assert len(kinds) == 45
 
 
 @pytest.mark.parametrize("row", ROWS, ids=name_of)
 def test_named_instructions_ldmatrix_wavefronts_and_requested_sectors_equal_the_counters(row):
     predicted = executed(scenario_of(row)).counters()
+    exact = (*EXACT, f"sm__inst_executed_pipe_tensor_op_{'imma' if row['dtype_ab'] == 's8' else 'hmma'}.sum")
 
-    assert {name: predicted[name] for name in EXACT} == {name: row["counters"][name] for name in EXACT}
+    assert {name: predicted[name] for name in exact} == {name: row["counters"][name] for name in exact}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=name_of)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from gpusim.hardware.specialise import specialise
 from gpusim.machine import load_machine
+from gpusim.mma_types import MMA_SHAPES
 from gpusim.report.speed_table import scenario_of
 from gpusim.scenario import GemmProblem, load_scenario
 from gpusim.scenario_catalogue import recordable_scenarios
@@ -51,8 +52,12 @@ def test_they_cover_what_kernels_can_differ_in():
     layouts = {scenario.shared_layout(operand) for scenario in SCENARIOS.values() for operand in ("a", "b")}
     assert {"crosswise", "row_major", "padded<8>", "Swizzle<3,3,3>", "Swizzle<2,3,3>"} <= layouts
     widths = {scenario.problem.access_a for scenario in SCENARIOS.values()}
-    assert widths == {2, 4, 8}
-    assert {scenario.problem.dtype.output for scenario in SCENARIOS.values()} == {"f16", "f32"}
+    assert {2, 4, 8} <= widths
+    types = Counter((scenario.problem.dtype.ab, scenario.problem.dtype.accumulator) for scenario in SCENARIOS.values())
+    assert set(types) == set(MMA_SHAPES) - {("f16", "f16")}
+    assert min(types.values()) >= 2
+    shapes = {(scenario.problem.dtype.ab, scenario.kernel.instruction) for scenario in SCENARIOS.values()}
+    assert {("f16", (16, 8, 8)), ("s8", (8, 8, 16))} <= shapes
     swizzles = {scenario.kernel.threadblock_swizzle for scenario in SCENARIOS.values()}
     assert swizzles == {"identity<1>", "identity<2>", "identity<4>", "identity<8>", "horizontal"}
 

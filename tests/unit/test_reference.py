@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpusim.elements import as_multiplied
 from gpusim.reference import F32_ROUNDOFF, half_step, reference, slice_of_channel
-from gpusim.scenario import Conv2dFpropProblem, GemmProblem, Kernel, Scenario
-from gpusim.tensors import fresh_output, make_tensors, operand_views, output_view
+from gpusim.scenario import Conv2dFpropProblem, DTypes, GemmProblem, Kernel, Scenario
+from gpusim.tensors import Tensors, fresh_output, make_tensors, operand_views, output_view
 from gpusim.tile.extents import gemm_k_ranges
 
 
@@ -143,3 +144,78 @@ def test_fresh_output_is_all_nan(output):
     assert fresh_output(scenario).dtype == {"f16": np.float16, "f32": np.float32}[output]
     assert np.isnan(fresh_output(scenario)).all()
     assert output_view(scenario).of(fresh_output(scenario)).shape == (8, 8)
+
+
+def typed(problem, ab, accumulator, output, **kernel):
+    dtype = {"ab": ab, "accumulator": accumulator, "output": output}
+    return of(problem.model_copy(update={"dtype": DTypes(**dtype)}), **kernel)
+
+
+def test_an_integer_product_is_exact_and_its_bound_nothing():
+    scenario = typed(GemmProblem(m=8, n=8, k=48), "s8", "s32", "s32")
+    tensors = make_tensors(scenario, 3)
+    a, b = (tensor.astype(np.int64).reshape(8, 48) for tensor in (tensors.a, tensors.b))
+    found = reference(scenario, tensors)
+    assert np.array_equal(found.value, a @ b.T)
+    assert not found.bound.any()
+
+
+def test_an_integer_output_is_rounded_and_saturated():
+    scenario = typed(GemmProblem(m=16, n=16, k=64, alpha=2.0**-8), "s8", "s32", "s8")
+    tensors = make_tensors(scenario, 3)
+    a, b = (tensor.astype(np.int64).reshape(16, 64) for tensor in (tensors.a, tensors.b))
+    found = reference(scenario, tensors)
+    assert np.array_equal(found.value, np.clip(np.rint((a @ b.T) / 256), -128, 127))
+    assert {-128.0, 127.0} <= set(found.value.ravel())
+    assert not found.bound.any()
+
+
+def test_the_bound_of_an_inexact_scale_is_the_integers_it_may_round_to():
+    """Sums from 2^24 to 2^26 are rounded to float32 and their product with alpha once more: four integers each at most."""
+    scenario = typed(GemmProblem(m=4, n=4, k=2048, alpha=1.0), "u8", "s32", "s32")
+    found = reference(scenario, make_tensors(scenario, 1))
+    assert found.value.min() > 2**24
+    assert set(found.bound.ravel()) <= set(range(9))
+
+
+def test_tf32_operands_are_truncated_before_they_are_multiplied():
+    scenario = typed(GemmProblem(m=4, n=4, k=64), "tf32", "f32", "f32", instruction=(16, 8, 8))
+    tensors = make_tensors(scenario, 1)
+    a, b = (as_multiplied(tensor, "tf32").astype(np.float64).reshape(4, 64) for tensor in (tensors.a, tensors.b))
+    exact = tensors.a.astype(np.float64).reshape(4, 64) @ tensors.b.astype(np.float64).reshape(4, 64).T
+    found = reference(scenario, tensors)
+    np.testing.assert_allclose(found.value, a @ b.T, rtol=1e-12)
+    assert (np.abs(exact - found.value) > found.bound).any(), "rounding in place of truncation would be seen"
+
+
+def test_half_of_the_tf32_values_are_tf32_exactly():
+    values = make_tensors(typed(GemmProblem(m=8, n=8, k=64), "tf32", "f32", "f32"), 1).a
+    exact = as_multiplied(values, "tf32") == values
+    assert exact[::2].all()
+    assert not exact[1::2].all()
+
+
+def test_f16_accumulators_are_bound_by_their_running_sums():
+    """
+    All ones: the sum after 4j products is 4j, exact in f16 up to 2048. The bound adds 2^-11 of each: 64 products take
+    16 roundings of 4, 8, ... 64, which is 544 * 2^-11 and what that is wrong by in its turn.
+    """
+    scenario = typed(GemmProblem(m=1, n=1, k=64), "f16", "f16", "f16")
+    ones = np.ones(64, np.float16)
+    found = reference(scenario, Tensors(ones, ones, None))
+    assert found.value[0, 0] == 64
+    assert 544 * 2.0**-11 < found.bound[0, 0] < 1.5 * 544 * 2.0**-11
+
+
+def test_f16_running_sums_are_those_of_the_kernel_s_own_order():
+    """
+    A GEMM takes the tile of the residue first, so that what comes last counts least often: 1000 in the first of 40
+    products is part of every later sum, in the last one of none.
+    """
+    scenario = typed(GemmProblem(m=1, n=1, k=40), "f16", "f16", "f16", threadblock=(64, 64, 32), warp=(32, 32, 32))
+    bounds = []
+    for place in (0, 39):
+        a = np.zeros(40, np.float16)
+        a[place] = 1000
+        bounds.append(reference(scenario, Tensors(a, np.ones(40, np.float16), None)).bound[0, 0])
+    assert bounds[0] > 5 * bounds[1]
