@@ -114,7 +114,7 @@ def simulated(scenario: Scenario) -> tuple[dict[str, Result], Timeline | None]:
     The result of each stream that can be had, by origin, and the timeline of the first.
 
     A compiled stream needs a compiler or a shipped stream; where there is neither, that is said and it is left out. A
-    kernel whose mma.sync is emulated has none (D27): its numbers and its trace are checked, and its counts but the MMAs.
+    kernel whose mma.sync is emulated has none (D27): its numbers, its trace and its other counts are checked.
 
     Raises:
         CheckFailed: The compiled kernel does not execute the schedule.

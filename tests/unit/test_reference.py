@@ -171,7 +171,7 @@ def test_an_integer_output_is_rounded_and_saturated():
 
 
 def test_the_bound_of_an_inexact_scale_is_the_integers_it_may_round_to():
-    """Sums from 2^24 to 2^26 are rounded to float32 and their product with alpha once more: four integers each at most."""
+    """Sums from 2^24 to 2^26 are rounded to float32, and so is their product: four integers each at most."""
     scenario = typed(GemmProblem(m=4, n=4, k=2048, alpha=1.0), "u8", "s32", "s32")
     found = reference(scenario, make_tensors(scenario, 1))
     assert found.value.min() > 2**24
