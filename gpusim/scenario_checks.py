@@ -27,7 +27,7 @@ STAGES = {"multistage": (3, 10), "pipelined": (PIPELINED_STAGES, PIPELINED_STAGE
 """Fewest and most stages of each mainloop; CUTLASS's library goes up to 10."""
 
 COPY_BYTES = (16, 8, 4)
-"""Sizes a cp.async may have (PTX ISA, cp.async)."""
+"""Sizes a cp.async may have (PTX ISA, cp.async); loads of the pipelined kernels keep to them."""
 
 OUTPUT_ROW_BITS = 2048
 """Width of an output row that one access of a warp prefers to cover."""
@@ -175,7 +175,7 @@ def _check_problem(scenario: Scenario, origin: Origin) -> None:
 
 
 def _check_alignments(scenario: Scenario, origin: Origin) -> None:
-    """Vectors must divide what they walk along, and inputs must come in sizes cp.async has."""
+    """Vectors must divide what they walk along, and inputs must come in sizes that cp.async and our loads have."""
     problem = scenario.problem
     for operand, (name, extents) in _walked(scenario).items():
         key = f"problem.alignment_{operand}"
@@ -194,11 +194,10 @@ def _check_alignments(scenario: Scenario, origin: Origin) -> None:
                 raise origin.refusal(key, f"one of {allowed} and divide {extent_name} = {extent}", given)
         if access not in sizes:
             extent_name, extent = next(item for item in extents.items() if item[1] % sizes[-1])
-            least = (
-                "no access stores less than a byte"
-                if operand == "c"
-                else f"cp.async moves at least {COPY_BYTES[-1]} bytes"
-            )
+            mover = "a global load" if scenario.kernel.mainloop == "pipelined" else "cp.async"
+            least = f"{mover} moves at least {COPY_BYTES[-1]} bytes"
+            if operand == "c":
+                least = "no access stores less than a byte"
             rule = f"a multiple of {sizes[-1]}: {least} of {name}"
             raise origin.refusal(f"problem.{extent_name}", rule, extent)
 

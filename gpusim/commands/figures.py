@@ -17,6 +17,7 @@ from gpusim.report.roofline import roofline
 from gpusim.report.stalls import stall_chart
 from gpusim.result import Result
 from gpusim.scenario import Scenario, element_bits, parse_scenario
+from gpusim.scenario_models import VECTOR_BITS
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
 from gpusim.tile.shared_store import store_offsets
@@ -92,12 +93,16 @@ def write_trace(trace_format: str, result: Result, timeline: Timeline, path: Pat
 
 
 def bank_pictures(scenario: Scenario) -> tuple[BankPicture, ...]:
-    """The first copy into shared memory of operand A, and the first ldmatrix of each operand, all of warp 0."""
+    """The first write into shared memory of operand A, and the first ldmatrix of each operand, all of warp 0."""
     bits = element_bits(scenario.problem.dtype.ab)
-    copy = store_offsets(scenario, "a", 0)[:32, 0, 0] * bits // 8
+    written = store_offsets(scenario, "a", 0)[:32, 0, 0] * bits // 8
+    if scenario.kernel.mainloop == "pipelined":
+        write = BankPicture("st.shared of A", written, VECTOR_BITS // 8, kind="store")
+    else:
+        write = BankPicture("cp.async of A", written, scenario.problem.access_a * bits // 8, kind="store")
     loads = {operand: ldmatrix_offsets(scenario, operand, 0)[0, 0, 0] * bits // 8 for operand in OPERANDS}
     return (
-        BankPicture("cp.async of A", copy, scenario.problem.access_a * bits // 8, kind="store"),
+        write,
         *(
             BankPicture(f"ldmatrix of {operand.upper()}", rows, 16, matrices=fragment_loads(scenario, operand).matrices)
             for operand, rows in loads.items()

@@ -68,6 +68,11 @@ def machine_name(result: Result) -> str:
     return str(result.machine["name"])
 
 
+def is_pipelined(result: Result) -> bool:
+    """Whether k tiles go through registers, not through cp.async."""
+    return bool(result.scenario["kernel"].get("mainloop") == "pipelined")
+
+
 def stages(result: Result) -> int:
     """Slots of the shared-memory ring: the scenario's, or as many as the pipeline rows use."""
     stated = result.scenario["kernel"].get("stages")

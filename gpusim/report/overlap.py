@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from gpusim.errors import CannotRun
-from gpusim.report.captions import footer, kernel_line, problem_line, stages
+from gpusim.report.captions import footer, is_pipelined, kernel_line, problem_line, stages
 from gpusim.report.pipeline import WarpPipeline, from_rows, from_timeline
 from gpusim.report.style import (
     FAINT,
@@ -93,10 +93,10 @@ def overlap_chart(
     """
     Draw the k tiles of warp 0 of CTA 0 as PNG.
 
-    One row for each slot of the shared-memory ring (hatched while copies are in flight, a line once landed, solid
-    while fragment loads read it), then the waits, the fragment loads by k group, and the MMA bursts by k tile. A k
-    tile keeps its colour and number in every row. More than ``WHOLE_LIMIT`` k tiles: the first and the last ones,
-    on two panels of one scale.
+    One row for each slot of the shared-memory ring (hatched while copies are in flight or, pipelined, while a k tile is
+    on its way through registers, a line once landed, solid while fragment loads read it), then the waits, the fragment
+    loads by k group, and the MMA bursts by k tile. A k tile keeps its colour and number in every row. More than
+    ``WHOLE_LIMIT`` k tiles: the first and the last ones, on two panels of one scale.
 
     Args:
         timeline: Spans of the run; without it the chart is drawn from ``result.pipeline`` and has no fragment loads.
@@ -111,10 +111,10 @@ def overlap_chart(
     groups = [("simulated", simulated)]
     if measured:
         groups.insert(0, ("measured", from_rows(measured)))
-    ring = stages(result)
+    ring, pipelined = stages(result), is_pipelined(result)
     lanes, bottom = [], 0.0
     for _, pipeline in groups:
-        lanes.append(_lanes(pipeline, ring, bottom))
+        lanes.append(_lanes(pipeline, ring, bottom, "stores + barrier" if pipelined else "wait_group + barrier"))
         bottom = lanes[-1][-1].bottom + _GROUP_GAP
     body = bottom - _GROUP_GAP
     windows = _common_windows([pipeline for _, pipeline in groups])
@@ -126,17 +126,18 @@ def overlap_chart(
             _names(panels[0], rows, name if measured else "")
         _break_note(figure, panels, simulated)
         unobserved = any(fill.landed is None for _, pipeline in groups for fill in pipeline.fills)
-        _legend(figure, loads=bool(simulated.loads), unobserved=unobserved)
+        filling = "global loads in flight, then stores" if pipelined else "copies in flight"
+        _legend(figure, filling, loads=bool(simulated.loads), unobserved=unobserved)
         title = f"Stage overlap: {ring} stages, {simulated.k_tiles} k tiles, warp 0 of CTA 0"
         lines = [f"{problem_line(result)}; {kernel_line(result)}", _pace(simulated, ring)]
         title_block(figure, title, lines, footer(result))
     return path
 
 
-def _lanes(pipeline: WarpPipeline, ring: int, top: float) -> list[_Lane]:
+def _lanes(pipeline: WarpPipeline, ring: int, top: float, waited_for: str) -> list[_Lane]:
     kinds = [("phases", "", "", _STRIP)]
     kinds += [(f"stage {slot}", f"stage {slot}", "shared-memory slot", _STAGE) for slot in range(ring)]
-    kinds.append(("waits", "waits", "wait_group + barrier", _WAITS))
+    kinds.append(("waits", "waits", waited_for, _WAITS))
     if pipeline.loads:
         kinds.append(("loads", "fragment loads", "ldmatrix, by k group", _LOADS))
     kinds.append(("mma", "MMA", "by k tile" + (" and k group" if pipeline.loads else ""), _MMA))
@@ -283,10 +284,10 @@ def _break_note(figure: Figure, panels: Sequence[_Panel], pipeline: WarpPipeline
         figure.text(middle, y, f"⋯  {text}  ⋯", rotation=90, fontsize=8.5, color=MUTED, ha="center", va="center")
 
 
-def _legend(figure: Figure, *, loads: bool, unobserved: bool) -> None:
+def _legend(figure: Figure, filling: str, *, loads: bool, unobserved: bool) -> None:
     sample = tile_colour(0)
     handles: list[Artist] = [
-        Patch(facecolor=tint(sample, 0.28), edgecolor=sample, hatch="////", label="copies in flight"),
+        Patch(facecolor=tint(sample, 0.28), edgecolor=sample, hatch="////", label=filling),
         Line2D([], [], color=sample, linewidth=3, label="landed"),
         Patch(facecolor=sample, label="read by fragment loads" if loads else "read (MMA of the k tile)"),
         Patch(facecolor=WAIT, label="the warp waits"),

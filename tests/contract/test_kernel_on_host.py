@@ -137,6 +137,8 @@ SCENARIOS |= {
     "pipelined gemm split-K": gemm(64, 72, 232, PIPELINED, split_k_slices=3),
     "pipelined gemm padded, swizzled": gemm(64, 64, 136, {**PIPELINED, "shared": PADDED_SWIZZLED}, lda=144),
     "pipelined gemm 128x256x32, eight warps": gemm(130, 264, 72, PIPELINED_256),
+    "pipelined gemm NT": gemm(72, 136, 104, PIPELINED, layout_a="column", layout_b="row"),
+    "pipelined gemm of Turing's m16n8k8": gemm(70, 64, 104, {**PIPELINED, "instruction": [16, 8, 8]}),
     "pipelined conv 3x3, ragged channels": conv(IMAGE, PIPELINED_64),
     "pipelined conv optimized": conv({**IMAGE, "h": 13}, {**PIPELINED, "iterator": "optimized"}, stride=[2, 1]),
     "pipelined conv convolution mode, f16": conv(IMAGE, PIPELINED, mode="convolution", dtype=F16, beta=1.0),
@@ -241,7 +243,9 @@ def test_the_kernel_follows_the_schedule_and_computes_the_right_answer(asked, tm
         "gemm ragged m, n, k",
         "conv 3x3, ragged channels",
         "pipelined gemm ragged m, n, k",
-        "pipelined conv 3x3, ragged channels",
+        "pipelined gemm NT": gemm(72, 136, 104, PIPELINED, layout_a="column", layout_b="row"),
+    "pipelined gemm of Turing's m16n8k8": gemm(70, 64, 104, {**PIPELINED, "instruction": [16, 8, 8]}),
+    "pipelined conv 3x3, ragged channels",
     ],
 )
 def test_the_timeline_build_stamps_every_k_tile_in_order(name, tmp_path):
