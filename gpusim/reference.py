@@ -11,7 +11,8 @@ import numpy as np
 
 from gpusim.arrays import BoolArray, FloatArray, IntArray
 from gpusim.elements import as_multiplied, decode
-from gpusim.mma_types import INTEGER_RANGE
+from gpusim.mma_types import INTEGER_RANGE, INTEGERS
+from gpusim.output_op import compute_type, scales
 from gpusim.scenario import Conv2dFpropProblem, GemmProblem, Scenario
 from gpusim.tensors import Tensors, operand_views, output_view
 
@@ -33,7 +34,7 @@ _LEAST_BOUND = 2.0**-300
 class Reference:
     """
     Attributes:
-        value: alpha * A * B + beta * C in float64. Shape (rows, columns) of the output.
+        value: activation(alpha * A * B + beta * C + bias) in float64. Shape (rows, columns) of the output.
         bound: Largest absolute difference a correct kernel may show, per element.
     """
 
@@ -175,14 +176,16 @@ def reference(scenario: Scenario, tensors: Tensors, xp: Any = np) -> Reference:
     any order and the product with alpha; plus, where beta is not 0, 2^-24 * |beta * C| for each float32 rounding it
     takes part in; plus the rounding to the output type. Products of f16, bf16 and tf32 values are exact in float32;
     tf32 operands are truncated first, as the tensor core does. With serial split-K every slice's running result goes
-    through the output type, so each of them adds one rounding, at the magnitude it has then.
+    through the output type, so each of them adds one rounding, at the magnitude it has then; a parallel one sums them
+    in the accumulator's type. A bias adds one rounding of the type the epilogue computes in. Activation and clamping
+    bring no two results further apart.
 
     16-bit float accumulators: in place of 2^-24 * sum|a * b|, the running sum after every ``F16_SUMMED`` products is
-    rounded to f16, 2^-11 of its magnitude then (and of what it is wrong by already); alpha and beta are applied in f16
-    or wider, one rounding each.
+    rounded to f16, 2^-11 of its magnitude then (and of what it is wrong by already); alpha and beta are applied in f16,
+    one rounding each.
 
     Integers: the sum is exact, and the bound is how far the rounding of the float32 linear combination to an integer
-    can go; 0 where every step is exact, as with alpha 1, beta 0 and sums below 2^24.
+    can go; 0 where every step is exact, as with alpha 1, beta 0 and sums below 2^24, or a linear combination in s32.
 
     Args:
         scenario: The problem and, for split-K, the threadblock's K extent.
@@ -195,33 +198,50 @@ def reference(scenario: Scenario, tensors: Tensors, xp: Any = np) -> Reference:
     Source: for the rounding of 16-bit accumulators to nearest, Fasi et al., Numerical behavior of NVIDIA tensor cores,
     PeerJ Computer Science (2021).
     """
-    dtype = scenario.problem.dtype
-    if dtype.accumulator == "s32":
+    problem, dtype = scenario.problem, scenario.problem.dtype
+    if dtype.output in INTEGERS:
         return _integer_reference(scenario, tensors, xp)
-    slices = scenario.problem.split_k_slices
-    alpha, beta = _scales(scenario)
+    alpha, beta = scales(problem)
+    compute = compute_type(problem)
     view = output_view(scenario)
-    sums, bound = _f16_sums(scenario, tensors, xp) if dtype.accumulator == "f16" else _f32_sums(scenario, tensors, xp)
-    roundings = 1
+    sums, bound = _SUMS[dtype.accumulator](scenario, tensors, xp)
+    partials, bound = _partials(scenario, sums, bound, xp)
     value = xp.zeros((view.rows, view.columns))
     bound = abs(alpha) * bound
     if tensors.source is not None:
         value = beta * view.of(decode(tensors.source, dtype.output, xp)).astype(xp.float64)
-        bound = bound + (1 + slices) * F32_ROUNDOFF * xp.abs(value)
-        if dtype.accumulator == "f16":
+        bound = bound + (1 + len(partials)) * F32_ROUNDOFF * xp.abs(value)
+        if compute == "f16":
             bound = bound + half_step(xp.abs(value), "f16", xp)
-    if dtype.accumulator == "f16":
-        roundings = 2
-    for partial in sums:
+    for number, partial in enumerate(partials):
         value = value + alpha * partial
-        magnitude = xp.maximum(xp.abs(value), abs(alpha) * xp.abs(partial)) if roundings > 1 else xp.abs(value)
-        bound = bound + roundings * half_step(magnitude + bound, dtype.output, xp)
+        if compute == "f16":
+            bound = bound + half_step(xp.maximum(xp.abs(value), abs(alpha) * xp.abs(partial)) + bound, "f16", xp)
+        if number == len(partials) - 1:
+            value, bound = _finished(scenario, tensors, value, bound, xp)
+        bound = bound + half_step(xp.abs(value) + bound, dtype.output, xp)
     return Reference(value, bound)
 
 
-def _scales(scenario: Scenario) -> tuple[float, float]:
-    """alpha and beta as the kernel is given them, in float32."""
-    return float(np.float32(scenario.problem.alpha)), float(np.float32(scenario.problem.beta))
+def _partials(scenario: Scenario, sums: Any, bound: Any, xp: Any) -> tuple[list[Any], Any]:
+    """What goes through the epilogue's output operator: each slice's sum, or that of all, added in their own type."""
+    if not scenario.problem.reduces:
+        return list(sums), bound
+    running = xp.zeros_like(sums[0])
+    for partial in sums:
+        running = running + partial
+        if scenario.problem.dtype.accumulator == "f16":
+            bound = bound + half_step(xp.abs(running) + bound, "f16", xp)
+    return [running], bound
+
+
+def _finished(scenario: Scenario, tensors: Tensors, value: Any, bound: Any, xp: Any) -> tuple[Any, Any]:
+    """Bias and activation, in the floating type that the epilogue computes in."""
+    problem = scenario.problem
+    if tensors.bias is not None:
+        value = value + decode(tensors.bias, problem.dtype.output, xp).astype(xp.float64)
+        bound = bound + half_step(xp.abs(value) + bound, compute_type(problem), xp)
+    return (xp.maximum(value, 0.0) if problem.activation == "relu" else value), bound
 
 
 def _sums(scenario: Scenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
@@ -268,6 +288,15 @@ def _f16_sums(scenario: Scenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
     return sums, wrong
 
 
+def _s32_sums(scenario: Scenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
+    """The sums of each slice, exact, and what their conversion to float32 and the product with alpha may change."""
+    sums, _ = _sums(scenario, tensors, xp)
+    return sums, 2 * F32_ROUNDOFF * xp.abs(sums).sum(axis=0)
+
+
+_SUMS = {"f32": _f32_sums, "f16": _f16_sums, "s32": _s32_sums}
+
+
 def _k_tiles(scenario: Scenario, owned: IntArray) -> Iterator[slice]:
     """
     The k tiles (of a convolution: channel tiles) of one slice, which owns these k, in the order it consumes them.
@@ -287,25 +316,35 @@ def _k_tiles(scenario: Scenario, owned: IntArray) -> Iterator[slice]:
 
 
 def _integer_reference(scenario: Scenario, tensors: Tensors, xp: Any) -> Reference:
-    """The exact sum through the float32 linear combination, and how far its rounding to integers may differ."""
-    output = scenario.problem.dtype.output
-    alpha, beta = _scales(scenario)
+    """The exact sum through the linear combination, and how far its rounding to integers may differ."""
+    problem, output = scenario.problem, scenario.problem.dtype.output
+    alpha, beta = scales(problem)
+    error = _no_error if compute_type(problem) in INTEGERS else _float32_error
     view = output_view(scenario)
-    sums, _ = _sums(scenario, tensors, xp)
+    partials, _ = _partials(scenario, _sums(scenario, tensors, xp)[0], 0.0, xp)
     running = xp.zeros((view.rows, view.columns))
     low = high = running
     if tensors.source is not None:
         running = low = high = view.of(decode(tensors.source, output, xp)).astype(xp.float64)
-    for number, partial in enumerate(sums):
+    for number, partial in enumerate(partials):
         scale = beta if number == 0 else 1.0
         product = alpha * xp.clip(partial, *INTEGER_RANGE["s32"])
-        wrong = abs(alpha) * _float32_error(partial, xp) + _float32_error(product, xp)
-        wrong = wrong + _float32_error(scale * running, xp) + _float32_error(product + scale * running, xp)
+        wrong = abs(alpha) * error(partial, xp) + error(product, xp)
+        wrong = wrong + error(scale * running, xp) + error(product + scale * running, xp)
+        if number == len(partials) - 1 and tensors.bias is not None:
+            product = product + decode(tensors.bias, output, xp).astype(xp.float64)
+            wrong = wrong + error(product + scale * running, xp)
+        floor = 0.0 if number == len(partials) - 1 and problem.activation == "relu" else -xp.inf
         least, greatest = (scale * low, scale * high) if scale >= 0 else (scale * high, scale * low)
-        low = _to_integer(product + least - wrong, output, xp)
-        high = _to_integer(product + greatest + wrong, output, xp)
-        running = _to_integer(product + scale * running, output, xp)
+        low = _to_integer(xp.maximum(product + least - wrong, floor), output, xp)
+        high = _to_integer(xp.maximum(product + greatest + wrong, floor), output, xp)
+        running = _to_integer(xp.maximum(product + scale * running, floor), output, xp)
     return Reference(running, xp.maximum(high - running, running - low))
+
+
+def _no_error(value: Any, xp: Any) -> Any:
+    """Arithmetic of integers is exact."""
+    return xp.zeros_like(value)
 
 
 def _float32_error(value: Any, xp: Any) -> Any:

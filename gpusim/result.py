@@ -57,6 +57,23 @@ class BankConflicts:
 
 
 @dataclass(frozen=True, slots=True)
+class ReductionLaunch:
+    """
+    The second launch of a parallel split-K, which the result's own cycles, counters and stalls include.
+
+    Attributes:
+        registers_per_thread: As allocated.
+        cycles: Of this launch alone.
+    """
+
+    grid: tuple[int, int, int]
+    ctas: int
+    ctas_per_sm: int
+    registers_per_thread: int
+    cycles: Cycles
+
+
+@dataclass(frozen=True, slots=True)
 class PipelineRow:
     """One k tile of warp 0 of CTA 0, in cycles from the CTA's start. ``copy_done`` is None where not observable."""
 
@@ -82,6 +99,8 @@ class Result:
         stalls: Stall reason -> share of all warp cycles (they sum to 1).
         bound: The first bound the run hits, in one word of the roofline table, with its reason.
         provenance: Version, commit, hashes, time.
+        reduction: The second launch of a parallel split-K. Cycles, time, counters and stalls are those of both launches
+            together; grid, occupancy, bank conflicts and pipeline are the first one's.
     """
 
     scenario: dict[str, Any]
@@ -105,6 +124,7 @@ class Result:
     hazards: tuple[dict[str, Any], ...]
     bound: dict[str, Any]
     provenance: dict[str, Any]
+    reduction: ReductionLaunch | None = None
     schema: str = field(default=SCHEMA)
 
 
@@ -148,4 +168,9 @@ def load(path: Path) -> Result:
     data["pipeline"] = tuple(PipelineRow(**row) for row in data["pipeline"])
     data["hazards"] = tuple(data["hazards"])
     data["grid"] = tuple(data["grid"])
+    if data.get("reduction") is not None:
+        second = data["reduction"]
+        data["reduction"] = ReductionLaunch(
+            **second | {"grid": tuple(second["grid"]), "cycles": Cycles(**second["cycles"])}
+        )
     return Result(**data)

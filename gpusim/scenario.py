@@ -46,6 +46,7 @@ __all__ = [
 
 # What pydantic's error types mean for the reader; the fields are those of the error's context.
 _RULES = {
+    "bool_type": "true or false",
     "finite_number": "a finite number",
     "float_type": "a number",
     "greater_than_equal": "at least {ge}",

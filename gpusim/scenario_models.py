@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, model_validator
 
 from gpusim.mma_types import MMA_SHAPES, OUTPUTS
 
@@ -102,14 +102,29 @@ class DTypes(_Table):
 class _Problem(_Table):
     split_k_slices: Extent = Field(1, description="Threadblocks that share the K range of one output tile.")
     split_k: SplitK = Field(
-        "serial", description="How the slices of one output tile are summed.", json_schema_extra=supported("serial")
+        "serial",
+        description="How the slices of one output tile are summed: each adds to what the one before it stored, or all"
+        " store partial sums for a second kernel to reduce.",
     )
     alignment_a: Alignment | None = Field(None, description="Elements per access of operand A. Default: widest legal.")
     alignment_b: Alignment | None = Field(None, description="Elements per access of operand B. Default: widest legal.")
     alignment_c: Alignment | None = Field(None, description="Elements per access of the output. Default: widest legal.")
     alpha: Scale = Field(1.0, description="Scale of the matrix product.")
     beta: Scale = Field(0.0, description="Scale of the source tensor.")
+    bias: StrictBool = Field(
+        default=False, description="Add a vector of the output's type, one element for each column of the output."
+    )
+    activation: Literal["identity", "relu"] = Field("identity", description="Applied last, before the conversion.")
     dtype: DTypes = Field(DTypes(), description="Element types.")
+
+    @property
+    def reduces(self) -> bool:
+        """Whether a second kernel sums the slices: a parallel split-K of more than one."""
+        return self.split_k == "parallel" and self.split_k_slices > 1
+
+
+_WRITTEN_IF_GIVEN = ("bias", "activation")
+"""Keys that a resolved scenario has only where they differ from their default, so that digests outlive new keys."""
 
 
 class GemmProblem(_Problem):
@@ -233,6 +248,11 @@ class Conv2dFpropProblem(_Problem):
     def output_q(self) -> int:
         """Output width."""
         return self.q if self.q is not None else self.formula_q
+
+    @property
+    def leading_c(self) -> int:
+        """Elements between two positions of the source and output tensors."""
+        return self.k
 
     @property
     def access_a(self) -> int:
@@ -366,7 +386,8 @@ class Scenario(_Table):
         merged = data["problem"] | derived
         own = [name for name in type(problem).model_fields if name not in _Problem.model_fields]
         data["kernel"]["shared"] = {"a": self.shared_layout("a"), "b": self.shared_layout("b")}
-        data["problem"] = {name: merged[name] for name in [*own, *_Problem.model_fields]}
+        optional = {name for name in _WRITTEN_IF_GIVEN if merged[name] == _Problem.model_fields[name].default}
+        data["problem"] = {name: merged[name] for name in [*own, *_Problem.model_fields] if name not in optional}
         return data
 
     def digest(self) -> str:

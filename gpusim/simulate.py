@@ -1,26 +1,32 @@
 """The timing run of a scenario, from schedule to result: lowers, simulates, counts, and names what bounds it."""
 
 import time
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from gpusim.bound import Demand, first_bound
 from gpusim.errors import BadInput
 from gpusim.lower.compile_kernel import compiler_at_hand
-from gpusim.lower.compiled import compiled_stream, is_lowered, is_shipped
+from gpusim.lower.compiled import compiled_stream, is_shipped
+from gpusim.lower.compiled_reduction import compiled_reduction
 from gpusim.lower.estimated import estimated_stream, tensor_core
+from gpusim.lower.estimated_output import estimated_reduction
 from gpusim.lower.stream import Stream
 from gpusim.machine.load import load_machine
 from gpusim.machine.occupancy import ctas_per_sm
 from gpusim.machine.spec import Machine
 from gpusim.provenance import provenance
-from gpusim.result import Cycles, Result, Simulated
+from gpusim.result import Cycles, ReductionLaunch, Result, Simulated
 from gpusim.scenario import Scenario
-from gpusim.schedule.counts import Counts, executed
+from gpusim.schedule.counts import Counts, executed_in_all
 from gpusim.schedule.ops import Program
 from gpusim.schedule.program import program
 from gpusim.sim.kernel import Launch, Outcome, require_cp_async, simulate_launch
+from gpusim.sim.reduction import ReductionOutcome, simulate_reduction
 from gpusim.tile.epilogue import epilogue_tile
 from gpusim.tile.extents import gemm_k_iterations, problem_extents
+from gpusim.tile.reduction import reduction_tile
 from gpusim.tile.shared_store import operand_layout
 from gpusim.tile.threadblock_swizzle import cta_tiles, grid
 from gpusim.timeline import Timeline
@@ -68,7 +74,7 @@ def simulate(
     tiles = tiles[tiles[:, 0] >= 0]
     say("lowering the schedule")
     if stream == "auto":
-        compiled = is_lowered(scenario) and (is_shipped(scenario, machine) or compiler_at_hand())
+        compiled = is_shipped(scenario, machine) or compiler_at_hand()
         stream = "compiled" if compiled else "estimated"
     streams = _streams(scenario, machine, stream)
     registers = max(one.registers_per_thread for one in streams)
@@ -81,10 +87,33 @@ def simulate(
         )
     launch = Launch(scenario, machine, tiles, streams, occupancy.ctas, needed)
     outcome = simulate_launch(launch, exact=exact, progress=say)
+    second = _second_launch(launch, stream, say) if scenario.problem.reduces else None
     say("counting what the grid executes")
-    counts = executed(scenario)
-    result = _result(launch, outcome, counts, registers, time.perf_counter() - started)
+    counts = executed_in_all(scenario)
+    result = _result(launch, outcome, second, counts, time.perf_counter() - started)
     return result, outcome.timeline
+
+
+@dataclass(frozen=True, slots=True)
+class _Second:
+    """The reduction of a parallel split-K: its part of the result, what was simulated, and its warp instructions."""
+
+    launch: ReductionLaunch
+    outcome: ReductionOutcome
+    instructions: int
+
+
+def _second_launch(first: Launch, origin: str, say: Callable[[str], None]) -> _Second:
+    scenario, machine = first.scenario, first.machine
+    say("simulating the reduction")
+    tile = reduction_tile(scenario)
+    stream = estimated_reduction(scenario) if origin == "estimated" else compiled_reduction(scenario, machine).stream
+    occupancy = ctas_per_sm(machine, tile.threads, stream.registers_per_thread, 0)
+    outcome = simulate_reduction(scenario, stream, machine, occupancy.ctas)
+    elapsed = outcome.longest + machine.launch.overhead  # (D15)
+    cycles = Cycles(elapsed=elapsed, active=outcome.active)
+    launch = ReductionLaunch(tile.grid, tile.ctas, occupancy.ctas, stream.registers_per_thread, cycles)
+    return _Second(launch, outcome, stream.instructions_per_warp * tile.warps * tile.ctas)
 
 
 def _streams(scenario: Scenario, machine: Machine, origin: str) -> tuple[Stream, ...]:
@@ -96,14 +125,24 @@ def _streams(scenario: Scenario, machine: Machine, origin: str) -> tuple[Stream,
     for slice_ in range(scenario.problem.split_k_slices):
         runs = program(scenario, gemm_k_iterations(scenario, slice_), slice_)
         if runs not in made:
-            made[runs] = estimated_stream(scenario, runs, machine)
+            made[runs] = estimated_stream(scenario, runs, machine, slice_)
         streams.append(made[runs])
     return tuple(streams)
 
 
-def _result(launch: Launch, outcome: Outcome, counts: Counts, registers: int, seconds: float) -> Result:
+def _result(launch: Launch, outcome: Outcome, second: _Second | None, counts: Counts, seconds: float) -> Result:
     scenario, machine = launch.scenario, launch.machine
     elapsed = outcome.longest + machine.launch.overhead  # (D15)
+    active, stalls = outcome.active, Counter(outcome.stalls)
+    average = outcome.active * launch.working / machine.sms
+    simulated_ctas, simulated_instructions = outcome.ctas, outcome.instructions
+    if second is not None:
+        elapsed += second.launch.cycles.elapsed
+        active += second.outcome.active
+        average += second.outcome.active * min(machine.sms, second.launch.ctas) / machine.sms
+        stalls.update(second.outcome.stalls)
+        simulated_ctas += second.outcome.ctas
+        simulated_instructions += second.outcome.instructions
     time_us = elapsed / machine.clock_mhz  # (D25)
     extents = problem_extents(scenario)
     flops = 2 * extents.m * extents.n * extents.k
@@ -112,13 +151,14 @@ def _result(launch: Launch, outcome: Outcome, counts: Counts, registers: int, se
         stream.instructions_per_warp * warps * int((launch.tiles[:, 2] == slice_).sum())
         for slice_, stream in enumerate(launch.streams)
     )
+    executed_instructions += 0 if second is None else second.instructions
     counters: dict[str, float] = dict(counts.counters())
     counters["smsp__inst_executed.sum"] = executed_instructions
     counters["sm__cycles_elapsed.max"] = elapsed
-    counters["sm__cycles_active.avg"] = round(outcome.active * launch.working / machine.sms, 2)
+    counters["sm__cycles_active.avg"] = round(average, 2)
     counters |= _memory_counters(counters, outcome)
-    total = sum(outcome.stalls.values())
-    by_share = sorted(outcome.stalls.items(), key=lambda item: (-item[1], item[0]))
+    total = sum(stalls.values())
+    by_share = sorted(stalls.items(), key=lambda item: (-item[1], item[0]))
     demand = Demand.of(
         machine,
         counters,
@@ -134,14 +174,16 @@ def _result(launch: Launch, outcome: Outcome, counts: Counts, registers: int, se
         grid=grid(scenario),
         ctas=len(launch.tiles),
         ctas_per_sm=launch.ctas_per_sm,
-        registers_per_thread=registers,
+        registers_per_thread=max(one.registers_per_thread for one in launch.streams),
         shared_bytes=launch.shared_bytes,
         waves=round(len(launch.tiles) / (launch.ctas_per_sm * machine.sms), 3),
-        cycles=Cycles(elapsed=elapsed, active=outcome.active),
+        cycles=Cycles(elapsed=elapsed, active=active),
         clock_mhz=machine.clock_mhz,
         time_us=round(time_us, 3),
         tflops=round(flops / time_us / 1e6, 3),
-        simulated=Simulated(outcome.ctas, outcome.k_tiles, outcome.instructions, round(seconds, 3), outcome.sampled),
+        simulated=Simulated(
+            simulated_ctas, outcome.k_tiles, simulated_instructions, round(seconds, 3), outcome.sampled
+        ),
         counters=counters,
         bank_conflicts=counts.bank_conflicts,
         stalls={reason: round(cycles / total, 5) for reason, cycles in by_share},
@@ -149,6 +191,7 @@ def _result(launch: Launch, outcome: Outcome, counts: Counts, registers: int, se
         hazards=(),
         bound=first_bound(demand, outcome.longest, outcome.stalls),
         provenance=provenance(scenario.resolved(), machine.digest()),
+        reduction=None if second is None else second.launch,
     )
 
 

@@ -46,11 +46,13 @@ class Tensors:
             (elements / 2,). NaN, or the least integer, between the rows of a padded matrix.
         b: Operand B, or the filter in KRSC, likewise.
         source: C of the linear combination, as the output lies; None where beta is 0.
+        bias: One element for each column of the output; None where the problem has none.
     """
 
     a: Values
     b: Values
     source: Values | None
+    bias: Values | None = None
 
 
 def operand_views(scenario: Scenario) -> tuple[MatrixView, MatrixView]:
@@ -70,6 +72,19 @@ def output_view(scenario: Scenario) -> MatrixView:
     if isinstance(problem, GemmProblem):
         return MatrixView(problem.m, problem.n, problem.leading_c)
     return MatrixView(problem.n * problem.output_p * problem.output_q, problem.k, problem.k)
+
+
+def bias_view(scenario: Scenario) -> MatrixView:
+    """The bias: one row, as long as the output's."""
+    columns = output_view(scenario).columns
+    return MatrixView(1, columns, columns)
+
+
+def workspace_view(scenario: Scenario) -> MatrixView:
+    """The partial sums of a parallel split-K: the slices' outputs one after another, packed; no rows without one."""
+    output = output_view(scenario)
+    slices = scenario.problem.split_k_slices if scenario.problem.reduces else 0
+    return MatrixView(slices * output.rows, output.columns, output.columns)
 
 
 def _draw(view: MatrixView, element: str, rng: np.random.Generator, distribution: Distribution) -> Values:
@@ -109,10 +124,17 @@ def make_tensors(scenario: Scenario, seed: int, distribution: Distribution = "no
     source = None
     if scenario.problem.beta != 0:
         source = _draw(output_view(scenario), dtype.output, rng, distribution)
-    return Tensors(inputs[0], inputs[1], source)
+    bias = _draw(bias_view(scenario), dtype.output, rng, distribution) if scenario.problem.bias else None
+    return Tensors(inputs[0], inputs[1], source, bias)
 
 
 def fresh_output(scenario: Scenario) -> Values:
     """A stored flat output of NaN or of an unlikely integer: an element never written cannot pass for a result."""
     element = scenario.problem.dtype.output
     return encode(np.full(output_view(scenario).elements, np.nan, WORKING[element]), element)
+
+
+def fresh_workspace(scenario: Scenario) -> Values:
+    """Stored flat partial sums, unwritten likewise; empty without a parallel split-K."""
+    element = scenario.problem.dtype.accumulator
+    return encode(np.full(workspace_view(scenario).elements, np.nan, WORKING[element]), element)

@@ -23,6 +23,11 @@ GPUSIM_HOST_DEVICE constexpr int bits_of(Element element) {
   }
 }
 
+// Bytes of an offset in elements; several 4-bit ones share a byte.
+GPUSIM_HOST_DEVICE constexpr int64 bytes_of(int64 elements, Element element) {
+  return bits_of(element) < 8 ? elements / 2 : elements * (bits_of(element) / 8);
+}
+
 constexpr Element kAb = Element::GPUSIM_AB;  // of both operands
 constexpr Element kAccumulator = Element::GPUSIM_ACCUMULATOR;
 

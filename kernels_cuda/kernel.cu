@@ -27,7 +27,7 @@ extern "C" __global__ void __launch_bounds__(gpusim::kThreads) gpusim_kernel(Par
   int const thread = thread_index(), warp = warp_index(), lane = thread % kWarpSize;
   int const k_iterations = gemm_k_iterations(params.k_iterations, tile.slice);
 #if defined(GPUSIM_TRACE)
-  Recorder recorder(params, warp, lane);
+  Recorder recorder(params, linear_block(block_x(), block_y(), block_z()), kWarps, warp, lane);
 #elif defined(GPUSIM_TIMELINE)
   Recorder recorder(params, warp, lane, k_iterations);
 #else
@@ -42,20 +42,30 @@ extern "C" __global__ void __launch_bounds__(gpusim::kThreads) gpusim_kernel(Par
   mainloop(accumulators);
 
   // The source is read by slice 0 when beta is not 0, and by later slices, which add to what the slice before stored.
+  // Bias and relu wait for the last slice.
   constexpr bool kFirstSliceReadsSource = !GPUSIM_BETA_IS_ZERO;
   Epilogue epilogue(base, thread, warp, tile, recorder);
-  if constexpr (kSplitKSlices > 1) {
+  if constexpr (kReduces) {
+    epilogue.run(accumulators, nullptr, params.partial, nullptr, StoreAsIs());
+  } else if constexpr (kSplitKSlices > 1) {
     Semaphore const semaphore(params.semaphore, tile);
     semaphore.wait(tile.slice, lane);
-    if (kFirstSliceReadsSource || tile.slice) {
-      void const* const source = tile.slice ? params.output : params.source;
-      epilogue.run<true>(accumulators, source, params.output, params.alpha, tile.slice ? 1.0f : params.beta);
+    void const* const source = tile.slice ? params.output : params.source;
+    float const beta = tile.slice ? 1.0f : params.beta;
+    if ((kHasBias || kHasRelu) && tile.slice == kSplitKSlices - 1) {
+      Epilogue::Op<true, kHasBias, kHasRelu> const op{params.alpha, beta};
+      epilogue.run(accumulators, source, params.output, params.bias, op);
+    } else if (kFirstSliceReadsSource || tile.slice) {
+      Epilogue::Op<true, false, false> const op{params.alpha, beta};
+      epilogue.run(accumulators, source, params.output, nullptr, op);
     } else {
-      epilogue.run<false>(accumulators, nullptr, params.output, params.alpha, 0.0f);
+      Epilogue::Op<false, false, false> const op{params.alpha, 0.0f};
+      epilogue.run(accumulators, nullptr, params.output, nullptr, op);
     }
     semaphore.release(lane);
   } else {
-    epilogue.run<kFirstSliceReadsSource>(accumulators, params.source, params.output, params.alpha, params.beta);
+    Epilogue::Op<kFirstSliceReadsSource, kHasBias, kHasRelu> const op{params.alpha, params.beta};
+    epilogue.run(accumulators, params.source, params.output, params.bias, op);
   }
   GPUSIM_RECORD(finish());
   GPUSIM_STAMP(kernel_end());

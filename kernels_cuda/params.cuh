@@ -7,7 +7,7 @@ namespace gpusim {
 
 constexpr int kRecordedBlocks = 8;
 
-// 112 bytes, no padding; gpusim/hardware/specialise.py packs it (PARAMS) and a test compares the offsets.
+// 128 bytes, no padding; gpusim/hardware/specialise.py packs it (PARAMS) and a test compares the offsets.
 struct Params {
   void const* a;         // operand A, or the activation
   void const* b;         // operand B, or the filter
@@ -22,9 +22,11 @@ struct Params {
   int recorded_blocks;   // how many of `recorded` count
   int recorded[kRecordedBlocks];  // linear block indices (x fastest) whose warps are recorded; slot = position
   int k_iterations;      // k tiles of slice 0, which no other slice exceeds
-  int reserved;          // keeps the size a multiple of 8
+  int reserved;          // keeps what follows at a multiple of 8
+  void const* bias;      // one element for each column of the output
+  void* partial;         // partial sums [slice][m][n] of a parallel split-K, which one kernel stores and another reads
 };
 
-static_assert(sizeof(Params) == 112, "gpusim/hardware/specialise.py packs Params by these offsets");
+static_assert(sizeof(Params) == 128, "gpusim/hardware/specialise.py packs Params by these offsets");
 
 }  // namespace gpusim

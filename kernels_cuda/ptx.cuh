@@ -116,26 +116,37 @@ GPUSIM_DEVICE void mma_sync(uint32 (&d)[2], uint32 const (&a)[1], uint32 const (
   asm volatile(GPUSIM_MMA_SYNC " {%0, %1}, {%2}, {%3}, {%0, %1};" : "+r"(d[0]), "+r"(d[1]) : "r"(a[0]), "r"(b[0]));
 }
 
-GPUSIM_DEVICE void store_shared_v2(uint32 shared, float first, float second) {
-  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(shared), "f"(first), "f"(second));
-}
-
 GPUSIM_DEVICE void store_shared_v4(uint32 shared, uint32 first, uint32 second, uint32 third, uint32 fourth) {
   asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(shared), "r"(first), "r"(second), "r"(third),
                "r"(fourth));
 }
 
-template <int kCount>
-GPUSIM_DEVICE void load_shared(float (&values)[kCount], uint32 shared) {
-  static_assert(kCount == 1 || kCount == 2 || kCount == 4, "ld.shared moves 1, 2 or 4 words");
-  if constexpr (kCount == 4) {
-    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
-                 : "=f"(values[0]), "=f"(values[1]), "=f"(values[2]), "=f"(values[3])
+GPUSIM_DEVICE void store_shared(uint32 shared, uint32 const (&words)[1]) {
+  asm volatile("st.shared.b32 [%0], %1;" ::"r"(shared), "r"(words[0]));
+}
+GPUSIM_DEVICE void store_shared(uint32 shared, float const (&values)[2]) {
+  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(shared), "f"(values[0]), "f"(values[1]));
+}
+GPUSIM_DEVICE void store_shared(uint32 shared, uint32 const (&words)[2]) {
+  asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(shared), "r"(words[0]), "r"(words[1]));
+}
+
+// kBytes of shared memory as words (2 bytes: the low half of one).
+template <int kBytes>
+GPUSIM_DEVICE void load_shared(uint32* words, uint32 shared) {
+  static_assert(kBytes == 2 || kBytes == 4 || kBytes == 8 || kBytes == 16, "ld.shared moves 2, 4, 8 or 16 bytes");
+  if constexpr (kBytes == 16) {
+    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
                  : "r"(shared));
-  } else if constexpr (kCount == 2) {
-    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(values[0]), "=f"(values[1]) : "r"(shared));
+  } else if constexpr (kBytes == 8) {
+    asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];" : "=r"(words[0]), "=r"(words[1]) : "r"(shared));
+  } else if constexpr (kBytes == 4) {
+    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(words[0]) : "r"(shared));
   } else {
-    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(values[0]) : "r"(shared));
+    asm volatile("{\n .reg .b16 half;\n ld.shared.b16 half, [%1];\n cvt.u32.u16 %0, half;\n}"
+                 : "=r"(words[0])
+                 : "r"(shared));
   }
 }
 
@@ -164,9 +175,9 @@ GPUSIM_DEVICE void load_global_or_zero(uint32 (&words)[ceil_div(kBytes, 4)], voi
   }
 }
 
-// kBytes of global memory as words (2 bytes: the low half of one); an invalid access leaves `words`.
+// kBytes of global memory as words (2 bytes or 1: the low part of one); an invalid access leaves `words`.
 template <int kBytes>
-GPUSIM_DEVICE void load_global(uint32 (&words)[ceil_div(kBytes, 4)], void const* global, bool valid) {
+GPUSIM_DEVICE void load_global(uint32* words, void const* global, bool valid) {
   if constexpr (kBytes == 16) {
     asm volatile(
         "{\n .reg .pred p;\n setp.ne.b32 p, %5, 0;\n @p ld.global.L2::128B.v4.b32 {%0, %1, %2, %3}, [%4];\n}"
@@ -180,12 +191,17 @@ GPUSIM_DEVICE void load_global(uint32 (&words)[ceil_div(kBytes, 4)], void const*
     asm volatile("{\n .reg .pred p;\n setp.ne.b32 p, %2, 0;\n @p ld.global.L2::128B.b32 %0, [%1];\n}"
                  : "+r"(words[0])
                  : "l"(global), "r"(int(valid)) : "memory");
-  } else {
+  } else if constexpr (kBytes == 2) {
     asm volatile(
         "{\n .reg .pred p;\n .reg .b16 half;\n setp.ne.b32 p, %2, 0;\n mov.b16 half, 0;\n"
         " @p ld.global.L2::128B.b16 half, [%1];\n cvt.u32.u16 %0, half;\n}"
         : "+r"(words[0])
         : "l"(global), "r"(int(valid)) : "memory");
+  } else {
+    static_assert(kBytes == 1, "ld.global moves 1, 2, 4, 8 or 16 bytes");
+    asm volatile("{\n .reg .pred p;\n setp.ne.b32 p, %2, 0;\n @p ld.global.L2::128B.u8 %0, [%1];\n}"
+                 : "+r"(words[0])
+                 : "l"(global), "r"(int(valid)) : "memory");
   }
 }
 
@@ -201,10 +217,14 @@ GPUSIM_DEVICE void store_global(void* global, uint32 const (&words)[ceil_div(kBy
   } else if constexpr (kBytes == 4) {
     asm volatile("{\n .reg .pred p;\n setp.ne.b32 p, %2, 0;\n @p st.global.b32 [%0], %1;\n}" ::"l"(global),
                  "r"(words[0]), "r"(int(valid)) : "memory");
-  } else {
+  } else if constexpr (kBytes == 2) {
     asm volatile(
         "{\n .reg .pred p;\n .reg .b16 half;\n setp.ne.b32 p, %2, 0;\n cvt.u16.u32 half, %1;\n"
         " @p st.global.b16 [%0], half;\n}" ::"l"(global), "r"(words[0]), "r"(int(valid)) : "memory");
+  } else {
+    static_assert(kBytes == 1, "st.global moves 1, 2, 4, 8 or 16 bytes");
+    asm volatile("{\n .reg .pred p;\n setp.ne.b32 p, %2, 0;\n @p st.global.u8 [%0], %1;\n}" ::"l"(global),
+                 "r"(words[0]), "r"(int(valid)) : "memory");
   }
 }
 
@@ -236,6 +256,58 @@ GPUSIM_DEVICE uint32 float_as_word(float value) { return __float_as_uint(value);
 
 GPUSIM_DEVICE float multiply(float left, float right) { return __fmul_rn(left, right); }
 GPUSIM_DEVICE float fused_multiply_add(float left, float right, float added) { return __fmaf_rn(left, right, added); }
+GPUSIM_DEVICE float add(float left, float right) { return __fadd_rn(left, right); }
+GPUSIM_DEVICE float not_negative(float value) { return fmaxf(value, 0.0f); }
+
+// A bf16 is the upper half of an f32.
+GPUSIM_DEVICE uint32 pack_bf16(float low, float high) {
+  uint32 packed;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+  return packed;
+}
+GPUSIM_DEVICE float unpack_bf16(uint32 packed, int half) { return __uint_as_float(packed >> 16 * half << 16); }
+
+GPUSIM_DEVICE float to_float(int value) { return __int2float_rn(value); }
+GPUSIM_DEVICE int to_integer(float value) { return __float2int_rn(value); }  // clamped to the range of s32
+
+// Two integers, clamped to kElement, in the low bits, the earlier one lowest; `above` moves up to make room for them.
+template <Element kElement>
+GPUSIM_DEVICE uint32 pack_integers(int low, int high, uint32 above) {
+  uint32 packed;
+  if constexpr (kElement == Element::s8) {
+    asm("cvt.pack.sat.s8.s32.b32 %0, %1, %2, %3;" : "=r"(packed) : "r"(high), "r"(low), "r"(above));
+  } else if constexpr (kElement == Element::u8) {
+    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r"(packed) : "r"(high), "r"(low), "r"(above));
+  } else if constexpr (kElement == Element::s4) {
+    asm("cvt.pack.sat.s4.s32.b32 %0, %1, %2, %3;" : "=r"(packed) : "r"(high), "r"(low), "r"(above));
+  } else {
+    static_assert(kElement == Element::u4, "integers of 8 or 4 bits");
+    asm("cvt.pack.sat.u4.s32.b32 %0, %1, %2, %3;" : "=r"(packed) : "r"(high), "r"(low), "r"(above));
+  }
+  return packed;
+}
+
+// Pairs of f16, each operation rounded.
+GPUSIM_DEVICE uint32 multiply_f16x2(uint32 left, uint32 right) {
+  uint32 result;
+  asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(result) : "r"(left), "r"(right));
+  return result;
+}
+GPUSIM_DEVICE uint32 fused_multiply_add_f16x2(uint32 left, uint32 right, uint32 added) {
+  uint32 result;
+  asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(result) : "r"(left), "r"(right), "r"(added));
+  return result;
+}
+GPUSIM_DEVICE uint32 add_f16x2(uint32 left, uint32 right) {
+  uint32 result;
+  asm("add.rn.f16x2 %0, %1, %2;" : "=r"(result) : "r"(left), "r"(right));
+  return result;
+}
+GPUSIM_DEVICE uint32 not_negative_f16x2(uint32 value) {
+  uint32 result;
+  asm("max.f16x2 %0, %1, %2;" : "=r"(result) : "r"(value), "r"(0));
+  return result;
+}
 
 GPUSIM_DEVICE void warp_barrier() { __syncwarp(); }
 

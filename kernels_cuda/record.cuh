@@ -9,8 +9,9 @@
 //   2  global offset in elements from the tensor's base, or -1
 //   3  predicate
 // `record_counts` is int32 [slot][warp]: records the warp had, which may exceed the capacity (the rest was dropped).
-// index is access * vecs + vec of a copy or a global load, the access of a tile's store, the instruction of a fragment load, the mma.sync of a WarpMma, the pending groups
-// of a wait, the access of the epilogue's operations, whose step stands in the k tile's place.
+// index is access * vecs + vec of a copy or a global load, the access of a tile's store, the instruction of a fragment load,
+// the mma.sync of a WarpMma, the pending groups of a wait, the access of the epilogue's operations, whose step stands in
+// the k tile's place, as does the slice of a reduction's partial sums.
 //
 // Timeline (GPUSIM_TIMELINE): `records` is uint32 [slot][warp][16 + record_capacity * kRowWords]; lane 0 writes. The
 // first 16 words are eight int64: clock64 at the start, globaltimer there, SM, clock64 after the prologue, after the
@@ -43,9 +44,8 @@
 namespace gpusim {
 
 #if defined(GPUSIM_TRACE) || defined(GPUSIM_TIMELINE)
-// The position of this CTA in Params::recorded, or -1.
-GPUSIM_DEVICE int recorded_slot(Params const& params) {
-  int const block = linear_block(block_x(), block_y(), block_z());
+// The position in Params::recorded of the CTA with this linear index, or -1.
+GPUSIM_DEVICE int recorded_slot(Params const& params, int block) {
   int slot = -1;
   GPUSIM_UNROLL
   for (int index = 0; index < kRecordedBlocks; ++index) {
@@ -66,9 +66,11 @@ struct Recorder {
   static constexpr int kWords = 4;
   static constexpr int kNone = -1;
 
-  GPUSIM_DEVICE Recorder(Params const& params, int warp, int lane) : count_(0), capacity_(params.record_capacity) {
-    int const slot = recorded_slot(params);
-    int64 const place = int64(slot) * kWarps + warp;
+  // `warps` is how many a CTA has.
+  GPUSIM_DEVICE Recorder(Params const& params, int block, int warps, int warp, int lane)
+      : count_(0), capacity_(params.record_capacity) {
+    int const slot = recorded_slot(params, block);
+    int64 const place = int64(slot) * warps + warp;
     lane_ = slot < 0 ? nullptr
                      : static_cast<int64*>(params.records) + (place * capacity_ * kWarpSize + lane) * kWords;
     count_at_ = slot < 0 || lane ? nullptr : params.record_counts + place;
@@ -117,13 +119,19 @@ struct Recorder {
     write(GPUSIM_OP_WARP_MMA, 0, 0, kNone, k_group, instructions, k_tile, -1, -1, true);
   }
   GPUSIM_DEVICE void store_shared(int step, int access, uint32 shared) {
-    write(GPUSIM_OP_STORE_SHARED, 0, 0, kNone, kNone, access, step, shared / 4, -1, true);
+    write(GPUSIM_OP_STORE_SHARED, 0, 0, kNone, kNone, access, step, shared, -1, true);
   }
   GPUSIM_DEVICE void load_shared(int step, int access, uint32 shared) {
-    write(GPUSIM_OP_LOAD_SHARED, 0, 0, kNone, kNone, access, step, shared / 4, -1, true);
+    write(GPUSIM_OP_LOAD_SHARED, 0, 0, kNone, kNone, access, step, shared, -1, true);
   }
   GPUSIM_DEVICE void load_source(int step, int access, int64 global, bool valid) {
     write(GPUSIM_OP_LOAD_SOURCE, 0, 0, kNone, kNone, access, step, -1, global, valid);
+  }
+  GPUSIM_DEVICE void load_bias(int access, int64 global, bool valid) {
+    write(GPUSIM_OP_LOAD_BIAS, 0, 0, kNone, kNone, access, kNone, -1, global, valid);
+  }
+  GPUSIM_DEVICE void load_partial(int slice, int access, int64 global, bool valid) {
+    write(GPUSIM_OP_LOAD_PARTIAL, 0, 0, kNone, kNone, access, slice, -1, global, valid);
   }
   GPUSIM_DEVICE void store_global(int step, int access, int64 global, bool valid) {
     write(GPUSIM_OP_STORE_GLOBAL, 0, 0, kNone, kNone, access, step, -1, global, valid);
@@ -144,7 +152,8 @@ struct Recorder {
 
   GPUSIM_DEVICE Recorder(Params const& params, int warp, int lane, int k_iterations) {
     int64 const begin = clock_wide();
-    int const slot = recorded_slot(params);
+    int const block = linear_block(block_x(), block_y(), block_z());
+    int const slot = recorded_slot(params, block);
     bool const recorded = slot >= 0 && lane == 0;
     int64 const place = (int64(slot) * kWarps + warp) * (kHeaderWords + int64(params.record_capacity) * kRowWords);
     uint32* const words = static_cast<uint32*>(params.records) + place;
@@ -155,7 +164,7 @@ struct Recorder {
       header_[1] = global_timer();
       header_[2] = sm_index();
       header_[6] = k_iterations;
-      header_[7] = linear_block(block_x(), block_y(), block_z());
+      header_[7] = block;
     }
   }
 

@@ -20,6 +20,14 @@ constexpr int kWarps = kWarpsM * kWarpsN;
 constexpr int kThreads = kWarps * kWarpSize;
 constexpr int kKGroups = kTileK / kInstructionK;
 
+// Of what this kernel stores (partial sums, for a parallel split-K); in which the epilogue computes.
+constexpr Element kOutput = Element::GPUSIM_OUTPUT;
+constexpr Element kCompute = Element::GPUSIM_COMPUTE;
+
+constexpr bool kReduces = GPUSIM_REDUCES;  // a parallel split-K: slices store partial sums for reduction.cu
+constexpr bool kHasBias = GPUSIM_BIAS;
+constexpr bool kHasRelu = GPUSIM_RELU;
+
 static_assert(kKGroups >= 2 && kKGroups % 2 == 0, "fragments are double-buffered over an even number of k groups");
 static_assert(kWarpM % kInstructionM == 0 && kWarpN % kInstructionN == 0, "warp tiles are whole instruction tiles");
 
@@ -27,13 +35,14 @@ static_assert(kWarpM % kInstructionM == 0 && kWarpN % kInstructionN == 0, "warp 
 constexpr bool kConvolution = true;
 constexpr int kExtentM = GPUSIM_CONV_N * GPUSIM_CONV_P * GPUSIM_CONV_Q;
 constexpr int kExtentN = GPUSIM_CONV_K;
-constexpr int kLeadingC = GPUSIM_CONV_K;
 #else
 constexpr bool kConvolution = false;
 constexpr int kExtentM = GPUSIM_GEMM_M;
 constexpr int kExtentN = GPUSIM_GEMM_N;
-constexpr int kLeadingC = GPUSIM_GEMM_LDC;
 #endif
+
+constexpr int kLeadingC = GPUSIM_LDC;  // elements from one row to the next of what this kernel stores
+constexpr int64 kPartialStride = int64(kExtentM) * kExtentN;  // elements from one slice's partial sums to the next's
 
 enum class CacheOperator { ca, cg };  // through L1, around it
 

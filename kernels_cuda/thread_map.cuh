@@ -50,14 +50,14 @@ struct ThreadMap {
 
 // OutputTileOptimalThreadMap with one cluster and one tile. One epilogue step stores 8 rows of every warp row of the
 // CTA ("group"); a group's warps split its rows.
-template <int kColumns, int kGroups, int kGroupRows, int kThreadCount, int kVector, int kOutputBytes>
+template <int kColumns, int kGroups, int kGroupRows, int kThreadCount, int kVector, int kOutputBits>
 struct OutputThreadMap {
   static constexpr int kRows = 8;  // of one warp in one step: a row of 8x8 matrices
-  static constexpr int kRowBytesWanted = 256;
+  static constexpr int kRowBitsWanted = 2048;
   static constexpr int kWarpsPerGroup = kThreadCount / kWarpSize / kGroups;
   static constexpr bool k2D = kWarpsPerGroup < kRows;
   static constexpr int kWarpRows = greatest(1, kRows / kWarpsPerGroup);
-  static constexpr int kWanted = kRowBytesWanted / (kVector * kOutputBytes);
+  static constexpr int kWanted = kRowBitsWanted / (kVector * kOutputBits);
   static constexpr int kAccessWidth = !k2D ? kWarpSize
                                       : kWarpSize / kWanted > kWarpRows
                                           ? kWarpSize / kWarpRows

@@ -1,20 +1,37 @@
 """The epilogue's ops on real data: accumulators through shared memory to the output, for a batch of CTAs."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from gpusim.arrays import IntArray
-from gpusim.elements import WORKING, Values, round_to
+from gpusim.elements import WORKING, Values
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.mainloop import Accumulators
 from gpusim.functional.shared_memory import SharedArray
-from gpusim.schedule.ops import Barrier, LoadShared, LoadSource, Op, StoreGlobal, StoreShared
+from gpusim.output_op import OutputOp, apply
+from gpusim.schedule.ops import Barrier, LoadBias, LoadShared, LoadSource, Op, StoreGlobal, StoreShared
 from gpusim.tile.epilogue import EpilogueTile, OutputAccess
 from gpusim.tile.mma import warp_coordinates
 
 
+@dataclass(frozen=True, slots=True)
+class EpilogueInputs:
+    """
+    What an epilogue reads beside the accumulators.
+
+    Attributes:
+        source: What ``LoadSource`` reads, flat as the output, decoded: C, or the output itself in a later slice.
+        bias: One element for each column of the output, decoded.
+    """
+
+    source: Values | None
+    bias: Values | None
+
+
 class OutputTensor:
     """
-    The output in global memory, with a count of the stores to each element.
+    An output in global memory, or a workspace of partial sums, with a count of the stores to each element.
 
     Attributes:
         values: Flat, of the working type of ``element``; NaN where nothing was stored.
@@ -39,38 +56,39 @@ class Epilogue:
     def __init__(
         self,
         tile: EpilogueTile,
+        does: OutputOp,
         accumulators: Accumulators,
         tiles: IntArray,
         *,
         output: OutputTensor,
-        source: Values | None,
-        scales: tuple[float, float],
+        inputs: EpilogueInputs,
         hazards: HazardLog,
     ) -> None:
         """
         Args:
             tile: Offsets and predicates.
+            does: What becomes of an accumulator.
             accumulators: Warp tiles as matrices. Shape (ctas, warps, warp M, warp N).
             tiles: (tile m, tile n, slice) of each CTA. Shape (ctas, 3).
             output: Where the result goes.
-            source: What ``LoadSource`` reads, flat as the output: C, or the output itself in a later slice.
-            scales: alpha and beta of this slice.
+            inputs: What else is read.
             hazards: Where what the data shows is written down.
         """
         ctas, warps = accumulators.shape[:2]
-        self._tile = tile
+        self._tile, self._does = tile, does
         self._matrices = accumulators
         self._tiles = tiles
         self._output = output
-        self._source = source
-        self._alpha, self._beta = (np.float64(np.float32(scale)) for scale in scales)
+        self._inputs = inputs
         self._hazards = hazards
         place = tile.accumulator_map()
         self._accumulators = accumulators[:, :, place[..., 0], place[..., 1]]
         self._staging = SharedArray(ctas, tile.storage_rows * tile.storage_columns, warps, accumulators.dtype)
         self._store_offsets, self._load_offsets = tile.store_offsets(), tile.load_offsets()
         self._loaded = np.full((ctas, *self._load_offsets.shape), np.nan, accumulators.dtype)
-        self._from_source = np.zeros((ctas, tile.threads, tile.accesses_per_step, tile.elements_per_access), np.float64)
+        vectors = ctas, tile.threads, tile.accesses_per_step, tile.elements_per_access
+        self._from_source = np.zeros(vectors, np.float64)
+        self._bias = np.zeros((ctas, tile.threads, tile.bias_accesses, tile.elements_per_access), np.float64)
         self._access: tuple[int, OutputAccess] | None = None
 
     def execute(self, op: Op) -> None:
@@ -84,6 +102,8 @@ class Epilogue:
                 self._loaded[:, :, access] = self._staging.load(self._load_offsets[:, access])
             case LoadSource(step, access):
                 self._load_source(step, access)
+            case LoadBias(access):
+                self._load_bias(access)
             case StoreGlobal(step, access):
                 self._store_global(step, access)
             case _:
@@ -99,7 +119,7 @@ class Epilogue:
     def _vectors(self, step: int, access: int) -> tuple[IntArray, IntArray]:
         """(cta, thread) pairs of the valid lanes, shape (2, lanes), and their elements, shape (lanes, width)."""
         if self._access is None or self._access[0] != step:
-            self._access = step, self._tile.output(step, self._tiles[:, 0], self._tiles[:, 1])
+            self._access = step, self._tile.output(step, *self._tiles.T)
         offset, valid = self._access[1].offset[..., access], self._access[1].valid[..., access]
         column = self._access[1].columns[..., access]
         width = self._tile.elements_per_access
@@ -116,32 +136,35 @@ class Epilogue:
         return lanes, offset[valid][:, None] + np.arange(width, dtype=np.int64)
 
     def _load_source(self, step: int, access: int) -> None:
-        if self._source is None:
+        if self._inputs.source is None:
             raise ValueError("the program loads a source tensor, but the problem has none")
         (cta, thread), elements = self._vectors(step, access)
-        self._from_source[cta, thread, access] = self._source[elements]
+        self._from_source[cta, thread, access] = self._inputs.source[elements]
+
+    def _load_bias(self, access: int) -> None:
+        if self._inputs.bias is None:
+            raise ValueError("the program loads a bias, but the problem has none")
+        where = self._tile.bias(self._tiles[:, 1])
+        cta, thread = where.valid[..., access].nonzero()
+        first = where.offset[cta, thread, access]
+        elements = first[:, None] + np.arange(self._tile.elements_per_access, dtype=np.int64)
+        self._bias[cta, thread, access] = self._inputs.bias[elements]
 
     def _store_global(self, step: int, access: int) -> None:
-        """
-        D = alpha * accumulator + beta * source: one multiplication and one fused multiply-add in float32.
-
-        Accumulators are converted to float32 first (s32 above 2^24 are rounded), the result to the output's type.
-        """
         (cta, thread), elements = self._vectors(step, access)
-        aligned = (
-            self._loaded.reshape(self._from_source.shape)[cta, thread, access].astype(np.float32).astype(np.float64)
-        )
+        aligned = self._loaded.reshape(self._from_source.shape)[cta, thread, access].astype(np.float64)
         self._report_poison(step, cta, elements, aligned)
-        scaled_source = (self._beta * self._from_source[cta, thread, access]).astype(np.float32)
-        combined = (self._alpha * aligned + scaled_source).astype(np.float32)
-        self._output.values[elements] = round_to(combined, self._output.element)
+        bias = self._bias[cta, thread, self._tile.bias_of_access(access)]
+        result = apply(self._does, aligned, self._from_source[cta, thread, access], bias)
+        self._output.values[elements] = result.astype(self._output.values.dtype)
         np.add.at(self._output.stores, elements, 1)
 
     def _report_poison(self, step: int, cta: IntArray, elements: IntArray, aligned: Values) -> None:
         """NaN that the accumulator does not have was picked up in the staging area."""
         if not np.isnan(aligned).any():
             return
-        row, column = np.divmod(elements, self._tile.leading)
+        of_slice = elements - self._tiles[cta, 2, None] * self._tile.slice_stride
+        row, column = np.divmod(of_slice, self._tile.leading)
         in_row = row - self._tiles[cta, 0, None] * self._tile.threadblock[0]
         in_column = column - self._tiles[cta, 1, None] * self._tile.threadblock[1]
         warp_m, warp_row = np.divmod(in_row, self._tile.warp[0])

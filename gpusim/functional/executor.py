@@ -8,15 +8,19 @@ import numpy as np
 from gpusim.arrays import IntArray
 from gpusim.elements import Values, decode
 from gpusim.functional.data_hazards import DataHazard, HazardLog
-from gpusim.functional.epilogue import Epilogue, OutputTensor
+from gpusim.functional.epilogue import Epilogue, EpilogueInputs, OutputTensor
 from gpusim.functional.mainloop import Mainloop, OperandTables, operand_tables
+from gpusim.functional.reduction import Reduction
+from gpusim.output_op import reduction_output_op, slice_output_op
 from gpusim.scenario import Scenario
 from gpusim.schedule.mainloop import OPERANDS
-from gpusim.schedule.ops import Operand, Program
+from gpusim.schedule.ops import Op, Operand, Program
 from gpusim.schedule.program import program
-from gpusim.tensors import Tensors, output_view
+from gpusim.schedule.reduction import reduction_ops
+from gpusim.tensors import Tensors, output_view, workspace_view
 from gpusim.tile.epilogue import epilogue_tile
 from gpusim.tile.extents import gemm_k_iterations
+from gpusim.tile.reduction import reduction_tile
 from gpusim.tile.threadblock_swizzle import cta_tiles
 
 BATCH_BYTES = 32 << 20
@@ -47,19 +51,22 @@ def run(
     tensors: Tensors,
     programs: Sequence[Program] | None = None,
     progress: Callable[[int, int], None] | None = None,
+    reduction: Sequence[Op] | None = None,
 ) -> FunctionalRun:
     """
-    Execute a scenario's kernel.
+    Execute a scenario's kernel, and the reduction of a parallel split-K.
 
     Slices run one after the other, as the semaphore of serial split-K makes them; inside a slice, CTAs run in
-    launch order. All threads of a CTA do an op together, but see only what the memory model promises them
-    (``shared_memory``), so that no order of warps or copies that hardware may choose can do worse unseen.
+    launch order. The reduction of a parallel split-K runs when all have stored. All threads of a CTA do an op
+    together, but see only what the memory model promises them (``shared_memory``), so that no order of warps or copies
+    that hardware may choose can do worse unseen.
 
     Args:
         scenario: Problem and kernel.
         tensors: Its inputs, left as they are.
         programs: One for each slice; None means the schedule's own.
         progress: Called after each batch with the CTAs done and the CTAs of the grid.
+        reduction: Ops of a parallel split-K's second kernel; None means the schedule's own.
 
     Returns:
         The output and the hazards. The same arguments give the same bits.
@@ -73,24 +80,30 @@ def run(
     hazards = HazardLog()
     problem = scenario.problem
     output = OutputTensor(output_view(scenario).elements, problem.dtype.output)
-    first_source = None if tensors.source is None else decode(tensors.source, problem.dtype.output)
+    stored = output
+    if problem.reduces:
+        stored = OutputTensor(workspace_view(scenario).elements, problem.dtype.accumulator)
+    inputs = EpilogueInputs(
+        *(None if one is None else decode(one, output.element) for one in (tensors.source, tensors.bias))
+    )
     tiles = cta_tiles(scenario)
     tiles = tiles[tiles[:, 2] >= 0]
     done = 0
     with np.errstate(invalid="ignore", over="ignore"):
         for number, ops in enumerate(programs if programs is not None else slice_programs(scenario)):
-            source, beta = (first_source, problem.beta) if number == 0 else (output.values, 1.0)
+            if number and not problem.reduces:
+                inputs = EpilogueInputs(output.values, inputs.bias)
             for batch in _batches(tiles[tiles[:, 2] == number], _ctas_at_once(scenario, tables)):
                 mainloop = Mainloop(scenario, tables, tensors, batch, hazards)
                 for op in ops.mainloop_ops():
                     mainloop.execute(op)
                 epilogue = Epilogue(
                     tile,
+                    slice_output_op(scenario, number),
                     mainloop.accumulators,
                     batch,
-                    output=output,
-                    source=source,
-                    scales=(problem.alpha, beta),
+                    output=stored,
+                    inputs=inputs,
                     hazards=hazards,
                 )
                 for op in ops.epilogue:
@@ -98,8 +111,33 @@ def run(
                 done += len(batch)
                 if progress is not None:
                     progress(done, len(tiles))
-            _check_stores(scenario, output, number, hazards)
+            if not problem.reduces:
+                _check_stores(scenario, output, f"slice {number}", number, hazards)
+        if problem.reduces:
+            second = Reduction(
+                reduction_tile(scenario),
+                reduction_output_op(scenario),
+                stored.values,
+                output=output,
+                inputs=inputs,
+                hazards=hazards,
+            )
+            _reduce(scenario, stored, output, second, reduction if reduction is not None else reduction_ops(scenario))
     return FunctionalRun(output_view(scenario).of(output.values), hazards.hazards())
+
+
+def _reduce(
+    scenario: Scenario, workspace: OutputTensor, output: OutputTensor, reduction: Reduction, ops: Sequence[Op]
+) -> None:
+    """The second kernel. Every partial sum was stored once, every element of the output is."""
+    hazards = reduction.hazards
+    if (workspace.stores != 1).any():
+        element = int(np.flatnonzero(workspace.stores != 1)[0])
+        message = f"partial sum {element} of the workspace was stored {int(workspace.stores[element])} times"
+        hazards.add(DataHazard("output_not_written_once", message, -1, -1, "workspace", -1, -1))
+    for op in ops:
+        reduction.execute(op)
+    _check_stores(scenario, output, "the reduction", 0, hazards)
 
 
 def _ctas_at_once(scenario: Scenario, tables: dict[Operand, OperandTables]) -> int:
@@ -117,8 +155,12 @@ def _batches(tiles: IntArray, size: int) -> Iterator[IntArray]:
         yield tiles[begin : begin + size]
 
 
-def _check_stores(scenario: Scenario, output: OutputTensor, number: int, hazards: HazardLog) -> None:
-    """Every element of the output once in each slice, nothing between its rows; then count the next slice afresh."""
+def _check_stores(scenario: Scenario, output: OutputTensor, who: str, number: int, hazards: HazardLog) -> None:
+    """
+    Every element of the output once in each slice or in the reduction, nothing between its rows.
+
+    The next slice is counted afresh.
+    """
     view = output_view(scenario)
     counts = output.stores.reshape(view.rows, view.leading)
     expected = (np.arange(view.leading) < view.columns).astype(np.uint8)
@@ -126,7 +168,7 @@ def _check_stores(scenario: Scenario, output: OutputTensor, number: int, hazards
     if wrong.any():
         row, column = (int(axis[0]) for axis in wrong.nonzero())
         message = (
-            f"slice {number} stores element ({row}, {column}) of the output {int(counts[row, column])} times,"
+            f"{who} stores element ({row}, {column}) of the output {int(counts[row, column])} times,"
             f" and {int(wrong.sum())} elements in all not as often as they should be"
         )
         hazards.add(DataHazard("output_not_written_once", message, -1, number, "output", -1, row))

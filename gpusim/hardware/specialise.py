@@ -16,11 +16,13 @@ from gpusim.hardware.trace_format import OPERATIONS
 from gpusim.layout.crosswise import line_elements
 from gpusim.layout.named import CongruousSpec, CrosswiseSpec, CuteSpec, PaddedSpec, parse_layout_spec
 from gpusim.mma_types import ptx_name
+from gpusim.output_op import compute_type
 from gpusim.scenario import Conv2dFpropProblem, GemmProblem, Scenario, element_bits
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.tile.epilogue import epilogue_tile
 from gpusim.tile.extents import most_k_iterations
 from gpusim.tile.ldmatrix import instruction_steps, ldmatrix_offsets
+from gpusim.tile.reduction import reduction_tile
 from gpusim.tile.shared_store import operand_layout, store_offsets
 from gpusim.tile.thread_map import Operand, operand_thread_map
 from gpusim.tile.threadblock_swizzle import IdentitySwizzle, grid, threadblock_swizzle, tiled_shape
@@ -29,7 +31,10 @@ Build: TypeAlias = Literal["plain", "trace", "timeline"]
 Walk: TypeAlias = Literal["add", "exclusive_or", "layout"]
 
 ENTRY: Final = "gpusim_kernel"
-"""The entry point of every specialised kernel, in kernels_cuda/kernel.cu."""
+"""The entry point of every specialised tile kernel, in kernels_cuda/kernel.cu."""
+
+REDUCTION_ENTRY: Final = "gpusim_reduction"
+"""The entry point of a parallel split-K's second kernel, in kernels_cuda/reduction.cu."""
 
 SHARED_ALIGNMENT: Final = 1024
 """Alignment of the CTA's dynamic shared memory in kernels_cuda/ptx.cuh, bytes."""
@@ -53,6 +58,8 @@ PARAMS: Final = np.dtype(
         ("recorded", np.int32, RECORDED_BLOCKS),
         ("k_iterations", np.int32),
         ("reserved", np.int32),
+        ("bias", np.uint64),
+        ("partial", np.uint64),
     ],
     align=True,
 )
@@ -65,6 +72,7 @@ class Specialisation:
     One kernel of one scenario.
 
     Attributes:
+        entry: Name of the entry point.
         build: Which of the kernel's builds this is.
         options: Compiler options that make ``source`` this kernel; the C++ standard included, the architecture not.
         grid: gridDim x, y, z.
@@ -77,6 +85,7 @@ class Specialisation:
         digest: SHA-256 over options and sources: equal for kernels that compile alike.
     """
 
+    entry: str
     build: Build
     options: tuple[str, ...]
     grid: tuple[int, int, int]
@@ -119,21 +128,68 @@ def specialise(scenario: Scenario, build: Build = "plain") -> Specialisation:
         CannotRun: The CUDA sources are missing.
     """
     folder = kernels_folder()
-    options = ("-std=c++17", *(f"-D{name}={value}" for name, value in _macros(scenario, build).items()))
+    options = _options(_macros(scenario, build))
     tiled = tiled_shape(scenario)
     rings = sum(_ring_bytes(scenario, operand) for operand in OPERANDS)
     return Specialisation(
+        entry=ENTRY,
         build=build,
         options=options,
         grid=grid(scenario),
         block_threads=scenario.kernel.threads,
         shared_bytes=max(rings, epilogue_tile(scenario).storage_bytes),
         k_iterations=most_k_iterations(scenario),
-        semaphores=tiled.m * tiled.n if tiled.slices > 1 else 0,
+        semaphores=tiled.m * tiled.n if tiled.slices > 1 and not scenario.problem.reduces else 0,
         source=folder / "kernel.cu",
         include=folder,
         digest=_digest(options, folder),
     )
+
+
+def specialise_reduction(scenario: Scenario, build: Build = "plain") -> Specialisation:
+    """
+    The second kernel of a parallel split-K.
+
+    Args:
+        scenario: One whose problem ``reduces``.
+        build: ``plain`` or ``trace``; there is no timeline of it.
+
+    Raises:
+        CannotRun: The CUDA sources are missing.
+        BadInput: The scenario has no parallel split-K.
+    """
+    folder = kernels_folder()
+    tile, problem = reduction_tile(scenario), scenario.problem
+    macros = _macros(scenario, build) | {
+        "GPUSIM_BETA_IS_ZERO": int(problem.beta == 0),
+        "GPUSIM_OUTPUT": problem.dtype.output,
+        "GPUSIM_BIAS": int(problem.bias),
+        "GPUSIM_RELU": int(problem.activation == "relu"),
+        "GPUSIM_LDC": tile.leading,
+        "GPUSIM_ACCESS_C": tile.elements_per_access,
+        "GPUSIM_ACCESS_PARTIAL": tile.elements_per_load,
+    }
+    options = _options(macros)
+    return Specialisation(
+        entry=REDUCTION_ENTRY,
+        build=build,
+        options=options,
+        grid=tile.grid,
+        block_threads=tile.threads,
+        shared_bytes=0,
+        k_iterations=0,
+        semaphores=0,
+        source=folder / "reduction.cu",
+        include=folder,
+        digest=_digest(options, folder),
+    )
+
+
+def kernels(scenario: Scenario, build: Build = "plain") -> tuple[Specialisation, ...]:
+    """The kernels of a scenario in the order of their launches; only the first has a timeline build."""
+    if not scenario.problem.reduces:
+        return (specialise(scenario, build),)
+    return specialise(scenario, build), specialise_reduction(scenario, build)
 
 
 def store_pointers(scenario: Scenario, operand: Operand) -> tuple[int, int]:
@@ -198,20 +254,30 @@ def _ring_bytes(scenario: Scenario, operand: Operand) -> int:
     return operand_layout(scenario, operand).elements * element_bits(scenario.problem.dtype.ab) // 8
 
 
+def _options(macros: dict[str, int | str]) -> tuple[str, ...]:
+    return ("-std=c++17", *(f"-D{name}={value}" for name, value in macros.items()))
+
+
 def _macros(scenario: Scenario, build: Build) -> dict[str, int | str]:
     problem, kernel = scenario.problem, scenario.kernel
     tile_m, tile_n, tile_k = kernel.threadblock
+    epilogue = epilogue_tile(scenario)
     macros: dict[str, int | str] = {
         **_problem_macros(problem),
         "OPTIMIZED_ITERATOR": int(kernel.iterator == "optimized"),
         "SPLIT_K_SLICES": problem.split_k_slices,
-        "BETA_IS_ZERO": int(problem.beta == 0),
+        "BETA_IS_ZERO": int(problem.beta == 0 or problem.reduces),
         "AB": problem.dtype.ab,
         "ACCUMULATOR": problem.dtype.accumulator,
+        "OUTPUT": epilogue.output_type,
+        "COMPUTE": compute_type(problem),
+        "BIAS": int(problem.bias and not problem.reduces),
+        "RELU": int(problem.activation == "relu" and not problem.reduces),
+        "REDUCES": int(problem.reduces),
+        "EPILOGUE_MIXED": int(epilogue.mixed),
         "MMA": ptx_name(problem.dtype.ab, problem.dtype.accumulator, kernel.instruction),
         "INSTRUCTION_M": kernel.instruction[0],
         "INSTRUCTION_K": kernel.instruction[2],
-        "OUTPUT_F16": int(problem.dtype.output == "f16"),
         "TILE_M": tile_m,
         "TILE_N": tile_n,
         "TILE_K": tile_k,
@@ -220,7 +286,8 @@ def _macros(scenario: Scenario, build: Build) -> dict[str, int | str]:
         "PIPELINED": int(kernel.mainloop == "pipelined"),
         "STAGES": kernel.stages,
         "THREADBLOCK_SWIZZLE": _swizzle_type(kernel.threadblock_swizzle),
-        "ACCESS_C": problem.access_c,
+        "ACCESS_C": epilogue.elements_per_access,
+        "LDC": epilogue.leading,
     }
     for operand in OPERANDS:
         letter = operand.upper()
@@ -249,7 +316,6 @@ def _problem_macros(problem: GemmProblem | Conv2dFpropProblem) -> dict[str, int 
             "GEMM_K": problem.k,
             "GEMM_LDA": problem.leading_a,
             "GEMM_LDB": problem.leading_b,
-            "GEMM_LDC": problem.leading_c,
         }
     pairs = {"PAD": problem.padding, "STRIDE": problem.stride, "DILATION": problem.dilation}
     by_axis = {f"CONV_{name}_{axis}": pair[index] for name, pair in pairs.items() for index, axis in enumerate("HW")}

@@ -18,8 +18,10 @@ from gpusim.schedule.ops import (
     CommitGroup,
     CopyAsync,
     Ldmatrix,
+    LoadBias,
     LoadFragment,
     LoadGlobal,
+    LoadPartial,
     LoadShared,
     LoadSource,
     Op,
@@ -202,12 +204,14 @@ class _Cta:
     Attributes:
         offset, valid: Of its fetches, per operand [fetches, warps, lanes, accesses, vecs].
         output: Of its epilogue's steps, arrays of [steps, threads, accesses].
+        bias: Of its loads of the bias, arrays of [threads, accesses].
     """
 
     tables: _Tables
     offset: dict[Operand, IntArray]
     valid: dict[Operand, BoolArray]
     output: OutputAccess
+    bias: OutputAccess
 
 
 def _program(scenario: Scenario, slice_: int) -> Program:
@@ -227,28 +231,33 @@ def _cta_records(tables: _Tables, slot: int, tile: IntArray) -> Records:
         offset[operand] = access.offset.reshape(shape)
         valid[operand] = np.broadcast_to(access.valid, access.offset.shape).reshape(shape)
     epilogue = epilogue_tile(scenario)
-    output = epilogue.output(np.arange(epilogue.steps, dtype=np.int64), tile_m, tile_n)
-    cta = _Cta(tables, offset, valid, output)
-
-    records = np.zeros((tables.warps, len(ops)), RECORD)
-    for field in ("stage", "k_group", "index", "k_tile", "shared", "global"):
-        records[field] = -1
-    records["predicate"] = True
-    records["slot"] = slot
-    records["warp"] = np.arange(tables.warps, dtype=np.int64)[:, None]
-    records["position"] = np.arange(len(ops), dtype=np.int64)
+    output = epilogue.output(np.arange(epilogue.steps, dtype=np.int64), tile_m, tile_n, slice_)
+    cta = _Cta(tables, offset, valid, output, epilogue.bias(tile_n))
+    records = blank_records(slot, tables.warps, len(ops))
     for position, op in enumerate(ops):
         _fill(records[:, position], op, cta)
     return records.reshape(-1)
 
 
-_OPERATION = {kind: number for number, kind in enumerate(get_args(Op))}
+def blank_records(slot: int, warps: int, ops: int) -> Records:
+    """Records of all warps of one CTA, of operations that have nothing, shape [warps, ops]."""
+    records = np.zeros((warps, ops), RECORD)
+    for field in ("stage", "k_group", "index", "k_tile", "shared", "global"):
+        records[field] = -1
+    records["predicate"] = True
+    records["slot"] = slot
+    records["warp"] = np.arange(warps, dtype=np.int64)[:, None]
+    records["position"] = np.arange(ops, dtype=np.int64)
+    return records
+
+
+OPERATION_NUMBER = {kind: number for number, kind in enumerate(get_args(Op))}
 
 
 def _fill(record: Records, op: Op, cta: _Cta) -> None:
     """One op in every warp. ``record`` is a view of shape [warps]."""
     fields = _header(op, cta.tables)
-    record["op"] = _OPERATION[type(op)]
+    record["op"] = OPERATION_NUMBER[type(op)]
     for field, value in fields.items():
         record[field] = value
     tables = cta.tables
@@ -271,6 +280,9 @@ def _fill(record: Records, op: Op, cta: _Cta) -> None:
         case LoadSource(step, access) | StoreGlobal(step, access):
             record["global"] = cta.output.offset[step, :, access].reshape(tables.warps, LANES)
             record["predicate"] = cta.output.valid[step, :, access].reshape(tables.warps, LANES)
+        case LoadBias(access):
+            record["global"] = cta.bias.offset[:, access].reshape(tables.warps, LANES)
+            record["predicate"] = cta.bias.valid[:, access].reshape(tables.warps, LANES)
         case _:
             pass
 
@@ -296,5 +308,9 @@ def _header(op: Op, tables: _Tables) -> dict[str, int]:  # noqa: PLR0911 (one fo
             return {"index": pending}
         case CommitGroup() | Barrier():
             return {}
+        case LoadBias(access):
+            return {"index": access}
+        case LoadPartial(slice_, access):
+            return {"index": access, "k_tile": slice_}
         case _:
             return {"index": op.access, "k_tile": op.step}

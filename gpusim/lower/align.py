@@ -23,6 +23,7 @@ from gpusim.schedule.ops import (
     CopyAsync,
     FragmentLoad,
     Ldmatrix,
+    LoadBias,
     LoadFragment,
     LoadGlobal,
     LoadShared,
@@ -36,7 +37,7 @@ from gpusim.schedule.ops import (
     WaitGroup,
     WarpMma,
 )
-from gpusim.tile.epilogue import ACCUMULATOR_BITS, epilogue_tile
+from gpusim.tile.epilogue import epilogue_tile
 from gpusim.tile.global_iterators import global_iterator
 from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
 from gpusim.tile.mma import fragment_registers, mma_order
@@ -51,6 +52,18 @@ ORDERED_ELSEWHERE = frozenset({"STRONG"})
 
 
 @dataclass(frozen=True, slots=True)
+class Pointers:
+    """Global byte address of each tensor: of the partial sums only with a parallel split-K."""
+
+    a: int
+    b: int
+    source: int
+    output: int
+    bias: int
+    partial: int
+
+
+@dataclass(frozen=True, slots=True)
 class Placement:
     """
     Where one warp's tensors and shared memory lie.
@@ -59,13 +72,13 @@ class Placement:
         tile: (tile m, tile n, slice) of the CTA.
         warp: Warp index in the CTA.
         shared_base: Byte address of the dynamic shared memory.
-        pointers: Global byte address of a, b, the source tensor and the output.
+        pointers: Of the tensors.
     """
 
     tile: tuple[int, int, int]
     warp: int
     shared_base: int
-    pointers: tuple[int, int, int, int]
+    pointers: Pointers
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +154,7 @@ def align(
             found[region, sass.name].append(position)
             region += sass.name == "BAR"
     for key in sorted({*wanted, *found}):
-        for position, op in _match(code, steps, key, wanted.get(key, []), found.get(key, [])):
+        for position, op in match_region(code, steps, key, wanted.get(key, []), found.get(key, [])):
             named[position] = Named(op)
     _name_mmas(code, steps, scenario, program, named, vertical=vertical)
     return named
@@ -215,13 +228,15 @@ class _Schedule:
                 return self._staging(op, region)
             case LoadSource() | StoreGlobal():
                 return self._output(op, region)
+            case LoadBias():
+                return self._bias(op, region)
             case _:
                 return Expected(op, "BAR", region)
 
     def _staging(self, op: StoreShared | LoadShared, region: int) -> Expected:
         is_store = isinstance(op, StoreShared)
         offset = self.staged[0 if is_store else 1][:, op.access, 0]
-        address = self.placement.shared_base + offset * ACCUMULATOR_BITS // 8
+        address = self.placement.shared_base + offset * self.epilogue.accumulator_bits // 8
         unused = not is_store and self._unused(op)
         return Expected(op, "STS" if is_store else "LDS", region, address, optional=unused)
 
@@ -232,7 +247,7 @@ class _Schedule:
             access = self.iterator[op.operand].fetch(op.fetch)
             self.fetched[key] = access.offset[self.lanes], access.valid[self.lanes]
         offset, valid = self.fetched[key]
-        base = self.placement.pointers[0 if op.operand == "a" else 1]
+        base = self.placement.pointers.a if op.operand == "a" else self.placement.pointers.b
         return base + offset[:, op.access, op.vec] * self.bits // 8, valid[:, op.access, op.vec]
 
     def _tile_load(self, op: LoadGlobal, region: int) -> Expected:
@@ -253,13 +268,22 @@ class _Schedule:
 
     def _output(self, op: LoadSource | StoreGlobal, region: int) -> Expected:
         tile_m, tile_n, slice_ = self.placement.tile
-        access = self.epilogue.output(op.step, tile_m, tile_n)
+        access = self.epilogue.output(op.step, tile_m, tile_n, slice_)
         is_store = isinstance(op, StoreGlobal)
+        pointers = self.placement.pointers
         # Later slices of a serial split-K add to what the slice before stored.
-        base = self.placement.pointers[3 if is_store or slice_ else 2]
+        base = pointers.output if is_store or slice_ else pointers.source
+        if self.scenario.problem.reduces:
+            base = pointers.partial
         address = base + access.offset[self.lanes, op.access] * self.epilogue.output_bits // 8
         valid = access.valid[self.lanes, op.access]
         return Expected(op, "STG" if is_store else "LDG", region, address, valid=valid, optional=not bool(valid.any()))
+
+    def _bias(self, op: LoadBias, region: int) -> Expected:
+        access = self.epilogue.bias(self.placement.tile[1])
+        address = self.placement.pointers.bias + access.offset[self.lanes, op.access] * self.epilogue.output_bits // 8
+        valid = access.valid[self.lanes, op.access]
+        return Expected(op, "LDG", region, address, valid=valid, optional=not bool(valid.any()))
 
     def _unused(self, op: LoadShared | StoreShared) -> bool:
         """Whether no lane of the warp stores what is loaded."""
@@ -271,7 +295,7 @@ class _Schedule:
 # --- matching ---
 
 
-def _match(
+def match_region(
     code: Sequence[Sass], steps: Sequence[Step], key: tuple[int, str], wanted: list[Expected], found: list[int]
 ) -> list[tuple[int, Op]]:
     """Pair the instructions of one opcode in one region, each with the expected one that has its addresses."""

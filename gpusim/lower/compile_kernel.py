@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from gpusim.errors import CannotRun
 from gpusim.hardware.compiler import compile_cubin, find_compiler
-from gpusim.hardware.specialise import Specialisation, specialise
-from gpusim.scenario import Scenario
+from gpusim.hardware.specialise import Specialisation
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +32,17 @@ def compiler_at_hand() -> bool:
     return True
 
 
-def compile_kernel(scenario: Scenario, architecture: int) -> CompiledKernel:
+def compile_kernel(specialisation: Specialisation, architecture: int) -> CompiledKernel:
     """
-    The cubin of a scenario's plain kernel, from the cache where the same sources were compiled before.
+    The cubin of a kernel, from the cache where the same sources were compiled before.
 
     Args:
-        scenario: Problem and kernel.
+        specialisation: Of a plain build.
         architecture: 10 * major + minor of the target.
 
     Raises:
         CannotRun: No compiler is here, or it fails; says what to install, or the compiler's first complaint.
     """
     compiler = find_compiler()
-    specialisation = specialise(scenario, "plain")
     cubin = compile_cubin(specialisation, f"sm_{architecture}", compiler).read_bytes()
     return CompiledKernel(cubin, f"{compiler.name} {compiler.version}", specialisation)

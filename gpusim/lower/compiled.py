@@ -6,7 +6,7 @@ unit an opcode belongs to (``sass_pipes``).
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from math import prod
 
@@ -14,8 +14,8 @@ import numpy as np
 
 from gpusim.arrays import IntArray
 from gpusim.errors import BadInput, CheckFailed
-from gpusim.hardware.specialise import ENTRY, PARAMS, SHARED_ALIGNMENT, Specialisation, specialise
-from gpusim.lower.align import MMA_OPCODES, Named, Placement, align
+from gpusim.hardware.specialise import ENTRY, PARAMS, SHARED_ALIGNMENT, Specialisation, kernels, specialise
+from gpusim.lower.align import MMA_OPCODES, Named, Placement, Pointers, align
 from gpusim.lower.compile_kernel import CompiledKernel, compile_kernel
 from gpusim.lower.cubin import Cubin, read_cubin
 from gpusim.lower.emulate import Step, Warp, run_warp
@@ -34,15 +34,10 @@ from gpusim.tile.extents import gemm_k_iterations
 from gpusim.tile.thread_map import WARP_SIZE
 from gpusim.tile.threadblock_swizzle import cta_tiles
 
-POINTERS = (1 << 40, 2 << 40, 3 << 40, 4 << 40)
-"""Where a, b, the source and the output are taken to lie: far apart, so that no address belongs to two tensors."""
+POINTERS = Pointers(a=1 << 40, b=2 << 40, source=3 << 40, output=4 << 40, bias=5 << 40, partial=6 << 40)
+"""Where the tensors are taken to lie: far apart, so that no address belongs to two of them."""
 
-SEMAPHORE = 5 << 40
-
-
-def is_lowered(scenario: Scenario) -> bool:
-    """Whether compiled kernels of this kind are aligned with their schedule: multistage ones are."""
-    return scenario.kernel.mainloop == "multistage"
+SEMAPHORE = 7 << 40
 
 
 def compiled_stream(scenario: Scenario, machine: Machine, slice_: int = 0) -> Stream:
@@ -50,7 +45,6 @@ def compiled_stream(scenario: Scenario, machine: Machine, slice_: int = 0) -> St
     The stream of the CTAs of one split-K slice.
 
     Raises:
-        BadInput: Kernels of this kind cannot be lowered yet.
         CannotRun: Neither a shipped stream nor a compiler is at hand.
         CheckFailed: The kernel does not execute the schedule; the message shows both sides.
     """
@@ -59,20 +53,15 @@ def compiled_stream(scenario: Scenario, machine: Machine, slice_: int = 0) -> St
 
 def compiled(scenario: Scenario, machine: Machine, slice_: int = 0) -> CompiledStream:
     """The same with its listing: the shipped stream of this very kernel if there is one, else compiled now."""
-    if not is_lowered(scenario):
-        raise BadInput(
-            f"compiled streams exist for multistage mainloops, not yet for {scenario.kernel.mainloop} ones;"
-            " --stream estimated takes them"
-        )
     shipped = shipped_stream(specialise(scenario, "plain").digest, machine.compute_capability, slice_)
-    return shipped or lower_kernel(scenario, compile_kernel(scenario, machine.compute_capability), slice_)
+    return shipped or lower_kernel(scenario, compile_kernel(specialise(scenario), machine.compute_capability), slice_)
 
 
 def is_shipped(scenario: Scenario, machine: Machine) -> bool:
-    """Whether the streams of all split-K slices of this very kernel come with gpusim, so that no compiler is needed."""
-    digest = specialise(scenario, "plain").digest
-    slices = range(scenario.problem.split_k_slices)
-    return all(shipped_path(digest, machine.compute_capability, slice_).is_file() for slice_ in slices)
+    """Whether the streams of all kernels and split-K slices come with gpusim, so that no compiler is needed."""
+    first, *others = kernels(scenario)
+    keys = [(first, slice_) for slice_ in range(scenario.problem.split_k_slices)] + [(one, 0) for one in others]
+    return all(shipped_path(one.digest, machine.compute_capability, slice_).is_file() for one, slice_ in keys)
 
 
 def lower_kernel(scenario: Scenario, kernel: CompiledKernel, slice_: int = 0) -> CompiledStream:
@@ -98,7 +87,7 @@ def lower_kernel(scenario: Scenario, kernel: CompiledKernel, slice_: int = 0) ->
     vertical = walks_vertically(runner.cubin.architecture)
     named = align(runner.code, steps, scenario, ops, runner.placement(cta, warp=0), vertical=vertical)
     executed = [
-        _Executed(runner.code[step.at], step, name, step is steps[-1]) for step, name in zip(steps, named, strict=True)
+        Executed(runner.code[step.at], step, name, step is steps[-1]) for step, name in zip(steps, named, strict=True)
     ]
     parts = list(_segments(scenario, ops, runner.code, executed))
     return CompiledStream(
@@ -126,7 +115,7 @@ class KernelRunner:
         self.cubin: Cubin = read_cubin(kernel.cubin, ENTRY, "the compiled kernel")
         self.code = decode(self.cubin.code, self.cubin.architecture)
         self.tiles: IntArray = cta_tiles(scenario)
-        self._constants = _constants(self.cubin, self.specialisation, scenario)
+        self._constants = parameter_bank(self.cubin, self.specialisation, scenario)
 
     def run(self, cta: int, warp: int) -> list[Step]:
         """Execute one warp of the CTA with this index in launch order."""
@@ -177,11 +166,19 @@ def grid_instructions(scenario: Scenario, kernel: CompiledKernel) -> int:
     )
 
 
-def _constants(cubin: Cubin, specialisation: Specialisation, scenario: Scenario) -> bytes:
+def parameter_bank(cubin: Cubin, specialisation: Specialisation, scenario: Scenario) -> bytes:
+    """
+    The constant bank of a launch, parameters included.
+
+    Raises:
+        BadInput: The kernel takes other parameters than ``specialise.PARAMS``.
+    """
     if cubin.parameter_bytes != PARAMS.itemsize:
-        raise BadInput(f"{ENTRY} takes {cubin.parameter_bytes} bytes of parameters, Params has {PARAMS.itemsize}")
+        raise BadInput(
+            f"{specialisation.entry} takes {cubin.parameter_bytes} bytes of parameters, Params has {PARAMS.itemsize}"
+        )
     values = np.zeros((), dtype=PARAMS)
-    for name, pointer in zip(("a", "b", "source", "output"), POINTERS, strict=True):
+    for name, pointer in asdict(POINTERS).items():
         values[name] = pointer
     values["semaphore"] = SEMAPHORE
     values["alpha"], values["beta"] = scenario.problem.alpha, scenario.problem.beta
@@ -195,7 +192,7 @@ def _constants(cubin: Cubin, specialisation: Specialisation, scenario: Scenario)
 
 
 @dataclass(frozen=True, slots=True)
-class _Executed:
+class Executed:
     """One executed instruction, the op it executes, and whether the warp ends with it."""
 
     sass: Sass
@@ -205,25 +202,25 @@ class _Executed:
 
 
 def _segments(
-    scenario: Scenario, ops: Program, code: Sequence[Sass], executed: list[_Executed]
+    scenario: Scenario, ops: Program, code: Sequence[Sass], executed: list[Executed]
 ) -> Iterator[tuple[Segment, tuple[Line, ...]]]:
     """Prologue, mainloop, tail, epilogue; where trips of the loop differ, a mainloop segment for each run of equals."""
     starts = _loop_trips(code, executed)
     barriers = [at for at, one in enumerate(executed) if one.named is not None and isinstance(one.named.op, Barrier)]
     last_barrier = barriers[sum(isinstance(op, Barrier) for op in ops.mainloop_ops()) - 1] + 1
-    yield _segment("prologue", executed[: starts[0]], scenario)
+    yield segment_of("prologue", executed[: starts[0]], scenario)
     trips = [executed[begin:end] for begin, end in pairwise(starts)]
     while trips:
         alike = _alike(trips, scenario)
-        yield _segment("mainloop", trips[0], scenario, alike, _tiles(trips[0], scenario))
+        yield segment_of("mainloop", trips[0], scenario, alike, _tiles(trips[0], scenario))
         trips = trips[alike:]
     # A pipelined mainloop has no tail: its last barrier lies in the last k tile.
     epilogue = max(last_barrier, starts[-1])
-    yield _segment("tail", executed[starts[-1] : epilogue], scenario)
-    yield _segment("epilogue", executed[epilogue:], scenario)
+    yield segment_of("tail", executed[starts[-1] : epilogue], scenario)
+    yield segment_of("epilogue", executed[epilogue:], scenario)
 
 
-def _loop_trips(code: Sequence[Sass], executed: list[_Executed]) -> list[int]:
+def _loop_trips(code: Sequence[Sass], executed: list[Executed]) -> list[int]:
     """
     Where the trips of the mainloop begin, and where the last one ends.
 
@@ -254,7 +251,7 @@ def _loop_trips(code: Sequence[Sass], executed: list[_Executed]) -> list[int]:
     return [copies[-1] if copies else 0]
 
 
-def _tiles(trip: list[_Executed], scenario: Scenario) -> int:
+def _tiles(trip: list[Executed], scenario: Scenario) -> int:
     """k tiles that one trip consumes."""
     kernel = scenario.kernel
     per_tile = kernel.k_groups * prod(w // i for w, i in zip(kernel.warp[:2], kernel.instruction[:2], strict=True))
@@ -264,7 +261,7 @@ def _tiles(trip: list[_Executed], scenario: Scenario) -> int:
     return mmas // per_tile
 
 
-def _alike(trips: list[list[_Executed]], scenario: Scenario) -> int:
+def _alike(trips: list[list[Executed]], scenario: Scenario) -> int:
     """How many of the first trips execute the same instructions, on ops that move on by the trip's k tiles."""
     first, stages = trips[0], scenario.kernel.stages
     tiles = _tiles(first, scenario)
@@ -282,15 +279,16 @@ def _moved(named: Named | None, k_tiles: int, stages: int) -> Named | None:
     return None if named is None else Named(shifted(named.op, k_tiles, stages), named.part)
 
 
-def _segment(
-    name: str, executed: list[_Executed], scenario: Scenario, trips: int = 1, tiles: int = 0
+def segment_of(
+    name: str, executed: list[Executed], scenario: Scenario, trips: int = 1, tiles: int = 0
 ) -> tuple[Segment, tuple[Line, ...]]:
+    """A segment of executed instructions, and their lines."""
     code = tuple(_instruction(one, scenario) for one in executed)
     lines = tuple(Line(one.sass.address, one.sass.text) for one in executed)
     return Segment(name, code, trips, tiles), lines  # type: ignore[arg-type]
 
 
-def _instruction(executed: _Executed, scenario: Scenario) -> Instruction:
+def _instruction(executed: Executed, scenario: Scenario) -> Instruction:
     sass, control = executed.sass, executed.sass.control
     unit, pipe = unit_of(sass, scheduled=executed.named is not None)
     if sass.name in MMA_OPCODES:
@@ -311,7 +309,7 @@ def _instruction(executed: _Executed, scenario: Scenario) -> Instruction:
     )
 
 
-def _guard(executed: _Executed) -> str:
+def _guard(executed: Executed) -> str:
     op = executed.named.op if executed.named else None
     if isinstance(op, CopyAsync):
         return "zero-fill" if op.zfill else "predicate"

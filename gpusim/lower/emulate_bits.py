@@ -182,11 +182,20 @@ def _integer_to_float(sass: Sass) -> Callable[[Words], Words]:
 
 
 def _float_to_integer(sass: Sass) -> Callable[[Words], Words]:
-    if "U32" not in sass.modifiers or "TRUNC" not in sass.modifiers:
-        raise NotImplementedError(f"{sass.mnemonic}: only the truncation to U32 of a division is emulated")
-    return lambda value: np.clip(np.nan_to_num(np.trunc(as_float(value).astype(np.float64))), 0, 2**32 - 1).astype(
-        np.uint64
-    )
+    """Clamped to the range of the result: U32 by truncation, as divisions use it, or S32 to nearest, ties to even."""
+    modifiers = frozenset(sass.modifiers)
+    truncates = modifiers >= {"U32", "TRUNC"}
+    if not truncates and not modifiers <= {"NTZ"}:
+        raise NotImplementedError(f"{sass.mnemonic}: only U32 by truncation and S32 to nearest are emulated")
+    least, most = (0, 2**32 - 1) if truncates else (-(2**31), 2**31 - 1)
+
+    def compute(value: Words) -> Words:
+        exact = as_float(value).astype(np.float64)
+        near = np.nan_to_num(np.trunc(exact) if truncates else np.rint(exact))
+        whole: Words = np.clip(near, least, most).astype(np.int64).astype(np.uint64) & MASK
+        return whole
+
+    return compute
 
 
 def _multifunction(sass: Sass) -> Callable[[Words], Words]:

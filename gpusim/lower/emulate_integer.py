@@ -244,7 +244,9 @@ EXECUTE: dict[str, Callable[[Sass], Execute]] = {
     **dict.fromkeys(("SEL", "USEL", "FSEL"), _select),
     **dict.fromkeys(("IMNMX", "VIMNMX"), _extreme),
     **dict.fromkeys(("MOV", "UMOV"), _move),
-    **dict.fromkeys(("FADD", "FMUL", "FFMA", "FMNMX", "HADD2", "HMUL2", "HFMA2", "F2FP", "F2F"), _data),
+    **dict.fromkeys(
+        ("FADD", "FMUL", "FFMA", "FMNMX", "HADD2", "HMUL2", "HFMA2", "HMNMX2", "F2FP", "F2F", "F2IP", "I2FP"), _data
+    ),
     "VIADDMNMX": _add_extreme,
     "FSETP": _set_float_predicates,
     "IABS": unary(lambda _: lambda value: np.abs(signed(value)).astype(np.uint64)),

@@ -9,10 +9,20 @@ fitted (D1).
 from collections.abc import Iterator, Sequence
 
 from gpusim.errors import BadInput
+from gpusim.lower.estimated_output import (
+    ACCESS_ARITHMETIC,
+    MEMORY_STALL,
+    OUTPUT_SCOREBOARD,
+    bias_arithmetic,
+    global_opcode,
+    integer,
+    output_arithmetic,
+)
 from gpusim.lower.iterator_arithmetic import iterator_arithmetic
 from gpusim.lower.stream import Instruction, Segment, Stream, shifted
 from gpusim.machine.spec import Machine, Pipe
 from gpusim.mma_types import tensor_opcode
+from gpusim.output_op import OutputOp, slice_output_op
 from gpusim.scenario import Scenario, element_bits
 from gpusim.scenario_models import VECTOR_BITS
 from gpusim.schedule.mainloop import OPERANDS
@@ -21,6 +31,7 @@ from gpusim.schedule.ops import (
     CommitGroup,
     CopyAsync,
     Ldmatrix,
+    LoadBias,
     LoadFragment,
     LoadGlobal,
     LoadShared,
@@ -40,8 +51,8 @@ from gpusim.tile.ldmatrix import FragmentLoads, fragment_loads
 COPY_SCOREBOARD = 4
 """Held by copies until their addresses are read. Nothing here waits for it: each copy's address is a new one (D1)."""
 
-EPILOGUE_SCOREBOARD = 5
-"""Of the epilogue's shared and source loads. 0 to 3 are the fragments': two operands, two k groups by turns."""
+EPILOGUE_SCOREBOARD = OUTPUT_SCOREBOARD
+"""Of the epilogue's shared, source and bias loads. 0 to 3 are the fragments': two operands, two k groups by turns."""
 
 TILE_SCOREBOARDS = {"a": 4, "b": 5}
 """Of a pipelined mainloop's global loads, held until the data is in the registers, and of the stores of these
@@ -60,21 +71,12 @@ EPILOGUE_SETUP = 40
 EPILOGUE_STEP = 8
 """Per epilogue iteration: row predicate, pointer advance, loop control."""
 
-EPILOGUE_ACCESS = 3
-"""Per global access of the epilogue: a 64-bit pointer add (2) and the predicate's test (1)."""
-
-MEMORY_STALL = 2
-"""Between two memory instructions, or any without a fixed latency, of one warp: the least that ptxas is seen to put."""
-
 BRANCH_STALL = 5
 """Of a backward branch, as ptxas puts it; what its target's fetch takes besides is the machine's branch latency."""
 
 REGISTERS_BEYOND_FRAGMENTS = 40
 """Pointers, masks, loop state and addresses of one thread. A round figure from the kernels' constructors; the compiled
 stream reads the real number."""
-
-SHORTEST_DEPENDENT = 4
-"""Dependent-issue latency of the integer and FP32 pipes since Volta. Source: Jia et al. 2019, table 4.1."""
 
 
 def registers_per_thread(scenario: Scenario, machine: Machine) -> int:
@@ -137,9 +139,12 @@ def tensor_core(scenario: Scenario, machine: Machine) -> Pipe:
     return machine.tensor[name]
 
 
-def estimated_stream(scenario: Scenario, program: Program, machine: Machine) -> Stream:
+def estimated_stream(scenario: Scenario, program: Program, machine: Machine, slice_: int = 0) -> Stream:
     """
     Lower a program by the stated estimates.
+
+    Args:
+        slice_: Split-K slice whose program it is.
 
     Raises:
         BadInput: The program's iterations are not shifts of the first, so no loop can execute them.
@@ -152,7 +157,7 @@ def estimated_stream(scenario: Scenario, program: Program, machine: Machine) -> 
             Segment("mainloop", tuple(lowering.iteration(program.iterations[0])), len(program.iterations), 1)
         )
     segments.append(Segment("tail", tuple(lowering.straight(program.tail))))
-    segments.append(Segment("epilogue", tuple(lowering.epilogue(program.epilogue))))
+    segments.append(Segment("epilogue", tuple(lowering.epilogue(program.epilogue, slice_output_op(scenario, slice_)))))
     return Stream("estimated", registers_per_thread(scenario, machine), tuple(segments))
 
 
@@ -258,7 +263,7 @@ class _Lowering:
         yield from spread(late, stores)
         yield from (one for one in following if one.unit != "tensor")
 
-    def epilogue(self, ops: Sequence[Op]) -> Iterator[Instruction]:
+    def epilogue(self, ops: Sequence[Op], does: OutputOp) -> Iterator[Instruction]:
         """Accumulators through shared memory to global, step by step, then exit."""
         yield from integer(EPILOGUE_SETUP)
         step = -1
@@ -266,7 +271,10 @@ class _Lowering:
             if isinstance(op, StoreShared) and op.step != step:
                 step = op.step
                 yield from integer(EPILOGUE_STEP)
-            yield from self.instructions(op)
+            if isinstance(op, StoreShared | LoadShared | LoadSource | LoadBias | StoreGlobal):
+                yield from self.epilogue_access(op, does)
+            else:
+                yield from self.instructions(op)
         yield Instruction("EXIT", "exit")
 
     def instructions(self, op: Op) -> Iterator[Instruction]:
@@ -298,8 +306,8 @@ class _Lowering:
                 yield Instruction(opcode, "shared", stall=MEMORY_STALL, write_scoreboard=board, op=op)
             case WarpMma():
                 yield from self.mma(op)
-            case StoreShared() | LoadShared() | LoadSource() | StoreGlobal():
-                yield from self.epilogue_access(op)
+            case _:
+                raise TypeError(f"{op} is no op of a mainloop")
 
     def tile_access(self, op: LoadGlobal | StoreTile) -> Iterator[Instruction]:
         """
@@ -339,38 +347,29 @@ class _Lowering:
                 part=part,
             )
 
-    def epilogue_access(self, op: StoreShared | LoadShared | LoadSource | StoreGlobal) -> Iterator[Instruction]:
+    def epilogue_access(
+        self, op: StoreShared | LoadShared | LoadSource | LoadBias | StoreGlobal, does: OutputOp
+    ) -> Iterator[Instruction]:
         """One access of the epilogue; a global store first converts and scales its elements."""
         tile = self.epilogue_tile
-        board = 1 << EPILOGUE_SCOREBOARD
-        if isinstance(op, StoreShared):
-            yield Instruction(f"STS.{tile.store_bytes * 8}", "shared", stall=MEMORY_STALL, op=op)
-        elif isinstance(op, LoadShared):
-            yield Instruction(
-                f"LDS.{tile.load_bytes * 8}", "shared", stall=MEMORY_STALL, write_scoreboard=EPILOGUE_SCOREBOARD, op=op
-            )
-        elif isinstance(op, LoadSource):
-            yield from integer(EPILOGUE_ACCESS)
-            yield Instruction("LDG.E.128", "global", stall=MEMORY_STALL, write_scoreboard=EPILOGUE_SCOREBOARD, op=op)
-        else:
-            elements = tile.elements_per_access
-            for element in range(elements):
-                yield Instruction("FMUL", "pipe", "fma", wait_mask=0 if element else board)
-            if self.scenario.problem.dtype.output == "f16":
-                for _ in range(elements // 2):
-                    yield Instruction("F2FP.F16.F32.PACK_AB", "pipe", "half", stall=2)
-            yield from integer(EPILOGUE_ACCESS)
-            yield Instruction("STG.E.128", "global", stall=MEMORY_STALL, guard="predicate", op=op)
-
-
-def integer(count: int, opcode: str = "IADD3") -> Iterator[Instruction]:
-    """
-    ``count`` integer instructions, of which every second depends on the one before it.
-
-    Half dependent, half not: the shape of ``coordinate, test, coordinate, test`` chains.
-    """
-    for index in range(count):
-        yield Instruction(opcode, "pipe", "alu", stall=SHORTEST_DEPENDENT if index % 2 else 2)
+        board, elements = EPILOGUE_SCOREBOARD, tile.elements_per_access
+        match op:
+            case StoreShared():
+                yield Instruction(f"STS.{tile.store_bytes * 8}", "shared", stall=MEMORY_STALL, op=op)
+            case LoadShared():
+                opcode = f"LDS.{tile.load_bytes * 8}"
+                yield Instruction(opcode, "shared", stall=MEMORY_STALL, write_scoreboard=board, op=op)
+            case LoadSource() | LoadBias():
+                yield from integer(ACCESS_ARITHMETIC)
+                opcode = global_opcode("LDG", tile.access_bits)
+                yield Instruction(opcode, "global", stall=MEMORY_STALL, write_scoreboard=board, op=op)
+                if isinstance(op, LoadBias):
+                    yield from bias_arithmetic(does, elements)
+            case StoreGlobal():
+                yield from output_arithmetic(does, elements)
+                yield from integer(ACCESS_ARITHMETIC)
+                opcode = global_opcode("STG", tile.access_bits)
+                yield Instruction(opcode, "global", stall=MEMORY_STALL, guard="predicate", op=op)
 
 
 def spread(mmas: list[Instruction], beside: list[Instruction]) -> Iterator[Instruction]:

@@ -3,11 +3,14 @@
 import sys
 
 from gpusim.errors import GpusimError
+from gpusim.hardware.specialise import kernels
 from gpusim.lower.compile_kernel import compile_kernel
-from gpusim.lower.compiled import is_lowered, lower_kernel
+from gpusim.lower.compiled import lower_kernel
+from gpusim.lower.compiled_reduction import lower_reduction
 from gpusim.lower.stream_file import SHIPPED, save_stream, stream_key
 from gpusim.machine.load import load_machine
-from gpusim.scenario import load_scenario
+from gpusim.mma_types import is_emulated
+from gpusim.scenario import Scenario, load_scenario
 from gpusim.scenario_catalogue import recordable_scenarios
 
 
@@ -15,7 +18,7 @@ def ship() -> int:
     """
     Compile, lower and write the stream of every slice of every recordable scenario; drop those of other kernels.
 
-    Scenarios whose kernels cannot be lowered (``lower.compiled.is_lowered``) have none.
+    Kernels whose mma.sync the assembler emulates have none (D27).
 
     Returns:
         How many streams there are.
@@ -27,18 +30,24 @@ def ship() -> int:
     written = set()
     for path in recordable_scenarios():
         scenario = load_scenario(path)
-        if not is_lowered(scenario):
-            continue
         architecture = load_machine(scenario.machine).compute_capability
-        kernel = compile_kernel(scenario, architecture)
-        for slice_ in range(scenario.problem.split_k_slices):
+        if is_emulated(scenario.problem.dtype.ab, architecture):
+            continue
+        first, *others = (compile_kernel(one, architecture) for one in kernels(scenario))
+        streams = [(first, slice_, lower_kernel(scenario, first, slice_)) for slice_ in _slices(scenario)]
+        streams += [(second, 0, lower_reduction(scenario, second)) for second in others]
+        for kernel, slice_, stream in streams:
             target = SHIPPED / f"{stream_key(kernel.specialisation.digest, architecture, slice_)}.json.gz"
-            save_stream(target, lower_kernel(scenario, kernel, slice_))
+            save_stream(target, stream)
             written.add(target)
     for path in SHIPPED.glob("*.json.gz"):
         if path not in written:
             path.unlink()
     return len(written)
+
+
+def _slices(scenario: Scenario) -> range:
+    return range(scenario.problem.split_k_slices)
 
 
 def main() -> int:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Literal, Self, TypeAlias, TypeVar
 
@@ -20,8 +20,10 @@ from gpusim.schedule.ops import (
     CommitGroup,
     CopyAsync,
     Ldmatrix,
+    LoadBias,
     LoadFragment,
     LoadGlobal,
+    LoadPartial,
     LoadShared,
     LoadSource,
     Op,
@@ -34,11 +36,13 @@ from gpusim.schedule.ops import (
     WarpMma,
 )
 from gpusim.schedule.program import mainloop_shape, program
-from gpusim.tile.epilogue import ACCUMULATOR_BITS, epilogue_tile, output_sectors
+from gpusim.schedule.reduction import reduction_ops
+from gpusim.tile.epilogue import epilogue_tile, output_sectors
 from gpusim.tile.extents import gemm_k_iterations
 from gpusim.tile.global_iterators import global_iterator
 from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
-from gpusim.tile.requests import global_requests
+from gpusim.tile.reduction import reduction_tile
+from gpusim.tile.requests import access_sectors, global_requests
 from gpusim.tile.shared_store import operand_layout, store_offsets
 from gpusim.tile.thread_map import WARP_SIZE
 from gpusim.tile.threadblock_swizzle import tiled_shape
@@ -60,6 +64,8 @@ SASS_OF_OP: dict[type[Op], Sass] = {
     LoadShared: "LDS",
     LoadSource: "LDG",
     StoreGlobal: "STG",
+    LoadBias: "LDG",
+    LoadPartial: "LDG",
     LoadGlobal: "LDG",
     StoreTile: "STS",
 }
@@ -84,7 +90,8 @@ class Counts:
         warps: Warps of one CTA.
         instructions: SASS mnemonic -> warp instructions. HMMA or IMMA, whichever the operands' type takes; neither
             where the assembler emulates the mma.sync (D27).
-        load_sectors: 32-byte sectors that LDGSTS (or LDG) and source loads request, by "a", "b", "source".
+        load_sectors: 32-byte sectors that LDGSTS (or LDG) and source loads request, by "a", "b", "source", "bias"; of a
+            reduction by "partial", "source", "bias".
         line_returns: LDGSTS wavefronts beyond those by pattern: each 128-byte line of global memory returns by itself.
         store_sectors: Sectors the output stores request.
         bank_conflicts: Shared-memory wavefronts by address pattern alone; arbitration is not in them (D9).
@@ -130,8 +137,9 @@ def executed(scenario: Scenario) -> Counts:
     """
     Count what every CTA of the grid executes, from its program and the lane addresses.
 
-    Not modelled: instructions around the named ops, spills, the semaphore of serial split-K, and the reduction
-    kernel of parallel split-K.
+    The reduction of a parallel split-K is a kernel of its own: ``executed_reduction`` counts it.
+
+    Not modelled: instructions around the named ops, spills, and the semaphore of serial split-K.
     """
     tiled = tiled_shape(scenario)
     slices = [
@@ -149,6 +157,7 @@ def executed(scenario: Scenario) -> Counts:
             "a": loads["a"].sectors,
             "b": loads["b"].sectors,
             "source": _source_sectors(scenario, slices),
+            "bias": _bias_sectors(scenario, slices),
         },
         line_returns=(loads["a"].returns + loads["b"].returns) if scenario.kernel.mainloop == "multistage" else 0,
         store_sectors=output_sectors(scenario),
@@ -178,6 +187,20 @@ def _source_sectors(scenario: Scenario, slices: Iterable[_Slice]) -> int:
     """Sectors of the source loads: those of the output stores, for every slice that reads its source."""
     readers = sum(any(isinstance(op, LoadSource) for op in part.program.epilogue) for part in slices)
     return epilogue_tile(scenario).sectors() * readers if readers else 0
+
+
+def _bias_sectors(scenario: Scenario, slices: Iterable[_Slice]) -> int:
+    """Sectors of the loads of the bias: every CTA of the slices that read it brings its columns once for each warp."""
+    readers = sum(any(isinstance(op, LoadBias) for op in part.program.epilogue) for part in slices)
+    if not readers:
+        return 0
+    tiled = tiled_shape(scenario)
+    tile = epilogue_tile(scenario)
+    access = tile.bias(np.arange(tiled.n, dtype=np.int64))
+    lanes = (tiled.n, -1, WARP_SIZE, tile.bias_accesses)
+    offset = np.moveaxis(access.offset.reshape(lanes), 2, -1)
+    valid = np.moveaxis(access.valid.reshape(lanes), 2, -1)
+    return access_sectors(offset, valid, tile.output_bits, tile.elements_per_access) * tiled.m * readers
 
 
 def _row(
@@ -315,14 +338,60 @@ def _epilogue_rows(scenario: Scenario, slices: Iterable[_Slice]) -> tuple[BankCo
     tile = epilogue_tile(scenario)
     steps = tile.steps * sum(part.ctas for part in slices)
     return (
-        _staging_row("sts", tile.store_offsets(), tile.store_bytes, steps),
-        _staging_row("lds", tile.load_offsets(), tile.load_bytes, steps),
+        _staging_row("sts", tile.store_offsets() * tile.accumulator_bits // 8, tile.store_bytes, steps),
+        _staging_row("lds", tile.load_offsets() * tile.accumulator_bits // 8, tile.load_bytes, steps),
     )
 
 
-def _staging_row(op: Literal["sts", "lds"], offsets: IntArray, width: int, steps: int) -> BankConflicts:
-    """One instruction kind of the epilogue; ``offsets`` [threads, accesses, elements], the same in every step."""
-    addresses = offsets[..., 0].reshape(-1, WARP_SIZE, offsets.shape[1]).swapaxes(-2, -1) * ACCUMULATOR_BITS // 8
+def _staging_row(op: Literal["sts", "lds"], places: IntArray, width: int, steps: int) -> BankConflicts:
+    """One instruction kind of the epilogue; ``places`` [threads, accesses, elements] in bytes, alike in every step."""
+    addresses = places[..., 0].reshape(-1, WARP_SIZE, places.shape[1]).swapaxes(-2, -1)
     each = access_wavefronts(addresses, width)
     requests = each.size * steps
     return _row(op, "accumulator", requests, int(each.sum()) * steps, requests * int(access_ideal(width)))
+
+
+def executed_reduction(scenario: Scenario) -> Counts:
+    """
+    Count what the second kernel of a parallel split-K executes.
+
+    Raises:
+        BadInput: The scenario has no parallel split-K.
+    """
+    tile, ops = reduction_tile(scenario), reduction_ops(scenario)
+    instructions: dict[Sass, int] = dict.fromkeys(SASS_OF_OP.values(), 0)
+    for op in ops:
+        instructions[SASS_OF_OP[type(op)]] += tile.warps * tile.ctas
+    access = tile.access(np.arange(tile.ctas, dtype=np.int64))
+    kinds = {type(op) for op in ops}
+    outputs = int(tile.sectors(access.output, access.valid, tile.output_type, tile.elements_per_access).sum())
+    bias = int(tile.sectors(access.bias, access.valid, tile.output_type, tile.elements_per_access).sum())
+    partial = tile.sectors(access.partial, access.valid[:, None, None], tile.accumulator_type, tile.elements_per_load)
+    return Counts(
+        ctas=tile.ctas,
+        warps=tile.warps,
+        instructions=instructions,
+        load_sectors={
+            "partial": int(partial.sum()),
+            "source": outputs if LoadSource in kinds else 0,
+            "bias": bias if LoadBias in kinds else 0,
+        },
+        line_returns=0,
+        store_sectors=outputs,
+        bank_conflicts=(),
+    )
+
+
+def executed_in_all(scenario: Scenario) -> Counts:
+    """What all kernels of a scenario execute together, of a second one added to the first; CTAs are the first one's."""
+    first = executed(scenario)
+    if not scenario.problem.reduces:
+        return first
+    second = executed_reduction(scenario)
+    sectors = Counter(first.load_sectors) + Counter(second.load_sectors)
+    return replace(
+        first,
+        instructions={name: count + second.instructions[name] for name, count in first.instructions.items()},
+        load_sectors=dict(sectors),
+        store_sectors=first.store_sectors + second.store_sectors,
+    )

@@ -1,42 +1,30 @@
 """The epilogue's op order: accumulators through shared memory to the output, a few rows of every warp at a time."""
 
+from gpusim.output_op import slice_output_op
 from gpusim.scenario import Scenario
-from gpusim.schedule.ops import Barrier, LoadShared, LoadSource, Op, StoreGlobal, StoreShared
+from gpusim.schedule.ops import Barrier, LoadBias, LoadShared, LoadSource, Op, StoreGlobal, StoreShared
 from gpusim.tile.epilogue import EpilogueTile, epilogue_tile
 
 
-def source_needed(scenario: Scenario, slice_: int = 0) -> bool:
-    """
-    Whether a CTA reads the source tensor: when beta is not 0, or as a later slice of a serial split-K.
-
-    Later serial slices read what the slice before stored (their beta is 1). Parallel slices read no source: beta is
-    the reduction kernel's.
-
-    Source: CUTLASS include/cutlass/epilogue/thread/linear_combination.h, is_source_needed and set_k_partition.
-    """
-    problem = scenario.problem
-    if problem.split_k_slices > 1 and problem.split_k == "parallel":
-        return False
-    return problem.beta != 0 or slice_ > 0
-
-
-def epilogue_ops(scenario: Scenario, *, with_source: bool) -> tuple[Op, ...]:
+def epilogue_ops(scenario: Scenario, slice_: int = 0) -> tuple[Op, ...]:
     """
     Every step of the epilogue, in order.
 
-    A step loads its source first (so that the loads overlap the exchange), then a barrier frees the staging of the
-    step before, the warps store their rows, a barrier makes them visible, and each thread loads and stores vectors
-    of the output.
+    The bias, which all rows share, is loaded once before the first step. A step loads its source first (so that the
+    loads overlap the exchange), then a barrier frees the staging of the step before, the warps store their rows, a
+    barrier makes them visible, and each thread loads and stores vectors of the output.
 
     Args:
         scenario: Gives the epilogue's tile.
-        with_source: Whether the source tensor is read.
+        slice_: Split-K slice, which decides whether source and bias are read (``output_op``).
 
     Source: CUTLASS include/cutlass/epilogue/threadblock/epilogue.h (3.x and later: one fragment per iteration,
-    ``source.load()`` ahead of the first barrier).
+    ``source.load()`` ahead of the first barrier) and epilogue_with_broadcast.h.
     """
-    tile = epilogue_tile(scenario)
-    return tuple(op for step in range(tile.steps) for op in _step(tile, step, with_source=with_source))
+    tile, does = epilogue_tile(scenario), slice_output_op(scenario, slice_)
+    bias: list[Op] = [LoadBias(access) for access in range(tile.bias_accesses if does.with_bias else 0)]
+    steps = (op for step in range(tile.steps) for op in _step(tile, step, with_source=does.with_source))
+    return (*bias, *steps)
 
 
 def _step(tile: EpilogueTile, step: int, *, with_source: bool) -> list[Op]:

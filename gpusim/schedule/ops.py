@@ -125,6 +125,27 @@ class LoadSource:
 
 
 @dataclass(frozen=True, slots=True)
+class LoadBias:
+    """Epilogue: one predicated ld.global of the bias, ``access`` along the columns of the thread map, for all rows."""
+
+    access: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoadPartial:
+    """
+    Reduction: one predicated ld.global of a slice's partial sums.
+
+    Attributes:
+        slice_: Split-K slice.
+        access: Access within the slice, where one vector of the output takes several.
+    """
+
+    slice_: int
+    access: int
+
+
+@dataclass(frozen=True, slots=True)
 class StoreGlobal:
     """Epilogue: the linear combination and one predicated st.global of the output."""
 
@@ -186,6 +207,8 @@ Op: TypeAlias = (
     | LoadGlobal
     | StoreTile
     | LoadFragment
+    | LoadBias
+    | LoadPartial
 )
 
 

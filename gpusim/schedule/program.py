@@ -2,7 +2,7 @@
 
 from gpusim.scenario import Scenario
 from gpusim.schedule import multistage, pipelined
-from gpusim.schedule.epilogue import epilogue_ops, source_needed
+from gpusim.schedule.epilogue import epilogue_ops
 from gpusim.schedule.mainloop import OPERANDS, Mainloop, MainloopShape, shape_of
 from gpusim.schedule.ops import Operand, Program
 
@@ -37,7 +37,7 @@ def program(scenario: Scenario, k_iterations: int, slice_: int = 0) -> Program:
         prologue=prologue,
         iterations=iterations,
         tail=tail,
-        epilogue=epilogue_ops(scenario, with_source=source_needed(scenario, slice_)),
+        epilogue=epilogue_ops(scenario, slice_),
     )
 
 

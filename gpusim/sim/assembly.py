@@ -20,10 +20,10 @@ from gpusim.schedule.counts import WORD_BYTES
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import (
     Barrier,
-    CommitGroup,
     CopyAsync,
     FragmentLoad,
     Ldmatrix,
+    LoadBias,
     LoadFragment,
     LoadGlobal,
     LoadShared,
@@ -37,7 +37,7 @@ from gpusim.schedule.ops import (
     WarpMma,
 )
 from gpusim.sim.stall_reasons import LG_THROTTLE, MATH_PIPE_THROTTLE, MIO_THROTTLE
-from gpusim.tile.epilogue import ACCUMULATOR_BITS, EpilogueTile, epilogue_tile
+from gpusim.tile.epilogue import EpilogueTile, epilogue_tile
 from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
 from gpusim.tile.shared_store import store_offsets
 
@@ -69,7 +69,7 @@ Wavefronts: TypeAlias = tuple[tuple[int, ...], ...]
 """[ring slot][warp] of one shared access; one slot where it is the same in all."""
 
 SOURCE_OR_OUTPUT = 2
-"""Operand index of the epilogue's global accesses, after a and b."""
+"""Operand index of the epilogue's global accesses, after a and b. Those of the bias count as a step after the last."""
 
 
 class Decoded(NamedTuple):
@@ -173,7 +173,6 @@ class Assembly:
     k_tiles: int
     fetches: int
     instructions_per_warp: int
-    epilogue: EpilogueTile
 
 
 def pipe_names(machine: Machine) -> tuple[str, ...]:
@@ -193,50 +192,56 @@ def assemble(stream: Stream, scenario: Scenario, machine: Machine) -> Assembly:
     Raises:
         BadInput: The machine file has no figure for a pipe that the stream uses.
     """
-    resolver = _Resolver(scenario, machine)
-    per_line = machine.instruction_cache.line_bytes // INSTRUCTION_BYTES
+    segments = decode_segments(stream, _Resolver(scenario, machine))
+    k_tiles = sum(segment.trips * segment.tiles_per_trip for segment in segments)
+    return Assembly(
+        segments=segments,
+        warps=scenario.kernel.threads // LANES,
+        stages=scenario.kernel.stages,
+        k_tiles=k_tiles,
+        fetches=k_tiles + scenario.kernel.stages,
+        instructions_per_warp=stream.instructions_per_warp,
+    )
+
+
+def decode_segments(stream: Stream, decoder: "Decoder") -> tuple[DecodedSegment, ...]:
+    """
+    A stream's segments, every instruction decoded, each beginning on an instruction-cache line of its own.
+
+    Raises:
+        BadInput: The machine file has no figure for a pipe that the stream uses.
+    """
+    per_line = decoder.machine.instruction_cache.line_bytes // INSTRUCTION_BYTES
     segments = []
     line = 0
     for segment in stream.segments:
         code = []
         for position, instruction in enumerate(segment.instructions):
             begins = line + position // per_line if position % per_line == 0 else -1
-            code.append(resolver.decode(instruction, begins))
+            code.append(decoder.decode(instruction, begins))
         line += -(-len(segment.instructions) // per_line)
         segments.append(DecodedSegment(segment.name, tuple(code), segment.trips, segment.tiles_per_trip))
-    k_tiles = sum(segment.trips * segment.tiles_per_trip for segment in segments)
-    return Assembly(
-        segments=tuple(segments),
-        warps=scenario.kernel.threads // LANES,
-        stages=scenario.kernel.stages,
-        k_tiles=k_tiles,
-        fetches=k_tiles + scenario.kernel.stages,
-        instructions_per_warp=stream.instructions_per_warp,
-        epilogue=resolver.epilogue,
-    )
+    return tuple(segments)
 
 
-class _Resolver:
-    """Looks things up once: pipes of the machine, wavefronts of every shared access."""
+class Decoder:
+    """What is common to all kernels: which port of the SMSP an instruction takes, how long, and what it waits for."""
 
-    def __init__(self, scenario: Scenario, machine: Machine) -> None:
+    def __init__(self, machine: Machine) -> None:
         self.machine = machine
         copy = machine.async_copy
         self.least_stall = {} if copy is None else {COMMIT: copy.commit_latency, DEPBAR: copy.wait_latency}
         self.pipes = {name: index for index, name in enumerate(pipe_names(machine))}
-        self.epilogue = epilogue_tile(scenario)
-        self.fragments = {operand: _fragment_wavefronts(scenario, machine, operand) for operand in OPERANDS}
-        writes = _tile_store_wavefronts if scenario.kernel.mainloop == "pipelined" else _copy_wavefronts
-        self.writes = {operand: writes(scenario, machine, operand) for operand in OPERANDS}
-        self.load_wavefronts = {operand: _load_wavefronts(scenario, machine, operand) for operand in OPERANDS}
-        self.matrices = {operand: fragment_loads(scenario, operand).matrices for operand in OPERANDS}
-        self.staging = _epilogue_wavefronts(self.epilogue, machine)
+
+    def access(self, op: Op) -> Access:
+        """What an op adds to its instruction."""
+        raise NotImplementedError
 
     def decode(self, instruction: Instruction, line: int) -> Decoded:
         """One instruction; ``line`` as in ``Decoded``."""
         kind = KINDS[instruction.unit]
         port, interval, latency = self._port(instruction, kind)
-        access = Access() if instruction.op is None else self._access(instruction.op)
+        access = Access() if instruction.op is None else self.access(instruction.op)
         waits = tuple(board for board in range(SCOREBOARDS) if instruction.wait_mask >> board & 1)
         return Decoded(
             kind=kind,
@@ -278,7 +283,21 @@ class _Resolver:
         figures = table[instruction.pipe]
         return self.pipes[TENSOR_CORE if tensor else instruction.pipe], figures.interval, figures.latency
 
-    def _access(self, op: Op) -> Access:
+
+class _Resolver(Decoder):
+    """Of a tile kernel: looks things up once, wavefronts of every shared access."""
+
+    def __init__(self, scenario: Scenario, machine: Machine) -> None:
+        super().__init__(machine)
+        self.epilogue = epilogue_tile(scenario)
+        self.fragments = {operand: _fragment_wavefronts(scenario, machine, operand) for operand in OPERANDS}
+        writes = _tile_store_wavefronts if scenario.kernel.mainloop == "pipelined" else _copy_wavefronts
+        self.writes = {operand: writes(scenario, machine, operand) for operand in OPERANDS}
+        self.load_wavefronts = {operand: _load_wavefronts(scenario, machine, operand) for operand in OPERANDS}
+        self.matrices = {operand: fragment_loads(scenario, operand).matrices for operand in OPERANDS}
+        self.staging = _epilogue_wavefronts(self.epilogue, machine)
+
+    def access(self, op: Op) -> Access:
         """What an op adds to its instruction."""
         match op:
             case Ldmatrix() | LoadFragment():
@@ -291,16 +310,19 @@ class _Resolver:
                 access = Access(observed=MMA, k_tile=op.k_tile, k_group=op.k_group)
             case StoreShared() | LoadShared():
                 access = self._staging(op)
-            case LoadSource() | StoreGlobal():
-                target = (SOURCE_OR_OUTPUT, op.step, op.access, 0)
-                access = Access(target=target, is_load=isinstance(op, LoadSource))
+            case LoadSource() | LoadBias() | StoreGlobal():
+                access = self._output(op)
             case WaitGroup():
                 access = Access(pending=op.pending, observed=WAITING)
             case Barrier():
                 access = Access(observed=WAITING)
-            case CommitGroup():
+            case _:
                 access = Access()
         return access
+
+    def _output(self, op: LoadSource | LoadBias | StoreGlobal) -> Access:
+        step = self.epilogue.steps if isinstance(op, LoadBias) else op.step
+        return Access(target=(SOURCE_OR_OUTPUT, step, op.access, 0), is_load=not isinstance(op, StoreGlobal))
 
     def _fragment(self, op: FragmentLoad) -> Access:
         shared = self.machine.shared
@@ -402,7 +424,7 @@ def _epilogue_wavefronts(tile: EpilogueTile, machine: Machine) -> dict[str, list
         ("store", tile.store_offsets(), tile.store_bytes),
         ("load", tile.load_offsets(), tile.load_bytes),
     ):
-        first = offsets[..., 0] * ACCUMULATOR_BITS // 8
+        first = offsets[..., 0] * tile.accumulator_bits // 8
         lanes = first.reshape(-1, LANES, first.shape[1]).transpose(0, 2, 1)
         counts = access_wavefronts(lanes, width, banks=machine.shared.banks, bank_bytes=machine.shared.bank_bytes)
         tables[name] = [tuple(int(one) for one in counts[:, access]) for access in range(counts.shape[1])]

@@ -8,7 +8,7 @@ import numpy as np
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.scenario import Scenario, element_bits
 from gpusim.schedule.mainloop import OPERANDS
-from gpusim.tile.epilogue import EpilogueTile
+from gpusim.tile.epilogue import EpilogueTile, OutputAccess
 from gpusim.tile.global_iterators import global_iterator
 from gpusim.tile.requests import distinct_sectors
 
@@ -51,7 +51,7 @@ class Footprint:
     """
     Attributes:
         copies: [operand][fetch][access][vec][warp] -> Request, of the cp.async.
-        outputs: [step][access][warp] -> sectors of the epilogue's global accesses.
+        outputs: [step][access][warp] -> sectors of the epilogue's global accesses; the bias's as a step after the last.
         status: [operand][fetch] -> L2Status; empty where the L2 itself is simulated.
     """
 
@@ -129,14 +129,20 @@ def _lines(sectors: list[int], base: int) -> Lines:
 
 
 def _outputs(scenario: Scenario, epilogue: EpilogueTile, tile: tuple[int, int, int]) -> list[list[list[int]]]:
-    """[step][access][warp] -> sectors of one global access of the epilogue."""
-    bits = element_bits(scenario.problem.dtype.output)
-    rows = []
-    for step in range(epilogue.steps):
-        output = epilogue.output(step, tile[0], tile[1])
-        threads, accesses = output.offset.shape
-        lanes = output.offset.reshape(threads // LANES, LANES, accesses).transpose(2, 0, 1)
-        active = output.valid.reshape(threads // LANES, LANES, accesses).transpose(2, 0, 1)
-        spans = max(1, epilogue.elements_per_access * bits // (8 * SECTOR_BYTES))
-        rows.append((distinct_sectors(lanes, active, bits) * spans).tolist())
-    return rows
+    """
+    [step][access][warp] -> sectors of one global access of the epilogue.
+
+    The loads of the bias follow as one step more.
+    """
+    rows = [_output_sectors(epilogue, epilogue.output(step, *tile)) for step in range(epilogue.steps)]
+    return [*rows, _output_sectors(epilogue, epilogue.bias(tile[1]))] if scenario.problem.bias else rows
+
+
+def _output_sectors(epilogue: EpilogueTile, output: OutputAccess) -> list[list[int]]:
+    """[access][warp] of arrays [threads, accesses]."""
+    threads, accesses = output.offset.shape
+    lanes = output.offset.reshape(threads // LANES, LANES, accesses).transpose(2, 0, 1)
+    active = output.valid.reshape(threads // LANES, LANES, accesses).transpose(2, 0, 1)
+    spans = max(1, epilogue.access_bytes // SECTOR_BYTES)
+    sectors: list[list[int]] = (distinct_sectors(lanes, active, epilogue.output_bits) * spans).tolist()
+    return sectors

@@ -23,6 +23,7 @@ from gpusim.sim.l2 import L2, SampledL2, SimulatedL2
 from gpusim.sim.l2_walk import L2Walk, WalkedGrid
 from gpusim.sim.sm import Sm
 from gpusim.sim.stall_reasons import REASONS
+from gpusim.tile.epilogue import epilogue_tile
 from gpusim.tile.extents import most_k_iterations, problem_extents
 from gpusim.timeline import Timeline
 
@@ -194,7 +195,7 @@ def _sampled(launch: Launch, progress: Progress) -> Outcome:
         l2 = SampledL2(launch.machine, max(1, min(launch.working, total // kind.ctas)))
         (sm,) = _run(launch, l2, 1, mine, walk)
         stands_for[sm] = kind.count
-        spans.append(sm.span + _steady_rate(sm, launch.ctas_per_sm) * (kind.ctas - len(mine)))
+        spans.append(sm.span + steady_rate(sm, launch.ctas_per_sm) * (kind.ctas - len(mine)))
         l2_sectors += l2.sectors_read * kind.count
     return _outcome(
         launch,
@@ -216,7 +217,7 @@ def _walk(launch: Launch, most_ctas: int, progress: Progress) -> L2Walk:
     return L2Walk(scenario, launch.machine, WalkedGrid(launch.tiles, resident, fetches, waves))
 
 
-def _steady_rate(sm: Sm, slots: int) -> int:
+def steady_rate(sm: Sm, slots: int) -> int:
     """Cycles between two CTAs' ends on a full SM, over the later half of those simulated."""
     ends = [life.finished for life in sm.lives]
     half = max(slots, len(ends) // 2)
@@ -231,6 +232,7 @@ def _run(launch: Launch, l2: L2, ports: int, queue: Sequence[int], walk: L2Walk 
     env = simpy.Environment()
     shape = mainloop_shape(scenario)
     cached = [shape.of(operand).cache == "ca" for operand in OPERANDS]
+    epilogue = epilogue_tile(scenario)
 
     def assembly_of(index: int) -> Assembly:
         return launch.assemblies[int(launch.tiles[index, 2])]
@@ -240,7 +242,7 @@ def _run(launch: Launch, l2: L2, ports: int, queue: Sequence[int], walk: L2Walk 
         assembly = assembly_of(index)
         return cta_footprint(
             scenario,
-            assembly.epilogue,
+            epilogue,
             (tile_m, tile_n, slice_),
             fetches=assembly.fetches,
             with_lines=(cached[0] or walk is None, cached[1] or walk is None),

@@ -11,18 +11,26 @@ import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.errors import BadInput
-from gpusim.scenario import GemmProblem, Scenario, element_bits
+from gpusim.output_op import partial_access
+from gpusim.scenario import Scenario, element_bits
+from gpusim.scenario_models import VECTOR_BITS
+from gpusim.tile.extents import problem_extents
 from gpusim.tile.mma import MATRIX, PAIR, Shape, accumulator_map, warp_coordinates
 from gpusim.tile.output_thread_map import OutputThreadMap, output_thread_map
 from gpusim.tile.thread_map import WARP_SIZE
 
-ACCUMULATOR_BITS: Final = 32
 LANES_IN_QUAD: Final = 4
-LOAD_ELEMENTS: Final = 4
-"""Accumulators in a 128-bit shared load."""
+PADDING_BITS: Final = 64 * LANES_IN_QUAD
+"""Unused bits after each row of shared memory: a quad's 64-bit stores."""
 
 LINE_ELEMENTS: Final = 32
-"""Accumulators in a 128-byte line of shared memory: all banks once."""
+"""32-bit accumulators in a 128-byte line of shared memory: all banks once."""
+
+UNSWIZZLED_COLUMNS: Final = 256
+"""Threadblock columns from which CUTLASS keeps small integers unpermuted, whatever the access."""
+
+CONFLICTING: Final = (128, 8)
+"""Threadblock columns and elements of an access at which small integers stay unpermuted, and so conflict."""
 
 SECTOR_BYTES: Final = 32
 
@@ -48,24 +56,26 @@ class OutputAccess:
 @dataclass(frozen=True, slots=True)
 class EpilogueTile:
     """
-    The tensor-op epilogue of one threadblock tile, with 32-bit accumulators and a row-major output.
+    The tensor-op epilogue of one threadblock tile, with a row-major output.
 
     Attributes:
         threadblock: Threadblock tile (M, N, K).
         warp: Warp tile (M, N, K).
         instruction: mma.sync shape (M, N, K).
-        output_type: Element type of the output.
+        output_type: Element type of what is stored: the output's, or the workspace's of a parallel split-K.
         elements_per_access: Vector length of one global access.
         extent: Rows and columns of the output.
         leading: Elements from one output row to the next.
+        accumulator_type: Element type of the accumulators, of 16 or 32 bits.
+        slice_stride: Elements from one split-K slice's output to the next one's; 0 where all store to one tensor.
 
-    Not modelled: warps along K (partial sums added in the epilogue), accumulators of 16 bits.
+    Not modelled: warps along K (partial sums added in the epilogue).
 
     Raises:
         BadInput: There are warps along K, or the lanes do not cover an iteration exactly.
 
     Source: CUTLASS include/cutlass/epilogue/threadblock/{default_epilogue_tensor_op,epilogue,epilogue_base,
-    predicated_tile_iterator}.h; golden ``epilogue_*_f32acc_*``.
+    predicated_tile_iterator}.h; golden ``epilogue_*``.
     """
 
     threadblock: Shape
@@ -75,6 +85,8 @@ class EpilogueTile:
     elements_per_access: int
     extent: tuple[int, int]
     leading: int
+    accumulator_type: str = "f32"
+    slice_stride: int = 0
 
     def __post_init__(self) -> None:
         if self.warps[2] != 1:
@@ -85,6 +97,11 @@ class EpilogueTile:
     def output_bits(self) -> int:
         """Width of an output element."""
         return element_bits(self.output_type)
+
+    @property
+    def accumulator_bits(self) -> int:
+        """Width of an accumulator, in registers and in shared memory."""
+        return element_bits(self.accumulator_type)
 
     @property
     def warps(self) -> Shape:
@@ -107,9 +124,18 @@ class EpilogueTile:
         """
         Whether shared memory is permuted (TileIteratorTensorOpMixed, SharedLoadIteratorMixed).
 
-        CUTLASS does so for f16 in vectors of 8, where the two 16-byte loads of a vector would conflict.
+        Several 16-byte loads fill one vector of an output that is narrower than its accumulators; unpermuted, lanes
+        read that far apart and conflict. CUTLASS permutes f16 in vectors of 8 (and bf16, from s32), and integers of 8
+        bits or less in vectors of 16 and 8, these last not for 128 columns, nor any for 256: there loads conflict.
         """
-        return self.output_type == "f16" and self.elements_per_access == 8
+        vector, columns = self.elements_per_access, self.threadblock[1]
+        match self.accumulator_type, self.output_type:
+            case ("f32", "f16") | ("s32", "f16" | "bf16"):
+                return vector == 8
+            case ("s32", "s8" | "u8" | "s4" | "u4"):
+                return vector in (8, 16) and columns != UNSWIZZLED_COLUMNS and (columns, vector) != CONFLICTING
+            case _:
+                return False
 
     @property
     def steps(self) -> int:
@@ -119,12 +145,14 @@ class EpilogueTile:
     @property
     def fragments_per_iteration(self) -> int:
         """kFragmentsPerIteration: iterations that shared memory has room for (one is used at a time)."""
-        return 2 if self.mixed or (self.output_type == "f32" and self.elements_per_access == 4) else 1
+        kinds = (self.accumulator_type, self.output_type, self.elements_per_access)
+        halves = self.mixed and self.output_bits == 16
+        return 2 if halves or kinds == ("f32", "f32", 4) else 1
 
     @property
     def padding_columns(self) -> int:
         """Unused accumulators after each row of shared memory."""
-        return 64 // ACCUMULATOR_BITS * LANES_IN_QUAD
+        return PADDING_BITS // self.accumulator_bits
 
     @property
     def storage_rows(self) -> int:
@@ -139,7 +167,7 @@ class EpilogueTile:
     @property
     def storage_bytes(self) -> int:
         """Bytes of the shared allocation (it overlays the mainloop's)."""
-        return self.storage_rows * self.storage_columns * ACCUMULATOR_BITS // 8
+        return self.storage_rows * self.storage_columns * self.accumulator_bits // 8
 
     @property
     def pointer_offset(self) -> int:
@@ -154,17 +182,17 @@ class EpilogueTile:
     @property
     def store_bytes(self) -> int:
         """Bytes of one shared store: two accumulators."""
-        return PAIR * ACCUMULATOR_BITS // 8
+        return PAIR * self.accumulator_bits // 8
 
     @property
     def load_elements(self) -> int:
         """Accumulators of one shared load."""
-        return min(LOAD_ELEMENTS, self.elements_per_access)
+        return min(VECTOR_BITS // self.accumulator_bits, self.elements_per_access)
 
     @property
     def load_bytes(self) -> int:
         """Bytes of one shared load."""
-        return self.load_elements * ACCUMULATOR_BITS // 8
+        return self.load_elements * self.accumulator_bits // 8
 
     @property
     def loads_per_access(self) -> int:
@@ -182,9 +210,19 @@ class EpilogueTile:
         return self.thread_map.accesses
 
     @property
+    def bias_accesses(self) -> int:
+        """Loads of one thread that bring the bias of all its columns."""
+        return self.thread_map.iterations[1]
+
+    @property
+    def access_bits(self) -> int:
+        """Bits of one global access."""
+        return self.elements_per_access * self.output_bits
+
+    @property
     def access_bytes(self) -> int:
         """Bytes of one global access."""
-        return self.elements_per_access * self.output_bits // 8
+        return self.access_bits // 8
 
     def accumulator_map(self) -> IntArray:
         """(row, column) in the warp tile of each accumulator of each lane, shape [32, accumulators, 2]."""
@@ -200,25 +238,26 @@ class EpilogueTile:
         """
         Element offset in shared memory of every accumulator stored in a step, the same in every step.
 
-        A lane's two accumulators go to the columns they have in the tile. Mixed: in odd 128-byte lines, the halves of
-        each group of 8 columns are exchanged, so that the loads of 8 columns meet no conflict.
+        A lane's two accumulators go to the columns they have in the tile. Mixed: within each output vector, the
+        16-byte parts change places by XOR with the number of their 128-byte line, so that loads meet no conflict.
 
         Returns:
             Shape [threads, stores_per_step, 2], elements of a store contiguous.
 
         Source: CUTLASS include/cutlass/epilogue/warp/tile_iterator_tensor_op{,_mixed}.h. For warp tiles wider than 64
-        columns the header's optimised branch never exchanges the halves, which its own shared load does not expect;
-        here the header's reference rule holds for every width (D18).
+        columns the header's optimised branch never exchanges the halves, which its own shared load does not expect,
+        and for vectors of 16 its store and its load agree for warp tiles of 64 columns only; here what the shared load
+        expects holds for every width (D18).
         """
         warp = np.repeat(warp_coordinates(self.warps), WARP_SIZE, axis=0)
         quad, lane_in_quad = np.divmod(np.arange(self.threads, dtype=np.int64) % WARP_SIZE, LANES_IN_QUAD)
         block = np.arange(self.stores_per_step, dtype=np.int64) * self.instruction[1]
         corner = warp[:, 1, None] * self.warp[1] + block
-        pair = np.broadcast_to(lane_in_quad[:, None], corner.shape)
+        column = corner + lane_in_quad[:, None] * PAIR
         if self.mixed:
-            pair = pair ^ (corner // LINE_ELEMENTS % 2 * 2)
+            column = column ^ self._line_number(column) * self.load_elements
         row = warp[:, 0] * MATRIX + quad
-        first = row[:, None] * self.storage_columns + corner + pair * PAIR
+        first = row[:, None] * self.storage_columns + column
         offsets: IntArray = first[..., None] + np.arange(PAIR, dtype=np.int64)
         return offsets
 
@@ -236,12 +275,18 @@ class EpilogueTile:
         vector = np.arange(self.loads_per_access, dtype=np.int64)
         column = coordinates[..., 1, None]
         if self.mixed:
-            vector = vector ^ (column // LINE_ELEMENTS % 2)
+            vector = vector ^ self._line_number(column)
         first = coordinates[..., 0, None] * self.storage_columns + column + vector * self.load_elements
         offsets = first[..., None] + np.arange(self.load_elements, dtype=np.int64)
         return offsets.reshape(self.threads, self.loads_per_step, self.load_elements)
 
-    def output(self, step: int | IntArray, tile_m: int | IntArray, tile_n: int | IntArray) -> OutputAccess:
+    def _line_number(self, column: IntArray) -> IntArray:
+        """Of the 128-byte line that a column of 32-bit accumulators lies in, modulo the loads of one vector."""
+        return column // LINE_ELEMENTS % self.loads_per_access
+
+    def output(
+        self, step: int | IntArray, tile_m: int | IntArray, tile_n: int | IntArray, slice_: int | IntArray = 0
+    ) -> OutputAccess:
         """
         The global accesses of one step.
 
@@ -249,6 +294,7 @@ class EpilogueTile:
             step: Epilogue iteration.
             tile_m: Threadblock tile along M; may be an array of CTAs.
             tile_n: Threadblock tile along N, of the same shape.
+            slice_: Split-K slice, of the same shape.
 
         Returns:
             Arrays of shape [*ctas, threads, accesses], accesses in the order of the aligned fragment. ``step`` may be
@@ -263,11 +309,29 @@ class EpilogueTile:
             first_row[..., None, None] + coordinates[..., 0], first_column[..., None, None] + coordinates[..., 1]
         )
         valid = (rows < self.extent[0]) & (columns < self.extent[1])
-        return OutputAccess(rows, columns, rows * self.leading + columns, valid)
+        first = np.asarray(slice_, dtype=np.int64)[..., None, None] * self.slice_stride
+        return OutputAccess(rows, columns, first + rows * self.leading + columns, valid)
 
-    def sectors(self) -> int:
+    def bias(self, tile_n: int | IntArray) -> OutputAccess:
         """
-        32-byte sectors that the global stores of one pass over the whole output touch.
+        The global accesses to the bias, which lies as the first row of a packed output.
+
+        Returns:
+            Arrays of shape [*ctas, threads, accesses]; rows are 0.
+
+        Source: CUTLASS include/cutlass/epilogue/threadblock/epilogue_with_broadcast.h, load_broadcast_fragment_.
+        """
+        within = self.thread_map.initial_offsets()[:, None, 1] + self.thread_map.column_offsets()
+        columns = np.asarray(tile_n, dtype=np.int64)[..., None, None] * self.threadblock[1] + within
+        return OutputAccess(np.zeros_like(columns), columns, columns, columns < self.extent[1])
+
+    def bias_of_access(self, access: int) -> int:
+        """Which of the bias accesses has the columns of a global access."""
+        return access % self.bias_accesses
+
+    def sectors(self, slice_: int = 0) -> int:
+        """
+        32-byte sectors that the global stores of one pass over the whole output of a slice touch.
 
         Each warp instruction counts the distinct sectors of its valid lanes. The output's base is taken to lie on a
         sector boundary. Tiles with the same clipping and the same alignment count alike and are computed once.
@@ -279,7 +343,7 @@ class EpilogueTile:
         steps = np.arange(self.steps, dtype=np.int64)
         for tile_m, times_m in zip(tiles_m, count_m, strict=True):
             for tile_n, times_n in zip(tiles_n, count_n, strict=True):
-                access = self.output(steps, tile_m, tile_n)
+                access = self.output(steps, tile_m, tile_n, slice_)
                 total += times_m * times_n * _warp_sectors(access, self.access_bytes, self.output_bits)
         return total
 
@@ -310,31 +374,35 @@ def epilogue_tile(scenario: Scenario) -> EpilogueTile:
     """
     The epilogue of a scenario: of the GEMM's [m, n], or of the convolution's output seen as [n * p * q, k].
 
+    With a parallel split-K it stores each slice's accumulators to a workspace [slices, m, n] of their own type, packed.
+
     Raises:
-        BadInput: The accumulator is not 32 bits wide, or the epilogue does not exist for the tile.
+        BadInput: The epilogue does not exist for the tile.
     """
     problem, kernel = scenario.problem, scenario.kernel
-    if element_bits(problem.dtype.accumulator) != ACCUMULATOR_BITS:
-        raise BadInput(f"problem.dtype.accumulator: the epilogue takes 32-bit types, got {problem.dtype.accumulator!r}")
-    if isinstance(problem, GemmProblem):
-        extent, leading = (problem.m, problem.n), problem.leading_c
-    else:
-        extent, leading = (problem.n * problem.output_p * problem.output_q, problem.k), problem.k
+    extents = problem_extents(scenario)
+    workspace = problem.reduces
     return EpilogueTile(
         threadblock=kernel.threadblock,
         warp=kernel.warp,
         instruction=kernel.instruction,
-        output_type=problem.dtype.output,
-        elements_per_access=problem.access_c,
-        extent=extent,
-        leading=leading,
+        output_type=problem.dtype.accumulator if workspace else problem.dtype.output,
+        elements_per_access=partial_access(scenario) if workspace else problem.access_c,
+        extent=(extents.m, extents.n),
+        leading=extents.n if workspace else problem.leading_c,
+        accumulator_type=problem.dtype.accumulator,
+        slice_stride=extents.m * extents.n if workspace else 0,
     )
 
 
 def output_sectors(scenario: Scenario) -> int:
     """
-    32-byte sectors of all global stores of the grid; with serial split-K, every slice stores its tile.
+    32-byte sectors of all global stores of the grid; with split-K, every slice stores its tile.
 
     Source: ncu's ``l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum``.
     """
-    return epilogue_tile(scenario).sectors() * scenario.problem.split_k_slices
+    tile = epilogue_tile(scenario)
+    slices = range(scenario.problem.split_k_slices)
+    if not tile.slice_stride:
+        return tile.sectors() * len(slices)
+    return sum(tile.sectors(slice_) for slice_ in slices)

@@ -119,7 +119,7 @@ def gemm_k_ranges(k: int, tile_k: int, slices: int) -> IntArray:
 
     Slices are whole k tiles long, so trailing ones may be short or empty (begin = end = k).
 
-    Not modelled: the "universal" kernel's rounding.
+    Not modelled: the "universal" kernel's rounding, and that of the parallel kernel (D29).
 
     Source: CUTLASS include/cutlass/gemm/kernel/gemm.h; golden gmem_gemm_*.json, ``k_slices``.
     """

@@ -130,6 +130,10 @@ class OutputThreadMap:
         row, column = np.divmod(np.arange(self.accesses, dtype=np.int64), self.iterations[1])
         return np.stack([row * self.delta[0], column * self.delta[1]], axis=-1)
 
+    def column_offsets(self) -> IntArray:
+        """Column of each access of one row relative to the first, shape [iterations along columns]."""
+        return np.arange(self.iterations[1], dtype=np.int64) * self.delta[1]
+
 
 def output_thread_map(threadblock: Shape, warp: Shape, elements_per_access: int, element_bits: int) -> OutputThreadMap:
     """

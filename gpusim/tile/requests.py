@@ -91,6 +91,11 @@ def _distinct(pieces: IntArray, valid: BoolArray) -> IntArray:
     return np.asarray(distinct + 1 - (ordered[..., 0] == outside), dtype=np.int64)
 
 
+def access_sectors(offset: IntArray, valid: BoolArray, bits: int, elements: int) -> int:
+    """Sectors that all warp instructions together request, of accesses that are part of a sector or whole sectors."""
+    return int(distinct_sectors(offset, valid, bits).sum()) * max(1, elements * bits // SECTOR_BITS)
+
+
 class CopyRequests(NamedTuple):
     """
     What copies ask of the memory system; arrays over warp instructions.

@@ -17,13 +17,15 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from gpusim.elements import decode
+from gpusim.elements import Values, decode
 from gpusim.hardware import timeline_format, trace_format
-from gpusim.hardware.specialise import RECORDED_BLOCKS, Build, specialise
+from gpusim.hardware.specialise import RECORDED_BLOCKS, Build, Specialisation, specialise, specialise_reduction
 from gpusim.hardware.trace import expected_records, first_difference, longest_stream, traced_ctas
+from gpusim.hardware.trace_reduction import expected_reduction_records, traced_reduction_ctas
 from gpusim.reference import agreement, reference
 from gpusim.scenario import Scenario, parse_scenario
-from gpusim.tensors import fresh_output, make_tensors, output_view
+from gpusim.schedule.reduction import reduction_ops
+from gpusim.tensors import fresh_output, fresh_workspace, make_tensors, output_view
 
 HOST_KERNEL = Path(__file__).parent / "host_kernel" / "kernel_on_host.cpp"
 
@@ -68,6 +70,17 @@ SCENARIOS = {
     "gemm split-K with beta, f16": gemm(96, 64, 320, SMALL, split_k_slices=2, beta=0.5, dtype=F16),
     "gemm identity<4>, CTAs without a tile": gemm(70, 330, 64, {**SMALL, "threadblock_swizzle": "identity<4>"}),
     "gemm identity<8>": gemm(64, 500, 64, {**SMALL, "threadblock_swizzle": "identity<8>"}, alignment_c=2),
+    "gemm bias and relu, f16": gemm(70, 72, 96, SMALL, bias=True, activation="relu", dtype=F16),
+    "gemm bias, source, narrow access": gemm(70, 66, 96, SMALL, bias=True, beta=-0.5, alignment_c=2),
+    "gemm split-K, bias and relu last": gemm(
+        70, 72, 328, SMALL, split_k_slices=3, bias=True, activation="relu", dtype=F16
+    ),
+    "gemm parallel split-K": gemm(70, 72, 456, SMALL, split_k_slices=3, split_k="parallel"),
+    "gemm parallel split-K, bias, source, f16": gemm(
+        66, 136, 680, SMALL, split_k_slices=6, split_k="parallel", ldc=144, beta=0.5, bias=True, activation="relu",
+        dtype=F16,
+    ),
+    "gemm parallel split-K, odd columns": gemm(37, 67, 200, SMALL, split_k_slices=2, split_k="parallel", dtype=F16),
     "gemm padded and row-major": gemm(80, 64, 136, {**SMALL, "shared": {"a": "padded<8>", "b": "row_major"}}),
     "gemm Swizzle<3,3,3>": gemm(80, 64, 136, {**SMALL, "shared": {"a": "Swizzle<3,3,3>", "b": "Swizzle<2,3,3>"}}),
     "gemm swizzle downwards": gemm(64, 64, 128, {**SMALL, "shared": {"a": "Swizzle<2,4,-3>", "b": "Swizzle<3,3,5>"}}),
@@ -83,6 +96,8 @@ SCENARIOS = {
     "conv convolution mode, f16": conv(IMAGE, SMALL_32, mode="convolution", dtype=F16, alpha=2.0, beta=1.0),
     "conv 1x1": conv({"n": 3, "h": 5, "w": 5, "c": 64, "k": 64, "r": 1, "s": 1}, SMALL),
     "conv split-K": conv({**IMAGE, "c": 200}, SMALL, split_k_slices=2),
+    "conv relu": conv(IMAGE, SMALL, activation="relu", dtype=F16),
+    "conv parallel split-K": conv({**IMAGE, "c": 200}, SMALL, split_k_slices=4, split_k="parallel", bias=True),
     "conv 4-byte copies": conv({**IMAGE, "c": 34, "k": 66}, SMALL_32, dtype=F16),
     "conv 128x128x64, padded": conv({**IMAGE, "c": 64}, tiles((128, 128, 64), (64, 64, 64), 3, shared=PADDED_SWIZZLED)),
     "conv optimized, ragged channels": conv(IMAGE, OPTIMIZED),
@@ -159,34 +174,37 @@ class Recording:
 @dataclass(frozen=True, slots=True)
 class HostRun:
     """
-    What a run left: the output [rows, columns], the semaphores, the records' bytes and their counts [slots, warps].
+    What a run left: the output [rows, columns], the partial sums, the semaphores, the records' bytes and their counts
+    [slots, warps].
     """
 
     output: npt.NDArray[Any]
+    partial: Values
     semaphores: npt.NDArray[np.int32]
     records: bytes
     counts: npt.NDArray[np.int32]
 
 
 def run(asked: Scenario, build: Build, folder: Path, recording: Recording, defines: Sequence[str] = ()) -> HostRun:
+    return launch(asked, specialise(asked, build), folder, recording, fresh_workspace(asked), defines)
+
+
+def launch(  # noqa: PLR0917 (one for each thing that a launch is given)
+    asked: Scenario,
+    kernel: Specialisation,
+    folder: Path,
+    recording: Recording,
+    partial: Values,
+    defines: Sequence[str] = (),
+) -> HostRun:
     blocks = recording.blocks
-    kernel = specialise(asked, build)
-    program = folder / "kernel_on_host"
-    command = [
-        "g++",
-        "-O1",
-        "-w",
-        *kernel.options,
-        *defines,
-        f"-I{kernel.include}",
-        str(HOST_KERNEL),
-        "-o",
-        str(program),
-    ]
-    subprocess.run(command, check=True)
+    program = folder / kernel.entry
+    command = ["g++", "-O1", "-w", *kernel.options, *defines, f"-I{kernel.include}", str(HOST_KERNEL)]
+    subprocess.run([*command, "-o", str(program)], check=True)
     tensors = make_tensors(asked, seed=1)
     output = fresh_output(asked)
     source = tensors.source if tensors.source is not None else output[:0]
+    bias = tensors.bias if tensors.bias is not None else output[:0]
     warps = kernel.block_threads // 32
     header = [
         *(part.nbytes for part in (tensors.a, tensors.b, source, output)),
@@ -199,24 +217,39 @@ def run(asked: Scenario, build: Build, folder: Path, recording: Recording, defin
         len(blocks) * warps,
         recording.capacity,
         len(blocks),
-        0,
+        bias.nbytes,
+        partial.nbytes,
     ]
     recorded = np.full(RECORDED_BLOCKS, -1, np.int32)
     recorded[: len(blocks)] = blocks
     scales = np.array([asked.problem.alpha, asked.problem.beta], np.float32)
-    parts = [np.array(header, np.int64), recorded, scales, tensors.a, tensors.b, source, output]
+    parts = [np.array(header, np.int64), recorded, scales, tensors.a, tensors.b, source, output, bias, partial]
     given, left = folder / "input", folder / "output"
     given.write_bytes(b"".join(part.tobytes() for part in parts))
     subprocess.run([program, given, left], check=True, timeout=120)
     data = left.read_bytes()
-    sizes = np.cumsum([output.nbytes, 4 * kernel.semaphores, recording.bytes])
+    sizes = np.cumsum([output.nbytes, partial.nbytes, 4 * kernel.semaphores, recording.bytes])
     assert len(data) == sizes[-1] + 4 * len(blocks) * warps
     return HostRun(
         output=output_view(asked).of(decode(np.frombuffer(data[: sizes[0]], output.dtype), asked.problem.dtype.output)),
-        semaphores=np.frombuffer(data[sizes[0] : sizes[1]], np.int32),
-        records=data[sizes[1] : sizes[2]],
-        counts=np.frombuffer(data[sizes[2] :], np.int32).reshape(len(blocks), warps),
+        partial=np.frombuffer(data[sizes[0] : sizes[1]], partial.dtype),
+        semaphores=np.frombuffer(data[sizes[1] : sizes[2]], np.int32),
+        records=data[sizes[2] : sizes[3]],
+        counts=np.frombuffer(data[sizes[3] :], np.int32).reshape(len(blocks), warps),
     )
+
+
+def reduce(asked: Scenario, folder: Path, partial: Values) -> npt.NDArray[Any]:
+    """Run the second kernel on what the first has stored, and compare its trace; its output."""
+    kernel, blocks = specialise_reduction(asked, "trace"), traced_reduction_ctas(asked)
+    capacity = len(reduction_ops(asked))
+    words = trace_format.buffer_words(len(blocks), kernel.block_threads // 32, capacity)
+    done = launch(asked, kernel, folder, Recording(blocks, 8 * words, capacity), partial, ["-DGPUSIM_HOST_REDUCTION"])
+    found = trace_format.decode(np.frombuffer(done.records, np.int64), done.counts)
+    expected = expected_reduction_records(asked, blocks)
+    assert first_difference(expected, found, blocks) is None
+    assert (found == expected).all()
+    return done.output
 
 
 @pytest.mark.parametrize("asked", SCENARIOS.values(), ids=SCENARIOS.keys())
@@ -232,7 +265,8 @@ def test_the_kernel_follows_the_schedule_and_computes_the_right_answer(asked, tm
     assert first_difference(expected, found, blocks) is None
     assert (found["global"] == expected["global"]).all(), "offsets of invalid accesses"
     assert (found == expected).all()
-    compared = agreement(done.output, reference(asked, make_tensors(asked, seed=1)))
+    output = reduce(asked, tmp_path, done.partial) if asked.problem.reduces else done.output
+    compared = agreement(output, reference(asked, make_tensors(asked, seed=1)))
     assert compared.wrong_elements == 0
     assert not done.semaphores.any()
 

@@ -10,7 +10,7 @@ from gpusim.report.speed_table import scenario_of
 from gpusim.tile.epilogue import EpilogueTile, epilogue_tile, output_sectors
 
 DATA = Path(__file__).parent / "data"
-FILES = sorted(DATA.glob("epilogue_*_f32acc_*.json"))
+FILES = sorted(DATA.glob("epilogue_*.json"))
 TYPES = {"float": "f32", "cutlass::half_t": "f16"}
 MEASURED = json.loads((DATA / "cutlass_h200_tn_multistage.json").read_text())["rows"]
 
@@ -32,11 +32,12 @@ def tile(golden):
         elements_per_access=header["elements_per_access"],
         extent=(problem["M"], problem["N"]),
         leading=problem["ldc"],
+        accumulator_type=TYPES[header["element_accumulator"]],
     )
 
 
-def test_both_configurations_are_here():
-    assert len(FILES) == 2
+def test_every_configuration_is_here():
+    assert len(FILES) == 3
 
 
 def test_constants(golden, tile):
@@ -50,6 +51,7 @@ def test_constants(golden, tile):
     assert tile.storage_bytes * 8 == tile.storage_rows * tile.storage_columns * header["smem_element_bits"]
     assert tile.store_bytes == header["smem_store_bytes_per_instruction"]
     assert tile.load_bytes == header["smem_load_bytes_per_instruction"]
+    assert tile.accumulator_bits == header["smem_element_bits"]
     assert tile.mixed == ("SharedLoadIteratorMixed" in header["type_shared_load_iterator"])
     assert tile.accumulator_map().shape[1] == header["accumulator_elements_per_thread"]
     rows, columns = thread_map.iterations

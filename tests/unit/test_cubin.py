@@ -22,7 +22,7 @@ def test_resources_of_a_kernel():
     assert cubin.architecture == 90
     assert 168 < cubin.registers <= 255
     assert cubin.local_bytes == 0
-    assert (cubin.parameters_at, cubin.parameter_bytes) == (0x210, 112)
+    assert (cubin.parameters_at, cubin.parameter_bytes) == (0x210, 128)
     assert cubin.code_bytes % 128 == 0
 
 

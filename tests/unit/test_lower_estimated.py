@@ -15,13 +15,12 @@ from gpusim.lower.estimated import (
     EPILOGUE_SETUP,
     KERNEL_SETUP,
     LOOP_CONTROL,
-    SHORTEST_DEPENDENT,
     estimated_stream,
-    integer,
     registers_per_thread,
     spread,
     tensor_core,
 )
+from gpusim.lower.estimated_output import SHORTEST_DEPENDENT, integer
 from gpusim.lower.iterator_arithmetic import iterator_arithmetic
 from gpusim.lower.stream import SCOREBOARDS, Instruction, shifted
 from gpusim.machine import load_machine

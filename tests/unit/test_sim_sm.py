@@ -93,7 +93,7 @@ def execute(*segments, warps=1, ctas=1, machine=A100, copies=()):
     env = simpy.Environment()
     code = [DecodedSegment("mainloop", tuple(body), trips, 1) for body, trips in segments]
     code.append(DecodedSegment("epilogue", (instruction(EXIT),), 1, 0))
-    assembly = Assembly(tuple(code), warps, 1, 0, 0, 0, None)
+    assembly = Assembly(tuple(code), warps, 1, 0, 0, 0)
     done = env.event()
     l1 = L1(machine, SimulatedL2(machine, 1), 0, 0)
 

@@ -30,14 +30,14 @@ def test_the_problem_and_the_tile_are_compiled_in():
     found = macros(asked)
 
     assert found["GPUSIM_CONVOLUTION"] == "0"
-    assert [found[f"GPUSIM_GEMM_{name}"] for name in ("M", "N", "K", "LDA", "LDB", "LDC")] == [
+    assert [found[f"GPUSIM_{name}"] for name in ("GEMM_M", "GEMM_N", "GEMM_K", "GEMM_LDA", "GEMM_LDB", "LDC")] == [
         *("256", "384", "200"),
         *("208", "200", "384"),
     ]
     assert [found[f"GPUSIM_TILE_{axis}"] for axis in "MNK"] == ["128", "128", "64"]
     assert found["GPUSIM_STAGES"] == "4"
     assert found["GPUSIM_BETA_IS_ZERO"] == "0"
-    assert found["GPUSIM_OUTPUT_F16"] == "1"
+    assert found["GPUSIM_OUTPUT"] == "f16"
 
 
 def test_a_convolution_says_its_padding_stride_and_dilation_by_axis():

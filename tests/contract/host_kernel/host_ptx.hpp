@@ -275,23 +275,24 @@ void mma_sync(Register (&d)[kC], uint32 const (&a)[kA], uint32 const (&b)[kB]) {
   std::memcpy(d, warp.c[self], sizeof d);
 }
 
-inline void store_shared_v2(uint32 shared, float first, float second) {
-  float const values[2] = {first, second};
-  std::memcpy(host::shared_at(shared, 8), values, 8);
-}
-
 inline void store_shared_v4(uint32 shared, uint32 first, uint32 second, uint32 third, uint32 fourth) {
   uint32 const words[4] = {first, second, third, fourth};
   std::memcpy(host::shared_at(shared, 16), words, 16);
 }
 
-template <int kCount>
-void load_shared(float (&values)[kCount], uint32 shared) {
-  std::memcpy(values, host::shared_at(shared, 4 * kCount), 4 * kCount);
+template <class Register, int kWords>
+void store_shared(uint32 shared, Register const (&words)[kWords]) {
+  std::memcpy(host::shared_at(shared, 4 * kWords), words, 4 * kWords);
 }
 
 template <int kBytes>
-void load_global(uint32 (&words)[ceil_div(kBytes, 4)], void const* global, bool valid) {
+void load_shared(uint32* words, uint32 shared) {
+  words[0] = 0;
+  std::memcpy(words, host::shared_at(shared, kBytes), kBytes);
+}
+
+template <int kBytes>
+void load_global(uint32* words, void const* global, bool valid) {
   if (!valid) return;
   host::check_global(global, kBytes);
   std::memcpy(words, global, kBytes);
@@ -326,6 +327,55 @@ inline uint32 float_as_word(float value) {
 }
 inline float multiply(float left, float right) { return left * right; }
 inline float fused_multiply_add(float left, float right, float added) { return std::fma(left, right, added); }
+inline float add(float left, float right) { return left + right; }
+inline float not_negative(float value) { return std::fmax(value, 0.0f); }
+
+inline uint32 pack_bf16(float low, float high) {
+  auto const upper = [](float value) {
+    uint32 const bits = float_as_word(value);
+    return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+  };
+  return upper(low) | upper(high) << 16;
+}
+inline float unpack_bf16(uint32 packed, int half) { return word_as_float(packed >> 16 * half << 16); }
+
+inline float to_float(int value) { return float(value); }
+inline int to_integer(float value) {
+  return value >= 2147483648.0f ? 2147483647 : value < -2147483648.0f ? -2147483647 - 1 : int(std::nearbyint(value));
+}
+
+template <Element kElement>
+uint32 pack_integers(int low, int high, uint32 above) {
+  constexpr int kBits = bits_of(kElement);
+  constexpr bool kSigned = kElement == Element::s8 || kElement == Element::s4;
+  constexpr int kLeast = kSigned ? -(1 << (kBits - 1)) : 0, kMost = (1 << (kBits - kSigned)) - 1;
+  auto const clamped = [](int value) {
+    return uint32(value < kLeast ? kLeast : value > kMost ? kMost : value) & ((1u << kBits) - 1);
+  };
+  return above << 2 * kBits | clamped(high) << kBits | clamped(low);
+}
+
+template <class Work>
+uint32 on_halves(uint32 left, uint32 right, uint32 added, Work work) {
+  uint32 result = 0;
+  for (int half = 0; half < 2; ++half) {
+    float const value = work(host::half_of(left, half), host::half_of(right, half), host::half_of(added, half));
+    result |= uint32(host::float_to_half(value)) << 16 * half;
+  }
+  return result;
+}
+inline uint32 multiply_f16x2(uint32 left, uint32 right) {
+  return on_halves(left, right, 0, [](float a, float b, float) { return a * b; });
+}
+inline uint32 fused_multiply_add_f16x2(uint32 left, uint32 right, uint32 added) {
+  return on_halves(left, right, added, [](float a, float b, float c) { return std::fma(a, b, c); });
+}
+inline uint32 add_f16x2(uint32 left, uint32 right) {
+  return on_halves(left, right, 0, [](float a, float b, float) { return a + b; });
+}
+inline uint32 not_negative_f16x2(uint32 value) {
+  return on_halves(value, 0, 0, [](float a, float, float) { return std::fmax(a, 0.0f); });
+}
 
 inline int load_acquire(int const* flag) {
   host::yield();

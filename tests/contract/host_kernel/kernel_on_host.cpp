@@ -1,16 +1,21 @@
-// Runs kernels_cuda/kernel.cu on the CPU, CTA by CTA in launch order: kernel_on_host INPUT OUTPUT.
+// Runs kernels_cuda/kernel.cu, or with GPUSIM_HOST_REDUCTION reduction.cu, on the CPU, CTA by CTA in launch order:
+// kernel_on_host INPUT OUTPUT.
 //
-// INPUT: sixteen int64 (bytes of a, b, source, output; grid x, y, z; threads; shared bytes; k iterations; semaphores;
-// bytes of the records; record counts; record capacity; recorded blocks; one zero), eight int32 (recorded), two floats
-// (alpha, beta), then a, b, source and the initial output.
-// OUTPUT: output, semaphores, records, record counts.
+// INPUT: seventeen int64 (bytes of a, b, source, output; grid x, y, z; threads; shared bytes; k iterations; semaphores;
+// bytes of the records; record counts; record capacity; recorded blocks; bytes of the bias; bytes of the partial sums),
+// eight int32 (recorded), two floats (alpha, beta), then a, b, source, the initial output, bias and partial sums.
+// OUTPUT: output, partial sums, semaphores, records, record counts.
 #include "host_ptx.hpp"
 
 #if defined(HOST_WIND_DOWN)
 #include "two_problems.hpp"
 #define Pipelined TwoProblems  // what kernel.cu runs
 #endif
+#if defined(GPUSIM_HOST_REDUCTION)
+#include "reduction.cu"
+#else
 #include "kernel.cu"
+#endif
 
 namespace {
 
@@ -19,7 +24,11 @@ constexpr std::size_t kStackBytes = 128 << 10;
 gpusim::Params params;
 
 void run_thread() {
+#if defined(GPUSIM_HOST_REDUCTION)
+  gpusim_reduction(params);
+#else
   gpusim_kernel(params);
+#endif
   host::fibers[host::thread].done = true;
   host::yield();
 }
@@ -68,13 +77,15 @@ int main(int argc, char** argv) {
   if (argc != 3) host::fail("usage: kernel_on_host INPUT OUTPUT");
   std::FILE* const input = std::fopen(argv[1], "rb");
   if (!input) host::fail("no input");
-  auto const header = read<std::int64_t>(input, 16);
+  auto const header = read<std::int64_t>(input, 17);
   auto const recorded = read<std::int32_t>(input, gpusim::kRecordedBlocks);
   auto const scales = read<float>(input, 2);
   params.a = tensor(input, header[0]);
   params.b = tensor(input, header[1]);
   params.source = tensor(input, header[2]);
   params.output = tensor(input, header[3]);
+  params.bias = tensor(input, header[15]);
+  params.partial = tensor(input, header[16]);
   std::vector<int> semaphores(header[10] + 1), counts(header[12] + 1);
   std::vector<char> records(header[11] + 1, char(0xff));
   params.semaphore = semaphores.data();
@@ -94,6 +105,7 @@ int main(int argc, char** argv) {
   std::FILE* const output = std::fopen(argv[2], "wb");
   if (!output) host::fail("no output");
   std::fwrite(params.output, 1, header[3], output);
+  std::fwrite(params.partial, 1, header[16], output);
   std::fwrite(semaphores.data(), sizeof(int), header[10], output);
   std::fwrite(records.data(), 1, header[11], output);
   std::fwrite(counts.data(), sizeof(int), header[12], output);

@@ -1,0 +1,126 @@
+"""Simulates the second launch of a parallel split-K in time: one SM of each kind, which CTAs alone tell apart."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import simpy
+
+from gpusim.lower.stream import Stream
+from gpusim.machine.spec import Machine
+from gpusim.scenario import Scenario
+from gpusim.schedule.ops import LoadBias, LoadPartial, Op, StoreGlobal
+from gpusim.sim.assembly import SOURCE_OR_OUTPUT, Access, Assembly, Decoder, decode_segments
+from gpusim.sim.cta_scheduler import CtaScheduler
+from gpusim.sim.footprint import Footprint
+from gpusim.sim.kernel import CTAS_SIMULATED_PER_SM, steady_rate
+from gpusim.sim.l1 import L1
+from gpusim.sim.l2 import SampledL2
+from gpusim.sim.sm import Sm
+from gpusim.sim.stall_reasons import REASONS
+from gpusim.tile.reduction import ReductionTile, reduction_tile
+
+
+@dataclass(frozen=True, slots=True)
+class ReductionOutcome:
+    """
+    What the simulated SMs did.
+
+    Attributes:
+        active: Mean active span of the SMs that have work.
+        longest: Longest active span.
+        stalls: Reason -> warp cycles, each simulated SM counted as often as it stands for others.
+        ctas: Simulated.
+        instructions: Warp instructions simulated.
+    """
+
+    active: int
+    longest: int
+    stalls: dict[str, int]
+    ctas: int
+    instructions: int
+
+
+class _Resolver(Decoder):
+    """Of the reduction: rows of the footprint are the slices, then output and source, then the bias."""
+
+    def __init__(self, tile: ReductionTile, machine: Machine) -> None:
+        super().__init__(machine)
+        self.tile = tile
+
+    def access(self, op: Op) -> Access:
+        """What an op adds to its instruction."""
+        match op:
+            case LoadPartial(slice_, access):
+                row, column = slice_, access
+            case LoadBias():
+                row, column = self.tile.slices + 1, 0
+            case _:
+                row, column = self.tile.slices, 0
+        return Access(target=(SOURCE_OR_OUTPUT, row, column, 0), is_load=not isinstance(op, StoreGlobal))
+
+
+def simulate_reduction(scenario: Scenario, stream: Stream, machine: Machine, ctas_per_sm: int) -> ReductionOutcome:
+    """
+    Run the launch.
+
+    SM r of n runs CTAs r, r + n, r + 2n, ...; nothing but how many there are tells SMs apart, so one of those with most
+    CTAs and one of the others are simulated, with the chip's bandwidth shared by all.
+
+    Not modelled: partial sums that have left the L2 before they are read (D28).
+
+    Args:
+        stream: Of the reduction.
+        ctas_per_sm: Resident at once.
+    """
+    tile = reduction_tile(scenario)
+    assembly = Assembly(
+        segments=decode_segments(stream, _Resolver(tile, machine)),
+        warps=tile.warps,
+        stages=1,
+        k_tiles=0,
+        fetches=0,
+        instructions_per_warp=stream.instructions_per_warp,
+    )
+    working = min(machine.sms, tile.ctas)
+    fullest = -(-tile.ctas // machine.sms)
+    many = tile.ctas - (fullest - 1) * working
+    kinds = [(0, many, fullest)] + ([(many, working - many, fullest - 1)] if many < working else [])
+    stands_for: dict[Sm, int] = {}
+    spans = []
+
+    def run(queue: Sequence[int]) -> Sm:
+        """One SM, until its CTAs are done."""
+        env = simpy.Environment()
+        scheduler = CtaScheduler(
+            env, machine.launch, queue=queue, slots=ctas_per_sm, footprint=lambda cta: _footprint(tile, cta)
+        )
+        carve_out = ctas_per_sm * machine.limits.shared_reserved_per_cta
+        l1 = L1(machine, SampledL2(machine, working), 0, carve_out)
+        sm = Sm(env, machine, l1, assembly=lambda _: assembly, finished=scheduler.finished)
+        scheduler.start([sm])
+        env.run(until=scheduler.done)
+        return sm
+
+    for first, count, ctas in kinds:
+        mine = range(first, tile.ctas, machine.sms)[:CTAS_SIMULATED_PER_SM]
+        sm = run(mine)
+        stands_for[sm] = count
+        spans.append((sm.span + steady_rate(sm, ctas_per_sm) * (ctas - len(mine)), count))
+    totals = [sum(sm.stalls[reason] * count for sm, count in stands_for.items()) for reason in range(len(REASONS))]
+    return ReductionOutcome(
+        active=sum(span * count for span, count in spans) // working,
+        longest=max(span for span, _ in spans),
+        stalls={reason: cycles for reason, cycles in zip(REASONS, totals, strict=True) if cycles},
+        ctas=sum(len(sm.lives) for sm in stands_for),
+        instructions=sum(sm.instructions for sm in stands_for),
+    )
+
+
+def _footprint(tile: ReductionTile, cta: int) -> Footprint:
+    access = tile.access(cta)
+    partial = tile.sectors(access.partial, access.valid, tile.accumulator_type, tile.elements_per_load)
+    rows = [
+        tile.sectors(offset, access.valid, tile.output_type, tile.elements_per_access).tolist()
+        for offset in (access.output, access.bias)
+    ]
+    return Footprint(copies=(), outputs=[*partial.tolist(), *([row] for row in rows)], status=())

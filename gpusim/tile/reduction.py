@@ -1,0 +1,172 @@
+"""Which partial sums and outputs each thread of a parallel split-K's second kernel touches: addresses, never when."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from gpusim.arrays import BoolArray, IntArray
+from gpusim.errors import BadInput
+from gpusim.output_op import partial_access
+from gpusim.scenario import Scenario, element_bits
+from gpusim.tile.extents import problem_extents
+from gpusim.tile.global_access import SECTOR_BITS
+from gpusim.tile.requests import distinct_sectors
+from gpusim.tile.thread_map import WARP_SIZE
+
+ROWS: Final = 4
+"""Output rows of a CTA: one for each of its warps."""
+
+PARTITIONS_PER_STAGE: Final = 4
+"""Slices whose partial sums are loaded before the first of them is added."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReductionAccess:
+    """
+    The global accesses of one CTA; offsets are the pointer arithmetic's, also where not valid.
+
+    Attributes:
+        partial: Element offset in the workspace of each load, shape [*ctas, slices, loads, threads].
+        output: Element offset of the vector in output and source, shape [*ctas, threads].
+        bias: Element offset in the bias, shape [*ctas, threads].
+        valid: The predicate of all of them, shape [*ctas, threads].
+    """
+
+    partial: IntArray
+    output: IntArray
+    bias: IntArray
+    valid: BoolArray
+
+
+@dataclass(frozen=True, slots=True)
+class ReductionTile:
+    """
+    The reduction of partial sums [slices, rows, columns], packed, to an output of rows and columns.
+
+    A thread makes one vector of the output; a warp's lanes lie along a row, a CTA's warps down ``ROWS`` rows.
+
+    Attributes:
+        slices: Partial sums of one output.
+        extent: Rows and columns of the output.
+        leading: Elements from one output row to the next.
+        accumulator_type, output_type: Element types of workspace and output.
+        elements_per_access: Vector length of one output access.
+        elements_per_load: Vector length of one load of partial sums.
+
+    Not modelled: rows that leave early. CUTLASS's threads without an element return at once; here their accesses are
+    predicated off.
+
+    Source: CUTLASS include/cutlass/reduction/kernel/reduce_split_k.h and gemm/device/gemm_splitk_parallel.h.
+    """
+
+    slices: int
+    extent: tuple[int, int]
+    leading: int
+    accumulator_type: str
+    output_type: str
+    elements_per_access: int
+    elements_per_load: int
+
+    @property
+    def threads(self) -> int:
+        """Threads of a CTA."""
+        return ROWS * WARP_SIZE
+
+    @property
+    def warps(self) -> int:
+        """Warps of a CTA."""
+        return ROWS
+
+    @property
+    def columns(self) -> int:
+        """Output columns of a CTA."""
+        return WARP_SIZE * self.elements_per_access
+
+    @property
+    def grid(self) -> tuple[int, int, int]:
+        """gridDim: rows of CTAs along x, columns along y."""
+        return -(-self.extent[0] // ROWS), -(-self.extent[1] // self.columns), 1
+
+    @property
+    def ctas(self) -> int:
+        """CTAs of the grid."""
+        x, y, z = self.grid
+        return x * y * z
+
+    @property
+    def loads_per_slice(self) -> int:
+        """Loads of one thread that bring one slice's part of its vector."""
+        return self.elements_per_access // self.elements_per_load
+
+    @property
+    def load_bytes(self) -> int:
+        """Bytes of one load of partial sums."""
+        return self.elements_per_load * element_bits(self.accumulator_type) // 8
+
+    @property
+    def access_bits(self) -> int:
+        """Bits of one access to output, source or bias."""
+        return self.elements_per_access * element_bits(self.output_type)
+
+    def access(self, cta: int | IntArray) -> ReductionAccess:
+        """
+        Every address of a CTA.
+
+        Args:
+            cta: Linear block index, x fastest; may be an array.
+        """
+        block_y, block_x = np.divmod(np.asarray(cta, dtype=np.int64), self.grid[0])
+        warp, lane = np.divmod(np.arange(self.threads, dtype=np.int64), WARP_SIZE)
+        row = block_x[..., None] * ROWS + warp
+        column = block_y[..., None] * self.columns + lane * self.elements_per_access
+        rows, columns = self.extent
+        slice_ = np.arange(self.slices, dtype=np.int64)[:, None, None] * (rows * columns)
+        load = np.arange(self.loads_per_slice, dtype=np.int64)[:, None] * self.elements_per_load
+        first = (row * columns + column)[..., None, None, :]
+        return ReductionAccess(
+            partial=slice_ + load + first,
+            output=row * self.leading + column,
+            bias=column,
+            valid=(row < rows) & (column < columns),
+        )
+
+    def sectors(self, offset: IntArray, valid: BoolArray, element: str, elements: int) -> IntArray:
+        """
+        Distinct 32-byte sectors of each warp's access.
+
+        Args:
+            offset: Elements, shape [..., threads].
+            valid: Predicates, broadcast against ``offset``.
+            element: Element type of the tensor.
+            elements: Of one access.
+
+        Returns:
+            Shape [..., warps].
+        """
+        lanes = (*offset.shape[:-1], self.warps, WARP_SIZE)
+        active = np.broadcast_to(valid, offset.shape).reshape(lanes)
+        bits = element_bits(element)
+        return distinct_sectors(offset.reshape(lanes), active, bits) * max(1, elements * bits // SECTOR_BITS)
+
+
+def reduction_tile(scenario: Scenario) -> ReductionTile:
+    """
+    The reduction of a scenario.
+
+    Raises:
+        BadInput: The scenario has no parallel split-K.
+    """
+    problem = scenario.problem
+    if not problem.reduces:
+        raise BadInput("only a parallel split-K of more than one slice has a reduction")
+    extents = problem_extents(scenario)
+    return ReductionTile(
+        slices=problem.split_k_slices,
+        extent=(extents.m, extents.n),
+        leading=problem.leading_c,
+        accumulator_type=problem.dtype.accumulator,
+        output_type=problem.dtype.output,
+        elements_per_access=problem.access_c,
+        elements_per_load=min(problem.access_c, partial_access(scenario)),
+    )
