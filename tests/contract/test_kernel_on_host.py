@@ -277,9 +277,7 @@ def test_the_kernel_follows_the_schedule_and_computes_the_right_answer(asked, tm
         "gemm ragged m, n, k",
         "conv 3x3, ragged channels",
         "pipelined gemm ragged m, n, k",
-        "pipelined gemm NT": gemm(72, 136, 104, PIPELINED, layout_a="column", layout_b="row"),
-    "pipelined gemm of Turing's m16n8k8": gemm(70, 64, 104, {**PIPELINED, "instruction": [16, 8, 8]}),
-    "pipelined conv 3x3, ragged channels",
+        "pipelined conv 3x3, ragged channels",
     ],
 )
 def test_the_timeline_build_stamps_every_k_tile_in_order(name, tmp_path):
