@@ -12,14 +12,15 @@ from gpusim.hardware import counters, measure
 from gpusim.hardware.check import Row, check_rows, holds
 from gpusim.hardware.device import gpu_slug
 from gpusim.hardware.record import Record, find_record, load_record, measured_folder, write_record
-from gpusim.hardware.trace import expected_records, stream_digest
+from gpusim.hardware.trace import stream_digest
+from gpusim.hardware.trace_reduction import expected_launches
 from gpusim.machine import load_machine
 from gpusim.mma_types import is_emulated
 from gpusim.report.check_table import check_table
 from gpusim.result import Result
 from gpusim.scenario import Scenario, write_toml
 from gpusim.scenario_catalogue import recordable_scenarios
-from gpusim.schedule.counts import executed
+from gpusim.schedule.counts import executed_in_all
 from gpusim.simulate import simulate
 from gpusim.timeline import Timeline
 
@@ -93,7 +94,7 @@ def _check_one(file: str, options: CheckOptions, *, quiet: bool) -> dict[str, An
     else:
         record = _measured(source, file, options)
     results, timeline = simulated(scenario)
-    rows = check_rows(scenario, executed(scenario), results, record, _expected_trace(scenario, record))
+    rows = check_rows(scenario, executed_in_all(scenario), results, record, _expected_trace(scenario, record))
     if options.overlay is not None:
         draw_overlay(results, timeline, record, options.overlay)
     if not options.as_json:
@@ -188,7 +189,7 @@ def _counted(record: Record, source: NamedScenario, options: CheckOptions) -> Re
 def _expected_trace(scenario: Scenario, record: Record) -> str | None:
     if record.trace is None:
         return None
-    return stream_digest(expected_records(scenario, record.trace.ctas))
+    return stream_digest(expected_launches(scenario, record.trace.ctas))
 
 
 def _where(record: Record) -> str:

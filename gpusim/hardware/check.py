@@ -185,7 +185,7 @@ def _counters(scenario: Scenario, counts: Counts, record: Record) -> Iterator[Ro
 
 
 def _counted(scenario: Scenario, what: str, source: str, simulated: float, measured: float) -> Row:
-    if scenario.problem.split_k_slices > 1 and source in _SEMAPHORE:
+    if scenario.problem.split_k_slices > 1 and not scenario.problem.reduces and source in _SEMAPHORE:
         note = "the semaphore of serial split-K polls its flag"
         return Row(what, source, simulated, measured, "approximate", note)
     if source in _STORES and measured < simulated:

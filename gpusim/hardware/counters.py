@@ -16,7 +16,7 @@ from typing import Any
 from gpusim.errors import BadInput, CannotRun
 from gpusim.hardware import ncu
 from gpusim.hardware.record import Opcodes
-from gpusim.hardware.specialise import ENTRY
+from gpusim.hardware.specialise import ENTRY, REDUCTION_ENTRY
 
 SECONDS_PER_LAUNCH = 30
 """Longest a launch may take under ncu, with all its passes, before the run is given up."""
@@ -59,6 +59,9 @@ METRICS = (
 )
 """What is counted of every launch, as far as the GPU has it."""
 
+KERNELS = f"regex:^({ENTRY}|{REDUCTION_ENTRY})$"
+"""What ncu profiles: our kernels, and not CuPy's."""
+
 BY_OPCODE = "sass__inst_executed_per_opcode"
 BY_INSTRUCTION = {
     "executed": "inst_executed",
@@ -93,7 +96,7 @@ def profile_scenarios(
     files: Sequence[Path], folder: Path, selection: Sequence[str], options: Sequence[str] = ()
 ) -> dict[str, Profile]:
     """
-    Launch each scenario's plain kernel once under ncu, cold caches, clocks left alone.
+    Launch each scenario's plain kernels once under ncu, cold caches, clocks left alone.
 
     Args:
         files: Scenario files; their stems must differ.
@@ -102,7 +105,7 @@ def profile_scenarios(
         options: Further options of ``gpusim.hardware.launch``.
 
     Returns:
-        Stem of the file -> what was counted. Scenarios whose launch failed are not in it.
+        Stem of the file -> what was counted, of all its launches together. Scenarios whose launch failed are not in it.
 
     Raises:
         CannotRun: There is no ncu, it refuses, or it counted other launches than were made.
@@ -117,7 +120,37 @@ def profile_scenarios(
     profiles = read_profiles(report)
     if len(profiles) != len(launched):
         raise CannotRun(f"ncu counted {len(profiles)} launches, but {len(launched)} were made ({report})")
-    return dict(zip(launched, profiles, strict=True))
+    by_name = defaultdict[str, list[Profile]](list)
+    for name, profile in zip(launched, profiles, strict=True):
+        by_name[name].append(profile)
+    return {name: together(launches) for name, launches in by_name.items()}
+
+
+def together(launches: Sequence[Profile]) -> Profile:
+    """
+    Launches one after another as one: counts and cycles add, what ncu divides by something is weighted.
+
+    Ratios to issued instructions are weighted by the executed ones, percentages of a span by the active cycles. Grid
+    and block are the first launch's.
+    """
+    first = launches[0]
+    if len(launches) == 1:
+        return first
+    opcodes = defaultdict[str, dict[str, float]](dict)
+    for opcode, figures in (item for launch in launches for item in launch.opcodes.items()):
+        opcodes[opcode] = {name: opcodes[opcode].get(name, 0) + value for name, value in figures.items()}
+    counters = {name: _together(name, launches) for name in first.counters}
+    return Profile(first.grid, first.block, counters, dict(opcodes))
+
+
+def _together(name: str, launches: Sequence[Profile]) -> float:
+    values = [launch.counters.get(name, 0.0) for launch in launches]
+    if name.endswith((".ratio", ".pct_of_peak_sustained_active")):
+        weight = "smsp__inst_executed.sum" if name.endswith(".ratio") else "sm__cycles_active.avg"
+        weights = [launch.counters.get(weight, 0.0) for launch in launches]
+        weighted = sum(value * weight for value, weight in zip(values, weights, strict=True))
+        return weighted / (sum(weights) or 1)
+    return sum(values)
 
 
 def settle(
@@ -165,7 +198,7 @@ def _profile_into(report: Path, selection: Sequence[str], launch: Sequence[str],
     """What ncu printed; it is kept beside the report, too, which is not there when ncu wrote none."""
     report.unlink(missing_ok=True)
     command = [ncu.find_ncu(), "--force-overwrite", "--export", str(report), "--target-processes", "all"]
-    command += ["--clock-control", "none", "--cache-control", "all", "--kernel-name", ENTRY, *selection, *launch]
+    command += ["--clock-control", "none", "--cache-control", "all", "--kernel-name", KERNELS, *selection, *launch]
     text = _run(command, seconds)
     report.with_suffix(".log").write_text(text, encoding="utf-8")
     return text

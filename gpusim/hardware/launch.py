@@ -1,4 +1,4 @@
-"""``python -m gpusim.hardware.launch FILE...``: launches each scenario's plain kernel once, for a profiler to see."""
+"""``python -m gpusim.hardware.launch FILE...``: launches each scenario's plain kernels once, for a profiler to see."""
 
 import argparse
 import json
@@ -9,7 +9,7 @@ from pathlib import Path
 from gpusim.errors import GpusimError
 from gpusim.hardware import run
 from gpusim.hardware.device import import_cupy
-from gpusim.hardware.module import load_kernel
+from gpusim.hardware.module import load_kernels
 from gpusim.scenario import load_scenario
 
 
@@ -18,7 +18,7 @@ def launch_all(files: Sequence[Path], overrides: Sequence[str], seed: int) -> tu
     Launch the scenarios' kernels in order, each on random inputs of its own.
 
     Returns:
-        The stems of those launched, in order, and of the others, why not.
+        The stem of every launch, in order, and of the files without one, why not.
 
     Raises:
         CannotRun: CuPy or a GPU is missing.
@@ -28,12 +28,12 @@ def launch_all(files: Sequence[Path], overrides: Sequence[str], seed: int) -> tu
     for file in files:
         try:
             scenario = load_scenario(file, tuple(overrides))
-            kernel = load_kernel(cupy, scenario)
-            run.launch_once(kernel, run.upload(cupy, scenario, kernel.specialisation, seed))
+            kernels = load_kernels(cupy, scenario)
+            run.launch_once(kernels, run.upload(cupy, scenario, kernels[0].specialisation, seed))
         except (GpusimError, RuntimeError) as error:  # CuPy's errors are RuntimeErrors
             failed[file.stem] = str(error)
         else:
-            launched.append(file.stem)
+            launched += [file.stem] * len(kernels)
         cupy.get_default_memory_pool().free_all_blocks()
     return launched, failed
 

@@ -9,12 +9,14 @@ from gpusim.errors import GpusimError
 from gpusim.hardware import device, run
 from gpusim.hardware.compiler import find_compiler
 from gpusim.hardware.counters import Profile
-from gpusim.hardware.module import LoadedKernel, load_kernel
+from gpusim.hardware.module import LoadedKernel, load_kernels
 from gpusim.hardware.record import LoopTime, MeasuredPipeline, Numerics, Record, TraceCheck
 from gpusim.hardware.timeline import measured_pipeline
-from gpusim.hardware.trace import expected_records, first_difference, stream_digest, traced_ctas
+from gpusim.hardware.trace import Records, first_difference, longest_stream, stream_digest, traced_ctas
+from gpusim.hardware.trace_reduction import expected_launches, one_after_another, traced_reduction_ctas
 from gpusim.provenance import commit
 from gpusim.scenario import Scenario
+from gpusim.schedule.reduction import reduction_ops
 
 Part = TypeVar("Part")
 Say = Callable[[str], None]
@@ -71,8 +73,8 @@ def measure(name: str, scenario: Scenario, origin: Origin, *, seed: int, say: Sa
     """
     cupy = device.import_cupy()
     attempt = _Attempts(say)
-    plain = load_kernel(cupy, scenario)
-    problem = run.upload(cupy, scenario, plain.specialisation, seed)
+    plain = load_kernels(cupy, scenario)
+    problem = run.upload(cupy, scenario, plain[0].specialisation, seed)
     numerics: Numerics | None = attempt("numerics", lambda: run.check_numerics(plain, problem))
     trace: TraceCheck | None = attempt("trace", lambda: _trace(cupy, scenario, problem))
     time_us: LoopTime | None = attempt("time", lambda: run.time_loop(plain, problem))
@@ -82,7 +84,7 @@ def measure(name: str, scenario: Scenario, origin: Origin, *, seed: int, say: Sa
         scenario=scenario.resolved(),
         scenario_sha256=scenario.digest(),
         environment=origin.environment,
-        kernel=_facts(plain),
+        kernel=_facts(plain[0]) | ({"reduction": _facts(plain[1])} if plain[1:] else {}),
         numerics=numerics,
         trace=trace,
         time_us=time_us,
@@ -115,16 +117,22 @@ def context_is_lost(cupy: Any) -> bool:
 
 def _trace(cupy: Any, scenario: Scenario, problem: run.DeviceProblem) -> TraceCheck:
     blocks = traced_ctas(scenario)
-    found = run.record_trace(load_kernel(cupy, scenario, "trace"), problem, blocks)
-    difference = first_difference(expected_records(scenario, blocks), found, blocks)
+    first, *others = load_kernels(cupy, scenario, "trace")
+    found: Records = run.record_trace(first, problem, blocks, longest_stream(scenario, blocks))
+    named = blocks
+    for second in others:
+        reducing = traced_reduction_ctas(scenario)
+        records = run.record_trace(second, problem, reducing, len(reduction_ops(scenario)))
+        found, named = one_after_another(found, records, len(blocks)), (*blocks, *reducing)
+    difference = first_difference(expected_launches(scenario, blocks), found, named)
     return TraceCheck(blocks, len(found), stream_digest(found), difference is None, difference)
 
 
 def _pipeline(cupy: Any, scenario: Scenario, problem: run.DeviceProblem, plain: LoopTime | None) -> MeasuredPipeline:
-    kernel = load_kernel(cupy, scenario, "timeline")
-    buffer = run.timeline_buffer(kernel, problem, traced_ctas(scenario)[0])
-    warps = run.record_timeline(kernel, problem, buffer)
-    instrumented = None if plain is None else run.time_loop(kernel, problem, buffer.params)
+    kernels = load_kernels(cupy, scenario, "timeline")
+    buffer = run.timeline_buffer(kernels[0], problem, traced_ctas(scenario)[0])
+    warps = run.record_timeline(kernels[0], problem, buffer)
+    instrumented = None if plain is None else run.time_loop(kernels, problem, buffer.params)
     return measured_pipeline(warps, scenario.kernel.stages, plain, instrumented)
 
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from gpusim.errors import CannotRun
 from gpusim.hardware.compiler import compile_cubin
-from gpusim.hardware.specialise import ENTRY, Build, Specialisation, specialise
+from gpusim.hardware.specialise import Build, Specialisation, kernels
 from gpusim.scenario import Scenario
 
 
@@ -30,7 +30,7 @@ class LoadedKernel:
         self.cubin = cubin
         try:
             self._module = cupy.RawModule(path=str(cubin))
-            self._function = self._module.get_function(ENTRY)
+            self._function = self._module.get_function(specialisation.entry)
             self._function.max_dynamic_shared_size_bytes = specialisation.shared_bytes
         except (cupy.cuda.driver.CUDADriverError, cupy.cuda.runtime.CUDARuntimeError) as error:
             raise CannotRun(f"the GPU does not load {cubin}: {error}") from error
@@ -56,23 +56,19 @@ class LoadedKernel:
         self._function(own.grid, (own.block_threads, 1, 1), (params,), shared_mem=own.shared_bytes)
 
 
-def load_kernel(cupy: Any, scenario: Scenario, build: Build = "plain", cubin: Path | None = None) -> LoadedKernel:
+def load_kernels(cupy: Any, scenario: Scenario, build: Build = "plain") -> tuple[LoadedKernel, ...]:
     """
-    Compile (or take from the cache) and load the kernel of a scenario.
+    Compile (or take from the cache) and load the kernels of a scenario, in the order of their launches.
 
     Args:
         cupy: ``device.import_cupy()``.
         scenario: Problem and kernel.
         build: Which build.
-        cubin: Machine code compiled elsewhere for the same specialisation, in place of compiling.
 
     Raises:
-        CannotRun: It cannot be compiled or loaded.
+        CannotRun: One cannot be compiled or loaded.
     """
-    specialisation = specialise(scenario, build)
-    if cubin is None:
-        cubin = compile_cubin(specialisation, architecture(cupy))
-    return LoadedKernel(cupy, specialisation, cubin)
+    return tuple(LoadedKernel(cupy, one, compile_cubin(one, architecture(cupy))) for one in kernels(scenario, build))
 
 
 def architecture(cupy: Any) -> str:

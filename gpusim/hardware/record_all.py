@@ -21,7 +21,7 @@ from gpusim.errors import CannotRun, GpusimError
 from gpusim.hardware import counters, device, measure
 from gpusim.hardware.compiler import compile_cubin
 from gpusim.hardware.record import Record, load_record, write_record
-from gpusim.hardware.specialise import Build, specialise
+from gpusim.hardware.specialise import Build, kernels
 from gpusim.scenario import load_scenario
 from gpusim.scenario_catalogue import recordable_scenarios
 
@@ -67,7 +67,8 @@ class Session:
 def prebuild(file: Path, build: Build, architecture: str) -> str | None:
     """Compile one build of one scenario into the cache; the complaint, if any. Runs in a process of its own."""
     try:
-        compile_cubin(specialise(load_scenario(file), build), architecture)
+        for one in kernels(load_scenario(file), build):
+            compile_cubin(one, architecture)
     except GpusimError as error:
         return f"{file.stem}, {build} build: {error}"
     return None

@@ -1,6 +1,7 @@
 """One scenario on the GPU: its tensors, its launches, its numbers against the reference, its time."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -15,10 +16,10 @@ from gpusim.hardware.module import LoadedKernel
 from gpusim.hardware.record import LoopTime, Numerics
 from gpusim.hardware.specialise import PARAMS, Specialisation
 from gpusim.hardware.timeline_format import WarpTimeline
-from gpusim.hardware.trace import Records, longest_stream
+from gpusim.hardware.trace import Records
 from gpusim.reference import agreement, reference
 from gpusim.scenario import Scenario
-from gpusim.tensors import Tensors, fresh_output, make_tensors, output_view
+from gpusim.tensors import Tensors, fresh_output, fresh_workspace, make_tensors, output_view
 
 BATCHES, LAUNCHES = 20, 5
 """The warm loop: batches that are timed, launches in each, as in the CUTLASS figures it is compared with."""
@@ -36,6 +37,7 @@ class DeviceProblem:
         tensors: Its inputs, device arrays.
         output: Flat, as ``tensors.fresh_output``.
         semaphore: Flags of serial split-K, zero between launches; empty without split-K.
+        partial: Partial sums of a parallel split-K; empty without.
     """
 
     cupy: Any
@@ -44,6 +46,7 @@ class DeviceProblem:
     tensors: Tensors
     output: Any
     semaphore: Any
+    partial: Any
 
     def poison(self) -> None:
         """Fill the output with NaN or an unlikely integer: an element never written cannot pass for a result."""
@@ -53,14 +56,15 @@ class DeviceProblem:
 def upload(cupy: Any, scenario: Scenario, specialisation: Specialisation, seed: int) -> DeviceProblem:
     """Random inputs of a seed and a poisoned output on the GPU."""
     host = make_tensors(scenario, seed)
-    source = None if host.source is None else cupy.asarray(host.source)
+    source, bias = (None if one is None else cupy.asarray(one) for one in (host.source, host.bias))
     return DeviceProblem(
         cupy=cupy,
         scenario=scenario,
         seed=seed,
-        tensors=Tensors(cupy.asarray(host.a), cupy.asarray(host.b), source),
+        tensors=Tensors(cupy.asarray(host.a), cupy.asarray(host.b), source, bias),
         output=cupy.asarray(fresh_output(scenario)),
         semaphore=cupy.zeros(max(1, specialisation.semaphores), np.int32),
+        partial=cupy.asarray(fresh_workspace(scenario)),
     )
 
 
@@ -84,6 +88,7 @@ def pack_params(
     params = np.zeros((), PARAMS)
     own = problem.tensors
     pointers = {"a": own.a, "b": own.b, "source": own.source, "output": problem.output}
+    pointers |= {"bias": own.bias, "partial": problem.partial if problem.partial.size else None}
     pointers |= {"semaphore": problem.semaphore, "records": records, "record_counts": counts}
     for name, array in pointers.items():
         params[name] = 0 if array is None else int(array.data.ptr)
@@ -95,9 +100,9 @@ def pack_params(
     return params
 
 
-def check_numerics(kernel: LoadedKernel, problem: DeviceProblem) -> Numerics:
+def check_numerics(kernels: Sequence[LoadedKernel], problem: DeviceProblem) -> Numerics:
     """
-    One launch on poisoned memory, every element against the float64 reference, which the GPU computes too.
+    Every kernel launched once on poisoned memory, every element against the float64 reference, which the GPU computes too.
 
     Elements written between the rows of a padded output count as wrong.
 
@@ -106,8 +111,7 @@ def check_numerics(kernel: LoadedKernel, problem: DeviceProblem) -> Numerics:
     """
     cupy, scenario = problem.cupy, problem.scenario
     problem.poison()
-    kernel.launch(pack_params(problem, kernel.specialisation))
-    cupy.cuda.runtime.deviceSynchronize()
+    launch_once(kernels, problem)
     if bool(problem.semaphore.any()):
         raise CheckFailed("the launch left flags of the split-K semaphore set")
     view = output_view(scenario)
@@ -125,19 +129,20 @@ def check_numerics(kernel: LoadedKernel, problem: DeviceProblem) -> Numerics:
     )
 
 
-def record_trace(kernel: LoadedKernel, problem: DeviceProblem, blocks: tuple[int, ...]) -> Records:
+def record_trace(kernel: LoadedKernel, problem: DeviceProblem, blocks: tuple[int, ...], longest: int) -> Records:
     """
     What the trace build's warps did in some CTAs.
 
     Args:
         kernel: The trace build.
         blocks: Linear block indices; at most ``specialise.RECORDED_BLOCKS``.
+        longest: Ops of the longest Python stream of a warp.
 
     Raises:
         CheckFailed: A warp did more than the schedule has, or its lanes disagree.
     """
     cupy, warps = problem.cupy, kernel.specialisation.block_threads // trace_format.LANES
-    capacity = longest_stream(problem.scenario, blocks) + _SLACK
+    capacity = longest + _SLACK
     records = cupy.zeros(trace_format.buffer_words(len(blocks), warps, capacity), np.int64)
     counts = cupy.zeros((len(blocks), warps), np.int32)
     kernel.launch(
@@ -192,9 +197,11 @@ def record_timeline(kernel: LoadedKernel, problem: DeviceProblem, buffer: Timeli
     return timeline_format.decode(stamps, 1, shape.threads // trace_format.LANES, shape.k_groups)
 
 
-def time_loop(kernel: LoadedKernel, problem: DeviceProblem, params: npt.NDArray[np.void] | None = None) -> LoopTime:
+def time_loop(
+    kernels: Sequence[LoadedKernel], problem: DeviceProblem, params: npt.NDArray[np.void] | None = None
+) -> LoopTime:
     """
-    Microseconds of one launch in a warm loop.
+    Microseconds of one launch, of all kernels together, in a warm loop.
 
     The launches of a batch are one CUDA graph, so that the time is the GPU's and not Python's.
 
@@ -203,15 +210,15 @@ def time_loop(kernel: LoadedKernel, problem: DeviceProblem, params: npt.NDArray[
     """
     cupy = problem.cupy
     if params is None:
-        params = pack_params(problem, kernel.specialisation)
+        params = pack_params(problem, kernels[0].specialisation)
     stream = cupy.cuda.Stream(non_blocking=True)
     begin, end = cupy.cuda.Event(), cupy.cuda.Event()
     cupy.cuda.runtime.deviceSynchronize()
     with stream:
-        kernel.launch(params)
+        _launch(kernels, params)
         stream.begin_capture()
         for _ in range(LAUNCHES):
-            kernel.launch(params)
+            _launch(kernels, params)
         graph = stream.end_capture()
         graph.launch(stream)
         stream.synchronize()
@@ -225,10 +232,16 @@ def time_loop(kernel: LoadedKernel, problem: DeviceProblem, params: npt.NDArray[
     return LoopTime(BATCHES, LAUNCHES, round(median(times), 3), round(min(times), 3), round(max(times), 3))
 
 
-def launch_once(kernel: LoadedKernel, problem: DeviceProblem) -> None:
-    """One plain launch, waited for."""
-    kernel.launch(pack_params(problem, kernel.specialisation))
+def launch_once(kernels: Sequence[LoadedKernel], problem: DeviceProblem) -> None:
+    """One plain launch of each kernel, waited for."""
+    _launch(kernels, pack_params(problem, kernels[0].specialisation))
     problem.cupy.cuda.runtime.deviceSynchronize()
+
+
+def _launch(kernels: Sequence[LoadedKernel], params: npt.NDArray[np.void]) -> None:
+    """The kernels of a scenario, one after the other; a reduction takes the parameters of the kernel before it."""
+    for kernel in kernels:
+        kernel.launch(params)
 
 
 def cubin_digest(kernel: LoadedKernel) -> str:

@@ -186,10 +186,10 @@ def specialise_reduction(scenario: Scenario, build: Build = "plain") -> Speciali
 
 
 def kernels(scenario: Scenario, build: Build = "plain") -> tuple[Specialisation, ...]:
-    """The kernels of a scenario in the order of their launches; only the first has a timeline build."""
+    """The kernels of a scenario in the order of their launches; a second, which has no timeline build, stays plain."""
     if not scenario.problem.reduces:
         return (specialise(scenario, build),)
-    return specialise(scenario, build), specialise_reduction(scenario, build)
+    return specialise(scenario, build), specialise_reduction(scenario, "plain" if build == "timeline" else build)
 
 
 def store_pointers(scenario: Scenario, operand: Operand) -> tuple[int, int]:

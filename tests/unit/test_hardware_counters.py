@@ -190,9 +190,37 @@ def test_launches_are_matched_in_order(with_ncu, tmp_path):
     assert profiles["second"].counters["sm__cycles_elapsed.max"] == 77
     assert (tmp_path / "launches.csv").read_text() == CSV
     command = double.calls[0]
-    assert command[command.index("--kernel-name") + 1] == "gpusim_kernel"
+    assert command[command.index("--kernel-name") + 1] == "regex:^(gpusim_kernel|gpusim_reduction)$"
     assert command[6:10] == ["--clock-control", "none", "--cache-control", "all"]
     assert command[-3:] == ["-x", "first.toml", "second.toml"]
+
+
+def test_launches_of_one_scenario_count_together(with_ncu, tmp_path):
+    with_ncu(launched=("first", "first"))
+
+    profiles = counters.profile_scenarios([Path("first.toml")], tmp_path, ["--metrics", "a"])
+    one, other = counters.from_csv(CSV, "test")
+
+    assert list(profiles) == ["first"]
+    cycles = "sm__cycles_elapsed.max"
+    assert profiles["first"].counters[cycles] == one.counters[cycles] + other.counters[cycles]
+    assert profiles["first"].grid == one.grid
+
+
+def test_ratios_of_launches_are_weighted_by_what_they_divide_by():
+    """(1 x 300 + 5 x 100) / 400 = 2 stalled warps for each instruction; (50 % x 30 + 90 % x 10) / 40 = 60 %."""
+    ratio, share = counters.METRICS[-1], "sm__warps_active.avg.pct_of_peak_sustained_active"
+
+    def profile(stalled, percent, instructions, cycles):
+        found = {"smsp__inst_executed.sum": instructions, "sm__cycles_active.avg": cycles}
+        return counters.Profile(
+            (1, 1, 1), (32, 1, 1), found | {ratio: stalled, share: percent}, {"LDG": {"executed": instructions}}
+        )
+
+    both = counters.together([profile(1.0, 50.0, 300.0, 30.0), profile(5.0, 90.0, 100.0, 10.0)])
+
+    assert both.counters == {"smsp__inst_executed.sum": 400, "sm__cycles_active.avg": 40, ratio: 2.0, share: 60.0}
+    assert both.opcodes == {"LDG": {"executed": 400}}
 
 
 def test_another_number_of_launches_is_refused(with_ncu, tmp_path):

@@ -13,13 +13,15 @@ from gpusim.errors import CannotRun, CheckFailed
 from gpusim.functional.executor import run as run_schedule
 from gpusim.hardware import device, measure, run, timeline_format, trace_format
 from gpusim.hardware.compiler import Compiler
-from gpusim.hardware.module import LoadedKernel, load_kernel
-from gpusim.hardware.specialise import specialise
+from gpusim.hardware.module import LoadedKernel, load_kernels
+from gpusim.hardware.specialise import REDUCTION_ENTRY, specialise
 from gpusim.hardware.timeline import pipeline_rows, steady_k_tile
-from gpusim.hardware.trace import expected_records, first_difference, stream_digest, traced_ctas
+from gpusim.hardware.trace import expected_records, first_difference, longest_stream, stream_digest, traced_ctas
+from gpusim.hardware.trace_reduction import expected_launches, expected_reduction_records
 from gpusim.result import PipelineRow
 from gpusim.scenario import parse_scenario
 from gpusim.tensors import make_tensors, output_view
+from gpusim.tile.reduction import reduction_tile
 
 KERNEL = {"threadblock": [64, 64, 32], "warp": [32, 32, 32], "stages": 3}
 GEMM = {"kind": "gemm", "m": 72, "n": 40, "k": 104}
@@ -31,6 +33,7 @@ def scenario_of(**problem):
 
 SCENARIO = scenario_of()
 SPLIT = scenario_of(split_k_slices=2)
+PARALLEL = scenario_of(split_k_slices=2, split_k="parallel")
 
 
 class DeviceArray(np.ndarray):
@@ -126,7 +129,7 @@ class Cupy:
         build = path.rsplit("-", 1)[1]
         if build in self.mistakes.unloadable:
             raise RuntimeError("CUDA_ERROR_INVALID_IMAGE")
-        return SimpleNamespace(get_function=lambda _name: KernelDouble(self, build))
+        return SimpleNamespace(get_function=lambda name: KernelDouble(self, build, name))
 
 
 def memory(address, dtype, count):
@@ -137,27 +140,31 @@ def memory(address, dtype, count):
 class KernelDouble:
     num_regs, local_size_bytes, max_dynamic_shared_size_bytes = 128, 0, 0
 
-    def __init__(self, cupy, build):
-        self.cupy, self.build = cupy, build
+    def __init__(self, cupy, build, name):
+        self.cupy, self.build, self.reduces = cupy, build, name == REDUCTION_ENTRY
 
     def __call__(self, grid, block, args, shared_mem):
         (params,) = args
         scenario = self.cupy.scenario
         self.cupy.launches.append((self.build, grid, block, shared_mem))
+        if self.build == "trace" and params["recorded_blocks"]:
+            write_trace(scenario, params, self.cupy.mistakes, reduces=self.reduces)
+        elif self.build == "timeline" and params["recorded_blocks"]:
+            write_timeline(scenario, params)
+        if scenario.problem.reduces and not self.reduces:
+            memory(params["partial"], np.float32, 1)[0] = 1.0
+            return
         output = memory(params["output"], np.float32, output_view(scenario).elements)
         output_view(scenario).of(output)[...] = run_schedule(scenario, make_tensors(scenario, 1)).output
         self.cupy.mistakes.output(output)
         memory(params["semaphore"], np.int32, 1)[0] = self.cupy.mistakes.semaphore
-        if self.build == "trace" and params["recorded_blocks"]:
-            write_trace(scenario, params, self.cupy.mistakes)
-        elif self.build == "timeline" and params["recorded_blocks"]:
-            write_timeline(scenario, params)
 
 
-def write_trace(scenario, params, mistakes):
-    blocks, warps = tuple(params["recorded"][: params["recorded_blocks"]]), scenario.kernel.threads // 32
+def write_trace(scenario, params, mistakes, *, reduces):
+    blocks = tuple(params["recorded"][: params["recorded_blocks"]])
+    warps = reduction_tile(scenario).warps if reduces else scenario.kernel.threads // 32
     capacity = int(params["record_capacity"])
-    expected = expected_records(scenario, blocks)
+    expected = (expected_reduction_records if reduces else expected_records)(scenario, blocks)
     mistakes.records(expected)
     words = trace_format.buffer_words(len(blocks), warps, capacity)
     buffer = memory(params["records"], np.int64, words).reshape(len(blocks), warps, capacity, 32, 4)
@@ -212,8 +219,34 @@ def gpu(tmp_path, monkeypatch):
 
 
 def loaded(cupy, build="plain"):
-    kernel = load_kernel(cupy, cupy.scenario, build)
-    return kernel, run.upload(cupy, cupy.scenario, kernel.specialisation, 1)
+    kernels = load_kernels(cupy, cupy.scenario, build)
+    return kernels, run.upload(cupy, cupy.scenario, kernels[0].specialisation, 1)
+
+
+def traced(cupy, blocks):
+    (kernel,), problem = loaded(cupy, "trace")
+    return run.record_trace(kernel, problem, blocks, longest_stream(cupy.scenario, blocks))
+
+
+def test_the_second_kernel_of_a_parallel_split_k_writes_the_output(gpu):
+    cupy = gpu(PARALLEL)
+    (first, second), problem = loaded(cupy)
+
+    assert run.check_numerics([first], problem).wrong_elements == 72 * 40
+    assert run.check_numerics([first, second], problem).wrong_elements == 0
+    assert problem.partial.size == 2 * 72 * 40
+
+
+def test_a_parallel_split_k_is_measured_as_both_its_launches(gpu):
+    gpu(PARALLEL)
+
+    found = measure.measure("parallel", PARALLEL, ORIGIN, seed=1)
+
+    assert found.missing == {}
+    assert (found.numerics.wrong_elements, found.trace.equal, found.trace.first_difference) == (0, True, None)
+    assert found.trace.sha256 == stream_digest(expected_launches(PARALLEL, found.trace.ctas))
+    assert found.trace.records > len(expected_records(PARALLEL, found.trace.ctas))
+    assert found.kernel["reduction"]["grid"] == list(reduction_tile(PARALLEL).grid)
 
 
 def test_a_right_kernel_has_no_element_beyond_its_bound(gpu):
@@ -248,7 +281,7 @@ def test_a_semaphore_left_set_is_said(gpu):
 
 @pytest.mark.parametrize("scenario", [SCENARIO, SPLIT, scenario_of(beta=0.5)], ids=["plain", "split-K", "source"])
 def test_parameters_hold_what_the_kernel_reads(gpu, scenario):
-    kernel, problem = loaded(gpu(scenario))
+    (kernel,), problem = loaded(gpu(scenario))
     params = run.pack_params(problem, kernel.specialisation, capacity=9, blocks=(1, 2))
 
     assert params["a"] == problem.tensors.a.data.ptr
@@ -262,8 +295,7 @@ def test_parameters_hold_what_the_kernel_reads(gpu, scenario):
 
 def test_the_launch_is_the_specialisation_s(gpu):
     cupy = gpu()
-    kernel, problem = loaded(cupy)
-    run.launch_once(kernel, problem)
+    run.launch_once(*loaded(cupy))
     own = specialise(SCENARIO)
 
     assert cupy.launches == [("plain", own.grid, (own.block_threads, 1, 1), own.shared_bytes)]
@@ -277,7 +309,7 @@ def test_a_kernel_that_does_not_load_is_said(gpu):
 @pytest.mark.parametrize("scenario", [SCENARIO, SPLIT, scenario_of(beta=2.0)], ids=["plain", "split-K", "source"])
 def test_a_trace_that_follows_the_schedule_equals_the_python_stream(gpu, scenario):
     blocks = traced_ctas(scenario)
-    found = run.record_trace(*loaded(gpu(scenario), "trace"), blocks)
+    found = traced(gpu(scenario), blocks)
 
     assert first_difference(expected_records(scenario, blocks), found, blocks) is None
     assert stream_digest(found) == stream_digest(expected_records(scenario, blocks))
@@ -288,7 +320,7 @@ def test_the_offset_of_an_access_that_is_off_may_be_any(gpu):
         records["global"][~records["predicate"]] = 12345
 
     blocks = traced_ctas(SCENARIO)
-    found = run.record_trace(*loaded(gpu(mistakes=Mistakes(records=elsewhere)), "trace"), blocks)
+    found = traced(gpu(mistakes=Mistakes(records=elsewhere)), blocks)
 
     assert first_difference(expected_records(SCENARIO, blocks), found, blocks) is None
     assert stream_digest(found) == stream_digest(expected_records(SCENARIO, blocks))
@@ -343,7 +375,7 @@ def test_the_warm_loop_is_the_median_of_its_batches(gpu):
 
 
 def test_pipeline_rows_count_from_the_start_of_the_cta(gpu):
-    kernel, problem = loaded(gpu(), "timeline")
+    (kernel,), problem = loaded(gpu(), "timeline")
     warps = run.record_timeline(kernel, problem, run.timeline_buffer(kernel, problem, 0))
 
     rows = pipeline_rows(warps[0], stages=3)
@@ -431,7 +463,7 @@ def test_counters_are_added_or_their_absence_explained(gpu):
 
 
 def test_a_kernel_is_what_the_loader_says(gpu):
-    kernel = loaded(gpu())[0]
+    (kernel,), _ = loaded(gpu())
     assert isinstance(kernel, LoadedKernel)
     assert (kernel.registers, kernel.local_bytes) == (128, 0)
     assert len(run.cubin_digest(kernel)) == 64
