@@ -102,7 +102,7 @@ def pack_params(
 
 def check_numerics(kernels: Sequence[LoadedKernel], problem: DeviceProblem) -> Numerics:
     """
-    Every kernel launched once on poisoned memory, every element against the float64 reference, which the GPU computes too.
+    Every kernel launched once on poisoned memory; every element against the float64 reference, computed there, too.
 
     Elements written between the rows of a padded output count as wrong.
 
