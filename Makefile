@@ -51,7 +51,7 @@ images: $(READY)
 # The tables over the committed records, and the README's picture of measured over simulated.
 reports: $(READY)
 	$(VENV)/bin/python -m gpusim.report.error_table h200 --out reports/error_table.md
-	$(VENV)/bin/python -m gpusim.report.speed_table tests/golden/data/cutlass_h200_tn_multistage.json \
+	$(VENV)/bin/python -m gpusim.report.speed_table tests/golden/data/cutlass_h200.json \
 		--out reports/speed_vs_cutlass.md
 	$(VENV)/bin/gpusim check conv_s6_crosswise --recorded --gpu h200 --overlay docs/images/measured_overlap.png
 

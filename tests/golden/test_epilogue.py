@@ -1,4 +1,4 @@
-"""The tensor-op epilogue against CUTLASS's own iterators, and against counters of one H200."""
+"""The tensor-op epilogue against CUTLASS's own iterators."""
 
 import json
 from pathlib import Path
@@ -6,13 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusim.report.speed_table import scenario_of
-from gpusim.tile.epilogue import EpilogueTile, epilogue_tile, output_sectors
+from gpusim.tile.epilogue import EpilogueTile
 
 DATA = Path(__file__).parent / "data"
 FILES = sorted(DATA.glob("epilogue_*.json"))
 TYPES = {"float": "f32", "cutlass::half_t": "f16"}
-MEASURED = json.loads((DATA / "cutlass_h200_tn_multistage.json").read_text())["rows"]
 
 
 @pytest.fixture(params=FILES, ids=lambda path: path.stem)
@@ -96,23 +94,3 @@ def test_output_offsets_and_predicates(golden, tile):
         access = tile.output(row["iteration"], problem["tile_m"], problem["tile_n"])
         found = np.stack([access.offset[row["thread"]], access.valid[row["thread"]]], axis=-1)
         np.testing.assert_array_equal(found, row["accesses_off_pred"])
-
-
-def test_all_measured_rows_are_here():
-    kinds = [row["kind"] for row in MEASURED]
-    assert (kinds.count("gemm"), kinds.count("conv2d_fprop")) == (20, 21)
-
-
-@pytest.mark.parametrize("row", MEASURED, ids=lambda row: f"{row['name']}-{row['loop_us_median']}")
-def test_counters_of_the_h200(row):
-    """
-    Requested store sectors and the executed store instructions are the measured ones, predicated-off ones included.
-    """
-    scenario = scenario_of(row)
-    tile = epilogue_tile(scenario)
-    warps = np.prod(row["grid"]) * tile.threads // 32
-    counters = row["counters"]
-
-    assert output_sectors(scenario) == counters["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"]
-    assert warps * tile.steps * tile.stores_per_step == counters["smsp__inst_executed_op_shared_st.sum"]
-    assert warps * tile.steps * tile.accesses_per_step == counters["smsp__inst_executed_op_global_st.sum"]

@@ -7,10 +7,9 @@ import pytest
 
 from gpusim.report.speed_table import scenario_of
 from gpusim.schedule.counts import executed
+from gpusim.tile.threadblock_swizzle import grid
 
-DATA = Path(__file__).parent / "data"
-FILES = ("cutlass_h200_tn_multistage", "cutlass_h200_pipelined")
-ROWS = [row for name in FILES for row in json.loads((DATA / f"{name}.json").read_text())["rows"]]
+ROWS = json.loads((Path(__file__).parent / "data" / "cutlass_h200.json").read_text())["rows"]
 
 EXACT = (
     "smsp__inst_executed_op_ldsm.sum",
@@ -34,14 +33,23 @@ def conflicts(counts, op):
     return [row for row in counts.bank_conflicts if row.op == op]
 
 
-def test_the_measured_rows_are_16_gemms_of_f16_4_of_s8_21_convolutions_and_4_pipelined_gemms():
-    kinds = [(row["kind"], row["mainloop"], row.get("iterator"), row["dtype_ab"]) for row in ROWS]
-    assert kinds.count(("gemm", "multistage", None, "f16")) == 16
-    assert kinds.count(("gemm", "multistage", None, "s8")) == 4
+def test_the_measured_rows_are_28_gemms_and_21_convolutions():
+    kinds = [
+        (row["kind"], row["mainloop"], row.get("iterator") or row["layout_a"] + row["layout_b"], row["dtype_ab"])
+        for row in ROWS
+    ]
+    assert kinds.count(("gemm", "multistage", "rowcolumn", "f16")) == 16
+    assert kinds.count(("gemm", "multistage", "rowrow", "f16")) == 4
+    assert kinds.count(("gemm", "multistage", "rowcolumn", "s8")) == 4
     assert kinds.count(("conv2d_fprop", "multistage", "analytic", "f16")) == 7
     assert kinds.count(("conv2d_fprop", "multistage", "optimized", "f16")) == 14
-    assert kinds.count(("gemm", "pipelined", None, "f16")) == 4
-    assert len(kinds) == 45
+    assert kinds.count(("gemm", "pipelined", "rowcolumn", "f16")) == 4
+    assert len(kinds) == 49
+
+
+@pytest.mark.parametrize("row", ROWS, ids=name_of)
+def test_the_grid_is_cutlass_s(row):
+    assert list(grid(scenario_of(row))) == row["grid"]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=name_of)
