@@ -37,6 +37,8 @@ _SEMAPHORE = frozenset(
 )
 # A warp whose rows or columns are all clipped may branch around its last global stores (D26).
 _STORES = frozenset({"smsp__inst_executed_op_global_st.sum", "STG"})
+# Where nothing is computed between them, the loads of the stored sums move behind that branch, too (D26).
+_SUMS = frozenset({WAVEFRONTS.format("ld"), "LDS by instruction"})
 _APPROXIMATE = (
     "lts__t_sectors_op_read.sum",
     "lts__t_sectors_op_read_lookup_hit.sum",
@@ -190,6 +192,9 @@ def _counted(scenario: Scenario, what: str, source: str, simulated: float, measu
         return Row(what, source, simulated, measured, "approximate", note)
     if source in _STORES and measured < simulated:
         return Row(what, source, simulated, measured, "approximate", "clipped warps branch around their stores (D26)")
+    if source in _SUMS and scenario.problem.reduces and measured < simulated:
+        note = "clipped warps branch around the loads of the sums they do not store (D26)"
+        return Row(what, source, simulated, measured, "approximate", note)
     return _must_equal(what, source, simulated, measured)
 
 
@@ -209,7 +214,7 @@ def _opcodes(scenario: Scenario, counts: Counts, record: Record) -> Iterator[Row
         ):
             if figure in found:
                 words = "wavefronts" if figure == "wavefronts" else "ideal wavefronts"
-                yield _must_equal(f"{opcode} {words}", f"{opcode} by instruction", expected, found[figure])
+                yield _counted(scenario, f"{opcode} {words}", f"{opcode} by instruction", expected, found[figure])
 
 
 def _timing(origin: str, result: Result, record: Record) -> Iterator[Row]:
