@@ -329,11 +329,14 @@ def _integer_reference(scenario: Scenario, tensors: Tensors, xp: Any) -> Referen
     for number, partial in enumerate(partials):
         scale = beta if number == 0 else 1.0
         product = alpha * xp.clip(partial, *INTEGER_RANGE["s32"])
-        wrong = abs(alpha) * error(partial, xp) + error(product, xp)
-        wrong = wrong + error(scale * running, xp) + error(product + scale * running, xp)
+        wrong = abs(alpha) * error(partial, 0.0, xp)
+        wrong = wrong + error(product, wrong, xp)
+        spread = abs(scale) * xp.maximum(high - running, running - low)
+        wrong = wrong + error(scale * running, spread, xp)
+        wrong = wrong + error(product + scale * running, wrong + spread, xp)
         if number == len(partials) - 1 and tensors.bias is not None:
             product = product + decode(tensors.bias, output, xp).astype(xp.float64)
-            wrong = wrong + error(product + scale * running, xp)
+            wrong = wrong + error(product + scale * running, wrong + spread, xp)
         floor = 0.0 if number == len(partials) - 1 and problem.activation == "relu" else -xp.inf
         least, greatest = (scale * low, scale * high) if scale >= 0 else (scale * high, scale * low)
         low = _to_integer(xp.maximum(product + least - wrong, floor), output, xp)
@@ -342,14 +345,15 @@ def _integer_reference(scenario: Scenario, tensors: Tensors, xp: Any) -> Referen
     return Reference(running, xp.maximum(high - running, running - low))
 
 
-def _no_error(value: Any, xp: Any) -> Any:
+def _no_error(value: Any, _wrong: Any, xp: Any) -> Any:
     """Arithmetic of integers is exact."""
     return xp.zeros_like(value)
 
 
-def _float32_error(value: Any, xp: Any) -> Any:
-    """What rounding to float32 may change; 0 where the value is one."""
-    return xp.where(value.astype(xp.float32) == value, 0.0, F32_ROUNDOFF * xp.abs(value))
+def _float32_error(value: Any, wrong: Any, xp: Any) -> Any:
+    """What rounding to float32 may change of a value that is wrong by so much already; 0 where it is a float32 surely."""
+    exact = (value.astype(xp.float32) == value) & (wrong == 0)
+    return xp.where(exact, 0.0, F32_ROUNDOFF * (xp.abs(value) + wrong))
 
 
 def _to_integer(value: Any, output: str, xp: Any) -> Any:

@@ -282,11 +282,11 @@ class Mainloop:
 
     def _mma(self, op: WarpMma) -> None:
         """
-        D = A * B + D of every instruction tile. Sums of one instruction's integer products are exact in float32.
+        D = A * B + D of every instruction tile, rounded once. One instruction's integer products sum exactly in float32.
 
         CUTLASS's integer kernels saturate (OpMultiplyAddSaturate).
         """
         a, b = self._matrix("a", op), self._matrix("b", op)
-        self.accumulators += (a @ b.swapaxes(-1, -2)).astype(self.accumulators.dtype)
+        np.add(self.accumulators, a @ b.swapaxes(-1, -2), out=self.accumulators, casting="same_kind")
         if self._types.accumulator == "s32":
             np.clip(self.accumulators, *INTEGER_RANGE["s32"], out=self.accumulators)

@@ -127,6 +127,19 @@ def test_split_k_adds_every_slice_to_the_one_before():
     assert (done.output == 128).all()
 
 
+def test_a_16_bit_accumulator_is_rounded_once_an_mma():
+    """
+    The first m16n8k8 leaves 2048. The second one's products sum to -2047.5, which no f16 is: rounded first, it would
+    give 0 or 1 in place of 0.5.
+    """
+    dtype = {"ab": "f16", "accumulator": "f16", "output": "f16"}
+    problem = {"kind": "gemm", "m": 1, "n": 1, "k": 16, "alignment_c": 1, "dtype": dtype}
+    a = np.zeros(16, np.float16)
+    a[[0, 8, 9]] = 2048, -2047, -0.5
+    done = run(scenario_of(problem, instruction=[16, 8, 8]), Tensors(a, np.ones(16, np.float16), None))
+    assert done.output[0, 0] == 0.5
+
+
 def test_fewer_k_tiles_than_stages():
     scenario = scenario_of({"kind": "gemm", "m": 64, "n": 64, "k": 8}, stages=5)
     done = run(scenario, Tensors(np.ones(512, np.float16), np.ones(512, np.float16), None))

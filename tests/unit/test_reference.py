@@ -178,6 +178,22 @@ def test_the_bound_of_an_inexact_scale_is_the_integers_it_may_round_to():
     assert set(found.bound.ravel()) <= set(range(9))
 
 
+def test_the_bound_of_an_uncertain_sum_has_its_rounding_too():
+    """
+    Two slices, the output through float32: 100 + 0.1f * 5 = 100.50000000745 is the integer 101, in float32 100. With
+    16777117 of the second slice, 101 makes 2^24 + 2, a float32; 100 makes 2^24 + 1, which is none and becomes 2^24.
+    """
+    problem = GemmProblem(m=1, n=1, k=640, beta=0.1, split_k_slices=2)
+    scenario = typed(problem, "u8", "s32", "s32", threadblock=(64, 64, 64), warp=(32, 32, 64))
+    a, b = np.zeros(640, np.uint8), np.zeros(640, np.uint8)
+    a[0] = b[0] = 10
+    a[320:578] = b[320:578] = 255
+    a[578], b[578] = 23, 29
+    found = reference(scenario, Tensors(a, b, np.array([5], np.int32)))
+    assert found.value[0, 0] == 2**24 + 2
+    assert found.bound[0, 0] >= 2
+
+
 def test_tf32_operands_are_truncated_before_they_are_multiplied():
     scenario = typed(GemmProblem(m=4, n=4, k=64), "tf32", "f32", "f32", instruction=(16, 8, 8))
     tensors = make_tensors(scenario, 1)
