@@ -13,10 +13,10 @@ from gpusim.layout.shared import SharedLayout
 
 AccessKind: TypeAlias = Literal["store", "ldmatrix", "access"]
 
-STORE_GRAMMAR: Final = "WIDTH[@C:S] with WIDTH 4B, 8B or 16B, as 16B or 16B@0:32"
+STORE_GRAMMAR: Final = "WIDTH[@C:S] with WIDTH 2B, 4B, 8B or 16B, as 16B or 16B@0:32"
 LDMATRIX_GRAMMAR: Final = "x1, x2 or x4, then .trans and @C:S where wanted, as x4, x2.trans or x4@16:64"
 ACCESS_GRAMMAR: Final = (
-    "WIDTH@C:S,C:S,... with WIDTH 4B, 8B or 16B and one contiguous:strided coordinate a lane, at most 32, "
+    "WIDTH@C:S,C:S,... with WIDTH 2B, 4B, 8B or 16B and one contiguous:strided coordinate a lane, at most 32, "
     "a - for a lane that takes no part, as 16B@0:0,8:0,-,0:1"
 )
 

@@ -11,7 +11,7 @@ from gpusim.errors import BadInput
 LANES: Final = 32
 BANKS: Final = 32
 BANK_BYTES: Final = 4
-ACCESS_WIDTHS: Final = (4, 8, 16)
+ACCESS_WIDTHS: Final = (2, 4, 8, 16)
 """Bytes one lane may read or write in one shared-memory instruction counted here."""
 
 MATRIX_ROWS: Final = 8
@@ -52,16 +52,16 @@ def access_wavefronts(
     bank_bytes: int = BANK_BYTES,
 ) -> IntArray:
     """
-    Count the wavefronts of warp-wide loads or stores of 4, 8 or 16 bytes a lane.
+    Count the wavefronts of warp-wide loads or stores of 2, 4, 8 or 16 bytes a lane.
 
-    A warp is served in phases of as many lanes as one wavefront has bytes for: 32 lanes of 4 bytes, 16 of 8, 8 of 16.
+    A warp is served in phases of as many lanes as one wavefront has bytes for: 32 lanes of 4 bytes (or of 2), 16 of 8, 8 of 16.
     Within a phase lanes that want the same word share it, so a bank costs one wavefront per *distinct* word, and the
     phase as many as its worst bank. A phase without an active lane costs nothing. Sharing words across phases is not
     modelled.
 
     Args:
         addresses: Byte addresses in CTA shared memory. Shape (..., 32), one instruction per row.
-        width_bytes: Bytes of each lane: 4, 8 or 16.
+        width_bytes: Bytes of each lane: 2, 4, 8 or 16.
         active: Lanes that take part; broadcasts with ``addresses``. All, if not given.
         banks: Number of banks.
         bank_bytes: Width of one bank.
@@ -98,7 +98,7 @@ def access_ideal(
     Wavefronts of an access without conflicts: one for each phase that has an active lane.
 
     Args:
-        width_bytes: Bytes of each lane: 4, 8 or 16.
+        width_bytes: Bytes of each lane: 2, 4, 8 or 16.
         active: Lanes that take part. Shape (..., 32). All, if not given.
         banks: Number of banks.
         bank_bytes: Width of one bank.
@@ -173,7 +173,7 @@ def conflict_groups(
 
     Args:
         addresses: Byte addresses of the lanes. Shape (32,).
-        width_bytes: Bytes of each lane: 4, 8 or 16.
+        width_bytes: Bytes of each lane: 2, 4, 8 or 16.
         active: Lanes that take part. Shape (32,).
         banks: Number of banks.
         bank_bytes: Width of one bank.

@@ -22,7 +22,7 @@ class BankPicture:
     Attributes:
         title: What it is, for a reader.
         addresses: Byte address in CTA shared memory of each lane. Shape (32,).
-        width_bytes: Bytes of each lane: 4, 8 or 16 (16 for ldmatrix).
+        width_bytes: Bytes of each lane: 2, 4, 8 or 16 (16 for ldmatrix).
         kind: ``ldmatrix``: each 8x8 matrix is a phase. Otherwise a phase has as many lanes as fill all banks once.
         matrices: Of an ldmatrix: 1, 2 or 4.
         active: Lanes that take part; all (of the matrices) if not given. Shape (32,).

@@ -391,7 +391,7 @@ def executed_in_all(scenario: Scenario) -> Counts:
     sectors = Counter(first.load_sectors) + Counter(second.load_sectors)
     return replace(
         first,
-        instructions={name: count + second.instructions[name] for name, count in first.instructions.items()},
+        instructions={name: count + second.instructions.get(name, 0) for name, count in first.instructions.items()},
         load_sectors=dict(sectors),
         store_sectors=first.store_sectors + second.store_sectors,
     )

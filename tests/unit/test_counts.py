@@ -7,7 +7,7 @@ import pytest
 
 from gpusim.layout.banks import access_ideal, access_wavefronts
 from gpusim.scenario import Conv2dFpropProblem, DTypes, GemmProblem, Kernel, Scenario, SharedLayouts
-from gpusim.schedule.counts import executed
+from gpusim.schedule.counts import executed, executed_in_all
 from gpusim.schedule.ops import CopyAsync
 from gpusim.schedule.program import program
 from gpusim.tile.extents import gemm_k_iterations
@@ -156,6 +156,21 @@ def test_later_slices_of_a_serial_split_read_the_partial_output():
     assert split.store_sectors == 3 * whole.store_sectors
     assert split.load_sectors["source"] == 2 * whole.store_sectors
     assert split.instructions["HMMA"] == whole.instructions["HMMA"]
+
+
+@pytest.mark.parametrize(("ab", "accumulator", "opcode"), [("f16", "f32", "HMMA"), ("s8", "s32", "IMMA")])
+def test_the_reduction_of_a_parallel_split_adds_no_mma(ab, accumulator, opcode):
+    types = DTypes(ab=ab, accumulator=accumulator, output=accumulator)
+    kernel = {"instruction": (16, 8, 16 if ab == "f16" else 32)}
+    scenario = gemm(kernel=kernel, k=640, split_k_slices=3, split_k="parallel", dtype=types)
+    assert executed_in_all(scenario).instructions[opcode] == executed(scenario).instructions[opcode] > 0
+    assert executed_in_all(scenario).instructions["STG"] > executed(scenario).instructions["STG"]
+
+
+def test_two_lanes_share_a_word_where_16_bit_accumulators_are_read_one_by_one():
+    types = DTypes(ab="f16", accumulator="f16", output="f16")
+    row = rows(gemm(alignment_c=1, dtype=types))["lds", "accumulator"]
+    assert row.wavefronts == row.ideal_wavefronts == row.requests > 0
 
 
 def test_counts_are_integers():

@@ -167,7 +167,7 @@ def test_text_names_lanes_that_share_a_word_together():
         (
             "row_major",
             ("store", "12B"),
-            "store must read WIDTH[@C:S] with WIDTH 4B, 8B or 16B, as 16B or 16B@0:32, got '12B'",
+            "store must read WIDTH[@C:S] with WIDTH 2B, 4B, 8B or 16B, as 16B or 16B@0:32, got '12B'",
         ),
         (
             "row_major",

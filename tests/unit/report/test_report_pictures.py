@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gpusim.errors import CannotRun
 from gpusim.layout.bank_map import describe_layout
-from gpusim.layout.banks import access_wavefronts, ldmatrix_wavefronts
+from gpusim.layout.banks import ACCESS_WIDTHS, access_wavefronts, ldmatrix_wavefronts
 from gpusim.machine.load import load_machine
 from gpusim.report.bank_grid import BankPicture, verdict, wavefronts
 from gpusim.report.conflicts import conflict_picture
@@ -116,7 +116,7 @@ def test_a_bank_picture_tells_row_major_from_swizzled():
 @given(
     vectors=st.lists(st.integers(0, 63), min_size=32, max_size=32),
     active=st.lists(st.booleans(), min_size=32, max_size=32).filter(any),
-    width=st.sampled_from([4, 8, 16]),
+    width=st.sampled_from(ACCESS_WIDTHS),
 )
 def test_the_grid_has_as_many_wavefronts_as_are_counted(vectors, active, width):
     addresses, taking = np.array(vectors) * width, np.array(active)
