@@ -245,7 +245,8 @@ EXECUTE: dict[str, Callable[[Sass], Execute]] = {
     **dict.fromkeys(("IMNMX", "VIMNMX"), _extreme),
     **dict.fromkeys(("MOV", "UMOV"), _move),
     **dict.fromkeys(
-        ("FADD", "FMUL", "FFMA", "FMNMX", "HADD2", "HMUL2", "HFMA2", "HMNMX2", "F2FP", "F2F", "F2IP", "I2FP"), _data
+        ("FADD", "FMUL", "FFMA", "FMNMX", "HADD2", "HMUL2", "HFMA2", "HMNMX2", "F2FP", "F2F", "F2IP", "I2FP", "I2IP"),
+        _data,
     ),
     "VIADDMNMX": _add_extreme,
     "FSETP": _set_float_predicates,

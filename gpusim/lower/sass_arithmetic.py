@@ -266,6 +266,7 @@ ARITHMETIC: dict[int, Arithmetic] = {
     0x0BF: Arithmetic("UPOPC", "d b", uniform=True),
     0x100: Arithmetic("FLO", "d b", _flo),
     0x101: Arithmetic("BREV", "d b"),
+    0x104: Arithmetic("F2F", "d b", lambda _: ["F16", "F32"], values="float"),
     0x105: Arithmetic("F2I", "d b", _f2i, "-", absolute=True),
     0x106: Arithmetic("I2F", "d b", _i2f),
     0x108: Arithmetic("MUFU", "d b", lambda w: [MUFU[w.bits(74, 4) % len(MUFU)]], "-", absolute=True, values="float"),

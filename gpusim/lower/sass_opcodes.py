@@ -336,6 +336,32 @@ def _imma(w: Word) -> dict[str, Operand]:
     }
 
 
+I2IP_RESULTS = {(0, 0): ("8", ""), (3, 2): ("4", ".24")}
+"""Width of the integers that I2IP packs, and the bits of c that it packs them below, by bits 77-78 and 72-73."""
+
+
+def _i2ip_result(w: Word) -> tuple[str, str]:
+    field = w.bits(77, 2), w.bits(72, 2)
+    if field not in I2IP_RESULTS:
+        raise UnknownOpcode(f"I2IP result {field} is not known")
+    return I2IP_RESULTS[field]
+
+
+def _i2ip_modifiers(w: Word) -> list[str]:
+    """Up to sm_80 it always saturates; bit 74 says that it does not on sm_86 and sm_89, and that it does on sm_90."""
+    saturates = w.architecture < 86 or w.flag(74) == (w.architecture >= 90)
+    return [("S" if w.flag(76) else "U") + _i2ip_result(w)[0], "S32", *when(saturates, "SAT")]
+
+
+def _i2ip(w: Word) -> dict[str, Operand]:
+    return {
+        "d": _d(w),
+        "a": Register(w.bits(24, 8), reuse=w.flag(122)),
+        "b": Register(w.bits(32, 8), reuse=w.flag(123)),
+        "c": Register(w.bits(64, 8), reuse=w.flag(124), suffix=_i2ip_result(w)[1]),
+    }
+
+
 def _plain(_: Word) -> list[str]:
     return []
 
@@ -346,8 +372,8 @@ def _fixed(*modifiers: str) -> Callable[[Word], list[str]]:
 
 IRREGULAR: dict[int, tuple[str, Irregular]] = {
     0x237: ("IMMA", Irregular(_imma_modifiers, _imma)),
+    0x239: ("I2IP", Irregular(_i2ip_modifiers, _i2ip)),
     0x23B: ("MOVM", Irregular(_fixed("16", "MT88"), lambda w: {"d": _d(w), "a": Register(w.bits(24, 8))})),
-    0x304: ("F2F", Irregular(_fixed("F16", "F32"), lambda w: {"d": _d(w), "b": _data(w)})),
     0x31C: ("B2R", Irregular(_fixed("RESULT"), lambda w: {"d": _d(w), "p": _predicate(w, 81)})),
     0x355: ("BMOV", Irregular(lambda w: ["32", *when(w.flag(84), "CLEAR")], _bmov)),
     0x387: ("STL", Irregular(_size, lambda w: {"m": _local(w), "v": _data(w)})),

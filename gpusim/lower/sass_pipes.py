@@ -15,7 +15,7 @@ ALU = frozenset(
     {
         *("IADD3", "VIADD", "LEA", "LOP3", "PLOP3", "SHF", "PRMT", "SGXT", "BMSK", "IABS"),  # [ncu-guide] ALU
         *("ISETP", "FSETP", "SEL", "FSEL", "IMNMX", "VIMNMX", "VIADDMNMX", "FMNMX", "MOV"),  # [ncu-guide] ALU
-        *("I2FP", "F2IP", "HMNMX2"),  # [assumed] fixed latency, beside their like: F2FP and FMNMX
+        *("I2FP", "F2IP", "I2IP", "HMNMX2"),  # [assumed] fixed latency, beside their like: F2FP and FMNMX
         *("F2FP", "P2R", "R2P"),  # [ncu-guide] ALU: fast FP32-to-FP16 conversion; predicates as integers
         *("VOTE", "MOVM", "CS2R", "B2R", "BMOV", "NOP", "YIELD"),  # [assumed] fixed latency, no unit documented
     }

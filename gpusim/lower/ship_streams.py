@@ -1,4 +1,4 @@
-"""Writes the streams of the recordable scenarios into the package: ``python -m gpusim.lower.ship_streams``."""
+"""Writes the streams of gpusim's own scenarios into the package: ``python -m gpusim.lower.ship_streams``."""
 
 import sys
 
@@ -11,12 +11,12 @@ from gpusim.lower.stream_file import SHIPPED, save_stream, stream_key
 from gpusim.machine.load import load_machine
 from gpusim.mma_types import is_emulated
 from gpusim.scenario import Scenario, load_scenario
-from gpusim.scenario_catalogue import recordable_scenarios
+from gpusim.scenario_catalogue import recordable_scenarios, shipped_scenarios
 
 
 def ship() -> int:
     """
-    Compile, lower and write the stream of every slice of every recordable scenario; drop those of other kernels.
+    Compile, lower and write the stream of every slice of every recordable or shipped scenario; drop all others.
 
     Kernels whose mma.sync the assembler emulates have none (D27).
 
@@ -28,7 +28,7 @@ def ship() -> int:
         CheckFailed: A kernel does not execute its schedule.
     """
     written = set()
-    for path in recordable_scenarios():
+    for path in sorted({*recordable_scenarios(), *(one.path for one in shipped_scenarios())}):
         scenario = load_scenario(path)
         architecture = load_machine(scenario.machine).compute_capability
         if is_emulated(scenario.problem.dtype.ab, architecture):

@@ -16,6 +16,7 @@ from gpusim.lower.compiled import KernelRunner, annotated, compiled_stream, grid
 from gpusim.lower.stream import shifted
 from gpusim.lower.stream_file import load_stream, save_stream, shipped_stream
 from gpusim.machine.load import load_machine
+from gpusim.mma_types import tensor_opcode
 from gpusim.scenario import load_scenario
 from gpusim.schedule.counts import SASS_OF_OP
 from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadSource, WarpMma
@@ -36,6 +37,7 @@ COMMITTED = {
         "recorded/conv_pipelined_optimized_stride2",
         ("machine='t4'", "kernel.instruction=[16, 8, 8]"),
     ),
+    "turing_int4_conv_sm75": ("turing_int4_conv", ()),
 }
 """Committed kernels, and the scenarios they were compiled for."""
 
@@ -84,10 +86,11 @@ def test_the_stream_executes_every_op_of_the_schedule_once(lowered):
 
 
 def test_each_op_is_its_own_machine_instruction(lowered):
-    _, _, one = lowered
+    scenario, _, one = lowered
+    opcodes = SASS_OF_OP | {WarpMma: tensor_opcode(scenario.problem.dtype.ab)}
     named = [i for segment in one.stream.segments for i in segment.instructions if i.op is not None]
 
-    assert {(type(i.op), i.opcode.split(".")[0]) for i in named} <= set(SASS_OF_OP.items())
+    assert {(type(i.op), i.opcode.split(".")[0]) for i in named} <= set(opcodes.items())
 
 
 def test_the_mainloop_is_one_segment_of_one_k_tile_a_trip(lowered):
@@ -115,7 +118,7 @@ def test_the_listing_goes_with_the_stream(lowered):
 
     assert len(rows) == sum(len(segment.instructions) for segment in one.stream.segments)
     assert all(row.stage is not None for row in rows if "LDGSTS" in row.text)
-    assert {row.op.split("(")[0] for row in rows if "HMMA" in row.text} == {"WarpMma"}
+    assert {row.op.split("(")[0] for row in rows if "MMA." in row.text} == {"WarpMma"}
 
 
 def test_every_warp_of_some_ctas_executes_the_schedule(lowered):

@@ -75,6 +75,26 @@ def test_every_mma_reads_as_nvdisasm_writes_it(word, text):
     assert decode_word(word, 0, 80).text == text
 
 
+CONVERSIONS = {
+    (0x001FE4000000001A_0000001C1F247239, 80): "I2IP.U8.S32.SAT R36, R31, R28, R26",
+    (0x001FCE00000010FF_0000000302027239, 75): "I2IP.S8.S32.SAT R2, R2, R3, RZ",
+    (0x001FCE00000072FF_0000000403037239, 75): "I2IP.S4.S32.SAT R3, R3, R4, RZ.24",
+    (0x001FCE00000072FF_0000000403037239, 90): "I2IP.S4.S32 R3, R3, R4, RZ.24",
+    (0x001FCE00000076FF_0000000403037239, 90): "I2IP.S4.S32.SAT R3, R3, R4, RZ.24",
+    (0x001FCE00000076FF_0000000403037239, 89): "I2IP.S4.S32 R3, R3, R4, RZ.24",
+    (0x000FF00000200800_0000002400247304, 75): "F2F.F16.F32 R36, R36",
+    (0x000E220000200800_0000620000007B04, 75): "F2F.F16.F32 R0, c[0x0][0x188]",
+}
+"""Instruction words of the epilogue's conversions, and their architecture, as nvdisasm writes them."""
+
+
+@pytest.mark.parametrize(("word", "text"), CONVERSIONS.items(), ids=CONVERSIONS.values())
+def test_conversions_read_as_nvdisasm_writes_them(word, text):
+    value, architecture = word
+
+    assert decode_word(value, 0, architecture).text == text
+
+
 def test_before_sm_90_a_global_address_names_no_descriptor():
     assert decode_word(LDGSTS, 0, 80).text == "@P6 LDGSTS.E.BYPASS.128 [R45+0xc000], [R10.64]"
 
