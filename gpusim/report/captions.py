@@ -14,8 +14,12 @@ def problem_line(result: Result) -> str:
     for key, plain in (("padding", [0, 0]), ("stride", [1, 1]), ("dilation", [1, 1])):
         if key in problem and list(problem[key]) != plain:
             parts.append(f"{key} {_times(problem[key])}")
+    if "layout_a" in problem:
+        parts.append(f"a {problem['layout_a']}, b {problem['layout_b']}")
     if problem.get("split_k_slices", 1) > 1:
-        parts.append(f"split-K {problem['split_k_slices']}")
+        parts.append(f"{problem.get('split_k', 'serial')} split-K {problem['split_k_slices']}")
+    parts += ["bias"] if problem.get("bias") else []
+    parts += [problem["activation"]] if problem.get("activation", "identity") != "identity" else []
     dtype = problem.get("dtype")
     if dtype:
         parts.append(f"{dtype['ab']}, {dtype['accumulator']} accumulate, {dtype['output']} out")
@@ -28,6 +32,8 @@ def kernel_line(result: Result) -> str:
     parts = []
     if "mainloop" in kernel:
         parts.append(str(kernel["mainloop"]))
+    if "iterator" in kernel:
+        parts.append(f"{kernel['iterator']} iterators")
     if "threadblock" in kernel:
         parts.append(f"{_times(kernel['threadblock'])}, warp {_times(kernel['warp'])}")
     if "instruction" in kernel:

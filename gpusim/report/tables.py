@@ -87,12 +87,20 @@ def _fact_rows(result: Result) -> Sequence[tuple[str, str]]:
         f"{_count(simulated.ctas, 'CTA')} of {result.ctas:,}, {_count(simulated.k_tiles, 'k tile')}, "
         f"{_count(simulated.instructions, 'warp instruction')} in {simulated.seconds:.2f} s{rate} ({scope})"
     )
+    second = result.reduction
+    reduction = (
+        f"{_count(second.ctas, 'CTA')} of a second launch, {second.ctas_per_sm} per SM, "
+        f"{second.cycles.elapsed:,} of the cycles elapsed, {second.cycles.active:,} of those active"
+        if second
+        else ""
+    )
     return (
         ("machine", machine_name(result) + (f" (figures: {figures})" if figures else "")),
         ("scenario", f"{scenario_digest(result)}, {result.stream} stream"),
         ("grid", f"{extents} = {_count(result.ctas, 'CTA')}, {result.waves:,.2f} waves"),
         ("occupancy", occupancy),
         ("cycles", f"{result.cycles.elapsed:,} elapsed, {result.cycles.active:,} active"),
+        *((("reduction", reduction),) if second else ()),
         ("time", f"{result.time_us:,.2f} us at {result.clock_mhz:,} MHz, {result.tflops:,.2f} TFLOP/s"),
         ("first bound", bound_line(result)),
         ("simulated", simulation),

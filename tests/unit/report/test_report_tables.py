@@ -4,6 +4,7 @@ import io
 from dataclasses import replace
 
 from gpusim.report.tables import print_summary
+from gpusim.result import Cycles, ReductionLaunch
 
 
 def summary_lines(result):
@@ -50,11 +51,28 @@ def test_hazards_are_said(run):
 
 def test_a_gemm_and_an_unknown_problem_have_a_headline(run):
     gemm = {"kind": "gemm", "m": 4096, "n": 2048, "k": 1024, "split_k_slices": 4}
+    fused = {**gemm, "layout_a": "row", "layout_b": "column", "split_k": "parallel", "bias": True, "activation": "relu"}
     other = {"kind": "attention", "heads": 8, "queries": 512, "mask": "none"}
 
     headlines = [
         summary_lines(replace(run.result, scenario={**run.result.scenario, "problem": problem}))[0]
-        for problem in (gemm, other)
+        for problem in (gemm, fused, other)
     ]
 
-    assert headlines == ["gemm 4096x2048x1024, split-K 4", "attention heads=8 queries=512"]
+    assert headlines == [
+        "gemm 4096x2048x1024, serial split-K 4",
+        "gemm 4096x2048x1024, a row, b column, parallel split-K 4, bias, relu",
+        "attention heads=8 queries=512",
+    ]
+
+
+def test_the_reduction_of_a_parallel_split_k_has_a_line(run):
+    second = ReductionLaunch((66, 1, 1), 66, 12, 32, Cycles(elapsed=5165, active=2408))
+
+    lines = summary_lines(replace(run.result, reduction=second))
+
+    assert not any(line.startswith("reduction") for line in summary_lines(run.result))
+    (at,) = (number for number, line in enumerate(lines) if line.startswith("reduction"))
+    assert " ".join(" ".join(lines[at : at + 2]).split()) == (
+        "reduction 66 CTAs of a second launch, 12 per SM, 5,165 of the cycles elapsed, 2,408 of those active"
+    )
