@@ -351,7 +351,7 @@ def _no_error(value: Any, _wrong: Any, xp: Any) -> Any:
 
 
 def _float32_error(value: Any, wrong: Any, xp: Any) -> Any:
-    """What rounding to float32 may change of a value that is wrong by so much already; 0 where it is a float32 surely."""
+    """What rounding to float32 may change of a value that is wrong by so much already; 0 if it surely is a float32."""
     exact = (value.astype(xp.float32) == value) & (wrong == 0)
     return xp.where(exact, 0.0, F32_ROUNDOFF * (xp.abs(value) + wrong))
 

@@ -282,7 +282,7 @@ class Mainloop:
 
     def _mma(self, op: WarpMma) -> None:
         """
-        D = A * B + D of every instruction tile, rounded once. One instruction's integer products sum exactly in float32.
+        D = A * B + D of every instruction tile, rounded once; float32 sums one's integer products exactly.
 
         CUTLASS's integer kernels saturate (OpMultiplyAddSaturate).
         """

@@ -54,10 +54,10 @@ def access_wavefronts(
     """
     Count the wavefronts of warp-wide loads or stores of 2, 4, 8 or 16 bytes a lane.
 
-    A warp is served in phases of as many lanes as one wavefront has bytes for: 32 lanes of 4 bytes (or of 2), 16 of 8, 8 of 16.
-    Within a phase lanes that want the same word share it, so a bank costs one wavefront per *distinct* word, and the
-    phase as many as its worst bank. A phase without an active lane costs nothing. Sharing words across phases is not
-    modelled.
+    A warp is served in phases of as many lanes as one wavefront has bytes for: 32 lanes of 2 or 4 bytes, 16 of 8, 8 of
+    16. Within a phase lanes that want the same word share it, so a bank costs one wavefront per *distinct* word, and
+    the phase as many as its worst bank. A phase without an active lane costs nothing. Sharing words across phases is
+    not modelled.
 
     Args:
         addresses: Byte addresses in CTA shared memory. Shape (..., 32), one instruction per row.

@@ -40,7 +40,10 @@ def shipped():
     return {name: scenario for name, scenario in scenarios.items() if scenario.kernel.mainloop == "multistage"}
 
 
-SCENARIOS = shipped() | {f"random-{seed}": random_scenario(seed) for seed in range(12)}
+F16 = ("f16", "f32", (16, 8, 16))
+SCENARIOS = shipped() | {
+    f"random-{seed}": random_scenario(seed, mainloop="multistage", types=F16) for seed in range(12)
+}
 
 
 def lowered(scenario, slice_=0):
