@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from gpusim.machine import Machine
 from gpusim.mma_types import MMA_SHAPES, OUTPUTS, least_capability
 from gpusim.scenario_models import (
+    MASK_BITS,
     PIPELINED_STAGES,
     VECTOR_BITS,
     Conv2dFpropProblem,
@@ -43,10 +44,6 @@ CONGRUOUS_ROWS = 4
 
 TRANSPOSED_BITS = (16, 32)
 """Widths of elements that need not be contiguous along K: ldmatrix.trans moves 16 bits, a plain load 32."""
-
-MOST_MASK_BITS = 32
-"""Largest R and S of the optimized iterators, whose predicates are the bits of a mask (CUTLASS
-conv/threadblock/conv2d_fprop_activation_tile_access_iterator_optimized.h)."""
 
 MOST_GRID_Y = MOST_GRID_Z = 65535
 """Largest gridDim.y and gridDim.z of a launch (CUDA C++ Programming Guide, technical specifications)."""
@@ -421,8 +418,8 @@ def _check_iterator(scenario: Scenario, origin: Origin) -> None:
         raise origin.refusal("kernel.iterator", '"analytic" for a GEMM; "optimized" is of convolutions', iterator)
     for name in ("r", "s"):
         extent = int(getattr(problem, name))
-        if extent > MOST_MASK_BITS:
-            rule = f'at most {MOST_MASK_BITS} with iterator = "optimized", whose predicates are bits of a mask'
+        if extent > MASK_BITS:
+            rule = f'at most {MASK_BITS} with iterator = "optimized", whose predicates are bits of a mask'
             raise origin.refusal(f"problem.{name}", rule, extent)
 
 

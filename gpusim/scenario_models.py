@@ -304,6 +304,10 @@ class SharedLayouts(_Table):
 PIPELINED_STAGES = 2
 """Slots of a pipelined mainloop's ring: one is read while the other is filled."""
 
+MASK_BITS = 32
+"""Largest R and S of the optimized iterators, whose predicates are the bits of a mask (CUTLASS
+conv/threadblock/conv2d_fprop_activation_tile_access_iterator_optimized.h)."""
+
 
 class Kernel(_Table):
     """The tile kernel: shapes are (M, N, K) in elements."""

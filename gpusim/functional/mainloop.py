@@ -223,11 +223,7 @@ class Mainloop:
         arrives = valid[:, :, op.access, op.vec, None]
         written = None if op.zfill or arrives.all() else np.broadcast_to(arrives, brought.shape)
         if self._queue.issue(self._shared[op.operand], offsets, brought, written):
-            message = (
-                f"copy of operand {op.operand}, fetch {op.fetch} into stage {op.stage}: another warp has read the"
-                " same elements since the last barrier and may still be reading"
-            )
-            self._hazards.add(DataHazard("overwrite_while_read", message, op.fetch, -1, op.operand, op.stage, -1))
+            self._report_overwrite("copy", op)
 
     def _load_global(self, op: LoadGlobal) -> None:
         """Without zero-fill, an invalid access leaves NaN for whatever the registers held, so that using it shows."""
@@ -240,11 +236,14 @@ class Mainloop:
     def _store_tile(self, op: StoreTile) -> None:
         offsets = self._tables[op.operand].store[op.stage, :, op.access]
         if self._shared[op.operand].store(offsets, self._threadblock_fragment[op.operand][:, :, op.access]):
-            message = (
-                f"store of operand {op.operand}, fetch {op.fetch} into stage {op.stage}: another warp has read the"
-                " same elements since the last barrier and may still be reading"
-            )
-            self._hazards.add(DataHazard("overwrite_while_read", message, op.fetch, -1, op.operand, op.stage, -1))
+            self._report_overwrite("store", op)
+
+    def _report_overwrite(self, what: str, op: CopyAsync | StoreTile) -> None:
+        message = (
+            f"{what} of operand {op.operand}, fetch {op.fetch} into stage {op.stage}: another warp has read the same"
+            " elements since the last barrier and may still be reading"
+        )
+        self._hazards.add(DataHazard("overwrite_while_read", message, op.fetch, -1, op.operand, op.stage, -1))
 
     def _load_fragment(self, op: FragmentLoad) -> None:
         offsets = self._tables[op.operand].load[op.stage, :, op.k_group, op.instruction]

@@ -1,18 +1,17 @@
 """Global addresses and predicates of conv2d forward without coordinates: pointers that step, and filter bit masks."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.tile.conv_iterators import ActivationIterator, FilterIterator
+from gpusim.scenario_models import MASK_BITS
+from gpusim.tile.conv_iterators import ActivationIterator, ConvIterator, FilterIterator
 from gpusim.tile.extents import ConvShape
 from gpusim.tile.global_access import over_lanes
 from gpusim.tile.thread_map import ThreadMap
-
-MOST_FILTER_EXTENT = 32
-"""Largest R and S: the activation's predicates are the bits of 32-bit masks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +92,8 @@ def filter_steps(shape: ConvShape, bits: int, thread_map: ThreadMap) -> FilterSt
     return FilterSteps(*(step * bits // 8 for step in elements))
 
 
-class ActivationIteratorOptimized(ActivationIterator):
-    """
-    Conv2dFpropActivationTileAccessIteratorOptimized: one pointer and two masks for each access of a thread.
-
-    The constructor finds which filter rows and which filter columns lie inside the image; afterwards a predicate is the
-    bit of the current row and of the current column, and a pointer moves by one of three steps.
-
-    Source: CUTLASS include/cutlass/conv/threadblock/conv2d_fprop_activation_tile_access_iterator_optimized.h;
-    golden gmem_fprop_A_activation_*.json.
-    """
+class OptimizedIterator(ConvIterator):
+    """What both optimized iterators share: the filter has at most as many rows and columns as a mask has bits."""
 
     def __init__(
         self,
@@ -120,9 +111,32 @@ class ActivationIteratorOptimized(ActivationIterator):
         Raises:
             ValueError: The filter has more rows or columns than a mask has bits.
         """
-        _require_masks(shape)
+        if max(shape.r, shape.s) > MASK_BITS:
+            raise ValueError(
+                f"the optimized iterators' masks have {MASK_BITS} bits, got a filter of {shape.r} x {shape.s}"
+            )
         super().__init__(shape, bits, thread_map, elements_per_vec, tile=tile, slice_=slice_)
-        self.steps = activation_steps(shape, bits, thread_map.shape[0])
+        self._place()
+
+    @abstractmethod
+    def _place(self) -> None:
+        """Compute what every fetch uses: the steps, the masks and where the pointers start."""
+
+
+class ActivationIteratorOptimized(OptimizedIterator, ActivationIterator):
+    """
+    Conv2dFpropActivationTileAccessIteratorOptimized: one pointer and two masks for each access of a thread.
+
+    The constructor finds which filter rows and which filter columns lie inside the image; afterwards a predicate is the
+    bit of the current row and of the current column, and a pointer moves by one of three steps.
+
+    Source: CUTLASS include/cutlass/conv/threadblock/conv2d_fprop_activation_tile_access_iterator_optimized.h;
+    golden gmem_fprop_A_activation_*.json.
+    """
+
+    def _place(self) -> None:
+        shape = self.shape
+        self.steps = activation_steps(shape, self.bits, self.thread_map.shape[0])
         n, p, q = self.pixel()
         self._rows = _mask([(n < shape.n) & _within(self.input_row(p, r), shape.h) for r in range(shape.r)])
         self._columns = _mask([_within(self.input_column(q, s), shape.w) for s in range(shape.s)])
@@ -140,7 +154,7 @@ class ActivationIteratorOptimized(ActivationIterator):
         return inside & (at["c"] < self.shape.c)
 
 
-class FilterIteratorOptimized(FilterIterator):
+class FilterIteratorOptimized(OptimizedIterator, FilterIterator):
     """
     Conv2dFpropFilterTileAccessIteratorOptimized: one pointer, and a mask bit for each access of a thread.
 
@@ -148,27 +162,10 @@ class FilterIteratorOptimized(FilterIterator):
     golden gmem_fprop_B_filter_*.json.
     """
 
-    def __init__(
-        self,
-        shape: ConvShape,
-        bits: int,
-        thread_map: ThreadMap,
-        elements_per_vec: int,
-        *,
-        tile: npt.ArrayLike,
-        slice_: npt.ArrayLike,
-    ) -> None:
-        """
-        Place the iterator at its first fetch; arguments as of ``ConvIterator``.
-
-        Raises:
-            ValueError: The filter has more rows or columns than a mask of the activation has bits.
-        """
-        _require_masks(shape)
-        super().__init__(shape, bits, thread_map, elements_per_vec, tile=tile, slice_=slice_)
-        self.steps = filter_steps(shape, bits, thread_map)
+    def _place(self) -> None:
+        self.steps = filter_steps(self.shape, self.bits, self.thread_map)
         first = self.coordinates(0)
-        self._filters = first["k"] < shape.k
+        self._filters = first["k"] < self.shape.k
         self._start = super()._offset(0, first)[..., :1, :]
 
     def _offset(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> IntArray:  # noqa: ARG002 - without coordinates
@@ -206,10 +203,3 @@ def _mask(bits: list[BoolArray]) -> IntArray:
 def _within(position: IntArray, extent: int) -> BoolArray:
     inside: BoolArray = (position >= 0) & (position < extent)
     return inside
-
-
-def _require_masks(shape: ConvShape) -> None:
-    if max(shape.r, shape.s) > MOST_FILTER_EXTENT:
-        raise ValueError(
-            f"the optimized iterators' masks have {MOST_FILTER_EXTENT} bits, got a filter of {shape.r} x {shape.s}"
-        )
