@@ -156,7 +156,8 @@ def _result(launch: Launch, outcome: Outcome, second: _Second | None, counts: Co
     counters["smsp__inst_executed.sum"] = executed_instructions
     counters["sm__cycles_elapsed.max"] = elapsed
     counters["sm__cycles_active.avg"] = round(average, 2)
-    counters |= _memory_counters(counters, outcome)
+    dram_bytes = outcome.dram_bytes + (0 if second is None else second.outcome.dram_bytes)
+    counters |= _memory_counters(counters, outcome, dram_bytes)
     total = sum(stalls.values())
     by_share = sorted(stalls.items(), key=lambda item: (-item[1], item[0]))
     demand = Demand.of(
@@ -195,7 +196,7 @@ def _result(launch: Launch, outcome: Outcome, second: _Second | None, counts: Co
     )
 
 
-def _memory_counters(exact: dict[str, float], outcome: Outcome) -> dict[str, float]:
+def _memory_counters(exact: dict[str, float], outcome: Outcome, dram_bytes: int) -> dict[str, float]:
     """
     Approximate ones: the simulated SMs' L1 hit rate over the grid's exact requests, and the L2's misses.
 
@@ -206,7 +207,7 @@ def _memory_counters(exact: dict[str, float], outcome: Outcome) -> dict[str, flo
     reads = requested * passed
     return {
         "lts__t_sectors_op_read.sum": round(reads),
-        "lts__t_sectors_op_read_lookup_hit.sum": max(0, round(reads) - outcome.dram_bytes // 32),
+        "lts__t_sectors_op_read_lookup_hit.sum": max(0, round(reads) - dram_bytes // 32),
         "lts__t_sectors_op_write.sum": exact["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"],
-        "dram__bytes_read.sum": outcome.dram_bytes,
+        "dram__bytes_read.sum": dram_bytes,
     }

@@ -11,6 +11,7 @@ from gpusim.schedule.mainloop import OPERANDS
 from gpusim.tile.epilogue import EpilogueTile, OutputAccess
 from gpusim.tile.global_iterators import global_iterator
 from gpusim.tile.requests import distinct_sectors
+from gpusim.tile.threadblock_swizzle import tiled_shape
 
 LANES = 32
 SECTOR_BYTES = 32
@@ -46,17 +47,25 @@ class L2Status:
     missed: int
 
 
+FROM_DRAM = L2Status(slow=1000, missed=1000)
+"""Data that nobody has read or written before."""
+
+IN_L2 = L2Status(slow=0, missed=0)
+
+
 @dataclass(frozen=True, slots=True)
 class Footprint:
     """
     Attributes:
         copies: [operand][fetch][access][vec][warp] -> Request, of the cp.async.
         outputs: [step][access][warp] -> sectors of the epilogue's global accesses; the bias's as a step after the last.
+        found: [step] -> how those of them that are loads find the L2.
         status: [operand][fetch] -> L2Status; empty where the L2 itself is simulated.
     """
 
     copies: tuple[Requests, ...]
     outputs: list[list[list[int]]]
+    found: tuple[L2Status, ...]
     status: tuple[tuple[L2Status, ...], ...]
 
 
@@ -68,15 +77,20 @@ def cta_footprint(
     fetches: int,
     with_lines: tuple[bool, bool],
     status: tuple[tuple[L2Status, ...], ...],
+    first_wave: bool,
 ) -> Footprint:
     """
     Evaluate every address of one CTA.
+
+    The source is read once, so it comes from DRAM; what a later slice of a serial split-K reads in its place, the slice
+    before has just written. The bias comes from DRAM once for each tile of columns, while the first wave waits (D10).
 
     Args:
         tile: (tile m, tile n, split-K slice).
         fetches: Global fetches, the overrun included.
         with_lines: For operands a and b, whether lines are needed.
         status: [operand][fetch], where the L2 is not simulated; else empty.
+        first_wave: Whether the CTA is among those that start at once.
     """
     bits = element_bits(scenario.problem.dtype.ab)
     copies = []
@@ -87,7 +101,10 @@ def cta_footprint(
             copies.append(_requests_with_lines(access.offset, access.valid, bits, index * TENSOR_STRIDE))
         else:
             copies.append(_requests(access.offset, access.valid, bits))
-    return Footprint(tuple(copies), _outputs(scenario, epilogue, tile), status)
+    source = FROM_DRAM if tile[2] == 0 else IN_L2
+    shared = L2Status(slow=FROM_DRAM.slow, missed=FROM_DRAM.missed // tiled_shape(scenario).m)
+    found = (source,) * epilogue.steps + ((shared if first_wave else IN_L2),)
+    return Footprint(tuple(copies), _outputs(scenario, epilogue, tile), found, status)
 
 
 def _by_warp(of_thread: ArrayT) -> ArrayT:

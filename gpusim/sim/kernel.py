@@ -12,7 +12,7 @@ from gpusim.errors import BadInput
 from gpusim.lower.stream import Stream
 from gpusim.machine.spec import Machine
 from gpusim.result import PipelineRow
-from gpusim.scenario import Scenario
+from gpusim.scenario import Scenario, element_bits
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.program import mainloop_shape
 from gpusim.sim.assembly import Assembly, assemble
@@ -183,7 +183,7 @@ def _exact(launch: Launch, progress: Progress) -> Outcome:
 
 
 def _sampled(launch: Launch, progress: Progress) -> Outcome:
-    total, kinds = len(launch.tiles), sm_kinds(launch)
+    scenario, total, kinds = launch.scenario, len(launch.tiles), sm_kinds(launch)
     walk = _walk(launch, max(kind.ctas for kind in kinds), progress)
     stands_for: dict[Sm, int] = {}
     spans: list[int] = []
@@ -203,8 +203,14 @@ def _sampled(launch: Launch, progress: Progress) -> Outcome:
         active=sum(span * kind.count for span, kind in zip(spans, kinds, strict=True)) // launch.working,
         longest=max(spans),
         l2_sectors=l2_sectors,
-        dram_bytes=walk.bytes_missed(),
+        dram_bytes=walk.bytes_missed() + (0 if scenario.problem.reduces else source_bytes(scenario)),
     )
+
+
+def source_bytes(scenario: Scenario) -> int:
+    """What an epilogue, or the reduction of a parallel split-K, brings from DRAM: the source, once."""
+    problem, extents = scenario.problem, problem_extents(scenario)
+    return extents.m * extents.n * element_bits(problem.dtype.output) // 8 if problem.beta != 0 else 0
 
 
 def _walk(launch: Launch, most_ctas: int, progress: Progress) -> L2Walk:
@@ -247,6 +253,7 @@ def _run(launch: Launch, l2: L2, ports: int, queue: Sequence[int], walk: L2Walk 
             fetches=assembly.fetches,
             with_lines=(cached[0] or walk is None, cached[1] or walk is None),
             status=walk.status(index) if walk is not None else (),
+            first_wave=index < launch.ctas_per_sm * machine.sms,
         )
 
     scheduler = CtaScheduler(env, machine.launch, queue=queue, slots=launch.ctas_per_sm, footprint=footprint)

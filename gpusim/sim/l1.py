@@ -80,12 +80,12 @@ class L1:
         while len(self._lines) > self._capacity:
             del self._lines[next(iter(self._lines))]
 
-    def load_source(self, at: int, sectors: int, *, issued: int) -> int:
-        """Cycle at which an ld.global of the epilogue's source has its data: streamed, never found in L1 (D10)."""
+    def load_streamed(self, at: int, sectors: int, *, issued: int, status: L2Status) -> int:
+        """Cycle at which an ld.global of an epilogue has its data, which is never found in L1 (D10)."""
         if not sectors:
             return at + self._copy_hit
         self.sectors += sectors
-        return self._l2.read(L2Read(self._port, at, issued, sectors, sectors))
+        return self._l2.read(L2Read(self._port, at, issued, sectors, sectors, status=status))
 
     def store(self, at: int, sectors: int, *, issued: int) -> None:
         """Write-through of an st.global."""

@@ -17,8 +17,8 @@ class L2Read(NamedTuple):
         issued: Cycle of the instruction; requests come in this order.
         sectors: Sectors to bring.
         asked: Sectors the instruction asked for, those that the L1 holds included.
-        lines: Which they are; needed only where the L2 itself is simulated.
-        status: Hits and misses found beforehand, where it is not.
+        lines: Which they are; where the L2 itself is simulated.
+        status: Hits and misses known beforehand, where it is not, and of an epilogue's loads.
     """
 
     port: int
@@ -50,6 +50,8 @@ class L2:
         self.dram = Dram(machine.dram, share)
         self.sectors_read = 0
         self._turn = 0
+        self._slow_credit = 0
+        self._missed_credit = 0
 
     def _serve(self, port: int, at: int, issued: int, size: int) -> int:
         """Thousandths of a cycle at which the L2 takes up a request of ``size`` bytes."""
@@ -71,7 +73,25 @@ class L2:
 
     def read(self, want: L2Read) -> int:
         """Cycle at which all sectors are with the SM."""
-        raise NotImplementedError
+        start = self._serve(want.port, want.at, want.issued, want.sectors * SECTOR_BYTES)
+        self.sectors_read += want.sectors
+        there = self._by_line(want, start) if want.status is None else self._by_status(want, want.status, start)
+        return max(start // MILLI + self._latency(), there)
+
+    def _by_status(self, want: L2Read, status: L2Status, start: int) -> int:
+        """Cycle of the last sector from DRAM: they wait for it in the proportion that is known beforehand."""
+        self._slow_credit += want.asked * status.slow
+        self._missed_credit += want.asked * status.missed
+        missed, self._missed_credit = divmod(self._missed_credit, MILLI)
+        slow, self._slow_credit = divmod(self._slow_credit, MILLI)
+        if not missed and not slow:
+            return 0
+        filled = self.dram.read(start, missed * SECTOR_BYTES, issued=want.issued)
+        return filled if slow else 0
+
+    def _by_line(self, want: L2Read, start: int) -> int:  # noqa: ARG002 # nothing is known of lines here
+        """Cycle of the last line that a miss brings; where lines are not known, all are there."""
+        return 0
 
 
 class SampledL2(L2):
@@ -79,25 +99,6 @@ class SampledL2(L2):
 
     def __init__(self, machine: Machine, share: int) -> None:
         super().__init__(machine, 1, share)
-        self._slow_credit = 0
-        self._missed_credit = 0
-
-    def read(self, want: L2Read) -> int:
-        """Sectors wait for DRAM in the proportion that the walk found."""
-        start = self._serve(want.port, want.at, want.issued, want.sectors * SECTOR_BYTES)
-        self.sectors_read += want.sectors
-        done = start // MILLI + self._latency()
-        if want.status is None:
-            return done
-        self._slow_credit += want.asked * want.status.slow
-        self._missed_credit += want.asked * want.status.missed
-        missed, self._missed_credit = divmod(self._missed_credit, MILLI)
-        slow, self._slow_credit = divmod(self._slow_credit, MILLI)
-        if missed or slow:
-            filled = self.dram.read(start, missed * SECTOR_BYTES, issued=want.issued)
-            if slow:
-                done = max(done, filled)
-        return done
 
 
 class SimulatedL2(L2):
@@ -108,12 +109,9 @@ class SimulatedL2(L2):
         self._capacity = machine.l2.bytes // machine.l2.partitions // (SECTORS_PER_LINE * SECTOR_BYTES)
         self._filled: dict[int, tuple[int, int]] = {}  # line -> (cycle it is there, sectors held)
 
-    def read(self, want: L2Read) -> int:
+    def _by_line(self, want: L2Read, start: int) -> int:
         """A line that is being filled is waited for; the sectors of a request miss and hit line by line."""
-        start = self._serve(want.port, want.at, want.issued, want.sectors * SECTOR_BYTES)
-        self.sectors_read += want.sectors
-        done = start // MILLI + self._latency()
-        filled = self._filled
+        filled, done = self._filled, 0
         for line, mask in want.lines:
             ready, held = filled.pop(line, (0, 0))
             missing = (mask & ~held).bit_count()

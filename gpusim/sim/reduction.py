@@ -11,8 +11,8 @@ from gpusim.scenario import Scenario
 from gpusim.schedule.ops import LoadBias, LoadPartial, Op, StoreGlobal
 from gpusim.sim.assembly import SOURCE_OR_OUTPUT, Access, Assembly, Decoder, decode_segments
 from gpusim.sim.cta_scheduler import CtaScheduler
-from gpusim.sim.footprint import Footprint
-from gpusim.sim.kernel import CTAS_SIMULATED_PER_SM, steady_rate
+from gpusim.sim.footprint import FROM_DRAM, IN_L2, Footprint
+from gpusim.sim.kernel import CTAS_SIMULATED_PER_SM, source_bytes, steady_rate
 from gpusim.sim.l1 import L1
 from gpusim.sim.l2 import SampledL2
 from gpusim.sim.sm import Sm
@@ -31,6 +31,7 @@ class ReductionOutcome:
         stalls: Reason -> warp cycles, each simulated SM counted as often as it stands for others.
         ctas: Simulated.
         instructions: Warp instructions simulated.
+        dram_bytes: Read by the whole chip.
     """
 
     active: int
@@ -38,6 +39,7 @@ class ReductionOutcome:
     stalls: dict[str, int]
     ctas: int
     instructions: int
+    dram_bytes: int
 
 
 class _Resolver(Decoder):
@@ -113,6 +115,7 @@ def simulate_reduction(scenario: Scenario, stream: Stream, machine: Machine, cta
         stalls={reason: cycles for reason, cycles in zip(REASONS, totals, strict=True) if cycles},
         ctas=sum(len(sm.lives) for sm in stands_for),
         instructions=sum(sm.instructions for sm in stands_for),
+        dram_bytes=source_bytes(scenario),
     )
 
 
@@ -123,4 +126,5 @@ def _footprint(tile: ReductionTile, cta: int) -> Footprint:
         tile.sectors(offset, access.valid, tile.output_type, tile.elements_per_access).tolist()
         for offset in (access.output, access.bias)
     ]
-    return Footprint(copies=(), outputs=[*partial.tolist(), *([row] for row in rows)], status=())
+    found = (IN_L2,) * tile.slices + (FROM_DRAM, FROM_DRAM)
+    return Footprint(copies=(), outputs=[*partial.tolist(), *([row] for row in rows)], found=found, status=())

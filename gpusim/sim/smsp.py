@@ -226,9 +226,10 @@ class Smsp:
         if operand != SOURCE_OR_OUTPUT:
             return self._tile_load(warp, at)
         leaves = sm.shared_memory.dispatch(self._index, at, 0)
-        sectors = warp.cta.footprint.outputs[step][access][warp.index]
+        footprint = warp.cta.footprint
+        sectors = footprint.outputs[step][access][warp.index]
         if instruction.is_load:
-            return leaves, sm.l1.load_source(leaves, sectors, issued=at)
+            return leaves, sm.l1.load_streamed(leaves, sectors, issued=at, status=footprint.found[step])
         sm.l1.store(leaves, sectors, issued=at)
         warp.store_drained = leaves
         return leaves, leaves

@@ -249,6 +249,7 @@ def test_the_footprint_has_the_sectors_that_the_counters_count(scenario, with_li
         fetches=most_k_iterations(scenario) + 2,
         with_lines=(with_lines, with_lines),
         status=(),
+        first_wave=True,
     )
     for operand, tile in ((0, 1), (1, 0)):
         sectors = np.array(

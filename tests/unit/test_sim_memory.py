@@ -11,7 +11,7 @@ from gpusim.machine import load_machine
 from gpusim.sim.barrier import BarrierUnit
 from gpusim.sim.cta import Cta
 from gpusim.sim.dram import Dram
-from gpusim.sim.footprint import L2Status
+from gpusim.sim.footprint import FROM_DRAM, IN_L2, L2Status
 from gpusim.sim.instruction_cache import InstructionCache
 from gpusim.sim.l1 import L1
 from gpusim.sim.l2 import L2Read, SampledL2, SimulatedL2
@@ -157,6 +157,15 @@ def test_sectors_found_in_l1_still_count_in_the_walks_proportion():
     l2.read(read(0, 2, asked=4, status=L2Status(slow=500, missed=500)))
 
     assert l2.dram.bytes == 64
+
+
+def test_an_epilogue_s_loads_wait_for_what_is_known_of_them_though_the_l2_is_simulated():
+    """4 sectors that nobody has read come from DRAM; 4 that were just written are there."""
+    l2 = SimulatedL2(NEAR_ONLY, ports=1)
+    log = [l2.read(read(0, 4, status=FROM_DRAM)), l2.read(read(5000, 4, status=IN_L2)) - 5000]
+
+    assert log == [NEAR_ONLY.dram.latency, NEAR_ONLY.l2.hit_latency]
+    assert l2.dram.bytes == 4 * 32
 
 
 # --- L1 ---

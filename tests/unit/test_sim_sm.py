@@ -77,7 +77,7 @@ def copy(fetch, **fields):
 
 def footprint(copies=()):
     """``copies``: the request of every fetch, the same for all warps."""
-    return Footprint(copies=([[[[request] * WARPS]] for request in copies], []), outputs=[], status=())
+    return Footprint(copies=([[[[request] * WARPS]] for request in copies], []), outputs=[], found=(), status=())
 
 
 def execute(*segments, warps=1, ctas=1, machine=A100, copies=()):

@@ -125,6 +125,22 @@ def test_counters_are_those_of_the_grid_whatever_was_simulated(types):
     assert result.counters["smsp__inst_executed.sum"] >= sum(counted.instructions.values())
 
 
+@pytest.mark.parametrize("exact", [False, True], ids=["sampled", "exact"])
+@pytest.mark.parametrize("slices", [1, 2])
+def test_a_source_comes_from_dram_once(exact, slices):
+    """256 x 192 outputs of 4 bytes; a later slice of a serial split-K reads what the slice before has written."""
+    problem = {"kind": "gemm", "m": 256, "n": 192, "k": 256, "split_k_slices": slices}
+    tile = {"threadblock": [128, 64, 64], "warp": [64, 32, 64], "stages": 3}
+
+    def run(beta):
+        asked = {"machine": "h200", "problem": {**problem, "beta": beta}, "kernel": tile}
+        return simulate(parse_scenario(asked, "test"), exact=exact)[0]
+
+    without, read = run(0.0), run(1.0)
+    assert read.counters["dram__bytes_read.sum"] - without.counters["dram__bytes_read.sum"] == 256 * 192 * 4
+    assert read.cycles.active > without.cycles.active
+
+
 def test_a_longer_k_takes_longer_by_its_k_tiles():
     """Steady state: 8 more k tiles take no less than the tensor core needs, 128 mma.sync of 6 cycles each."""
     cycles = [simulate(gemm(128, 128, 64 * tiles))[0].cycles.active for tiles in (8, 16, 24)]
