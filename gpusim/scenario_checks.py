@@ -45,6 +45,9 @@ CONGRUOUS_ROWS = 4
 TRANSPOSED_BITS = (16, 32)
 """Widths of elements that need not be contiguous along K: ldmatrix.trans moves 16 bits, a plain load 32."""
 
+GREATEST_FLOAT = {"f16": 65504.0, "f32": (2 - 2.0**-23) * 2.0**127}
+"""Largest finite value of the types that epilogues scale in."""
+
 MOST_GRID_Y = MOST_GRID_Z = 65535
 """Largest gridDim.y and gridDim.z of a launch (CUDA C++ Programming Guide, technical specifications)."""
 
@@ -78,6 +81,7 @@ def check(scenario: Scenario, machine: Machine, origin: Origin) -> None:
     _check_alignments(scenario, origin)
     _check_mainloop(scenario, machine, origin)
     _check_types(scenario, machine, origin)
+    _check_scales(scenario, origin)
     _check_tiles(scenario, machine, origin)
     _check_accumulators(scenario, machine, origin)
     _check_contiguity(scenario, origin)
@@ -143,6 +147,17 @@ def _check_types(scenario: Scenario, machine: Machine, origin: Origin) -> None:
             raise origin.refusal("problem.dtype.ab", f"a type whose mma.sync {machine.name} has", dtype.ab)
         rule = f"{' or '.join(shown(list(shape)) for shape in shapes)} for {dtype.ab} operands on {machine.name}"
         raise origin.refusal("kernel.instruction", rule, list(instruction))
+
+
+def _check_scales(scenario: Scenario, origin: Origin) -> None:
+    """The kernel is given alpha and beta in the type its epilogue computes in: f16 for f16 accumulators, else f32."""
+    problem = scenario.problem
+    computed = "f16" if problem.dtype.accumulator == "f16" else "f32"
+    for name in ("alpha", "beta"):
+        scale = float(getattr(problem, name))
+        if abs(scale) > GREATEST_FLOAT[computed]:
+            rule = f"at most {GREATEST_FLOAT[computed]:g} in magnitude, the greatest {computed}"
+            raise origin.refusal(f"problem.{name}", f"{rule}, which the epilogue computes in", scale)
 
 
 def _or(values: Iterable[str]) -> str:

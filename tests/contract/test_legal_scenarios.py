@@ -19,8 +19,10 @@ MOST_PRODUCTS = 1 << 23
 """Larger problems say nothing more and take seconds."""
 
 extents = st.tuples(st.sampled_from([1, 2, 4, 8, 16, 32]), st.integers(1, 40)).map(lambda pair: pair[0] * pair[1])
+leading = extents.map(lambda extent: 2048 + extent)
 taps = st.integers(1, 5)
 pairs = st.lists(taps, min_size=2, max_size=2)
+sides = st.sampled_from([8, 16, 32, 48, 64, 96, 128])
 scales = st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.5, 3.0, 1e-3, 1e3])
 layouts = st.one_of(
     st.sampled_from(["crosswise", "congruous", "row_major"]),
@@ -30,53 +32,63 @@ layouts = st.one_of(
     ),
 )
 
-OF_ANY_PROBLEM = {
-    "split_k": st.sampled_from(["serial", "parallel"]),
-    "split_k_slices": st.integers(1, 12),
-    "alpha": scales,
-    "beta": scales,
-    "bias": st.booleans(),
-    "activation": st.sampled_from(["identity", "relu"]),
-    **{f"alignment_{operand}": st.sampled_from([1, 2, 4, 8, 16, 32]) for operand in "abc"},
-}
+
+def tiles(warp, depth, counts):
+    """Threadblock and warp of a warp's M and N, their K, and the warps along M and N."""
+    (m, n), (along_m, along_n) = warp, counts
+    return {"warp": [m, n, depth], "threadblock": [m * along_m, n * along_n, depth]}
+
+
+def keys(names, values):
+    """One of some keys, and a value."""
+    return st.tuples(st.sampled_from(names), values).map(lambda item: dict([item]))
+
+
+OF_ANY_PROBLEM = [
+    st.tuples(st.sampled_from(["serial", "parallel"]), st.integers(1, 12)).map(
+        lambda split: {"split_k": split[0], "split_k_slices": split[1]}
+    ),
+    keys(["alpha", "beta"], scales),
+    keys(["bias"], st.booleans()),
+    keys(["activation"], st.sampled_from(["identity", "relu"])),
+    keys(["alignment_a", "alignment_b", "alignment_c"], st.sampled_from([1, 2, 4, 8, 16, 32])),
+]
 OF_PROBLEM = {
-    "gemm": {
-        **dict.fromkeys(("m", "n", "k", "lda", "ldb", "ldc"), extents),
-        **{f"layout_{operand}": st.sampled_from(["row", "column"]) for operand in "ab"},
-    },
-    "conv2d_fprop": {
-        **dict.fromkeys("ck", extents),
-        **dict.fromkeys("nhwpq", st.integers(1, 20)),
-        **dict.fromkeys("rs", taps | st.integers(1, 40)),
-        **dict.fromkeys(
-            ("padding", "stride", "dilation"), pairs | st.lists(st.integers(0, 40), min_size=2, max_size=2)
-        ),
-        "mode": st.sampled_from(["cross_correlation", "convolution"]),
-    },
+    "gemm": [
+        keys(["m", "n", "k"], extents),
+        keys(["lda", "ldb", "ldc"], leading),
+        keys(["layout_a", "layout_b"], st.sampled_from(["row", "column"])),
+    ],
+    "conv2d_fprop": [
+        keys(["c", "k"], extents),
+        keys(["n", "h", "w", "p", "q"], st.integers(1, 20)),
+        keys(["r", "s"], taps | st.integers(1, 40)),
+        keys(["padding", "stride", "dilation"], pairs | st.lists(st.integers(0, 40), min_size=2, max_size=2)),
+        keys(["mode"], st.sampled_from(["cross_correlation", "convolution"])),
+    ],
 }
-OF_KERNEL = {
-    "stages": st.integers(PIPELINED_STAGES, 10),
-    "threadblock_swizzle": st.sampled_from(THREADBLOCK_SWIZZLES),
-    "instruction": st.sampled_from(sorted({shape for _, _, shape in TYPES})).map(list),
-    "shared": st.fixed_dictionaries({}, optional={"a": layouts, "b": layouts}),
-    "iterator": st.sampled_from(["analytic", "optimized"]),
-    "mainloop": st.sampled_from(["multistage", "pipelined"]),
-}
-WARPS = st.tuples(*[st.sampled_from([8, 16, 32, 48, 64, 96, 128])] * 2, st.sampled_from([8, 16, 32, 64, 128, 256]))
+OF_KERNEL = [
+    st.just({"mainloop": "pipelined", "stages": PIPELINED_STAGES}),
+    st.integers(PIPELINED_STAGES, 10).map(lambda stages: {"mainloop": "multistage", "stages": stages}),
+    keys(["threadblock_swizzle"], st.sampled_from(THREADBLOCK_SWIZZLES)),
+    keys(["instruction"], st.sampled_from(sorted({shape for _, _, shape in TYPES})).map(list)),
+    keys(["shared"], st.fixed_dictionaries({}, optional={"a": layouts, "b": layouts})),
+    keys(["iterator"], st.sampled_from(["analytic", "optimized"])),
+    st.builds(
+        tiles, st.tuples(sides, sides), st.sampled_from([8, 16, 32, 64, 128, 256]), st.tuples(st.integers(1, 4), taps)
+    ),
+]
 
 
 @st.composite
 def scenario_files(draw):
-    """A random problem on any machine, in which some values are others: often illegal, rarely by much."""
+    """A random problem, perhaps on another machine, in which some values are others: often illegal, rarely by much."""
     data = drawn_data(Draw(lambda low, high: draw(st.integers(low, high))))
-    data["machine"] = draw(st.sampled_from(machine_names()))
-    problem, kernel = data["problem"], data["kernel"]
-    for table, keys in ((problem, OF_ANY_PROBLEM | OF_PROBLEM[problem["kind"]]), (kernel, OF_KERNEL)):
-        for key in draw(st.lists(st.sampled_from(sorted(keys)), max_size=3, unique=True)):
-            table[key] = draw(keys[key])
-    if draw(st.booleans()):
-        m, n, k = kernel["warp"] = list(draw(WARPS))
-        kernel["threadblock"] = [m * draw(st.integers(1, 4)), n * draw(st.integers(1, 4)), k]
+    data["machine"] = draw(st.just(data["machine"]) | st.sampled_from(machine_names()))
+    for change in draw(st.lists(st.one_of(OF_ANY_PROBLEM + OF_PROBLEM[data["problem"]["kind"]]), max_size=3)):
+        data["problem"] |= change
+    for change in draw(st.lists(st.one_of(OF_KERNEL), max_size=3)):
+        data["kernel"] |= change
     return data
 
 

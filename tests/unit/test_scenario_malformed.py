@@ -15,6 +15,7 @@ MESSAGES = {
     "accumulator_of_other_types": 'dtype.accumulator must be "f32" for bf16 operands, got "f16" ({file}: problem.dtype.accumulator)',
     "accumulators_spill": "warp must be small enough for its accumulators to leave some of a thread's 255 registers, got [64, 128, 32] ({file}: kernel.warp)",
     "alignment_too_narrow": "alignment_a must be one of 8, 4, 2 elements, got 1 ({file}: problem.alignment_a)",
+    "alpha_of_narrow_accumulators": "alpha must be at most 65504 in magnitude, the greatest f16, which the epilogue computes in, got 65536.0 ({file}: problem.alpha)",
     "alpha_as_text": 'alpha must be a number, got "1" ({file}: problem.alpha)',
     "channel_slices": "split_k_slices must be 1..1, the channel tiles to share, got 2 ({file}: problem.split_k_slices)",
     "channels_misaligned": "alignment_a must be one of 8, 4, 2 and divide c = 36, got 8 ({file}: problem.alignment_a)",
