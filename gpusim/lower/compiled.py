@@ -75,12 +75,6 @@ def lower_kernel(scenario: Scenario, kernel: CompiledKernel, slice_: int = 0) ->
         BadInput: The assembler emulates the mma.sync (4-bit integers from sm_90 on), so no instruction is it (D27).
     """
     runner = KernelRunner(scenario, kernel)
-    ab = scenario.problem.dtype.ab
-    if is_emulated(ab, runner.cubin.architecture):
-        raise BadInput(
-            f"problem.dtype.ab must be a type that sm_{runner.cubin.architecture} multiplies, got {ab!r}: its mma.sync"
-            " is emulated, and the kernel holds no instruction that stands for it"
-        )
     cta = int(np.flatnonzero(runner.tiles[:, 2] == slice_)[0])
     steps = runner.run(cta, warp=0)
     ops = program(scenario, gemm_k_iterations(scenario, slice_), slice_)
@@ -111,8 +105,20 @@ class KernelRunner:
     """
 
     def __init__(self, scenario: Scenario, kernel: CompiledKernel) -> None:
+        """
+        Decode the kernel.
+
+        Raises:
+            BadInput: The assembler emulates the mma.sync.
+        """
         self.specialisation: Specialisation = kernel.specialisation
         self.cubin: Cubin = read_cubin(kernel.cubin, ENTRY, "the compiled kernel")
+        ab = scenario.problem.dtype.ab
+        if is_emulated(ab, self.cubin.architecture):
+            raise BadInput(
+                f"problem.dtype.ab must be a type that sm_{self.cubin.architecture} multiplies, got {ab!r}: its"
+                " mma.sync is emulated, and the kernel holds no instruction that stands for it (D27)"
+            )
         self.code = decode(self.cubin.code, self.cubin.architecture)
         self.tiles: IntArray = cta_tiles(scenario)
         self._constants = parameter_bank(self.cubin, self.specialisation, scenario)

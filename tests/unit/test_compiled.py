@@ -198,6 +198,15 @@ def test_a_kernel_of_another_scenario_is_refused_with_both_sides(override, messa
         align_all()
 
 
+def test_a_kernel_whose_mma_is_emulated_is_refused_before_its_code_is_read(monkeypatch):
+    monkeypatch.setattr("gpusim.lower.compiled.decode", lambda *_: pytest.fail("decoded"))
+    scenario = load_scenario(SCENARIOS / "recorded" / "gemm_u4.toml")
+    _, kernel = committed("gemm_ragged_sm90")
+
+    with pytest.raises(BadInput, match=r"^problem\.dtype\.ab must be a type that sm_90 multiplies, got 'u4': its "):
+        lower_kernel(scenario, kernel)
+
+
 def test_without_a_compiler_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr("gpusim.hardware.compiler._find_nvrtc", lambda: None)
     monkeypatch.setattr("gpusim.hardware.compiler._find_nvcc", lambda: None)
