@@ -75,11 +75,13 @@ def supported(*values: object) -> dict[str, Any]:
     return {"supported": [list(value) if isinstance(value, tuple) else value for value in values]}
 
 
-class _Table(BaseModel):
+class Table(BaseModel):
+    """A table of a scenario file: no keys but its own, no change once read."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class DTypes(_Table):
+class DTypes(Table):
     """Element types: of both inputs, of the accumulator, of the output (and the source tensor)."""
 
     ab: Element = Field(
@@ -99,7 +101,7 @@ class DTypes(_Table):
     )
 
 
-class _Problem(_Table):
+class _Problem(Table):
     split_k_slices: Extent = Field(1, description="Threadblocks that share the K range of one output tile.")
     split_k: SplitK = Field(
         "serial",
@@ -276,10 +278,7 @@ PROBLEMS: dict[str, type[GemmProblem] | type[Conv2dFpropProblem]] = {
     "gemm": GemmProblem,
     "conv2d_fprop": Conv2dFpropProblem,
 }
-"""Problem kinds that work today."""
-
-DOCUMENTED_PROBLEMS = ("gemm", "conv2d_fprop", "attention")
-"""Problem kinds of the scenario contract."""
+"""Problem kinds of one GEMM; attention, of two, has its own models (``scenario_attention``)."""
 
 
 _SHARED_LAYOUT = (
@@ -288,7 +287,7 @@ _SHARED_LAYOUT = (
 )
 
 
-class SharedLayouts(_Table):
+class SharedLayouts(Table):
     """
     Names of the shared-memory layouts of both operands; ``Scenario.shared_layout`` resolves the default.
 
@@ -309,7 +308,7 @@ MASK_BITS = 32
 conv/threadblock/conv2d_fprop_activation_tile_access_iterator_optimized.h)."""
 
 
-class Kernel(_Table):
+class Kernel(Table):
     """The tile kernel: shapes are (M, N, K) in elements."""
 
     mainloop: Literal["multistage", "pipelined", "attention", "flash"] = Field(
@@ -356,7 +355,7 @@ class Kernel(_Table):
         return self.warp[2] // self.instruction[2]
 
 
-class Scenario(_Table):
+class Scenario(Table):
     """One question: a problem, a kernel, a machine. ``load_scenario`` makes one whose checks all hold."""
 
     machine: StrictStr = Field(description="A machine file that ships with gpusim, or the path of one.")

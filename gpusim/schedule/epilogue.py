@@ -23,8 +23,12 @@ def epilogue_ops(scenario: Scenario, slice_: int = 0) -> tuple[Op, ...]:
     """
     tile, does = epilogue_tile(scenario), slice_output_op(scenario, slice_)
     bias: list[Op] = [LoadBias(access) for access in range(tile.bias_accesses if does.with_bias else 0)]
-    steps = (op for step in range(tile.steps) for op in _step(tile, step, with_source=does.with_source))
-    return (*bias, *steps)
+    return (*bias, *tile_ops(tile, with_source=does.with_source))
+
+
+def tile_ops(tile: EpilogueTile, *, with_source: bool = False) -> tuple[Op, ...]:
+    """Every step of one tile, without a bias."""
+    return tuple(op for step in range(tile.steps) for op in _step(tile, step, with_source=with_source))
 
 
 def _step(tile: EpilogueTile, step: int, *, with_source: bool) -> list[Op]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from gpusim.scenario import Scenario, element_bits
-from gpusim.schedule.ops import CacheOperator, Ldmatrix, LoadFragment, Op, Operand
+from gpusim.schedule.ops import CacheOperator, Ldmatrix, LoadFragment, Op, Operand, WarpMma
 from gpusim.tile.ldmatrix import fragment_loads
 from gpusim.tile.thread_map import operand_thread_map
 
@@ -44,14 +44,17 @@ class MainloopShape:
     What the op order depends on besides the mainloop's own policy.
 
     Attributes:
-        stages: Slots of the shared-memory ring: 2 of a pipelined mainloop, at least 3 of a multistage one.
+        stages: Slots of the shared-memory ring: 2 of a pipelined mainloop, at least 3 of a multistage one that is not
+            ``whole``.
         k_groups: Instruction-K slices of a k tile, at least 2 (CUTLASS asserts it).
+        whole: Every k tile has a slot of its own, so that the prologue of a multistage mainloop brings them all.
     """
 
     stages: int
     k_groups: int
     a: OperandCopies
     b: OperandCopies
+    whole: bool = False
 
     def of(self, operand: Operand) -> OperandCopies:
         """The copies of one operand."""
@@ -99,3 +102,15 @@ def warp_fragment_loads(shape: MainloopShape, k_tile: int, k_group: int, stage: 
         for operand in OPERANDS
         for instruction in range(shape.of(operand).fragment_loads)
     ]
+
+
+def resident(shape: MainloopShape, k_tiles: int) -> list[Op]:
+    """Fragments and MMAs of k tiles that all lie in the ring's slots, the fragments one k group ahead."""
+    groups = [(k_tile, k_group) for k_tile in range(k_tiles) for k_group in range(shape.k_groups)]
+    ops = warp_fragment_loads(shape, 0, 0, 0)
+    for index, (k_tile, k_group) in enumerate(groups):
+        if index + 1 < len(groups):
+            next_tile, next_group = groups[index + 1]
+            ops += warp_fragment_loads(shape, next_tile, next_group, next_tile)
+        ops.append(WarpMma(k_tile, k_group))
+    return ops

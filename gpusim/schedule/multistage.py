@@ -75,31 +75,42 @@ def mainloop(shape: MainloopShape, policy: Family, k_iterations: int) -> Mainloo
 
     Fetch f goes to slot f mod stages; iteration i consumes slot i mod stages while fetch i + stages - 1 is issued.
     The fetches at or past ``k_iterations`` are the overrun: issued and counted, bringing nothing.
+
+    Where the shape is ``whole``, the prologue brings all k tiles, each a group of its own, and nothing overruns: a
+    slot without a k tile gets an empty group, and every k tile but the last closes one, so that each wait has the same
+    count. Source: CUTLASS examples/41_fused_multi_head_attention/gemm/custom_mma_multistage.h.
     """
-    in_flight = shape.stages - 2
+    ahead = shape.stages if shape.whole else shape.stages - 1
+    in_flight = ahead - 1
     prologue: list[Op] = []
-    for fetch in range(shape.stages - 1):
+    for fetch in range(ahead):
         for operand in OPERANDS:
-            prologue += _copies(shape, operand, fetch, range(shape.of(operand).accesses), zfill=True)
+            accesses = 0 if shape.whole and fetch >= k_iterations else shape.of(operand).accesses
+            prologue += copy_ops(shape, operand, fetch, range(accesses), zfill=True)
         prologue.append(CommitGroup())
     prologue += [WaitGroup(in_flight), Barrier()]
     prologue += warp_fragment_loads(shape, k_tile=0, k_group=0, stage=0)
-    for share in range(policy.share_lead):
+    for share in range(0 if shape.whole else policy.share_lead):
         prologue += _share(shape, policy, shape.stages - 1, share)
-    iterations = tuple(_iteration(shape, policy, k_tile, in_flight) for k_tile in range(k_iterations))
-    return tuple(prologue), iterations, (CommitGroup(), WaitGroup(0), Barrier())
+    iterations = tuple(
+        _iteration(shape, policy, k_tile, in_flight, ends=shape.whole and k_tile == k_iterations - 1)
+        for k_tile in range(k_iterations)
+    )
+    return tuple(prologue), iterations, (Barrier(),) if shape.whole else (CommitGroup(), WaitGroup(0), Barrier())
 
 
-def _iteration(shape: MainloopShape, policy: Family, k_tile: int, in_flight: int) -> tuple[Op, ...]:
+def _iteration(shape: MainloopShape, policy: Family, k_tile: int, in_flight: int, *, ends: bool) -> tuple[Op, ...]:
+    """One k tile; after one that ``ends`` the mainloop there is nothing to wait for or to load ahead."""
     ops: list[Op] = []
     last = shape.k_groups - 1
     for k_group in range(shape.k_groups):
         next_tile, next_group = (k_tile, k_group + 1) if k_group < last else (k_tile + 1, 0)
-        ops += warp_fragment_loads(shape, next_tile, next_group, next_tile % shape.stages)
-        copies = _k_group_copies(shape, policy, k_tile, k_group)
+        if not (ends and k_group == last):
+            ops += warp_fragment_loads(shape, next_tile, next_group, next_tile % shape.stages)
+        copies = [] if shape.whole else _k_group_copies(shape, policy, k_tile, k_group)
         mma: list[Op] = [WarpMma(k_tile, k_group)]
         ops += copies + mma if policy.copies_before_mma else mma + copies
-        if k_group == last - 1:
+        if k_group == last - 1 and not ends:
             ops += [CommitGroup(), WaitGroup(in_flight), Barrier()]
     return tuple(ops)
 
@@ -120,11 +131,12 @@ def _k_group_copies(shape: MainloopShape, policy: Family, k_tile: int, k_group: 
 def _share(shape: MainloopShape, policy: Family, fetch: int, index: int) -> list[Op]:
     ops: list[Op] = []
     for operand in OPERANDS:
-        ops += _copies(shape, operand, fetch, shape.share(operand, index), zfill=policy.zfill_in_mainloop)
+        ops += copy_ops(shape, operand, fetch, shape.share(operand, index), zfill=policy.zfill_in_mainloop)
     return ops
 
 
-def _copies(shape: MainloopShape, operand: Operand, fetch: int, accesses: range, *, zfill: bool) -> list[Op]:
+def copy_ops(shape: MainloopShape, operand: Operand, fetch: int, accesses: range, *, zfill: bool) -> list[Op]:
+    """The copies of some accesses of one fetch, into its slot."""
     copies = shape.of(operand)
     return [
         CopyAsync(operand, fetch, access, vec, stage=fetch % shape.stages, zfill=zfill, cache=copies.cache)

@@ -1,10 +1,16 @@
 """The ops of a scenario's kernel, whichever mainloop it has: the one place that chooses among them."""
 
-from gpusim.scenario import Scenario
+from collections.abc import Sequence
+
+from gpusim.scenario import AttentionScenario, Scenario
 from gpusim.schedule import multistage, pipelined
+from gpusim.schedule.attention import attention_program
+from gpusim.schedule.attention_ops import AttentionProgram
 from gpusim.schedule.epilogue import epilogue_ops
+from gpusim.schedule.flash import flash_program
 from gpusim.schedule.mainloop import OPERANDS, Mainloop, MainloopShape, shape_of
 from gpusim.schedule.ops import Operand, Program
+from gpusim.tile.attention import KeyBlock
 
 
 def mainloop_shape(scenario: Scenario) -> MainloopShape:
@@ -39,6 +45,11 @@ def program(scenario: Scenario, k_iterations: int, slice_: int = 0) -> Program:
         tail=tail,
         epilogue=epilogue_ops(scenario, slice_),
     )
+
+
+def cta_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -> AttentionProgram:
+    """The steps of a CTA of an attention kernel that walks these key blocks, ascending among the keys."""
+    return flash_program(scenario, blocks) if scenario.flash else attention_program(scenario, blocks)
 
 
 def _mainloop(scenario: Scenario, k_iterations: int) -> Mainloop:

@@ -31,7 +31,7 @@ MESSAGES = {
     "filter_too_large": "r must be at most 16, so that it fits the padded h, got 19 ({file}: problem.r)",
     "instruction_of_other_types": "instruction must be [16, 8, 16] or [16, 8, 8] for f16 operands on h200, got [16, 8, 32] ({file}: kernel.instruction)",
     "kind_missing": 'kind must be "gemm" or "conv2d_fprop", got nothing ({file}: problem.kind)',
-    "kind_not_yet": 'kind must be "gemm" or "conv2d_fprop" (other values are not supported yet), got "attention" ({file}: problem.kind)',
+    "kind_of_other_commands": 'kind must be "gemm" or "conv2d_fprop" for this command, got "attention" ({file}: problem.kind)',
     "layout_name_unknown": 'shared.b must be crosswise, row_major, padded<N> or Swizzle<B,M,S>, got "rowmajor" ({file}: kernel.shared.b)',
     "layout_of_other_contiguity": 'shared.b must be congruous, row_major, padded<N> or Swizzle<B,M,S> for an operand that is contiguous along N, got "crosswise" ({file}: kernel.shared.b)',
     "lda_misaligned": "lda must be a multiple of 2: cp.async moves at least 4 bytes of A, got 259 ({file}: problem.lda)",
