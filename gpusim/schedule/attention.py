@@ -69,7 +69,7 @@ def attention_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -
             steps += in_phase(
                 "epilogue", -1, column, _buffer_epilogue(attention_epilogue(scenario), source=0, division=True)
             )
-    lse: list[SoftmaxOp] = [LoadStatistic("maximum", "thread"), LoadStatistic("sum", "thread"), StoreLse()]
+    lse: list[SoftmaxOp] = [LoadStatistic("maximum", "owner"), LoadStatistic("sum", "owner"), StoreLse()]
     return AttentionProgram((*steps, *in_phase("lse", -1, 0, lse)))
 
 
@@ -79,7 +79,7 @@ def in_phase(phase: Phase, key_block: int, column_block: int, ops: Iterable[Op |
 
 
 def _clear() -> list[SoftmaxOp]:
-    return [StoreStatistic("maximum", "thread"), StoreStatistic("previous", "thread"), StoreStatistic("sum", "thread")]
+    return [StoreStatistic("maximum", "owner"), StoreStatistic("previous", "owner"), StoreStatistic("sum", "owner")]
 
 
 def _key_block(

@@ -17,10 +17,10 @@ Rows of the CTA in shared memory, f32: the running maximum of log2(e) * scale * 
 of 2^(S - maximum), the factor by which older results shrink, and the sums of this key block, one for each warp column.
 """
 
-At: TypeAlias = Literal["fragment", "owner", "thread", "output"]
+At: TypeAlias = Literal["fragment", "owner", "output"]
 """
 Which row an access means. fragment: the lane's ``index``-th row of S. owner: row warp * rows + lane of the rows each
-warp updates, by as many lanes. thread: row = thread. output: the row of the epilogue's vector ``index``.
+warp updates, by as many lanes. output: the row of the epilogue's vector ``index`` = step * vectors of a step + access.
 """
 
 
@@ -122,7 +122,7 @@ class Normalise:
 @dataclass(frozen=True, slots=True)
 class StoreLse:
     """
-    st.global of maximum * ln 2 + ln sum: of row = thread; in flash of a row of the lane, by lanes with lane mod 4 = 0.
+    st.global of maximum * ln 2 + ln sum: of an owned row; in flash of a row of the lane, by lanes with lane mod 4 = 0.
     """
 
     row: int = 0
