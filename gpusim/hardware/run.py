@@ -208,9 +208,12 @@ def time_loop(
     Args:
         params: Of the launches, where the build needs more than a plain one.
     """
-    cupy = problem.cupy
-    if params is None:
-        params = pack_params(problem, kernels[0].specialisation)
+    given = pack_params(problem, kernels[0].specialisation) if params is None else params
+    return time_launches(problem.cupy, kernels, given)
+
+
+def time_launches(cupy: Any, kernels: Sequence[LoadedKernel], params: npt.NDArray[np.void]) -> LoopTime:
+    """``time_loop`` of kernels that all take ``params``."""
     stream = cupy.cuda.Stream(non_blocking=True)
     begin, end = cupy.cuda.Event(), cupy.cuda.Event()
     cupy.cuda.runtime.deviceSynchronize()

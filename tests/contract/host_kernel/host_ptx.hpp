@@ -14,7 +14,7 @@
 
 #define GPUSIM_PTX_CUH  // these definitions stand in for kernels_cuda/ptx.cuh
 #define __global__
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 
 #include "platform.cuh"
 #include "scenario.cuh"

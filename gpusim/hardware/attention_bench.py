@@ -1,0 +1,238 @@
+"""``python -m gpusim.hardware.attention_bench``: the attention kernels beside CUTLASS's and PyTorch's, on this GPU."""
+
+import argparse
+import importlib
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusim.errors import GpusimError
+from gpusim.hardware.attention_problem import Inputs, make_inputs, reference, wrong_elements
+from gpusim.hardware.compiler import compile_cubin
+from gpusim.hardware.device import environment, import_cupy
+from gpusim.hardware.module import LoadedKernel, architecture
+from gpusim.hardware.run import BATCHES, LAUNCHES, time_launches
+from gpusim.hardware.specialise_attention import (
+    ATTENTION_PARAMS,
+    AttentionKernel,
+    default_kernel,
+    specialise_attention,
+)
+
+ROWS = Path("tests/golden/data/attention_h200.json")
+"""Measured figures of CUTLASS's fused attention and of PyTorch's FlashAttention-2 on an H200, by shape."""
+
+FLASH_TILES: dict[str, dict[str, Any]] = {
+    "128x64 w32, 2 CTAs": {"keys_per_block": 64, "ctas_per_sm": 2},
+    "128x64 w32, 2 CTAs, 2 ahead": {"keys_per_block": 64, "ctas_per_sm": 2, "loads_ahead": 2},
+    "128x64 w32, 3 CTAs": {"keys_per_block": 64, "ctas_per_sm": 3},
+    "128x64 w32, Q in registers": {"keys_per_block": 64, "ctas_per_sm": 2, "queries_in_registers": True},
+    "128x128 w32, 2 CTAs": {"keys_per_block": 128, "ctas_per_sm": 2},
+    "128x32 w32, 2 CTAs": {"keys_per_block": 32, "ctas_per_sm": 2},
+    "128x64 w16, 1 CTA": {"keys_per_block": 64, "ctas_per_sm": 1, "warp_queries": 16},
+    "64x64 w16, 3 CTAs": {"queries_per_block": 64, "keys_per_block": 64, "ctas_per_sm": 3, "warp_queries": 16},
+    "64x64 w32, 4 CTAs": {"queries_per_block": 64, "keys_per_block": 64, "ctas_per_sm": 4},
+}
+"""Tiles of ``flash`` that are compared."""
+
+
+class DeviceAttention:
+    """An attention kernel with its tensors on the GPU."""
+
+    def __init__(self, cupy: Any, kernel: AttentionKernel, inputs: Inputs) -> None:
+        """
+        Raises:
+            CannotRun: The kernel cannot be compiled or loaded.
+        """
+        specialisation = specialise_attention(kernel)
+        self.cupy = cupy
+        self.kernel = kernel
+        self.inputs = inputs
+        self.loaded = LoadedKernel(cupy, specialisation, compile_cubin(specialisation, architecture(cupy)))
+        self.output = cupy.asarray(inputs.fresh_output())
+        self.log_sum_exp = cupy.asarray(inputs.fresh_log_sum_exp())
+        self._tensors = [cupy.asarray(tensor) for tensor in (inputs.q, inputs.k, inputs.v)]
+        self._lengths = [cupy.asarray(lengths) for lengths in (inputs.query_lengths, inputs.key_lengths)]
+        needs_buffer = kernel.mainloop == "attention" and not kernel.keep_output_in_registers
+        self._buffer = cupy.empty(self.output.size if needs_buffer else 1, np.float32)
+
+    @property
+    def params(self) -> npt.NDArray[np.void]:
+        """``struct AttentionParams`` of a plain launch, shape ()."""
+        params = np.zeros((), ATTENTION_PARAMS)
+        common = params["common"]
+        common["a"], common["b"], params["v"] = (int(tensor.data.ptr) for tensor in self._tensors)
+        common["output"], common["partial"] = int(self.output.data.ptr), int(self._buffer.data.ptr)
+        params["log_sum_exp"] = int(self.log_sum_exp.data.ptr)
+        params["query_lengths"], params["key_lengths"] = (int(lengths.data.ptr) for lengths in self._lengths)
+        params["scale_log2"] = self.inputs.scale_log2
+        return params
+
+    def wrong_elements(self, expected: tuple[Any, Any]) -> int:
+        """Launch once, and compare."""
+        self.loaded.launch(self.params)
+        self.cupy.cuda.runtime.deviceSynchronize()
+        found = (self.output, self.log_sum_exp)
+        return wrong_elements(self.kernel, self.inputs, found, expected, self.cupy)
+
+    def measure(self, expected: tuple[Any, Any]) -> dict[str, Any]:
+        """What a row of the bench says of this kernel: resources, wrong elements, microseconds of the warm loop."""
+        wrong = self.wrong_elements(expected)
+        loop = time_launches(self.cupy, [self.loaded], self.params)
+        return {
+            "registers": self.loaded.registers,
+            "local_bytes": self.loaded.local_bytes,
+            "shared_bytes": self.kernel.shared_bytes,
+            "wrong_elements": wrong,
+            "us": loop.median,
+            "us_least": loop.least,
+            "tflops": round(flops(self.kernel) / loop.median / 1e6, 1),
+        }
+
+
+def flops(kernel: AttentionKernel) -> float:
+    """Of both GEMMs as PyTorch's and CUTLASS's tables count them: half of them under a causal mask."""
+    products = kernel.batch * kernel.heads * kernel.queries * kernel.keys * (kernel.head_dim + kernel.head_dim_v)
+    return 2.0 * products * (1.0 if kernel.mask == "none" else 0.5)
+
+
+def problem_of(row: dict[str, Any], mainloop: str, **tile: Any) -> AttentionKernel:
+    """The kernel of a measured row, with the schedule's tile but for the keys given."""
+    head_dim = row["D"]
+    chosen: dict[str, Any] = default_kernel("flash" if mainloop == "flash" else "attention", head_dim, head_dim)
+    return AttentionKernel(
+        batch=row["B"],
+        heads=row["H"],
+        queries=row["Sq"],
+        keys=row["Sk"],
+        head_dim=head_dim,
+        head_dim_v=head_dim,
+        mask="causal_top_left" if row["causal"] else "none",
+        mainloop="flash" if mainloop == "flash" else "attention",
+        **(chosen | tile),
+    )
+
+
+def _shape(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: row[key] for key in ("B", "H", "Sq", "Sk", "D", "causal")}
+
+
+def _attempt(what: dict[str, Any], measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """A row, or why there is none: one kernel that fails leaves the others."""
+    try:
+        return what | measure()
+    except Exception as error:  # noqa: BLE001 # whatever CuPy or PyTorch raises, the other rows are wanted
+        return what | {"error": f"{type(error).__name__}: {error}"[:500]}
+
+
+def _measured(cupy: Any, kernel: AttentionKernel, inputs: Inputs, expected: tuple[Any, Any]) -> dict[str, Any]:
+    try:
+        return DeviceAttention(cupy, kernel, inputs).measure(expected)
+    finally:
+        cupy.get_default_memory_pool().free_all_blocks()
+
+
+def beside_cutlass(cupy: Any, row: dict[str, Any], seed: int) -> Iterator[dict[str, Any]]:
+    """The schedule ``attention`` at the block sizes of one of CUTLASS's measured rows, for some CTAs a SM."""
+    tile = {key: row[key] for key in ("queries_per_block", "keys_per_block")}
+    base = problem_of(row, "attention", **tile)
+    inputs = make_inputs(base, seed)
+    expected = reference(base, inputs, cupy)
+    for ctas in (4, 5, 3):
+        what = {"schedule": "attention", **_shape(row), **tile, "ctas_per_sm": ctas}
+        found = _attempt(what, partial(_measured, cupy, replace(base, ctas_per_sm=ctas), inputs, expected))
+        if "us" in found:
+            found |= {"cutlass_us": row["loop_us_median"], "speed": round(row["loop_us_median"] / found["us"], 3)}
+        yield found
+
+
+def beside_torch(cupy: Any, row: dict[str, Any], seed: int) -> Iterator[dict[str, Any]]:
+    """``flash`` in every tile that is compared, and PyTorch's FlashAttention-2 in the same call."""
+    base = problem_of(row, "flash")
+    inputs = make_inputs(base, seed)
+    expected = reference(base, inputs, cupy)
+    theirs = _attempt({"schedule": "torch flash", **_shape(row)}, partial(_torch, row, inputs))
+    yield theirs | {"recorded_us": row["us_median"]}
+    for name, tile in FLASH_TILES.items():
+        what = {"schedule": "flash", **_shape(row), "tile": name}
+        kernel = problem_of(row, "flash", **tile)
+        found = _attempt(what, partial(_measured, cupy, kernel, inputs, expected))
+        if "us" in found:
+            found["speed_of_recorded"] = round(row["us_median"] / found["us"], 3)
+            if "us" in theirs:
+                found["speed"] = round(theirs["us"] / found["us"], 3)
+        yield found
+
+
+def _torch(row: dict[str, Any], inputs: Inputs) -> dict[str, Any]:
+    """PyTorch's scaled_dot_product_attention with its FlashAttention-2 back end, in a warm loop of one CUDA graph."""
+    try:
+        torch: Any = importlib.import_module("torch")
+        attention: Any = importlib.import_module("torch.nn.attention")
+    except ImportError as error:
+        return {"error": f"PyTorch is not installed: {error}"}
+    tensors = [
+        torch.from_numpy(tensor.view(np.float16)).cuda().transpose(1, 2) for tensor in (inputs.q, inputs.k, inputs.v)
+    ]
+
+    def launch() -> None:
+        torch.nn.functional.scaled_dot_product_attention(*tensors, is_causal=bool(row["causal"]))
+
+    with torch.no_grad(), attention.sdpa_kernel(attention.SDPBackend.FLASH_ATTENTION):
+        for _ in range(3):
+            launch()
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for _ in range(LAUNCHES):
+                launch()
+        graph.replay()
+        torch.cuda.synchronize()
+        times = []
+        for _ in range(BATCHES):
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            begin.record()
+            graph.replay()
+            end.record()
+            torch.cuda.synchronize()
+            times.append(1000.0 * begin.elapsed_time(end) / LAUNCHES)
+    return {"us": round(median(times), 3), "us_least": round(min(times), 3), "torch": str(torch.__version__)}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, and print one JSON object: the environment and a list of rows; progress on stderr."""
+    parser = argparse.ArgumentParser(prog="python -m gpusim.hardware.attention_bench", description=__doc__)
+    parser.add_argument("--rows", type=Path, default=ROWS, help=f"measured figures (default: {ROWS})")
+    parser.add_argument("--only", choices=("attention", "flash"), help="one schedule")
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args(argv)
+    try:
+        cupy = import_cupy()
+        measured = json.loads(arguments.rows.read_text(encoding="utf-8"))
+    except (GpusimError, OSError, ValueError) as error:
+        sys.stderr.write(f"{error}\n")
+        return error.exit_code if isinstance(error, GpusimError) else 1
+    parts = {"attention": (beside_cutlass, measured["cutlass"]), "flash": (beside_torch, measured["sdpa_flash2"])}
+    rows = []
+    for name, (part, of_part) in parts.items():
+        for measured_row in of_part if arguments.only in {None, name} else ():
+            try:
+                for row in part(cupy, measured_row, arguments.seed):
+                    sys.stderr.write(json.dumps(row) + "\n")
+                    rows.append(row)
+            except Exception as error:  # noqa: BLE001 # as above: of the inputs or their reference
+                rows.append({"schedule": name, **_shape(measured_row), "error": str(error)[:500]})
+    sys.stdout.write(json.dumps({"environment": environment(), "rows": rows}, indent=1) + "\n")
+    return 1 if any("error" in row or row.get("wrong_elements") for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,40 @@
+// The entry point of attention: one CTA, a block of queries of one head. Specialised by
+// gpusim/hardware/specialise_attention.py.
+#include "attention/launch.cuh"
+#include "attention/shape.cuh"
+#if GPUSIM_FLASH
+#include "attention/flash.cuh"
+#else
+#include "attention/chained.cuh"
+#endif
+#include "ptx.cuh"
+#include "record.cuh"
+#include "scenario.cuh"
+
+extern "C" __global__ void __launch_bounds__(gpusim::kThreads, GPUSIM_CTAS_PER_SM)
+    gpusim_attention(gpusim::AttentionParams params) {
+  using namespace gpusim;
+
+  // Under a causal mask the last queries see the most keys: their blocks start first.
+  constexpr bool kLastFirst = kCausal && GPUSIM_FLASH;
+  Block const block(params, kLastFirst ? kQueryBlocks - 1 - block_x() : block_x(), block_y(), block_z());
+  if (!block.exists()) return;
+  int const thread = thread_index(), warp = warp_index();
+#if defined(GPUSIM_TRACE)
+  Recorder recorder(params.common, block_x() + kQueryBlocks * (block_y() + kHeads * block_z()), kWarps, warp,
+                    thread % kWarpSize);
+#elif defined(GPUSIM_TIMELINE)
+  Recorder recorder(params.common, warp, thread % kWarpSize, block.key_blocks);
+#else
+  Recorder recorder;
+#endif
+#if GPUSIM_FLASH
+  Flash flash(params, block, shared_base(), thread, warp, recorder);
+  flash.run(params);
+#else
+  Chained chained(params, block, shared_base(), thread, warp, recorder);
+  chained.run();
+#endif
+  GPUSIM_RECORD(finish());
+  GPUSIM_STAMP(kernel_end());
+}

@@ -1,0 +1,78 @@
+// The attention problem this kernel is compiled for, and what a CTA sees of it: the macros of
+// gpusim/hardware/specialise_attention.py as constants. scenario.cuh's tile is that of the first GEMM: M are a block's
+// queries, N its keys, K a k tile along head_dim.
+#pragma once
+
+#include "attention/launch.cuh"
+#include "element.cuh"
+#include "layout.cuh"
+#include "platform.cuh"
+#include "scenario.cuh"
+
+namespace gpusim {
+
+enum class Mask { none, causal_top_left, causal_bottom_right };
+
+constexpr int kHeads = GPUSIM_HEADS;
+constexpr int kHeadDim = GPUSIM_HEAD_DIM, kHeadDimV = GPUSIM_HEAD_DIM_V;
+constexpr Mask kMask = Mask::GPUSIM_MASK;
+constexpr bool kCausal = kMask != Mask::none;
+constexpr bool kRagged = GPUSIM_RAGGED;
+
+constexpr int kBlockQueries = kTileM, kBlockKeys = kTileN;
+constexpr int kMostQueries = kExtentM, kMostKeys = kExtentN;  // lengths of the tensors
+constexpr int kStatisticRows = ceil_div(kMostQueries, 32) * 32;  // of a log-sum-exp, for each head
+constexpr int kQueryBlocks = ceil_div(kMostQueries, kBlockQueries);
+
+constexpr int kElementBytes = kElementBits / 8;
+constexpr int64 kRowQk = int64(kHeads) * kHeadDim, kRowV = int64(kHeads) * kHeadDimV;  // elements from a token to the next
+
+constexpr float kNoScore = -__builtin_huge_valf();  // of a key that a query does not see
+
+static_assert(kElementBits == 16 && kInstructionM == 16 && kInstructionK == 16, "attention is of m16n8k16");
+static_assert(kHeadDim % kVectorElements == 0 && kHeadDimV % kVectorElements == 0, "copies are whole vectors");
+
+// One CTA's queries, and the keys that any of them sees.
+struct Block {
+  int batch, head, query_start;
+  int queries;        // length of the batch's queries
+  int keys;           // keys up to the last that a query of this block sees
+  int causal_offset;  // query i sees the keys up to i + causal_offset
+  int key_blocks;
+  int whole_blocks;  // key blocks, from the first, of which every query sees every key
+
+  GPUSIM_DEVICE Block(AttentionParams const& params, int x, int head, int batch)
+      : batch(batch),
+        head(head),
+        query_start(x * kBlockQueries),
+        queries(kRagged ? params.query_lengths[batch] : kMostQueries),
+        keys(kRagged ? params.key_lengths[batch] : kMostKeys),
+        causal_offset(kMask == Mask::causal_bottom_right ? keys - queries : 0) {
+    int seen_by_all = keys;
+    if constexpr (kCausal) {
+      seen_by_all = least(keys, greatest(query_start + causal_offset + 1, 0));
+      keys = least(keys, greatest(query_start + causal_offset + kBlockQueries, 0));
+    }
+    key_blocks = ceil_div(keys, kBlockKeys);
+    whole_blocks = seen_by_all / kBlockKeys;
+  }
+
+  GPUSIM_DEVICE bool exists() const { return !kRagged || query_start < queries; }
+
+  // Keys from `first` on that a query sees.
+  GPUSIM_DEVICE int visible(int query, int first) const {
+    return (kCausal ? least(keys, query + causal_offset + 1) : keys) - first;
+  }
+
+  GPUSIM_DEVICE int64 offset_q() const { return ((int64(batch) * kMostQueries + query_start) * kHeads + head) * kHeadDim; }
+  GPUSIM_DEVICE int64 offset_k() const { return (int64(batch) * kMostKeys * kHeads + head) * kHeadDim; }
+  GPUSIM_DEVICE int64 offset_v() const { return (int64(batch) * kMostKeys * kHeads + head) * kHeadDimV; }
+  GPUSIM_DEVICE int64 offset_o() const {
+    return ((int64(batch) * kMostQueries + query_start) * kHeads + head) * kHeadDimV;
+  }
+  GPUSIM_DEVICE int64 offset_log_sum_exp() const {
+    return (int64(batch) * kHeads + head) * kStatisticRows + query_start;
+  }
+};
+
+}  // namespace gpusim

@@ -1,0 +1,114 @@
+"""
+The attention kernels' own source, run on the CPU thread by thread: the numbers they compute.
+
+Only the PTX instructions are replaced (host_kernel/host_ptx.hpp and host_softmax_ptx.hpp).
+"""
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from gpusim.hardware.attention_problem import Inputs, make_inputs, reference, wrong_elements
+from gpusim.hardware.specialise_attention import AttentionKernel, default_kernel, specialise_attention
+
+HOST_KERNEL = Path(__file__).parent / "host_kernel" / "attention_on_host.cpp"
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++17 compiler, g++")
+
+
+def attention(mainloop: str, **keys: Any) -> AttentionKernel:
+    problem: dict[str, Any] = {"batch": 1, "heads": 2, "queries": 100, "keys": 170, "head_dim": 64, "head_dim_v": 64}
+    problem |= keys
+    tile = default_kernel(mainloop, problem["head_dim"], problem["head_dim_v"])
+    return AttentionKernel(**(tile | problem), mainloop=mainloop)
+
+
+def both(**keys: Any) -> list[AttentionKernel]:
+    return [attention("attention", **keys), attention("flash", **keys)]
+
+
+RAGGED = {"batch": 3, "heads": 1, "query_lengths": (100, 37, 64), "key_lengths": (5, 170, 0)}
+TOP_LEFT, BOTTOM_RIGHT = {"mask": "causal_top_left"}, {"mask": "causal_bottom_right"}
+PROBLEMS = {
+    "whole": {"queries": 128, "keys": 128},
+    "no whole block": {},
+    "causal from the top left": TOP_LEFT,
+    "causal from the bottom right": BOTTOM_RIGHT,
+    "rows that see no key": {"queries": 200, "keys": 90, **BOTTOM_RIGHT},
+    "ragged": RAGGED,
+    "ragged, causal from the bottom right": {**RAGGED, **BOTTOM_RIGHT},
+    "bf16": {"ab": "bf16", **TOP_LEFT},
+    "head dims of 32": {"head_dim": 32, "head_dim_v": 32},
+    "head dims of 40 and 24": {"head_dim": 40, "head_dim_v": 24, **TOP_LEFT},
+    "head dims of 128": {"head_dim": 128, "head_dim_v": 128, "heads": 1},
+    "head dims of 96 and 72": {"head_dim": 96, "head_dim_v": 72, "heads": 1},
+    "head_dim_v of 160": {"head_dim_v": 160, "heads": 1, **BOTTOM_RIGHT},
+    "head_dim_v of 256, bf16": {"head_dim": 128, "head_dim_v": 256, "heads": 1, "keys": 300, "ab": "bf16"},
+    "one key": {"keys": 1},
+    "great scores": {"scale": 40.0},
+}
+
+
+def launch(asked: AttentionKernel, folder: Path, inputs: Inputs) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32]]:
+    kernel = specialise_attention(asked)
+    program = folder / kernel.entry
+    command = ["g++", "-O1", "-w", *kernel.options, f"-I{kernel.include}", str(HOST_KERNEL), "-o", str(program)]
+    subprocess.run(command, check=True)
+    output, lse = inputs.fresh_output(), inputs.fresh_log_sum_exp()
+    buffer = np.full(output.size, np.nan, np.float32)
+    tensors = [inputs.q, inputs.k, inputs.v, output, buffer, lse]
+    header = [*(part.nbytes for part in tensors), *kernel.grid, kernel.block_threads, kernel.shared_bytes, 0, 0, 0, 0]
+    recorded = np.full(8, -1, np.int32)
+    parts = [np.array(header, np.int64), recorded, np.array([inputs.scale_log2], np.float32)]
+    parts += [inputs.query_lengths, inputs.key_lengths, *tensors]
+    given, left = folder / "input", folder / "output"
+    given.write_bytes(b"".join(part.tobytes() for part in parts))
+    subprocess.run([program, given, left], check=True, timeout=120)
+    data = left.read_bytes()
+    return (
+        np.frombuffer(data[: output.nbytes], output.dtype).reshape(output.shape),
+        np.frombuffer(data[output.nbytes :], np.float32).reshape(lse.shape),
+    )
+
+
+def cases(**variants: dict[str, Any]) -> list[Any]:
+    return [
+        pytest.param(kernel, id=f"{kernel.mainloop} {name}")
+        for name, problem in variants.items()
+        for kernel in both(**problem)
+    ]
+
+
+@pytest.mark.parametrize("asked", cases(**PROBLEMS))
+def test_the_kernel_computes_softmax_attention(asked, tmp_path):
+    inputs = make_inputs(asked, seed=1)
+
+    found = launch(asked, tmp_path, inputs)
+
+    assert wrong_elements(asked, inputs, found, reference(asked, inputs)) == 0
+
+
+VARIANTS = {
+    "flash, Q in registers": attention("flash", queries_in_registers=True, **TOP_LEFT),
+    "flash, 128 keys": attention("flash", keys_per_block=128, **TOP_LEFT),
+    "flash, warps of 16 queries": attention("flash", warp_queries=16, **BOTTOM_RIGHT),
+    "attention, V after the softmax": attention("attention", preload_v=False, **TOP_LEFT),
+    "attention, 32 x 128 for small heads": attention("attention", queries_per_block=32, keys_per_block=128, keys=400),
+    "attention, small output in the buffer": attention(
+        "attention", queries_per_block=32, keys_per_block=128, keys=300, keep_output_in_registers=False
+    ),
+}
+
+
+@pytest.mark.parametrize("asked", VARIANTS.values(), ids=VARIANTS.keys())
+def test_other_tiles_compute_the_same(asked, tmp_path):
+    inputs = make_inputs(asked, seed=2)
+
+    found = launch(asked, tmp_path, inputs)
+
+    assert wrong_elements(asked, inputs, found, reference(asked, inputs)) == 0
