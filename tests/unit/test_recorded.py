@@ -4,10 +4,11 @@ import pytest
 
 from gpusim.hardware.check import check_rows
 from gpusim.hardware.record import load_record, measured_folder
-from gpusim.hardware.trace import expected_records, stream_digest, traced_ctas
+from gpusim.hardware.trace import stream_digest, traced_ctas
+from gpusim.hardware.trace_reduction import expected_launches
 from gpusim.scenario import load_scenario
 from gpusim.scenario_catalogue import recordable_scenarios
-from gpusim.schedule.counts import executed
+from gpusim.schedule.counts import executed_in_all
 
 GPU = "h200"
 FILES = {path.stem: path for path in recordable_scenarios()}
@@ -28,9 +29,9 @@ def test_the_hardware_did_what_today_s_schedule_says(name):
     assert record.scenario_sha256 == scenario.digest(), "the record is of another scenario: measure it anew"
     assert record.trace is not None
     assert record.trace.ctas == traced_ctas(scenario)
-    expected = stream_digest(expected_records(scenario, record.trace.ctas))
+    expected = stream_digest(expected_launches(scenario, record.trace.ctas))
 
-    rows = check_rows(scenario, executed(scenario), {}, record, expected)
+    rows = check_rows(scenario, executed_in_all(scenario), {}, record, expected)
 
     assert record.missing == {}
     assert record.numerics is not None
