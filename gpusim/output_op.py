@@ -9,7 +9,6 @@ from gpusim.arrays import FloatArray
 from gpusim.elements import Values, round_to
 from gpusim.mma_types import INTEGER_RANGE
 from gpusim.scenario import Problem, Scenario
-from gpusim.scenario_models import widest_alignment
 
 Compute: TypeAlias = Literal["f16", "f32", "s32"]
 
@@ -96,15 +95,6 @@ def _whole_output_op(problem: Problem, beta: float, *, last: bool) -> OutputOp:
         with_bias=problem.bias and last,
         with_relu=problem.activation == "relu" and last,
     )
-
-
-def partial_access(scenario: Scenario) -> int:
-    """
-    Elements of one access to the partial sums of a parallel split-K, which lie packed: the widest that divides a row.
-    """
-    problem = scenario.problem
-    columns = problem.n if problem.kind == "gemm" else problem.k
-    return widest_alignment(problem.dtype.accumulator, columns)
 
 
 def apply(does: OutputOp, accumulators: Values, source: Values, bias: Values) -> FloatArray:

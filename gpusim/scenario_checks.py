@@ -380,19 +380,22 @@ def _check_congruous_map(scenario: Scenario, operand: Operand) -> str:
 
 def _check_epilogue(scenario: Scenario, origin: Origin) -> None:
     """
-    The warps that share an 8-row slab of the output must store it exactly.
+    The warps that share an 8-row slab of the output, or of a parallel split-K's partial sums, must store it exactly.
 
     Source: CUTLASS epilogue/threadblock/output_tile_thread_map.h, OutputTileOptimalThreadMap.
     """
     kernel, problem = scenario.kernel, scenario.problem
-    columns, sharing, vector = kernel.threadblock[1], kernel.warps[1] * kernel.warps[2], problem.access_c
+    columns, sharing = kernel.threadblock[1], kernel.warps[1] * kernel.warps[2]
+    what, element, vector = "output", problem.dtype.output, problem.access_c
+    if problem.reduces:
+        what, element, vector = "partial-sum", problem.dtype.accumulator, problem.access_partial
     row_lanes, rows, lanes = columns // vector, max(1, 8 // sharing), 32
     if sharing < 8:
-        wanted = OUTPUT_ROW_BITS // (vector * element_bits(problem.dtype.output))
+        wanted = OUTPUT_ROW_BITS // (vector * element_bits(element))
         lanes = 32 // rows if 32 // wanted > rows else min(row_lanes, 32, wanted)
     lane_rows = min(8, 32 // lanes)
     if lanes * lane_rows != 32 or row_lanes % lanes or columns % vector or sharing * rows != 8 or rows % lane_rows:
-        rule = f"one whose 8 x {columns} output slabs {sharing} warps store in whole {vector}-element accesses"
+        rule = f"one whose 8 x {columns} {what} slabs {sharing} warps store in whole {vector}-element accesses"
         raise origin.refusal("kernel.threadblock", rule, list(kernel.threadblock))
 
 

@@ -196,6 +196,11 @@ class GemmProblem(_Problem):
         """Elements per global access of the source and output tensors."""
         return self.alignment_c or widest_alignment(self.dtype.output, self.n, self.leading_c)
 
+    @property
+    def access_partial(self) -> int:
+        """Elements per global access of a parallel split-K's partial sums, whose rows are packed."""
+        return widest_alignment(self.dtype.accumulator, self.n)
+
 
 class Conv2dFpropProblem(_Problem):
     """
@@ -270,6 +275,11 @@ class Conv2dFpropProblem(_Problem):
     def access_c(self) -> int:
         """Elements per global access of the source and output tensors."""
         return self.alignment_c or widest_alignment(self.dtype.output, self.k)
+
+    @property
+    def access_partial(self) -> int:
+        """Elements per global access of a parallel split-K's partial sums, whose rows are packed."""
+        return widest_alignment(self.dtype.accumulator, self.k)
 
 
 Problem: TypeAlias = GemmProblem | Conv2dFpropProblem

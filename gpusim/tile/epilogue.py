@@ -11,7 +11,6 @@ import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.errors import BadInput
-from gpusim.output_op import partial_access
 from gpusim.scenario import Scenario, element_bits
 from gpusim.scenario_models import VECTOR_BITS
 from gpusim.tile.extents import problem_extents
@@ -387,7 +386,7 @@ def epilogue_tile(scenario: Scenario) -> EpilogueTile:
         warp=kernel.warp,
         instruction=kernel.instruction,
         output_type=problem.dtype.accumulator if workspace else problem.dtype.output,
-        elements_per_access=partial_access(scenario) if workspace else problem.access_c,
+        elements_per_access=problem.access_partial if workspace else problem.access_c,
         extent=(extents.m, extents.n),
         leading=extents.n if workspace else problem.leading_c,
         accumulator_type=problem.dtype.accumulator,

@@ -7,7 +7,6 @@ import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.errors import BadInput
-from gpusim.output_op import partial_access
 from gpusim.scenario import Scenario, element_bits
 from gpusim.tile.extents import problem_extents
 from gpusim.tile.global_access import SECTOR_BITS
@@ -168,5 +167,5 @@ def reduction_tile(scenario: Scenario) -> ReductionTile:
         accumulator_type=problem.dtype.accumulator,
         output_type=problem.dtype.output,
         elements_per_access=problem.access_c,
-        elements_per_load=min(problem.access_c, partial_access(scenario)),
+        elements_per_load=min(problem.access_c, problem.access_partial),
     )

@@ -51,6 +51,7 @@ MESSAGES = {
     "padding_misaligned": 'shared.a must be padded by a multiple of 8 elements, the 16 bytes of a vector, got "padded<4>" ({file}: kernel.shared.a)',
     "activation_unknown": 'activation must be "identity" or "relu", got "gelu" ({file}: problem.activation)',
     "bias_as_text": 'bias must be true or false, got "yes" ({file}: problem.bias)',
+    "partial_sums_uneven": "threadblock must be one whose 8 x 192 partial-sum slabs 2 warps store in whole 8-element accesses, got [96, 192, 32] ({file}: kernel.threadblock)",
     "pipelined_stages": "stages must be 2: a pipelined mainloop has two slots, got 3 ({file}: kernel.stages)",
     "problem_as_number": "problem must be a table, got 3 ({file}: problem)",
     "problem_missing": "problem must be given, got nothing ({file}: problem)",
