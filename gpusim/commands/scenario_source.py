@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gpusim.cutlass_name import PREFIX
 from gpusim.errors import BadInput
-from gpusim.scenario import Scenario, load_scenario, named_scenario
+from gpusim.scenario import AnyScenario, Scenario, load_any_scenario, load_scenario, named_scenario
 from gpusim.scenario_catalogue import find_scenario
 
 
@@ -36,6 +36,13 @@ def read_scenario(text: str, overrides: tuple[str, ...]) -> NamedScenario:
         return NamedScenario(text, None, named_scenario(text, overrides))
     path = find_scenario(text)
     return NamedScenario(path.stem, path, load_scenario(path, overrides))
+
+
+def read_any_scenario(text: str, overrides: tuple[str, ...]) -> AnyScenario:
+    """As ``read_scenario``, of attention too."""
+    if is_kernel_name(text):
+        return named_scenario(text, overrides)
+    return load_any_scenario(find_scenario(text), overrides)
 
 
 def is_kernel_name(text: str) -> bool:

@@ -1,21 +1,27 @@
 """``gpusim verify``: a scenario's schedule executed on real data, and whether its checks held."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from gpusim.commands.output import print_json, print_text, progress
-from gpusim.commands.scenario_source import read_scenario
+from gpusim.commands.scenario_source import read_any_scenario
 from gpusim.elements import Values
 from gpusim.errors import BadInput, CheckFailed
+from gpusim.functional.attention_run import AttentionReport, verify_attention
 from gpusim.functional.verify import VerifyReport, verify
 from gpusim.reference import Reference
-from gpusim.scenario import Scenario
+from gpusim.scenario import AttentionScenario, Scenario
+from gpusim.schedule.attention_mutations import ATTENTION_MUTATIONS
 from gpusim.schedule.mutations import MUTATIONS, Mutation
 from gpusim.tensor_csv import check_tensor_folder, save_tensors
 from gpusim.tensors import Tensors
 
 _MOST_PROGRESS_LINES = 20
 _MOST_ALIKE = 3
+
+M = TypeVar("M")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,21 +58,42 @@ def verify_scenario(file: str, options: VerifyOptions) -> None:
         CheckFailed: An element is beyond its bound, or there is a hazard; so every mutation that was caught.
     """
     mutation = options.mutation
-    if mutation is not None and mutation not in MUTATIONS:
-        raise BadInput(f"--mutate must be one of {', '.join(MUTATIONS)}, got {mutation!r}")
-    scenario = read_scenario(file, options.overrides).scenario
-    report = execute(
-        scenario,
-        options.seed,
-        MUTATIONS[mutation] if mutation else None,
-        reference_check=options.reference_check,
-        save_to=options.save_tensors,
-    )
+    scenario = read_any_scenario(file, options.overrides)
+    if isinstance(scenario, AttentionScenario):
+        report = _execute_attention(scenario, options)
+    else:
+        report = execute(
+            scenario,
+            options.seed,
+            _chosen(mutation, MUTATIONS),
+            reference_check=options.reference_check,
+            save_to=options.save_tensors,
+        )
     if options.as_json:
         print_json({"scenario": scenario.resolved(), "mutation": mutation, **asdict(report)})
     else:
         print_text("\n".join([*_mutation_lines(mutation, report), report_text(report)]))
     refuse_failure(file, report)
+
+
+def _chosen(name: str | None, mutations: Mapping[str, M]) -> M | None:
+    if name is not None and name not in mutations:
+        raise BadInput(f"--mutate must be one of {', '.join(mutations)}, got {name!r}")
+    return None if name is None else mutations[name]
+
+
+def _execute_attention(scenario: AttentionScenario, options: VerifyOptions) -> VerifyReport:
+    if options.save_tensors is not None:
+        raise BadInput(
+            "--save-tensors must be left out for attention: the tensors of GEMMs and convolutions are written"
+        )
+    return verify_attention(
+        scenario,
+        options.seed,
+        _chosen(options.mutation, ATTENTION_MUTATIONS),
+        _say_progress,
+        reference_check=options.reference_check,
+    )
 
 
 def execute(
@@ -98,7 +125,10 @@ def refuse_failure(file: str, report: VerifyReport) -> None:
         CheckFailed: An element is beyond its bound, or there is a hazard.
     """
     if not report.ok:
-        raise CheckFailed(f"{file}: {report.wrong_elements} wrong elements, {len(report.hazards)} hazards")
+        wrong = f"{report.wrong_elements} wrong elements"
+        if isinstance(report, AttentionReport):
+            wrong += f", {report.wrong_lse} wrong log-sum-exps"
+        raise CheckFailed(f"{file}: {wrong}, {len(report.hazards)} hazards")
 
 
 def _say_progress(done: int, ctas: int) -> None:
@@ -121,6 +151,9 @@ def report_text(report: VerifyReport) -> str:
             f"error      at most {report.max_error:.3g}; at most {report.max_error_over_bound:.3g} of the bound, "
             f"at row {row}, column {column}"
         )
+    if isinstance(report, AttentionReport):
+        error = "one is not a number" if report.max_lse_error is None else f"error at most {report.max_lse_error:.3g}"
+        lines.append(f"lse        {report.wrong_lse:,} log-sum-exps beyond their bound, {error}")
     lines.append(f"hazards    {len(report.hazards) or 'none'}")
     return "\n".join([*lines, *_hazard_lines(report)])
 

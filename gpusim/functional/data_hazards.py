@@ -21,7 +21,8 @@ class DataHazard:
         message: One sentence for the user.
         k_tile: k tile consumed, or fetch that writes; -1 in the epilogue.
         k_group: k group of the mma; -1 where a whole slot is meant.
-        operand: "a", "b", "accumulator" (the epilogue's staging), "output", or "workspace" (partial sums).
+        operand: "a", "b", "accumulator" (the epilogue's staging), "output", "workspace" (partial sums); of attention
+            "p", the name of a row statistic, "buffer" or "lse".
         stage: Slot of the ring; the step of an epilogue, the slice of a reduction; -1 elsewhere.
         row: First row (GEMM M for a and output, N for b) concerned; -1 where it is not known.
     """

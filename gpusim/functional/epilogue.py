@@ -45,12 +45,59 @@ class OutputTensor:
         self.stores = np.zeros(elements, np.uint8)
 
 
+class Staging:
+    """
+    The shared memory in which the lanes of a batch of CTAs exchange accumulators, and the registers they load into.
+
+    Attributes:
+        loaded: What each thread has loaded. Shape (ctas, threads, vectors of a step, elements of a vector).
+
+    Not modelled: that it overlays the mainloop's shared memory (here it starts as NaN).
+    """
+
+    def __init__(self, tile: EpilogueTile, accumulators: Accumulators, hazards: HazardLog) -> None:
+        """
+        Args:
+            tile: Offsets.
+            accumulators: Warp tiles as matrices. Shape (ctas, warps, warp M, warp N).
+            hazards: Where what the data shows is written down.
+        """
+        ctas, warps = accumulators.shape[:2]
+        self._tile, self._hazards = tile, hazards
+        place = tile.accumulator_map()
+        self._accumulators = accumulators[:, :, place[..., 0], place[..., 1]]
+        self._shared = SharedArray(ctas, tile.storage_rows * tile.storage_columns, warps, accumulators.dtype)
+        self._store_offsets, self._load_offsets = tile.store_offsets(), tile.load_offsets()
+        self._loaded = np.full((ctas, *self._load_offsets.shape), np.nan, accumulators.dtype)
+
+    @property
+    def loaded(self) -> Values:
+        """As in the class."""
+        vectors = self._tile.threads, self._tile.accesses_per_step, self._tile.elements_per_access
+        return self._loaded.reshape(len(self._loaded), *vectors)
+
+    def barrier(self) -> None:
+        """All warps arrive."""
+        self._shared.barrier()
+
+    def load(self, access: int) -> None:
+        """One ld.shared of a step."""
+        self._loaded[:, :, access] = self._shared.load(self._load_offsets[:, access])
+
+    def store(self, step: int, access: int) -> None:
+        """One st.shared of a step."""
+        pair = self._accumulators[..., self._tile.store_elements(step)[access]]
+        by_thread = pair.reshape(len(pair), self._tile.threads, -1)
+        if self._shared.store(self._store_offsets[:, access], by_thread):
+            message = f"epilogue step {step}: another warp has read the staging area since the last barrier"
+            self._hazards.add(DataHazard("overwrite_while_read", message, -1, -1, "accumulator", step, -1))
+
+
 class Epilogue:
     """
     A batch of CTAs of one split-K slice from its accumulators to the output.
 
-    Not modelled: that the staging area overlays the mainloop's shared memory (here it starts as NaN), and the
-    semaphore of serial split-K (the caller runs the slices in order).
+    Not modelled: the semaphore of serial split-K (the caller runs the slices in order).
     """
 
     def __init__(
@@ -74,18 +121,14 @@ class Epilogue:
             inputs: What else is read.
             hazards: Where what the data shows is written down.
         """
-        ctas, warps = accumulators.shape[:2]
+        ctas = len(accumulators)
         self._tile, self._does = tile, does
         self._matrices = accumulators
         self._tiles = tiles
         self._output = output
         self._inputs = inputs
         self._hazards = hazards
-        place = tile.accumulator_map()
-        self._accumulators = accumulators[:, :, place[..., 0], place[..., 1]]
-        self._staging = SharedArray(ctas, tile.storage_rows * tile.storage_columns, warps, accumulators.dtype)
-        self._store_offsets, self._load_offsets = tile.store_offsets(), tile.load_offsets()
-        self._loaded = np.full((ctas, *self._load_offsets.shape), np.nan, accumulators.dtype)
+        self._staging = Staging(tile, accumulators, hazards)
         vectors = ctas, tile.threads, tile.accesses_per_step, tile.elements_per_access
         self._from_source = np.zeros(vectors, np.float64)
         self._bias = np.zeros((ctas, tile.threads, tile.bias_accesses, tile.elements_per_access), np.float64)
@@ -97,9 +140,9 @@ class Epilogue:
             case Barrier():
                 self._staging.barrier()
             case StoreShared(step, access):
-                self._store_shared(step, access)
+                self._staging.store(step, access)
             case LoadShared(_, access):
-                self._loaded[:, :, access] = self._staging.load(self._load_offsets[:, access])
+                self._staging.load(access)
             case LoadSource(step, access):
                 self._load_source(step, access)
             case LoadBias(access):
@@ -108,13 +151,6 @@ class Epilogue:
                 self._store_global(step, access)
             case _:
                 raise TypeError(f"{op} is no op of an epilogue")
-
-    def _store_shared(self, step: int, access: int) -> None:
-        pair = self._accumulators[..., self._tile.store_elements(step)[access]]
-        by_thread = pair.reshape(len(pair), self._tile.threads, -1)
-        if self._staging.store(self._store_offsets[:, access], by_thread):
-            message = f"epilogue step {step}: another warp has read the staging area since the last barrier"
-            self._hazards.add(DataHazard("overwrite_while_read", message, -1, -1, "accumulator", step, -1))
 
     def _vectors(self, step: int, access: int) -> tuple[IntArray, IntArray]:
         """(cta, thread) pairs of the valid lanes, shape (2, lanes), and their elements, shape (lanes, width)."""
@@ -152,7 +188,7 @@ class Epilogue:
 
     def _store_global(self, step: int, access: int) -> None:
         (cta, thread), elements = self._vectors(step, access)
-        aligned = self._loaded.reshape(self._from_source.shape)[cta, thread, access].astype(np.float64)
+        aligned = self._staging.loaded[cta, thread, access].astype(np.float64)
         self._report_poison(step, cta, elements, aligned)
         bias = self._bias[cta, thread, self._tile.bias_of_access(access)]
         result = apply(self._does, aligned, self._from_source[cta, thread, access], bias)

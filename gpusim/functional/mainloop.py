@@ -1,5 +1,6 @@
 """The mainloop's ops on real data: what each op of a program does to a batch of CTAs, up to the accumulators."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -28,6 +29,7 @@ from gpusim.schedule.ops import (
 )
 from gpusim.tensors import Tensors
 from gpusim.tile.extents import problem_extents
+from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.global_iterators import global_iterator
 from gpusim.tile.ldmatrix import delivered_offsets, fragment_loads, ldmatrix_offsets
 from gpusim.tile.mma import WARP_SIZE, Shape, fragment_map, warp_coordinates
@@ -100,9 +102,31 @@ def _fragment_places(instruction: Shape, operand: Operand, warp_rows: int, bits:
     return place.reshape(warp_rows, instruction[2])
 
 
-class Mainloop:
+@dataclass(frozen=True, slots=True)
+class Source:
     """
-    A batch of CTAs of one split-K slice between launch and epilogue: shared memory, copies, fragments, accumulators.
+    Where one operand of a batch of CTAs comes from.
+
+    Attributes:
+        name: What messages call it.
+        values: The tensor, flat and decoded.
+        fetch: All accesses of a fetch, by its number.
+        first_row: Row of the problem, along M for A and N for B, that each tile begins at. Shape (ctas,).
+        end: Rows of the problem from there on do not exist. Shape (ctas,), or one for all.
+        shared: The shared memory it is copied to; offsets of its tables index it.
+    """
+
+    name: str
+    values: Values
+    fetch: Callable[[int], GlobalAccess]
+    first_row: IntArray
+    end: int | IntArray
+    shared: SharedArray
+
+
+class WarpTiles:
+    """
+    The warps of a batch of CTAs in one GEMM's mainloop: copies, fragments, accumulators.
 
     Attributes:
         accumulators: Of every warp, as the warp tile's matrix. Shape (ctas, warps, warp M, warp N), of type
@@ -114,50 +138,41 @@ class Mainloop:
         self,
         scenario: Scenario,
         tables: dict[Operand, OperandTables],
-        tensors: Tensors,
-        tiles: IntArray,
+        sources: dict[Operand, Source],
+        ctas: IntArray,
+        *,
+        queue: CopyQueue,
         hazards: HazardLog,
     ) -> None:
         """
         Args:
-            scenario: Problem and kernel.
+            scenario: Gives the kernel's tile and the types.
             tables: Of both operands.
-            tensors: Global memory.
-            tiles: (tile m, tile n, slice) of each CTA. Shape (ctas, 3).
+            sources: Of both operands.
+            ctas: What messages call each CTA. Shape (ctas, any).
+            queue: The CTAs' commit groups.
             hazards: Where what the data shows is written down.
         """
         kernel = scenario.kernel
         warps = kernel.threads // WARP_SIZE
-        self._tables = tables
-        self._tile_rows: dict[Operand, int] = {"a": kernel.threadblock[0], "b": kernel.threadblock[1]}
-        self._hazards = hazards
-        self._queue = CopyQueue()
-        extents = problem_extents(scenario)
+        self._tables, self._sources = tables, sources
+        self._hazards, self._queue, self._tiles = hazards, queue, ctas
         self._types = scenario.problem.dtype
         dtype = WORKING[self._types.ab]
-        self._global: dict[Operand, Values] = {
-            "a": decode(tensors.a, self._types.ab),
-            "b": decode(tensors.b, self._types.ab),
-        }
-        self._shared: dict[Operand, SharedArray] = {}
         self._registers: dict[Operand, Values] = {}
         self._threadblock_fragment: dict[Operand, Values] = {}
         self._row_in_range: dict[Operand, BoolArray] = {}
-        self._iterators = {}
         self._fetched: dict[Operand, tuple[int, Values, BoolArray]] = {}
         self._loaded_from: dict[tuple[Operand, int], int] = {}
         for operand, table in tables.items():
-            axis = 0 if operand == "a" else 1
-            self._shared[operand] = SharedArray(len(tiles), table.shared_elements, warps, dtype)
-            fragment = (_BUFFERS, len(tiles), warps, *table.load.shape[3:])
+            source = sources[operand]
+            fragment = (_BUFFERS, len(ctas), warps, *table.load.shape[3:])
             self._registers[operand] = np.full(fragment, np.nan, dtype)
-            self._threadblock_fragment[operand] = np.full((len(tiles), *table.store.shape[1:]), np.nan, dtype)
-            self._iterators[operand] = global_iterator(scenario, operand, tiles[:, axis], tiles[:, 2])
-            rows = (tiles[:, axis] * self._tile_rows[operand])[:, None, None] + self._warp_rows(operand)
-            self._row_in_range[operand] = rows < extents[axis]
-        self._tiles = tiles
+            self._threadblock_fragment[operand] = np.full((len(ctas), *table.store.shape[1:]), np.nan, dtype)
+            rows = source.first_row[:, None, None] + self._warp_rows(operand)
+            self._row_in_range[operand] = rows < np.asarray(source.end).reshape(-1, 1, 1)
         accumulated = ACCUMULATED[self._types.accumulator]
-        self.accumulators: Accumulators = np.zeros((len(tiles), warps, *kernel.warp[:2]), accumulated)
+        self.accumulators: Accumulators = np.zeros((len(ctas), warps, *kernel.warp[:2]), accumulated)
 
     def _warp_rows(self, operand: Operand) -> IntArray:
         """Row inside the threadblock tile of each row of each warp's matrix. Shape (warps, warp rows)."""
@@ -174,8 +189,8 @@ class Mainloop:
             case WaitGroup(pending):
                 self._queue.wait(pending)
             case Barrier():
-                for shared in self._shared.values():
-                    shared.barrier()
+                for source in self._sources.values():
+                    source.shared.barrier()
             case LoadGlobal():
                 self._load_global(op)
             case StoreTile():
@@ -197,19 +212,20 @@ class Mainloop:
         if known is not None and known[0] == number:
             return known[1], known[2]
         width = self._tables[operand].width
-        memory = self._global[operand].reshape(-1, width)
-        access = self._iterators[operand].fetch(number)
+        memory = self._sources[operand].values.reshape(-1, width)
+        access = self._sources[operand].fetch(number)
         vector, misaligned = np.divmod(access.offset, width)
         valid = access.valid
         illegal = valid & ((vector < 0) | (vector >= len(memory)) | (misaligned != 0))
         if illegal.any():
+            name = self._sources[operand].name
             cta, thread = (int(axis[0]) for axis in illegal.nonzero()[:2])
             offset = int(access.offset[illegal][0])
             message = (
-                f"operand {operand}, fetch {number}, tile {self._tiles[cta].tolist()}, thread {thread}: element offset"
+                f"operand {name}, fetch {number}, tile {self._tiles[cta].tolist()}, thread {thread}: element offset"
                 f" {offset} is outside the tensor's {memory.size} elements or not a multiple of the access of {width}"
             )
-            self._hazards.add(DataHazard("illegal_global_access", message, number, -1, operand, -1, -1))
+            self._hazards.add(DataHazard("illegal_global_access", message, number, -1, name, -1, -1))
             valid = valid & ~illegal
         values = memory[np.where(valid, vector, 0)]
         values[~valid] = 0
@@ -222,7 +238,7 @@ class Mainloop:
         brought = values[:, :, op.access, op.vec]
         arrives = valid[:, :, op.access, op.vec, None]
         written = None if op.zfill or arrives.all() else np.broadcast_to(arrives, brought.shape)
-        if self._queue.issue(self._shared[op.operand], offsets, brought, written):
+        if self._queue.issue(self._sources[op.operand].shared, offsets, brought, written):
             self._report_overwrite("copy", op)
 
     def _load_global(self, op: LoadGlobal) -> None:
@@ -235,20 +251,21 @@ class Mainloop:
 
     def _store_tile(self, op: StoreTile) -> None:
         offsets = self._tables[op.operand].store[op.stage, :, op.access]
-        if self._shared[op.operand].store(offsets, self._threadblock_fragment[op.operand][:, :, op.access]):
+        if self._sources[op.operand].shared.store(offsets, self._threadblock_fragment[op.operand][:, :, op.access]):
             self._report_overwrite("store", op)
 
     def _report_overwrite(self, what: str, op: CopyAsync | StoreTile) -> None:
+        name = self._sources[op.operand].name
         message = (
-            f"{what} of operand {op.operand}, fetch {op.fetch} into stage {op.stage}: another warp has read the same"
+            f"{what} of operand {name}, fetch {op.fetch} into stage {op.stage}: another warp has read the same"
             " elements since the last barrier and may still be reading"
         )
-        self._hazards.add(DataHazard("overwrite_while_read", message, op.fetch, -1, op.operand, op.stage, -1))
+        self._hazards.add(DataHazard("overwrite_while_read", message, op.fetch, -1, name, op.stage, -1))
 
     def _load_fragment(self, op: FragmentLoad) -> None:
         offsets = self._tables[op.operand].load[op.stage, :, op.k_group, op.instruction]
         buffer = op.k_group % _BUFFERS
-        self._registers[op.operand][buffer, :, :, op.instruction] = self._shared[op.operand].load(offsets)
+        self._registers[op.operand][buffer, :, :, op.instruction] = self._sources[op.operand].shared.load(offsets)
         self._loaded_from[op.operand, buffer] = op.stage
 
     def _matrix(self, operand: Operand, op: WarpMma) -> npt.NDArray[np.float32]:
@@ -270,14 +287,15 @@ class Mainloop:
         cta, warp, row, k = (int(axis[0]) for axis in found.nonzero())
         axis = 0 if operand == "a" else 1
         in_tile = int(self._warp_rows(operand)[warp, row])
-        in_problem = int(self._tiles[cta, axis]) * self._tile_rows[operand] + in_tile
+        in_problem = int(self._sources[operand].first_row[cta]) + in_tile
+        name = self._sources[operand].name
         stage = self._loaded_from.get((operand, op.k_group % _BUFFERS), -1)
         message = (
             f"mma of k tile {op.k_tile}, k group {op.k_group}, warp {warp} of tile {self._tiles[cta].tolist()} uses"
-            f" operand {operand} at {'mn'[axis]} {in_problem}, k {k} of the group, from stage {stage}, where no copy"
+            f" operand {name} at {'mn'[axis]} {in_problem}, k {k} of the group, from stage {stage}, where no copy"
             " has landed that the warp may see"
         )
-        self._hazards.add(DataHazard("stale_data_consumed", message, op.k_tile, op.k_group, operand, stage, in_problem))
+        self._hazards.add(DataHazard("stale_data_consumed", message, op.k_tile, op.k_group, name, stage, in_problem))
 
     def _mma(self, op: WarpMma) -> None:
         """
@@ -289,3 +307,39 @@ class Mainloop:
         np.add(self.accumulators, a @ b.swapaxes(-1, -2), out=self.accumulators, casting="same_kind")
         if self._types.accumulator == "s32":
             np.clip(self.accumulators, *INTEGER_RANGE["s32"], out=self.accumulators)
+
+
+class Mainloop(WarpTiles):
+    """A batch of CTAs of one split-K slice between launch and epilogue."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        tables: dict[Operand, OperandTables],
+        tensors: Tensors,
+        tiles: IntArray,
+        hazards: HazardLog,
+    ) -> None:
+        """
+        Args:
+            scenario: Problem and kernel.
+            tables: Of both operands.
+            tensors: Global memory.
+            tiles: (tile m, tile n, slice) of each CTA. Shape (ctas, 3).
+            hazards: Where what the data shows is written down.
+        """
+        kernel, element = scenario.kernel, scenario.problem.dtype.ab
+        stored: dict[Operand, Values] = {"a": tensors.a, "b": tensors.b}
+        sources: dict[Operand, Source] = {}
+        for operand, table in tables.items():
+            axis = 0 if operand == "a" else 1
+            tile = tiles[:, axis]
+            sources[operand] = Source(
+                name=operand,
+                values=decode(stored[operand], element),
+                fetch=global_iterator(scenario, operand, tile, tiles[:, 2]).fetch,
+                first_row=tile * kernel.threadblock[axis],
+                end=problem_extents(scenario)[axis],
+                shared=SharedArray(len(tiles), table.shared_elements, kernel.threads // WARP_SIZE, WORKING[element]),
+            )
+        super().__init__(scenario, tables, sources, tiles, queue=CopyQueue(), hazards=hazards)

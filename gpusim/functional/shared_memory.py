@@ -9,6 +9,7 @@ from gpusim.arrays import BoolArray, IntArray
 from gpusim.elements import Values
 
 _EVERYONE = -1
+_NOBODY = -2
 
 
 class SharedArray:
@@ -73,6 +74,25 @@ class SharedArray:
         """
         self._data[:, offsets] = values if written is None else np.where(written, values, self._data[:, offsets])
         self._writer[offsets] = self._own(offsets)
+        return self._read_by_others(offsets)
+
+    def atomic_max(self, offsets: IntArray, values: Values) -> bool:
+        """
+        Raise elements to at least ``values``, seen by nobody before a barrier: other warps may come first or later.
+
+        An element that a warp has stored to since the last barrier becomes NaN, because the others may not see it.
+
+        Args:
+            offsets: Shape (warps, ...).
+            values: Shape (ctas, warps, ...).
+
+        Returns:
+            True when another warp may still be reading an element.
+        """
+        stored = self._writer[offsets] >= 0
+        ctas = np.arange(len(self._data)).reshape(-1, *[1] * offsets.ndim)
+        np.maximum.at(self._data, (ctas, offsets[None]), np.where(stored, np.nan, values))
+        self._writer[offsets] = _NOBODY
         return self._read_by_others(offsets)
 
     def load(self, offsets: IntArray) -> Values:

@@ -26,7 +26,7 @@ STOREYS = (
     },
     {"elements"},
     {"output_op"},
-    {"tensors", "reference", "tensor_csv"},
+    {"tensors", "reference", "tensor_csv", "attention_tensors", "attention_reference"},
     {"layout"},
     {"tile"},
     {"schedule"},
