@@ -185,7 +185,7 @@ struct Chained {
         for (int n = 0; n < kTilesKeys; ++n) {
           GPUSIM_UNROLL
           for (int element = 0; element < 2; ++element) {
-            if (8 * n + element >= visible) scores.registers[m][n][2 * half + element] = kNoScore;
+            if (8 * n + element >= visible) scores.registers[m][n][2 * half + element] = no_score();
           }
         }
       }
@@ -234,7 +234,7 @@ struct Chained {
         int const row = row_of(m, half);
         float const greatest = load_shared_float(statistic(kGreatest, row));
         if constexpr (kKeepOutput) output.scale_row(m, half, load_shared_float(statistic(kRescale, row)));
-        float const subtracted = kMasked && greatest == kNoScore ? 0.0f : greatest;
+        float const subtracted = kMasked && greatest == no_score() ? 0.0f : greatest;
         float total = 0.0f;
         GPUSIM_UNROLL
         for (int n = 0; n < kTilesKeys; ++n) {
@@ -362,8 +362,8 @@ struct Chained {
 
   GPUSIM_DEVICE void run() {
     if (thread < kBlockQueries) {
-      store_shared_float(statistic(kGreatest, thread), kNoScore);
-      store_shared_float(statistic(kBefore, thread), kNoScore);
+      store_shared_float(statistic(kGreatest, thread), no_score());
+      store_shared_float(statistic(kBefore, thread), no_score());
       store_shared_float(statistic(kRescale, thread), 1.0f);
       store_shared_float(statistic(kSum, thread), 0.0f);
     }

@@ -69,7 +69,7 @@ struct Flash {
     for (int m = 0; m < kTilesM; ++m) {
       GPUSIM_UNROLL
       for (int half = 0; half < 2; ++half) {
-        greatest_log2[m][half] = kNoScore;
+        greatest_log2[m][half] = no_score();
         sum[m][half] = 0.0f;
       }
     }
@@ -134,7 +134,7 @@ struct Flash {
         for (int n = 0; n < kTilesKeys; ++n) {
           GPUSIM_UNROLL
           for (int element = 0; element < 2; ++element) {
-            if (8 * n + element >= visible) score.registers[m][n][2 * half + element] = kNoScore;
+            if (8 * n + element >= visible) score.registers[m][n][2 * half + element] = no_score();
           }
         }
       }
@@ -159,7 +159,7 @@ struct Flash {
         float const before = greatest_log2[m][half];
         float const now = greater_of(before, multiply(most, scale_log2));
         greatest_log2[m][half] = now;
-        float const subtracted = kMasked && now == kNoScore ? 0.0f : now;
+        float const subtracted = kMasked && now == no_score() ? 0.0f : now;
         float const rescale = exp2_approximate(add(before, -subtracted));
         output.scale_row(m, half, rescale);
         float total = multiply(sum[m][half], rescale);

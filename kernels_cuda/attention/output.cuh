@@ -65,7 +65,7 @@ struct OutputTile {
 // ln(sum) + greatest score, both of which are in base 2 here; -inf for a query that sees no key.
 GPUSIM_DEVICE float log_sum_exp(float greatest_log2, float sum) {
   constexpr float kLn2 = 0.693147180559945309f;
-  return sum == 0.0f ? kNoScore : multiply(add(greatest_log2, log2_approximate(sum)), kLn2);
+  return sum == 0.0f ? no_score() : multiply(add(greatest_log2, log2_approximate(sum)), kLn2);
 }
 
 // 1 / sum; 0 for a query that sees no key.

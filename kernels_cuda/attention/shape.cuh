@@ -27,7 +27,12 @@ constexpr int kQueryBlocks = ceil_div(kMostQueries, kBlockQueries);
 constexpr int kElementBytes = kElementBits / 8;
 constexpr int64 kRowQk = int64(kHeads) * kHeadDim, kRowV = int64(kHeads) * kHeadDimV;  // elements from a token to the next
 
-constexpr float kNoScore = -__builtin_huge_valf();  // of a key that a query does not see
+// The score of a key that a query does not see: minus infinity, which NVRTC has no constant for.
+#if defined(__CUDACC__)
+GPUSIM_DEVICE float no_score() { return __int_as_float(static_cast<int>(0xff800000)); }
+#else
+inline float no_score() { return -__builtin_huge_valf(); }
+#endif
 
 static_assert(kElementBits == 16 && kInstructionM == 16 && kInstructionK == 16, "attention is of m16n8k16");
 static_assert(kHeadDim % kVectorElements == 0 && kHeadDimV % kVectorElements == 0, "copies are whole vectors");
