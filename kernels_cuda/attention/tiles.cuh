@@ -31,7 +31,7 @@ struct TileOf {
   static_assert(kPanel == 32 || kPanel == 64, "a panel is a whole line or half of one");
 };
 
-constexpr int panel_of(int columns) { return columns > 32 ? 64 : 32; }
+GPUSIM_HOST_DEVICE constexpr int panel_of(int columns) { return columns > 32 ? 64 : 32; }
 
 // What the CTA's threads copy at once of a tile: kCopyRows by kCopyColumns of it. Addresses of all its accesses follow
 // from the first by constants, but for a swizzle's two ways (kPointers).
