@@ -23,6 +23,7 @@ class Inputs:
         q, k, v: Bit patterns, uint16 of shape [batch, length, head, dim].
         query_lengths, key_lengths: int32, one for each batch.
         scale_log2: The scale of the scores times log2(e).
+        output: Element type of the output.
     """
 
     q: Any
@@ -31,11 +32,13 @@ class Inputs:
     query_lengths: npt.NDArray[np.int32]
     key_lengths: npt.NDArray[np.int32]
     scale_log2: float
+    output: str
 
-    def fresh_output(self) -> npt.NDArray[np.uint16]:
-        """The output before a launch: NaN in either element type."""
+    def fresh_output(self) -> npt.NDArray[Any]:
+        """The output before a launch: NaN."""
         batch, queries, heads, _ = self.q.shape
-        return np.full((batch, queries, heads, self.v.shape[-1]), 0x7FFF, np.uint16)
+        kind, nan = (np.float32, np.nan) if self.output == "f32" else (np.uint16, 0x7FFF)
+        return np.full((batch, queries, heads, self.v.shape[-1]), nan, kind)
 
     def fresh_log_sum_exp(self) -> npt.NDArray[np.float32]:
         """The log-sum-exp before a launch: NaN; [batch, head, queries rounded up to 32]."""
@@ -64,12 +67,15 @@ def make_inputs(kernel: AttentionKernel, seed: int) -> Inputs:
         query_lengths=lengths(kernel.query_lengths, kernel.queries),
         key_lengths=lengths(kernel.key_lengths, kernel.keys),
         scale_log2=kernel.scale_of_scores * math.log2(math.e),
+        output=kernel.output,
     )
 
 
 def values_of(kernel: AttentionKernel, stored: Any, xp: Any = np) -> Any:
-    """The values of bit patterns as float64, of the same shape."""
+    """The values of bit patterns, or of f32, as float64, of the same shape."""
     flat = stored.reshape(-1)
+    if stored.dtype == np.float32:
+        return stored.astype(xp.float64)
     values = flat.view(xp.float16) if kernel.ab == "f16" else decode(flat, "bf16", xp)
     return values.astype(xp.float64).reshape(stored.shape)
 

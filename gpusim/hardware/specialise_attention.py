@@ -8,7 +8,8 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 
 from gpusim.hardware.specialise import PARAMS, Build, Specialisation, kernels_folder
-from gpusim.hardware.trace_format import OPERATIONS
+from gpusim.hardware.trace_format import OPERATIONS, operation_names
+from gpusim.schedule.attention_ops import SoftmaxOp
 
 Mask: TypeAlias = Literal["none", "causal_top_left", "causal_bottom_right"]
 Schedule: TypeAlias = Literal["attention", "flash"]
@@ -29,6 +30,9 @@ ATTENTION_PARAMS: Final = np.dtype(
     align=True,
 )
 """struct AttentionParams of kernels_cuda/attention/launch.cuh, passed to the kernel by value."""
+
+ATTENTION_OPERATIONS: Final = OPERATIONS + operation_names(SoftmaxOp)
+"""Names of the operations of an attention kernel's trace, by the number a header holds."""
 
 _ELEMENT_BYTES: Final = 2
 _OPERAND: Final[dict[str, int | str]] = {
@@ -54,7 +58,8 @@ class AttentionKernel:
         batch, heads, queries, keys: Extents of the tensors [batch, length, head, dim].
         head_dim, head_dim_v: Multiples of 8.
         mask: Which keys a query sees, besides the lengths.
-        ab: Element type of Q, K, V and the output.
+        ab: Element type of Q, K and V.
+        output_type: Of the output: theirs, or f32.
         query_lengths, key_lengths: One for each batch, at most ``queries`` and ``keys``; None: all are whole.
         scale: Of the scores; None: 1 / sqrt(head_dim).
         mainloop: Which schedule.
@@ -62,7 +67,6 @@ class AttentionKernel:
         warp_queries: Queries of a warp; ``flash`` only.
         ctas_per_sm: For how many the compiler keeps registers free.
         queries_in_registers: Q's fragments are loaded once; ``flash`` only.
-        loads_ahead: How many ldmatrix K's and V's fragments are loaded before their use; ``flash`` only.
         preload_v: V's copies are issued right after the first GEMM; ``attention`` only.
         keep_output_in_registers: Else in a global fp32 buffer; ``attention`` only.
     """
@@ -75,6 +79,7 @@ class AttentionKernel:
     head_dim_v: int
     mask: Mask = "none"
     ab: Literal["f16", "bf16"] = "f16"
+    output_type: Literal["ab", "f32"] = "ab"
     query_lengths: tuple[int, ...] | None = None
     key_lengths: tuple[int, ...] | None = None
     scale: float | None = None
@@ -84,9 +89,13 @@ class AttentionKernel:
     warp_queries: int = 32
     ctas_per_sm: int = 1
     queries_in_registers: bool = False
-    loads_ahead: int = 1
     preload_v: bool = True
     keep_output_in_registers: bool = True
+
+    @property
+    def output(self) -> str:
+        """Element type of the output."""
+        return self.ab if self.output_type == "ab" else self.output_type
 
     @property
     def ragged(self) -> bool:
@@ -117,17 +126,19 @@ class AttentionKernel:
     def shared_bytes(self) -> int:
         """Dynamic shared memory of a CTA."""
         q, k, row = self.queries_per_block, self.keys_per_block, _ELEMENT_BYTES
-        output = q * _padded(self.head_dim_v) * row
+        staged = 0 if self.output == "f32" else q * _padded(self.head_dim_v) * row
         if self.mainloop == "flash":
-            return max((q + k) * _padded(self.head_dim) * row + k * _padded(self.head_dim_v) * row, output)
+            depth = 64 if self.head_dim % 64 == 0 else _TILE_K
+            columns = next(width for width in (64, 128, 256) if width >= self.head_dim_v)
+            return max((q + k) * -(-self.head_dim // depth) * depth * row + k * columns * row, staged)
         first = (q + k) * -(-self.head_dim // _TILE_K) * _TILE_K * row
         second = q * (k + 8) * row + k * k * row
         statistics = (4 + k // self.warp[1]) * q * 4
-        return max(first, second, output if self.keep_output_in_registers else 0) + statistics
+        return statistics + max(first, second, staged if self.keep_output_in_registers else 0)
 
 
 def _padded(columns: int) -> int:
-    """Elements of a row of a tile in shared memory: whole panels of 64, or one of 32."""
+    """Elements of a row of the staged output: whole panels of 64, or one of 32."""
     panel = 64 if columns > 32 else 32
     return -(-columns // panel) * panel
 
@@ -195,12 +206,11 @@ def _macros(kernel: AttentionKernel, build: Build) -> dict[str, int | str]:
         "CTAS_PER_SM": kernel.ctas_per_sm,
         "SHARED_BYTES": kernel.shared_bytes,
         "QUERIES_IN_REGISTERS": int(kernel.queries_in_registers),
-        "LOADS_AHEAD": kernel.loads_ahead,
         "PRELOAD_V": int(kernel.preload_v),
         "KEEP_OUTPUT_IN_REGISTERS": int(kernel.keep_output_in_registers),
     }
     if build == "trace":
-        macros |= {f"OP_{name.upper()}": number for number, name in enumerate(OPERATIONS)}
+        macros |= {f"OP_{name.upper()}": number for number, name in enumerate(ATTENTION_OPERATIONS)}
     if build != "plain":
         macros[build.upper()] = 1
     return macros
@@ -215,7 +225,7 @@ def _gemm_macros(kernel: AttentionKernel) -> dict[str, int | str]:
         "GEMM_N": kernel.keys,
         "AB": kernel.ab,
         "ACCUMULATOR": "f32",
-        "OUTPUT": kernel.ab,
+        "OUTPUT": kernel.output,
         "COMPUTE": "f32",
         "BIAS": 0,
         "RELU": 0,

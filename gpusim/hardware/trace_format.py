@@ -1,7 +1,7 @@
 """How the trace build writes down what each warp did, and how that is read back. kernels_cuda/record.cuh writes it."""
 
 import re
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,13 @@ LANES: Final = 32
 WORDS: Final = 4
 """int64 of one lane in one record: header, shared offset, global offset, predicate."""
 
-OPERATIONS: Final = tuple(re.sub(r"(?<!^)(?=[A-Z])", "_", op.__name__).lower() for op in get_args(Op))
+
+def operation_names(ops: Any) -> tuple[str, ...]:
+    """Names of the operations of a union of ops, in their order there."""
+    return tuple(re.sub(r"(?<!^)(?=[A-Z])", "_", op.__name__).lower() for op in get_args(ops))
+
+
+OPERATIONS: Final = operation_names(Op)
 """Names of the operations, by the number a header holds: the ops of the schedule, in their order there."""
 
 RECORD: Final = np.dtype(

@@ -20,42 +20,32 @@ struct Chained {
   static constexpr bool kPreloadV = GPUSIM_PRELOAD_V;
   static constexpr int kColumns = kBlockKeys;  // of the output, that the second GEMM computes at once
   static constexpr int kColumnBlocks = ceil_div(kHeadDimV, kColumns);
-  static constexpr int kKTilesQk = ceil_div(kHeadDim, kTileK), kKTilesPv = kBlockKeys / kTileK;
+  static constexpr int kOwnedRows = kBlockQueries / kWarps;  // of each warp, a lane each
   static constexpr int kTilesM = kWarpM / 16, kTilesKeys = kWarpN / 8, kTilesV = kColumns / kWarpsN / 8;
 
-  static_assert(kKTilesQk <= kStages && kKTilesPv <= kStages, "every k tile has a stage");
+  // Operand A of the second GEMM: padded rows.
+  using LayoutP = PaddedLayout<kVectorElements, kBlockKeys, kBlockQueries, 1>;
+
+  using Queries = TileQk<1, kBlockQueries, kTileK, kWarpM>;
+  using Keys = TileQk<2, kBlockKeys, kTileK, kWarpN>;
+  using Probabilities = AttentionOperand<1, true, kWarpM, LayoutP, kTileK, Walk::add>;
+  using Values = TileV<kBlockKeys, kColumns, kTileK, kColumns / kWarpsN>;
+
+  static constexpr int kKTilesQk = Queries::kKTiles, kKTilesPv = Values::kKTiles;
+  static_assert(kKTilesQk <= kStages, "every k tile of the first GEMM has a slot");
   static_assert(!kKeepOutput || kColumnBlocks == 1, "one warp tile holds the output");
-  static_assert(kTileK == 32 && kWarpM % 16 == 0 && kWarpN % 16 == 0, "k tiles are two k groups");
+  static_assert(kKGroups == 2 && kWarpM % 16 == 0 && kWarpN % 16 == 0, "k tiles are two k groups");
 
-  // Operand A of the second GEMM: rows padded, as the epilogue-like store writes them.
-  struct TileP {
-    static constexpr int kId = 1;  // where an operand lies in mma.sync
-    static constexpr bool kKContiguous = true;
-    static constexpr int kWarpExtent = kWarpM;
-    static constexpr Walk kWalk = Walk::add;
-    using Layout = PaddedLayout<kVectorElements, kBlockKeys, kBlockQueries, 1>;
-    static constexpr int kSharedBytes = Layout::kElements * kElementBytes;
-  };
-  struct RecordedP : TileP {
-    static constexpr int kId = 0;  // P, in a trace record
-  };
-  using TileQ = TileOf<1, true, kBlockQueries, kHeadDim, kTileK, kWarpM>;
-  using TileK = TileOf<2, true, kBlockKeys, kHeadDim, kTileK, kWarpN>;
-  using TileV = TileOf<3, false, kBlockKeys, kColumns, 64, kColumns / kWarpsN>;
-  using CopyQ = TileCopy<TileQ, kBlockQueries, kTileK, kRowQk>;
-  using CopyK = TileCopy<TileK, kBlockKeys, kTileK, kRowQk>;
-  using CopyV = TileCopy<TileV, kTileK, kColumns, kRowV>;
-
-  static constexpr int kBaseQ = 0, kBaseK = TileQ::kSharedBytes;
-  static constexpr int kBaseP = 0, kBaseV = TileP::kSharedBytes;
-  static constexpr int kGemmBytes = greatest(kBaseK + TileK::kSharedBytes, kBaseV + TileV::kSharedBytes);
-  // Row statistics, a float for each query: greatest score so far, that of the blocks before, what rescales the output,
-  // the sum, and each warp column's part of this block's sum.
-  static constexpr int kBaseStatistics = greatest(kGemmBytes, kKeepOutput ? OutputTile::Tile::kSharedBytes : 0);
-  static constexpr int kGreatest = 0, kBefore = 1, kRescale = 2, kSum = 3, kPartial = 4;
-  static constexpr int kSharedBytes = kBaseStatistics + (kPartial + kWarpsN) * kBlockQueries * 4;
-  static_assert(kSharedBytes == GPUSIM_SHARED_BYTES, "gpusim/hardware/specialise_attention.py asks for as much");
-  static_assert(kBaseK % kLineBytes == 0 && kBaseV % kLineBytes == 0, "a swizzle begins on a line");
+  // Row statistics, 4 bytes for each query: the greatest score so far (as ordered_bits), that of the key blocks before, the
+  // sum, what rescales the output, and each warp column's part of this key block's sum.
+  static constexpr int kMaximum = 0, kPrevious = 1, kSum = 2, kRescale = 3, kPartial = 4;
+  static constexpr int kArea = (kPartial + kWarpsN) * kBlockQueries * 4;
+  static constexpr int kBaseQ = kArea, kBaseK = kBaseQ + Queries::kSharedBytes;
+  static constexpr int kBaseP = kArea, kBaseV = kBaseP + Probabilities::kSharedBytes;
+  static constexpr int kSharedBytes = greatest(greatest(kBaseK + Keys::kSharedBytes, kBaseV + Values::kSharedBytes),
+                                               kKeepOutput ? kArea + OutputTile::kSharedBytes : 0);
+  static_assert(kSharedBytes <= GPUSIM_SHARED_BYTES, "gpusim/hardware/specialise_attention.py asks for as much");
+  static_assert(kArea % kLineBytes == 0 && kBaseV % kLineBytes == 0, "a swizzle begins on a line");
 
   using Output = WarpTile<kTilesM, kTilesV>;
   using Scores = WarpTile<kTilesM, kTilesKeys>;
@@ -65,14 +55,17 @@ struct Chained {
   Recorder& recorder;
   uint32 const base;
   int const thread, first_row, first_key, first_column;  // of the warp in the block
+  int const owned_row;                                   // whose statistics this thread updates
+  bool const owner;
   float const scale_log2;
-  CopyQ const copy_q;
-  CopyK copy_k;
-  CopyV copy_v;
-  WarpIterator<TileQ> const warp_q;
-  WarpIterator<TileK> const warp_k;
-  WarpIterator<TileP> const warp_p;
-  WarpIterator<TileV> const warp_v;
+  float owned_sum, owned_maximum;
+  TileCopy<Queries> const copy_q;
+  TileCopy<Keys> copy_k;
+  TileCopy<Values> copy_v;
+  WarpIterator<Queries> const warp_q;
+  WarpIterator<Keys> const warp_k;
+  WarpIterator<Probabilities> const warp_p;
+  WarpIterator<Values> const warp_v;
 
   GPUSIM_DEVICE Chained(AttentionParams const& params, Block const& block, uint32 base, int thread, int warp,
                         Recorder& recorder)
@@ -84,6 +77,8 @@ struct Chained {
         first_row(warp_m(warp) * kWarpM),
         first_key(warp_n(warp) * kWarpN),
         first_column(warp_n(warp) * kTilesV * 8),
+        owned_row(warp * kOwnedRows + thread % kOwnedRows),
+        owner(thread % kWarpSize < kOwnedRows),
         scale_log2(params.scale_log2),
         copy_q(params.common.a, block.offset_q(), base + kBaseQ, thread),
         copy_k(params.common.b, block.offset_k(), base + kBaseK, thread),
@@ -93,12 +88,21 @@ struct Chained {
         warp_p(base + kBaseP, first_row, thread % kWarpSize),
         warp_v(base + kBaseV, first_column, thread % kWarpSize) {}
 
-  GPUSIM_DEVICE uint32 statistic(int which, int row) const {
-    return base + kBaseStatistics + (which * kBlockQueries + row) * 4;
-  }
-
   // The block's row of a lane's accumulators.
   GPUSIM_DEVICE int row_of(int m, int half) const { return first_row + 16 * m + 8 * half + thread % kWarpSize / 4; }
+
+  GPUSIM_DEVICE uint32 statistic(int which, int row) const { return base + (which * kBlockQueries + row) * 4; }
+  GPUSIM_DEVICE float load_statistic(int which, int row, bool used = true) {
+    GPUSIM_RECORD_SOFTMAX(LOAD_STATISTIC, which * kBlockQueries + row, used);
+    return load_shared_float(statistic(which, row));
+  }
+  GPUSIM_DEVICE float load_maximum(int row, bool used = true) {
+    return of_ordered_bits(float_as_word(load_statistic(kMaximum, row, used)));
+  }
+  GPUSIM_DEVICE void store_statistic(int which, int row, float value, bool stores) {
+    GPUSIM_RECORD_SOFTMAX(STORE_STATISTIC, which * kBlockQueries + row, stores);
+    if (stores) store_shared_float(statistic(which, row), value);
+  }
 
   GPUSIM_DEVICE void barrier() {
     GPUSIM_RECORD(barrier());
@@ -110,67 +114,71 @@ struct Chained {
     commit_group();
   }
 
-  // Until k tile `k_tile` of `k_tiles`, one commit group each, is there for all warps.
-  template <int kKTiles>
-  GPUSIM_DEVICE void wait_for(int k_tile) {
-    int const pending = kKTiles - 1 - k_tile;
-    GPUSIM_RECORD(wait_group(pending));
-    switch (pending) {
-      case 0: wait_group<0>(); break;
-      case 1: wait_group<1>(); break;
-      case 2: wait_group<2>(); break;
-      default: wait_group<3>();
+  template <int kPending>
+  GPUSIM_DEVICE void wait_for() {
+    GPUSIM_RECORD(wait_group(kPending));
+    wait_group<kPending>();
+    barrier();
+  }
+
+  // Both GEMMs: the multistage mainloop whose k tiles all have a slot. Fragments one k group ahead; a k tile but the last
+  // closes an empty group, so that each wait leaves as many. `k_tiles` of them hold something.
+  template <int kKTiles, bool kAllTiles, class OperandOfA, class OperandOfB, int kN>
+  GPUSIM_DEVICE void mainloop(WarpTile<kTilesM, kN>& tile, WarpIterator<OperandOfA> const& iterator_a, uint32 base_a,
+                              WarpIterator<OperandOfB> const& iterator_b, uint32 base_b, int k_tiles) {
+    uint32 a[2][kTilesM][4], b[2][kN / 2][4];
+    load_fragment<OperandOfA>(recorder, a[0], iterator_a, 0, 0, base_a);
+    load_fragment<OperandOfB>(recorder, b[0], iterator_b, 0, 0, base_b);
+    GPUSIM_UNROLL
+    for (int k_tile = 0; k_tile < kKTiles; ++k_tile) {
+      bool const goes_on = kAllTiles ? k_tile + 1 < kKTiles : k_tile + 1 < k_tiles;
+      load_fragment<OperandOfA>(recorder, a[1], iterator_a, k_tile, 1, base_a);
+      load_fragment<OperandOfB>(recorder, b[1], iterator_b, k_tile, 1, base_b);
+      warp_mma(tile, a[0], b[0]);
+      GPUSIM_RECORD(warp_mma(k_tile, 0, kTilesM * kN));
+      if (goes_on) {
+        commit();
+        wait_for<kKTiles - 1>();
+        load_fragment<OperandOfA>(recorder, a[0], iterator_a, k_tile + 1, 0, base_a);
+        load_fragment<OperandOfB>(recorder, b[0], iterator_b, k_tile + 1, 0, base_b);
+      }
+      warp_mma(tile, a[1], b[1]);
+      GPUSIM_RECORD(warp_mma(k_tile, 1, kTilesM * kN));
+      if (!kAllTiles && !goes_on) break;
     }
     barrier();
   }
 
-  GPUSIM_DEVICE void copies_qk(int key_block) {
+  GPUSIM_DEVICE void first_gemm(Scores& scores, int key_block) {
     GPUSIM_STAMP(copy_issue(key_block));
     GPUSIM_UNROLL
-    for (int k_tile = 0; k_tile < kKTilesQk; ++k_tile) {
-      int const column = k_tile * kTileK;
-      copy_q.template copy<false>(recorder, key_block, k_tile, 0, column, block.queries - block.query_start);
-      copy_k.template copy<false>(recorder, key_block, k_tile, 0, column, block.keys - key_block * kBlockKeys);
+    for (int fetch = 0; fetch < kKTilesQk; ++fetch) {
+      copy_q.template fetch_qk<false>(recorder, fetch, block.queries - block.query_start);
+      copy_k.template fetch_qk<false>(recorder, fetch, block.keys - key_block * kBlockKeys);
       commit();
     }
     copy_k.advance(kBlockKeys);
+    scores.clear();
+    GPUSIM_STAMP(wait_begin(key_block));
+    wait_for<kKTilesQk - 1>();
+    GPUSIM_STAMP(wait_end(key_block));
+    mainloop<kKTilesQk, true>(scores, warp_q, base + kBaseQ, warp_k, base + kBaseK, kKTilesQk);
+    GPUSIM_STAMP(mma_end(key_block, 0));
   }
 
+  // V's k tiles that hold keys; the others' groups are empty.
+  template <bool kMasked>
   GPUSIM_DEVICE void copies_v(int key_block, int column_block) {
     int const rows = block.keys - key_block * kBlockKeys;
-    CopyV copy = copy_v;
-    copy.global += column_block * kColumns * kElementBytes;
     constexpr bool kAllColumns = kHeadDimV % kColumns == 0;
     int const columns = kHeadDimV - column_block * kColumns;
+    TileCopy<Values> copy = copy_v;
+    copy.global += column_block * kColumns * kElementBytes;
     GPUSIM_UNROLL
-    for (int k_tile = 0; k_tile < kKTilesPv; ++k_tile) {
-      copy.template copy<false, kAllColumns>(recorder, key_block * kColumnBlocks + column_block, k_tile,
-                                             k_tile * kTileK, 0, rows, columns);
+    for (int fetch = 0; fetch < kKTilesPv; ++fetch) {
+      if (!kMasked || fetch * kTileK < rows) copy.template fetch<!kMasked, kAllColumns>(recorder, fetch, rows, columns);
       commit();
     }
-  }
-
-  GPUSIM_DEVICE void first_gemm(Scores& scores, int key_block) {
-    scores.clear();
-    uint32 a[2][kTilesM][4], b[2][kTilesKeys / 2][4];
-    GPUSIM_UNROLL
-    for (int k_tile = 0; k_tile < kKTilesQk; ++k_tile) {
-      GPUSIM_STAMP(wait_begin(key_block));
-      wait_for<kKTilesQk>(k_tile);
-      GPUSIM_STAMP(wait_end(key_block));
-      int const stage = k_tile * TileQ::Layout::kStageElements * kElementBytes;
-      GPUSIM_UNROLL
-      for (int k_group = 0; k_group < kKGroups; ++k_group) {
-        load_fragment<TileQ>(recorder, a[k_group], warp_q, k_tile, k_group, stage, base + kBaseQ);
-        load_fragment<TileK>(recorder, b[k_group], warp_k, k_tile, k_group, stage, base + kBaseK);
-      }
-      GPUSIM_UNROLL
-      for (int k_group = 0; k_group < kKGroups; ++k_group) {
-        warp_mma(scores, a[k_group], b[k_group]);
-        GPUSIM_RECORD(warp_mma(k_tile, k_group, kTilesM * kTilesKeys));
-      }
-    }
-    GPUSIM_STAMP(mma_end(key_block, 0));
   }
 
   GPUSIM_DEVICE void mask(Scores& scores, int key_block) const {
@@ -192,7 +200,7 @@ struct Chained {
     }
   }
 
-  // Each row's greatest score, over the quad that has it and by atomics over the warps.
+  // Each row's greatest score, by atomics of all lanes that hold some of it.
   GPUSIM_DEVICE void row_maxima(Scores const& scores) {
     GPUSIM_UNROLL
     for (int m = 0; m < kTilesM; ++m) {
@@ -204,89 +212,100 @@ struct Chained {
           most = greater_of(most, scores.registers[m][n][2 * half]);
           most = greater_of(most, scores.registers[m][n][2 * half + 1]);
         }
-        most = greater_of(most, shuffle_xor(most, 2));
-        most = greater_of(most, shuffle_xor(most, 1));
-        if (thread % 4 == 0) atomic_greatest(statistic(kGreatest, row_of(m, half)), multiply(most, scale_log2));
+        int const row = row_of(m, half);
+        GPUSIM_RECORD_SOFTMAX(ATOMIC_MAX, kMaximum * kBlockQueries + row, true);
+        atomic_greatest(statistic(kMaximum, row), ordered_bits(multiply(most, scale_log2)));
       }
     }
   }
 
-  // By one thread a query: what the new maximum makes of the sum and the output so far.
+  // By each row's owner: what the new maximum makes of the sum and the output so far.
   GPUSIM_DEVICE void rescale_rows() {
-    if (thread < kBlockQueries) {
-      float const now = load_shared_float(statistic(kGreatest, thread));
-      float const before = load_shared_float(statistic(kBefore, thread));
-      float const rescale = before == now ? 1.0f : exp2_approximate(add(before, -now));
-      store_shared_float(statistic(kRescale, thread), rescale);
-      store_shared_float(statistic(kBefore, thread), now);
-      store_shared_float(statistic(kSum, thread), multiply(load_shared_float(statistic(kSum, thread)), rescale));
-    }
+    float const previous = load_statistic(kPrevious, owned_row, owner);
+    owned_maximum = load_maximum(owned_row, owner);
+    owned_sum = load_statistic(kSum, owned_row, owner);
+    float const rescale = previous == owned_maximum ? 1.0f : exp2_approximate(add(previous, -owned_maximum));
+    owned_sum = multiply(owned_sum, rescale);
+    store_statistic(kRescale, owned_row, rescale, owner);
+    store_statistic(kSum, owned_row, owned_sum, owner);
   }
 
   // Scores to probabilities, not yet divided by their sum: to shared memory as operand A, and their sums.
   template <bool kMasked>
-  GPUSIM_DEVICE void probabilities(Scores& scores, Output& output, int key_block) {
+  GPUSIM_DEVICE void probabilities(Scores& scores) {
     int const lane = thread % kWarpSize;
     GPUSIM_UNROLL
     for (int m = 0; m < kTilesM; ++m) {
       GPUSIM_UNROLL
       for (int half = 0; half < 2; ++half) {
-        int const row = row_of(m, half);
-        float const greatest = load_shared_float(statistic(kGreatest, row));
-        if constexpr (kKeepOutput) output.scale_row(m, half, load_shared_float(statistic(kRescale, row)));
-        float const subtracted = kMasked && greatest == no_score() ? 0.0f : greatest;
+        float const maximum = load_maximum(row_of(m, half));
+        float const subtracted = kMasked && maximum == no_score() ? 0.0f : maximum;
+        GPUSIM_UNROLL
+        for (int n = 0; n < kTilesKeys; ++n) {
+          GPUSIM_UNROLL
+          for (int element = 0; element < 2; ++element) {
+            float& score = scores.registers[m][n][2 * half + element];
+            score = exp2_approximate(fused_multiply_add(score, scale_log2, -subtracted));
+          }
+        }
+      }
+    }
+    GPUSIM_UNROLL
+    for (int m = 0; m < kTilesM; ++m) {
+      GPUSIM_UNROLL
+      for (int half = 0; half < 2; ++half) {
         float total = 0.0f;
         GPUSIM_UNROLL
         for (int n = 0; n < kTilesKeys; ++n) {
-          float pair[2];
-          GPUSIM_UNROLL
-          for (int element = 0; element < 2; ++element) {
-            float const score = scores.registers[m][n][2 * half + element];
-            pair[element] = exp2_approximate(fused_multiply_add(score, scale_log2, -subtracted));
-            total = add(total, pair[element]);
-          }
-          uint32 const offset = TileP::Layout::offset(first_key + 8 * n + lane % 4 * 2, row);
-          uint32 const words[1] = {pack_pair(pair[0], pair[1])};
-          GPUSIM_RECORD(store_shared(key_block, (m * 2 + half) * kTilesKeys + n, offset));
+          total = add(total, add(scores.registers[m][n][2 * half], scores.registers[m][n][2 * half + 1]));
+        }
+        GPUSIM_RECORD_SOFTMAX(SHUFFLE, 1, true);
+        total = add(total, shuffle_xor(total, 1));
+        GPUSIM_RECORD_SOFTMAX(SHUFFLE, 2, true);
+        total = add(total, shuffle_xor(total, 2));
+        store_statistic(kPartial + first_key / kWarpN, row_of(m, half), total, lane % 4 == 0);
+      }
+    }
+    GPUSIM_UNROLL
+    for (int m = 0; m < kTilesM; ++m) {
+      GPUSIM_UNROLL
+      for (int half = 0; half < 2; ++half) {
+        GPUSIM_UNROLL
+        for (int n = 0; n < kTilesKeys; ++n) {
+          uint32 const offset = LayoutP::offset(first_key + 8 * n + lane % 4 * 2, row_of(m, half));
+          float const(&of_tile)[4] = scores.registers[m][n];
+          uint32 const words[1] = {pack_pair(of_tile[2 * half], of_tile[2 * half + 1])};
+          GPUSIM_RECORD_SOFTMAX(STORE_P, offset, true);
           store_shared(base + kBaseP + offset * kElementBytes, words);
         }
-        total = add(total, shuffle_xor(total, 2));
-        total = add(total, shuffle_xor(total, 1));
-        if (lane % 4 == 0) store_shared_float(statistic(kPartial + first_key / kWarpN, row), total);
       }
+    }
+  }
+
+  GPUSIM_DEVICE void rescale_output(Output& output) {
+    GPUSIM_UNROLL
+    for (int m = 0; m < kTilesM; ++m) {
+      GPUSIM_UNROLL
+      for (int half = 0; half < 2; ++half) output.scale_row(m, half, load_statistic(kRescale, row_of(m, half)));
     }
   }
 
   GPUSIM_DEVICE void sum_rows() {
-    if (thread < kBlockQueries) {
-      float total = load_shared_float(statistic(kSum, thread));
-      GPUSIM_UNROLL
-      for (int part = 0; part < kWarpsN; ++part) {
-        total = add(total, load_shared_float(statistic(kPartial + part, thread)));
-      }
-      store_shared_float(statistic(kSum, thread), total);
+    GPUSIM_UNROLL
+    for (int part = 0; part < kWarpsN; ++part) {
+      owned_sum = add(owned_sum, load_statistic(kPartial + part, owned_row, owner));
     }
+    store_statistic(kSum, owned_row, owned_sum, owner);
+    store_statistic(kPrevious, owned_row, owned_maximum, owner);
   }
 
   // Its first wait and barrier bring the probabilities, too.
+  template <bool kMasked>
   GPUSIM_DEVICE void second_gemm(Output& output, int key_block, bool first_columns) {
-    GPUSIM_UNROLL
-    for (int k_tile = 0; k_tile < kKTilesPv; ++k_tile) {
-      wait_for<kKTilesPv>(k_tile);
-      if (k_tile == 0 && first_columns) sum_rows();
-      uint32 a[2][kTilesM][4], b[2][kTilesV / 2][4];
-      GPUSIM_UNROLL
-      for (int k_group = 0; k_group < kKGroups; ++k_group) {
-        int const at = k_tile * kKGroups + k_group;
-        load_fragment<RecordedP>(recorder, a[k_group], warp_p, k_tile, at, 0, base + kBaseP);
-        load_fragment<TileV>(recorder, b[k_group], warp_v, k_tile, at, 0, base + kBaseV);
-      }
-      GPUSIM_UNROLL
-      for (int k_group = 0; k_group < kKGroups; ++k_group) {
-        warp_mma(output, a[k_group], b[k_group]);
-        GPUSIM_RECORD(warp_mma(k_tile, k_tile * kKGroups + k_group, kTilesM * kTilesV));
-      }
-    }
+    wait_for<kKTilesPv - 1>();
+    if (first_columns) sum_rows();
+    int const k_tiles = ceil_div(least(block.keys - key_block * kBlockKeys, kBlockKeys), kTileK);
+    mainloop<kKTilesPv, !kMasked>(output, warp_p, base + kBaseP, warp_v, base + kBaseV, k_tiles);
     GPUSIM_STAMP(mma_end(key_block, 1));
   }
 
@@ -298,8 +317,8 @@ struct Chained {
       GPUSIM_UNROLL
       for (int half = 0; half < 2; ++half) {
         int const row = row_of(m, half);
-        float const rescale = load_shared_float(statistic(kRescale, row));
-        float const factor = last ? normaliser(load_shared_float(statistic(kSum, row))) : 1.0f;
+        float const rescale = first ? 0.0f : load_statistic(kRescale, row);
+        float const factor = last ? normaliser(load_statistic(kSum, row)) : 1.0f;
         bool const exists = block.query_start + row < block.queries;
         GPUSIM_UNROLL
         for (int n = 0; n < kTilesV; ++n) {
@@ -308,7 +327,7 @@ struct Chained {
           bool const valid = exists && column < kHeadDimV;
           uint32 before[2] = {0, 0};
           if (!first) {
-            GPUSIM_RECORD(load_partial(column_block, (m * 2 + half) * kTilesV + n, offset, valid));
+            GPUSIM_RECORD(load_source(m * 2 + half, n, offset, valid));
             load_global<8>(before, buffer + offset, valid);
           }
           float sums[2];
@@ -317,10 +336,9 @@ struct Chained {
             sums[element] = fused_multiply_add(word_as_float(before[element]), rescale,
                                                output.registers[m][n][2 * half + element]);
           }
-          GPUSIM_RECORD(store_global(column_block, (m * 2 + half) * kTilesV + n, offset, valid));
+          GPUSIM_RECORD(store_global(m * 2 + half, n, offset, valid));
           if (last) {
-            uint32 const words[1] = {pack_pair(multiply(sums[0], factor), multiply(sums[1], factor))};
-            store_global<4>(static_cast<char*>(params.common.output) + offset * kElementBytes, words, valid);
+            store_pair(params.common.output, offset, multiply(sums[0], factor), multiply(sums[1], factor), valid);
           } else {
             uint32 const words[2] = {float_as_word(sums[0]), float_as_word(sums[1])};
             store_global<8>(buffer + offset, words, valid);
@@ -333,27 +351,25 @@ struct Chained {
   template <bool kMasked>
   GPUSIM_DEVICE void key_block(int number, Output& output) {
     Scores scores;
-    copies_qk(number);
     first_gemm(scores, number);
-    barrier();  // Q and K are free
-    if constexpr (kPreloadV) copies_v(number, 0);
+    if constexpr (kPreloadV) copies_v<kMasked>(number, 0);
     if constexpr (kMasked) mask(scores, number);
     row_maxima(scores);
     barrier();
     rescale_rows();
     barrier();
-    probabilities<kMasked>(scores, output, number);
-    if constexpr (!kPreloadV) copies_v(number, 0);
+    if (kKeepOutput && number > 0) rescale_output(output);
+    probabilities<kMasked>(scores);
     if constexpr (kKeepOutput) {
-      second_gemm(output, number, true);
-      barrier();  // P and V are free
+      if constexpr (!kPreloadV) copies_v<kMasked>(number, 0);
+      second_gemm<kMasked>(output, number, true);
     } else {
       GPUSIM_NO_UNROLL
       for (int column_block = 0; column_block < kColumnBlocks; ++column_block) {
+        if constexpr (!kPreloadV) copies_v<kMasked>(number, column_block);
         output.clear();
-        second_gemm(output, number, column_block == 0);
-        barrier();  // V is free
-        if (column_block + 1 < kColumnBlocks) copies_v(number, column_block + 1);
+        second_gemm<kMasked>(output, number, column_block == 0);
+        if (kPreloadV && column_block + 1 < kColumnBlocks) copies_v<kMasked>(number, column_block + 1);
         to_buffer(output, column_block, number == 0, number == block.key_blocks - 1);
       }
     }
@@ -361,13 +377,9 @@ struct Chained {
   }
 
   GPUSIM_DEVICE void run() {
-    if (thread < kBlockQueries) {
-      store_shared_float(statistic(kGreatest, thread), no_score());
-      store_shared_float(statistic(kBefore, thread), no_score());
-      store_shared_float(statistic(kRescale, thread), 1.0f);
-      store_shared_float(statistic(kSum, thread), 0.0f);
-    }
-    barrier();
+    store_statistic(kMaximum, owned_row, word_as_float(ordered_bits(no_score())), owner);
+    store_statistic(kPrevious, owned_row, no_score(), owner);
+    store_statistic(kSum, owned_row, 0.0f, owner);
     Output output;
     output.clear();
     GPUSIM_STAMP(prologue_end());
@@ -382,27 +394,31 @@ struct Chained {
   }
 
   GPUSIM_DEVICE void finish(Output const& output) {
-    if constexpr (kKeepOutput) {
+    if (kKeepOutput || block.key_blocks == 0) {
       float factor[kTilesM][2];
       GPUSIM_UNROLL
       for (int m = 0; m < kTilesM; ++m) {
         GPUSIM_UNROLL
         for (int half = 0; half < 2; ++half) {
-          factor[m][half] = normaliser(load_shared_float(statistic(kSum, row_of(m, half))));
+          factor[m][half] = block.key_blocks ? normaliser(load_statistic(kSum, row_of(m, half))) : 0.0f;
         }
       }
-      OutputTile::store(recorder, output, factor, params.common.output, block, base, thread, first_row, first_column);
-    } else if (block.key_blocks == 0) {  // no key block has stored anything
-      GPUSIM_NO_UNROLL
-      for (int column_block = 0; column_block < kColumnBlocks; ++column_block) to_buffer(output, column_block, true, true);
+      if constexpr (kKeepOutput) {
+        OutputTile::store(recorder, output, factor, params.common.output, block, base + kArea, thread, first_row,
+                          first_column);
+      } else {
+        GPUSIM_NO_UNROLL
+        for (int column_block = 0; column_block < kColumnBlocks; ++column_block) {
+          to_buffer(output, column_block, true, true);
+        }
+      }
     }
-    if (thread < kBlockQueries) {
-      float const value = log_sum_exp(load_shared_float(statistic(kGreatest, thread)),
-                                      load_shared_float(statistic(kSum, thread)));
-      uint32 const words[1] = {float_as_word(value)};
-      store_global<4>(params.log_sum_exp + block.offset_log_sum_exp() + thread, words,
-                      block.query_start + thread < block.queries);
-    }
+    float const maximum = load_maximum(owned_row, owner), sum = load_statistic(kSum, owned_row, owner);
+    uint32 const words[1] = {float_as_word(log_sum_exp(maximum, sum))};
+    int64 const offset = block.offset_log_sum_exp() + owned_row;
+    bool const valid = owner && block.query_start + owned_row < block.queries;
+    GPUSIM_RECORD_SOFTMAX(STORE_LSE, offset, valid);
+    store_global<4>(params.log_sum_exp + offset, words, valid);
   }
 };
 

@@ -19,34 +19,32 @@ struct Flash {
   static_assert(kWarpN == kBlockKeys, "a warp has all keys of its queries");
 
   static constexpr int kComputedV = ceil_div(kHeadDimV, 16) * 16;  // columns of the output, in pairs of tiles
+  static constexpr int kColumnsV = kHeadDimV > 128 ? 256 : kHeadDimV > 64 ? 128 : 64;  // of V's tile: whole lines
   static constexpr int kTilesM = kWarpM / 16, kTilesKeys = kBlockKeys / 8, kTilesV = kComputedV / 8;
-  static constexpr int kKGroupsQk = ceil_div(kHeadDim, 16), kKGroupsPv = kBlockKeys / 16;
+  static constexpr int kDepth = kHeadDim % 64 ? 32 : 64;  // of a k tile of the first GEMM
+  static constexpr int kKTilesQk = ceil_div(kHeadDim, kDepth), kGroupsQk = kDepth / 16, kGroupsPv = kBlockKeys / 16;
   static constexpr bool kQueriesInRegisters = GPUSIM_QUERIES_IN_REGISTERS;
-  static constexpr int kAhead = GPUSIM_LOADS_AHEAD;  // ldmatrix of K or V before the one whose fragment is used
-  static constexpr int kGroupsQ = kQueriesInRegisters ? kKGroupsQk : 2;
+  static constexpr int kHeldQ = kQueriesInRegisters ? kKTilesQk * kGroupsQk : 2;  // k groups
 
-  using TileQ = TileOf<1, true, kBlockQueries, kHeadDim, panel_of(kHeadDim), kWarpM>;
-  using TileK = TileOf<2, true, kBlockKeys, kHeadDim, panel_of(kHeadDim), kBlockKeys>;
-  using TileV = TileOf<3, false, kBlockKeys, kHeadDimV, panel_of(kHeadDimV), kComputedV>;
-  using CopyQ = TileCopy<TileQ, kBlockQueries, TileQ::kPadded, kRowQk>;
-  using CopyK = TileCopy<TileK, kBlockKeys, TileK::kPadded, kRowQk>;
-  using CopyV = TileCopy<TileV, kBlockKeys, TileV::kPadded, kRowV>;
+  using Queries = TileQk<1, kBlockQueries, kDepth, kWarpM>;
+  using Keys = TileQk<2, kBlockKeys, kDepth, kBlockKeys>;
+  using Values = TileV<kBlockKeys, kColumnsV, kBlockKeys, kComputedV>;
 
-  static constexpr int kBaseQ = 0, kBaseK = TileQ::kSharedBytes, kBaseV = kBaseK + TileK::kSharedBytes;
-  static constexpr int kSharedBytes = greatest(kBaseV + TileV::kSharedBytes, OutputTile::Tile::kSharedBytes);
-  static_assert(kSharedBytes == GPUSIM_SHARED_BYTES, "gpusim/hardware/specialise_attention.py asks for as much");
+  static constexpr int kBaseQ = 0, kBaseK = Queries::kSharedBytes, kBaseV = kBaseK + Keys::kSharedBytes;
+  static constexpr int kSharedBytes = greatest(kBaseV + Values::kSharedBytes, OutputTile::kSharedBytes);
+  static_assert(kSharedBytes <= GPUSIM_SHARED_BYTES, "gpusim/hardware/specialise_attention.py asks for as much");
 
   Block const& block;
   Recorder& recorder;
   uint32 const base;
   int const thread, first_row;  // of the warp in the block
   float const scale_log2;
-  CopyK copy_k;
-  CopyV copy_v;
-  WarpIterator<TileQ> const warp_q;
-  WarpIterator<TileK> const warp_k;
-  WarpIterator<TileV> const warp_v;
-  uint32 fragment_q[kGroupsQ][kTilesM][4];
+  TileCopy<Keys> copy_k;
+  TileCopy<Values> copy_v;
+  WarpIterator<Queries> const warp_q;
+  WarpIterator<Keys> const warp_k;
+  WarpIterator<Values> const warp_v;
+  uint32 fragment_q[kHeldQ][kTilesM][4];
   WarpTile<kTilesM, kTilesV> output;
   float greatest_log2[kTilesM][2];  // of a row so far, times scale_log2
   float sum[kTilesM][2];            // this lane's part of it
@@ -87,19 +85,28 @@ struct Flash {
     barrier();
   }
 
+  template <bool kAllRows>
+  GPUSIM_DEVICE void copies_k(int number, int rows) {
+    GPUSIM_STAMP(copy_issue(number));
+    GPUSIM_UNROLL
+    for (int fetch = 0; fetch < kKTilesQk; ++fetch) copy_k.template fetch_qk<kAllRows>(recorder, fetch, rows);
+    copy_k.advance(-kBlockKeys);
+    commit();
+  }
+
   // Operand A of the first GEMM: Q's fragments, of which registers hold all or two k groups.
   struct QueryFragments {
     Flash& flash;
-    int const key_block;
+    bool const first;  // of the block's key blocks
 
-    GPUSIM_DEVICE void load(int k_group) {
-      if (!kQueriesInRegisters || key_block == flash.block.key_blocks - 1) {
-        load_fragment<TileQ>(flash.recorder, flash.fragment_q[k_group % kGroupsQ], flash.warp_q, key_block, k_group, 0,
-                             flash.base + kBaseQ);
+    GPUSIM_DEVICE void load(int k_tile, int k_group) {
+      if (!kQueriesInRegisters || first) {
+        load_fragment<Queries>(flash.recorder, flash.fragment_q[(k_tile * kGroupsQk + k_group) % kHeldQ], flash.warp_q,
+                               k_tile, k_group, flash.base + kBaseQ);
       }
     }
-    GPUSIM_DEVICE uint32 const (&fragment(int k_group) const)[kTilesM][4] {
-      return flash.fragment_q[k_group % kGroupsQ];
+    GPUSIM_DEVICE uint32 const (&fragment(int k_tile, int k_group) const)[kTilesM][4] {
+      return flash.fragment_q[(k_tile * kGroupsQk + k_group) % kHeldQ];
     }
   };
 
@@ -108,7 +115,7 @@ struct Flash {
     WarpTile<kTilesM, kTilesKeys> const& probability;
     uint32 words[2][kTilesM][4];
 
-    GPUSIM_DEVICE void load(int k_group) {
+    GPUSIM_DEVICE void load(int, int k_group) {
       GPUSIM_UNROLL
       for (int m = 0; m < kTilesM; ++m) {
         GPUSIM_UNROLL
@@ -118,7 +125,7 @@ struct Flash {
         }
       }
     }
-    GPUSIM_DEVICE uint32 const (&fragment(int k_group) const)[kTilesM][4] { return words[k_group % 2]; }
+    GPUSIM_DEVICE uint32 const (&fragment(int, int k_group) const)[kTilesM][4] { return words[k_group % 2]; }
   };
 
   // Scores that a query does not see become -inf.
@@ -154,8 +161,8 @@ struct Flash {
           most = greater_of(most, score.registers[m][n][2 * half]);
           most = greater_of(most, score.registers[m][n][2 * half + 1]);
         }
-        most = greater_of(most, shuffle_xor(most, 2));
         most = greater_of(most, shuffle_xor(most, 1));
+        most = greater_of(most, shuffle_xor(most, 2));
         float const before = greatest_log2[m][half];
         float const now = greater_of(before, multiply(most, scale_log2));
         greatest_log2[m][half] = now;
@@ -183,41 +190,36 @@ struct Flash {
     GPUSIM_STAMP(wait_begin(number));
     wait_all();  // K is there, and V of the block before is free
     GPUSIM_STAMP(wait_end(number));
-    copy_v.template copy<!kMasked>(recorder, number, 0, 0, 0, block.keys - number * kBlockKeys);
+    copy_v.template fetch<!kMasked, kHeadDimV == kColumnsV>(recorder, 0, block.keys - number * kBlockKeys, kHeadDimV);
     copy_v.advance(-kBlockKeys);
     commit();
     WarpTile<kTilesM, kTilesKeys> score;
     GPUSIM_STAMP(ldmatrix_issue(number, 0));
     score.clear();
-    QueryFragments queries{*this, number};
-    streamed_gemm<kKGroupsQk, kAhead>(recorder, score, queries, warp_k, number, base + kBaseK);
+    QueryFragments queries{*this, number == block.key_blocks - 1};
+    resident_gemm<kKTilesQk, kGroupsQk>(recorder, score, queries, warp_k, base + kBaseK);
     GPUSIM_STAMP(mma_end(number, 0));
     wait_all();  // V is there, and K is free
-    if (number > 0) {
-      GPUSIM_STAMP(copy_issue(number - 1));
-      copy_k.template copy<true>(recorder, number - 1, 0, 0, 0, kBlockKeys);
-      copy_k.advance(-kBlockKeys);
-      commit();
-    }
+    if (number > 0) copies_k<true>(number - 1, kBlockKeys);
     if constexpr (kMasked) mask(score, number);
     softmax<kMasked>(score);
     GPUSIM_STAMP(ldmatrix_issue(number, 1));
     ProbabilityFragments probabilities{score, {}};
-    streamed_gemm<kKGroupsPv, kAhead>(recorder, output, probabilities, warp_v, number, base + kBaseV);
+    resident_gemm<1, kGroupsPv>(recorder, output, probabilities, warp_v, base + kBaseV);
     GPUSIM_STAMP(mma_end(number, 1));
   }
 
   GPUSIM_DEVICE void run(AttentionParams const& params) {
     int const last = block.key_blocks - 1;
     if (last >= 0) {
-      CopyQ const copy_q(params.common.a, block.offset_q(), base + kBaseQ, thread);
-      copy_q.template copy<false>(recorder, 0, 0, 0, 0, block.queries - block.query_start);
+      TileCopy<Queries> const copy_q(params.common.a, block.offset_q(), base + kBaseQ, thread);
+      GPUSIM_UNROLL
+      for (int fetch = 0; fetch < kKTilesQk; ++fetch) {
+        copy_q.template fetch_qk<false>(recorder, fetch, block.queries - block.query_start);
+      }
       copy_k.advance(last * kBlockKeys);
       copy_v.advance(last * kBlockKeys);
-      GPUSIM_STAMP(copy_issue(last));
-      copy_k.template copy<false>(recorder, last, 0, 0, 0, block.keys - last * kBlockKeys);
-      copy_k.advance(-kBlockKeys);
-      commit();
+      copies_k<false>(last, block.keys - last * kBlockKeys);
       GPUSIM_STAMP(prologue_end());
       int number = last;
       GPUSIM_NO_UNROLL
@@ -238,8 +240,8 @@ struct Flash {
     for (int m = 0; m < kTilesM; ++m) {
       GPUSIM_UNROLL
       for (int half = 0; half < 2; ++half) {
-        float total = add(sum[m][half], shuffle_xor(sum[m][half], 2));
-        total = add(total, shuffle_xor(total, 1));
+        float total = add(sum[m][half], shuffle_xor(sum[m][half], 1));
+        total = add(total, shuffle_xor(total, 2));
         factor[m][half] = normaliser(total);
         int const row = first_row + 16 * m + 8 * half + lane / 4;
         uint32 const words[1] = {float_as_word(log_sum_exp(greatest_log2[m][half], total))};

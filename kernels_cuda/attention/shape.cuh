@@ -9,6 +9,15 @@
 #include "platform.cuh"
 #include "scenario.cuh"
 
+// A record of an operation of the softmax: its place (a float of the statistics, an element of P, the mask of a shuffle)
+// and whether this lane takes part. gpusim/hardware/specialise_attention.py numbers the operations.
+#if defined(GPUSIM_TRACE)
+#define GPUSIM_RECORD_SOFTMAX(operation, place, takes_part) \
+  recorder.write(GPUSIM_OP_##operation, 0, 0, -1, -1, -1, -1, place, -1, takes_part)
+#else
+#define GPUSIM_RECORD_SOFTMAX(operation, place, takes_part)
+#endif
+
 namespace gpusim {
 
 enum class Mask { none, causal_top_left, causal_bottom_right };

@@ -37,15 +37,15 @@ GPUSIM_DEVICE void store_shared_float(uint32 shared, float value) {
   asm volatile("st.shared.f32 [%0], %1;" ::"r"(shared), "f"(value));
 }
 
-// A float of shared memory becomes the greater of itself and `value`. As integers, floats of clear sign bit are ordered,
-// and those of set sign bit are ordered the other way round and, unsigned, above all others.
-GPUSIM_DEVICE void atomic_greatest(uint32 shared, float value) {
+// Floats as integers of the same order, so that one integer atomic takes a maximum: those of set sign bit are turned over.
+GPUSIM_DEVICE int ordered_bits(float value) {
   int const bits = __float_as_int(value);
-  if (bits >= 0) {
-    asm volatile("red.shared.max.s32 [%0], %1;" ::"r"(shared), "r"(bits));
-  } else {
-    asm volatile("red.shared.min.u32 [%0], %1;" ::"r"(shared), "r"(bits));
-  }
+  return bits ^ ((bits >> 31) & 0x7fffffff);
+}
+GPUSIM_DEVICE float of_ordered_bits(int bits) { return __int_as_float(bits ^ ((bits >> 31) & 0x7fffffff)); }
+
+GPUSIM_DEVICE void atomic_greatest(uint32 shared, int value) {
+  asm volatile("red.shared.max.s32 [%0], %1;" ::"r"(shared), "r"(value) : "memory");
 }
 
 }  // namespace gpusim

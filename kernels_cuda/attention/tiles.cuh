@@ -1,4 +1,4 @@
-// Tiles of Q, K, V and O in shared memory: their layouts, and their copies from global memory by a thread map.
+// Tiles of Q, K and V in shared memory: their layouts, and their copies from global memory by a thread map.
 #pragma once
 
 #include "attention/shape.cuh"
@@ -10,36 +10,59 @@
 
 namespace gpusim {
 
-// kColumns of a tensor's row, in panels of kPanelColumns, that lie in shared memory like the stages of a crosswise
-// operand. An operand of either GEMM as OperandOf is one: what WarpIterator and Recorder ask for.
-template <int kOperandId, bool kContiguousAlongK, int kRowCount, int kColumnCount, int kPanelColumns, int kWarpMn>
-struct TileOf {
-  static constexpr int kId = kOperandId;  // 1 Q, 2 K, 3 V: what a trace record says
+// A GEMM operand as OperandOf is one: what WarpIterator and Recorder ask for.
+template <int kOperandId, bool kContiguousAlongK, int kWarpMn, class LayoutOfTile, int kSlotElements, Walk kWalkKind>
+struct AttentionOperand {
+  static constexpr int kId = kOperandId;  // 1 a, 2 b: of its own GEMM
   static constexpr bool kKContiguous = kContiguousAlongK;
   static constexpr int kWarpExtent = kWarpMn;
-  static constexpr Walk kWalk = Walk::exclusive_or;
+  static constexpr Walk kWalk = kWalkKind;
   static constexpr CacheOperator kCache = CacheOperator::cg;
   static constexpr int kVecs = 1;
-
-  static constexpr int kRows = kRowCount, kColumns = kColumnCount, kPanel = kPanelColumns;
-  static constexpr int kPanels = ceil_div(kColumns, kPanel);
-  static constexpr int kPadded = kPanels * kPanel;
-
-  using Layout = CrosswiseLayout<kPanel, kRows, kPanels>;
+  using Layout = LayoutOfTile;
+  static constexpr int kSlotBytes = kSlotElements * kElementBytes;  // from a k tile to the next
   static constexpr int kSharedBytes = Layout::kElements * kElementBytes;
-
-  static_assert(kPanel == 32 || kPanel == 64, "a panel is a whole line or half of one");
 };
 
-GPUSIM_HOST_DEVICE constexpr int panel_of(int columns) { return columns > 32 ? 64 : 32; }
+// Q (operand 1) and K (2): crosswise k tiles of kDepth along head_dim, each in a slot of its own. The first k tile is the
+// residue.
+template <int kOperandId, int kRowCount, int kDepth, int kWarpMn,
+          class LayoutOfTile = CrosswiseLayout<kDepth, kRowCount, ceil_div(kHeadDim, kDepth)>>
+struct TileQk : AttentionOperand<kOperandId, true, kWarpMn, LayoutOfTile, LayoutOfTile::kStageElements,
+                                 Walk::exclusive_or> {
+  static constexpr int kKTiles = ceil_div(kHeadDim, kDepth);
+  static constexpr int kResidue = kHeadDim % kDepth ? kHeadDim % kDepth : kDepth;
+  static constexpr int kCopyRows = kRowCount, kCopyColumns = kDepth;
+  static constexpr int64 kRowStride = kRowQk;
+  using Map = ThreadMap<kCopyColumns, kCopyRows, kThreads, kDepth / kVectorElements>;
 
-// What the CTA's threads copy at once of a tile: kCopyRows by kCopyColumns of it. Addresses of all its accesses follow
-// from the first by constants, but for a swizzle's two ways (kPointers).
-template <class Tile, int kCopyRows, int kCopyColumns, int64 kRowStride>
+  // Where k tile `fetch` begins in the slots, and in a row of the tensor.
+  GPUSIM_HOST_DEVICE static constexpr TileCoordinate in_slots(int fetch) { return {fetch * kDepth, 0}; }
+  GPUSIM_HOST_DEVICE static constexpr TileCoordinate in_tensor(int fetch) {
+    return {fetch ? kResidue + (fetch - 1) * kDepth : 0, 0};
+  }
+  GPUSIM_HOST_DEVICE static constexpr int columns(int fetch) { return fetch ? kDepth : kResidue; }
+};
+
+// V: congruous k tiles of kDepth keys; kColumns of a row, of which kUsedColumns at most exist.
+template <int kKeyCount, int kColumns, int kDepth, int kWarpMn,
+          class LayoutOfTile = CongruousLayout<kColumns, kDepth, kKeyCount / kDepth>>
+struct TileV : AttentionOperand<2, false, kWarpMn, LayoutOfTile, LayoutOfTile::kStageElements, Walk::exclusive_or> {
+  static constexpr int kKTiles = kKeyCount / kDepth;
+  static constexpr int kCopyRows = kDepth, kCopyColumns = kColumns;
+  static constexpr int64 kRowStride = kRowV;
+  using Map = ThreadMap<kCopyColumns, kCopyRows, kThreads, kLineVectors>;
+
+  GPUSIM_HOST_DEVICE static constexpr TileCoordinate in_slots(int fetch) { return {0, fetch * kDepth}; }
+  GPUSIM_HOST_DEVICE static constexpr TileCoordinate in_tensor(int fetch) { return {0, fetch * kDepth}; }
+};
+
+// What the CTA's threads copy of a tile. Addresses of all accesses follow from the first by constants, but for a
+// swizzle's two ways (kPointers).
+template <class Tile>
 struct TileCopy {
-  using Map = ThreadMap<kCopyColumns, kCopyRows, kThreads, Tile::kPanel / kVectorElements>;
+  using Map = typename Tile::Map;
   static constexpr int kPointers = least(Map::kIterationsStrided, 8 / least(8, Map::kDeltaStrided));
-  static constexpr bool kWhole = Tile::kPadded == Tile::kColumns;  // no column beyond the tensor's
 
   char const* tensor;
   char const* global;  // of the thread's first access
@@ -53,36 +76,47 @@ struct TileCopy {
         base(base),
         row(Map::initial_offset(thread).strided),
         column(Map::initial_offset(thread).contiguous) {
-    global = this->tensor + (offset + row * kRowStride + column) * kElementBytes;
+    global = this->tensor + (offset + row * Tile::kRowStride + column) * kElementBytes;
     GPUSIM_UNROLL
     for (int index = 0; index < kPointers; ++index) {
       shared[index] = base + Tile::Layout::offset(column, row + index * Map::kDeltaStrided) * kElementBytes;
     }
   }
 
-  GPUSIM_DEVICE void advance(int rows) { global += rows * kRowStride * kElementBytes; }
+  GPUSIM_DEVICE void advance(int rows) { global += rows * Tile::kRowStride * kElementBytes; }
 
-  // The part that begins at (first_row, first_column), both constants. `rows` and `columns` of the tile exist, all of
-  // them where the template says so; what does not is not read and becomes zero. `number` is the tile's among its kind.
-  template <bool kAllRows, bool kAllColumns = kWhole>
-  GPUSIM_DEVICE void copy(Recorder& recorder, int number, int part, int first_row, int first_column, int rows,
-                          int columns = Tile::kColumns) const {
+  // One k tile. `rows` of the tile and `columns` of this k tile exist, all of them where the template says so; what does
+  // not is not read and becomes zero.
+  template <bool kAllRows, bool kAllColumns>
+  GPUSIM_DEVICE void fetch(Recorder& recorder, int fetch, int rows, int columns) const {
+    TileCoordinate const slot = Tile::in_slots(fetch), place = Tile::in_tensor(fetch);
     GPUSIM_UNROLL
     for (int access = 0; access < Map::kAccesses; ++access) {
       TileCoordinate const from = Map::access_offset(access);
       int const strided = access / Map::kIterationsContiguous;
       int const turn = strided / kPointers * kPointers * Map::kDeltaStrided;
-      int const c = first_column + from.contiguous, r = first_row + from.strided;
       uint32 const to = shared[strided % kPointers] +
-                        Tile::Layout::offset(c, first_row + turn) * kElementBytes;
-      char const* const at = global + (r * kRowStride + c) * kElementBytes;
-      bool const valid = (kAllRows || row + r < rows) && (kAllColumns || column + c < columns);
-      GPUSIM_RECORD(copy_async<Tile>(number, part * Map::kAccesses + access, 0, 0, true, to - base, at - tensor, valid));
+                        Tile::Layout::offset(from.contiguous, turn) * kElementBytes + fetch * Tile::kSlotBytes;
+      int64 const moved = (place.strided + from.strided) * Tile::kRowStride + place.contiguous + from.contiguous;
+      char const* const at = global + moved * kElementBytes;
+      bool const valid = (kAllRows || row + from.strided + place.strided < rows) &&
+                         (kAllColumns || column + from.contiguous < columns);
+      GPUSIM_RECORD(copy_async<Tile>(fetch, access, 0, fetch, true, to - base, at - tensor, valid));
       if constexpr (kAllRows && kAllColumns) {
         copy_async<kVectorBytes, CacheOperator::cg>(to, at, 1);
       } else {
         copy_async_zfill<kVectorBytes, CacheOperator::cg>(to, at, valid);
       }
+    }
+  }
+
+  // K tile `fetch` of Q or K.
+  template <bool kAllRows>
+  GPUSIM_DEVICE void fetch_qk(Recorder& recorder, int number, int rows) const {
+    if (Tile::columns(number) == Tile::kCopyColumns) {
+      fetch<kAllRows, true>(recorder, number, rows, 0);
+    } else {
+      fetch<kAllRows, false>(recorder, number, rows, Tile::columns(number));
     }
   }
 };

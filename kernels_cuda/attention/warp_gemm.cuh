@@ -36,22 +36,16 @@ struct WarpTile {
   }
 };
 
-// Of one k group: A's x4 are a tile each, B's two tiles each.
-template <int kTilesM>
-using FragmentA = uint32[kTilesM][4];
-template <int kTilesN>
-using FragmentB = uint32[kTilesN / 2][4];
-
-// `extra` is added to every address: the stage.
-template <class Recorded, class Iterator, int kLoads>
-GPUSIM_DEVICE void load_fragment(Recorder& recorder, uint32 (&fragment)[kLoads][4], Iterator const& iterator,
-                                 int k_tile, int k_group, int extra, uint32 base) {
-  static_assert(kLoads == Iterator::kInstructions, "a fragment is what its iterator loads");
+// The fragment of one k group of a k tile, whose slot lies `k_tile` stages from the iterator's.
+template <class Operand, int kLoads>
+GPUSIM_DEVICE void load_fragment(Recorder& recorder, uint32 (&fragment)[kLoads][4],
+                                 WarpIterator<Operand> const& iterator, int k_tile, int k_group, uint32 base) {
+  static_assert(kLoads == WarpIterator<Operand>::kInstructions, "a fragment is what its iterator loads");
   GPUSIM_UNROLL
   for (int instruction = 0; instruction < kLoads; ++instruction) {
-    uint32 const shared = iterator.get(k_group, instruction) + extra;
-    GPUSIM_RECORD(fragment_load<Recorded>(k_tile, k_group, instruction, 0, shared - base));
-    ldmatrix_x4<Iterator::kTrans>(fragment[instruction], shared);
+    uint32 const shared = iterator.get(k_group, instruction) + k_tile * Operand::kSlotBytes;
+    GPUSIM_RECORD(fragment_load<Operand>(k_tile, k_group, instruction, k_tile, shared - base));
+    ldmatrix_x4<WarpIterator<Operand>::kTrans>(fragment[instruction], shared);
   }
 }
 
@@ -70,38 +64,23 @@ GPUSIM_DEVICE void warp_mma(WarpTile<kTilesM, kTilesN>& tile, uint32 const (&a)[
   }
 }
 
-// All k groups of a warp's GEMM, its B loaded kAhead ldmatrix ahead of their use; `a.load(k_group)` brings operand A of a
-// k group, one ahead of its use.
-template <int kKGroupCount, int kAhead, class OperandB, int kTilesM, int kTilesN, class FragmentsOfA>
-GPUSIM_DEVICE void streamed_gemm(Recorder& recorder, WarpTile<kTilesM, kTilesN>& tile, FragmentsOfA& a,
-                                 WarpIterator<OperandB> const& iterator, int key_block, uint32 base) {
-  constexpr int kPairs = kTilesN / 2, kLoads = kKGroupCount * kPairs;
-  uint32 ring[kAhead + 1][4];
-  auto const load = [&](int number) {
-    int const k_group = number / kPairs, instruction = number % kPairs;
-    uint32 const shared = iterator.get(k_group, instruction);
-    GPUSIM_RECORD(fragment_load<OperandB>(key_block, k_group, instruction, 0, shared - base));
-    ldmatrix_x4<WarpIterator<OperandB>::kTrans>(ring[number % (kAhead + 1)], shared);
-  };
-  a.load(0);
+// All k tiles of a warp's GEMM, which lie in shared memory, the fragments one k group ahead. `a.load(k_tile, k_group)`
+// brings those of operand A, `a.fragment(k_tile, k_group)` has them.
+template <int kKTiles, int kGroups, class OperandOfB, int kTilesM, int kTilesN, class FragmentsOfA>
+GPUSIM_DEVICE void resident_gemm(Recorder& recorder, WarpTile<kTilesM, kTilesN>& tile, FragmentsOfA& a,
+                                 WarpIterator<OperandOfB> const& iterator, uint32 base) {
+  uint32 b[2][kTilesN / 2][4];
+  a.load(0, 0);
+  load_fragment<OperandOfB>(recorder, b[0], iterator, 0, 0, base);
   GPUSIM_UNROLL
-  for (int number = 0; number < least(kAhead, kLoads); ++number) load(number);
-  GPUSIM_UNROLL
-  for (int number = 0; number < kLoads; ++number) {
-    int const k_group = number / kPairs, pair = number % kPairs;
-    if (pair == 0 && k_group + 1 < kKGroupCount) a.load(k_group + 1);
-    if (number + kAhead < kLoads) load(number + kAhead);
-    uint32 const(&b)[4] = ring[number % (kAhead + 1)];
-    GPUSIM_UNROLL
-    for (int m = 0; m < kTilesM; ++m) {
-      GPUSIM_UNROLL
-      for (int step = 0; step < 2; ++step) {
-        int const n = m % 2 ? 1 - step : step;
-        uint32 const of_b[2] = {b[2 * n], b[2 * n + 1]};
-        mma_sync(tile.registers[m][2 * pair + n], a.fragment(k_group)[m], of_b);
-      }
+  for (int group = 0; group < kKTiles * kGroups; ++group) {
+    int const next = group + 1;
+    if (next < kKTiles * kGroups) {
+      a.load(next / kGroups, next % kGroups);
+      load_fragment<OperandOfB>(recorder, b[next % 2], iterator, next / kGroups, next % kGroups, base);
     }
-    if (pair == kPairs - 1) GPUSIM_RECORD(warp_mma(key_block, k_group, kTilesM * kTilesN));
+    warp_mma(tile, a.fragment(group / kGroups, group % kGroups), b[group % 2]);
+    GPUSIM_RECORD(warp_mma(group / kGroups, group % kGroups, kTilesM * kTilesN));
   }
 }
 

@@ -51,6 +51,7 @@ PROBLEMS = {
     "head_dim_v of 256, bf16": {"head_dim": 128, "head_dim_v": 256, "heads": 1, "keys": 300, "ab": "bf16"},
     "one key": {"keys": 1},
     "great scores": {"scale": 40.0},
+    "output of f32": {"output_type": "f32", **TOP_LEFT},
 }
 
 

@@ -30,9 +30,15 @@ inline float shuffle_xor(float value, int mask) {
 inline float load_shared_float(uint32 shared) { return host::shared_float(shared); }
 inline void store_shared_float(uint32 shared, float value) { host::shared_float(shared) = value; }
 
-inline void atomic_greatest(uint32 shared, float value) {
-  float& held = host::shared_float(shared);
-  held = std::fmax(held, value);
+inline int ordered_bits(float value) {
+  int const bits = int(float_as_word(value));
+  return bits ^ ((bits >> 31) & 0x7fffffff);
+}
+inline float of_ordered_bits(int bits) { return word_as_float(uint32(bits ^ ((bits >> 31) & 0x7fffffff))); }
+
+inline void atomic_greatest(uint32 shared, int value) {
+  int& held = *reinterpret_cast<int*>(host::shared_at(shared, 4));
+  if (value > held) held = value;
 }
 
 }  // namespace gpusim
