@@ -36,6 +36,8 @@ FLASH_TILES: dict[str, dict[str, Any]] = {
     "128x64 w32, Q in registers": {"keys_per_block": 64, "ctas_per_sm": 2, "queries_in_registers": True},
     "128x128 w32, 2 CTAs": {"keys_per_block": 128, "ctas_per_sm": 2},
     "128x32 w32, 2 CTAs": {"keys_per_block": 32, "ctas_per_sm": 2},
+    "128x32 w32, 3 CTAs": {"keys_per_block": 32, "ctas_per_sm": 3},
+    "128x64 w16, 2 CTAs": {"keys_per_block": 64, "ctas_per_sm": 2, "warp_queries": 16},
     "128x64 w16, 1 CTA": {"keys_per_block": 64, "ctas_per_sm": 1, "warp_queries": 16},
     "64x64 w16, 3 CTAs": {"queries_per_block": 64, "keys_per_block": 64, "ctas_per_sm": 3, "warp_queries": 16},
     "64x64 w32, 4 CTAs": {"queries_per_block": 64, "keys_per_block": 64, "ctas_per_sm": 4},
