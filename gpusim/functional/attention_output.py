@@ -53,6 +53,7 @@ class AttentionOutput:
         self._access: tuple[tuple[int, int], OutputAccess] | None = None
         self._factors: dict[tuple[str, int], Values] = {}
         self._source = np.zeros(0)
+        self._sound = True
 
     def barrier(self) -> None:
         """All warps arrive."""
@@ -76,6 +77,7 @@ class AttentionOutput:
             tile = self._tile
             self._source = np.zeros((len(self._ctas), tile.threads, tile.accesses_per_step, tile.elements_per_access))
             self._factors = {}
+            self._sound = not np.isnan(accumulators).any()
         if self._staging is None:
             raise AssertionError("an epilogue stages its accumulators first")
         match step.op:
@@ -139,7 +141,7 @@ class AttentionOutput:
         cta, thread, elements = self._lanes(step.column_block, number, access)
         vector = number * self._tile.accesses_per_step + access
         values = staging.loaded[cta, thread, access]
-        if np.isnan(values).any():
+        if self._sound and np.isnan(values).any():
             message = f"epilogue step {number} loads staged accumulators that no visible store has written"
             self._hazards.add(DataHazard("stale_data_consumed", message, -1, -1, "accumulator", number, -1))
         if (rescale := self._factors.get(("rescale", vector))) is not None:
