@@ -304,9 +304,13 @@ GPUSIM_DEVICE uint32 add_f16x2(uint32 left, uint32 right) {
   return result;
 }
 GPUSIM_DEVICE uint32 not_negative_f16x2(uint32 value) {
+#if __CUDA_ARCH__ >= 800
   uint32 result;
   asm("max.f16x2 %0, %1, %2;" : "=r"(result) : "r"(value), "r"(0));
   return result;
+#else
+  return pack_f16(not_negative(unpack_f16(value, 0)), not_negative(unpack_f16(value, 1)));
+#endif
 }
 
 GPUSIM_DEVICE void warp_barrier() { __syncwarp(); }
