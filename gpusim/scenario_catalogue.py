@@ -59,6 +59,11 @@ def recordable_scenarios() -> tuple[Path, ...]:
     return tuple(path for path in _all_scenarios() if _machine(path) == RECORDED_MACHINE)
 
 
+def attention_scenarios() -> tuple[Path, ...]:
+    """The scenarios of fused attention that are measured on hardware: those in the folder's ``recorded/attention``."""
+    return tuple(sorted(scenario_folder().glob("recorded/attention/*.toml")))
+
+
 def _all_scenarios() -> tuple[Path, ...]:
     folder = scenario_folder()
     return (*sorted(folder.glob("*.toml")), *sorted(folder.glob("recorded/*.toml")))
@@ -85,10 +90,10 @@ def find_scenario(name: str) -> Path:
     if path.exists():
         raise BadInput(f"{name}: is a device or a pipe, not a scenario file")
     if path.name == name and path.suffix in {"", ".toml"}:
-        for shipped in _all_scenarios():
+        for shipped in (*_all_scenarios(), *attention_scenarios()):
             if shipped.stem == path.stem:
                 return shipped
-    known = [shipped.stem for shipped in _all_scenarios()]
+    known = [shipped.stem for shipped in (*_all_scenarios(), *attention_scenarios())]
     near = nearest(path.stem, known)
     hint = f"did you mean {near!r}?" if near else "`gpusim scenarios` lists those that are shipped"
     raise BadInput(f"{name}: no such file, and no shipped scenario of that name; {hint}")

@@ -17,6 +17,7 @@ from gpusim.errors import BadInput, CannotRun
 from gpusim.hardware import ncu
 from gpusim.hardware.record import Opcodes
 from gpusim.hardware.specialise import ENTRY, REDUCTION_ENTRY
+from gpusim.hardware.specialise_attention import ENTRY as ATTENTION_ENTRY
 
 SECONDS_PER_LAUNCH = 30
 """Longest a launch may take under ncu, with all its passes, before the run is given up."""
@@ -59,7 +60,7 @@ METRICS = (
 )
 """What is counted of every launch, as far as the GPU has it."""
 
-KERNELS = f"regex:^({ENTRY}|{REDUCTION_ENTRY})$"
+KERNELS = f"regex:^({ENTRY}|{REDUCTION_ENTRY}|{ATTENTION_ENTRY})$"
 """What ncu profiles: our kernels, and not CuPy's."""
 
 BY_OPCODE = "sass__inst_executed_per_opcode"

@@ -5,12 +5,15 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from gpusim.errors import GpusimError
-from gpusim.hardware import run
+from gpusim.hardware import attention_run, run
 from gpusim.hardware.device import import_cupy
+from gpusim.hardware.measure_attention import load
 from gpusim.hardware.module import load_kernels
-from gpusim.scenario import load_scenario
+from gpusim.scenario import AnyScenario, load_any_scenario
+from gpusim.scenario_attention import AttentionScenario
 
 
 def launch_all(files: Sequence[Path], overrides: Sequence[str], seed: int) -> tuple[list[str], dict[str, str]]:
@@ -27,15 +30,24 @@ def launch_all(files: Sequence[Path], overrides: Sequence[str], seed: int) -> tu
     launched, failed = [], {}
     for file in files:
         try:
-            scenario = load_scenario(file, tuple(overrides))
-            kernels = load_kernels(cupy, scenario)
-            run.launch_once(kernels, run.upload(cupy, scenario, kernels[0].specialisation, seed))
+            launches = _launch(cupy, load_any_scenario(file, tuple(overrides)), seed)
         except (GpusimError, RuntimeError) as error:  # CuPy's errors are RuntimeErrors
             failed[file.stem] = str(error)
         else:
-            launched += [file.stem] * len(kernels)
+            launched += [file.stem] * launches
         cupy.get_default_memory_pool().free_all_blocks()
     return launched, failed
+
+
+def _launch(cupy: Any, scenario: AnyScenario, seed: int) -> int:
+    """Launch every kernel of a scenario once; how many there are."""
+    if isinstance(scenario, AttentionScenario):
+        load(scenario).launch(attention_run.pack_params(attention_run.upload(cupy, scenario, seed)))
+        cupy.cuda.runtime.deviceSynchronize()
+        return 1
+    kernels = load_kernels(cupy, scenario)
+    run.launch_once(kernels, run.upload(cupy, scenario, kernels[0].specialisation, seed))
+    return len(kernels)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

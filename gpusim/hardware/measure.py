@@ -15,7 +15,7 @@ from gpusim.hardware.timeline import measured_pipeline
 from gpusim.hardware.trace import Records, first_difference, longest_stream, stream_digest, traced_ctas
 from gpusim.hardware.trace_reduction import expected_launches, one_after_another, traced_reduction_ctas
 from gpusim.provenance import commit
-from gpusim.scenario import Scenario
+from gpusim.scenario import AnyScenario, Scenario
 from gpusim.schedule.reduction import reduction_ops
 
 Part = TypeVar("Part")
@@ -23,13 +23,14 @@ Say = Callable[[str], None]
 
 
 @dataclass(slots=True)
-class _Attempts:
+class Attempts:
     """Runs parts, and remembers why those that failed did."""
 
     say: Say
     missing: dict[str, str] = field(default_factory=dict)
 
     def __call__(self, part: str, measure: Callable[[], Part]) -> Part | None:
+        """What ``measure`` returns; None where it fails, and why is remembered."""
         try:
             return measure()
         except (GpusimError, RuntimeError, MemoryError) as error:  # CuPy's errors are RuntimeErrors
@@ -72,26 +73,52 @@ def measure(name: str, scenario: Scenario, origin: Origin, *, seed: int, say: Sa
         CannotRun: CuPy or a GPU is missing, or the plain kernel cannot be compiled or loaded.
     """
     cupy = device.import_cupy()
-    attempt = _Attempts(say)
+    attempt = Attempts(say)
     plain = load_kernels(cupy, scenario)
     problem = run.upload(cupy, scenario, plain[0].specialisation, seed)
     numerics: Numerics | None = attempt("numerics", lambda: run.check_numerics(plain, problem))
     trace: TraceCheck | None = attempt("trace", lambda: _trace(cupy, scenario, problem))
     time_us: LoopTime | None = attempt("time", lambda: run.time_loop(plain, problem))
     pipeline: MeasuredPipeline | None = attempt("pipeline", lambda: _pipeline(cupy, scenario, problem, time_us))
+    return record_of(
+        name,
+        scenario,
+        origin,
+        kernel=facts(plain[0]) | ({"reduction": facts(plain[1])} if plain[1:] else {}),
+        numerics=numerics,
+        trace=trace,
+        time_us=time_us,
+        pipeline=pipeline,
+        missing=attempt.missing,
+    )
+
+
+def record_of(
+    name: str,
+    scenario: AnyScenario,
+    origin: Origin,
+    *,
+    kernel: dict[str, Any],
+    numerics: Numerics | None,
+    trace: TraceCheck | None,
+    time_us: LoopTime | None,
+    pipeline: MeasuredPipeline | None,
+    missing: dict[str, str],
+) -> Record:
+    """A record of these parts, dated now, without counters."""
     return Record(
         name=name,
         scenario=scenario.resolved(),
         scenario_sha256=scenario.digest(),
         environment=origin.environment,
-        kernel=_facts(plain[0]) | ({"reduction": _facts(plain[1])} if plain[1:] else {}),
+        kernel=kernel,
         numerics=numerics,
         trace=trace,
         time_us=time_us,
         pipeline=pipeline,
         counters={},
         opcodes={},
-        missing=attempt.missing,
+        missing=missing,
         commit=origin.commit,
         date=datetime.now(tz=UTC).isoformat(timespec="seconds"),
         command=origin.command,
@@ -136,7 +163,8 @@ def _pipeline(cupy: Any, scenario: Scenario, problem: run.DeviceProblem, plain: 
     return measured_pipeline(warps, scenario.kernel.stages, plain, instrumented)
 
 
-def _facts(kernel: LoadedKernel) -> dict[str, Any]:
+def facts(kernel: LoadedKernel) -> dict[str, Any]:
+    """What a record says of a kernel."""
     own, compiler = kernel.specialisation, find_compiler()
     return {
         "compiler": f"{compiler.name} {compiler.version}",

@@ -19,11 +19,15 @@ from typing import get_args
 
 from gpusim.errors import CannotRun, GpusimError
 from gpusim.hardware import counters, device, measure
+from gpusim.hardware.attention_run import attention_kernel
 from gpusim.hardware.compiler import compile_cubin
+from gpusim.hardware.measure_attention import measure_attention
 from gpusim.hardware.record import Record, load_record, write_record
-from gpusim.hardware.specialise import Build, kernels
-from gpusim.scenario import load_scenario
-from gpusim.scenario_catalogue import recordable_scenarios
+from gpusim.hardware.specialise import Build, Specialisation, kernels
+from gpusim.hardware.specialise_attention import specialise_attention
+from gpusim.scenario import AnyScenario, load_any_scenario
+from gpusim.scenario_attention import AttentionScenario
+from gpusim.scenario_catalogue import attention_scenarios, recordable_scenarios
 
 CONTEXT_LOST = 75
 """Exit code of a worker that a kernel has broken; what it was to measure next is left to another."""
@@ -67,11 +71,17 @@ class Session:
 def prebuild(file: Path, build: Build, architecture: str) -> str | None:
     """Compile one build of one scenario into the cache; the complaint, if any. Runs in a process of its own."""
     try:
-        for one in kernels(load_scenario(file), build):
+        for one in _kernels(load_any_scenario(file), build):
             compile_cubin(one, architecture)
     except GpusimError as error:
         return f"{file.stem}, {build} build: {error}"
     return None
+
+
+def _kernels(scenario: AnyScenario, build: Build) -> tuple[Specialisation, ...]:
+    if isinstance(scenario, AttentionScenario):
+        return () if build == "timeline" else (specialise_attention(attention_kernel(scenario), build),)
+    return kernels(scenario, build)
 
 
 def prebuild_all(files: Sequence[Path], architecture: str, session: Session) -> None:
@@ -134,7 +144,7 @@ def work(files: Sequence[Path], session: Session, origin: measure.Origin, progre
             log.write(f"{file.stem}\n")
         begun = time.monotonic()
         try:
-            record = measure.measure(file.stem, load_scenario(file), origin, seed=seed, say=session.say)
+            record = _measure(file, origin, seed, session)
             write_record(record, folder)
             session.say(f"{file.stem}: {_in_short(record)} in {time.monotonic() - begun:.1f} s")
         except (GpusimError, RuntimeError, MemoryError) as error:  # CuPy's errors are RuntimeErrors
@@ -143,6 +153,13 @@ def work(files: Sequence[Path], session: Session, origin: measure.Origin, progre
             return CONTEXT_LOST
         cupy.get_default_memory_pool().free_all_blocks()
     return 0
+
+
+def _measure(file: Path, origin: measure.Origin, seed: int, session: Session) -> Record:
+    scenario = load_any_scenario(file)
+    if isinstance(scenario, AttentionScenario):
+        return measure_attention(file.stem, scenario, origin, seed=seed, say=session.say)
+    return measure.measure(file.stem, scenario, origin, seed=seed, say=session.say)
 
 
 def count_all(files: Sequence[Path], session: Session, folder: Path) -> None:
@@ -192,7 +209,7 @@ def _in_short(record: Record) -> str:
 
 def scenario_files(names: Sequence[str]) -> list[Path]:
     """Paths as they stand, bare names from the recordable scenarios; all of those where no name is given."""
-    known = {path.stem: path for path in recordable_scenarios()}
+    known = {path.stem: path for path in (*recordable_scenarios(), *attention_scenarios())}
     unknown = [name for name in names if name not in known and not Path(name).is_file()]
     if unknown:
         raise CannotRun(f"no such scenario: {', '.join(unknown)}")

@@ -190,7 +190,7 @@ def test_launches_are_matched_in_order(with_ncu, tmp_path):
     assert profiles["second"].counters["sm__cycles_elapsed.max"] == 77
     assert (tmp_path / "launches.csv").read_text() == CSV
     command = double.calls[0]
-    assert command[command.index("--kernel-name") + 1] == "regex:^(gpusim_kernel|gpusim_reduction)$"
+    assert command[command.index("--kernel-name") + 1] == "regex:^(gpusim_kernel|gpusim_reduction|gpusim_attention)$"
     assert command[6:10] == ["--clock-control", "none", "--cache-control", "all"]
     assert command[-3:] == ["-x", "first.toml", "second.toml"]
 

@@ -1,0 +1,178 @@
+"""One attention scenario on the GPU: the kernel it stands for, its tensors, its launches, its numbers."""
+
+from dataclasses import dataclass
+from math import e, log2
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusim.attention_reference import attention_reference
+from gpusim.attention_shape import WARPS
+from gpusim.attention_tensors import (
+    AttentionTensors,
+    fresh_attention_output,
+    make_attention_tensors,
+    output_rows,
+)
+from gpusim.elements import decode, is_unwritten
+from gpusim.errors import BadInput
+from gpusim.hardware.module import LoadedKernel
+from gpusim.hardware.record import Numerics
+from gpusim.hardware.specialise import RECORDED_BLOCKS
+from gpusim.hardware.specialise_attention import (
+    ATTENTION_PARAMS,
+    AttentionKernel,
+    default_kernel,
+)
+from gpusim.scenario_attention import AttentionScenario
+
+_INSTRUCTION = (16, 8, 16)
+"""What kernels_cuda/attention issues, whatever CUTLASS's example does."""
+
+
+def attention_kernel(scenario: AttentionScenario) -> AttentionKernel:
+    """
+    The CUDA kernel of a scenario.
+
+    Raises:
+        BadInput: kernels_cuda has no such kernel: another mma.sync, another number of stages, or other types.
+    """
+    problem, flash = scenario.problem, scenario.flash
+    if scenario.instruction != _INSTRUCTION:
+        raise BadInput(
+            f"kernel.instruction must be {list(_INSTRUCTION)} on a GPU: kernels_cuda/attention issues nothing else,"
+            f" got {list(scenario.instruction)}"
+        )
+    default = default_kernel(scenario.kernel.mainloop, problem.head_dim, problem.head_dim_v)
+    return AttentionKernel(
+        batch=problem.batch,
+        heads=problem.heads,
+        queries=problem.queries,
+        keys=problem.keys,
+        head_dim=problem.head_dim,
+        head_dim_v=problem.head_dim_v,
+        mask=problem.mask,
+        ab=problem.dtype.ab,
+        output_type="f32" if problem.dtype.output == "f32" else "ab",
+        query_lengths=problem.query_lengths,
+        key_lengths=problem.key_lengths,
+        scale=problem.score_scale,
+        mainloop=scenario.kernel.mainloop,
+        queries_per_block=scenario.queries_per_block,
+        keys_per_block=scenario.keys_per_block,
+        warp_queries=scenario.queries_per_block // WARPS if flash else 32,
+        ctas_per_sm=int(default["ctas_per_sm"]),
+        preload_v=scenario.kernel.preload_v,
+        keep_output_in_registers=scenario.in_registers,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceProblem:
+    """
+    A scenario's tensors in GPU memory.
+
+    Attributes:
+        tensors: Q, K and V, device arrays.
+        output: Flat, as ``fresh_attention_output``.
+        lse: [batch, heads, lse_length], f32.
+        buffer: Of an output that is not kept in registers, f32; else one element.
+        lengths: Queries and keys in use of each batch, int32.
+    """
+
+    cupy: Any
+    scenario: AttentionScenario
+    seed: int
+    tensors: AttentionTensors
+    output: Any
+    lse: Any
+    buffer: Any
+    lengths: tuple[Any, Any]
+
+
+def upload(cupy: Any, scenario: AttentionScenario, seed: int) -> DeviceProblem:
+    """Random inputs of a seed, NaN past every batch's length, and an output of NaN, on the GPU."""
+    host, problem = make_attention_tensors(scenario, seed), scenario.problem
+    output = fresh_attention_output(scenario)
+    return DeviceProblem(
+        cupy=cupy,
+        scenario=scenario,
+        seed=seed,
+        tensors=AttentionTensors(cupy.asarray(host.q), cupy.asarray(host.k), cupy.asarray(host.v)),
+        output=cupy.asarray(output),
+        lse=cupy.asarray(np.full((problem.batch, problem.heads, problem.lse_length), np.nan, np.float32)),
+        buffer=cupy.empty(1 if scenario.in_registers else output.size, np.float32),
+        lengths=(
+            cupy.asarray(np.array(problem.lengths_q, np.int32)),
+            cupy.asarray(np.array(problem.lengths_k, np.int32)),
+        ),
+    )
+
+
+def pack_params(
+    problem: DeviceProblem,
+    *,
+    records: Any = None,
+    counts: Any = None,
+    capacity: int = 0,
+    blocks: tuple[int, ...] = (),
+) -> npt.NDArray[np.void]:
+    """
+    ``struct AttentionParams`` of one launch, shape ().
+
+    Args:
+        records, counts: Device arrays that an instrumented build fills.
+        capacity: Records of one warp.
+        blocks: Linear indices of the CTAs that are recorded, at most ``RECORDED_BLOCKS``.
+    """
+    params = np.zeros((), ATTENTION_PARAMS)
+    common: Any = params["common"]
+    own: Any = problem.tensors
+    pointers = {"a": own.q, "b": own.k, "output": problem.output, "partial": problem.buffer}
+    for name, array in (pointers | {"records": records, "record_counts": counts}).items():
+        common[name] = 0 if array is None else int(array.data.ptr)
+    common["record_capacity"], common["recorded_blocks"] = capacity, len(blocks[:RECORDED_BLOCKS])
+    common["recorded"][: len(blocks)] = blocks
+    for name, array in {"v": own.v, "log_sum_exp": problem.lse}.items():
+        params[name] = int(array.data.ptr)
+    params["query_lengths"], params["key_lengths"] = (int(lengths.data.ptr) for lengths in problem.lengths)
+    params["scale_log2"] = problem.scenario.problem.score_scale * log2(e)
+    return params
+
+
+def check_numerics(kernel: LoadedKernel, problem: DeviceProblem) -> Numerics:
+    """
+    One launch on memory that was never written; every element of output and log-sum-exp against float64 softmax.
+
+    Rows past a batch's length that were written count as wrong. The figures of the worst element are the output's.
+    """
+    cupy, scenario = problem.cupy, problem.scenario
+    extents = scenario.problem
+    kernel.launch(pack_params(problem))
+    cupy.cuda.runtime.deviceSynchronize()
+    expected = attention_reference(scenario, problem.tensors, cupy)
+    element = extents.dtype.output
+    output = decode(problem.output, element, cupy)
+    used = cupy.asarray(output_rows(extents))
+    found = output.reshape(-1, extents.head_dim_v)
+    error = abs(found.astype(cupy.float64) - expected.value)
+    close = cupy.where(used[:, None], error <= expected.bound, is_unwritten(found, element, cupy))
+    lse = problem.lse[:, :, : extents.queries].astype(cupy.float64)
+    both = cupy.isinf(lse) & (lse == expected.lse)
+    near = both | (abs(cupy.where(both, 0.0, lse) - cupy.where(both, 0.0, expected.lse)) <= expected.lse_bound)
+    in_use = used.reshape(extents.batch, extents.queries, extents.heads)[:, :, 0][:, None, :]
+    sums = cupy.where(in_use, near, cupy.isnan(lse))
+    over = cupy.where(used[:, None], error / cupy.where(expected.bound > 0, expected.bound, 1.0), 0.0)
+    worst = int(cupy.argmax(cupy.nan_to_num(over, nan=cupy.inf)))
+    largest = float(cupy.where(used[:, None], error, 0.0).max())
+    quotient = float(over.max())
+    finite = bool(np.isfinite(largest)) and bool(np.isfinite(quotient))
+    return Numerics(
+        seed=problem.seed,
+        elements=int(found.size),
+        wrong_elements=int((~close).sum()) + int((~sums).sum()),
+        max_error=largest if finite else None,
+        max_error_over_bound=quotient if finite else None,
+        worst_element=(worst // extents.head_dim_v, worst % extents.head_dim_v),
+    )

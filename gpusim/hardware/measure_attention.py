@@ -1,0 +1,60 @@
+"""Everything measured of one attention scenario, each part on its own; the counters are ncu's business."""
+
+from gpusim.hardware import attention_run, run
+from gpusim.hardware.compiler import compile_cubin
+from gpusim.hardware.device import import_cupy
+from gpusim.hardware.measure import Attempts, Origin, Say, facts, record_of
+from gpusim.hardware.module import LoadedKernel, architecture
+from gpusim.hardware.record import Record
+from gpusim.hardware.specialise import Build
+from gpusim.hardware.specialise_attention import specialise_attention
+from gpusim.scenario_attention import AttentionScenario
+
+NO_PIPELINE = "no build of an attention kernel stamps its k tiles"
+
+
+def measure_attention(
+    name: str, scenario: AttentionScenario, origin: Origin, *, seed: int, say: Say = lambda _: None
+) -> Record:
+    """
+    Numerics, trace and time of an attention scenario on the current GPU.
+
+    Args:
+        name: Stem of the scenario's file.
+        seed: Of the random inputs.
+        say: Called with a line about each part that fails.
+
+    Raises:
+        BadInput: kernels_cuda has no such kernel.
+        CannotRun: CuPy or a GPU is missing, or the plain kernel cannot be compiled or loaded.
+    """
+    cupy = import_cupy()
+    attempt = Attempts(say)
+    plain = load(scenario)
+    problem = attention_run.upload(cupy, scenario, seed)
+    numerics = attempt("numerics", lambda: attention_run.check_numerics(plain, problem))
+    time_us = attempt("time", lambda: run.time_launches(cupy, [plain], attention_run.pack_params(problem)))
+    return record_of(
+        name,
+        scenario,
+        origin,
+        kernel=facts(plain),
+        numerics=numerics,
+        trace=None,
+        time_us=time_us,
+        pipeline=None,
+        missing=attempt.missing | {"pipeline": NO_PIPELINE, "trace": "it is not compared yet"},
+    )
+
+
+def load(scenario: AttentionScenario, build: Build = "plain") -> LoadedKernel:
+    """
+    Compile (or take from the cache) and load the kernel of a scenario.
+
+    Raises:
+        BadInput: kernels_cuda has no such kernel.
+        CannotRun: It cannot be compiled or loaded.
+    """
+    cupy = import_cupy()
+    own = specialise_attention(attention_run.attention_kernel(scenario), build)
+    return LoadedKernel(cupy, own, compile_cubin(own, architecture(cupy)))
