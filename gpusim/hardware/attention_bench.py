@@ -32,6 +32,7 @@ ROWS = Path("tests/golden/data/attention_h200.json")
 
 FLASH_TILES: dict[str, dict[str, Any]] = {
     "128x64 w32, 2 CTAs": {"keys_per_block": 64, "ctas_per_sm": 2},
+    "128x64 w32, 2 CTAs, columns past the head skipped": {"keys_per_block": 64, "ctas_per_sm": 2, "skip_columns": True},
     "128x64 w32, 3 CTAs": {"keys_per_block": 64, "ctas_per_sm": 3},
     "128x64 w32, Q in registers": {"keys_per_block": 64, "ctas_per_sm": 2, "queries_in_registers": True},
     "128x128 w32, 2 CTAs": {"keys_per_block": 128, "ctas_per_sm": 2},

@@ -9,7 +9,9 @@ import numpy as np
 
 from gpusim.hardware.specialise import PARAMS, Build, Specialisation, kernels_folder
 from gpusim.hardware.trace_format import OPERATIONS, operation_names
+from gpusim.scenario_models import widest_alignment
 from gpusim.schedule.attention_ops import SoftmaxOp
+from gpusim.tile.epilogue import EpilogueTile
 
 Mask: TypeAlias = Literal["none", "causal_top_left", "causal_bottom_right"]
 Schedule: TypeAlias = Literal["attention", "flash"]
@@ -67,6 +69,7 @@ class AttentionKernel:
         warp_queries: Queries of a warp; ``flash`` only.
         ctas_per_sm: For how many the compiler keeps registers free.
         queries_in_registers: Q's fragments are loaded once; ``flash`` only.
+        skip_columns: Columns of the second GEMM's tile past head_dim_v are not computed; ``flash`` only.
         preload_v: V's copies are issued right after the first GEMM; ``attention`` only.
         keep_output_in_registers: Else in a global fp32 buffer; ``attention`` only.
     """
@@ -89,6 +92,7 @@ class AttentionKernel:
     warp_queries: int = 32
     ctas_per_sm: int = 1
     queries_in_registers: bool = False
+    skip_columns: bool = False
     preload_v: bool = True
     keep_output_in_registers: bool = True
 
@@ -126,21 +130,41 @@ class AttentionKernel:
     def shared_bytes(self) -> int:
         """Dynamic shared memory of a CTA."""
         q, k, row = self.queries_per_block, self.keys_per_block, _ELEMENT_BYTES
-        staged = 0 if self.output == "f32" else q * _padded(self.head_dim_v) * row
+        # The epilogue reserves twice the 8 rows that each warp along M stages in a step.
+        staging = q // self.warp[0] * 16 * (self.columns + 8) * 4
         if self.mainloop == "flash":
             depth = 64 if self.head_dim % 64 == 0 else _TILE_K
-            columns = next(width for width in (64, 128, 256) if width >= self.head_dim_v)
-            return max((q + k) * -(-self.head_dim // depth) * depth * row + k * columns * row, staged)
+            return max((q + k) * -(-self.head_dim // depth) * depth * row + k * self.columns * row, staging)
         first = (q + k) * -(-self.head_dim // _TILE_K) * _TILE_K * row
         second = q * (k + 8) * row + k * k * row
         statistics = (4 + k // self.warp[1]) * q * 4
-        return statistics + max(first, second, staged if self.keep_output_in_registers else 0)
+        return statistics + max(first, second, staging if self.keep_output_in_registers else second + staging)
 
+    @property
+    def columns(self) -> int:
+        """Columns of the second GEMM's tile: those of a column block, or in flash head_dim_v in whole lines."""
+        if self.mainloop == "attention":
+            return self.keys_per_block
+        return next(width for width in (64, 128, 256) if width >= self.head_dim_v)
 
-def _padded(columns: int) -> int:
-    """Elements of a row of the staged output: whole panels of 64, or one of 32."""
-    panel = 64 if columns > 32 else 32
-    return -(-columns // panel) * panel
+    @property
+    def computed_columns(self) -> int:
+        """Columns of the output that flash's mma.sync compute."""
+        return -(-self.head_dim_v // 16) * 16 if self.skip_columns else self.columns
+
+    @property
+    def epilogue(self) -> EpilogueTile:
+        """The epilogue of the output, for one head."""
+        warp_m, warp_n = self.warp
+        return EpilogueTile(
+            threadblock=(self.queries_per_block, self.columns, _TILE_K),
+            warp=(warp_m, self.columns if self.mainloop == "flash" else warp_n, _TILE_K),
+            instruction=(16, 8, 16),
+            output_type=self.output,
+            elements_per_access=widest_alignment(self.output, self.head_dim_v),
+            extent=(self.queries, self.head_dim_v),
+            leading=self.heads * self.head_dim_v,
+        )
 
 
 def default_kernel(mainloop: Schedule, head_dim: int, head_dim_v: int) -> dict[str, int | bool]:
@@ -159,7 +183,7 @@ def default_kernel(mainloop: Schedule, head_dim: int, head_dim_v: int) -> dict[s
             "keep_output_in_registers": head_dim_v <= 128,
         }
     if head_dim_v > 128:
-        return {"queries_per_block": 128, "keys_per_block": 64, "warp_queries": 16, "ctas_per_sm": 1}
+        return {"queries_per_block": 64, "keys_per_block": 64, "warp_queries": 16, "ctas_per_sm": 2}
     return {"queries_per_block": 128, "keys_per_block": 64, "warp_queries": 32, "ctas_per_sm": 2}
 
 
@@ -197,6 +221,11 @@ def specialise_attention(kernel: AttentionKernel, build: Build = "plain") -> Spe
 def _macros(kernel: AttentionKernel, build: Build) -> dict[str, int | str]:
     macros: dict[str, int | str] = {
         **_gemm_macros(kernel),
+        "KEYS": kernel.keys,
+        "BLOCK_KEYS": kernel.keys_per_block,
+        "COMPUTED_V": kernel.computed_columns,
+        "ACCESS_C": kernel.epilogue.elements_per_access,
+        "EPILOGUE_MIXED": int(kernel.epilogue.mixed),
         "FLASH": int(kernel.mainloop == "flash"),
         "HEADS": kernel.heads,
         "HEAD_DIM": kernel.head_dim,
@@ -217,12 +246,12 @@ def _macros(kernel: AttentionKernel, build: Build) -> dict[str, int | str]:
 
 
 def _gemm_macros(kernel: AttentionKernel) -> dict[str, int | str]:
-    """What kernels_cuda/scenario.cuh wants to know: the first GEMM, Q by K transposed, is its GEMM."""
-    warp_m, warp_n = kernel.warp
+    """What kernels_cuda/scenario.cuh wants to know: the second GEMM, P by V, is its GEMM."""
+    warp_m, warp_n, _ = kernel.epilogue.warp
     return {
         "CONVOLUTION": 0,
         "GEMM_M": kernel.queries,
-        "GEMM_N": kernel.keys,
+        "GEMM_N": kernel.head_dim_v,
         "AB": kernel.ab,
         "ACCUMULATOR": "f32",
         "OUTPUT": kernel.output,
@@ -234,7 +263,7 @@ def _gemm_macros(kernel: AttentionKernel) -> dict[str, int | str]:
         "INSTRUCTION_M": 16,
         "INSTRUCTION_K": 16,
         "TILE_M": kernel.queries_per_block,
-        "TILE_N": kernel.keys_per_block,
+        "TILE_N": kernel.columns,
         "TILE_K": _TILE_K,
         "WARP_M": warp_m,
         "WARP_N": warp_n,

@@ -33,6 +33,7 @@ struct Chained {
 
   static constexpr int kKTilesQk = Queries::kKTiles, kKTilesPv = Values::kKTiles;
   static_assert(kKTilesQk <= kStages, "every k tile of the first GEMM has a slot");
+  static_assert(kTileN == kBlockKeys, "both GEMMs have one tile");
   static_assert(!kKeepOutput || kColumnBlocks == 1, "one warp tile holds the output");
   static_assert(kKGroups == 2 && kWarpM % 16 == 0 && kWarpN % 16 == 0, "k tiles are two k groups");
 
@@ -42,8 +43,10 @@ struct Chained {
   static constexpr int kArea = (kPartial + kWarpsN) * kBlockQueries * 4;
   static constexpr int kBaseQ = kArea, kBaseK = kBaseQ + Queries::kSharedBytes;
   static constexpr int kBaseP = kArea, kBaseV = kBaseP + Probabilities::kSharedBytes;
-  static constexpr int kSharedBytes = greatest(greatest(kBaseK + Keys::kSharedBytes, kBaseV + Values::kSharedBytes),
-                                               kKeepOutput ? kArea + OutputTile::kSharedBytes : 0);
+  static constexpr int kOperandsEnd = greatest(kBaseK + Keys::kSharedBytes, kBaseV + Values::kSharedBytes);
+  // The epilogue's staging takes their place, but while V's next columns arrive.
+  static constexpr int kBaseStaging = kKeepOutput ? kArea : kBaseV + Values::kSharedBytes;
+  static constexpr int kSharedBytes = greatest(kOperandsEnd, kBaseStaging + AttentionEpilogue::kSharedBytes);
   static_assert(kSharedBytes <= GPUSIM_SHARED_BYTES, "gpusim/hardware/specialise_attention.py asks for as much");
   static_assert(kArea % kLineBytes == 0 && kBaseV % kLineBytes == 0, "a swizzle begins on a line");
 
@@ -54,7 +57,7 @@ struct Chained {
   Block const& block;
   Recorder& recorder;
   uint32 const base;
-  int const thread, first_row, first_key, first_column;  // of the warp in the block
+  int const thread, warp, first_row, first_key, first_column;  // of the warp in the block
   int const owned_row;                                   // whose statistics this thread updates
   bool const owner;
   float const scale_log2;
@@ -74,6 +77,7 @@ struct Chained {
         recorder(recorder),
         base(base),
         thread(thread),
+        warp(warp),
         first_row(warp_m(warp) * kWarpM),
         first_key(warp_n(warp) * kWarpN),
         first_column(warp_n(warp) * kTilesV * 8),
@@ -311,41 +315,10 @@ struct Chained {
 
   // A column block of the output joins what the key blocks before left in the buffer, or leaves as the result.
   GPUSIM_DEVICE void to_buffer(Output const& output, int column_block, bool first, bool last) {
-    float* const buffer = static_cast<float*>(params.common.partial);
-    GPUSIM_UNROLL
-    for (int m = 0; m < kTilesM; ++m) {
-      GPUSIM_UNROLL
-      for (int half = 0; half < 2; ++half) {
-        int const row = row_of(m, half);
-        float const rescale = first ? 0.0f : load_statistic(kRescale, row);
-        float const factor = last ? normaliser(load_statistic(kSum, row)) : 1.0f;
-        bool const exists = block.query_start + row < block.queries;
-        GPUSIM_UNROLL
-        for (int n = 0; n < kTilesV; ++n) {
-          int const column = column_block * kColumns + first_column + 8 * n + thread % 4 * 2;
-          int64 const offset = block.offset_o() + row * kRowV + column;
-          bool const valid = exists && column < kHeadDimV;
-          uint32 before[2] = {0, 0};
-          if (!first) {
-            GPUSIM_RECORD(load_source(m * 2 + half, n, offset, valid));
-            load_global<8>(before, buffer + offset, valid);
-          }
-          float sums[2];
-          GPUSIM_UNROLL
-          for (int element = 0; element < 2; ++element) {
-            sums[element] = fused_multiply_add(word_as_float(before[element]), rescale,
-                                               output.registers[m][n][2 * half + element]);
-          }
-          GPUSIM_RECORD(store_global(m * 2 + half, n, offset, valid));
-          if (last) {
-            store_pair(params.common.output, offset, multiply(sums[0], factor), multiply(sums[1], factor), valid);
-          } else {
-            uint32 const words[2] = {float_as_word(sums[0]), float_as_word(sums[1])};
-            store_global<8>(buffer + offset, words, valid);
-          }
-        }
-      }
-    }
+    auto const rescale = [this](int row) { return load_statistic(kRescale, row); };
+    auto const divisor = [this](int row) { return normaliser(load_statistic(kSum, row)); };
+    AttentionEpilogue(params, block, base + kBaseStaging, thread, warp, recorder)
+        .run<true>(output, column_block, !first, last, rescale, divisor);
   }
 
   template <bool kMasked>
@@ -393,25 +366,19 @@ struct Chained {
     finish(output);
   }
 
-  GPUSIM_DEVICE void finish(Output const& output) {
-    if (kKeepOutput || block.key_blocks == 0) {
-      float factor[kTilesM][2];
+  GPUSIM_DEVICE void finish(Output& output) {
+    if constexpr (kKeepOutput) {
       GPUSIM_UNROLL
       for (int m = 0; m < kTilesM; ++m) {
         GPUSIM_UNROLL
         for (int half = 0; half < 2; ++half) {
-          factor[m][half] = block.key_blocks ? normaliser(load_statistic(kSum, row_of(m, half))) : 0.0f;
+          if (block.key_blocks) output.scale_row(m, half, normaliser(load_statistic(kSum, row_of(m, half))));
         }
       }
-      if constexpr (kKeepOutput) {
-        OutputTile::store(recorder, output, factor, params.common.output, block, base + kArea, thread, first_row,
-                          first_column);
-      } else {
-        GPUSIM_NO_UNROLL
-        for (int column_block = 0; column_block < kColumnBlocks; ++column_block) {
-          to_buffer(output, column_block, true, true);
-        }
-      }
+      AttentionEpilogue(params, block, base + kBaseStaging, thread, warp, recorder).store(output);
+    } else if (block.key_blocks == 0) {
+      GPUSIM_NO_UNROLL
+      for (int column_block = 0; column_block < kColumnBlocks; ++column_block) to_buffer(output, column_block, true, true);
     }
     float const maximum = load_maximum(owned_row, owner), sum = load_statistic(kSum, owned_row, owner);
     uint32 const words[1] = {float_as_word(log_sum_exp(maximum, sum))};

@@ -16,10 +16,10 @@
 namespace gpusim {
 
 struct Flash {
-  static_assert(kWarpN == kBlockKeys, "a warp has all keys of its queries");
+  static_assert(kWarpsN == 1, "a warp has all keys of its queries");
 
-  static constexpr int kComputedV = ceil_div(kHeadDimV, 16) * 16;  // columns of the output, in pairs of tiles
-  static constexpr int kColumnsV = kHeadDimV > 128 ? 256 : kHeadDimV > 64 ? 128 : 64;  // of V's tile: whole lines
+  static constexpr int kComputedV = GPUSIM_COMPUTED_V;  // columns of the output, in pairs of tiles
+  static constexpr int kColumnsV = kTileN;
   static constexpr int kTilesM = kWarpM / 16, kTilesKeys = kBlockKeys / 8, kTilesV = kComputedV / 8;
   static constexpr int kDepth = kHeadDim % 64 ? 32 : 64;  // of a k tile of the first GEMM
   static constexpr int kKTilesQk = ceil_div(kHeadDim, kDepth), kGroupsQk = kDepth / 16, kGroupsPv = kBlockKeys / 16;
@@ -31,7 +31,7 @@ struct Flash {
   using Values = TileV<kBlockKeys, kColumnsV, kBlockKeys, kComputedV>;
 
   static constexpr int kBaseQ = 0, kBaseK = Queries::kSharedBytes, kBaseV = kBaseK + Keys::kSharedBytes;
-  static constexpr int kSharedBytes = greatest(kBaseV + Values::kSharedBytes, OutputTile::kSharedBytes);
+  static constexpr int kSharedBytes = greatest(kBaseV + Values::kSharedBytes, AttentionEpilogue::kSharedBytes);
   static_assert(kSharedBytes <= GPUSIM_SHARED_BYTES, "gpusim/hardware/specialise_attention.py asks for as much");
 
   Block const& block;
@@ -83,6 +83,11 @@ struct Flash {
     wait_group<0>();
     GPUSIM_RECORD(barrier());
     barrier();
+  }
+
+  GPUSIM_DEVICE float shuffle(float value, int mask) {
+    GPUSIM_RECORD_SOFTMAX(SHUFFLE, mask, true);
+    return shuffle_xor(value, mask);
   }
 
   template <bool kAllRows>
@@ -161,8 +166,8 @@ struct Flash {
           most = greater_of(most, score.registers[m][n][2 * half]);
           most = greater_of(most, score.registers[m][n][2 * half + 1]);
         }
-        most = greater_of(most, shuffle_xor(most, 1));
-        most = greater_of(most, shuffle_xor(most, 2));
+        most = greater_of(most, shuffle(most, 1));
+        most = greater_of(most, shuffle(most, 2));
         float const before = greatest_log2[m][half];
         float const now = greater_of(before, multiply(most, scale_log2));
         greatest_log2[m][half] = now;
@@ -209,7 +214,7 @@ struct Flash {
     GPUSIM_STAMP(mma_end(number, 1));
   }
 
-  GPUSIM_DEVICE void run(AttentionParams const& params) {
+  GPUSIM_DEVICE void run(AttentionParams const& params, int warp) {
     int const last = block.key_blocks - 1;
     if (last >= 0) {
       TileCopy<Queries> const copy_q(params.common.a, block.offset_q(), base + kBaseQ, thread);
@@ -226,30 +231,37 @@ struct Flash {
       for (; number >= block.whole_blocks; --number) key_block<true>(number);
       GPUSIM_NO_UNROLL
       for (; number >= 0; --number) key_block<false>(number);
-      GPUSIM_RECORD(barrier());
-      barrier();  // shared memory is free
     }
     GPUSIM_STAMP(tail_end());
-    finish(params);
+    finish(params, warp);
   }
 
-  GPUSIM_DEVICE void finish(AttentionParams const& params) {
+  GPUSIM_DEVICE void finish(AttentionParams const& params, int warp) {
     int const lane = thread % kWarpSize;
-    float factor[kTilesM][2];
+    if (block.key_blocks > 0) {
+      GPUSIM_UNROLL
+      for (int m = 0; m < kTilesM; ++m) {
+        GPUSIM_UNROLL
+        for (int half = 0; half < 2; ++half) {
+          sum[m][half] = add(sum[m][half], shuffle(sum[m][half], 1));
+          sum[m][half] = add(sum[m][half], shuffle(sum[m][half], 2));
+          output.scale_row(m, half, normaliser(sum[m][half]));
+        }
+      }
+    }
     GPUSIM_UNROLL
     for (int m = 0; m < kTilesM; ++m) {
       GPUSIM_UNROLL
       for (int half = 0; half < 2; ++half) {
-        float total = add(sum[m][half], shuffle_xor(sum[m][half], 1));
-        total = add(total, shuffle_xor(total, 2));
-        factor[m][half] = normaliser(total);
         int const row = first_row + 16 * m + 8 * half + lane / 4;
-        uint32 const words[1] = {float_as_word(log_sum_exp(greatest_log2[m][half], total))};
-        store_global<4>(params.log_sum_exp + block.offset_log_sum_exp() + row, words,
-                        lane % 4 == 0 && block.query_start + row < block.queries);
+        int64 const offset = block.offset_log_sum_exp() + row;
+        bool const valid = lane % 4 == 0 && block.query_start + row < block.queries;
+        uint32 const words[1] = {float_as_word(log_sum_exp(greatest_log2[m][half], sum[m][half]))};
+        GPUSIM_RECORD_SOFTMAX(STORE_LSE, offset, valid);
+        store_global<4>(params.log_sum_exp + offset, words, valid);
       }
     }
-    OutputTile::store(recorder, output, factor, params.common.output, block, base, thread, first_row, 0);
+    AttentionEpilogue(params, block, base, thread, warp, recorder).store(output);
   }
 };
 

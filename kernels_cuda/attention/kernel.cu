@@ -30,7 +30,7 @@ extern "C" __global__ void __launch_bounds__(gpusim::kThreads, GPUSIM_CTAS_PER_S
 #endif
 #if GPUSIM_FLASH
   Flash flash(params, block, shared_base(), thread, warp, recorder);
-  flash.run(params);
+  flash.run(params, warp);
 #else
   Chained chained(params, block, shared_base(), thread, warp, recorder);
   chained.run();

@@ -1,96 +1,141 @@
-// The output of a block from registers to global memory, through shared memory where it has 16 bits; its log-sum-exp.
+// The output of a block, a tile of the second GEMM at a time, through shared memory to the output or to the fp32 buffer: the
+// epilogue of a GEMM, whose tile scenario.cuh's is. And the log-sum-exp.
 #pragma once
 
 #include "attention/shape.cuh"
 #include "attention/softmax_ptx.cuh"
 #include "attention/warp_gemm.cuh"
-#include "layout.cuh"
+#include "epilogue.cuh"
+#include "output_op.cuh"
 #include "platform.cuh"
 #include "ptx.cuh"
 #include "record.cuh"
-#include "thread_map.cuh"
 
 namespace gpusim {
 
-// Two neighbours of the output, in its type, to the global memory of the accumulators that hold them.
-GPUSIM_DEVICE void store_pair(void* tensor, int64 offset, float low, float high, bool valid) {
-  char* const at = static_cast<char*>(tensor) + bytes_of(offset, kOutput);
-  if constexpr (kOutput == Element::f32) {
-    uint32 const words[2] = {float_as_word(low), float_as_word(high)};
-    store_global<8>(at, words, valid);
-  } else {
-    uint32 const words[1] = {pack_pair(low, high)};
-    store_global<4>(at, words, valid);
+struct AttentionEpilogue {
+  using E = EpilogueTile;
+  using Map = E::Map;
+
+  static constexpr int kParts = E::kVector * 32 / 128;  // 16-byte accesses of the buffer that make a vector of the output
+  static constexpr int kPartElements = 4;
+  static constexpr int kSharedBytes = kWarpsM * 2 * E::kRows * E::kColumns * E::kAccumulatorBytes;
+
+  Recorder& recorder;
+  Block const& block;
+  void* const output;
+  float* const buffer;
+  uint32 const base;  // of the staging, shared-space byte address
+  int const thread, warp;
+  int const row, column;  // of the thread's first access of step 0, in the block and the column block
+
+  GPUSIM_DEVICE AttentionEpilogue(AttentionParams const& params, Block const& block, uint32 base, int thread, int warp,
+                                  Recorder& recorder)
+      : recorder(recorder),
+        block(block),
+        output(params.common.output),
+        buffer(static_cast<float*>(params.common.partial)),
+        base(base),
+        thread(thread),
+        warp(warp),
+        row(Map::group(thread) * kWarpM + Map::row_in_group(thread)),
+        column(Map::column(thread)) {}
+
+  GPUSIM_DEVICE int row_of(int step, int access) const { return row + step * E::kRows + Map::access_row(access); }
+
+  GPUSIM_DEVICE int64 offset(int step, int access, int column_block) const {
+    int64 const added = int64(step * E::kRows + Map::access_row(access)) * kRowV + Map::access_column(access);
+    return block.offset_o() + row * kRowV + column_block * kTileN + column + added;
   }
-}
 
-struct OutputTile {
-  static constexpr bool kStaged = bits_of(kOutput) == 16;
-  static constexpr int kPanel = kHeadDimV > 32 ? 64 : 32, kPanels = ceil_div(kHeadDimV, kPanel);
-  static constexpr int kPadded = kPanel * kPanels;
-  using Layout = CrosswiseLayout<kPanel, kBlockQueries, kPanels>;
-  using Map = ThreadMap<kPadded, kBlockQueries, kThreads, kPanel / kVectorElements>;
-  static constexpr int kSharedBytes = kStaged ? Layout::kElements * kElementBytes : 0;
+  GPUSIM_DEVICE bool valid(int step, int access, int column_block) const {
+    return block.query_start + row_of(step, access) < block.queries &&
+           column_block * kTileN + column + Map::access_column(access) < kHeadDimV;
+  }
 
-  // `first_row` and `first_column` are the warp tile's in the block; `factor[m][half]` multiplies the rows. Shared memory
-  // from `base` on is free.
-  template <int kTilesM, int kTilesN>
-  GPUSIM_DEVICE static void store(Recorder& recorder, WarpTile<kTilesM, kTilesN> const& output,
-                                  float const (&factor)[kTilesM][2], void* tensor, Block const& block, uint32 base,
-                                  int thread, int first_row, int first_column) {
-    int const lane = thread % kWarpSize;
-    // Other tiles of 8 columns are an XOR away inside a line, other rows and panels a constant.
-    uint32 const first_offset = Layout::offset(first_column + lane % 4 * 2, first_row + lane / 4);
+  // `source`: the buffer is added, times what `rescale` gives for a row. `divides`: the sum times what `divisor` gives
+  // leaves as the output; else it goes to the buffer if kToBuffer, and as it is to the output if not.
+  template <bool kToBuffer, int kTilesM, int kTilesN, class Rescale, class Divisor>
+  GPUSIM_DEVICE void run(WarpTile<kTilesM, kTilesN> const& tile, int column_block, bool source, bool divides,
+                         Rescale const& rescale, Divisor const& divisor) const {
     GPUSIM_UNROLL
-    for (int m = 0; m < kTilesM; ++m) {
-      GPUSIM_UNROLL
-      for (int half = 0; half < 2; ++half) {
-        int const row = first_row + 16 * m + 8 * half + lane / 4;
+    for (int step = 0; step < E::kSteps; ++step) {
+      uint32 before[E::kAccesses][kParts][kPartElements] = {};
+      if (source) {
         GPUSIM_UNROLL
-        for (int n = 0; n < kTilesN; ++n) {
-          float const low = multiply(output.registers[m][n][2 * half], factor[m][half]);
-          float const high = multiply(output.registers[m][n][2 * half + 1], factor[m][half]);
-          if constexpr (kStaged) {
-            if (first_column + 8 * n < kPadded) {  // more columns may have been computed
-              int const in_line = 8 * n % kPanel;
-              uint32 const offset = (first_offset ^ Layout::offset(in_line, 0)) +
-                                    Layout::offset(8 * n - in_line, 16 * m + 8 * half);
-              uint32 const words[1] = {pack_pair(low, high)};
-              GPUSIM_RECORD(store_shared(m * 2 + half, n, offset));
-              store_shared(base + offset * kElementBytes, words);
-            }
-          } else {
-            int const column = first_column + 8 * n + lane % 4 * 2;
-            int64 const offset = block.offset_o() + row * kRowV + column;
-            bool const valid = block.query_start + row < block.queries && column < kHeadDimV;
-            GPUSIM_RECORD(store_global(m * 2 + half, n, offset, valid));
-            store_pair(tensor, offset, low, high, valid);
+        for (int access = 0; access < E::kAccesses * kParts; ++access) {
+          int const of = access / kParts, part = access % kParts;
+          int64 const at = offset(step, of, column_block) + part * kPartElements;
+          bool const exists = valid(step, of, column_block);
+          GPUSIM_RECORD(load_source(step, access, at, exists));
+          load_global<kVectorBytes>(before[of][part], buffer + at, exists);
+        }
+      }
+      GPUSIM_RECORD(barrier());
+      barrier();
+      GPUSIM_UNROLL
+      for (int store = 0; store < E::kStores; ++store) {
+        uint32 const shared = E::store_offset(warp, thread % kWarpSize, store);
+        float pair[2] = {0.0f, 0.0f};  // of columns that were not computed
+        if (store < kTilesN) {
+          pair[0] = tile.registers[step / 2][store % kTilesN][step % 2 * 2];
+          pair[1] = tile.registers[step / 2][store % kTilesN][step % 2 * 2 + 1];
+        }
+        GPUSIM_RECORD(store_shared(step, store, shared));
+        store_shared(base + shared * E::kAccumulatorBytes, pair);
+      }
+      GPUSIM_RECORD(barrier());
+      barrier();
+      uint32 loaded[E::kAccesses][E::kAccumulatorWords];
+      GPUSIM_UNROLL
+      for (int load = 0; load < E::kAccesses * E::kLoadsPerAccess; ++load) {
+        uint32 const shared = E::load_offset(thread, load);
+        GPUSIM_RECORD(load_shared(step, load, shared));
+        load_shared<E::kLoadBytes>(loaded[load / E::kLoadsPerAccess] + load % E::kLoadsPerAccess * E::kLoadWords,
+                                   base + shared * E::kAccumulatorBytes);
+      }
+      GPUSIM_UNROLL
+      for (int access = 0; access < E::kAccesses; ++access) {
+        float values[E::kVector];
+        GPUSIM_UNROLL
+        for (int element = 0; element < E::kVector; ++element) values[element] = word_as_float(loaded[access][element]);
+        if constexpr (kToBuffer) {
+          float const factor = source ? rescale(row_of(step, access)) : 0.0f;
+          float const divided = divides ? divisor(row_of(step, access)) : 1.0f;
+          GPUSIM_UNROLL
+          for (int element = 0; element < E::kVector; ++element) {
+            float const held = word_as_float(before[access][element / kPartElements][element % kPartElements]);
+            values[element] = multiply(fused_multiply_add(held, factor, values[element]), divided);
           }
+        }
+        int64 const at = offset(step, access, column_block);
+        bool const exists = valid(step, access, column_block);
+        if (kToBuffer && !divides) {
+          GPUSIM_UNROLL
+          for (int part = 0; part < kParts; ++part) {
+            uint32 words[kPartElements];
+            GPUSIM_UNROLL
+            for (int element = 0; element < kPartElements; ++element) {
+              words[element] = float_as_word(values[part * kPartElements + element]);
+            }
+            GPUSIM_RECORD(store_global(step, access * kParts + part, at + part * kPartElements, exists));
+            store_global<kVectorBytes>(buffer + at + part * kPartElements, words, exists);
+          }
+        } else {
+          uint32 words[E::kAccessWords];
+          pack<kOutput>(words, values);
+          GPUSIM_RECORD(store_global(step, access, at, exists));
+          store_global<E::kAccessBytes>(static_cast<char*>(output) + E::bytes(at), words, exists);
         }
       }
     }
-    if constexpr (kStaged) {
-      GPUSIM_RECORD(barrier());
-      barrier();
-      to_global(recorder, tensor, block, base, thread);
-    }
   }
 
-  GPUSIM_DEVICE static void to_global(Recorder& recorder, void* tensor, Block const& block, uint32 base, int thread) {
-    TileCoordinate const first = Map::initial_offset(thread);
-    GPUSIM_UNROLL
-    for (int access = 0; access < Map::kAccesses; ++access) {
-      TileCoordinate const step = Map::access_offset(access);
-      int const row = first.strided + step.strided, column = first.contiguous + step.contiguous;
-      uint32 const shared = Layout::offset(column, row);
-      int64 const global = block.offset_o() + row * kRowV + column;
-      bool const valid = block.query_start + row < block.queries && column < kHeadDimV;
-      uint32 words[4];
-      GPUSIM_RECORD(load_shared(0, access, shared));
-      load_shared<kVectorBytes>(words, base + shared * kElementBytes);
-      GPUSIM_RECORD(store_global(0, access, global, valid));
-      store_global<kVectorBytes>(static_cast<char*>(tensor) + global * kElementBytes, words, valid);
-    }
+  // Of a tile that is the result.
+  template <int kTilesM, int kTilesN>
+  GPUSIM_DEVICE void store(WarpTile<kTilesM, kTilesN> const& tile) const {
+    auto const none = [](int) { return 1.0f; };
+    run<false>(tile, 0, false, false, none, none);
   }
 };
 

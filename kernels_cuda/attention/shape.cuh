@@ -1,6 +1,6 @@
 // The attention problem this kernel is compiled for, and what a CTA sees of it: the macros of
-// gpusim/hardware/specialise_attention.py as constants. scenario.cuh's tile is that of the first GEMM: M are a block's
-// queries, N its keys, K a k tile along head_dim.
+// gpusim/hardware/specialise_attention.py as constants. scenario.cuh's tile is that of the second GEMM: M are a block's
+// queries, N columns of head_dim_v.
 #pragma once
 
 #include "attention/launch.cuh"
@@ -28,8 +28,8 @@ constexpr Mask kMask = Mask::GPUSIM_MASK;
 constexpr bool kCausal = kMask != Mask::none;
 constexpr bool kRagged = GPUSIM_RAGGED;
 
-constexpr int kBlockQueries = kTileM, kBlockKeys = kTileN;
-constexpr int kMostQueries = kExtentM, kMostKeys = kExtentN;  // lengths of the tensors
+constexpr int kBlockQueries = kTileM, kBlockKeys = GPUSIM_BLOCK_KEYS;
+constexpr int kMostQueries = kExtentM, kMostKeys = GPUSIM_KEYS;  // lengths of the tensors
 constexpr int kStatisticRows = ceil_div(kMostQueries, 32) * 32;  // of a log-sum-exp, for each head
 constexpr int kQueryBlocks = ceil_div(kMostQueries, kBlockQueries);
 

@@ -95,6 +95,7 @@ def test_the_kernel_computes_softmax_attention(asked, tmp_path):
 
 
 VARIANTS = {
+    "flash, columns past the head skipped": attention("flash", head_dim_v=40, skip_columns=True),
     "flash, Q in registers": attention("flash", queries_in_registers=True, **TOP_LEFT),
     "flash, 128 keys": attention("flash", keys_per_block=128, **TOP_LEFT),
     "flash, warps of 16 queries": attention("flash", warp_queries=16, **BOTTOM_RIGHT),
