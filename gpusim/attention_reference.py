@@ -76,13 +76,13 @@ def attention_reference(scenario: AttentionScenario, tensors: AttentionTensors, 
             values = v[batch, :keys, head].astype(xp.float64)
             scores = q[batch, :queries, head].astype(xp.float64) @ k[batch, :keys, head].astype(xp.float64).T
             scores = xp.where(seen, scores * problem.score_scale, -xp.inf)
-            largest = scores.max(axis=1, initial=-xp.inf)
+            largest = scores.max(axis=1) if keys else xp.full(queries, -xp.inf)
             # A row without a key would subtract -inf from -inf.
             exponentials = xp.exp(scores - xp.where(xp.isinf(largest), 0.0, largest)[:, None])
             total = exponentials.sum(axis=1)
             value[batch, :queries, head] = exponentials @ values / xp.where(total == 0, 1.0, total)[:, None]
             lse[batch, head, :queries] = largest + xp.log(xp.where(total == 0, 1.0, total))
-            bound[batch, :queries, head] = float(abs(values).max(initial=0)) if keys else 0.0
+            bound[batch, :queries, head] = float(abs(values).max()) if keys else 0.0
     magnitude = abs(xp.nan_to_num(value))
     bound = _ROUNDINGS * (P_ROUNDOFF[element] * bound + half_step(magnitude, problem.dtype.output, xp))
     rows = (-1, problem.head_dim_v)
