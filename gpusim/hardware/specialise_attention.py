@@ -8,9 +8,8 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 
 from gpusim.hardware.specialise import PARAMS, Build, Specialisation, kernels_folder
-from gpusim.hardware.trace_format import OPERATIONS, operation_names
+from gpusim.hardware.trace_format import ATTENTION_OPERATIONS
 from gpusim.scenario_models import widest_alignment
-from gpusim.schedule.attention_ops import SoftmaxOp
 from gpusim.tile.epilogue import EpilogueTile
 
 Mask: TypeAlias = Literal["none", "causal_top_left", "causal_bottom_right"]
@@ -32,9 +31,6 @@ ATTENTION_PARAMS: Final = np.dtype(
     align=True,
 )
 """struct AttentionParams of kernels_cuda/attention/launch.cuh, passed to the kernel by value."""
-
-ATTENTION_OPERATIONS: Final = OPERATIONS + operation_names(SoftmaxOp)
-"""Names of the operations of an attention kernel's trace, by the number a header holds."""
 
 _ELEMENT_BYTES: Final = 2
 _OPERAND: Final[dict[str, int | str]] = {

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.hardware.trace_format import LANES, OPERATIONS, RECORD
+from gpusim.hardware.trace_format import ATTENTION_OPERATIONS, LANES, RECORD
 from gpusim.scenario import Scenario
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import (
@@ -129,7 +129,7 @@ def first_difference(expected: Records, found: Records, blocks: Sequence[int]) -
 
 def describe(record: Any) -> str:
     """One record in words."""
-    words = [OPERATIONS[int(record["op"])]]
+    words = [ATTENTION_OPERATIONS[int(record["op"])]]
     if record["operand"]:
         words.append(_OPERAND_NAMES[int(record["operand"])])
     words += [f"{name} {int(record[name])}" for name in ("k_tile", "k_group", "stage", "index") if record[name] >= 0]

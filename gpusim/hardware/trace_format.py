@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from gpusim.arrays import IntArray
 from gpusim.errors import CheckFailed
+from gpusim.schedule.attention_ops import SoftmaxOp
 from gpusim.schedule.ops import Op
 
 LANES: Final = 32
@@ -23,6 +24,9 @@ def operation_names(ops: Any) -> tuple[str, ...]:
 
 OPERATIONS: Final = operation_names(Op)
 """Names of the operations, by the number a header holds: the ops of the schedule, in their order there."""
+
+ATTENTION_OPERATIONS: Final = OPERATIONS + operation_names(SoftmaxOp)
+"""Those of an attention kernel: the softmax's behind them."""
 
 RECORD: Final = np.dtype(
     [

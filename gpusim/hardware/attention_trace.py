@@ -1,0 +1,305 @@
+"""An attention schedule in the form the trace build records; runs nothing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, get_args
+
+import numpy as np
+
+from gpusim.arrays import BoolArray, IntArray
+from gpusim.attention_shape import ROW_STATISTICS, AttentionShape, attention_shape
+from gpusim.hardware.specialise_attention import AttentionKernel, default_kernel
+from gpusim.hardware.trace import Records, blank_records
+from gpusim.hardware.trace_format import LANES
+from gpusim.scenario_attention import AttentionScenario
+from gpusim.schedule.attention_ops import (
+    AddSums,
+    AtomicMax,
+    Exponentials,
+    LoadStatistic,
+    Normalise,
+    RescaleFactor,
+    RescaleOutput,
+    RowMax,
+    RowSum,
+    ScaleScores,
+    Shuffle,
+    SoftmaxOp,
+    Step,
+    StoreLse,
+    StoreP,
+    StoreStatistic,
+)
+from gpusim.schedule.ops import (
+    CopyAsync,
+    Ldmatrix,
+    LoadShared,
+    LoadSource,
+    Op,
+    Operand,
+    StoreGlobal,
+    StoreShared,
+    WaitGroup,
+    WarpMma,
+)
+from gpusim.schedule.program import cta_program
+from gpusim.tile.attention import (
+    BlockAdvance,
+    CopiedOperand,
+    Gemm,
+    attention_ctas,
+    attention_epilogue,
+    attention_grid,
+    block_advance,
+    fragment_rows,
+    gemm_view,
+    key_blocks,
+    operand_access,
+    output_access,
+    p_load_offsets,
+    p_store_offsets,
+    source_parts,
+)
+from gpusim.tile.ldmatrix import ldmatrix_offsets
+from gpusim.tile.mma import warp_coordinates
+from gpusim.tile.shared_store import store_offsets
+
+Arithmetic: TypeAlias = (
+    ScaleScores | RowMax | RescaleFactor | RescaleOutput | Exponentials | RowSum | AddSums | Normalise
+)
+"""Ops between registers, which a trace leaves out."""
+
+_NUMBER = {kind: number for number, kind in enumerate((*get_args(Op), *get_args(SoftmaxOp)))}
+"""By the kind of an op, what a header holds: its place in ``trace_format.ATTENTION_OPERATIONS``."""
+
+_LANE = np.arange(LANES, dtype=np.int64)
+
+
+def kernel_of(scenario: AttentionScenario) -> AttentionKernel:
+    """The CUDA kernel of a scenario, with the registers that its schedule's tile is given by default."""
+    problem, shape = scenario.problem, attention_shape(scenario)
+    tuned = default_kernel(scenario.kernel.mainloop, problem.head_dim, problem.head_dim_v)
+    return AttentionKernel(
+        batch=problem.batch,
+        heads=problem.heads,
+        queries=problem.queries,
+        keys=problem.keys,
+        head_dim=problem.head_dim,
+        head_dim_v=problem.head_dim_v,
+        mask=problem.mask,
+        ab=problem.dtype.ab,
+        output_type="f32" if problem.dtype.output == "f32" else "ab",
+        query_lengths=problem.query_lengths,
+        key_lengths=problem.key_lengths,
+        scale=problem.scale,
+        mainloop=scenario.kernel.mainloop,
+        queries_per_block=scenario.queries_per_block,
+        keys_per_block=scenario.keys_per_block,
+        warp_queries=shape.qk_warp[0],
+        ctas_per_sm=int(tuned["ctas_per_sm"]),
+        preload_v=scenario.kernel.preload_v,
+        keep_output_in_registers=scenario.in_registers,
+    )
+
+
+def traced_attention_ctas(scenario: AttentionScenario) -> tuple[int, ...]:
+    """First, middle and last linear block index, those of them that have a query, ascending."""
+    active = np.flatnonzero(block_advance(scenario, _blocks(scenario)).active)
+    return tuple(sorted({int(active[0]), int(active[len(active) // 2]), int(active[-1])})) if len(active) else ()
+
+
+def expected_attention_records(scenario: AttentionScenario, blocks: Sequence[int]) -> Records:
+    """
+    What the trace build must record.
+
+    Args:
+        scenario: Problem and kernel.
+        blocks: Linear block indices, in the order of ``Params.recorded``.
+
+    Returns:
+        Records of dtype ``trace_format.RECORD``, by slot, warp and position.
+    """
+    tables = _Tables(scenario)
+    ctas = _blocks(scenario)
+    return np.concatenate([_cta_records(tables, slot, ctas[block : block + 1]) for slot, block in enumerate(blocks)])
+
+
+def recorded_steps(scenario: AttentionScenario, cta: IntArray) -> list[Step]:
+    """The steps of one CTA, blockIdx of shape (1, 3), that are more than arithmetic."""
+    blocks = key_blocks(scenario, block_advance(scenario, cta), 0)
+    return [step for step in cta_program(scenario, blocks).steps if not isinstance(step.op, Arithmetic)]
+
+
+def _blocks(scenario: AttentionScenario) -> IntArray:
+    """blockIdx that the schedule has for each launched CTA: flash under a causal mask begins with the last queries."""
+    ctas = attention_ctas(scenario).copy()
+    if scenario.flash and scenario.problem.mask != "none":
+        ctas[:, 0] = attention_grid(scenario)[0] - 1 - ctas[:, 0]
+    return ctas
+
+
+class _Tables:
+    """Offsets of every op that no CTA changes, by warp and lane."""
+
+    def __init__(self, scenario: AttentionScenario) -> None:
+        self.scenario = scenario
+        self.shape: AttentionShape = attention_shape(scenario)
+        self.warps = self.shape.threads // LANES
+        self.store: dict[CopiedOperand, IntArray] = {}
+        self.load: dict[str, IntArray] = {}
+        self.mma: dict[Gemm, int] = {}
+        operands: tuple[tuple[CopiedOperand, Gemm, Operand], ...] = (
+            ("q", "qk", "a"),
+            ("k", "qk", "b"),
+            ("v", "pv", "b"),
+        )
+        for name, gemm, operand in operands:
+            view = gemm_view(scenario, gemm)
+            stages = range(view.kernel.stages)
+            stored = np.stack([store_offsets(view, operand, stage) for stage in stages])
+            self.store[name] = stored.reshape(len(stages), self.warps, LANES, *stored.shape[2:])
+            self.load[name] = np.stack([ldmatrix_offsets(view, operand, stage) for stage in stages])
+            warp, instruction = view.kernel.warp, view.kernel.instruction
+            self.mma[gemm] = (warp[0] // instruction[0]) * (warp[1] // instruction[1])
+        self.rows = fragment_rows(scenario)
+        self.warp_column = warp_coordinates(gemm_view(scenario, "qk").kernel.warps)[:, 1]
+        self.owned = np.arange(self.warps)[:, None] * self.shape.owned_rows + _LANE % self.shape.owned_rows
+        if not scenario.flash:
+            self.load["p"] = p_load_offsets(scenario)
+            self.p_store = p_store_offsets(scenario).reshape(self.warps, LANES, -1)
+        self.epilogue = attention_epilogue(scenario)
+        self.staging_stores = self.epilogue.store_offsets()[..., 0].reshape(self.warps, LANES, -1)
+        self.staging_loads = self.epilogue.load_offsets()[..., 0].reshape(self.warps, LANES, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cta:
+    """One CTA: blockIdx of shape (1, 3), and what it finds there."""
+
+    tables: _Tables
+    index: IntArray
+    advance: BlockAdvance
+
+
+def _cta_records(tables: _Tables, slot: int, index: IntArray) -> Records:
+    cta = _Cta(tables, index, block_advance(tables.scenario, index))
+    steps = recorded_steps(tables.scenario, index)
+    records = blank_records(slot, tables.warps, len(steps))
+    for position, step in enumerate(steps):
+        _fill(records[:, position], step, cta)
+    return records.reshape(-1)
+
+
+def _operand(step: Step) -> CopiedOperand:
+    if step.phase == "pv":
+        return "v"
+    return "q" if getattr(step.op, "operand", "b") == "a" else "k"
+
+
+def _fill(record: Records, step: Step, cta: _Cta) -> None:
+    """One op in every warp. ``record`` is a view of shape [warps]."""
+    tables, op = cta.tables, step.op
+    record["op"] = _NUMBER[type(op)]
+    match op:
+        case CopyAsync(operand, fetch, access, vec, stage, zfill, cache):
+            name = _operand(step)
+            where = operand_access(
+                tables.scenario,
+                name,
+                cta.index,
+                key_block=step.key_block,
+                column_block=step.column_block,
+                fetch=fetch,
+            )
+            lanes = (tables.warps, LANES, *where.offset.shape[2:])
+            record["operand"], record["stage"] = 1 if operand == "a" else 2, stage
+            record["index"], record["k_tile"] = access * lanes[-1] + vec, fetch
+            record["zfill"], record["cg"] = zfill, cache == "cg"
+            record["shared"] = tables.store[name][stage, :, :, access, vec]
+            record["global"] = where.offset[0].reshape(lanes)[:, :, access, vec]
+            valid = np.broadcast_to(where.valid, where.offset.shape)
+            record["predicate"] = valid[0].reshape(lanes)[:, :, access, vec]
+        case Ldmatrix(operand, k_tile, k_group, instruction, stage):
+            record["operand"], record["stage"] = 1 if operand == "a" else 2, stage
+            record["k_tile"], record["k_group"], record["index"] = k_tile, k_group, instruction
+            name_of_load = "p" if step.phase == "pv" and operand == "a" else _operand(step)
+            slot = k_tile if name_of_load == "p" else stage
+            record["shared"] = tables.load[name_of_load][slot, :, k_group, instruction]
+        case WarpMma(k_tile, k_group):
+            record["k_tile"], record["k_group"] = k_tile, k_group
+            record["index"] = tables.mma["qk" if step.phase == "qk" else "pv"]
+        case WaitGroup(pending):
+            record["index"] = pending
+        case StoreShared() | LoadShared() | LoadSource() | StoreGlobal():
+            _fill_epilogue(record, step, cta)
+        case _:
+            _fill_softmax(record, step, cta)
+
+
+def _fill_epilogue(record: Records, step: Step, cta: _Cta) -> None:
+    tables, op = cta.tables, step.op
+    if not isinstance(op, StoreShared | LoadShared | LoadSource | StoreGlobal):
+        raise TypeError(f"{op} is no op of an epilogue")
+    record["index"], record["k_tile"] = op.access, op.step
+    if isinstance(op, StoreShared):
+        record["shared"] = tables.staging_stores[:, :, op.access]
+    elif isinstance(op, LoadShared):
+        record["shared"] = tables.staging_loads[:, :, op.access]
+    else:
+        in_parts = isinstance(op, LoadSource) or step.phase == "buffer"
+        parts = source_parts(tables.scenario) if in_parts else 1
+        access, part = divmod(op.access, parts)
+        where = output_access(tables.scenario, cta.index, step.column_block, op.step)
+        added = part * tables.epilogue.elements_per_access // parts
+        record["global"] = where.offset[0, :, access].reshape(tables.warps, LANES) + added
+        record["predicate"] = where.valid[0, :, access].reshape(tables.warps, LANES)
+
+
+def _fill_softmax(record: Records, step: Step, cta: _Cta) -> None:
+    tables, op = cta.tables, step.op
+    queries = tables.shape.qk[0]
+    owner = np.broadcast_to(tables.shape.owned_rows > _LANE, (tables.warps, LANES))
+    match op:
+        case AtomicMax(row):
+            record["shared"] = tables.rows[:, :, row]
+        case Shuffle(_, _, mask):
+            record["shared"] = mask
+        case StoreP(access):
+            record["shared"] = tables.p_store[:, :, access]
+        case LoadStatistic() | StoreStatistic():
+            rows, takes_part = _rows(step, cta, owner)
+            record["shared"] = _array(op, tables) * queries + rows
+            record["predicate"] = takes_part
+        case StoreLse(row):
+            rows = tables.rows[:, :, row] if tables.scenario.flash else tables.owned
+            takes_part = np.broadcast_to(_LANE % 4 == 0, owner.shape) if tables.scenario.flash else owner
+            record["shared"] = cta.advance.lse[0] + rows
+            record["predicate"] = takes_part & (rows < cta.advance.num_queries[0])
+        case _:
+            pass
+
+
+def _array(op: LoadStatistic | StoreStatistic, tables: _Tables) -> int | IntArray:
+    """Which of the arrays of statistics, in their order from the base: one number, or one for each warp."""
+    if op.statistic != "partial_sum":
+        return ROW_STATISTICS.index(op.statistic)
+    if op.at == "owner":
+        return len(ROW_STATISTICS) + op.index
+    columns: IntArray = len(ROW_STATISTICS) + tables.warp_column[:, None]
+    return columns
+
+
+def _rows(step: Step, cta: _Cta, owner: BoolArray) -> tuple[IntArray, BoolArray]:
+    """The row of the CTA that each lane means, and whether it takes part."""
+    tables, op = cta.tables, step.op
+    if not isinstance(op, LoadStatistic | StoreStatistic):
+        raise TypeError(f"{op} has no statistic")
+    if op.at == "owner":
+        return tables.owned, owner
+    if op.at == "fragment":
+        some = _LANE % 4 == 0 if isinstance(op, StoreStatistic) else _LANE >= 0
+        return tables.rows[:, :, op.index], np.broadcast_to(some, owner.shape)
+    number, access = divmod(op.index, tables.epilogue.accesses_per_step)
+    where = output_access(tables.scenario, cta.index, step.column_block, number)
+    rows = where.rows[0, :, access].reshape(tables.warps, LANES) - cta.advance.query_start[0]
+    return rows, np.ones(owner.shape, bool)
