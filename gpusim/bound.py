@@ -30,6 +30,7 @@ class Demand:
         instructions: int,
         ctas: int,
         tensor_interval: int,
+        pipes: Mapping[str, int] | None = None,
     ) -> Self:
         """
         From what the grid executes.
@@ -38,6 +39,7 @@ class Demand:
             instructions: Warp instructions of the grid.
             ctas: CTAs of the grid; the fullest SM runs ``ceil(ctas / SMs)`` of them.
             tensor_interval: Cycles one mma.sync keeps the tensor core of its SMSP.
+            pipes: Warp instructions of the grid on execution pipes that may bound it too, by the machine's names.
         """
         fullest = -(-ctas // machine.sms)
         sectors = counters["lts__t_sectors_op_read.sum"] + counters["lts__t_sectors_op_write.sum"]
@@ -51,6 +53,10 @@ class Demand:
                 "tensor core": round(
                     of_sm(sum(counters.get(metric, 0) for metric in TENSOR)) * tensor_interval / machine.smsps
                 ),
+                **{
+                    f"{pipe} pipe": round(of_sm(count) * machine.pipes[pipe].interval / machine.smsps)
+                    for pipe, count in (pipes or {}).items()
+                },
                 "issue slots": round(of_sm(instructions) / machine.smsps),
                 "shared-memory data stage": round(of_sm(wavefronts) / machine.shared.wavefronts_per_cycle),
                 "L2 port of the SM": round(of_sm(sectors) * 32 / machine.l2.bytes_per_cycle_per_sm),

@@ -46,9 +46,14 @@ class Simulated:
 
 @dataclass(frozen=True, slots=True)
 class BankConflicts:
-    """One row of the bank-conflict table, totals over the grid. ``conflicts`` = wavefronts - ideal_wavefronts."""
+    """
+    One row of the bank-conflict table, totals over the grid. ``conflicts`` = wavefronts - ideal_wavefronts.
 
-    op: Literal["ldmatrix", "lds", "sts", "ldgsts"]
+    The row statistics of attention have rows of their own (operand "statistics"): what their atomics take depends on
+    the data, so that they stay out of what hardware must equal.
+    """
+
+    op: Literal["ldmatrix", "lds", "sts", "ldgsts", "atoms"]
     operand: str
     requests: int
     wavefronts: int

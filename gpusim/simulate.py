@@ -18,12 +18,13 @@ from gpusim.machine.occupancy import ctas_per_sm
 from gpusim.machine.spec import Machine
 from gpusim.provenance import provenance
 from gpusim.result import Cycles, ReductionLaunch, Result, Simulated
-from gpusim.scenario import Scenario
+from gpusim.scenario import AnyScenario, AttentionScenario, Scenario
 from gpusim.schedule.counts import Counts, executed_in_all
 from gpusim.schedule.ops import Program
 from gpusim.schedule.program import program
 from gpusim.sim.kernel import Launch, Outcome, require_cp_async, simulate_launch
 from gpusim.sim.reduction import ReductionOutcome, simulate_reduction
+from gpusim.simulate_attention import memory_counters, require_room, simulate_attention
 from gpusim.tile.epilogue import epilogue_tile
 from gpusim.tile.extents import gemm_k_iterations, problem_extents
 from gpusim.tile.reduction import reduction_tile
@@ -46,7 +47,7 @@ def shared_bytes(scenario: Scenario) -> int:
 
 
 def simulate(
-    scenario: Scenario,
+    scenario: AnyScenario,
     *,
     exact: bool = False,
     stream: str = "estimated",
@@ -68,6 +69,8 @@ def simulate(
     say = progress or (lambda _: None)
     if stream not in ORIGINS:
         raise BadInput(f"--stream must be one of {', '.join(ORIGINS)}, got {stream!r}")
+    if isinstance(scenario, AttentionScenario):
+        return simulate_attention(scenario, exact=exact, stream=stream, progress=say)
     machine = load_machine(scenario.machine)
     require_cp_async(scenario, machine)
     tiles = cta_tiles(scenario)
@@ -80,11 +83,7 @@ def simulate(
     registers = max(one.registers_per_thread for one in streams)
     needed = shared_bytes(scenario)
     occupancy = ctas_per_sm(machine, scenario.kernel.threads, registers, needed)
-    if occupancy.ctas < 1:
-        raise BadInput(
-            f"a CTA must fit on an SM of {machine.name}: {scenario.kernel.threads} threads of {registers} registers"
-            f" and {needed} bytes of shared memory do not ({occupancy.limiter})"
-        )
+    require_room(machine, occupancy, scenario.kernel.threads, registers, needed)
     launch = Launch(scenario, machine, tiles, streams, occupancy.ctas, needed)
     outcome = simulate_launch(launch, exact=exact, progress=say)
     second = _second_launch(launch, stream, say) if scenario.problem.reduces else None
@@ -157,7 +156,7 @@ def _result(launch: Launch, outcome: Outcome, second: _Second | None, counts: Co
     counters["sm__cycles_elapsed.max"] = elapsed
     counters["sm__cycles_active.avg"] = round(average, 2)
     dram_bytes = outcome.dram_bytes + (0 if second is None else second.outcome.dram_bytes)
-    counters |= _memory_counters(counters, outcome, dram_bytes)
+    counters |= memory_counters(counters, outcome, dram_bytes)
     total = sum(stalls.values())
     by_share = sorted(stalls.items(), key=lambda item: (-item[1], item[0]))
     demand = Demand.of(
@@ -194,20 +193,3 @@ def _result(launch: Launch, outcome: Outcome, second: _Second | None, counts: Co
         provenance=provenance(scenario.resolved(), machine.digest()),
         reduction=None if second is None else second.launch,
     )
-
-
-def _memory_counters(exact: dict[str, float], outcome: Outcome, dram_bytes: int) -> dict[str, float]:
-    """
-    Approximate ones: the simulated SMs' L1 hit rate over the grid's exact requests, and the L2's misses.
-
-    Reads of the epilogue's source never hit in L1 (D10).
-    """
-    requested = exact["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]
-    passed = outcome.l2_sectors / outcome.asked_sectors if outcome.asked_sectors else 1.0
-    reads = requested * passed
-    return {
-        "lts__t_sectors_op_read.sum": round(reads),
-        "lts__t_sectors_op_read_lookup_hit.sum": max(0, round(reads) - dram_bytes // 32),
-        "lts__t_sectors_op_write.sum": exact["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"],
-        "dram__bytes_read.sum": dram_bytes,
-    }

@@ -35,7 +35,9 @@ class KTileSpan:
     Attributes:
         activity: "copy" (first copy, or global load, issued to data landed in shared memory), "wait" (wait_group, or
             the stores of a pipelined mainloop, and barrier),
-            "ldmatrix" (first fragment load issued to last landed), "mma" (first issued to last done).
+            "ldmatrix" (first fragment load issued to last landed), "mma" (first issued to last done). Of attention,
+            whose ``k_tile`` is a key block's place in the walk: "copy_q", "copy_k", "copy_v", "qk", "softmax", "pv",
+            "output" (a stretch of each without a wait), and "wait_qk", ... for a wait within one.
         k_group: The k group, or -1 where the activity spans the k tile.
     """
 
@@ -51,7 +53,7 @@ class KTileSpan:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Spans of the observed CTA (CTA 0 of the first simulated SM)."""
+    """Spans of the observed CTA: CTA 0, of attention the first of those with most key blocks."""
 
     warps: tuple[WarpSpan, ...]
     k_tiles: tuple[KTileSpan, ...]

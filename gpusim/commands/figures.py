@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import TypeAlias
 
 from gpusim import run_directory
+from gpusim.arrays import IntArray
 from gpusim.commands.output import check_folder, check_picture, print_json, print_text
 from gpusim.errors import CannotRun
 from gpusim.machine import load_machine
+from gpusim.report.attention_overlap import attention_overlap_chart
 from gpusim.report.bank_grid import BankPicture
 from gpusim.report.conflicts import conflict_picture
 from gpusim.report.kanata import write_kanata
@@ -16,9 +18,12 @@ from gpusim.report.perfetto import write_perfetto
 from gpusim.report.roofline import roofline
 from gpusim.report.stalls import stall_chart
 from gpusim.result import Result
-from gpusim.scenario import Scenario, element_bits, parse_scenario
+from gpusim.scenario import AnyScenario, AttentionScenario, Scenario, element_bits, parse_any_scenario
 from gpusim.scenario_models import VECTOR_BITS
+from gpusim.schedule.attention_wavefronts import OPERAND_OF, AttentionWavefronts, Tensor
 from gpusim.schedule.mainloop import OPERANDS
+from gpusim.tile.attention import gemm_view, p_load_offsets, p_store_offsets
+from gpusim.tile.attention_statistics import WORD_BYTES
 from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
 from gpusim.tile.shared_store import store_offsets
 from gpusim.timeline import Timeline
@@ -29,8 +34,16 @@ RUN_FIGURES = ("overlap", "conflicts", "stalls")
 """The pictures that every run draws; the others are drawn when asked for."""
 
 
+def _draw_overlap(result: Result, timeline: Timeline, path: Path) -> object:
+    chart = attention_overlap_chart if result.scenario["problem"]["kind"] == "attention" else overlap_chart
+    return chart(result, timeline, path)
+
+
 def _draw_conflicts(result: Result, _timeline: Timeline, path: Path) -> object:
-    return conflict_picture(result, bank_pictures(_scenario(result)), path)
+    scenario = _scenario(result)
+    if isinstance(scenario, AttentionScenario):
+        return conflict_picture(result, attention_bank_pictures(scenario), path)
+    return conflict_picture(result, bank_pictures(scenario), path)
 
 
 def _draw_roofline(result: Result, _timeline: Timeline, path: Path) -> object:
@@ -38,7 +51,7 @@ def _draw_roofline(result: Result, _timeline: Timeline, path: Path) -> object:
 
 
 _FIGURES: dict[str, Draw] = {
-    "overlap": overlap_chart,
+    "overlap": _draw_overlap,
     "conflicts": _draw_conflicts,
     "stalls": lambda result, _timeline, path: stall_chart(result, path),
     "roofline": _draw_roofline,
@@ -110,8 +123,33 @@ def bank_pictures(scenario: Scenario) -> tuple[BankPicture, ...]:
     )
 
 
-def _scenario(result: Result) -> Scenario:
-    return parse_scenario(result.scenario, run_directory.SCENARIO)
+def attention_bank_pictures(scenario: AttentionScenario) -> tuple[BankPicture, ...]:
+    """
+    Where P lies in shared memory its round trip, stores and fragments; else the first ldmatrix of Q and K; and V's.
+
+    The first access of each, of warp 0.
+    """
+    bits = element_bits(scenario.problem.dtype.ab)
+    loads: dict[Tensor, IntArray] = {
+        name: ldmatrix_offsets(gemm_view(scenario, gemm), operand, 0)[0, 0, 0]
+        for name, (gemm, operand) in OPERAND_OF.items()
+        if name != "p"
+    }
+    pictures = []
+    if not scenario.flash:
+        stored = p_store_offsets(scenario)[:32, 0] * bits // 8
+        pictures.append(BankPicture("st.shared of P", stored, WORD_BYTES, kind="store"))
+        loads = {"p": p_load_offsets(scenario)[0, 0, 0, 0], "v": loads["v"]}
+    matrices = AttentionWavefronts(scenario).matrices
+    for name, rows in loads.items():
+        trans = ".trans" if name == "v" else ""
+        title = f"ldmatrix{trans} of {name.upper()}"
+        pictures.append(BankPicture(title, rows * bits // 8, 16, matrices=matrices[name]))
+    return tuple(pictures)
+
+
+def _scenario(result: Result) -> AnyScenario:
+    return parse_any_scenario(result.scenario, run_directory.SCENARIO)
 
 
 def _write(draw: Draw, result: Result, timeline: Timeline, path: Path) -> None:

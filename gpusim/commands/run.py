@@ -6,12 +6,12 @@ from typing import Any
 
 from gpusim import run_directory
 from gpusim.commands.output import complain, print_json, print_text, progress
-from gpusim.commands.scenario_source import read_scenario
+from gpusim.commands.scenario_source import read_any_scenario, scenario_name
 from gpusim.commands.verify import execute, refuse_failure, report_text
-from gpusim.errors import CannotRun, CheckFailed, GpusimError
+from gpusim.errors import BadInput, CannotRun, CheckFailed, GpusimError
 from gpusim.report.tables import print_summary
 from gpusim.result import Result
-from gpusim.scenario import Scenario, write_toml
+from gpusim.scenario import AnyScenario, Scenario, write_toml
 from gpusim.simulate import simulate
 from gpusim.timeline import Timeline
 
@@ -74,8 +74,7 @@ def run_scenarios(files: list[str], options: RunOptions) -> int:
     good = []
     for number, file in enumerate(files):
         try:
-            source = read_scenario(file, options.overrides)
-            good.append((number, source.name, source.scenario))
+            good.append((number, scenario_name(file), _readable(file, options)))
         except GpusimError as error:
             refuse(number, error)
     for number, name, scenario in good:
@@ -84,7 +83,7 @@ def run_scenarios(files: list[str], options: RunOptions) -> int:
             result = _run_one(file, name, scenario, options, alone=len(files) == 1)
             answers[number] = asdict(result)
             _check(file, result)
-            if options.reference_check or options.save_tensors is not None:
+            if isinstance(scenario, Scenario) and _executes(options):
                 _execute(file, name, scenario, options, alone=len(files) == 1)
         except GpusimError as error:
             refuse(number, error)
@@ -95,7 +94,18 @@ def run_scenarios(files: list[str], options: RunOptions) -> int:
     return worst
 
 
-def _run_one(file: str, stem: str, scenario: Scenario, options: RunOptions, *, alone: bool) -> Result:
+def _executes(options: RunOptions) -> bool:
+    return options.reference_check or options.save_tensors is not None
+
+
+def _readable(file: str, options: RunOptions) -> AnyScenario:
+    scenario = read_any_scenario(file, options.overrides)
+    if not isinstance(scenario, Scenario) and _executes(options):
+        raise BadInput(f"{file}: attention is compared with its reference by gpusim verify, not by gpusim run")
+    return scenario
+
+
+def _run_one(file: str, stem: str, scenario: AnyScenario, options: RunOptions, *, alone: bool) -> Result:
     name = run_directory.default_name(stem, scenario.resolved())
     wanted = (options.out or RUNS / name) if alone else (options.out or RUNS) / name
     directory = run_directory.claim(wanted, force=options.force)

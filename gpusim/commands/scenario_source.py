@@ -45,6 +45,16 @@ def read_any_scenario(text: str, overrides: tuple[str, ...]) -> AnyScenario:
     return load_any_scenario(find_scenario(text), overrides)
 
 
+def scenario_name(text: str) -> str:
+    """
+    What runs of a scenario are named after: the stem of its file, or the kernel's name.
+
+    Raises:
+        BadInput: There is no such file.
+    """
+    return text if is_kernel_name(text) else find_scenario(text).stem
+
+
 def is_kernel_name(text: str) -> bool:
     """Whether the text is to be read as a kernel's name: it begins like one and is no file."""
     return text.startswith(PREFIX) and not text.endswith(".toml") and not Path(text).exists()

@@ -313,6 +313,7 @@ _FORMULAS: dict[str, _Formula] = {
         t["ldmatrix"].numbers("per_round", matrices=1, row_bytes=16, ilp=1, warps=1)[0],
         "ldmatrix.csv, x1, one chain",
     ),
+    "shared.shuffle_latency": lambda t, _: _pipe(t["arith"], "shfl", "latency"),
     "shared.smsp_return_bytes": _return_bytes,
     "shared.wavefronts_per_cycle": _wavefronts_per_cycle,
     "async_copy.issue_interval": _issue_interval,

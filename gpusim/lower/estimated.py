@@ -149,7 +149,7 @@ def estimated_stream(scenario: Scenario, program: Program, machine: Machine, sli
     Raises:
         BadInput: The program's iterations are not shifts of the first, so no loop can execute them.
     """
-    lowering = _Lowering(scenario, machine)
+    lowering = Lowering(scenario, machine, epilogue_tile(scenario))
     segments = [Segment("prologue", tuple(lowering.prologue(program)))]
     if program.iterations:
         _require_uniform(program, scenario.kernel.stages)
@@ -173,10 +173,15 @@ def _require_uniform(program: Program, stages: int) -> None:
             )
 
 
-class _Lowering:
-    """Turns ops into instructions for one scenario: knows the scoreboards and which arithmetic goes where."""
+class Lowering:
+    """
+    Turns ops into instructions for one GEMM or convolution: knows the scoreboards and which arithmetic goes where.
 
-    def __init__(self, scenario: Scenario, machine: Machine) -> None:
+    Args:
+        epilogue: Tile of the epilogue whose ops it will meet.
+    """
+
+    def __init__(self, scenario: Scenario, machine: Machine, epilogue: EpilogueTile) -> None:
         self.scenario = scenario
         m, n, _ = scenario.kernel.instruction
         self.tensor_pipe = tensor_pipe(scenario)
@@ -186,7 +191,7 @@ class _Lowering:
         self.arithmetic = {operand: iterator_arithmetic(scenario, operand) for operand in OPERANDS}
         bits = element_bits(scenario.problem.dtype.ab)
         self.access_bits = {"a": scenario.problem.access_a * bits, "b": scenario.problem.access_b * bits}
-        self.epilogue_tile: EpilogueTile = epilogue_tile(scenario)
+        self.epilogue_tile = epilogue
         tensor = tensor_core(scenario, machine)
         # With few MMAs in a group, the same accumulator comes round before its result is there.
         self.mma_stall = max(2, -(-tensor.latency // self.mmas))
@@ -354,11 +359,8 @@ class _Lowering:
         tile = self.epilogue_tile
         board, elements = EPILOGUE_SCOREBOARD, tile.elements_per_access
         match op:
-            case StoreShared():
-                yield Instruction(f"STS.{tile.store_bytes * 8}", "shared", stall=MEMORY_STALL, op=op)
-            case LoadShared():
-                opcode = f"LDS.{tile.load_bytes * 8}"
-                yield Instruction(opcode, "shared", stall=MEMORY_STALL, write_scoreboard=board, op=op)
+            case StoreShared() | LoadShared():
+                yield self.exchange(op)
             case LoadSource() | LoadBias():
                 yield from integer(ACCESS_ARITHMETIC)
                 opcode = global_opcode("LDG", tile.access_bits)
@@ -370,6 +372,14 @@ class _Lowering:
                 yield from integer(ACCESS_ARITHMETIC)
                 opcode = global_opcode("STG", tile.access_bits)
                 yield Instruction(opcode, "global", stall=MEMORY_STALL, guard="predicate", op=op)
+
+    def exchange(self, op: StoreShared | LoadShared) -> Instruction:
+        """One access of the epilogue's staging."""
+        tile = self.epilogue_tile
+        if isinstance(op, StoreShared):
+            return Instruction(f"STS.{tile.store_bytes * 8}", "shared", stall=MEMORY_STALL, op=op)
+        opcode = f"LDS.{tile.load_bytes * 8}"
+        return Instruction(opcode, "shared", stall=MEMORY_STALL, write_scoreboard=EPILOGUE_SCOREBOARD, op=op)
 
 
 def spread(mmas: list[Instruction], beside: list[Instruction]) -> Iterator[Instruction]:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from gpusim.schedule.attention_ops import Step
 from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadFragment, LoadGlobal, Op, StoreTile, WarpMma
 
 SCOREBOARDS = 6
@@ -22,6 +23,10 @@ INSTRUCTION_BYTES = 16
 """Size of one instruction since sm_70. Source: Jia et al. 2018, section 2.1."""
 
 
+Executed: TypeAlias = Op | Step
+"""What an instruction executes: an op of a GEMM, or a step of an attention program."""
+
+
 @dataclass(frozen=True, slots=True)
 class Instruction:
     """
@@ -37,7 +42,8 @@ class Instruction:
         wait_mask: Bit s set: issue only when scoreboard s is free.
         guard: "" (always), or the reason this instruction may be predicated off for some lanes.
         op: The schedule's op this instruction executes, as it reads in the segment's first trip; None for the
-            arithmetic around it. Memory instructions take their lane addresses from it.
+            arithmetic around it. Memory instructions take their lane addresses from it. The arithmetic of a softmax op
+            executes that op.
         part: Which mma.sync of a ``WarpMma``; 0 elsewhere.
     """
 
@@ -49,7 +55,7 @@ class Instruction:
     read_scoreboard: int = NO_SCOREBOARD
     wait_mask: int = 0
     guard: str = ""
-    op: Op | None = None
+    op: Executed | None = None
     part: int = 0
 
 

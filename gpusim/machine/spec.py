@@ -137,6 +137,8 @@ class SharedMemory:
         wavefront_latency: Added by each further wavefront of one access in a lone warp.
         store_latency: STS, issue to sources free.
         ldmatrix_latency_x1: ldmatrix of one matrix, issue to dependent issue; each further matrix is a wavefront.
+        shuffle_latency: SHFL, issue to dependent issue; it passes the data stage as a load of one wavefront.
+        atomic_wavefronts: Wavefronts that each lane of an atomic (ATOMS) takes of those that meet at one word.
         smsp_return_bytes: Bytes a cycle on the path from the data array into one SMSP.
         wavefronts_per_cycle: Wavefronts the data stage serves in a cycle.
     """
@@ -147,6 +149,8 @@ class SharedMemory:
     wavefront_latency: Annotated[int, Unit("cycles", least=0)]
     store_latency: Annotated[int, Unit("cycles", least=0)]
     ldmatrix_latency_x1: Annotated[int, Unit("cycles", least=0)]
+    shuffle_latency: Annotated[int, Unit("cycles", least=0)]
+    atomic_wavefronts: Annotated[int, Unit("wavefronts")]
     smsp_return_bytes: Annotated[int, Unit("bytes/cycle")]
     wavefronts_per_cycle: Annotated[int, Unit("wavefronts/cycle")]
 

@@ -14,6 +14,9 @@ def problem_line(result: Result) -> str:
     for key, plain in (("padding", [0, 0]), ("stride", [1, 1]), ("dilation", [1, 1])):
         if key in problem and list(problem[key]) != plain:
             parts.append(f"{key} {_times(problem[key])}")
+    if problem.get("mask", "none") != "none":
+        parts.append(f"{problem['mask'].replace('_', ' ')} mask")
+    parts += ["ragged"] if problem.get("query_lengths") or problem.get("key_lengths") else []
     if "layout_a" in problem:
         parts.append(f"a {problem['layout_a']}, b {problem['layout_b']}")
     if problem.get("split_k_slices", 1) > 1:
@@ -36,6 +39,8 @@ def kernel_line(result: Result) -> str:
         parts.append(f"{kernel['iterator']} iterators")
     if "threadblock" in kernel:
         parts.append(f"{_times(kernel['threadblock'])}, warp {_times(kernel['warp'])}")
+    if "queries_per_block" in kernel:
+        parts.append(f"{kernel['queries_per_block']} queries x {kernel['keys_per_block']} keys")
     if "instruction" in kernel:
         parts.append("mma m{}n{}k{}".format(*kernel["instruction"]))
     if "stages" in kernel:
@@ -91,6 +96,10 @@ def _extents(problem: dict[str, Any]) -> str:
     if str(problem["kind"]).startswith("conv2d"):
         activation = _times([problem[axis] for axis in "nhwc"])
         return f"{activation}, {problem['k']} filters {_times([problem['r'], problem['s']])}"
+    if problem["kind"] == "attention":
+        dims = _times([problem["head_dim"], problem["head_dim_v"]])
+        heads = f"{problem['batch']} x {problem['heads']} heads"
+        return f"{heads} of {dims}, {problem['queries']} queries, {problem['keys']} keys"
     return " ".join(f"{key}={value}" for key, value in problem.items() if type(value) is int)
 
 

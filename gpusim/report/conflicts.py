@@ -21,6 +21,8 @@ def conflict_picture(result: Result, pictures: Sequence[BankPicture], path: Path
     A row of a grid is a wavefront, a column a bank. The first wavefront of a phase is the ideal one; every further
     one is a conflict, and names the lanes that had to wait for it.
 
+    Lanes of an atomic that meet at one word are in the rows, not in the title: they would on any layout.
+
     Args:
         pictures: One access for each operand; at most three stay legible.
     """
@@ -33,7 +35,7 @@ def conflict_picture(result: Result, pictures: Sequence[BankPicture], path: Path
         for place, picture in enumerate(pictures):
             _draw_access(figure, picture, place, len(pictures), row)
         _draw_totals(figure, result.bank_conflicts)
-        extra = sum(total.conflicts for total in result.bank_conflicts)
+        extra = sum(total.conflicts for total in result.bank_conflicts if total.op != "atoms")
         title = (
             f"Shared-memory bank conflicts: {extra:,} wavefronts beyond the ideal"
             if extra

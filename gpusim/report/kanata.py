@@ -3,12 +3,14 @@
 from pathlib import Path
 
 from gpusim.report.captions import footer
-from gpusim.report.lanes import ACTIVITIES
+from gpusim.report.lanes import ACTIVITIES, KEY_BLOCK_ACTIVITIES
 from gpusim.result import Result
 from gpusim.timeline import KTileSpan, Timeline
 
 VERSION = "0004"
-STAGES = {"copy": "C", "wait": "W", "ldmatrix": "L", "mma": "M"}
+STAGES = {"copy": "C", "wait": "W", "ldmatrix": "L", "mma": "M"} | {
+    activity: activity.replace("copy_", "C").replace("wait_", "W") for activity in KEY_BLOCK_ACTIVITIES
+}
 """Activity -> the stage's name in the log."""
 
 
@@ -22,9 +24,10 @@ def kanata_log(result: Result, timeline: Timeline) -> str:
     """
     The log as text, in cycles of the SM.
 
-    What Konata calls an instruction is here one k tile of one warp, from its first copy to its last MMA, numbered in
-    the order they begin; its thread is the warp. Each activity has a lane of its own (C copy, W wait, L fragment loads,
-    M MMA), because they overlap; an activity of several k groups is one stage from the first to the last.
+    What Konata calls an instruction is here one k tile (of attention: one key block) of one warp, from its first copy
+    to its last MMA, numbered in the order they begin; its thread is the warp. Each activity has a lane of its own (C
+    copy, W wait, L fragment loads, M MMA), because they overlap; an activity of several k groups is one stage from the
+    first to the last.
 
     Source: Konata ``docs/kanata-log-format.md``, version 0004.
     """
@@ -37,7 +40,10 @@ def kanata_log(result: Result, timeline: Timeline) -> str:
         begin = min(first for first, _ in activities.values())
         end = max(last for _, last in activities.values())
         events.append((begin, 2, f"I\t{number}\t{k_tile}\t{warp}"))
-        events.append((begin, 3, f"L\t{number}\t0\tCTA {cta} warp {warp} k tile {k_tile} (stage {stage})"))
+        what = f"k tile {k_tile} (stage {stage})"
+        if not activities.keys().isdisjoint(KEY_BLOCK_ACTIVITIES):
+            what = f"key block {k_tile}"
+        events.append((begin, 3, f"L\t{number}\t0\tCTA {cta} warp {warp} {what}"))
         note = ", ".join(f"{name} {first}..{last}" for name, (first, last) in activities.items())
         note += "" if number else f"; {footer(result)}"
         events.append((begin, 3, f"L\t{number}\t1\t{note}"))

@@ -6,8 +6,16 @@ from dataclasses import dataclass
 
 from gpusim.timeline import KTileSpan, WarpSpan
 
-ACTIVITIES = ("copy", "wait", "ldmatrix", "mma")
+K_TILE_ACTIVITIES = ("copy", "wait", "ldmatrix", "mma")
 """Activities of a k tile, in the order it goes through them."""
+
+KEY_BLOCK_ACTIVITIES = (
+    *("copy_q", "copy_k", "wait_qk", "qk", "copy_v", "wait_softmax", "softmax", "wait_pv", "pv"),
+    *("wait_output", "output"),
+)
+"""Activities of a key block of attention, in the order it goes through them."""
+
+ACTIVITIES = (*K_TILE_ACTIVITIES, *KEY_BLOCK_ACTIVITIES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +28,9 @@ class Slice:
 
 
 def k_tile_slice(span: KTileSpan) -> Slice:
-    """The span under the name a viewer shows: activity, k tile, and k group or stage."""
+    """The span under the name a viewer shows: activity, k tile, and k group or stage; or activity and key block."""
+    if span.activity in KEY_BLOCK_ACTIVITIES:
+        return Slice(span.begin, span.end, f"{span.activity} key block {span.k_tile}")
     where = f"stage {span.stage}" if span.k_group < 0 else f"k group {span.k_group}"
     return Slice(span.begin, span.end, f"{span.activity} k tile {span.k_tile}, {where}")
 

@@ -37,13 +37,13 @@ from gpusim.timeline import Timeline
 WHOLE_LIMIT = 14
 """Most k tiles drawn in one panel; longer mainloops show both ends."""
 
-_WIDTH = 14.0
-_LEFT, _RIGHT, _TOP, _BOTTOM, _GAP = 1.55, 0.25, 0.92, 0.72, 0.62
-_STRIP, _STAGE, _WAITS, _LOADS, _MMA, _SPACE, _GROUP_GAP = 0.26, 0.50, 0.30, 0.60, 0.50, 0.10, 0.28
+WIDTH = 14.0
+LEFT, RIGHT, TOP, BOTTOM, _GAP = 1.55, 0.25, 0.92, 0.72, 0.62
+_STRIP, _STAGE, _WAITS, _LOADS, _MMA, SPACE, _GROUP_GAP = 0.26, 0.50, 0.30, 0.60, 0.50, 0.10, 0.28
 
 
 @dataclass(frozen=True, slots=True)
-class _Lane:
+class ChartLane:
     """One row of the chart: its name, a second line, and its top and height in inches below the top of the axes."""
 
     kind: str
@@ -54,15 +54,17 @@ class _Lane:
 
     @property
     def middle(self) -> float:
+        """Inches below the top of the axes."""
         return self.top + self.height / 2
 
     @property
     def bottom(self) -> float:
+        """Inches below the top of the axes."""
         return self.top + self.height
 
 
 @dataclass(frozen=True, slots=True)
-class _Panel:
+class Panel:
     """A stretch of cycles on one axes; y is inches downwards."""
 
     axes: Axes
@@ -71,6 +73,7 @@ class _Panel:
     cycles_per_inch: float
 
     def box(self, begin: int, end: int, top: float, height: float, colour: str, **style: Any) -> None:
+        """Draw what lies in the panel of a box of ``height`` inches."""
         if max(begin, self.begin) < min(end, self.end):
             self.axes.broken_barh([(begin, end - begin)], (top, height), facecolor=colour, **style)
 
@@ -118,12 +121,12 @@ def overlap_chart(
         bottom = lanes[-1][-1].bottom + _GROUP_GAP
     body = bottom - _GROUP_GAP
     windows = _common_windows([pipeline for _, pipeline in groups])
-    with png(path, _WIDTH, _TOP + body + _BOTTOM) as figure:
-        panels = _panels(figure, windows, body)
+    with png(path, WIDTH, TOP + body + BOTTOM) as figure:
+        panels = panels_of(figure, windows, body)
         for (name, pipeline), rows in zip(groups, lanes, strict=True):
             for panel in panels:
                 _draw(panel, pipeline, rows, ring)
-            _names(panels[0], rows, name if measured else "")
+            name_lanes(panels[0], rows, name if measured else "")
         _break_note(figure, panels, simulated)
         unobserved = any(fill.landed is None for _, pipeline in groups for fill in pipeline.fills)
         filling = "global loads in flight, then stores" if pipelined else "copies in flight"
@@ -134,7 +137,7 @@ def overlap_chart(
     return path
 
 
-def _lanes(pipeline: WarpPipeline, ring: int, top: float, waited_for: str) -> list[_Lane]:
+def _lanes(pipeline: WarpPipeline, ring: int, top: float, waited_for: str) -> list[ChartLane]:
     kinds = [("phases", "", "", _STRIP)]
     kinds += [(f"stage {slot}", f"stage {slot}", "shared-memory slot", _STAGE) for slot in range(ring)]
     kinds.append(("waits", "waits", waited_for, _WAITS))
@@ -143,8 +146,8 @@ def _lanes(pipeline: WarpPipeline, ring: int, top: float, waited_for: str) -> li
     kinds.append(("mma", "MMA", "by k tile" + (" and k group" if pipeline.loads else ""), _MMA))
     lanes = []
     for kind, name, note, height in kinds:
-        lanes.append(_Lane(kind, name, note, top, height))
-        top += height + _SPACE
+        lanes.append(ChartLane(kind, name, note, top, height))
+        top += height + SPACE
     return lanes
 
 
@@ -159,14 +162,15 @@ def _common_windows(pipelines: Sequence[WarpPipeline]) -> list[tuple[int, int]]:
     return joined
 
 
-def _panels(figure: Figure, windows: Sequence[tuple[int, int]], body: float) -> list[_Panel]:
-    room = _WIDTH - _LEFT - _RIGHT - _GAP * (len(windows) - 1)
+def panels_of(figure: Figure, windows: Sequence[tuple[int, int]], body: float) -> list[Panel]:
+    """Axes side by side, one scale of cycles for all windows; ``body``: their height in inches."""
+    room = WIDTH - LEFT - RIGHT - _GAP * (len(windows) - 1)
     scale = sum(end - begin for begin, end in windows) / room
-    height = _TOP + body + _BOTTOM
-    panels, left = [], _LEFT
+    height = TOP + body + BOTTOM
+    panels, left = [], LEFT
     for begin, end in windows:
         width = (end - begin) / scale
-        axes = figure.add_axes((left / _WIDTH, _BOTTOM / height, width / _WIDTH, body / height))
+        axes = figure.add_axes((left / WIDTH, BOTTOM / height, width / WIDTH, body / height))
         axes.set_xlim(begin, end)
         axes.set_ylim(body, 0)
         axes.set_yticks([])
@@ -175,13 +179,13 @@ def _panels(figure: Figure, windows: Sequence[tuple[int, int]], body: float) -> 
         axes.tick_params(axis="x", length=3, labelsize=8, color=FAINT)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=max(2, int(width * 1.1)), integer=True))
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-        panels.append(_Panel(axes, begin, end, scale))
+        panels.append(Panel(axes, begin, end, scale))
         left += width + _GAP
-    figure.text(_LEFT / _WIDTH, 0.36 / height, "cycles from the start of the CTA", fontsize=8.5, va="center")
+    figure.text(LEFT / WIDTH, 0.36 / height, "cycles from the start of the CTA", fontsize=8.5, va="center")
     return panels
 
 
-def _draw(panel: _Panel, pipeline: WarpPipeline, lanes: Sequence[_Lane], ring: int) -> None:
+def _draw(panel: Panel, pipeline: WarpPipeline, lanes: Sequence[ChartLane], ring: int) -> None:
     rows = {lane.kind: lane for lane in lanes}
     for lane in lanes[1:]:
         panel.box(panel.begin, panel.end, lane.top, lane.height, LANE, zorder=0)
@@ -199,7 +203,7 @@ def _draw(panel: _Panel, pipeline: WarpPipeline, lanes: Sequence[_Lane], ring: i
     _draw_mma(panel, pipeline, rows["mma"])
 
 
-def _draw_mma(panel: _Panel, pipeline: WarpPipeline, lane: _Lane) -> None:
+def _draw_mma(panel: Panel, pipeline: WarpPipeline, lane: ChartLane) -> None:
     """Bursts of a k tile as one body, a notch where each k group begins, the number on the longest unbroken stretch."""
     for k_tile, runs in pipeline.mma_runs(gap=round(0.06 * panel.cycles_per_inch)).items():
         colour = tile_colour(k_tile)
@@ -211,7 +215,7 @@ def _draw_mma(panel: _Panel, pipeline: WarpPipeline, lane: _Lane) -> None:
     panel.axes.vlines(notches, lane.bottom - 0.14, lane.bottom, color=PAPER, linewidth=1.0, zorder=3)
 
 
-def _draw_phases(panel: _Panel, pipeline: WarpPipeline, lane: _Lane, bottom: float, ring: int) -> None:
+def _draw_phases(panel: Panel, pipeline: WarpPipeline, lane: ChartLane, bottom: float, ring: int) -> None:
     phases = pipeline.phases(ring)
     spans = (
         ("prologue", 0, phases.mainloop),
@@ -227,7 +231,7 @@ def _draw_phases(panel: _Panel, pipeline: WarpPipeline, lane: _Lane, bottom: flo
             )
 
 
-def _draw_stages(panel: _Panel, pipeline: WarpPipeline, rows: dict[str, _Lane]) -> None:
+def _draw_stages(panel: Panel, pipeline: WarpPipeline, rows: dict[str, ChartLane]) -> None:
     for fill in pipeline.fills:
         lane = rows[f"stage {fill.stage}"]
         colour = tile_colour(fill.k_tile)
@@ -249,7 +253,7 @@ def _draw_stages(panel: _Panel, pipeline: WarpPipeline, rows: dict[str, _Lane]) 
         panel.label((fill.read_begin, fill.read_end), lane.middle, name, text_on(colour), size=10, fontweight=bold)
 
 
-def _draw_loads(panel: _Panel, pipeline: WarpPipeline, rows: dict[str, _Lane]) -> None:
+def _draw_loads(panel: Panel, pipeline: WarpPipeline, rows: dict[str, ChartLane]) -> None:
     if not pipeline.loads:
         return
     lane = rows["loads"]
@@ -260,7 +264,7 @@ def _draw_loads(panel: _Panel, pipeline: WarpPipeline, rows: dict[str, _Lane]) -
         panel.box(load.begin, load.end, top + 0.01, pitch - 0.02, tile_colour(load.k_tile), zorder=2)
 
 
-def _names(panel: _Panel, lanes: Sequence[_Lane], group: str) -> None:
+def name_lanes(panel: Panel, lanes: Sequence[ChartLane], group: str) -> None:
     """Lane names left of the first panel, and the group's name along the far left when there are two groups."""
     per_inch = panel.cycles_per_inch
     for lane in lanes[1:]:
@@ -268,11 +272,11 @@ def _names(panel: _Panel, lanes: Sequence[_Lane], group: str) -> None:
         panel.axes.text(x, lane.middle - 0.075, lane.name, fontsize=9, fontweight="bold", ha="right", va="center")
         panel.axes.text(x, lane.middle + 0.085, lane.note, fontsize=7, color=MUTED, ha="right", va="center")
     if group:
-        x = panel.begin - (_LEFT - 0.18) * per_inch
+        x = panel.begin - (LEFT - 0.18) * per_inch
         panel.axes.text(x, lanes[0].middle, group, fontsize=10.5, fontweight="bold", ha="left", va="center")
 
 
-def _break_note(figure: Figure, panels: Sequence[_Panel], pipeline: WarpPipeline) -> None:
+def _break_note(figure: Figure, panels: Sequence[Panel], pipeline: WarpPipeline) -> None:
     """Between two panels, say which k tiles are left out."""
     extents = pipeline.tile_extents()
     for before, after in pairwise(panels):
@@ -305,7 +309,7 @@ def _legend(figure: Figure, filling: str, *, loads: bool, unobserved: bool) -> N
         handles=handles,
         ncols=len(handles),
         loc="lower right",
-        bbox_to_anchor=(1 - (_RIGHT - 0.1) / width, 0.29 / height),
+        bbox_to_anchor=(1 - (RIGHT - 0.1) / width, 0.29 / height),
         frameon=False,
         fontsize=8,
         handlelength=2.2,

@@ -47,7 +47,9 @@ from gpusim.tile.shared_store import operand_layout, store_offsets
 from gpusim.tile.thread_map import WARP_SIZE
 from gpusim.tile.threadblock_swizzle import tiled_shape
 
-Sass: TypeAlias = Literal["HMMA", "IMMA", "LDSM", "LDGSTS", "LDGDEPBAR", "DEPBAR", "BAR", "STS", "LDS", "LDG", "STG"]
+Sass: TypeAlias = Literal[
+    "HMMA", "IMMA", "LDSM", "LDGSTS", "LDGDEPBAR", "DEPBAR", "BAR", "STS", "LDS", "LDG", "STG", "SHFL", "ATOMS", "MUFU"
+]
 
 WORD_BYTES = 4
 """Of a plain fragment load."""
@@ -250,14 +252,14 @@ class _CopyPattern:
         problem = scenario.problem
         bits = element_bits(problem.dtype.ab)
         elements = problem.access_a if operand == "a" else problem.access_b
-        slots = [_by_warp(store_offsets(scenario, operand, stage)) for stage in range(scenario.kernel.stages)]
+        slots = [by_warp(store_offsets(scenario, operand, stage)) for stage in range(scenario.kernel.stages)]
         return cls(operand, np.stack(slots) * bits // 8, elements * bits // 8)
 
 
 ArrayT = TypeVar("ArrayT", IntArray, BoolArray)
 
 
-def _by_warp(by_thread: ArrayT) -> ArrayT:
+def by_warp(by_thread: ArrayT) -> ArrayT:
     """[threads, accesses, vecs] as [accesses, vecs, warps, 32]."""
     threads, accesses, vecs = by_thread.shape
     return by_thread.reshape(threads // WARP_SIZE, WARP_SIZE, accesses, vecs).transpose(2, 3, 0, 1)
@@ -327,7 +329,7 @@ def _predicated_wavefronts(
     wavefronts = ideal = 0
     for place, times in zip(first.tolist(), count.tolist(), strict=True):
         tile, index = divmod(place, len(number))
-        valid = _by_warp(global_iterator(scenario, pattern.operand, tile, slice_).fetch(fetches[index]).valid)
+        valid = by_warp(global_iterator(scenario, pattern.operand, tile, slice_).fetch(fetches[index]).valid)
         addresses = pattern.addresses[fetches[index] % stages]
         wavefronts += times * int(access_wavefronts(addresses, pattern.width, valid).sum())
         ideal += times * int(access_ideal(pattern.width, valid).sum())

@@ -12,7 +12,7 @@ import numpy as np
 from gpusim.arrays import IntArray
 from gpusim.errors import BadInput
 from gpusim.layout.banks import access_ideal, access_wavefronts, ldmatrix_wavefronts
-from gpusim.lower.stream import INSTRUCTION_BYTES, NO_SCOREBOARD, SCOREBOARDS, Instruction, Stream
+from gpusim.lower.stream import INSTRUCTION_BYTES, NO_SCOREBOARD, SCOREBOARDS, Executed, Instruction, Stream
 from gpusim.machine.spec import Machine
 from gpusim.scenario import Scenario, element_bits
 from gpusim.scenario_models import VECTOR_BITS
@@ -28,7 +28,6 @@ from gpusim.schedule.ops import (
     LoadGlobal,
     LoadShared,
     LoadSource,
-    Op,
     Operand,
     StoreGlobal,
     StoreShared,
@@ -61,6 +60,9 @@ THROTTLES = {PIPE: MATH_PIPE_THROTTLE, SHARED: MIO_THROTTLE, LDGSTS: MIO_THROTTL
 
 COPY, FRAGMENT, MMA, WAITING, STORE = range(5)
 """What an observed instruction belongs to."""
+
+FIRST_ACTIVITY = 5
+"""The first number after these: what attention's instructions belong to is numbered from here (``sim.attention``)."""
 
 LANES = 32
 TENSOR_CORE = "tensor core"
@@ -97,7 +99,8 @@ class Decoded(NamedTuple):
         is_load: A shared or global access that returns data.
         through_l1: A copy with .ca.
         zero_fills: A copy whose invalid lanes write zeros.
-        observed: One of COPY, FRAGMENT, MMA, WAITING, STORE, or -1.
+        fills: A store or an atomic for whose wavefronts the warp's next barrier waits.
+        observed: One of COPY, FRAGMENT, MMA, WAITING, STORE, of attention one from ``FIRST_ACTIVITY`` on, or -1.
         k_tile: Of the observed activity, in the first trip.
         k_group: The same.
     """
@@ -122,6 +125,7 @@ class Decoded(NamedTuple):
     is_load: bool
     through_l1: bool
     zero_fills: bool
+    fills: bool
     observed: int
     k_tile: int
     k_group: int
@@ -139,6 +143,7 @@ class Access(NamedTuple):
     is_load: bool = False
     through_l1: bool = False
     zero_fills: bool = False
+    fills: bool = False
     observed: int = -1
     k_tile: int = 0
     k_group: int = 0
@@ -208,18 +213,23 @@ def decode_segments(stream: Stream, decoder: "Decoder") -> tuple[DecodedSegment,
     """
     A stream's segments, every instruction decoded, each beginning on an instruction-cache line of its own.
 
+    Several segments of the mainloop (attention's key loop) are trips of one loop and share its lines.
+
     Raises:
         BadInput: The machine file has no figure for a pipe that the stream uses.
     """
     per_line = decoder.machine.instruction_cache.line_bytes // INSTRUCTION_BYTES
     segments = []
-    line = 0
+    loop, end = -1, 0
     for segment in stream.segments:
+        line = end
+        if segment.name == "mainloop":
+            loop = line = end if loop < 0 else loop
         code = []
         for position, instruction in enumerate(segment.instructions):
             begins = line + position // per_line if position % per_line == 0 else -1
             code.append(decoder.decode(instruction, begins))
-        line += -(-len(segment.instructions) // per_line)
+        end = max(end, line - (-len(segment.instructions) // per_line))
         segments.append(DecodedSegment(segment.name, tuple(code), segment.trips, segment.tiles_per_trip))
     return tuple(segments)
 
@@ -233,7 +243,7 @@ class Decoder:
         self.least_stall = {} if copy is None else {COMMIT: copy.commit_latency, DEPBAR: copy.wait_latency}
         self.pipes = {name: index for index, name in enumerate(pipe_names(machine))}
 
-    def access(self, op: Op) -> Access:
+    def access(self, op: Executed) -> Access:
         """What an op adds to its instruction."""
         raise NotImplementedError
 
@@ -264,6 +274,7 @@ class Decoder:
             is_load=access.is_load,
             through_l1=access.through_l1,
             zero_fills=access.zero_fills,
+            fills=access.fills,
             observed=access.observed,
             k_tile=access.k_tile,
             k_group=access.k_group,
@@ -297,7 +308,7 @@ class _Resolver(Decoder):
         self.matrices = {operand: fragment_loads(scenario, operand).matrices for operand in OPERANDS}
         self.staging = _epilogue_wavefronts(self.epilogue, machine)
 
-    def access(self, op: Op) -> Access:
+    def access(self, op: Executed) -> Access:
         """What an op adds to its instruction."""
         match op:
             case Ldmatrix() | LoadFragment():
@@ -351,7 +362,7 @@ class _Resolver(Decoder):
     def _tile_access(self, op: LoadGlobal | StoreTile) -> Access:
         if isinstance(op, StoreTile):
             wavefronts = self.writes[op.operand][op.access][0]
-            return Access(wavefronts=wavefronts, stage=op.stage, observed=STORE, k_tile=op.fetch)
+            return Access(wavefronts=wavefronts, stage=op.stage, fills=True, observed=STORE, k_tile=op.fetch)
         return Access(
             wavefronts=self.load_wavefronts[op.operand],
             target=(OPERANDS.index(op.operand), op.fetch, op.access, op.vec),

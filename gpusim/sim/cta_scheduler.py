@@ -22,6 +22,7 @@ class CtaScheduler:
         queue: CTA indices in launch order.
         slots: CTAs an SM holds.
         footprint: Of a CTA, evaluated when it becomes resident.
+        observed: CTA that is watched. Default: the first of the queue.
     """
 
     def __init__(
@@ -32,13 +33,14 @@ class CtaScheduler:
         queue: Sequence[int],
         slots: int,
         footprint: Callable[[int], Footprint],
+        observed: int | None = None,
     ) -> None:
         self._env = env
         self._spec = spec
         self._queue = deque(queue)
         self._slots = slots
         self._footprint = footprint
-        self._observed = queue[0]
+        self._observed = queue[0] if observed is None else observed
         self._running = 0
         self._port_free = 0
         self.done = env.event()

@@ -98,9 +98,9 @@ def cta_footprint(
         iterator = global_iterator(scenario, operand, tile[index], tile[2])
         access = iterator.fetch(np.arange(fetches, dtype=np.int64))
         if with_lines[index]:
-            copies.append(_requests_with_lines(access.offset, access.valid, bits, index * TENSOR_STRIDE))
+            copies.append(requests_with_lines(access.offset, access.valid, bits, index * TENSOR_STRIDE))
         else:
-            copies.append(_requests(access.offset, access.valid, bits))
+            copies.append(requests(access.offset, access.valid, bits))
     source = FROM_DRAM if tile[2] == 0 else IN_L2
     shared = L2Status(slow=FROM_DRAM.slow, missed=FROM_DRAM.missed // tiled_shape(scenario).m)
     found = (source,) * epilogue.steps + ((shared if first_wave else IN_L2),)
@@ -113,13 +113,13 @@ def _by_warp(of_thread: ArrayT) -> ArrayT:
     return of_thread.reshape(fetches, threads // LANES, LANES, accesses, vecs).transpose(0, 3, 4, 1, 2)
 
 
-def _requests(offset: IntArray, valid: BoolArray, bits: int) -> Requests:
+def requests(offset: IntArray, valid: BoolArray, bits: int) -> Requests:
     """Sectors alone, from arrays [fetches, threads, accesses, vecs]."""
     sectors = distinct_sectors(_by_warp(offset), _by_warp(valid), bits).tolist()
     return [[[[(count, ()) for count in warps] for warps in vec] for vec in access] for access in sectors]
 
 
-def _requests_with_lines(offset: IntArray, valid: BoolArray, bits: int, base: int) -> Requests:
+def requests_with_lines(offset: IntArray, valid: BoolArray, bits: int, base: int) -> Requests:
     """Sectors and lines, the lines numbered from ``base``."""
     lanes, active = _by_warp(offset), _by_warp(valid)
     sectors = distinct_sectors(lanes, active, bits)

@@ -21,6 +21,7 @@ from gpusim.sim.footprint import Footprint, cta_footprint
 from gpusim.sim.l1 import L1
 from gpusim.sim.l2 import L2, SampledL2, SimulatedL2
 from gpusim.sim.l2_walk import L2Walk, WalkedGrid
+from gpusim.sim.observer import Observer
 from gpusim.sim.sm import Sm
 from gpusim.sim.stall_reasons import REASONS
 from gpusim.tile.epilogue import epilogue_tile
@@ -235,7 +236,6 @@ def steady_rate(sm: Sm, slots: int) -> int:
 def _run(launch: Launch, l2: L2, ports: int, queue: Sequence[int], walk: L2Walk | None) -> list[Sm]:
     """Simulate an SM on each of the L2's ports until the queue is empty and all CTAs are done."""
     scenario, machine = launch.scenario, launch.machine
-    env = simpy.Environment()
     shape = mainloop_shape(scenario)
     cached = [shape.of(operand).cache == "ca" for operand in OPERANDS]
     epilogue = epilogue_tile(scenario)
@@ -256,12 +256,52 @@ def _run(launch: Launch, l2: L2, ports: int, queue: Sequence[int], walk: L2Walk 
             first_wave=index < launch.ctas_per_sm * machine.sms,
         )
 
-    scheduler = CtaScheduler(env, machine.launch, queue=queue, slots=launch.ctas_per_sm, footprint=footprint)
     carve_out = launch.ctas_per_sm * (launch.shared_bytes + machine.limits.shared_reserved_per_cta)
+    return run_sms(
+        machine, l2, ports, queue, slots=launch.ctas_per_sm, carve_out=carve_out, assembly=assembly_of,
+        footprint=footprint,
+    )  # fmt: skip
+
+
+def run_sms(
+    machine: Machine,
+    l2: L2,
+    ports: int,
+    queue: Sequence[int],
+    *,
+    slots: int,
+    carve_out: int,
+    assembly: Callable[[int], Assembly],
+    footprint: Callable[[int], Footprint],
+    observer: Callable[[], Observer] = Observer,
+    observed: int | None = None,
+) -> list[Sm]:
+    """
+    SMs that have run a queue of CTAs to its end.
+
+    Args:
+        ports: Of the L2, an SM on each.
+        queue: CTAs in launch order.
+        slots: CTAs an SM holds.
+        carve_out: Shared memory that the resident CTAs of an SM hold, bytes.
+        assembly: Code of a CTA.
+        footprint: Of a CTA, evaluated when it becomes resident.
+        observer: Makes an SM's observer.
+        observed: CTA that is watched. Default: the first of the queue.
+    """
+    env = simpy.Environment()
+    scheduler = CtaScheduler(
+        env,
+        machine.launch,
+        queue=queue,
+        slots=slots,
+        footprint=footprint,
+        observed=observed,
+    )
     sms = []
     for port in range(ports):
         l1 = L1(machine, l2, port, carve_out)
-        sms.append(Sm(env, machine, l1, assembly=assembly_of, finished=scheduler.finished))
+        sms.append(Sm(env, machine, l1, assembly=assembly, finished=scheduler.finished, observer=observer()))
     scheduler.start(sms)
     env.run(until=scheduler.done)
     return sms

@@ -3,17 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import simpy
-
-from gpusim.lower.stream import Stream
+from gpusim.lower.stream import Executed, Stream
 from gpusim.machine.spec import Machine
 from gpusim.scenario import Scenario
-from gpusim.schedule.ops import LoadBias, LoadPartial, Op, StoreGlobal
+from gpusim.schedule.ops import LoadBias, LoadPartial, StoreGlobal
 from gpusim.sim.assembly import SOURCE_OR_OUTPUT, Access, Assembly, Decoder, decode_segments
-from gpusim.sim.cta_scheduler import CtaScheduler
 from gpusim.sim.footprint import FROM_DRAM, IN_L2, Footprint
-from gpusim.sim.kernel import CTAS_SIMULATED_PER_SM, source_bytes, steady_rate
-from gpusim.sim.l1 import L1
+from gpusim.sim.kernel import CTAS_SIMULATED_PER_SM, run_sms, source_bytes, steady_rate
 from gpusim.sim.l2 import SampledL2
 from gpusim.sim.sm import Sm
 from gpusim.sim.stall_reasons import REASONS
@@ -49,7 +45,7 @@ class _Resolver(Decoder):
         super().__init__(machine)
         self.tile = tile
 
-    def access(self, op: Op) -> Access:
+    def access(self, op: Executed) -> Access:
         """What an op adds to its instruction."""
         match op:
             case LoadPartial(slice_, access):
@@ -92,15 +88,16 @@ def simulate_reduction(scenario: Scenario, stream: Stream, machine: Machine, cta
 
     def run(queue: Sequence[int]) -> Sm:
         """One SM, until its CTAs are done."""
-        env = simpy.Environment()
-        scheduler = CtaScheduler(
-            env, machine.launch, queue=queue, slots=ctas_per_sm, footprint=lambda cta: _footprint(tile, cta)
+        (sm,) = run_sms(
+            machine,
+            SampledL2(machine, working),
+            1,
+            queue,
+            slots=ctas_per_sm,
+            carve_out=ctas_per_sm * machine.limits.shared_reserved_per_cta,
+            assembly=lambda _: assembly,
+            footprint=lambda cta: _footprint(tile, cta),
         )
-        carve_out = ctas_per_sm * machine.limits.shared_reserved_per_cta
-        l1 = L1(machine, SampledL2(machine, working), 0, carve_out)
-        sm = Sm(env, machine, l1, assembly=lambda _: assembly, finished=scheduler.finished)
-        scheduler.start([sm])
-        env.run(until=scheduler.done)
         return sm
 
     for first, count, ctas in kinds:

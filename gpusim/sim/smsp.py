@@ -20,7 +20,6 @@ from gpusim.sim.assembly import (
     PIPE,
     SHARED,
     SOURCE_OR_OUTPUT,
-    STORE,
 )
 from gpusim.sim.stall_reasons import (
     BARRIER,
@@ -199,7 +198,7 @@ class Smsp:
         leaves = memory.dispatch(self._index, at, wavefronts)
         if instruction.is_load:
             return leaves, memory.returned(self._index, leaves, wavefronts, instruction.bytes, instruction.latency)
-        if instruction.observed == STORE:
+        if instruction.fills:
             warp.tile_stored = served = leaves + memory.service(wavefronts)
             return leaves, served
         return leaves, leaves + instruction.latency

@@ -20,7 +20,7 @@ class Warp:
         groups: Running maximum of the completion cycles of the committed copy groups.
         open_group: Completion cycle of the copies since the last commit.
         store_drained: Cycle at which the last store has left the MIO queue.
-        tile_stored: Cycle at which the last store of the threadblock fragment is in shared memory.
+        tile_stored: Cycle at which the last store that a barrier waits for (``Decoded.fills``) is in shared memory.
         spans: (begin, end, reason index) tiling the lifetime; None where nobody observes.
     """
 

@@ -138,6 +138,23 @@ def _warp_requests(
     target = store_offsets(scenario, operand, 0).reshape(by_warp[-4:])
     target = np.moveaxis(target, (-4, -3), (-2, -1))
     width = (scenario.problem.access_a if operand == "a" else scenario.problem.access_b) * bits // 8
+    return copy_requests(offset, target, valid, bits, width, around_l1=around_l1)
+
+
+def copy_requests(
+    offset: IntArray, target: IntArray, valid: BoolArray, bits: int, width: int, *, around_l1: bool
+) -> CopyRequests:
+    """
+    What warp instructions of copies ask for.
+
+    Args:
+        offset: Elements from the tensor's base, shape [..., 32].
+        target: Elements from a 32-byte boundary of shared memory; broadcasts with ``offset``.
+        valid: Predicates of the lanes, shape of ``offset``.
+        bits: Element width.
+        width: Bytes of one copy.
+        around_l1: The copies are cp.async.cg.
+    """
     by_pattern = access_wavefronts(target * bits // 8, width)
     target = np.broadcast_to(target, offset.shape)
     if around_l1:

@@ -33,6 +33,7 @@ STOREYS = (
     {"functional", "lower", "hardware"},
     {"sim"},
     {"bound"},
+    {"simulate_attention"},
     {"simulate"},
     {"report", "run_directory"},
     {"commands"},

@@ -142,6 +142,7 @@ def test_every_figure_of_the_issue_is_derived(measured):
         "mio.queue_depth",  # the double's bursts take one time whatever their length: no queue shows
         "shared.banks",
         "shared.bank_bytes",
+        "shared.atomic_wavefronts",
         "l1.bytes",
         "l1.line_bytes",
         "l1.sector_bytes",
@@ -152,6 +153,8 @@ def test_every_figure_of_the_issue_is_derived(measured):
         "launch.cta_setup",
         "tensor.m8n8k16.s8.s32.interval",  # an instruction of Turing's that no benchmark issues
         "tensor.m8n8k16.s8.s32.latency",
+        "tensor.m16n8k8.bf16.f32.interval",
+        "tensor.m16n8k8.bf16.f32.latency",
     }
     assert given - set(derived) == not_measured
 

@@ -52,17 +52,20 @@ def test_hazards_are_said(run):
 def test_a_gemm_and_an_unknown_problem_have_a_headline(run):
     gemm = {"kind": "gemm", "m": 4096, "n": 2048, "k": 1024, "split_k_slices": 4}
     fused = {**gemm, "layout_a": "row", "layout_b": "column", "split_k": "parallel", "bias": True, "activation": "relu"}
-    other = {"kind": "attention", "heads": 8, "queries": 512, "mask": "none"}
+    attention = {"kind": "attention", "batch": 2, "heads": 8, "queries": 512, "keys": 256, "head_dim": 64}
+    attention |= {"head_dim_v": 32, "mask": "causal_top_left", "key_lengths": [256, 100]}
+    other = {"kind": "sort", "heads": 8, "queries": 512, "mask": "none"}
 
     headlines = [
         summary_lines(replace(run.result, scenario={**run.result.scenario, "problem": problem}))[0]
-        for problem in (gemm, fused, other)
+        for problem in (gemm, fused, attention, other)
     ]
 
     assert headlines == [
         "gemm 4096x2048x1024, serial split-K 4",
         "gemm 4096x2048x1024, a row, b column, parallel split-K 4, bias, relu",
-        "attention heads=8 queries=512",
+        "attention 2 x 8 heads of 64x32, 512 queries, 256 keys, causal top left mask, ragged",
+        "sort heads=8 queries=512",
     ]
 
 

@@ -1,0 +1,180 @@
+"""Lowers the ops between attention's two GEMMs to instructions on their pipes, by stated rules."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gpusim.attention_shape import AttentionShape
+from gpusim.lower.estimated_output import ACCESS_ARITHMETIC, MEMORY_STALL, SHORTEST_DEPENDENT, integer
+from gpusim.lower.stream import Instruction
+from gpusim.schedule.attention_ops import (
+    AddSums,
+    AtomicMax,
+    Exponentials,
+    LoadStatistic,
+    Normalise,
+    RescaleFactor,
+    RescaleOutput,
+    RowMax,
+    RowSum,
+    ScaleScores,
+    Shuffle,
+    Step,
+    StoreLse,
+    StoreP,
+    StoreStatistic,
+)
+
+OWNER_SCOREBOARD = 5
+"""Of what a lane loads or computes for the row that it owns. 0 to 3, the fragments', are its rows' of S by turns."""
+
+ROW_SCOREBOARDS = 4
+
+ATOMIC_KEY = 2
+"""Before an atomic: a float as an integer of the same order (its sign spread over the other bits, an exclusive or)."""
+
+MASK_ROW = 3
+"""Per row of a masked block: the last key that its query sees (an addition and a minimum), less the lane's first."""
+
+
+def softmax_instructions(step: Step, shape: AttentionShape) -> Iterator[Instruction]:
+    """
+    The instructions of one softmax op; all of them carry the step.
+
+    Maxima (FMNMX), tests and selections run on the ALU, products, sums and differences on the FMA pipe, 2^x, 1/x and
+    log2 on the MUFU, rounding to 16 bits (F2FP) on the ALU. Shuffles, and loads, stores and atomics of row
+    statistics, pass the MIO. With n scores and c columns of the output in a row of a lane:
+
+    - ScaleScores: n products a row; masked, besides ``MASK_ROW`` and n tests and selections.
+    - RowMax: n - 1 maxima; in flash n, the running one too. RowSum: n - 1 sums; in flash n. Both in two chains.
+    - AtomicMax: ``ATOMIC_KEY``, ATOMS. Shuffle: SHFL, and a maximum or a sum of what it brings.
+    - RescaleFactor: a difference, 2^x, a test, a selection, a product of the sum; in flash for each row.
+    - RescaleOutput: c products. Exponentials: a test and a selection for a maximum of -inf, n differences, n times 2^x.
+    - StoreP: F2FP, STS. AddSums: a sum for each warp column. Normalise: 1/x, a test, a selection, c products.
+    - StoreLse: log2, a product and a sum, a test and a selection, STG; in flash for each row.
+
+    Denormal results of 2^x are flushed (ex2.approx.ftz), so that it needs no scaling.
+    """
+    for instruction in _of(step, shape):
+        yield replace(instruction, op=step)
+
+
+def _of(step: Step, shape: AttentionShape) -> Iterator[Instruction]:
+    scores = scores_of_row(shape)
+    match step.op:
+        case ScaleScores(masked):
+            yield from _scale(shape.rows_of_lane, scores, masked=masked)
+        case RowMax(_):
+            yield from _chains("FMNMX", "alu", scores - (not shape.flash), 0)
+        case RowSum(row):
+            yield from _chains("FADD", "fma", scores - (not shape.flash), _board(row))
+        case RescaleFactor():
+            for row in range(shape.rows_of_lane if shape.flash else 1):
+                yield from _factor(_board(row) if shape.flash else OWNER_SCOREBOARD)
+        case Exponentials(row):
+            yield from _exponentials(scores, _board(row))
+        case AddSums():
+            yield from _many("FADD", "fma", shape.warp_columns, SHORTEST_DEPENDENT, waits=1 << OWNER_SCOREBOARD)
+        case RescaleOutput() | Normalise():
+            yield from _of_output(step.op, shape.pv_warp[1] // 4)
+        case _:
+            yield from _memory(step, shape)
+
+
+def _of_output(op: RescaleOutput | Normalise, columns: int) -> Iterator[Instruction]:
+    """Products of one row of the output."""
+    waits = 1 << _board(op.row)
+    if isinstance(op, Normalise):
+        yield Instruction("MUFU.RCP", "pipe", "mufu", write_scoreboard=_board(op.row), wait_mask=waits)
+        yield from _selected(waits)
+    yield from _many("FMUL", "fma", columns, waits=waits)
+
+
+def _memory(step: Step, shape: AttentionShape) -> Iterator[Instruction]:
+    """What passes the MIO with a value on its way in or out."""
+    match step.op:
+        case LoadStatistic(_, at, index):
+            board = _board(index) if at == "fragment" else OWNER_SCOREBOARD
+            yield Instruction("LDS", "shared", stall=MEMORY_STALL, write_scoreboard=board)
+        case AtomicMax(_):
+            yield from integer(ATOMIC_KEY, "LOP3")
+            yield Instruction("ATOMS.MAX", "shared", stall=MEMORY_STALL)
+        case Shuffle(what, row):
+            yield Instruction("SHFL.BFLY", "shared", stall=MEMORY_STALL, write_scoreboard=_board(row))
+            opcode, pipe = ("FMNMX", "alu") if what == "maximum" else ("FADD", "fma")
+            yield _arithmetic(opcode, pipe, stall=SHORTEST_DEPENDENT, waits=1 << _board(row))
+        case StoreStatistic():
+            yield Instruction("STS", "shared", stall=MEMORY_STALL)
+        case StoreP(access):
+            blocks = shape.qk_warp[1] // 8
+            # The first pair of a row waits for its exponentials.
+            waits = 0 if access % blocks else 1 << _board(access // blocks)
+            yield Instruction("F2FP.PACK_AB", "pipe", "alu", stall=SHORTEST_DEPENDENT, wait_mask=waits)
+            yield Instruction("STS", "shared", stall=MEMORY_STALL)
+        case StoreLse():
+            waits = 1 << OWNER_SCOREBOARD
+            yield Instruction("MUFU.LG2", "pipe", "mufu", write_scoreboard=OWNER_SCOREBOARD, wait_mask=waits)
+            yield _arithmetic("FMUL", "fma", stall=SHORTEST_DEPENDENT)
+            yield _arithmetic("FFMA", "fma", stall=SHORTEST_DEPENDENT, waits=waits)
+            yield from _selected(0)
+            yield from integer(ACCESS_ARITHMETIC)
+            yield Instruction("STG.E", "global", stall=MEMORY_STALL, guard="predicate")
+        case _:
+            raise TypeError(f"{step.op} is no op between attention's GEMMs")
+
+
+def scores_of_row(shape: AttentionShape) -> int:
+    """Scores of one row that a lane holds."""
+    return shape.qk_warp[1] // 4
+
+
+def _board(row: int) -> int:
+    return row % ROW_SCOREBOARDS
+
+
+def _arithmetic(opcode: str, pipe: str, *, stall: int, waits: int = 0) -> Instruction:
+    return Instruction(opcode, "pipe", pipe, stall=stall, wait_mask=waits)
+
+
+def _many(opcode: str, pipe: str, count: int, stall: int = 1, *, waits: int = 0) -> Iterator[Instruction]:
+    """Instructions that do not depend on each other unless ``stall`` says so; the first waits."""
+    for index in range(count):
+        yield _arithmetic(opcode, pipe, stall=stall, waits=0 if index else waits)
+
+
+def _chains(opcode: str, pipe: str, count: int, board: int) -> Iterator[Instruction]:
+    """A reduction in two chains side by side: every second instruction depends on the one two before it."""
+    waits = 1 << board if pipe == "fma" else 0
+    yield from _many(opcode, pipe, count, SHORTEST_DEPENDENT // 2, waits=waits)
+
+
+def _scale(rows: int, scores: int, *, masked: bool) -> Iterator[Instruction]:
+    yield from _many("FMUL", "fma", rows * scores)
+    if not masked:
+        return
+    for _ in range(rows):
+        yield from integer(MASK_ROW)
+        for _ in range(scores):
+            yield _arithmetic("ISETP", "alu", stall=2)
+            yield _arithmetic("FSEL", "alu", stall=2)
+
+
+def _factor(board: int) -> Iterator[Instruction]:
+    waits = 1 << board
+    yield _arithmetic("FADD", "fma", stall=SHORTEST_DEPENDENT, waits=waits)
+    yield Instruction("MUFU.EX2", "pipe", "mufu", write_scoreboard=board)
+    yield from _selected(waits)
+    yield _arithmetic("FMUL", "fma", stall=SHORTEST_DEPENDENT)
+
+
+def _selected(waits: int) -> Iterator[Instruction]:
+    """A test and a selection by it."""
+    yield _arithmetic("FSETP", "alu", stall=SHORTEST_DEPENDENT, waits=waits)
+    yield _arithmetic("FSEL", "alu", stall=SHORTEST_DEPENDENT)
+
+
+def _exponentials(scores: int, board: int) -> Iterator[Instruction]:
+    yield from _selected(1 << board)
+    for _ in range(scores):
+        # The next difference is computed under the last one's 2^x.
+        yield _arithmetic("FADD", "fma", stall=2)
+        yield Instruction("MUFU.EX2", "pipe", "mufu", stall=2, write_scoreboard=board)

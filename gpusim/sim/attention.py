@@ -1,0 +1,211 @@
+"""Simulates an attention kernel's launch in time: every SM, or one of each kind, told by its CTAs' key blocks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+from gpusim.attention_shape import attention_shape
+from gpusim.lower.stream import Stream
+from gpusim.machine.spec import Machine
+from gpusim.scenario import AttentionScenario
+from gpusim.schedule.attention_counts import Behaviour, behaviour_of
+from gpusim.schedule.attention_wavefronts import AttentionWavefronts
+from gpusim.sim.assembly import Assembly
+from gpusim.sim.attention_code import assemble_attention
+from gpusim.sim.attention_footprint import CtaWalk, attention_footprint
+from gpusim.sim.attention_observer import AttentionObserver
+from gpusim.sim.attention_walk import AttentionWalk
+from gpusim.sim.footprint import Footprint
+from gpusim.sim.kernel import CTAS_SIMULATED_PER_SM, Outcome, Progress, SmKind, run_sms, steady_rate
+from gpusim.sim.l2 import L2, SampledL2, SimulatedL2
+from gpusim.sim.sm import Sm
+from gpusim.sim.stall_reasons import REASONS
+from gpusim.tile.attention import KeyBlock, attention_ctas, block_advance
+
+Runs: TypeAlias = Behaviour | None
+"""What tells a CTA's program; None where it finds no query."""
+
+
+@dataclass(frozen=True)
+class AttentionLaunch:
+    """
+    What to simulate.
+
+    Attributes:
+        blocks: Key blocks of every CTA in launch order; None for one that finds no query.
+        streams: Of each behaviour.
+        ctas_per_sm: Resident at once.
+        shared_bytes: Of one CTA.
+    """
+
+    scenario: AttentionScenario
+    machine: Machine
+    blocks: Sequence[tuple[KeyBlock, ...] | None]
+    streams: dict[Runs, Stream]
+    ctas_per_sm: int
+    shared_bytes: int
+
+    @cached_property
+    def behaviours(self) -> list[Runs]:
+        """Of every CTA."""
+        return [None if blocks is None else behaviour_of(blocks) for blocks in self.blocks]
+
+    @cached_property
+    def assemblies(self) -> dict[Runs, Assembly]:
+        """Of each behaviour."""
+        accesses = AttentionWavefronts(self.scenario, self.machine.shared.banks, self.machine.shared.bank_bytes)
+        return {
+            behaviour: assemble_attention(stream, accesses, self.machine, len(behaviour or ()))
+            for behaviour, stream in self.streams.items()
+        }
+
+    @cached_property
+    def walks(self) -> list[CtaWalk | None]:
+        """Every CTA's place and key blocks in the order walked."""
+        places = attention_ctas(self.scenario)
+        onward = -1 if self.scenario.flash else 1
+        return [
+            None if blocks is None else CtaWalk(places[cta : cta + 1], blocks[::onward])
+            for cta, blocks in enumerate(self.blocks)
+        ]
+
+    @property
+    def working(self) -> int:
+        """SMs that have a CTA."""
+        return min(self.machine.sms, len(self.blocks))
+
+    @cached_property
+    def observed(self) -> int:
+        """The CTA that is watched: the first of those with most key blocks."""
+        return max(range(len(self.blocks)), key=lambda cta: (len(self.blocks[cta] or ()), -cta))
+
+
+def simulate_attention_launch(launch: AttentionLaunch, *, exact: bool, progress: Progress) -> Outcome:
+    """
+    Run a launch.
+
+    Sampled: SM r of n runs CTAs r, r + n, r + 2n, ...; of SMs whose CTAs have the same key blocks in the same order one
+    is simulated, with the chip's bandwidth shared by all that have work, and hits and misses from ``attention_walk``
+    (D14). The watched CTA's SM stands for its kind.
+
+    Raises:
+        BadInput: No figure for a pipe.
+    """
+    return _exact(launch, progress) if exact else _sampled(launch, progress)
+
+
+def attention_sm_kinds(launch: AttentionLaunch) -> tuple[SmKind, ...]:
+    """The kinds of SM, that of the watched CTA first; SMs without work are of none."""
+    sms = launch.machine.sms
+    alike: dict[tuple[Runs, ...], list[int]] = {}
+    watched = launch.observed % sms
+    for sm in sorted(range(launch.working), key=lambda sm: (sm != watched, sm)):
+        alike.setdefault(tuple(launch.behaviours[sm::sms]), []).append(sm)
+    return tuple(SmKind(members[0], len(members), len(run)) for run, members in alike.items())
+
+
+def _exact(launch: AttentionLaunch, progress: Progress) -> Outcome:
+    working, total = launch.working, len(launch.blocks)
+    l2 = SimulatedL2(launch.machine, working)
+    progress(f"simulating all {total} CTAs on {working} SMs")
+    sms = _run(launch, l2, working, range(total), None)
+    spans = [sm.span for sm in sms if sm.lives]
+    return _outcome(
+        launch,
+        dict.fromkeys(sms, 1),
+        active=sum(spans) // len(spans),
+        longest=max(spans),
+        l2_sectors=l2.sectors_read,
+        dram_bytes=l2.dram.bytes,
+    )
+
+
+def _sampled(launch: AttentionLaunch, progress: Progress) -> Outcome:
+    total, kinds = len(launch.blocks), attention_sm_kinds(launch)
+    resident = launch.ctas_per_sm * launch.machine.sms
+    progress("walking the grid through the L2")
+    walk = AttentionWalk(launch.scenario, launch.machine, launch.walks, resident)
+    stands_for: dict[Sm, int] = {}
+    spans: list[int] = []
+    l2_sectors = 0
+    for kind in kinds:
+        mine = range(kind.first, total, launch.machine.sms)[:CTAS_SIMULATED_PER_SM]
+        progress(f"simulating {len(mine)} of {kind.ctas} CTAs of one SM for {kind.count} like it")
+        # An SM with more CTAs than others asks for more than its share: the chip moves what all CTAs ask for.
+        l2 = SampledL2(launch.machine, max(1, min(launch.working, total // kind.ctas)))
+        (sm,) = _run(launch, l2, 1, mine, walk)
+        stands_for[sm] = kind.count
+        spans.append(sm.span + steady_rate(sm, launch.ctas_per_sm) * (kind.ctas - len(mine)))
+        l2_sectors += l2.sectors_read * kind.count
+    return _outcome(
+        launch,
+        stands_for,
+        active=sum(span * kind.count for span, kind in zip(spans, kinds, strict=True)) // launch.working,
+        longest=max(spans),
+        l2_sectors=l2_sectors,
+        dram_bytes=walk.bytes_missed,
+    )
+
+
+def _run(launch: AttentionLaunch, l2: L2, ports: int, queue: Sequence[int], walk: AttentionWalk | None) -> list[Sm]:
+    """Simulate an SM on each of the L2's ports until the queue is empty and all CTAs are done."""
+    scenario, machine = launch.scenario, launch.machine
+    advance = block_advance(scenario, attention_ctas(scenario))
+
+    def footprint(cta: int) -> Footprint:
+        of = launch.walks[cta]
+        if of is None:
+            return Footprint((), [], (), ())
+        return attention_footprint(
+            scenario,
+            advance,
+            cta,
+            of,
+            with_lines=walk is None,
+            status=walk.status(cta) if walk is not None else (),
+        )
+
+    return run_sms(
+        machine,
+        l2,
+        ports,
+        queue,
+        slots=launch.ctas_per_sm,
+        carve_out=launch.ctas_per_sm * (launch.shared_bytes + machine.limits.shared_reserved_per_cta),
+        assembly=lambda cta: launch.assemblies[launch.behaviours[cta]],
+        footprint=footprint,
+        observer=AttentionObserver,
+        observed=launch.observed if launch.observed in queue else queue[0],
+    )
+
+
+def _outcome(
+    launch: AttentionLaunch, stands_for: dict[Sm, int], *, active: int, longest: int, l2_sectors: int, dram_bytes: int
+) -> Outcome:
+    """Gather what the simulated SMs counted."""
+    sms = list(stands_for)
+    totals = [sum(sm.stalls[reason] * count for sm, count in stands_for.items()) for reason in range(len(REASONS))]
+    ctas = [life.cta for sm in sms for life in sm.lives]
+    watcher = next((sm.observer for sm in sms if sm.observer.retired), sms[0].observer)
+    watched = watcher.retired[0].cta.index if watcher.retired else 0
+    shape = attention_shape(launch.scenario)
+    tiles = [
+        shape.qk_tiles + shape.column_blocks * block.k_tiles(shape.pv[2])
+        for cta in ctas
+        for block in launch.blocks[cta] or ()
+    ]
+    return Outcome(
+        active=active,
+        longest=longest,
+        stalls={reason: cycles for reason, cycles in zip(REASONS, totals, strict=True) if cycles},
+        pipeline=watcher.pipeline(len(launch.blocks[watched] or ()), 1),
+        timeline=watcher.timeline(1),
+        ctas=len(ctas),
+        k_tiles=sum(tiles),
+        instructions=sum(sm.instructions for sm in sms),
+        sampled=len(ctas) < len(launch.blocks),
+        asked_sectors=sum(sm.l1.sectors * count for sm, count in stands_for.items()),
+        l2_sectors=l2_sectors,
+        dram_bytes=dram_bytes,
+    )

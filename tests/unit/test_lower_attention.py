@@ -1,0 +1,166 @@
+"""
+The instructions of attention's streams: those that have a name are the schedule's, those between are stated rules.
+"""
+
+from collections import Counter
+
+import pytest
+
+from gpusim.lower.attention import attention_registers, attention_stream, rows_together
+from gpusim.machine import load_machine
+from gpusim.scenario import parse_any_scenario
+from gpusim.schedule.attention_counts import attention_executed, cta_blocks
+from gpusim.schedule.attention_ops import Exponentials, RowMax, Shuffle, Step, StoreP
+from gpusim.schedule.program import cta_program
+
+H200 = load_machine("h200")
+
+NAMED = ("HMMA", "LDSM", "LDGSTS", "LDGDEPBAR", "DEPBAR", "BAR", "STS", "LDS", "LDG", "STG", "SHFL", "ATOMS", "MUFU")
+
+
+def attention(mainloop="attention", kernel=None, **problem):
+    given = {
+        "kind": "attention",
+        "batch": 1,
+        "heads": 1,
+        "queries": 256,
+        "keys": 256,
+        "head_dim": 64,
+        "head_dim_v": 64,
+        "dtype": {"ab": "f16", "output": "f16"},
+    }
+    data = {"machine": "h200", "problem": given | problem, "kernel": {"mainloop": mainloop} | (kernel or {})}
+    return parse_any_scenario(data, "test.toml")
+
+
+def stream_of(scenario, cta=-1):
+    blocks = cta_blocks(scenario)[cta]
+    return attention_stream(scenario, None if blocks is None else cta_program(scenario, blocks), H200)
+
+
+def opcodes(stream):
+    found = Counter()
+    for segment in stream.segments:
+        for instruction in segment.instructions:
+            found[instruction.opcode.split(".")[0]] += segment.trips
+    return found
+
+
+CASES = {
+    "attention": attention(mask="causal_top_left"),
+    "attention late v": attention(kernel={"preload_v": False}),
+    "attention ring": attention(keys=200, head_dim=256, head_dim_v=256),
+    "attention buffer": attention(keys=300, head_dim=40, head_dim_v=160, dtype={"ab": "bf16", "output": "f32"}),
+    "flash": attention("flash", mask="causal_bottom_right"),
+    "flash ragged": attention("flash", batch=2, query_lengths=[100, 256], key_lengths=[0, 200], head_dim_v=256),
+}
+
+
+@pytest.mark.parametrize("scenario", CASES.values(), ids=CASES.keys())
+def test_named_instructions_are_those_that_the_schedule_counts(scenario):
+    found = Counter()
+    for cta in range(len(cta_blocks(scenario))):
+        for opcode, count in opcodes(stream_of(scenario, cta)).items():
+            found[opcode] += 4 * count
+
+    counted = attention_executed(scenario).instructions
+
+    assert {name: found[name] for name in NAMED} == {name: counted.get(name, 0) for name in NAMED}
+
+
+def test_key_blocks_that_are_alike_are_trips_of_one_loop():
+    """
+    Ten key blocks without a mask: the first does not rescale, the others do the same.
+    """
+    loops = [segment for segment in stream_of(attention(keys=640)).segments if segment.name == "mainloop"]
+
+    assert [segment.trips for segment in loops] == [1, 9]
+
+
+def test_flash_walks_from_the_end_and_copies_the_next_keys_a_trip_before():
+    """
+    Ten key blocks: the first brings Q and its own keys too, the last copies no further keys.
+    """
+    first, middle, last = (s for s in stream_of(attention("flash", keys=640)).segments if s.name == "mainloop")
+
+    copies = [sum(one.unit == "ldgsts" for one in segment.instructions) for segment in (first, middle, last)]
+    # A key block's keys and its values are 64 rows of 8 vectors each, 4 for each thread; Q is 8.
+    assert [segment.trips for segment in (first, middle, last)] == [1, 8, 1]
+    assert copies == [8 + 4 + 4 + 4, 4 + 4, 4]
+
+
+def test_a_cta_without_a_query_only_ends():
+    stream = stream_of(attention(batch=2, query_lengths=[256, 10]))
+
+    assert opcodes(stream)["EXIT"] == 1
+    assert stream.instructions_per_warp < 20
+
+
+def test_rows_are_placed_together():
+    """
+    Each row's maximum, then each row's first shuffle: no row waits for another's data.
+    """
+    ops = [op for row in range(2) for op in (RowMax(row), Shuffle("maximum", row, 1), Shuffle("maximum", row, 2))]
+
+    placed = rows_together([Step("softmax", 0, 0, op) for op in ops])
+
+    assert [step.op for step in placed] == [
+        RowMax(0),
+        RowMax(1),
+        Shuffle("maximum", 0, 1),
+        Shuffle("maximum", 1, 1),
+        Shuffle("maximum", 0, 2),
+        Shuffle("maximum", 1, 2),
+    ]
+
+
+def test_the_softmax_runs_on_its_pipes():
+    """
+    One key block of 8 scores in each of 4 rows of a lane, unmasked: 32 products, 4 x 7 maxima, 32 times 2^x and a
+    factor's, 16 stores of P of which each rounds a pair.
+    """
+    steps = [one for segment in stream_of(attention(keys=64)).segments for one in segment.instructions]
+    pipes = Counter()
+    for one in steps:
+        if isinstance(one.op, Step) and one.op.phase == "softmax" and one.unit in ("pipe", "shared"):
+            pipes[one.opcode.split(".")[0], one.pipe or one.unit] += 1
+
+    assert pipes["FMNMX", "alu"] == 4 * 7
+    assert pipes["MUFU", "mufu"] == 32 + 1
+    assert pipes["FMUL", "fma"] == 32 + 1
+    assert pipes["SHFL", "shared"] == 4 * 2
+    assert pipes["ATOMS", "shared"] == 4
+    assert pipes["F2FP", "alu"] == 16
+
+
+def test_what_a_mufu_computes_is_waited_for():
+    """
+    The first pair of P of each row waits for the scoreboard that the row's exponentials hold.
+    """
+    steps = [one for segment in stream_of(attention(keys=64)).segments for one in segment.instructions]
+    held = {
+        one.op.op.row: one.write_scoreboard
+        for one in steps
+        if isinstance(one.op, Step) and isinstance(one.op.op, Exponentials) and one.opcode == "MUFU.EX2"
+    }
+    waits = {
+        one.op.op.access // 4: one.wait_mask
+        for one in steps
+        if isinstance(one.op, Step) and isinstance(one.op.op, StoreP) and one.wait_mask
+    }
+
+    assert held == {0: 0, 1: 1, 2: 2, 3: 3}
+    assert waits == {row: 1 << board for row, board in held.items()}
+
+
+@pytest.mark.parametrize(
+    ("scenario", "registers"),
+    [
+        # 32 of S, 32 of the output; two fragments of 64 rows x 8 halves over 32 lanes: 16; 40.
+        (attention(), 120),
+        # 64 of S, 64 of the output; two of 96 x 16 halves: 48; maximum and sum of 4 rows: 8; 40.
+        (attention("flash"), 224),
+    ],
+)
+def test_registers_by_hand(scenario, registers):
+    assert attention_registers(scenario, H200) == registers
