@@ -17,6 +17,7 @@ from gpusim.attention_tensors import (
 )
 from gpusim.elements import decode, is_unwritten
 from gpusim.errors import BadInput
+from gpusim.hardware import trace_format
 from gpusim.hardware.module import LoadedKernel
 from gpusim.hardware.record import Numerics
 from gpusim.hardware.specialise import RECORDED_BLOCKS
@@ -25,7 +26,11 @@ from gpusim.hardware.specialise_attention import (
     AttentionKernel,
     default_kernel,
 )
+from gpusim.hardware.trace import Records
 from gpusim.scenario_attention import AttentionScenario
+
+_SLACK = 16
+"""Records beyond the Python stream's that a traced warp has room for, so that a longer one is seen as such."""
 
 _INSTRUCTION = (16, 8, 16)
 """What kernels_cuda/attention issues, whatever CUTLASS's example does."""
@@ -176,3 +181,24 @@ def check_numerics(kernel: LoadedKernel, problem: DeviceProblem) -> Numerics:
         max_error_over_bound=quotient if finite else None,
         worst_element=(worst // extents.head_dim_v, worst % extents.head_dim_v),
     )
+
+
+def record_trace(kernel: LoadedKernel, problem: DeviceProblem, blocks: tuple[int, ...], longest: int) -> Records:
+    """
+    What the trace build's warps did in some CTAs.
+
+    Args:
+        kernel: The trace build.
+        blocks: Linear block indices; at most ``RECORDED_BLOCKS``.
+        longest: Records of the longest expected stream of a warp.
+
+    Raises:
+        CheckFailed: A warp did more than the schedule has, or its lanes disagree.
+    """
+    cupy, warps = problem.cupy, kernel.specialisation.block_threads // trace_format.LANES
+    capacity = longest + _SLACK
+    records = cupy.zeros(trace_format.buffer_words(len(blocks), warps, capacity), np.int64)
+    counts = cupy.zeros((len(blocks), warps), np.int32)
+    kernel.launch(pack_params(problem, records=records, counts=counts, capacity=capacity, blocks=blocks))
+    cupy.cuda.runtime.deviceSynchronize()
+    return trace_format.decode(cupy.asnumpy(records), cupy.asnumpy(counts))

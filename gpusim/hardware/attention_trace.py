@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias, get_args
 
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.attention_shape import ROW_STATISTICS, AttentionShape, attention_shape
-from gpusim.hardware.specialise_attention import AttentionKernel, default_kernel
 from gpusim.hardware.trace import Records, blank_records
 from gpusim.hardware.trace_format import LANES
 from gpusim.scenario_attention import AttentionScenario
@@ -60,6 +60,8 @@ from gpusim.tile.attention import (
     p_store_offsets,
     source_parts,
 )
+from gpusim.tile.epilogue import OutputAccess
+from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.ldmatrix import ldmatrix_offsets
 from gpusim.tile.mma import warp_coordinates
 from gpusim.tile.shared_store import store_offsets
@@ -73,33 +75,6 @@ _NUMBER = {kind: number for number, kind in enumerate((*get_args(Op), *get_args(
 """By the kind of an op, what a header holds: its place in ``trace_format.ATTENTION_OPERATIONS``."""
 
 _LANE = np.arange(LANES, dtype=np.int64)
-
-
-def kernel_of(scenario: AttentionScenario) -> AttentionKernel:
-    """The CUDA kernel of a scenario, with the registers that its schedule's tile is given by default."""
-    problem, shape = scenario.problem, attention_shape(scenario)
-    tuned = default_kernel(scenario.kernel.mainloop, problem.head_dim, problem.head_dim_v)
-    return AttentionKernel(
-        batch=problem.batch,
-        heads=problem.heads,
-        queries=problem.queries,
-        keys=problem.keys,
-        head_dim=problem.head_dim,
-        head_dim_v=problem.head_dim_v,
-        mask=problem.mask,
-        ab=problem.dtype.ab,
-        output_type="f32" if problem.dtype.output == "f32" else "ab",
-        query_lengths=problem.query_lengths,
-        key_lengths=problem.key_lengths,
-        scale=problem.scale,
-        mainloop=scenario.kernel.mainloop,
-        queries_per_block=scenario.queries_per_block,
-        keys_per_block=scenario.keys_per_block,
-        warp_queries=shape.qk_warp[0],
-        ctas_per_sm=int(tuned["ctas_per_sm"]),
-        preload_v=scenario.kernel.preload_v,
-        keep_output_in_registers=scenario.in_registers,
-    )
 
 
 def traced_attention_ctas(scenario: AttentionScenario) -> tuple[int, ...]:
@@ -172,13 +147,25 @@ class _Tables:
         self.staging_loads = self.epilogue.load_offsets()[..., 0].reshape(self.warps, LANES, -1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Cta:
     """One CTA: blockIdx of shape (1, 3), and what it finds there."""
 
     tables: _Tables
     index: IntArray
     advance: BlockAdvance
+
+    @lru_cache(maxsize=4)  # noqa: B019 (the ops of a fetch follow one another, and a CTA is soon gone)
+    def copies(self, operand: CopiedOperand, key_block: int, column_block: int, fetch: int) -> GlobalAccess:
+        """The global accesses of one fetch."""
+        return operand_access(
+            self.tables.scenario, operand, self.index, key_block=key_block, column_block=column_block, fetch=fetch
+        )
+
+    @lru_cache(maxsize=4)  # noqa: B019 (as above)
+    def vectors(self, column_block: int, number: int) -> OutputAccess:
+        """The global accesses of one step of the epilogue."""
+        return output_access(self.tables.scenario, self.index, column_block, number)
 
 
 def _cta_records(tables: _Tables, slot: int, index: IntArray) -> Records:
@@ -203,14 +190,7 @@ def _fill(record: Records, step: Step, cta: _Cta) -> None:
     match op:
         case CopyAsync(operand, fetch, access, vec, stage, zfill, cache):
             name = _operand(step)
-            where = operand_access(
-                tables.scenario,
-                name,
-                cta.index,
-                key_block=step.key_block,
-                column_block=step.column_block,
-                fetch=fetch,
-            )
+            where = cta.copies(name, step.key_block, step.column_block, fetch)
             lanes = (tables.warps, LANES, *where.offset.shape[2:])
             record["operand"], record["stage"] = 1 if operand == "a" else 2, stage
             record["index"], record["k_tile"] = access * lanes[-1] + vec, fetch
@@ -249,7 +229,7 @@ def _fill_epilogue(record: Records, step: Step, cta: _Cta) -> None:
         in_parts = isinstance(op, LoadSource) or step.phase == "buffer"
         parts = source_parts(tables.scenario) if in_parts else 1
         access, part = divmod(op.access, parts)
-        where = output_access(tables.scenario, cta.index, step.column_block, op.step)
+        where = cta.vectors(step.column_block, op.step)
         added = part * tables.epilogue.elements_per_access // parts
         record["global"] = where.offset[0, :, access].reshape(tables.warps, LANES) + added
         record["predicate"] = where.valid[0, :, access].reshape(tables.warps, LANES)
@@ -300,6 +280,6 @@ def _rows(step: Step, cta: _Cta, owner: BoolArray) -> tuple[IntArray, BoolArray]
         some = _LANE % 4 == 0 if isinstance(op, StoreStatistic) else _LANE >= 0
         return tables.rows[:, :, op.index], np.broadcast_to(some, owner.shape)
     number, access = divmod(op.index, tables.epilogue.accesses_per_step)
-    where = output_access(tables.scenario, cta.index, step.column_block, number)
+    where = cta.vectors(step.column_block, number)
     rows = where.rows[0, :, access].reshape(tables.warps, LANES) - cta.advance.query_start[0]
     return rows, np.ones(owner.shape, bool)

@@ -1,13 +1,15 @@
 """Everything measured of one attention scenario, each part on its own; the counters are ncu's business."""
 
 from gpusim.hardware import attention_run, run
+from gpusim.hardware.attention_trace import expected_attention_records, traced_attention_ctas
 from gpusim.hardware.compiler import compile_cubin
 from gpusim.hardware.device import import_cupy
 from gpusim.hardware.measure import Attempts, Origin, Say, facts, record_of
 from gpusim.hardware.module import LoadedKernel, architecture
-from gpusim.hardware.record import Record
+from gpusim.hardware.record import Record, TraceCheck
 from gpusim.hardware.specialise import Build
 from gpusim.hardware.specialise_attention import specialise_attention
+from gpusim.hardware.trace import first_difference, stream_digest
 from gpusim.scenario_attention import AttentionScenario
 
 NO_PIPELINE = "no build of an attention kernel stamps its k tiles"
@@ -34,17 +36,27 @@ def measure_attention(
     problem = attention_run.upload(cupy, scenario, seed)
     numerics = attempt("numerics", lambda: attention_run.check_numerics(plain, problem))
     time_us = attempt("time", lambda: run.time_launches(cupy, [plain], attention_run.pack_params(problem)))
+    trace = attempt("trace", lambda: _trace(scenario, problem))
     return record_of(
         name,
         scenario,
         origin,
         kernel=facts(plain),
         numerics=numerics,
-        trace=None,
+        trace=trace,
         time_us=time_us,
         pipeline=None,
-        missing=attempt.missing | {"pipeline": NO_PIPELINE, "trace": "it is not compared yet"},
+        missing=attempt.missing | {"pipeline": NO_PIPELINE},
     )
+
+
+def _trace(scenario: AttentionScenario, problem: attention_run.DeviceProblem) -> TraceCheck:
+    blocks = traced_attention_ctas(scenario)
+    expected = expected_attention_records(scenario, blocks)
+    longest = int(expected["position"].max()) + 1
+    found = attention_run.record_trace(load(scenario, "trace"), problem, blocks, longest)
+    difference = first_difference(expected, found, blocks)
+    return TraceCheck(blocks, len(found), stream_digest(found), difference is None, difference)
 
 
 def load(scenario: AttentionScenario, build: Build = "plain") -> LoadedKernel:

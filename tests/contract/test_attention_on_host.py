@@ -17,7 +17,8 @@ import pytest
 
 from gpusim.hardware import trace_format
 from gpusim.hardware.attention_problem import Inputs, make_inputs, reference, wrong_elements
-from gpusim.hardware.attention_trace import expected_attention_records, kernel_of, traced_attention_ctas
+from gpusim.hardware.attention_run import attention_kernel
+from gpusim.hardware.attention_trace import expected_attention_records, traced_attention_ctas
 from gpusim.hardware.specialise import RECORDED_BLOCKS
 from gpusim.hardware.specialise_attention import AttentionKernel, default_kernel, specialise_attention
 from gpusim.hardware.trace import first_difference
@@ -181,7 +182,7 @@ TRACED = {
 
 @pytest.mark.parametrize("asked", TRACED.values(), ids=TRACED.keys())
 def test_the_kernel_follows_the_schedule(asked, tmp_path):
-    kernel, blocks = kernel_of(asked), traced_attention_ctas(asked)
+    kernel, blocks = attention_kernel(asked), traced_attention_ctas(asked)
     expected = expected_attention_records(asked, blocks)
     inputs = make_inputs(kernel, seed=1)
 
@@ -198,7 +199,9 @@ def test_a_trace_finds_a_schedule_of_another_order(tmp_path):
     blocks = traced_attention_ctas(asked)
     expected = expected_attention_records(asked, blocks)
 
-    done = launch(kernel_of(other), tmp_path, make_inputs(kernel_of(other), seed=1), blocks, len(expected))
+    done = launch(
+        attention_kernel(other), tmp_path, make_inputs(attention_kernel(other), seed=1), blocks, len(expected)
+    )
 
     found = trace_format.decode(np.frombuffer(done.records, np.int64), done.counts)
     assert "op: " in (first_difference(expected, found, blocks) or "")
