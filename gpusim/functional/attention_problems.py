@@ -81,7 +81,7 @@ def _kernel(draw: Draw, mainloop: str, head: int, head_v: int) -> dict[str, Any]
         kernel["queries_per_block"] = 32
     kernel["preload_v"] = draw.chance(67)
     if draw.chance(50):
-        kernel["instruction"] = [16, 8, 16]
+        kernel["instruction"] = [16, 8, 8]
     if draw.chance(33):
         kernel["keep_output_in_registers"] = False
     if draw.chance(20) and max(head, head_v) > 64:

@@ -64,7 +64,7 @@ def test_instructions_are_those_of_the_steps(scenario):
 
 def test_one_key_block_by_hand():
     """
-    64 x 64 x 64 with m16n8k8: each warp's 32 x 32 takes 2 * 4 mma.sync for each of 8 k groups in each GEMM, 4 warps.
+    64 x 64 x 64 with m16n8k16: each warp's 32 x 32 takes 2 * 4 mma.sync for each of 4 k groups in each GEMM, 4 warps.
 
     Q and K: 64 rows of 64 halves are 512 vectors of 16 bytes, 4 for each of 128 threads: 4 LDGSTS of 4 warps; V the
     same. A warp instruction brings 32 * 16 bytes, 16 sectors, 4 wavefronts.
@@ -72,7 +72,7 @@ def test_one_key_block_by_hand():
     """
     found = attention_executed(attention())
 
-    assert found.instructions["HMMA"] == 2 * 4 * 8 * 8
+    assert found.instructions["HMMA"] == 2 * 4 * (4 + 4) * 4
     assert found.instructions["LDGSTS"] == 3 * 16
     assert found.load_sectors == {"q": 256, "k": 256, "v": 256, "buffer": 0}
     assert found.instructions["MUFU"] == 4 * (32 + 1 + 4 + 1)
