@@ -178,10 +178,22 @@ struct Chained {
     int const columns = kHeadDimV - column_block * kColumns;
     TileCopy<Values> copy = copy_v;
     copy.global += column_block * kColumns * kElementBytes;
-    GPUSIM_UNROLL
-    for (int fetch = 0; fetch < kKTilesPv; ++fetch) {
-      if (!kMasked || fetch * kTileK < rows) copy.template fetch<!kMasked, kAllColumns>(recorder, fetch, rows, columns);
-      commit();
+    if constexpr (kMasked) {
+      // Not unrolled: ptxas would predicate the copies of k tiles without keys in place of branching around them.
+      int const k_tiles = greatest(0, least(ceil_div(rows, kTileK), kKTilesPv));
+      GPUSIM_NO_UNROLL
+      for (int fetch = 0; fetch < k_tiles; ++fetch) {
+        copy.template fetch<false, kAllColumns>(recorder, fetch, rows, columns);
+        commit();
+      }
+      GPUSIM_NO_UNROLL
+      for (int fetch = k_tiles; fetch < kKTilesPv; ++fetch) commit();
+    } else {
+      GPUSIM_UNROLL
+      for (int fetch = 0; fetch < kKTilesPv; ++fetch) {
+        copy.template fetch<true, kAllColumns>(recorder, fetch, rows, columns);
+        commit();
+      }
     }
   }
 
