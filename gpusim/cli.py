@@ -184,7 +184,8 @@ def addresses(
         str | None,
         typer.Argument(
             metavar="STREAM",
-            help="gmem_a, gmem_b, smem_store_a, smem_store_b, ldmatrix_a, ldmatrix_b, epilogue or events.",
+            help="gmem_a, gmem_b, smem_store_a, smem_store_b, ldmatrix_a, ldmatrix_b, epilogue or events; of attention "
+            "_q, _k, _p, _v for _a, _b.",
             show_default=False,
         ),
     ] = None,

@@ -3,9 +3,11 @@
 import re
 
 from gpusim.commands.output import print_json, print_text
-from gpusim.commands.scenario_source import read_scenario
+from gpusim.commands.scenario_source import read_any_scenario
 from gpusim.errors import BadInput
-from gpusim.schedule.addresses import AddressStream, CtaId, Selection, events, stream
+from gpusim.scenario import AnyScenario, AttentionScenario
+from gpusim.schedule.addresses import AddressStream, CtaId, Events, Selection, events, stream
+from gpusim.schedule.attention_addresses import attention_events, attention_stream
 
 EVENTS = "events"
 
@@ -32,14 +34,14 @@ def print_addresses(  # one parameter for each option of the command
         BadInput: The scenario, the stream, the CTA, the thread or a range is wrong, or the stream has no use for an
             option.
     """
-    scenario = read_scenario(file, overrides).scenario
+    scenario = read_any_scenario(file, overrides)
     block = parse_ctaid(ctaid)
     selection = Selection(threads=parse_indices("--threads", threads), k_tiles=parse_indices("--k-tiles", k_tiles))
     if name == EVENTS:
         for option, given in (("--threads", threads), ("--k-tiles", k_tiles)):
             if given is not None:
                 raise BadInput(f"{option} must be left out for events, which are those of one --thread")
-        lines = events(scenario, block, thread or 0)
+        lines = _events(scenario, block, thread or 0)
         if as_json:
             print_json(lines, indent=None)
         else:
@@ -47,11 +49,23 @@ def print_addresses(  # one parameter for each option of the command
         return
     if thread is not None:
         raise BadInput(f"--thread must be left out for {name}, which --threads narrows")
-    table = stream(scenario, name, block, selection)
+    table = _stream(scenario, name, block, selection)
     if as_json:
         print_json({"columns": list(table.columns), "rows": table.rows.tolist()}, indent=None)
     else:
         print_text(_aligned(table))
+
+
+def _events(scenario: AnyScenario, block: CtaId, thread: int) -> Events:
+    if isinstance(scenario, AttentionScenario):
+        return attention_events(scenario, block, thread)
+    return events(scenario, block, thread)
+
+
+def _stream(scenario: AnyScenario, name: str, block: CtaId, selection: Selection) -> AddressStream:
+    if isinstance(scenario, AttentionScenario):
+        return attention_stream(scenario, name, block, selection)
+    return stream(scenario, name, block, selection)
 
 
 def parse_ctaid(text: str) -> CtaId:

@@ -1,6 +1,6 @@
 """The printed streams: every address one CTA's threads compute, in the order the schedule issues them."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias
 
@@ -101,14 +101,19 @@ def _cta(scenario: Scenario, ctaid: CtaId) -> _Cta:
     return _Cta(scenario, tile_m, tile_n, slice_)
 
 
-def _table(columns: dict[str, IntArray | BoolArray]) -> AddressStream:
+def table(columns: Mapping[str, IntArray | BoolArray]) -> AddressStream:
     """Broadcast named columns into rows, first axis slowest."""
     arrays = np.broadcast_arrays(*columns.values())
     return AddressStream(tuple(columns), np.stack([array.astype(np.int64).reshape(-1) for array in arrays], axis=-1))
 
 
-def _chosen(option: str, name: str, selected: Collection[int] | None, extent: int) -> IntArray:
-    """The selected indices in order, all of them where nothing is selected."""
+def chosen(option: str, name: str, selected: Collection[int] | None, extent: int) -> IntArray:
+    """
+    The selected indices in order, all of them where nothing is selected.
+
+    Raises:
+        BadInput: One is outside ``extent``; names the option and the stream.
+    """
     if selected is None:
         return np.arange(extent, dtype=np.int64)
     chosen = np.array(sorted(set(selected)), dtype=np.int64)
@@ -119,10 +124,10 @@ def _chosen(option: str, name: str, selected: Collection[int] | None, extent: in
 
 
 def _threads(cta: _Cta, name: str, selection: Selection) -> IntArray:
-    return _chosen("--threads", name, selection.threads, cta.scenario.kernel.threads)
+    return chosen("--threads", name, selection.threads, cta.scenario.kernel.threads)
 
 
-def _axes(*extents: int | IntArray) -> list[IntArray]:
+def axes(*extents: int | IntArray) -> list[IntArray]:
     """Index arrays that broadcast against each other, one axis each."""
     values = [np.arange(extent, dtype=np.int64) if isinstance(extent, int) else extent for extent in extents]
     return [array.astype(np.int64) for array in np.ix_(*values)]
@@ -131,17 +136,17 @@ def _axes(*extents: int | IntArray) -> list[IntArray]:
 def _gmem(cta: _Cta, operand: Operand, selection: Selection) -> AddressStream:
     name = f"gmem_{operand}"
     threads = _threads(cta, name, selection)
-    fetches = _chosen("--k-tiles", name, selection.k_tiles, cta.fetches)
+    fetches = chosen("--k-tiles", name, selection.k_tiles, cta.fetches)
     access = cta.global_access(operand, fetches)
     *_, accesses, vecs = access.offset.shape
-    thread, k_tile, access_index, vec = _axes(threads, fetches, accesses, vecs)
+    thread, k_tile, access_index, vec = axes(threads, fetches, accesses, vecs)
     full = access.offset.shape
 
     def of_threads(array: IntArray | BoolArray) -> IntArray:
         return np.swapaxes(np.broadcast_to(array, full)[:, threads], 0, 1).astype(np.int64)
 
     by_thread = {axis: of_threads(array) for axis, array in access.coordinates.items()}
-    return _table(
+    return table(
         {
             "thread": thread,
             "k_tile": k_tile,
@@ -158,11 +163,11 @@ def _smem_store(cta: _Cta, operand: Operand, selection: Selection) -> AddressStr
     stages = cta.scenario.kernel.stages
     slots = np.stack([store_offsets(cta.scenario, operand, stage)[:, :, 0] for stage in range(stages)], axis=1)
     name = f"smem_store_{operand}"
-    fetches = _chosen("--k-tiles", name, selection.k_tiles, cta.fetches)
-    thread, k_tile, access = _axes(_threads(cta, name, selection), fetches, slots.shape[2])
+    fetches = chosen("--k-tiles", name, selection.k_tiles, cta.fetches)
+    thread, k_tile, access = axes(_threads(cta, name, selection), fetches, slots.shape[2])
     stage = k_tile % stages
     offset = slots[thread, stage, access]
-    return _table({"thread": thread, "k_tile": k_tile, "access": access, "stage": stage, "offset": offset})
+    return table({"thread": thread, "k_tile": k_tile, "access": access, "stage": stage, "offset": offset})
 
 
 def _ldmatrix(cta: _Cta, operand: Operand, selection: Selection) -> AddressStream:
@@ -172,11 +177,11 @@ def _ldmatrix(cta: _Cta, operand: Operand, selection: Selection) -> AddressStrea
     *_, k_groups, instructions, lanes = slots.shape
     name = f"ldmatrix_{operand}"
     threads = _threads(cta, name, selection)
-    k_tiles = _chosen("--k-tiles", name, selection.k_tiles, cta.k_iterations + 1)
+    k_tiles = chosen("--k-tiles", name, selection.k_tiles, cta.k_iterations + 1)
     warps = np.unique(threads // WARP_SIZE)
-    warp, k_tile, k_group, instruction, lane = _axes(warps, k_tiles, k_groups, instructions, lanes)
+    warp, k_tile, k_group, instruction, lane = axes(warps, k_tiles, k_groups, instructions, lanes)
     offset = slots[k_tile % kernel.stages, warp, k_group, instruction, lane]
-    stream = _table(
+    stream = table(
         {
             "warp": warp,
             "k_tile": k_tile,
@@ -205,9 +210,9 @@ def _epilogue(cta: _Cta, selection: Selection) -> AddressStream:
         (SHARED_LOAD, tile.load_offsets()[None, :, :, 0], true),
         (GLOBAL_STORE, output.offset, output.valid),
     ):
-        thread, step, access = _axes(threads, tile.steps, offset.shape[2])
+        thread, step, access = axes(threads, tile.steps, offset.shape[2])
         parts.append(
-            _table(
+            table(
                 {
                     "thread": thread,
                     "step": step,

@@ -15,7 +15,7 @@ from gpusim.tile.thread_map import WARP_SIZE
 
 WORD_BYTES = 4
 
-Place: TypeAlias = Literal["fragment", "owner", "thread", "output"]
+Place: TypeAlias = Literal["fragment", "owner", "output"]
 
 
 @lru_cache(maxsize=1024)
@@ -41,8 +41,6 @@ def statistic_words(scenario: AttentionScenario, at: Place, index: int, *, parti
     if at == "owner":
         rows = thread // WARP_SIZE * shape.owned_rows + thread % WARP_SIZE
         return rows + index * shape.qk[0] if partial else rows
-    if at == "thread":
-        return thread
     tile = attention_epilogue(scenario)
     step, access = divmod(index, tile.accesses_per_step)
     return tile.output(step, 0, 0).rows[:, access].reshape(-1, WARP_SIZE)
@@ -53,7 +51,7 @@ def statistic_lanes(scenario: AttentionScenario, at: Place, *, stores: bool) -> 
     The lanes that take part in one access, shape [warps, 32].
 
     A row's statistic is stored by the first of the four lanes that hold the row; an owner is one of as many lanes as a
-    warp has rows, a thread one of as many as the CTA has.
+    warp has rows.
     """
     shape = attention_shape(scenario)
     thread = np.arange(shape.threads, dtype=np.int64).reshape(-1, WARP_SIZE)
@@ -63,8 +61,6 @@ def statistic_lanes(scenario: AttentionScenario, at: Place, *, stores: bool) -> 
         taking = lanes % 4 == 0
     elif at == "owner":
         taking = lanes < shape.owned_rows
-    elif at == "thread":
-        taking = thread < shape.qk[0]
     return taking
 
 
@@ -72,7 +68,7 @@ def lse_access(scenario: AttentionScenario, advance: BlockAdvance, cta: int) -> 
     """
     Where one CTA stores its log-sum-exp, and which of its threads do: rows of its batch only.
 
-    Row = thread; in flash each row of a lane, by the first of the four lanes that hold it.
+    The owned rows; in flash each row of a lane, by the first of the four lanes that hold it.
 
     Returns:
         Element offsets and predicates, shape [threads, stores].
@@ -82,8 +78,8 @@ def lse_access(scenario: AttentionScenario, advance: BlockAdvance, cta: int) -> 
         rows = fragment_rows(scenario).reshape(shape.threads, -1)
         taking = statistic_lanes(scenario, "fragment", stores=True).reshape(-1, 1)
     else:
-        rows = np.arange(shape.threads, dtype=np.int64)[:, None]
-        taking = statistic_lanes(scenario, "thread", stores=True).reshape(-1, 1)
+        rows = statistic_words(scenario, "owner", 0, partial=False).reshape(-1, 1)
+        taking = statistic_lanes(scenario, "owner", stores=True).reshape(-1, 1)
     return int(advance.lse[cta]) + rows, taking & (rows < int(advance.num_queries[cta]))
 
 
