@@ -31,6 +31,7 @@ from gpusim.schedule.attention_ops import (
     RescaleOutput,
     RowMax,
     RowSum,
+    ScaleScores,
     Shuffle,
     SoftmaxOp,
     Step,
@@ -180,13 +181,14 @@ class AttentionLowering:
 
     def stretch(self, steps: Sequence[Step]) -> Iterator[Instruction]:
         """Steps in order, what a k group issues besides its MMAs spread among them."""
+        masked = any(isinstance(step.op, ScaleScores) and step.op.masked for step in steps)
         for kind, group in groupby(steps, key=_kind):
             run = tuple(group)
             if kind == "gemm":
                 yield from self.gemm(run)
             elif kind == "softmax":
                 for step in rows_together(run):
-                    yield from softmax_instructions(step, self.shape)
+                    yield from softmax_instructions(step, self.shape, masked=masked)
             else:
                 yield from self.output(run)
 

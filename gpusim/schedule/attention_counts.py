@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -32,9 +32,9 @@ from gpusim.schedule.program import cta_program
 from gpusim.tile.attention import (
     CopiedOperand,
     KeyBlock,
-    attention_ctas,
     block_advance,
     key_blocks,
+    launched_ctas,
     operand_access,
     output_access,
     source_parts,
@@ -72,10 +72,24 @@ ROWS: tuple[RowKey, ...] = (
 
 
 def cta_blocks(scenario: AttentionScenario) -> list[tuple[KeyBlock, ...] | None]:
-    """The key blocks of every CTA in launch order, ascending; None for one that finds no query."""
-    ctas = attention_ctas(scenario)
+    """
+    The key blocks of every CTA in launch order, ascending; None for one that finds no query.
+
+    A block is masked where a score is invisible, as kernels_cuda/attention/shape.cuh has it: golden, and the schedule
+    from it, mask one more, which ends where the first query's sight does.
+    """
+    ctas = launched_ctas(scenario)
     advance = block_advance(scenario, ctas)
-    return [key_blocks(scenario, advance, cta) if advance.active[cta] else None for cta in range(len(ctas))]
+    seen_by_all = advance.num_keys
+    if scenario.problem.mask != "none":
+        seen_by_all = np.clip(advance.query_start + advance.causal_offset + 1, 0, advance.num_keys)
+    whole = seen_by_all // scenario.keys_per_block
+    return [
+        tuple(replace(block, masked=block.number >= int(whole[cta])) for block in key_blocks(scenario, advance, cta))
+        if advance.active[cta]
+        else None
+        for cta in range(len(ctas))
+    ]
 
 
 def behaviour_of(blocks: Sequence[KeyBlock]) -> Behaviour:
@@ -140,7 +154,7 @@ class _Tally:
 
     def __init__(self, scenario: AttentionScenario) -> None:
         self.scenario = scenario
-        self.places = attention_ctas(scenario)
+        self.places = launched_ctas(scenario)
         self.advance = block_advance(scenario, self.places)
         self.of = AttentionWavefronts(scenario)
         self.instructions: Counter[Sass] = Counter(dict.fromkeys((*SASS_OF_OP.values(), *SASS_OF_SOFTMAX.values()), 0))

@@ -21,7 +21,7 @@ from gpusim.sim.kernel import CTAS_SIMULATED_PER_SM, Outcome, Progress, SmKind, 
 from gpusim.sim.l2 import L2, SampledL2, SimulatedL2
 from gpusim.sim.sm import Sm
 from gpusim.sim.stall_reasons import REASONS
-from gpusim.tile.attention import KeyBlock, attention_ctas, block_advance
+from gpusim.tile.attention import KeyBlock, block_advance, launched_ctas
 
 Runs: TypeAlias = Behaviour | None
 """What tells a CTA's program; None where it finds no query."""
@@ -63,7 +63,7 @@ class AttentionLaunch:
     @cached_property
     def walks(self) -> list[CtaWalk | None]:
         """Every CTA's place and key blocks in the order walked."""
-        places = attention_ctas(self.scenario)
+        places = launched_ctas(self.scenario)
         onward = -1 if self.scenario.flash else 1
         return [
             None if blocks is None else CtaWalk(places[cta : cta + 1], blocks[::onward])
@@ -151,7 +151,7 @@ def _sampled(launch: AttentionLaunch, progress: Progress) -> Outcome:
 def _run(launch: AttentionLaunch, l2: L2, ports: int, queue: Sequence[int], walk: AttentionWalk | None) -> list[Sm]:
     """Simulate an SM on each of the L2's ports until the queue is empty and all CTAs are done."""
     scenario, machine = launch.scenario, launch.machine
-    advance = block_advance(scenario, attention_ctas(scenario))
+    advance = block_advance(scenario, launched_ctas(scenario))
 
     def footprint(cta: int) -> Footprint:
         of = launch.walks[cta]

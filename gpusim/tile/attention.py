@@ -75,6 +75,18 @@ def attention_ctas(scenario: AttentionScenario) -> IntArray:
     return np.stack([block % x, block // x % y, block // (x * y)], axis=-1)
 
 
+def launched_ctas(scenario: AttentionScenario) -> IntArray:
+    """
+    The CTAs of ``attention_ctas`` in the order in which they do their work.
+
+    Under a causal mask flash starts with the last queries, which see the most keys (kernels_cuda/attention/kernel.cu).
+    """
+    ctas = attention_ctas(scenario)
+    if scenario.flash and scenario.problem.mask != "none":
+        ctas[:, 0] = attention_grid(scenario)[0] - 1 - ctas[:, 0]
+    return ctas
+
+
 def block_advance(scenario: AttentionScenario, ctas: IntArray) -> BlockAdvance:
     """
     Where CTAs stand.

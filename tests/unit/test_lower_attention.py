@@ -116,8 +116,8 @@ def test_rows_are_placed_together():
 
 def test_the_softmax_runs_on_its_pipes():
     """
-    One key block of 8 scores in each of 4 rows of a lane, unmasked: 32 products, 4 x 7 maxima, 32 times 2^x and a
-    factor's, 16 stores of P of which each rounds a pair.
+    One key block of 8 scores in each of 4 rows of a lane, unmasked: 4 x 7 maxima and a scale each, 32 FFMA and 2^x, a
+    factor's 2^x and product, 16 stores of P of which each rounds a pair.
     """
     steps = [one for segment in stream_of(attention(keys=64)).segments for one in segment.instructions]
     pipes = Counter()
@@ -127,7 +127,8 @@ def test_the_softmax_runs_on_its_pipes():
 
     assert pipes["FMNMX", "alu"] == 4 * 7
     assert pipes["MUFU", "mufu"] == 32 + 1
-    assert pipes["FMUL", "fma"] == 32 + 1
+    assert pipes["FFMA", "fma"] == 32
+    assert pipes["FMUL", "fma"] == 4 + 1
     assert pipes["SHFL", "shared"] == 4 * 2
     assert pipes["ATOMS", "shared"] == 4
     assert pipes["F2FP", "alu"] == 16
