@@ -60,6 +60,9 @@ SOFTMAX_OPS = get_args(SoftmaxOp)
 ROW_OPS = (RowMax, RowSum, AtomicMax, Shuffle, RescaleOutput, Exponentials, Normalise, StoreLse)
 """Ops of one of the lane's rows; of the statistics' accesses those at ``fragment`` are too."""
 
+RESIDENT = {"attention": 4, "flash": 2}
+"""CTAs of an SM for which the kernels' launch bounds keep registers free (golden fmha_facts has 4 of ``attention``)."""
+
 PASSED_BY_BARE_CTAS = 8
 """Instructions of a CTA whose first query does not exist: block indices, the batch's length, a test, the branch."""
 
@@ -69,7 +72,7 @@ def attention_registers(scenario: AttentionScenario, machine: Machine) -> int:
     Registers of one thread: accumulators of both GEMMs, two fragments of each operand of one, a constant for the rest.
 
     In flash the second GEMM's A fragments are the first one's accumulators, and a row's maximum and sum are held. Where
-    the output lies in a buffer, no accumulators outlast their GEMM.
+    the output lies in a buffer, no accumulators outlast their GEMM. At most what ``RESIDENT`` CTAs leave each other.
 
     Not modelled: spills, where a kernel would need more (D17).
 
@@ -84,7 +87,8 @@ def attention_registers(scenario: AttentionScenario, machine: Machine) -> int:
     fragments = 2 * max(rows) * bits // 32 // 32
     statistics = 2 * shape.rows_of_lane if shape.flash else 0
     total = accumulators + fragments + statistics + REGISTERS_BEYOND_FRAGMENTS
-    return min(-(-total // 8) * 8, machine.limits.registers_per_thread)
+    shared_out = machine.limits.registers // (RESIDENT[scenario.kernel.mainloop] * shape.threads) // 8 * 8
+    return min(-(-total // 8) * 8, shared_out, machine.limits.registers_per_thread)
 
 
 def attention_stream(scenario: AttentionScenario, program: AttentionProgram | None, machine: Machine) -> Stream:

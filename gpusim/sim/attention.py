@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from heapq import heappop, heappush
+from itertools import pairwise
 from typing import TypeAlias
 
 from gpusim.attention_shape import attention_shape
@@ -17,11 +19,14 @@ from gpusim.sim.attention_footprint import CtaWalk, attention_footprint
 from gpusim.sim.attention_observer import AttentionObserver
 from gpusim.sim.attention_walk import AttentionWalk
 from gpusim.sim.footprint import Footprint
-from gpusim.sim.kernel import CTAS_SIMULATED_PER_SM, Outcome, Progress, SmKind, run_sms, steady_rate
+from gpusim.sim.kernel import CTAS_SIMULATED_PER_SM, Outcome, Progress, run_sms, steady_rate
 from gpusim.sim.l2 import L2, SampledL2, SimulatedL2
 from gpusim.sim.sm import Sm
 from gpusim.sim.stall_reasons import REASONS
 from gpusim.tile.attention import KeyBlock, block_advance, launched_ctas
+
+MOST_KINDS = 10
+"""Kinds of SM that are simulated at most; see ``attention_sm_kinds``."""
 
 Runs: TypeAlias = Behaviour | None
 """What tells a CTA's program; None where it finds no query."""
@@ -76,18 +81,27 @@ class AttentionLaunch:
         return min(self.machine.sms, len(self.blocks))
 
     @cached_property
-    def observed(self) -> int:
-        """The CTA that is watched: the first of those with most key blocks."""
-        return max(range(len(self.blocks)), key=lambda cta: (len(self.blocks[cta] or ()), -cta))
+    def queues(self) -> list[list[int]]:
+        """
+        The CTAs of each SM, were each busy for as long as its key blocks are many, and one more.
+
+        At first CTAs go round the SMs until each is full; then the next one goes where a CTA ends first.
+        """
+        queues: list[list[int]] = [[] for _ in range(self.working)]
+        free = [(0, slot, sm) for slot in range(self.ctas_per_sm) for sm in range(self.working)]
+        for cta, blocks in enumerate(self.blocks):
+            at, slot, sm = heappop(free)
+            queues[sm].append(cta)
+            heappush(free, (at + len(blocks or ()) + 1, slot, sm))
+        return queues
 
 
 def simulate_attention_launch(launch: AttentionLaunch, *, exact: bool, progress: Progress) -> Outcome:
     """
     Run a launch.
 
-    Sampled: SM r of n runs CTAs r, r + n, r + 2n, ...; of SMs whose CTAs have the same key blocks in the same order one
-    is simulated, with the chip's bandwidth shared by all that have work, and hits and misses from ``attention_walk``
-    (D14). The watched CTA's SM stands for its kind.
+    Sampled: each SM runs the CTAs of its queue (``AttentionLaunch.queues``), and of SMs of a kind one is simulated,
+    with the chip's bandwidth shared by all that have work, and hits and misses from ``attention_walk`` (D14, D30).
 
     Raises:
         BadInput: No figure for a pipe.
@@ -95,21 +109,54 @@ def simulate_attention_launch(launch: AttentionLaunch, *, exact: bool, progress:
     return _exact(launch, progress) if exact else _sampled(launch, progress)
 
 
-def attention_sm_kinds(launch: AttentionLaunch) -> tuple[SmKind, ...]:
-    """The kinds of SM, that of the watched CTA first; SMs without work are of none."""
-    sms = launch.machine.sms
+@dataclass(frozen=True, slots=True)
+class AttentionSmKind:
+    """
+    SMs that are taken to behave alike.
+
+    Attributes:
+        queue: CTAs of the one that is simulated.
+        count: How many SMs there are.
+    """
+
+    queue: list[int]
+    count: int
+
+
+def attention_sm_kinds(launch: AttentionLaunch) -> tuple[AttentionSmKind, ...]:
+    """
+    The kinds of SM; SMs without work are of none.
+
+    SMs whose CTAs have the same key blocks in the same order are of one kind. Where these are more than ``MOST_KINDS``,
+    SMs are put in order of the key blocks they walk and cut into as many kinds, of each of which that in the middle is
+    simulated, of the last the last: it ends the launch.
+    """
     alike: dict[tuple[Runs, ...], list[int]] = {}
-    watched = launch.observed % sms
-    for sm in sorted(range(launch.working), key=lambda sm: (sm != watched, sm)):
-        alike.setdefault(tuple(launch.behaviours[sm::sms]), []).append(sm)
-    return tuple(SmKind(members[0], len(members), len(run)) for run, members in alike.items())
+    for sm, queue in enumerate(launch.queues):
+        alike.setdefault(tuple(launch.behaviours[cta] for cta in queue), []).append(sm)
+    if len(alike) <= MOST_KINDS:
+        return tuple(AttentionSmKind(launch.queues[members[0]], len(members)) for members in alike.values())
+
+    def work(sm: int) -> int:
+        return sum(len(launch.blocks[cta] or ()) for cta in launch.queues[sm])
+
+    ordered = sorted(range(launch.working), key=lambda sm: (work(sm), sm))
+    bounds = [launch.working * kind // MOST_KINDS for kind in range(MOST_KINDS + 1)]
+    cuts = [ordered[first:end] for first, end in pairwise(bounds)]
+    chosen = [cut[len(cut) // 2] for cut in cuts[:-1]] + [ordered[-1]]
+    return tuple(AttentionSmKind(launch.queues[sm], len(cut)) for sm, cut in zip(chosen, cuts, strict=True))
+
+
+def watched_cta(launch: AttentionLaunch, ctas: Sequence[int]) -> int:
+    """The first of the simulated CTAs of those with most key blocks: the one that is watched."""
+    return min(ctas, key=lambda cta: (-len(launch.blocks[cta] or ()), cta))
 
 
 def _exact(launch: AttentionLaunch, progress: Progress) -> Outcome:
     working, total = launch.working, len(launch.blocks)
     l2 = SimulatedL2(launch.machine, working)
     progress(f"simulating all {total} CTAs on {working} SMs")
-    sms = _run(launch, l2, working, range(total), None)
+    sms = _run(launch, l2, working, range(total), walk=None, watched=watched_cta(launch, range(total)))
     spans = [sm.span for sm in sms if sm.lives]
     return _outcome(
         launch,
@@ -126,17 +173,18 @@ def _sampled(launch: AttentionLaunch, progress: Progress) -> Outcome:
     resident = launch.ctas_per_sm * launch.machine.sms
     progress("walking the grid through the L2")
     walk = AttentionWalk(launch.scenario, launch.machine, launch.walks, resident)
+    watched = watched_cta(launch, [cta for kind in kinds for cta in kind.queue[:CTAS_SIMULATED_PER_SM]])
     stands_for: dict[Sm, int] = {}
     spans: list[int] = []
     l2_sectors = 0
     for kind in kinds:
-        mine = range(kind.first, total, launch.machine.sms)[:CTAS_SIMULATED_PER_SM]
-        progress(f"simulating {len(mine)} of {kind.ctas} CTAs of one SM for {kind.count} like it")
+        mine = kind.queue[:CTAS_SIMULATED_PER_SM]
+        progress(f"simulating {len(mine)} of {len(kind.queue)} CTAs of one SM for {kind.count} like it")
         # An SM with more CTAs than others asks for more than its share: the chip moves what all CTAs ask for.
-        l2 = SampledL2(launch.machine, max(1, min(launch.working, total // kind.ctas)))
-        (sm,) = _run(launch, l2, 1, mine, walk)
+        l2 = SampledL2(launch.machine, max(1, min(launch.working, total // len(kind.queue))))
+        (sm,) = _run(launch, l2, 1, mine, walk=walk, watched=watched)
         stands_for[sm] = kind.count
-        spans.append(sm.span + steady_rate(sm, launch.ctas_per_sm) * (kind.ctas - len(mine)))
+        spans.append(sm.span + steady_rate(sm, launch.ctas_per_sm) * (len(kind.queue) - len(mine)))
         l2_sectors += l2.sectors_read * kind.count
     return _outcome(
         launch,
@@ -148,7 +196,9 @@ def _sampled(launch: AttentionLaunch, progress: Progress) -> Outcome:
     )
 
 
-def _run(launch: AttentionLaunch, l2: L2, ports: int, queue: Sequence[int], walk: AttentionWalk | None) -> list[Sm]:
+def _run(
+    launch: AttentionLaunch, l2: L2, ports: int, queue: Sequence[int], *, walk: AttentionWalk | None, watched: int
+) -> list[Sm]:
     """Simulate an SM on each of the L2's ports until the queue is empty and all CTAs are done."""
     scenario, machine = launch.scenario, launch.machine
     advance = block_advance(scenario, launched_ctas(scenario))
@@ -157,14 +207,8 @@ def _run(launch: AttentionLaunch, l2: L2, ports: int, queue: Sequence[int], walk
         of = launch.walks[cta]
         if of is None:
             return Footprint((), [], (), ())
-        return attention_footprint(
-            scenario,
-            advance,
-            cta,
-            of,
-            with_lines=walk is None,
-            status=walk.status(cta) if walk is not None else (),
-        )
+        status = walk.status(cta) if walk is not None else ()
+        return attention_footprint(scenario, advance, cta, of, with_lines=walk is None, status=status)
 
     return run_sms(
         machine,
@@ -176,7 +220,7 @@ def _run(launch: AttentionLaunch, l2: L2, ports: int, queue: Sequence[int], walk
         assembly=lambda cta: launch.assemblies[launch.behaviours[cta]],
         footprint=footprint,
         observer=AttentionObserver,
-        observed=launch.observed if launch.observed in queue else queue[0],
+        observed=watched,
     )
 
 
@@ -187,8 +231,8 @@ def _outcome(
     sms = list(stands_for)
     totals = [sum(sm.stalls[reason] * count for sm, count in stands_for.items()) for reason in range(len(REASONS))]
     ctas = [life.cta for sm in sms for life in sm.lives]
-    watcher = next((sm.observer for sm in sms if sm.observer.retired), sms[0].observer)
-    watched = watcher.retired[0].cta.index if watcher.retired else 0
+    watcher = next(sm.observer for sm in sms if sm.observer.retired)
+    watched = watcher.retired[0].cta.index
     shape = attention_shape(launch.scenario)
     tiles = [
         shape.qk_tiles + shape.column_blocks * block.k_tiles(shape.pv[2])
