@@ -157,8 +157,11 @@ def test_what_a_mufu_computes_is_waited_for():
 @pytest.mark.parametrize(
     ("scenario", "registers"),
     [
-        # 32 of S, 32 of the output; two fragments of 64 rows x 16 halves over 32 lanes: 32; 40.
-        (attention(), 136),
+        # 32 of S, 32 of the output; two fragments of 64 rows x 16 halves over 32 lanes: 32; 40: 136, but four CTAs of
+        # 128 threads share 65,536.
+        (attention(), 128),
+        # The same with 8 halves: 16.
+        (attention(kernel={"instruction": [16, 8, 8]}), 120),
         # 64 of S, 64 of the output; two of 96 x 16 halves: 48; maximum and sum of 4 rows: 8; 40.
         (attention("flash"), 224),
     ],
