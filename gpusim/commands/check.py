@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.commands.output import complain, print_json, print_text, progress
-from gpusim.commands.scenario_source import NamedScenario, read_scenario
+from gpusim.commands.scenario_source import AnyNamedScenario, read_any_named
 from gpusim.errors import BadInput, CannotRun, CheckFailed, GpusimError
 from gpusim.hardware import counters, measure
+from gpusim.hardware.attention_trace import expected_attention_records
 from gpusim.hardware.check import Row, check_rows, holds
 from gpusim.hardware.device import gpu_slug
+from gpusim.hardware.measure_attention import measure_any
 from gpusim.hardware.record import Record, find_record, load_record, measured_folder, write_record
 from gpusim.hardware.trace import stream_digest
 from gpusim.hardware.trace_reduction import expected_launches
@@ -18,9 +20,11 @@ from gpusim.machine import load_machine
 from gpusim.mma_types import is_emulated
 from gpusim.report.check_table import check_table
 from gpusim.result import Result
-from gpusim.scenario import Scenario, write_toml
-from gpusim.scenario_catalogue import recordable_scenarios
-from gpusim.schedule.counts import executed_in_all
+from gpusim.scenario import AnyScenario, write_toml
+from gpusim.scenario_attention import AttentionScenario
+from gpusim.scenario_catalogue import attention_scenarios, recordable_scenarios
+from gpusim.schedule.attention_counts import attention_executed
+from gpusim.schedule.counts import Counts, executed_in_all
 from gpusim.simulate import simulate
 from gpusim.timeline import Timeline
 
@@ -68,7 +72,7 @@ def check_scenarios(files: list[str], options: CheckOptions) -> int:
     if options.record and options.overrides:
         raise BadInput("--record keeps scenarios as their files state them: it goes without --set")
     worst, answers = 0, []
-    for file in files or [str(path) for path in recordable_scenarios()]:
+    for file in files or [str(path) for path in (*recordable_scenarios(), *attention_scenarios())]:
         try:
             answers.append(_check_one(file, options, quiet=not files))
         except GpusimError as error:
@@ -83,7 +87,7 @@ def check_scenarios(files: list[str], options: CheckOptions) -> int:
 
 
 def _check_one(file: str, options: CheckOptions, *, quiet: bool) -> dict[str, Any]:
-    source = read_scenario(file, options.overrides)
+    source = read_any_named(file, options.overrides)
     scenario = source.scenario
     if options.record and source.path is None:
         raise BadInput(
@@ -94,7 +98,7 @@ def _check_one(file: str, options: CheckOptions, *, quiet: bool) -> dict[str, An
     else:
         record = _measured(source, file, options)
     results, timeline = simulated(scenario)
-    rows = check_rows(scenario, executed_in_all(scenario), results, record, _expected_trace(scenario, record))
+    rows = check_rows(scenario, counts_of(scenario), results, record, _expected_trace(scenario, record))
     if options.overlay is not None:
         draw_overlay(results, timeline, record, options.overlay)
     if not options.as_json:
@@ -110,7 +114,7 @@ def _check_one(file: str, options: CheckOptions, *, quiet: bool) -> dict[str, An
     }
 
 
-def simulated(scenario: Scenario) -> tuple[dict[str, Result], Timeline | None]:
+def simulated(scenario: AnyScenario) -> tuple[dict[str, Result], Timeline | None]:
     """
     The result of each stream that can be had, by origin, and the timeline of the first.
 
@@ -157,12 +161,12 @@ def draw_overlay(results: dict[str, Result], timeline: Timeline | None, record: 
     progress(f"the overlay: {path}")
 
 
-def _measured(source: NamedScenario, file: str, options: CheckOptions) -> Record:
+def _measured(source: AnyNamedScenario, file: str, options: CheckOptions) -> Record:
     place = file if source.path is None else str(source.path)
     command = ["gpusim", "check", place, *(word for text in options.overrides for word in ("--set", text))]
     origin = measure.Origin.here((*command, "--seed", str(options.seed)))
     progress(f"{source.name}: on {origin.environment['gpu']}")
-    record = measure.measure(source.name, source.scenario, origin, seed=options.seed, say=progress)
+    record = measure_any(source.name, source.scenario, origin, seed=options.seed, say=progress)
     record = _counted(record, source, options)
     if options.record:
         written = write_record(record, measured_folder() / gpu_slug(origin.environment["gpu"]))
@@ -170,7 +174,7 @@ def _measured(source: NamedScenario, file: str, options: CheckOptions) -> Record
     return record
 
 
-def _counted(record: Record, source: NamedScenario, options: CheckOptions) -> Record:
+def _counted(record: Record, source: AnyNamedScenario, options: CheckOptions) -> Record:
     """With ncu's counters, where ncu is here and permitted."""
     launch = ["--seed", str(options.seed)]
     with tempfile.TemporaryDirectory() as folder:
@@ -186,9 +190,16 @@ def _counted(record: Record, source: NamedScenario, options: CheckOptions) -> Re
     return measure.with_counters(record, profiles.get(source.name), "its launch failed under ncu")
 
 
-def _expected_trace(scenario: Scenario, record: Record) -> str | None:
+def counts_of(scenario: AnyScenario) -> Counts:
+    """What the schedule says that all launches of a scenario execute."""
+    return attention_executed(scenario) if isinstance(scenario, AttentionScenario) else executed_in_all(scenario)
+
+
+def _expected_trace(scenario: AnyScenario, record: Record) -> str | None:
     if record.trace is None:
         return None
+    if isinstance(scenario, AttentionScenario):
+        return stream_digest(expected_attention_records(scenario, record.trace.ctas))
     return stream_digest(expected_launches(scenario, record.trace.ctas))
 
 

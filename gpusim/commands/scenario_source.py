@@ -25,6 +25,21 @@ class NamedScenario:
     scenario: Scenario
 
 
+@dataclass(frozen=True, slots=True)
+class AnyNamedScenario:
+    """As ``NamedScenario``, of attention too."""
+
+    name: str
+    path: Path | None
+    scenario: AnyScenario
+
+
+def read_any_named(text: str, overrides: tuple[str, ...]) -> AnyNamedScenario:
+    """As ``read_scenario``, of attention too."""
+    path = None if is_kernel_name(text) else find_scenario(text)
+    return AnyNamedScenario(scenario_name(text), path, read_any_scenario(text, overrides))
+
+
 def read_scenario(text: str, overrides: tuple[str, ...]) -> NamedScenario:
     """
     The scenario of what the user typed: a file, the name of a shipped one, or a kernel's name.

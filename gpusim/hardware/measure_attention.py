@@ -4,12 +4,13 @@ from gpusim.hardware import attention_run, run
 from gpusim.hardware.attention_trace import expected_attention_records, traced_attention_ctas
 from gpusim.hardware.compiler import compile_cubin
 from gpusim.hardware.device import import_cupy
-from gpusim.hardware.measure import Attempts, Origin, Say, facts, record_of
+from gpusim.hardware.measure import Attempts, Origin, Say, facts, measure, record_of
 from gpusim.hardware.module import LoadedKernel, architecture
 from gpusim.hardware.record import Record, TraceCheck
 from gpusim.hardware.specialise import Build
 from gpusim.hardware.specialise_attention import specialise_attention
 from gpusim.hardware.trace import first_difference, stream_digest
+from gpusim.scenario import AnyScenario
 from gpusim.scenario_attention import AttentionScenario
 
 NO_PIPELINE = "no build of an attention kernel stamps its k tiles"
@@ -57,6 +58,13 @@ def _trace(scenario: AttentionScenario, problem: attention_run.DeviceProblem) ->
     found = attention_run.record_trace(load(scenario, "trace"), problem, blocks, longest)
     difference = first_difference(expected, found, blocks)
     return TraceCheck(blocks, len(found), stream_digest(found), difference is None, difference)
+
+
+def measure_any(name: str, scenario: AnyScenario, origin: Origin, *, seed: int, say: Say = lambda _: None) -> Record:
+    """``measure`` or ``measure_attention``."""
+    if isinstance(scenario, AttentionScenario):
+        return measure_attention(name, scenario, origin, seed=seed, say=say)
+    return measure(name, scenario, origin, seed=seed, say=say)
 
 
 def load(scenario: AttentionScenario, build: Build = "plain") -> LoadedKernel:

@@ -21,7 +21,7 @@ from gpusim.errors import CannotRun, GpusimError
 from gpusim.hardware import counters, device, measure
 from gpusim.hardware.attention_run import attention_kernel
 from gpusim.hardware.compiler import compile_cubin
-from gpusim.hardware.measure_attention import measure_attention
+from gpusim.hardware.measure_attention import measure_any
 from gpusim.hardware.record import Record, load_record, write_record
 from gpusim.hardware.specialise import Build, Specialisation, kernels
 from gpusim.hardware.specialise_attention import specialise_attention
@@ -144,7 +144,7 @@ def work(files: Sequence[Path], session: Session, origin: measure.Origin, progre
             log.write(f"{file.stem}\n")
         begun = time.monotonic()
         try:
-            record = _measure(file, origin, seed, session)
+            record = measure_any(file.stem, load_any_scenario(file), origin, seed=seed, say=session.say)
             write_record(record, folder)
             session.say(f"{file.stem}: {_in_short(record)} in {time.monotonic() - begun:.1f} s")
         except (GpusimError, RuntimeError, MemoryError) as error:  # CuPy's errors are RuntimeErrors
@@ -153,13 +153,6 @@ def work(files: Sequence[Path], session: Session, origin: measure.Origin, progre
             return CONTEXT_LOST
         cupy.get_default_memory_pool().free_all_blocks()
     return 0
-
-
-def _measure(file: Path, origin: measure.Origin, seed: int, session: Session) -> Record:
-    scenario = load_any_scenario(file)
-    if isinstance(scenario, AttentionScenario):
-        return measure_attention(file.stem, scenario, origin, seed=seed, say=session.say)
-    return measure.measure(file.stem, scenario, origin, seed=seed, say=session.say)
 
 
 def count_all(files: Sequence[Path], session: Session, folder: Path) -> None:

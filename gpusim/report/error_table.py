@@ -13,7 +13,7 @@ from gpusim.hardware.record import Record, load_record, measured_folder
 from gpusim.hardware.timeline import steady_k_tile
 from gpusim.report.check_table import number, percent
 from gpusim.result import Result
-from gpusim.scenario import Scenario, parse_scenario
+from gpusim.scenario import AnyScenario, parse_any_scenario
 from gpusim.simulate import simulate
 
 ORIGINS = ("estimated", "compiled")
@@ -112,7 +112,7 @@ def _known(figures: Mapping[str, float | None]) -> dict[str, float]:
     return {name: value for name, value in figures.items() if value is not None}
 
 
-def _results(scenario: Scenario) -> dict[str, Result]:
+def _results(scenario: AnyScenario) -> dict[str, Result]:
     results = {}
     for origin in ORIGINS:
         try:
@@ -132,7 +132,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         for path in sorted(folder.glob("*.json")):
             record = load_record(path)
-            scenario = parse_scenario(record.scenario, str(path))
+            scenario = parse_any_scenario(record.scenario, str(path))
             if results := _results(scenario):  # none where the mma.sync is emulated (D27)
                 rows.append(error_row(record, results))
             sys.stderr.write(f"{record.name}\n")
