@@ -7,7 +7,7 @@ from typing import TypeAlias, get_args
 
 import numpy as np
 
-from gpusim.arrays import BoolArray, IntArray
+from gpusim.arrays import IntArray
 from gpusim.attention_shape import ROW_STATISTICS, AttentionShape, attention_shape
 from gpusim.hardware.trace import Records, blank_records
 from gpusim.hardware.trace_format import LANES
@@ -51,19 +51,17 @@ from gpusim.tile.attention import (
     attention_epilogue,
     attention_grid,
     block_advance,
-    fragment_rows,
     gemm_view,
     key_blocks,
     operand_access,
     output_access,
     p_load_offsets,
     p_store_offsets,
-    source_parts,
 )
+from gpusim.tile.attention_statistics import buffer_access, lse_access, statistic_lanes, statistic_words
 from gpusim.tile.epilogue import OutputAccess
 from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.ldmatrix import ldmatrix_offsets
-from gpusim.tile.mma import warp_coordinates
 from gpusim.tile.shared_store import store_offsets
 
 Arithmetic: TypeAlias = (
@@ -73,8 +71,6 @@ Arithmetic: TypeAlias = (
 
 _NUMBER = {kind: number for number, kind in enumerate((*get_args(Op), *get_args(SoftmaxOp)))}
 """By the kind of an op, what a header holds: its place in ``trace_format.ATTENTION_OPERATIONS``."""
-
-_LANE = np.arange(LANES, dtype=np.int64)
 
 
 def traced_attention_ctas(scenario: AttentionScenario) -> tuple[int, ...]:
@@ -136,9 +132,6 @@ class _Tables:
             self.load[name] = np.stack([ldmatrix_offsets(view, operand, stage) for stage in stages])
             warp, instruction = view.kernel.warp, view.kernel.instruction
             self.mma[gemm] = (warp[0] // instruction[0]) * (warp[1] // instruction[1])
-        self.rows = fragment_rows(scenario)
-        self.warp_column = warp_coordinates(gemm_view(scenario, "qk").kernel.warps)[:, 1]
-        self.owned = np.arange(self.warps)[:, None] * self.shape.owned_rows + _LANE % self.shape.owned_rows
         if not scenario.flash:
             self.load["p"] = p_load_offsets(scenario)
             self.p_store = p_store_offsets(scenario).reshape(self.warps, LANES, -1)
@@ -226,60 +219,33 @@ def _fill_epilogue(record: Records, step: Step, cta: _Cta) -> None:
     elif isinstance(op, LoadShared):
         record["shared"] = tables.staging_loads[:, :, op.access]
     else:
-        in_parts = isinstance(op, LoadSource) or step.phase == "buffer"
-        parts = source_parts(tables.scenario) if in_parts else 1
-        access, part = divmod(op.access, parts)
-        where = cta.vectors(step.column_block, op.step)
-        added = part * tables.epilogue.elements_per_access // parts
-        record["global"] = where.offset[0, :, access].reshape(tables.warps, LANES) + added
-        record["predicate"] = where.valid[0, :, access].reshape(tables.warps, LANES)
+        output = cta.vectors(step.column_block, op.step)
+        offset, valid = output.offset[0], output.valid[0]
+        if isinstance(op, LoadSource) or step.phase == "buffer":
+            offset, valid = buffer_access(tables.scenario, output)
+        record["global"] = offset[:, op.access].reshape(tables.warps, LANES)
+        record["predicate"] = valid[:, op.access].reshape(tables.warps, LANES)
 
 
 def _fill_softmax(record: Records, step: Step, cta: _Cta) -> None:
+    """Where an op has an address it lies in the record's place of a shared offset, that of a log-sum-exp as well."""
     tables, op = cta.tables, step.op
-    queries = tables.shape.qk[0]
-    owner = np.broadcast_to(tables.shape.owned_rows > _LANE, (tables.warps, LANES))
     match op:
         case AtomicMax(row):
-            record["shared"] = tables.rows[:, :, row]
+            record["shared"] = statistic_words(tables.scenario, "fragment", row, partial=False)
         case Shuffle(_, _, mask):
             record["shared"] = mask
         case StoreP(access):
             record["shared"] = tables.p_store[:, :, access]
-        case LoadStatistic() | StoreStatistic():
-            rows, takes_part = _rows(step, cta, owner)
-            record["shared"] = _array(op, tables) * queries + rows
-            record["predicate"] = takes_part
+        case LoadStatistic(statistic, at, index) | StoreStatistic(statistic, at, index):
+            partial = statistic == "partial_sum"
+            array = len(ROW_STATISTICS) if partial else ROW_STATISTICS.index(statistic)
+            words = statistic_words(tables.scenario, at, index, partial=partial)
+            record["shared"] = array * tables.shape.qk[0] + words
+            record["predicate"] = statistic_lanes(tables.scenario, at, stores=isinstance(op, StoreStatistic))
         case StoreLse(row):
-            rows = tables.rows[:, :, row] if tables.scenario.flash else tables.owned
-            takes_part = np.broadcast_to(_LANE % 4 == 0, owner.shape) if tables.scenario.flash else owner
-            record["shared"] = cta.advance.lse[0] + rows
-            record["predicate"] = takes_part & (rows < cta.advance.num_queries[0])
+            offset, valid = lse_access(tables.scenario, cta.advance, 0)
+            record["shared"] = offset[:, row].reshape(tables.warps, LANES)
+            record["predicate"] = valid[:, row].reshape(tables.warps, LANES)
         case _:
             pass
-
-
-def _array(op: LoadStatistic | StoreStatistic, tables: _Tables) -> int | IntArray:
-    """Which of the arrays of statistics, in their order from the base: one number, or one for each warp."""
-    if op.statistic != "partial_sum":
-        return ROW_STATISTICS.index(op.statistic)
-    if op.at == "owner":
-        return len(ROW_STATISTICS) + op.index
-    columns: IntArray = len(ROW_STATISTICS) + tables.warp_column[:, None]
-    return columns
-
-
-def _rows(step: Step, cta: _Cta, owner: BoolArray) -> tuple[IntArray, BoolArray]:
-    """The row of the CTA that each lane means, and whether it takes part."""
-    tables, op = cta.tables, step.op
-    if not isinstance(op, LoadStatistic | StoreStatistic):
-        raise TypeError(f"{op} has no statistic")
-    if op.at == "owner":
-        return tables.owned, owner
-    if op.at == "fragment":
-        some = _LANE % 4 == 0 if isinstance(op, StoreStatistic) else _LANE >= 0
-        return tables.rows[:, :, op.index], np.broadcast_to(some, owner.shape)
-    number, access = divmod(op.index, tables.epilogue.accesses_per_step)
-    where = cta.vectors(step.column_block, number)
-    rows = where.rows[0, :, access].reshape(tables.warps, LANES) - cta.advance.query_start[0]
-    return rows, np.ones(owner.shape, bool)
