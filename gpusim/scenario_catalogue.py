@@ -3,6 +3,7 @@
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from gpusim.errors import BadInput, CannotRun, nearest
 
@@ -54,9 +55,17 @@ def recordable_scenarios() -> tuple[Path, ...]:
     """
     The scenarios that are measured on hardware: those made for it, in the folder's ``recorded``, and the shipped ones.
 
-    One that asks about another machine than ``RECORDED_MACHINE`` is not among them.
+    One that asks about another machine than ``RECORDED_MACHINE``, or about attention, is not among them.
     """
-    return tuple(path for path in _all_scenarios() if _machine(path) == RECORDED_MACHINE)
+    return tuple(
+        path for path in _all_scenarios() if _data(path).get("machine") == RECORDED_MACHINE and not is_attention(path)
+    )
+
+
+def is_attention(path: Path) -> bool:
+    """Whether a scenario file asks about attention, which is of other models than GEMMs and convolutions."""
+    problem = _data(path).get("problem")
+    return isinstance(problem, dict) and problem.get("kind") == "attention"
 
 
 def attention_scenarios() -> tuple[Path, ...]:
@@ -69,8 +78,8 @@ def _all_scenarios() -> tuple[Path, ...]:
     return (*sorted(folder.glob("*.toml")), *sorted(folder.glob("recorded/*.toml")))
 
 
-def _machine(path: Path) -> object:
-    return tomllib.loads(path.read_text(encoding="utf-8")).get("machine")
+def _data(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def find_scenario(name: str) -> Path:

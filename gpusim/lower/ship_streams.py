@@ -11,7 +11,7 @@ from gpusim.lower.stream_file import SHIPPED, save_stream, stream_key
 from gpusim.machine.load import load_machine
 from gpusim.mma_types import is_emulated
 from gpusim.scenario import Scenario, load_scenario
-from gpusim.scenario_catalogue import recordable_scenarios, shipped_scenarios
+from gpusim.scenario_catalogue import is_attention, recordable_scenarios, shipped_scenarios
 
 
 def ship() -> int:
@@ -28,7 +28,8 @@ def ship() -> int:
         CheckFailed: A kernel does not execute its schedule.
     """
     written = set()
-    for path in sorted({*recordable_scenarios(), *(one.path for one in shipped_scenarios())}):
+    shipped = (one.path for one in shipped_scenarios() if not is_attention(one.path))
+    for path in sorted({*recordable_scenarios(), *shipped}):
         scenario = load_scenario(path)
         architecture = load_machine(scenario.machine).compute_capability
         if is_emulated(scenario.problem.dtype.ab, architecture):

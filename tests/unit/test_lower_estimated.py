@@ -25,7 +25,7 @@ from gpusim.lower.iterator_arithmetic import iterator_arithmetic
 from gpusim.lower.stream import SCOREBOARDS, Instruction, shifted
 from gpusim.machine import load_machine
 from gpusim.scenario import load_scenario, parse_scenario
-from gpusim.scenario_catalogue import find_scenario, shipped_scenarios
+from gpusim.scenario_catalogue import find_scenario, is_attention, shipped_scenarios
 from gpusim.schedule.ops import Barrier, CommitGroup, CopyAsync, Ldmatrix, WaitGroup, WarpMma
 from gpusim.schedule.program import program
 from gpusim.tile.extents import gemm_k_iterations
@@ -36,7 +36,7 @@ FENCES = (CommitGroup, WaitGroup, Barrier)
 
 def shipped():
     """The multistage ones, whose loops and copies these laws are about."""
-    scenarios = {one.name: load_scenario(one.path) for one in shipped_scenarios()}
+    scenarios = {one.name: load_scenario(one.path) for one in shipped_scenarios() if not is_attention(one.path)}
     return {name: scenario for name, scenario in scenarios.items() if scenario.kernel.mainloop == "multistage"}
 
 
