@@ -3,15 +3,15 @@
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError
 
 from gpusim.cutlass_name import parse_name
 from gpusim.errors import BadInput, nearest
 from gpusim.machine import Machine, load_machine
 from gpusim.machine.load import is_path
-from gpusim.scenario_attention import AttentionScenario
+from gpusim.scenario_attention import AttentionKernel, AttentionProblem, AttentionScenario
 from gpusim.scenario_attention_checks import check_attention
 from gpusim.scenario_checks import check
 from gpusim.scenario_models import (
@@ -24,6 +24,7 @@ from gpusim.scenario_models import (
     Rule,
     Scenario,
     SharedLayouts,
+    Table,
     element_bits,
 )
 from gpusim.scenario_text import Origin, bare_or_quoted, quoted, read_override, shown, write_toml
@@ -148,7 +149,16 @@ def parse_any_scenario(data: Mapping[str, Any], where: str) -> AnyScenario:
 
 def scenario_schema() -> dict[str, Any]:
     """JSON Schema of a scenario file. ``supported`` lists which of the documented values of a key work today."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Scenario.model_json_schema()}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **_EveryScenario.model_json_schema()}
+
+
+class _EveryScenario(Table):
+    """One question: a problem, a kernel of its kind, a machine."""
+
+    model_config = ConfigDict(title="Scenario")
+    machine: StrictStr = Field(description="A machine file that ships with gpusim, or the path of one.")
+    problem: Annotated[Problem | AttentionProblem, Field(discriminator="kind")]
+    kernel: Kernel | AttentionKernel = Field(Kernel(), description="An AttentionKernel for attention, else a Kernel.")
 
 
 def _overridden(data: dict[str, Any], where: str, overrides: Iterable[str]) -> Origin:

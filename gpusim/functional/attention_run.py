@@ -19,6 +19,7 @@ from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.verify import VerifyReport
 from gpusim.reference import Reference, agreement
 from gpusim.scenario_attention import AttentionScenario
+from gpusim.schedule.attention_hazards import find_attention_hazards
 from gpusim.schedule.attention_mutations import AttentionMutation
 from gpusim.schedule.attention_ops import AttentionProgram
 from gpusim.schedule.program import cta_program
@@ -143,12 +144,21 @@ def verify_attention(
     Raises:
         BadInput: The mutation finds nothing to break in this schedule.
     """
-    if mutate is not None and all(mutate(program) == program for program, _ in cta_programs(scenario)):
-        name = getattr(mutate, "__name__", "the mutation")
-        raise BadInput(f"{name} finds nothing to break in this {scenario.kernel.mainloop} schedule")
+    programs = tuple(program for program, _ in cta_programs(scenario))
+    if mutate is not None:
+        broken = tuple(map(mutate, programs))
+        if broken == programs:
+            name = getattr(mutate, "__name__", "the mutation")
+            raise BadInput(f"{name} finds nothing to break in this {scenario.kernel.mainloop} schedule")
+        programs = broken
+    in_order = dict.fromkeys(hazard for program in programs for hazard in find_attention_hazards(program, scenario))
     tensors = make_attention_tensors(scenario, seed)
     done = run_attention(scenario, tensors, mutate, progress)
-    hazards: tuple[dict[str, Any], ...] = tuple({"origin": "data", "slice": -1} | asdict(one) for one in done.hazards)
+    hazards: tuple[dict[str, Any], ...] = tuple(
+        {"origin": origin, "slice": -1} | asdict(one)
+        for origin, found in (("schedule", in_order), ("data", done.hazards))
+        for one in found
+    )
     used = output_rows(scenario.problem)
     elements = int(used.sum()) * scenario.problem.head_dim_v
     if not reference_check or not elements:

@@ -105,6 +105,11 @@ CAUGHT = {
     "missing_mask": None,
     "skipped_zero_fill": "stale_data_consumed",
 }
+IN_ORDER = {
+    "missing_v_wait": "never_waited",
+    "lax_wait": "read_before_group_complete",
+    "missing_barrier": "read_before_barrier",
+}
 SHARED_STATISTICS = {"missing_softmax_barrier", "missing_maximum"}
 
 
@@ -123,6 +128,8 @@ def test_every_broken_schedule_is_caught(name, mutation):
         assert report.wrong_elements + report.wrong_lse > 0
     else:
         assert CAUGHT[mutation] in report.hazard_names()
+    if mutation in IN_ORDER:
+        assert IN_ORDER[mutation] in {hazard["name"] for hazard in report.hazards if hazard["origin"] == "schedule"}
 
 
 def test_every_mutation_is_tried():
@@ -193,7 +200,7 @@ def test_verify_answers_for_attention(gpusim, tmp_path):
     assert "0 log-sum-exps beyond their bound" in answer.out
     caught = gpusim("verify", file, "--mutate", "missing_v_wait")
     assert caught.code == 3
-    assert "caught by stale_data_consumed" in caught.out
+    assert "caught by never_waited, read_before_group_complete, stale_data_consumed" in caught.out
     assert gpusim("verify", file, "--mutate", "load_too_early").code == 2
     refused = gpusim("verify", file, "--save-tensors", tmp_path / "folder")
     assert refused.code == 2

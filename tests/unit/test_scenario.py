@@ -1,6 +1,7 @@
 """A scenario file: defaults, derived values, overrides, and the way back to TOML."""
 
 import tomllib
+from math import sqrt
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +18,12 @@ from gpusim.scenario import (
     element_bits,
     load_any_scenario,
     load_scenario,
+    parse_any_scenario,
     parse_scenario,
     scenario_schema,
     write_toml,
 )
+from gpusim.scenario_attention import AttentionProblem
 from gpusim.scenario_checks import shared_operand_bytes
 from gpusim.tile.epilogue import epilogue_tile
 from gpusim.tile.ldmatrix import fragment_loads
@@ -336,6 +339,31 @@ def test_the_schema_lists_every_key_and_what_works_today():
     assert kernel["properties"]["mainloop"]["supported"] == ["multistage", "pipelined"]
     assert set(problem["properties"]) == set(GemmProblem.model_fields)
     assert {"m", "n", "k"} <= set(problem["required"])
+    assert set(schema["properties"]) == {"machine", "problem", "kernel"}
+    assert set(schema["$defs"]["AttentionProblem"]["properties"]) == set(AttentionProblem.model_fields)
+    assert set(schema["properties"]["problem"]["discriminator"]["mapping"]) == {"gemm", "conv2d_fprop", "attention"}
+
+
+def test_an_attention_scenario_resolves_to_one_that_resolves_to_itself():
+    """What is left out is written out: CUTLASS's blocks, or flash's; equal questions have equal digests."""
+    problem = {
+        "kind": "attention",
+        "batch": 2,
+        "heads": 3,
+        "queries": 100,
+        "keys": 70,
+        "head_dim": 96,
+        "head_dim_v": 64,
+    }
+    for kernel in ({"mainloop": "attention"}, {"mainloop": "flash"}, {"keys_per_block": 128}):
+        given = problem | {"query_lengths": [100, 7]}
+        scenario = parse_any_scenario({"machine": "h200", "problem": given, "kernel": kernel}, "x.toml")
+        written = tomllib.loads(write_toml(scenario.resolved()))
+        again = parse_any_scenario(written, "x.toml")
+        assert again.resolved() == scenario.resolved()
+        assert again.digest() == scenario.digest()
+        assert "key_lengths" not in scenario.resolved()["problem"]
+        assert scenario.resolved()["problem"]["scale"] == 1 / sqrt(96)
 
 
 def test_element_bits_of_every_type_of_the_contract():

@@ -7,11 +7,28 @@ import pytest
 
 from gpusim.errors import BadInput
 from gpusim.machine import machine_names
-from gpusim.scenario import load_scenario
+from gpusim.scenario import load_any_scenario, load_scenario
 
 MALFORMED = Path(__file__).parent / "malformed"
 
 MESSAGES = {
+    "attention_block_uneven": "keys_per_block must be 64 with 64 queries per block of the attention kernel, got 128 ({file}: kernel.keys_per_block)",
+    "attention_block_unknown": "queries_per_block must be 64 or 32 of the attention kernel, got 128 ({file}: kernel.queries_per_block)",
+    "attention_flash_buffer": "keep_output_in_registers must be true of the flash kernel, got false ({file}: kernel.keep_output_in_registers)",
+    "attention_flash_stages": "stages must be 2: flash keeps one block of keys and one of values, got 3 ({file}: kernel.stages)",
+    "attention_head_misaligned": "head_dim must be a multiple of 8, at most 256, got 60 ({file}: problem.head_dim)",
+    "attention_head_too_large": "head_dim_v must be a multiple of 8, at most 256, got 264 ({file}: problem.head_dim_v)",
+    "attention_instruction": "instruction must be [16, 8, 16] of the flash kernel, got [16, 8, 8] ({file}: kernel.instruction)",
+    "attention_lengths_as_text": 'key_lengths must be a list of integers of at least 0, one for each batch, got "all" ({file}: problem.key_lengths)',
+    "attention_lengths_count": "query_lengths must be one for each of the 2 batches, got [100] ({file}: problem.query_lengths)",
+    "attention_lengths_too_long": "key_lengths must be at most keys = 100, got [100, 101] ({file}: problem.key_lengths)",
+    "attention_mask_unknown": 'mask must be "none", "causal_top_left" or "causal_bottom_right", got "causal" ({file}: problem.mask)',
+    "attention_no_cp_async": 'machine must be one with cp.async: t4 has none, and attention\'s copies are asynchronous, got "t4" ({file}: machine)',
+    "attention_of_gemm_mainloop": 'mainloop must be "attention" or "flash", got "multistage" ({file}: kernel.mainloop)',
+    "attention_output_too_wide": "keep_output_in_registers must be false where head_dim_v = 160 is more than the 128 keys per block, got true ({file}: kernel.keep_output_in_registers)",
+    "attention_output_type": 'dtype.output must be "f32" or "bf16" for bf16 operands, got "f16" ({file}: problem.dtype.output)',
+    "attention_stages_too_few": "stages must be 2..10 for 64 keys per block and head_dim = 64, got 1 ({file}: kernel.stages)",
+    "attention_unknown_key": 'unknown key "threadblock", allowed: mainloop, queries_per_block, keys_per_block, stages, preload_v, keep_output_in_registers, instruction ({file}: kernel.threadblock)',
     "accumulator_of_other_types": 'dtype.accumulator must be "f32" for bf16 operands, got "f16" ({file}: problem.dtype.accumulator)',
     "accumulators_spill": "warp must be small enough for its accumulators to leave some of a thread's 255 registers, got [64, 128, 32] ({file}: kernel.warp)",
     "alignment_too_narrow": "alignment_a must be one of 8, 4, 2 elements, got 1 ({file}: problem.alignment_a)",
@@ -89,7 +106,7 @@ def test_refused_with_exactly_this_line(name, monkeypatch):
     file = f"{name}.toml"
 
     with pytest.raises(BadInput) as refused:
-        load_scenario(file)
+        (load_any_scenario if name.startswith("attention") else load_scenario)(file)
 
     assert str(refused.value) == MESSAGES[name].format(file=file, machines=", ".join(machine_names()))
     assert "\n" not in str(refused.value)
