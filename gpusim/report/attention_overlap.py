@@ -138,7 +138,8 @@ def _draw(panel: Panel, warp: KeyBlockSpans, lanes: Sequence[ChartLane]) -> None
             panel.box(span.begin, span.end, lane.top, lane.height, tint(colour, 0.28), zorder=1.5, **style)
         else:
             panel.box(span.begin, span.end, lane.top, lane.height, colour, edgecolor=PAPER, linewidth=0.7, zorder=2)
-        if span.k_tile < warp.blocks and span.activity != "copy_q":
+        longest = max(warp.of(span.activity, span.k_tile), key=lambda one: one.end - one.begin)
+        if span.k_tile < warp.blocks and span.activity != "copy_q" and span is longest:
             ink = INK if copies else text_on(colour)
             panel.label((span.begin, span.end), lane.middle, (str(span.k_tile),), ink, size=10, fontweight="bold")
 

@@ -1,0 +1,239 @@
+"""
+Attention in time: softmax ops on one SM against arithmetic on paper, keys in the L2, CTAs dealt to SMs, the chart.
+"""
+
+import pytest
+import simpy
+
+from gpusim.attention_shape import attention_shape
+from gpusim.lower.attention import attention_registers, attention_stream
+from gpusim.lower.softmax import softmax_instructions
+from gpusim.lower.stream import Instruction
+from gpusim.machine import load_machine
+from gpusim.report.attention_overlap import attention_overlap_chart, warp_spans
+from gpusim.scenario import parse_any_scenario
+from gpusim.schedule.attention_counts import behaviour_of, cta_blocks
+from gpusim.schedule.attention_ops import AtomicMax, Exponentials, RowSum, Shuffle, Step
+from gpusim.schedule.attention_wavefronts import AttentionWavefronts
+from gpusim.schedule.ops import Barrier
+from gpusim.schedule.program import cta_program
+from gpusim.sim.assembly import Assembly, DecodedSegment
+from gpusim.sim.attention import MOST_KINDS, AttentionLaunch, attention_sm_kinds, watched_cta
+from gpusim.sim.attention_code import AttentionDecoder
+from gpusim.sim.attention_observer import AttentionObserver
+from gpusim.sim.attention_walk import AttentionWalk
+from gpusim.sim.footprint import Footprint
+from gpusim.sim.l1 import L1
+from gpusim.sim.l2 import SimulatedL2
+from gpusim.sim.sm import Sm
+from gpusim.sim.stall_reasons import REASONS
+from gpusim.simulate import simulate
+
+H200 = load_machine("h200")
+
+
+def attention(mainloop="attention", **problem):
+    given = {
+        "kind": "attention",
+        "batch": 1,
+        "heads": 1,
+        "queries": 64,
+        "keys": 64,
+        "head_dim": 64,
+        "head_dim_v": 64,
+        "dtype": {"ab": "f16", "output": "f16"},
+    }
+    data = {"machine": "h200", "problem": given | problem, "kernel": {"mainloop": mainloop}}
+    return parse_any_scenario(data, "test.toml")
+
+
+def launch_of(scenario, ctas_per_sm=2):
+    blocks, streams = cta_blocks(scenario), {}
+    for walked in blocks:
+        runs = None if walked is None else behaviour_of(walked)
+        program = None if walked is None else cta_program(scenario, walked)
+        streams.setdefault(runs, attention_stream(scenario, program, H200))
+    return AttentionLaunch(scenario, H200, blocks, streams, ctas_per_sm, attention_shape(scenario).shared_bytes)
+
+
+# --- softmax ops on one SM ---
+
+
+def issues(*ops, mainloop="attention"):
+    """
+    Cycles at which one warp alone issues the instructions of softmax ops of one key block, from its first on; the last
+    one is an exit.
+    """
+    scenario = attention(mainloop)
+    decoder = AttentionDecoder(AttentionWavefronts(scenario), H200, blocks=1)
+    made = []
+    for op in ops:
+        step = Step("softmax", 0, 0, op)
+        if isinstance(op, Barrier):
+            made.append(Instruction("BAR.SYNC", "barrier", stall=2, op=step))
+        else:
+            made += softmax_instructions(step, attention_shape(scenario))
+    made.append(Instruction("EXIT", "exit"))
+    code = tuple(decoder.decode(instruction, -1) for instruction in made)
+    assembly = Assembly((DecodedSegment("mainloop", code, 1, 1),), 1, 1, 0, 0, 0)
+    env = simpy.Environment()
+    done = env.event()
+    sm = Sm(
+        env,
+        H200,
+        L1(H200, SimulatedL2(H200, 1), 0, 0),
+        assembly=lambda _: assembly,
+        finished=lambda _sm, _cta: done.succeed(),
+        observer=AttentionObserver(),
+    )
+    sm.expect(0)
+    sm.launch(0, Footprint((), [], (), ()), 0, observed=True)
+    env.run(until=done)
+    (warp,) = sm.observer.retired
+    cycles = [begin for begin, _, reason in warp.spans if REASONS[reason] == "selected"]
+    return [cycle - cycles[0] for cycle in cycles]
+
+
+def test_a_shuffle_s_value_is_awaited():
+    """
+    SHFL at 0 has its value at 24, the measured latency; the sum takes 4, so that the second SHFL issues at 28.
+    """
+    assert issues(Shuffle("sum", 0, 1), Shuffle("sum", 0, 2)) == [0, 24, 28, 52, 56]
+
+
+def test_a_barrier_waits_until_the_four_lanes_of_a_row_have_passed():
+    """
+    The key of the atomic takes 2 and 4 cycles; ATOMS at 6 leaves at 7, and 4 lanes pass one by one: the barrier at 11.
+
+    One warp alone is let go after 13 + 2 cycles.
+    """
+    assert issues(AtomicMax(0), Barrier()) == [0, 2, 6, 11, 26]
+
+
+def test_exponentials_keep_the_mufu():
+    """
+    A row of 8 scores: the maximum's key in 2 x 4 cycles, FFMA at 8, MUFU at 10 and every 8 cycles, the last at 66; each
+    further FFMA 2 cycles after the MUFU before it. The last result is there at 66 + 17 = 83; the sums follow each other
+    by 2 in two chains.
+    """
+    mufu = [10 + 8 * score for score in range(8)]
+    fma = [8, *(at + 2 for at in mufu[:-1])]
+
+    found = issues(Exponentials(0), RowSum(0))
+
+    assert found == [0, 4, *sorted(mufu + fma), *(83 + 2 * score for score in range(8)), 99]
+
+
+# --- the L2 ---
+
+
+@pytest.mark.parametrize("mainloop", ["attention", "flash"])
+def test_keys_and_values_of_a_head_come_from_dram_once(mainloop):
+    """
+    Two heads of 1024 queries and 1024 keys, 64 halves each: 128 KiB of each of Q, K and V a head.
+    """
+    launch = launch_of(attention(mainloop, heads=2, queries=1024, keys=1024))
+
+    walk = AttentionWalk(launch.scenario, H200, launch.walks, resident=264)
+
+    assert walk.bytes_missed == 2 * 3 * 1024 * 64 * 2
+
+
+def test_a_later_wave_finds_its_head_s_keys_in_the_l2():
+    """
+    Two query blocks of one head, one at a time: the second brings its queries alone, and those once.
+    """
+    launch = launch_of(attention(queries=128, keys=128))
+
+    walk = AttentionWalk(launch.scenario, H200, launch.walks, resident=1)
+
+    queries, keys, values = (walk.status(1)[row] for row in (0, 2, 4))
+    assert [one.slow for one in queries] == [1000, 0]
+    assert {one.slow for one in (*keys, *values)} == {0}
+    assert {one.slow for one in walk.status(0)[2]} == {1000}
+
+
+# --- CTAs and SMs ---
+
+
+def test_ctas_go_round_the_sms_and_then_to_the_first_that_is_free():
+    """
+    One head for each of 133 batches; the second batch alone has no key, so that SM 1 is free first.
+    """
+    lengths = [64, 0] + [64] * 131
+    launch = launch_of(attention(batch=133, key_lengths=lengths), ctas_per_sm=1)
+
+    assert [queue[0] for queue in launch.queues] == list(range(132))
+    assert launch.queues[1] == [1, 132]
+
+
+def test_uniform_ctas_make_two_kinds_of_sm():
+    """
+    140 CTAs of one program on 132 SMs: eight run two, the others one.
+    """
+    kinds = attention_sm_kinds(launch_of(attention(batch=140), ctas_per_sm=1))
+
+    assert sorted((len(kind.queue), kind.count) for kind in kinds) == [(1, 124), (2, 8)]
+
+
+def test_many_kinds_are_few_that_stand_for_all_sms():
+    launch = launch_of(attention(heads=60, queries=1024, keys=1024, mask="causal_top_left"))
+
+    kinds = attention_sm_kinds(launch)
+
+    assert len(kinds) <= MOST_KINDS
+    assert sum(kind.count for kind in kinds) == 132
+    walked = [sum(len(launch.blocks[cta] or ()) for cta in queue) for queue in launch.queues]
+    assert max(walked) == sum(len(launch.blocks[cta] or ()) for cta in kinds[-1].queue)
+
+
+def test_the_watched_cta_has_most_key_blocks():
+    launch = launch_of(attention(queries=256, keys=256, mask="causal_top_left"))
+
+    assert watched_cta(launch, range(4)) == 3
+
+
+def test_flash_begins_with_the_last_queries_of_a_causal_problem():
+    blocks = cta_blocks(attention("flash", queries=512, keys=512, mask="causal_top_left"))
+
+    assert [len(walked) for walked in blocks] == [8, 6, 4, 2]
+
+
+def test_a_key_block_that_every_query_sees_is_not_masked():
+    """
+    Queries 64 to 127 see keys up to their own: block 0 all of it, block 1 not.
+    """
+    blocks = cta_blocks(attention(queries=128, keys=128, mask="causal_top_left"))
+
+    assert [[block.masked for block in walked] for walked in blocks] == [[True], [False, True]]
+
+
+# --- the chart ---
+
+
+@pytest.mark.parametrize("mainloop", ["attention", "flash"])
+def test_the_chart_shows_every_activity_of_each_key_block(mainloop, tmp_path):
+    result, timeline = simulate(attention(mainloop, queries=128, keys=256))
+    warp = warp_spans(timeline, len(result.pipeline))
+
+    assert warp.blocks == 4
+    for block in range(4):
+        assert all(warp.of(activity, block) for activity in ("copy_k", "copy_v", "qk", "softmax", "pv"))
+    assert warp.waits
+    assert warp.windows() == [(0, warp.end)]
+    first = attention_overlap_chart(result, timeline, tmp_path / "a.png").read_bytes()
+    assert first == attention_overlap_chart(result, timeline, tmp_path / "b.png").read_bytes()
+
+
+def test_a_long_walk_is_drawn_at_both_ends(tmp_path):
+    result, timeline = simulate(attention("flash", keys=640))
+    warp = warp_spans(timeline, len(result.pipeline))
+
+    assert warp.windows() == [(0, warp.begins[3]), (warp.begins[8], warp.end)]
+    assert attention_overlap_chart(result, timeline, tmp_path / "a.png").exists()
+
+
+def test_more_registers_hold_a_wider_output():
+    narrow, wide = (attention_registers(attention("flash", head_dim_v=width), H200) for width in (64, 128))
+
+    assert wide > narrow
