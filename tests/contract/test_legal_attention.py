@@ -1,0 +1,78 @@
+"""Whatever an attention scenario says: it is refused in one line, or it is executed with the right numbers."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpusim.errors import BadInput
+from gpusim.functional.attention_run import verify_attention
+from gpusim.scenario import parse_any_scenario
+from gpusim.schedule.addresses import Selection
+from gpusim.schedule.attention_addresses import ATTENTION_STREAMS, attention_events, attention_stream
+from gpusim.tile.attention import attention_ctas, block_advance
+
+heads = st.sampled_from([8, 16, 24, 32, 40, 64, 72, 96, 128, 136, 200, 256, 60, 264])
+lengths = st.lists(st.integers(0, 120), min_size=1, max_size=2)
+legal_heads = heads.filter(lambda width: width % 8 == 0 and width <= 256)
+
+problems = st.fixed_dictionaries(
+    {
+        "kind": st.just("attention"),
+        "batch": st.integers(1, 2),
+        "heads": st.integers(1, 2),
+        "queries": st.integers(1, 150),
+        "keys": st.integers(1, 200),
+        "head_dim": st.one_of(legal_heads, heads),
+        "head_dim_v": st.one_of(legal_heads, heads),
+    },
+    optional={
+        "mask": st.sampled_from(["none", "causal_top_left", "causal_bottom_right"]),
+        "query_lengths": lengths,
+        "key_lengths": lengths,
+        "scale": st.sampled_from([0.0, 1.0, -0.5, 1e-3, 4.0, 64.0]),
+        "dtype": st.fixed_dictionaries(
+            {},
+            optional={"ab": st.sampled_from(["f16", "bf16"]), "output": st.sampled_from(["f16", "bf16", "f32"])},
+        ),
+    },
+)
+kernels = st.fixed_dictionaries(
+    {"mainloop": st.sampled_from(["attention", "flash"])},
+    optional={
+        "queries_per_block": st.sampled_from([32, 64, 128]),
+        "keys_per_block": st.sampled_from([64, 128]),
+        "stages": st.integers(1, 11),
+        "preload_v": st.booleans(),
+        "keep_output_in_registers": st.booleans(),
+        "instruction": st.sampled_from([[16, 8, 8], [16, 8, 16]]),
+    },
+)
+
+
+def read(data):
+    """The scenario, or None and why not."""
+    try:
+        return parse_any_scenario(data, "drawn"), ""
+    except BadInput as refused:
+        return None, str(refused)
+
+
+@settings(max_examples=150)
+@given(problem=problems, kernel=kernels, seed=st.integers(0, 1000), cta=st.integers(0, 1 << 20))
+def test_it_is_refused_in_one_line_or_right(problem, kernel, seed, cta):
+    data = {"machine": "h200", "problem": problem, "kernel": kernel}
+    scenario, refusal = read(data)
+    assert "\n" not in refusal
+    if scenario is None:
+        return
+    report = verify_attention(scenario, seed)
+    assert report.hazards == ()
+    assert report.wrong_elements == 0
+    assert report.wrong_lse == 0
+    ctas = attention_ctas(scenario)
+    active = ctas[block_advance(scenario, ctas).active]
+    if len(active):
+        x, y, z = active[cta % len(active)].tolist()
+        for name in ATTENTION_STREAMS:
+            attention_stream(scenario, name, (x, y, z), Selection(threads=[0, 77]))
+        events = attention_events(scenario, (x, y, z), 77)
+        assert bool(events) == (not scenario.flash or ["commit"] in events)
