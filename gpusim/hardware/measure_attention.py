@@ -1,10 +1,10 @@
 """Everything measured of one attention scenario, each part on its own; the counters are ncu's business."""
 
-from gpusim.hardware import attention_run, run
+from gpusim.hardware import attention_run, measure, run
 from gpusim.hardware.attention_trace import expected_attention_records, traced_attention_ctas
 from gpusim.hardware.compiler import compile_cubin
 from gpusim.hardware.device import import_cupy
-from gpusim.hardware.measure import Attempts, Origin, Say, facts, measure, record_of
+from gpusim.hardware.measure import Attempts, Origin, Say, facts, record_of
 from gpusim.hardware.module import LoadedKernel, architecture
 from gpusim.hardware.record import Record, TraceCheck
 from gpusim.hardware.specialise import Build
@@ -64,7 +64,7 @@ def measure_any(name: str, scenario: AnyScenario, origin: Origin, *, seed: int, 
     """``measure`` or ``measure_attention``."""
     if isinstance(scenario, AttentionScenario):
         return measure_attention(name, scenario, origin, seed=seed, say=say)
-    return measure(name, scenario, origin, seed=seed, say=say)
+    return measure.measure(name, scenario, origin, seed=seed, say=say)
 
 
 def load(scenario: AttentionScenario, build: Build = "plain") -> LoadedKernel:
