@@ -109,7 +109,7 @@ class AttentionWavefronts:
         return int(ideal.sum())
 
     def atomic(self, op: AtomicMax) -> tuple[int, ...]:
-        """Lanes of one atomic maximum that meet in the fullest bank: they pass one by one."""
+        """Lanes of one atomic maximum that meet in the fullest bank: they pass one by one (D31)."""
         words = statistic_words(self.scenario, "fragment", op.row, partial=False) % self._banks
         return tuple(int(np.bincount(lanes).max()) for lanes in words)
 

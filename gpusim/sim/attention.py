@@ -85,7 +85,7 @@ class AttentionLaunch:
         """
         The CTAs of each SM, were each busy for as long as its key blocks are many, and one more.
 
-        At first CTAs go round the SMs until each is full; then the next one goes where a CTA ends first.
+        At first CTAs go round the SMs until each is full; then the next one goes where a CTA ends first (D30).
         """
         queues: list[list[int]] = [[] for _ in range(self.working)]
         free = [(0, slot, sm) for slot in range(self.ctas_per_sm) for sm in range(self.working)]
@@ -101,7 +101,7 @@ def simulate_attention_launch(launch: AttentionLaunch, *, exact: bool, progress:
     Run a launch.
 
     Sampled: each SM runs the CTAs of its queue (``AttentionLaunch.queues``), and of SMs of a kind one is simulated,
-    with the chip's bandwidth shared by all that have work, and hits and misses from ``attention_walk`` (D14, D30).
+    with the chip's bandwidth shared by all that have work, and hits and misses from ``attention_walk`` (D14).
 
     Raises:
         BadInput: No figure for a pipe.
