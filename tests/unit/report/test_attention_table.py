@@ -1,0 +1,57 @@
+"""The tables of attention: what was measured holds the bars, and a gain is the ratio of two schedules of one problem."""
+
+import json
+
+import pytest
+
+from gpusim.hardware.record import load_record, measured_folder
+from gpusim.report import attention_table
+from gpusim.report.attention_table import BENCH, DEFAULT_CTAS, DEFAULT_TILE, bench_tables, gain_table, gains
+
+FOLDER = measured_folder() / "h200"
+ROWS = json.loads((FOLDER / BENCH).read_text())["rows"]
+
+
+def test_every_kernel_that_was_timed_computed_the_right_numbers():
+    ours = [row for row in ROWS if row["schedule"] != "torch flash"]
+    assert [row for row in ours if row.get("wrong_elements") != 0] == []
+
+
+def test_attention_is_as_fast_as_cutlass_s_on_its_nine_rows():
+    speeds = [row["speed"] for row in ROWS if row["schedule"] == "attention" and row["ctas_per_sm"] == DEFAULT_CTAS]
+    assert len(speeds) == 9
+    assert min(speeds) >= 0.95
+
+
+def test_flash_is_nearly_as_fast_as_flash_attention_2():
+    speeds = [row["speed"] for row in ROWS if row["schedule"] == "flash" and row["tile"] == DEFAULT_TILE]
+    assert len(speeds) == 8
+    assert min(speeds) >= 0.85
+
+
+def test_the_tables_have_a_line_for_each_shape():
+    lines = bench_tables(ROWS)
+    assert sum(line.startswith("| ") and line[2].isdigit() for line in lines) == 9 + 8
+
+
+def test_a_gain_is_attention_s_cycles_over_flash_s(monkeypatch):
+    """1200 and 1000 simulated cycles: 1.2; the errors are against the records' own cycles."""
+
+    class Simulated:
+        def __init__(self, elapsed):
+            self.cycles = self
+            self.elapsed = elapsed
+
+    monkeypatch.setattr(
+        attention_table, "simulate", lambda scenario, **_: (Simulated(1000 if scenario.flash else 1200), None)
+    )
+    records = [load_record(FOLDER / f"{name}_d64_v160.json") for name in ("attention", "flash")]
+    attention, flash = (record.counters[attention_table.ELAPSED] for record in records)
+
+    (gain,) = gains(records)
+
+    assert gain.name == "d64_v160"
+    assert gain.simulated == pytest.approx(1.2)
+    assert gain.measured == pytest.approx(attention / flash)
+    assert gain.errors == (pytest.approx(1200 / attention - 1), pytest.approx(1000 / flash - 1))
+    assert gain_table([gain])[6].startswith("| d64_v160 | ")
