@@ -1,4 +1,4 @@
-"""The tables of attention: what was measured holds the bars, and a gain is the ratio of two schedules of one problem."""
+"""The tables of attention: what was measured holds the bars; a gain is the ratio of two schedules of one problem."""
 
 import json
 
