@@ -7,7 +7,8 @@ from gpusim.commands.scenario_source import read_any_scenario
 from gpusim.errors import BadInput
 from gpusim.scenario import AnyScenario, AttentionScenario
 from gpusim.schedule.addresses import AddressStream, CtaId, Events, Selection, events, stream
-from gpusim.schedule.attention_addresses import attention_events, attention_stream
+from gpusim.schedule.attention_addresses import attention_stream
+from gpusim.schedule.attention_events import attention_events
 
 EVENTS = "events"
 

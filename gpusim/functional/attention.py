@@ -1,18 +1,16 @@
 """The steps of an attention program on real data: two GEMMs, and the softmax between their fragments."""
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import IntArray
 from gpusim.attention_shape import ROW_STATISTICS, attention_shape
 from gpusim.attention_tensors import AttentionTensors
-from gpusim.elements import WORKING, Values, decode, round_to
+from gpusim.elements import Values, round_to
+from gpusim.functional.attention_gemms import AttentionGemms, AttentionTables, FlashOutput
 from gpusim.functional.attention_output import AttentionOutput, OutputTensors
 from gpusim.functional.data_hazards import DataHazard, HazardLog
-from gpusim.functional.mainloop import OperandTables, Source, WarpTiles, operand_tables
-from gpusim.functional.shared_memory import CopyQueue, SharedArray
+from gpusim.functional.shared_memory import SharedArray
 from gpusim.scenario_attention import AttentionScenario
 from gpusim.schedule.attention_ops import (
     AddSums,
@@ -33,20 +31,9 @@ from gpusim.schedule.attention_ops import (
     StoreP,
     StoreStatistic,
 )
-from gpusim.schedule.ops import Barrier, Operand, WarpMma
-from gpusim.tile.attention import (
-    CopiedOperand,
-    Gemm,
-    block_advance,
-    fragment_rows,
-    gemm_view,
-    operand_access,
-    p_load_offsets,
-    p_store_offsets,
-)
-from gpusim.tile.global_access import GlobalAccess
-from gpusim.tile.ldmatrix import delivered_offsets, fragment_loads
-from gpusim.tile.mma import MATRIX, PAIR, warp_coordinates
+from gpusim.schedule.ops import Barrier, WarpMma
+from gpusim.tile.attention import Gemm, block_advance
+from gpusim.tile.mma import MATRIX, PAIR
 from gpusim.tile.thread_map import WARP_SIZE
 
 LOG2_E = np.float32(np.log2(np.e))
@@ -56,82 +43,11 @@ Lanes = npt.NDArray[np.float32]
 """One value in each lane: shape (ctas, warps, 32)."""
 
 
-@dataclass(frozen=True, slots=True)
-class AttentionTables:
-    """
-    What no CTA changes, computed once for a run.
-
-    Attributes:
-        operands: Of both GEMMs; their offsets count 16-bit elements from the operands' common base.
-        elements: 16-bit elements of that area.
-        p_store: Element at which each pair of P goes. Shape (threads, accesses, 2).
-        rows: Row of the CTA of each row of a lane. Shape (warps, 32, rows).
-        columns: Key of the key block of a warp's first column. Shape (warps,).
-        owned: Row each lane owns. Shape (warps, owned rows).
-    """
-
-    operands: dict[Gemm, dict[Operand, OperandTables]]
-    elements: int
-    p_store: IntArray
-    rows: IntArray
-    columns: IntArray
-    owned: IntArray
-
-
-def attention_tables(scenario: AttentionScenario) -> AttentionTables:
-    """The tables of a scenario, all from the tile iterators and the fragment layouts."""
-    shape = attention_shape(scenario)
-    base = {name: (first - shape.statistics_bytes) // 2 for name, first in shape.operand_base.items()}
-    qk, pv = gemm_view(scenario, "qk"), gemm_view(scenario, "pv")
-    p = operand_tables(pv, "a")
-    if not shape.flash:
-        p = replace(p, load=delivered_offsets(p_load_offsets(scenario), fragment_loads(pv, "a"), 16))
-    q, k, v = operand_tables(qk, "a"), operand_tables(qk, "b"), operand_tables(pv, "b")
-    warps = warp_coordinates(qk.kernel.warps)
-    ends = [base[name] + size // 2 for name, size in shape.operand_bytes.items()]
-    store = np.zeros((shape.threads, 0), np.int64) if shape.flash else p_store_offsets(scenario)
-    return AttentionTables(
-        operands={
-            "qk": {"a": _moved(q, base["q"]), "b": _moved(k, base["k"])},
-            "pv": {"a": _moved(p, base["p"]), "b": _moved(v, base["v"])},
-        },
-        elements=max(ends),
-        p_store=base["p"] + store[..., None] + np.arange(PAIR, dtype=np.int64),
-        rows=fragment_rows(scenario),
-        columns=warps[:, 1] * shape.qk_warp[1],
-        owned=np.arange(shape.qk[0], dtype=np.int64).reshape(len(warps), -1),
-    )
-
-
-def _moved(table: OperandTables, base: int) -> OperandTables:
-    return replace(table, store=table.store + base, load=table.load + base)
-
-
-class FlashOutput(WarpTiles):
-    """
-    The second GEMM of flash: P is the warp's own registers.
-
-    Attributes:
-        p: Rounded to its type. Shape (ctas, warps, warp M, keys of a block); empty before its first MMA.
-    """
-
-    p: npt.NDArray[np.float32] = np.zeros(0, np.float32)
-
-    def _matrix(self, operand: Operand, op: WarpMma) -> npt.NDArray[np.float32]:
-        """A: the accumulators of two neighbouring column blocks of S lie as the fragment of 16 keys does."""
-        if operand == "b":
-            return super()._matrix(operand, op)
-        depth = self._tables["b"].place.shape[1]
-        return self.p[..., op.k_group * depth : (op.k_group + 1) * depth]
-
-
 class AttentionCtas:
     """
     A batch of CTAs that walk the same program, from launch to the last store.
 
     All threads of a CTA do an op together, but see only what the memory model promises them (``shared_memory``).
-    Operands lie in one shared array, P and V in the place of Q and K where the kernel has them there, so that an
-    overwrite of what may still be read shows.
     """
 
     def __init__(
@@ -156,18 +72,10 @@ class AttentionCtas:
         self._scenario, self._tables, self._ctas, self._hazards = scenario, tables, ctas, hazards
         self._shape = shape = attention_shape(scenario)
         self._advance = block_advance(scenario, ctas)
-        element = scenario.problem.dtype.ab
         warps = shape.threads // WARP_SIZE
-        self._operands = SharedArray(len(ctas), tables.elements, warps, WORKING[element])
         arrays = len(ROW_STATISTICS) + shape.warp_columns
         self._statistics = SharedArray(len(ctas), arrays * shape.qk[0], warps, np.float32)
-        self._queue = CopyQueue()
-        self._values: dict[CopiedOperand, Values] = {
-            "q": decode(tensors.q, element),
-            "k": decode(tensors.k, element),
-            "v": decode(tensors.v, element),
-        }
-        self._gemms: dict[tuple[Gemm, int, int], WarpTiles] = {}
+        self._gemms = AttentionGemms(scenario, tables, tensors, ctas, hazards)
         self._scores: Values = np.zeros(0)
         self._output: Values = np.zeros((len(ctas), warps, *shape.pv_warp[:2]), np.float32)
         self._lanes: dict[tuple[str, int], Lanes] = {}
@@ -178,7 +86,7 @@ class AttentionCtas:
         """Do every step, in order."""
         for step in program.steps:
             if isinstance(step.op, Barrier):
-                self._operands.barrier()
+                self._gemms.operands.barrier()
                 self._statistics.barrier()
                 self._out.barrier()
             elif step.phase in ("qk", "pv"):
@@ -188,7 +96,7 @@ class AttentionCtas:
 
     def _gemm(self, step: Step) -> None:
         gemm: Gemm = "qk" if step.phase == "qk" else "pv"
-        tiles = self._tiles(gemm, step.key_block, step.column_block)
+        tiles = self._gemms.tiles(gemm, step.key_block, step.column_block)
         if isinstance(step.op, WarpMma):
             if gemm == "qk":
                 self._scores = tiles.accumulators
@@ -199,44 +107,6 @@ class AttentionCtas:
             if isinstance(tiles, FlashOutput) and not tiles.p.size:
                 tiles.p = round_to(self._scores, self._scenario.problem.dtype.ab).astype(np.float32)
         tiles.execute(step.op)  # type: ignore[arg-type]  # a GEMM's phase has a GEMM's ops
-
-    def _tiles(self, gemm: Gemm, key_block: int, column_block: int) -> WarpTiles:
-        """The warps in one GEMM of one key block, made when its first op comes, and dropped with those before."""
-        key = gemm, key_block, column_block
-        if key not in self._gemms:
-            scenario, advance = self._scenario, self._advance
-            row: dict[Operand, Source] = {}
-            zero, keys = np.zeros_like(advance.num_keys), scenario.keys_per_block
-            first_query, end_query = advance.query_start, advance.query_start + advance.num_queries
-            if gemm == "qk":
-                row["a"] = self._source("q", first_query, end_query)
-                row["b"] = self._source("k", zero + key_block * keys, advance.num_keys, key_block=key_block)
-            else:
-                width = scenario.problem.head_dim_v
-                row["a"] = replace(self._source("v", first_query, end_query), name="p", fetch=_nothing)
-                first = zero + column_block * self._shape.pv[1]
-                row["b"] = self._source("v", first, width, key_block=key_block, column_block=column_block)
-            kind = FlashOutput if gemm == "pv" and self._shape.flash else WarpTiles
-            self._gemms = {known: tiles for known, tiles in self._gemms.items() if abs(known[1] - key_block) <= 1}
-            self._gemms[key] = kind(
-                gemm_view(scenario, gemm),
-                self._tables.operands[gemm],
-                row,
-                self._ctas,
-                queue=self._queue,
-                hazards=self._hazards,
-            )
-        return self._gemms[key]
-
-    def _source(
-        self, operand: CopiedOperand, first: IntArray, end: int | IntArray, *, key_block: int = 0, column_block: int = 0
-    ) -> Source:
-        def fetch(number: int) -> GlobalAccess:
-            return operand_access(
-                self._scenario, operand, self._ctas, key_block=key_block, column_block=column_block, fetch=number
-            )
-
-        return Source(operand, self._values[operand], fetch, first, end, self._operands)
 
     def _softmax(self, step: Step) -> None:
         match step.op:
@@ -378,7 +248,7 @@ class AttentionCtas:
         row, block = divmod(access, self._shape.qk_warp[1] // MATRIX)
         pairs = self._slab(self._scores, row)[:, :, :, block]
         values = round_to(pairs.reshape(len(pairs), -1, PAIR), self._scenario.problem.dtype.ab)
-        if self._operands.store(self._tables.p_store[:, access], values):
+        if self._gemms.operands.store(self._tables.p_store[:, access], values):
             self._overwritten(step, "p")
 
     def _overwritten(self, step: Step, what: str) -> None:
@@ -399,10 +269,6 @@ class AttentionCtas:
         empty = total == 0
         lse = np.where(empty, np.float32(-np.inf), maximum * LN_2 + np.log(np.where(empty, np.float32(1), total)))
         self._out.store_lse(rows, lse)
-
-
-def _nothing(_number: int) -> GlobalAccess:
-    raise TypeError("no op copies P from global memory")
 
 
 def _lanes(values: Values) -> Lanes:

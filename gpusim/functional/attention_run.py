@@ -13,7 +13,8 @@ from gpusim.attention_shape import attention_shape
 from gpusim.attention_tensors import AttentionTensors, make_attention_tensors, output_rows, rows_in_use
 from gpusim.elements import Values
 from gpusim.errors import BadInput
-from gpusim.functional.attention import AttentionCtas, attention_tables
+from gpusim.functional.attention import AttentionCtas
+from gpusim.functional.attention_gemms import attention_tables
 from gpusim.functional.attention_output import OutputTensors
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.verify import VerifyReport

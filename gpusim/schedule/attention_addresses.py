@@ -1,14 +1,12 @@
 """The printed streams of attention: every address one CTA's threads compute, in the order its program issues them."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.attention_shape import ROW_STATISTICS, attention_shape
+from gpusim.attention_shape import attention_shape
 from gpusim.errors import BadInput
-from gpusim.scenario import element_bits
 from gpusim.scenario_attention import AttentionScenario
 from gpusim.schedule.addresses import (
     GLOBAL_STORE,
@@ -16,22 +14,17 @@ from gpusim.schedule.addresses import (
     SHARED_STORE,
     AddressStream,
     CtaId,
-    Events,
     Selection,
     axes,
     chosen,
     table,
 )
 from gpusim.schedule.attention_ops import (
-    AtomicMax,
-    LoadStatistic,
-    Shuffle,
     Step,
     StoreP,
-    StoreStatistic,
     operand_name,
 )
-from gpusim.schedule.ops import Barrier, CommitGroup, CopyAsync, Ldmatrix, WaitGroup, WarpMma
+from gpusim.schedule.ops import CopyAsync, Ldmatrix
 from gpusim.schedule.program import cta_program
 from gpusim.tile.attention import (
     GEMM_OF,
@@ -46,8 +39,7 @@ from gpusim.tile.attention import (
     p_load_offsets,
     p_store_offsets,
 )
-from gpusim.tile.attention_statistics import statistic_lanes, statistic_words
-from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
+from gpusim.tile.ldmatrix import ldmatrix_offsets
 from gpusim.tile.shared_store import store_offsets
 from gpusim.tile.thread_map import WARP_SIZE
 
@@ -59,7 +51,7 @@ ATTENTION_STREAMS = (*(f"{kind}_{operand}" for kind, operands in _KINDS.items() 
 """The streams that are tables of integers, by name. Those of P have no rows in flash, which keeps it in registers."""
 
 
-class _Cta:
+class AttentionCta:
     """One CTA with queries: its program and its tables."""
 
     def __init__(self, scenario: AttentionScenario, ctaid: CtaId) -> None:
@@ -74,6 +66,7 @@ class _Cta:
         self.steps: Sequence[Step] = cta_program(scenario, key_blocks(scenario, advance, 0)).steps
 
     def threads(self, name: str, selection: Selection) -> IntArray:
+        """The selected threads, in order."""
         return chosen("--threads", name, selection.threads, self.shape.threads)
 
     def copies(self, operand: CopiedOperand) -> list[tuple[int, int, int, int]]:
@@ -141,7 +134,7 @@ def attention_stream(scenario: AttentionScenario, name: str, ctaid: CtaId, selec
     """
     if name not in ATTENTION_STREAMS:
         raise BadInput(f"stream must be one of {', '.join([*ATTENTION_STREAMS, 'events'])}, got {name!r}")
-    cta = _Cta(scenario, ctaid)
+    cta = AttentionCta(scenario, ctaid)
     kind, _, operand = name.rpartition("_")
     if name == "epilogue":
         return _epilogue(cta, selection)
@@ -153,7 +146,7 @@ def attention_stream(scenario: AttentionScenario, name: str, ctaid: CtaId, selec
     return _gmem(cta, copied, selection) if kind == "gmem" else _smem_store(cta, copied, selection)
 
 
-def _gmem(cta: _Cta, operand: CopiedOperand, selection: Selection) -> AddressStream:
+def _gmem(cta: AttentionCta, operand: CopiedOperand, selection: Selection) -> AddressStream:
     name, places = f"gmem_{operand}", cta.copies(operand)
     threads = cta.threads(name, selection)
     k_tiles = chosen("--k-tiles", name, selection.k_tiles, len(places))
@@ -169,7 +162,7 @@ def _gmem(cta: _Cta, operand: CopiedOperand, selection: Selection) -> AddressStr
     return table(columns | {"row": row, "column": column, "offset": offset, "valid": valid})
 
 
-def _smem_store(cta: _Cta, operand: CopiedOperand, selection: Selection) -> AddressStream:
+def _smem_store(cta: AttentionCta, operand: CopiedOperand, selection: Selection) -> AddressStream:
     name, places, slots = f"smem_store_{operand}", cta.copies(operand), cta.store_table(operand)
     k_tiles = chosen("--k-tiles", name, selection.k_tiles, len(places))
     thread, k_tile, access = axes(cta.threads(name, selection), k_tiles, slots.shape[2])
@@ -178,7 +171,7 @@ def _smem_store(cta: _Cta, operand: CopiedOperand, selection: Selection) -> Addr
     return table(columns | {"stage": stage, "offset": slots[stage, thread, access]})
 
 
-def _p_store(cta: _Cta, selection: Selection) -> AddressStream:
+def _p_store(cta: AttentionCta, selection: Selection) -> AddressStream:
     name = "smem_store_p"
     blocks = dict.fromkeys(step.key_block for step in cta.steps if isinstance(step.op, StoreP))
     slots = p_store_offsets(cta.scenario) if blocks else np.zeros((cta.shape.threads, 0), np.int64)
@@ -188,7 +181,7 @@ def _p_store(cta: _Cta, selection: Selection) -> AddressStream:
     return table(columns | {"offset": slots[thread, access]})
 
 
-def _ldmatrix(cta: _Cta, operand: str, selection: Selection) -> AddressStream:
+def _ldmatrix(cta: AttentionCta, operand: str, selection: Selection) -> AddressStream:
     name, loads = f"ldmatrix_{operand}", cta.loads(operand)
     threads = cta.threads(name, selection)
     k_tiles = chosen("--k-tiles", name, selection.k_tiles, len(loads))
@@ -209,7 +202,7 @@ def _ldmatrix(cta: _Cta, operand: str, selection: Selection) -> AddressStream:
     return AddressStream(stream.columns, rows[keep])
 
 
-def _epilogue(cta: _Cta, selection: Selection) -> AddressStream:
+def _epilogue(cta: AttentionCta, selection: Selection) -> AddressStream:
     """The epilogue to the output; with a buffer of every column block, ``step`` counting on from one to the next."""
     if selection.k_tiles is not None:
         raise BadInput("--k-tiles must be left out for epilogue, which has no k tiles")
@@ -236,102 +229,3 @@ def _epilogue(cta: _Cta, selection: Selection) -> AddressStream:
                 parts.append(table(columns))
     rows = np.concatenate([part.rows for part in parts])
     return AddressStream(parts[0].columns, rows[np.lexsort((rows[:, 3], rows[:, 2], rows[:, 1], rows[:, 0]))])
-
-
-def attention_events(scenario: AttentionScenario, ctaid: CtaId, thread: int) -> Events:
-    """
-    One thread's program up to the epilogue as an ordered list, in the words of the golden event traces.
-
-    Of both GEMMs as a GEMM's, with operands Q, K, P and V. Of the softmax ``[sts, P, shared offset, bytes]``,
-    ``[lds | sts, statistic, float, takes part]`` with floats from the base of shared memory, ``[atoms_max, maximum,
-    float]`` and ``[shfl, what, mask]``; arithmetic between registers is left out.
-
-    Raises:
-        BadInput: The CTA or the thread does not exist, or the CTA has no query.
-    """
-    cta = _Cta(scenario, ctaid)
-    if not 0 <= thread < cta.shape.threads:
-        raise BadInput(f"thread must be 0..{cta.shape.threads - 1}, got {thread}")
-    words = _EventWords(cta, thread)
-    phases = ("start", "qk", "softmax", "pv", "normalise")
-    found = (words.event(step) for step in cta.steps if step.phase in phases)
-    return [event for event in found if event]
-
-
-class _EventWords:
-    """One thread's addresses, ready to be looked up step by step."""
-
-    def __init__(self, cta: _Cta, thread: int) -> None:
-        self._cta, self._thread = cta, thread
-        self._warp, self._lane = divmod(thread, WARP_SIZE)
-        self._store = {operand: cta.store_table(operand)[:, thread] for operand in COPIED}
-        operands = COPIED if cta.scenario.flash else (*COPIED, "p")
-        self._load = {operand: cta.load_table(operand)[:, self._warp, ..., self._lane] for operand in operands}
-        self._bytes = element_bits(cta.scenario.problem.dtype.ab) // 8
-        self._fetch: tuple[object, tuple[IntArray, ...]] | None = None
-
-    def event(self, step: Step) -> list[Any]:
-        """The event of one step; empty for arithmetic between registers."""
-        match step.op:
-            case CommitGroup():
-                return ["commit"]
-            case WaitGroup(pending):
-                return ["wait_group", pending]
-            case Barrier():
-                return ["sync"]
-            case _:
-                return self._gemm(step) if step.phase in ("qk", "pv") else self._softmax(step)
-
-    def _gemm(self, step: Step) -> list[Any]:
-        view = gemm_view(self._cta.scenario, "qk" if step.phase == "qk" else "pv")
-        match step.op:
-            case CopyAsync():
-                return self._copy(step, step.op)
-            case Ldmatrix(operand, k_tile, k_group, instruction, stage):
-                name = operand_name(step.phase, operand)
-                slot = k_tile if name == "p" else stage
-                offset = int(self._load[name][slot, k_group, instruction])
-                return [fragment_loads(view, operand).kind, name.upper(), offset]
-            case WarpMma():
-                tiles = [view.kernel.warp[axis] // view.kernel.instruction[axis] for axis in (0, 1)]
-                return ["mma", tiles[0] * tiles[1]]
-            case _:
-                raise TypeError(f"{type(step.op).__name__} is no op of a mainloop")
-
-    def _softmax(self, step: Step) -> list[Any]:
-        match step.op:
-            case StoreP(access):
-                return ["sts", "P", int(p_store_offsets(self._cta.scenario)[self._thread, access]), 2 * self._bytes]
-            case LoadStatistic() | StoreStatistic():
-                return self._statistic(step.op)
-            case AtomicMax(row):
-                words = statistic_words(self._cta.scenario, "fragment", row, partial=False)
-                return ["atoms_max", "maximum", int(words[self._warp, self._lane])]
-            case Shuffle(what, _, mask):
-                return ["shfl", what, mask]
-            case _:
-                return []
-
-    def _copy(self, step: Step, op: CopyAsync) -> list[Any]:
-        operand = next(one for one in COPIED if one == operand_name(step.phase, op.operand))
-        place = operand, step.key_block, step.column_block, op.fetch
-        if self._fetch is None or self._fetch[0] != place:
-            self._fetch = place, self._cta.fetched(operand, (step.key_block, step.column_block, op.fetch, op.stage))
-        _, _, offset, valid = (array[self._thread, op.access, op.vec] for array in self._fetch[1])
-        return [
-            "cp_async_zfill" if op.zfill else "cp_async",
-            operand.upper(),
-            int(self._store[operand][op.stage, op.access]),
-            int(offset),
-            8 * self._bytes,
-            int(valid),
-        ]
-
-    def _statistic(self, op: LoadStatistic | StoreStatistic) -> list[Any]:
-        scenario, stores = self._cta.scenario, isinstance(op, StoreStatistic)
-        partial = op.statistic == "partial_sum"
-        words = statistic_words(scenario, op.at, op.index, partial=partial)
-        array = len(ROW_STATISTICS) if partial else ROW_STATISTICS.index(op.statistic)
-        place = array * self._cta.shape.qk[0] + int(words[self._warp, self._lane])
-        lanes = statistic_lanes(scenario, op.at, stores=stores)
-        return ["sts" if stores else "lds", op.statistic, place, int(lanes[self._warp, self._lane])]

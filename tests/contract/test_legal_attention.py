@@ -7,7 +7,8 @@ from gpusim.errors import BadInput
 from gpusim.functional.attention_run import verify_attention
 from gpusim.scenario import parse_any_scenario
 from gpusim.schedule.addresses import Selection
-from gpusim.schedule.attention_addresses import ATTENTION_STREAMS, attention_events, attention_stream
+from gpusim.schedule.attention_addresses import ATTENTION_STREAMS, attention_stream
+from gpusim.schedule.attention_events import attention_events
 from gpusim.tile.attention import attention_ctas, block_advance
 
 heads = st.sampled_from([8, 16, 24, 32, 40, 64, 72, 96, 128, 136, 200, 256, 60, 264])

@@ -7,7 +7,8 @@ from gpusim.attention_shape import attention_shape
 from gpusim.errors import BadInput
 from gpusim.scenario import parse_any_scenario
 from gpusim.schedule.addresses import Selection
-from gpusim.schedule.attention_addresses import ATTENTION_STREAMS, attention_events, attention_stream
+from gpusim.schedule.attention_addresses import ATTENTION_STREAMS, attention_stream
+from gpusim.schedule.attention_events import attention_events
 
 EVERYTHING = Selection()
 CTA = (1, 1, 1)
