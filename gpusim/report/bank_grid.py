@@ -10,6 +10,9 @@ from gpusim.arrays import BoolArray, IntArray
 from gpusim.layout.banks import BANK_BYTES, BANKS, LANES, MATRIX_ROW_BYTES, ldmatrix_lanes
 from gpusim.report.style import CONFLICT, FAINT, IDEAL, INK, LANE, MUTED, PAPER, fits, text_on
 
+_SMALLEST = 4.5
+"""Points of the smallest label, for cells of one bank."""
+
 _TWO_LINES = 0.3
 """Inches a phase must be high to be named in two lines."""
 
@@ -125,6 +128,9 @@ def draw_grid(axes: Axes, picture: BankPicture, inches: tuple[float, float]) -> 
     axes.set_ylim(len(passes), 0)
     column, row = inches[0] / BANKS, inches[1] / len(passes)
     size = min(8.0, row * 72 * 0.58)
+    narrowest = min(cell.end - cell.bank for wavefront in passes for cell in wavefront.cells) * column
+    while size > _SMALLEST and not fits(f"{LANES - 1}", size, narrowest):
+        size -= 0.5
     axes.broken_barh([(0, BANKS)], (0, len(passes)), facecolor=LANE)
     axes.vlines(range(4, BANKS, 4), 0, len(passes), color=FAINT, linewidth=0.6)
     for place, wavefront in enumerate(passes):

@@ -36,10 +36,11 @@ def conflict_picture(result: Result, pictures: Sequence[BankPicture], path: Path
             _draw_access(figure, picture, place, len(pictures), row)
         _draw_totals(figure, result.bank_conflicts)
         extra = sum(total.conflicts for total in result.bank_conflicts if total.op != "atoms")
+        atomics = sum(total.conflicts for total in result.bank_conflicts if total.op == "atoms")
         title = (
             f"Shared-memory bank conflicts: {extra:,} wavefronts beyond the ideal"
             if extra
-            else "Shared memory: no bank conflict"
+            else f"Shared memory: no bank conflict{', but atomics that meet at a word' if atomics else ''}"
         )
         title_block(figure, title, [f"{problem_line(result)}; {kernel_line(result)}"], footer(result))
     return path
