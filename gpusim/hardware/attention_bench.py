@@ -11,21 +11,15 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from gpusim.attention_tensors import make_attention_tensors
 from gpusim.errors import GpusimError
-from gpusim.hardware.attention_problem import Inputs, make_inputs, reference, wrong_elements
+from gpusim.hardware import attention_run
 from gpusim.hardware.compiler import compile_cubin
 from gpusim.hardware.device import environment, import_cupy
 from gpusim.hardware.module import LoadedKernel, architecture
 from gpusim.hardware.run import BATCHES, LAUNCHES, time_launches
-from gpusim.hardware.specialise_attention import (
-    ATTENTION_PARAMS,
-    AttentionKernel,
-    default_kernel,
-    specialise_attention,
-)
+from gpusim.hardware.specialise_attention import AttentionKernel, specialise_attention
+from gpusim.scenario_attention import AttentionScenario
 
 ROWS = Path("tests/golden/data/attention_h200.json")
 """Measured figures of CUTLASS's fused attention and of PyTorch's FlashAttention-2 on an H200, by shape."""
@@ -46,81 +40,26 @@ FLASH_TILES: dict[str, dict[str, Any]] = {
 """Tiles of ``flash`` that are compared."""
 
 
-class DeviceAttention:
-    """An attention kernel with its tensors on the GPU."""
-
-    def __init__(self, cupy: Any, kernel: AttentionKernel, inputs: Inputs) -> None:
-        """
-        Raises:
-            CannotRun: The kernel cannot be compiled or loaded.
-        """
-        specialisation = specialise_attention(kernel)
-        self.cupy = cupy
-        self.kernel = kernel
-        self.inputs = inputs
-        self.loaded = LoadedKernel(cupy, specialisation, compile_cubin(specialisation, architecture(cupy)))
-        self.output = cupy.asarray(inputs.fresh_output())
-        self.log_sum_exp = cupy.asarray(inputs.fresh_log_sum_exp())
-        self._tensors = [cupy.asarray(tensor) for tensor in (inputs.q, inputs.k, inputs.v)]
-        self._lengths = [cupy.asarray(lengths) for lengths in (inputs.query_lengths, inputs.key_lengths)]
-        needs_buffer = kernel.mainloop == "attention" and not kernel.keep_output_in_registers
-        self._buffer = cupy.empty(self.output.size if needs_buffer else 1, np.float32)
-
-    @property
-    def params(self) -> npt.NDArray[np.void]:
-        """``struct AttentionParams`` of a plain launch, shape ()."""
-        params = np.zeros((), ATTENTION_PARAMS)
-        common = params["common"]
-        common["a"], common["b"], params["v"] = (int(tensor.data.ptr) for tensor in self._tensors)
-        common["output"], common["partial"] = int(self.output.data.ptr), int(self._buffer.data.ptr)
-        params["log_sum_exp"] = int(self.log_sum_exp.data.ptr)
-        params["query_lengths"], params["key_lengths"] = (int(lengths.data.ptr) for lengths in self._lengths)
-        params["scale_log2"] = self.inputs.scale_log2
-        return params
-
-    def wrong_elements(self, expected: tuple[Any, Any]) -> int:
-        """Launch once, and compare."""
-        self.loaded.launch(self.params)
-        self.cupy.cuda.runtime.deviceSynchronize()
-        found = (self.output, self.log_sum_exp)
-        return wrong_elements(self.kernel, self.inputs, found, expected, self.cupy)
-
-    def measure(self, expected: tuple[Any, Any]) -> dict[str, Any]:
-        """What a row of the bench says of this kernel: resources, wrong elements, microseconds of the warm loop."""
-        wrong = self.wrong_elements(expected)
-        loop = time_launches(self.cupy, [self.loaded], self.params)
-        return {
-            "registers": self.loaded.registers,
-            "local_bytes": self.loaded.local_bytes,
-            "shared_bytes": self.kernel.shared_bytes,
-            "wrong_elements": wrong,
-            "us": loop.median,
-            "us_least": loop.least,
-            "tflops": round(flops(self.kernel) / loop.median / 1e6, 1),
-        }
-
-
 def flops(kernel: AttentionKernel) -> float:
     """Of both GEMMs as PyTorch's and CUTLASS's tables count them: half of them under a causal mask."""
     products = kernel.batch * kernel.heads * kernel.queries * kernel.keys * (kernel.head_dim + kernel.head_dim_v)
     return 2.0 * products * (1.0 if kernel.mask == "none" else 0.5)
 
 
-def problem_of(row: dict[str, Any], mainloop: str, **tile: Any) -> AttentionKernel:
-    """The kernel of a measured row, with the schedule's tile but for the keys given."""
-    head_dim = row["D"]
-    chosen: dict[str, Any] = default_kernel("flash" if mainloop == "flash" else "attention", head_dim, head_dim)
-    return AttentionKernel(
-        batch=row["B"],
-        heads=row["H"],
-        queries=row["Sq"],
-        keys=row["Sk"],
-        head_dim=head_dim,
-        head_dim_v=head_dim,
-        mask="causal_top_left" if row["causal"] else "none",
-        mainloop="flash" if mainloop == "flash" else "attention",
-        **(chosen | tile),
-    )
+def scenario_of(row: dict[str, Any], mainloop: str, **tile: int) -> AttentionScenario:
+    """The scenario of a measured row, f16 throughout, with the schedule's tile but for the keys given."""
+    problem = {
+        "batch": row["B"],
+        "heads": row["H"],
+        "queries": row["Sq"],
+        "keys": row["Sk"],
+        "head_dim": row["D"],
+        "head_dim_v": row["D"],
+        "mask": "causal_top_left" if row["causal"] else "none",
+        "dtype": {"output": "f16"},
+    }
+    kernel = {"mainloop": mainloop, "instruction": [16, 8, 16], **tile}
+    return AttentionScenario.model_validate({"machine": "h200", "problem": problem, "kernel": kernel})
 
 
 def _shape(row: dict[str, Any]) -> dict[str, Any]:
@@ -135,22 +74,34 @@ def _attempt(what: dict[str, Any], measure: Callable[[], dict[str, Any]]) -> dic
         return what | {"error": f"{type(error).__name__}: {error}"[:500]}
 
 
-def _measured(cupy: Any, kernel: AttentionKernel, inputs: Inputs, expected: tuple[Any, Any]) -> dict[str, Any]:
-    try:
-        return DeviceAttention(cupy, kernel, inputs).measure(expected)
-    finally:
-        cupy.get_default_memory_pool().free_all_blocks()
+def _measured(cupy: Any, kernel: AttentionKernel, problem: attention_run.DeviceProblem) -> dict[str, Any]:
+    """Resources, wrong elements and microseconds of the warm loop."""
+    specialisation = specialise_attention(kernel)
+    loaded = LoadedKernel(cupy, specialisation, compile_cubin(specialisation, architecture(cupy)))
+    numerics = attention_run.check_numerics(loaded, problem)
+    loop = time_launches(cupy, [loaded], attention_run.pack_params(problem))
+    cupy.get_default_memory_pool().free_all_blocks()
+    return {
+        "registers": loaded.registers,
+        "local_bytes": loaded.local_bytes,
+        "shared_bytes": specialisation.shared_bytes,
+        "wrong_elements": numerics.wrong_elements,
+        "max_error_over_bound": numerics.max_error_over_bound,
+        "us": loop.median,
+        "us_least": loop.least,
+        "tflops": round(flops(kernel) / loop.median / 1e6, 1),
+    }
 
 
 def beside_cutlass(cupy: Any, row: dict[str, Any], seed: int) -> Iterator[dict[str, Any]]:
     """The schedule ``attention`` at the block sizes of one of CUTLASS's measured rows, for some CTAs a SM."""
     tile = {key: row[key] for key in ("queries_per_block", "keys_per_block")}
-    base = problem_of(row, "attention", **tile)
-    inputs = make_inputs(base, seed)
-    expected = reference(base, inputs, cupy)
+    scenario = scenario_of(row, "attention", **tile)
+    problem = attention_run.upload(cupy, scenario, seed)
     for ctas in (4, 5, 3):
         what = {"schedule": "attention", **_shape(row), **tile, "ctas_per_sm": ctas}
-        found = _attempt(what, partial(_measured, cupy, replace(base, ctas_per_sm=ctas), inputs, expected))
+        kernel = replace(attention_run.attention_kernel(scenario), ctas_per_sm=ctas)
+        found = _attempt(what, partial(_measured, cupy, kernel, problem))
         if "us" in found:
             found |= {"cutlass_us": row["loop_us_median"], "speed": round(row["loop_us_median"] / found["us"], 3)}
         yield found
@@ -158,15 +109,14 @@ def beside_cutlass(cupy: Any, row: dict[str, Any], seed: int) -> Iterator[dict[s
 
 def beside_torch(cupy: Any, row: dict[str, Any], seed: int) -> Iterator[dict[str, Any]]:
     """``flash`` in every tile that is compared, and PyTorch's FlashAttention-2 in the same call."""
-    base = problem_of(row, "flash")
-    inputs = make_inputs(base, seed)
-    expected = reference(base, inputs, cupy)
-    theirs = _attempt({"schedule": "torch flash", **_shape(row)}, partial(_torch, row, inputs))
+    scenario = scenario_of(row, "flash")
+    theirs = _attempt({"schedule": "torch flash", **_shape(row)}, partial(_torch, scenario, seed))
     yield theirs | {"recorded_us": row["us_median"]}
+    problem = attention_run.upload(cupy, scenario, seed)
     for name, tile in FLASH_TILES.items():
         what = {"schedule": "flash", **_shape(row), "tile": name}
-        kernel = problem_of(row, "flash", **tile)
-        found = _attempt(what, partial(_measured, cupy, kernel, inputs, expected))
+        kernel = replace(attention_run.attention_kernel(scenario), **tile)
+        found = _attempt(what, partial(_measured, cupy, kernel, problem))
         if "us" in found:
             found["speed_of_recorded"] = round(row["us_median"] / found["us"], 3)
             if "us" in theirs:
@@ -174,19 +124,19 @@ def beside_torch(cupy: Any, row: dict[str, Any], seed: int) -> Iterator[dict[str
         yield found
 
 
-def _torch(row: dict[str, Any], inputs: Inputs) -> dict[str, Any]:
+def _torch(scenario: AttentionScenario, seed: int) -> dict[str, Any]:
     """PyTorch's scaled_dot_product_attention with its FlashAttention-2 back end, in a warm loop of one CUDA graph."""
     try:
         torch: Any = importlib.import_module("torch")
         attention: Any = importlib.import_module("torch.nn.attention")
     except ImportError as error:
         return {"error": f"PyTorch is not installed: {error}"}
-    tensors = [
-        torch.from_numpy(tensor.view(np.float16)).cuda().transpose(1, 2) for tensor in (inputs.q, inputs.k, inputs.v)
-    ]
+    host, problem = make_attention_tensors(scenario, seed), scenario.problem
+    shape = (problem.batch, -1, problem.heads, problem.head_dim)
+    tensors = [torch.from_numpy(one.reshape(shape)).cuda().transpose(1, 2) for one in (host.q, host.k, host.v)]
 
     def launch() -> None:
-        torch.nn.functional.scaled_dot_product_attention(*tensors, is_causal=bool(row["causal"]))
+        torch.nn.functional.scaled_dot_product_attention(*tensors, is_causal=problem.mask != "none")
 
     with torch.no_grad(), attention.sdpa_kernel(attention.SDPBackend.FLASH_ATTENTION):
         for _ in range(3):

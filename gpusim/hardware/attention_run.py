@@ -15,7 +15,7 @@ from gpusim.attention_tensors import (
     make_attention_tensors,
     output_rows,
 )
-from gpusim.elements import decode, is_unwritten
+from gpusim.elements import decode, is_unwritten, unwritten
 from gpusim.errors import BadInput
 from gpusim.hardware import trace_format
 from gpusim.hardware.module import LoadedKernel
@@ -95,6 +95,11 @@ class DeviceProblem:
     buffer: Any
     lengths: tuple[Any, Any]
 
+    def poison(self) -> None:
+        """Fill what a launch stores with NaN: an element never written cannot pass for a result."""
+        self.output.fill(unwritten(self.scenario.problem.dtype.output))
+        self.lse.fill(np.nan)
+
 
 def upload(cupy: Any, scenario: AttentionScenario, seed: int) -> DeviceProblem:
     """Random inputs of a seed, NaN past every batch's length, and an output of NaN, on the GPU."""
@@ -147,34 +152,47 @@ def pack_params(
 
 
 def check_numerics(kernel: LoadedKernel, problem: DeviceProblem) -> Numerics:
+    """One launch on poisoned memory; every element of output and log-sum-exp against float64 softmax."""
+    problem.poison()
+    kernel.launch(pack_params(problem))
+    problem.cupy.cuda.runtime.deviceSynchronize()
+    return compare(problem.scenario, problem.tensors, (problem.output, problem.lse), problem.seed, problem.cupy)
+
+
+def compare(
+    scenario: AttentionScenario, tensors: AttentionTensors, stored: tuple[Any, Any], seed: int, xp: Any = np
+) -> Numerics:
     """
-    One launch on memory that was never written; every element of output and log-sum-exp against float64 softmax.
+    What a launch stored against float64 softmax attention.
 
     Rows past a batch's length that were written count as wrong. The figures of the worst element are the output's.
+
+    Args:
+        scenario: Problem and kernel.
+        tensors: Its inputs, of the array module.
+        stored: The output, flat as stored, and the log-sum-exp [batch, heads, lse_length].
+        seed: Of the inputs.
+        xp: The array module.
     """
-    cupy, scenario = problem.cupy, problem.scenario
     extents = scenario.problem
-    kernel.launch(pack_params(problem))
-    cupy.cuda.runtime.deviceSynchronize()
-    expected = attention_reference(scenario, problem.tensors, cupy)
+    expected = attention_reference(scenario, tensors, xp)
     element = extents.dtype.output
-    output = decode(problem.output, element, cupy)
-    used = cupy.asarray(output_rows(extents))
-    found = output.reshape(-1, extents.head_dim_v)
-    error = abs(found.astype(cupy.float64) - expected.value)
-    close = cupy.where(used[:, None], error <= expected.bound, is_unwritten(found, element, cupy))
-    lse = problem.lse[:, :, : extents.queries].astype(cupy.float64)
-    both = cupy.isinf(lse) & (lse == expected.lse)
-    near = both | (abs(cupy.where(both, 0.0, lse) - cupy.where(both, 0.0, expected.lse)) <= expected.lse_bound)
+    used = xp.asarray(output_rows(extents))
+    found = decode(stored[0], element, xp).reshape(-1, extents.head_dim_v)
+    error = abs(found.astype(xp.float64) - expected.value)
+    close = xp.where(used[:, None], error <= expected.bound, is_unwritten(found, element, xp))
+    lse = stored[1][:, :, : extents.queries].astype(xp.float64)
+    both = xp.isinf(lse) & (lse == expected.lse)
+    near = both | (abs(xp.where(both, 0.0, lse) - xp.where(both, 0.0, expected.lse)) <= expected.lse_bound)
     in_use = used.reshape(extents.batch, extents.queries, extents.heads)[:, :, 0][:, None, :]
-    sums = cupy.where(in_use, near, cupy.isnan(lse))
-    over = cupy.where(used[:, None], error / cupy.where(expected.bound > 0, expected.bound, 1.0), 0.0)
-    worst = int(cupy.argmax(cupy.nan_to_num(over, nan=cupy.inf)))
-    largest = float(cupy.where(used[:, None], error, 0.0).max())
+    sums = xp.where(in_use, near, xp.isnan(lse))
+    over = xp.where(used[:, None], error / xp.where(expected.bound > 0, expected.bound, 1.0), 0.0)
+    worst = int(xp.argmax(xp.nan_to_num(over, nan=xp.inf)))
+    largest = float(xp.where(used[:, None], error, 0.0).max())
     quotient = float(over.max())
     finite = bool(np.isfinite(largest)) and bool(np.isfinite(quotient))
     return Numerics(
-        seed=problem.seed,
+        seed=seed,
         elements=int(found.size),
         wrong_elements=int((~close).sum()) + int((~sums).sum()),
         max_error=largest if finite else None,
