@@ -10,7 +10,6 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from gpusim.errors import CannotRun
 from gpusim.report.captions import footer, kernel_line, problem_line
 from gpusim.report.overlap import BOTTOM, RIGHT, SPACE, TOP, WIDTH, ChartLane, Panel, name_lanes, panels_of
 from gpusim.report.style import FAINT, INK, LANE, MUTED, PAPER, WAIT, png, text_on, tile_colour, tint, title_block
@@ -43,21 +42,18 @@ class KeyBlockSpans:
         spans: Its activities, the waits apart.
         waits: Its waits.
         blocks: Key blocks it walked.
+        end: One past its last cycle.
     """
 
     spans: tuple[KTileSpan, ...]
     waits: tuple[KTileSpan, ...]
     blocks: int
+    end: int
 
     @property
     def begins(self) -> list[int]:
         """First instruction of each key block's first GEMM."""
         return [min(span.begin for span in self.of("qk", block)) for block in range(self.blocks)]
-
-    @property
-    def end(self) -> int:
-        """One past the last cycle of anything."""
-        return max(span.end for span in (*self.spans, *self.waits))
 
     def of(self, activity: str, block: int) -> list[KTileSpan]:
         """Stretches of one activity for one key block."""
@@ -75,7 +71,8 @@ def warp_spans(timeline: Timeline, blocks: int) -> KeyBlockSpans:
     """What warp 0 of the watched CTA did, of ``blocks`` key blocks."""
     own = [span for span in timeline.k_tiles if span.warp == 0]
     waits = tuple(span for span in own if span.activity.startswith("wait"))
-    return KeyBlockSpans(tuple(span for span in own if span not in waits), waits, blocks)
+    end = max(span.end for span in timeline.warps if span.warp == 0)
+    return KeyBlockSpans(tuple(span for span in own if span not in waits), waits, blocks, end)
 
 
 def attention_overlap_chart(result: Result, timeline: Timeline, path: Path) -> Path:
@@ -84,14 +81,9 @@ def attention_overlap_chart(result: Result, timeline: Timeline, path: Path) -> P
 
     Copies are hatched from the first one's issue to the last one's data in shared memory; GEMMs and softmax are solid
     from the first instruction to the last result, cut where the warp waits. A key block keeps its colour and its
-    number, counted in the order walked, in every row.
-
-    Raises:
-        CannotRun: The result has no key blocks.
+    number, counted in the order walked, in every row. A CTA that sees no key has its output, or nothing, alone.
     """
     blocks = len(result.pipeline)
-    if not blocks:
-        raise CannotRun("the overlap chart needs a key block, and no CTA of the result walks one")
     warp = warp_spans(timeline, blocks)
     lanes = _lanes(warp)
     body = lanes[-1].bottom
@@ -177,6 +169,8 @@ def _legend(figure: Figure) -> None:
 
 def _pace(warp: KeyBlockSpans) -> str:
     """The chart in words: cycles of a steady key block, and of its parts."""
+    if not warp.blocks:
+        return f"The CTA sees no key; {warp.end:,} cycles."
     steps = [after - before for before, after in pairwise(warp.begins)]
     pace = f"{int(median(steps)):,} cycles per key block (median); " if steps else ""
     parts = []

@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from gpusim.functional.attention_problems import random_attention
 from gpusim.lower.attention import attention_registers, attention_stream, rows_together
 from gpusim.machine import load_machine
 from gpusim.scenario import parse_any_scenario
@@ -54,6 +55,9 @@ CASES = {
     "flash": attention("flash", mask="causal_bottom_right"),
     "flash ragged": attention("flash", batch=2, query_lengths=[100, 256], key_lengths=[0, 200], head_dim_v=256),
 }
+
+
+CASES |= {f"random-{seed}": random_attention(seed) for seed in range(24)}
 
 
 @pytest.mark.parametrize("scenario", CASES.values(), ids=CASES.keys())

@@ -233,6 +233,15 @@ def test_a_long_walk_is_drawn_at_both_ends(tmp_path):
     assert attention_overlap_chart(result, timeline, tmp_path / "a.png").exists()
 
 
+@pytest.mark.parametrize("lengths", [{"key_lengths": [0]}, {"query_lengths": [0]}])
+def test_a_grid_without_a_key_or_a_query_is_simulated_and_drawn(lengths, tmp_path):
+    result, timeline = simulate(attention(**lengths))
+
+    assert result.pipeline == ()
+    assert result.counters["sm__inst_executed_pipe_tensor_op_hmma.sum"] == 0
+    assert attention_overlap_chart(result, timeline, tmp_path / "a.png").exists()
+
+
 def test_more_registers_hold_a_wider_output():
     narrow, wide = (attention_registers(attention("flash", head_dim_v=width), H200) for width in (64, 128))
 
