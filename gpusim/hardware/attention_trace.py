@@ -132,8 +132,6 @@ class _Tables:
             self.load[name] = np.stack([ldmatrix_offsets(view, operand, stage) for stage in stages])
             warp, instruction = view.kernel.warp, view.kernel.instruction
             self.mma[gemm] = (warp[0] // instruction[0]) * (warp[1] // instruction[1])
-        # A lane that owns no row has the address of one that does.
-        self.owner_lanes = np.arange(LANES) % self.shape.owned_rows
         if not scenario.flash:
             self.load["p"] = p_load_offsets(scenario)
             self.p_store = p_store_offsets(scenario).reshape(self.warps, LANES, -1)
@@ -243,13 +241,11 @@ def _fill_softmax(record: Records, step: Step, cta: _Cta) -> None:
             partial = statistic == "partial_sum"
             array = len(ROW_STATISTICS) if partial else ROW_STATISTICS.index(statistic)
             words = statistic_words(tables.scenario, at, index, partial=partial)
-            record["shared"] = array * tables.shape.qk[0] + (words[:, tables.owner_lanes] if at == "owner" else words)
+            record["shared"] = array * tables.shape.qk[0] + words
             record["predicate"] = statistic_lanes(tables.scenario, at, stores=isinstance(op, StoreStatistic))
         case StoreLse(row):
-            offset, valid = (
-                table[:, row].reshape(tables.warps, LANES) for table in lse_access(tables.scenario, cta.advance, 0)
-            )
-            record["shared"] = offset if tables.scenario.flash else offset[:, tables.owner_lanes]
-            record["predicate"] = valid
+            offset, valid = lse_access(tables.scenario, cta.advance, 0)
+            record["shared"] = offset[:, row].reshape(tables.warps, LANES)
+            record["predicate"] = valid[:, row].reshape(tables.warps, LANES)
         case _:
             pass

@@ -58,7 +58,7 @@ struct Chained {
   Recorder& recorder;
   uint32 const base;
   int const thread, warp, first_row, first_key, first_column;  // of the warp in the block
-  int const owned_row;                                   // whose statistics this thread updates
+  int const owned_row;  // whose statistics this thread updates, if it is an owner
   bool const owner;
   float const scale_log2;
   float owned_sum, owned_maximum;
@@ -81,7 +81,7 @@ struct Chained {
         first_row(warp_m(warp) * kWarpM),
         first_key(warp_n(warp) * kWarpN),
         first_column(warp_n(warp) * kTilesV * 8),
-        owned_row(warp * kOwnedRows + thread % kOwnedRows),
+        owned_row(warp * kOwnedRows + thread % kWarpSize),
         owner(thread % kWarpSize < kOwnedRows),
         scale_log2(params.scale_log2),
         copy_q(params.common.a, block.offset_q(), base + kBaseQ, thread),
@@ -98,7 +98,7 @@ struct Chained {
   GPUSIM_DEVICE uint32 statistic(int which, int row) const { return base + (which * kBlockQueries + row) * 4; }
   GPUSIM_DEVICE float load_statistic(int which, int row, bool used = true) {
     GPUSIM_RECORD_SOFTMAX(LOAD_STATISTIC, which * kBlockQueries + row, used);
-    return load_shared_float(statistic(which, row));
+    return used ? load_shared_float(statistic(which, row)) : 0.0f;
   }
   GPUSIM_DEVICE float load_maximum(int row, bool used = true) {
     return of_ordered_bits(float_as_word(load_statistic(kMaximum, row, used)));
