@@ -192,7 +192,7 @@ class AttentionCtas:
             for row in range(self._shape.rows_of_lane):
                 factor = _factor(self._lanes["previous", row], self._lanes["maximum", row])
                 self._lanes["rescale", row] = factor
-                self._lanes["sum", row] = self._lanes["sum", row] * factor
+                self._lanes["sum", row] = self._lanes.get(("sum", row), np.zeros_like(factor)) * factor
             return
         self._owner["rescale"] = _factor(self._owner["previous"], self._owner["maximum"])
         self._owner["sum"] = self._owner["sum"] * self._owner["rescale"]

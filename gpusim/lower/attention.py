@@ -28,7 +28,6 @@ from gpusim.schedule.attention_ops import (
     Exponentials,
     LoadStatistic,
     Normalise,
-    RescaleFactor,
     RescaleOutput,
     RowMax,
     RowSum,
@@ -192,23 +191,10 @@ class AttentionLowering:
             if kind == "gemm":
                 yield from self.gemm(run)
             elif kind == "softmax":
-                for step in rows_together(self.rescaled(run)):
+                for step in rows_together(run):
                     yield from softmax_instructions(step, self.shape, masked=masked)
             else:
                 yield from self.output(run)
-
-    def rescaled(self, steps: Sequence[Step]) -> Sequence[Step]:
-        """
-        A softmax as flash computes it: the first key block, too, rescales, by 2^-inf and an output of nothing.
-
-        One code for all key blocks is why; the schedule leaves out what changes nothing.
-        """
-        kinds = {type(step.op) for step in steps}
-        if not self.shape.flash or ScaleScores not in kinds or RescaleFactor in kinds:
-            return steps
-        first = next(place for place, step in enumerate(steps) if isinstance(step.op, Exponentials))
-        ops: list[SoftmaxOp] = [RescaleFactor(), *(RescaleOutput(row) for row in range(self.shape.rows_of_lane))]
-        return (*steps[:first], *(replace(steps[0], op=op) for op in ops), *steps[first:])
 
     def gemm(self, steps: Sequence[Step]) -> Iterator[Instruction]:
         """

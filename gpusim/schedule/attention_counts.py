@@ -18,7 +18,6 @@ from gpusim.schedule.attention_ops import (
     LoadStatistic,
     Normalise,
     RescaleFactor,
-    ScaleScores,
     Shuffle,
     Step,
     StoreLse,
@@ -99,18 +98,12 @@ def behaviour_of(blocks: Sequence[KeyBlock]) -> Behaviour:
 
 
 def mufu_of(step: Step, shape: AttentionShape) -> int:
-    """
-    MUFU instructions that a step needs: one for each 2^x, 1/x and log2 of a lane.
-
-    The factors of flash are counted with the scores of each key block: its kernel computes them in the first one, too.
-    """
+    """MUFU instructions that a step needs: one for each 2^x, 1/x and log2 of a lane."""
     match step.op:
         case Exponentials():
             return shape.qk_warp[1] // 4
-        case ScaleScores():
-            return shape.rows_of_lane if shape.flash else 0
         case RescaleFactor():
-            return 0 if shape.flash else 1
+            return shape.rows_of_lane if shape.flash else 1
         case Normalise() | StoreLse():
             return 1
         case LoadStatistic("sum", "output"):

@@ -45,7 +45,7 @@ def flash_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -> At
             "qk", first, 0, [*_copies(scenario, shape, "a"), *_copies(scenario, shape, "b"), CommitGroup()]
         )
     for block in reversed(blocks):
-        steps += _key_block(scenario, shape, block, first=block is blocks[-1])
+        steps += _key_block(scenario, shape, block)
     rows = range(shape.rows_of_lane)
     if blocks:
         ends = [(Shuffle("sum", row, 1), Shuffle("sum", row, 2), Normalise(row)) for row in rows]
@@ -60,7 +60,7 @@ def _copies(scenario: AttentionScenario, shape: AttentionShape, operand: Operand
     return [op for fetch in range(shape.qk_tiles) for op in copy_ops(qk, operand, fetch, accesses, zfill=True)]
 
 
-def _key_block(scenario: AttentionScenario, shape: AttentionShape, block: KeyBlock, *, first: bool) -> list[Step]:
+def _key_block(scenario: AttentionScenario, shape: AttentionShape, block: KeyBlock) -> list[Step]:
     number = block.number
     arrive: list[Op] = [WaitGroup(0), Barrier()]
     pv = pv_shape(scenario)
@@ -70,15 +70,15 @@ def _key_block(scenario: AttentionScenario, shape: AttentionShape, block: KeyBlo
     steps += in_phase("pv", number, 0, arrive)
     if number:
         steps += in_phase("qk", number - 1, 0, [*_copies(scenario, shape, "b"), CommitGroup()])
-    steps += in_phase("softmax", number, 0, _softmax(shape, masked=block.masked, first=first))
+    steps += in_phase("softmax", number, 0, _softmax(shape, masked=block.masked))
     return [*steps, *in_phase("pv", number, 0, resident(pv, shape.pv_slots))]
 
 
-def _softmax(shape: AttentionShape, *, masked: bool, first: bool) -> list[SoftmaxOp]:
+def _softmax(shape: AttentionShape, *, masked: bool) -> list[SoftmaxOp]:
+    """The same in the first key block, which rescales nothing by 2^-inf: one code for all of them."""
     rows = range(shape.rows_of_lane)
     ops: list[SoftmaxOp] = [ScaleScores(masked)]
     for row in rows:
         ops += [RowMax(row), Shuffle("maximum", row, 1), Shuffle("maximum", row, 2)]
-    if not first:
-        ops += [RescaleFactor(), *(RescaleOutput(row) for row in rows)]
+    ops += [RescaleFactor(), *(RescaleOutput(row) for row in rows)]
     return ops + [op for row in rows for op in (Exponentials(row), RowSum(row))]
