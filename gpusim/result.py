@@ -80,7 +80,12 @@ class ReductionLaunch:
 
 @dataclass(frozen=True, slots=True)
 class PipelineRow:
-    """One k tile of warp 0 of CTA 0, in cycles from the CTA's start. ``copy_done`` is None where not observable."""
+    """
+    One k tile of warp 0 of CTA 0, in cycles from the CTA's start. ``copy_done`` is None where not observable.
+
+    Of attention one key block, numbered as walked, of the first simulated CTA with most of them: the copies of K, the
+    first wait, the first instruction of the first GEMM to the last result of the second.
+    """
 
     k_tile: int
     stage: int
