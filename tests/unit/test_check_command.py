@@ -159,6 +159,7 @@ def test_an_override_asks_another_question_than_the_record(gpusim, folder, perfe
 def test_everything_recorded_is_compared_without_a_file(gpusim, folder, perfect, monkeypatch):
     write_record(perfect, folder / "h200")
     monkeypatch.setattr(check_command, "recordable_scenarios", lambda: (find_scenario(NAME),))
+    monkeypatch.setattr(check_command, "attention_scenarios", tuple)
 
     answer = gpusim("check", "--recorded")
 
