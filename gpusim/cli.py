@@ -60,6 +60,12 @@ def _folder(text: str) -> Path:
     return Path(text)
 
 
+def _tensor_folder(text: str) -> Path:
+    if not text:
+        raise BadInput('--save-tensors must name a folder, got ""')
+    return Path(text)
+
+
 ScenarioArgument = Annotated[
     str | None,
     typer.Argument(metavar="FILE", help="A scenario file, or the name of a shipped scenario.", show_default=False),
@@ -88,7 +94,11 @@ SetOption = Annotated[
 ]
 SaveTensorsOption = Annotated[
     Path | None,
-    typer.Option(metavar="FOLDER", help="Execute on random tensors, and write them to this folder, one CSV file each."),
+    typer.Option(
+        parser=_tensor_folder,
+        metavar="FOLDER",
+        help="Execute on random tensors, and write them to this folder, one CSV file each.",
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 

@@ -1,11 +1,11 @@
 """Every rule a well-formed attention scenario must keep: which blocks there are, and what the machine allows."""
 
-from math import prod
+from math import e, log2, prod
 
 from gpusim.attention_shape import attention_shape
 from gpusim.machine import Machine
 from gpusim.scenario_attention import FLASH_KEYS, FLASH_STAGES, TILE_DEPTH, WIDEST_IN_REGISTERS, AttentionScenario
-from gpusim.scenario_checks import MOST_CTAS, MOST_ELEMENTS, MOST_GRID_Y, MOST_GRID_Z
+from gpusim.scenario_checks import GREATEST_FLOAT, MOST_CTAS, MOST_ELEMENTS, MOST_GRID_Y, MOST_GRID_Z
 from gpusim.scenario_models import VECTOR_BITS, element_bits
 from gpusim.scenario_text import Origin, shown
 
@@ -17,6 +17,9 @@ FLASH_QUERIES = (64, 128)
 
 MOST_HEAD = 256
 """Largest head_dim and head_dim_v."""
+
+FARTHEST_OPERAND = 8
+"""An element of Q or K that no draw exceeds: both are standard normal."""
 
 FEWEST_STAGES, MOST_STAGES = 3, 10
 """Slots of the ring where the k tiles of head_dim are more than its slots."""
@@ -63,6 +66,16 @@ def _check_problem(scenario: AttentionScenario, origin: Origin) -> None:
             raise origin.refusal(f"problem.{name}", f"one for each of the {problem.batch} batches", list(lengths))
         if max(lengths) > most:
             raise origin.refusal(f"problem.{name}", f"at most {of} = {most}", list(lengths))
+    _check_scale(scenario, origin)
+
+
+def _check_scale(scenario: AttentionScenario, origin: Origin) -> None:
+    """A score of base 2 that is infinite has no distance from its row's maximum."""
+    problem = scenario.problem
+    greatest = GREATEST_FLOAT["f32"] / (log2(e) * problem.head_dim * FARTHEST_OPERAND**2)
+    if abs(problem.score_scale) > greatest:
+        rule = f"at most {greatest:g} in magnitude with head_dim = {problem.head_dim}, so that no score overflows f32"
+        raise origin.refusal("problem.scale", rule, problem.score_scale)
 
 
 def _check_types(scenario: AttentionScenario, origin: Origin) -> None:

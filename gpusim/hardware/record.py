@@ -199,7 +199,8 @@ def find_record(name: str, digest: str, folder: Path | None = None, gpu: str | N
             return path
     if same_name:
         raise CannotRun(f"{same_name[0]}: records another scenario of this name; measure it anew with --record")
-    raise CannotRun(f"{name}: no record under {folder}; measure it on a GPU with `gpusim check {name} --record`")
+    place = folder / gpu if gpu else folder
+    raise CannotRun(f"{name}: no record under {place}; measure it on a GPU with `gpusim check {name} --record`")
 
 
 def _pipeline(data: Mapping[str, Any] | None) -> MeasuredPipeline | None:

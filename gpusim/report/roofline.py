@@ -8,6 +8,7 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from gpusim.errors import CannotRun
 from gpusim.machine.spec import Machine
 from gpusim.report.captions import bound_line, footer, kernel_line, problem_line
 from gpusim.report.style import FAINT, INK, PAPER, TILE_COLOURS, WAIT, png, title_block
@@ -87,7 +88,12 @@ def roofline(result: Result, machine: Machine, path: Path) -> Path:
 
     The run's speed is one height; its arithmetic intensity differs by memory, so it is one point for each of them,
     to be compared with the ceiling of the same colour. Memories without a counter have a ceiling and no point.
+
+    Raises:
+        CannotRun: The result has no floating-point operation, so no height on a logarithmic axis.
     """
+    if not result.tflops:
+        raise CannotRun("the roofline needs a floating-point operation, and no CTA of the result executes one")
     peak, levels = tensor_peak_tflops(result, machine), memory_levels(result, machine)
     flop = result.tflops * result.time_us * 1e6
     points = [(flop / level.moved_bytes if level.moved_bytes else None) for level in levels]

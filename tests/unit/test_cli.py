@@ -159,6 +159,7 @@ def test_a_bad_override_is_one_line_and_exit_2(gpusim, override):
         (["run", ""], 'scenario must be a file or the name of a shipped one, got ""'),
         (["run", "/dev/null"], "/dev/null: is a device or a pipe, not a scenario file"),
         (["run", SCENARIO, "--out", ""], '--out must name a folder, got ""'),
+        (["verify", SCENARIO, "--save-tensors", ""], '--save-tensors must name a folder, got ""'),
         (["addresses", SCENARIO, "events", "--threads", "0"], LEFT_OUT.format("--threads")),
         (["addresses", SCENARIO, "events", "--k-tiles", "0"], LEFT_OUT.format("--k-tiles")),
         (

@@ -232,3 +232,17 @@ def test_a_kanata_log_lies_beside_the_trace(gpusim, own_run):
 
     assert json.loads(answer.out) == {"format": "kanata", "path": f"{own_run}/trace.kanata"}
     assert (own_run / "trace.kanata").read_text().startswith("Kanata\t0004\n")
+
+
+def test_a_run_that_multiplies_nothing_has_no_roofline(gpusim):
+    """Speed 0 has no height on a logarithmic axis. No key is seen, so no CTA has a matrix instruction."""
+    no_keys = ("batch=1", "heads=1", "queries=3", "keys=3", "key_lengths=[0]")
+    overrides = [part for text in no_keys for part in ("--set", f"problem.{text}")]
+    assert gpusim("run", "flash_128x64", *overrides, "--out", "run").code == 0
+
+    answer = gpusim("plot", "run", "roofline")
+
+    assert (answer.code, answer.out) == (1, "")
+    assert (
+        answer.err == "gpusim: the roofline needs a floating-point operation, and no CTA of the result executes one\n"
+    )

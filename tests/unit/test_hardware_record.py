@@ -84,7 +84,7 @@ def test_a_missing_record_says_how_to_measure_it(tmp_path):
     with pytest.raises(CannotRun) as refused:
         find_record("small", "a" * 64, tmp_path, gpu="a100")
 
-    expected = f"small: no record under {tmp_path}; measure it on a GPU with `gpusim check small --record`"
+    expected = f"small: no record under {tmp_path / 'a100'}; measure it on a GPU with `gpusim check small --record`"
     assert str(refused.value) == expected
 
 
