@@ -396,6 +396,8 @@ def _check_epilogue(scenario: Scenario, origin: Origin) -> None:
     lane_rows = min(8, 32 // lanes)
     if lanes * lane_rows != 32 or row_lanes % lanes or columns % vector or sharing * rows != 8 or rows % lane_rows:
         rule = f"one whose 8 x {columns} {what} slabs {sharing} warps store in whole {vector}-element accesses"
+        if not problem.reduces:
+            rule += f" (problem.alignment_c = {vector})"
         raise origin.refusal("kernel.threadblock", rule, list(kernel.threadblock))
 
 

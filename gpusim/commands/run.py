@@ -132,7 +132,8 @@ def _execute(file: str, name: str, scenario: Scenario, options: RunOptions, *, a
     if folder is not None and not alone:
         folder /= name
     report = execute(scenario, options.seed, reference_check=options.reference_check, save_to=folder)
-    (progress if options.as_json else print_text)(report_text(report))
+    for line in report_text(report).splitlines():
+        (progress if options.as_json else print_text)(line)
     refuse_failure(file, report)
 
 

@@ -145,7 +145,7 @@ def report_text(report: VerifyReport) -> str:
     lines = [f"elements   {report.elements:,}, {report.wrong_elements:,} beyond their bound (seed {report.seed})"]
     row, column = report.worst_element
     if report.max_error is None or report.max_error_over_bound is None:
-        lines.append(f"error      not a number, first at row {row}, column {column}")
+        lines.append(f"error      not finite (a NaN, or beyond the output's type), first at row {row}, column {column}")
     else:
         lines.append(
             f"error      at most {report.max_error:.3g}; at most {report.max_error_over_bound:.3g} of the bound, "

@@ -499,3 +499,12 @@ def test_a_kernel_without_a_name_is_one_line_and_exit_2(gpusim):
 
     assert_refused(answer)
     assert 'shared.a must be "crosswise", as in cutlass_tensorop_s16816fprop' in answer.err
+
+
+def test_an_output_beyond_its_type_is_not_called_a_nan(gpusim):
+    """Sums of 96 products deviate by about 10, so alpha = 1e5 makes nearly all of them infinite in f16."""
+    overrides = ("m=8", "n=8", "k=96", "alpha=1e5")
+    answer = gpusim("verify", "gemm_ragged", *(part for text in overrides for part in ("--set", f"problem.{text}")))
+
+    assert answer.code == 3
+    assert "not finite (a NaN, or beyond the output's type), first at row 0, column 0" in answer.out

@@ -43,7 +43,7 @@ MESSAGES = {
     "crosswise_k": "threadblock must be 32 or 64 along K for a crosswise f16 tile, got [128, 128, 128] ({file}: kernel.threadblock)",
     "dtype_not_yet": 'dtype.ab must be "f16" or "bf16" or "tf32" or "s8" or "u8" or "s4" or "u4" (other values are not supported yet), got "f64" ({file}: problem.dtype.ab)',
     "empty_slice": "split_k_slices must be such that each slice of 2 of the 9 k tiles finds one (5, for example), got 8 ({file}: problem.split_k_slices)",
-    "epilogue_uneven": "threadblock must be one whose 8 x 96 output slabs 2 warps store in whole 4-element accesses, got [96, 96, 64] ({file}: kernel.threadblock)",
+    "epilogue_uneven": "threadblock must be one whose 8 x 96 output slabs 2 warps store in whole 4-element accesses (problem.alignment_c = 4), got [96, 96, 64] ({file}: kernel.threadblock)",
     "extent_missing": "k must be given, got nothing ({file}: problem.k)",
     "extent_of_zero": "h must be at least 1, got 0 ({file}: problem.h)",
     "filter_too_large": "r must be at most 16, so that it fits the padded h, got 19 ({file}: problem.r)",
