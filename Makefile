@@ -43,10 +43,15 @@ format: $(READY)
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/ruff check --fix .
 
-# The README's picture.
+# The pictures of the README and of attention's page.
 images: $(READY)
 	$(VENV)/bin/gpusim run conv_9_k_tiles --out runs/readme --force --no-figures
 	$(VENV)/bin/gpusim plot runs/readme overlap --out docs/images/overlap.png
+	for name in attention_64x64 flash_128x64; do \
+		$(VENV)/bin/gpusim run $$name --out runs/$$name --force --no-figures; done
+	$(VENV)/bin/gpusim plot runs/attention_64x64 overlap --out docs/images/attention_overlap.png
+	$(VENV)/bin/gpusim plot runs/attention_64x64 conflicts --out docs/images/attention_conflicts.png
+	$(VENV)/bin/gpusim plot runs/flash_128x64 overlap --out docs/images/flash_overlap.png
 
 # The tables over the committed records, and the README's picture of measured over simulated.
 reports: $(READY)
