@@ -19,10 +19,10 @@ from gpusim.sim.attention_footprint import CtaWalk, attention_footprint
 from gpusim.sim.attention_observer import AttentionObserver
 from gpusim.sim.attention_walk import AttentionWalk
 from gpusim.sim.footprint import Footprint
-from gpusim.sim.kernel import CTAS_SIMULATED_PER_SM, Outcome, Progress, run_sms, steady_rate
-from gpusim.sim.l2 import L2, SampledL2, SimulatedL2
+from gpusim.sim.kernel import Outcome, Progress, run_sms
+from gpusim.sim.l2 import L2, SimulatedL2
+from gpusim.sim.sampling import CTAS_SIMULATED_PER_SM, SampledKind, sample, share_of, stall_cycles
 from gpusim.sim.sm import Sm
-from gpusim.sim.stall_reasons import REASONS
 from gpusim.tile.attention import KeyBlock, block_advance, launched_ctas
 
 MOST_KINDS = 10
@@ -174,24 +174,19 @@ def _sampled(launch: AttentionLaunch, progress: Progress) -> Outcome:
     progress("walking the grid through the L2")
     walk = AttentionWalk(launch.scenario, launch.machine, launch.walks, resident)
     watched = watched_cta(launch, [cta for kind in kinds for cta in kind.queue[:CTAS_SIMULATED_PER_SM]])
-    stands_for: dict[Sm, int] = {}
-    spans: list[int] = []
-    l2_sectors = 0
-    for kind in kinds:
-        mine = kind.queue[:CTAS_SIMULATED_PER_SM]
-        progress(f"simulating {len(mine)} of {len(kind.queue)} CTAs of one SM for {kind.count} like it")
-        # An SM with more CTAs than others asks for more than its share: the chip moves what all CTAs ask for.
-        l2 = SampledL2(launch.machine, max(1, min(launch.working, total // len(kind.queue))))
-        (sm,) = _run(launch, l2, 1, mine, walk=walk, watched=watched)
-        stands_for[sm] = kind.count
-        spans.append(sm.span + steady_rate(sm, launch.ctas_per_sm) * (len(kind.queue) - len(mine)))
-        l2_sectors += l2.sectors_read * kind.count
+    sampled = sample(
+        launch.machine,
+        [SampledKind(kind.queue, kind.count, share_of(launch.working, total, len(kind.queue))) for kind in kinds],
+        launch.ctas_per_sm,
+        lambda l2, queue: _run(launch, l2, 1, queue, walk=walk, watched=watched)[0],
+        progress,
+    )
     return _outcome(
         launch,
-        stands_for,
-        active=sum(span * kind.count for span, kind in zip(spans, kinds, strict=True)) // launch.working,
-        longest=max(spans),
-        l2_sectors=l2_sectors,
+        sampled.stands_for,
+        active=sampled.active,
+        longest=sampled.longest,
+        l2_sectors=sampled.l2_sectors,
         dram_bytes=walk.bytes_missed,
     )
 
@@ -229,7 +224,6 @@ def _outcome(
 ) -> Outcome:
     """Gather what the simulated SMs counted."""
     sms = list(stands_for)
-    totals = [sum(sm.stalls[reason] * count for sm, count in stands_for.items()) for reason in range(len(REASONS))]
     ctas = [life.cta for sm in sms for life in sm.lives]
     watcher = next(sm.observer for sm in sms if sm.observer.retired)
     watched = watcher.retired[0].cta.index
@@ -242,7 +236,7 @@ def _outcome(
     return Outcome(
         active=active,
         longest=longest,
-        stalls={reason: cycles for reason, cycles in zip(REASONS, totals, strict=True) if cycles},
+        stalls=stall_cycles(stands_for),
         pipeline=watcher.pipeline(len(launch.blocks[watched] or ()), 1),
         timeline=watcher.timeline(1),
         ctas=len(ctas),

@@ -19,17 +19,14 @@ from gpusim.sim.assembly import Assembly, assemble
 from gpusim.sim.cta_scheduler import CtaScheduler
 from gpusim.sim.footprint import Footprint, cta_footprint
 from gpusim.sim.l1 import L1
-from gpusim.sim.l2 import L2, SampledL2, SimulatedL2
+from gpusim.sim.l2 import L2, SimulatedL2
 from gpusim.sim.l2_walk import L2Walk, WalkedGrid
 from gpusim.sim.observer import Observer
+from gpusim.sim.sampling import CTAS_SIMULATED_PER_SM, SampledKind, sample, share_of, stall_cycles
 from gpusim.sim.sm import Sm
-from gpusim.sim.stall_reasons import REASONS
 from gpusim.tile.epilogue import epilogue_tile
 from gpusim.tile.extents import most_k_iterations, problem_extents
 from gpusim.timeline import Timeline
-
-CTAS_SIMULATED_PER_SM = 24
-"""Beyond these, an SM's further CTAs are charged the steady rate of the later half of the simulated ones (D22)."""
 
 Progress = Callable[[str], None]
 
@@ -186,24 +183,24 @@ def _exact(launch: Launch, progress: Progress) -> Outcome:
 def _sampled(launch: Launch, progress: Progress) -> Outcome:
     scenario, total, kinds = launch.scenario, len(launch.tiles), sm_kinds(launch)
     walk = _walk(launch, max(kind.ctas for kind in kinds), progress)
-    stands_for: dict[Sm, int] = {}
-    spans: list[int] = []
-    l2_sectors = 0
-    for kind in kinds:
-        mine = range(kind.first, total, launch.machine.sms)[:CTAS_SIMULATED_PER_SM]
-        progress(f"simulating {len(mine)} of {kind.ctas} CTAs of one SM for {kind.count} like it")
-        # An SM with more CTAs than others asks for more than its share: the chip moves what all CTAs ask for.
-        l2 = SampledL2(launch.machine, max(1, min(launch.working, total // kind.ctas)))
-        (sm,) = _run(launch, l2, 1, mine, walk)
-        stands_for[sm] = kind.count
-        spans.append(sm.span + steady_rate(sm, launch.ctas_per_sm) * (kind.ctas - len(mine)))
-        l2_sectors += l2.sectors_read * kind.count
+    sampled = sample(
+        launch.machine,
+        [
+            SampledKind(
+                range(kind.first, total, launch.machine.sms), kind.count, share_of(launch.working, total, kind.ctas)
+            )
+            for kind in kinds
+        ],
+        launch.ctas_per_sm,
+        lambda l2, queue: _run(launch, l2, 1, queue, walk)[0],
+        progress,
+    )
     return _outcome(
         launch,
-        stands_for,
-        active=sum(span * kind.count for span, kind in zip(spans, kinds, strict=True)) // launch.working,
-        longest=max(spans),
-        l2_sectors=l2_sectors,
+        sampled.stands_for,
+        active=sampled.active,
+        longest=sampled.longest,
+        l2_sectors=sampled.l2_sectors,
         dram_bytes=walk.bytes_missed() + (0 if scenario.problem.reduces else source_bytes(scenario)),
     )
 
@@ -222,15 +219,6 @@ def _walk(launch: Launch, most_ctas: int, progress: Progress) -> L2Walk:
     fetches = most_k_iterations(scenario) + scenario.kernel.stages
     progress(f"walking {waves} of {-(-total // resident)} waves through the L2")
     return L2Walk(scenario, launch.machine, WalkedGrid(launch.tiles, resident, fetches, waves))
-
-
-def steady_rate(sm: Sm, slots: int) -> int:
-    """Cycles between two CTAs' ends on a full SM, over the later half of those simulated."""
-    ends = [life.finished for life in sm.lives]
-    half = max(slots, len(ends) // 2)
-    if len(ends) <= half:
-        return 0
-    return (ends[-1] - ends[half - 1]) // (len(ends) - half)
 
 
 def _run(launch: Launch, l2: L2, ports: int, queue: Sequence[int], walk: L2Walk | None) -> list[Sm]:
@@ -312,13 +300,12 @@ def _outcome(
 ) -> Outcome:
     """Gather what the simulated SMs counted, the first of which runs CTA 0."""
     sms = list(stands_for)
-    totals = [sum(sm.stalls[reason] * count for sm, count in stands_for.items()) for reason in range(len(REASONS))]
     slices = [int(launch.tiles[life.cta, 2]) for sm in sms for life in sm.lives]
     observer, stages = sms[0].observer, launch.scenario.kernel.stages
     return Outcome(
         active=active,
         longest=longest,
-        stalls={reason: cycles for reason, cycles in zip(REASONS, totals, strict=True) if cycles},
+        stalls=stall_cycles(stands_for),
         pipeline=observer.pipeline(launch.assemblies[int(launch.tiles[0, 2])].k_tiles, stages),
         timeline=observer.timeline(stages),
         ctas=len(slices),

@@ -9,10 +9,10 @@ from gpusim.scenario import Scenario
 from gpusim.schedule.ops import LoadBias, LoadPartial, StoreGlobal
 from gpusim.sim.assembly import SOURCE_OR_OUTPUT, Access, Assembly, Decoder, decode_segments
 from gpusim.sim.footprint import FROM_DRAM, IN_L2, Footprint
-from gpusim.sim.kernel import CTAS_SIMULATED_PER_SM, run_sms, source_bytes, steady_rate
+from gpusim.sim.kernel import run_sms, source_bytes
 from gpusim.sim.l2 import SampledL2
+from gpusim.sim.sampling import SampledKind, sample, stall_cycles
 from gpusim.sim.sm import Sm
-from gpusim.sim.stall_reasons import REASONS
 from gpusim.tile.reduction import ReductionTile, reduction_tile
 
 
@@ -82,15 +82,15 @@ def simulate_reduction(scenario: Scenario, stream: Stream, machine: Machine, cta
     working = min(machine.sms, tile.ctas)
     fullest = -(-tile.ctas // machine.sms)
     many = tile.ctas - (fullest - 1) * working
-    kinds = [(0, many, fullest)] + ([(many, working - many, fullest - 1)] if many < working else [])
-    stands_for: dict[Sm, int] = {}
-    spans = []
+    kinds = [SampledKind(range(0, tile.ctas, machine.sms), many, working)]
+    if many < working:
+        kinds.append(SampledKind(range(many, tile.ctas, machine.sms), working - many, working))
 
-    def run(queue: Sequence[int]) -> Sm:
+    def run(l2: SampledL2, queue: Sequence[int]) -> Sm:
         """One SM, until its CTAs are done."""
         (sm,) = run_sms(
             machine,
-            SampledL2(machine, working),
+            l2,
             1,
             queue,
             slots=ctas_per_sm,
@@ -100,18 +100,13 @@ def simulate_reduction(scenario: Scenario, stream: Stream, machine: Machine, cta
         )
         return sm
 
-    for first, count, ctas in kinds:
-        mine = range(first, tile.ctas, machine.sms)[:CTAS_SIMULATED_PER_SM]
-        sm = run(mine)
-        stands_for[sm] = count
-        spans.append((sm.span + steady_rate(sm, ctas_per_sm) * (ctas - len(mine)), count))
-    totals = [sum(sm.stalls[reason] * count for sm, count in stands_for.items()) for reason in range(len(REASONS))]
+    sampled = sample(machine, kinds, ctas_per_sm, run, lambda _: None)
     return ReductionOutcome(
-        active=sum(span * count for span, count in spans) // working,
-        longest=max(span for span, _ in spans),
-        stalls={reason: cycles for reason, cycles in zip(REASONS, totals, strict=True) if cycles},
-        ctas=sum(len(sm.lives) for sm in stands_for),
-        instructions=sum(sm.instructions for sm in stands_for),
+        active=sampled.active,
+        longest=sampled.longest,
+        stalls=stall_cycles(sampled.stands_for),
+        ctas=sum(len(sm.lives) for sm in sampled.stands_for),
+        instructions=sum(sm.instructions for sm in sampled.stands_for),
         dram_bytes=source_bytes(scenario),
     )
 

@@ -14,6 +14,7 @@ from gpusim.schedule.program import program
 from gpusim.sim import kernel
 from gpusim.sim.kernel import Launch, simulate_launch
 from gpusim.sim.sm import Sm
+from gpusim.sim.stall_reasons import REASONS
 from gpusim.simulate import shared_bytes
 from gpusim.tile.extents import gemm_k_iterations
 from gpusim.tile.threadblock_swizzle import cta_tiles
@@ -158,7 +159,7 @@ def test_no_sm_holds_more_ctas_than_fit(traced):
 
 
 def test_an_smsp_issues_once_a_cycle_at_most(traced):
-    selected = kernel.REASONS.index("selected")
+    selected = REASONS.index("selected")
     for sm in traced.sms:
         slots = [
             (warp.smsp, begin) for warp in sm.observer.retired for begin, _, reason in warp.spans if reason == selected
