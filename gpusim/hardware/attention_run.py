@@ -17,20 +17,15 @@ from gpusim.attention_tensors import (
 )
 from gpusim.elements import decode, is_unwritten, unwritten
 from gpusim.errors import BadInput
-from gpusim.hardware import trace_format
 from gpusim.hardware.module import LoadedKernel
 from gpusim.hardware.record import Numerics
-from gpusim.hardware.specialise import RECORDED_BLOCKS
+from gpusim.hardware.run import put_pointers, put_recording
 from gpusim.hardware.specialise_attention import (
     ATTENTION_PARAMS,
     AttentionKernel,
     default_kernel,
 )
-from gpusim.hardware.trace import Records
 from gpusim.scenario_attention import AttentionScenario
-
-_SLACK = 16
-"""Records beyond the Python stream's that a traced warp has room for, so that a longer one is seen as such."""
 
 _INSTRUCTION = (16, 8, 16)
 """What kernels_cuda/attention issues, whatever CUTLASS's example does."""
@@ -139,14 +134,10 @@ def pack_params(
     params = np.zeros((), ATTENTION_PARAMS)
     common: Any = params["common"]
     own: Any = problem.tensors
-    pointers = {"a": own.q, "b": own.k, "output": problem.output, "partial": problem.buffer}
-    for name, array in (pointers | {"records": records, "record_counts": counts}).items():
-        common[name] = 0 if array is None else int(array.data.ptr)
-    common["record_capacity"], common["recorded_blocks"] = capacity, len(blocks[:RECORDED_BLOCKS])
-    common["recorded"][: len(blocks)] = blocks
-    for name, array in {"v": own.v, "log_sum_exp": problem.lse}.items():
-        params[name] = int(array.data.ptr)
-    params["query_lengths"], params["key_lengths"] = (int(lengths.data.ptr) for lengths in problem.lengths)
+    queries, keys = problem.lengths
+    put_pointers(common, {"a": own.q, "b": own.k, "output": problem.output, "partial": problem.buffer})
+    put_pointers(params, {"v": own.v, "log_sum_exp": problem.lse, "query_lengths": queries, "key_lengths": keys})
+    put_recording(common, records=records, counts=counts, capacity=capacity, blocks=blocks)
     params["scale_log2"] = problem.scenario.problem.score_scale * log2(e)
     return params
 
@@ -199,24 +190,3 @@ def compare(
         max_error_over_bound=quotient if finite else None,
         worst_element=(worst // extents.head_dim_v, worst % extents.head_dim_v),
     )
-
-
-def record_trace(kernel: LoadedKernel, problem: DeviceProblem, blocks: tuple[int, ...], longest: int) -> Records:
-    """
-    What the trace build's warps did in some CTAs.
-
-    Args:
-        kernel: The trace build.
-        blocks: Linear block indices; at most ``RECORDED_BLOCKS``.
-        longest: Records of the longest expected stream of a warp.
-
-    Raises:
-        CheckFailed: A warp did more than the schedule has, or its lanes disagree.
-    """
-    cupy, warps = problem.cupy, kernel.specialisation.block_threads // trace_format.LANES
-    capacity = longest + _SLACK
-    records = cupy.zeros(trace_format.buffer_words(len(blocks), warps, capacity), np.int64)
-    counts = cupy.zeros((len(blocks), warps), np.int32)
-    kernel.launch(pack_params(problem, records=records, counts=counts, capacity=capacity, blocks=blocks))
-    cupy.cuda.runtime.deviceSynchronize()
-    return trace_format.decode(cupy.asnumpy(records), cupy.asnumpy(counts))

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, TypeVar
 
 from gpusim.errors import GpusimError
@@ -145,11 +146,15 @@ def context_is_lost(cupy: Any) -> bool:
 def _trace(cupy: Any, scenario: Scenario, problem: run.DeviceProblem) -> TraceCheck:
     blocks = traced_ctas(scenario)
     first, *others = load_kernels(cupy, scenario, "trace")
-    found: Records = run.record_trace(first, problem, blocks, longest_stream(scenario, blocks))
+
+    def record(kernel: LoadedKernel, blocks: tuple[int, ...], longest: int) -> Records:
+        return run.record_trace(cupy, kernel, partial(run.pack_params, problem, kernel.specialisation), blocks, longest)
+
+    found = record(first, blocks, longest_stream(scenario, blocks))
     named = blocks
     for second in others:
         reducing = traced_reduction_ctas(scenario)
-        records = run.record_trace(second, problem, reducing, len(reduction_ops(scenario)))
+        records = record(second, reducing, len(reduction_ops(scenario)))
         found, named = one_after_another(found, records, len(blocks)), (*blocks, *reducing)
     difference = first_difference(expected_launches(scenario, blocks), found, named)
     return TraceCheck(blocks, len(found), stream_digest(found), difference is None, difference)

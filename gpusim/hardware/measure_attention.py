@@ -1,5 +1,7 @@
 """Everything measured of one attention scenario, each part on its own; the counters are ncu's business."""
 
+from functools import partial
+
 from gpusim.hardware import attention_run, measure, run
 from gpusim.hardware.attention_trace import expected_attention_records, traced_attention_ctas
 from gpusim.hardware.compiler import compile_cubin
@@ -55,7 +57,8 @@ def _trace(scenario: AttentionScenario, problem: attention_run.DeviceProblem) ->
     blocks = traced_attention_ctas(scenario)
     expected = expected_attention_records(scenario, blocks)
     longest = int(expected["position"].max()) + 1
-    found = attention_run.record_trace(load(scenario, "trace"), problem, blocks, longest)
+    pack = partial(attention_run.pack_params, problem)
+    found = run.record_trace(problem.cupy, load(scenario, "trace"), pack, blocks, longest)
     difference = first_difference(expected, found, blocks)
     return TraceCheck(blocks, len(found), stream_digest(found), difference is None, difference)
 

@@ -1,7 +1,7 @@
 """One scenario on the GPU: its tensors, its launches, its numbers against the reference, its time."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -89,15 +89,25 @@ def pack_params(
     own = problem.tensors
     pointers = {"a": own.a, "b": own.b, "source": own.source, "output": problem.output}
     pointers |= {"bias": own.bias, "partial": problem.partial if problem.partial.size else None}
-    pointers |= {"semaphore": problem.semaphore, "records": records, "record_counts": counts}
-    for name, array in pointers.items():
-        params[name] = 0 if array is None else int(array.data.ptr)
+    put_pointers(params, pointers | {"semaphore": problem.semaphore})
     params["alpha"], params["beta"] = problem.scenario.problem.alpha, problem.scenario.problem.beta
+    put_recording(params, records=records, counts=counts, capacity=capacity, blocks=blocks)
+    params["k_iterations"] = specialisation.k_iterations
+    return params
+
+
+def put_pointers(params: Any, arrays: Mapping[str, Any]) -> None:
+    """Device addresses of arrays into fields of a ``struct Params``; 0 for None."""
+    for name, array in arrays.items():
+        params[name] = 0 if array is None else int(array.data.ptr)
+
+
+def put_recording(params: Any, *, records: Any, counts: Any, capacity: int, blocks: tuple[int, ...]) -> None:
+    """What an instrumented build is told, into a ``struct Params``; arguments as of ``pack_params``."""
+    put_pointers(params, {"records": records, "record_counts": counts})
     params["record_capacity"] = capacity
     params["recorded_blocks"] = len(blocks)
     params["recorded"][: len(blocks)] = blocks
-    params["k_iterations"] = specialisation.k_iterations
-    return params
 
 
 def check_numerics(kernels: Sequence[LoadedKernel], problem: DeviceProblem) -> Numerics:
@@ -129,25 +139,30 @@ def check_numerics(kernels: Sequence[LoadedKernel], problem: DeviceProblem) -> N
     )
 
 
-def record_trace(kernel: LoadedKernel, problem: DeviceProblem, blocks: tuple[int, ...], longest: int) -> Records:
+def record_trace(
+    cupy: Any,
+    kernel: LoadedKernel,
+    pack: Callable[..., npt.NDArray[np.void]],
+    blocks: tuple[int, ...],
+    longest: int,
+) -> Records:
     """
     What the trace build's warps did in some CTAs.
 
     Args:
         kernel: The trace build.
+        pack: Its parameters, from ``records``, ``counts``, ``capacity`` and ``blocks`` as of ``pack_params``.
         blocks: Linear block indices; at most ``specialise.RECORDED_BLOCKS``.
         longest: Ops of the longest Python stream of a warp.
 
     Raises:
         CheckFailed: A warp did more than the schedule has, or its lanes disagree.
     """
-    cupy, warps = problem.cupy, kernel.specialisation.block_threads // trace_format.LANES
+    warps = kernel.specialisation.block_threads // trace_format.LANES
     capacity = longest + _SLACK
     records = cupy.zeros(trace_format.buffer_words(len(blocks), warps, capacity), np.int64)
     counts = cupy.zeros((len(blocks), warps), np.int32)
-    kernel.launch(
-        pack_params(problem, kernel.specialisation, records=records, counts=counts, capacity=capacity, blocks=blocks)
-    )
+    kernel.launch(pack(records=records, counts=counts, capacity=capacity, blocks=blocks))
     cupy.cuda.runtime.deviceSynchronize()
     return trace_format.decode(cupy.asnumpy(records), cupy.asnumpy(counts))
 

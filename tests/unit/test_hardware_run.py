@@ -3,6 +3,7 @@
 import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -225,7 +226,8 @@ def loaded(cupy, build="plain"):
 
 def traced(cupy, blocks):
     (kernel,), problem = loaded(cupy, "trace")
-    return run.record_trace(kernel, problem, blocks, longest_stream(cupy.scenario, blocks))
+    pack = partial(run.pack_params, problem, kernel.specialisation)
+    return run.record_trace(cupy, kernel, pack, blocks, longest_stream(cupy.scenario, blocks))
 
 
 def test_the_second_kernel_of_a_parallel_split_k_writes_the_output(gpu):
