@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from gpusim.report.captions import footer, kernel_line, problem_line
-from gpusim.report.overlap import BOTTOM, RIGHT, SPACE, TOP, WIDTH, ChartLane, Panel, name_lanes, panels_of
+from gpusim.report.overlap import BOTTOM, SPACE, TOP, WIDTH, ChartLane, Panel, legend_line, name_lanes, panels_of
 from gpusim.report.style import FAINT, INK, LANE, MUTED, PAPER, WAIT, png, text_on, tile_colour, tint, title_block
 from gpusim.result import Result
 from gpusim.timeline import KTileSpan, Timeline
@@ -152,19 +152,7 @@ def _legend(figure: Figure) -> None:
         Patch(facecolor=sample, label="issued to done"),
         Patch(facecolor=WAIT, label="the warp waits"),
     ]
-    width, height = figure.get_size_inches()
-    figure.legend(
-        handles=handles,
-        ncols=len(handles),
-        loc="lower right",
-        bbox_to_anchor=(1 - (RIGHT - 0.1) / width, 0.29 / height),
-        frameon=False,
-        fontsize=8,
-        handlelength=2.2,
-        borderpad=0,
-        borderaxespad=0,
-        columnspacing=1.6,
-    )
+    legend_line(figure, handles)
 
 
 def _pace(warp: KeyBlockSpans) -> str:

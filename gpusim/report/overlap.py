@@ -304,6 +304,11 @@ def _legend(figure: Figure, filling: str, *, loads: bool, unobserved: bool) -> N
             label="landing not observed: drawn to the wait's end",
         )
         handles.insert(1, dashed)
+    legend_line(figure, handles)
+
+
+def legend_line(figure: Figure, handles: list[Artist]) -> None:
+    """One line of samples under the chart, at its right edge."""
     width, height = figure.get_size_inches()
     figure.legend(
         handles=handles,
