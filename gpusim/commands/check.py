@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.commands.output import complain, print_json, print_text, progress
-from gpusim.commands.scenario_source import AnyNamedScenario, read_any_named
+from gpusim.commands.scenario_source import NamedScenario, read_named
 from gpusim.errors import BadInput, CannotRun, CheckFailed, GpusimError
 from gpusim.hardware import counters, measure
 from gpusim.hardware.attention_trace import expected_attention_records
@@ -87,7 +87,7 @@ def check_scenarios(files: list[str], options: CheckOptions) -> int:
 
 
 def _check_one(file: str, options: CheckOptions, *, quiet: bool) -> dict[str, Any]:
-    source = read_any_named(file, options.overrides)
+    source = read_named(file, options.overrides)
     scenario = source.scenario
     if options.record and source.path is None:
         raise BadInput(
@@ -161,7 +161,7 @@ def draw_overlay(results: dict[str, Result], timeline: Timeline | None, record: 
     progress(f"the overlay: {path}")
 
 
-def _measured(source: AnyNamedScenario, file: str, options: CheckOptions) -> Record:
+def _measured(source: NamedScenario, file: str, options: CheckOptions) -> Record:
     place = file if source.path is None else str(source.path)
     command = ["gpusim", "check", place, *(word for text in options.overrides for word in ("--set", text))]
     origin = measure.Origin.here((*command, "--seed", str(options.seed)))
@@ -174,7 +174,7 @@ def _measured(source: AnyNamedScenario, file: str, options: CheckOptions) -> Rec
     return record
 
 
-def _counted(record: Record, source: AnyNamedScenario, options: CheckOptions) -> Record:
+def _counted(record: Record, source: NamedScenario, options: CheckOptions) -> Record:
     """With ncu's counters, where ncu is here and permitted."""
     launch = ["--seed", str(options.seed)]
     with tempfile.TemporaryDirectory() as folder:

@@ -1,8 +1,9 @@
 """``gpusim name``: what CUTLASS's profiler calls a scenario's kernel."""
 
 from gpusim.commands.output import print_json, print_text, progress
-from gpusim.commands.scenario_source import read_scenario
+from gpusim.commands.scenario_source import is_kernel_name, read_scenario
 from gpusim.cutlass_name import format_name, parse_name
+from gpusim.scenario_catalogue import find_scenario
 from gpusim.scenario_text import Origin
 
 
@@ -15,16 +16,14 @@ def print_name(file: str, overrides: tuple[str, ...], *, as_json: bool) -> None:
     Raises:
         BadInput: The scenario is wrong, or its kernel has no name: it says which key stands in the way.
     """
-    source = read_scenario(file, overrides)
-    origin = Origin(
-        file if source.path is None else str(source.path), {text.partition("=")[0].strip(): text for text in overrides}
-    )
-    name = format_name(source.scenario, origin)
+    scenario = read_scenario(file, overrides)
+    place = file if is_kernel_name(file) else str(find_scenario(file))
+    name = format_name(scenario, Origin(place, {text.partition("=")[0].strip(): text for text in overrides}))
     swizzle = parse_name(name)["kernel"]["threadblock_swizzle"]
     if as_json:
         print_json({"name": name, "threadblock_swizzle": swizzle})
         return
     print_text(name)
-    own = source.scenario.kernel.threadblock_swizzle
+    own = scenario.kernel.threadblock_swizzle
     if own != swizzle:
         progress(f"its kernel in CUTLASS's library has threadblock_swizzle {swizzle}, the scenario {own}")

@@ -45,7 +45,7 @@ def print_sass(file: str, overrides: tuple[str, ...], segment: str | None, *, as
     """
     if segment not in {None, *_SEGMENTS}:
         raise BadInput(f"--segment must be one of {', '.join(_SEGMENTS)}, got {segment!r}")
-    scenario = read_scenario(file, overrides).scenario
+    scenario = read_scenario(file, overrides)
     one = compiled(scenario, load_machine(scenario.machine))
     _, timeline = simulate(scenario, stream="compiled", progress=progress)
     rows = [

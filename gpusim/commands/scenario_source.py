@@ -22,35 +22,25 @@ class NamedScenario:
 
     name: str
     path: Path | None
-    scenario: Scenario
-
-
-@dataclass(frozen=True, slots=True)
-class AnyNamedScenario:
-    """As ``NamedScenario``, of attention too."""
-
-    name: str
-    path: Path | None
     scenario: AnyScenario
 
 
-def read_any_named(text: str, overrides: tuple[str, ...]) -> AnyNamedScenario:
-    """As ``read_scenario``, of attention too."""
+def read_named(text: str, overrides: tuple[str, ...]) -> NamedScenario:
+    """As ``read_any_scenario``, with where it comes from."""
     path = None if is_kernel_name(text) else find_scenario(text)
-    return AnyNamedScenario(scenario_name(text), path, read_any_scenario(text, overrides))
+    return NamedScenario(scenario_name(text), path, read_any_scenario(text, overrides))
 
 
-def read_scenario(text: str, overrides: tuple[str, ...]) -> NamedScenario:
+def read_scenario(text: str, overrides: tuple[str, ...]) -> Scenario:
     """
-    The scenario of what the user typed: a file, the name of a shipped one, or a kernel's name.
+    The GEMM or convolution of what the user typed: a file, the name of a shipped one, or a kernel's name.
 
     Raises:
         BadInput: It is none of them, or its scenario breaks a rule.
     """
     if is_kernel_name(text):
-        return NamedScenario(text, None, named_scenario(text, overrides))
-    path = find_scenario(text)
-    return NamedScenario(path.stem, path, load_scenario(path, overrides))
+        return named_scenario(text, overrides)
+    return load_scenario(find_scenario(text), overrides)
 
 
 def read_any_scenario(text: str, overrides: tuple[str, ...]) -> AnyScenario:
