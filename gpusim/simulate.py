@@ -14,7 +14,7 @@ from gpusim.lower.estimated import estimated_stream, tensor_core
 from gpusim.lower.estimated_output import estimated_reduction
 from gpusim.lower.stream import Stream
 from gpusim.machine.load import load_machine
-from gpusim.machine.occupancy import ctas_per_sm
+from gpusim.machine.occupancy import ctas_per_sm, require_room
 from gpusim.machine.spec import Machine
 from gpusim.provenance import provenance
 from gpusim.result import Cycles, ReductionLaunch, Result, Simulated
@@ -22,9 +22,10 @@ from gpusim.scenario import AnyScenario, AttentionScenario, Scenario
 from gpusim.schedule.counts import Counts, executed_in_all
 from gpusim.schedule.ops import Program
 from gpusim.schedule.program import program
-from gpusim.sim.kernel import Launch, Outcome, require_cp_async, simulate_launch
+from gpusim.sim.kernel import Launch, Outcome, memory_counters, require_cp_async, simulate_launch
 from gpusim.sim.reduction import ReductionOutcome, simulate_reduction
-from gpusim.simulate_attention import memory_counters, require_room, simulate_attention
+from gpusim.sim.stall_reasons import shares
+from gpusim.simulate_attention import simulate_attention
 from gpusim.tile.epilogue import epilogue_tile
 from gpusim.tile.extents import gemm_k_iterations, problem_extents
 from gpusim.tile.reduction import reduction_tile
@@ -157,8 +158,6 @@ def _result(launch: Launch, outcome: Outcome, second: _Second | None, counts: Co
     counters["sm__cycles_active.avg"] = round(average, 2)
     dram_bytes = outcome.dram_bytes + (0 if second is None else second.outcome.dram_bytes)
     counters |= memory_counters(counters, outcome, dram_bytes)
-    total = sum(stalls.values())
-    by_share = sorted(stalls.items(), key=lambda item: (-item[1], item[0]))
     demand = Demand.of(
         machine,
         counters,
@@ -186,7 +185,7 @@ def _result(launch: Launch, outcome: Outcome, second: _Second | None, counts: Co
         ),
         counters=counters,
         bank_conflicts=counts.bank_conflicts,
-        stalls={reason: round(cycles / total, 5) for reason, cycles in by_share},
+        stalls=shares(stalls),
         pipeline=outcome.pipeline,
         hazards=(),
         bound=first_bound(demand, outcome.longest, outcome.stalls),

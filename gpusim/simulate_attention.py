@@ -1,4 +1,4 @@
-"""The timing run of an attention scenario, from schedule to result; what it shares with that of a GEMM."""
+"""The timing run of an attention scenario, from schedule to result."""
 
 import time
 from collections import Counter
@@ -13,7 +13,7 @@ from gpusim.lower.attention import attention_registers, attention_stream
 from gpusim.lower.estimated import tensor_core
 from gpusim.lower.stream import Stream
 from gpusim.machine.load import load_machine
-from gpusim.machine.occupancy import Occupancy, ctas_per_sm
+from gpusim.machine.occupancy import ctas_per_sm, require_room
 from gpusim.machine.spec import Machine
 from gpusim.provenance import provenance
 from gpusim.result import Cycles, Result, Simulated
@@ -22,23 +22,10 @@ from gpusim.schedule.attention_counts import attention_executed, behaviour_of, c
 from gpusim.schedule.counts import Counts
 from gpusim.schedule.program import cta_program
 from gpusim.sim.attention import AttentionLaunch, Runs, simulate_attention_launch
-from gpusim.sim.kernel import Outcome, Progress
+from gpusim.sim.kernel import Outcome, Progress, memory_counters
+from gpusim.sim.stall_reasons import shares
 from gpusim.tile.attention import KeyBlock, attention_ctas, attention_grid, block_advance, gemm_view
 from gpusim.timeline import Timeline
-
-
-def require_room(machine: Machine, occupancy: Occupancy, threads: int, registers: int, shared_bytes: int) -> None:
-    """
-    Refuse a CTA of which an SM holds none.
-
-    Raises:
-        BadInput: It does not fit.
-    """
-    if occupancy.ctas < 1:
-        raise BadInput(
-            f"a CTA must fit on an SM of {machine.name}: {threads} threads of {registers} registers"
-            f" and {shared_bytes} bytes of shared memory do not ({occupancy.limiter})"
-        )
 
 
 def simulate_attention(
@@ -109,7 +96,6 @@ def _result(launch: AttentionLaunch, outcome: Outcome, counts: Counts, seconds: 
     counters["sm__cycles_elapsed.max"] = elapsed
     counters["sm__cycles_active.avg"] = round(outcome.active * launch.working / machine.sms, 2)
     counters |= memory_counters(counters, outcome, outcome.dram_bytes)
-    total = sum(outcome.stalls.values())
     demand = Demand.of(
         machine,
         counters,
@@ -136,10 +122,7 @@ def _result(launch: AttentionLaunch, outcome: Outcome, counts: Counts, seconds: 
         simulated=Simulated(outcome.ctas, outcome.k_tiles, outcome.instructions, round(seconds, 3), outcome.sampled),
         counters=counters,
         bank_conflicts=counts.bank_conflicts,
-        stalls={
-            reason: round(cycles / total, 5)
-            for reason, cycles in sorted(outcome.stalls.items(), key=lambda item: (-item[1], item[0]))
-        },
+        stalls=shares(outcome.stalls),
         pipeline=outcome.pipeline,
         hazards=(),
         bound=first_bound(demand, outcome.longest, outcome.stalls),
@@ -156,20 +139,3 @@ def _pipe_instructions(launch: AttentionLaunch, executed: Mapping[Runs, int], wa
             for pipe, number in found.items():
                 totals[pipe] += number * segment.trips * count * warps
     return {pipe: totals[pipe] for pipe in ("alu", "fma", "mufu")}
-
-
-def memory_counters(exact: dict[str, float], outcome: Outcome, dram_bytes: int) -> dict[str, float]:
-    """
-    Approximate ones: the simulated SMs' L1 hit rate over the grid's exact requests, and the L2's misses.
-
-    Reads of the epilogue's source never hit in L1 (D10).
-    """
-    requested = exact["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]
-    passed = outcome.l2_sectors / outcome.asked_sectors if outcome.asked_sectors else 1.0
-    reads = requested * passed
-    return {
-        "lts__t_sectors_op_read.sum": round(reads),
-        "lts__t_sectors_op_read_lookup_hit.sum": max(0, round(reads) - dram_bytes // 32),
-        "lts__t_sectors_op_write.sum": exact["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"],
-        "dram__bytes_read.sum": dram_bytes,
-    }

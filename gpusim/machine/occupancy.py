@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from gpusim.errors import BadInput
 from gpusim.machine.spec import Machine
 
 Limiter = Literal["warps", "ctas", "registers", "shared_memory"]
@@ -52,6 +53,20 @@ def ctas_per_sm(machine: Machine, threads: int, registers_per_thread: int, share
         allowed["warps"] = 0
     limiter = min(allowed, key=lambda resource: allowed[resource])
     return Occupancy(allowed[limiter], limiter)
+
+
+def require_room(machine: Machine, occupancy: Occupancy, threads: int, registers: int, shared_bytes: int) -> None:
+    """
+    Refuse a CTA of which an SM holds none.
+
+    Raises:
+        BadInput: It does not fit.
+    """
+    if occupancy.ctas < 1:
+        raise BadInput(
+            f"a CTA must fit on an SM of {machine.name}: {threads} threads of {registers} registers"
+            f" and {shared_bytes} bytes of shared memory do not ({occupancy.limiter})"
+        )
 
 
 def _round_up(value: int, unit: int) -> int:

@@ -128,6 +128,23 @@ class Outcome:
     dram_bytes: int
 
 
+def memory_counters(exact: dict[str, float], outcome: Outcome, dram_bytes: int) -> dict[str, float]:
+    """
+    Approximate ones: the simulated SMs' L1 hit rate over the grid's exact requests, and the L2's misses.
+
+    Reads of the epilogue's source never hit in L1 (D10).
+    """
+    requested = exact["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]
+    passed = outcome.l2_sectors / outcome.asked_sectors if outcome.asked_sectors else 1.0
+    reads = requested * passed
+    return {
+        "lts__t_sectors_op_read.sum": round(reads),
+        "lts__t_sectors_op_read_lookup_hit.sum": max(0, round(reads) - dram_bytes // 32),
+        "lts__t_sectors_op_write.sum": exact["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"],
+        "dram__bytes_read.sum": dram_bytes,
+    }
+
+
 def simulate_launch(launch: Launch, *, exact: bool, progress: Progress) -> Outcome:
     """
     Run a launch.

@@ -1,5 +1,7 @@
 """Why a warp does not issue: Nsight Compute's stall reasons, as indices."""
 
+from collections.abc import Mapping
+
 REASONS = (
     "selected",
     "wait",
@@ -35,3 +37,12 @@ REASONS = (
     IMC_MISS,
     DRAIN,
 ) = range(13)
+
+
+def shares(cycles: Mapping[str, int]) -> dict[str, float]:
+    """Reason -> its share of all warp cycles, largest first, those that are equal by name."""
+    total = sum(cycles.values())
+    return {
+        reason: round(of_reason / total, 5)
+        for reason, of_reason in sorted(cycles.items(), key=lambda item: (-item[1], item[0]))
+    }
