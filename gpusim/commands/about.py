@@ -3,10 +3,11 @@
 import platform
 from dataclasses import asdict
 
-from gpusim import __version__, provenance
+from gpusim import __version__
 from gpusim.commands.output import print_json, print_text
-from gpusim.scenario import scenario_schema
-from gpusim.scenario_catalogue import shipped_scenarios
+from gpusim.results import provenance
+from gpusim.scenario.catalogue import shipped_scenarios
+from gpusim.scenario.read import scenario_schema
 
 
 def print_version(*, as_json: bool) -> None:

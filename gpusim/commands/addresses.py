@@ -5,10 +5,11 @@ import re
 from gpusim.commands.output import print_json, print_text
 from gpusim.commands.scenario_source import read_any_scenario
 from gpusim.errors import BadInput
-from gpusim.scenario import AnyScenario, AttentionScenario
+from gpusim.families.attention.addresses import attention_stream
+from gpusim.families.attention.events import attention_events
+from gpusim.families.attention.problem import AttentionScenario
+from gpusim.scenario.read import AnyScenario
 from gpusim.schedule.addresses import AddressStream, CtaId, Events, Selection, events, stream
-from gpusim.schedule.attention_addresses import attention_stream
-from gpusim.schedule.attention_events import attention_events
 
 EVENTS = "events"
 

@@ -4,11 +4,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from gpusim.commands.output import print_json, print_text, progress
-from gpusim.hardware.device import environment, gpu_slug
-from gpusim.hardware.microbench import calibrate
-from gpusim.hardware.microbench_derive import NOT_THE_FIGURE, Derived, derive
-from gpusim.hardware.microbench_machine import update_machine
-from gpusim.hardware.record import measured_folder
+from gpusim.gpu.calibrate.benchmarks import calibrate
+from gpusim.gpu.calibrate.derive import NOT_THE_FIGURE, Derived, derive
+from gpusim.gpu.calibrate.machine_file import update_machine
+from gpusim.gpu.device import environment, gpu_slug
+from gpusim.records.record import measured_folder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

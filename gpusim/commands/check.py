@@ -7,26 +7,28 @@ from typing import Any
 
 from gpusim.commands.output import complain, print_json, print_text, progress
 from gpusim.commands.scenario_source import NamedScenario, read_named
+from gpusim.cuda.trace import stream_digest
+from gpusim.cuda.trace_reduction import expected_launches
+from gpusim.element_types import is_emulated
 from gpusim.errors import BadInput, CannotRun, CheckFailed, GpusimError
-from gpusim.hardware import counters, measure
-from gpusim.hardware.attention_trace import expected_attention_records
-from gpusim.hardware.check import Row, check_rows, holds
-from gpusim.hardware.device import gpu_slug
-from gpusim.hardware.measure_attention import measure_any
-from gpusim.hardware.record import Record, find_record, load_record, measured_folder, write_record
-from gpusim.hardware.trace import stream_digest
-from gpusim.hardware.trace_reduction import expected_launches
+from gpusim.families.attention.counts import attention_executed
+from gpusim.families.attention.measure import measure_any
+from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.attention.trace import expected_attention_records
+from gpusim.gpu import counters
+from gpusim.gpu.device import gpu_slug
 from gpusim.machine import load_machine
-from gpusim.mma_types import is_emulated
-from gpusim.report.check_table import check_table
-from gpusim.result import Result
-from gpusim.scenario import AnyScenario, write_toml
-from gpusim.scenario_attention import AttentionScenario
-from gpusim.scenario_catalogue import attention_scenarios, recordable_scenarios
-from gpusim.schedule.attention_counts import attention_executed
+from gpusim.measure import measure
+from gpusim.records.check import Row, check_rows, holds
+from gpusim.records.check_table import check_table
+from gpusim.records.record import Record, find_record, load_record, measured_folder, write_record
+from gpusim.results.result import Result
+from gpusim.results.timeline import Timeline
+from gpusim.scenario.catalogue import attention_scenarios, recordable_scenarios
+from gpusim.scenario.read import AnyScenario
+from gpusim.scenario.text import write_toml
 from gpusim.schedule.counts import Counts, executed_in_all
-from gpusim.simulate import simulate
-from gpusim.timeline import Timeline
+from gpusim.verbs.simulate import simulate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,12 +5,12 @@ from pathlib import Path
 
 from gpusim.commands.output import print_json, print_text
 from gpusim.errors import BadInput
-from gpusim.hardware.check import Row
-from gpusim.hardware.compare import choose_launch, compare_rows
-from gpusim.hardware.ncu import read_report
+from gpusim.gpu.ncu import read_report
 from gpusim.machine import load_machine
-from gpusim.report.check_table import check_table
-from gpusim.run_directory import read_run
+from gpusim.measure.compare import choose_launch, compare_rows
+from gpusim.records.check import Row
+from gpusim.records.check_table import check_table
+from gpusim.results.run_directory import read_run
 
 
 def compare_run(directory: Path, report: Path, kernel: str | None, launch: int | None, *, as_json: bool) -> None:

@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, requires, version
 
 from gpusim import __version__
 from gpusim.commands.output import print_json, print_text
-from gpusim.hardware.doctor import Finding, hardware_findings
+from gpusim.gpu.doctor import Finding, hardware_findings
 
 
 def print_findings(*, as_json: bool) -> None:

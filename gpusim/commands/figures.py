@@ -4,12 +4,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
-from gpusim import run_directory
 from gpusim.arrays import IntArray
 from gpusim.commands.output import check_folder, check_picture, print_json, print_text
 from gpusim.errors import CannotRun
+from gpusim.families.attention.blocks import gemm_view, p_load_offsets, p_store_offsets
+from gpusim.families.attention.chart import attention_overlap_chart
+from gpusim.families.attention.lanes import OPERAND_OF, AttentionWavefronts, Tensor
+from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.attention.statistics import WORD_BYTES
 from gpusim.machine import load_machine
-from gpusim.report.attention_overlap import attention_overlap_chart
 from gpusim.report.bank_grid import BankPicture
 from gpusim.report.conflicts import conflict_picture
 from gpusim.report.kanata import write_kanata
@@ -17,16 +20,14 @@ from gpusim.report.overlap import overlap_chart
 from gpusim.report.perfetto import write_perfetto
 from gpusim.report.roofline import roofline
 from gpusim.report.stalls import stall_chart
-from gpusim.result import Result
-from gpusim.scenario import AnyScenario, AttentionScenario, Scenario, element_bits, parse_any_scenario
-from gpusim.scenario_models import VECTOR_BITS
-from gpusim.schedule.attention_wavefronts import OPERAND_OF, AttentionWavefronts, Tensor
+from gpusim.results import run_directory
+from gpusim.results.result import Result
+from gpusim.results.timeline import Timeline
+from gpusim.scenario.models import VECTOR_BITS, Scenario, element_bits
+from gpusim.scenario.read import AnyScenario, parse_any_scenario
 from gpusim.schedule.mainloop import OPERANDS
-from gpusim.tile.attention import gemm_view, p_load_offsets, p_store_offsets
-from gpusim.tile.attention_statistics import WORD_BYTES
 from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
 from gpusim.tile.shared_store import store_offsets
-from gpusim.timeline import Timeline
 
 Draw: TypeAlias = Callable[[Result, Timeline, Path], object]
 

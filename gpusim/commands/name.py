@@ -2,9 +2,9 @@
 
 from gpusim.commands.output import print_json, print_text, progress
 from gpusim.commands.scenario_source import is_kernel_name, read_scenario
-from gpusim.cutlass_name import format_name, parse_name
-from gpusim.scenario_catalogue import find_scenario
-from gpusim.scenario_text import Origin
+from gpusim.scenario.catalogue import find_scenario
+from gpusim.scenario.cutlass_name import format_name, parse_name
+from gpusim.scenario.text import Origin
 
 
 def print_name(file: str, overrides: tuple[str, ...], *, as_json: bool) -> None:

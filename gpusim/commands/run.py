@@ -4,16 +4,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from gpusim import run_directory
 from gpusim.commands.output import complain, print_json, print_text, progress
 from gpusim.commands.scenario_source import read_any_scenario, scenario_name
 from gpusim.commands.verify import execute, refuse_failure, report_text
 from gpusim.errors import BadInput, CannotRun, CheckFailed, GpusimError
 from gpusim.report.tables import print_summary
-from gpusim.result import Result
-from gpusim.scenario import AnyScenario, Scenario, write_toml
-from gpusim.simulate import simulate
-from gpusim.timeline import Timeline
+from gpusim.results import run_directory
+from gpusim.results.result import Result
+from gpusim.results.timeline import Timeline
+from gpusim.scenario.models import Scenario
+from gpusim.scenario.read import AnyScenario
+from gpusim.scenario.text import write_toml
+from gpusim.verbs.simulate import simulate
 
 RUNS = Path("runs")
 

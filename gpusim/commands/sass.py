@@ -9,8 +9,8 @@ from gpusim.errors import BadInput
 from gpusim.lower.compiled import AnnotatedRow, annotated, compiled
 from gpusim.lower.stream import NO_SCOREBOARD, Stream
 from gpusim.machine import load_machine
-from gpusim.simulate import simulate
-from gpusim.timeline import Timeline
+from gpusim.results.timeline import Timeline
+from gpusim.verbs.simulate import simulate
 
 _SEGMENTS = ("prologue", "mainloop", "tail", "epilogue")
 

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpusim.cutlass_name import PREFIX
 from gpusim.errors import BadInput
-from gpusim.scenario import AnyScenario, Scenario, load_any_scenario, load_scenario, named_scenario
-from gpusim.scenario_catalogue import find_scenario
+from gpusim.scenario.catalogue import find_scenario
+from gpusim.scenario.cutlass_name import PREFIX
+from gpusim.scenario.models import Scenario
+from gpusim.scenario.read import AnyScenario, load_any_scenario, load_scenario, named_scenario
 
 
 @dataclass(frozen=True, slots=True)

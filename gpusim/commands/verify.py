@@ -7,16 +7,17 @@ from typing import TypeVar
 
 from gpusim.commands.output import print_json, print_text, progress
 from gpusim.commands.scenario_source import read_any_scenario
-from gpusim.elements import Values
 from gpusim.errors import BadInput, CheckFailed
-from gpusim.functional.attention_run import AttentionReport, verify_attention
-from gpusim.functional.verify import VerifyReport, verify
-from gpusim.reference import Reference
-from gpusim.scenario import AttentionScenario, Scenario
-from gpusim.schedule.attention_mutations import ATTENTION_MUTATIONS
+from gpusim.families.attention.mutations import ATTENTION_MUTATIONS
+from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.attention.verify import AttentionReport, verify_attention
+from gpusim.numerics.elements import Values
+from gpusim.numerics.reference import Reference
+from gpusim.numerics.tensor_csv import check_tensor_folder, save_tensors
+from gpusim.numerics.tensors import Tensors
+from gpusim.scenario.models import Scenario
 from gpusim.schedule.mutations import MUTATIONS, Mutation
-from gpusim.tensor_csv import check_tensor_folder, save_tensors
-from gpusim.tensors import Tensors
+from gpusim.verbs.verify import VerifyReport, verify
 
 _MOST_PROGRESS_LINES = 20
 _MOST_ALIKE = 3

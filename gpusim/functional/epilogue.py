@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusim.arrays import IntArray
-from gpusim.elements import WORKING, Values
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.mainloop import Accumulators
 from gpusim.functional.shared_memory import SharedArray
-from gpusim.output_op import OutputOp, apply
+from gpusim.numerics.elements import WORKING, Values
+from gpusim.numerics.output_op import OutputOp, apply
 from gpusim.schedule.ops import Barrier, LoadBias, LoadShared, LoadSource, Op, StoreGlobal, StoreShared
 from gpusim.tile.epilogue import EpilogueTile, OutputAccess
 from gpusim.tile.mma import warp_coordinates

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusim.arrays import IntArray
-from gpusim.elements import Values, decode
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.epilogue import Epilogue, EpilogueInputs, OutputTensor
 from gpusim.functional.mainloop import Mainloop, OperandTables, operand_tables
 from gpusim.functional.reduction import Reduction
-from gpusim.output_op import reduction_output_op, slice_output_op
-from gpusim.scenario import Scenario
+from gpusim.numerics.elements import Values, decode
+from gpusim.numerics.output_op import reduction_output_op, slice_output_op
+from gpusim.numerics.tensors import Tensors, output_view, workspace_view
+from gpusim.scenario.models import Scenario
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import Op, Operand, Program
 from gpusim.schedule.program import program
 from gpusim.schedule.reduction import reduction_ops
-from gpusim.tensors import Tensors, output_view, workspace_view
 from gpusim.tile.epilogue import epilogue_tile
 from gpusim.tile.extents import gemm_k_iterations
 from gpusim.tile.reduction import reduction_tile

@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.elements import WORKING, Values, as_multiplied, decode
+from gpusim.element_types import INTEGER_RANGE
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.shared_memory import CopyQueue, SharedArray
-from gpusim.mma_types import INTEGER_RANGE
-from gpusim.scenario import Scenario, element_bits
+from gpusim.numerics.elements import WORKING, Values, as_multiplied, decode
+from gpusim.numerics.tensors import Tensors
+from gpusim.scenario.models import Scenario, element_bits
 from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,
@@ -27,7 +28,6 @@ from gpusim.schedule.ops import (
     WaitGroup,
     WarpMma,
 )
-from gpusim.tensors import Tensors
 from gpusim.tile.extents import problem_extents
 from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.global_iterators import global_iterator

@@ -1,9 +1,8 @@
 """Which data paths of CUTLASS 2.x a scenario takes, by name, so that random scenarios can be counted."""
 
 from gpusim.functional.draw import LAYOUTS
-from gpusim.scenario import Conv2dFpropProblem, GemmProblem, Scenario, element_bits
-from gpusim.scenario_checks import OPERANDS
-from gpusim.scenario_models import Operand
+from gpusim.scenario.checks import OPERANDS
+from gpusim.scenario.models import Conv2dFpropProblem, GemmProblem, Operand, Scenario, element_bits
 from gpusim.tile.extents import gemm_k_iterations, problem_extents
 
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from gpusim.elements import Values, round_to
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.epilogue import EpilogueInputs, OutputTensor
-from gpusim.output_op import OutputOp, apply
+from gpusim.numerics.elements import Values, round_to
+from gpusim.numerics.output_op import OutputOp, apply
 from gpusim.schedule.ops import LoadBias, LoadPartial, LoadSource, Op, StoreGlobal
 from gpusim.tile.reduction import ReductionTile
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.elements import Values
+from gpusim.numerics.elements import Values
 
 _EVERYONE = -1
 _NOBODY = -2

@@ -12,10 +12,10 @@ import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.errors import CheckFailed
-from gpusim.lower.emulate import Step
-from gpusim.lower.sass import Sass
-from gpusim.lower.sass_operands import RZ, Immediate, Register
-from gpusim.scenario import Scenario, element_bits
+from gpusim.lower.sass.decode import Sass
+from gpusim.lower.sass.emulate import Step
+from gpusim.lower.sass.operands import RZ, Immediate, Register
+from gpusim.scenario.models import Scenario, element_bits
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import (
     Barrier,

@@ -13,21 +13,21 @@ from math import prod
 import numpy as np
 
 from gpusim.arrays import IntArray
+from gpusim.cuda.compiled_kernel import CompiledKernel, compile_kernel
+from gpusim.cuda.specialise import ENTRY, PARAMS, SHARED_ALIGNMENT, Specialisation, kernels, specialise
+from gpusim.element_types import is_emulated, walks_vertically
 from gpusim.errors import BadInput, CheckFailed
-from gpusim.hardware.specialise import ENTRY, PARAMS, SHARED_ALIGNMENT, Specialisation, kernels, specialise
 from gpusim.lower.align import MMA_OPCODES, Named, Placement, Pointers, align
-from gpusim.lower.compile_kernel import CompiledKernel, compile_kernel
-from gpusim.lower.cubin import Cubin, read_cubin
-from gpusim.lower.emulate import Step, Warp, run_warp
 from gpusim.lower.estimated import tensor_pipe
-from gpusim.lower.sass import NO_BARRIER, Sass, decode
-from gpusim.lower.sass_operands import PT, Target
-from gpusim.lower.sass_pipes import unit_of
+from gpusim.lower.sass.cubin import Cubin, read_cubin
+from gpusim.lower.sass.decode import NO_BARRIER, Sass, decode
+from gpusim.lower.sass.emulate import Step, Warp, run_warp
+from gpusim.lower.sass.operands import PT, Target
+from gpusim.lower.sass.pipes import unit_of
 from gpusim.lower.stream import NO_SCOREBOARD, Instruction, Segment, Stream, shifted
 from gpusim.lower.stream_file import CompiledStream, Line, shipped_path, shipped_stream
 from gpusim.machine.spec import Machine
-from gpusim.mma_types import is_emulated, walks_vertically
-from gpusim.scenario import Scenario
+from gpusim.scenario.models import Scenario
 from gpusim.schedule.ops import Barrier, CopyAsync, Ldmatrix, LoadFragment, Program, StoreTile, WarpMma
 from gpusim.schedule.program import program
 from gpusim.tile.extents import gemm_k_iterations

@@ -5,17 +5,17 @@ from collections import defaultdict
 import numpy as np
 
 from gpusim.arrays import IntArray
-from gpusim.hardware.specialise import specialise_reduction
+from gpusim.cuda.compiled_kernel import CompiledKernel, compile_kernel
+from gpusim.cuda.specialise import specialise_reduction
 from gpusim.lower.align import Expected, Named, match_region
-from gpusim.lower.compile_kernel import CompiledKernel, compile_kernel
 from gpusim.lower.compiled import POINTERS, Executed, parameter_bank, segment_of
-from gpusim.lower.cubin import read_cubin
-from gpusim.lower.emulate import Warp, run_warp
-from gpusim.lower.sass import decode
+from gpusim.lower.sass.cubin import read_cubin
+from gpusim.lower.sass.decode import decode
+from gpusim.lower.sass.emulate import Warp, run_warp
 from gpusim.lower.stream import Stream
 from gpusim.lower.stream_file import CompiledStream, shipped_stream
 from gpusim.machine.spec import Machine
-from gpusim.scenario import Scenario, element_bits
+from gpusim.scenario.models import Scenario, element_bits
 from gpusim.schedule.ops import LoadBias, LoadPartial, LoadSource, Op
 from gpusim.schedule.reduction import reduction_ops
 from gpusim.tile.reduction import ReductionAccess, ReductionTile, reduction_tile

@@ -8,6 +8,7 @@ fitted (D1).
 
 from collections.abc import Iterator, Sequence
 
+from gpusim.element_types import tensor_opcode
 from gpusim.errors import BadInput
 from gpusim.lower.estimated_output import (
     ACCESS_ARITHMETIC,
@@ -21,10 +22,8 @@ from gpusim.lower.estimated_output import (
 from gpusim.lower.iterator_arithmetic import iterator_arithmetic
 from gpusim.lower.stream import Instruction, Segment, Stream, shifted
 from gpusim.machine.spec import Machine, Pipe
-from gpusim.mma_types import tensor_opcode
-from gpusim.output_op import OutputOp, slice_output_op
-from gpusim.scenario import Scenario, element_bits
-from gpusim.scenario_models import VECTOR_BITS
+from gpusim.numerics.output_op import OutputOp, slice_output_op
+from gpusim.scenario.models import VECTOR_BITS, Scenario, element_bits
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import (
     Barrier,

@@ -10,7 +10,7 @@ Not modelled: offsets that need 64 bits before they are scaled, and tests the co
 
 from dataclasses import dataclass
 
-from gpusim.scenario import Conv2dFpropProblem, Scenario
+from gpusim.scenario.models import Conv2dFpropProblem, Scenario
 from gpusim.tile.thread_map import Operand
 
 ADD_64 = 2

@@ -2,16 +2,17 @@
 
 import sys
 
+from gpusim.cuda.compiled_kernel import compile_kernel
+from gpusim.cuda.specialise import kernels
+from gpusim.element_types import is_emulated
 from gpusim.errors import GpusimError
-from gpusim.hardware.specialise import kernels
-from gpusim.lower.compile_kernel import compile_kernel
 from gpusim.lower.compiled import lower_kernel
 from gpusim.lower.compiled_reduction import lower_reduction
 from gpusim.lower.stream_file import SHIPPED, save_stream, stream_key
 from gpusim.machine.load import load_machine
-from gpusim.mma_types import is_emulated
-from gpusim.scenario import Scenario, load_scenario
-from gpusim.scenario_catalogue import is_attention, recordable_scenarios, shipped_scenarios
+from gpusim.scenario.catalogue import is_attention, recordable_scenarios, shipped_scenarios
+from gpusim.scenario.models import Scenario
+from gpusim.scenario.read import load_scenario
 
 
 def ship() -> int:

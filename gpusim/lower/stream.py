@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from gpusim.schedule.attention_ops import Step
+from gpusim.families.attention.ops import Step
 from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadFragment, LoadGlobal, Op, StoreTile, WarpMma
 
 SCOREBOARDS = 6

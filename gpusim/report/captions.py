@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from gpusim.provenance import digest
-from gpusim.result import Result
+from gpusim.results.provenance import digest
+from gpusim.results.result import Result
 
 
 def problem_line(result: Result) -> str:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from gpusim.report.bank_grid import BankPicture, draw_grid, verdict, wavefronts
 from gpusim.report.captions import footer, kernel_line, problem_line
 from gpusim.report.style import CONFLICT, FAINT, IDEAL, LANE, MUTED, png, title_block
-from gpusim.result import BankConflicts, Result
+from gpusim.results.result import BankConflicts, Result
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 14.0, 1.0, 0.25, 0.85, 0.35
 _HEAD, _BETWEEN, _BAR = 0.62, 0.22, 0.30

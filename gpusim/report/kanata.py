@@ -4,8 +4,8 @@ from pathlib import Path
 
 from gpusim.report.captions import footer
 from gpusim.report.lanes import ACTIVITIES, KEY_BLOCK_ACTIVITIES
-from gpusim.result import Result
-from gpusim.timeline import KTileSpan, Timeline
+from gpusim.results.result import Result
+from gpusim.results.timeline import KTileSpan, Timeline
 
 VERSION = "0004"
 STAGES = {"copy": "C", "wait": "W", "ldmatrix": "L", "mma": "M"} | {

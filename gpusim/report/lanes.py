@@ -4,7 +4,7 @@ import heapq
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from gpusim.timeline import KTileSpan, WarpSpan
+from gpusim.results.timeline import KTileSpan, WarpSpan
 
 K_TILE_ACTIVITIES = ("copy", "wait", "ldmatrix", "mma")
 """Activities of a k tile, in the order it goes through them."""

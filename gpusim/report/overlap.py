@@ -31,8 +31,8 @@ from gpusim.report.style import (
     tint,
     title_block,
 )
-from gpusim.result import PipelineRow, Result
-from gpusim.timeline import Timeline
+from gpusim.results.result import PipelineRow, Result
+from gpusim.results.timeline import Timeline
 
 WHOLE_LIMIT = 14
 """Most k tiles drawn in one panel; longer mainloops show both ends."""

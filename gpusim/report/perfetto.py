@@ -6,8 +6,8 @@ from typing import Any
 
 from gpusim.report.captions import kernel_line, machine_name, problem_line, scenario_digest
 from gpusim.report.lanes import ACTIVITIES, Slice, k_tile_slice, lanes, open_counts, stall_slices
-from gpusim.result import Result
-from gpusim.timeline import KTileSpan, Timeline
+from gpusim.results.result import Result
+from gpusim.results.timeline import KTileSpan, Timeline
 
 CLOCK = "1 ns = 1 cycle"
 """A trace counts nanoseconds; ours are cycles, and every trace says so."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-from gpusim.result import PipelineRow
-from gpusim.timeline import KTileSpan, Timeline
+from gpusim.results.result import PipelineRow
+from gpusim.results.timeline import KTileSpan, Timeline
 
 EDGE_TILES = (6, 5)
 """k tiles drawn at each end of a mainloop too long to draw whole."""

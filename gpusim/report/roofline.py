@@ -12,7 +12,7 @@ from gpusim.errors import CannotRun
 from gpusim.machine.spec import Machine
 from gpusim.report.captions import bound_line, footer, kernel_line, problem_line
 from gpusim.report.style import FAINT, INK, PAPER, TILE_COLOURS, WAIT, png, title_block
-from gpusim.result import Result
+from gpusim.results.result import Result
 
 SECTOR_BYTES = 32
 """Bytes of the sectors that ncu's ``t_sectors`` counters count."""

@@ -1,6 +1,6 @@
 """The order in which stalls are shown: largest share first, for tables and charts alike."""
 
-from gpusim.result import Result
+from gpusim.results.result import Result
 
 LEAST_SHOWN = 0.001
 

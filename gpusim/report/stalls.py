@@ -5,7 +5,7 @@ from pathlib import Path
 from gpusim.report.captions import footer, kernel_line, problem_line
 from gpusim.report.stall_shares import percent, ranked_stalls
 from gpusim.report.style import FAINT, IDEAL, LANE, TILE_COLOURS, WAIT, png, title_block
-from gpusim.result import Result
+from gpusim.results.result import Result
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM, _BAR = 10.0, 1.75, 1.0, 0.95, 0.40, 0.32
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from gpusim.report.captions import bound_line, kernel_line, machine_name, problem_line, scenario_digest
 from gpusim.report.stall_shares import percent, ranked_stalls
-from gpusim.result import Result
+from gpusim.results.result import Result
 
 PLAIN_WIDTH = 100
 """Columns where the output is no terminal."""

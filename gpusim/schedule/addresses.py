@@ -8,7 +8,7 @@ import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.errors import BadInput
-from gpusim.scenario import Scenario, element_bits
+from gpusim.scenario.models import Scenario, element_bits
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import (
     Barrier,

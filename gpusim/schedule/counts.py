@@ -9,11 +9,11 @@ from typing import Literal, Self, TypeAlias, TypeVar
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
+from gpusim.element_types import is_emulated, tensor_opcode
 from gpusim.layout.banks import access_ideal, access_wavefronts, ldmatrix_ideal, ldmatrix_wavefronts
 from gpusim.machine import load_machine
-from gpusim.mma_types import is_emulated, tensor_opcode
-from gpusim.result import BankConflicts
-from gpusim.scenario import Scenario, element_bits
+from gpusim.results.result import BankConflicts
+from gpusim.scenario.models import Scenario, element_bits
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import (
     Barrier,

@@ -1,7 +1,7 @@
 """The epilogue's op order: accumulators through shared memory to the output, a few rows of every warp at a time."""
 
-from gpusim.output_op import slice_output_op
-from gpusim.scenario import Scenario
+from gpusim.numerics.output_op import slice_output_op
+from gpusim.scenario.models import Scenario
 from gpusim.schedule.ops import Barrier, LoadBias, LoadShared, LoadSource, Op, StoreGlobal, StoreShared
 from gpusim.tile.epilogue import EpilogueTile, epilogue_tile
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Literal, Self, TypeAlias
 
-from gpusim.scenario import Scenario
+from gpusim.scenario.models import Scenario
 from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from gpusim.scenario import Scenario, element_bits
+from gpusim.scenario.models import Scenario, element_bits
 from gpusim.schedule.ops import CacheOperator, Ldmatrix, LoadFragment, Op, Operand, WarpMma
 from gpusim.tile.ldmatrix import fragment_loads
 from gpusim.tile.thread_map import operand_thread_map

@@ -6,7 +6,7 @@ It knows the order of ops and the stages they touch; addresses and predicates co
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gpusim.scenario import Scenario
+from gpusim.scenario.models import Scenario
 from gpusim.schedule.mainloop import OPERANDS, Mainloop, MainloopShape, warp_fragment_loads
 from gpusim.schedule.ops import Barrier, CacheOperator, CommitGroup, CopyAsync, Op, Operand, WaitGroup, WarpMma
 

@@ -6,7 +6,7 @@ convolution do not differ in it.
 
 from functools import lru_cache
 
-from gpusim.scenario_models import PIPELINED_STAGES
+from gpusim.scenario.models import PIPELINED_STAGES
 from gpusim.schedule.mainloop import OPERANDS, Mainloop, MainloopShape, warp_fragment_loads
 from gpusim.schedule.ops import Barrier, CacheOperator, LoadGlobal, Op, StoreTile, WarpMma
 

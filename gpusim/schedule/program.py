@@ -2,15 +2,16 @@
 
 from collections.abc import Sequence
 
-from gpusim.scenario import AttentionScenario, Scenario
+from gpusim.families.attention.blocks import KeyBlock
+from gpusim.families.attention.chained import attention_program
+from gpusim.families.attention.flash import flash_program
+from gpusim.families.attention.ops import AttentionProgram
+from gpusim.families.attention.problem import AttentionScenario
+from gpusim.scenario.models import Scenario
 from gpusim.schedule import multistage, pipelined
-from gpusim.schedule.attention import attention_program
-from gpusim.schedule.attention_ops import AttentionProgram
 from gpusim.schedule.epilogue import epilogue_ops
-from gpusim.schedule.flash import flash_program
 from gpusim.schedule.mainloop import OPERANDS, Mainloop, MainloopShape, shape_of
 from gpusim.schedule.ops import Operand, Program
-from gpusim.tile.attention import KeyBlock
 
 
 def mainloop_shape(scenario: Scenario) -> MainloopShape:

@@ -1,7 +1,7 @@
 """The op order of a parallel split-K's second kernel: partial sums, slice by slice, to the output."""
 
-from gpusim.output_op import reduction_output_op
-from gpusim.scenario import Scenario
+from gpusim.numerics.output_op import reduction_output_op
+from gpusim.scenario.models import Scenario
 from gpusim.schedule.ops import LoadBias, LoadPartial, LoadSource, Op, StoreGlobal
 from gpusim.tile.reduction import PARTITIONS_PER_STAGE, reduction_tile
 

@@ -14,8 +14,7 @@ from gpusim.errors import BadInput
 from gpusim.layout.banks import access_ideal, access_wavefronts, ldmatrix_wavefronts
 from gpusim.lower.stream import INSTRUCTION_BYTES, NO_SCOREBOARD, SCOREBOARDS, Executed, Instruction, Stream
 from gpusim.machine.spec import Machine
-from gpusim.scenario import Scenario, element_bits
-from gpusim.scenario_models import VECTOR_BITS
+from gpusim.scenario.models import VECTOR_BITS, Scenario, element_bits
 from gpusim.schedule.counts import WORD_BYTES
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import (

@@ -6,7 +6,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.scenario import Scenario, element_bits
+from gpusim.scenario.models import Scenario, element_bits
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.tile.epilogue import EpilogueTile, OutputAccess
 from gpusim.tile.global_iterators import global_iterator

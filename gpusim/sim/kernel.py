@@ -11,8 +11,9 @@ from gpusim.arrays import IntArray
 from gpusim.errors import BadInput
 from gpusim.lower.stream import Stream
 from gpusim.machine.spec import Machine
-from gpusim.result import PipelineRow
-from gpusim.scenario import Scenario, element_bits
+from gpusim.results.result import PipelineRow
+from gpusim.results.timeline import Timeline
+from gpusim.scenario.models import Scenario, element_bits
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.program import mainloop_shape
 from gpusim.sim.assembly import Assembly, assemble
@@ -26,7 +27,6 @@ from gpusim.sim.sampling import CTAS_SIMULATED_PER_SM, SampledKind, sample, shar
 from gpusim.sim.sm import Sm
 from gpusim.tile.epilogue import epilogue_tile
 from gpusim.tile.extents import most_k_iterations, problem_extents
-from gpusim.timeline import Timeline
 
 Progress = Callable[[str], None]
 

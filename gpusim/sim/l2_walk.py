@@ -14,7 +14,7 @@ import numpy as np
 
 from gpusim.arrays import IntArray
 from gpusim.machine.spec import Machine
-from gpusim.scenario import Conv2dFpropProblem, Scenario, element_bits
+from gpusim.scenario.models import Conv2dFpropProblem, Scenario, element_bits
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.sim.footprint import L2Status
 from gpusim.tile.global_access import GlobalAccess

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from gpusim.result import PipelineRow
+from gpusim.results.result import PipelineRow
+from gpusim.results.timeline import KTileSpan, Timeline, WarpSpan
 from gpusim.sim.assembly import BAR, COPY, FRAGMENT, MMA, STORE
 from gpusim.sim.stall_reasons import REASONS
 from gpusim.sim.warp import Warp
-from gpusim.timeline import KTileSpan, Timeline, WarpSpan
 
 Window = list[int]
 """[begin, end] of an activity so far."""

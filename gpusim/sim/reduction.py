@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gpusim.lower.stream import Executed, Stream
 from gpusim.machine.spec import Machine
-from gpusim.scenario import Scenario
+from gpusim.scenario.models import Scenario
 from gpusim.schedule.ops import LoadBias, LoadPartial, StoreGlobal
 from gpusim.sim.assembly import SOURCE_OR_OUTPUT, Access, Assembly, Decoder, decode_segments
 from gpusim.sim.footprint import FROM_DRAM, IN_L2, Footprint

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.scenario_models import MASK_BITS
+from gpusim.scenario.models import MASK_BITS
 from gpusim.tile.conv_iterators import ActivationIterator, ConvIterator, FilterIterator
 from gpusim.tile.extents import ConvShape
 from gpusim.tile.global_access import over_lanes

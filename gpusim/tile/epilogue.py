@@ -11,8 +11,7 @@ import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.errors import BadInput
-from gpusim.scenario import Scenario, element_bits
-from gpusim.scenario_models import VECTOR_BITS
+from gpusim.scenario.models import VECTOR_BITS, Scenario, element_bits
 from gpusim.tile.extents import problem_extents
 from gpusim.tile.mma import MATRIX, PAIR, Shape, accumulator_map, warp_coordinates
 from gpusim.tile.output_thread_map import OutputThreadMap, output_thread_map

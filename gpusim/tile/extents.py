@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from gpusim.arrays import IntArray
-from gpusim.scenario_models import Conv2dFpropProblem, GemmProblem, Scenario
+from gpusim.scenario.models import Conv2dFpropProblem, GemmProblem, Scenario
 
 ConvOperator: TypeAlias = Literal["fprop", "dgrad", "wgrad"]
 ConvMode: TypeAlias = Literal["cross_correlation", "convolution"]

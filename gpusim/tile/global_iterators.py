@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy.typing as npt
 
-from gpusim.scenario_models import GemmProblem, Scenario, element_bits
+from gpusim.scenario.models import GemmProblem, Scenario, element_bits
 from gpusim.tile.conv_iterators import ActivationIterator, ConvIterator, FilterIterator
 from gpusim.tile.conv_optimized import ActivationIteratorOptimized, FilterIteratorOptimized
 from gpusim.tile.extents import conv_shape

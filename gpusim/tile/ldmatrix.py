@@ -10,7 +10,7 @@ from gpusim.errors import BadInput
 from gpusim.layout.congruous import WORD_BITS
 from gpusim.layout.crosswise import LINE_VECTORS, PARTITION, CrosswiseLayout
 from gpusim.layout.shared import VECTOR_BITS
-from gpusim.scenario import Scenario, element_bits
+from gpusim.scenario.models import Scenario, element_bits
 from gpusim.tile.mma import MATRIX, TRANSPOSED_BITS, Shape, fragment_map, ldmatrix_sources, warp_coordinates
 from gpusim.tile.shared_store import operand_layout
 from gpusim.tile.thread_map import WARP_SIZE, Operand

@@ -8,9 +8,9 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 
 from gpusim.arrays import IntArray
+from gpusim.element_types import MMA_SHAPES, Shape
 from gpusim.errors import BadInput
-from gpusim.mma_types import MMA_SHAPES, Shape
-from gpusim.scenario_models import VECTOR_BITS, element_bits
+from gpusim.scenario.models import VECTOR_BITS, element_bits
 from gpusim.tile.thread_map import WARP_SIZE
 
 __all__ = [

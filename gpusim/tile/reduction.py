@@ -7,7 +7,7 @@ import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.errors import BadInput
-from gpusim.scenario import Scenario, element_bits
+from gpusim.scenario.models import Scenario, element_bits
 from gpusim.tile.extents import problem_extents
 from gpusim.tile.global_access import SECTOR_BITS
 from gpusim.tile.requests import distinct_sectors

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.layout.banks import access_wavefronts
-from gpusim.scenario_models import VECTOR_BITS, Scenario, element_bits
+from gpusim.scenario.models import VECTOR_BITS, Scenario, element_bits
 from gpusim.tile.extents import gemm_k_iterations, most_k_iterations
 from gpusim.tile.global_access import LINE_BITS, SECTOR_BITS
 from gpusim.tile.global_iterators import global_iterator

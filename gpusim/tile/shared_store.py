@@ -9,7 +9,7 @@ from gpusim.layout.congruous import CongruousLayout
 from gpusim.layout.crosswise import CrosswiseLayout
 from gpusim.layout.named import shared_layout
 from gpusim.layout.shared import SharedLayout
-from gpusim.scenario import Scenario, element_bits
+from gpusim.scenario.models import Scenario, element_bits
 from gpusim.tile.thread_map import Operand, ThreadMap, WarpThreadMap, operand_thread_map
 
 

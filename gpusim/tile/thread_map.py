@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusim.arrays import IntArray
-from gpusim.scenario_models import VECTOR_BITS, Operand, Scenario, element_bits
+from gpusim.scenario.models import VECTOR_BITS, Operand, Scenario, element_bits
 
 __all__ = [
     "WARP_SIZE",

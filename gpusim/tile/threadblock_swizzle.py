@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import IntArray
-from gpusim.scenario_models import Scenario
+from gpusim.scenario.models import Scenario
 from gpusim.tile.extents import GemmExtents, ceil_div, problem_extents
 
 

@@ -16,15 +16,15 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from gpusim.attention_tensors import fresh_attention_output, make_attention_tensors
-from gpusim.elements import Values
-from gpusim.hardware import trace_format
-from gpusim.hardware.attention_run import attention_kernel, compare
-from gpusim.hardware.attention_trace import expected_attention_records, traced_attention_ctas
-from gpusim.hardware.specialise import RECORDED_BLOCKS
-from gpusim.hardware.specialise_attention import specialise_attention
-from gpusim.hardware.trace import first_difference
-from gpusim.scenario_attention import AttentionScenario
+from gpusim.cuda import trace_format
+from gpusim.cuda.specialise import RECORDED_BLOCKS
+from gpusim.cuda.trace import first_difference
+from gpusim.families.attention.cuda import specialise_attention
+from gpusim.families.attention.device import attention_kernel, compare
+from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.attention.tensors import fresh_attention_output, make_attention_tensors
+from gpusim.families.attention.trace import expected_attention_records, traced_attention_ctas
+from gpusim.numerics.elements import Values
 
 HOST_KERNEL = Path(__file__).parent / "host_kernel" / "attention_on_host.cpp"
 

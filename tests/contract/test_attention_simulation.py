@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from gpusim.scenario import parse_any_scenario
-from gpusim.simulate import simulate
+from gpusim.scenario.read import parse_any_scenario
+from gpusim.verbs.simulate import simulate
 
 
 def attention(mainloop, kernel=None, **problem):

@@ -9,12 +9,12 @@ from gpusim.functional import executor
 from gpusim.functional.data_hazards import HazardLog
 from gpusim.functional.executor import run, slice_programs
 from gpusim.functional.mainloop import Mainloop, operand_tables
-from gpusim.scenario import parse_scenario
+from gpusim.numerics.tensors import Tensors, make_tensors, operand_views
+from gpusim.scenario.read import parse_scenario
 from gpusim.schedule import pipelined
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import Barrier, LoadShared, StoreGlobal, StoreShared, WarpMma
 from gpusim.schedule.program import mainloop_shape
-from gpusim.tensors import Tensors, make_tensors, operand_views
 
 KERNEL = {"threadblock": [64, 64, 32], "warp": [32, 32, 32], "stages": 3}
 GEMM = {"kind": "gemm", "m": 100, "n": 72, "k": 232}

@@ -17,15 +17,16 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from gpusim.elements import Values, decode
-from gpusim.hardware import timeline_format, trace_format
-from gpusim.hardware.specialise import RECORDED_BLOCKS, Build, Specialisation, specialise, specialise_reduction
-from gpusim.hardware.trace import expected_records, first_difference, longest_stream, traced_ctas
-from gpusim.hardware.trace_reduction import expected_reduction_records, traced_reduction_ctas
-from gpusim.reference import agreement, reference
-from gpusim.scenario import Scenario, parse_scenario
+from gpusim.cuda import timeline_format, trace_format
+from gpusim.cuda.specialise import RECORDED_BLOCKS, Build, Specialisation, specialise, specialise_reduction
+from gpusim.cuda.trace import expected_records, first_difference, longest_stream, traced_ctas
+from gpusim.cuda.trace_reduction import expected_reduction_records, traced_reduction_ctas
+from gpusim.numerics.elements import Values, decode
+from gpusim.numerics.reference import agreement, reference
+from gpusim.numerics.tensors import fresh_output, fresh_workspace, make_tensors, output_view
+from gpusim.scenario.models import Scenario
+from gpusim.scenario.read import parse_scenario
 from gpusim.schedule.reduction import reduction_ops
-from gpusim.tensors import fresh_output, fresh_workspace, make_tensors, output_view
 
 HOST_KERNEL = Path(__file__).parent / "host_kernel" / "kernel_on_host.cpp"
 

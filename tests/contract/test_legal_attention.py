@@ -4,12 +4,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.errors import BadInput
-from gpusim.functional.attention_run import verify_attention
-from gpusim.scenario import parse_any_scenario
+from gpusim.families.attention.addresses import ATTENTION_STREAMS, attention_stream
+from gpusim.families.attention.blocks import attention_ctas, block_advance
+from gpusim.families.attention.events import attention_events
+from gpusim.families.attention.verify import verify_attention
+from gpusim.scenario.read import parse_any_scenario
 from gpusim.schedule.addresses import Selection
-from gpusim.schedule.attention_addresses import ATTENTION_STREAMS, attention_stream
-from gpusim.schedule.attention_events import attention_events
-from gpusim.tile.attention import attention_ctas, block_advance
 
 heads = st.sampled_from([8, 16, 24, 32, 40, 64, 72, 96, 128, 136, 200, 256, 60, 264])
 lengths = st.lists(st.integers(0, 120), min_size=1, max_size=2)

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from gpusim.errors import BadInput
 from gpusim.functional.draw import Draw
 from gpusim.functional.problems import THREADBLOCK_SWIZZLES, TYPES, drawn_data
-from gpusim.functional.verify import verify
 from gpusim.machine import machine_names
-from gpusim.scenario import parse_scenario
-from gpusim.scenario_models import PIPELINED_STAGES
-from gpusim.simulate import simulate
+from gpusim.scenario.models import PIPELINED_STAGES
+from gpusim.scenario.read import parse_scenario
 from gpusim.tile.extents import problem_extents
+from gpusim.verbs.simulate import simulate
+from gpusim.verbs.verify import verify
 
 MOST_PRODUCTS = 1 << 23
 """Larger problems say nothing more and take seconds."""

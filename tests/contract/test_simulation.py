@@ -9,15 +9,15 @@ from gpusim.functional.problems import TYPES, random_scenario
 from gpusim.lower.estimated import estimated_stream, registers_per_thread
 from gpusim.machine import load_machine
 from gpusim.machine.occupancy import ctas_per_sm
-from gpusim.scenario import parse_scenario
+from gpusim.scenario.read import parse_scenario
 from gpusim.schedule.program import program
 from gpusim.sim import kernel
 from gpusim.sim.kernel import Launch, simulate_launch
 from gpusim.sim.sm import Sm
 from gpusim.sim.stall_reasons import REASONS
-from gpusim.simulate import shared_bytes
 from gpusim.tile.extents import gemm_k_iterations
 from gpusim.tile.threadblock_swizzle import cta_tiles
+from gpusim.verbs.simulate import shared_bytes
 
 SMALL_CHIP = 3
 """SMs: few enough that a small grid makes waves and a tail."""

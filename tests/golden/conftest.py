@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpusim.scenario import DTypes, GemmProblem, Kernel, Scenario
+from gpusim.scenario.models import DTypes, GemmProblem, Kernel, Scenario
 
 ELEMENTS = {"half_t": "f16", "tfloat32_t": "tf32", "int8": "s8", "int4b_t": "s4"}
 LAYOUTS = {"RowMajor": "row", "ColumnMajor": "column"}

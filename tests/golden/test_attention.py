@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusim.attention_shape import attention_shape
-from gpusim.scenario import parse_any_scenario
-from gpusim.tile.attention import attention_ctas, attention_grid, block_advance, gemm_view, key_blocks
+from gpusim.families.attention.blocks import attention_ctas, attention_grid, block_advance, gemm_view, key_blocks
+from gpusim.families.attention.shape import attention_shape
+from gpusim.scenario.read import parse_any_scenario
 
 DATA = Path(__file__).parent / "data"
 FACTS = json.loads((DATA / "fmha_facts.json").read_text())

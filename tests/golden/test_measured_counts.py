@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.report.speed_table import scenario_of
+from gpusim.measure.tables.speed_table import scenario_of
 from gpusim.schedule.counts import executed
 from gpusim.tile.threadblock_swizzle import grid
 

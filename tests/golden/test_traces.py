@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.scenario import Conv2dFpropProblem, GemmProblem, Kernel, Scenario
+from gpusim.scenario.models import Conv2dFpropProblem, GemmProblem, Kernel, Scenario
 from gpusim.schedule.addresses import events
 from gpusim.tile.extents import gemm_k_iterations
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from gpusim.hardware import measure
-from gpusim.hardware.check import check_rows, holds
-from gpusim.scenario import load_scenario
-from gpusim.scenario_catalogue import find_scenario
+from gpusim.measure import measure
+from gpusim.records.check import check_rows, holds
+from gpusim.scenario.catalogue import find_scenario
+from gpusim.scenario.read import load_scenario
 from gpusim.schedule.counts import executed_in_all
-from gpusim.simulate import simulate
+from gpusim.verbs.simulate import simulate
 
 pytestmark = pytest.mark.gpu
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpusim.errors import BadInput
-from gpusim.scenario import Conv2dFpropProblem, GemmProblem, Kernel, Scenario
+from gpusim.scenario.models import Conv2dFpropProblem, GemmProblem, Kernel, Scenario
 from gpusim.schedule.addresses import STREAMS, Selection, events, stream
 
 GEMM = Scenario(machine="h200", problem=GemmProblem(m=200, n=136, k=200))

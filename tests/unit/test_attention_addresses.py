@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from gpusim.attention_shape import attention_shape
 from gpusim.errors import BadInput
-from gpusim.scenario import parse_any_scenario
+from gpusim.families.attention.addresses import ATTENTION_STREAMS, attention_stream
+from gpusim.families.attention.events import attention_events
+from gpusim.families.attention.shape import attention_shape
+from gpusim.scenario.read import parse_any_scenario
 from gpusim.schedule.addresses import Selection
-from gpusim.schedule.attention_addresses import ATTENTION_STREAMS, attention_stream
-from gpusim.schedule.attention_events import attention_events
 
 EVERYTHING = Selection()
 CTA = (1, 1, 1)

@@ -6,10 +6,10 @@ from collections import Counter
 
 import pytest
 
-from gpusim.attention_shape import attention_shape
-from gpusim.scenario import parse_any_scenario
-from gpusim.schedule.attention_counts import attention_executed, cta_blocks, mufu_of
-from gpusim.schedule.attention_ops import AtomicMax, Exponentials, Shuffle, StoreP
+from gpusim.families.attention.counts import attention_executed, cta_blocks, mufu_of
+from gpusim.families.attention.ops import AtomicMax, Exponentials, Shuffle, StoreP
+from gpusim.families.attention.shape import attention_shape
+from gpusim.scenario.read import parse_any_scenario
 from gpusim.schedule.ops import Barrier, CopyAsync, Ldmatrix, WarpMma
 from gpusim.schedule.program import cta_program
 

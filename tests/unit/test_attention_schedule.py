@@ -6,14 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from gpusim.attention_shape import attention_shape
-from gpusim.layout.banks import access_wavefronts, ldmatrix_wavefronts
-from gpusim.scenario import parse_any_scenario
-from gpusim.schedule.attention import pv_shape, qk_shape
-from gpusim.schedule.attention_ops import AtomicMax, ScaleScores, Shuffle, StoreP, StoreStatistic
-from gpusim.schedule.ops import Barrier, CommitGroup, CopyAsync, Ldmatrix, LoadSource, StoreGlobal, WaitGroup, WarpMma
-from gpusim.schedule.program import cta_program
-from gpusim.tile.attention import (
+from gpusim.families.attention.blocks import (
     KeyBlock,
     attention_ctas,
     attention_epilogue,
@@ -23,6 +16,13 @@ from gpusim.tile.attention import (
     p_load_offsets,
     p_store_offsets,
 )
+from gpusim.families.attention.chained import pv_shape, qk_shape
+from gpusim.families.attention.ops import AtomicMax, ScaleScores, Shuffle, StoreP, StoreStatistic
+from gpusim.families.attention.shape import attention_shape
+from gpusim.layout.banks import access_wavefronts, ldmatrix_wavefronts
+from gpusim.scenario.read import parse_any_scenario
+from gpusim.schedule.ops import Barrier, CommitGroup, CopyAsync, Ldmatrix, LoadSource, StoreGlobal, WaitGroup, WarpMma
+from gpusim.schedule.program import cta_program
 from gpusim.tile.mma import accumulator_map, fragment_map
 
 KERNELS = ({"mainloop": "attention"}, {"mainloop": "attention", "preload_v": False}, {"mainloop": "flash"})

@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusim.attention_reference import attention_reference, visible
-from gpusim.attention_shape import attention_shape
-from gpusim.attention_tensors import AttentionTensors, make_attention_tensors, output_rows
-from gpusim.elements import decode
 from gpusim.errors import BadInput
-from gpusim.functional.attention_problems import HEADS, HEADS_V, LARGEST_EXPONENT, random_attention
-from gpusim.functional.attention_run import cta_programs, run_attention, verify_attention
-from gpusim.scenario import parse_any_scenario
-from gpusim.schedule.attention_mutations import ATTENTION_MUTATIONS
-from gpusim.tile.attention import attention_ctas, block_advance
+from gpusim.families.attention.blocks import attention_ctas, block_advance
+from gpusim.families.attention.mutations import ATTENTION_MUTATIONS
+from gpusim.families.attention.random_problems import HEADS, HEADS_V, LARGEST_EXPONENT, random_attention
+from gpusim.families.attention.reference import attention_reference, visible
+from gpusim.families.attention.shape import attention_shape
+from gpusim.families.attention.tensors import AttentionTensors, make_attention_tensors, output_rows
+from gpusim.families.attention.verify import cta_programs, run_attention, verify_attention
+from gpusim.numerics.elements import decode
+from gpusim.scenario.read import parse_any_scenario
 
 COMMITTED = tomllib.loads((Path(__file__).parent / "attention_problems.toml").read_text())
 SEEDS = range(COMMITTED["first_seed"], COMMITTED["first_seed"] + COMMITTED["count"])

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.bound import BOUND_SHARE, Demand, first_bound
 from gpusim.machine import load_machine
-from gpusim.result import BankConflicts
+from gpusim.results.bound import BOUND_SHARE, Demand, first_bound
+from gpusim.results.result import BankConflicts
 
 # Hand-worked arithmetic stands on figures that no measurement moves.
 H200 = load_machine(str(Path(__file__).parent / "data" / "h200_published.toml"))

@@ -8,16 +8,16 @@ from dataclasses import replace
 import pytest
 
 from gpusim.commands import check as check_command
+from gpusim.cuda.trace import expected_records, stream_digest, traced_ctas
 from gpusim.errors import CannotRun
-from gpusim.hardware import device, doctor
-from gpusim.hardware import record as records
-from gpusim.hardware.check import exact_counters
-from gpusim.hardware.record import MeasuredPipeline, Record, TraceCheck, write_record
-from gpusim.hardware.trace import expected_records, stream_digest, traced_ctas
-from gpusim.scenario import load_scenario
-from gpusim.scenario_catalogue import find_scenario
+from gpusim.gpu import device, doctor
+from gpusim.records import record as records
+from gpusim.records.check import exact_counters
+from gpusim.records.record import MeasuredPipeline, Record, TraceCheck, write_record
+from gpusim.scenario.catalogue import find_scenario
+from gpusim.scenario.read import load_scenario
 from gpusim.schedule.counts import executed
-from gpusim.simulate import simulate
+from gpusim.verbs.simulate import simulate
 
 NAME = "conv_9_k_tiles"
 NO_CUPY = "CuPy is not installed: pip install 'gpusim[cuda13]', or 'gpusim[cuda12]' for a driver of CUDA 12"

@@ -5,22 +5,14 @@ from dataclasses import replace
 import pytest
 
 from gpusim.errors import BadInput
-from gpusim.hardware.check import (
-    CONFLICTS,
-    WAVEFRONTS,
-    active_cycles,
-    check_rows,
-    exact_counters,
-    holds,
-    stall_shares,
-)
-from gpusim.hardware.compare import choose_launch, compare_rows
-from gpusim.hardware.ncu import KernelCounters
-from gpusim.hardware.record import Numerics, Record, TraceCheck
-from gpusim.report.check_table import check_table, number, percent
-from gpusim.scenario import parse_scenario
+from gpusim.gpu.ncu import KernelCounters
+from gpusim.measure.compare import choose_launch, compare_rows
+from gpusim.records.check import CONFLICTS, WAVEFRONTS, active_cycles, check_rows, exact_counters, holds, stall_shares
+from gpusim.records.check_table import check_table, number, percent
+from gpusim.records.record import Numerics, Record, TraceCheck
+from gpusim.scenario.read import parse_scenario
 from gpusim.schedule.counts import executed
-from gpusim.simulate import simulate
+from gpusim.verbs.simulate import simulate
 
 KERNEL = {"threadblock": [64, 64, 32], "warp": [32, 32, 32], "stages": 3}
 GEMM = {"kind": "gemm", "m": 72, "n": 40, "k": 200}

@@ -52,7 +52,7 @@ def test_help_imports_no_room():
     """
     Numpy alone takes longer than --help may: commands import what they need when they run.
     """
-    heavy = "{'numpy', 'matplotlib', 'simpy', 'pydantic', 'perfetto', 'gpusim.scenario', 'gpusim.simulate'}"
+    heavy = "{'numpy', 'matplotlib', 'simpy', 'pydantic', 'perfetto', 'gpusim.scenario.read', 'gpusim.verbs.simulate'}"
     code = f"import sys, gpusim.cli; gpusim.cli.main(['--help']); print(sorted({heavy} & set(sys.modules)))"
 
     imported = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -10,10 +10,10 @@ import pytest
 
 from gpusim.cli import main
 from gpusim.errors import BadInput, CannotRun
-from gpusim.result import Result
-from gpusim.scenario import load_scenario
-from gpusim.scenario_catalogue import find_scenario
-from gpusim.simulate import simulate
+from gpusim.results.result import Result
+from gpusim.scenario.catalogue import find_scenario
+from gpusim.scenario.read import load_scenario
+from gpusim.verbs.simulate import simulate
 
 SCENARIO = "conv_9_k_tiles"
 MALFORMED = Path(__file__).parent / "malformed" / "unknown_key.toml"
@@ -118,7 +118,7 @@ def test_a_failing_file_does_not_lose_the_others(gpusim):
 
     assert answer.code == 2
     assert (first["file"], first["exit_code"]) == (str(MALFORMED), 2)
-    assert second["schema"].startswith("gpusim.result/")
+    assert second["schema"].startswith("gpusim.results.result/")
     assert third["error"].startswith("no_such_scenario: no such file")
     assert len(entries(Path("both"))) == 1
     assert sum(line.startswith("gpusim: ") for line in answer.err.splitlines()) == 2
@@ -251,5 +251,5 @@ def test_a_run_that_multiplies_nothing_has_no_roofline(gpusim):
 def test_the_report_of_an_execution_keeps_its_lines_beside_json(gpusim):
     answer = gpusim("run", SCENARIO, "--reference-check", "--no-figures", "--json", "--out", "run")
 
-    assert json.loads(answer.out)["schema"] == "gpusim.result/1"
+    assert json.loads(answer.out)["schema"] == "gpusim.results.result/1"
     assert [line.split()[0] for line in answer.err.splitlines()[-3:]] == ["elements", "error", "hazards"]

@@ -8,17 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gpusim.cuda.compiled_kernel import CompiledKernel
+from gpusim.cuda.specialise import specialise
+from gpusim.element_types import tensor_opcode
 from gpusim.errors import BadInput, CannotRun, CheckFailed
-from gpusim.hardware.specialise import specialise
 from gpusim.lower.align import align
-from gpusim.lower.compile_kernel import CompiledKernel
 from gpusim.lower.compiled import KernelRunner, annotated, compiled_stream, grid_instructions, lower_kernel
 from gpusim.lower.stream import shifted
 from gpusim.lower.stream_file import load_stream, save_stream, shipped_stream
 from gpusim.machine.load import load_machine
-from gpusim.mma_types import tensor_opcode
-from gpusim.scenario import load_scenario
-from gpusim.scenario_catalogue import is_attention
+from gpusim.scenario.catalogue import is_attention
+from gpusim.scenario.read import load_scenario
 from gpusim.schedule.counts import SASS_OF_OP
 from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadSource, WarpMma
 from gpusim.schedule.program import program
@@ -209,8 +209,8 @@ def test_a_kernel_whose_mma_is_emulated_is_refused_before_its_code_is_read(monke
 
 
 def test_without_a_compiler_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setattr("gpusim.hardware.compiler._find_nvrtc", lambda: None)
-    monkeypatch.setattr("gpusim.hardware.compiler._find_nvcc", lambda: None)
+    monkeypatch.setattr("gpusim.cuda.compiler._find_nvrtc", lambda: None)
+    monkeypatch.setattr("gpusim.cuda.compiler._find_nvcc", lambda: None)
     scenario = load_scenario(SCENARIOS / "gemm_ragged.toml", ("problem.k=40",))
 
     with pytest.raises(CannotRun, match=r"^no CUDA compiler is installed: pip install 'gpusim\[compiler\]' brings"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpusim.layout.banks import access_ideal, access_wavefronts
-from gpusim.scenario import Conv2dFpropProblem, DTypes, GemmProblem, Kernel, Scenario, SharedLayouts
+from gpusim.scenario.models import Conv2dFpropProblem, DTypes, GemmProblem, Kernel, Scenario, SharedLayouts
 from gpusim.schedule.counts import executed, executed_in_all
 from gpusim.schedule.ops import CopyAsync
 from gpusim.schedule.program import program

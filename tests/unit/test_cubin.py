@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gpusim.errors import BadInput
-from gpusim.lower.cubin import read_cubin
+from gpusim.lower.sass.cubin import read_cubin
 
 FOLDER = Path(__file__).parent / "data" / "sass"
 KERNEL = "gpusim_kernel"

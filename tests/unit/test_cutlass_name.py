@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim import cutlass_library as library
-from gpusim.cutlass_name import format_name, parse_name
 from gpusim.errors import BadInput
-from gpusim.functional.verify import verify
-from gpusim.scenario import Scenario, element_bits, named_scenario, parse_scenario
-from gpusim.scenario_text import Origin
+from gpusim.scenario import cutlass_library as library
+from gpusim.scenario.cutlass_name import format_name, parse_name
+from gpusim.scenario.models import Scenario, element_bits
+from gpusim.scenario.read import named_scenario, parse_scenario
+from gpusim.scenario.text import Origin
+from gpusim.verbs.verify import verify
 
 DATA = json.loads((Path(__file__).parent / "data" / "cutlass_names.json").read_text())
 NAMES = [row["name"] for row in DATA["names"]]

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.elements import STORED, WORKING, as_multiplied, decode, encode, is_unwritten, round_to, unwritten
-from gpusim.mma_types import INTEGER_RANGE, INTEGERS
+from gpusim.element_types import INTEGER_RANGE, INTEGERS
+from gpusim.numerics.elements import STORED, WORKING, as_multiplied, decode, encode, is_unwritten, round_to, unwritten
 
 FLOATS = sorted(set(STORED) - INTEGERS)
 SMALL = sorted(INTEGERS - {"s32"})

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gpusim.errors import BadInput
 from gpusim.layout.banks import access_ideal, access_wavefronts
-from gpusim.scenario import Conv2dFpropProblem, DTypes, GemmProblem, Kernel, Scenario
+from gpusim.scenario.models import Conv2dFpropProblem, DTypes, GemmProblem, Kernel, Scenario
 from gpusim.tile.epilogue import EpilogueTile, epilogue_tile, output_sectors
 from gpusim.tile.mma import warp_coordinates
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.scenario_models import Scenario
+from gpusim.scenario.models import Scenario
 from gpusim.tile.extents import (
     ConvShape,
     conv_shape,

@@ -6,8 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from gpusim.cuda import specialise
 from gpusim.errors import CannotRun
-from gpusim.hardware import counters, ncu, specialise
+from gpusim.gpu import counters, ncu
 
 METRICS = {"sm__cycles_elapsed.max": 1234.0, "smsp__inst_executed.sum": 99.0}
 CSV = (

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.errors import BadInput, CannotRun
-from gpusim.hardware.record import (
+from gpusim.records.record import (
     LoopTime,
     MeasuredPipeline,
     Numerics,
@@ -19,7 +19,7 @@ from gpusim.hardware.record import (
     to_json,
     write_record,
 )
-from gpusim.result import PipelineRow
+from gpusim.results.result import PipelineRow
 
 RECORD = Record(
     name="small",
@@ -93,7 +93,7 @@ def test_a_missing_record_says_how_to_measure_it(tmp_path):
     [
         ("{", "not a readable record"),
         ("[]", "schema must be 'gpusim.record/1', got 'list'"),
-        ('{"schema": "gpusim.result/1"}', "schema must be 'gpusim.record/1', got 'gpusim.result/1'"),
+        ('{"schema": "gpusim.results.result/1"}', "schema must be 'gpusim.record/1', got 'gpusim.results.result/1'"),
         ('{"schema": "gpusim.record/1"}', "keys must be command, commit"),
     ],
 )

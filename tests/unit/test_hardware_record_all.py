@@ -10,10 +10,11 @@ from types import SimpleNamespace
 import pytest
 
 from gpusim.errors import CannotRun
-from gpusim.hardware import counters, record_all
-from gpusim.hardware.record import Record, load_record, write_record
-from gpusim.hardware.record_all import CONTEXT_LOST, Session
-from gpusim.scenario_catalogue import find_scenario
+from gpusim.gpu import counters
+from gpusim.measure import record_all
+from gpusim.measure.record_all import CONTEXT_LOST, Session
+from gpusim.records.record import Record, load_record, write_record
+from gpusim.scenario.catalogue import find_scenario
 
 RECORD = Record(
     name="name",

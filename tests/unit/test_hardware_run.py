@@ -10,18 +10,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gpusim.cuda import timeline_format, trace_format
+from gpusim.cuda.compiler import Compiler
+from gpusim.cuda.specialise import REDUCTION_ENTRY, specialise
+from gpusim.cuda.trace import expected_records, first_difference, longest_stream, stream_digest, traced_ctas
+from gpusim.cuda.trace_reduction import expected_launches, expected_reduction_records
 from gpusim.errors import CannotRun, CheckFailed
 from gpusim.functional.executor import run as run_schedule
-from gpusim.hardware import device, measure, run, timeline_format, trace_format
-from gpusim.hardware.compiler import Compiler
-from gpusim.hardware.module import LoadedKernel, load_kernels
-from gpusim.hardware.specialise import REDUCTION_ENTRY, specialise
-from gpusim.hardware.timeline import pipeline_rows, steady_k_tile
-from gpusim.hardware.trace import expected_records, first_difference, longest_stream, stream_digest, traced_ctas
-from gpusim.hardware.trace_reduction import expected_launches, expected_reduction_records
-from gpusim.result import PipelineRow
-from gpusim.scenario import parse_scenario
-from gpusim.tensors import make_tensors, output_view
+from gpusim.gpu import device, run
+from gpusim.gpu.module import LoadedKernel, load_kernels
+from gpusim.measure import measure
+from gpusim.numerics.tensors import make_tensors, output_view
+from gpusim.records.pipeline import pipeline_rows, steady_k_tile
+from gpusim.results.result import PipelineRow
+from gpusim.scenario.read import parse_scenario
 from gpusim.tile.reduction import reduction_tile
 
 KERNEL = {"threadblock": [64, 64, 32], "warp": [32, 32, 32], "stages": 3}
@@ -214,7 +216,7 @@ def gpu(tmp_path, monkeypatch):
         monkeypatch.setattr(device, "import_cupy", lambda: cupy)
         return cupy
 
-    monkeypatch.setattr("gpusim.hardware.module.compile_cubin", compile_cubin)
+    monkeypatch.setattr("gpusim.gpu.module.compile_cubin", compile_cubin)
     monkeypatch.setattr(measure, "find_compiler", lambda: Compiler("nvcc", "13.0.88", tmp_path))
     return make
 

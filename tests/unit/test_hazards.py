@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.scenario import Conv2dFpropProblem, GemmProblem, Kernel, Scenario
+from gpusim.scenario.models import Conv2dFpropProblem, GemmProblem, Kernel, Scenario
 from gpusim.schedule.hazards import find_hazards, find_op_hazards
 from gpusim.schedule.mainloop import MainloopShape, OperandCopies
 from gpusim.schedule.multistage import CONVOLUTION, GEMM, mainloop

@@ -7,7 +7,7 @@ import pytest
 
 from gpusim.errors import BadInput
 from gpusim.layout.banks import ldmatrix_wavefronts
-from gpusim.scenario import DTypes, GemmProblem, Kernel, Scenario, SharedLayouts, element_bits
+from gpusim.scenario.models import DTypes, GemmProblem, Kernel, Scenario, SharedLayouts, element_bits
 from gpusim.tile.ldmatrix import (
     FragmentLoads,
     congruous_fragment_loads,

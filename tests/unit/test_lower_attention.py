@@ -6,12 +6,12 @@ from collections import Counter
 
 import pytest
 
-from gpusim.functional.attention_problems import random_attention
-from gpusim.lower.attention import attention_registers, attention_stream, rows_together
+from gpusim.families.attention.counts import attention_executed, cta_blocks
+from gpusim.families.attention.lowering import attention_registers, attention_stream, rows_together
+from gpusim.families.attention.ops import Exponentials, RowMax, Shuffle, Step, StoreP
+from gpusim.families.attention.random_problems import random_attention
 from gpusim.machine import load_machine
-from gpusim.scenario import parse_any_scenario
-from gpusim.schedule.attention_counts import attention_executed, cta_blocks
-from gpusim.schedule.attention_ops import Exponentials, RowMax, Shuffle, Step, StoreP
+from gpusim.scenario.read import parse_any_scenario
 from gpusim.schedule.program import cta_program
 
 H200 = load_machine("h200")

@@ -7,13 +7,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from gpusim.cuda.specialise import kernels_folder
 from gpusim.errors import BadInput, CannotRun
-from gpusim.hardware import microbench, microbench_runs, ncu
-from gpusim.hardware.microbench_derive import Derived, derive
-from gpusim.hardware.microbench_device import Device, elapsed, read_rows, write_rows
-from gpusim.hardware.microbench_machine import update_machine
-from gpusim.hardware.microbench_memory import far_lines
-from gpusim.hardware.specialise import kernels_folder
+from gpusim.gpu import ncu
+from gpusim.gpu.calibrate import benchmarks as microbench
+from gpusim.gpu.calibrate import runs as microbench_runs
+from gpusim.gpu.calibrate.derive import Derived, derive
+from gpusim.gpu.calibrate.machine_file import update_machine
+from gpusim.gpu.calibrate.memory import far_lines
+from gpusim.gpu.calibrate.runner import Device, elapsed, read_rows, write_rows
 from gpusim.machine import load
 
 SMS = 4

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from gpusim.errors import BadInput, CannotRun
-from gpusim.hardware import ldgsts_experiment, ncu
-from gpusim.hardware.ldgsts_experiment import METRICS, Case, cases, hypotheses
-from gpusim.hardware.ldgsts_patterns import NOTHING, gemm_patterns, row_pattern
-from gpusim.hardware.microbench_device import read_rows
+from gpusim.gpu import ncu
+from gpusim.gpu.calibrate import ldgsts_experiment
+from gpusim.gpu.calibrate.ldgsts_experiment import METRICS, Case, cases, hypotheses
+from gpusim.gpu.calibrate.ldgsts_patterns import NOTHING, gemm_patterns, row_pattern
+from gpusim.gpu.calibrate.runner import read_rows
 
 
 def each(case):

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpusim.element_types import walks_vertically
 from gpusim.errors import BadInput
-from gpusim.mma_types import walks_vertically
 from gpusim.tile.mma import (
     SHAPES,
     accumulator_map,

@@ -5,8 +5,8 @@ import stat
 import pytest
 
 from gpusim.errors import BadInput, CannotRun
-from gpusim.hardware import ncu
-from gpusim.hardware.ncu import KernelCounters, existing, parse_csv, read_report
+from gpusim.gpu import ncu
+from gpusim.gpu.ncu import KernelCounters, existing, parse_csv, read_report
 
 RAW = """==PROF== Connected to process 4242 (/usr/bin/python3.12)
 some line of the program

@@ -8,15 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gpusim.element_types import INTEGER_RANGE, OUTPUTS
 from gpusim.functional.draw import LAYOUTS
 from gpusim.functional.executor import run
 from gpusim.functional.paths import edges, paths
 from gpusim.functional.problems import THREADBLOCK_SWIZZLES, TILES, TYPES, random_data, random_scenario
-from gpusim.functional.verify import verify
-from gpusim.mma_types import INTEGER_RANGE, OUTPUTS
-from gpusim.scenario import element_bits, write_toml
-from gpusim.scenario_checks import TRANSPOSED_BITS
-from gpusim.tensors import make_tensors
+from gpusim.numerics.tensors import make_tensors
+from gpusim.scenario.checks import TRANSPOSED_BITS
+from gpusim.scenario.models import element_bits
+from gpusim.scenario.text import write_toml
+from gpusim.verbs.verify import verify
 
 COMMITTED = tomllib.loads((Path(__file__).parent / "verify_problems.toml").read_text())
 SEEDS = range(COMMITTED["first_seed"], COMMITTED["first_seed"] + COMMITTED["count"])

@@ -2,14 +2,14 @@
 
 import pytest
 
-from gpusim.hardware.attention_trace import expected_attention_records, traced_attention_ctas
-from gpusim.hardware.check import check_rows
-from gpusim.hardware.record import load_record, measured_folder
-from gpusim.hardware.trace import stream_digest, traced_ctas
-from gpusim.hardware.trace_reduction import expected_launches
-from gpusim.scenario import load_any_scenario, load_scenario
-from gpusim.scenario_catalogue import attention_scenarios, recordable_scenarios
-from gpusim.schedule.attention_counts import attention_executed
+from gpusim.cuda.trace import stream_digest, traced_ctas
+from gpusim.cuda.trace_reduction import expected_launches
+from gpusim.families.attention.counts import attention_executed
+from gpusim.families.attention.trace import expected_attention_records, traced_attention_ctas
+from gpusim.records.check import check_rows
+from gpusim.records.record import load_record, measured_folder
+from gpusim.scenario.catalogue import attention_scenarios, recordable_scenarios
+from gpusim.scenario.read import load_any_scenario, load_scenario
 from gpusim.schedule.counts import executed_in_all
 
 GPU = "h200"

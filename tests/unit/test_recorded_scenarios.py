@@ -4,12 +4,13 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from gpusim.hardware.specialise import specialise
+from gpusim.cuda.specialise import specialise
+from gpusim.element_types import MMA_SHAPES
 from gpusim.machine import load_machine
-from gpusim.mma_types import MMA_SHAPES
-from gpusim.report.speed_table import scenario_of
-from gpusim.scenario import GemmProblem, load_scenario
-from gpusim.scenario_catalogue import recordable_scenarios
+from gpusim.measure.tables.speed_table import scenario_of
+from gpusim.scenario.catalogue import recordable_scenarios
+from gpusim.scenario.models import GemmProblem
+from gpusim.scenario.read import load_scenario
 from gpusim.tile.extents import problem_extents
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "data" / "cutlass_h200.json"

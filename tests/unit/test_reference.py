@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.elements import as_multiplied
-from gpusim.reference import F32_ROUNDOFF, half_step, reference, slice_of_channel
-from gpusim.scenario import Conv2dFpropProblem, DTypes, GemmProblem, Kernel, Scenario
-from gpusim.tensors import Tensors, fresh_output, make_tensors, operand_views, output_view
+from gpusim.numerics.elements import as_multiplied
+from gpusim.numerics.reference import F32_ROUNDOFF, half_step, reference, slice_of_channel
+from gpusim.numerics.tensors import Tensors, fresh_output, make_tensors, operand_views, output_view
+from gpusim.scenario.models import Conv2dFpropProblem, DTypes, GemmProblem, Kernel, Scenario
 from gpusim.tile.extents import gemm_k_ranges
 
 

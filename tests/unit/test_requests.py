@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gpusim.scenario_models import Scenario
+from gpusim.scenario.models import Scenario
 from gpusim.tile.extents import gemm_k_iterations
 from gpusim.tile.global_iterators import global_iterator
 from gpusim.tile.requests import (

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from gpusim import run_directory
 from gpusim.errors import BadInput, CannotRun
-from gpusim.result import Cycles, PipelineRow, Result, Simulated
-from gpusim.timeline import KTileSpan, Timeline, WarpSpan
+from gpusim.results import run_directory
+from gpusim.results.result import Cycles, PipelineRow, Result, Simulated
+from gpusim.results.timeline import KTileSpan, Timeline, WarpSpan
 
 RESULT = Result(
     scenario={"machine": "h200"},
@@ -131,7 +131,7 @@ def test_a_name_follows_the_resolved_scenario():
     assert len(name) == len("conv-") + 8
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"schema": "gpusim.timeline/0"}'], ids=["empty", "list", "older"])
+@pytest.mark.parametrize("text", ["", "[]", '{"schema": "gpusim.results.timeline/0"}'], ids=["empty", "list", "older"])
 def test_a_timeline_of_another_form_is_refused(tmp_path, text):
     directory = written(run_directory.claim(tmp_path / "run"))
     (directory / "timeline.json").write_text(text)

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from gpusim.errors import BadInput
-from gpusim.lower.cubin import read_cubin
-from gpusim.lower.sass import control_field, decode, decode_word
-from gpusim.lower.sass_operands import Immediate, Memory, Predicate, Register
-from gpusim.lower.sass_pipes import PIPES, UNITS
+from gpusim.lower.sass.cubin import read_cubin
+from gpusim.lower.sass.decode import control_field, decode, decode_word
+from gpusim.lower.sass.operands import Immediate, Memory, Predicate, Register
+from gpusim.lower.sass.pipes import PIPES, UNITS
 
 FOLDER = Path(__file__).parent / "data" / "sass"
 KERNEL = "gpusim_kernel"

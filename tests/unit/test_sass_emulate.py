@@ -10,11 +10,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gpusim.errors import BadInput
-from gpusim.lower.cubin import read_cubin
-from gpusim.lower.emulate import Warp, run_warp
-from gpusim.lower.emulate_bits import lut3
-from gpusim.lower.emulate_registers import word
-from gpusim.lower.sass import decode
+from gpusim.lower.sass.cubin import read_cubin
+from gpusim.lower.sass.decode import decode
+from gpusim.lower.sass.emulate import Warp, run_warp
+from gpusim.lower.sass.emulate_bits import lut3
+from gpusim.lower.sass.emulate_registers import word
 
 FOLDER = Path(__file__).parent / "data" / "sass"
 KERNEL = "gpusim_kernel"
@@ -170,7 +170,7 @@ def test_lop3_takes_each_bit_from_its_table(a, b, c, table):
 
 
 def test_an_endless_wait_is_an_error(monkeypatch):
-    monkeypatch.setattr("gpusim.lower.emulate.MOST_STEPS", 100)
+    monkeypatch.setattr("gpusim.lower.sass.emulate.MOST_STEPS", 100)
 
     with pytest.raises(BadInput, match=r"^text 0x[0-9a-f]{4}: the warp does not end after 100 instructions$"):
         shown(90, divisor=3, modulus=5, wide=7, few=2, zero=0.0)

@@ -10,21 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.errors import BadInput
+from gpusim.families.attention.problem import AttentionProblem
 from gpusim.layout.named import shared_layout
 from gpusim.machine import machine_names
-from gpusim.scenario import (
-    Conv2dFpropProblem,
-    GemmProblem,
-    element_bits,
+from gpusim.scenario.checks import shared_operand_bytes
+from gpusim.scenario.models import Conv2dFpropProblem, GemmProblem, element_bits
+from gpusim.scenario.read import (
     load_any_scenario,
     load_scenario,
     parse_any_scenario,
     parse_scenario,
     scenario_schema,
-    write_toml,
 )
-from gpusim.scenario_attention import AttentionProblem
-from gpusim.scenario_checks import shared_operand_bytes
+from gpusim.scenario.text import write_toml
 from gpusim.tile.epilogue import epilogue_tile
 from gpusim.tile.ldmatrix import fragment_loads
 from gpusim.tile.thread_map import operand_thread_map

@@ -7,7 +7,7 @@ import pytest
 
 from gpusim.errors import BadInput
 from gpusim.machine import machine_names
-from gpusim.scenario import load_any_scenario, load_scenario
+from gpusim.scenario.read import load_any_scenario, load_scenario
 
 MALFORMED = Path(__file__).parent / "malformed"
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from gpusim.errors import BadInput
 from gpusim.layout.congruous import CongruousLayout
 from gpusim.layout.crosswise import CrosswiseLayout
-from gpusim.scenario import GemmProblem, Kernel, Scenario, SharedLayouts
+from gpusim.scenario.models import GemmProblem, Kernel, Scenario, SharedLayouts
 from gpusim.tile.shared_store import (
     SwizzledStoreIterator,
     map_store_offsets,

@@ -5,29 +5,29 @@ Attention in time: softmax ops on one SM against arithmetic on paper, keys in th
 import pytest
 import simpy
 
-from gpusim.attention_shape import attention_shape
-from gpusim.lower.attention import attention_registers, attention_stream
-from gpusim.lower.softmax import softmax_instructions
+from gpusim.families.attention.chart import attention_overlap_chart, warp_spans
+from gpusim.families.attention.code import AttentionDecoder
+from gpusim.families.attention.counts import behaviour_of, cta_blocks
+from gpusim.families.attention.l2_walk import AttentionWalk
+from gpusim.families.attention.lanes import AttentionWavefronts
+from gpusim.families.attention.launch import MOST_KINDS, AttentionLaunch, attention_sm_kinds, watched_cta
+from gpusim.families.attention.lowering import attention_registers, attention_stream
+from gpusim.families.attention.lowering_softmax import softmax_instructions
+from gpusim.families.attention.observer import AttentionObserver
+from gpusim.families.attention.ops import AtomicMax, Exponentials, RowSum, Shuffle, Step
+from gpusim.families.attention.shape import attention_shape
 from gpusim.lower.stream import Instruction
 from gpusim.machine import load_machine
-from gpusim.report.attention_overlap import attention_overlap_chart, warp_spans
-from gpusim.scenario import parse_any_scenario
-from gpusim.schedule.attention_counts import behaviour_of, cta_blocks
-from gpusim.schedule.attention_ops import AtomicMax, Exponentials, RowSum, Shuffle, Step
-from gpusim.schedule.attention_wavefronts import AttentionWavefronts
+from gpusim.scenario.read import parse_any_scenario
 from gpusim.schedule.ops import Barrier
 from gpusim.schedule.program import cta_program
 from gpusim.sim.assembly import Assembly, DecodedSegment
-from gpusim.sim.attention import MOST_KINDS, AttentionLaunch, attention_sm_kinds, watched_cta
-from gpusim.sim.attention_code import AttentionDecoder
-from gpusim.sim.attention_observer import AttentionObserver
-from gpusim.sim.attention_walk import AttentionWalk
 from gpusim.sim.footprint import Footprint
 from gpusim.sim.l1 import L1
 from gpusim.sim.l2 import SimulatedL2
 from gpusim.sim.sm import Sm
 from gpusim.sim.stall_reasons import REASONS
-from gpusim.simulate import simulate
+from gpusim.verbs.simulate import simulate
 
 H200 = load_machine("h200")
 

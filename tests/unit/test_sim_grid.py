@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.machine import load_machine
-from gpusim.scenario import parse_scenario
+from gpusim.scenario.read import parse_scenario
 from gpusim.sim.cta_scheduler import CtaScheduler
 from gpusim.sim.footprint import L2Status, cta_footprint
 from gpusim.sim.kernel import Launch, SmKind, sm_kinds

@@ -9,14 +9,15 @@ from gpusim.errors import BadInput
 from gpusim.functional.problems import TYPES, random_scenario
 from gpusim.lower.estimated import estimated_stream
 from gpusim.machine import load_machine
-from gpusim.result import to_json
-from gpusim.scenario import Scenario, load_scenario, parse_scenario
-from gpusim.scenario_catalogue import find_scenario
+from gpusim.results.result import to_json
+from gpusim.scenario.catalogue import find_scenario
+from gpusim.scenario.models import Scenario
+from gpusim.scenario.read import load_scenario, parse_scenario
 from gpusim.schedule.counts import executed_in_all
 from gpusim.schedule.program import program
 from gpusim.sim.stall_reasons import REASONS
-from gpusim.simulate import simulate
 from gpusim.tile.extents import gemm_k_iterations
+from gpusim.verbs.simulate import simulate
 
 
 def gemm(m, n, k, **kernel):
@@ -225,14 +226,14 @@ def test_auto_is_compiled_where_the_stream_is_shipped_and_estimated_elsewhere():
 
 
 def test_auto_compiles_where_a_compiler_is_at_hand(monkeypatch):
-    monkeypatch.setattr("gpusim.simulate.compiler_at_hand", lambda: True)
+    monkeypatch.setattr("gpusim.verbs.simulate.compiler_at_hand", lambda: True)
     lowered = []
 
     def compiled_stream(scenario, machine, slice_):
         lowered.append(slice_)
         return estimated_stream(scenario, program(scenario, gemm_k_iterations(scenario, slice_), slice_), machine)
 
-    monkeypatch.setattr("gpusim.simulate.compiled_stream", compiled_stream)
+    monkeypatch.setattr("gpusim.verbs.simulate.compiled_stream", compiled_stream)
     simulate(gemm(64, 64, 64), stream="auto")
 
     assert lowered == [0]

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpusim.hardware.specialise import PARAMS, kernels_folder, ldmatrix_walk, specialise, store_pointers
-from gpusim.scenario import Scenario, parse_scenario
-from gpusim.simulate import shared_bytes
+from gpusim.cuda.specialise import PARAMS, kernels_folder, ldmatrix_walk, specialise, store_pointers
+from gpusim.scenario.models import Scenario
+from gpusim.scenario.read import parse_scenario
+from gpusim.verbs.simulate import shared_bytes
 
 GEMM = {"kind": "gemm", "m": 256, "n": 384, "k": 200}
 CONV = {"kind": "conv2d_fprop", "n": 2, "h": 8, "w": 6, "c": 64, "k": 40, "r": 3, "s": 3, "padding": [1, 0]}

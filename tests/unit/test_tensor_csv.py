@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.elements import decode, round_to
 from gpusim.errors import CannotRun
-from gpusim.reference import reference
-from gpusim.scenario import parse_scenario
-from gpusim.tensor_csv import Table, save_tensors, tensor_names
-from gpusim.tensors import make_tensors, operand_views, output_view
+from gpusim.numerics.elements import decode, round_to
+from gpusim.numerics.reference import reference
+from gpusim.numerics.tensor_csv import Table, save_tensors, tensor_names
+from gpusim.numerics.tensors import make_tensors, operand_views, output_view
+from gpusim.scenario.read import parse_scenario
 
 INT4 = "turing_int4_conv"
 SMALL = ("--set", "problem.h=3", "--set", "problem.w=4", "--set", "problem.k=8")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.scenario_models import Scenario
+from gpusim.scenario.models import Scenario
 from gpusim.tile.threadblock_swizzle import cta_tiles, grid, threadblock_swizzle, tile_of_block, tiled_shape
 
 NAMES = st.sampled_from([*(f"identity<{width}>" for width in (1, 2, 4, 8)), "horizontal"])

@@ -8,9 +8,9 @@ import pytest
 
 from gpusim.errors import BadInput
 from gpusim.functional.problems import random_scenario
-from gpusim.functional.verify import verify
-from gpusim.scenario import parse_scenario
+from gpusim.scenario.read import parse_scenario
 from gpusim.schedule.mutations import MUTATIONS
+from gpusim.verbs.verify import verify
 
 SMALL_KERNEL = {"threadblock": [64, 64, 32], "warp": [32, 32, 32], "stages": 3}
 GEMM = {"kind": "gemm", "m": 100, "n": 72, "k": 232}

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from gpusim.result import BankConflicts, Cycles, PipelineRow, Result, Simulated
-from gpusim.timeline import KTileSpan, Timeline, WarpSpan
+from gpusim.results.result import BankConflicts, Cycles, PipelineRow, Result, Simulated
+from gpusim.results.timeline import KTileSpan, Timeline, WarpSpan
 
 LATENCY, ISSUE, LOAD, MMA, SYNC, SKEW = 900, 60, 40, 130, 12, 7
 

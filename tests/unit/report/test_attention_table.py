@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from gpusim.hardware.record import load_record, measured_folder
-from gpusim.report import attention_table
-from gpusim.report.attention_table import BENCH, DEFAULT_CTAS, DEFAULT_TILE, bench_tables, gain_table, gains
+from gpusim.families.attention import table as attention_table
+from gpusim.families.attention.table import BENCH, DEFAULT_CTAS, DEFAULT_TILE, bench_tables, gain_table, gains
+from gpusim.records.record import load_record, measured_folder
 
 FOLDER = measured_folder() / "h200"
 ROWS = json.loads((FOLDER / BENCH).read_text())["rows"]

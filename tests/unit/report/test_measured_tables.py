@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.hardware import record as records
-from gpusim.hardware.record import LoopTime, MeasuredPipeline, Record, write_record
-from gpusim.report import error_table as errors
-from gpusim.report import speed_table as speeds
-from gpusim.report.error_table import ErrorRow, error_row, error_table
-from gpusim.report.speed_table import geometric_mean, scenario_of, speed_rows, speed_table
-from gpusim.result import PipelineRow
-from gpusim.simulate import simulate
+from gpusim.measure.tables import error_table as errors
+from gpusim.measure.tables import speed_table as speeds
+from gpusim.measure.tables.error_table import ErrorRow, error_row, error_table
+from gpusim.measure.tables.speed_table import geometric_mean, scenario_of, speed_rows, speed_table
+from gpusim.records import record as records
+from gpusim.records.record import LoopTime, MeasuredPipeline, Record, write_record
+from gpusim.results.result import PipelineRow
+from gpusim.verbs.simulate import simulate
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "data" / "cutlass_h200.json"
 ROWS = json.loads(GOLDEN.read_text())["rows"]

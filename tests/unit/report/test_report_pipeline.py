@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gpusim.report.pipeline import EDGE_TILES, from_rows, from_timeline
-from gpusim.timeline import KTileSpan
+from gpusim.results.timeline import KTileSpan
 
 
 def test_the_prologue_ends_with_the_first_wait_and_the_drain_is_the_last_stages_minus_one_tiles(run):

@@ -4,7 +4,7 @@ import io
 from dataclasses import replace
 
 from gpusim.report.tables import print_summary
-from gpusim.result import Cycles, ReductionLaunch
+from gpusim.results.result import Cycles, ReductionLaunch
 
 
 def summary_lines(result):

@@ -12,7 +12,7 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as proto
 from gpusim.report.kanata import kanata_log, write_kanata
 from gpusim.report.lanes import ISSUING, Slice, lanes, open_counts, stall_slices
 from gpusim.report.perfetto import CLOCK, perfetto_trace, write_perfetto
-from gpusim.timeline import KTileSpan, Timeline
+from gpusim.results.timeline import KTileSpan, Timeline
 
 EVENT = proto.TrackEvent
 

@@ -1,0 +1,193 @@
+"""Compiles a specialised kernel to a cubin without a GPU, with NVRTC or nvcc, and keeps it; loads and runs nothing."""
+
+import ctypes
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from gpusim.cuda.specialise import Specialisation
+from gpusim.errors import CannotRun
+
+CompilerName: TypeAlias = Literal["nvrtc", "nvcc"]
+
+CACHE_VARIABLE = "GPUSIM_KERNEL_CACHE"
+"""Environment variable that names the folder of compiled kernels; without it, gpusim/kernels in the user's cache."""
+
+_NVCC_SECONDS = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """
+    A compiler that is here.
+
+    Attributes:
+        name: Which.
+        version: "13.0.88", or "13.0" of NVRTC.
+        path: The executable or library.
+    """
+
+    name: CompilerName
+    version: str
+    path: Path
+
+
+def find_compiler(wanted: CompilerName | None = None) -> Compiler:
+    """
+    The compiler to use: NVRTC where it is installed, else nvcc.
+
+    Args:
+        wanted: Take this one only.
+
+    Raises:
+        CannotRun: There is none; says what to install.
+    """
+    for name, find in (("nvrtc", _find_nvrtc), ("nvcc", _find_nvcc)):
+        if wanted in {None, name}:
+            found = find()
+            if found is not None:
+                return found
+    what = "no CUDA compiler is installed" if wanted is None else f"{wanted} is not installed"
+    raise CannotRun(f"{what}: pip install 'gpusim[compiler]' brings NVRTC, the CUDA toolkit has nvcc")
+
+
+def cache_folder() -> Path:
+    """Where compiled kernels are kept; made when first written to."""
+    named = os.environ.get(CACHE_VARIABLE)
+    if named:
+        return Path(named)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpusim" / "kernels"
+
+
+def compile_cubin(kernel: Specialisation, architecture: str = "sm_90", compiler: Compiler | None = None) -> Path:
+    """
+    The kernel's cubin: from the cache, or compiled into it.
+
+    The name in the cache holds everything the machine code follows from: options, sources, compiler, architecture.
+
+    Args:
+        kernel: What to compile.
+        architecture: As in ``-arch``.
+        compiler: None takes ``find_compiler()``.
+
+    Raises:
+        CannotRun: There is no compiler, or it refuses the source (its first error is in the message).
+    """
+    chosen = compiler or find_compiler()
+    key = hashlib.sha256(f"{kernel.digest} {chosen.name} {chosen.version} {architecture}".encode()).hexdigest()
+    path = cache_folder() / f"{key[:32]}.cubin"
+    if path.is_file():
+        return path
+    options = [*kernel.options, f"-I{kernel.include}", f"-arch={architecture}"]
+    image = _with_nvrtc(chosen, kernel, options) if chosen.name == "nvrtc" else _with_nvcc(chosen, kernel, options)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Several processes may compile the same kernel: each writes a file of its own, and the last name wins.
+        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as part:
+            part.write(image)
+        Path(part.name).replace(path)
+    except OSError as error:
+        raise CannotRun(f"{path}: the compiled kernel cannot be kept ({error.strerror or error})") from error
+    return path
+
+
+def _with_nvcc(compiler: Compiler, kernel: Specialisation, options: list[str]) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "kernel.cubin"
+        command = [str(compiler.path), "-cubin", *options, "-o", str(out), str(kernel.source)]
+        try:
+            done = subprocess.run(  # noqa: S603 # the command is built here, never by a shell
+                command, capture_output=True, text=True, check=False, timeout=_NVCC_SECONDS
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise CannotRun(f"nvcc cannot compile {kernel.source}: {error}") from error
+        if done.returncode != 0 or not out.is_file():
+            raise CannotRun(f"nvcc refuses {kernel.source}: {_first_error(done.stderr + done.stdout)}")
+        return out.read_bytes()
+
+
+def _with_nvrtc(compiler: Compiler, kernel: Specialisation, options: list[str]) -> bytes:
+    library = _library(compiler.path)
+    program = ctypes.c_void_p()
+    source = kernel.source.read_bytes()
+    name = str(kernel.source).encode()
+    _checked(
+        library, library.nvrtcCreateProgram(ctypes.byref(program), source, name, 0, None, None), "create a program"
+    )
+    try:
+        encoded = [option.encode() for option in options]
+        array = (ctypes.c_char_p * len(encoded))(*encoded)
+        if library.nvrtcCompileProgram(program, len(encoded), array) != 0:
+            log = _sized(library, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog", program).decode(errors="replace")
+            raise CannotRun(f"NVRTC refuses {kernel.source}: {_first_error(log)}")
+        return _sized(library, "nvrtcGetCUBINSize", "nvrtcGetCUBIN", program)
+    finally:
+        library.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def _sized(library: ctypes.CDLL, size_of: str, get: str, program: ctypes.c_void_p) -> bytes:
+    size = ctypes.c_size_t()
+    _checked(library, getattr(library, size_of)(program, ctypes.byref(size)), size_of)
+    data = ctypes.create_string_buffer(size.value)
+    _checked(library, getattr(library, get)(program, data), get)
+    return data.raw[: size.value]
+
+
+def _checked(library: ctypes.CDLL, status: int, what: str) -> None:
+    if status != 0:
+        library.nvrtcGetErrorString.restype = ctypes.c_char_p
+        raise CannotRun(f"NVRTC cannot {what}: {library.nvrtcGetErrorString(status).decode()}")
+
+
+def _first_error(log: str) -> str:
+    lines = [line.strip() for line in log.replace("\0", "").splitlines() if line.strip()]
+    return next((line for line in lines if "error" in line), lines[-1] if lines else "it says nothing")
+
+
+def _find_nvcc() -> Compiler | None:
+    executable = shutil.which("nvcc")
+    if executable is None:
+        return None
+    try:
+        said = subprocess.run([executable, "--version"], capture_output=True, text=True, check=False, timeout=60).stdout  # noqa: S603 # no user input
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    version = next((word[1:] for word in said.split() if word.startswith("V") and word[1:2].isdigit()), "")
+    return Compiler("nvcc", version, Path(executable)) if version else None
+
+
+def _find_nvrtc() -> Compiler | None:
+    for path in _nvrtc_libraries():
+        try:
+            library = _library(path)
+            major, minor = ctypes.c_int(), ctypes.c_int()
+            if library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)) == 0:
+                return Compiler("nvrtc", f"{major.value}.{minor.value}", path)
+        except OSError:
+            continue
+    return None
+
+
+def _nvrtc_libraries() -> Iterator[Path]:
+    """NVRTC of a pip wheel first, then of an installed toolkit; the newest of each."""
+    for folder in map(Path, sys.path):
+        yield from sorted(folder.glob("nvidia/*/lib/libnvrtc.so.*"), reverse=True)
+    toolkits = [Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
+    for root in (*toolkits, *sorted(Path("/usr/local").glob("cuda*"), reverse=True)):
+        yield from sorted(root.glob("lib64/libnvrtc.so.*"), reverse=True)
+
+
+@cache
+def _library(path: Path) -> ctypes.CDLL:
+    # NVRTC opens its builtins by bare name, which finds them in a wheel's folder only once they are loaded.
+    for builtins in sorted(path.parent.glob("libnvrtc-builtins.so.*")):
+        ctypes.CDLL(str(builtins), mode=ctypes.RTLD_GLOBAL)
+    return ctypes.CDLL(str(path))

@@ -1,0 +1,108 @@
+"""How the trace build writes down what each warp did, and how that is read back. kernels_cuda/record.cuh writes it."""
+
+import re
+from typing import Any, Final, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusim.arrays import IntArray
+from gpusim.errors import CheckFailed
+from gpusim.families.attention.ops import SoftmaxOp
+from gpusim.schedule.ops import Op
+
+LANES: Final = 32
+
+WORDS: Final = 4
+"""int64 of one lane in one record: header, shared offset, global offset, predicate."""
+
+
+def operation_names(ops: Any) -> tuple[str, ...]:
+    """Names of the operations of a union of ops, in their order there."""
+    return tuple(re.sub(r"(?<!^)(?=[A-Z])", "_", op.__name__).lower() for op in get_args(ops))
+
+
+OPERATIONS: Final = operation_names(Op)
+"""Names of the operations, by the number a header holds: the ops of the schedule, in their order there."""
+
+ATTENTION_OPERATIONS: Final = OPERATIONS + operation_names(SoftmaxOp)
+"""Those of an attention kernel: the softmax's behind them."""
+
+RECORD: Final = np.dtype(
+    [
+        ("slot", np.int64),
+        ("warp", np.int64),
+        ("position", np.int64),
+        ("op", np.int64),
+        ("operand", np.int64),
+        ("zfill", np.bool_),
+        ("cg", np.bool_),
+        ("stage", np.int64),
+        ("k_group", np.int64),
+        ("index", np.int64),
+        ("k_tile", np.int64),
+        ("shared", np.int64, LANES),
+        ("global", np.int64, LANES),
+        ("predicate", np.bool_, LANES),
+    ]
+)
+"""
+One operation of one warp.
+
+slot: Position of the CTA in ``Params.recorded``.
+warp, position: Whose it is, and its number in that warp's stream.
+op: Index into ``OPERATIONS``.
+operand: 0 none, 1 a, 2 b.
+zfill, cg: Of a copy or a global load: zero-fills where invalid; goes around L1.
+stage, k_group, k_tile: -1 where the operation has none. k_tile is the fetch of a copy, a global load or a tile's store,
+    the step in the epilogue.
+index: access * vecs + vec of a copy or a global load, the access of a tile's store, the instruction of a fragment load,
+    the mma.sync of a WarpMma, the pending groups of a wait, the access of the epilogue's operations; else -1.
+shared: Elements from the operand's base; accumulators from the epilogue's; -1 where there is none.
+global: Elements from the tensor's base; 0 or more where valid, and any number where not. -1 where there is none.
+"""
+
+
+def buffer_words(slots: int, warps: int, capacity: int) -> int:
+    """int64 words of ``Params.records`` for ``capacity`` records of every warp."""
+    return slots * warps * capacity * LANES * WORDS
+
+
+def decode(buffer: npt.NDArray[np.int64], counts: npt.NDArray[np.int32]) -> npt.NDArray[np.void]:
+    """
+    Read a trace.
+
+    Args:
+        buffer: ``Params.records`` after the launch, ``buffer_words`` long, of any shape.
+        counts: ``Params.record_counts``, shape [slots, warps].
+
+    Returns:
+        Records of dtype ``RECORD``, by slot, warp and position.
+
+    Raises:
+        CheckFailed: A warp had more records than there was room for, or its lanes disagree on what they did.
+    """
+    slots, warps = counts.shape
+    words = buffer.reshape(slots, warps, -1, LANES, WORDS)
+    capacity = words.shape[2]
+    if counts.max(initial=0) > capacity:
+        raise CheckFailed(f"the trace has room for {capacity} records of a warp, but one had {int(counts.max())}")
+    position = np.arange(capacity, dtype=np.int64)
+    slot, warp, number = np.nonzero(position < counts[:, :, None])
+    kept: IntArray = words[slot, warp, number]
+    header = kept[:, 0, 0]
+    if (kept[:, :, 0] != header[:, None]).any():
+        raise CheckFailed("the lanes of a warp recorded different operations at one place of the trace")
+    records = np.zeros(len(kept), dtype=RECORD)
+    records["slot"], records["warp"], records["position"] = slot, warp, number
+    records["op"] = header & 0xFF
+    records["operand"] = header >> 8 & 3
+    records["zfill"] = header >> 10 & 1
+    records["cg"] = header >> 11 & 1
+    records["stage"] = (header >> 12 & 0xFF) - 1
+    records["k_group"] = (header >> 20 & 0xFF) - 1
+    records["index"] = (header >> 28 & 0xFFFF) - 1
+    records["k_tile"] = (header >> 44 & 0x7FFFF) - 1
+    records["shared"], records["global"] = kept[:, :, 1], kept[:, :, 2]
+    records["predicate"] = kept[:, :, 3] != 0
+    return records

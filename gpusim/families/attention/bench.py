@@ -1,0 +1,190 @@
+"""``python -m gpusim.families.attention.bench``: the attention kernels beside CUTLASS's and PyTorch's, on this GPU."""
+
+import argparse
+import importlib
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from gpusim.cuda.compiler import compile_cubin
+from gpusim.errors import GpusimError
+from gpusim.families.attention import device as attention_run
+from gpusim.families.attention.cuda import AttentionKernel, specialise_attention
+from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.attention.tensors import make_attention_tensors
+from gpusim.gpu.device import environment, import_cupy
+from gpusim.gpu.module import LoadedKernel, architecture
+from gpusim.gpu.run import BATCHES, LAUNCHES, time_launches
+
+ROWS = Path("tests/golden/data/attention_h200.json")
+"""Measured figures of CUTLASS's fused attention and of PyTorch's FlashAttention-2 on an H200, by shape."""
+
+FLASH_TILES: dict[str, dict[str, Any]] = {
+    "128x64 w32, 2 CTAs": {"keys_per_block": 64, "ctas_per_sm": 2},
+    "128x64 w32, 2 CTAs, columns past the head skipped": {"keys_per_block": 64, "ctas_per_sm": 2, "skip_columns": True},
+    "128x64 w32, 3 CTAs": {"keys_per_block": 64, "ctas_per_sm": 3},
+    "128x64 w32, Q in registers": {"keys_per_block": 64, "ctas_per_sm": 2, "queries_in_registers": True},
+    "128x128 w32, 2 CTAs": {"keys_per_block": 128, "ctas_per_sm": 2},
+    "128x32 w32, 2 CTAs": {"keys_per_block": 32, "ctas_per_sm": 2},
+    "128x32 w32, 3 CTAs": {"keys_per_block": 32, "ctas_per_sm": 3},
+    "128x64 w16, 2 CTAs": {"keys_per_block": 64, "ctas_per_sm": 2, "warp_queries": 16},
+    "128x64 w16, 1 CTA": {"keys_per_block": 64, "ctas_per_sm": 1, "warp_queries": 16},
+    "64x64 w16, 3 CTAs": {"queries_per_block": 64, "keys_per_block": 64, "ctas_per_sm": 3, "warp_queries": 16},
+    "64x64 w32, 4 CTAs": {"queries_per_block": 64, "keys_per_block": 64, "ctas_per_sm": 4},
+}
+"""Tiles of ``flash`` that are compared."""
+
+
+def flops(kernel: AttentionKernel) -> float:
+    """Of both GEMMs as PyTorch's and CUTLASS's tables count them: half of them under a causal mask."""
+    products = kernel.batch * kernel.heads * kernel.queries * kernel.keys * (kernel.head_dim + kernel.head_dim_v)
+    return 2.0 * products * (1.0 if kernel.mask == "none" else 0.5)
+
+
+def scenario_of(row: dict[str, Any], mainloop: str, **tile: int) -> AttentionScenario:
+    """The scenario of a measured row, f16 throughout, with the schedule's tile but for the keys given."""
+    problem = {
+        "batch": row["B"],
+        "heads": row["H"],
+        "queries": row["Sq"],
+        "keys": row["Sk"],
+        "head_dim": row["D"],
+        "head_dim_v": row["D"],
+        "mask": "causal_top_left" if row["causal"] else "none",
+        "dtype": {"output": "f16"},
+    }
+    kernel = {"mainloop": mainloop, "instruction": [16, 8, 16], **tile}
+    return AttentionScenario.model_validate({"machine": "h200", "problem": problem, "kernel": kernel})
+
+
+def _shape(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: row[key] for key in ("B", "H", "Sq", "Sk", "D", "causal")}
+
+
+def _attempt(what: dict[str, Any], measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """A row, or why there is none: one kernel that fails leaves the others."""
+    try:
+        return what | measure()
+    except Exception as error:  # noqa: BLE001 # whatever CuPy or PyTorch raises, the other rows are wanted
+        return what | {"error": f"{type(error).__name__}: {error}"[:500]}
+
+
+def _measured(cupy: Any, kernel: AttentionKernel, problem: attention_run.DeviceProblem) -> dict[str, Any]:
+    """Resources, wrong elements and microseconds of the warm loop."""
+    specialisation = specialise_attention(kernel)
+    loaded = LoadedKernel(cupy, specialisation, compile_cubin(specialisation, architecture(cupy)))
+    numerics = attention_run.check_numerics(loaded, problem)
+    loop = time_launches(cupy, [loaded], attention_run.pack_params(problem))
+    cupy.get_default_memory_pool().free_all_blocks()
+    return {
+        "registers": loaded.registers,
+        "local_bytes": loaded.local_bytes,
+        "shared_bytes": specialisation.shared_bytes,
+        "wrong_elements": numerics.wrong_elements,
+        "max_error_over_bound": numerics.max_error_over_bound,
+        "us": loop.median,
+        "us_least": loop.least,
+        "tflops": round(flops(kernel) / loop.median / 1e6, 1),
+    }
+
+
+def beside_cutlass(cupy: Any, row: dict[str, Any], seed: int) -> Iterator[dict[str, Any]]:
+    """The schedule ``attention`` at the block sizes of one of CUTLASS's measured rows, for some CTAs a SM."""
+    tile = {key: row[key] for key in ("queries_per_block", "keys_per_block")}
+    scenario = scenario_of(row, "attention", **tile)
+    problem = attention_run.upload(cupy, scenario, seed)
+    for ctas in (4, 5, 3):
+        what = {"schedule": "attention", **_shape(row), **tile, "ctas_per_sm": ctas}
+        kernel = replace(attention_run.attention_kernel(scenario), ctas_per_sm=ctas)
+        found = _attempt(what, partial(_measured, cupy, kernel, problem))
+        if "us" in found:
+            found |= {"cutlass_us": row["loop_us_median"], "speed": round(row["loop_us_median"] / found["us"], 3)}
+        yield found
+
+
+def beside_torch(cupy: Any, row: dict[str, Any], seed: int) -> Iterator[dict[str, Any]]:
+    """``flash`` in every tile that is compared, and PyTorch's FlashAttention-2 in the same call."""
+    scenario = scenario_of(row, "flash")
+    theirs = _attempt({"schedule": "torch flash", **_shape(row)}, partial(_torch, scenario, seed))
+    yield theirs | {"recorded_us": row["us_median"]}
+    problem = attention_run.upload(cupy, scenario, seed)
+    for name, tile in FLASH_TILES.items():
+        what = {"schedule": "flash", **_shape(row), "tile": name}
+        kernel = replace(attention_run.attention_kernel(scenario), **tile)
+        found = _attempt(what, partial(_measured, cupy, kernel, problem))
+        if "us" in found:
+            found["speed_of_recorded"] = round(row["us_median"] / found["us"], 3)
+            if "us" in theirs:
+                found["speed"] = round(theirs["us"] / found["us"], 3)
+        yield found
+
+
+def _torch(scenario: AttentionScenario, seed: int) -> dict[str, Any]:
+    """PyTorch's scaled_dot_product_attention with its FlashAttention-2 back end, in a warm loop of one CUDA graph."""
+    try:
+        torch: Any = importlib.import_module("torch")
+        attention: Any = importlib.import_module("torch.nn.attention")
+    except ImportError as error:
+        return {"error": f"PyTorch is not installed: {error}"}
+    host, problem = make_attention_tensors(scenario, seed), scenario.problem
+    shape = (problem.batch, -1, problem.heads, problem.head_dim)
+    tensors = [torch.from_numpy(one.reshape(shape)).cuda().transpose(1, 2) for one in (host.q, host.k, host.v)]
+
+    def launch() -> None:
+        torch.nn.functional.scaled_dot_product_attention(*tensors, is_causal=problem.mask != "none")
+
+    with torch.no_grad(), attention.sdpa_kernel(attention.SDPBackend.FLASH_ATTENTION):
+        for _ in range(3):
+            launch()
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for _ in range(LAUNCHES):
+                launch()
+        graph.replay()
+        torch.cuda.synchronize()
+        times = []
+        for _ in range(BATCHES):
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            begin.record()
+            graph.replay()
+            end.record()
+            torch.cuda.synchronize()
+            times.append(1000.0 * begin.elapsed_time(end) / LAUNCHES)
+    return {"us": round(median(times), 3), "us_least": round(min(times), 3), "torch": str(torch.__version__)}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, and print one JSON object: the environment and a list of rows; progress on stderr."""
+    parser = argparse.ArgumentParser(prog="python -m gpusim.families.attention.bench", description=__doc__)
+    parser.add_argument("--rows", type=Path, default=ROWS, help=f"measured figures (default: {ROWS})")
+    parser.add_argument("--only", choices=("attention", "flash"), help="one schedule")
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args(argv)
+    try:
+        cupy = import_cupy()
+        measured = json.loads(arguments.rows.read_text(encoding="utf-8"))
+    except (GpusimError, OSError, ValueError) as error:
+        sys.stderr.write(f"{error}\n")
+        return error.exit_code if isinstance(error, GpusimError) else 1
+    parts = {"attention": (beside_cutlass, measured["cutlass"]), "flash": (beside_torch, measured["sdpa_flash2"])}
+    rows = []
+    for name, (part, of_part) in parts.items():
+        for measured_row in of_part if arguments.only in {None, name} else ():
+            try:
+                for row in part(cupy, measured_row, arguments.seed):
+                    sys.stderr.write(json.dumps(row) + "\n")
+                    rows.append(row)
+            except Exception as error:  # noqa: BLE001 # as above: of the inputs or their reference
+                rows.append({"schedule": name, **_shape(measured_row), "error": str(error)[:500]})
+    sys.stdout.write(json.dumps({"environment": environment(), "rows": rows}, indent=1) + "\n")
+    return 1 if any("error" in row or row.get("wrong_elements") for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

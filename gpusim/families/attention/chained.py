@@ -1,0 +1,177 @@
+"""The op order of memory-efficient attention: P through shared memory, row statistics shared by the warps of a row."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from gpusim.families.attention.blocks import KeyBlock, attention_epilogue, gemm_view, source_parts
+from gpusim.families.attention.ops import (
+    AddSums,
+    AtomicMax,
+    AttentionProgram,
+    Exponentials,
+    LoadStatistic,
+    Normalise,
+    Phase,
+    RescaleFactor,
+    RescaleOutput,
+    RowMax,
+    RowSum,
+    ScaleScores,
+    Shuffle,
+    SoftmaxOp,
+    Step,
+    StoreLse,
+    StoreP,
+    StoreStatistic,
+)
+from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.attention.shape import AttentionShape, attention_shape
+from gpusim.schedule import multistage
+from gpusim.schedule.epilogue import tile_ops
+from gpusim.schedule.mainloop import Mainloop, MainloopShape, shape_of
+from gpusim.schedule.ops import Barrier, LoadShared, LoadSource, Op, StoreGlobal, StoreShared, WaitGroup
+from gpusim.tile.epilogue import EpilogueTile
+
+
+def qk_shape(scenario: AttentionScenario) -> MainloopShape:
+    """The mainloop of S = Q * K^T."""
+    shape = shape_of(gemm_view(scenario, "qk"), multistage.GEMM.cache)
+    return replace(shape, whole=attention_shape(scenario).qk_whole)
+
+
+def pv_shape(scenario: AttentionScenario) -> MainloopShape:
+    """The mainloop of O = P * V: nothing is copied for P, and flash loads no fragments of it either."""
+    shape = shape_of(gemm_view(scenario, "pv"), multistage.GEMM.cache)
+    fragments = 0 if scenario.flash else shape.a.fragment_loads
+    return replace(shape, a=replace(shape.a, accesses=0, fragment_loads=fragments), whole=True)
+
+
+def attention_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -> AttentionProgram:
+    """
+    The steps of one CTA.
+
+    Args:
+        scenario: Problem and kernel.
+        blocks: Its key blocks, ascending; none where its queries see no key.
+
+    Source: CUTLASS examples/41_fused_multi_head_attention/kernel_forward.h for what is done; the order of the softmax
+    is our own: it needs two barriers a key block in place of four.
+    """
+    shape = attention_shape(scenario)
+    steps = [*in_phase("start", -1, 0, _clear())]
+    for block in blocks:
+        steps += _key_block(scenario, shape, block, first=block is blocks[0], last=block is blocks[-1])
+    if shape.in_registers:
+        steps += in_phase("normalise", -1, 0, _normalise(shape) if blocks else ())
+        steps += in_phase("epilogue", -1, 0, tile_ops(attention_epilogue(scenario)))
+    elif not blocks:
+        for column in range(shape.column_blocks):
+            steps += in_phase(
+                "epilogue", -1, column, _buffer_epilogue(attention_epilogue(scenario), source=0, division=True)
+            )
+    lse: list[SoftmaxOp] = [LoadStatistic("maximum", "owner"), LoadStatistic("sum", "owner"), StoreLse()]
+    return AttentionProgram((*steps, *in_phase("lse", -1, 0, lse)))
+
+
+def in_phase(phase: Phase, key_block: int, column_block: int, ops: Iterable[Op | SoftmaxOp]) -> Iterator[Step]:
+    """Ops as steps of one phase."""
+    return (Step(phase, key_block, column_block, op) for op in ops)
+
+
+def _clear() -> list[SoftmaxOp]:
+    return [StoreStatistic("maximum", "owner"), StoreStatistic("previous", "owner"), StoreStatistic("sum", "owner")]
+
+
+def _key_block(
+    scenario: AttentionScenario, shape: AttentionShape, block: KeyBlock, *, first: bool, last: bool
+) -> list[Step]:
+    number = block.number
+    scores = multistage.mainloop(qk_shape(scenario), multistage.GEMM, shape.qk_tiles)
+    output = multistage.mainloop(pv_shape(scenario), multistage.GEMM, block.k_tiles(shape.pv[2]))
+    copies, entry, rest = _split(output)
+    preload = scenario.kernel.preload_v
+    steps = [*in_phase("qk", number, 0, _flat(scores))]
+    if preload:
+        steps += in_phase("pv", number, 0, copies)
+    steps += in_phase(
+        "softmax", number, 0, _softmax(shape, masked=block.masked, rescales=shape.in_registers and not first)
+    )
+    for column in range(shape.column_blocks):
+        if not preload:
+            steps += in_phase("pv", number, column, copies)
+        steps += in_phase("pv", number, column, entry)
+        if column == 0:
+            steps += in_phase("softmax", number, 0, _add_sums(shape))
+        steps += in_phase("pv", number, column, rest)
+        if preload and column + 1 < shape.column_blocks:
+            steps += in_phase("pv", number, column + 1, copies)
+        if not shape.in_registers:
+            source = 0 if first else source_parts(scenario)
+            parts = 1 if last else source_parts(scenario)
+            epilogue = _buffer_epilogue(attention_epilogue(scenario), source=source, division=last, parts=parts)
+            steps += in_phase("epilogue" if last else "buffer", number, column, epilogue)
+    return steps
+
+
+def _flat(mainloop: Mainloop) -> list[Op]:
+    prologue, iterations, tail = mainloop
+    return [*prologue, *(op for body in iterations for op in body), *tail]
+
+
+def _split(mainloop: Mainloop) -> tuple[list[Op], list[Op], list[Op]]:
+    """The prologue's copies, its wait and barrier, and all that follows."""
+    ops = _flat(mainloop)
+    wait = next(index for index, op in enumerate(ops) if isinstance(op, WaitGroup))
+    return ops[:wait], ops[wait : wait + 2], ops[wait + 2 :]
+
+
+def _softmax(shape: AttentionShape, *, masked: bool, rescales: bool) -> list[Op | SoftmaxOp]:
+    rows = range(shape.rows_of_lane)
+    ops: list[Op | SoftmaxOp] = [ScaleScores(masked)]
+    for row in rows:
+        ops += [RowMax(row), AtomicMax(row)]
+    ops += [Barrier(), *(LoadStatistic(statistic, "owner") for statistic in ("previous", "maximum", "sum"))]
+    ops += [RescaleFactor(), StoreStatistic("rescale", "owner"), StoreStatistic("sum", "owner"), Barrier()]
+    for row in rows if rescales else ():
+        ops += [LoadStatistic("rescale", "fragment", row), RescaleOutput(row)]
+    for row in rows:
+        ops += [LoadStatistic("maximum", "fragment", row), Exponentials(row)]
+    for row in rows:
+        ops += [RowSum(row), Shuffle("sum", row, 1), Shuffle("sum", row, 2)]
+        ops.append(StoreStatistic("partial_sum", "fragment", row))
+    return ops + [StoreP(access) for access in range(shape.rows_of_lane * shape.qk_warp[1] // 8)]
+
+
+def _add_sums(shape: AttentionShape) -> list[SoftmaxOp]:
+    """After the barrier that shows the partial sums; the owner knows sum and maximum still."""
+    loads: list[SoftmaxOp] = [LoadStatistic("partial_sum", "owner", column) for column in range(shape.warp_columns)]
+    return [*loads, AddSums(), StoreStatistic("sum", "owner"), StoreStatistic("previous", "owner")]
+
+
+def _normalise(shape: AttentionShape) -> list[SoftmaxOp]:
+    rows = range(shape.rows_of_lane)
+    return [op for row in rows for op in (LoadStatistic("sum", "fragment", row), Normalise(row))]
+
+
+def _buffer_epilogue(tile: EpilogueTile, *, source: int, division: bool, parts: int = 1) -> list[Op | SoftmaxOp]:
+    """
+    Accumulators through shared memory to the buffer or the output.
+
+    Args:
+        tile: Of the output; the buffer has its vectors.
+        source: Loads that bring one vector of the buffer; 0: it is not read.
+        division: The output is divided by the sum here.
+        parts: Stores of one vector.
+    """
+    ops: list[Op | SoftmaxOp] = []
+    accesses = range(tile.accesses_per_step)
+    for step in range(tile.steps):
+        ops += [LoadSource(step, access) for access in range(tile.accesses_per_step * source)]
+        ops += [Barrier(), *(StoreShared(step, access) for access in range(tile.stores_per_step)), Barrier()]
+        ops += [LoadShared(step, access) for access in range(tile.loads_per_step)]
+        for access in accesses:
+            vector = step * tile.accesses_per_step + access
+            ops += [LoadStatistic("rescale", "output", vector)] if source else []
+            ops += [LoadStatistic("sum", "output", vector)] if division else []
+            ops += [StoreGlobal(step, access * parts + part) for part in range(parts)]
+    return ops

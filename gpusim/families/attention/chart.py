@@ -1,0 +1,173 @@
+"""The overlap chart of attention: both GEMMs, softmax and copies of each key block, and where the warp waits."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+
+from matplotlib.artist import Artist
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from gpusim.report.captions import footer, kernel_line, problem_line
+from gpusim.report.overlap import BOTTOM, SPACE, TOP, WIDTH, ChartLane, Panel, legend_line, name_lanes, panels_of
+from gpusim.report.style import FAINT, INK, LANE, MUTED, PAPER, WAIT, png, text_on, tile_colour, tint, title_block
+from gpusim.results.result import Result
+from gpusim.results.timeline import KTileSpan, Timeline
+
+MOST_DRAWN = 5
+"""Key blocks drawn in one panel; longer walks show the first ``ENDS[0]`` and the last ``ENDS[1]``."""
+
+ENDS = (3, 2)
+
+LANES = (
+    ("copy_k", "Q and K", "copies in flight", 0.42),
+    ("copy_v", "V", "copies in flight", 0.42),
+    ("qk", "S = Q·Kᵀ", "first GEMM", 0.46),
+    ("softmax", "softmax", "of S in registers", 0.46),
+    ("pv", "O += P·V", "second GEMM", 0.46),
+    ("output", "output", "buffer, epilogue", 0.34),
+    ("waits", "waits", "wait_group, barrier", 0.34),
+)
+"""Kind, name, note and height in inches of each lane."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyBlockSpans:
+    """
+    What one warp did.
+
+    Attributes:
+        spans: Its activities, the waits apart.
+        waits: Its waits.
+        blocks: Key blocks it walked.
+        end: One past its last cycle.
+    """
+
+    spans: tuple[KTileSpan, ...]
+    waits: tuple[KTileSpan, ...]
+    blocks: int
+    end: int
+
+    @property
+    def begins(self) -> list[int]:
+        """First instruction of each key block's first GEMM."""
+        return [min(span.begin for span in self.of("qk", block)) for block in range(self.blocks)]
+
+    def of(self, activity: str, block: int) -> list[KTileSpan]:
+        """Stretches of one activity for one key block."""
+        return [span for span in self.spans if span.activity == activity and span.k_tile == block]
+
+    def windows(self) -> list[tuple[int, int]]:
+        """Cycles to draw: everything, or both ends of a long walk."""
+        if self.blocks <= MOST_DRAWN:
+            return [(0, self.end)]
+        begins, (head, tail) = self.begins, ENDS
+        return [(0, begins[head]), (begins[self.blocks - tail], self.end)]
+
+
+def warp_spans(timeline: Timeline, blocks: int) -> KeyBlockSpans:
+    """What warp 0 of the watched CTA did, of ``blocks`` key blocks."""
+    own = [span for span in timeline.k_tiles if span.warp == 0]
+    waits = tuple(span for span in own if span.activity.startswith("wait"))
+    end = max(span.end for span in timeline.warps if span.warp == 0)
+    return KeyBlockSpans(tuple(span for span in own if span not in waits), waits, blocks, end)
+
+
+def attention_overlap_chart(result: Result, timeline: Timeline, path: Path) -> Path:
+    """
+    Draw the key blocks of warp 0 of the watched CTA, the first of those with most, as PNG.
+
+    Copies are hatched from the first one's issue to the last one's data in shared memory; GEMMs and softmax are solid
+    from the first instruction to the last result, cut where the warp waits. A key block keeps its colour and its
+    number, counted in the order walked, in every row. A CTA that sees no key has its output, or nothing, alone.
+    """
+    blocks = len(result.pipeline)
+    warp = warp_spans(timeline, blocks)
+    lanes = _lanes(warp)
+    body = lanes[-1].bottom
+    with png(path, WIDTH, TOP + body + BOTTOM) as figure:
+        panels = panels_of(figure, warp.windows(), body)
+        for panel in panels:
+            _draw(panel, warp, lanes)
+        name_lanes(panels[0], [lanes[0], *lanes], "")
+        _break_note(figure, panels, blocks)
+        _legend(figure)
+        title = f"{result.scenario['kernel']['mainloop']}: {blocks} key blocks, warp 0 of CTA {timeline.warps[0].cta}"
+        title_block(figure, title, [f"{problem_line(result)}; {kernel_line(result)}", _pace(warp)], footer(result))
+    return path
+
+
+def _lanes(warp: KeyBlockSpans) -> list[ChartLane]:
+    lanes, top = [], 0.0
+    present = {span.activity for span in warp.spans} | {"waits"}
+    for kind, name, note, height in LANES:
+        if kind in present:
+            lanes.append(ChartLane(kind, name, note, top, height))
+            top += height + SPACE
+    return lanes
+
+
+def _draw(panel: Panel, warp: KeyBlockSpans, lanes: Sequence[ChartLane]) -> None:
+    rows = {lane.kind: lane for lane in lanes}
+    for lane in lanes:
+        panel.box(panel.begin, panel.end, lane.top, lane.height, LANE, zorder=0)
+    for begin in warp.begins[1:]:
+        if panel.begin <= begin <= panel.end:
+            panel.axes.plot([begin, begin], [0, lanes[-1].bottom], color=FAINT, linewidth=0.9, zorder=0.8)
+    for wait in warp.waits:
+        panel.box(wait.begin, wait.end, 0, lanes[-1].bottom, WAIT, alpha=0.13, zorder=0.5)
+        lane = rows["waits"]
+        panel.box(wait.begin, wait.end, lane.top, lane.height, WAIT, zorder=2)
+        panel.label((wait.begin, wait.end), lane.middle, (f"{wait.end - wait.begin:,}",), PAPER, size=8)
+    for span in warp.spans:
+        copies = span.activity.startswith("copy")
+        lane = rows["copy_k" if span.activity == "copy_q" else span.activity]
+        colour = tile_colour(span.k_tile) if span.k_tile < warp.blocks else MUTED
+        if copies:
+            style = {"edgecolor": colour, "hatch": "////", "linewidth": 0.8}
+            panel.box(span.begin, span.end, lane.top, lane.height, tint(colour, 0.28), zorder=1.5, **style)
+        else:
+            panel.box(span.begin, span.end, lane.top, lane.height, colour, edgecolor=PAPER, linewidth=0.7, zorder=2)
+        longest = max(warp.of(span.activity, span.k_tile), key=lambda one: one.end - one.begin)
+        if span.k_tile < warp.blocks and span.activity != "copy_q" and span is longest:
+            ink = INK if copies else text_on(colour)
+            panel.label((span.begin, span.end), lane.middle, (str(span.k_tile),), ink, size=10, fontweight="bold")
+
+
+def _break_note(figure: Figure, panels: Sequence[Panel], blocks: int) -> None:
+    """Between two panels, which key blocks are left out."""
+    for before, after in pairwise(panels):
+        left, right = before.axes.get_position(), after.axes.get_position()
+        text = f"⋯  key blocks {ENDS[0]} to {blocks - ENDS[1] - 1} left out  ⋯"
+        x, y = (left.x1 + right.x0) / 2, (left.y0 + left.y1) / 2
+        figure.text(x, y, text, rotation=90, fontsize=8.5, color=MUTED, ha="center", va="center")
+
+
+def _legend(figure: Figure) -> None:
+    sample = tile_colour(0)
+    handles: list[Artist] = [
+        Patch(facecolor=tint(sample, 0.28), edgecolor=sample, hatch="////", label="copies in flight"),
+        Patch(facecolor=sample, label="issued to done"),
+        Patch(facecolor=WAIT, label="the warp waits"),
+    ]
+    legend_line(figure, handles)
+
+
+def _pace(warp: KeyBlockSpans) -> str:
+    """The chart in words: cycles of a steady key block, and of its parts."""
+    if not warp.blocks:
+        return f"The CTA sees no key; {warp.end:,} cycles."
+    steps = [after - before for before, after in pairwise(warp.begins)]
+    pace = f"{int(median(steps)):,} cycles per key block (median); " if steps else ""
+    parts = []
+    for activity, name in (("qk", "S"), ("softmax", "softmax"), ("pv", "O")):
+        each = [sum(span.end - span.begin for span in warp.of(activity, block)) for block in range(warp.blocks)]
+        parts.append(f"{name} {int(median(each)):,}")
+    waited = sum(span.end - span.begin for span in warp.waits)
+    return (
+        f"{pace}{', '.join(parts)}; "
+        f"the warp waits {waited:,} of {warp.end:,} cycles ({100 * waited / warp.end:.0f} %). "
+        "Colour and number name the key block, in the order walked."
+    )

@@ -1,0 +1,188 @@
+"""One attention scenario on the GPU: the kernel it stands for, its tensors, its launches, its numbers."""
+
+from dataclasses import dataclass
+from math import e, log2
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusim.errors import BadInput
+from gpusim.families.attention.cuda import ATTENTION_PARAMS, AttentionKernel, default_kernel
+from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.attention.reference import attention_reference
+from gpusim.families.attention.shape import WARPS
+from gpusim.families.attention.tensors import (
+    AttentionTensors,
+    fresh_attention_output,
+    make_attention_tensors,
+    output_rows,
+)
+from gpusim.gpu.module import LoadedKernel
+from gpusim.gpu.run import put_pointers, put_recording
+from gpusim.numerics.elements import decode, is_unwritten, unwritten
+from gpusim.records.record import Numerics
+
+_INSTRUCTION = (16, 8, 16)
+"""What kernels_cuda/attention issues, whatever CUTLASS's example does."""
+
+
+def attention_kernel(scenario: AttentionScenario) -> AttentionKernel:
+    """
+    The CUDA kernel of a scenario.
+
+    Raises:
+        BadInput: kernels_cuda has no such kernel: another mma.sync, another number of stages, or other types.
+    """
+    problem, flash = scenario.problem, scenario.flash
+    if scenario.instruction != _INSTRUCTION:
+        raise BadInput(
+            f"kernel.instruction must be {list(_INSTRUCTION)} on a GPU: kernels_cuda/attention issues nothing else,"
+            f" got {list(scenario.instruction)}"
+        )
+    default = default_kernel(scenario.kernel.mainloop, problem.head_dim, problem.head_dim_v)
+    return AttentionKernel(
+        batch=problem.batch,
+        heads=problem.heads,
+        queries=problem.queries,
+        keys=problem.keys,
+        head_dim=problem.head_dim,
+        head_dim_v=problem.head_dim_v,
+        mask=problem.mask,
+        ab=problem.dtype.ab,
+        output_type="f32" if problem.dtype.output == "f32" else "ab",
+        query_lengths=problem.query_lengths,
+        key_lengths=problem.key_lengths,
+        scale=problem.score_scale,
+        mainloop=scenario.kernel.mainloop,
+        queries_per_block=scenario.queries_per_block,
+        keys_per_block=scenario.keys_per_block,
+        warp_queries=scenario.queries_per_block // WARPS if flash else 32,
+        ctas_per_sm=int(default["ctas_per_sm"]),
+        preload_v=scenario.kernel.preload_v,
+        keep_output_in_registers=scenario.in_registers,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceProblem:
+    """
+    A scenario's tensors in GPU memory.
+
+    Attributes:
+        tensors: Q, K and V, device arrays.
+        output: Flat, as ``fresh_attention_output``.
+        lse: [batch, heads, lse_length], f32.
+        buffer: Of an output that is not kept in registers, f32; else one element.
+        lengths: Queries and keys in use of each batch, int32.
+    """
+
+    cupy: Any
+    scenario: AttentionScenario
+    seed: int
+    tensors: AttentionTensors
+    output: Any
+    lse: Any
+    buffer: Any
+    lengths: tuple[Any, Any]
+
+    def poison(self) -> None:
+        """Fill what a launch stores with NaN: an element never written cannot pass for a result."""
+        self.output.fill(unwritten(self.scenario.problem.dtype.output))
+        self.lse.fill(np.nan)
+
+
+def upload(cupy: Any, scenario: AttentionScenario, seed: int) -> DeviceProblem:
+    """Random inputs of a seed, NaN past every batch's length, and an output of NaN, on the GPU."""
+    host, problem = make_attention_tensors(scenario, seed), scenario.problem
+    output = fresh_attention_output(scenario)
+    return DeviceProblem(
+        cupy=cupy,
+        scenario=scenario,
+        seed=seed,
+        tensors=AttentionTensors(cupy.asarray(host.q), cupy.asarray(host.k), cupy.asarray(host.v)),
+        output=cupy.asarray(output),
+        lse=cupy.asarray(np.full((problem.batch, problem.heads, problem.lse_length), np.nan, np.float32)),
+        buffer=cupy.empty(1 if scenario.in_registers else output.size, np.float32),
+        lengths=(
+            cupy.asarray(np.array(problem.lengths_q, np.int32)),
+            cupy.asarray(np.array(problem.lengths_k, np.int32)),
+        ),
+    )
+
+
+def pack_params(
+    problem: DeviceProblem,
+    *,
+    records: Any = None,
+    counts: Any = None,
+    capacity: int = 0,
+    blocks: tuple[int, ...] = (),
+) -> npt.NDArray[np.void]:
+    """
+    ``struct AttentionParams`` of one launch, shape ().
+
+    Args:
+        records, counts: Device arrays that an instrumented build fills.
+        capacity: Records of one warp.
+        blocks: Linear indices of the CTAs that are recorded, at most ``RECORDED_BLOCKS``.
+    """
+    params = np.zeros((), ATTENTION_PARAMS)
+    common: Any = params["common"]
+    own: Any = problem.tensors
+    queries, keys = problem.lengths
+    put_pointers(common, {"a": own.q, "b": own.k, "output": problem.output, "partial": problem.buffer})
+    put_pointers(params, {"v": own.v, "log_sum_exp": problem.lse, "query_lengths": queries, "key_lengths": keys})
+    put_recording(common, records=records, counts=counts, capacity=capacity, blocks=blocks)
+    params["scale_log2"] = problem.scenario.problem.score_scale * log2(e)
+    return params
+
+
+def check_numerics(kernel: LoadedKernel, problem: DeviceProblem) -> Numerics:
+    """One launch on poisoned memory; every element of output and log-sum-exp against float64 softmax."""
+    problem.poison()
+    kernel.launch(pack_params(problem))
+    problem.cupy.cuda.runtime.deviceSynchronize()
+    return compare(problem.scenario, problem.tensors, (problem.output, problem.lse), problem.seed, problem.cupy)
+
+
+def compare(
+    scenario: AttentionScenario, tensors: AttentionTensors, stored: tuple[Any, Any], seed: int, xp: Any = np
+) -> Numerics:
+    """
+    What a launch stored against float64 softmax attention.
+
+    Rows past a batch's length that were written count as wrong. The figures of the worst element are the output's.
+
+    Args:
+        scenario: Problem and kernel.
+        tensors: Its inputs, of the array module.
+        stored: The output, flat as stored, and the log-sum-exp [batch, heads, lse_length].
+        seed: Of the inputs.
+        xp: The array module.
+    """
+    extents = scenario.problem
+    expected = attention_reference(scenario, tensors, xp)
+    element = extents.dtype.output
+    used = xp.asarray(output_rows(extents))
+    found = decode(stored[0], element, xp).reshape(-1, extents.head_dim_v)
+    error = abs(found.astype(xp.float64) - expected.value)
+    close = xp.where(used[:, None], error <= expected.bound, is_unwritten(found, element, xp))
+    lse = stored[1][:, :, : extents.queries].astype(xp.float64)
+    both = xp.isinf(lse) & (lse == expected.lse)
+    near = both | (abs(xp.where(both, 0.0, lse) - xp.where(both, 0.0, expected.lse)) <= expected.lse_bound)
+    in_use = used.reshape(extents.batch, extents.queries, extents.heads)[:, :, 0][:, None, :]
+    sums = xp.where(in_use, near, xp.isnan(lse))
+    over = xp.where(used[:, None], error / xp.where(expected.bound > 0, expected.bound, 1.0), 0.0)
+    worst = int(xp.argmax(xp.nan_to_num(over, nan=xp.inf)))
+    largest = float(xp.where(used[:, None], error, 0.0).max())
+    quotient = float(over.max())
+    finite = bool(np.isfinite(largest)) and bool(np.isfinite(quotient))
+    return Numerics(
+        seed=seed,
+        elements=int(found.size),
+        wrong_elements=int((~close).sum()) + int((~sums).sum()),
+        max_error=largest if finite else None,
+        max_error_over_bound=quotient if finite else None,
+        worst_element=(worst // extents.head_dim_v, worst % extents.head_dim_v),
+    )

@@ -1,0 +1,84 @@
+"""FlashAttention-2's op order: a row belongs to one warp, P stays in its registers, copies pass under both GEMMs."""
+
+from collections.abc import Sequence
+
+from gpusim.families.attention.blocks import KeyBlock, attention_epilogue
+from gpusim.families.attention.chained import in_phase, pv_shape, qk_shape
+from gpusim.families.attention.ops import (
+    AttentionProgram,
+    Exponentials,
+    Normalise,
+    RescaleFactor,
+    RescaleOutput,
+    RowMax,
+    RowSum,
+    ScaleScores,
+    Shuffle,
+    SoftmaxOp,
+    Step,
+    StoreLse,
+)
+from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.attention.shape import AttentionShape, attention_shape
+from gpusim.schedule.epilogue import tile_ops
+from gpusim.schedule.mainloop import resident
+from gpusim.schedule.multistage import copy_ops
+from gpusim.schedule.ops import Barrier, CommitGroup, Op, Operand, WaitGroup
+
+
+def flash_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -> AttentionProgram:
+    """
+    The steps of one CTA.
+
+    Args:
+        scenario: Problem and kernel.
+        blocks: Its key blocks, ascending; they are walked from the last, which alone may be masked at the end.
+
+    Source: Dao, FlashAttention-2 (2023), algorithm 1; its kernel's order of copies: values of a key block under its
+    first GEMM, keys of the next under softmax and second GEMM.
+    """
+    shape = attention_shape(scenario)
+    steps: list[Step] = []
+    if blocks:
+        first = blocks[-1].number
+        steps += in_phase(
+            "qk", first, 0, [*_copies(scenario, shape, "a"), *_copies(scenario, shape, "b"), CommitGroup()]
+        )
+    for block in reversed(blocks):
+        steps += _key_block(scenario, shape, block)
+    rows = range(shape.rows_of_lane)
+    if blocks:
+        ends = [(Shuffle("sum", row, 1), Shuffle("sum", row, 2), Normalise(row)) for row in rows]
+        steps += in_phase("normalise", -1, 0, [op for row in ends for op in row])
+    steps += in_phase("lse", -1, 0, [StoreLse(row) for row in rows])
+    return AttentionProgram((*steps, *in_phase("epilogue", -1, 0, tile_ops(attention_epilogue(scenario)))))
+
+
+def _copies(scenario: AttentionScenario, shape: AttentionShape, operand: Operand) -> list[Op]:
+    qk = qk_shape(scenario)
+    accesses = range(qk.of(operand).accesses)
+    return [op for fetch in range(shape.qk_tiles) for op in copy_ops(qk, operand, fetch, accesses, zfill=True)]
+
+
+def _key_block(scenario: AttentionScenario, shape: AttentionShape, block: KeyBlock) -> list[Step]:
+    number = block.number
+    arrive: list[Op] = [WaitGroup(0), Barrier()]
+    pv = pv_shape(scenario)
+    values: list[Op] = [*copy_ops(pv, "b", 0, range(pv.b.accesses), zfill=True), CommitGroup()]
+    steps = [*in_phase("qk", number, 0, arrive), *in_phase("pv", number, 0, values)]
+    steps += in_phase("qk", number, 0, resident(qk_shape(scenario), shape.qk_tiles))
+    steps += in_phase("pv", number, 0, arrive)
+    if number:
+        steps += in_phase("qk", number - 1, 0, [*_copies(scenario, shape, "b"), CommitGroup()])
+    steps += in_phase("softmax", number, 0, _softmax(shape, masked=block.masked))
+    return [*steps, *in_phase("pv", number, 0, resident(pv, shape.pv_slots))]
+
+
+def _softmax(shape: AttentionShape, *, masked: bool) -> list[SoftmaxOp]:
+    """The same in the first key block, which rescales nothing by 2^-inf: one code for all of them."""
+    rows = range(shape.rows_of_lane)
+    ops: list[SoftmaxOp] = [ScaleScores(masked)]
+    for row in rows:
+        ops += [RowMax(row), Shuffle("maximum", row, 1), Shuffle("maximum", row, 2)]
+    ops += [RescaleFactor(), *(RescaleOutput(row) for row in rows)]
+    return ops + [op for row in rows for op in (Exponentials(row), RowSum(row))]

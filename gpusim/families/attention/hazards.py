@@ -1,0 +1,75 @@
+"""Which ops of an attention program race, by their order alone: a GEMM's check, of both GEMMs of all key blocks."""
+
+from dataclasses import replace
+from typing import cast
+
+from gpusim.families.attention.chained import pv_shape, qk_shape
+from gpusim.families.attention.ops import AttentionProgram, Step, operand_name
+from gpusim.families.attention.problem import AttentionScenario
+from gpusim.schedule.hazards import Hazard, find_op_hazards
+from gpusim.schedule.ops import Barrier, CommitGroup, CopyAsync, Ldmatrix, Op, Operand, WaitGroup, WarpMma
+
+
+def find_attention_hazards(program: AttentionProgram, scenario: AttentionScenario) -> tuple[Hazard, ...]:
+    """
+    Every hazard of the copies of Q, K and V and of the fragments loaded from them, in op order.
+
+    As ``hazards.find_hazards``. ``k_tile`` counts on from GEMM to GEMM, in the order in which the program first comes
+    to each.
+
+    Args:
+        program: Of one CTA, shipped or mutated.
+        scenario: Says how many copies fill a slot, and whether Q is copied once.
+
+    Not modelled: P, the row statistics and the epilogue, and that P and V lie in the place of Q and K: what they lack
+    of barriers shows in data (``functional.attention``).
+    """
+    qk, pv = qk_shape(scenario), pv_shape(scenario)
+    fills = {"q": qk.a.accesses * qk.a.vecs, "k": qk.b.accesses * qk.b.vecs, "v": pv.b.accesses * pv.b.vecs}
+    return find_op_hazards(
+        _numbered(program, scenario), {cast("Operand", name): count for name, count in fills.items()}
+    )
+
+
+def _numbered(program: AttentionProgram, scenario: AttentionScenario) -> list[Op]:
+    """The ops of both GEMMs, and every wait and barrier, with operands and k tiles by their place in the program."""
+    places = list(dict.fromkeys(_place(step) for step in program.steps if step.phase in ("qk", "pv")))
+    first = {place: number * _stride(program) for number, place in enumerate(places)}
+    ops: list[Op] = []
+    for step in program.steps:
+        op = step.op
+        if isinstance(op, Barrier | CommitGroup | WaitGroup):
+            ops.append(op)
+        if step.phase not in ("qk", "pv"):
+            continue
+        begin = first[_place(step)]
+        match op:
+            case CopyAsync(operand, fetch):
+                name = cast("Operand", operand_name(step.phase, operand))
+                ops.append(replace(op, operand=name, fetch=begin + fetch))
+            case Ldmatrix(operand, k_tile) if not (step.phase == "pv" and operand == "a"):
+                # Flash copies Q for the key block it walks first.
+                kept = scenario.flash and (step.phase, operand) == ("qk", "a")
+                name = cast("Operand", operand_name(step.phase, operand))
+                ops.append(replace(op, operand=name, k_tile=k_tile + (0 if kept else begin)))
+            case WarpMma(k_tile):
+                ops.append(replace(op, k_tile=begin + k_tile))
+            case _:
+                pass
+    return ops
+
+
+def _place(step: Step) -> tuple[str, int, int]:
+    return step.phase, step.key_block, step.column_block
+
+
+def _stride(program: AttentionProgram) -> int:
+    """More than any fetch or k tile of one GEMM."""
+    return 1 + max(
+        (
+            step.op.fetch if isinstance(step.op, CopyAsync) else step.op.k_tile
+            for step in program.steps
+            if isinstance(step.op, CopyAsync | Ldmatrix | WarpMma)
+        ),
+        default=0,
+    )

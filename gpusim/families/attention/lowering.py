@@ -1,0 +1,338 @@
+"""Makes the instruction stream of an attention schedule by stated estimates: two GEMMs, the softmax between them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Literal, get_args
+
+from gpusim.families.attention.blocks import Gemm, attention_epilogue, gemm_view, source_parts
+from gpusim.families.attention.lowering_softmax import softmax_instructions
+from gpusim.families.attention.ops import (
+    AtomicMax,
+    AttentionProgram,
+    Exponentials,
+    LoadStatistic,
+    Normalise,
+    RescaleOutput,
+    RowMax,
+    RowSum,
+    ScaleScores,
+    Shuffle,
+    SoftmaxOp,
+    Step,
+    StoreLse,
+    StoreStatistic,
+)
+from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.attention.shape import AttentionShape, attention_shape
+from gpusim.lower.estimated import (
+    BRANCH_STALL,
+    EPILOGUE_SETUP,
+    EPILOGUE_STEP,
+    KERNEL_SETUP,
+    LOOP_CONTROL,
+    REGISTERS_BEYOND_FRAGMENTS,
+    Lowering,
+    spread,
+    tensor_core,
+)
+from gpusim.lower.estimated_output import ACCESS_ARITHMETIC, MEMORY_STALL, OUTPUT_SCOREBOARD, global_opcode, integer
+from gpusim.lower.stream import Instruction, Segment, Stream
+from gpusim.machine.spec import Machine
+from gpusim.scenario.models import element_bits
+from gpusim.schedule.ops import (
+    Barrier,
+    CommitGroup,
+    CopyAsync,
+    Ldmatrix,
+    LoadFragment,
+    LoadShared,
+    LoadSource,
+    StoreGlobal,
+    StoreShared,
+    WaitGroup,
+    WarpMma,
+)
+
+GEMMS: tuple[Gemm, Gemm] = ("qk", "pv")
+
+SOFTMAX_OPS = get_args(SoftmaxOp)
+
+ROW_OPS = (RowMax, RowSum, AtomicMax, Shuffle, RescaleOutput, Exponentials, Normalise, StoreLse)
+"""Ops of one of the lane's rows; of the statistics' accesses those at ``fragment`` are too."""
+
+RESIDENT = {"attention": 4, "flash": 2}
+"""CTAs of an SM for which the kernels' launch bounds keep registers free (golden fmha_facts has 4 of ``attention``)."""
+
+PASSED_BY_BARE_CTAS = 8
+"""Instructions of a CTA whose first query does not exist: block indices, the batch's length, a test, the branch."""
+
+
+def attention_registers(scenario: AttentionScenario, machine: Machine) -> int:
+    """
+    Registers of one thread: accumulators of both GEMMs, two fragments of each operand of one, a constant for the rest.
+
+    In flash the second GEMM's A fragments are the first one's accumulators, and a row's maximum and sum are held. Where
+    the output lies in a buffer, no accumulators outlast their GEMM. At most what ``RESIDENT`` CTAs leave each other.
+
+    Not modelled: spills, where a kernel would need more (D17).
+
+    Returns:
+        A multiple of 8, at most the architecture's limit.
+    """
+    shape = attention_shape(scenario)
+    scores, output = (warp[0] * warp[1] // 32 for warp in (shape.qk_warp, shape.pv_warp))
+    accumulators = scores + output if shape.in_registers else max(scores, output)
+    bits = element_bits(scenario.problem.dtype.ab) * scenario.instruction[2]
+    rows = shape.qk_warp[0] + shape.qk_warp[1], (0 if shape.flash else shape.pv_warp[0]) + shape.pv_warp[1]
+    fragments = 2 * max(rows) * bits // 32 // 32
+    statistics = 2 * shape.rows_of_lane if shape.flash else 0
+    total = accumulators + fragments + statistics + REGISTERS_BEYOND_FRAGMENTS
+    shared_out = machine.limits.registers // (RESIDENT[scenario.kernel.mainloop] * shape.threads) // 8 * 8
+    return min(-(-total // 8) * 8, shared_out, machine.limits.registers_per_thread)
+
+
+def attention_stream(scenario: AttentionScenario, program: AttentionProgram | None, machine: Machine) -> Stream:
+    """
+    Lower a CTA's program by the stated estimates.
+
+    Key blocks in a row whose steps are alike are trips of one segment; the first, masked ones and a shorter last one
+    are segments of their own.
+
+    Args:
+        program: None: of a CTA that finds no query and ends.
+
+    Raises:
+        BadInput: The machine has no figure for the kernel's mma.sync.
+    """
+    end = Instruction("EXIT", "exit")
+    registers = attention_registers(scenario, machine)
+    if program is None:
+        return Stream("estimated", registers, (Segment("prologue", (*integer(PASSED_BY_BARE_CTAS), end)),))
+    lowering = AttentionLowering(scenario, machine)
+    segments = [Segment("prologue", tuple(lowering.setup()))]
+    for _, group in groupby(_stretches(program, flash=scenario.flash), key=lambda one: (one.name, one.alike)):
+        stretch, *others = group
+        code = tuple(lowering.stretch(stretch.steps))
+        if stretch.name == "mainloop":
+            segments.append(Segment("mainloop", (*code, *lowering.loop_control()), 1 + len(others), 1))
+        else:
+            segments.append(Segment(stretch.name, code))
+    return Stream("estimated", registers, (*segments, Segment("epilogue", (end,))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """
+    Steps up to the key loop, of one of its trips, or after it.
+
+    Attributes:
+        alike: Equal for trips of one loop: the steps, their key blocks counted from the trip's own.
+    """
+
+    name: Literal["prologue", "mainloop", "epilogue"]
+    alike: tuple[tuple[object, ...], ...]
+    steps: tuple[Step, ...]
+
+
+def _stretches(program: AttentionProgram, *, flash: bool) -> list[_Stretch]:
+    """
+    The program cut at the key loop's trips.
+
+    A step that only copies belongs to the trip of what is done next: flash copies a key block's keys a trip before.
+    """
+    onward = -1 if flash else 1
+    trips: list[int] = []
+    trip = -1
+    for step in reversed(program.steps):
+        if not trips or not isinstance(step.op, CopyAsync | CommitGroup) or step.key_block < 0:
+            trip = step.key_block
+        trips.append(trip)
+    trips.reverse()
+    stretches: list[_Stretch] = []
+    for trip, group in groupby(zip(trips, program.steps, strict=True), key=lambda pair: pair[0]):
+        steps = tuple(step for _, step in group)
+        if trip >= 0:
+            alike = tuple((step.phase, onward * (step.key_block - trip), step.column_block, step.op) for step in steps)
+            stretches.append(_Stretch("mainloop", alike, steps))
+        else:
+            stretches.append(_Stretch("epilogue" if stretches else "prologue", (), steps))
+    return stretches
+
+
+class AttentionLowering:
+    """Turns steps into instructions for one attention scenario, one lowering of a GEMM for each of its two."""
+
+    def __init__(self, scenario: AttentionScenario, machine: Machine) -> None:
+        self.scenario = scenario
+        self.shape: AttentionShape = attention_shape(scenario)
+        self.epilogue = attention_epilogue(scenario)
+        self.gemms = {gemm: Lowering(gemm_view(scenario, gemm), machine, self.epilogue) for gemm in GEMMS}
+        self.tensor_latency = tensor_core(gemm_view(scenario, "qk"), machine).latency
+
+    def setup(self) -> Iterator[Instruction]:
+        """Parameters, lengths and tile coordinates, the iterators of Q, K and V."""
+        yield from integer(KERNEL_SETUP)
+        for lowering in self.gemms.values():
+            for arithmetic in lowering.arithmetic.values():
+                yield from integer(arithmetic.setup)
+
+    def loop_control(self) -> Iterator[Instruction]:
+        """Of a trip of the key loop: its counter, the key block's extent, the pointers of K and V."""
+        yield from integer(LOOP_CONTROL)
+        for lowering in self.gemms.values():
+            yield from integer(lowering.arithmetic["b"].advance)
+        yield Instruction("BRA", "pipe", "branch", stall=BRANCH_STALL)
+
+    def stretch(self, steps: Sequence[Step]) -> Iterator[Instruction]:
+        """Steps in order, what a k group issues besides its MMAs spread among them."""
+        masked = any(isinstance(step.op, ScaleScores) and step.op.masked for step in steps)
+        for kind, group in groupby(steps, key=_kind):
+            run = tuple(group)
+            if kind == "gemm":
+                yield from self.gemm(run)
+            elif kind == "softmax":
+                for step in rows_together(run):
+                    yield from softmax_instructions(step, self.shape, masked=masked)
+            else:
+                yield from self.output(run)
+
+    def gemm(self, steps: Sequence[Step]) -> Iterator[Instruction]:
+        """
+        Copies, waits, barriers, fragments and MMAs of both GEMMs.
+
+        The first fragments of a GEMM come before its MMAs; those of each next k group, and copies, among them. What
+        reads the accumulators after the last MMA waits for its latency.
+        """
+        beside: list[Instruction] = []
+        mmas: list[Instruction] = []
+        loading: tuple[int, int] | None = None
+
+        def flush() -> Iterator[Instruction]:
+            nonlocal beside, mmas
+            yield from spread(mmas, beside)
+            beside, mmas = [], []
+
+        for step in steps:
+            op = step.op
+            if isinstance(op, Ldmatrix | LoadFragment):
+                if mmas or (op.k_tile, op.k_group) != loading:
+                    yield from flush()
+                loading = op.k_tile, op.k_group
+            elif isinstance(op, CommitGroup | WaitGroup | Barrier):
+                yield from flush()
+            made = list(self.instructions(step))
+            if isinstance(op, WarpMma):
+                mmas += made
+            elif isinstance(op, CommitGroup | WaitGroup | Barrier):
+                yield from made
+            else:
+                beside += made
+        if mmas:
+            mmas[-1] = replace(mmas[-1], stall=self.tensor_latency)
+        yield from flush()
+
+    def instructions(self, step: Step) -> Iterator[Instruction]:
+        """One step of a GEMM with the arithmetic it needs."""
+        op = step.op
+        gemm = step.phase if step.phase in GEMMS else "pv"
+        if isinstance(op, WarpMma) and self.shape.flash and gemm == "pv":
+            # The A fragment: accumulators of S rounded to the operands' type, two to a register.
+            m, _, k = self.scenario.instruction
+            for _ in range(self.shape.pv_warp[0] // m * m * k // 32 // 2):
+                yield Instruction("F2FP.PACK_AB", "pipe", "alu", stall=2, op=step)
+        for instruction in self.gemms[gemm].instructions(op):  # type: ignore[arg-type]
+            yield instruction if instruction.op is None else replace(instruction, op=step)
+
+    def output(self, steps: Sequence[Step]) -> Iterator[Instruction]:
+        """
+        An epilogue to the buffer or the output.
+
+        An element takes an FFMA where the buffer is read (times the rescaling factor), an FMUL where the sum divides
+        (whose reciprocal each vector computes), and half an F2FP where the output has 16 bits.
+        """
+        yield from integer(EPILOGUE_SETUP)
+        number = -1
+        source = any(isinstance(step.op, LoadSource) for step in steps)
+        division = any(isinstance(step.op, LoadStatistic) and step.op.statistic == "sum" for step in steps)
+        for step in steps:
+            op = step.op
+            if isinstance(op, StoreShared) and op.step != number:
+                number = op.step
+                yield from integer(EPILOGUE_STEP)
+            for one in self.output_access(step, source=source, division=division):
+                yield one if one.op is None else replace(one, op=step)
+
+    def output_access(self, step: Step, *, source: bool, division: bool) -> Iterator[Instruction]:
+        """One step of an epilogue with the arithmetic it needs; a store first computes its elements."""
+        op = step.op
+        tile, lowering = self.epilogue, self.gemms["pv"]
+        if isinstance(op, LoadStatistic):
+            yield from softmax_instructions(step, self.shape)
+        elif isinstance(op, LoadSource):
+            yield from integer(ACCESS_ARITHMETIC)
+            opcode = global_opcode("LDG", 128)
+            yield Instruction(opcode, "global", stall=MEMORY_STALL, write_scoreboard=OUTPUT_SCOREBOARD, op=step)
+        elif isinstance(op, StoreGlobal):
+            parts = source_parts(self.scenario) if step.phase == "buffer" else 1
+            elements = tile.elements_per_access // parts
+            bits = 128 if step.phase == "buffer" else tile.access_bits
+            yield from self.output_arithmetic(elements, source=source, division=division, bits=bits // elements)
+            yield from integer(ACCESS_ARITHMETIC)
+            opcode = global_opcode("STG", bits)
+            yield Instruction(opcode, "global", stall=MEMORY_STALL, guard="predicate", op=step)
+        elif isinstance(op, StoreShared | LoadShared):
+            yield lowering.exchange(op)
+        else:
+            yield from lowering.instructions(op)  # type: ignore[arg-type]
+
+    def output_arithmetic(self, elements: int, *, source: bool, division: bool, bits: int) -> Iterator[Instruction]:
+        """What the elements of one store take: what was loaded is waited for first, a reciprocal where it is used."""
+        board = OUTPUT_SCOREBOARD
+        made = [Instruction("MUFU.RCP", "pipe", "mufu", write_scoreboard=board)] if division else []
+        made += [Instruction("FFMA", "pipe", "fma", stall=2)] * (elements if source else 0)
+        made += [Instruction("FMUL", "pipe", "fma", stall=2, wait_mask=1 << board)] * (elements if division else 0)
+        made += [Instruction("F2FP.PACK_AB", "pipe", "alu", stall=2)] * (elements // 2 if bits == 16 else 0)
+        first, *rest = made or [Instruction("MOV", "pipe", "alu")]
+        yield replace(first, wait_mask=1 << board)
+        yield from rest
+
+
+def rows_together(steps: Sequence[Step]) -> list[Step]:
+    """
+    Softmax steps as an assembler places them: each op of all rows, then the next op of all rows.
+
+    Steps without a row stay where they are; nothing passes them.
+    """
+    ordered: list[Step] = []
+    for has_row, group in groupby(steps, key=lambda step: row_of(step) >= 0):
+        if not has_row:
+            ordered += group
+            continue
+        alike: dict[Step, list[Step]] = {}
+        for step in group:
+            alike.setdefault(_of_any_row(step), []).append(step)
+        ordered += [step for steps_alike in alike.values() for step in steps_alike]
+    return ordered
+
+
+def row_of(step: Step) -> int:
+    """Which of the lane's rows a softmax step is about; -1 where it is about all, about an owned one, or about P."""
+    op = step.op
+    if isinstance(op, LoadStatistic | StoreStatistic):
+        return op.index if op.at == "fragment" else -1
+    return op.row if isinstance(op, ROW_OPS) else -1
+
+
+def _of_any_row(step: Step) -> Step:
+    """The step with row 0 in place of its own."""
+    op = step.op
+    if isinstance(op, LoadStatistic | StoreStatistic):
+        return replace(step, op=replace(op, index=0))
+    return replace(step, op=replace(op, row=0)) if isinstance(op, ROW_OPS) else step
+
+
+def _kind(step: Step) -> Literal["gemm", "softmax", "output"]:
+    if step.phase in ("epilogue", "buffer"):
+        return "output"
+    return "softmax" if isinstance(step.op, SOFTMAX_OPS) else "gemm"

@@ -1,0 +1,194 @@
+"""What an attention scenario may say: frozen models of the problem and its kernel, and the values derived from them."""
+
+import hashlib
+import json
+from math import sqrt
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field, StrictBool, StrictInt, StrictStr
+
+from gpusim.element_types import Shape
+from gpusim.scenario.models import Extent, Offset, Rule, Scale, Table, widest_alignment
+
+Mask: TypeAlias = Literal["none", "causal_top_left", "causal_bottom_right"]
+Lengths: TypeAlias = Annotated[
+    tuple[Offset, ...] | None, Rule("a list of integers of at least 0, one for each batch")
+]  # fmt: skip
+Instruction: TypeAlias = Annotated[tuple[Extent, Extent, Extent] | None, Rule("three integers of at least 1")]
+
+FLASH_STAGES = 2
+"""Slots of flash's ring: one holds keys, the other values."""
+
+FLASH_KEYS = 64
+"""Keys per block of flash."""
+
+TILE_DEPTH = 32
+"""K extent of the tiles of both GEMMs (golden fmha_facts, MM0_ThreadblockShape_MNK, MM1_ThreadblockShape_MNK)."""
+
+WIDEST_IN_REGISTERS = 128
+"""Widest head_dim_v at which flash's warps keep the output of 32 queries in registers."""
+
+LSE_ALIGNMENT = 32
+"""The log-sum-exp of one head begins at a multiple of so many floats (golden fmha_facts, kAlignLSE)."""
+
+
+class AttentionDTypes(Table):
+    """Element types of q, k and v (``ab``), of the accumulators, and of the output; P has the type of V."""
+
+    ab: Literal["f16", "bf16"] = Field("f16", description="Element type of Q, K, V and P.")
+    accumulator: Literal["f32"] = Field("f32", description="Element type of both accumulators.")
+    output: Literal["f16", "bf16", "f32"] = Field("f32", description="Element type of the output: f32 or that of V.")
+
+
+class AttentionProblem(Table):
+    """
+    O = softmax(scale * Q * K^T + mask) * V for every batch and head; all tensors [batch, length, head, dim], packed.
+
+    A query that sees no key has output 0 and log-sum-exp -inf.
+    """
+
+    kind: Literal["attention"] = "attention"
+    batch: Extent = Field(description="Batches.")
+    heads: Extent = Field(description="Heads.")
+    queries: Extent = Field(description="Queries of a batch: the length of Q and of the output.")
+    keys: Extent = Field(description="Keys of a batch: the length of K and V.")
+    head_dim: Extent = Field(description="Elements of a query and of a key.")
+    head_dim_v: Extent = Field(description="Elements of a value and of an output row.")
+    mask: Mask = Field(
+        "none", description="Which keys a query may see; causal masks align the first or the last of both."
+    )
+    query_lengths: Lengths = Field(None, description="Queries in use of each batch. Default: all.")
+    key_lengths: Lengths = Field(None, description="Keys in use of each batch. Default: all.")
+    scale: Scale | None = Field(None, description="Of the scores. Default: 1 / sqrt(head_dim).")
+    dtype: AttentionDTypes = Field(AttentionDTypes(), description="Element types.")
+
+    @property
+    def score_scale(self) -> float:
+        """What Q * K^T is multiplied by."""
+        return self.scale if self.scale is not None else 1 / sqrt(self.head_dim)
+
+    @property
+    def lengths_q(self) -> tuple[int, ...]:
+        """Queries in use of each batch."""
+        return self.query_lengths if self.query_lengths is not None else (self.queries,) * self.batch
+
+    @property
+    def lengths_k(self) -> tuple[int, ...]:
+        """Keys in use of each batch."""
+        return self.key_lengths if self.key_lengths is not None else (self.keys,) * self.batch
+
+    @property
+    def access_o(self) -> int:
+        """Elements per global access of the output."""
+        return widest_alignment(self.dtype.output, self.head_dim_v)
+
+    @property
+    def lse_length(self) -> int:
+        """Floats from one head's log-sum-exp to the next one's."""
+        return -(-self.queries // LSE_ALIGNMENT) * LSE_ALIGNMENT
+
+
+class AttentionKernel(Table):
+    """
+    The kernel: CUTLASS's memory-efficient attention ("attention") or FlashAttention-2's order ("flash").
+
+    None stands for the rule of ``AttentionScenario``.
+    """
+
+    mainloop: Literal["attention", "flash"] = Field("attention", description="Order of ops and where P lies.")
+    queries_per_block: Extent | None = Field(
+        None, description="Queries of a CTA. Default: attention 64, or 32 for heads above 64; flash 128, or 64."
+    )
+    keys_per_block: Extent | None = Field(
+        None, description="Keys of one step of the key loop. Default: attention 64, or 128 with 32 queries; flash 64."
+    )
+    stages: StrictInt | None = Field(
+        None, description="Slots of the shared-memory ring. Default: attention keys_per_block / 32; flash 2."
+    )
+    preload_v: StrictBool = Field(default=True, description="Copy V right after the first GEMM, under the softmax.")
+    keep_output_in_registers: StrictBool | None = Field(
+        None, description="Else in a global f32 buffer. Default: where head_dim_v is at most keys_per_block."
+    )
+    instruction: Instruction = Field(None, description="mma.sync shape M, N, K. Default: [16, 8, 16].")
+
+
+class AttentionScenario(Table):
+    """
+    One question about attention: a problem, a kernel, a machine.
+
+    What the kernel leaves out follows CUTLASS's choice for ``attention`` (golden fmha_facts), but for the instruction:
+    the example issues m16n8k8 on sm_80, too, which takes twice as many; and FlashAttention-2's for ``flash``.
+    """
+
+    machine: StrictStr = Field(description="A machine file that ships with gpusim, or the path of one.")
+    problem: AttentionProblem
+    kernel: AttentionKernel = AttentionKernel()
+
+    @property
+    def flash(self) -> bool:
+        """Whether the kernel has FlashAttention-2's order."""
+        return self.kernel.mainloop == "flash"
+
+    @property
+    def queries_per_block(self) -> int:
+        """Queries of a CTA."""
+        if self.kernel.queries_per_block is not None:
+            return self.kernel.queries_per_block
+        if self.flash:
+            return 128 if self.problem.head_dim_v <= WIDEST_IN_REGISTERS else 64
+        if self.kernel.keys_per_block is not None:
+            return 32 if self.kernel.keys_per_block > 64 else 64
+        return 64 if max(self.problem.head_dim, self.problem.head_dim_v) <= 64 else 32
+
+    @property
+    def keys_per_block(self) -> int:
+        """Keys of one step of the key loop."""
+        if self.kernel.keys_per_block is not None:
+            return self.kernel.keys_per_block
+        if self.flash:
+            return FLASH_KEYS
+        return 128 if self.queries_per_block == 32 else 64
+
+    @property
+    def stages(self) -> int:
+        """
+        Slots of the shared-memory ring of attention's GEMMs, one for each k tile; flash's hold keys and values.
+        """
+        if self.kernel.stages is not None:
+            return self.kernel.stages
+        k_tiles = -(-self.problem.head_dim // TILE_DEPTH)
+        return FLASH_STAGES if self.flash else max(self.keys_per_block // TILE_DEPTH, k_tiles)
+
+    @property
+    def in_registers(self) -> bool:
+        """Whether the output stays in registers until the last key block."""
+        if self.kernel.keep_output_in_registers is not None:
+            return self.kernel.keep_output_in_registers
+        return self.flash or self.problem.head_dim_v <= self.keys_per_block
+
+    @property
+    def instruction(self) -> Shape:
+        """mma.sync shape of both GEMMs."""
+        return self.kernel.instruction or (16, 8, 16)
+
+    def resolved(self) -> dict[str, Any]:
+        """
+        The scenario as plain data with every default and derived value written out; lengths only where given.
+
+        ``load_any_scenario`` of its TOML resolves to the same data.
+        """
+        data: dict[str, Any] = self.model_dump(mode="json", exclude_none=True)
+        data["problem"]["scale"] = self.problem.score_scale
+        data["kernel"] |= {
+            "queries_per_block": self.queries_per_block,
+            "keys_per_block": self.keys_per_block,
+            "stages": self.stages,
+            "keep_output_in_registers": self.in_registers,
+            "instruction": list(self.instruction),
+        }
+        return data
+
+    def digest(self) -> str:
+        """SHA-256 of the canonical JSON of ``resolved()``: equal for two files that ask the same question."""
+        canonical = json.dumps(self.resolved(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()

@@ -1,0 +1,91 @@
+"""The float64 answer to an attention problem and how far a correct kernel may be from it; knows nothing of blocks.
+
+Whoever keeps the tensors on a device passes its array module (``xp``), whose functions are numpy's by name.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpusim.arrays import FloatArray
+from gpusim.families.attention.problem import AttentionProblem, AttentionScenario
+from gpusim.families.attention.tensors import AttentionTensors
+from gpusim.numerics.elements import decode
+from gpusim.numerics.reference import half_step
+
+P_ROUNDOFF = {"f16": 2.0**-11, "bf16": 2.0**-8}
+"""Unit roundoff of P's type."""
+
+_ROUNDINGS = 4
+"""Of P, and of the output, that a result may be wrong by."""
+
+_LSE_ROUNDOFF = 2.0**-14
+"""Relative error of a log-sum-exp: of a score in float32, which a score of 100 multiplies, and of exponentials."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionReference:
+    """
+    Attributes:
+        value: softmax(scale * Q * K^T + mask) * V in float64, 0 where a query sees no key. Shape
+            (batch * queries * heads, head_dim_v); NaN in rows past a batch's length.
+        bound: Largest absolute difference a correct kernel may show: 4 roundings of the output, and 4 of P times the
+            largest |V| of the head.
+        lse: Natural log of the sum of exponentials, -inf where a query sees no key. Shape (batch, heads, queries).
+        lse_bound: Of that.
+    """
+
+    value: FloatArray
+    bound: FloatArray
+    lse: FloatArray
+    lse_bound: FloatArray
+
+
+def visible(problem: AttentionProblem, batch: int, xp: Any = np) -> Any:
+    """Which keys each query of a batch sees, shape [queries, keys], both in use."""
+    queries, keys = problem.lengths_q[batch], problem.lengths_k[batch]
+    if problem.mask == "none":
+        return xp.ones((queries, keys), bool)
+    offset = keys - queries if problem.mask == "causal_bottom_right" else 0
+    return xp.arange(keys) <= xp.arange(queries)[:, None] + offset
+
+
+def attention_reference(scenario: AttentionScenario, tensors: AttentionTensors, xp: Any = np) -> AttentionReference:
+    """
+    Compute it head by head.
+
+    Args:
+        scenario: The problem.
+        tensors: Inputs as stored, of the array module.
+        xp: The array module.
+    """
+    problem = scenario.problem
+    shape = (problem.batch, -1, problem.heads)
+    element = problem.dtype.ab
+    q = decode(tensors.q, element, xp).reshape(*shape, problem.head_dim)
+    k = decode(tensors.k, element, xp).reshape(*shape, problem.head_dim)
+    v = decode(tensors.v, element, xp).reshape(*shape, problem.head_dim_v)
+    value = xp.full((problem.batch, problem.queries, problem.heads, problem.head_dim_v), xp.nan)
+    bound = xp.full_like(value, xp.nan)
+    lse = xp.full((problem.batch, problem.heads, problem.queries), xp.nan)
+    for batch in range(problem.batch):
+        queries, keys = problem.lengths_q[batch], problem.lengths_k[batch]
+        seen = visible(problem, batch, xp)
+        for head in range(problem.heads):
+            values = v[batch, :keys, head].astype(xp.float64)
+            scores = q[batch, :queries, head].astype(xp.float64) @ k[batch, :keys, head].astype(xp.float64).T
+            scores = xp.where(seen, scores * problem.score_scale, -xp.inf)
+            largest = scores.max(axis=1) if keys else xp.full(queries, -xp.inf)
+            # A row without a key would subtract -inf from -inf.
+            exponentials = xp.exp(scores - xp.where(xp.isinf(largest), 0.0, largest)[:, None])
+            total = exponentials.sum(axis=1)
+            value[batch, :queries, head] = exponentials @ values / xp.where(total == 0, 1.0, total)[:, None]
+            lse[batch, head, :queries] = largest + xp.log(xp.where(total == 0, 1.0, total))
+            bound[batch, :queries, head] = float(abs(values).max()) if keys else 0.0
+    magnitude = abs(xp.nan_to_num(value))
+    bound = _ROUNDINGS * (P_ROUNDOFF[element] * bound + half_step(magnitude, problem.dtype.output, xp))
+    rows = (-1, problem.head_dim_v)
+    return AttentionReference(
+        value.reshape(rows), bound.reshape(rows), lse, _LSE_ROUNDOFF * (1 + abs(xp.where(xp.isinf(lse), 0.0, lse)))
+    )

@@ -1,0 +1,100 @@
+"""Where the lanes of an attention kernel keep what is one number a row, and its output in f32; never when."""
+
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from gpusim.arrays import BoolArray, IntArray
+from gpusim.families.attention.blocks import BlockAdvance, attention_epilogue, fragment_rows, gemm_view, source_parts
+from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.attention.shape import attention_shape
+from gpusim.tile.epilogue import OutputAccess
+from gpusim.tile.mma import warp_coordinates
+from gpusim.tile.thread_map import WARP_SIZE
+
+WORD_BYTES = 4
+
+Place: TypeAlias = Literal["fragment", "owner", "output"]
+
+
+@lru_cache(maxsize=1024)
+def statistic_words(scenario: AttentionScenario, at: Place, index: int, *, partial: bool) -> IntArray:
+    """
+    The words of one access, from the base of its statistic.
+
+    Args:
+        scenario: Problem and kernel.
+        at: What tells a lane its row, as of ``schedule.attention_ops.LoadStatistic``.
+        index: The lane's row, the warp column of an owner, or the epilogue's vector.
+        partial: Of the partial sums, which have a row for each warp column.
+
+    Returns:
+        Shape [warps, 32].
+    """
+    shape = attention_shape(scenario)
+    thread = np.arange(shape.threads, dtype=np.int64).reshape(-1, WARP_SIZE)
+    if at == "fragment":
+        rows = fragment_rows(scenario)[:, :, index]
+        column = warp_coordinates(gemm_view(scenario, "qk").kernel.warps)[:, 1, None]
+        return rows + column * shape.qk[0] if partial else rows
+    if at == "owner":
+        rows = thread // WARP_SIZE * shape.owned_rows + thread % WARP_SIZE
+        return rows + index * shape.qk[0] if partial else rows
+    tile = attention_epilogue(scenario)
+    step, access = divmod(index, tile.accesses_per_step)
+    return tile.output(step, 0, 0).rows[:, access].reshape(-1, WARP_SIZE)
+
+
+def statistic_lanes(scenario: AttentionScenario, at: Place, *, stores: bool) -> BoolArray:
+    """
+    The lanes that take part in one access, shape [warps, 32].
+
+    A row's statistic is stored by the first of the four lanes that hold the row; an owner is one of as many lanes as a
+    warp has rows.
+    """
+    shape = attention_shape(scenario)
+    thread = np.arange(shape.threads, dtype=np.int64).reshape(-1, WARP_SIZE)
+    lanes = thread % WARP_SIZE
+    taking = np.ones_like(thread, dtype=np.bool_)
+    if at == "fragment" and stores:
+        taking = lanes % 4 == 0
+    elif at == "owner":
+        taking = lanes < shape.owned_rows
+    return taking
+
+
+def lse_access(scenario: AttentionScenario, advance: BlockAdvance, cta: int) -> tuple[IntArray, BoolArray]:
+    """
+    Where one CTA stores its log-sum-exp, and which of its threads do: rows of its batch only.
+
+    The owned rows; in flash each row of a lane, by the first of the four lanes that hold it.
+
+    Returns:
+        Element offsets and predicates, shape [threads, stores].
+    """
+    shape = attention_shape(scenario)
+    if shape.flash:
+        rows = fragment_rows(scenario).reshape(shape.threads, -1)
+        taking = statistic_lanes(scenario, "fragment", stores=True).reshape(-1, 1)
+    else:
+        rows = statistic_words(scenario, "owner", 0, partial=False).reshape(-1, 1)
+        taking = statistic_lanes(scenario, "owner", stores=True).reshape(-1, 1)
+    return int(advance.lse[cta]) + rows, taking & (rows < int(advance.num_queries[cta]))
+
+
+def buffer_access(scenario: AttentionScenario, output: OutputAccess) -> tuple[IntArray, BoolArray]:
+    """
+    The accesses of the f32 buffer that stand for one step's of the output, of one CTA.
+
+    Args:
+        output: Of the output, arrays [1, threads, accesses].
+
+    Returns:
+        Element offsets and predicates, shape [threads, accesses * source_parts].
+    """
+    parts = source_parts(scenario)
+    part = np.arange(parts, dtype=np.int64) * (attention_epilogue(scenario).elements_per_access // parts)
+    threads = output.offset.shape[1]
+    offsets = (output.offset[0][..., None] + part).reshape(threads, -1)
+    return offsets, np.repeat(output.valid[0], parts, axis=1)

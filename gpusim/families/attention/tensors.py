@@ -1,0 +1,65 @@
+"""The tensors of an attention problem in simulated global memory: what is in them and how they lie."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusim.arrays import BoolArray
+from gpusim.families.attention.problem import AttentionProblem, AttentionScenario
+from gpusim.numerics.elements import WORKING, Values, encode, round_to
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionTensors:
+    """
+    Q, K and V, flat as they are stored (``elements.STORED``): [batch, length, head, dim], packed.
+
+    Rows past a batch's length are NaN: no access may use them.
+    """
+
+    q: Values
+    k: Values
+    v: Values
+
+
+def make_attention_tensors(scenario: AttentionScenario, seed: int) -> AttentionTensors:
+    """
+    Random inputs: standard normal, rounded to their type. A score has a deviation of about scale * sqrt(head_dim).
+
+    Args:
+        scenario: Extents, lengths and types.
+        seed: Of numpy's PCG64. The same scenario and seed give the same tensors.
+    """
+    rng = np.random.default_rng(seed)
+    problem = scenario.problem
+    return AttentionTensors(
+        q=_draw(problem, rng, problem.queries, problem.head_dim, problem.lengths_q),
+        k=_draw(problem, rng, problem.keys, problem.head_dim, problem.lengths_k),
+        v=_draw(problem, rng, problem.keys, problem.head_dim_v, problem.lengths_k),
+    )
+
+
+def _draw(
+    problem: AttentionProblem, rng: np.random.Generator, length: int, width: int, lengths: tuple[int, ...]
+) -> Values:
+    values = rng.standard_normal((problem.batch, length, problem.heads, width))
+    values[~rows_in_use(length, lengths)] = np.nan
+    return encode(round_to(values.reshape(-1), problem.dtype.ab), problem.dtype.ab)
+
+
+def rows_in_use(length: int, lengths: tuple[int, ...]) -> BoolArray:
+    """Which of ``length`` rows each batch has, shape [batch, length]."""
+    return np.arange(length) < np.array(lengths)[:, None]
+
+
+def output_rows(problem: AttentionProblem) -> BoolArray:
+    """Which rows of the output, seen as [batch * queries * heads, head_dim_v], are computed."""
+    used = rows_in_use(problem.queries, problem.lengths_q)
+    return np.repeat(used.reshape(-1), problem.heads)
+
+
+def fresh_attention_output(scenario: AttentionScenario) -> Values:
+    """A stored flat output of NaN: an element never written cannot pass for a result."""
+    problem = scenario.problem
+    elements = problem.batch * problem.queries * problem.heads * problem.head_dim_v
+    return encode(np.full(elements, np.nan, WORKING[problem.dtype.output]), problem.dtype.output)

@@ -1,0 +1,111 @@
+"""Measures what a machine file needs on the GPU at hand: which benchmarks there are, and where their CSV goes."""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from gpusim.errors import CannotRun, GpusimError
+from gpusim.gpu.calibrate import memory, runs
+from gpusim.gpu.calibrate.derive import Derived, derive
+from gpusim.gpu.calibrate.runner import Device, Row, write_rows
+
+_Measure: TypeAlias = Callable[..., list[Row]]
+
+BENCHMARKS: dict[str, _Measure] = {
+    "mma": runs.measure_mma,
+    "ldmatrix": runs.measure_ldmatrix,
+    "shared": runs.measure_shared,
+    "cp_async": memory.measure_cp_async,
+    "barrier": runs.measure_barrier,
+    "latency": memory.measure_latency,
+    "bandwidth": memory.measure_bandwidth,
+    "arith": runs.measure_arith,
+    "launch": runs.measure_launch,
+}
+"""Name of the CSV file -> what fills it."""
+
+
+def calibrate(
+    output_dir: Path,
+    *,
+    quick: bool = False,
+    only: Sequence[str] = (),
+    progress: Callable[[str], None] = lambda _: None,
+) -> dict[str, Derived]:
+    """
+    Measure, write one CSV for each benchmark, and derive the figures of a machine file.
+
+    Every kernel is timed by the SM's own cycle counter, so the clock need not be locked. A benchmark that fails does
+    not stop the others; what failed is said at the end.
+
+    Args:
+        output_dir: Made if absent; files of the same name are replaced.
+        quick: Fewer warps, strides and SMs; every figure is derived all the same.
+        only: Names of benchmarks; all, if empty.
+        progress: Told each benchmark's name and time.
+
+    Raises:
+        CannotRun: CuPy or a GPU is missing, the folder cannot be written, or a benchmark failed.
+    """
+    device = Device()
+    provenance = device.provenance()
+    try:
+        output_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CannotRun(f"{output_dir}: cannot be made ({error.strerror})") from error
+    failures = []
+    for name, measure in BENCHMARKS.items():
+        if only and name not in only:
+            continue
+        begin = time.monotonic()
+        try:
+            rows = measure(device, quick=quick)
+            write_rows(output_dir / f"{name}.csv", rows, provenance)
+        except Exception as error:  # noqa: BLE001 # CuPy raises many kinds, and the other benchmarks are worth having
+            failures.append(f"{name} ({type(error).__name__}: {error})")
+            progress(f"{name:10} failed: {error}")
+            continue
+        progress(f"{name:10} {len(rows):5} rows {time.monotonic() - begin:6.1f} s")
+    figures = derive(output_dir)
+    if failures:
+        raise CannotRun(f"{output_dir}: these benchmarks failed: {'; '.join(failures)}")
+    return figures
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """``python -m gpusim.gpu.calibrate.benchmarks OUTDIR``: calibrate, and print the derived figures."""
+    parser = argparse.ArgumentParser(prog="python -m gpusim.gpu.calibrate.benchmarks", description=calibrate.__doc__)
+    parser.add_argument("output_dir", type=Path, nargs="?")
+    parser.add_argument("--quick", action="store_true", help="fewer warps, strides and SMs")
+    parser.add_argument("--only", action="append", default=[], choices=tuple(BENCHMARKS), help="just this benchmark")
+    parser.add_argument("--derive-only", action="store_true", help="derive from the CSV that is there; needs no GPU")
+    parser.add_argument("--empty-kernels", action="store_true", help="launch empty kernels, for ncu to profile")
+    given = parser.parse_args(arguments)
+    try:
+        if given.empty_kernels:
+            runs.launch_empty_kernels()
+            return 0
+        if given.output_dir is None:
+            parser.error("the folder to write to is missing")
+        if given.derive_only:
+            figures = derive(given.output_dir)
+        else:
+            figures = calibrate(given.output_dir, quick=given.quick, only=given.only, progress=_say)
+    except GpusimError as error:
+        _say(str(error))
+        return error.exit_code
+    for key, figure in figures.items():
+        sys.stdout.write(f"{key:34} {figure.value:6}  {figure.at}\n")
+    return 0
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

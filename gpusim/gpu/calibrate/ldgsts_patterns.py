@@ -1,0 +1,272 @@
+"""Which lane copies what to where in the LDGSTS experiment: rows of chosen length, and k tiles of real GEMM kernels."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusim.arrays import IntArray
+from gpusim.errors import BadInput
+from gpusim.layout.named import shared_layout
+from gpusim.scenario.models import DTypes, GemmProblem, Kernel, Scenario
+from gpusim.schedule.mainloop import OPERANDS
+from gpusim.schedule.ops import CopyAsync, Operand
+from gpusim.schedule.program import program
+from gpusim.tile.global_iterators import global_iterator
+from gpusim.tile.shared_store import operand_layout, store_offsets
+
+NOTHING = -1
+"""The source of a lane that copies nothing."""
+
+LANES = {
+    "all": lambda lane: lane >= 0,
+    "even": lambda lane: lane % 2 == 0,
+    "low": lambda lane: lane < 16,
+    "one": lambda lane: lane == 0,
+    "none": lambda lane: lane < 0,
+}
+"""Which lanes have a source."""
+
+_WARP = 32
+_PHASE = 8
+_VECTOR = 16
+_ROW_STRIDE = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """
+    The copies of one step of one CTA.
+
+    Attributes:
+        name: The global side, in words.
+        target_name: The shared side, in words.
+        lanes: Which lanes have a source: a key of ``LANES``.
+        bytes: Of one lane's copy.
+        source: Global byte offsets, shape [copies, threads]; ``NOTHING`` where a lane has none.
+        target: Shared byte offsets, shape [copies, threads].
+        shared_bytes: Shared memory the launch needs, all stages.
+        step_bytes: How far the next k tile lies in global memory.
+        stages: Slots of shared memory.
+        stage_bytes: From one slot to the next.
+    """
+
+    name: str
+    target_name: str
+    lanes: str
+    bytes: int
+    source: IntArray
+    target: IntArray
+    shared_bytes: int
+    step_bytes: int = 0
+    stages: int = 1
+    stage_bytes: int = 0
+
+    @property
+    def copies(self) -> int:
+        """Copy instructions each warp issues."""
+        return int(self.source.shape[0])
+
+    @property
+    def threads(self) -> int:
+        """Threads of the CTA."""
+        return int(self.source.shape[1])
+
+
+def row_pattern(
+    row_bytes: int,
+    *,
+    width: int = 16,
+    target: str,
+    lanes: str = "all",
+    skew: int = 0,
+    copies: int = 1,
+    warps: int = 1,
+) -> Pattern:
+    """
+    Each warp instruction reads rows of ``row_bytes``, 8192 bytes apart, 32 lanes in all.
+
+    Args:
+        row_bytes: 512 for one contiguous row, 16 for 32 rows, with copies of 16 bytes.
+        width: Bytes of a copy: 4, 8 or 16.
+        target: "linear" (lane after lane), "row_major" (rows 128 bytes apart, unpermuted: short rows conflict), or
+            "crosswise" (CUTLASS's layout for rows of 128 and 64 bytes, an XOR of the vector with the row for others).
+        lanes: A key of ``LANES``.
+        skew: Bytes by which the rows start after a 128-byte line's start.
+        copies: Instructions of a warp; each takes the rows after the last one's.
+        warps: Warps of the CTA; each takes the rows after the last one's.
+
+    Raises:
+        BadInput: The row does not hold whole copies, or the target is unknown.
+    """
+    if row_bytes % width or row_bytes > _WARP * width:
+        raise BadInput(f"row_bytes must be a multiple of {width} up to {_WARP * width}, got {row_bytes}")
+    across = row_bytes // width
+    thread: IntArray = np.arange(warps * _WARP, dtype=np.int64)
+    copy = np.arange(copies, dtype=np.int64)[:, None]
+    lane, warp = thread % _WARP, thread // _WARP
+    rows = _WARP // across
+    row = (warp * copies + copy) * rows + lane // across
+    vector = np.broadcast_to(lane % across, row.shape)
+    source = row * _ROW_STRIDE + vector * width + skew
+    source = np.where(LANES[lanes](lane)[None, :], source, NOTHING)
+    offsets = _target(target, row, vector, width, row_bytes)
+    name = f"{rows} rows of {row_bytes} B" + (f" from {skew} B of the line" if skew else "")
+    return Pattern(name, target, lanes, width, source, offsets, int(offsets.max()) + width)
+
+
+def _target(target: str, row: IntArray, vector: IntArray, width: int, row_bytes: int) -> IntArray:
+    if target == "linear":
+        return row * row_bytes + vector * width
+    if target == "row_major":
+        return row * max(row_bytes, 128) + vector * width
+    if target != "crosswise":
+        raise BadInput(f'target must be one of linear, row_major, crosswise, got "{target}"')
+    if row_bytes in {64, 128}:
+        strided = -(-(int(row.max()) + 1) // 8) * 8
+        layout = shared_layout("crosswise", element_bits=16, contiguous=row_bytes // 2, strided=strided, stages=1)
+        return layout.offset(vector * (width // 2), row) * 2
+    if row_bytes > 128:
+        return row * row_bytes + vector * width
+    return row * 128 + (vector * width ^ (row % 8) * 16)
+
+
+def phase_pattern(name: str, target_name: str, first: IntArray, vectors: int, target: IntArray) -> Pattern:
+    """
+    One warp instruction of four phases of 8 lanes; each phase reads neighbouring 16-byte vectors of global memory.
+
+    Args:
+        name: The global side, in words.
+        target_name: The shared side, in words.
+        first: Vector of global memory that each phase's first lane reads, shape [4]; ``NOTHING`` where none does.
+        vectors: Lanes of a phase that have a source: its first ones.
+        target: Vector of shared memory that each lane writes, shape [4, 8].
+    """
+    lane = np.arange(_PHASE, dtype=np.int64)
+    has_source = (lane < vectors) & (first[:, None] != NOTHING)
+    source = np.where(has_source, (first[:, None] + lane) * _VECTOR, NOTHING)
+    shared_bytes = (int(target.max()) + 1) * _VECTOR
+    lanes = f"{vectors} of 8"
+    return Pattern(
+        name, target_name, lanes, _VECTOR, source.reshape(1, _WARP), target.reshape(1, _WARP) * _VECTOR, shared_bytes
+    )
+
+
+def single_phases() -> Iterator[Pattern]:
+    """
+    One phase with a source: from every vector of a line, into a line permuted by every XOR, and into every rotation.
+
+    The other phases write lines of their own.
+    """
+    lane = np.arange(_PHASE, dtype=np.int64)
+    own_lines = (2 + np.arange(4, dtype=np.int64))[:, None] * _PHASE + lane
+    for vectors in (5, 8):
+        for start in range(_PHASE):
+            for permuted in range(_PHASE):
+                target = own_lines.copy()
+                target[0] = lane ^ permuted
+                yield phase_pattern(
+                    f"{vectors} vectors from vector {start} of a line",
+                    f"XOR {permuted}",
+                    np.array([start, NOTHING, NOTHING, NOTHING], dtype=np.int64),
+                    vectors,
+                    target,
+                )
+    for start in (0, 1):
+        for rotation in range(1, _PHASE):
+            target = own_lines.copy()
+            target[0] = lane + rotation
+            yield phase_pattern(
+                f"8 vectors from vector {start} of a line",
+                f"from vector {rotation} of a line",
+                np.array([start, NOTHING, NOTHING, NOTHING], dtype=np.int64),
+                8,
+                target,
+            )
+
+
+def pitched_rows() -> Iterator[Pattern]:
+    """
+    Four phases at once: rows of 5 vectors that follow each other without a gap, and rows at every shared pitch.
+
+    The first are a GEMM's with K = 40; from row 0 or 4 of the crosswise tile. The others have whole global
+    lines (8 vectors) or half lines (4 vectors, two rows in a phase).
+    """
+    lane = np.arange(_PHASE, dtype=np.int64)
+    phase = np.arange(4, dtype=np.int64)
+    for first_row in (0, 4):
+        rows = first_row + phase
+        crosswise = rows[:, None] * _PHASE + (lane ^ rows[:, None] % _PHASE)
+        yield phase_pattern("rows of 5 vectors, packed", f"crosswise from row {first_row}", rows * 5, 5, crosswise)
+        linear = rows[:, None] * _PHASE + lane
+        yield phase_pattern("rows of 5 vectors, packed", f"linear from row {first_row}", rows * 5, 5, linear)
+    for pitch in range(8, 17):
+        target = phase[:, None] * pitch + lane
+        yield phase_pattern("4 rows of 128 B", f"rows {pitch * _VECTOR} B apart", phase * 512, 8, target)
+    for pitch in range(4, 13):
+        half_row = phase[:, None] * 2 + lane // 4
+        thread_source = (half_row * 512 + lane % 4) * _VECTOR
+        target = (half_row * pitch + lane % 4) * _VECTOR
+        yield Pattern(
+            "8 rows of 64 B",
+            f"rows {pitch * _VECTOR} B apart",
+            "all",
+            _VECTOR,
+            thread_source.reshape(1, _WARP),
+            target.reshape(1, _WARP),
+            int(target.max()) + _VECTOR,
+        )
+
+
+def gemm_patterns() -> Iterator[Pattern]:
+    """
+    One k tile's copies, A and B, of fp16 TN GEMM kernels with crosswise shared memory, in the mainloop's order.
+
+    First both operands, then the copies of A alone and of B alone.
+    """
+    for threadblock, warp, stages in (
+        ((128, 128, 32), (64, 64, 32), 3),
+        ((128, 256, 32), (64, 64, 32), 3),
+        ((128, 128, 64), (64, 64, 64), 3),
+        ((64, 64, 64), (32, 32, 64), 5),
+    ):
+        problem = GemmProblem(m=1024, n=1024, k=1024, dtype=DTypes(ab="f16", accumulator="f32", output="f32"))
+        kernel = Kernel(threadblock=threadblock, warp=warp, instruction=(16, 8, 16), stages=stages)
+        scenario = Scenario(machine="h200", problem=problem, kernel=kernel)
+        order = _mainloop_order(scenario)
+        yield _tile(scenario, order, "A and B")
+        for operand in OPERANDS:
+            yield _tile(scenario, [copy for copy in order if copy[0] == operand], operand.upper())
+
+
+def _mainloop_order(scenario: Scenario) -> list[tuple[Operand, int]]:
+    """Operand and access of each copy of the first k tile the mainloop fetches."""
+    fetch = scenario.kernel.stages - 1
+    ops = program(scenario, 1024 // scenario.kernel.threadblock[2]).mainloop_ops()
+    return [(op.operand, op.access) for op in ops if isinstance(op, CopyAsync) and op.fetch == fetch]
+
+
+def _tile(scenario: Scenario, order: list[tuple[Operand, int]], operands: str) -> Pattern:
+    kernel = scenario.kernel
+    layouts = {operand: operand_layout(scenario, operand) for operand in OPERANDS}
+    bases = {"a": 0, "b": layouts["a"].elements * 2}
+    # The operands lie apart in global memory, B past all of A.
+    apart = {"a": 0, "b": 1024 * 1024 * 2}
+    sources, targets = [], []
+    for operand, access in order:
+        fetched = global_iterator(scenario, operand, 0, 0).fetch(1)
+        sources.append(fetched.offset[:, access, 0] * 2 + apart[operand])
+        targets.append(store_offsets(scenario, operand, 0)[:, access, 0] * 2 + bases[operand])
+    shape = "x".join(map(str, kernel.threadblock))
+    return Pattern(
+        name=f"k tile of gemm {shape}, {operands}",
+        target_name="crosswise",
+        lanes="all",
+        bytes=16,
+        source=np.stack(sources),
+        target=np.stack(targets),
+        shared_bytes=sum(layout.elements for layout in layouts.values()) * 2,
+        step_bytes=kernel.threadblock[2] * 2,
+        stages=kernel.stages,
+        stage_bytes=int(store_offsets(scenario, "a", 1).min() - store_offsets(scenario, "a", 0).min()) * 2,
+    )

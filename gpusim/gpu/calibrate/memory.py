@@ -1,0 +1,275 @@
+"""What is measured from an SM outwards: cp.async, latencies of L1, L2 and DRAM, bandwidths of L2 and DRAM."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpusim.arrays import BoolArray, IntArray
+from gpusim.gpu.calibrate.runner import WARP, Device, Row, elapsed
+from gpusim.gpu.calibrate.runs import SMSPS
+from gpusim.layout.banks import access_wavefronts
+
+LINE = 128
+_KIB, _MIB = 1 << 10, 1 << 20
+_REPETITIONS = 32
+_WARM_REPETITIONS = 2
+COPY_KINDS = (("cg", 16), ("ca", 16), ("ca", 8), ("ca", 4))
+
+
+def measure_cp_async(device: Device, *, quick: bool) -> list[Row]:
+    """
+    Bursts of copies, streams of copies, the release of their sources, empty commits and waits.
+
+    Of a burst, in median cycles over its repetitions: ``issue`` (before the first copy to after the last), ``commit``,
+    ``wait``, ``total``. ``source``: "l1" reads the same bytes again and again, "l2" lines that only the L2 holds.
+    ``shared_lane_bytes``: 16 or the width is free of conflicts, 128 puts all lanes on the same banks.
+    """
+    data = device.cupy.zeros(16 * _MIB, dtype=np.uint8)
+    rows: list[Row] = []
+    for op, width in COPY_KINDS:
+        counts = (1, 4, 16, 32) if quick else (1, 2, 4, 8, 16, 32)
+        for source, advance in (("l1", 0), ("l2", 64 * _KIB)):
+            if op == "cg" and source == "l1":
+                continue
+            for count in (0, *counts) if op == "cg" else counts:
+                for shared_lane in (width, 128):
+                    for warps in (1,) if quick or shared_lane == 128 else (1, 4, 8):
+                        burst = _Burst(f"burst_{op}_{width}_{count}", width, advance, shared_lane, warps)
+                        row: Row = {"what": "burst", "source": source, "copies": count, "warps": warps}
+                        rows.append(row | _copy_pattern(op, width, shared_lane) | _run_burst(device, burst, data))
+        for shared_lane in (width, 128):
+            for warps, smsps in ((1, 1), (16, 4)) if quick else ((1, 1), (4, 1), (4, 4), (8, 4), (16, 4)):
+                threads = WARP * (warps if smsps == SMSPS else (warps - 1) * SMSPS + 1)
+                arguments = (data, np.int32(128), np.uint32(width), np.uint32(shared_lane), np.int32(smsps))
+                cycles = elapsed(device.spans("cp_async", f"stream_{op}_{width}", arguments, threads=threads))
+                row = {"what": "stream", "copies": 128 * 8, "warps": warps, "smsps": smsps}
+                row |= {"cycles": cycles, "per_copy": cycles / (128 * 8 * warps)}
+                rows.append(row | _copy_pattern(op, width, shared_lane))
+        arguments_release = (data, np.int32(16), np.uint32(1), np.uint32(0))
+        cycles = elapsed(device.spans("cp_async", f"release_{op}_{width}", arguments_release))
+        row = {"what": "release", "copies": 128, "warps": 1, "cycles": cycles, "per_copy": cycles / 128}
+        rows.append(row | _copy_pattern(op, width, 16))
+    for number, what in enumerate(("commit", "wait", "commit and wait")):
+        cycles = elapsed(device.spans("cp_async", "empty_groups", (np.int32(64), np.int32(number))))
+        rows.append({"what": what, "warps": 1, "cycles": cycles, "each": cycles / (64 * 16)})
+    return rows
+
+
+def _copy_pattern(op: str, width: int, shared_lane: int) -> Row:
+    addresses: IntArray = np.arange(WARP, dtype=np.int64) * shared_lane
+    return {
+        "op": op,
+        "bytes": width,
+        "shared_lane_bytes": shared_lane,
+        "wavefronts": int(access_wavefronts(addresses, width)),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Burst:
+    """A kernel of cp_async.cu, and how far its repetitions and its lanes lie apart."""
+
+    kernel: str
+    width: int
+    advance: int
+    shared_lane: int
+    warps: int
+
+
+def _run_burst(device: Device, burst: _Burst, data: Any) -> Row:
+    stamps = device.cupy.zeros((burst.warps, _REPETITIONS, 4), dtype=np.uint64)
+    steps = (np.uint32(burst.width), np.uint32(burst.advance), np.uint32(burst.shared_lane))
+    for _ in range(2):
+        arguments = (stamps, data, np.int32(_REPETITIONS), *steps)
+        device.launch("cp_async", burst.kernel, arguments, threads=burst.warps * WARP)
+    found = device.cupy.asnumpy(stamps).astype(np.int64)[:, _WARM_REPETITIONS:]
+    issue, commit, wait = np.median(np.diff(found, axis=-1), axis=(0, 1)).tolist()
+    total = float(np.median(found[..., 3] - found[..., 0]))
+    return {"issue": issue, "commit": commit, "wait": wait, "total": total}
+
+
+@dataclass(frozen=True, slots=True)
+class _Hops:
+    """A closed chain of pointers through lines: where it starts and how many lines it has."""
+
+    start: int
+    lines: int
+
+
+def _chain(device: Device, words: Any, lines: IntArray, line_words: int) -> _Hops:
+    """Write into each line the address of the next; the last points to the first."""
+    base = int(words.data.ptr)
+    addresses = (base + lines * line_words * 8).astype(np.uint64)
+    words[device.cupy.asarray(lines * line_words)] = device.cupy.asarray(np.roll(addresses, -1))
+    return _Hops(int(addresses[0]), len(lines))
+
+
+def _per_hop(device: Device, kernel: str, chain: _Hops, *, hops: int, warm: int, sm: int = -1) -> float | None:
+    """Mean cycles of a hop; None where no CTA came to lie on the wanted SM."""
+    ctas = 1 if sm < 0 else 4 * device.sms
+    spans = device.cupy.zeros(4, dtype=np.uint64)
+    claimed = device.cupy.zeros(1, dtype=np.uint32)
+    arguments = (spans, claimed, np.uint64(chain.start), np.int32(hops), np.int32(warm), np.int32(sm))
+    device.launch("memory", kernel, arguments, ctas=ctas)
+    begin, end = (int(value) for value in device.cupy.asnumpy(spans)[:2])
+    return (end - begin) / hops if end else None
+
+
+def measure_latency(device: Device, *, quick: bool) -> list[Row]:
+    """
+    Pointer chases: L1, L2 lines near and far for several SMs, DRAM over several regions.
+
+    The L2 rows "line" are a histogram of single loads, clock reads included (``overhead`` cycles above a chase's
+    hops); "near" and "far" chase the lines that the histogram puts below and above the middle of its two modes.
+    """
+    rows: list[Row] = []
+    generator = np.random.default_rng(0)
+    words = device.cupy.zeros(_MIB, dtype=np.uint64)
+    line_words = LINE // 8
+    chain = _chain(device, words, generator.permutation(64), line_words)
+    hop = _per_hop(device, "chase_all", chain, hops=4096, warm=128)
+    rows.append({"level": "l1", "what": "chase", "lines": 64, "cycles": hop or 0.0})
+    lines = 1024 if quick else 4096
+    for sm in range(0, device.sms, device.sms // 2 if quick else 8):
+        words.fill(0)
+        latencies = device.cupy.zeros(lines, dtype=np.uint32)
+        claimed = device.cupy.zeros(1, dtype=np.uint32)
+        arguments = (latencies, claimed, words, np.int32(lines), np.uint32(LINE), np.int32(sm))
+        device.launch("memory", "line_latencies", arguments, ctas=4 * device.sms)
+        found = device.cupy.asnumpy(latencies).astype(np.int64)
+        if not found.any():
+            continue
+        bins, counts = np.unique(found // 8 * 8, return_counts=True)
+        for bin_, count in zip(bins.tolist(), counts.tolist(), strict=True):
+            rows.append({"level": "l2", "what": "line", "sm": sm, "lines": count, "cycles": bin_})
+        far = far_lines(found)
+        for name, chosen in (("near", np.flatnonzero(~far)), ("far", np.flatnonzero(far))):
+            if len(chosen) < 64:
+                continue
+            chain = _chain(device, words, generator.permutation(chosen), line_words)
+            hop = _per_hop(device, "chase_l2", chain, hops=4096, warm=chain.lines, sm=sm)
+            if hop is not None:
+                rows.append({"level": "l2", "what": name, "sm": sm, "lines": len(chosen), "cycles": hop})
+    rows += _dram_latency(device, generator, (64,) if quick else (64, 256, 1024))
+    return rows
+
+
+def far_lines(latencies: IntArray) -> BoolArray:
+    """
+    Which of the lines lie in the far partition: those slower than the threshold that best parts the latencies in two.
+
+    The threshold is Otsu's: it makes the variance between the two classes largest. The slowest twentieth, where misses
+    are, does not move it. All are near where the two means differ by less than a tenth.
+    """
+    clipped = np.minimum(latencies, int(np.percentile(latencies, 95, method="lower")))
+    candidates = np.unique(clipped)[:-1]
+    if not len(candidates):
+        return np.zeros(latencies.shape, dtype=np.bool_)
+
+    def between(threshold: int) -> float:
+        above = clipped > threshold
+        share = float(above.mean())
+        return share * (1 - share) * float(clipped[above].mean() - clipped[~above].mean()) ** 2
+
+    threshold = max(candidates.tolist(), key=between)
+    above = clipped > threshold
+    distinct = float(clipped[above].mean()) > 1.1 * float(clipped[~above].mean())
+    far: BoolArray = (latencies > threshold) & distinct
+    return far
+
+
+def _dram_latency(device: Device, generator: np.random.Generator, regions: tuple[int, ...]) -> list[Row]:
+    """Chases over lines nobody has read since the L2 was filled with something else."""
+    rows: list[Row] = []
+    flush = device.cupy.zeros(256 * _MIB, dtype=np.uint8)
+    for region in regions:
+        words = device.cupy.zeros(region * _MIB // 8, dtype=np.uint64)
+        # Lines 4 KiB apart: no two of a DRAM burst or of a sector's neighbours.
+        pages = generator.permutation(region * _MIB // 4096)[:8192]
+        chain = _chain(device, words, pages, 4096 // 8)
+        for _ in range(2):
+            flush.fill(1)
+            hop = _per_hop(device, "chase_l2", chain, hops=chain.lines // 16 * 16, warm=0)
+            row: Row = {
+                "level": "dram",
+                "what": "chase",
+                "region_mib": region,
+                "lines": len(pages),
+                "cycles": hop or 0.0,
+            }
+            rows.append(row)
+        del words
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Stream:
+    """A read of global memory: ``per_cta`` bytes from ``cta * stride`` on, ``passes`` times."""
+
+    level: str
+    kernel: str
+    ctas: int
+    per_cta: int
+    stride: int
+    passes: int
+
+
+def measure_bandwidth(device: Device, *, quick: bool) -> list[Row]:
+    """
+    Reads of L1, L2 and DRAM by one SM and by all, with 16-byte loads and with cp.async.cg.
+
+    ``bytes_per_cycle`` by the longest span of any CTA, ``gb_per_s`` by events around the launch (launch included).
+    """
+    free = int(device.cupy.cuda.runtime.memGetInfo()[0])
+    per_cta = min(16 * _MIB, free // 4 // (2 * device.sms) // (256 * _KIB) * (256 * _KIB))
+    buffer = device.cupy.zeros(2 * device.sms * per_cta, dtype=np.uint8)
+    # One SM must read more than the L2 holds, or it reads what the launch before it left there.
+    alone = min(512 * _MIB, 2 * device.sms * per_cta)
+    streams = [_Stream("l1", "read_all", 1, 128 * _KIB, 0, 64)]
+    for kernel in ("read_l2", "read_cp_async"):
+        streams += [
+            _Stream("l2", kernel, 1, _MIB, 0, 16),
+            _Stream("l2", kernel, device.sms, 128 * _KIB, 128 * _KIB, 64),
+            _Stream("l2", kernel, 2 * device.sms, 128 * _KIB, 128 * _KIB, 32),
+            _Stream("l2 shared", kernel, 2 * device.sms, 4 * _MIB, 0, 1),
+            _Stream("dram", kernel, 1, alone, 0, 1),
+            _Stream("dram", kernel, device.sms, per_cta, per_cta, 1),
+            _Stream("dram", kernel, 2 * device.sms, per_cta, per_cta, 1),
+        ]
+    return [_read(device, stream, buffer, 2 if quick else 4) for stream in streams]
+
+
+def _read(device: Device, stream: _Stream, buffer: Any, repeats: int) -> Row:
+    sms = device.cupy.zeros(stream.ctas, dtype=np.uint32)
+    spans = device.cupy.zeros((stream.ctas * 32, 2), dtype=np.uint64)
+    shared = 64 * _KIB if stream.kernel == "read_cp_async" else 0
+    arguments = (spans, sms, buffer, np.uint32(stream.per_cta), np.uint64(stream.stride), np.int32(stream.passes))
+
+    def launch() -> None:
+        device.launch("memory", stream.kernel, arguments, ctas=stream.ctas, threads=1024, shared=shared)
+
+    launch()
+    best: tuple[float, int] | None = None
+    for _ in range(repeats):
+        milliseconds = device.milliseconds(launch)
+        found = device.cupy.asnumpy(spans).astype(np.int64)
+        # Counters of different SMs do not agree: spans are taken CTA by CTA.
+        by_cta = found.reshape(stream.ctas, 32, 2)
+        cycles = int((by_cta[..., 1].max(axis=1) - by_cta[..., 0].min(axis=1)).max())
+        best = min(best, (milliseconds, cycles)) if best else (milliseconds, cycles)
+    milliseconds, cycles = best or (0.0, 0)
+    bytes_ = stream.ctas * stream.per_cta * stream.passes
+    used = len(np.unique(device.cupy.asnumpy(sms)))
+    return {
+        "level": stream.level,
+        "kernel": stream.kernel,
+        "ctas": stream.ctas,
+        "sms": used,
+        "bytes": bytes_,
+        "cycles": cycles,
+        "milliseconds": milliseconds,
+        "bytes_per_cycle": bytes_ / cycles,
+        "bytes_per_cycle_per_sm": bytes_ / cycles / used,
+        "gb_per_s": bytes_ / milliseconds / 1e6,
+    }

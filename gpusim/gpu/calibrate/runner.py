@@ -1,0 +1,161 @@
+"""Runs the microbenchmark kernels through CuPy and reads their spans back; it knows no figure and no formula."""
+
+import csv
+import platform
+import shlex
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+import gpusim
+from gpusim.arrays import IntArray
+from gpusim.cuda.specialise import kernels_folder
+from gpusim.errors import CannotRun
+from gpusim.gpu.device import environment, import_cupy
+from gpusim.results.provenance import commit
+
+Row: TypeAlias = dict[str, str | int | float]
+
+WARP = 32
+
+
+class Device:
+    """
+    The current GPU: compiles each source once, launches its kernels, returns what they recorded.
+
+    Attributes:
+        cupy: The CuPy module.
+        sms: Streaming multiprocessors.
+    """
+
+    def __init__(self) -> None:
+        self.cupy: Any = import_cupy()
+        self.sms = int(self.cupy.cuda.Device().attributes["MultiProcessorCount"])
+        self._modules: dict[str, Any] = {}
+
+    def module(self, name: str) -> Any:
+        """The compiled source ``<name>.cu``."""
+        if name not in self._modules:
+            folder = kernels_folder() / "microbench"
+            source = (folder / f"{name}.cu").read_text(encoding="utf-8")
+            options = ("-std=c++17", f"-I{folder}")
+            self._modules[name] = self.cupy.RawModule(code=source, options=options, backend="nvrtc")
+        return self._modules[name]
+
+    def launch(
+        self,
+        source: str,
+        kernel: str,
+        arguments: Sequence[object],
+        *,
+        ctas: int = 1,
+        threads: int = WARP,
+        shared: int = 0,
+    ) -> None:
+        """Launch one kernel; integers of ``arguments`` must be numpy scalars of the parameter's type."""
+        function = self.module(source).get_function(kernel)
+        if shared > 48 * 1024:
+            function.max_dynamic_shared_size_bytes = shared
+        function((ctas,), (threads,), tuple(arguments), shared_mem=shared)
+
+    def spans(
+        self,
+        source: str,
+        kernel: str,
+        arguments: Sequence[object],
+        *,
+        ctas: int = 1,
+        threads: int = WARP,
+        shared: int = 0,
+        repeats: int = 3,
+    ) -> IntArray:
+        """
+        Launch a kernel whose first parameter takes the spans, and return the shortest of some launches.
+
+        Returns:
+            SM cycles at begin and end of every warp that took part, shape [warps, 2].
+        """
+        best: IntArray | None = None
+        for _ in range(repeats):
+            buffer = self.cupy.zeros((ctas * (threads // WARP), 2), dtype=np.uint64)
+            self.launch(source, kernel, (buffer, *arguments), ctas=ctas, threads=threads, shared=shared)
+            found: IntArray = self.cupy.asnumpy(buffer).astype(np.int64)
+            if best is None or _longest(found) < _longest(best):
+                best = found
+        if best is None:
+            raise ValueError("a kernel must be launched at least once")
+        took_part: IntArray = best[best[:, 1] != 0]
+        return took_part
+
+    def milliseconds(self, launch: Any) -> float:
+        """Time of one call of ``launch`` on the GPU, by events around it."""
+        begin, end = self.cupy.cuda.Event(), self.cupy.cuda.Event()
+        begin.record()
+        launch()
+        end.record()
+        end.synchronize()
+        return float(self.cupy.cuda.get_elapsed_time(begin, end))
+
+    def provenance(self) -> dict[str, str]:
+        """Where, with what and when: GPU, driver, CUDA, CuPy, clocks, commit, date, command."""
+        found = environment()
+        clocks = ", ".join(f"{name} {mhz}" for name, mhz in found["clocks_mhz"].items())
+        nvrtc = ".".join(map(str, self.cupy.cuda.nvrtc.getVersion()))
+        return {
+            "GPU": f"{found['gpu']}, {self.sms} SMs",
+            "driver": str(found["driver"]),
+            "CUDA": f"driver {found['cuda_driver']}, runtime {found['cuda_runtime']}, NVRTC {nvrtc}",
+            "CuPy": str(found["cupy"]),
+            "clocks in MHz, not locked": clocks,
+            "gpusim": f"{gpusim.__version__}, commit {commit() or 'unknown'}",
+            "Python": platform.python_version(),
+            "date": datetime.now(tz=UTC).isoformat(timespec="seconds"),
+            "command": shlex.join([Path(sys.executable).name, *sys.orig_argv[1:]]),
+        }
+
+
+def _longest(spans: IntArray) -> int:
+    took_part = spans[spans[:, 1] != 0]
+    return int((took_part[:, 1] - took_part[:, 0]).max()) if len(took_part) else sys.maxsize
+
+
+def elapsed(spans: IntArray) -> int:
+    """Cycles from the first begin to the last end, of warps on one SM."""
+    return int(spans[:, 1].max() - spans[:, 0].min())
+
+
+def write_rows(path: Path, rows: Sequence[Row], provenance: dict[str, str]) -> None:
+    """
+    Write rows as CSV under comment lines that say where they come from.
+
+    The columns are the keys of all rows, in the order they first appear; a row without a key has an empty field.
+    """
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        for key, value in provenance.items():
+            file.write(f"# {key}: {value}\n")
+        writer = csv.DictWriter(file, columns, restval="", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({key: _printed(value) for key, value in row.items()} for row in rows)
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """
+    The rows ``write_rows`` wrote, as text.
+
+    Raises:
+        CannotRun: The file cannot be read.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise CannotRun(f"{path}: cannot be read ({error.strerror})") from error
+    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
+
+
+def _printed(value: str | float) -> str:
+    return f"{value:.4f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)

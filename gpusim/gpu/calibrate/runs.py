@@ -1,0 +1,273 @@
+"""What is measured inside one SM: mma.sync, ldmatrix, shared memory, arithmetic, barriers and how CTAs start."""
+
+import sys
+
+import numpy as np
+
+from gpusim.arrays import IntArray
+from gpusim.errors import CannotRun
+from gpusim.gpu import ncu
+from gpusim.gpu.calibrate.runner import WARP, Device, Row, elapsed
+from gpusim.layout.banks import access_wavefronts, ldmatrix_wavefronts
+
+SMSPS = 4
+
+MMA_TYPES = {
+    "F16K16": "m16n8k16.f16.f32",
+    "F16K8": "m16n8k8.f16.f32",
+    "F16K16H": "m16n8k16.f16.f16",
+    "F16K8H": "m16n8k8.f16.f16",
+    "BF16K16": "m16n8k16.bf16.f32",
+    "TF32K8": "m16n8k8.tf32.f32",
+    "TF32K4": "m16n8k4.tf32.f32",
+    "S8K32": "m16n8k32.s8.s32",
+    "S8K16": "m16n8k16.s8.s32",
+    "S4K64": "m16n8k64.s4.s32",
+}
+"""The kernel's name of each shape and type -> the machine file's: shape.input.accumulator."""
+
+EMULATED = "S4K64"
+"""A shape whose mma is a call on sm_90: two ILPs are measured, and no reuse."""
+
+REUSE = ("same A, same B", "same A, distinct B", "distinct A, distinct B")
+ORDERS = ("serpentine", "rows", "columns")
+LOADS = ("none", "first", "spread")
+TILES = (
+    *(("F16K16", 4, 8, 0, loads) for loads in range(3)),
+    ("F16K16", 4, 8, 1, 0),
+    *(("F16K16", 4, 8, 2, loads) for loads in range(3)),
+    *(("F16K16", m, n, 0, loads) for m, n in ((2, 8), (4, 4), (2, 4)) for loads in range(3)),
+    *((name, 4, 8, 0, loads) for name in ("F16K16H", "BF16K16", "TF32K8", "S8K32") for loads in range(3)),
+)
+"""Warp tiles: type, mma along M and N, order, where the ldmatrix stand."""
+
+_SEED = np.uint32(12345)
+_ALL_SMSPS = np.int32(SMSPS)
+
+
+def measure_mma(device: Device, *, quick: bool) -> list[Row]:
+    """
+    Chains of mma by type, ILP, warps and operand reuse; then whole warp tiles.
+
+    ``interval``: cycles an SMSP's tensor core takes for each mma; ``per_round``: cycles from one mma of a chain to the
+    next, which at ILP 1 in a lone warp is the latency.
+    """
+    rows: list[Row] = []
+    for name, key in MMA_TYPES.items():
+        ilps = (1, 2) if name == EMULATED else (1, 2, 3, 4, 6, 8)
+        variants = [(ilp, 2) for ilp in ilps] + ([] if name == EMULATED else [(4, 0), (4, 1), (8, 0), (8, 1)])
+        for ilp, reuse in variants:
+            for warps in (1, 8) if quick else (1, 2, 4, 8, 16):
+                iterations = 4 if name == EMULATED else 64
+                arguments = (np.int32(iterations), _SEED, _ALL_SMSPS)
+                spans = device.spans("mma", f"chains_{name}_{ilp}_{reuse}", arguments, threads=warps * WARP)
+                rounds = iterations * (48 // ilp)
+                rows.append(
+                    _of("chains", key, ilp=ilp, operands=REUSE[reuse])
+                    | _mma_row(elapsed(spans), warps, rounds * ilp)
+                    | {"per_round": elapsed(spans) / rounds}
+                )
+    for name, m, n, order, loads in TILES:
+        for warps, smsps in ((4, 4), (8, 4)) if quick else ((4, 1), (4, 4), (8, 1), (8, 4)):
+            iterations = 64
+            arguments = (np.int32(iterations), _SEED, np.int32(smsps))
+            kernel = f"tile_{name}_{m}_{n}_{order}_{loads}"
+            spans = device.spans("mma", kernel, arguments, threads=warps * WARP)
+            rows.append(
+                _of("tile", MMA_TYPES[name], tile=f"{m}x{n}", order=ORDERS[order], ldmatrix=LOADS[loads])
+                | {"ldmatrix_per_k_group": m + n // 2 if loads else 0}
+                | _mma_row(elapsed(spans), warps * smsps // SMSPS, iterations * 2 * m * n, smsps)
+            )
+    return rows
+
+
+def _of(pattern: str, kind: str, **columns: str | int) -> Row:
+    return {"pattern": pattern, "type": kind, **columns}
+
+
+def _mma_row(cycles: int, warps: int, each: int, smsps: int = SMSPS) -> Row:
+    """``warps``: those that took part; ``each``: mma of one of them."""
+    on_one = -(-warps // smsps)
+    return {
+        "warps": warps,
+        "smsps": min(warps, smsps),
+        "warps_per_smsp": on_one,
+        "mma_per_warp": each,
+        "cycles": cycles,
+        "interval": cycles / (each * on_one),
+    }
+
+
+def measure_ldmatrix(device: Device, *, quick: bool) -> list[Row]:
+    """Chains of ldmatrix by matrices, ILP, warps, SMSPs and row pitch. ``per_round``: as for mma; ILP 1 is latency."""
+    rows: list[Row] = []
+    for matrices in (1, 2, 4):
+        for pitch in (16, 144) if quick else (16, 32, 64, 128, 144):
+            lanes = np.arange(WARP, dtype=np.int64) * pitch
+            wavefronts = int(ldmatrix_wavefronts(lanes, matrices))
+            for ilp in (1, 2, 3, 4, 5, 8) if pitch == 16 else (1, 4):
+                found = _loads(device, f"ldmatrix_{matrices}_{ilp}", ilp, pitch, short=pitch != 16 or quick)
+                rows += [{"matrices": matrices, "row_bytes": pitch, "wavefronts": wavefronts} | row for row in found]
+    return rows
+
+
+def measure_shared(device: Device, *, quick: bool) -> list[Row]:
+    """
+    ld.shared, st.shared and bursts of ld.shared.
+
+    ``wavefronts`` are those of the address pattern (gpusim.layout.banks), ``per_round`` as for mma; for ``release`` the
+    cycles from one store to the next that needs its address register back, one IMAD included.
+    """
+    rows: list[Row] = []
+    for words in (1, 2, 4):
+        for ways in (1, 2, 8, 32) if quick else (1, 2, 4, 8, 16, 32):
+            pitch = 4 * words * ways
+            pattern: Row = {"bytes": 4 * words, "stride_bytes": pitch, "wavefronts": _wavefronts(pitch, 4 * words)}
+            for ilp in (1, 8) if quick or ways > 1 else (1, 2, 3, 4, 5, 8):
+                found = _loads(device, f"lds_{words}_{ilp}", ilp, pitch, short=quick or ways > 1)
+                rows += [{"instruction": "lds"} | pattern | row for row in found]
+            for warps, smsps in ((1, 1), (4, 1), (4, 4), (16, 4)):
+                arguments = (np.int32(128), np.uint32(pitch), np.int32(smsps))
+                spans = device.spans("shared", f"sts_{words}", arguments, threads=_threads(warps, smsps))
+                rows.append({"instruction": "sts"} | pattern | _load_row(elapsed(spans), warps, smsps, 1, 128 * 16))
+            arguments_release = (np.int32(128), np.uint32(pitch), np.uint32(1), np.uint32(0))
+            spans = device.spans("shared", f"sts_release_{words}", arguments_release)
+            rows.append({"instruction": "sts release"} | pattern | _load_row(elapsed(spans), 1, 1, 1, 128 * 16))
+    for count in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24):
+        for smsps in (1, 4):
+            arguments = (np.int32(32), np.uint32(4), np.int32(smsps))
+            spans = device.spans("shared", f"burst_{count}", arguments, threads=smsps * WARP)
+            burst: Row = {"bytes": 4, "stride_bytes": 4, "wavefronts": 1, "warps": smsps, "smsps": smsps}
+            rows.append({"instruction": "lds burst"} | burst | {"instructions": count, "cycles": elapsed(spans)})
+    return rows
+
+
+def _wavefronts(pitch: int, width: int) -> int:
+    addresses: IntArray = np.arange(WARP, dtype=np.int64) * pitch
+    return int(access_wavefronts(addresses, width))
+
+
+def _loads(device: Device, kernel: str, ilp: int, pitch: int, *, short: bool) -> list[Row]:
+    """One kernel of shared.cu over warps; on one SMSP, too, where ``short`` is not set."""
+    places = [(1, 1), (4, 4), (16, 4)]
+    if not short:
+        places = [(1, 1), (2, 1), (4, 1), (2, 4), (4, 4), (6, 4), (8, 4), (12, 4), (16, 4)]
+    rows: list[Row] = []
+    for warps, smsps in places:
+        arguments = (np.int32(32), np.uint32(pitch), np.int32(smsps))
+        spans = device.spans("shared", kernel, arguments, threads=_threads(warps, smsps))
+        rows.append({"ilp": ilp} | _load_row(elapsed(spans), warps, smsps, ilp, 32 * 8))
+    return rows
+
+
+def _threads(warps: int, smsps: int) -> int:
+    """Threads to launch so that ``warps`` warps take part when only ``smsps`` SMSPs do."""
+    return WARP * (warps if smsps == SMSPS else (warps - 1) // smsps * SMSPS + (warps - 1) % smsps + 1)
+
+
+def _load_row(cycles: int, warps: int, smsps: int, ilp: int, rounds: int) -> Row:
+    return {
+        "warps": warps,
+        "smsps": smsps,
+        "instructions": warps * rounds * ilp,
+        "cycles": cycles,
+        "per_round": cycles / rounds,
+        "per_instruction": cycles / (warps * rounds * ilp),
+    }
+
+
+ARITHMETIC = (
+    *("lop3", "imad", "ffma", "fadd", "fmnmx", "hfma2", "mufu_ex2", "mufu_rsq", "f2fp", "shfl", "shf", "prmt", "popc"),
+    "isetp_sel",
+)
+LOOP_BODIES = (1, 2, 4, 8, 16, 32)
+
+
+def measure_arith(device: Device, *, quick: bool) -> list[Row]:
+    """
+    Chains of one instruction. ``per_round`` at ILP 1 in a lone warp is the latency; ``interval`` the cycles an SMSP
+    takes for each. isetp_sel is two instructions, counted as one. Then loops of LOP3: cycles an iteration.
+    """
+    rows: list[Row] = []
+    for name in ARITHMETIC:
+        for ilp in (1, 8):
+            for warps in (1, 16) if quick else (1, 4, 8, 16, 32):
+                arguments = (np.int32(32), np.uint32(3), np.uint32(5), _ALL_SMSPS)
+                cycles = elapsed(device.spans("arith", f"{name}_{ilp}", arguments, threads=warps * WARP))
+                rounds = 32 * (64 // ilp)
+                each = {"per_round": cycles / rounds, "interval": cycles / (rounds * ilp * -(-warps // SMSPS))}
+                rows.append({"instruction": name, "ilp": ilp, "warps": warps, "cycles": cycles} | each)
+    for body in LOOP_BODIES:
+        arguments_loop = (np.int32(1024), np.uint32(3), np.uint32(5))
+        cycles = elapsed(device.spans("arith", f"loop_{body}", arguments_loop))
+        rows.append({"instruction": f"loop of {body} lop3", "warps": 1, "cycles": cycles, "per_round": cycles / 1024})
+    return rows
+
+
+def measure_barrier(device: Device, *, quick: bool) -> list[Row]:
+    """bar.sync in a row, by warps of a CTA and CTAs of an SM. ``per_barrier``: cycles from one to the next."""
+    rows: list[Row] = []
+    for ctas_per_sm in (1, 2):
+        for warps in (1, 4, 8, 32) if quick else (1, 2, 3, 4, 6, 8, 12, 16, 24, 32):
+            iterations = 100
+            ctas = 1 if ctas_per_sm == 1 else 2 * device.sms
+            sms = device.cupy.zeros(ctas, dtype=np.uint32)
+            # Two CTAs of 100 KiB fill an SM: the third would not fit.
+            shared = 1024 if ctas_per_sm == 1 else 100 * 1024
+            arguments = (sms, np.int32(iterations))
+            place = {"ctas": ctas, "threads": warps * WARP, "shared": shared}
+            spans = device.spans("arith", "barriers", arguments, **place)
+            by_cta = spans.reshape(ctas, warps, 2)
+            cycles = by_cta[..., 1].max(axis=1) - by_cta[..., 0].min(axis=1)
+            where = device.cupy.asnumpy(sms)
+            together = np.array([int((where == sm).sum()) for sm in where]) == ctas_per_sm
+            if not together.any():
+                continue
+            each = float(np.median(cycles[together])) / (iterations * 16)
+            rows.append({"ctas_per_sm": ctas_per_sm, "warps": warps, "barriers": iterations * 16, "per_barrier": each})
+    return rows
+
+
+_EMPTY_METRICS = (
+    "sm__cycles_elapsed.max",
+    "sm__cycles_active.max",
+    "sm__cycles_active.avg",
+    "gpc__cycles_elapsed.max",
+    "gpu__time_duration.sum",
+)
+
+
+def launch_empty_kernels() -> None:
+    """Launch the empty kernel over one CTA, one CTA an SM, and eight: what ``measure_launch`` profiles."""
+    device = Device()
+    for ctas in (1, device.sms, 8 * device.sms):
+        device.launch("arith", "nothing", (), ctas=ctas, threads=128)
+    device.cupy.cuda.Device().synchronize()
+
+
+def measure_launch(device: Device, *, quick: bool) -> list[Row]:
+    """
+    When CTAs start, by SM counter and chip timer; and what ncu counts for an empty kernel.
+
+    Where ncu is missing or refuses, a row of kind "note" says so in ``kernel``.
+    """
+    rows: list[Row] = []
+    for threads, per_sm in ((128, 8),) if quick else ((128, 8), (32, 16), (1024, 2), (1024, 4)):
+        ctas = per_sm * device.sms
+        seen = device.cupy.zeros((ctas, 4), dtype=np.uint64)
+        for _ in range(2):
+            device.launch("arith", "cta_starts", (seen, np.int32(40_000)), ctas=ctas, threads=threads)
+        found = device.cupy.asnumpy(seen).astype(np.int64)
+        first_time = int(found[:, 2].min())
+        for cta, (sm, begin, time, end) in enumerate(found.tolist()):
+            place: Row = {"kind": "cta", "threads": threads, "ctas": ctas, "cta": cta, "sm": sm}
+            rows.append(place | {"begin": begin, "end": end, "nanoseconds": time - first_time})
+    command = [sys.executable, "-m", "gpusim.gpu.calibrate.benchmarks", "--empty-kernels"]
+    try:
+        launches, _ = ncu.profile(command, _EMPTY_METRICS, kernels="^nothing$")
+    except CannotRun as error:
+        return [*rows, {"kind": "note", "kernel": f"empty kernels were not profiled: {error}"}]
+    for counted in launches:
+        row: Row = {"kind": "empty", "kernel": counted.name, "ctas": counted.grid[0]}
+        rows.append(row | {metric: counted.metrics[metric] for metric in _EMPTY_METRICS if metric in counted.metrics})
+    return rows

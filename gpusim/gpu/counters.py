@@ -1,0 +1,387 @@
+"""Nsight Compute's counters of many scenarios' kernels, from one run of ``gpusim.measure.launch`` under it."""
+
+import csv
+import importlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpusim.cuda.specialise import ENTRY, REDUCTION_ENTRY
+from gpusim.errors import BadInput, CannotRun
+from gpusim.families.attention.cuda import ENTRY as ATTENTION_ENTRY
+from gpusim.gpu import ncu
+from gpusim.records.record import Opcodes
+
+SECONDS_PER_LAUNCH = 30
+"""Longest a launch may take under ncu, with all its passes, before the run is given up."""
+
+STALLS = (
+    *("barrier", "branch_resolving", "dispatch_stall", "drain", "imc_miss", "lg_throttle", "long_scoreboard"),
+    *("math_pipe_throttle", "membar", "mio_throttle", "no_instruction", "not_selected", "selected"),
+    *("short_scoreboard", "sleeping", "tex_throttle", "wait"),
+)
+
+SASS_OPERATIONS = ("ld", "ldgsts", "ldsm", "st")
+"""Operations the SASS-level shared-memory metrics are split by. There is none for LDS alone."""
+
+METRICS = (
+    *("sm__cycles_elapsed.max", "sm__cycles_active.avg", "sm__cycles_active.max", "sm__cycles_active.min"),
+    *("gpc__cycles_elapsed.max", "gpu__time_duration.sum"),
+    "smsp__inst_executed.sum",
+    *(f"sm__inst_executed_pipe_tensor_op_{kind}.sum" for kind in ("hmma", "imma")),
+    *(
+        f"smsp__inst_executed_op_{op}.sum"
+        for op in ("ldsm", "ldgsts", "shared_ld", "shared_st", "global_ld", "global_st", "local_ld", "local_st")
+    ),
+    *(
+        f"sm__inst_executed_pipe_{pipe}.sum"
+        for pipe in ("alu", "fma", "fmaheavy", "lsu", "uniform", "xu", "adu", "cbu", "ipa", "fp16")
+    ),
+    *(f"sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum" for op in SASS_OPERATIONS),
+    *(f"sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_{op}.sum" for op in SASS_OPERATIONS),
+    "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared.sum",
+    "sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared.sum",
+    *(f"l1tex__data_pipe_lsu_wavefronts_mem_shared{op}.sum" for op in ("", "_op_ld", "_op_st")),
+    *(f"l1tex__data_bank_conflicts_pipe_lsu_mem_shared{op}.sum" for op in ("", "_op_ld", "_op_ldgsts", "_op_st")),
+    *("l1tex__data_bank_conflicts_type_arbitration.sum", "l1tex__data_bank_reads.sum", "l1tex__data_bank_writes.sum"),
+    *(f"l1tex__t_{what}_pipe_lsu_mem_global_op_{op}.sum" for what in ("sectors", "requests") for op in ("ld", "st")),
+    *("lts__t_sectors_op_read.sum", "lts__t_sectors_op_read_lookup_hit.sum", "lts__t_sectors_op_write.sum"),
+    *("dram__bytes_read.sum", "dram__bytes_write.sum"),
+    *(f"sm__pipe_tensor_op_{kind}_cycles_active.avg.pct_of_peak_sustained_active" for kind in ("hmma", "imma")),
+    *("sm__warps_active.avg.pct_of_peak_sustained_active", "smsp__issue_active.avg.pct_of_peak_sustained_active"),
+    *(f"smsp__average_warps_issue_stalled_{reason}_per_issue_active.ratio" for reason in STALLS),
+)
+"""What is counted of every launch, as far as the GPU has it."""
+
+KERNELS = f"regex:^({ENTRY}|{REDUCTION_ENTRY}|{ATTENTION_ENTRY})$"
+"""What ncu profiles: our kernels, and not CuPy's."""
+
+BY_OPCODE = "sass__inst_executed_per_opcode"
+BY_INSTRUCTION = {
+    "executed": "inst_executed",
+    "wavefronts": "memory_l1_wavefronts_shared",
+    "ideal": "memory_l1_wavefronts_shared_ideal",
+}
+"""Figure of ``record.Opcodes`` -> ncu's metric with a value for each instruction of the kernel."""
+
+_MISSING = re.compile(r"[Ff]ailed to find metric|[Uu]nknown metric|metrics? not found")
+_OPCODE = re.compile(r"\s*(?:@!?U?P[T\d]+\s+)?([A-Z][A-Z0-9_]*)")
+_INSTANCE = re.compile(r"([A-Za-z_][\w.]*): *([\d,]+(?:\.\d+)?)")
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """
+    What ncu counted of one launch.
+
+    Attributes:
+        grid, block: As launched.
+        counters: Full metric name -> value in base units.
+        opcodes: By SASS opcode.
+    """
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    counters: dict[str, float]
+    opcodes: Opcodes
+
+
+def profile_scenarios(
+    files: Sequence[Path], folder: Path, selection: Sequence[str], options: Sequence[str] = ()
+) -> dict[str, Profile]:
+    """
+    Launch each scenario's plain kernels once under ncu, cold caches, clocks left alone.
+
+    Args:
+        files: Scenario files; their stems must differ.
+        folder: Where the report (``.ncu-rep``) and its raw page (``.csv``) are kept.
+        selection: From ``settle``.
+        options: Further options of ``gpusim.measure.launch``.
+
+    Returns:
+        Stem of the file -> what was counted, of all its launches together. Scenarios whose launch failed are not in it.
+
+    Raises:
+        CannotRun: There is no ncu, it refuses, or it counted other launches than were made.
+    """
+    report, log = folder / "launches.ncu-rep", folder / "launches.json"
+    folder.mkdir(parents=True, exist_ok=True)
+    log.unlink(missing_ok=True)
+    text = _profile_into(report, selection, _launch(log, options, files), SECONDS_PER_LAUNCH * (2 + len(files)))
+    if not report.is_file() or not log.is_file():
+        raise CannotRun(f"ncu wrote no report: {ncu_says(text)}")
+    launched = json.loads(log.read_text(encoding="utf-8"))["launched"]
+    profiles = read_profiles(report)
+    if len(profiles) != len(launched):
+        raise CannotRun(f"ncu counted {len(profiles)} launches, but {len(launched)} were made ({report})")
+    by_name = defaultdict[str, list[Profile]](list)
+    for name, profile in zip(launched, profiles, strict=True):
+        by_name[name].append(profile)
+    return {name: together(launches) for name, launches in by_name.items()}
+
+
+def together(launches: Sequence[Profile]) -> Profile:
+    """
+    Launches one after another as one: counts and cycles add, what ncu divides by something is weighted.
+
+    Ratios to issued instructions are weighted by the executed ones, percentages of a span by the active cycles. Grid
+    and block are the first launch's.
+    """
+    first = launches[0]
+    if len(launches) == 1:
+        return first
+    opcodes = defaultdict[str, dict[str, float]](dict)
+    for opcode, figures in (item for launch in launches for item in launch.opcodes.items()):
+        opcodes[opcode] = {name: opcodes[opcode].get(name, 0) + value for name, value in figures.items()}
+    counters = {name: _together(name, launches) for name in first.counters}
+    return Profile(first.grid, first.block, counters, dict(opcodes))
+
+
+def _together(name: str, launches: Sequence[Profile]) -> float:
+    values = [launch.counters.get(name, 0.0) for launch in launches]
+    if name.endswith((".ratio", ".pct_of_peak_sustained_active")):
+        weight = "smsp__inst_executed.sum" if name.endswith(".ratio") else "sm__cycles_active.avg"
+        weights = [launch.counters.get(weight, 0.0) for launch in launches]
+        weighted = sum(value * weight for value, weight in zip(values, weights, strict=True))
+        return weighted / (sum(weights) or 1)
+    return sum(values)
+
+
+def settle(
+    file: Path, folder: Path, say: Callable[[str], None] = lambda _: None, options: Sequence[str] = ()
+) -> list[str]:
+    """
+    The options that select what ncu counts, found by profiling one scenario.
+
+    A metric that ncu does not know stops it: such metrics are left out, then, if it still writes no report, the
+    figures for single instructions.
+
+    Raises:
+        CannotRun: There is no ncu, or it refuses.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted, absent = ncu.existing(METRICS, _available(say))
+    if len(absent) > len(wanted):  # a list that lacks most of them is not the list
+        wanted, absent = list(METRICS), []
+    sections, by_opcode = ["--section", "SourceCounters"], [BY_OPCODE]
+    report = folder / "first.ncu-rep"
+    launch = _launch(folder / "first.json", options, [file])
+    while True:
+        selection = [*sections, "--metrics", ",".join([*wanted, *by_opcode])]
+        text = _profile_into(report, selection, launch, 6 * SECONDS_PER_LAUNCH)
+        if report.is_file():
+            if absent:
+                say(f"ncu does not offer here: {', '.join(absent)}")
+            return selection
+        unknown = [name for name in wanted if _MISSING.search(text) and re.search(rf"\b{re.escape(name)}", text)]
+        if unknown and len(unknown) < len(wanted):
+            absent += unknown
+            wanted = [name for name in wanted if name not in unknown]
+        elif sections:
+            say(f"ncu wrote no report ({ncu_says(text)}); once more, without figures for single instructions")
+            sections, by_opcode = [], []
+        else:
+            raise CannotRun(f"ncu wrote no report: {ncu_says(text)}")
+
+
+def _launch(log: Path, options: Sequence[str], files: Iterable[Path]) -> list[str]:
+    return [sys.executable, "-m", "gpusim.measure.launch", "--log", str(log), *options, *map(str, files)]
+
+
+def _profile_into(report: Path, selection: Sequence[str], launch: Sequence[str], seconds: int) -> str:
+    """What ncu printed; it is kept beside the report, too, which is not there when ncu wrote none."""
+    report.unlink(missing_ok=True)
+    command = [ncu.find_ncu(), "--force-overwrite", "--export", str(report), "--target-processes", "all"]
+    command += ["--clock-control", "none", "--cache-control", "all", "--kernel-name", KERNELS, *selection, *launch]
+    text = _run(command, seconds)
+    report.with_suffix(".log").write_text(text, encoding="utf-8")
+    return text
+
+
+def read_profiles(report: Path) -> list[Profile]:
+    """
+    The launches of a report: by ncu's own Python module where it can be imported, else by the CSV of its raw page.
+
+    The CSV, which has no figures for single instructions, is written beside the report in either case, for whoever
+    has no ncu.
+
+    Raises:
+        CannotRun: ncu is missing, or cannot read the report.
+    """
+    text = _raw_page(report)
+    report.with_suffix(".csv").write_text(text, encoding="utf-8")
+    module = import_ncu_report()
+    by_csv = from_csv(text, str(report))
+    if module is None:
+        return by_csv
+    try:
+        by_module = from_module(module, report)
+    except (AttributeError, RuntimeError, TypeError, ValueError):  # a version of it with another interface
+        return by_csv
+    if len(by_module) != len(by_csv):
+        return by_csv
+    return [own if own.opcodes else other for own, other in zip(by_module, by_csv, strict=True)]
+
+
+def from_csv(text: str, where: str) -> list[Profile]:
+    """Launches in the CSV of the raw page, with opcode counts where its instances were printed."""
+    launches = ncu.parse_csv(text, where)
+    by_opcode = _instances(text)
+    if len(by_opcode) != len(launches):
+        by_opcode = [{} for _ in launches]
+    return [
+        Profile(
+            launch.grid,
+            launch.block,
+            {name: value for name, value in launch.metrics.items() if _is_counter(name)},
+            {opcode: {"executed": count} for opcode, count in counts.items()},
+        )
+        for launch, counts in zip(launches, by_opcode, strict=True)
+    ]
+
+
+def from_module(module: Any, report: Path) -> list[Profile]:
+    """Launches in a report, read by ``ncu_report``, the module that comes with Nsight Compute."""
+    context = module.load_report(str(report))
+    actions = [
+        context.range_by_idx(number).action_by_idx(index)
+        for number in range(context.num_ranges())
+        for index in range(context.range_by_idx(number).num_actions())
+    ]
+    return [_profile(action) for action in actions]
+
+
+def import_ncu_report() -> Any | None:
+    """``ncu_report``, from the folder beside ncu's executable; None where it is not there or does not import."""
+    for folder in _module_folders():
+        if (folder / "ncu_report.py").is_file():
+            sys.path.append(str(folder))
+            try:
+                return importlib.import_module("ncu_report")
+            except (ImportError, OSError):
+                continue
+            finally:
+                sys.path.remove(str(folder))
+    return None
+
+
+def opcode_of(sass: str) -> str:
+    """``@P0 LDGSTS.E.BYPASS [R1], ...`` is LDGSTS; empty where the text is no instruction."""
+    match = _OPCODE.match(sass)
+    return match[1] if match else ""
+
+
+def ncu_says(text: str) -> str:
+    """The line of ncu's output that says why it stopped; else its last."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    complaints = [line for line in lines if "==ERROR==" in line or "ERR_NVGPUCTRPERM" in line]
+    return (complaints or lines or ["it printed nothing"])[-1]
+
+
+def _profile(action: Any) -> Profile:
+    counters, opcodes = {}, defaultdict[str, dict[str, float]](dict)
+    names = set(action.metric_names())
+    for name in sorted(names):
+        if _is_counter(name):
+            counters[name] = _value(action.metric_by_name(name))
+    for figure, metric in BY_INSTRUCTION.items():
+        if metric in names:
+            for opcode, value in _sums_by_opcode(action, metric).items():
+                opcodes[opcode][figure] = value
+    if BY_OPCODE in names:
+        metric = action.metric_by_name(BY_OPCODE)
+        keys = metric.correlation_ids()
+        for index in range(metric.num_instances()):
+            opcodes[keys.as_string(index)]["executed"] = _value(metric, index)
+    grid, block = (_extent(action, what, names) for what in ("grid", "block"))
+    return Profile(grid, block, counters, dict(opcodes))
+
+
+def _sums_by_opcode(action: Any, name: str) -> Mapping[str, float]:
+    sums = defaultdict[str, float](float)
+    metric = action.metric_by_name(name)
+    if metric.num_instances() and metric.has_correlation_ids():
+        addresses = metric.correlation_ids()
+        for index in range(metric.num_instances()):
+            opcode = opcode_of(action.sass_by_pc(addresses.as_uint64(index)) or "")
+            if opcode:
+                sums[opcode] += _value(metric, index)
+    return sums
+
+
+def _value(metric: Any, *index: int) -> float:
+    """A metric's value, or that of one instance, whatever type it was stored as."""
+    return float(metric.value(*index))
+
+
+def _extent(action: Any, what: str, names: set[str]) -> tuple[int, int, int]:
+    metrics = [f"launch__{what}_dim_{axis}" for axis in "xyz"]
+    x, y, z = (int(action.metric_by_name(name).as_uint64()) if name in names else 0 for name in metrics)
+    return x, y, z
+
+
+def _is_counter(name: str) -> bool:
+    """Whether a metric is one of ``METRICS``: an ncu metric with its suffix, not a property of device or launch."""
+    return name in _WANTED
+
+
+_WANTED = frozenset(METRICS)
+
+
+def _instances(text: str) -> list[dict[str, float]]:
+    """The cells of the opcode metric, ``1,234 (HMMA: 1,000; LDSM: 234)``, one for each launch."""
+    lines = text.splitlines()
+    start = next((number for number, line in enumerate(lines) if line.startswith(('"ID",', "ID,"))), None)
+    if start is None:
+        return []
+    rows = [row for row in csv.reader(line for line in lines[start:] if not line.startswith("==")) if row]
+    header, body = rows[0], [row for row in rows[1:] if row[0]]
+    if BY_OPCODE not in header:
+        return []
+    column = header.index(BY_OPCODE)
+    return [{opcode: float(count.replace(",", "")) for opcode, count in _INSTANCE.findall(row[column])} for row in body]
+
+
+def _raw_page(report: Path) -> str:
+    base = [ncu.find_ncu(), "--import", str(report), "--csv", "--page", "raw", "--print-units", "base"]
+    text = _run([*base, "--print-metric-instances", "details"], 300)
+    if "Kernel Name" not in text:
+        text = _run(base, 300)
+    if "Kernel Name" not in text:
+        raise CannotRun(f"{report}: ncu cannot read it ({ncu_says(text)})")
+    return text
+
+
+def _available(say: Callable[[str], None]) -> frozenset[str]:
+    try:
+        return ncu.available_metrics()
+    except (CannotRun, BadInput) as error:
+        say(f"ncu lists no metrics ({error}); all are asked for")
+        return frozenset()
+
+
+def _module_folders() -> Iterable[Path]:
+    executable = shutil.which("ncu")
+    if executable:
+        yield from (parent / "extras" / "python" for parent in Path(executable).resolve().parents)
+    for root, pattern in (("/opt/nvidia/nsight-compute", "*"), ("/usr/local", "cuda*/nsight-compute-*")):
+        yield from (folder / "extras" / "python" for folder in sorted(Path(root).glob(pattern), reverse=True))
+
+
+def _run(command: Sequence[str], seconds: int) -> str:
+    try:
+        done = subprocess.run(  # noqa: S603 # the command is built here, never by a shell
+            command, capture_output=True, text=True, check=False, timeout=seconds
+        )
+    except subprocess.TimeoutExpired as error:
+        raise CannotRun(f"ncu did not end within {seconds} s") from error
+    except OSError as error:
+        raise CannotRun(f"{command[0]}: cannot be started ({error})") from error
+    return done.stdout + done.stderr

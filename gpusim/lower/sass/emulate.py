@@ -1,0 +1,426 @@
+"""Executes one warp's SASS for concrete indices, parameters and constants: the path taken and every lane address.
+
+Integers, predicates, branches and local memory are exact; what is loaded from shared or global memory is zero unless
+``Warp.load`` says otherwise, and floating-point results are zero. So the path is right as long as data does not steer
+it; the semaphore of serial split-K does, and ``load`` answers for it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from gpusim.arrays import BoolArray, IntArray
+from gpusim.errors import BadInput
+from gpusim.lower.sass.decode import Sass
+from gpusim.lower.sass.emulate_integer import EXECUTE
+from gpusim.lower.sass.emulate_lanes import ballot, pack, shuffle, unpack
+from gpusim.lower.sass.emulate_registers import (
+    LANES,
+    MASK,
+    Execute,
+    Registers,
+    Words,
+    reader,
+    result,
+    tester,
+    word,
+)
+from gpusim.lower.sass.operands import PT, RZ, Constant, Immediate, Memory, Named, Predicate, Register, Target
+from gpusim.lower.stream import INSTRUCTION_BYTES
+
+Load: TypeAlias = Callable[[IntArray], IntArray]
+"""Global byte addresses of the lanes -> the 32-bit words there."""
+
+MOST_STEPS = 20_000_000
+"""A warp that executes more instructions than this is taken to wait for something that never comes."""
+
+STACK_POINTER_AT = 0x28
+"""Where constant bank 0 holds the top of the stack. Source: the first instruction of every kernel that has one."""
+
+WIDTHS = {"U8": 1, "S8": 1, "U16": 1, "S16": 1, "64": 2, "128": 4}
+WHOLE_WARP = -1
+"""Key of the convergence that WARPSYNC asks for, beside the convergence barriers B0 to B15."""
+
+
+@dataclass(frozen=True, slots=True)
+class Warp:
+    """
+    Which warp of which CTA runs, and what it is given.
+
+    Attributes:
+        ctaid: blockIdx x, y, z.
+        grid: gridDim x, y, z.
+        threads: blockDim.x.
+        index: Warp index in the CTA.
+        constants: Bank 0, parameters included.
+        local_bytes: Stack of one thread.
+        load: What global memory holds.
+    """
+
+    ctaid: tuple[int, int, int]
+    grid: tuple[int, int, int]
+    threads: int
+    index: int
+    constants: bytes
+    local_bytes: int
+    load: Load | None = None
+
+
+class Step(NamedTuple):
+    """
+    One instruction executed.
+
+    Attributes:
+        at: Position in the decoded code.
+        lanes: Active lanes whose guard holds; None for all 32.
+        address: Byte address of each lane in the space the instruction accesses; None where it accesses none.
+        target: For a copy to shared memory: the shared address (``address`` is the global one). Else None.
+        predicate: For a copy or load with a predicate operand: its value. Else None.
+    """
+
+    at: int
+    lanes: BoolArray | None
+    address: IntArray | None = None
+    target: IntArray | None = None
+    predicate: BoolArray | None = None
+
+
+def run_warp(code: Sequence[Sass], warp: Warp) -> list[Step]:
+    """
+    Execute a warp to its end.
+
+    Raises:
+        BadInput: An instruction on the path is not emulated, or the path does not end; names the address.
+    """
+    return _Emulation(code, warp).run()
+
+
+class _Emulation:
+    """The warp's state: registers, local memory, groups of lanes that wait to converge."""
+
+    def __init__(self, code: Sequence[Sass], warp: Warp) -> None:
+        self.code = code
+        self.warp = warp
+        self.registers = Registers(_bank(warp))
+        self.local: Words = np.zeros((warp.local_bytes // 4 + 1, LANES), dtype=np.uint64)
+        self.steps: list[Step] = []
+        self.alive: BoolArray = np.ones(LANES, dtype=np.bool_)
+        self.active: BoolArray = self.alive.copy()
+        self.waiting: list[tuple[int, BoolArray]] = []
+        self.barriers: dict[int, BoolArray] = {}
+        self.arrived: dict[int, tuple[int, BoolArray]] = {}
+        self.special = self._special_registers()
+        self.compiled: list[Execute | None] = [None] * len(code)
+
+    def _special_registers(self) -> dict[str, Words]:
+        lanes = np.arange(LANES, dtype=np.uint64)
+        thread = lanes + np.uint64(self.warp.index * LANES)
+        axes = "XYZ"
+        values = {"SR_LANEID": lanes, "SR_TID.X": thread, "SR_TID.Y": word(0), "SR_TID.Z": word(0), "SRZ": word(0)}
+        values |= {f"SR_CTAID.{axis}": word(one) for axis, one in zip(axes, self.warp.ctaid, strict=True)}
+        # The high word of the shared window is what a generic address is tested against; shared addresses drop it.
+        return values | {name: word(0) for name in ("SR_CgaCtaId", "SR_CLOCKLO", "SR_CLOCKHI", "SR_SWINHI")}
+
+    def run(self) -> list[Step]:
+        at = 0
+        while True:
+            if len(self.steps) > MOST_STEPS:
+                raise BadInput(
+                    f"text {self.code[at].address:#06x}: the warp does not end after {MOST_STEPS} instructions"
+                )
+            sass = self.code[at]
+            guard = sass.guard
+            lanes = self.active
+            if guard.number != PT or guard.inverted:
+                lanes = lanes & tester(guard)(self.registers)
+            control = CONTROL.get(sass.name)
+            if control is None:
+                self._execute(at, sass, lanes)
+                at += 1
+                continue
+            self._note(at, lanes)
+            following = control(self, at, sass, lanes) if lanes.any() else at + 1
+            if following is None:
+                following = self._next_group()
+            if following is None:
+                return self.steps
+            at = following
+
+    def _note(self, at: int, lanes: BoolArray, *more: IntArray | BoolArray | None) -> None:
+        self.steps.append(Step(at, None if lanes.all() else lanes, *more))  # type: ignore[arg-type]
+
+    def _execute(self, at: int, sass: Sass, lanes: BoolArray) -> None:
+        access = ACCESS.get(sass.name)
+        if access is not None:
+            access(self, at, sass, lanes)
+            return
+        execute = self.compiled[at]
+        if execute is None:
+            execute = self.compiled[at] = _compile(sass)
+        execute(self.registers, lanes)
+        self._note(at, lanes)
+
+    # --- control flow ---
+
+    def _next_group(self) -> int | None:
+        """Lanes that wait at a convergence point that all their fellows have reached or left, or a diverged group."""
+        for key, (at, arrived) in list(self.arrived.items()):
+            if not (self.barriers.get(key, self.alive) & self.alive & ~arrived).any():
+                del self.arrived[key]
+                self.active = arrived & self.alive
+                return at + 1
+        if self.waiting:
+            at, self.active = self.waiting.pop()
+            return at
+        if self.alive.any():
+            stuck = ", ".join(str(self.code[at]) for at, _ in self.arrived.values())
+            raise BadInput(f"the warp's lanes never converge: some wait at {stuck}")
+        return None
+
+    def branch(self, at: int, sass: Sass, lanes: BoolArray) -> int:
+        taken = lanes
+        if "x" in sass.operands:
+            taken = lanes & tester(sass.operands["x"])(self.registers)
+        if "CONV" in sass.modifiers or "DIV" in sass.modifiers:
+            # Where the warp goes as one (or does not), whatever lanes the mask names.
+            whole = not (self.alive & ~self.active).any()
+            taken = taken & (whole == ("CONV" in sass.modifiers))
+        target = self._target(sass)
+        if not taken.any():
+            return at + 1
+        staying = self.active & ~taken
+        if staying.any():
+            self.waiting.append((target, taken))
+            self.active = staying
+            return at + 1
+        return target
+
+    def _target(self, sass: Sass) -> int:
+        return sass.operand("t", Target).address // INSTRUCTION_BYTES
+
+    def exit(self, at: int, _: Sass, lanes: BoolArray) -> int | None:
+        self.alive = self.alive & ~lanes
+        self.active = self.active & ~lanes
+        return at + 1 if self.active.any() else None
+
+    def set_barrier(self, at: int, sass: Sass, _: BoolArray) -> int:
+        self.barriers[sass.operand("n", Named).number] = self.active.copy()
+        return at + 1
+
+    def leave_barrier(self, at: int, sass: Sass, lanes: BoolArray) -> int:
+        key = sass.operand("n", Named).number
+        self.barriers[key] = self.barriers[key] & ~lanes
+        return at + 1
+
+    def clear_barrier(self, at: int, sass: Sass, lanes: BoolArray) -> None:
+        """BMOV.32.CLEAR to no register: nobody is to wait there."""
+        if "CLEAR" not in sass.modifiers or sass.operand("d", Register).number != RZ:
+            raise BadInput(f"text {sass}: only clearing a convergence barrier is emulated")
+        self.barriers.pop(sass.operand("n", Named).number, None)
+        self._note(at, lanes)
+
+    def converge(self, at: int, sass: Sass, _: BoolArray) -> int | None:
+        return self._arrive(sass.operand("n", Named).number, at)
+
+    def warp_sync(self, at: int, _: Sass, __: BoolArray) -> int | None:
+        return self._arrive(WHOLE_WARP, at)
+
+    def _arrive(self, key: int, at: int) -> int | None:
+        others = self.arrived.get(key)
+        arrived = self.active if others is None else others[1] | self.active
+        members = self.barriers.get(key, self.alive) & self.alive
+        if (members & ~arrived).any():
+            self.arrived[key] = (at, arrived)
+            return None
+        self.arrived.pop(key, None)
+        self.active = arrived & self.alive
+        return at + 1
+
+    def give_back(self, _: int, sass: Sass, lanes: BoolArray) -> int:
+        address = reader(sass.operands["a"])(self.registers)[np.argmax(lanes)]
+        return self._target(sass) + int(address) // INSTRUCTION_BYTES
+
+    # --- memory ---
+
+    def _address(self, sass: Sass, role: str = "m") -> IntArray:
+        memory = sass.operand(role, Memory)
+        base = self._scaled(memory.base)
+        if memory.wide and memory.base.number != RZ:
+            base = base | self.registers.vector[memory.base.number + 1] << np.uint64(32)
+        if memory.uniform is not None:
+            uniform = self.registers.uniform[memory.uniform.number]
+            if memory.wide:
+                uniform = uniform | self.registers.uniform[memory.uniform.number + 1] << np.uint64(32)
+            base = base + uniform
+        address = base.astype(np.int64) + memory.offset
+        return address if memory.wide else address & 0xFFFFFFFF
+
+    def _scaled(self, base: Register) -> Words:
+        scale = {"": 1, ".X4": 4, ".X8": 8, ".X16": 16}[base.suffix]
+        scaled: Words = self.registers.vector[base.number] * np.uint64(scale)
+        return scaled
+
+    def copy(self, at: int, sass: Sass, lanes: BoolArray) -> None:
+        valid = np.broadcast_to(tester(sass.operands["x"])(self.registers), (LANES,)).copy()
+        self._note(at, lanes, self._address(sass), self._address(sass, "s"), valid)
+
+    def access(self, at: int, sass: Sass, lanes: BoolArray) -> None:
+        self._note(at, lanes, self._address(sass))
+
+    def load(self, at: int, sass: Sass, lanes: BoolArray) -> None:
+        address = self._address(sass)
+        self._note(at, lanes, address)
+        register = result(sass)
+        from_global = sass.name in ("LDG", "ATOMG") and self.warp.load is not None
+        for part in range(_width(sass)):
+            value = np.zeros(LANES, dtype=np.int64)
+            if from_global and self.warp.load is not None:
+                value = self.warp.load(address + 4 * part)
+            self.registers.write(register, value.astype(np.uint64) & MASK, lanes, part)
+
+    def load_local(self, at: int, sass: Sass, lanes: BoolArray) -> None:
+        address = self._address(sass)
+        register = result(sass)
+        for part in range(_width(sass)):
+            value = self.local[self._local_rows(sass, address, lanes, part), np.arange(LANES)]
+            self.registers.write(register, value, lanes, part)
+        self._note(at, lanes)
+
+    def store_local(self, at: int, sass: Sass, lanes: BoolArray) -> None:
+        address = self._address(sass)
+        for part in range(_width(sass)):
+            rows = self._local_rows(sass, address, lanes, part)
+            value = np.broadcast_to(reader(sass.operands["v"], part)(self.registers), (LANES,))
+            self.local[rows[lanes], np.nonzero(lanes)[0]] = value[lanes]
+        self._note(at, lanes)
+
+    def _local_rows(self, sass: Sass, address: IntArray, lanes: BoolArray, part: int) -> IntArray:
+        rows = np.where(lanes, address // 4 + part, 0)
+        if (rows < 0).any() or (rows >= len(self.local)).any():
+            raise BadInput(f"text {sass}: local address outside the stack of {self.warp.local_bytes} bytes")
+        return rows
+
+    def load_constant(self, at: int, sass: Sass, lanes: BoolArray) -> None:
+        constant, register = sass.operand("m", Constant), result(sass)
+        if constant.bank:
+            raise BadInput(f"text {sass}: only constant bank 0 is known")
+        for part in range(_width(sass)):
+            self.registers.write(register, reader(constant, part)(self.registers), lanes, part)
+        self._note(at, lanes)
+
+    # --- across lanes ---
+
+    def read_special(self, at: int, sass: Sass, lanes: BoolArray) -> None:
+        name = str(sass.operands["n"])
+        register = result(sass)
+        if name not in self.special:
+            raise BadInput(f"text {sass}: special register {name} is not emulated")
+        self.registers.write(register, self.special[name], lanes)
+        if sass.name == "CS2R" and "32" not in sass.modifiers:
+            self.registers.write(register, word(0), lanes, 1)
+        self._note(at, lanes)
+
+    def shuffle(self, at: int, sass: Sass, lanes: BoolArray) -> None:
+        value, wanted, limits = (reader(sass.operands[role])(self.registers) for role in "abc")
+        given, inside = shuffle(value, wanted, limits, sass.modifiers[0])
+        self.registers.write(result(sass), given, lanes)
+        self.registers.write_predicate(sass.operand("p", Predicate), inside, lanes)
+        self._note(at, lanes)
+
+    def vote(self, at: int, sass: Sass, lanes: BoolArray) -> None:
+        said = np.broadcast_to(tester(sass.operands["x"])(self.registers), (LANES,))
+        bits, outcome = ballot(said, lanes, sass.modifiers[0])
+        self.registers.write(result(sass), bits, lanes)
+        self.registers.write_predicate(sass.operand("p", Predicate), outcome, lanes)
+        self._note(at, lanes)
+
+    def to_uniform(self, at: int, sass: Sass, lanes: BoolArray) -> None:
+        register = result(sass)
+        first = int(np.argmax(lanes))
+        self.registers.write(register, reader(sass.operands["a"])(self.registers)[first : first + 1], lanes)
+        self._note(at, lanes)
+
+    def pack_predicates(self, at: int, sass: Sass, lanes: BoolArray) -> None:
+        kept = reader(sass.operands["a"])(self.registers)
+        byte = sass.modifiers[0] if sass.modifiers else ""
+        packed = pack(self.registers.predicates, kept, sass.operand("b", Immediate).value, byte)
+        self.registers.write(result(sass), packed, lanes)
+        self._note(at, lanes)
+
+    def unpack_predicates(self, at: int, sass: Sass, lanes: BoolArray) -> None:
+        source = sass.operand("a", Register)
+        value = self.registers.vector[source.number]
+        for bit, set_ in unpack(value, sass.operand("b", Immediate).value, source.suffix.lstrip(".")):
+            self.registers.write_predicate(Predicate(bit), set_, lanes)
+        self._note(at, lanes)
+
+    def barrier_result(self, at: int, sass: Sass, lanes: BoolArray) -> None:
+        self.registers.write_predicate(sass.operand("p", Predicate), np.zeros(LANES, dtype=np.bool_), lanes)
+        self._note(at, lanes)
+
+    def ignore(self, at: int, _: Sass, lanes: BoolArray) -> None:
+        self._note(at, lanes)
+
+
+def _bank(warp: Warp) -> bytes:
+    """Constant bank 0 with the launch's dimensions and the stack pointer, as the driver fills it in."""
+    head = np.array([warp.threads, 1, 1, *warp.grid], dtype="<u4").tobytes()
+    bank = bytearray(warp.constants)
+    bank[: len(head)] = head
+    bank[STACK_POINTER_AT : STACK_POINTER_AT + 4] = warp.local_bytes.to_bytes(4, "little")
+    return bytes(bank)
+
+
+def _width(sass: Sass) -> int:
+    """32-bit words that a memory instruction moves."""
+    return next((WIDTHS[m] for m in sass.modifiers if m in WIDTHS), 1)
+
+
+def _compile(sass: Sass) -> Execute:
+    make = EXECUTE.get(sass.name)
+    if make is None:
+        raise BadInput(f"text {sass}: {sass.name} is not emulated")
+    try:
+        return make(sass)
+    except NotImplementedError as error:
+        raise BadInput(f"text {sass}: {error}") from error
+
+
+CONTROL: dict[str, Callable[[_Emulation, int, Sass, BoolArray], int | None]] = {
+    "BRA": _Emulation.branch,
+    "EXIT": _Emulation.exit,
+    "BSSY": _Emulation.set_barrier,
+    "BREAK": _Emulation.leave_barrier,
+    "BSYNC": _Emulation.converge,
+    "WARPSYNC": _Emulation.warp_sync,
+    "CALL": _Emulation.branch,
+    "RET": _Emulation.give_back,
+}
+"""Opcodes that say which instruction comes next."""
+
+ACCESS: dict[str, Callable[[_Emulation, int, Sass, BoolArray], None]] = {
+    "LDGSTS": _Emulation.copy,
+    **dict.fromkeys(("LDG", "LDS", "ATOMG"), _Emulation.load),
+    **dict.fromkeys(("LDSM", "STS", "STG", "RED"), _Emulation.access),
+    "LDL": _Emulation.load_local,
+    "STL": _Emulation.store_local,
+    **dict.fromkeys(("LDC", "ULDC"), _Emulation.load_constant),
+    **dict.fromkeys(("S2R", "S2UR", "CS2R"), _Emulation.read_special),
+    "SHFL": _Emulation.shuffle,
+    **dict.fromkeys(("VOTE", "VOTEU"), _Emulation.vote),
+    "R2UR": _Emulation.to_uniform,
+    "P2R": _Emulation.pack_predicates,
+    "R2P": _Emulation.unpack_predicates,
+    "B2R": _Emulation.barrier_result,
+    "BMOV": _Emulation.clear_barrier,
+    **dict.fromkeys(
+        (
+            *("NOP", "BAR", "LDGDEPBAR", "DEPBAR", "YIELD", "CCTL", "MEMBAR", "ERRBAR", "CGAERRBAR", "NANOSLEEP"),
+            "MOVM",
+        ),
+        _Emulation.ignore,
+    ),
+}
+"""Opcodes that touch memory, other lanes or the CTA."""

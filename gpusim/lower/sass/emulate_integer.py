@@ -1,0 +1,256 @@
+"""What each arithmetic opcode of SASS computes, over the 32 lanes of a warp at once: integers exactly, data not at all.
+
+Floating-point results are zero: what is loaded is not known, and it steers no branch.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusim.arrays import BoolArray
+from gpusim.lower.sass.decode import Sass
+from gpusim.lower.sass.emulate_bits import BITWISE, as_float, unary
+from gpusim.lower.sass.emulate_registers import (
+    BITS,
+    MASK,
+    Execute,
+    Registers,
+    Test,
+    addend,
+    reader,
+    result,
+    sign_of,
+    signed,
+    tester,
+    word,
+)
+from gpusim.lower.sass.operands import RZ, Immediate, Predicate, Register
+
+
+def _carries(sass: Sass) -> list[Test]:
+    return [tester(sass.operands[role]) for role in "xy" if role in sass.operands] if "X" in sass.modifiers else []
+
+
+def _add(sass: Sass) -> Execute:
+    """IADD3, VIADD: the sum of two or three sources and carries; ``p`` and ``q`` count the carries out."""
+    sources = [addend(sass.operands[role]) for role in "abc" if role in sass.operands]
+    extra = np.uint64(sum(one for _, one in sources))
+    reads = [read for read, _ in sources]
+    carries = _carries(sass)
+    d = result(sass)
+    carried_out = [(role, count) for role, count in (("p", 1), ("q", 2)) if role in sass.operands]
+    outputs = [(sass.operand(role, Predicate), np.uint64(count)) for role, count in carried_out]
+
+    def execute(r: Registers, mask: BoolArray) -> None:
+        total = reads[0](r) + extra
+        for read in reads[1:]:
+            total = total + read(r)
+        for carry in carries:
+            total = total + carry(r)
+        for predicate, count in outputs:
+            r.write_predicate(predicate, total >> BITS >= count, mask)
+        r.write(d, total & MASK, mask)
+
+    return execute
+
+
+def _multiply(sass: Sass) -> Execute:
+    """IMAD in its forms: low 32 bits, .WIDE to a pair, .HI with a 64-bit addend, each with a carry in and out."""
+    kind = next((m for m in sass.modifiers if m in ("WIDE", "HI")), "")
+    unsigned = "U32" in sass.modifiers or not kind
+    a, b, c = (sass.operands[role] for role in "abc")
+    read_a, read_b = reader(a), reader(b)
+    read_c, one = addend(c)
+    read_high = reader(c, 1)
+    if kind and isinstance(c, Immediate) and c.value >> 31:
+        read_high = lambda _: word(0xFFFFFFFF)  # noqa: E731
+    carries = _carries(sass)
+    d = result(sass)
+    extra = np.uint64(one)
+    carry_out = sass.operand("p", Predicate) if "p" in sass.operands else None
+    if kind and sign_of(c):
+        raise NotImplementedError(f"{sass.mnemonic} with a negated 64-bit addend")
+
+    def execute(r: Registers, mask: BoolArray) -> None:
+        left, right = read_a(r), read_b(r)
+        product = left * right if unsigned else (signed(left) * signed(right)).astype(np.uint64)
+        if not kind:
+            total = product + read_c(r) + extra
+        else:
+            addition = read_c(r) | read_high(r) << BITS
+            total = product + addition
+            if carry_out is not None:
+                r.write_predicate(carry_out, np.asarray(total < product, dtype=np.bool_), mask)
+        for carry in carries:
+            total = total + carry(r)
+        if kind == "WIDE":
+            r.write(d, total >> BITS, mask, 1)
+        r.write(d, total >> BITS if kind == "HI" else total & MASK, mask)
+
+    return execute
+
+
+def _shift_add(sass: Sass) -> Execute:
+    """LEA: (a << k) + b; .HI adds the high word of the pair (c, a) shifted; .SX32 takes c as a's sign."""
+    k = np.uint64(sass.operand("k", Immediate).value)
+    read_a = reader(sass.operands["a"])
+    negated = sign_of(sass.operands["a"])
+    read_b, one_b = addend(sass.operands["b"])
+    high = "HI" in sass.modifiers
+    read_c = reader(sass.operands["c"]) if "c" in sass.operands else None
+    carries = _carries(sass)
+    d, out = result(sass), sass.operand("p", Predicate)
+
+    def execute(r: Registers, mask: BoolArray) -> None:
+        a = read_a(r)
+        if not high:
+            shifted = a << k & MASK
+        else:
+            upper = read_c(r) if read_c is not None else signed(a).astype(np.uint64) >> BITS & MASK
+            shifted = ((upper << BITS | a) << k) >> BITS
+        one = np.uint64(one_b)
+        if negated:
+            shifted = MASK - shifted
+            one = one + np.uint64(negated == "-")
+        total = shifted + read_b(r) + one
+        for carry in carries:
+            total = total + carry(r)
+        r.write_predicate(out, total > MASK, mask)
+        r.write(d, total & MASK, mask)
+
+    return execute
+
+
+COMPARE: dict[str, Callable[[npt.NDArray[np.generic], npt.NDArray[np.generic]], BoolArray]] = {
+    "LT": np.less,
+    "EQ": np.equal,
+    "LE": np.less_equal,
+    "GT": np.greater,
+    "NE": np.not_equal,
+    "GE": np.greater_equal,
+    "F": lambda a, b: np.zeros(np.broadcast(a, b).shape, dtype=np.bool_),
+    "T": lambda a, b: np.ones(np.broadcast(a, b).shape, dtype=np.bool_),
+}
+COMBINE: dict[str, Callable[[BoolArray, BoolArray], BoolArray]] = {
+    "AND": np.logical_and,
+    "OR": np.logical_or,
+    "XOR": np.logical_xor,
+}
+
+
+def _set_predicates(sass: Sass) -> Execute:
+    """ISETP: compares, then combines with ``x``; .EX goes on from the low words' comparison ``z``."""
+    read_a, read_b = reader(sass.operands["a"]), reader(sass.operands["b"])
+    compare = COMPARE[sass.modifiers[0]]
+    combine = COMBINE[next(m for m in sass.modifiers[1:] if m in COMBINE)]
+    unsigned = "U32" in sass.modifiers
+    low = tester(sass.operands["z"]) if "EX" in sass.modifiers else None
+    unequal = sass.modifiers[0] == "NE"
+    also, p, q = tester(sass.operands["x"]), sass.operand("p", Predicate), sass.operand("q", Predicate)
+
+    def execute(r: Registers, mask: BoolArray) -> None:
+        a, b = read_a(r), read_b(r)
+        holds = compare(a, b) if unsigned else compare(signed(a), signed(b))
+        if low is not None:
+            holds = np.where(a == b, low(r), holds | (low(r) & unequal))
+        other = also(r)
+        r.write_predicate(p, combine(holds, other), mask)
+        r.write_predicate(q, combine(~holds, other), mask)
+
+    return execute
+
+
+def _set_float_predicates(sass: Sass) -> Execute:
+    """FSETP, without signs: what tests alpha and beta."""
+    name = sass.modifiers[0]
+    compare = COMPARE[name.removesuffix("U")]
+    unordered = name.endswith("U")
+    combine = COMBINE[next(m for m in sass.modifiers[1:] if m in COMBINE)]
+    read_a, read_b = reader(sass.operands["a"]), reader(sass.operands["b"])
+    also, p, q = tester(sass.operands["x"]), sass.operand("p", Predicate), sass.operand("q", Predicate)
+
+    def execute(r: Registers, mask: BoolArray) -> None:
+        a, b = as_float(read_a(r)), as_float(read_b(r))
+        holds = compare(a, b)
+        holds = holds | (np.isnan(a) | np.isnan(b)) if unordered else holds & ~(np.isnan(a) | np.isnan(b))
+        r.write_predicate(p, combine(holds, also(r)), mask)
+        r.write_predicate(q, combine(~holds, also(r)), mask)
+
+    return execute
+
+
+def _select(sass: Sass) -> Execute:
+    a, b, first = reader(sass.operands["a"]), reader(sass.operands["b"]), tester(sass.operands["x"])
+    d = result(sass)
+
+    def execute(r: Registers, mask: BoolArray) -> None:
+        r.write(d, np.where(first(r), a(r), b(r)), mask)
+
+    return execute
+
+
+def _extreme(sass: Sass) -> Execute:
+    """IMNMX, VIMNMX: the smaller where ``x`` holds, else the larger."""
+    a, b, least = reader(sass.operands["a"]), reader(sass.operands["b"]), tester(sass.operands["x"])
+    d, unsigned = result(sass), "U32" in sass.modifiers
+
+    def execute(r: Registers, mask: BoolArray) -> None:
+        left, right = a(r), b(r)
+        less = left < right if unsigned else signed(left) < signed(right)
+        r.write(d, np.where(less == least(r), left, right), mask)
+
+    return execute
+
+
+def _add_extreme(sass: Sass) -> Execute:
+    """VIADDMNMX: the sum of a and b, then the smaller of it and c where ``x`` holds, else the larger."""
+    a, (b, one) = reader(sass.operands["a"]), addend(sass.operands["b"])
+    c, least = reader(sass.operands["c"]), tester(sass.operands["x"])
+    d, unsigned, extra = result(sass), "U32" in sass.modifiers, np.uint64(one)
+
+    def execute(r: Registers, mask: BoolArray) -> None:
+        left, right = a(r) + b(r) + extra & MASK, c(r)
+        less = left < right if unsigned else signed(left) < signed(right)
+        r.write(d, np.where(less == least(r), left, right), mask)
+
+    return execute
+
+
+def _move(sass: Sass) -> Execute:
+    read, d = reader(sass.operands["b"]), result(sass)
+    return lambda r, mask: r.write(d, read(r), mask)
+
+
+def _data(sass: Sass) -> Execute:
+    """Floating-point arithmetic: the result is zero, except where it is a constant in disguise (0 * 0 + c)."""
+    a, b, c = (sass.operands.get(role) for role in "abc")
+    zero = all(isinstance(one, Register) and one.number == RZ for one in (a, b))
+    constant = word(c.value if zero and isinstance(c, Immediate) else 0)
+    d = result(sass)
+    return lambda r, mask: r.write(d, constant, mask)
+
+
+def _matrix_multiply(_: Sass) -> Execute:
+    return lambda _r, _mask: None
+
+
+EXECUTE: dict[str, Callable[[Sass], Execute]] = {
+    **BITWISE,
+    **dict.fromkeys(("IADD3", "UIADD3", "VIADD"), _add),
+    **dict.fromkeys(("IMAD", "UIMAD"), _multiply),
+    **dict.fromkeys(("LEA", "ULEA"), _shift_add),
+    **dict.fromkeys(("ISETP", "UISETP"), _set_predicates),
+    **dict.fromkeys(("SEL", "USEL", "FSEL"), _select),
+    **dict.fromkeys(("IMNMX", "VIMNMX"), _extreme),
+    **dict.fromkeys(("MOV", "UMOV"), _move),
+    **dict.fromkeys(
+        ("FADD", "FMUL", "FFMA", "FMNMX", "HADD2", "HMUL2", "HFMA2", "HMNMX2", "F2FP", "F2F", "F2IP", "I2FP", "I2IP"),
+        _data,
+    ),
+    "VIADDMNMX": _add_extreme,
+    "FSETP": _set_float_predicates,
+    "IABS": unary(lambda _: lambda value: np.abs(signed(value)).astype(np.uint64)),
+    **dict.fromkeys(("HMMA", "IMMA"), _matrix_multiply),
+}
+"""Opcode -> what makes its execution from an instruction."""

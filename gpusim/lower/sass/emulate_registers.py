@@ -1,0 +1,138 @@
+"""The register files of an emulated warp and how operands are read from them: 32-bit values over all lanes at once.
+
+Values stand in unsigned 64-bit arrays: a vector register has one for each lane, a uniform register, an immediate or a
+constant one for all.
+"""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusim.arrays import BoolArray
+from gpusim.lower.sass.decode import Sass
+from gpusim.lower.sass.operands import PT, RZ, URZ, Constant, Immediate, Operand, Predicate, Register
+
+Words: TypeAlias = npt.NDArray[np.uint64]
+
+LANES = 32
+MASK = np.uint64(0xFFFFFFFF)
+SIGN = np.uint64(0x80000000)
+ONE = np.uint64(1)
+BITS = np.uint64(32)
+
+
+class Registers:
+    """
+    The register files of one warp and the constant bank it reads.
+
+    Attributes:
+        vector: [256, 32]; row ``RZ`` stays zero.
+        uniform: [64, 1]; row ``URZ`` stays zero.
+        predicates: [8, 32]; row ``PT`` stays true.
+        uniform_predicates: [8, 1]; the same.
+        constants: Bank 0 as 32-bit words.
+    """
+
+    __slots__ = ("constants", "predicates", "uniform", "uniform_predicates", "vector")
+
+    def __init__(self, constants: bytes) -> None:
+        self.vector: Words = np.zeros((256, LANES), dtype=np.uint64)
+        self.uniform: Words = np.zeros((64, 1), dtype=np.uint64)
+        self.predicates: BoolArray = np.zeros((8, LANES), dtype=np.bool_)
+        self.uniform_predicates: BoolArray = np.zeros((8, 1), dtype=np.bool_)
+        self.predicates[PT] = True
+        self.uniform_predicates[PT] = True
+        padded = constants + bytes(-len(constants) % 4)
+        self.constants: Words = np.frombuffer(padded, dtype="<u4").astype(np.uint64)
+
+    def write(self, register: Register, value: Words, mask: BoolArray, part: int = 0) -> None:
+        """Write a destination, or the ``part``-th register after it, in the lanes of ``mask``."""
+        if register.uniform:
+            if register.number != URZ and mask.any():
+                self.uniform[register.number + part] = value[..., :1]
+        elif register.number != RZ:
+            np.copyto(self.vector[register.number + part], value, where=mask)
+
+    def write_predicate(self, predicate: Predicate, value: BoolArray, mask: BoolArray) -> None:
+        """Write a predicate destination in the lanes of ``mask``; the true predicate swallows it."""
+        if predicate.number == PT:
+            return
+        if predicate.uniform:
+            if mask.any():
+                self.uniform_predicates[predicate.number] = value[..., :1]
+        else:
+            np.copyto(self.predicates[predicate.number], value, where=mask)
+
+
+Read: TypeAlias = Callable[[Registers], Words]
+Test: TypeAlias = Callable[[Registers], BoolArray]
+Execute: TypeAlias = Callable[[Registers, BoolArray], None]
+
+
+def word(value: int) -> Words:
+    """A 32-bit constant for all lanes."""
+    return np.array([value & 0xFFFFFFFF], dtype=np.uint64)
+
+
+def reader(operand: Operand, part: int = 0) -> Read:
+    """
+    How to read a source, or the ``part``-th word of a wide one, before its sign.
+
+    Raises:
+        TypeError: The operand is no source of arithmetic.
+    """
+    if isinstance(operand, Register):
+        number, uniform = operand.number, operand.uniform
+        row = number if number == (URZ if uniform else RZ) else number + part
+        return (lambda r: r.uniform[row]) if uniform else (lambda r: r.vector[row])
+    if isinstance(operand, Immediate):
+        # An immediate of a wide operation is sign-extended only by signed ones, which read part 0.
+        constant = word(operand.value if part == 0 else 0)
+        return lambda _: constant
+    if isinstance(operand, Constant):
+        at = operand.offset // 4 + part
+        if operand.index is not None and operand.index.number != RZ:
+            index = operand.index.number
+            return lambda r: r.constants[(r.vector[index] // np.uint64(4) + np.uint64(at)).astype(np.int64)]
+        return lambda r: r.constants[at : at + 1]
+    raise TypeError(f"{operand} is no source")
+
+
+def tester(operand: Operand) -> Test:
+    """How to read a predicate source."""
+    if not isinstance(operand, Predicate):
+        raise TypeError(f"{operand} is no predicate")
+    number, inverted, uniform = operand.number, operand.inverted, operand.uniform
+    if uniform:
+        return (lambda r: ~r.uniform_predicates[number]) if inverted else (lambda r: r.uniform_predicates[number])
+    return (lambda r: ~r.predicates[number]) if inverted else (lambda r: r.predicates[number])
+
+
+def signed(value: Words) -> npt.NDArray[np.int64]:
+    """32-bit words as signed integers."""
+    return (value ^ SIGN).astype(np.int64) - np.int64(0x80000000)
+
+
+def sign_of(operand: Operand) -> str:
+    """The sign of a source: "", "-" or "~"."""
+    return operand.sign if isinstance(operand, Register | Constant) else ""
+
+
+def addend(operand: Operand) -> tuple[Read, int]:
+    """
+    A source of a sum: how to read it, and what its sign adds.
+
+    -v is the inverse plus one, so that the carry comes out as the adder's does; ~v is the inverse alone.
+    """
+    read = reader(operand)
+    sign = sign_of(operand)
+    if not sign:
+        return read, 0
+    return (lambda r: MASK - read(r)), 1 if sign == "-" else 0
+
+
+def result(sass: Sass) -> Register:
+    """The destination register."""
+    return sass.operand("d", Register)

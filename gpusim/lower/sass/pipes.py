@@ -1,0 +1,94 @@
+"""Which unit of the SM executes each SASS opcode, by the machine file's pipe names; knows no timing.
+
+Sources: [ncu-guide] Nsight Compute, Kernel Profiling Guide, metrics decoder, "Pipelines": ALU does bit manipulation,
+logic, integer arithmetic except multiplication, comparisons, and FP32-to-FP16 conversion; FMA does FP32 arithmetic and,
+in its heavy half, IMAD; XU does transcendentals and int/float conversions; ADU does branches and constant loads; LSU
+(behind the MIO queue) does memory instructions; the uniform datapath does U* opcodes.
+[assumed]: no public figure; the reason stands beside it.
+"""
+
+from gpusim.lower.sass.decode import Sass
+from gpusim.lower.sass.operands import PT
+from gpusim.lower.stream import Unit
+
+ALU = frozenset(
+    {
+        *("IADD3", "VIADD", "LEA", "LOP3", "PLOP3", "SHF", "PRMT", "SGXT", "BMSK", "IABS"),  # [ncu-guide] ALU
+        *("ISETP", "FSETP", "SEL", "FSEL", "IMNMX", "VIMNMX", "VIADDMNMX", "FMNMX", "MOV"),  # [ncu-guide] ALU
+        *("I2FP", "F2IP", "I2IP", "HMNMX2"),  # [assumed] fixed latency, beside their like: F2FP and FMNMX
+        *("F2FP", "P2R", "R2P"),  # [ncu-guide] ALU: fast FP32-to-FP16 conversion; predicates as integers
+        *("VOTE", "MOVM", "CS2R", "B2R", "BMOV", "NOP", "YIELD"),  # [assumed] fixed latency, no unit documented
+    }
+)
+FMA = frozenset({"FADD", "FMUL", "FFMA"})  # [ncu-guide] FMA
+FMA_HEAVY = frozenset({"IMAD"})  # [ncu-guide] FMA heavy
+HALF = frozenset({"HADD2", "HMUL2", "HFMA2"})  # [ncu-guide] FP16
+XU = frozenset(
+    {
+        *("MUFU", "I2F", "F2I", "F2F", "POPC", "FLO", "BREV"),  # [ncu-guide] XU
+        # Memory instructions that the schedule does not name: shuffles, spills, semaphores. [assumed] Their scoreboards
+        # hold as long as an XU result takes; what they do to the memory pipeline is not modelled.
+        *("SHFL", "LDL", "STL", "ATOMG", "RED"),
+        *("S2R",),  # [assumed] variable latency of some 20 cycles behind a scoreboard, as XU (Jia et al. 2018)
+    }
+)
+ADDRESS = frozenset(
+    {
+        *("BRA", "BSSY", "BSYNC", "BREAK", "CALL", "RET", "WARPSYNC", "EXIT", "LDC"),  # [ncu-guide] ADU
+        *("MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "NANOSLEEP"),  # [assumed] rare; their waiting is not modelled
+    }
+)
+UNIFORM = frozenset(
+    {
+        *("UIADD3", "ULEA", "ULOP3", "UPLOP3", "USHF", "UPRMT", "UBMSK", "UISETP", "USEL", "UMOV", "UIMAD"),
+        *("UFLO", "UPOPC", "UBREV", "ULDC", "R2UR", "S2UR", "VOTEU"),
+    }
+)  # [ncu-guide] Uniform
+
+PIPES = {
+    **dict.fromkeys(ALU, "alu"),
+    **dict.fromkeys(FMA, "fma"),
+    **dict.fromkeys(FMA_HEAVY, "fmaheavy"),
+    **dict.fromkeys(HALF, "half"),
+    **dict.fromkeys(XU, "mufu"),
+    **dict.fromkeys(ADDRESS, "branch"),
+    **dict.fromkeys(UNIFORM, "uniform"),
+}
+
+UNITS: dict[str, Unit] = {
+    "HMMA": "tensor",
+    "IMMA": "tensor",
+    "LDSM": "shared",
+    "LDS": "shared",
+    "STS": "shared",
+    "LDGSTS": "ldgsts",
+    "LDGDEPBAR": "commit",
+    "DEPBAR": "depbar",
+    "BAR": "barrier",
+    "LDG": "global",
+    "STG": "global",
+}
+
+MEMORY = frozenset({"shared", "ldgsts", "global"})
+"""Units whose instructions take their lane addresses from the schedule's op."""
+
+
+def unit_of(sass: Sass, *, scheduled: bool) -> tuple[Unit, str]:
+    """
+    The unit, and for unit "pipe" the machine file's pipe.
+
+    Args:
+        sass: The instruction.
+        scheduled: Whether the schedule names it. A memory instruction that it does not name has no lane addresses.
+
+    Raises:
+        KeyError: The opcode is in neither table.
+    """
+    unit = UNITS.get(sass.name)
+    if unit is None:
+        return "pipe", PIPES[sass.name]
+    if unit in MEMORY and not scheduled:
+        # @!PT LDS RZ, [RZ] never leaves the issue stage; the others are semaphores.
+        never = sass.guard.inverted and sass.guard.number == PT
+        return "pipe", "alu" if never else "mufu"
+    return unit, ""

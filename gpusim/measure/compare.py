@@ -1,0 +1,78 @@
+"""An ncu report of any kernel beside a simulated run: every figure that both have."""
+
+import re
+from collections.abc import Sequence
+
+from gpusim.errors import BadInput
+from gpusim.gpu.ncu import KernelCounters
+from gpusim.records.check import STALL_RATIO, Row, active_cycles, stall_shares
+from gpusim.results.result import Result
+
+_LEAST_SHARE = 0.01
+
+
+def choose_launch(launches: Sequence[KernelCounters], result: Result, kernel: str | None, launch: int | None) -> int:
+    """
+    Which launch of a report to compare: the one asked for, else the first with the run's grid, else the first.
+
+    Args:
+        kernel: Regular expression that the kernel's name must contain a match of.
+        launch: Number among those that match, from 0.
+
+    Returns:
+        Index into ``launches``.
+
+    Raises:
+        BadInput: No launch matches, or there are not so many; names the kernels of the report.
+    """
+    try:
+        named = [index for index, one in enumerate(launches) if kernel is None or re.search(kernel, one.name)]
+    except re.error as error:
+        raise BadInput(f"--kernel must be a regular expression, got {kernel!r} ({error})") from error
+    if not named:
+        names = ", ".join(sorted({one.name for one in launches})) or "none"
+        raise BadInput(f"no kernel of the report matches {kernel!r}; it has {names}")
+    if launch is not None:
+        if not 0 <= launch < len(named):
+            raise BadInput(f"--launch must be 0..{len(named) - 1}, got {launch}")
+        return named[launch]
+    alike = [index for index in named if launches[index].grid == tuple(result.grid)]
+    return (alike or named)[0]
+
+
+def compare_rows(result: Result, measured: KernelCounters, sms: int) -> tuple[Row, ...]:
+    """
+    Every figure that the run and the launch both have. None of them has to be equal: the kernel may be any.
+
+    Args:
+        result: The simulated run.
+        measured: The launch.
+        sms: SMs of the GPU the report is from.
+    """
+    counters = measured.metrics
+    rows = [
+        _row(metric, metric, result.counters[metric], counters[metric])
+        for metric in result.counters
+        if metric in counters
+    ]
+    active = active_cycles(counters, result.ctas, sms)
+    if active is not None:
+        note = f"mean of the SMs that had work, of {sms}"
+        rows.append(_row("cycles active", "sm__cycles_active.avg", result.cycles.active, active, note))
+    for name, metric, simulated in (
+        ("registers per thread", "launch__registers_per_thread", result.registers_per_thread),
+        ("microseconds", "gpu__time_duration.sum", result.time_us),
+    ):
+        if metric in counters:
+            scale = 1000 if metric.startswith("gpu__time") else 1
+            rows.append(_row(name, metric, simulated, counters[metric] / scale))
+    shares = stall_shares(counters)
+    for reason in sorted(shares, key=lambda reason: -shares[reason]):
+        simulated = result.stalls.get(reason, 0.0)
+        if max(simulated, shares[reason]) >= _LEAST_SHARE:
+            rows.append(_row(f"stall {reason}", STALL_RATIO.format(reason), simulated, shares[reason], "share"))
+    return tuple(rows)
+
+
+def _row(what: str, source: str, simulated: float, measured: float, note: str = "") -> Row:
+    return Row(what, source, simulated, measured, "exact" if simulated == measured else "approximate", note)

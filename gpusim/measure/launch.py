@@ -1,0 +1,75 @@
+"""``python -m gpusim.measure.launch FILE...``: launches each scenario's plain kernels once, for a profiler to see."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from gpusim.errors import GpusimError
+from gpusim.families.attention import device as attention_run
+from gpusim.families.attention.measure import load
+from gpusim.families.attention.problem import AttentionScenario
+from gpusim.gpu import run
+from gpusim.gpu.device import import_cupy
+from gpusim.gpu.module import load_kernels
+from gpusim.scenario.read import AnyScenario, load_any_scenario
+
+
+def launch_all(files: Sequence[Path], overrides: Sequence[str], seed: int) -> tuple[list[str], dict[str, str]]:
+    """
+    Launch the scenarios' kernels in order, each on random inputs of its own.
+
+    Returns:
+        The stem of every launch, in order, and of the files without one, why not.
+
+    Raises:
+        CannotRun: CuPy or a GPU is missing.
+    """
+    cupy = import_cupy()
+    launched, failed = [], {}
+    for file in files:
+        try:
+            launches = _launch(cupy, load_any_scenario(file, tuple(overrides)), seed)
+        except (GpusimError, RuntimeError) as error:  # CuPy's errors are RuntimeErrors
+            failed[file.stem] = str(error)
+        else:
+            launched += [file.stem] * launches
+        cupy.get_default_memory_pool().free_all_blocks()
+    return launched, failed
+
+
+def _launch(cupy: Any, scenario: AnyScenario, seed: int) -> int:
+    """Launch every kernel of a scenario once; how many there are."""
+    if isinstance(scenario, AttentionScenario):
+        load(scenario).launch(attention_run.pack_params(attention_run.upload(cupy, scenario, seed)))
+        cupy.cuda.runtime.deviceSynchronize()
+        return 1
+    kernels = load_kernels(cupy, scenario)
+    run.launch_once(kernels, run.upload(cupy, scenario, kernels[0].specialisation, seed))
+    return len(kernels)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Launch, and write what was launched to ``--log`` as JSON ``{launched: [names], failed: {name: why}}``."""
+    parser = argparse.ArgumentParser(prog="python -m gpusim.measure.launch", description=__doc__)
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    parser.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--log", type=Path)
+    arguments = parser.parse_args(argv)
+    try:
+        launched, failed = launch_all(arguments.files, arguments.overrides, arguments.seed)
+    except GpusimError as error:
+        sys.stderr.write(f"{error}\n")
+        return error.exit_code
+    if arguments.log:
+        arguments.log.write_text(json.dumps({"launched": launched, "failed": failed}) + "\n", encoding="utf-8")
+    for name, why in failed.items():
+        sys.stderr.write(f"{name}: {why}\n")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,154 @@
+"""``python -m gpusim.measure.tables.error_table``: simulated against measured cycles over all records, good or bad."""
+
+import argparse
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpusim.errors import GpusimError
+from gpusim.records.check import active_cycles
+from gpusim.records.check_table import number, percent
+from gpusim.records.pipeline import steady_k_tile
+from gpusim.records.record import Record, load_record, measured_folder
+from gpusim.results.result import Result
+from gpusim.scenario.read import AnyScenario, parse_any_scenario
+from gpusim.verbs.simulate import simulate
+
+ORIGINS = ("estimated", "compiled")
+FIGURES = ("elapsed", "active", "k tile", "instructions")
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRow:
+    """
+    One record.
+
+    Attributes:
+        name: Of the scenario.
+        measured: Figure -> cycles (or warp instructions); absent where not measured.
+        simulated: Stream origin -> figure -> the same, simulated; absent where there is no such stream.
+    """
+
+    name: str
+    measured: Mapping[str, float]
+    simulated: Mapping[str, Mapping[str, float]]
+
+    def error(self, origin: str, figure: str) -> float | None:
+        """(simulated - measured) / measured; None where either is missing."""
+        simulated, measured = self.simulated.get(origin, {}).get(figure), self.measured.get(figure)
+        return (simulated - measured) / measured if simulated is not None and measured else None
+
+
+def error_row(record: Record, results: Mapping[str, Result]) -> ErrorRow:
+    """A record beside its simulated results, by stream origin."""
+    ctas = next(iter(results.values())).ctas
+    measured = {
+        "elapsed": record.counters.get("sm__cycles_elapsed.max"),
+        "active": active_cycles(record.counters, ctas, int(record.environment["sms"])),
+        "k tile": steady_k_tile(record.pipeline.rows) if record.pipeline is not None else None,
+        "instructions": record.counters.get("smsp__inst_executed.sum"),
+    }
+    return ErrorRow(
+        name=record.name,
+        measured=_known(measured),
+        simulated={
+            origin: _known(
+                {
+                    "elapsed": result.cycles.elapsed,
+                    "active": result.cycles.active,
+                    "k tile": steady_k_tile(result.pipeline),
+                    "instructions": result.counters["smsp__inst_executed.sum"],
+                }
+            )
+            for origin, result in results.items()
+        },
+    )
+
+
+def error_table(rows: Sequence[ErrorRow], title: str) -> str:
+    """The table as markdown: the geometric mean of the factors first, then every record."""
+    lines = [f"# {title}", "", *_preamble(), "", *_summary(rows), ""]
+    heads = ["scenario"]
+    for figure in FIGURES[:3]:
+        heads += [figure, *(f"{origin}" for origin in ORIGINS)]
+    lines += ["| " + " | ".join(heads) + " |", "|---" + "|---:" * (len(heads) - 1) + "|"]
+    for row in sorted(rows, key=lambda row: row.name):
+        cells = [row.name]
+        for figure in FIGURES[:3]:
+            cells.append(number(row.measured.get(figure)))
+            cells += [percent(row.error(origin, figure)) or "-" for origin in ORIGINS]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _preamble() -> Iterator[str]:
+    yield (
+        "Measured cycles, and the error of the simulation in percent of them, for the estimated and the compiled"
+        " instruction stream. *elapsed* is ncu's `sm__cycles_elapsed.max` of one cold launch, *active* the mean active"
+        " span of the SMs that had work, *k tile* the median distance between the first MMAs of neighbouring k tiles"
+        " of warp 0 of CTA 0, which is measured by the stamped kernel and so is longer than the plain kernel's."
+    )
+
+
+def _summary(rows: Sequence[ErrorRow]) -> Iterator[str]:
+    yield "| | stream | records | simulated / measured, geometric mean | mean of abs. error | worst |"
+    yield "|---|---|---:|---:|---:|---|"
+    for figure in FIGURES:
+        for origin in ORIGINS:
+            errors = {row.name: error for row in rows if (error := row.error(origin, figure)) is not None}
+            if errors:
+                factor = math.exp(sum(math.log(1 + error) for error in errors.values()) / len(errors))
+                mean = sum(map(abs, errors.values())) / len(errors)
+                worst = max(errors, key=lambda name: abs(errors[name]))
+                yield (
+                    f"| {figure} | {origin} | {len(errors)} | {factor:.3f} | {100 * mean:.1f} % "
+                    f"| {worst} {percent(errors[worst])} |"
+                )
+
+
+def _known(figures: Mapping[str, float | None]) -> dict[str, float]:
+    return {name: value for name, value in figures.items() if value is not None}
+
+
+def _results(scenario: AnyScenario) -> dict[str, Result]:
+    results = {}
+    for origin in ORIGINS:
+        try:
+            results[origin], _ = simulate(scenario, stream=origin)
+        except GpusimError as error:
+            sys.stderr.write(f"no {origin} stream: {error}\n")
+    return results
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Simulate every record's scenario, and write the table."""
+    parser = argparse.ArgumentParser(prog="python -m gpusim.measure.tables.error_table", description=__doc__)
+    parser.add_argument("gpu", nargs="?", default="h200", help="folder of reports/measured")
+    parser.add_argument("--out", type=Path, help="default: standard output")
+    arguments = parser.parse_args(argv)
+    folder, rows = measured_folder() / arguments.gpu, []
+    try:
+        for path in sorted(folder.glob("*.json")):
+            record = load_record(path)
+            scenario = parse_any_scenario(record.scenario, str(path))
+            if results := _results(scenario):  # none where the mma.sync is emulated (D27)
+                rows.append(error_row(record, results))
+            sys.stderr.write(f"{record.name}\n")
+    except GpusimError as error:
+        sys.stderr.write(f"{error}\n")
+        return error.exit_code
+    if not rows:
+        sys.stderr.write(f"no records in {folder}\n")
+        return 1
+    text = error_table(rows, f"Simulated against measured cycles, {arguments.gpu}")
+    if arguments.out:
+        arguments.out.write_text(text, encoding="utf-8")
+    else:
+        sys.stdout.write(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,115 @@
+"""How the values of each element type are stored, and how a value is rounded to one; knows no tensors."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusim.element_types import INTEGER_RANGE, INTEGERS
+
+Values: TypeAlias = npt.NDArray[Any]
+
+STORED: dict[str, npt.DTypeLike] = {
+    "f16": np.float16,
+    "bf16": np.uint16,
+    "tf32": np.float32,
+    "f32": np.float32,
+    "s8": np.int8,
+    "u8": np.uint8,
+    "s4": np.uint8,
+    "u4": np.uint8,
+    "s32": np.int32,
+}
+"""Element type -> numpy type of its storage: bit patterns of bf16, and bytes of two 4-bit integers."""
+
+WORKING: dict[str, npt.DTypeLike] = {
+    "f16": np.float16,
+    "bf16": np.float32,
+    "tf32": np.float32,
+    "f32": np.float32,
+    "s8": np.float32,
+    "u8": np.float32,
+    "s4": np.float32,
+    "u4": np.float32,
+    "s32": np.float64,
+}
+"""Element type -> numpy floating type that holds each of its values exactly, and NaN for what must not be used."""
+
+_UNWRITTEN: dict[str, float] = {"s8": 85, "u8": 85, "s32": -(2.0**31)}
+"""What an integer output holds where nothing was stored: NaN does not exist, so a value that is not likely."""
+
+_TF32_IGNORED_BITS = 13
+"""Low bits of a 32-bit float that a tensor core does not read from a tf32 operand."""
+
+
+def decode(stored: Any, element: str, xp: Any = np) -> Any:
+    """
+    The values of a stored flat tensor, as ``WORKING`` types; f16 and 32-bit floats are returned as they are.
+
+    Args:
+        stored: Flat, of type ``STORED[element]``. Two 4-bit integers lie in a byte, the first in its low half.
+        element: Element type.
+        xp: The array module.
+    """
+    if element == "bf16":
+        return (stored.astype(xp.uint32) << 16).view(xp.float32)
+    if element in ("s4", "u4"):
+        nibbles = xp.stack([stored & 15, stored >> 4], axis=-1).reshape(-1).astype(xp.float32)
+        return xp.where(nibbles > 7, nibbles - 16, nibbles) if element == "s4" else nibbles
+    return stored.astype(WORKING[element], copy=False)
+
+
+def encode(values: Values, element: str) -> Values:
+    """
+    A flat tensor as it is stored: floats rounded to nearest even, integers rounded and saturated.
+
+    NaN among integers, where nothing was written, becomes a value that a result is not likely to be.
+    """
+    rounded = round_to(values, element)
+    if element == "bf16":
+        return (rounded.view(np.uint32) >> 16).astype(np.uint16)
+    if element in INTEGERS:
+        whole = np.where(np.isnan(rounded), _UNWRITTEN.get(element, 0), rounded).astype(np.int64)
+        if element in ("s4", "u4"):
+            return ((whole[0::2] & 15) | (whole[1::2] & 15) << 4).astype(np.uint8)
+        return whole.astype(STORED[element])
+    return rounded
+
+
+def unwritten(element: str) -> Any:
+    """What a stored element (of 4-bit integers: two) holds where nothing was written, as ``encode`` makes it."""
+    return encode(np.full(2, np.nan, WORKING[element]), element)[0]
+
+
+def is_unwritten(values: Any, element: str, xp: Any = np) -> Any:
+    """Which decoded values are those of elements that nothing was written to."""
+    return values == _UNWRITTEN.get(element, 0) if element in INTEGERS else xp.isnan(values)
+
+
+def round_to(values: Values, element: str) -> Values:
+    """
+    The nearest value of a type to each of some floats, ties to even, as its ``WORKING`` type; integers saturate.
+
+    Source: PTX ISA, cvt.rn and cvt.rni.sat.
+    """
+    if element == "bf16":
+        single = values.astype(np.float32)
+        bits = single.view(np.uint32)
+        rounded = bits + (0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000
+        return np.where(np.isnan(single), np.float32(np.nan), rounded.astype(np.uint32).view(np.float32))
+    if element in INTEGERS:
+        return np.clip(np.rint(values), *INTEGER_RANGE[element]).astype(WORKING[element])
+    return values.astype(WORKING[element])
+
+
+def as_multiplied(values: Any, element: str, xp: Any = np) -> Any:
+    """
+    Operand values as the tensor core multiplies them: of tf32 it reads the upper 19 bits, which truncates.
+
+    Source: PTX ISA, mma with .tf32; CUTLASS include/cutlass/tfloat32.h. CUTLASS's kernels for ``float`` round to
+    nearest first, in registers; those for ``tfloat32_t``, as these, do not.
+    """
+    if element != "tf32":
+        return values
+    bits = xp.ascontiguousarray(values).view(xp.uint32)
+    return (bits >> _TF32_IGNORED_BITS << _TF32_IGNORED_BITS).view(xp.float32)

@@ -1,0 +1,139 @@
+"""What becomes of accumulators on their way to the output: scales, sums, activation, conversion; never addresses."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from gpusim.arrays import FloatArray
+from gpusim.element_types import INTEGER_RANGE
+from gpusim.numerics.elements import Values, round_to
+from gpusim.scenario.models import Problem, Scenario
+
+Compute: TypeAlias = Literal["f16", "f32", "s32"]
+
+
+@dataclass(frozen=True, slots=True)
+class OutputOp:
+    """
+    D = activation(alpha * accumulator + beta * source + bias), of one kernel.
+
+    Attributes:
+        accumulator: Element type that goes in.
+        compute: Type in which scales, sums and activation are computed, each operation rounded to it.
+        output: Element type that comes out, and of source and bias.
+        alpha, beta: Before they are rounded to ``compute``.
+        scaled: False: the accumulator is stored as it is (the partial sums of a parallel split-K).
+        with_source: Whether the source is read.
+        with_bias: Whether the bias is.
+        with_relu: Whether negative results become 0.
+
+    Source: CUTLASS include/cutlass/epilogue/thread/linear_combination{,_relu,_clamp,_bias_elementwise}.h and
+    conversion_op.h.
+    """
+
+    accumulator: str
+    compute: Compute
+    output: str
+    alpha: float
+    beta: float
+    scaled: bool
+    with_source: bool
+    with_bias: bool
+    with_relu: bool
+
+
+def compute_type(problem: Problem) -> Compute:
+    """
+    The type an epilogue computes in: the accumulator's, but f32 for integers that are converted or scaled by fractions.
+
+    CUTLASS's own kernels do so: ``element_epilogue`` is the accumulator's type, s32 with integer scales for an s32
+    output; for others LinearCombinationClamp takes s32 through f32.
+
+    Source: CUTLASS include/cutlass/gemm/device/default_gemm_configuration.h; python/cutlass_library/generator.py.
+    """
+    if problem.dtype.accumulator == "f16":
+        return "f16"
+    whole = problem.alpha.is_integer() and problem.beta.is_integer()
+    least, most = INTEGER_RANGE["s32"]
+    fits = all(least <= scale <= most for scale in (problem.alpha, problem.beta))
+    return "s32" if problem.dtype.output == problem.dtype.accumulator == "s32" and whole and fits else "f32"
+
+
+def slice_output_op(scenario: Scenario, slice_: int) -> OutputOp:
+    """
+    What the CTAs of one split-K slice do.
+
+    Later slices of a serial split-K add to what the slice before stored (their beta is 1); bias and activation wait for
+    the last one. The slices of a parallel split-K store their accumulators as they are.
+    """
+    problem = scenario.problem
+    if problem.reduces:
+        accumulator = problem.dtype.accumulator
+        return OutputOp(
+            accumulator, compute_type(problem), accumulator, 1.0, 0.0, scaled=False, with_source=False, with_bias=False,
+            with_relu=False,
+        )  # fmt: skip
+    last = slice_ == problem.split_k_slices - 1
+    return _whole_output_op(problem, 1.0 if slice_ else problem.beta, last=last)
+
+
+def reduction_output_op(scenario: Scenario) -> OutputOp:
+    """What the second kernel of a parallel split-K does with the sum of the partial sums."""
+    return _whole_output_op(scenario.problem, scenario.problem.beta, last=True)
+
+
+def _whole_output_op(problem: Problem, beta: float, *, last: bool) -> OutputOp:
+    return OutputOp(
+        accumulator=problem.dtype.accumulator,
+        compute=compute_type(problem),
+        output=problem.dtype.output,
+        alpha=problem.alpha,
+        beta=beta,
+        scaled=True,
+        with_source=beta != 0,
+        with_bias=problem.bias and last,
+        with_relu=problem.activation == "relu" and last,
+    )
+
+
+def apply(does: OutputOp, accumulators: Values, source: Values, bias: Values) -> FloatArray:
+    """
+    Every operation in turn, rounded as the kernel rounds it.
+
+    Args:
+        does: What to do.
+        accumulators: Values of the accumulator's type, any numeric array.
+        source: Likewise of the output's type; used with ``with_source``.
+        bias: Likewise, broadcast over rows; used with ``with_bias``.
+
+    Returns:
+        Values that the output's type has.
+
+    Not modelled: NaN, which a maximum with 0 turns into 0 on hardware and leaves alone here; s32 sums beyond the
+    type's range, which wrap round on hardware and are clamped here.
+    """
+    compute = does.compute
+    if not does.scaled:
+        return accumulators.astype(np.float64)
+    alpha, beta = (_rounded(np.asarray(scale, np.float64), compute) for scale in (does.alpha, does.beta))
+    values = alpha * _rounded(accumulators, compute)
+    if does.with_source:
+        values = values + _rounded(beta * source.astype(np.float64), compute)
+    values = _rounded(values, compute)
+    if does.with_bias:
+        values = _rounded(values + bias.astype(np.float64), compute)
+    if does.with_relu:
+        values = np.maximum(values, 0.0)
+    return _rounded(values, does.output)
+
+
+def scales(problem: Problem) -> tuple[float, float]:
+    """alpha and beta as the kernel computes with them."""
+    compute = compute_type(problem)
+    alpha, beta = (float(_rounded(np.asarray(scale, np.float64), compute)) for scale in (problem.alpha, problem.beta))
+    return alpha, beta
+
+
+def _rounded(values: Values, element: str) -> FloatArray:
+    return round_to(values, element).astype(np.float64)

@@ -1,0 +1,360 @@
+"""The float64 answer to a problem and how far a correct kernel may be from it; knows nothing of tiles in flight.
+
+Whoever keeps the tensors on a device passes its array module (``xp``), whose functions are numpy's by name.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpusim.arrays import BoolArray, FloatArray, IntArray
+from gpusim.element_types import INTEGER_RANGE, INTEGERS
+from gpusim.numerics.elements import as_multiplied, decode
+from gpusim.numerics.output_op import compute_type, scales
+from gpusim.numerics.tensors import Tensors, operand_views, output_view
+from gpusim.scenario.models import Conv2dFpropProblem, GemmProblem, Scenario
+
+# Unit roundoff of f32, in which products are summed and the linear combination is computed, and of f16.
+F32_ROUNDOFF = 2.0**-24
+F16_ROUNDOFF = 2.0**-11
+
+F16_SUMMED = 4
+"""Products after which a 16-bit accumulator may be rounded: the shortest dot product that a tensor core has had."""
+
+# Significand bits and the exponent of half the smallest subnormal step, of each floating output type.
+_OUTPUT_FORMATS = {"f16": (11, -25), "bf16": (8, -134), "f32": (24, -150)}
+
+_LEAST_BOUND = 2.0**-300
+"""Stands for a bound of 0 where a difference is divided by it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """
+    Attributes:
+        value: activation(alpha * A * B + beta * C + bias) in float64. Shape (rows, columns) of the output.
+        bound: Largest absolute difference a correct kernel may show, per element.
+    """
+
+    value: FloatArray
+    bound: FloatArray
+
+
+def gemm_k(scenario: Scenario) -> int:
+    """Products summed into one output element: k of a GEMM, c * r * s of a convolution."""
+    problem = scenario.problem
+    return problem.k if isinstance(problem, GemmProblem) else problem.c * problem.r * problem.s
+
+
+def slice_of_channel(scenario: Scenario) -> IntArray:
+    """
+    The split-K slice that sums each index of GEMM K (of each channel, in a convolution). Shape (k or c,).
+
+    A GEMM gives each slice ceil(k tiles / slices) consecutive k tiles; a convolution deals its channel tiles
+    out in turn (``advance`` steps over all slices' tiles).
+    """
+    problem = scenario.problem
+    tile_k = scenario.kernel.threadblock[2]
+    if isinstance(problem, Conv2dFpropProblem):
+        return (np.arange(problem.c, dtype=np.int64) // tile_k) % problem.split_k_slices
+    tiles_per_slice = -(-problem.k // tile_k)
+    tiles_per_slice = -(-tiles_per_slice // problem.split_k_slices)
+    return np.arange(problem.k, dtype=np.int64) // (tile_k * tiles_per_slice)
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """
+    How an output compares with the reference.
+
+    Attributes:
+        elements: Of the output.
+        wrong_elements: Those beyond their bound, or not a number.
+        max_error: Largest absolute difference; None where an element is not a number.
+        max_error_over_bound: Largest quotient of difference and bound, at most 1 if all is well; None likewise.
+        worst_element: (row, column) of that quotient, or of the first element that is not a number.
+    """
+
+    elements: int
+    wrong_elements: int
+    max_error: float | None
+    max_error_over_bound: float | None
+    worst_element: tuple[int, int]
+
+
+def agreement(output: Any, expected: Reference, xp: Any = np) -> Agreement:
+    """
+    Compare an output with its reference, element by element.
+
+    Args:
+        output: Shape (rows, columns), NaN where nothing was written.
+        expected: Value and bound, of the same array module.
+        xp: The array module.
+    """
+    error = xp.abs(output.astype(xp.float64) - expected.value)
+    quotient = error / xp.maximum(expected.bound, _LEAST_BOUND)
+    row, column = divmod(int(xp.argmax(quotient)), quotient.shape[1])
+    finite = bool(xp.isfinite(error).all())
+    return Agreement(
+        elements=int(error.size),
+        wrong_elements=int((~(error <= expected.bound)).sum()),
+        max_error=float(error.max()) if finite else None,
+        max_error_over_bound=float(quotient.max()) if finite else None,
+        worst_element=(row, column),
+    )
+
+
+def _input_index(problem: Conv2dFpropProblem, axis: int, position: int) -> tuple[IntArray, BoolArray]:
+    """Input rows (axis 0) or columns (1) under one filter position, for each output one, and which of them exist."""
+    extent = (problem.h, problem.w)[axis]
+    outputs = np.arange((problem.output_p, problem.output_q)[axis], dtype=np.int64)
+    index = outputs * problem.stride[axis] - problem.padding[axis] + position * problem.dilation[axis]
+    return np.clip(index, 0, extent - 1), (index >= 0) & (index < extent)
+
+
+def _conv_factors(
+    scenario: Scenario, problem: Conv2dFpropProblem, tensors: Tensors, channels: slice, xp: Any
+) -> Iterator[tuple[Any, Any]]:
+    """One pair of factors ([n * p * q, c], [c, k]) for each filter position; their products add up to the output."""
+    activation = _operand(scenario, tensors.a, xp).reshape(problem.n, problem.h, problem.w, problem.c)[..., channels]
+    filters = _operand(scenario, tensors.b, xp).reshape(problem.k, problem.r, problem.s, problem.c)[..., channels]
+    flip = problem.mode == "convolution"
+    for r in range(problem.r):
+        for s in range(problem.s):
+            at_r, at_s = (problem.r - 1 - r, problem.s - 1 - s) if flip else (r, s)
+            h, h_valid = _input_index(problem, 0, at_r)
+            w, w_valid = _input_index(problem, 1, at_s)
+            inside = xp.asarray((h_valid[:, None] & w_valid[None, :])[None, :, :, None])
+            seen = activation[:, xp.asarray(h[:, None]), xp.asarray(w[None, :]), :].astype(np.float64) * inside
+            yield seen.reshape(-1, seen.shape[-1]), filters[:, r, s, :].T.astype(np.float64)
+
+
+def _operand(scenario: Scenario, stored: Any, xp: Any) -> Any:
+    """The flat values of an operand as they are multiplied."""
+    element = scenario.problem.dtype.ab
+    return as_multiplied(decode(stored, element, xp), element, xp)
+
+
+def _factors(scenario: Scenario, tensors: Tensors, xp: Any, k: slice = slice(None)) -> Iterator[tuple[Any, Any]]:
+    """
+    Pairs of factors, [rows, k] and [k, columns] in float64, whose products add up to the product of the problem.
+
+    Args:
+        k: The part of GEMM K, or of the convolution's channels, that is summed.
+    """
+    problem = scenario.problem
+    if isinstance(problem, Conv2dFpropProblem):
+        yield from _conv_factors(scenario, problem, tensors, k, xp)
+        return
+    view_a, view_b = operand_views(scenario)
+    a, b = view_a.of(_operand(scenario, tensors.a, xp)), view_b.of(_operand(scenario, tensors.b, xp))
+    a, b = (a if problem.layout_a == "row" else a.T), (b if problem.layout_b == "row" else b.T)
+    yield a[:, k].astype(np.float64), b[k].astype(np.float64)
+
+
+def half_step(magnitude: Any, output: str, xp: Any = np) -> Any:
+    """
+    Half the distance between neighbouring numbers of the output type at a magnitude: the rounding to nearest.
+
+    Args:
+        magnitude: Not negative. Any shape.
+        output: "f16", "bf16" or "f32".
+        xp: The array module.
+    """
+    bits, smallest = _OUTPUT_FORMATS[output]
+    exponent = xp.where(magnitude > 0, xp.frexp(magnitude)[1] - 1 - bits, smallest)
+    return xp.ldexp(xp.ones_like(magnitude), xp.maximum(exponent, smallest).astype(xp.int32))
+
+
+def reference(scenario: Scenario, tensors: Tensors, xp: Any = np) -> Reference:
+    """
+    The answer and its bound.
+
+    32-bit float accumulators: bound = 2 * K * 2^-24 * |alpha| * sum|a * b|, for a float32 sum of K exact products in
+    any order and the product with alpha; plus, where beta is not 0, 2^-24 * |beta * C| for each float32 rounding it
+    takes part in; plus the rounding to the output type. Products of f16, bf16 and tf32 values are exact in float32;
+    tf32 operands are truncated first, as the tensor core does. With serial split-K every slice's running result goes
+    through the output type, so each of them adds one rounding, at the magnitude it has then; a parallel one sums them
+    in the accumulator's type. A bias adds one rounding of the type the epilogue computes in. Activation and clamping
+    bring no two results further apart.
+
+    16-bit float accumulators: in place of 2^-24 * sum|a * b|, the running sum after every ``F16_SUMMED`` products is
+    rounded to f16, 2^-11 of its magnitude then (and of what it is wrong by already); alpha and beta are applied in f16,
+    one rounding each.
+
+    Integers: the sum is exact, and the bound is how far the rounding of the float32 linear combination to an integer
+    can go; 0 where every step is exact, as with alpha 1, beta 0 and sums below 2^24, or a linear combination in s32.
+
+    Args:
+        scenario: The problem and, for split-K, the threadblock's K extent.
+        tensors: Its inputs, as they are stored.
+        xp: The array module of the inputs; the answer is of the same.
+
+    Not modelled: overflow of a floating output type (``make_tensors`` stays far from it), and saturation of s32
+    accumulators on the way (beyond 2^31, which 131072 products of 8 bits can reach).
+
+    Source: for the rounding of 16-bit accumulators to nearest, Fasi et al., Numerical behavior of NVIDIA tensor cores,
+    PeerJ Computer Science (2021).
+    """
+    problem, dtype = scenario.problem, scenario.problem.dtype
+    if dtype.output in INTEGERS:
+        return _integer_reference(scenario, tensors, xp)
+    alpha, beta = scales(problem)
+    compute = compute_type(problem)
+    view = output_view(scenario)
+    sums, bound = _SUMS[dtype.accumulator](scenario, tensors, xp)
+    partials, bound = _partials(scenario, sums, bound, xp)
+    value = xp.zeros((view.rows, view.columns))
+    bound = abs(alpha) * bound
+    if tensors.source is not None:
+        value = beta * view.of(decode(tensors.source, dtype.output, xp)).astype(xp.float64)
+        bound = bound + (1 + len(partials)) * F32_ROUNDOFF * xp.abs(value)
+        if compute == "f16":
+            bound = bound + half_step(xp.abs(value), "f16", xp)
+    for number, partial in enumerate(partials):
+        value = value + alpha * partial
+        if compute == "f16":
+            bound = bound + half_step(xp.maximum(xp.abs(value), abs(alpha) * xp.abs(partial)) + bound, "f16", xp)
+        if number == len(partials) - 1:
+            value, bound = _finished(scenario, tensors, value, bound, xp)
+        bound = bound + half_step(xp.abs(value) + bound, dtype.output, xp)
+    return Reference(value, bound)
+
+
+def _partials(scenario: Scenario, sums: Any, bound: Any, xp: Any) -> tuple[list[Any], Any]:
+    """What goes through the epilogue's output operator: each slice's sum, or that of all, added in their own type."""
+    if not scenario.problem.reduces:
+        return list(sums), bound
+    running = xp.zeros_like(sums[0])
+    for partial in sums:
+        running = running + partial
+        if scenario.problem.dtype.accumulator == "f16":
+            bound = bound + half_step(xp.abs(running) + bound, "f16", xp)
+    return [running], bound
+
+
+def _finished(scenario: Scenario, tensors: Tensors, value: Any, bound: Any, xp: Any) -> tuple[Any, Any]:
+    """Bias and activation, in the floating type that the epilogue computes in."""
+    problem = scenario.problem
+    if tensors.bias is not None:
+        value = value + decode(tensors.bias, problem.dtype.output, xp).astype(xp.float64)
+        bound = bound + half_step(xp.abs(value) + bound, compute_type(problem), xp)
+    return (xp.maximum(value, 0.0) if problem.activation == "relu" else value), bound
+
+
+def _sums(scenario: Scenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
+    """Of every split-K slice the sum of its products, [slices, rows, columns]; of all slices the sum of magnitudes."""
+    slices, view = scenario.problem.split_k_slices, output_view(scenario)
+    owner = xp.asarray(slice_of_channel(scenario))
+    sums = xp.zeros((slices, view.rows, view.columns))
+    magnitudes = xp.zeros((view.rows, view.columns))
+    for a, b in _factors(scenario, tensors, xp):
+        for number in range(slices):
+            mine = owner == number
+            sums[number] += a[:, mine] @ b[mine]
+        magnitudes += xp.abs(a) @ xp.abs(b)
+    return sums, magnitudes
+
+
+def _f32_sums(scenario: Scenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
+    """The sums of each slice, and what float32 accumulators may be wrong by."""
+    sums, magnitudes = _sums(scenario, tensors, xp)
+    return sums, 2 * gemm_k(scenario) * F32_ROUNDOFF * magnitudes
+
+
+def _f16_sums(scenario: Scenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
+    """
+    The sums of each slice, and what 16-bit accumulators may be wrong by, all slices together.
+
+    K tiles are walked in the order the kernel consumes them, so that the running sums are the kernel's own.
+    """
+    slices, view = scenario.problem.split_k_slices, output_view(scenario)
+    owner = slice_of_channel(scenario)
+    sums = xp.zeros((slices, view.rows, view.columns))
+    wrong = xp.zeros((view.rows, view.columns))
+    for number in range(slices):
+        mine = np.flatnonzero(owner == number)
+        error = xp.zeros_like(wrong)
+        for k in _k_tiles(scenario, mine):
+            for a, b in _factors(scenario, tensors, xp, k):
+                for begin in range(0, a.shape[1], F16_SUMMED):
+                    left, right = a[:, begin : begin + F16_SUMMED], b[begin : begin + F16_SUMMED]
+                    sums[number] += left @ right
+                    error += 2 * F16_SUMMED * F32_ROUNDOFF * (xp.abs(left) @ xp.abs(right))
+                    error += F16_ROUNDOFF * (xp.abs(sums[number]) + error) + half_step(0 * error, "f16", xp)
+        wrong += error
+    return sums, wrong
+
+
+def _s32_sums(scenario: Scenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
+    """The sums of each slice, exact, and what their conversion to float32 and the product with alpha may change."""
+    sums, _ = _sums(scenario, tensors, xp)
+    return sums, 2 * F32_ROUNDOFF * xp.abs(sums).sum(axis=0)
+
+
+_SUMS = {"f32": _f32_sums, "f16": _f16_sums, "s32": _s32_sums}
+
+
+def _k_tiles(scenario: Scenario, owned: IntArray) -> Iterator[slice]:
+    """
+    The k tiles (of a convolution: channel tiles) of one slice, which owns these k, in the order it consumes them.
+
+    A GEMM begins with the tile that is not whole.
+    """
+    tile_k = scenario.kernel.threadblock[2]
+    if isinstance(scenario.problem, Conv2dFpropProblem):
+        for tile in dict.fromkeys((owned // tile_k).tolist()):
+            yield slice(tile * tile_k, (tile + 1) * tile_k)
+        return
+    begin, end = int(owned[0]), int(owned[-1]) + 1
+    first = (end - begin) % tile_k or tile_k
+    yield slice(begin, begin + first)
+    for at in range(begin + first, end, tile_k):
+        yield slice(at, at + tile_k)
+
+
+def _integer_reference(scenario: Scenario, tensors: Tensors, xp: Any) -> Reference:
+    """The exact sum through the linear combination, and how far its rounding to integers may differ."""
+    problem, output = scenario.problem, scenario.problem.dtype.output
+    alpha, beta = scales(problem)
+    error = _no_error if compute_type(problem) in INTEGERS else _float32_error
+    view = output_view(scenario)
+    partials, _ = _partials(scenario, _sums(scenario, tensors, xp)[0], 0.0, xp)
+    running = xp.zeros((view.rows, view.columns))
+    low = high = running
+    if tensors.source is not None:
+        running = low = high = view.of(decode(tensors.source, output, xp)).astype(xp.float64)
+    for number, partial in enumerate(partials):
+        scale = beta if number == 0 else 1.0
+        product = alpha * xp.clip(partial, *INTEGER_RANGE["s32"])
+        wrong = abs(alpha) * error(partial, 0.0, xp)
+        wrong = wrong + error(product, wrong, xp)
+        spread = abs(scale) * xp.maximum(high - running, running - low)
+        wrong = wrong + error(scale * running, spread, xp)
+        wrong = wrong + error(product + scale * running, wrong + spread, xp)
+        if number == len(partials) - 1 and tensors.bias is not None:
+            product = product + decode(tensors.bias, output, xp).astype(xp.float64)
+            wrong = wrong + error(product + scale * running, wrong + spread, xp)
+        floor = 0.0 if number == len(partials) - 1 and problem.activation == "relu" else -xp.inf
+        least, greatest = (scale * low, scale * high) if scale >= 0 else (scale * high, scale * low)
+        low = _to_integer(xp.maximum(product + least - wrong, floor), output, xp)
+        high = _to_integer(xp.maximum(product + greatest + wrong, floor), output, xp)
+        running = _to_integer(xp.maximum(product + scale * running, floor), output, xp)
+    return Reference(running, xp.maximum(high - running, running - low))
+
+
+def _no_error(value: Any, _wrong: Any, xp: Any) -> Any:
+    """Arithmetic of integers is exact."""
+    return xp.zeros_like(value)
+
+
+def _float32_error(value: Any, wrong: Any, xp: Any) -> Any:
+    """What rounding to float32 may change of a value that is wrong by so much already; 0 if it surely is a float32."""
+    exact = (value.astype(xp.float32) == value) & (wrong == 0)
+    return xp.where(exact, 0.0, F32_ROUNDOFF * (xp.abs(value) + wrong))
+
+
+def _to_integer(value: Any, output: str, xp: Any) -> Any:
+    return xp.clip(xp.rint(value), *INTEGER_RANGE[output])

@@ -1,0 +1,275 @@
+"""The simulation beside the hardware, line by line: which figures must be equal, which may differ, and by how much."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from gpusim.families.attention.problem import AttentionScenario
+from gpusim.records.pipeline import steady_k_tile
+from gpusim.records.record import Record
+from gpusim.results.result import BankConflicts, Result
+from gpusim.scenario.read import AnyScenario
+from gpusim.schedule.counts import Counts
+
+Verdict: TypeAlias = Literal["exact", "differs", "approximate", "not measured"]
+
+NAMED_OPCODES = ("HMMA", "IMMA", "LDSM", "LDGSTS", "LDGDEPBAR", "BAR", "STS", "LDG", "STG")
+"""SASS opcodes whose executed count the schedule fixes. Not DEPBAR, which the compiler also uses for its own ends, nor
+LDS: ptxas puts loads of nothing, ``@!PT LDS RZ, [RZ]``, before groups of LDGSTS."""
+
+WAVEFRONTS = "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
+CONFLICTS = "sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"
+STALL_RATIO = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
+
+# ncu's name of the operation in the SASS-level metrics -> ours.
+_SASS_OPS: dict[str, str] = {"ldsm": "ldmatrix", "ld": "lds", "st": "sts"}
+_OPCODE_OPS: dict[str, str] = {"LDSM": "ldmatrix", "LDS": "lds", "STS": "sts"}
+
+# What the semaphore of serial split-K adds to: it reads its flag until the slice before is done.
+_SEMAPHORE = frozenset(
+    {
+        "smsp__inst_executed_op_global_ld.sum",
+        "smsp__inst_executed_op_global_st.sum",
+        "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+        "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+        "LDG",
+        "STG",
+    }
+)
+_GLOBAL_LOADS = frozenset(
+    {"smsp__inst_executed_op_global_ld.sum", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "LDG"}
+)
+# A warp whose rows or columns are all clipped may branch around its last global stores (D26).
+_STORES = frozenset({"smsp__inst_executed_op_global_st.sum", "STG"})
+# Where nothing is computed between them, the loads of the stored sums move behind that branch, too (D26).
+_SUMS = frozenset({WAVEFRONTS.format("ld"), "LDS by instruction"})
+_APPROXIMATE = (
+    "lts__t_sectors_op_read.sum",
+    "lts__t_sectors_op_read_lookup_hit.sum",
+    "lts__t_sectors_op_write.sum",
+    "dram__bytes_read.sum",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """
+    One line of a check.
+
+    Attributes:
+        what: In words.
+        source: ncu metric, SASS opcode, or how else it was measured.
+        simulated, measured: The figures; None where there is none.
+        verdict: "exact": must be equal and is. "differs": must be equal and is not. "approximate": may differ.
+        note: Why, or where.
+    """
+
+    what: str
+    source: str
+    simulated: float | None
+    measured: float | None
+    verdict: Verdict
+    note: str = ""
+
+    @property
+    def error(self) -> float | None:
+        """(simulated - measured) / measured; None where either is missing or measured is 0."""
+        if self.simulated is None or not self.measured:
+            return None
+        return (self.simulated - self.measured) / self.measured
+
+
+def holds(rows: tuple[Row, ...]) -> bool:
+    """Whether no row that must be equal differs."""
+    return all(row.verdict != "differs" for row in rows)
+
+
+def check_rows(
+    scenario: AnyScenario,
+    counts: Counts,
+    results: Mapping[str, Result],
+    record: Record,
+    expected_trace: str | None = None,
+) -> tuple[Row, ...]:
+    """
+    Every line of a check: what must be equal first, then what may differ, then what could not be measured.
+
+    Args:
+        scenario: What was simulated and measured.
+        counts: What the schedule says the grid executes.
+        results: Stream origin ("estimated", "compiled") -> the simulated result.
+        record: What was measured.
+        expected_trace: Digest of the Python stream of the traced CTAs, where it was computed anew.
+    """
+    return (
+        *_numerics(record),
+        *_trace(record, expected_trace),
+        *_counters(scenario, counts, record),
+        *_opcodes(scenario, counts, record),
+        *(row for origin, result in results.items() for row in _timing(origin, result, record)),
+        *_ldgsts(counts, record),
+        *(row for result in list(results.values())[:1] for row in _memory_and_stalls(result, record)),
+        *(Row(part, "", None, None, "not measured", reason) for part, reason in record.missing.items()),
+    )
+
+
+def exact_counters(counts: Counts) -> dict[str, int]:
+    """ncu metric -> what it must be: instructions, requested sectors, and wavefronts by address pattern."""
+    exact = dict(counts.counters())
+    for name, op in _SASS_OPS.items():
+        rows = [row for row in counts.bank_conflicts if row.op == op]
+        exact[WAVEFRONTS.format(name)] = sum(row.wavefronts for row in rows)
+        exact[CONFLICTS.format(name)] = sum(row.conflicts for row in rows)
+    return exact
+
+
+def active_cycles(counters: Mapping[str, float], ctas: int, sms: int) -> float | None:
+    """
+    Mean active span of the SMs that had work, from ncu's average, which counts the idle ones as 0.
+
+    Args:
+        counters: Of one launch.
+        ctas: CTAs of the grid; with fewer than SMs, each is on an SM of its own.
+        sms: SMs of the GPU.
+    """
+    average = counters.get("sm__cycles_active.avg")
+    return None if average is None else average * sms / min(sms, ctas)
+
+
+def stall_shares(counters: Mapping[str, float]) -> dict[str, float]:
+    """Stall reason -> its ratio over the sum of all ratios; empty where none was measured."""
+    before, after = STALL_RATIO.split("{}")
+    ratios = {
+        name.removeprefix(before).removesuffix(after): value
+        for name, value in counters.items()
+        if name.startswith(before) and name.endswith(after)
+    }
+    total = sum(ratios.values())
+    return {reason: ratio / total for reason, ratio in ratios.items()} if total else {}
+
+
+def _must_equal(what: str, source: str, simulated: float, measured: float, note: str = "") -> Row:
+    return Row(what, source, simulated, measured, "exact" if simulated == measured else "differs", note)
+
+
+def _may_differ(
+    what: str, source: str, simulated: float | None, measured: float | None, note: str = ""
+) -> Iterator[Row]:
+    if simulated is not None and measured is not None:
+        yield Row(what, source, simulated, measured, "approximate", note)
+
+
+def _numerics(record: Record) -> Iterator[Row]:
+    if record.numerics is None:
+        return
+    found = record.numerics
+    row, column = found.worst_element
+    quotient = (
+        "not a number" if found.max_error_over_bound is None else f"{found.max_error_over_bound:.3g} of the bound"
+    )
+    note = f"{found.elements:,} elements, seed {found.seed}; worst {quotient}, at row {row}, column {column}"
+    yield _must_equal("elements beyond their bound", "float64 reference", 0, found.wrong_elements, note)
+
+
+def _trace(record: Record, expected: str | None) -> Iterator[Row]:
+    if record.trace is None:
+        return
+    found = record.trace
+    where = f"{found.records:,} records, CTAs {', '.join(map(str, found.ctas))}"
+    note = found.first_difference or where
+    yield _must_equal("traced stream unlike the Python stream", "trace build", 0, int(not found.equal), note)
+    if expected is not None:
+        same = expected == found.sha256
+        note = where if same else f"SHA-256 {expected[:12]} now, {found.sha256[:12]} recorded"
+        yield _must_equal("recorded stream unlike today's", "trace build", 0, int(not same), note)
+
+
+def _counters(scenario: AnyScenario, counts: Counts, record: Record) -> Iterator[Row]:
+    for metric, simulated in exact_counters(counts).items():
+        if metric in record.counters:
+            yield _counted(scenario, metric, metric, simulated, record.counters[metric])
+
+
+def _counted(scenario: AnyScenario, what: str, source: str, simulated: float, measured: float) -> Row:
+    if isinstance(scenario, AttentionScenario):
+        note = _attention_latitude(scenario, source, fewer=measured < simulated)
+        if note and measured != simulated:
+            return Row(what, source, simulated, measured, "approximate", note)
+        return _must_equal(what, source, simulated, measured)
+    if scenario.problem.split_k_slices > 1 and not scenario.problem.reduces and source in _SEMAPHORE:
+        note = "the semaphore of serial split-K polls its flag"
+        return Row(what, source, simulated, measured, "approximate", note)
+    if source in _STORES and measured < simulated:
+        return Row(what, source, simulated, measured, "approximate", "clipped warps branch around their stores (D26)")
+    if source in _SUMS and scenario.problem.reduces and measured < simulated:
+        note = "clipped warps branch around the loads of the sums they do not store (D26)"
+        return Row(what, source, simulated, measured, "approximate", note)
+    return _must_equal(what, source, simulated, measured)
+
+
+def _attention_latitude(scenario: AttentionScenario, source: str, *, fewer: bool) -> str:
+    """Why a count of an attention kernel may differ; empty where it must not."""
+    if source in _STORES and fewer:
+        return "clipped warps branch around their stores (D26)"
+    if scenario.problem.query_lengths is None and scenario.problem.key_lengths is None:
+        return ""
+    if source in _GLOBAL_LOADS and not fewer:
+        return "every warp reads the lengths of its batch"
+    return "warps past a batch's length branch around their loads (D26)" if source in _SUMS and fewer else ""
+
+
+def _opcodes(scenario: AnyScenario, counts: Counts, record: Record) -> Iterator[Row]:
+    if not record.opcodes:
+        return
+    for opcode in (opcode for opcode in NAMED_OPCODES if opcode in counts.instructions):
+        simulated = counts.instructions[opcode]  # type: ignore[index]
+        measured = record.opcodes.get(opcode, {}).get("executed", 0)
+        yield _counted(scenario, f"{opcode} executed", opcode, simulated, measured)
+    for opcode, op in _OPCODE_OPS.items():
+        found = record.opcodes.get(opcode, {})
+        rows: list[BankConflicts] = [row for row in counts.bank_conflicts if row.op == op]
+        for figure, expected in (
+            ("wavefronts", sum(row.wavefronts for row in rows)),
+            ("ideal", sum(row.ideal_wavefronts for row in rows)),
+        ):
+            if figure in found:
+                words = "wavefronts" if figure == "wavefronts" else "ideal wavefronts"
+                yield _counted(scenario, f"{opcode} {words}", f"{opcode} by instruction", expected, found[figure])
+
+
+def _timing(origin: str, result: Result, record: Record) -> Iterator[Row]:
+    counters, note = record.counters, f"{origin} stream"
+    elapsed = counters.get("sm__cycles_elapsed.max")
+    yield from _may_differ("cycles elapsed", "sm__cycles_elapsed.max", result.cycles.elapsed, elapsed, note)
+    active = active_cycles(counters, result.ctas, int(record.environment.get("sms", 0)))
+    words = "mean of the SMs that had work"
+    yield from _may_differ("cycles active", "sm__cycles_active.avg", result.cycles.active, active, f"{note}; {words}")
+    executed = "smsp__inst_executed.sum"
+    yield from _may_differ("warp instructions", executed, result.counters[executed], counters.get(executed), note)
+    if record.pipeline is not None:
+        simulated, measured = steady_k_tile(result.pipeline), steady_k_tile(record.pipeline.rows)
+        yield from _may_differ("cycles of a k tile", "timeline build", simulated, measured, f"{note}; steady, stamped")
+    registers = record.kernel.get("registers")
+    yield from _may_differ("registers per thread", "cubin", result.registers_per_thread, registers, note)
+
+
+def _ldgsts(counts: Counts, record: Record) -> Iterator[Row]:
+    """LDGSTS wavefronts: by the shared address pattern, and one more for each line that returns by itself (D9)."""
+    rows = [row for row in counts.bank_conflicts if row.op == "ldgsts"]
+    wavefronts = sum(row.wavefronts for row in rows) + counts.line_returns
+    conflicts = sum(row.conflicts for row in rows)
+    for metric, simulated, note in (
+        (WAVEFRONTS.format("ldgsts"), wavefronts, "by pattern and line; first copies of a group are lost (D9)"),
+        (CONFLICTS.format("ldgsts"), conflicts, "by address pattern alone (D9)"),
+    ):
+        yield from _may_differ(metric, metric, simulated, record.counters.get(metric), note)
+
+
+def _memory_and_stalls(result: Result, record: Record) -> Iterator[Row]:
+    for metric in _APPROXIMATE:
+        yield from _may_differ(metric, metric, result.counters.get(metric), record.counters.get(metric))
+    shares = stall_shares(record.counters)
+    for reason in sorted(shares, key=lambda reason: -shares[reason]):
+        simulated = result.stalls.get(reason, 0.0)
+        if max(simulated, shares[reason]) >= 0.01:
+            yield from _may_differ(f"stall {reason}", STALL_RATIO.format(reason), simulated, shares[reason], "share")

@@ -1,0 +1,45 @@
+"""The rows of a check as text: simulated beside measured, what had to be equal first."""
+
+from collections.abc import Sequence
+
+from gpusim.records.check import Row
+
+_HEADER = ("", "simulated", "measured", "error", "")
+_MARKS = {"exact": "equal", "differs": "DIFFERS", "approximate": "", "not measured": "not measured"}
+
+
+def check_table(rows: Sequence[Row], *, quiet: bool = False) -> str:
+    """
+    The table; numbers as whole as they are, errors in percent of the measured figure.
+
+    Args:
+        quiet: Only the rows that differ or were not measured.
+    """
+    shown = [row for row in rows if not quiet or row.verdict in {"differs", "not measured"}]
+    cells = [_HEADER, *(_cells(row) for row in shown)]
+    widths = [max(len(line[column]) for line in cells) for column in range(4)]
+    lines = []
+    for line in cells:
+        figures = "  ".join(text.rjust(width) for text, width in zip(line[1:4], widths[1:], strict=True))
+        lines.append(f"{line[0]:{widths[0]}}  {figures}  {line[4]}".rstrip())
+    return "\n".join(lines)
+
+
+def number(value: float | None) -> str:
+    """A count with separators, a share with four places, nothing as a dash."""
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if float(value).is_integer() or abs(value) >= 1000 else f"{value:,.4g}"
+
+
+def percent(error: float | None) -> str:
+    """A signed relative error, "+3.1 %"; nothing where there is none."""
+    return "" if error is None else f"{100 * error:+.1f} %"
+
+
+def _cells(row: Row) -> tuple[str, str, str, str, str]:
+    if row.verdict == "not measured":
+        return row.what, "", "", "", f"not measured: {row.note}"
+    error = "" if row.verdict == "exact" else percent(row.error)
+    remark = "; ".join(text for text in (_MARKS[row.verdict], row.note) if text)
+    return row.what, number(row.simulated), number(row.measured), error, remark

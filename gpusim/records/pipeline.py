@@ -1,0 +1,66 @@
+"""Clock stamps of the timeline build as pipeline rows, in the shape of result.pipeline; measures nothing itself."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import median
+
+from gpusim.cuda.timeline_format import WarpTimeline
+from gpusim.records.record import LoopTime, MeasuredPipeline
+from gpusim.results.result import PipelineRow
+
+
+def pipeline_rows(warp: WarpTimeline, stages: int) -> tuple[PipelineRow, ...]:
+    """
+    One row for each k tile that a warp consumed, in cycles from the CTA's start.
+
+    An mma.sync is stamped when it was issued, not when its result is there: ``mma_end`` is that much earlier than the
+    simulation's. When copies land is not seen by any clock of the warp: ``copy_done`` is None.
+
+    Args:
+        warp: Of the recorded CTA.
+        stages: Slots of the shared-memory ring.
+    """
+    return tuple(
+        PipelineRow(
+            k_tile=k_tile,
+            stage=k_tile % stages,
+            copy_issue=int(warp.copy_issue[k_tile]),
+            copy_done=None,
+            wait_begin=int(warp.wait_begin[k_tile]),
+            wait_end=int(warp.wait_end[k_tile]),
+            mma_begin=int(warp.mma_begin[k_tile, 0]),
+            mma_end=int(warp.mma_end[k_tile, -1]),
+        )
+        for k_tile in range(warp.k_tiles)
+    )
+
+
+def steady_k_tile(rows: Sequence[PipelineRow]) -> float | None:
+    """
+    Median cycles from the first MMA of a k tile to the next one's, without the first and last two; None below 7 tiles.
+    """
+    begins = [row.mma_begin for row in sorted(rows, key=lambda row: row.k_tile)]
+    steps = [after - before for before, after in pairwise(begins[2:-2])]
+    return float(median(steps)) if len(steps) >= 2 else None
+
+
+def measured_pipeline(
+    warps: Sequence[WarpTimeline], stages: int, plain: LoopTime | None, instrumented: LoopTime | None
+) -> MeasuredPipeline:
+    """
+    What a record keeps of a timeline: the rows of warp 0, and what stamping them cost.
+
+    Args:
+        warps: Of the recorded CTA, warp 0 first.
+        stages: Slots of the shared-memory ring.
+        plain, instrumented: Warm loops of both builds.
+    """
+    perturbation = None
+    if plain is not None and instrumented is not None:
+        perturbation = round(instrumented.median / plain.median, 4)
+    return MeasuredPipeline(
+        rows=pipeline_rows(warps[0], stages),
+        instrumented_us=None if instrumented is None else instrumented.median,
+        perturbation=perturbation,
+        cta_cycles=max(warp.end for warp in warps),
+    )

@@ -1,0 +1,236 @@
+"""What was measured of one scenario on one GPU, and how it is kept in reports/measured/<gpu>/<scenario>.json."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from gpusim.errors import BadInput, CannotRun
+from gpusim.results.result import PipelineRow
+
+SCHEMA = "gpusim.record/1"
+
+Opcodes: TypeAlias = dict[str, dict[str, float]]
+"""SASS opcode -> figure -> total over the grid. Figures: ``executed`` warp instructions, ``wavefronts``, ``ideal``."""
+
+_TREE = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Numerics:
+    """
+    The kernel's output on random inputs, poisoned before the launch, against the float64 reference.
+
+    Attributes:
+        seed: Of the inputs.
+        elements: Of the output.
+        wrong_elements: Beyond their bound, or not a number.
+        max_error: Largest absolute difference; None where an element is not a number.
+        max_error_over_bound: At most 1 if all is well; None likewise.
+        worst_element: (row, column) of it.
+    """
+
+    seed: int
+    elements: int
+    wrong_elements: int
+    max_error: float | None
+    max_error_over_bound: float | None
+    worst_element: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class TraceCheck:
+    """
+    The instrumented kernel's stream beside the Python stream.
+
+    Attributes:
+        ctas: Linear block indices of the traced CTAs, blockIdx x fastest.
+        records: Warp-level records compared.
+        sha256: Of the GPU's stream, canonical (``trace.stream_digest``).
+        equal: Every record of every warp and lane equals the Python stream's.
+        first_difference: In words, with its coordinates; None when equal.
+    """
+
+    ctas: tuple[int, ...]
+    records: int
+    sha256: str
+    equal: bool
+    first_difference: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LoopTime:
+    """Microseconds of one launch in a warm loop, by CUDA events: over ``batches`` batches of ``launches``."""
+
+    batches: int
+    launches: int
+    median: float
+    least: float
+    most: float
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredPipeline:
+    """
+    What the clock stamps of the timeline build show of warp 0 of CTA 0.
+
+    Attributes:
+        rows: One for each k tile, in cycles from the CTA's start; ``copy_done`` is never observed.
+        instrumented_us: Warm loop of the timeline build; None where not timed.
+        perturbation: Its time over the plain build's; None where not timed.
+        cta_cycles: Cycles of the recorded CTA from start to end.
+    """
+
+    rows: tuple[PipelineRow, ...]
+    instrumented_us: float | None
+    perturbation: float | None
+    cta_cycles: int
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """
+    Everything measured of one scenario. A part that could not be measured is None or empty, and ``missing`` says why.
+
+    Attributes:
+        name: Stem of the scenario's file.
+        scenario: Resolved, as plain data.
+        scenario_sha256: Its digest.
+        environment: ``device.environment`` and the profiler's version.
+        kernel: What was launched: compiler, registers, bytes, digests of source and machine code.
+        counters: Full ncu metric name -> value of one cold launch.
+        opcodes: By SASS opcode, of the same launch.
+        missing: Part -> why it could not be measured.
+        commit, date, command: Where the figures came from.
+    """
+
+    name: str
+    scenario: dict[str, Any]
+    scenario_sha256: str
+    environment: dict[str, Any]
+    kernel: dict[str, Any]
+    numerics: Numerics | None
+    trace: TraceCheck | None
+    time_us: LoopTime | None
+    pipeline: MeasuredPipeline | None
+    counters: dict[str, float]
+    opcodes: Opcodes
+    missing: dict[str, str]
+    commit: str | None
+    date: str
+    command: tuple[str, ...]
+    schema: str = SCHEMA
+
+
+def measured_folder() -> Path:
+    """
+    Where the records lie: in the source tree gpusim runs from, or under the current folder for an installed wheel.
+    """
+    tree = _TREE if (_TREE / "pyproject.toml").is_file() else Path()
+    return tree / "reports" / "measured"
+
+
+def to_json(record: Record) -> str:
+    """The text of a record: keys in field order, one pipeline row, counter or opcode a line."""
+    text = json.dumps(asdict(record), indent=1)
+    # Rows of numbers and the like read better, and diff smaller, on one line.
+    return re.sub(r"[\[{][^\[\]{}]*[\]}]", _joined, text) + "\n"
+
+
+def write_record(record: Record, folder: Path) -> Path:
+    """
+    Write ``folder/<name>.json``, whole or not at all.
+
+    Raises:
+        CannotRun: It cannot be written.
+    """
+    path = folder / f"{record.name}.json"
+    beside = path.with_suffix(".json.part")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        beside.write_text(to_json(record), encoding="utf-8")
+        beside.replace(path)
+    except OSError as error:
+        raise CannotRun(f"{path}: cannot be written ({error.strerror or error})") from error
+    return path
+
+
+def load_record(path: Path) -> Record:
+    """
+    Read a record back.
+
+    Raises:
+        BadInput: It is no record, or of another schema.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{path}: not a readable record ({error})") from error
+    found = data.get("schema") if isinstance(data, dict) else type(data).__name__
+    if found != SCHEMA:
+        raise BadInput(f"{path}: schema must be {SCHEMA!r}, got {found!r}")
+    known = {field.name for field in fields(Record)}
+    if set(data) != known:
+        raise BadInput(f"{path}: keys must be {', '.join(sorted(known))}, got {', '.join(sorted(data))}")
+    return Record(**{key: _PARTS[key](value) if key in _PARTS else value for key, value in data.items()})
+
+
+def find_record(name: str, digest: str, folder: Path | None = None, gpu: str | None = None) -> Path:
+    """
+    The record of a scenario: by the name of its file, then, under another name, by the scenario's digest.
+
+    Args:
+        name: Stem of the scenario's file.
+        digest: ``Scenario.digest()``.
+        folder: Of all GPUs' records; None takes ``measured_folder()``.
+        gpu: Folder of one GPU, e.g. "h200"; None takes the first that has the record.
+
+    Raises:
+        CannotRun: There is none, or the one of that name is of another scenario.
+    """
+    folder = folder or measured_folder()
+    gpus = [folder / gpu] if gpu else sorted(path for path in folder.glob("*") if path.is_dir())
+    same_name = [path for path in (one / f"{name}.json" for one in gpus) if path.is_file()]
+    others = [path for one in gpus for path in sorted(one.glob("*.json")) if path not in same_name]
+    for path in (*same_name, *others):
+        if f'"scenario_sha256": "{digest}"' in path.read_text(encoding="utf-8"):
+            return path
+    if same_name:
+        raise CannotRun(f"{same_name[0]}: records another scenario of this name; measure it anew with --record")
+    place = folder / gpu if gpu else folder
+    raise CannotRun(f"{name}: no record under {place}; measure it on a GPU with `gpusim check {name} --record`")
+
+
+def _pipeline(data: Mapping[str, Any] | None) -> MeasuredPipeline | None:
+    if data is None:
+        return None
+    return MeasuredPipeline(**{**data, "rows": tuple(PipelineRow(**row) for row in data["rows"])})
+
+
+def _numerics(data: Mapping[str, Any] | None) -> Numerics | None:
+    return None if data is None else Numerics(**{**data, "worst_element": tuple(data["worst_element"])})
+
+
+def _trace(data: Mapping[str, Any] | None) -> TraceCheck | None:
+    return None if data is None else TraceCheck(**{**data, "ctas": tuple(data["ctas"])})
+
+
+def _time(data: Mapping[str, Any] | None) -> LoopTime | None:
+    return None if data is None else LoopTime(**data)
+
+
+_PARTS: dict[str, Any] = {
+    "numerics": _numerics,
+    "trace": _trace,
+    "time_us": _time,
+    "pipeline": _pipeline,
+    "command": tuple,
+}
+
+
+def _joined(match: re.Match[str]) -> str:
+    """A JSON list or table without nested ones, on one line where that is at most 160 characters."""
+    line = re.sub(r"\n\s*", " ", match[0]).replace("[ ", "[").replace(" ]", "]")
+    return line if len(line) <= 160 else match[0]

@@ -1,0 +1,96 @@
+"""Which resource a kernel cannot outrun: the cycles each one needs at least, beside the cycles it took."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from gpusim.machine.spec import Machine
+from gpusim.results.result import BankConflicts
+
+TENSOR = tuple(f"sm__inst_executed_pipe_tensor_op_{kind}.sum" for kind in ("hmma", "imma"))
+"""Instructions of the tensor core: a kernel has one kind of them."""
+
+BOUND_SHARE = 0.6
+"""A resource in use for less than this share of the active span is not what bounds the kernel: latency is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """Cycles each resource needs at least, were all else free, on the SM with most CTAs."""
+
+    cycles: dict[str, int]
+
+    @classmethod
+    def of(
+        cls,
+        machine: Machine,
+        counters: Mapping[str, float],
+        conflicts: Sequence[BankConflicts],
+        *,
+        instructions: int,
+        ctas: int,
+        tensor_interval: int,
+        pipes: Mapping[str, int] | None = None,
+    ) -> Self:
+        """
+        From what the grid executes.
+
+        Args:
+            instructions: Warp instructions of the grid.
+            ctas: CTAs of the grid; the fullest SM runs ``ceil(ctas / SMs)`` of them.
+            tensor_interval: Cycles one mma.sync keeps the tensor core of its SMSP.
+            pipes: Warp instructions of the grid on execution pipes that may bound it too, by the machine's names.
+        """
+        fullest = -(-ctas // machine.sms)
+        sectors = counters["lts__t_sectors_op_read.sum"] + counters["lts__t_sectors_op_write.sum"]
+        wavefronts = sum(row.wavefronts for row in conflicts)
+
+        def of_sm(total: float) -> float:
+            return total * fullest / ctas
+
+        return cls(
+            {
+                "tensor core": round(
+                    of_sm(sum(counters.get(metric, 0) for metric in TENSOR)) * tensor_interval / machine.smsps
+                ),
+                **{
+                    f"{pipe} pipe": round(of_sm(count) * machine.pipes[pipe].interval / machine.smsps)
+                    for pipe, count in (pipes or {}).items()
+                },
+                "issue slots": round(of_sm(instructions) / machine.smsps),
+                "shared-memory data stage": round(of_sm(wavefronts) / machine.shared.wavefronts_per_cycle),
+                "L2 port of the SM": round(of_sm(sectors) * 32 / machine.l2.bytes_per_cycle_per_sm),
+                "L2 bandwidth": round(sectors * 32 / machine.l2.bytes_per_cycle),
+                "DRAM bandwidth": round(counters["dram__bytes_read.sum"] * 1000 / machine.dram.bytes_per_kilocycle),
+            }
+        )
+
+
+def first_bound(demand: Demand, span: int, stalls: Mapping[str, int]) -> dict[str, Any]:
+    """
+    The resource nearest its limit.
+
+    Args:
+        span: Active cycles of the fullest SM.
+        stalls: Warp cycles by reason.
+
+    Returns:
+        ``resource`` ("latency" where none is in use for most of the span), ``utilisation`` of the busiest one,
+        ``busiest``, ``reason`` in words, and ``cycles`` of all.
+    """
+    busiest = max(demand.cycles, key=lambda name: (demand.cycles[name], name))
+    utilisation = demand.cycles[busiest] / span if span else 0.0
+    waits = {reason: cycles for reason, cycles in stalls.items() if reason not in ("selected", "not_selected")}
+    longest = max(waits, key=lambda reason: (waits[reason], reason), default="wait")
+    if utilisation >= BOUND_SHARE:
+        resource, reason = busiest, f"{busiest} busy for {utilisation:.0%} of the active span"
+    else:
+        resource = "latency"
+        reason = f"no resource is busy; warps wait longest for {longest}, and {busiest} is in use {utilisation:.0%}"
+    return {
+        "resource": resource,
+        "busiest": busiest,
+        "utilisation": round(utilisation, 4),
+        "reason": reason,
+        "cycles": dict(demand.cycles),
+    }

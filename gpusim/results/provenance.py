@@ -1,0 +1,54 @@
+"""Which gpusim computed a number, from which inputs: version, commit, hashes and time."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from gpusim import __version__
+
+COMMIT_VARIABLE = "GPUSIM_COMMIT"
+
+_SOURCE_TREE = Path(__file__).parents[2]
+
+
+def digest(data: Any) -> str:
+    """SHA-256 of plain data, as hex; equal data gives equal digests whatever the order of keys."""
+    canonical = json.dumps(data, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def commit() -> str | None:
+    """
+    Commit of the source tree gpusim runs from, with ``-dirty`` when tracked files differ from it.
+
+    A copy of the tree without its history is told by the environment variable ``GPUSIM_COMMIT``. None for an installed
+    wheel, whose version says what it is.
+    """
+    git = shutil.which("git")
+    if git is None or not (_SOURCE_TREE / ".git").exists():
+        return os.environ.get(COMMIT_VARIABLE)
+    command = [git, "-C", str(_SOURCE_TREE), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    described = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 # nothing in it is user input
+    return described.stdout.strip() or os.environ.get(COMMIT_VARIABLE)
+
+
+def provenance(scenario: dict[str, Any], machine_digest: str) -> dict[str, Any]:
+    """
+    The ``provenance`` of a result.
+
+    Args:
+        scenario: The resolved scenario, as plain data.
+        machine_digest: Digest of the machine's figures.
+    """
+    return {
+        "version": __version__,
+        "commit": commit(),
+        "scenario_sha256": digest(scenario),
+        "machine_sha256": machine_digest,
+        "time": datetime.now(tz=UTC).isoformat(timespec="seconds"),
+    }

@@ -1,0 +1,186 @@
+"""What every executor returns: the fields of result.json, and how they are written and read."""
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from pydantic import TypeAdapter, ValidationError
+
+from gpusim.errors import BadInput
+
+SCHEMA = "gpusim.results.result/1"
+
+Stream: TypeAlias = Literal["estimated", "compiled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cycles:
+    """
+    Attributes:
+        elapsed: As ncu's ``sm__cycles_elapsed.max``: launch overhead included.
+        active: Mean active span of the SMs that had work.
+    """
+
+    elapsed: int
+    active: int
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """
+    What was really simulated, as opposed to scaled up.
+
+    Attributes:
+        instructions: Warp instructions issued by the simulated SMs.
+        seconds: Wall time of the simulation; the only field of a result that differs between runs.
+        sampled: True when some CTAs stand for others.
+    """
+
+    ctas: int
+    k_tiles: int
+    instructions: int
+    seconds: float
+    sampled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BankConflicts:
+    """
+    One row of the bank-conflict table, totals over the grid. ``conflicts`` = wavefronts - ideal_wavefronts.
+
+    The row statistics of attention have rows of their own (operand "statistics"): what their atomics take depends on
+    the data, so that they stay out of what hardware must equal.
+    """
+
+    op: Literal["ldmatrix", "lds", "sts", "ldgsts", "atoms"]
+    operand: str
+    requests: int
+    wavefronts: int
+    ideal_wavefronts: int
+    conflicts: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReductionLaunch:
+    """
+    The second launch of a parallel split-K, which the result's own cycles, counters and stalls include.
+
+    Attributes:
+        registers_per_thread: As allocated.
+        cycles: Of this launch alone.
+    """
+
+    grid: tuple[int, int, int]
+    ctas: int
+    ctas_per_sm: int
+    registers_per_thread: int
+    cycles: Cycles
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineRow:
+    """
+    One k tile of warp 0 of CTA 0, in cycles from the CTA's start. ``copy_done`` is None where not observable.
+
+    Of attention one key block, numbered as walked, of the first simulated CTA with most of them: the copies of K, the
+    first wait, the first instruction of the first GEMM to the last result of the second.
+    """
+
+    k_tile: int
+    stage: int
+    copy_issue: int
+    copy_done: int | None
+    wait_begin: int
+    wait_end: int
+    mma_begin: int
+    mma_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """
+    One run. Totals are over the grid unless a field says otherwise.
+
+    Attributes:
+        scenario: The resolved scenario, as plain data.
+        machine: Name of the machine file, its hash, and the count of figures by kind.
+        counters: Full ncu metric name with its suffix -> number.
+        stalls: Stall reason -> share of all warp cycles (they sum to 1).
+        bound: The first bound the run hits, in one word of the roofline table, with its reason.
+        provenance: Version, commit, hashes, time.
+        reduction: The second launch of a parallel split-K. Cycles, time, counters and stalls are those of both launches
+            together; grid, occupancy, bank conflicts and pipeline are the first one's.
+    """
+
+    scenario: dict[str, Any]
+    machine: dict[str, Any]
+    stream: Stream
+    grid: tuple[int, int, int]
+    ctas: int
+    ctas_per_sm: int
+    registers_per_thread: int
+    shared_bytes: int
+    waves: float
+    cycles: Cycles
+    clock_mhz: int
+    time_us: float
+    tflops: float
+    simulated: Simulated
+    counters: dict[str, float]
+    bank_conflicts: tuple[BankConflicts, ...]
+    stalls: dict[str, float]
+    pipeline: tuple[PipelineRow, ...]
+    hazards: tuple[dict[str, Any], ...]
+    bound: dict[str, Any]
+    provenance: dict[str, Any]
+    reduction: ReductionLaunch | None = None
+    schema: str = field(default=SCHEMA)
+
+
+def to_json(result: Result) -> str:
+    """The text of result.json: keys in field order, so that equal results are equal bytes."""
+    return json.dumps(asdict(result), indent=1) + "\n"
+
+
+_RESULT = TypeAdapter(Result)
+
+
+def damage(error: ValidationError) -> str:
+    """What is wrong with a file that gpusim wrote, in one line: the first field that does not hold."""
+    first = error.errors(include_url=False)[0]
+    return f"damaged: {'.'.join(map(str, first['loc']))}: {first['msg']}"
+
+
+def load(path: Path) -> Result:
+    """
+    Read a result.json.
+
+    Raises:
+        BadInput: The file is missing, is not JSON, is of another schema, or a field is missing, unknown or of another
+            type.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        data = json.loads(text)
+    except (OSError, ValueError, RecursionError) as error:
+        raise BadInput(f"{path}: not a readable result.json ({error})") from error
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        found = data.get("schema") if isinstance(data, dict) else type(data).__name__
+        raise BadInput(f"{path}: schema must be {SCHEMA!r}, got {found!r}")
+    try:
+        _RESULT.validate_json(text, strict=True, extra="forbid")
+    except ValidationError as error:
+        raise BadInput(f"{path}: {damage(error)}") from error
+    data["cycles"] = Cycles(**data["cycles"])
+    data["simulated"] = Simulated(**data["simulated"])
+    data["bank_conflicts"] = tuple(BankConflicts(**row) for row in data["bank_conflicts"])
+    data["pipeline"] = tuple(PipelineRow(**row) for row in data["pipeline"])
+    data["hazards"] = tuple(data["hazards"])
+    data["grid"] = tuple(data["grid"])
+    if data.get("reduction") is not None:
+        second = data["reduction"]
+        data["reduction"] = ReductionLaunch(
+            **second | {"grid": tuple(second["grid"]), "cycles": Cycles(**second["cycles"])}
+        )
+    return Result(**data)

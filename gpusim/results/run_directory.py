@@ -1,0 +1,161 @@
+"""How one run is kept on disk: what lies in a run directory, how it is claimed, written and read back."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import fields
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from gpusim.errors import BadInput, CannotRun
+from gpusim.results import result as results
+from gpusim.results.provenance import digest
+from gpusim.results.result import Result
+from gpusim.results.timeline import KTileSpan, Timeline, WarpSpan
+
+SCENARIO = "scenario.resolved.toml"
+MANIFEST = "manifest.json"
+RESULT = "result.json"
+TIMELINE = "timeline.json"
+FIGURES = {"overlap": "overlap.png", "conflicts": "conflicts.png", "stalls": "stalls.png", "roofline": "roofline.png"}
+TRACES = {"perfetto": "trace.pftrace", "kanata": "trace.kanata"}
+
+TIMELINE_SCHEMA = "gpusim.results.timeline/1"
+
+_TIMELINE = TypeAdapter(Timeline)
+
+
+def default_name(scenario_name: str, resolved: dict[str, Any]) -> str:
+    """``<scenario>-<digest8>``: overriding a key gives another directory."""
+    return f"{scenario_name}-{digest(resolved)[:8]}"
+
+
+def claim(wanted: Path, *, force: bool = False) -> Path:
+    """
+    Make the directory a run will be written to, before anything is computed.
+
+    A directory that holds something is never written into: the next free of ``-2``, ``-3``, ... is made instead.
+
+    Args:
+        wanted: The directory asked for.
+        force: Take ``wanted`` itself when it holds an earlier run, and remove that run's files.
+
+    Raises:
+        BadInput: ``wanted`` is a file, or ``force`` names a folder that is no run directory, or ``wanted`` is a used
+            folder without a name to which a number could be appended ("." or "..").
+        CannotRun: The directory cannot be made.
+    """
+    if wanted.exists() and not wanted.is_dir():
+        raise BadInput(f"{wanted}: is a file; a run is written to a folder")
+    try:
+        if force and _is_used(wanted):
+            _remove_run(wanted)
+        candidate, suffix = wanted, 1
+        while not _claimed(candidate):
+            if wanted.name in {"", ".."}:
+                raise BadInput(f"{wanted}: is a folder in use; a run is written to a new or an empty one")
+            suffix += 1
+            candidate = wanted.with_name(f"{wanted.name}-{suffix}")
+    except OSError as error:
+        raise CannotRun(f"{wanted}: cannot make the run directory ({error.strerror})") from error
+    return candidate
+
+
+def release(directory: Path) -> None:
+    """Remove a claimed directory into which nothing was written; the working directory stays."""
+    if directory.name and directory.is_dir() and not _is_used(directory):
+        directory.rmdir()
+
+
+def write_run(directory: Path, result: Result, timeline: Timeline, scenario_toml: str, command: list[str]) -> None:
+    """
+    Write what was computed; the pictures come after it, so that none of them can lose it.
+
+    Args:
+        directory: A claimed directory.
+        scenario_toml: The scenario with every default written out.
+        command: The command line, for the manifest.
+
+    Raises:
+        CannotRun: A file cannot be written.
+    """
+    manifest = {**result.provenance, "stream": result.stream, "command": command}
+    # The manifest goes first: it is what marks a folder, even one cut short, as a run that --force may replace.
+    texts = {
+        MANIFEST: json.dumps(manifest, indent=1) + "\n",
+        RESULT: results.to_json(result),
+        TIMELINE: _timeline_text(timeline),
+        SCENARIO: scenario_toml,
+    }
+    for name, text in texts.items():
+        try:
+            (directory / name).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise CannotRun(f"{directory / name}: cannot be written ({error.strerror})") from error
+
+
+def read_run(directory: Path) -> tuple[Result, Timeline]:
+    """
+    Read back what ``write_run`` wrote.
+
+    Raises:
+        BadInput: It is no run directory, or one of its files is of another schema.
+    """
+    if not (directory / RESULT).is_file():
+        raise BadInput(f"{directory}: not a run directory (it has no {RESULT}); `gpusim run` makes one")
+    return results.load(directory / RESULT), _read_timeline(directory / TIMELINE)
+
+
+def _is_used(directory: Path) -> bool:
+    return directory.is_dir() and any(directory.iterdir())
+
+
+def _claimed(directory: Path) -> bool:
+    """Whether this call made the directory, or found it empty."""
+    try:
+        directory.mkdir(parents=True)
+    except FileExistsError:
+        return directory.is_dir() and not _is_used(directory)
+    return True
+
+
+def _remove_run(directory: Path) -> None:
+    if not (directory / MANIFEST).is_file():
+        raise BadInput(f"{directory}: --force replaces an earlier run, and this folder holds none (no {MANIFEST})")
+    for name in (RESULT, TIMELINE, SCENARIO, *FIGURES.values(), *TRACES.values(), MANIFEST):
+        (directory / name).unlink(missing_ok=True)
+
+
+def _timeline_text(timeline: Timeline) -> str:
+    """Columns and rows: a tenth of the size of a list of objects."""
+    tables = {"warps": _table(WarpSpan, timeline.warps), "k_tiles": _table(KTileSpan, timeline.k_tiles)}
+    return json.dumps({"schema": TIMELINE_SCHEMA, **tables}, separators=(",", ":")) + "\n"
+
+
+def _table(kind: type[WarpSpan | KTileSpan], spans: Sequence[WarpSpan | KTileSpan]) -> dict[str, Any]:
+    columns = [field.name for field in fields(kind)]
+    return {"columns": columns, "rows": list(map(attrgetter(*columns), spans))}
+
+
+def _read_timeline(path: Path) -> Timeline:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise BadInput(f"{path}: not a readable timeline.json ({error})") from error
+    if not isinstance(data, dict) or data.get("schema") != TIMELINE_SCHEMA:
+        found = data.get("schema") if isinstance(data, dict) else type(data).__name__
+        raise BadInput(f"{path}: schema must be {TIMELINE_SCHEMA!r}, got {found!r}")
+    try:
+        spans = {name: _named_rows(data[name]) for name in ("warps", "k_tiles")}
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadInput(f"{path}: damaged: warps and k_tiles must be tables of columns and rows") from error
+    try:
+        return _TIMELINE.validate_python(spans)
+    except ValidationError as error:
+        raise BadInput(f"{path}: {results.damage(error)}") from error
+
+
+def _named_rows(table: dict[str, Any]) -> list[dict[str, Any]]:
+    return [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]

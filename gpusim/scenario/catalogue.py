@@ -1,0 +1,117 @@
+"""Where the shipped scenarios lie and which question each asks; knows nothing of what a scenario means."""
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpusim.errors import BadInput, CannotRun, nearest
+
+_PACKAGE = Path(__file__).parents[1]
+
+RECORDED_MACHINE = "h200"
+"""The machine of which there are records, as scenarios name it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShippedScenario:
+    """
+    One scenario that comes with gpusim.
+
+    Attributes:
+        name: What ``gpusim run`` takes: the file's stem.
+        path: The file.
+        question: The comment the file opens with, on one line.
+    """
+
+    name: str
+    path: Path
+    question: str
+
+
+def scenario_folder() -> Path:
+    """
+    Find the shipped scenarios: inside an installed wheel, or at the top of the source tree.
+
+    Raises:
+        CannotRun: Neither is there, so the installation is damaged.
+    """
+    folders = (_PACKAGE / "_scenarios", _PACKAGE.parent / "scenarios")
+    for folder in folders:
+        if folder.is_dir():
+            return folder
+    raise CannotRun(f"no shipped scenarios: neither {folders[0]} nor {folders[1]} is a folder; reinstall gpusim")
+
+
+def shipped_scenarios() -> tuple[ShippedScenario, ...]:
+    """Every shipped scenario, by name."""
+    return tuple(
+        ShippedScenario(path.stem, path, _question(path.read_text(encoding="utf-8")))
+        for path in sorted(scenario_folder().glob("*.toml"))
+    )
+
+
+def recordable_scenarios() -> tuple[Path, ...]:
+    """
+    The scenarios that are measured on hardware: those made for it, in the folder's ``recorded``, and the shipped ones.
+
+    One that asks about another machine than ``RECORDED_MACHINE``, or about attention, is not among them.
+    """
+    return tuple(
+        path for path in _all_scenarios() if _data(path).get("machine") == RECORDED_MACHINE and not is_attention(path)
+    )
+
+
+def is_attention(path: Path) -> bool:
+    """Whether a scenario file asks about attention, which is of other models than GEMMs and convolutions."""
+    problem = _data(path).get("problem")
+    return isinstance(problem, dict) and problem.get("kind") == "attention"
+
+
+def attention_scenarios() -> tuple[Path, ...]:
+    """The scenarios of fused attention that are measured on hardware: those in the folder's ``recorded/attention``."""
+    return tuple(sorted(scenario_folder().glob("recorded/attention/*.toml")))
+
+
+def _all_scenarios() -> tuple[Path, ...]:
+    folder = scenario_folder()
+    return (*sorted(folder.glob("*.toml")), *sorted(folder.glob("recorded/*.toml")))
+
+
+def _data(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def find_scenario(name: str) -> Path:
+    """
+    Resolve what the user typed: an existing file, or the bare name of a shipped scenario.
+
+    Raises:
+        BadInput: It is neither; names the nearest shipped scenario.
+    """
+    if not name:
+        raise BadInput('scenario must be a file or the name of a shipped one, got ""')
+    path = Path(name)
+    if path.is_file():
+        return path
+    if path.is_dir():
+        raise BadInput(f"{name}: is a folder, not a scenario file")
+    if path.exists():
+        raise BadInput(f"{name}: is a device or a pipe, not a scenario file")
+    if path.name == name and path.suffix in {"", ".toml"}:
+        for shipped in (*_all_scenarios(), *attention_scenarios()):
+            if shipped.stem == path.stem:
+                return shipped
+    known = [shipped.stem for shipped in (*_all_scenarios(), *attention_scenarios())]
+    near = nearest(path.stem, known)
+    hint = f"did you mean {near!r}?" if near else "`gpusim scenarios` lists those that are shipped"
+    raise BadInput(f"{name}: no such file, and no shipped scenario of that name; {hint}")
+
+
+def _question(text: str) -> str:
+    comment: list[str] = []
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            break
+        comment.append(line.lstrip("#").strip())
+    return " ".join(comment)

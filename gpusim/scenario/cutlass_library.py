@@ -1,0 +1,89 @@
+"""What CUTLASS 2.x's instance library instantiates: the facts that a kernel's name implies and does not state.
+
+The library is what the CUTLASS profiler runs. All of this follows python/cutlass_library/generator.py and
+gemm_operation.py of CUTLASS 4.x, whose 2.x kernels are those of CUTLASS 2.11.
+"""
+
+from typing import Final
+
+from gpusim.element_types import MMA_SHAPES, Shape, least_capability
+from gpusim.scenario.models import VECTOR_BITS, element_bits
+
+ROUNDED: Final = ("f32", "f32")
+"""Types of operands and accumulator of the kernels that round their float operands to tf32."""
+
+_TYPED = (*MMA_SHAPES.items(), (ROUNDED, MMA_SHAPES["tf32", "f32"]))
+
+INSTRUCTIONS: Final[dict[str, Shape]] = {"".join(map(str, shape)): shape for _, shapes in _TYPED for shape in shapes}
+"""mma.sync shapes, by the digits a name writes them with."""
+
+OPERANDS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
+    digits: tuple(types for types, shapes in _TYPED if shape in shapes) for digits, shape in INSTRUCTIONS.items()
+}
+"""Element types of both operands and of the accumulator, by instruction."""
+
+GEMM_SWIZZLE = "identity<8>"
+"""Threadblock swizzle of every GEMM of the library."""
+
+CONV_SWIZZLE = "identity<4>"
+"""Threadblock swizzle of every forward convolution of the library."""
+
+_WARPS = {
+    (256, 128): (4, 2),
+    (128, 256): (2, 4),
+    (128, 128): (2, 2),
+    (256, 64): (4, 1),
+    (64, 256): (1, 4),
+    (128, 64): (2, 2),
+    (64, 128): (2, 2),
+    (64, 64): (2, 2),
+    (256, 32): (4, 1),
+    (32, 256): (1, 4),
+    (128, 32): (4, 1),
+    (32, 128): (1, 4),
+    (64, 32): (2, 1),
+}
+# Tiles whose warps differ with instruction, K and stages.
+_OTHER_WARPS = {
+    ("1688", (64, 128, 64), 2): (1, 2, 2),
+    ("8816", (128, 32, 32), 2): (2, 1, 1),
+}
+_LEAST_WIDE = 128
+_NARROW = 8
+_WIDE = 16
+
+
+def warp_tile(digits: str, threadblock: Shape, stages: int) -> Shape | None:
+    """
+    The warp tile of a threadblock tile; None where the library has no such tile.
+
+    Args:
+        digits: The instruction, as names write it.
+        threadblock: M, N, K.
+        stages: Of the mainloop.
+    """
+    flat = _WARPS.get(threadblock[:2])
+    warps = _OTHER_WARPS.get((digits, threadblock, stages), (*flat, 1) if flat else None)
+    if warps is None:
+        return None
+    m, n, k = (tile // count for tile, count in zip(threadblock, warps, strict=True))
+    return m, n, k
+
+
+def output_alignment(digits: str, threadblock: Shape, output: str, alignment: int) -> int:
+    """
+    Elements of one access of the output.
+
+    As many as the inputs' alignment but at most 8, and at most 16 bytes. An output narrower than 16 bits, which is
+    clamped, has 16, or 8 where the tile is less than 128 columns wide (and on m16n8k32 where it is 32 rows high).
+    """
+    bits = element_bits(output)
+    if bits < 16:
+        low = digits == "16832" and threadblock[0] == 32
+        return _NARROW if low or threadblock[1] < _LEAST_WIDE else _WIDE
+    return min(_NARROW, alignment, VECTOR_BITS // bits)
+
+
+def is_turing(digits: str, ab: str) -> bool:
+    """Whether the library builds kernels of this instruction for sm_75; the others are for sm_80."""
+    return least_capability(ab, INSTRUCTIONS[digits]) < 80
