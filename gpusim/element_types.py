@@ -1,8 +1,11 @@
-"""Which mma.sync the kernels issue: types of operands, accumulator and output, shapes, and who executes them."""
+"""Element types: how wide they are, which mma.sync multiplies them, in which shapes, and who executes it."""
 
 from typing import Final, Literal, TypeAlias
 
+from gpusim.units import VECTOR_BITS
+
 Shape: TypeAlias = tuple[int, int, int]
+Element: TypeAlias = Literal["f16", "bf16", "tf32", "f32", "f64", "s8", "u8", "s4", "u4", "s32"]
 
 _INTEGER_8: Final = ((16, 8, 32), (8, 8, 16))
 _INTEGER_4: Final = ((16, 8, 64), (8, 8, 32))
@@ -49,6 +52,44 @@ INTEGER_RANGE: Final[dict[str, tuple[int, int]]] = {
     "s32": (-(2**31), 2**31 - 1),
 }
 """Least and greatest value of each integer type."""
+
+
+_ELEMENT_BITS: dict[str, int] = {
+    "f16": 16,
+    "bf16": 16,
+    "tf32": 32,
+    "f32": 32,
+    "f64": 64,
+    "s8": 8,
+    "u8": 8,
+    "s4": 4,
+    "u4": 4,
+    "s32": 32,
+}
+
+
+def element_bits(element: str) -> int:
+    """
+    Bits one element takes in memory.
+
+    Raises:
+        KeyError: ``element`` is no element type of the scenario contract.
+    """
+    return _ELEMENT_BITS[element]
+
+
+def widest_alignment(element: str, *extents: int) -> int:
+    """
+    The widest vector that divides every extent, in elements: at most 128 bits, at least 1 element.
+
+    Args:
+        element: Element type.
+        extents: Element counts the vector must divide: the contiguous extent and the leading dimension.
+    """
+    vector = VECTOR_BITS // element_bits(element)
+    while vector > 1 and any(extent % vector for extent in extents):
+        vector //= 2
+    return vector
 
 
 def least_capability(ab: str, instruction: Shape) -> int:

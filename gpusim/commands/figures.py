@@ -6,12 +6,12 @@ from typing import TypeAlias
 
 from gpusim.arrays import IntArray
 from gpusim.commands.output import check_folder, check_picture, print_json, print_text
+from gpusim.element_types import element_bits
 from gpusim.errors import CannotRun
 from gpusim.families.attention.blocks import gemm_view, p_load_offsets, p_store_offsets
 from gpusim.families.attention.chart import attention_overlap_chart
 from gpusim.families.attention.lanes import OPERAND_OF, AttentionWavefronts, Tensor
 from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.statistics import WORD_BYTES
 from gpusim.machine import load_machine
 from gpusim.report.bank_grid import BankPicture
 from gpusim.report.conflicts import conflict_picture
@@ -23,11 +23,12 @@ from gpusim.report.stalls import stall_chart
 from gpusim.results import run_directory
 from gpusim.results.result import Result
 from gpusim.results.timeline import Timeline
-from gpusim.scenario.models import VECTOR_BITS, Scenario, element_bits
+from gpusim.scenario.models import Scenario
 from gpusim.scenario.read import AnyScenario, parse_any_scenario
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
 from gpusim.tile.shared_store import store_offsets
+from gpusim.units import VECTOR_BITS, WORD_BYTES
 
 Draw: TypeAlias = Callable[[Result, Timeline, Path], object]
 

@@ -12,12 +12,12 @@ import numpy as np
 import gpusim
 from gpusim.arrays import IntArray
 from gpusim.cuda.trace_format import OPERATIONS
-from gpusim.element_types import ptx_name
+from gpusim.element_types import element_bits, ptx_name
 from gpusim.errors import CannotRun
 from gpusim.layout.crosswise import line_elements
 from gpusim.layout.named import CongruousSpec, CrosswiseSpec, CuteSpec, PaddedSpec, parse_layout_spec
 from gpusim.numerics.output_op import compute_type
-from gpusim.scenario.models import Conv2dFpropProblem, GemmProblem, Scenario, element_bits
+from gpusim.scenario.models import Conv2dFpropProblem, GemmProblem, Scenario
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.tile.epilogue import epilogue_tile
 from gpusim.tile.extents import most_k_iterations

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.cuda.trace_format import ATTENTION_OPERATIONS, LANES, RECORD
+from gpusim.cuda.trace_format import ATTENTION_OPERATIONS, RECORD
 from gpusim.scenario.models import Scenario
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import (
@@ -40,6 +40,7 @@ from gpusim.tile.global_iterators import global_iterator
 from gpusim.tile.ldmatrix import ldmatrix_offsets
 from gpusim.tile.shared_store import store_offsets
 from gpusim.tile.threadblock_swizzle import cta_tiles
+from gpusim.units import WARP_SIZE
 
 Records = npt.NDArray[np.void]
 
@@ -173,27 +174,27 @@ class _Tables:
     def __init__(self, scenario: Scenario) -> None:
         kernel = scenario.kernel
         self.scenario = scenario
-        self.warps = kernel.threads // LANES
+        self.warps = kernel.threads // WARP_SIZE
         self.mma = (kernel.warp[0] // kernel.instruction[0]) * (kernel.warp[1] // kernel.instruction[1])
         self.store: dict[Operand, IntArray] = {}
         self.load: dict[Operand, IntArray] = {}
         for operand in OPERANDS:
             stages = range(kernel.stages)
             offsets = np.stack([store_offsets(scenario, operand, stage) for stage in stages])
-            self.store[operand] = offsets.reshape(kernel.stages, self.warps, LANES, *offsets.shape[2:])
+            self.store[operand] = offsets.reshape(kernel.stages, self.warps, WARP_SIZE, *offsets.shape[2:])
             self.load[operand] = np.stack([ldmatrix_offsets(scenario, operand, stage) for stage in stages])
 
     @cached_property
     def staging_stores(self) -> IntArray:
         """Of the epilogue, [warps, lanes, accesses]."""
         offsets = epilogue_tile(self.scenario).store_offsets()[..., 0]
-        return offsets.reshape(self.warps, LANES, -1)
+        return offsets.reshape(self.warps, WARP_SIZE, -1)
 
     @cached_property
     def staging_loads(self) -> IntArray:
         """Of the epilogue, [warps, lanes, accesses]."""
         offsets = epilogue_tile(self.scenario).load_offsets()[..., 0]
-        return offsets.reshape(self.warps, LANES, -1)
+        return offsets.reshape(self.warps, WARP_SIZE, -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +228,7 @@ def _cta_records(tables: _Tables, slot: int, tile: IntArray) -> Records:
     offset, valid = {}, {}
     for operand, index in zip(OPERANDS, (tile_m, tile_n), strict=True):
         access = global_iterator(scenario, operand, index, slice_).fetch(fetches)
-        shape = (len(fetches), tables.warps, LANES, *access.offset.shape[2:])
+        shape = (len(fetches), tables.warps, WARP_SIZE, *access.offset.shape[2:])
         offset[operand] = access.offset.reshape(shape)
         valid[operand] = np.broadcast_to(access.valid, access.offset.shape).reshape(shape)
     epilogue = epilogue_tile(scenario)
@@ -278,11 +279,11 @@ def _fill(record: Records, op: Op, cta: _Cta) -> None:
         case LoadShared(_, access):
             record["shared"] = tables.staging_loads[:, :, access]
         case LoadSource(step, access) | StoreGlobal(step, access):
-            record["global"] = cta.output.offset[step, :, access].reshape(tables.warps, LANES)
-            record["predicate"] = cta.output.valid[step, :, access].reshape(tables.warps, LANES)
+            record["global"] = cta.output.offset[step, :, access].reshape(tables.warps, WARP_SIZE)
+            record["predicate"] = cta.output.valid[step, :, access].reshape(tables.warps, WARP_SIZE)
         case LoadBias(access):
-            record["global"] = cta.bias.offset[:, access].reshape(tables.warps, LANES)
-            record["predicate"] = cta.bias.valid[:, access].reshape(tables.warps, LANES)
+            record["global"] = cta.bias.offset[:, access].reshape(tables.warps, WARP_SIZE)
+            record["predicate"] = cta.bias.valid[:, access].reshape(tables.warps, WARP_SIZE)
         case _:
             pass
 

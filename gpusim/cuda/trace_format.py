@@ -10,8 +10,7 @@ from gpusim.arrays import IntArray
 from gpusim.errors import CheckFailed
 from gpusim.families.attention.ops import SoftmaxOp
 from gpusim.schedule.ops import Op
-
-LANES: Final = 32
+from gpusim.units import WARP_SIZE
 
 WORDS: Final = 4
 """int64 of one lane in one record: header, shared offset, global offset, predicate."""
@@ -41,9 +40,9 @@ RECORD: Final = np.dtype(
         ("k_group", np.int64),
         ("index", np.int64),
         ("k_tile", np.int64),
-        ("shared", np.int64, LANES),
-        ("global", np.int64, LANES),
-        ("predicate", np.bool_, LANES),
+        ("shared", np.int64, WARP_SIZE),
+        ("global", np.int64, WARP_SIZE),
+        ("predicate", np.bool_, WARP_SIZE),
     ]
 )
 """
@@ -65,7 +64,7 @@ global: Elements from the tensor's base; 0 or more where valid, and any number w
 
 def buffer_words(slots: int, warps: int, capacity: int) -> int:
     """int64 words of ``Params.records`` for ``capacity`` records of every warp."""
-    return slots * warps * capacity * LANES * WORDS
+    return slots * warps * capacity * WARP_SIZE * WORDS
 
 
 def decode(buffer: npt.NDArray[np.int64], counts: npt.NDArray[np.int32]) -> npt.NDArray[np.void]:
@@ -83,7 +82,7 @@ def decode(buffer: npt.NDArray[np.int64], counts: npt.NDArray[np.int32]) -> npt.
         CheckFailed: A warp had more records than there was room for, or its lanes disagree on what they did.
     """
     slots, warps = counts.shape
-    words = buffer.reshape(slots, warps, -1, LANES, WORDS)
+    words = buffer.reshape(slots, warps, -1, WARP_SIZE, WORDS)
     capacity = words.shape[2]
     if counts.max(initial=0) > capacity:
         raise CheckFailed(f"the trace has room for {capacity} records of a warp, but one had {int(counts.max())}")

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from gpusim.cuda.trace import OPERATION_NUMBER, Records, blank_records, expected_records
-from gpusim.cuda.trace_format import LANES
 from gpusim.scenario.models import Scenario
 from gpusim.schedule.ops import LoadBias, LoadPartial, Op
 from gpusim.schedule.reduction import reduction_ops
 from gpusim.tile.reduction import ReductionAccess, reduction_tile
+from gpusim.units import WARP_SIZE
 
 
 def traced_reduction_ctas(scenario: Scenario) -> tuple[int, ...]:
@@ -66,5 +66,5 @@ def _fill(record: Records, op: Op, access: ReductionAccess, warps: int) -> None:
             record["index"], offset = 0, access.bias
         case _:
             record["k_tile"], record["index"], offset = 0, 0, access.output
-    record["global"] = offset.reshape(warps, LANES)
-    record["predicate"] = access.valid.reshape(warps, LANES)
+    record["global"] = offset.reshape(warps, WARP_SIZE)
+    record["predicate"] = access.valid.reshape(warps, WARP_SIZE)

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.element_types import INTEGER_RANGE
+from gpusim.element_types import INTEGER_RANGE, Shape, element_bits
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.shared_memory import CopyQueue, SharedArray
 from gpusim.numerics.elements import WORKING, Values, as_multiplied, decode
 from gpusim.numerics.tensors import Tensors
-from gpusim.scenario.models import Scenario, element_bits
+from gpusim.scenario.models import Scenario
 from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,
@@ -32,8 +32,9 @@ from gpusim.tile.extents import problem_extents
 from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.global_iterators import global_iterator
 from gpusim.tile.ldmatrix import delivered_offsets, fragment_loads, ldmatrix_offsets
-from gpusim.tile.mma import WARP_SIZE, Shape, fragment_map, warp_coordinates
+from gpusim.tile.mma import fragment_map, warp_coordinates
 from gpusim.tile.shared_store import operand_layout, store_offsets
+from gpusim.units import WARP_SIZE
 
 Accumulators: TypeAlias = npt.NDArray[np.floating[Any]]
 

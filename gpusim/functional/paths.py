@@ -1,8 +1,9 @@
 """Which data paths of CUTLASS 2.x a scenario takes, by name, so that random scenarios can be counted."""
 
+from gpusim.element_types import element_bits
 from gpusim.functional.draw import LAYOUTS
 from gpusim.scenario.checks import OPERANDS
-from gpusim.scenario.models import Conv2dFpropProblem, GemmProblem, Operand, Scenario, element_bits
+from gpusim.scenario.models import Conv2dFpropProblem, GemmProblem, Operand, Scenario
 from gpusim.tile.extents import gemm_k_iterations, problem_extents
 
 

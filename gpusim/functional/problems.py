@@ -23,11 +23,21 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from gpusim.element_types import INTEGER_RANGE, INTEGERS, MMA_SHAPES, OUTPUTS, TURING, Shape
+from gpusim.element_types import (
+    INTEGER_RANGE,
+    INTEGERS,
+    MMA_SHAPES,
+    OUTPUTS,
+    TURING,
+    Shape,
+    element_bits,
+    widest_alignment,
+)
 from gpusim.functional.draw import Draw, conv_extents, gemm_extents, legal_slices
 from gpusim.scenario.checks import COPY_BYTES, TRANSPOSED_BITS
-from gpusim.scenario.models import PIPELINED_STAGES, VECTOR_BITS, Scenario, element_bits, widest_alignment
+from gpusim.scenario.models import PIPELINED_STAGES, Scenario
 from gpusim.scenario.read import parse_scenario
+from gpusim.units import VECTOR_BITS
 
 Types: TypeAlias = tuple[str, str, Shape]
 """Operand type, accumulator type, mma.sync shape."""

@@ -20,6 +20,7 @@ from gpusim.numerics.reference import agreement, reference
 from gpusim.numerics.tensors import Tensors, fresh_output, fresh_workspace, make_tensors, output_view
 from gpusim.records.record import LoopTime, Numerics
 from gpusim.scenario.models import Scenario
+from gpusim.units import WARP_SIZE
 
 BATCHES, LAUNCHES = 20, 5
 """The warm loop: batches that are timed, launches in each, as in the CUTLASS figures it is compared with."""
@@ -158,7 +159,7 @@ def record_trace(
     Raises:
         CheckFailed: A warp did more than the schedule has, or its lanes disagree.
     """
-    warps = kernel.specialisation.block_threads // trace_format.LANES
+    warps = kernel.specialisation.block_threads // WARP_SIZE
     capacity = longest + _SLACK
     records = cupy.zeros(trace_format.buffer_words(len(blocks), warps, capacity), np.int64)
     counts = cupy.zeros((len(blocks), warps), np.int32)
@@ -191,7 +192,7 @@ def timeline_buffer(kernel: LoadedKernel, problem: DeviceProblem, block: int) ->
     """
     own, shape = kernel.specialisation, problem.scenario.kernel
     capacity = timeline_format.least_capacity(own.k_iterations, shape.stages)
-    words = timeline_format.buffer_words(1, shape.threads // trace_format.LANES, shape.k_groups, capacity)
+    words = timeline_format.buffer_words(1, shape.threads // WARP_SIZE, shape.k_groups, capacity)
     records = problem.cupy.empty(words, np.uint32)
     return TimelineBuffer(records, pack_params(problem, own, records=records, capacity=capacity, blocks=(block,)))
 
@@ -209,7 +210,7 @@ def record_timeline(kernel: LoadedKernel, problem: DeviceProblem, buffer: Timeli
         kernel.launch(buffer.params)
     cupy.cuda.runtime.deviceSynchronize()
     stamps = cupy.asnumpy(buffer.records)
-    return timeline_format.decode(stamps, 1, shape.threads // trace_format.LANES, shape.k_groups)
+    return timeline_format.decode(stamps, 1, shape.threads // WARP_SIZE, shape.k_groups)
 
 
 def time_loop(

@@ -8,8 +8,9 @@ import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.errors import BadInput
-from gpusim.layout.banks import ACCESS_WIDTHS, LANES, MATRIX_ROW_BYTES, MATRIX_ROWS, ldmatrix_lanes
+from gpusim.layout.banks import ACCESS_WIDTHS, MATRIX_ROW_BYTES, MATRIX_ROWS, ldmatrix_lanes
 from gpusim.layout.shared import SharedLayout
+from gpusim.units import WARP_SIZE
 
 AccessKind: TypeAlias = Literal["store", "ldmatrix", "access"]
 
@@ -103,7 +104,7 @@ def _store(argument: str, layout: SharedLayout) -> LaneAccess:
     width, c0, s0 = int(parsed[1]), int(parsed[2] or 0), int(parsed[3] or 0)
     vector = max(1, width * 8 // layout.element_bits)
     lanes_per_row = max(1, (layout.contiguous - c0) // vector)
-    lane = np.arange(LANES, dtype=np.int64)
+    lane = np.arange(WARP_SIZE, dtype=np.int64)
     strided = s0 + lane // lanes_per_row
     active = strided < max(layout.strided, s0 + 1)
     return LaneAccess(f"store {argument.strip()}", width, c0 + lane % lanes_per_row * vector, strided, active)
@@ -120,7 +121,7 @@ def _ldmatrix(argument: str, layout: SharedLayout) -> LaneAccess:
     if parsed is None:
         raise BadInput(f"ldmatrix must read {LDMATRIX_GRAMMAR}, got {argument!r}")
     matrices, c0, s0 = int(parsed[1]), int(parsed[3] or 0), int(parsed[4] or 0)
-    lane = np.arange(LANES, dtype=np.int64)
+    lane = np.arange(WARP_SIZE, dtype=np.int64)
     contiguous = c0 + lane // (2 * MATRIX_ROWS) * (MATRIX_ROW_BYTES * 8 // layout.element_bits)
     label = f"ldmatrix.{argument.strip()}"
     return LaneAccess(label, MATRIX_ROW_BYTES, contiguous, s0 + lane % (2 * MATRIX_ROWS), ldmatrix_lanes(matrices))
@@ -131,10 +132,10 @@ def _coordinates(argument: str) -> LaneAccess:
     entries = parsed[2].split(",") if parsed else []
     matches = [_COORDINATE.fullmatch(entry.strip()) for entry in entries]
     legal = all(match or entry.strip() == "-" for match, entry in zip(matches, entries, strict=True))
-    if parsed is None or int(parsed[1]) not in ACCESS_WIDTHS or not legal or len(entries) > LANES:
+    if parsed is None or int(parsed[1]) not in ACCESS_WIDTHS or not legal or len(entries) > WARP_SIZE:
         raise BadInput(f"access must read {ACCESS_GRAMMAR}, got {argument!r}")
-    coordinates = np.zeros((2, LANES), dtype=np.int64)
-    active = np.zeros(LANES, dtype=np.bool_)
+    coordinates = np.zeros((2, WARP_SIZE), dtype=np.int64)
+    active = np.zeros(WARP_SIZE, dtype=np.bool_)
     for lane, match in enumerate(matches):
         if match:
             coordinates[:, lane] = int(match[1]), int(match[2])

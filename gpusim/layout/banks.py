@@ -7,8 +7,8 @@ import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.errors import BadInput
+from gpusim.units import WARP_SIZE
 
-LANES: Final = 32
 BANKS: Final = 32
 BANK_BYTES: Final = 4
 ACCESS_WIDTHS: Final = (2, 4, 8, 16)
@@ -109,9 +109,9 @@ def access_ideal(
     Raises:
         BadInput: Another width, or the last dimension is not 32.
     """
-    taking = np.ones(LANES, dtype=np.bool_) if active is None else np.asarray(active, dtype=np.bool_)
+    taking = np.ones(WARP_SIZE, dtype=np.bool_) if active is None else np.asarray(active, dtype=np.bool_)
     lanes = _lanes_per_phase(taking.shape, width_bytes, banks, bank_bytes)
-    by_phase = taking.reshape(*taking.shape[:-1], LANES // lanes, lanes)
+    by_phase = taking.reshape(*taking.shape[:-1], WARP_SIZE // lanes, lanes)
     return np.asarray(by_phase.any(axis=-1).sum(axis=-1, dtype=np.int64))
 
 
@@ -124,7 +124,7 @@ def ldmatrix_lanes(matrices: int) -> BoolArray:
     """
     if matrices not in MATRIX_COUNTS:
         raise BadInput(f"ldmatrix must load one of {_listed(MATRIX_COUNTS)} matrices, got {matrices}")
-    return np.arange(LANES) < matrices * MATRIX_ROWS
+    return np.arange(WARP_SIZE) < matrices * MATRIX_ROWS
 
 
 def ldmatrix_wavefronts(
@@ -185,9 +185,9 @@ def conflict_groups(
         BadInput: Another width, or the shape is not (32,).
         MisalignedAccess: Names the first offending lane and address.
     """
-    if np.shape(addresses) != (LANES,):
+    if np.shape(addresses) != (WARP_SIZE,):
         raise BadInput(
-            f"conflict_groups takes the {LANES} addresses of one instruction, got shape {np.shape(addresses)}"
+            f"conflict_groups takes the {WARP_SIZE} addresses of one instruction, got shape {np.shape(addresses)}"
         )
     slots, wanted = _phase_slots(addresses, width_bytes, active, banks, bank_bytes)
     words_per_slot = max(1, width_bytes // bank_bytes)
@@ -216,16 +216,16 @@ def _phase_slots(
             f"lane {first[-1]}: shared address {given[first]} must be a multiple of {width_bytes}, at least 0"
             + (f" (instruction {list(first[:-1])})" if first[:-1] else "")
         )
-    shape = (*given.shape[:-1], LANES // lanes, lanes)
+    shape = (*given.shape[:-1], WARP_SIZE // lanes, lanes)
     return (given // max(width_bytes, bank_bytes)).reshape(shape), taking.reshape(shape)
 
 
 def _lanes_per_phase(shape: tuple[int, ...], width_bytes: int, banks: int, bank_bytes: int) -> int:
     if width_bytes not in ACCESS_WIDTHS:
         raise BadInput(f"shared access must be one of {_listed(ACCESS_WIDTHS)} bytes wide, got {width_bytes}")
-    if not shape or shape[-1] != LANES:
-        raise BadInput(f"shared addresses must have {LANES} lanes in their last dimension, got shape {shape}")
-    return min(LANES, banks * bank_bytes // width_bytes)
+    if not shape or shape[-1] != WARP_SIZE:
+        raise BadInput(f"shared addresses must have {WARP_SIZE} lanes in their last dimension, got shape {shape}")
+    return min(WARP_SIZE, banks * bank_bytes // width_bytes)
 
 
 def _listed(values: tuple[int, ...]) -> str:

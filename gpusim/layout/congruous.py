@@ -8,7 +8,8 @@ import numpy as np
 from gpusim.arrays import IntArray
 from gpusim.errors import BadInput
 from gpusim.layout.crosswise import PARTITION, crosswise_offset, line_elements
-from gpusim.layout.shared import VECTOR_BITS, SharedLayout
+from gpusim.layout.shared import SharedLayout
+from gpusim.units import VECTOR_BITS
 
 CONGRUOUS_BITS: Final = (4, 8, 16, 32)
 """Element widths that have a congruous layout. 64-bit operands have another one, of which no kernel here knows."""

@@ -7,7 +7,8 @@ import numpy as np
 
 from gpusim.arrays import IntArray
 from gpusim.errors import BadInput
-from gpusim.layout.shared import VECTOR_BITS, SharedLayout
+from gpusim.layout.shared import SharedLayout
+from gpusim.units import VECTOR_BITS
 
 LINE_VECTORS: Final = 8
 """128-bit vectors in one 128-byte line of shared memory."""

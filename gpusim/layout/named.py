@@ -11,7 +11,8 @@ from gpusim.layout.congruous import CongruousLayout
 from gpusim.layout.crosswise import CrosswiseLayout, line_elements
 from gpusim.layout.cute import Layout, Swizzle, SwizzledLayout, parse_layout, parse_swizzle, row_major
 from gpusim.layout.linear import PaddedLayout
-from gpusim.layout.shared import ELEMENT_BITS, VECTOR_BITS, SharedLayout
+from gpusim.layout.shared import ELEMENT_BITS, SharedLayout
+from gpusim.units import VECTOR_BITS
 
 
 @dataclass(frozen=True, slots=True)

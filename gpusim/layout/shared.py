@@ -6,9 +6,6 @@ from typing import Final
 
 from gpusim.arrays import IntArray
 
-VECTOR_BITS: Final = 128
-"""Width of the widest shared-memory access of a lane: one cp.async, one row of an ldmatrix matrix."""
-
 ELEMENT_BITS: Final = (4, 8, 16, 32, 64)
 """Element widths a shared layout may have."""
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
+from gpusim.element_types import element_bits
 from gpusim.errors import CheckFailed
 from gpusim.lower.sass.decode import Sass
 from gpusim.lower.sass.emulate import Step
 from gpusim.lower.sass.operands import RZ, Immediate, Register
-from gpusim.scenario.models import Scenario, element_bits
+from gpusim.scenario.models import Scenario
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import (
     Barrier,
@@ -42,7 +43,7 @@ from gpusim.tile.global_iterators import global_iterator
 from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
 from gpusim.tile.mma import fragment_registers, mma_order
 from gpusim.tile.shared_store import operand_layout, store_offsets
-from gpusim.tile.thread_map import WARP_SIZE
+from gpusim.units import WARP_SIZE
 
 MMA_OPCODES = frozenset({"HMMA", "IMMA"})
 """What a mma.sync becomes: of floats, of integers."""

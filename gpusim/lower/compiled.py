@@ -31,8 +31,8 @@ from gpusim.scenario.models import Scenario
 from gpusim.schedule.ops import Barrier, CopyAsync, Ldmatrix, LoadFragment, Program, StoreTile, WarpMma
 from gpusim.schedule.program import program
 from gpusim.tile.extents import gemm_k_iterations
-from gpusim.tile.thread_map import WARP_SIZE
 from gpusim.tile.threadblock_swizzle import cta_tiles
+from gpusim.units import WARP_SIZE
 
 POINTERS = Pointers(a=1 << 40, b=2 << 40, source=3 << 40, output=4 << 40, bias=5 << 40, partial=6 << 40)
 """Where the tensors are taken to lie: far apart, so that no address belongs to two of them."""

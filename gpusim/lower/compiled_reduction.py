@@ -7,6 +7,7 @@ import numpy as np
 from gpusim.arrays import IntArray
 from gpusim.cuda.compiled_kernel import CompiledKernel, compile_kernel
 from gpusim.cuda.specialise import specialise_reduction
+from gpusim.element_types import element_bits
 from gpusim.lower.align import Expected, Named, match_region
 from gpusim.lower.compiled import POINTERS, Executed, parameter_bank, segment_of
 from gpusim.lower.sass.cubin import read_cubin
@@ -15,11 +16,11 @@ from gpusim.lower.sass.emulate import Warp, run_warp
 from gpusim.lower.stream import Stream
 from gpusim.lower.stream_file import CompiledStream, shipped_stream
 from gpusim.machine.spec import Machine
-from gpusim.scenario.models import Scenario, element_bits
+from gpusim.scenario.models import Scenario
 from gpusim.schedule.ops import LoadBias, LoadPartial, LoadSource, Op
 from gpusim.schedule.reduction import reduction_ops
 from gpusim.tile.reduction import ReductionAccess, ReductionTile, reduction_tile
-from gpusim.tile.thread_map import WARP_SIZE
+from gpusim.units import WARP_SIZE
 
 
 def compiled_reduction(scenario: Scenario, machine: Machine) -> CompiledStream:

@@ -8,7 +8,7 @@ fitted (D1).
 
 from collections.abc import Iterator, Sequence
 
-from gpusim.element_types import tensor_opcode
+from gpusim.element_types import element_bits, tensor_opcode
 from gpusim.errors import BadInput
 from gpusim.lower.estimated_output import (
     ACCESS_ARITHMETIC,
@@ -23,7 +23,7 @@ from gpusim.lower.iterator_arithmetic import iterator_arithmetic
 from gpusim.lower.stream import Instruction, Segment, Stream, shifted
 from gpusim.machine.spec import Machine, Pipe
 from gpusim.numerics.output_op import OutputOp, slice_output_op
-from gpusim.scenario.models import VECTOR_BITS, Scenario, element_bits
+from gpusim.scenario.models import Scenario
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import (
     Barrier,
@@ -46,6 +46,7 @@ from gpusim.schedule.ops import (
 from gpusim.schedule.program import mainloop_shape
 from gpusim.tile.epilogue import EpilogueTile, epilogue_tile
 from gpusim.tile.ldmatrix import FragmentLoads, fragment_loads
+from gpusim.units import VECTOR_BITS
 
 COPY_SCOREBOARD = 4
 """Held by copies until their addresses are read. Nothing here waits for it: each copy's address is a new one (D1)."""

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from gpusim.element_types import INTEGERS
+from gpusim.element_types import INTEGERS, element_bits
 from gpusim.lower.stream import Instruction, Segment, Stream
 from gpusim.numerics.output_op import OutputOp, reduction_output_op
-from gpusim.scenario.models import Scenario, element_bits
+from gpusim.scenario.models import Scenario
 from gpusim.schedule.ops import LoadBias, LoadPartial, Op, StoreGlobal
 from gpusim.schedule.reduction import reduction_ops, stage_ends
 from gpusim.tile.reduction import ReductionTile, reduction_tile

@@ -6,13 +6,6 @@ from typing import Literal, TypeAlias
 from gpusim.families.attention.ops import Step
 from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadFragment, LoadGlobal, Op, StoreTile, WarpMma
 
-SCOREBOARDS = 6
-"""
-Scoreboards a warp has, numbered in the control field (3 bits, 7 meaning none).
-
-Source: Jia et al. 2018; Huerta MICRO'25.
-"""
-
 NO_SCOREBOARD = -1
 
 Unit: TypeAlias = Literal["pipe", "tensor", "shared", "ldgsts", "commit", "depbar", "barrier", "global", "exit"]

@@ -7,8 +7,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.layout.banks import BANK_BYTES, BANKS, LANES, MATRIX_ROW_BYTES, ldmatrix_lanes
+from gpusim.layout.banks import BANK_BYTES, BANKS, MATRIX_ROW_BYTES, ldmatrix_lanes
 from gpusim.report.style import CONFLICT, FAINT, IDEAL, INK, LANE, MUTED, PAPER, fits, text_on
+from gpusim.units import WARP_SIZE
 
 _SMALLEST = 4.5
 """Points of the smallest label, for cells of one bank."""
@@ -40,13 +41,13 @@ class BankPicture:
 
     def taking_part(self) -> BoolArray:
         """Lanes whose address counts. Shape (32,)."""
-        lanes = ldmatrix_lanes(self.matrices) if self.kind == "ldmatrix" else np.ones(LANES, dtype=np.bool_)
+        lanes = ldmatrix_lanes(self.matrices) if self.kind == "ldmatrix" else np.ones(WARP_SIZE, dtype=np.bool_)
         return lanes if self.active is None else lanes & self.active
 
     def lanes_per_phase(self) -> int:
         """Lanes served together: as many as one wavefront has bytes for."""
         width = MATRIX_ROW_BYTES if self.kind == "ldmatrix" else self.width_bytes
-        return min(LANES, BANKS * BANK_BYTES // width)
+        return min(WARP_SIZE, BANKS * BANK_BYTES // width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ def draw_grid(axes: Axes, picture: BankPicture, inches: tuple[float, float]) -> 
     column, row = inches[0] / BANKS, inches[1] / len(passes)
     size = min(8.0, row * 72 * 0.58)
     narrowest = min(cell.end - cell.bank for wavefront in passes for cell in wavefront.cells) * column
-    while size > _SMALLEST and not fits(f"{LANES - 1}", size, narrowest):
+    while size > _SMALLEST and not fits(f"{WARP_SIZE - 1}", size, narrowest):
         size -= 0.5
     axes.broken_barh([(0, BANKS)], (0, len(passes)), facecolor=LANE)
     axes.vlines(range(4, BANKS, 4), 0, len(passes), color=FAINT, linewidth=0.6)
@@ -170,7 +171,7 @@ def _cell_label(cell: Cell, room: float, size: float) -> str:
     """The lanes of a cell, as fully as the room in inches allows; cells of one size all in one form."""
     first, last = cell.lanes[0], cell.lanes[-1]
     if len(cell.lanes) == 1:
-        return f"lane {first}" if fits(f"lane {LANES - 1}", size, room) else str(first)
+        return f"lane {first}" if fits(f"lane {WARP_SIZE - 1}", size, room) else str(first)
     if last - first == len(cell.lanes) - 1:
         words = [f"lanes {first}–{last}", f"{first}–{last}", f"{first}+"]  # noqa: RUF001  # ranges
     else:

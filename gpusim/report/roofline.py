@@ -13,9 +13,7 @@ from gpusim.machine.spec import Machine
 from gpusim.report.captions import bound_line, footer, kernel_line, problem_line
 from gpusim.report.style import FAINT, INK, PAPER, TILE_COLOURS, WAIT, png, title_block
 from gpusim.results.result import Result
-
-SECTOR_BYTES = 32
-"""Bytes of the sectors that ncu's ``t_sectors`` counters count."""
+from gpusim.units import SECTOR_BYTES
 
 _WIDTH, _HEIGHT = 10.0, 6.4
 _LEFT, _RIGHT, _TOP, _BOTTOM = 0.85, 0.3, 1.35, 0.85

@@ -7,20 +7,19 @@ from math import ceil, prod
 
 from pydantic import BaseModel
 
-from gpusim.element_types import MMA_SHAPES, OUTPUTS, least_capability
+from gpusim.element_types import MMA_SHAPES, OUTPUTS, element_bits, least_capability
 from gpusim.machine import Machine
 from gpusim.scenario.models import (
     MASK_BITS,
     PIPELINED_STAGES,
-    VECTOR_BITS,
     Conv2dFpropProblem,
     GemmProblem,
     Kernel,
     Operand,
     Scenario,
-    element_bits,
 )
 from gpusim.scenario.text import Origin, shown
+from gpusim.units import LINE_BITS, VECTOR_BITS
 
 OPERANDS: tuple[Operand, Operand] = ("a", "b")
 
@@ -33,8 +32,6 @@ COPY_BYTES = (16, 8, 4)
 OUTPUT_ROW_BITS = 2048
 """Width of an output row that one access of a warp prefers to cover."""
 
-LINE_BITS = 1024
-"""One 128-byte line of shared memory, which is all banks once."""
 
 CROSSWISE_BITS = (LINE_BITS // 2, LINE_BITS)
 """Width of a row of a crosswise tile: half a line or a line (CUTLASS layout/tensor_op_multiplicand_sm75.h)."""

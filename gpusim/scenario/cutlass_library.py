@@ -6,8 +6,8 @@ gemm_operation.py of CUTLASS 4.x, whose 2.x kernels are those of CUTLASS 2.11.
 
 from typing import Final
 
-from gpusim.element_types import MMA_SHAPES, Shape, least_capability
-from gpusim.scenario.models import VECTOR_BITS, element_bits
+from gpusim.element_types import MMA_SHAPES, Shape, element_bits, least_capability
+from gpusim.units import VECTOR_BITS
 
 ROUNDED: Final = ("f32", "f32")
 """Types of operands and accumulator of the kernels that round their float operands to tf32."""

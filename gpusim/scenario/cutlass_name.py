@@ -26,9 +26,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from gpusim.element_types import element_bits
 from gpusim.errors import BadInput
 from gpusim.scenario import cutlass_library as library
-from gpusim.scenario.models import Conv2dFpropProblem, Scenario, element_bits
+from gpusim.scenario.models import Conv2dFpropProblem, Scenario
 from gpusim.scenario.text import Origin, quoted, shown
 
 PREFIX = "cutlass"

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, model_validator
 
-from gpusim.element_types import MMA_SHAPES, OUTPUTS
+from gpusim.element_types import MMA_SHAPES, OUTPUTS, Element, widest_alignment
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,47 +27,6 @@ Alignment: TypeAlias = Annotated[int, Field(strict=True)]
 Layout: TypeAlias = Literal["row", "column"]
 Operand: TypeAlias = Literal["a", "b"]
 SplitK: TypeAlias = Literal["serial", "parallel"]
-Element: TypeAlias = Literal["f16", "bf16", "tf32", "f32", "f64", "s8", "u8", "s4", "u4", "s32"]
-
-_ELEMENT_BITS: dict[str, int] = {
-    "f16": 16,
-    "bf16": 16,
-    "tf32": 32,
-    "f32": 32,
-    "f64": 64,
-    "s8": 8,
-    "u8": 8,
-    "s4": 4,
-    "u4": 4,
-    "s32": 32,
-}
-
-VECTOR_BITS = 128
-"""Widest global or shared access of one thread, in bits."""
-
-
-def element_bits(element: str) -> int:
-    """
-    Bits one element takes in memory.
-
-    Raises:
-        KeyError: ``element`` is no element type of the scenario contract.
-    """
-    return _ELEMENT_BITS[element]
-
-
-def widest_alignment(element: str, *extents: int) -> int:
-    """
-    The widest vector that divides every extent, in elements: at most 128 bits, at least 1 element.
-
-    Args:
-        element: Element type.
-        extents: Element counts the vector must divide: the contiguous extent and the leading dimension.
-    """
-    vector = VECTOR_BITS // element_bits(element)
-    while vector > 1 and any(extent % vector for extent in extents):
-        vector //= 2
-    return vector
 
 
 def supported(*values: object) -> dict[str, Any]:

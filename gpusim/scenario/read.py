@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError
 
+from gpusim.element_types import element_bits
 from gpusim.errors import BadInput, nearest
 from gpusim.families.attention.checks import check_attention
 from gpusim.families.attention.problem import AttentionKernel, AttentionProblem, AttentionScenario
@@ -25,7 +26,6 @@ from gpusim.scenario.models import (
     Scenario,
     SharedLayouts,
     Table,
-    element_bits,
 )
 from gpusim.scenario.text import Origin, bare_or_quoted, quoted, read_override, shown, write_toml
 

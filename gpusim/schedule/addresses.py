@@ -7,8 +7,9 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
+from gpusim.element_types import element_bits
 from gpusim.errors import BadInput
-from gpusim.scenario.models import Scenario, element_bits
+from gpusim.scenario.models import Scenario
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import (
     Barrier,
@@ -30,8 +31,8 @@ from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.global_iterators import global_iterator
 from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
 from gpusim.tile.shared_store import store_offsets
-from gpusim.tile.thread_map import WARP_SIZE
 from gpusim.tile.threadblock_swizzle import grid, tile_of_block
+from gpusim.units import WARP_SIZE
 
 CtaId: TypeAlias = tuple[int, int, int]
 Events: TypeAlias = list[list[Any]]

@@ -9,11 +9,11 @@ from typing import Literal, Self, TypeAlias, TypeVar
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.element_types import is_emulated, tensor_opcode
+from gpusim.element_types import element_bits, is_emulated, tensor_opcode
 from gpusim.layout.banks import access_ideal, access_wavefronts, ldmatrix_ideal, ldmatrix_wavefronts
 from gpusim.machine import load_machine
 from gpusim.results.result import BankConflicts
-from gpusim.scenario.models import Scenario, element_bits
+from gpusim.scenario.models import Scenario
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import (
     Barrier,
@@ -44,15 +44,13 @@ from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
 from gpusim.tile.reduction import reduction_tile
 from gpusim.tile.requests import access_sectors, global_requests
 from gpusim.tile.shared_store import operand_layout, store_offsets
-from gpusim.tile.thread_map import WARP_SIZE
 from gpusim.tile.threadblock_swizzle import tiled_shape
+from gpusim.units import WARP_SIZE, WORD_BYTES
 
 Sass: TypeAlias = Literal[
     "HMMA", "IMMA", "LDSM", "LDGSTS", "LDGDEPBAR", "DEPBAR", "BAR", "STS", "LDS", "LDG", "STG", "SHFL", "ATOMS", "MUFU"
 ]
 
-WORD_BYTES = 4
-"""Of a plain fragment load."""
 
 SASS_OF_OP: dict[type[Op], Sass] = {
     WarpMma: "HMMA",

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from gpusim.scenario.models import Scenario, element_bits
+from gpusim.element_types import element_bits
+from gpusim.scenario.models import Scenario
 from gpusim.schedule.ops import CacheOperator, Ldmatrix, LoadFragment, Op, Operand, WarpMma
 from gpusim.tile.ldmatrix import fragment_loads
 from gpusim.tile.thread_map import operand_thread_map

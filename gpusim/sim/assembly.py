@@ -10,12 +10,12 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from gpusim.arrays import IntArray
+from gpusim.element_types import element_bits
 from gpusim.errors import BadInput
 from gpusim.layout.banks import access_ideal, access_wavefronts, ldmatrix_wavefronts
-from gpusim.lower.stream import INSTRUCTION_BYTES, NO_SCOREBOARD, SCOREBOARDS, Executed, Instruction, Stream
+from gpusim.lower.stream import INSTRUCTION_BYTES, NO_SCOREBOARD, Executed, Instruction, Stream
 from gpusim.machine.spec import Machine
-from gpusim.scenario.models import VECTOR_BITS, Scenario, element_bits
-from gpusim.schedule.counts import WORD_BYTES
+from gpusim.scenario.models import Scenario
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import (
     Barrier,
@@ -38,6 +38,7 @@ from gpusim.sim.stall_reasons import LG_THROTTLE, MATH_PIPE_THROTTLE, MIO_THROTT
 from gpusim.tile.epilogue import EpilogueTile, epilogue_tile
 from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
 from gpusim.tile.shared_store import store_offsets
+from gpusim.units import SCOREBOARDS, VECTOR_BITS, WARP_SIZE, WORD_BYTES
 
 PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT = range(8)
 """Kinds of instruction, as the issue loop switches on them. Those of kind ``PIPE`` touch nothing beyond their SMSP."""
@@ -63,7 +64,6 @@ COPY, FRAGMENT, MMA, WAITING, STORE = range(5)
 FIRST_ACTIVITY = 5
 """The first number after these: what attention's instructions belong to is numbered from here (``sim.attention``)."""
 
-LANES = 32
 TENSOR_CORE = "tensor core"
 
 Wavefronts: TypeAlias = tuple[tuple[int, ...], ...]
@@ -200,7 +200,7 @@ def assemble(stream: Stream, scenario: Scenario, machine: Machine) -> Assembly:
     k_tiles = sum(segment.trips * segment.tiles_per_trip for segment in segments)
     return Assembly(
         segments=segments,
-        warps=scenario.kernel.threads // LANES,
+        warps=scenario.kernel.threads // WARP_SIZE,
         stages=scenario.kernel.stages,
         k_tiles=k_tiles,
         fetches=k_tiles + scenario.kernel.stages,
@@ -378,7 +378,7 @@ class _Resolver(Decoder):
             return Access(wavefronts=(self.staging["store"][op.access],), latency=shared.store_latency)
         return Access(
             wavefronts=(self.staging["load"][op.access],),
-            bytes=self.epilogue.load_bytes * LANES,
+            bytes=self.epilogue.load_bytes * WARP_SIZE,
             latency=shared.load_latency,
             is_load=True,
         )
@@ -402,7 +402,9 @@ def _copy_wavefronts(scenario: Scenario, machine: Machine, operand: Operand) -> 
     bits = element_bits(scenario.problem.dtype.ab)
     offsets = np.stack([store_offsets(scenario, operand, stage) for stage in range(scenario.kernel.stages)])
     stages, threads, accesses, vecs = offsets.shape
-    lanes = offsets.reshape(stages, threads // LANES, LANES, accesses, vecs).transpose(0, 1, 3, 4, 2) * bits // 8
+    lanes = (
+        offsets.reshape(stages, threads // WARP_SIZE, WARP_SIZE, accesses, vecs).transpose(0, 1, 3, 4, 2) * bits // 8
+    )
     width = (scenario.problem.access_a if operand == "a" else scenario.problem.access_b) * bits // 8
     counts = access_wavefronts(lanes, width, banks=machine.shared.banks, bank_bytes=machine.shared.bank_bytes)
     return [[_table(counts[:, :, access, vec]) for vec in range(vecs)] for access in range(accesses)]
@@ -413,7 +415,7 @@ def _tile_store_wavefronts(scenario: Scenario, machine: Machine, operand: Operan
     bits = element_bits(scenario.problem.dtype.ab)
     offsets = np.stack([store_offsets(scenario, operand, stage)[..., 0] for stage in range(scenario.kernel.stages)])
     stages, threads, accesses = offsets.shape
-    lanes = offsets.reshape(stages, threads // LANES, LANES, accesses).transpose(0, 1, 3, 2) * bits // 8
+    lanes = offsets.reshape(stages, threads // WARP_SIZE, WARP_SIZE, accesses).transpose(0, 1, 3, 2) * bits // 8
     shared = machine.shared
     counts = access_wavefronts(lanes, VECTOR_BITS // 8, banks=shared.banks, bank_bytes=shared.bank_bytes)
     return [[_table(counts[:, :, access])] for access in range(accesses)]
@@ -424,7 +426,7 @@ def _load_wavefronts(scenario: Scenario, machine: Machine, operand: Operand) -> 
     elements = scenario.problem.access_a if operand == "a" else scenario.problem.access_b
     width = elements * element_bits(scenario.problem.dtype.ab) // 8
     each = int(access_ideal(width, banks=machine.shared.banks, bank_bytes=machine.shared.bank_bytes))
-    return ((each,) * (scenario.kernel.threads // LANES),)
+    return ((each,) * (scenario.kernel.threads // WARP_SIZE),)
 
 
 def _epilogue_wavefronts(tile: EpilogueTile, machine: Machine) -> dict[str, list[tuple[int, ...]]]:
@@ -435,7 +437,7 @@ def _epilogue_wavefronts(tile: EpilogueTile, machine: Machine) -> dict[str, list
         ("load", tile.load_offsets(), tile.load_bytes),
     ):
         first = offsets[..., 0] * tile.accumulator_bits // 8
-        lanes = first.reshape(-1, LANES, first.shape[1]).transpose(0, 2, 1)
+        lanes = first.reshape(-1, WARP_SIZE, first.shape[1]).transpose(0, 2, 1)
         counts = access_wavefronts(lanes, width, banks=machine.shared.banks, bank_bytes=machine.shared.bank_bytes)
         tables[name] = [tuple(int(one) for one in counts[:, access]) for access in range(counts.shape[1])]
     return tables

@@ -6,16 +6,14 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.scenario.models import Scenario, element_bits
+from gpusim.element_types import element_bits
+from gpusim.scenario.models import Scenario
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.tile.epilogue import EpilogueTile, OutputAccess
 from gpusim.tile.global_iterators import global_iterator
 from gpusim.tile.requests import distinct_sectors
 from gpusim.tile.threadblock_swizzle import tiled_shape
-
-LANES = 32
-SECTOR_BYTES = 32
-SECTORS_PER_LINE = 4
+from gpusim.units import SECTOR_BYTES, SECTORS_PER_LINE, WARP_SIZE
 
 Lines: TypeAlias = tuple[tuple[int, int], ...]
 """(line, bit mask of its sectors) of one warp instruction. Lines are numbered apart for each tensor."""
@@ -110,7 +108,7 @@ def cta_footprint(
 def _by_warp(of_thread: ArrayT) -> ArrayT:
     """[fetches, threads, accesses, vecs] as [fetches, accesses, vecs, warps, 32]."""
     fetches, threads, accesses, vecs = of_thread.shape
-    return of_thread.reshape(fetches, threads // LANES, LANES, accesses, vecs).transpose(0, 3, 4, 1, 2)
+    return of_thread.reshape(fetches, threads // WARP_SIZE, WARP_SIZE, accesses, vecs).transpose(0, 3, 4, 1, 2)
 
 
 def requests(offset: IntArray, valid: BoolArray, bits: int) -> Requests:
@@ -126,7 +124,7 @@ def requests_with_lines(offset: IntArray, valid: BoolArray, bits: int, base: int
     touched = np.where(active, lanes * bits // 8 // SECTOR_BYTES, -1)
     flat = [
         (count, _lines(lane_sectors, base))
-        for count, lane_sectors in zip(sectors.ravel().tolist(), touched.reshape(-1, LANES).tolist(), strict=True)
+        for count, lane_sectors in zip(sectors.ravel().tolist(), touched.reshape(-1, WARP_SIZE).tolist(), strict=True)
     ]
     _, accesses, vecs, warps = sectors.shape
     return _groups(_groups(_groups(flat, warps), vecs), accesses)
@@ -158,8 +156,8 @@ def _outputs(scenario: Scenario, epilogue: EpilogueTile, tile: tuple[int, int, i
 def _output_sectors(epilogue: EpilogueTile, output: OutputAccess) -> list[list[int]]:
     """[access][warp] of arrays [threads, accesses]."""
     threads, accesses = output.offset.shape
-    lanes = output.offset.reshape(threads // LANES, LANES, accesses).transpose(2, 0, 1)
-    active = output.valid.reshape(threads // LANES, LANES, accesses).transpose(2, 0, 1)
+    lanes = output.offset.reshape(threads // WARP_SIZE, WARP_SIZE, accesses).transpose(2, 0, 1)
+    active = output.valid.reshape(threads // WARP_SIZE, WARP_SIZE, accesses).transpose(2, 0, 1)
     spans = max(1, epilogue.access_bytes // SECTOR_BYTES)
     sectors: list[list[int]] = (distinct_sectors(lanes, active, epilogue.output_bits) * spans).tolist()
     return sectors

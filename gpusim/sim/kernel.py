@@ -8,12 +8,13 @@ import numpy as np
 import simpy
 
 from gpusim.arrays import IntArray
+from gpusim.element_types import element_bits
 from gpusim.errors import BadInput
 from gpusim.lower.stream import Stream
 from gpusim.machine.spec import Machine
 from gpusim.results.result import PipelineRow
 from gpusim.results.timeline import Timeline
-from gpusim.scenario.models import Scenario, element_bits
+from gpusim.scenario.models import Scenario
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.program import mainloop_shape
 from gpusim.sim.assembly import Assembly, assemble

@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 from gpusim.machine.spec import Machine
 from gpusim.sim.dram import MILLI, Dram
-from gpusim.sim.footprint import SECTOR_BYTES, SECTORS_PER_LINE, L2Status, Lines
+from gpusim.sim.footprint import L2Status, Lines
+from gpusim.units import SECTOR_BYTES, SECTORS_PER_LINE
 
 
 class L2Read(NamedTuple):

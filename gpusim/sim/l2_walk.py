@@ -13,8 +13,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from gpusim.arrays import IntArray
+from gpusim.element_types import element_bits
 from gpusim.machine.spec import Machine
-from gpusim.scenario.models import Conv2dFpropProblem, Scenario, element_bits
+from gpusim.scenario.models import Conv2dFpropProblem, Scenario
 from gpusim.schedule.mainloop import OPERANDS
 from gpusim.sim.footprint import L2Status
 from gpusim.tile.global_access import GlobalAccess

@@ -3,8 +3,7 @@
 from gpusim.sim.assembly import Decoded, DecodedSegment
 from gpusim.sim.cta import Cta
 from gpusim.sim.stall_reasons import NOT_SELECTED, REASONS, SELECTED, SHORT_SCOREBOARD, WAIT
-
-SCOREBOARDS = 6
+from gpusim.units import SCOREBOARDS
 
 
 class Warp:

@@ -7,8 +7,9 @@ import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.tile.extents import ConvShape
-from gpusim.tile.global_access import LINE_BITS, GlobalAccess, GlobalIterator, over_lanes, packed
+from gpusim.tile.global_access import GlobalAccess, GlobalIterator, over_lanes, packed
 from gpusim.tile.thread_map import ThreadMap
+from gpusim.units import LINE_BITS
 
 
 class ConvIterator(GlobalIterator):

@@ -10,12 +10,13 @@ from typing import Final
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
+from gpusim.element_types import Shape, element_bits
 from gpusim.errors import BadInput
-from gpusim.scenario.models import VECTOR_BITS, Scenario, element_bits
+from gpusim.scenario.models import Scenario
 from gpusim.tile.extents import problem_extents
-from gpusim.tile.mma import MATRIX, PAIR, Shape, accumulator_map, warp_coordinates
+from gpusim.tile.mma import MATRIX, PAIR, accumulator_map, warp_coordinates
 from gpusim.tile.output_thread_map import OutputThreadMap, output_thread_map
-from gpusim.tile.thread_map import WARP_SIZE
+from gpusim.units import SECTOR_BYTES, VECTOR_BITS, WARP_SIZE
 
 LANES_IN_QUAD: Final = 4
 PADDING_BITS: Final = 64 * LANES_IN_QUAD
@@ -29,8 +30,6 @@ UNSWIZZLED_COLUMNS: Final = 256
 
 CONFLICTING: Final = (128, 8)
 """Threadblock columns and elements of an access at which small integers stay unpermuted, and so conflict."""
-
-SECTOR_BYTES: Final = 32
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,6 @@ import numpy.typing as npt
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.tile.thread_map import ThreadMap
 
-SECTOR_BITS = 256
-"""One sector of L1 and L2, the unit of global memory requests: 32 bytes."""
-
-LINE_BITS = 1024
-"""One line of L1, whose sectors one request can ask for: 128 bytes."""
-
 
 @dataclass(frozen=True, slots=True)
 class GlobalAccess:

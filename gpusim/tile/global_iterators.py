@@ -4,7 +4,8 @@ from typing import Final
 
 import numpy.typing as npt
 
-from gpusim.scenario.models import GemmProblem, Scenario, element_bits
+from gpusim.element_types import element_bits
+from gpusim.scenario.models import GemmProblem, Scenario
 from gpusim.tile.conv_iterators import ActivationIterator, ConvIterator, FilterIterator
 from gpusim.tile.conv_optimized import ActivationIteratorOptimized, FilterIteratorOptimized
 from gpusim.tile.extents import conv_shape

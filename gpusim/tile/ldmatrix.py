@@ -6,14 +6,15 @@ from typing import Final
 import numpy as np
 
 from gpusim.arrays import IntArray
+from gpusim.element_types import Shape, element_bits
 from gpusim.errors import BadInput
 from gpusim.layout.congruous import WORD_BITS
 from gpusim.layout.crosswise import LINE_VECTORS, PARTITION, CrosswiseLayout
-from gpusim.layout.shared import VECTOR_BITS
-from gpusim.scenario.models import Scenario, element_bits
-from gpusim.tile.mma import MATRIX, TRANSPOSED_BITS, Shape, fragment_map, ldmatrix_sources, warp_coordinates
+from gpusim.scenario.models import Scenario
+from gpusim.tile.mma import MATRIX, TRANSPOSED_BITS, fragment_map, ldmatrix_sources, warp_coordinates
 from gpusim.tile.shared_store import operand_layout
-from gpusim.tile.thread_map import WARP_SIZE, Operand
+from gpusim.tile.thread_map import Operand
+from gpusim.units import VECTOR_BITS, WARP_SIZE
 
 MAX_MATRICES: Final = 4
 """ldmatrix.x4 is the widest."""

@@ -8,28 +8,9 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 
 from gpusim.arrays import IntArray
-from gpusim.element_types import MMA_SHAPES, Shape
+from gpusim.element_types import MMA_SHAPES, Shape, element_bits
 from gpusim.errors import BadInput
-from gpusim.scenario.models import VECTOR_BITS, element_bits
-from gpusim.tile.thread_map import WARP_SIZE
-
-__all__ = [
-    "MATRIX",
-    "PAIR",
-    "SHAPES",
-    "TRANSPOSED_BITS",
-    "WARP_SIZE",
-    "MmaOperand",
-    "Shape",
-    "accumulator_fragment",
-    "accumulator_map",
-    "fragment_map",
-    "fragment_registers",
-    "ldmatrix_sources",
-    "matrix_columns",
-    "mma_order",
-    "warp_coordinates",
-]
+from gpusim.units import VECTOR_BITS, WARP_SIZE
 
 MATRIX: Final = 8
 """Rows of the 8x8 matrices of 16-bit pieces that ldmatrix moves and the fragments of all operands consist of."""

@@ -9,9 +9,10 @@ from typing import Final
 import numpy as np
 
 from gpusim.arrays import IntArray
+from gpusim.element_types import Shape
 from gpusim.errors import BadInput
-from gpusim.tile.mma import MATRIX, Shape
-from gpusim.tile.thread_map import WARP_SIZE
+from gpusim.tile.mma import MATRIX
+from gpusim.units import WARP_SIZE
 
 ROW_BYTES_WANTED: Final = 256
 """Bytes of one output row that a warp's access prefers to cover (kMemoryAccessSize)."""

@@ -6,12 +6,12 @@ from typing import Final
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
+from gpusim.element_types import element_bits
 from gpusim.errors import BadInput
-from gpusim.scenario.models import Scenario, element_bits
+from gpusim.scenario.models import Scenario
 from gpusim.tile.extents import problem_extents
-from gpusim.tile.global_access import SECTOR_BITS
 from gpusim.tile.requests import distinct_sectors
-from gpusim.tile.thread_map import WARP_SIZE
+from gpusim.units import SECTOR_BITS, WARP_SIZE
 
 ROWS: Final = 4
 """Output rows of a CTA: one for each of its warps."""

@@ -8,14 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
+from gpusim.element_types import element_bits
 from gpusim.layout.banks import access_wavefronts
-from gpusim.scenario.models import VECTOR_BITS, Scenario, element_bits
+from gpusim.scenario.models import Scenario
 from gpusim.tile.extents import gemm_k_iterations, most_k_iterations
-from gpusim.tile.global_access import LINE_BITS, SECTOR_BITS
 from gpusim.tile.global_iterators import global_iterator
 from gpusim.tile.shared_store import store_offsets
-from gpusim.tile.thread_map import WARP_SIZE, Operand
+from gpusim.tile.thread_map import Operand
 from gpusim.tile.threadblock_swizzle import tiled_shape
+from gpusim.units import LINE_BITS, SECTOR_BITS, VECTOR_BITS, WARP_SIZE
 
 _BANK_GROUPS = 4
 """Groups of eight banks: 32 bytes each."""

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpusim.arrays import IntArray
+from gpusim.element_types import element_bits
 from gpusim.layout.congruous import CongruousLayout
 from gpusim.layout.crosswise import CrosswiseLayout
 from gpusim.layout.named import shared_layout
 from gpusim.layout.shared import SharedLayout
-from gpusim.scenario.models import Scenario, element_bits
+from gpusim.scenario.models import Scenario
 from gpusim.tile.thread_map import Operand, ThreadMap, WarpThreadMap, operand_thread_map
 
 

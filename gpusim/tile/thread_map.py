@@ -9,21 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusim.arrays import IntArray
-from gpusim.scenario.models import VECTOR_BITS, Operand, Scenario, element_bits
-
-__all__ = [
-    "WARP_SIZE",
-    "Operand",
-    "StripMinedThreadMap",
-    "ThreadMap",
-    "WarpThreadMap",
-    "congruous_thread_map",
-    "crosswise_thread_map",
-    "operand_thread_map",
-]
-
-WARP_SIZE = 32
-"""Lanes of a warp."""
+from gpusim.element_types import element_bits
+from gpusim.scenario.models import Operand, Scenario
+from gpusim.units import VECTOR_BITS, WARP_SIZE
 
 CONGRUOUS_LANES = (8, 4)
 """Lanes of a warp along M or N and along K: a row of 8 vectors is one 128-byte line."""

@@ -19,7 +19,7 @@ from gpusim.layout.banks import (
     ldmatrix_wavefronts,
 )
 
-LANES = np.arange(32)
+WARP_SIZE = np.arange(32)
 
 
 @st.composite
@@ -117,43 +117,43 @@ def test_counting_many_instructions_at_once_is_counting_each(accesses):
 )
 def test_four_byte_accesses_by_stride(stride, wavefronts):
     """An even stride of words meets every 32/gcd banks; an odd one, and padding to 33 words, meets all 32."""
-    assert access_wavefronts(LANES * stride, 4) == wavefronts
+    assert access_wavefronts(WARP_SIZE * stride, 4) == wavefronts
 
 
 @pytest.mark.parametrize(("width", "phases"), [(2, 1), (4, 1), (8, 2), (16, 4)])
 def test_a_full_warp_of_consecutive_accesses_is_ideal(width, phases):
-    assert access_wavefronts(LANES * width, width) == access_ideal(width) == phases
+    assert access_wavefronts(WARP_SIZE * width, width) == access_ideal(width) == phases
 
 
 def test_lanes_of_different_phases_never_conflict():
     """Lanes 0 and 8 want one bank, in different phases of a 16-byte access: 4 wavefronts, the ideal."""
-    addresses = LANES % 8 * 16 + LANES // 8 * 128
+    addresses = WARP_SIZE % 8 * 16 + WARP_SIZE // 8 * 128
 
     assert access_wavefronts(addresses, 16) == 4
 
 
 def test_inactive_lanes_cost_nothing_and_may_point_anywhere():
-    addresses = np.where(LANES < 8, LANES * 16, -3)
+    addresses = np.where(WARP_SIZE < 8, WARP_SIZE * 16, -3)
 
-    assert access_wavefronts(addresses, 16, LANES < 8) == access_ideal(16, LANES < 8) == 1
+    assert access_wavefronts(addresses, 16, WARP_SIZE < 8) == access_ideal(16, WARP_SIZE < 8) == 1
 
 
 def test_a_warp_without_active_lanes_takes_no_wavefront():
     nobody = np.zeros(32, dtype=np.bool_)
 
-    assert access_wavefronts(LANES, 16, nobody) == access_ideal(16, nobody) == 0
+    assert access_wavefronts(WARP_SIZE, 16, nobody) == access_ideal(16, nobody) == 0
 
 
 @pytest.mark.parametrize("matrices", [1, 2, 4])
 def test_ldmatrix_serves_one_matrix_at_a_time(matrices):
     """Rows of 128 bytes put the 8 rows of a matrix in the same 4 banks; rows of 144 bytes spread them."""
-    assert ldmatrix_wavefronts(LANES * 128, matrices) == 8 * matrices
-    assert ldmatrix_wavefronts(LANES * 144, matrices) == ldmatrix_ideal(matrices) == matrices
+    assert ldmatrix_wavefronts(WARP_SIZE * 128, matrices) == 8 * matrices
+    assert ldmatrix_wavefronts(WARP_SIZE * 144, matrices) == ldmatrix_ideal(matrices) == matrices
 
 
 def test_ldmatrix_x1_uses_the_addresses_of_eight_lanes():
     assert ldmatrix_lanes(1).nonzero()[0].tolist() == list(range(8))
-    assert ldmatrix_wavefronts(np.where(LANES < 8, LANES * 16, 5), 1) == 1
+    assert ldmatrix_wavefronts(np.where(WARP_SIZE < 8, WARP_SIZE * 16, 5), 1) == 1
 
 
 def test_conflict_groups_of_two_words_in_one_bank():
@@ -168,10 +168,10 @@ def test_conflict_groups_of_two_words_in_one_bank():
 @pytest.mark.parametrize(
     ("addresses", "message"),
     [
-        (LANES * 16 + (LANES > 4) * 8, "lane 5: shared address 88 must be a multiple of 16, at least 0"),
-        (LANES * 16 - 16, "lane 0: shared address -16 must be a multiple of 16, at least 0"),
+        (WARP_SIZE * 16 + (WARP_SIZE > 4) * 8, "lane 5: shared address 88 must be a multiple of 16, at least 0"),
+        (WARP_SIZE * 16 - 16, "lane 0: shared address -16 must be a multiple of 16, at least 0"),
         (
-            np.stack([LANES * 16, LANES * 16 + (LANES == 31) * 4]),
+            np.stack([WARP_SIZE * 16, WARP_SIZE * 16 + (WARP_SIZE == 31) * 4]),
             "lane 31: shared address 500 must be a multiple of 16, at least 0 (instruction [1])",
         ),
     ],
@@ -184,13 +184,13 @@ def test_misaligned_addresses_name_the_first_lane(addresses, message):
 
 def test_widths_lanes_and_matrices_are_checked():
     with pytest.raises(BadInput, match=r"^shared access must be one of 2, 4, 8, 16 bytes wide, got 3$"):
-        access_wavefronts(LANES, 3)
+        access_wavefronts(WARP_SIZE, 3)
     with pytest.raises(
         BadInput, match=r"^shared addresses must have 32 lanes in their last dimension, got shape \(8,\)$"
     ):
         access_wavefronts(np.arange(8), 4)
     with pytest.raises(BadInput, match=r"^ldmatrix must load one of 1, 2, 4 matrices, got 3$"):
-        ldmatrix_wavefronts(LANES, 3)
+        ldmatrix_wavefronts(WARP_SIZE, 3)
     with pytest.raises(
         BadInput, match=r"^conflict_groups takes the 32 addresses of one instruction, got shape \(2, 32\)$"
     ):

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpusim.element_types import element_bits
 from gpusim.errors import BadInput
 from gpusim.scenario import cutlass_library as library
 from gpusim.scenario.cutlass_name import format_name, parse_name
-from gpusim.scenario.models import Scenario, element_bits
+from gpusim.scenario.models import Scenario
 from gpusim.scenario.read import named_scenario, parse_scenario
 from gpusim.scenario.text import Origin
 from gpusim.verbs.verify import verify

@@ -9,7 +9,7 @@ PACKAGE = Path(gpusim.__file__).parent
 
 # From the ground up; a room imports only from lower rows and from itself.
 STOREYS = (
-    {"__init__", "arrays", "errors"},
+    {"__init__", "arrays", "errors", "units"},
     {"element_types"},
     {"machine"},
     {"scenario", "results"},

@@ -5,9 +5,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from gpusim.element_types import element_bits
 from gpusim.errors import BadInput
 from gpusim.layout.banks import ldmatrix_wavefronts
-from gpusim.scenario.models import DTypes, GemmProblem, Kernel, Scenario, SharedLayouts, element_bits
+from gpusim.scenario.models import DTypes, GemmProblem, Kernel, Scenario, SharedLayouts
 from gpusim.tile.ldmatrix import (
     FragmentLoads,
     congruous_fragment_loads,

@@ -22,13 +22,14 @@ from gpusim.lower.estimated import (
 )
 from gpusim.lower.estimated_output import SHORTEST_DEPENDENT, integer
 from gpusim.lower.iterator_arithmetic import iterator_arithmetic
-from gpusim.lower.stream import SCOREBOARDS, Instruction, shifted
+from gpusim.lower.stream import Instruction, shifted
 from gpusim.machine import load_machine
 from gpusim.scenario.catalogue import find_scenario, is_attention, shipped_scenarios
 from gpusim.scenario.read import load_scenario, parse_scenario
 from gpusim.schedule.ops import Barrier, CommitGroup, CopyAsync, Ldmatrix, WaitGroup, WarpMma
 from gpusim.schedule.program import program
 from gpusim.tile.extents import gemm_k_iterations
+from gpusim.units import SCOREBOARDS
 
 H200 = load_machine("h200")
 FENCES = (CommitGroup, WaitGroup, Barrier)

@@ -19,7 +19,7 @@ from gpusim.lower.sass.emulate_registers import word
 FOLDER = Path(__file__).parent / "data" / "sass"
 KERNEL = "gpusim_kernel"
 OUT = 1 << 40
-LANES = np.arange(32, dtype=np.int64)
+WARP_SIZE = np.arange(32, dtype=np.int64)
 
 
 def cubin_bytes(name):
@@ -158,7 +158,7 @@ def test_lanes_part_at_a_branch_and_every_lane_stores_once(architecture, zero):
     values = sum(np.where(lanes, address, 0) for lanes, address in stores)
 
     assert stored.tolist() == [1] * 32
-    assert values.tolist() == np.where(LANES % 3 == 0, LANES * 5, 77 if zero else LANES * 7).tolist()
+    assert values.tolist() == np.where(WARP_SIZE % 3 == 0, WARP_SIZE * 5, 77 if zero else WARP_SIZE * 7).tolist()
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1), st.integers(0, 255))

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpusim.element_types import element_bits
 from gpusim.errors import BadInput
 from gpusim.families.attention.problem import AttentionProblem
 from gpusim.layout.named import shared_layout
 from gpusim.machine import machine_names
 from gpusim.scenario.checks import shared_operand_bytes
-from gpusim.scenario.models import Conv2dFpropProblem, GemmProblem, element_bits
+from gpusim.scenario.models import Conv2dFpropProblem, GemmProblem
 from gpusim.scenario.read import (
     load_any_scenario,
     load_scenario,

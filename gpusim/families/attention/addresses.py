@@ -37,7 +37,7 @@ from gpusim.schedule.ops import CopyAsync, Ldmatrix
 from gpusim.schedule.program import cta_program
 from gpusim.tile.ldmatrix import ldmatrix_offsets
 from gpusim.tile.shared_store import store_offsets
-from gpusim.tile.thread_map import WARP_SIZE
+from gpusim.units import WARP_SIZE
 
 COPIED: tuple[CopiedOperand, ...] = ("q", "k", "v")
 

@@ -13,17 +13,19 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
+from gpusim.element_types import element_bits
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.shape import P_PADDING, attention_shape
 from gpusim.layout.linear import PaddedLayout
-from gpusim.scenario.models import VECTOR_BITS, DTypes, GemmProblem, Kernel, Scenario, SharedLayouts, element_bits
+from gpusim.scenario.models import DTypes, GemmProblem, Kernel, Scenario, SharedLayouts
 from gpusim.tile.epilogue import EpilogueTile, OutputAccess
 from gpusim.tile.extents import ceil_div
 from gpusim.tile.global_access import GlobalAccess, over_lanes
 from gpusim.tile.global_iterators import global_iterator
 from gpusim.tile.ldmatrix import ldmatrix_offsets
 from gpusim.tile.mma import MATRIX, PAIR, warp_coordinates
-from gpusim.tile.thread_map import WARP_SIZE, Operand
+from gpusim.tile.thread_map import Operand
+from gpusim.units import VECTOR_BITS, WARP_SIZE
 
 Gemm: TypeAlias = Literal["qk", "pv"]
 CopiedOperand: TypeAlias = Literal["q", "k", "v"]

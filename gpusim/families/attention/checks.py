@@ -2,6 +2,7 @@
 
 from math import e, log2, prod
 
+from gpusim.element_types import element_bits
 from gpusim.families.attention.problem import (
     FLASH_KEYS,
     FLASH_STAGES,
@@ -12,8 +13,8 @@ from gpusim.families.attention.problem import (
 from gpusim.families.attention.shape import attention_shape
 from gpusim.machine import Machine
 from gpusim.scenario.checks import GREATEST_FLOAT, MOST_CTAS, MOST_ELEMENTS, MOST_GRID_Y, MOST_GRID_Z
-from gpusim.scenario.models import VECTOR_BITS, element_bits
 from gpusim.scenario.text import Origin, shown
+from gpusim.units import VECTOR_BITS
 
 BLOCKS = ((64, 64), (32, 128))
 """(queries, keys) of attention's CTAs: four warps of 32 x 32 (golden fmha_facts)."""

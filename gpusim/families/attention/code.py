@@ -14,7 +14,6 @@ from gpusim.families.attention.ops import (
 )
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.shape import attention_shape
-from gpusim.families.attention.statistics import WORD_BYTES
 from gpusim.lower.stream import Executed, Stream
 from gpusim.machine.spec import Machine
 from gpusim.schedule.ops import (
@@ -30,7 +29,6 @@ from gpusim.schedule.ops import (
 )
 from gpusim.sim.assembly import (
     FIRST_ACTIVITY,
-    LANES,
     SOURCE_OR_OUTPUT,
     Access,
     Assembly,
@@ -38,6 +36,7 @@ from gpusim.sim.assembly import (
     Wavefronts,
     decode_segments,
 )
+from gpusim.units import WARP_SIZE, WORD_BYTES
 
 ACTIVITIES = ("copy_q", "copy_k", "copy_v", "qk", "softmax", "pv", "output")
 """What an observed instruction belongs to, numbered from ``FIRST_ACTIVITY``. Each first GEMM, softmax and second GEMM
@@ -134,7 +133,7 @@ class AttentionDecoder(Decoder):
         return Access(wavefronts=(wavefronts,), latency=self.machine.shared.store_latency, fills=fills)
 
     def _load(self, wavefronts: Wavefronts, latency: int, size: int) -> Access:
-        return Access(wavefronts=wavefronts, bytes=size * LANES, latency=latency, is_load=True)
+        return Access(wavefronts=wavefronts, bytes=size * WARP_SIZE, latency=latency, is_load=True)
 
     def _global(self, step: Step) -> Access | None:
         """Copies, the epilogue's accesses of output and buffer, the log-sum-exp, and waits."""

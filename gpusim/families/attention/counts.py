@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
+from gpusim.element_types import element_bits
 from gpusim.families.attention.blocks import (
     CopiedOperand,
     KeyBlock,
@@ -37,12 +38,11 @@ from gpusim.families.attention.shape import AttentionShape
 from gpusim.families.attention.statistics import buffer_access, lse_access
 from gpusim.layout.banks import access_ideal, access_wavefronts
 from gpusim.results.result import BankConflicts
-from gpusim.scenario.models import element_bits
 from gpusim.schedule.counts import SASS_OF_OP, Counts, Sass, by_warp
 from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadShared, LoadSource, StoreGlobal, StoreShared, WarpMma
 from gpusim.schedule.program import cta_program
-from gpusim.tile.global_access import LINE_BITS
 from gpusim.tile.requests import access_sectors, copy_requests
+from gpusim.units import LINE_BITS
 
 SASS_OF_SOFTMAX: dict[type, Sass] = {
     AtomicMax: "ATOMS",

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpusim.cuda.specialise import PARAMS, Build, Specialisation, kernels_folder
 from gpusim.cuda.trace_format import ATTENTION_OPERATIONS
-from gpusim.scenario.models import widest_alignment
+from gpusim.element_types import widest_alignment
 from gpusim.tile.epilogue import EpilogueTile
 
 Mask: TypeAlias = Literal["none", "causal_top_left", "causal_bottom_right"]

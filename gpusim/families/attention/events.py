@@ -3,6 +3,7 @@
 from typing import Any
 
 from gpusim.arrays import IntArray
+from gpusim.element_types import element_bits
 from gpusim.errors import BadInput
 from gpusim.families.attention.addresses import COPIED, AttentionCta
 from gpusim.families.attention.blocks import gemm_view, p_store_offsets
@@ -18,11 +19,10 @@ from gpusim.families.attention.ops import (
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.shape import ROW_STATISTICS
 from gpusim.families.attention.statistics import statistic_lanes, statistic_words
-from gpusim.scenario.models import element_bits
 from gpusim.schedule.addresses import CtaId, Events
 from gpusim.schedule.ops import Barrier, CommitGroup, CopyAsync, Ldmatrix, WaitGroup, WarpMma
 from gpusim.tile.ldmatrix import fragment_loads
-from gpusim.tile.thread_map import WARP_SIZE
+from gpusim.units import WARP_SIZE
 
 
 def attention_events(scenario: AttentionScenario, ctaid: CtaId, thread: int) -> Events:

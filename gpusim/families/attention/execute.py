@@ -34,7 +34,7 @@ from gpusim.functional.shared_memory import SharedArray
 from gpusim.numerics.elements import Values, round_to
 from gpusim.schedule.ops import Barrier, WarpMma
 from gpusim.tile.mma import MATRIX, PAIR
-from gpusim.tile.thread_map import WARP_SIZE
+from gpusim.units import WARP_SIZE
 
 LOG2_E = np.float32(np.log2(np.e))
 LN_2 = np.float32(np.log(2))

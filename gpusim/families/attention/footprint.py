@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from gpusim.arrays import BoolArray, IntArray
+from gpusim.element_types import element_bits
 from gpusim.families.attention.blocks import (
     BlockAdvance,
     CopiedOperand,
@@ -16,19 +17,9 @@ from gpusim.families.attention.lanes import COPIED
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.shape import attention_shape
 from gpusim.families.attention.statistics import buffer_access, lse_access
-from gpusim.scenario.models import VECTOR_BITS, element_bits
-from gpusim.sim.footprint import (
-    IN_L2,
-    LANES,
-    SECTOR_BYTES,
-    TENSOR_STRIDE,
-    Footprint,
-    L2Status,
-    Request,
-    requests,
-    requests_with_lines,
-)
+from gpusim.sim.footprint import IN_L2, TENSOR_STRIDE, Footprint, L2Status, Request, requests, requests_with_lines
 from gpusim.tile.requests import distinct_sectors
+from gpusim.units import SECTOR_BYTES, VECTOR_BITS, WARP_SIZE
 
 BlockRequests = list[list[list[Request]]]
 """[access][vec][warp]."""
@@ -113,7 +104,7 @@ def _output_rows(scenario: AttentionScenario, place: IntArray) -> list[list[list
 def _sectors(offset: IntArray, valid: BoolArray, bits: int, access_bytes: int) -> list[list[int]]:
     """[access][warp] of arrays [threads, accesses]."""
     threads, accesses = offset.shape
-    lanes = offset.reshape(threads // LANES, LANES, accesses).transpose(2, 0, 1)
-    active = valid.reshape(threads // LANES, LANES, accesses).transpose(2, 0, 1)
+    lanes = offset.reshape(threads // WARP_SIZE, WARP_SIZE, accesses).transpose(2, 0, 1)
+    active = valid.reshape(threads // WARP_SIZE, WARP_SIZE, accesses).transpose(2, 0, 1)
     sectors: list[list[int]] = (distinct_sectors(lanes, active, bits) * max(1, access_bytes // SECTOR_BYTES)).tolist()
     return sectors

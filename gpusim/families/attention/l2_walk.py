@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
+from gpusim.element_types import element_bits
 from gpusim.families.attention.code import fetches_of_qk
 from gpusim.families.attention.footprint import CtaWalk
 from gpusim.families.attention.lanes import COPIED
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.shape import attention_shape
 from gpusim.machine.spec import Machine
-from gpusim.scenario.models import element_bits
 from gpusim.sim.footprint import L2Status
 from gpusim.sim.l2_walk import PER_MILLE, LruGranules, Touch
 

@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
+from gpusim.element_types import element_bits
 from gpusim.families.attention.blocks import (
     GEMM_OF,
     CopiedOperand,
@@ -18,13 +19,13 @@ from gpusim.families.attention.blocks import (
 from gpusim.families.attention.ops import AtomicMax, LoadStatistic, StoreStatistic
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.shape import attention_shape
-from gpusim.families.attention.statistics import WORD_BYTES, statistic_lanes, statistic_words
+from gpusim.families.attention.statistics import statistic_lanes, statistic_words
 from gpusim.layout.banks import BANK_BYTES, BANKS, access_ideal, access_wavefronts, ldmatrix_ideal, ldmatrix_wavefronts
-from gpusim.scenario.models import Scenario, element_bits
+from gpusim.scenario.models import Scenario
 from gpusim.schedule.ops import CopyAsync, FragmentLoad, LoadShared, Operand, StoreShared
 from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
 from gpusim.tile.shared_store import store_offsets
-from gpusim.tile.thread_map import WARP_SIZE
+from gpusim.units import WARP_SIZE, WORD_BYTES
 
 Tensor: TypeAlias = Literal["q", "k", "p", "v"]
 

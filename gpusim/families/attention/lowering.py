@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal, get_args
 
+from gpusim.element_types import element_bits
 from gpusim.families.attention.blocks import Gemm, attention_epilogue, gemm_view, source_parts
 from gpusim.families.attention.lowering_softmax import softmax_instructions
 from gpusim.families.attention.ops import (
@@ -39,7 +40,6 @@ from gpusim.lower.estimated import (
 from gpusim.lower.estimated_output import ACCESS_ARITHMETIC, MEMORY_STALL, OUTPUT_SCOREBOARD, global_opcode, integer
 from gpusim.lower.stream import Instruction, Segment, Stream
 from gpusim.machine.spec import Machine
-from gpusim.scenario.models import element_bits
 from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, StrictBool, StrictInt, StrictStr
 
-from gpusim.element_types import Shape
-from gpusim.scenario.models import Extent, Offset, Rule, Scale, Table, widest_alignment
+from gpusim.element_types import Shape, widest_alignment
+from gpusim.scenario.models import Extent, Offset, Rule, Scale, Table
 
 Mask: TypeAlias = Literal["none", "causal_top_left", "causal_bottom_right"]
 Lengths: TypeAlias = Annotated[

@@ -11,9 +11,7 @@ from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.shape import attention_shape
 from gpusim.tile.epilogue import OutputAccess
 from gpusim.tile.mma import warp_coordinates
-from gpusim.tile.thread_map import WARP_SIZE
-
-WORD_BYTES = 4
+from gpusim.units import WARP_SIZE
 
 Place: TypeAlias = Literal["fragment", "owner", "output"]
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from gpusim.arrays import IntArray
 from gpusim.cuda.trace import Records, blank_records
-from gpusim.cuda.trace_format import LANES
 from gpusim.families.attention.blocks import (
     BlockAdvance,
     CopiedOperand,
@@ -63,6 +62,7 @@ from gpusim.tile.epilogue import OutputAccess
 from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.ldmatrix import ldmatrix_offsets
 from gpusim.tile.shared_store import store_offsets
+from gpusim.units import WARP_SIZE
 
 Arithmetic: TypeAlias = (
     ScaleScores | RowMax | RescaleFactor | RescaleOutput | Exponentials | RowSum | AddSums | Normalise
@@ -115,7 +115,7 @@ class _Tables:
     def __init__(self, scenario: AttentionScenario) -> None:
         self.scenario = scenario
         self.shape: AttentionShape = attention_shape(scenario)
-        self.warps = self.shape.threads // LANES
+        self.warps = self.shape.threads // WARP_SIZE
         self.store: dict[CopiedOperand, IntArray] = {}
         self.load: dict[str, IntArray] = {}
         self.mma: dict[Gemm, int] = {}
@@ -128,16 +128,16 @@ class _Tables:
             view = gemm_view(scenario, gemm)
             stages = range(view.kernel.stages)
             stored = np.stack([store_offsets(view, operand, stage) for stage in stages])
-            self.store[name] = stored.reshape(len(stages), self.warps, LANES, *stored.shape[2:])
+            self.store[name] = stored.reshape(len(stages), self.warps, WARP_SIZE, *stored.shape[2:])
             self.load[name] = np.stack([ldmatrix_offsets(view, operand, stage) for stage in stages])
             warp, instruction = view.kernel.warp, view.kernel.instruction
             self.mma[gemm] = (warp[0] // instruction[0]) * (warp[1] // instruction[1])
         if not scenario.flash:
             self.load["p"] = p_load_offsets(scenario)
-            self.p_store = p_store_offsets(scenario).reshape(self.warps, LANES, -1)
+            self.p_store = p_store_offsets(scenario).reshape(self.warps, WARP_SIZE, -1)
         self.epilogue = attention_epilogue(scenario)
-        self.staging_stores = self.epilogue.store_offsets()[..., 0].reshape(self.warps, LANES, -1)
-        self.staging_loads = self.epilogue.load_offsets()[..., 0].reshape(self.warps, LANES, -1)
+        self.staging_stores = self.epilogue.store_offsets()[..., 0].reshape(self.warps, WARP_SIZE, -1)
+        self.staging_loads = self.epilogue.load_offsets()[..., 0].reshape(self.warps, WARP_SIZE, -1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,7 +184,7 @@ def _fill(record: Records, step: Step, cta: _Cta) -> None:
         case CopyAsync(operand, fetch, access, vec, stage, zfill, cache):
             name = _operand(step)
             where = cta.copies(name, step.key_block, step.column_block, fetch)
-            lanes = (tables.warps, LANES, *where.offset.shape[2:])
+            lanes = (tables.warps, WARP_SIZE, *where.offset.shape[2:])
             record["operand"], record["stage"] = 1 if operand == "a" else 2, stage
             record["index"], record["k_tile"] = access * lanes[-1] + vec, fetch
             record["zfill"], record["cg"] = zfill, cache == "cg"
@@ -223,8 +223,8 @@ def _fill_epilogue(record: Records, step: Step, cta: _Cta) -> None:
         offset, valid = output.offset[0], output.valid[0]
         if isinstance(op, LoadSource) or step.phase == "buffer":
             offset, valid = buffer_access(tables.scenario, output)
-        record["global"] = offset[:, op.access].reshape(tables.warps, LANES)
-        record["predicate"] = valid[:, op.access].reshape(tables.warps, LANES)
+        record["global"] = offset[:, op.access].reshape(tables.warps, WARP_SIZE)
+        record["predicate"] = valid[:, op.access].reshape(tables.warps, WARP_SIZE)
 
 
 def _fill_softmax(record: Records, step: Step, cta: _Cta) -> None:
@@ -245,7 +245,7 @@ def _fill_softmax(record: Records, step: Step, cta: _Cta) -> None:
             record["predicate"] = statistic_lanes(tables.scenario, at, stores=isinstance(op, StoreStatistic))
         case StoreLse(row):
             offset, valid = lse_access(tables.scenario, cta.advance, 0)
-            record["shared"] = offset[:, row].reshape(tables.warps, LANES)
-            record["predicate"] = valid[:, row].reshape(tables.warps, LANES)
+            record["shared"] = offset[:, row].reshape(tables.warps, WARP_SIZE)
+            record["predicate"] = valid[:, row].reshape(tables.warps, WARP_SIZE)
         case _:
             pass

@@ -16,19 +16,10 @@ from gpusim.errors import BadInput
 from gpusim.lower.sass.decode import Sass
 from gpusim.lower.sass.emulate_integer import EXECUTE
 from gpusim.lower.sass.emulate_lanes import ballot, pack, shuffle, unpack
-from gpusim.lower.sass.emulate_registers import (
-    LANES,
-    MASK,
-    Execute,
-    Registers,
-    Words,
-    reader,
-    result,
-    tester,
-    word,
-)
+from gpusim.lower.sass.emulate_registers import MASK, Execute, Registers, Words, reader, result, tester, word
 from gpusim.lower.sass.operands import PT, RZ, Constant, Immediate, Memory, Named, Predicate, Register, Target
 from gpusim.lower.stream import INSTRUCTION_BYTES
+from gpusim.units import WARP_SIZE
 
 Load: TypeAlias = Callable[[IntArray], IntArray]
 """Global byte addresses of the lanes -> the 32-bit words there."""
@@ -104,9 +95,9 @@ class _Emulation:
         self.code = code
         self.warp = warp
         self.registers = Registers(_bank(warp))
-        self.local: Words = np.zeros((warp.local_bytes // 4 + 1, LANES), dtype=np.uint64)
+        self.local: Words = np.zeros((warp.local_bytes // 4 + 1, WARP_SIZE), dtype=np.uint64)
         self.steps: list[Step] = []
-        self.alive: BoolArray = np.ones(LANES, dtype=np.bool_)
+        self.alive: BoolArray = np.ones(WARP_SIZE, dtype=np.bool_)
         self.active: BoolArray = self.alive.copy()
         self.waiting: list[tuple[int, BoolArray]] = []
         self.barriers: dict[int, BoolArray] = {}
@@ -115,8 +106,8 @@ class _Emulation:
         self.compiled: list[Execute | None] = [None] * len(code)
 
     def _special_registers(self) -> dict[str, Words]:
-        lanes = np.arange(LANES, dtype=np.uint64)
-        thread = lanes + np.uint64(self.warp.index * LANES)
+        lanes = np.arange(WARP_SIZE, dtype=np.uint64)
+        thread = lanes + np.uint64(self.warp.index * WARP_SIZE)
         axes = "XYZ"
         values = {"SR_LANEID": lanes, "SR_TID.X": thread, "SR_TID.Y": word(0), "SR_TID.Z": word(0), "SRZ": word(0)}
         values |= {f"SR_CTAID.{axis}": word(one) for axis, one in zip(axes, self.warp.ctaid, strict=True)}
@@ -263,7 +254,7 @@ class _Emulation:
         return scaled
 
     def copy(self, at: int, sass: Sass, lanes: BoolArray) -> None:
-        valid = np.broadcast_to(tester(sass.operands["x"])(self.registers), (LANES,)).copy()
+        valid = np.broadcast_to(tester(sass.operands["x"])(self.registers), (WARP_SIZE,)).copy()
         self._note(at, lanes, self._address(sass), self._address(sass, "s"), valid)
 
     def access(self, at: int, sass: Sass, lanes: BoolArray) -> None:
@@ -275,7 +266,7 @@ class _Emulation:
         register = result(sass)
         from_global = sass.name in ("LDG", "ATOMG") and self.warp.load is not None
         for part in range(_width(sass)):
-            value = np.zeros(LANES, dtype=np.int64)
+            value = np.zeros(WARP_SIZE, dtype=np.int64)
             if from_global and self.warp.load is not None:
                 value = self.warp.load(address + 4 * part)
             self.registers.write(register, value.astype(np.uint64) & MASK, lanes, part)
@@ -284,7 +275,7 @@ class _Emulation:
         address = self._address(sass)
         register = result(sass)
         for part in range(_width(sass)):
-            value = self.local[self._local_rows(sass, address, lanes, part), np.arange(LANES)]
+            value = self.local[self._local_rows(sass, address, lanes, part), np.arange(WARP_SIZE)]
             self.registers.write(register, value, lanes, part)
         self._note(at, lanes)
 
@@ -292,7 +283,7 @@ class _Emulation:
         address = self._address(sass)
         for part in range(_width(sass)):
             rows = self._local_rows(sass, address, lanes, part)
-            value = np.broadcast_to(reader(sass.operands["v"], part)(self.registers), (LANES,))
+            value = np.broadcast_to(reader(sass.operands["v"], part)(self.registers), (WARP_SIZE,))
             self.local[rows[lanes], np.nonzero(lanes)[0]] = value[lanes]
         self._note(at, lanes)
 
@@ -330,7 +321,7 @@ class _Emulation:
         self._note(at, lanes)
 
     def vote(self, at: int, sass: Sass, lanes: BoolArray) -> None:
-        said = np.broadcast_to(tester(sass.operands["x"])(self.registers), (LANES,))
+        said = np.broadcast_to(tester(sass.operands["x"])(self.registers), (WARP_SIZE,))
         bits, outcome = ballot(said, lanes, sass.modifiers[0])
         self.registers.write(result(sass), bits, lanes)
         self.registers.write_predicate(sass.operand("p", Predicate), outcome, lanes)
@@ -357,7 +348,7 @@ class _Emulation:
         self._note(at, lanes)
 
     def barrier_result(self, at: int, sass: Sass, lanes: BoolArray) -> None:
-        self.registers.write_predicate(sass.operand("p", Predicate), np.zeros(LANES, dtype=np.bool_), lanes)
+        self.registers.write_predicate(sass.operand("p", Predicate), np.zeros(WARP_SIZE, dtype=np.bool_), lanes)
         self._note(at, lanes)
 
     def ignore(self, at: int, _: Sass, lanes: BoolArray) -> None:

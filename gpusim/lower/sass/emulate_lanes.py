@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpusim.arrays import BoolArray
-from gpusim.lower.sass.emulate_registers import LANES, MASK, Words, word
+from gpusim.lower.sass.emulate_registers import MASK, Words, word
+from gpusim.units import WARP_SIZE
 
 PREDICATES = 7
 """Predicate registers that hold a value; the eighth is always true."""
@@ -29,7 +30,7 @@ def shuffle(value: Words, wanted: Words, limits: Words, kind: str) -> tuple[Word
     amount = wanted.astype(np.int64) & 31
     bounds = limits.astype(np.int64)
     segment, clamp = bounds >> 8 & 31, bounds & 31
-    lane = np.arange(LANES, dtype=np.int64)
+    lane = np.arange(WARP_SIZE, dtype=np.int64)
     least = lane & segment
     most = least | (clamp & ~segment)
     source = {
@@ -40,8 +41,8 @@ def shuffle(value: Words, wanted: Words, limits: Words, kind: str) -> tuple[Word
     }[kind]
     # The limit bounds sources from above, except for UP, whose limit is the lowest lane.
     inside: BoolArray = source >= most if kind == "UP" else source <= most
-    given = np.broadcast_to(value, (LANES,))[np.where(inside, source, lane) & 31]
-    return given, np.broadcast_to(inside, (LANES,))
+    given = np.broadcast_to(value, (WARP_SIZE,))[np.where(inside, source, lane) & 31]
+    return given, np.broadcast_to(inside, (WARP_SIZE,))
 
 
 def ballot(said: BoolArray, lanes: BoolArray, kind: str) -> tuple[Words, BoolArray]:
@@ -56,7 +57,7 @@ def ballot(said: BoolArray, lanes: BoolArray, kind: str) -> tuple[Words, BoolArr
 def pack(predicates: BoolArray, kept: Words, chosen: int, byte: str) -> Words:
     """P2R: the chosen predicates as bits of one byte of a word whose other bits are ``kept``."""
     shift = np.uint64(BYTES[byte])
-    packed = np.zeros(LANES, dtype=np.uint64)
+    packed = np.zeros(WARP_SIZE, dtype=np.uint64)
     for bit in range(PREDICATES):
         packed |= predicates[bit].astype(np.uint64) << np.uint64(bit)
     replaced = np.uint64(chosen) << shift & MASK

@@ -13,10 +13,10 @@ import numpy.typing as npt
 from gpusim.arrays import BoolArray
 from gpusim.lower.sass.decode import Sass
 from gpusim.lower.sass.operands import PT, RZ, URZ, Constant, Immediate, Operand, Predicate, Register
+from gpusim.units import WARP_SIZE
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 
-LANES = 32
 MASK = np.uint64(0xFFFFFFFF)
 SIGN = np.uint64(0x80000000)
 ONE = np.uint64(1)
@@ -38,9 +38,9 @@ class Registers:
     __slots__ = ("constants", "predicates", "uniform", "uniform_predicates", "vector")
 
     def __init__(self, constants: bytes) -> None:
-        self.vector: Words = np.zeros((256, LANES), dtype=np.uint64)
+        self.vector: Words = np.zeros((256, WARP_SIZE), dtype=np.uint64)
         self.uniform: Words = np.zeros((64, 1), dtype=np.uint64)
-        self.predicates: BoolArray = np.zeros((8, LANES), dtype=np.bool_)
+        self.predicates: BoolArray = np.zeros((8, WARP_SIZE), dtype=np.bool_)
         self.uniform_predicates: BoolArray = np.zeros((8, 1), dtype=np.bool_)
         self.predicates[PT] = True
         self.uniform_predicates[PT] = True
