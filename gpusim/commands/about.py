@@ -5,9 +5,9 @@ from dataclasses import asdict
 
 from gpusim import __version__
 from gpusim.commands.output import print_json, print_text
+from gpusim.families.registry import scenario_schema
 from gpusim.results import provenance
 from gpusim.scenario.catalogue import shipped_scenarios
-from gpusim.scenario.read import scenario_schema
 
 
 def print_version(*, as_json: bool) -> None:

@@ -1,6 +1,7 @@
 """``gpusim addresses``: which lines of which stream of one CTA were asked for, and how they are printed."""
 
 import re
+from typing import cast
 
 from gpusim.commands.output import print_json, print_text
 from gpusim.commands.scenario_source import read_any_scenario
@@ -8,7 +9,8 @@ from gpusim.errors import BadInput
 from gpusim.families.attention.addresses import attention_stream
 from gpusim.families.attention.events import attention_events
 from gpusim.families.attention.problem import AttentionScenario
-from gpusim.scenario.read import AnyScenario
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.scenario.models import Scenario
 from gpusim.schedule.addresses import AddressStream, CtaId, Events, Selection, events, stream
 
 EVENTS = "events"
@@ -58,16 +60,16 @@ def print_addresses(  # one parameter for each option of the command
         print_text(_aligned(table))
 
 
-def _events(scenario: AnyScenario, block: CtaId, thread: int) -> Events:
+def _events(scenario: Scenario, block: CtaId, thread: int) -> Events:
     if isinstance(scenario, AttentionScenario):
         return attention_events(scenario, block, thread)
-    return events(scenario, block, thread)
+    return events(cast("GemmScenario", scenario), block, thread)
 
 
-def _stream(scenario: AnyScenario, name: str, block: CtaId, selection: Selection) -> AddressStream:
+def _stream(scenario: Scenario, name: str, block: CtaId, selection: Selection) -> AddressStream:
     if isinstance(scenario, AttentionScenario):
         return attention_stream(scenario, name, block, selection)
-    return stream(scenario, name, block, selection)
+    return stream(cast("GemmScenario", scenario), name, block, selection)
 
 
 def parse_ctaid(text: str) -> CtaId:

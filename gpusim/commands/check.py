@@ -3,7 +3,7 @@
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from gpusim.commands.output import complain, print_json, print_text, progress
 from gpusim.commands.scenario_source import NamedScenario, read_named
@@ -25,7 +25,8 @@ from gpusim.records.record import Record, find_record, load_record, measured_fol
 from gpusim.results.result import Result
 from gpusim.results.timeline import Timeline
 from gpusim.scenario.catalogue import attention_scenarios, recordable_scenarios
-from gpusim.scenario.read import AnyScenario
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.scenario.models import Scenario
 from gpusim.scenario.text import write_toml
 from gpusim.schedule.counts import Counts, executed_in_all
 from gpusim.verbs.simulate import simulate
@@ -116,7 +117,7 @@ def _check_one(file: str, options: CheckOptions, *, quiet: bool) -> dict[str, An
     }
 
 
-def simulated(scenario: AnyScenario) -> tuple[dict[str, Result], Timeline | None]:
+def simulated(scenario: Scenario) -> tuple[dict[str, Result], Timeline | None]:
     """
     The result of each stream that can be had, by origin, and the timeline of the first.
 
@@ -126,8 +127,8 @@ def simulated(scenario: AnyScenario) -> tuple[dict[str, Result], Timeline | None
     Raises:
         CheckFailed: The compiled kernel does not execute the schedule.
     """
-    if is_emulated(scenario.problem.dtype.ab, load_machine(scenario.machine).compute_capability):
-        ab = scenario.problem.dtype.ab
+    ab = cast("GemmScenario", scenario).problem.dtype.ab
+    if is_emulated(ab, load_machine(scenario.machine).compute_capability):
         progress(f"no simulation in time: mma.sync of {ab} is emulated on {scenario.machine} (D27)")
         return {}, None
     result, timeline = simulate(scenario, stream="estimated")
@@ -192,17 +193,21 @@ def _counted(record: Record, source: NamedScenario, options: CheckOptions) -> Re
     return measure.with_counters(record, profiles.get(source.name), "its launch failed under ncu")
 
 
-def counts_of(scenario: AnyScenario) -> Counts:
+def counts_of(scenario: Scenario) -> Counts:
     """What the schedule says that all launches of a scenario execute."""
-    return attention_executed(scenario) if isinstance(scenario, AttentionScenario) else executed_in_all(scenario)
+    return (
+        attention_executed(scenario)
+        if isinstance(scenario, AttentionScenario)
+        else executed_in_all(cast("GemmScenario", scenario))
+    )
 
 
-def _expected_trace(scenario: AnyScenario, record: Record) -> str | None:
+def _expected_trace(scenario: Scenario, record: Record) -> str | None:
     if record.trace is None:
         return None
     if isinstance(scenario, AttentionScenario):
         return stream_digest(expected_attention_records(scenario, record.trace.ctas))
-    return stream_digest(expected_launches(scenario, record.trace.ctas))
+    return stream_digest(expected_launches(cast("GemmScenario", scenario), record.trace.ctas))
 
 
 def _where(record: Record) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from gpusim.arrays import IntArray
 from gpusim.commands.output import check_folder, check_picture, print_json, print_text
@@ -12,6 +12,7 @@ from gpusim.families.attention.blocks import gemm_view, p_load_offsets, p_store_
 from gpusim.families.attention.chart import attention_overlap_chart
 from gpusim.families.attention.lanes import OPERAND_OF, AttentionWavefronts, Tensor
 from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.registry import parse_scenario
 from gpusim.machine import load_machine
 from gpusim.report.bank_grid import BankPicture
 from gpusim.report.conflicts import conflict_picture
@@ -23,10 +24,10 @@ from gpusim.report.stalls import stall_chart
 from gpusim.results import run_directory
 from gpusim.results.result import Result
 from gpusim.results.timeline import Timeline
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.models import Scenario
-from gpusim.scenario.read import AnyScenario, parse_any_scenario
-from gpusim.schedule.mainloop import OPERANDS
 from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
+from gpusim.tile.operand import SIDES
 from gpusim.tile.shared_store import store_offsets
 from gpusim.units import VECTOR_BITS, WORD_BYTES
 
@@ -45,6 +46,7 @@ def _draw_conflicts(result: Result, _timeline: Timeline, path: Path) -> object:
     scenario = _scenario(result)
     if isinstance(scenario, AttentionScenario):
         return conflict_picture(result, attention_bank_pictures(scenario), path)
+    scenario = cast("GemmScenario", scenario)
     return conflict_picture(result, bank_pictures(scenario), path)
 
 
@@ -107,19 +109,21 @@ def write_trace(trace_format: str, result: Result, timeline: Timeline, path: Pat
     _write(_TRACES[trace_format], result, timeline, path)
 
 
-def bank_pictures(scenario: Scenario) -> tuple[BankPicture, ...]:
+def bank_pictures(scenario: GemmScenario) -> tuple[BankPicture, ...]:
     """The first write into shared memory of operand A, and the first ldmatrix of each operand, all of warp 0."""
     bits = element_bits(scenario.problem.dtype.ab)
-    written = store_offsets(scenario, "a", 0)[:32, 0, 0] * bits // 8
+    written = store_offsets(scenario.operand("a"), 0)[:32, 0, 0] * bits // 8
     if scenario.kernel.mainloop == "pipelined":
         write = BankPicture("st.shared of A", written, VECTOR_BITS // 8, kind="store")
     else:
-        write = BankPicture("cp.async of A", written, scenario.problem.access_a * bits // 8, kind="store")
-    loads = {operand: ldmatrix_offsets(scenario, operand, 0)[0, 0, 0] * bits // 8 for operand in OPERANDS}
+        write = BankPicture("cp.async of A", written, scenario.problem.access("a") * bits // 8, kind="store")
+    loads = {operand: ldmatrix_offsets(scenario.operand(operand), 0)[0, 0, 0] * bits // 8 for operand in SIDES}
     return (
         write,
         *(
-            BankPicture(f"ldmatrix of {operand.upper()}", rows, 16, matrices=fragment_loads(scenario, operand).matrices)
+            BankPicture(
+                f"ldmatrix of {operand.upper()}", rows, 16, matrices=fragment_loads(scenario.operand(operand)).matrices
+            )
             for operand, rows in loads.items()
         ),
     )
@@ -133,7 +137,7 @@ def attention_bank_pictures(scenario: AttentionScenario) -> tuple[BankPicture, .
     """
     bits = element_bits(scenario.problem.dtype.ab)
     loads: dict[Tensor, IntArray] = {
-        name: ldmatrix_offsets(gemm_view(scenario, gemm), operand, 0)[0, 0, 0]
+        name: ldmatrix_offsets(gemm_view(scenario, gemm).operand(operand), 0)[0, 0, 0]
         for name, (gemm, operand) in OPERAND_OF.items()
         if name != "p"
     }
@@ -150,8 +154,8 @@ def attention_bank_pictures(scenario: AttentionScenario) -> tuple[BankPicture, .
     return tuple(pictures)
 
 
-def _scenario(result: Result) -> AnyScenario:
-    return parse_any_scenario(result.scenario, run_directory.SCENARIO)
+def _scenario(result: Result) -> Scenario:
+    return parse_scenario(result.scenario, run_directory.SCENARIO)
 
 
 def _write(draw: Draw, result: Result, timeline: Timeline, path: Path) -> None:

@@ -12,8 +12,8 @@ from gpusim.report.tables import print_summary
 from gpusim.results import run_directory
 from gpusim.results.result import Result
 from gpusim.results.timeline import Timeline
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.models import Scenario
-from gpusim.scenario.read import AnyScenario
 from gpusim.scenario.text import write_toml
 from gpusim.verbs.simulate import simulate
 
@@ -85,7 +85,7 @@ def run_scenarios(files: list[str], options: RunOptions) -> int:
             result = _run_one(file, name, scenario, options, alone=len(files) == 1)
             answers[number] = asdict(result)
             _check(file, result)
-            if isinstance(scenario, Scenario) and _executes(options):
+            if isinstance(scenario, GemmScenario) and _executes(options):
                 _execute(file, name, scenario, options, alone=len(files) == 1)
         except GpusimError as error:
             refuse(number, error)
@@ -100,14 +100,14 @@ def _executes(options: RunOptions) -> bool:
     return options.reference_check or options.save_tensors is not None
 
 
-def _readable(file: str, options: RunOptions) -> AnyScenario:
+def _readable(file: str, options: RunOptions) -> Scenario:
     scenario = read_any_scenario(file, options.overrides)
-    if not isinstance(scenario, Scenario) and _executes(options):
+    if not isinstance(scenario, GemmScenario) and _executes(options):
         raise BadInput(f"{file}: attention is compared with its reference by gpusim verify, not by gpusim run")
     return scenario
 
 
-def _run_one(file: str, stem: str, scenario: AnyScenario, options: RunOptions, *, alone: bool) -> Result:
+def _run_one(file: str, stem: str, scenario: Scenario, options: RunOptions, *, alone: bool) -> Result:
     name = run_directory.default_name(stem, scenario.resolved())
     wanted = (options.out or RUNS / name) if alone else (options.out or RUNS) / name
     directory = run_directory.claim(wanted, force=options.force)
@@ -129,7 +129,7 @@ def _run_one(file: str, stem: str, scenario: AnyScenario, options: RunOptions, *
     return result
 
 
-def _execute(file: str, name: str, scenario: Scenario, options: RunOptions, *, alone: bool) -> None:
+def _execute(file: str, name: str, scenario: GemmScenario, options: RunOptions, *, alone: bool) -> None:
     folder = options.save_tensors
     if folder is not None and not alone:
         folder /= name

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpusim.errors import BadInput
+from gpusim.families.registry import load_gemm_scenario, load_scenario, named_scenario
 from gpusim.scenario.catalogue import find_scenario
 from gpusim.scenario.cutlass_name import PREFIX
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.models import Scenario
-from gpusim.scenario.read import AnyScenario, load_any_scenario, load_scenario, named_scenario
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class NamedScenario:
 
     name: str
     path: Path | None
-    scenario: AnyScenario
+    scenario: Scenario
 
 
 def read_named(text: str, overrides: tuple[str, ...]) -> NamedScenario:
@@ -32,7 +33,7 @@ def read_named(text: str, overrides: tuple[str, ...]) -> NamedScenario:
     return NamedScenario(scenario_name(text), path, read_any_scenario(text, overrides))
 
 
-def read_scenario(text: str, overrides: tuple[str, ...]) -> Scenario:
+def read_scenario(text: str, overrides: tuple[str, ...]) -> GemmScenario:
     """
     The GEMM or convolution of what the user typed: a file, the name of a shipped one, or a kernel's name.
 
@@ -41,14 +42,14 @@ def read_scenario(text: str, overrides: tuple[str, ...]) -> Scenario:
     """
     if is_kernel_name(text):
         return named_scenario(text, overrides)
-    return load_scenario(find_scenario(text), overrides)
+    return load_gemm_scenario(find_scenario(text), overrides)
 
 
-def read_any_scenario(text: str, overrides: tuple[str, ...]) -> AnyScenario:
+def read_any_scenario(text: str, overrides: tuple[str, ...]) -> Scenario:
     """As ``read_scenario``, of attention too."""
     if is_kernel_name(text):
         return named_scenario(text, overrides)
-    return load_any_scenario(find_scenario(text), overrides)
+    return load_scenario(find_scenario(text), overrides)
 
 
 def scenario_name(text: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from gpusim.commands.output import print_json, print_text, progress
 from gpusim.commands.scenario_source import read_any_scenario
@@ -15,7 +15,7 @@ from gpusim.numerics.elements import Values
 from gpusim.numerics.reference import Reference
 from gpusim.numerics.tensor_csv import check_tensor_folder, save_tensors
 from gpusim.numerics.tensors import Tensors
-from gpusim.scenario.models import Scenario
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.mutations import MUTATIONS, Mutation
 from gpusim.verbs.verify import VerifyReport, verify
 
@@ -64,7 +64,7 @@ def verify_scenario(file: str, options: VerifyOptions) -> None:
         report = _execute_attention(scenario, options)
     else:
         report = execute(
-            scenario,
+            cast("GemmScenario", scenario),
             options.seed,
             _chosen(mutation, MUTATIONS),
             reference_check=options.reference_check,
@@ -98,7 +98,7 @@ def _execute_attention(scenario: AttentionScenario, options: VerifyOptions) -> V
 
 
 def execute(
-    scenario: Scenario, seed: int, mutate: Mutation | None = None, *, reference_check: bool, save_to: Path | None
+    scenario: GemmScenario, seed: int, mutate: Mutation | None = None, *, reference_check: bool, save_to: Path | None
 ) -> VerifyReport:
     """
     Execute a scenario on random data, and write its tensors where ``save_to`` is given.

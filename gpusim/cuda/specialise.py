@@ -17,15 +17,11 @@ from gpusim.errors import CannotRun
 from gpusim.layout.crosswise import line_elements
 from gpusim.layout.named import CongruousSpec, CrosswiseSpec, CuteSpec, PaddedSpec, parse_layout_spec
 from gpusim.numerics.output_op import compute_type
-from gpusim.scenario.models import Conv2dFpropProblem, GemmProblem, Scenario
-from gpusim.schedule.mainloop import OPERANDS
-from gpusim.tile.epilogue import epilogue_tile
-from gpusim.tile.extents import most_k_iterations
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.tile.ldmatrix import instruction_steps, ldmatrix_offsets
-from gpusim.tile.reduction import reduction_tile
-from gpusim.tile.shared_store import operand_layout, store_offsets
-from gpusim.tile.thread_map import Operand, operand_thread_map
-from gpusim.tile.threadblock_swizzle import IdentitySwizzle, grid, threadblock_swizzle, tiled_shape
+from gpusim.tile.operand import SIDES, Side
+from gpusim.tile.shared_store import store_offsets
+from gpusim.tile.threadblock_swizzle import IdentitySwizzle, threadblock_swizzle
 
 Build: TypeAlias = Literal["plain", "trace", "timeline"]
 Walk: TypeAlias = Literal["add", "exclusive_or", "layout"]
@@ -113,7 +109,7 @@ def kernels_folder() -> Path:
     raise CannotRun(f"no CUDA sources: neither {folders[0]} nor {folders[1]} has kernel.cu; reinstall gpusim")
 
 
-def specialise(scenario: Scenario, build: Build = "plain") -> Specialisation:
+def specialise(scenario: GemmScenario, build: Build = "plain") -> Specialisation:
     """
     The kernel of a scenario.
 
@@ -129,16 +125,16 @@ def specialise(scenario: Scenario, build: Build = "plain") -> Specialisation:
     """
     folder = kernels_folder()
     options = _options(_macros(scenario, build))
-    tiled = tiled_shape(scenario)
-    rings = sum(_ring_bytes(scenario, operand) for operand in OPERANDS)
+    tiled = scenario.grid.tiled
+    rings = sum(_ring_bytes(scenario, operand) for operand in SIDES)
     return Specialisation(
         entry=ENTRY,
         build=build,
         options=options,
-        grid=grid(scenario),
+        grid=scenario.grid.dim,
         block_threads=scenario.kernel.threads,
-        shared_bytes=max(rings, epilogue_tile(scenario).storage_bytes),
-        k_iterations=most_k_iterations(scenario),
+        shared_bytes=max(rings, scenario.epilogue.storage_bytes),
+        k_iterations=scenario.k_iterations(),
         semaphores=tiled.m * tiled.n if tiled.slices > 1 and not scenario.problem.reduces else 0,
         source=folder / "kernel.cu",
         include=folder,
@@ -146,7 +142,7 @@ def specialise(scenario: Scenario, build: Build = "plain") -> Specialisation:
     )
 
 
-def specialise_reduction(scenario: Scenario, build: Build = "plain") -> Specialisation:
+def specialise_reduction(scenario: GemmScenario, build: Build = "plain") -> Specialisation:
     """
     The second kernel of a parallel split-K.
 
@@ -159,7 +155,7 @@ def specialise_reduction(scenario: Scenario, build: Build = "plain") -> Speciali
         BadInput: The scenario has no parallel split-K.
     """
     folder = kernels_folder()
-    tile, problem = reduction_tile(scenario), scenario.problem
+    tile, problem = scenario.reduction, scenario.problem
     macros = _macros(scenario, build) | {
         "GPUSIM_BETA_IS_ZERO": int(problem.beta == 0),
         "GPUSIM_OUTPUT": problem.dtype.output,
@@ -185,14 +181,14 @@ def specialise_reduction(scenario: Scenario, build: Build = "plain") -> Speciali
     )
 
 
-def kernels(scenario: Scenario, build: Build = "plain") -> tuple[Specialisation, ...]:
+def kernels(scenario: GemmScenario, build: Build = "plain") -> tuple[Specialisation, ...]:
     """The kernels of a scenario in the order of their launches; a second, which has no timeline build, stays plain."""
     if not scenario.problem.reduces:
         return (specialise(scenario, build),)
     return specialise(scenario, build), specialise_reduction(scenario, "plain" if build == "timeline" else build)
 
 
-def store_pointers(scenario: Scenario, operand: Operand) -> tuple[int, int]:
+def store_pointers(scenario: GemmScenario, operand: Side) -> tuple[int, int]:
     """
     Base addresses a thread needs for its copies into shared memory, along (contiguous, strided).
 
@@ -200,8 +196,8 @@ def store_pointers(scenario: Scenario, operand: Operand) -> tuple[int, int]:
     index is taken modulo the pointers, the same in every thread: (1, 2) for crosswise and congruous operands, (1, 1)
     for unswizzled rows.
     """
-    contiguous, strided = operand_thread_map(scenario, operand).iterations
-    offsets = store_offsets(scenario, operand, 0)[:, :, 0].reshape(-1, strided, contiguous)
+    contiguous, strided = scenario.operand(operand).thread_map.iterations
+    offsets = store_offsets(scenario.operand(operand), 0)[:, :, 0].reshape(-1, strided, contiguous)
     choices = sorted(product(_pointers(contiguous), _pointers(strided)), key=lambda choice: (prod(choice), choice))
     for along_contiguous, along_strided in choices:
         rows, columns = np.arange(strided) % along_strided, np.arange(contiguous) % along_contiguous
@@ -216,7 +212,7 @@ def _pointers(accesses: int) -> list[int]:
     return [*(1 << power for power in range((accesses - 1).bit_length())), accesses]
 
 
-def ldmatrix_walk(scenario: Scenario, operand: Operand) -> Walk:
+def ldmatrix_walk(scenario: GemmScenario, operand: Side) -> Walk:
     """
     How a lane finds its address for another instruction or k group of the same stage.
 
@@ -226,16 +222,16 @@ def ldmatrix_walk(scenario: Scenario, operand: Operand) -> Walk:
         kernel asks the layout anew.
     """
     base = _ring_bytes(scenario, "a") if operand == "b" else 0
-    layout = operand_layout(scenario, operand)
+    layout = scenario.operand(operand).shared
     kernel = scenario.kernel
-    stages = [ldmatrix_offsets(scenario, operand, stage) for stage in range(kernel.stages)]
+    stages = [ldmatrix_offsets(scenario.operand(operand), stage) for stage in range(kernel.stages)]
     bits = element_bits(scenario.problem.dtype.ab)
     address = base + np.stack(stages) * bits // 8  # [stages, warps, k groups, instructions, 32]
     first = address[:, :, :1, :1]
     k_groups = np.arange(kernel.k_groups, dtype=np.int64)[:, None, None] * kernel.instruction[2]
-    step_k, step_mn = instruction_steps(scenario, operand)
+    step_k, step_mn = instruction_steps(scenario.operand(operand))
     k, mn = k_groups + step_k[:, None], step_mn[:, None]
-    contiguous, strided = (k, mn) if scenario.k_contiguous(operand) else (mn, k)
+    contiguous, strided = (k, mn) if scenario.problem.k_contiguous(operand) else (mn, k)
 
     def along(contiguous: int | IntArray, strided: int | IntArray) -> IntArray:
         return layout.offset(contiguous, strided) * bits // 8
@@ -250,20 +246,20 @@ def ldmatrix_walk(scenario: Scenario, operand: Operand) -> Walk:
     return "layout"
 
 
-def _ring_bytes(scenario: Scenario, operand: Operand) -> int:
-    return operand_layout(scenario, operand).elements * element_bits(scenario.problem.dtype.ab) // 8
+def _ring_bytes(scenario: GemmScenario, operand: Side) -> int:
+    return scenario.operand(operand).shared.elements * element_bits(scenario.problem.dtype.ab) // 8
 
 
 def _options(macros: dict[str, int | str]) -> tuple[str, ...]:
     return ("-std=c++17", *(f"-D{name}={value}" for name, value in macros.items()))
 
 
-def _macros(scenario: Scenario, build: Build) -> dict[str, int | str]:
+def _macros(scenario: GemmScenario, build: Build) -> dict[str, int | str]:
     problem, kernel = scenario.problem, scenario.kernel
     tile_m, tile_n, tile_k = kernel.threadblock
-    epilogue = epilogue_tile(scenario)
+    epilogue = scenario.epilogue
     macros: dict[str, int | str] = {
-        **_problem_macros(problem),
+        **problem.macros,
         "OPTIMIZED_ITERATOR": int(kernel.iterator == "optimized"),
         "SPLIT_K_SLICES": problem.split_k_slices,
         "BETA_IS_ZERO": int(problem.beta == 0 or problem.reduces),
@@ -289,13 +285,13 @@ def _macros(scenario: Scenario, build: Build) -> dict[str, int | str]:
         "ACCESS_C": epilogue.elements_per_access,
         "LDC": epilogue.leading,
     }
-    for operand in OPERANDS:
+    for operand in SIDES:
         letter = operand.upper()
         layout, pointers = _layout_macros(scenario.shared_layout(operand)), store_pointers(scenario, operand)
         macros |= {f"{name}_{letter}": value for name, value in layout.items()}
         macros |= {
-            f"ACCESS_{letter}": problem.access_a if operand == "a" else problem.access_b,
-            f"K_CONTIGUOUS_{letter}": int(scenario.k_contiguous(operand)),
+            f"ACCESS_{letter}": problem.access(operand),
+            f"K_CONTIGUOUS_{letter}": int(scenario.problem.k_contiguous(operand)),
             f"STORE_POINTERS_CONTIGUOUS_{letter}": pointers[0],
             f"STORE_POINTERS_STRIDED_{letter}": pointers[1],
             f"WALK_{letter}": ldmatrix_walk(scenario, operand),
@@ -305,28 +301,6 @@ def _macros(scenario: Scenario, build: Build) -> dict[str, int | str]:
     if build != "plain":
         macros[build.upper()] = 1
     return {f"GPUSIM_{name}": value for name, value in macros.items()}
-
-
-def _problem_macros(problem: GemmProblem | Conv2dFpropProblem) -> dict[str, int | str]:
-    if isinstance(problem, GemmProblem):
-        return {
-            "CONVOLUTION": 0,
-            "GEMM_M": problem.m,
-            "GEMM_N": problem.n,
-            "GEMM_K": problem.k,
-            "GEMM_LDA": problem.leading_a,
-            "GEMM_LDB": problem.leading_b,
-        }
-    pairs = {"PAD": problem.padding, "STRIDE": problem.stride, "DILATION": problem.dilation}
-    by_axis = {f"CONV_{name}_{axis}": pair[index] for name, pair in pairs.items() for index, axis in enumerate("HW")}
-    return {
-        "CONVOLUTION": 1,
-        **{f"CONV_{name.upper()}": getattr(problem, name) for name in ("n", "h", "w", "c", "k", "r", "s")},
-        "CONV_P": problem.output_p,
-        "CONV_Q": problem.output_q,
-        **by_axis,
-        "CONV_FLIP_FILTER": int(problem.mode == "convolution"),
-    }
 
 
 def _swizzle_type(name: str) -> str:

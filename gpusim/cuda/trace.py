@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.cuda.trace_format import ATTENTION_OPERATIONS, RECORD
-from gpusim.scenario.models import Scenario
-from gpusim.schedule.mainloop import OPERANDS
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,
@@ -25,7 +24,6 @@ from gpusim.schedule.ops import (
     LoadShared,
     LoadSource,
     Op,
-    Operand,
     Program,
     StoreGlobal,
     StoreShared,
@@ -34,12 +32,10 @@ from gpusim.schedule.ops import (
     WarpMma,
 )
 from gpusim.schedule.program import program
-from gpusim.tile.epilogue import OutputAccess, epilogue_tile
-from gpusim.tile.extents import gemm_k_iterations
-from gpusim.tile.global_iterators import global_iterator
+from gpusim.tile.epilogue import OutputAccess
 from gpusim.tile.ldmatrix import ldmatrix_offsets
+from gpusim.tile.operand import SIDES, Side
 from gpusim.tile.shared_store import store_offsets
-from gpusim.tile.threadblock_swizzle import cta_tiles
 from gpusim.units import WARP_SIZE
 
 Records = npt.NDArray[np.void]
@@ -49,14 +45,14 @@ _OPERAND_NAMES = ("none", "a", "b")
 _NUMBER_OF = {"a": 1, "b": 2}
 
 
-def traced_ctas(scenario: Scenario) -> tuple[int, ...]:
+def traced_ctas(scenario: GemmScenario) -> tuple[int, ...]:
     """
     The CTAs worth tracing: first, middle and last in launch order, the last tile of M and N, one of a later slice.
 
     Returns:
         Linear block indices (blockIdx x fastest) of CTAs that have a tile, ascending, without repetition; at most 5.
     """
-    tiles = cta_tiles(scenario)
+    tiles = scenario.grid.cta_tiles()
     alive = np.flatnonzero(tiles[:, 0] >= 0)
     corner = alive[np.lexsort((tiles[alive, 1], tiles[alive, 0], -tiles[alive, 2]))[-1]]
     chosen = {int(alive[0]), int(alive[len(alive) // 2]), int(alive[-1]), int(corner)}
@@ -66,7 +62,7 @@ def traced_ctas(scenario: Scenario) -> tuple[int, ...]:
     return tuple(sorted(chosen))
 
 
-def expected_records(scenario: Scenario, blocks: Sequence[int]) -> Records:
+def expected_records(scenario: GemmScenario, blocks: Sequence[int]) -> Records:
     """
     What the trace build must record, from the schedule's programs and the tile iterators.
 
@@ -78,14 +74,14 @@ def expected_records(scenario: Scenario, blocks: Sequence[int]) -> Records:
         Records of dtype ``trace_format.RECORD``, by slot, warp and position.
     """
     tables = _Tables(scenario)
-    tiles = cta_tiles(scenario)
+    tiles = scenario.grid.cta_tiles()
     parts = [_cta_records(tables, slot, tiles[block]) for slot, block in enumerate(blocks)]
     return np.concatenate(parts) if parts else np.zeros(0, RECORD)
 
 
-def longest_stream(scenario: Scenario, blocks: Sequence[int]) -> int:
+def longest_stream(scenario: GemmScenario, blocks: Sequence[int]) -> int:
     """Records of a warp in the longest of the CTAs' programs."""
-    tiles = cta_tiles(scenario)
+    tiles = scenario.grid.cta_tiles()
     return max(len(_program(scenario, int(tiles[block, 2])).ops()) for block in blocks)
 
 
@@ -171,29 +167,29 @@ def _first_in_warp(ours: Records, theirs: Records) -> str | None:
 class _Tables:
     """Offsets of every op that no CTA changes, by warp and lane."""
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: GemmScenario) -> None:
         kernel = scenario.kernel
         self.scenario = scenario
         self.warps = kernel.threads // WARP_SIZE
         self.mma = (kernel.warp[0] // kernel.instruction[0]) * (kernel.warp[1] // kernel.instruction[1])
-        self.store: dict[Operand, IntArray] = {}
-        self.load: dict[Operand, IntArray] = {}
-        for operand in OPERANDS:
+        self.store: dict[Side, IntArray] = {}
+        self.load: dict[Side, IntArray] = {}
+        for operand in SIDES:
             stages = range(kernel.stages)
-            offsets = np.stack([store_offsets(scenario, operand, stage) for stage in stages])
+            offsets = np.stack([store_offsets(scenario.operand(operand), stage) for stage in stages])
             self.store[operand] = offsets.reshape(kernel.stages, self.warps, WARP_SIZE, *offsets.shape[2:])
-            self.load[operand] = np.stack([ldmatrix_offsets(scenario, operand, stage) for stage in stages])
+            self.load[operand] = np.stack([ldmatrix_offsets(scenario.operand(operand), stage) for stage in stages])
 
     @cached_property
     def staging_stores(self) -> IntArray:
         """Of the epilogue, [warps, lanes, accesses]."""
-        offsets = epilogue_tile(self.scenario).store_offsets()[..., 0]
+        offsets = self.scenario.epilogue.store_offsets()[..., 0]
         return offsets.reshape(self.warps, WARP_SIZE, -1)
 
     @cached_property
     def staging_loads(self) -> IntArray:
         """Of the epilogue, [warps, lanes, accesses]."""
-        offsets = epilogue_tile(self.scenario).load_offsets()[..., 0]
+        offsets = self.scenario.epilogue.load_offsets()[..., 0]
         return offsets.reshape(self.warps, WARP_SIZE, -1)
 
 
@@ -209,14 +205,14 @@ class _Cta:
     """
 
     tables: _Tables
-    offset: dict[Operand, IntArray]
-    valid: dict[Operand, BoolArray]
+    offset: dict[Side, IntArray]
+    valid: dict[Side, BoolArray]
     output: OutputAccess
     bias: OutputAccess
 
 
-def _program(scenario: Scenario, slice_: int) -> Program:
-    return program(scenario, gemm_k_iterations(scenario, slice_), slice_)
+def _program(scenario: GemmScenario, slice_: int) -> Program:
+    return program(scenario, scenario.k_iterations(slice_), slice_)
 
 
 def _cta_records(tables: _Tables, slot: int, tile: IntArray) -> Records:
@@ -224,14 +220,14 @@ def _cta_records(tables: _Tables, slot: int, tile: IntArray) -> Records:
     tile_m, tile_n, slice_ = (int(index) for index in tile)
     ops = _program(scenario, slice_).ops()
     # A convolution issues one share of a further fetch than the overrun has.
-    fetches = np.arange(gemm_k_iterations(scenario, slice_) + scenario.kernel.stages, dtype=np.int64)
+    fetches = np.arange(scenario.k_iterations(slice_) + scenario.kernel.stages, dtype=np.int64)
     offset, valid = {}, {}
-    for operand, index in zip(OPERANDS, (tile_m, tile_n), strict=True):
-        access = global_iterator(scenario, operand, index, slice_).fetch(fetches)
+    for operand, index in zip(SIDES, (tile_m, tile_n), strict=True):
+        access = scenario.operand(operand).iterator(index, slice_).fetch(fetches)
         shape = (len(fetches), tables.warps, WARP_SIZE, *access.offset.shape[2:])
         offset[operand] = access.offset.reshape(shape)
         valid[operand] = np.broadcast_to(access.valid, access.offset.shape).reshape(shape)
-    epilogue = epilogue_tile(scenario)
+    epilogue = scenario.epilogue
     output = epilogue.output(np.arange(epilogue.steps, dtype=np.int64), tile_m, tile_n, slice_)
     cta = _Cta(tables, offset, valid, output, epilogue.bias(tile_n))
     records = blank_records(slot, tables.warps, len(ops))

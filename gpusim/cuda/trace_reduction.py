@@ -5,20 +5,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from gpusim.cuda.trace import OPERATION_NUMBER, Records, blank_records, expected_records
-from gpusim.scenario.models import Scenario
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.ops import LoadBias, LoadPartial, Op
 from gpusim.schedule.reduction import reduction_ops
-from gpusim.tile.reduction import ReductionAccess, reduction_tile
+from gpusim.tile.reduction import ReductionAccess
 from gpusim.units import WARP_SIZE
 
 
-def traced_reduction_ctas(scenario: Scenario) -> tuple[int, ...]:
+def traced_reduction_ctas(scenario: GemmScenario) -> tuple[int, ...]:
     """Linear block indices of the reduction's CTAs worth tracing: the first, one in the middle, the last."""
-    ctas = reduction_tile(scenario).ctas
+    ctas = scenario.reduction.ctas
     return tuple(sorted({0, ctas // 2, ctas - 1}))
 
 
-def expected_reduction_records(scenario: Scenario, blocks: Sequence[int]) -> Records:
+def expected_reduction_records(scenario: GemmScenario, blocks: Sequence[int]) -> Records:
     """
     What the trace build of the reduction must record.
 
@@ -29,7 +29,7 @@ def expected_reduction_records(scenario: Scenario, blocks: Sequence[int]) -> Rec
     Returns:
         Records of dtype ``trace_format.RECORD``, by slot, warp and position.
     """
-    tile, ops = reduction_tile(scenario), reduction_ops(scenario)
+    tile, ops = scenario.reduction, reduction_ops(scenario)
     parts = []
     for slot, block in enumerate(blocks):
         access = tile.access(block)
@@ -40,7 +40,7 @@ def expected_reduction_records(scenario: Scenario, blocks: Sequence[int]) -> Rec
     return np.concatenate(parts)
 
 
-def expected_launches(scenario: Scenario, blocks: Sequence[int]) -> Records:
+def expected_launches(scenario: GemmScenario, blocks: Sequence[int]) -> Records:
     """The records of every kernel of a scenario, launch after launch, slots numbered on."""
     records = expected_records(scenario, blocks)
     if not scenario.problem.reduces:

@@ -12,16 +12,12 @@ from gpusim.functional.mainloop import Mainloop, OperandTables, operand_tables
 from gpusim.functional.reduction import Reduction
 from gpusim.numerics.elements import Values, decode
 from gpusim.numerics.output_op import reduction_output_op, slice_output_op
-from gpusim.numerics.tensors import Tensors, output_view, workspace_view
-from gpusim.scenario.models import Scenario
-from gpusim.schedule.mainloop import OPERANDS
-from gpusim.schedule.ops import Op, Operand, Program
+from gpusim.numerics.tensors import Tensors, workspace_view
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.schedule.ops import Op, Program
 from gpusim.schedule.program import program
 from gpusim.schedule.reduction import reduction_ops
-from gpusim.tile.epilogue import epilogue_tile
-from gpusim.tile.extents import gemm_k_iterations
-from gpusim.tile.reduction import reduction_tile
-from gpusim.tile.threadblock_swizzle import cta_tiles
+from gpusim.tile.operand import SIDES, Side
 
 BATCH_BYTES = 32 << 20
 """What one batch of CTAs may hold at a time; small enough to stay near the caches."""
@@ -40,14 +36,14 @@ class FunctionalRun:
     hazards: tuple[DataHazard, ...]
 
 
-def slice_programs(scenario: Scenario) -> tuple[Program, ...]:
+def slice_programs(scenario: GemmScenario) -> tuple[Program, ...]:
     """The program of the CTAs of each split-K slice, in slice order."""
     slices = range(scenario.problem.split_k_slices)
-    return tuple(program(scenario, gemm_k_iterations(scenario, number), number) for number in slices)
+    return tuple(program(scenario, scenario.k_iterations(number), number) for number in slices)
 
 
 def run(
-    scenario: Scenario,
+    scenario: GemmScenario,
     tensors: Tensors,
     programs: Sequence[Program] | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -75,18 +71,18 @@ def run(
 
     Not modelled: the order in which a tensor core adds its products (here float32 sums of 16 at a time).
     """
-    tile = epilogue_tile(scenario)
-    tables: dict[Operand, OperandTables] = {operand: operand_tables(scenario, operand) for operand in OPERANDS}
+    tile = scenario.epilogue
+    tables: dict[Side, OperandTables] = {operand: operand_tables(scenario, operand) for operand in SIDES}
     hazards = HazardLog()
     problem = scenario.problem
-    output = OutputTensor(output_view(scenario).elements, problem.dtype.output)
+    output = OutputTensor(scenario.problem.output_view.elements, problem.dtype.output)
     stored = output
     if problem.reduces:
         stored = OutputTensor(workspace_view(scenario).elements, problem.dtype.accumulator)
     inputs = EpilogueInputs(
         *(None if one is None else decode(one, output.element) for one in (tensors.source, tensors.bias))
     )
-    tiles = cta_tiles(scenario)
+    tiles = scenario.grid.cta_tiles()
     tiles = tiles[tiles[:, 2] >= 0]
     done = 0
     with np.errstate(invalid="ignore", over="ignore"):
@@ -115,7 +111,7 @@ def run(
                 _check_stores(scenario, output, f"slice {number}", number, hazards)
         if problem.reduces:
             second = Reduction(
-                reduction_tile(scenario),
+                scenario.reduction,
                 reduction_output_op(scenario),
                 stored.values,
                 output=output,
@@ -123,11 +119,11 @@ def run(
                 hazards=hazards,
             )
             _reduce(scenario, stored, output, second, reduction if reduction is not None else reduction_ops(scenario))
-    return FunctionalRun(output_view(scenario).of(output.values), hazards.hazards())
+    return FunctionalRun(scenario.problem.output_view.of(output.values), hazards.hazards())
 
 
 def _reduce(
-    scenario: Scenario, workspace: OutputTensor, output: OutputTensor, reduction: Reduction, ops: Sequence[Op]
+    scenario: GemmScenario, workspace: OutputTensor, output: OutputTensor, reduction: Reduction, ops: Sequence[Op]
 ) -> None:
     """The second kernel. Every partial sum was stored once, every element of the output is."""
     hazards = reduction.hazards
@@ -140,7 +136,7 @@ def _reduce(
     _check_stores(scenario, output, "the reduction", 0, hazards)
 
 
-def _ctas_at_once(scenario: Scenario, tables: dict[Operand, OperandTables]) -> int:
+def _ctas_at_once(scenario: GemmScenario, tables: dict[Side, OperandTables]) -> int:
     """CTAs in a batch: their shared memory, copies in flight, accumulators and address arrays in ``BATCH_BYTES``."""
     tile_m, tile_n, tile_k = scenario.kernel.threadblock
     shared: int = sum(table.shared_elements for table in tables.values()) * 2
@@ -155,13 +151,13 @@ def _batches(tiles: IntArray, size: int) -> Iterator[IntArray]:
         yield tiles[begin : begin + size]
 
 
-def _check_stores(scenario: Scenario, output: OutputTensor, who: str, number: int, hazards: HazardLog) -> None:
+def _check_stores(scenario: GemmScenario, output: OutputTensor, who: str, number: int, hazards: HazardLog) -> None:
     """
     Every element of the output once in each slice or in the reduction, nothing between its rows.
 
     The next slice is counted afresh.
     """
-    view = output_view(scenario)
+    view = scenario.problem.output_view
     counts = output.stores.reshape(view.rows, view.leading)
     expected = (np.arange(view.leading) < view.columns).astype(np.uint8)
     wrong = counts != expected

@@ -13,7 +13,7 @@ from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.shared_memory import CopyQueue, SharedArray
 from gpusim.numerics.elements import WORKING, Values, as_multiplied, decode
 from gpusim.numerics.tensors import Tensors
-from gpusim.scenario.models import Scenario
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,
@@ -23,17 +23,15 @@ from gpusim.schedule.ops import (
     LoadFragment,
     LoadGlobal,
     Op,
-    Operand,
     StoreTile,
     WaitGroup,
     WarpMma,
 )
-from gpusim.tile.extents import problem_extents
 from gpusim.tile.global_access import GlobalAccess
-from gpusim.tile.global_iterators import global_iterator
 from gpusim.tile.ldmatrix import delivered_offsets, fragment_loads, ldmatrix_offsets
 from gpusim.tile.mma import fragment_map, warp_coordinates
-from gpusim.tile.shared_store import operand_layout, store_offsets
+from gpusim.tile.operand import Side
+from gpusim.tile.shared_store import store_offsets
 from gpusim.units import WARP_SIZE
 
 Accumulators: TypeAlias = npt.NDArray[np.floating[Any]]
@@ -69,18 +67,20 @@ class OperandTables:
     first_row: IntArray
 
 
-def operand_tables(scenario: Scenario, operand: Operand) -> OperandTables:
+def operand_tables(scenario: GemmScenario, operand: Side) -> OperandTables:
     """The tables of one operand, all from the tile iterators and the fragment layouts."""
     kernel = scenario.kernel
     axis = 0 if operand == "a" else 1
-    width = scenario.problem.access_a if operand == "a" else scenario.problem.access_b
+    width = scenario.problem.access(operand)
     stages = range(kernel.stages)
-    store = np.stack([store_offsets(scenario, operand, stage) for stage in stages])
-    loads, bits = fragment_loads(scenario, operand), element_bits(scenario.problem.dtype.ab)
-    load = np.stack([delivered_offsets(ldmatrix_offsets(scenario, operand, stage), loads, bits) for stage in stages])
+    store = np.stack([store_offsets(scenario.operand(operand), stage) for stage in stages])
+    loads, bits = fragment_loads(scenario.operand(operand)), element_bits(scenario.problem.dtype.ab)
+    load = np.stack(
+        [delivered_offsets(ldmatrix_offsets(scenario.operand(operand), stage), loads, bits) for stage in stages]
+    )
     return OperandTables(
         width=width,
-        shared_elements=operand_layout(scenario, operand).elements,
+        shared_elements=scenario.operand(operand).shared.elements,
         store=store[..., None] + np.arange(width, dtype=np.int64),
         load=load,
         place=_fragment_places(kernel.instruction, operand, kernel.warp[axis], bits),
@@ -88,7 +88,7 @@ def operand_tables(scenario: Scenario, operand: Operand) -> OperandTables:
     )
 
 
-def _fragment_places(instruction: Shape, operand: Operand, warp_rows: int, bits: int) -> IntArray:
+def _fragment_places(instruction: Shape, operand: Side, warp_rows: int, bits: int) -> IntArray:
     """
     ``OperandTables.place``: the fragment map of one instruction, inverted and repeated for each instruction tile.
     """
@@ -137,9 +137,9 @@ class WarpTiles:
 
     def __init__(
         self,
-        scenario: Scenario,
-        tables: dict[Operand, OperandTables],
-        sources: dict[Operand, Source],
+        scenario: GemmScenario,
+        tables: dict[Side, OperandTables],
+        sources: dict[Side, Source],
         ctas: IntArray,
         *,
         queue: CopyQueue,
@@ -160,11 +160,11 @@ class WarpTiles:
         self._hazards, self._queue, self._tiles = hazards, queue, ctas
         self._types = scenario.problem.dtype
         dtype = WORKING[self._types.ab]
-        self._registers: dict[Operand, Values] = {}
-        self._threadblock_fragment: dict[Operand, Values] = {}
-        self._row_in_range: dict[Operand, BoolArray] = {}
-        self._fetched: dict[Operand, tuple[int, Values, BoolArray]] = {}
-        self._loaded_from: dict[tuple[Operand, int], int] = {}
+        self._registers: dict[Side, Values] = {}
+        self._threadblock_fragment: dict[Side, Values] = {}
+        self._row_in_range: dict[Side, BoolArray] = {}
+        self._fetched: dict[Side, tuple[int, Values, BoolArray]] = {}
+        self._loaded_from: dict[tuple[Side, int], int] = {}
         for operand, table in tables.items():
             source = sources[operand]
             fragment = (_BUFFERS, len(ctas), warps, *table.load.shape[3:])
@@ -175,7 +175,7 @@ class WarpTiles:
         accumulated = ACCUMULATED[self._types.accumulator]
         self.accumulators: Accumulators = np.zeros((len(ctas), warps, *kernel.warp[:2]), accumulated)
 
-    def _warp_rows(self, operand: Operand) -> IntArray:
+    def _warp_rows(self, operand: Side) -> IntArray:
         """Row inside the threadblock tile of each row of each warp's matrix. Shape (warps, warp rows)."""
         table = self._tables[operand]
         return table.first_row[:, None] + np.arange(len(table.place), dtype=np.int64)
@@ -203,7 +203,7 @@ class WarpTiles:
             case _:
                 raise TypeError(f"{op} is no op of a mainloop")
 
-    def _fetch(self, operand: Operand, number: int) -> tuple[Values, BoolArray]:
+    def _fetch(self, operand: Side, number: int) -> tuple[Values, BoolArray]:
         """
         What every access of a fetch brings (zeros where invalid) and which are valid.
 
@@ -269,7 +269,7 @@ class WarpTiles:
         self._registers[op.operand][buffer, :, :, op.instruction] = self._sources[op.operand].shared.load(offsets)
         self._loaded_from[op.operand, buffer] = op.stage
 
-    def _matrix(self, operand: Operand, op: WarpMma) -> npt.NDArray[np.float32]:
+    def _matrix(self, operand: Side, op: WarpMma) -> npt.NDArray[np.float32]:
         """The operand of a warp-level MMA from its registers: (ctas, warps, warp rows, instruction K), K last."""
         registers = self._registers[operand][op.k_group % _BUFFERS]
         by_lane = np.moveaxis(registers, 2, 3).reshape(*registers.shape[:2], -1)
@@ -280,7 +280,7 @@ class WarpTiles:
             self._report_poison(operand, op, poison)
         return matrix
 
-    def _report_poison(self, operand: Operand, op: WarpMma, poison: BoolArray) -> None:
+    def _report_poison(self, operand: Side, op: WarpMma, poison: BoolArray) -> None:
         """Poison is stale data where it belongs to a row of the problem; the rest is never stored."""
         found = poison & self._row_in_range[operand][..., None]
         if not found.any():
@@ -315,8 +315,8 @@ class Mainloop(WarpTiles):
 
     def __init__(
         self,
-        scenario: Scenario,
-        tables: dict[Operand, OperandTables],
+        scenario: GemmScenario,
+        tables: dict[Side, OperandTables],
         tensors: Tensors,
         tiles: IntArray,
         hazards: HazardLog,
@@ -330,17 +330,17 @@ class Mainloop(WarpTiles):
             hazards: Where what the data shows is written down.
         """
         kernel, element = scenario.kernel, scenario.problem.dtype.ab
-        stored: dict[Operand, Values] = {"a": tensors.a, "b": tensors.b}
-        sources: dict[Operand, Source] = {}
+        stored: dict[Side, Values] = {"a": tensors.a, "b": tensors.b}
+        sources: dict[Side, Source] = {}
         for operand, table in tables.items():
             axis = 0 if operand == "a" else 1
             tile = tiles[:, axis]
             sources[operand] = Source(
                 name=operand,
                 values=decode(stored[operand], element),
-                fetch=global_iterator(scenario, operand, tile, tiles[:, 2]).fetch,
+                fetch=scenario.operand(operand).iterator(tile, tiles[:, 2]).fetch,
                 first_row=tile * kernel.threadblock[axis],
-                end=problem_extents(scenario)[axis],
+                end=scenario.problem.extents[axis],
                 shared=SharedArray(len(tiles), table.shared_elements, kernel.threads // WARP_SIZE, WORKING[element]),
             )
         super().__init__(scenario, tables, sources, tiles, queue=CopyQueue(), hazards=hazards)

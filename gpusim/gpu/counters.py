@@ -100,7 +100,7 @@ def profile_scenarios(
     Launch each scenario's plain kernels once under ncu, cold caches, clocks left alone.
 
     Args:
-        files: Scenario files; their stems must differ.
+        files: GemmScenario files; their stems must differ.
         folder: Where the report (``.ncu-rep``) and its raw page (``.csv``) are kept.
         selection: From ``settle``.
         options: Further options of ``gpusim.measure.launch``.

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from gpusim.cuda.compiler import compile_cubin
 from gpusim.cuda.specialise import Build, Specialisation, kernels
 from gpusim.errors import CannotRun
-from gpusim.scenario.models import Scenario
+from gpusim.scenario.gemm import GemmScenario
 
 
 class LoadedKernel:
@@ -56,7 +56,7 @@ class LoadedKernel:
         self._function(own.grid, (own.block_threads, 1, 1), (params,), shared_mem=own.shared_bytes)
 
 
-def load_kernels(cupy: Any, scenario: Scenario, build: Build = "plain") -> tuple[LoadedKernel, ...]:
+def load_kernels(cupy: Any, scenario: GemmScenario, build: Build = "plain") -> tuple[LoadedKernel, ...]:
     """
     Compile (or take from the cache) and load the kernels of a scenario, in the order of their launches.
 

@@ -17,9 +17,9 @@ from gpusim.errors import CheckFailed
 from gpusim.gpu.module import LoadedKernel
 from gpusim.numerics.elements import decode, is_unwritten, unwritten
 from gpusim.numerics.reference import agreement, reference
-from gpusim.numerics.tensors import Tensors, fresh_output, fresh_workspace, make_tensors, output_view
+from gpusim.numerics.tensors import Tensors, fresh_output, fresh_workspace, make_tensors
 from gpusim.records.record import LoopTime, Numerics
-from gpusim.scenario.models import Scenario
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.units import WARP_SIZE
 
 BATCHES, LAUNCHES = 20, 5
@@ -42,7 +42,7 @@ class DeviceProblem:
     """
 
     cupy: Any
-    scenario: Scenario
+    scenario: GemmScenario
     seed: int
     tensors: Tensors
     output: Any
@@ -54,7 +54,7 @@ class DeviceProblem:
         self.output.fill(unwritten(self.scenario.problem.dtype.output))
 
 
-def upload(cupy: Any, scenario: Scenario, specialisation: Specialisation, seed: int) -> DeviceProblem:
+def upload(cupy: Any, scenario: GemmScenario, specialisation: Specialisation, seed: int) -> DeviceProblem:
     """Random inputs of a seed and a poisoned output on the GPU."""
     host = make_tensors(scenario, seed)
     source, bias = (None if one is None else cupy.asarray(one) for one in (host.source, host.bias))
@@ -125,7 +125,7 @@ def check_numerics(kernels: Sequence[LoadedKernel], problem: DeviceProblem) -> N
     launch_once(kernels, problem)
     if bool(problem.semaphore.any()):
         raise CheckFailed("the launch left flags of the split-K semaphore set")
-    view = output_view(scenario)
+    view = scenario.problem.output_view
     output = decode(problem.output, scenario.problem.dtype.output, cupy)
     found = agreement(view.of(output), reference(scenario, problem.tensors, cupy), cupy)
     padding = output.reshape(view.rows, view.leading)[:, view.columns :]

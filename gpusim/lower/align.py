@@ -16,8 +16,7 @@ from gpusim.errors import CheckFailed
 from gpusim.lower.sass.decode import Sass
 from gpusim.lower.sass.emulate import Step
 from gpusim.lower.sass.operands import RZ, Immediate, Register
-from gpusim.scenario.models import Scenario
-from gpusim.schedule.mainloop import OPERANDS
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,
@@ -30,7 +29,6 @@ from gpusim.schedule.ops import (
     LoadShared,
     LoadSource,
     Op,
-    Operand,
     Program,
     StoreGlobal,
     StoreShared,
@@ -38,11 +36,10 @@ from gpusim.schedule.ops import (
     WaitGroup,
     WarpMma,
 )
-from gpusim.tile.epilogue import epilogue_tile
-from gpusim.tile.global_iterators import global_iterator
 from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
 from gpusim.tile.mma import fragment_registers, mma_order
-from gpusim.tile.shared_store import operand_layout, store_offsets
+from gpusim.tile.operand import SIDES, Side
+from gpusim.tile.shared_store import store_offsets
 from gpusim.units import WARP_SIZE
 
 MMA_OPCODES = frozenset({"HMMA", "IMMA"})
@@ -120,7 +117,7 @@ class Named:
 def align(
     code: Sequence[Sass],
     steps: Sequence[Step],
-    scenario: Scenario,
+    scenario: GemmScenario,
     program: Program,
     placement: Placement,
     *,
@@ -173,7 +170,7 @@ def _is_beside(sass: Sass, step: Step) -> bool:
 # --- the schedule's side ---
 
 
-def expected(scenario: Scenario, program: Program, placement: Placement) -> list[Expected]:
+def expected(scenario: GemmScenario, program: Program, placement: Placement) -> list[Expected]:
     """What the schedule says, in its order, for one warp; MMAs aside."""
     side = _Schedule(scenario, placement)
     region, listed = 0, []
@@ -188,24 +185,24 @@ def expected(scenario: Scenario, program: Program, placement: Placement) -> list
 class _Schedule:
     """Looks lane addresses of one warp up, by op."""
 
-    def __init__(self, scenario: Scenario, placement: Placement) -> None:
+    def __init__(self, scenario: GemmScenario, placement: Placement) -> None:
         self.scenario = scenario
         self.placement = placement
         self.lanes = slice(placement.warp * WARP_SIZE, (placement.warp + 1) * WARP_SIZE)
         self.bits = element_bits(scenario.problem.dtype.ab)
         tile_m, tile_n, slice_ = placement.tile
-        rings = {operand: operand_layout(scenario, operand).elements * self.bits // 8 for operand in ("a", "b")}
-        self.ring: dict[Operand, int] = {"a": placement.shared_base, "b": placement.shared_base + rings["a"]}
+        rings = {operand: scenario.operand(operand).shared.elements * self.bits // 8 for operand in ("a", "b")}
+        self.ring: dict[Side, int] = {"a": placement.shared_base, "b": placement.shared_base + rings["a"]}
         self.iterator = {
-            "a": global_iterator(scenario, "a", tile_m, slice_),
-            "b": global_iterator(scenario, "b", tile_n, slice_),
+            "a": scenario.operand("a").iterator(tile_m, slice_),
+            "b": scenario.operand("b").iterator(tile_n, slice_),
         }
-        self.fetched: dict[tuple[Operand, int], tuple[IntArray, BoolArray]] = {}
-        self.epilogue = epilogue_tile(scenario)
+        self.fetched: dict[tuple[Side, int], tuple[IntArray, BoolArray]] = {}
+        self.epilogue = scenario.epilogue
         stages = range(scenario.kernel.stages)
-        both: tuple[Operand, Operand] = ("a", "b")
-        self.stores = {(o, s): store_offsets(scenario, o, s)[self.lanes] for o in both for s in stages}
-        self.rows = {(o, s): ldmatrix_offsets(scenario, o, s)[placement.warp] for o in both for s in stages}
+        both: tuple[Side, Side] = ("a", "b")
+        self.stores = {(o, s): store_offsets(scenario.operand(o), s)[self.lanes] for o in both for s in stages}
+        self.rows = {(o, s): ldmatrix_offsets(scenario.operand(o), s)[placement.warp] for o in both for s in stages}
         self.staged = (self.epilogue.store_offsets()[self.lanes], self.epilogue.load_offsets()[self.lanes])
 
     def expect(self, op: Op, region: int) -> Expected:  # noqa: PLR0911 (one for each kind of op)
@@ -405,7 +402,7 @@ class _Fragment:
 def _name_mmas(
     code: Sequence[Sass],
     steps: Sequence[Step],
-    scenario: Scenario,
+    scenario: GemmScenario,
     program: Program,
     named: list[Named | None],
     *,
@@ -416,10 +413,10 @@ def _name_mmas(
     tiles = kernel.warp[0] // kernel.instruction[0], kernel.warp[1] // kernel.instruction[1]
     parts = {(int(m), int(n)): part for part, (m, n) in enumerate(mma_order(*tiles, vertical=vertical))}
     bits = element_bits(scenario.problem.dtype.ab)
-    registers = {operand: fragment_registers(kernel.instruction, operand, bits) for operand in OPERANDS}
+    registers = {operand: fragment_registers(kernel.instruction, operand, bits) for operand in SIDES}
     ops = {(op.k_tile, op.k_group): op for op in program.ops() if isinstance(op, WarpMma)}
     missing = {(key, part) for key in ops for part in range(len(parts))}
-    matrices = {operand: fragment_loads(scenario, operand).matrices for operand in ("a", "b")}
+    matrices = {operand: fragment_loads(scenario.operand(operand)).matrices for operand in ("a", "b")}
     holds: dict[int, _Fragment] = {}
     for position, step in enumerate(steps):
         sass, one = code[step.at], named[position]

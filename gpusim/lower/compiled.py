@@ -27,11 +27,9 @@ from gpusim.lower.sass.pipes import unit_of
 from gpusim.lower.stream import NO_SCOREBOARD, Instruction, Segment, Stream, shifted
 from gpusim.lower.stream_file import CompiledStream, Line, shipped_path, shipped_stream
 from gpusim.machine.spec import Machine
-from gpusim.scenario.models import Scenario
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.ops import Barrier, CopyAsync, Ldmatrix, LoadFragment, Program, StoreTile, WarpMma
 from gpusim.schedule.program import program
-from gpusim.tile.extents import gemm_k_iterations
-from gpusim.tile.threadblock_swizzle import cta_tiles
 from gpusim.units import WARP_SIZE
 
 POINTERS = Pointers(a=1 << 40, b=2 << 40, source=3 << 40, output=4 << 40, bias=5 << 40, partial=6 << 40)
@@ -40,7 +38,7 @@ POINTERS = Pointers(a=1 << 40, b=2 << 40, source=3 << 40, output=4 << 40, bias=5
 SEMAPHORE = 7 << 40
 
 
-def compiled_stream(scenario: Scenario, machine: Machine, slice_: int = 0) -> Stream:
+def compiled_stream(scenario: GemmScenario, machine: Machine, slice_: int = 0) -> Stream:
     """
     The stream of the CTAs of one split-K slice.
 
@@ -51,20 +49,20 @@ def compiled_stream(scenario: Scenario, machine: Machine, slice_: int = 0) -> St
     return compiled(scenario, machine, slice_).stream
 
 
-def compiled(scenario: Scenario, machine: Machine, slice_: int = 0) -> CompiledStream:
+def compiled(scenario: GemmScenario, machine: Machine, slice_: int = 0) -> CompiledStream:
     """The same with its listing: the shipped stream of this very kernel if there is one, else compiled now."""
     shipped = shipped_stream(specialise(scenario, "plain").digest, machine.compute_capability, slice_)
     return shipped or lower_kernel(scenario, compile_kernel(specialise(scenario), machine.compute_capability), slice_)
 
 
-def is_shipped(scenario: Scenario, machine: Machine) -> bool:
+def is_shipped(scenario: GemmScenario, machine: Machine) -> bool:
     """Whether the streams of all kernels and split-K slices come with gpusim, so that no compiler is needed."""
     first, *others = kernels(scenario)
     keys = [(first, slice_) for slice_ in range(scenario.problem.split_k_slices)] + [(one, 0) for one in others]
     return all(shipped_path(one.digest, machine.compute_capability, slice_).is_file() for one, slice_ in keys)
 
 
-def lower_kernel(scenario: Scenario, kernel: CompiledKernel, slice_: int = 0) -> CompiledStream:
+def lower_kernel(scenario: GemmScenario, kernel: CompiledKernel, slice_: int = 0) -> CompiledStream:
     """
     Lower a kernel that is already compiled.
 
@@ -77,7 +75,7 @@ def lower_kernel(scenario: Scenario, kernel: CompiledKernel, slice_: int = 0) ->
     runner = KernelRunner(scenario, kernel)
     cta = int(np.flatnonzero(runner.tiles[:, 2] == slice_)[0])
     steps = runner.run(cta, warp=0)
-    ops = program(scenario, gemm_k_iterations(scenario, slice_), slice_)
+    ops = program(scenario, scenario.k_iterations(slice_), slice_)
     vertical = walks_vertically(runner.cubin.architecture)
     named = align(runner.code, steps, scenario, ops, runner.placement(cta, warp=0), vertical=vertical)
     executed = [
@@ -104,7 +102,7 @@ class KernelRunner:
         tiles: (tile m, tile n, slice) of every CTA in launch order, -1 where a CTA has none.
     """
 
-    def __init__(self, scenario: Scenario, kernel: CompiledKernel) -> None:
+    def __init__(self, scenario: GemmScenario, kernel: CompiledKernel) -> None:
         """
         Decode the kernel.
 
@@ -120,7 +118,7 @@ class KernelRunner:
                 " mma.sync is emulated, and the kernel holds no instruction that stands for it (D27)"
             )
         self.code = decode(self.cubin.code, self.cubin.architecture)
-        self.tiles: IntArray = cta_tiles(scenario)
+        self.tiles: IntArray = scenario.grid.cta_tiles()
         self._constants = parameter_bank(self.cubin, self.specialisation, scenario)
 
     def run(self, cta: int, warp: int) -> list[Step]:
@@ -153,7 +151,7 @@ class KernelRunner:
         return Placement((tile_m, tile_n, slice_), warp, base, POINTERS)
 
 
-def grid_instructions(scenario: Scenario, kernel: CompiledKernel) -> int:
+def grid_instructions(scenario: GemmScenario, kernel: CompiledKernel) -> int:
     """
     Warp instructions that the whole grid executes, ncu's ``smsp__inst_executed.sum``.
 
@@ -172,7 +170,7 @@ def grid_instructions(scenario: Scenario, kernel: CompiledKernel) -> int:
     )
 
 
-def parameter_bank(cubin: Cubin, specialisation: Specialisation, scenario: Scenario) -> bytes:
+def parameter_bank(cubin: Cubin, specialisation: Specialisation, scenario: GemmScenario) -> bytes:
     """
     The constant bank of a launch, parameters included.
 
@@ -208,7 +206,7 @@ class Executed:
 
 
 def _segments(
-    scenario: Scenario, ops: Program, code: Sequence[Sass], executed: list[Executed]
+    scenario: GemmScenario, ops: Program, code: Sequence[Sass], executed: list[Executed]
 ) -> Iterator[tuple[Segment, tuple[Line, ...]]]:
     """Prologue, mainloop, tail, epilogue; where trips of the loop differ, a mainloop segment for each run of equals."""
     starts = _loop_trips(code, executed)
@@ -257,7 +255,7 @@ def _loop_trips(code: Sequence[Sass], executed: list[Executed]) -> list[int]:
     return [copies[-1] if copies else 0]
 
 
-def _tiles(trip: list[Executed], scenario: Scenario) -> int:
+def _tiles(trip: list[Executed], scenario: GemmScenario) -> int:
     """k tiles that one trip consumes."""
     kernel = scenario.kernel
     per_tile = kernel.k_groups * prod(w // i for w, i in zip(kernel.warp[:2], kernel.instruction[:2], strict=True))
@@ -267,7 +265,7 @@ def _tiles(trip: list[Executed], scenario: Scenario) -> int:
     return mmas // per_tile
 
 
-def _alike(trips: list[list[Executed]], scenario: Scenario) -> int:
+def _alike(trips: list[list[Executed]], scenario: GemmScenario) -> int:
     """How many of the first trips execute the same instructions, on ops that move on by the trip's k tiles."""
     first, stages = trips[0], scenario.kernel.stages
     tiles = _tiles(first, scenario)
@@ -286,7 +284,7 @@ def _moved(named: Named | None, k_tiles: int, stages: int) -> Named | None:
 
 
 def segment_of(
-    name: str, executed: list[Executed], scenario: Scenario, trips: int = 1, tiles: int = 0
+    name: str, executed: list[Executed], scenario: GemmScenario, trips: int = 1, tiles: int = 0
 ) -> tuple[Segment, tuple[Line, ...]]:
     """A segment of executed instructions, and their lines."""
     code = tuple(_instruction(one, scenario) for one in executed)
@@ -294,7 +292,7 @@ def segment_of(
     return Segment(name, code, trips, tiles), lines  # type: ignore[arg-type]
 
 
-def _instruction(executed: Executed, scenario: Scenario) -> Instruction:
+def _instruction(executed: Executed, scenario: GemmScenario) -> Instruction:
     sass, control = executed.sass, executed.sass.control
     unit, pipe = unit_of(sass, scheduled=executed.named is not None)
     if sass.name in MMA_OPCODES:

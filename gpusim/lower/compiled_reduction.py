@@ -16,14 +16,14 @@ from gpusim.lower.sass.emulate import Warp, run_warp
 from gpusim.lower.stream import Stream
 from gpusim.lower.stream_file import CompiledStream, shipped_stream
 from gpusim.machine.spec import Machine
-from gpusim.scenario.models import Scenario
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.ops import LoadBias, LoadPartial, LoadSource, Op
 from gpusim.schedule.reduction import reduction_ops
-from gpusim.tile.reduction import ReductionAccess, ReductionTile, reduction_tile
+from gpusim.tile.reduction import ReductionAccess, ReductionTile
 from gpusim.units import WARP_SIZE
 
 
-def compiled_reduction(scenario: Scenario, machine: Machine) -> CompiledStream:
+def compiled_reduction(scenario: GemmScenario, machine: Machine) -> CompiledStream:
     """
     The shipped stream of this very kernel if there is one, else compiled now.
 
@@ -36,7 +36,7 @@ def compiled_reduction(scenario: Scenario, machine: Machine) -> CompiledStream:
     return shipped or lower_reduction(scenario, compile_kernel(specialisation, machine.compute_capability))
 
 
-def lower_reduction(scenario: Scenario, kernel: CompiledKernel) -> CompiledStream:
+def lower_reduction(scenario: GemmScenario, kernel: CompiledKernel) -> CompiledStream:
     """Lower a reduction that is already compiled; warp 0 of CTA 0 stands for all."""
     specialisation = kernel.specialisation
     cubin = read_cubin(kernel.cubin, specialisation.entry, "the compiled reduction")
@@ -73,9 +73,9 @@ def lower_reduction(scenario: Scenario, kernel: CompiledKernel) -> CompiledStrea
     )
 
 
-def _expected(scenario: Scenario) -> list[Expected]:
+def _expected(scenario: GemmScenario) -> list[Expected]:
     """What the schedule says warp 0 of CTA 0 does."""
-    tile = reduction_tile(scenario)
+    tile = scenario.reduction
     access = tile.access(0)
     valid = access.valid[:WARP_SIZE]
     expected = []

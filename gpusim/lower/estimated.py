@@ -19,12 +19,10 @@ from gpusim.lower.estimated_output import (
     integer,
     output_arithmetic,
 )
-from gpusim.lower.iterator_arithmetic import iterator_arithmetic
 from gpusim.lower.stream import Instruction, Segment, Stream, shifted
 from gpusim.machine.spec import Machine, Pipe
 from gpusim.numerics.output_op import OutputOp, slice_output_op
-from gpusim.scenario.models import Scenario
-from gpusim.schedule.mainloop import OPERANDS
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,
@@ -44,8 +42,9 @@ from gpusim.schedule.ops import (
     WarpMma,
 )
 from gpusim.schedule.program import mainloop_shape
-from gpusim.tile.epilogue import EpilogueTile, epilogue_tile
+from gpusim.tile.epilogue import EpilogueTile
 from gpusim.tile.ldmatrix import FragmentLoads, fragment_loads
+from gpusim.tile.operand import SIDES
 from gpusim.units import VECTOR_BITS
 
 COPY_SCOREBOARD = 4
@@ -79,7 +78,7 @@ REGISTERS_BEYOND_FRAGMENTS = 40
 stream reads the real number."""
 
 
-def registers_per_thread(scenario: Scenario, machine: Machine) -> int:
+def registers_per_thread(scenario: GemmScenario, machine: Machine) -> int:
     """
     Registers of one thread: accumulators, two fragments of each operand, and a constant for the rest.
 
@@ -99,11 +98,11 @@ def registers_per_thread(scenario: Scenario, machine: Machine) -> int:
     total = accumulators + fragments + REGISTERS_BEYOND_FRAGMENTS
     if scenario.kernel.mainloop == "pipelined":
         shape = mainloop_shape(scenario)
-        total += sum(shape.of(operand).accesses * VECTOR_BITS // 32 for operand in OPERANDS)
+        total += sum(shape.of(operand).accesses * VECTOR_BITS // 32 for operand in SIDES)
     return min(-(-total // 8) * 8, machine.limits.registers_per_thread)
 
 
-def tensor_pipe(scenario: Scenario) -> str:
+def tensor_pipe(scenario: GemmScenario) -> str:
     """
     Key of the kernel's mma.sync in a machine's ``tensor`` table.
 
@@ -114,7 +113,7 @@ def tensor_pipe(scenario: Scenario) -> str:
     return f"m{m}n{n}k{k}.{dtype.ab.replace('u', 's')}.{dtype.accumulator}"
 
 
-def tensor_mnemonic(scenario: Scenario) -> str:
+def tensor_mnemonic(scenario: GemmScenario) -> str:
     """The kernel's mma.sync as a disassembler writes it: HMMA.16816.F32.BF16, IMMA.16832.S8.S8.SAT."""
     m, n, k = scenario.kernel.instruction
     ab, accumulator = scenario.problem.dtype.ab.upper(), scenario.problem.dtype.accumulator.upper()
@@ -124,7 +123,7 @@ def tensor_mnemonic(scenario: Scenario) -> str:
     return f"{opcode}.{m}{n}{k}.{accumulator}" + (f".{ab}" if ab in ("BF16", "TF32") else "")
 
 
-def tensor_core(scenario: Scenario, machine: Machine) -> Pipe:
+def tensor_core(scenario: GemmScenario, machine: Machine) -> Pipe:
     """
     Interval and latency of the kernel's mma.sync.
 
@@ -139,7 +138,7 @@ def tensor_core(scenario: Scenario, machine: Machine) -> Pipe:
     return machine.tensor[name]
 
 
-def estimated_stream(scenario: Scenario, program: Program, machine: Machine, slice_: int = 0) -> Stream:
+def estimated_stream(scenario: GemmScenario, program: Program, machine: Machine, slice_: int = 0) -> Stream:
     """
     Lower a program by the stated estimates.
 
@@ -149,7 +148,7 @@ def estimated_stream(scenario: Scenario, program: Program, machine: Machine, sli
     Raises:
         BadInput: The program's iterations are not shifts of the first, so no loop can execute them.
     """
-    lowering = Lowering(scenario, machine, epilogue_tile(scenario))
+    lowering = Lowering(scenario, machine, scenario.epilogue)
     segments = [Segment("prologue", tuple(lowering.prologue(program)))]
     if program.iterations:
         _require_uniform(program, scenario.kernel.stages)
@@ -181,16 +180,16 @@ class Lowering:
         epilogue: Tile of the epilogue whose ops it will meet.
     """
 
-    def __init__(self, scenario: Scenario, machine: Machine, epilogue: EpilogueTile) -> None:
+    def __init__(self, scenario: GemmScenario, machine: Machine, epilogue: EpilogueTile) -> None:
         self.scenario = scenario
         m, n, _ = scenario.kernel.instruction
         self.tensor_pipe = tensor_pipe(scenario)
         self.mma_opcode = tensor_mnemonic(scenario)
         self.mmas = (scenario.kernel.warp[0] // m) * (scenario.kernel.warp[1] // n)
-        self.load_opcode = {operand: _load_opcode(fragment_loads(scenario, operand)) for operand in OPERANDS}
-        self.arithmetic = {operand: iterator_arithmetic(scenario, operand) for operand in OPERANDS}
+        self.load_opcode = {operand: _load_opcode(fragment_loads(scenario.operand(operand))) for operand in SIDES}
+        self.arithmetic = {operand: scenario.operand(operand).source.arithmetic for operand in SIDES}
         bits = element_bits(scenario.problem.dtype.ab)
-        self.access_bits = {"a": scenario.problem.access_a * bits, "b": scenario.problem.access_b * bits}
+        self.access_bits = {"a": scenario.problem.access("a") * bits, "b": scenario.problem.access("b") * bits}
         self.epilogue_tile = epilogue
         tensor = tensor_core(scenario, machine)
         # With few MMAs in a group, the same accumulator comes round before its result is there.
@@ -207,7 +206,7 @@ class Lowering:
                     if isinstance(op, CopyAsync | LoadGlobal) and op.operand == operand
                 }
             )
-            for operand in OPERANDS
+            for operand in SIDES
         }
         for operand, count in accesses.items():
             yield from integer(self.arithmetic[operand].setup * count)
@@ -222,7 +221,7 @@ class Lowering:
     def iteration(self, ops: Sequence[Op]) -> Iterator[Instruction]:
         """One k tile: MMAs with what their k group issues besides spread among them, and the loop's own control."""
         control = list(integer(LOOP_CONTROL))
-        for operand in OPERANDS:
+        for operand in SIDES:
             control += integer(self.arithmetic[operand].advance)
         pipelined = self.scenario.kernel.mainloop == "pipelined"
         yield from (self.pipelined_k_tile if pipelined else self.multistage_k_tile)(ops, control)

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from gpusim.element_types import INTEGERS, element_bits
 from gpusim.lower.stream import Instruction, Segment, Stream
 from gpusim.numerics.output_op import OutputOp, reduction_output_op
-from gpusim.scenario.models import Scenario
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.ops import LoadBias, LoadPartial, Op, StoreGlobal
 from gpusim.schedule.reduction import reduction_ops, stage_ends
-from gpusim.tile.reduction import ReductionTile, reduction_tile
+from gpusim.tile.reduction import ReductionTile
 
 MEMORY_STALL = 2
 """Between two memory instructions, or any without a fixed latency, of one warp: the least that ptxas is seen to put."""
@@ -116,14 +116,14 @@ def _repeated(opcode: str, pipe: str, count: int) -> Iterator[Instruction]:
         yield Instruction(opcode, "pipe", pipe)
 
 
-def estimated_reduction(scenario: Scenario) -> Stream:
+def estimated_reduction(scenario: GemmScenario) -> Stream:
     """
     The stream of a parallel split-K's second kernel, one segment.
 
     Raises:
         BadInput: The scenario has no parallel split-K.
     """
-    tile, does = reduction_tile(scenario), reduction_output_op(scenario)
+    tile, does = scenario.reduction, reduction_output_op(scenario)
     instructions = [*integer(REDUCTION_SETUP)]
     ends = stage_ends(tile.slices)
     added = 0

@@ -5,16 +5,18 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from gpusim.errors import GpusimError
 from gpusim.families.attention import device as attention_run
 from gpusim.families.attention.measure import load
 from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.registry import load_scenario
 from gpusim.gpu import run
 from gpusim.gpu.device import import_cupy
 from gpusim.gpu.module import load_kernels
-from gpusim.scenario.read import AnyScenario, load_any_scenario
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.scenario.models import Scenario
 
 
 def launch_all(files: Sequence[Path], overrides: Sequence[str], seed: int) -> tuple[list[str], dict[str, str]]:
@@ -31,7 +33,7 @@ def launch_all(files: Sequence[Path], overrides: Sequence[str], seed: int) -> tu
     launched, failed = [], {}
     for file in files:
         try:
-            launches = _launch(cupy, load_any_scenario(file, tuple(overrides)), seed)
+            launches = _launch(cupy, load_scenario(file, tuple(overrides)), seed)
         except (GpusimError, RuntimeError) as error:  # CuPy's errors are RuntimeErrors
             failed[file.stem] = str(error)
         else:
@@ -40,12 +42,13 @@ def launch_all(files: Sequence[Path], overrides: Sequence[str], seed: int) -> tu
     return launched, failed
 
 
-def _launch(cupy: Any, scenario: AnyScenario, seed: int) -> int:
+def _launch(cupy: Any, scenario: Scenario, seed: int) -> int:
     """Launch every kernel of a scenario once; how many there are."""
     if isinstance(scenario, AttentionScenario):
         load(scenario).launch(attention_run.pack_params(attention_run.upload(cupy, scenario, seed)))
         cupy.cuda.runtime.deviceSynchronize()
         return 1
+    scenario = cast("GemmScenario", scenario)
     kernels = load_kernels(cupy, scenario)
     run.launch_once(kernels, run.upload(cupy, scenario, kernels[0].specialisation, seed))
     return len(kernels)

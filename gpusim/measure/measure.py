@@ -16,8 +16,8 @@ from gpusim.gpu.module import LoadedKernel, load_kernels
 from gpusim.records.pipeline import measured_pipeline
 from gpusim.records.record import LoopTime, MeasuredPipeline, Numerics, Record, TraceCheck
 from gpusim.results.provenance import commit
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.models import Scenario
-from gpusim.scenario.read import AnyScenario
 from gpusim.schedule.reduction import reduction_ops
 
 Part = TypeVar("Part")
@@ -62,7 +62,7 @@ class Origin:
         return cls(device.environment(), command, known_commit or commit())
 
 
-def measure(name: str, scenario: Scenario, origin: Origin, *, seed: int, say: Say = lambda _: None) -> Record:
+def measure(name: str, scenario: GemmScenario, origin: Origin, *, seed: int, say: Say = lambda _: None) -> Record:
     """
     Numerics, trace, time and pipeline of a scenario on the current GPU; the counters are ``with_counters``' business.
 
@@ -97,7 +97,7 @@ def measure(name: str, scenario: Scenario, origin: Origin, *, seed: int, say: Sa
 
 def record_of(
     name: str,
-    scenario: AnyScenario,
+    scenario: Scenario,
     origin: Origin,
     *,
     kernel: dict[str, Any],
@@ -144,7 +144,7 @@ def context_is_lost(cupy: Any) -> bool:
     return False
 
 
-def _trace(cupy: Any, scenario: Scenario, problem: run.DeviceProblem) -> TraceCheck:
+def _trace(cupy: Any, scenario: GemmScenario, problem: run.DeviceProblem) -> TraceCheck:
     blocks = traced_ctas(scenario)
     first, *others = load_kernels(cupy, scenario, "trace")
 
@@ -161,7 +161,9 @@ def _trace(cupy: Any, scenario: Scenario, problem: run.DeviceProblem) -> TraceCh
     return TraceCheck(blocks, len(found), stream_digest(found), difference is None, difference)
 
 
-def _pipeline(cupy: Any, scenario: Scenario, problem: run.DeviceProblem, plain: LoopTime | None) -> MeasuredPipeline:
+def _pipeline(
+    cupy: Any, scenario: GemmScenario, problem: run.DeviceProblem, plain: LoopTime | None
+) -> MeasuredPipeline:
     kernels = load_kernels(cupy, scenario, "timeline")
     buffer = run.timeline_buffer(kernels[0], problem, traced_ctas(scenario)[0])
     warps = run.record_timeline(kernels[0], problem, buffer)

@@ -104,7 +104,7 @@ def round_to(values: Values, element: str) -> Values:
 
 def as_multiplied(values: Any, element: str, xp: Any = np) -> Any:
     """
-    Operand values as the tensor core multiplies them: of tf32 it reads the upper 19 bits, which truncates.
+    Side values as the tensor core multiplies them: of tf32 it reads the upper 19 bits, which truncates.
 
     Source: PTX ISA, mma with .tf32; CUTLASS include/cutlass/tfloat32.h. CUTLASS's kernels for ``float`` round to
     nearest first, in registers; those for ``tfloat32_t``, as these, do not.

@@ -8,7 +8,8 @@ import numpy as np
 from gpusim.arrays import FloatArray
 from gpusim.element_types import INTEGER_RANGE
 from gpusim.numerics.elements import Values, round_to
-from gpusim.scenario.models import Problem, Scenario
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.scenario.product import MatrixProduct
 
 Compute: TypeAlias = Literal["f16", "f32", "s32"]
 
@@ -43,7 +44,7 @@ class OutputOp:
     with_relu: bool
 
 
-def compute_type(problem: Problem) -> Compute:
+def compute_type(problem: MatrixProduct) -> Compute:
     """
     The type an epilogue computes in: the accumulator's, but f32 for integers that are converted or scaled by fractions.
 
@@ -60,7 +61,7 @@ def compute_type(problem: Problem) -> Compute:
     return "s32" if problem.dtype.output == problem.dtype.accumulator == "s32" and whole and fits else "f32"
 
 
-def slice_output_op(scenario: Scenario, slice_: int) -> OutputOp:
+def slice_output_op(scenario: GemmScenario, slice_: int) -> OutputOp:
     """
     What the CTAs of one split-K slice do.
 
@@ -78,12 +79,12 @@ def slice_output_op(scenario: Scenario, slice_: int) -> OutputOp:
     return _whole_output_op(problem, 1.0 if slice_ else problem.beta, last=last)
 
 
-def reduction_output_op(scenario: Scenario) -> OutputOp:
+def reduction_output_op(scenario: GemmScenario) -> OutputOp:
     """What the second kernel of a parallel split-K does with the sum of the partial sums."""
     return _whole_output_op(scenario.problem, scenario.problem.beta, last=True)
 
 
-def _whole_output_op(problem: Problem, beta: float, *, last: bool) -> OutputOp:
+def _whole_output_op(problem: MatrixProduct, beta: float, *, last: bool) -> OutputOp:
     return OutputOp(
         accumulator=problem.dtype.accumulator,
         compute=compute_type(problem),
@@ -128,7 +129,7 @@ def apply(does: OutputOp, accumulators: Values, source: Values, bias: Values) ->
     return _rounded(values, does.output)
 
 
-def scales(problem: Problem) -> tuple[float, float]:
+def scales(problem: MatrixProduct) -> tuple[float, float]:
     """alpha and beta as the kernel computes with them."""
     compute = compute_type(problem)
     alpha, beta = (float(_rounded(np.asarray(scale, np.float64), compute)) for scale in (problem.alpha, problem.beta))

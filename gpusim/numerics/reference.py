@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.arrays import BoolArray, FloatArray, IntArray
+from gpusim.arrays import FloatArray
 from gpusim.element_types import INTEGER_RANGE, INTEGERS
 from gpusim.numerics.elements import as_multiplied, decode
 from gpusim.numerics.output_op import compute_type, scales
-from gpusim.numerics.tensors import Tensors, operand_views, output_view
-from gpusim.scenario.models import Conv2dFpropProblem, GemmProblem, Scenario
+from gpusim.numerics.tensors import Tensors
+from gpusim.scenario.gemm import GemmScenario
 
 # Unit roundoff of f32, in which products are summed and the linear combination is computed, and of f16.
 F32_ROUNDOFF = 2.0**-24
@@ -40,28 +40,6 @@ class Reference:
 
     value: FloatArray
     bound: FloatArray
-
-
-def gemm_k(scenario: Scenario) -> int:
-    """Products summed into one output element: k of a GEMM, c * r * s of a convolution."""
-    problem = scenario.problem
-    return problem.k if isinstance(problem, GemmProblem) else problem.c * problem.r * problem.s
-
-
-def slice_of_channel(scenario: Scenario) -> IntArray:
-    """
-    The split-K slice that sums each index of GEMM K (of each channel, in a convolution). Shape (k or c,).
-
-    A GEMM gives each slice ceil(k tiles / slices) consecutive k tiles; a convolution deals its channel tiles
-    out in turn (``advance`` steps over all slices' tiles).
-    """
-    problem = scenario.problem
-    tile_k = scenario.kernel.threadblock[2]
-    if isinstance(problem, Conv2dFpropProblem):
-        return (np.arange(problem.c, dtype=np.int64) // tile_k) % problem.split_k_slices
-    tiles_per_slice = -(-problem.k // tile_k)
-    tiles_per_slice = -(-tiles_per_slice // problem.split_k_slices)
-    return np.arange(problem.k, dtype=np.int64) // (tile_k * tiles_per_slice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,52 +84,13 @@ def agreement(output: Any, expected: Reference, xp: Any = np) -> Agreement:
     )
 
 
-def _input_index(problem: Conv2dFpropProblem, axis: int, position: int) -> tuple[IntArray, BoolArray]:
-    """Input rows (axis 0) or columns (1) under one filter position, for each output one, and which of them exist."""
-    extent = (problem.h, problem.w)[axis]
-    outputs = np.arange((problem.output_p, problem.output_q)[axis], dtype=np.int64)
-    index = outputs * problem.stride[axis] - problem.padding[axis] + position * problem.dilation[axis]
-    return np.clip(index, 0, extent - 1), (index >= 0) & (index < extent)
-
-
-def _conv_factors(
-    scenario: Scenario, problem: Conv2dFpropProblem, tensors: Tensors, channels: slice, xp: Any
+def _factors(
+    scenario: GemmScenario, tensors: Tensors, xp: Any, summed: slice = slice(None)
 ) -> Iterator[tuple[Any, Any]]:
-    """One pair of factors ([n * p * q, c], [c, k]) for each filter position; their products add up to the output."""
-    activation = _operand(scenario, tensors.a, xp).reshape(problem.n, problem.h, problem.w, problem.c)[..., channels]
-    filters = _operand(scenario, tensors.b, xp).reshape(problem.k, problem.r, problem.s, problem.c)[..., channels]
-    flip = problem.mode == "convolution"
-    for r in range(problem.r):
-        for s in range(problem.s):
-            at_r, at_s = (problem.r - 1 - r, problem.s - 1 - s) if flip else (r, s)
-            h, h_valid = _input_index(problem, 0, at_r)
-            w, w_valid = _input_index(problem, 1, at_s)
-            inside = xp.asarray((h_valid[:, None] & w_valid[None, :])[None, :, :, None])
-            seen = activation[:, xp.asarray(h[:, None]), xp.asarray(w[None, :]), :].astype(np.float64) * inside
-            yield seen.reshape(-1, seen.shape[-1]), filters[:, r, s, :].T.astype(np.float64)
-
-
-def _operand(scenario: Scenario, stored: Any, xp: Any) -> Any:
-    """The flat values of an operand as they are multiplied."""
+    """Pairs of factors as ``MatrixProduct.factors`` gives them, of the values as they are multiplied."""
     element = scenario.problem.dtype.ab
-    return as_multiplied(decode(stored, element, xp), element, xp)
-
-
-def _factors(scenario: Scenario, tensors: Tensors, xp: Any, k: slice = slice(None)) -> Iterator[tuple[Any, Any]]:
-    """
-    Pairs of factors, [rows, k] and [k, columns] in float64, whose products add up to the product of the problem.
-
-    Args:
-        k: The part of GEMM K, or of the convolution's channels, that is summed.
-    """
-    problem = scenario.problem
-    if isinstance(problem, Conv2dFpropProblem):
-        yield from _conv_factors(scenario, problem, tensors, k, xp)
-        return
-    view_a, view_b = operand_views(scenario)
-    a, b = view_a.of(_operand(scenario, tensors.a, xp)), view_b.of(_operand(scenario, tensors.b, xp))
-    a, b = (a if problem.layout_a == "row" else a.T), (b if problem.layout_b == "row" else b.T)
-    yield a[:, k].astype(np.float64), b[k].astype(np.float64)
+    a, b = (as_multiplied(decode(stored, element, xp), element, xp) for stored in (tensors.a, tensors.b))
+    yield from scenario.problem.factors(a, b, summed, xp)
 
 
 def half_step(magnitude: Any, output: str, xp: Any = np) -> Any:
@@ -168,7 +107,7 @@ def half_step(magnitude: Any, output: str, xp: Any = np) -> Any:
     return xp.ldexp(xp.ones_like(magnitude), xp.maximum(exponent, smallest).astype(xp.int32))
 
 
-def reference(scenario: Scenario, tensors: Tensors, xp: Any = np) -> Reference:
+def reference(scenario: GemmScenario, tensors: Tensors, xp: Any = np) -> Reference:
     """
     The answer and its bound.
 
@@ -203,7 +142,7 @@ def reference(scenario: Scenario, tensors: Tensors, xp: Any = np) -> Reference:
         return _integer_reference(scenario, tensors, xp)
     alpha, beta = scales(problem)
     compute = compute_type(problem)
-    view = output_view(scenario)
+    view = scenario.problem.output_view
     sums, bound = _SUMS[dtype.accumulator](scenario, tensors, xp)
     partials, bound = _partials(scenario, sums, bound, xp)
     value = xp.zeros((view.rows, view.columns))
@@ -223,7 +162,7 @@ def reference(scenario: Scenario, tensors: Tensors, xp: Any = np) -> Reference:
     return Reference(value, bound)
 
 
-def _partials(scenario: Scenario, sums: Any, bound: Any, xp: Any) -> tuple[list[Any], Any]:
+def _partials(scenario: GemmScenario, sums: Any, bound: Any, xp: Any) -> tuple[list[Any], Any]:
     """What goes through the epilogue's output operator: each slice's sum, or that of all, added in their own type."""
     if not scenario.problem.reduces:
         return list(sums), bound
@@ -235,7 +174,7 @@ def _partials(scenario: Scenario, sums: Any, bound: Any, xp: Any) -> tuple[list[
     return [running], bound
 
 
-def _finished(scenario: Scenario, tensors: Tensors, value: Any, bound: Any, xp: Any) -> tuple[Any, Any]:
+def _finished(scenario: GemmScenario, tensors: Tensors, value: Any, bound: Any, xp: Any) -> tuple[Any, Any]:
     """Bias and activation, in the floating type that the epilogue computes in."""
     problem = scenario.problem
     if tensors.bias is not None:
@@ -244,10 +183,10 @@ def _finished(scenario: Scenario, tensors: Tensors, value: Any, bound: Any, xp: 
     return (xp.maximum(value, 0.0) if problem.activation == "relu" else value), bound
 
 
-def _sums(scenario: Scenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
+def _sums(scenario: GemmScenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
     """Of every split-K slice the sum of its products, [slices, rows, columns]; of all slices the sum of magnitudes."""
-    slices, view = scenario.problem.split_k_slices, output_view(scenario)
-    owner = xp.asarray(slice_of_channel(scenario))
+    slices, view = scenario.problem.split_k_slices, scenario.problem.output_view
+    owner = xp.asarray(scenario.problem.slice_of_summed(scenario.kernel.threadblock[2]))
     sums = xp.zeros((slices, view.rows, view.columns))
     magnitudes = xp.zeros((view.rows, view.columns))
     for a, b in _factors(scenario, tensors, xp):
@@ -258,26 +197,26 @@ def _sums(scenario: Scenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
     return sums, magnitudes
 
 
-def _f32_sums(scenario: Scenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
+def _f32_sums(scenario: GemmScenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
     """The sums of each slice, and what float32 accumulators may be wrong by."""
     sums, magnitudes = _sums(scenario, tensors, xp)
-    return sums, 2 * gemm_k(scenario) * F32_ROUNDOFF * magnitudes
+    return sums, 2 * scenario.problem.products * F32_ROUNDOFF * magnitudes
 
 
-def _f16_sums(scenario: Scenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
+def _f16_sums(scenario: GemmScenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
     """
     The sums of each slice, and what 16-bit accumulators may be wrong by, all slices together.
 
     K tiles are walked in the order the kernel consumes them, so that the running sums are the kernel's own.
     """
-    slices, view = scenario.problem.split_k_slices, output_view(scenario)
-    owner = slice_of_channel(scenario)
+    slices, view = scenario.problem.split_k_slices, scenario.problem.output_view
+    owner = scenario.problem.slice_of_summed(scenario.kernel.threadblock[2])
     sums = xp.zeros((slices, view.rows, view.columns))
     wrong = xp.zeros((view.rows, view.columns))
     for number in range(slices):
         mine = np.flatnonzero(owner == number)
         error = xp.zeros_like(wrong)
-        for k in _k_tiles(scenario, mine):
+        for k in scenario.problem.summed_tiles(scenario.kernel.threadblock[2], mine):
             for a, b in _factors(scenario, tensors, xp, k):
                 for begin in range(0, a.shape[1], F16_SUMMED):
                     left, right = a[:, begin : begin + F16_SUMMED], b[begin : begin + F16_SUMMED]
@@ -288,7 +227,7 @@ def _f16_sums(scenario: Scenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
     return sums, wrong
 
 
-def _s32_sums(scenario: Scenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
+def _s32_sums(scenario: GemmScenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
     """The sums of each slice, exact, and what their conversion to float32 and the product with alpha may change."""
     sums, _ = _sums(scenario, tensors, xp)
     return sums, 2 * F32_ROUNDOFF * xp.abs(sums).sum(axis=0)
@@ -297,30 +236,12 @@ def _s32_sums(scenario: Scenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
 _SUMS = {"f32": _f32_sums, "f16": _f16_sums, "s32": _s32_sums}
 
 
-def _k_tiles(scenario: Scenario, owned: IntArray) -> Iterator[slice]:
-    """
-    The k tiles (of a convolution: channel tiles) of one slice, which owns these k, in the order it consumes them.
-
-    A GEMM begins with the tile that is not whole.
-    """
-    tile_k = scenario.kernel.threadblock[2]
-    if isinstance(scenario.problem, Conv2dFpropProblem):
-        for tile in dict.fromkeys((owned // tile_k).tolist()):
-            yield slice(tile * tile_k, (tile + 1) * tile_k)
-        return
-    begin, end = int(owned[0]), int(owned[-1]) + 1
-    first = (end - begin) % tile_k or tile_k
-    yield slice(begin, begin + first)
-    for at in range(begin + first, end, tile_k):
-        yield slice(at, at + tile_k)
-
-
-def _integer_reference(scenario: Scenario, tensors: Tensors, xp: Any) -> Reference:
+def _integer_reference(scenario: GemmScenario, tensors: Tensors, xp: Any) -> Reference:
     """The exact sum through the linear combination, and how far its rounding to integers may differ."""
     problem, output = scenario.problem, scenario.problem.dtype.output
     alpha, beta = scales(problem)
     error = _no_error if compute_type(problem) in INTEGERS else _float32_error
-    view = output_view(scenario)
+    view = scenario.problem.output_view
     partials, _ = _partials(scenario, _sums(scenario, tensors, xp)[0], 0.0, xp)
     running = xp.zeros((view.rows, view.columns))
     low = high = running

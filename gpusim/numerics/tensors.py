@@ -6,33 +6,14 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from gpusim.element_types import INTEGER_RANGE, INTEGERS
+from gpusim.layout.matrix import MatrixView
 from gpusim.numerics.elements import WORKING, Values, as_multiplied, encode, round_to
-from gpusim.scenario.models import Conv2dFpropProblem, GemmProblem, Scenario
+from gpusim.scenario.gemm import GemmScenario
 
 Distribution: TypeAlias = Literal["normal", "uniform"]
 
 _SOURCE_MAGNITUDE = 1 << 20
 """Bound of a random s32 source: exact in float32, as the linear combination reads it."""
-
-
-@dataclass(frozen=True, slots=True)
-class MatrixView:
-    """
-    How a matrix lies in a flat tensor: ``rows`` runs of ``columns`` contiguous elements, ``leading`` elements apart.
-    """
-
-    rows: int
-    columns: int
-    leading: int
-
-    @property
-    def elements(self) -> int:
-        """Elements of the flat tensor, from its base to the end of the last run's padding."""
-        return self.rows * self.leading
-
-    def of(self, flat: Values) -> Values:
-        """The [rows, columns] view of a flat tensor, without the padding."""
-        return flat.reshape(self.rows, self.leading)[:, : self.columns]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +23,9 @@ class Tensors:
     them.
 
     Attributes:
-        a: Operand A, or the activation in NHWC. Shape (elements,), of type ``elements.STORED``; of 4-bit integers
+        a: Side A, or the activation in NHWC. Shape (elements,), of type ``elements.STORED``; of 4-bit integers
             (elements / 2,). NaN, or the least integer, between the rows of a padded matrix.
-        b: Operand B, or the filter in KRSC, likewise.
+        b: Side B, or the filter in KRSC, likewise.
         source: C of the linear combination, as the output lies; None where beta is 0.
         bias: One element for each column of the output; None where the problem has none.
     """
@@ -55,34 +36,15 @@ class Tensors:
     bias: Values | None = None
 
 
-def operand_views(scenario: Scenario) -> tuple[MatrixView, MatrixView]:
-    """Operand A and B as runs of contiguous elements; the convolution's tensors are packed."""
-    problem = scenario.problem
-    if isinstance(problem, Conv2dFpropProblem):
-        activation = MatrixView(problem.n * problem.h * problem.w, problem.c, problem.c)
-        return activation, MatrixView(problem.k * problem.r * problem.s, problem.c, problem.c)
-    a = (problem.m, problem.k) if problem.layout_a == "row" else (problem.k, problem.m)
-    b = (problem.k, problem.n) if problem.layout_b == "row" else (problem.n, problem.k)
-    return MatrixView(*a, problem.leading_a), MatrixView(*b, problem.leading_b)
-
-
-def output_view(scenario: Scenario) -> MatrixView:
-    """The output (and the source C) as rows of GEMM M: [m, n], or [n * p * q, k] of the convolution's NPQK."""
-    problem = scenario.problem
-    if isinstance(problem, GemmProblem):
-        return MatrixView(problem.m, problem.n, problem.leading_c)
-    return MatrixView(problem.n * problem.output_p * problem.output_q, problem.k, problem.k)
-
-
-def bias_view(scenario: Scenario) -> MatrixView:
+def bias_view(scenario: GemmScenario) -> MatrixView:
     """The bias: one row, as long as the output's."""
-    columns = output_view(scenario).columns
+    columns = scenario.problem.output_view.columns
     return MatrixView(1, columns, columns)
 
 
-def workspace_view(scenario: Scenario) -> MatrixView:
+def workspace_view(scenario: GemmScenario) -> MatrixView:
     """The partial sums of a parallel split-K: the slices' outputs one after another, packed; no rows without one."""
-    output = output_view(scenario)
+    output = scenario.problem.output_view
     slices = scenario.problem.split_k_slices if scenario.problem.reduces else 0
     return MatrixView(slices * output.rows, output.columns, output.columns)
 
@@ -103,7 +65,7 @@ def _draw(view: MatrixView, element: str, rng: np.random.Generator, distribution
     return encode(flat, element)
 
 
-def make_tensors(scenario: Scenario, seed: int, distribution: Distribution = "normal") -> Tensors:
+def make_tensors(scenario: GemmScenario, seed: int, distribution: Distribution = "normal") -> Tensors:
     """
     Random inputs of a scenario.
 
@@ -118,23 +80,23 @@ def make_tensors(scenario: Scenario, seed: int, distribution: Distribution = "no
         distribution: Of every float.
     """
     rng = np.random.default_rng(seed)
-    a, b = operand_views(scenario)
+    a, b = scenario.problem.operand_views
     dtype = scenario.problem.dtype
     inputs = [_draw(view, dtype.ab, rng, distribution) for view in (a, b)]
     source = None
     if scenario.problem.beta != 0:
-        source = _draw(output_view(scenario), dtype.output, rng, distribution)
+        source = _draw(scenario.problem.output_view, dtype.output, rng, distribution)
     bias = _draw(bias_view(scenario), dtype.output, rng, distribution) if scenario.problem.bias else None
     return Tensors(inputs[0], inputs[1], source, bias)
 
 
-def fresh_output(scenario: Scenario) -> Values:
+def fresh_output(scenario: GemmScenario) -> Values:
     """A stored flat output of NaN or of an unlikely integer: an element never written cannot pass for a result."""
     element = scenario.problem.dtype.output
-    return encode(np.full(output_view(scenario).elements, np.nan, WORKING[element]), element)
+    return encode(np.full(scenario.problem.output_view.elements, np.nan, WORKING[element]), element)
 
 
-def fresh_workspace(scenario: Scenario) -> Values:
+def fresh_workspace(scenario: GemmScenario) -> Values:
     """Stored flat partial sums, unwritten likewise; empty without a parallel split-K."""
     element = scenario.problem.dtype.accumulator
     return encode(np.full(workspace_view(scenario).elements, np.nan, WORKING[element]), element)

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.records.pipeline import steady_k_tile
 from gpusim.records.record import Record
 from gpusim.results.result import BankConflicts, Result
-from gpusim.scenario.read import AnyScenario
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.scenario.models import Scenario
 from gpusim.schedule.counts import Counts
 
 Verdict: TypeAlias = Literal["exact", "differs", "approximate", "not measured"]
@@ -85,7 +86,7 @@ def holds(rows: tuple[Row, ...]) -> bool:
 
 
 def check_rows(
-    scenario: AnyScenario,
+    scenario: Scenario,
     counts: Counts,
     results: Mapping[str, Result],
     record: Record,
@@ -184,18 +185,19 @@ def _trace(record: Record, expected: str | None) -> Iterator[Row]:
         yield _must_equal("recorded stream unlike today's", "trace build", 0, int(not same), note)
 
 
-def _counters(scenario: AnyScenario, counts: Counts, record: Record) -> Iterator[Row]:
+def _counters(scenario: Scenario, counts: Counts, record: Record) -> Iterator[Row]:
     for metric, simulated in exact_counters(counts).items():
         if metric in record.counters:
             yield _counted(scenario, metric, metric, simulated, record.counters[metric])
 
 
-def _counted(scenario: AnyScenario, what: str, source: str, simulated: float, measured: float) -> Row:
+def _counted(scenario: Scenario, what: str, source: str, simulated: float, measured: float) -> Row:
     if isinstance(scenario, AttentionScenario):
         note = _attention_latitude(scenario, source, fewer=measured < simulated)
         if note and measured != simulated:
             return Row(what, source, simulated, measured, "approximate", note)
         return _must_equal(what, source, simulated, measured)
+    scenario = cast("GemmScenario", scenario)
     if scenario.problem.split_k_slices > 1 and not scenario.problem.reduces and source in _SEMAPHORE:
         note = "the semaphore of serial split-K polls its flag"
         return Row(what, source, simulated, measured, "approximate", note)
@@ -218,7 +220,7 @@ def _attention_latitude(scenario: AttentionScenario, source: str, *, fewer: bool
     return "warps past a batch's length branch around their loads (D26)" if source in _SUMS and fewer else ""
 
 
-def _opcodes(scenario: AnyScenario, counts: Counts, record: Record) -> Iterator[Row]:
+def _opcodes(scenario: Scenario, counts: Counts, record: Record) -> Iterator[Row]:
     if not record.opcodes:
         return
     for opcode in (opcode for opcode in NAMED_OPCODES if opcode in counts.instructions):

@@ -183,7 +183,7 @@ def find_record(name: str, digest: str, folder: Path | None = None, gpu: str | N
 
     Args:
         name: Stem of the scenario's file.
-        digest: ``Scenario.digest()``.
+        digest: ``GemmScenario.digest()``.
         folder: Of all GPUs' records; None takes ``measured_folder()``.
         gpu: Folder of one GPU, e.g. "h200"; None takes the first that has the record.
 

@@ -2,26 +2,17 @@
 
 import re
 from collections.abc import Iterable
-from fractions import Fraction
-from math import ceil, prod
+from math import prod
 
 from pydantic import BaseModel
 
 from gpusim.element_types import MMA_SHAPES, OUTPUTS, element_bits, least_capability
 from gpusim.machine import Machine
-from gpusim.scenario.models import (
-    MASK_BITS,
-    PIPELINED_STAGES,
-    Conv2dFpropProblem,
-    GemmProblem,
-    Kernel,
-    Operand,
-    Scenario,
-)
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.scenario.kernel import PIPELINED_STAGES, Kernel
 from gpusim.scenario.text import Origin, shown
+from gpusim.tile.operand import SIDES, Side
 from gpusim.units import LINE_BITS, VECTOR_BITS
-
-OPERANDS: tuple[Operand, Operand] = ("a", "b")
 
 STAGES = {"multistage": (3, 10), "pipelined": (PIPELINED_STAGES, PIPELINED_STAGES)}
 """Fewest and most stages of each mainloop; CUTLASS's library goes up to 10."""
@@ -38,9 +29,6 @@ CROSSWISE_BITS = (LINE_BITS // 2, LINE_BITS)
 
 CONGRUOUS_ROWS = 4
 """Rows along K that one access of a warp covers where the operand is contiguous along M or N, each of one line."""
-
-TRANSPOSED_BITS = (16, 32)
-"""Widths of elements that need not be contiguous along K: ldmatrix.trans moves 16 bits, a plain load 32."""
 
 GREATEST_FLOAT = {"f16": 65504.0, "f32": (2 - 2.0**-23) * 2.0**127}
 """Largest finite value of the types that epilogues scale in."""
@@ -66,7 +54,7 @@ _SWIZZLE = re.compile(r"Swizzle<\s*(-?\d{1,4})\s*,\s*(-?\d{1,4})\s*,\s*(-?\d{1,4
 _OTHER_LAYOUTS = "row_major, padded<N> or Swizzle<B,M,S>"
 
 
-def check(scenario: Scenario, machine: Machine, origin: Origin) -> None:
+def check(scenario: GemmScenario, machine: Machine, origin: Origin) -> None:
     """
     Refuse a scenario that breaks a rule.
 
@@ -74,42 +62,42 @@ def check(scenario: Scenario, machine: Machine, origin: Origin) -> None:
         BadInput: The first broken rule, in one line: what is allowed, what was found, where it was written.
     """
     _check_supported(scenario, "", origin)
-    _check_problem(scenario, origin)
+    scenario.problem.check_extents(origin)
     _check_alignments(scenario, origin)
     _check_mainloop(scenario, machine, origin)
     _check_types(scenario, machine, origin)
     _check_scales(scenario, origin)
     _check_tiles(scenario, machine, origin)
     _check_accumulators(scenario, machine, origin)
-    _check_contiguity(scenario, origin)
+    scenario.problem.check_contiguity(origin)
     _check_shared_layouts(scenario, origin)
     _check_thread_map(scenario, origin)
     _check_epilogue(scenario, origin)
     _check_shared_memory(scenario, machine, origin)
-    _check_split_k(scenario, origin)
-    _check_iterator(scenario, origin)
+    scenario.problem.check_split_k(scenario.kernel.threadblock[2], origin)
+    scenario.problem.check_iterator(scenario.kernel.iterator, origin)
     _check_threadblock_swizzle(scenario.kernel, origin)
     _check_size(scenario, origin)
 
 
-def shared_operand_bytes(scenario: Scenario, operand: Operand) -> int:
+def shared_operand_bytes(scenario: GemmScenario, side: Side) -> int:
     """Shared memory of all stages of operand "a" or "b", padding included, in bytes."""
-    padded = _PADDED.fullmatch(scenario.shared_layout(operand))
-    contiguous, strided = _stage(scenario, operand)
+    padded = _PADDED.fullmatch(scenario.shared_layout(side))
+    contiguous, strided = _stage(scenario, side)
     row = contiguous + (int(padded[1]) if padded else 0)
     return scenario.kernel.stages * strided * row * element_bits(scenario.problem.dtype.ab) // 8
 
 
-def _stage(scenario: Scenario, operand: Operand) -> tuple[int, int]:
+def _stage(scenario: GemmScenario, side: Side) -> tuple[int, int]:
     """Extents of one operand's tile: contiguous, strided."""
     m, n, k = scenario.kernel.threadblock
-    rows = m if operand == "a" else n
-    return (k, rows) if scenario.k_contiguous(operand) else (rows, k)
+    rows = m if side == "a" else n
+    return (k, rows) if scenario.problem.k_contiguous(side) else (rows, k)
 
 
-def _axis(operand: Operand) -> str:
+def _axis(side: Side) -> str:
     """The operand's dimension besides K."""
-    return "M" if operand == "a" else "N"
+    return "M" if side == "a" else "N"
 
 
 def _check_supported(table: BaseModel, prefix: str, origin: Origin) -> None:
@@ -127,7 +115,7 @@ def _check_supported(table: BaseModel, prefix: str, origin: Origin) -> None:
             raise origin.refusal(f"{prefix}{name}", f"{allowed} (other values are not supported yet)", found)
 
 
-def _check_types(scenario: Scenario, machine: Machine, origin: Origin) -> None:
+def _check_types(scenario: GemmScenario, machine: Machine, origin: Origin) -> None:
     """There must be an mma.sync of these types and this shape, on this machine, and an epilogue for the output."""
     dtype, instruction = scenario.problem.dtype, scenario.kernel.instruction
     accumulators = [accumulator for ab, accumulator in MMA_SHAPES if ab == dtype.ab]
@@ -146,7 +134,7 @@ def _check_types(scenario: Scenario, machine: Machine, origin: Origin) -> None:
         raise origin.refusal("kernel.instruction", rule, list(instruction))
 
 
-def _check_scales(scenario: Scenario, origin: Origin) -> None:
+def _check_scales(scenario: GemmScenario, origin: Origin) -> None:
     """The kernel is given alpha and beta in the type its epilogue computes in: f16 for f16 accumulators, else f32."""
     problem = scenario.problem
     computed = "f16" if problem.dtype.accumulator == "f16" else "f32"
@@ -161,35 +149,13 @@ def _or(values: Iterable[str]) -> str:
     return " or ".join(map(shown, values))
 
 
-def _check_problem(scenario: Scenario, origin: Origin) -> None:
-    problem = scenario.problem
-    if isinstance(problem, GemmProblem):
-        for name, least, what in (
-            ("lda", problem.contiguous_a, f"a {problem.layout_a} of A"),
-            ("ldb", problem.contiguous_b, f"a {problem.layout_b} of B"),
-            ("ldc", problem.n, "a row of C"),
-        ):
-            leading = getattr(problem, name)
-            if leading is not None and leading < least:
-                raise origin.refusal(f"problem.{name}", f"at least {least}, the elements of {what}", leading)
-        return
-    for axis, extent, taps, pad, dilation, formula, given in (
-        ("h", problem.h, problem.r, problem.padding[0], problem.dilation[0], problem.formula_p, problem.p),
-        ("w", problem.w, problem.s, problem.padding[1], problem.dilation[1], problem.formula_q, problem.q),
-    ):
-        if formula < 1 and given is None:
-            name = {"h": "r", "w": "s"}[axis]
-            most = (extent + 2 * pad - 1) // dilation + 1
-            raise origin.refusal(f"problem.{name}", f"at most {most}, so that it fits the padded {axis}", taps)
-
-
-def _check_alignments(scenario: Scenario, origin: Origin) -> None:
+def _check_alignments(scenario: GemmScenario, origin: Origin) -> None:
     """Vectors must divide what they walk along, and inputs must come in sizes that cp.async and our loads have."""
     problem = scenario.problem
-    for operand, (name, extents) in _walked(scenario).items():
+    for operand, walked in problem.walked.items():
         key = f"problem.alignment_{operand}"
         given = getattr(problem, f"alignment_{operand}")
-        access = int(getattr(problem, f"access_{operand}"))
+        access = problem.access(operand)
         bits = element_bits(problem.dtype.output if operand == "c" else problem.dtype.ab)
         sizes = tuple(8 * size // bits for size in COPY_BYTES if 8 * size >= bits)
         if operand == "c":
@@ -198,31 +164,20 @@ def _check_alignments(scenario: Scenario, origin: Origin) -> None:
         allowed = ", ".join(map(str, sizes))
         if given is not None and given not in sizes:
             raise origin.refusal(key, f"one of {allowed} elements", given)
-        for extent_name, extent in extents.items():
+        for extent_name, extent in walked.extents.items():
             if given is not None and extent % given:
                 raise origin.refusal(key, f"one of {allowed} and divide {extent_name} = {extent}", given)
         if access not in sizes:
-            extent_name, extent = next(item for item in extents.items() if item[1] % sizes[-1])
+            extent_name, extent = next(item for item in walked.extents.items() if item[1] % sizes[-1])
             mover = "a global load" if scenario.kernel.mainloop == "pipelined" else "cp.async"
             least = f"{mover} moves at least {COPY_BYTES[-1]} bytes"
             if operand == "c":
                 least = "no access stores less than a byte"
-            rule = f"a multiple of {sizes[-1]}: {least} of {name}"
+            rule = f"a multiple of {sizes[-1]}: {least} of {walked.tensor}"
             raise origin.refusal(f"problem.{extent_name}", rule, extent)
 
 
-def _walked(scenario: Scenario) -> dict[str, tuple[str, dict[str, int]]]:
-    """Operand -> its name, and the extents its vectors must divide, by key."""
-    problem = scenario.problem
-    if isinstance(problem, Conv2dFpropProblem):
-        channels = {"c": problem.c}
-        return {"a": ("the activation", channels), "b": ("the filter", channels), "c": ("the output", {"k": problem.k})}
-    a = {"k" if problem.layout_a == "row" else "m": problem.contiguous_a, "lda": problem.leading_a}
-    b = {"k" if problem.layout_b == "column" else "n": problem.contiguous_b, "ldb": problem.leading_b}
-    return {"a": ("A", a), "b": ("B", b), "c": ("C", {"n": problem.n, "ldc": problem.leading_c})}
-
-
-def _check_mainloop(scenario: Scenario, machine: Machine, origin: Origin) -> None:
+def _check_mainloop(scenario: GemmScenario, machine: Machine, origin: Origin) -> None:
     kernel = scenario.kernel
     if kernel.mainloop == "multistage" and not machine.features.cp_async:
         capability = f"{machine.compute_capability // 10}.{machine.compute_capability % 10}"
@@ -234,7 +189,7 @@ def _check_mainloop(scenario: Scenario, machine: Machine, origin: Origin) -> Non
         raise origin.refusal("kernel.stages", allowed, kernel.stages)
 
 
-def _check_tiles(scenario: Scenario, machine: Machine, origin: Origin) -> None:
+def _check_tiles(scenario: GemmScenario, machine: Machine, origin: Origin) -> None:
     kernel = scenario.kernel
     matrices_k = kernel.instruction[2] * element_bits(scenario.problem.dtype.ab) // VECTOR_BITS
     ldmatrix_rows = 32 // matrices_k
@@ -258,7 +213,7 @@ def _check_tiles(scenario: Scenario, machine: Machine, origin: Origin) -> None:
         raise origin.refusal("kernel.warp", rule, list(kernel.warp))
 
 
-def _check_accumulators(scenario: Scenario, machine: Machine, origin: Origin) -> None:
+def _check_accumulators(scenario: GemmScenario, machine: Machine, origin: Origin) -> None:
     """Spills are not modelled, so the accumulators alone must leave registers over, in a thread and in an SM."""
     kernel, limits = scenario.kernel, machine.limits
     words = kernel.warp[0] * kernel.warp[1] // 32 * element_bits(scenario.problem.dtype.accumulator) // 32
@@ -270,27 +225,17 @@ def _check_accumulators(scenario: Scenario, machine: Machine, origin: Origin) ->
         raise origin.refusal("kernel.threadblock", rule, list(kernel.threadblock))
 
 
-def _check_contiguity(scenario: Scenario, origin: Origin) -> None:
-    problem = scenario.problem
-    if not isinstance(problem, GemmProblem) or element_bits(problem.dtype.ab) in TRANSPOSED_BITS:
-        return
-    for name, layout, k_contiguous in (("layout_a", problem.layout_a, "row"), ("layout_b", problem.layout_b, "column")):
-        if layout != k_contiguous:
-            rule = f'"{k_contiguous}" for {problem.dtype.ab}: only 16- and 32-bit elements need not lie along K'
-            raise origin.refusal(f"problem.{name}", rule, layout)
-
-
-def _check_shared_layouts(scenario: Scenario, origin: Origin) -> None:
+def _check_shared_layouts(scenario: GemmScenario, origin: Origin) -> None:
     kernel = scenario.kernel
     dtype = scenario.problem.dtype.ab
     bits = element_bits(dtype)
     vector = VECTOR_BITS // bits
-    for operand in OPERANDS:
-        key = f"kernel.shared.{operand}"
-        name, k_contiguous = scenario.shared_layout(operand), scenario.k_contiguous(operand)
-        contiguous, strided = _stage(scenario, operand)
+    for side in SIDES:
+        key = f"kernel.shared.{side}"
+        name, k_contiguous = scenario.shared_layout(side), scenario.problem.k_contiguous(side)
+        contiguous, strided = _stage(scenario, side)
         own, other = ("crosswise", "congruous") if k_contiguous else ("congruous", "crosswise")
-        axis = "K" if k_contiguous else _axis(operand)
+        axis = "K" if k_contiguous else _axis(side)
         names = f"{own}, {_OTHER_LAYOUTS}"
         padded, swizzle = _PADDED.fullmatch(name), _SWIZZLE.fullmatch(name)
         if name == other:
@@ -324,40 +269,38 @@ def _swizzle_rule(bits: int, base: int, shift: int, /, *, elements: int, vector:
     return ""
 
 
-def _check_thread_map(scenario: Scenario, origin: Origin) -> None:
+def _check_thread_map(scenario: GemmScenario, origin: Origin) -> None:
     """
     The warp-raked map of 16-byte vectors must cover each operand's tile exactly.
 
     Source: CUTLASS transform/pitch_linear_thread_map.h, PitchLinearWarpRakedThreadMap.
     """
     kernel = scenario.kernel
-    for operand in OPERANDS:
-        check_map = _check_crosswise_map if scenario.k_contiguous(operand) else _check_congruous_map
-        rule = check_map(scenario, operand)
+    for side in SIDES:
+        check_map = _check_crosswise_map if scenario.problem.k_contiguous(side) else _check_congruous_map
+        rule = check_map(scenario, side)
         if rule:
             raise origin.refusal("kernel.threadblock", rule, list(kernel.threadblock))
 
 
-def _check_crosswise_map(scenario: Scenario, operand: Operand) -> str:
+def _check_crosswise_map(scenario: GemmScenario, side: Side) -> str:
     """The rule a K-contiguous operand breaks: a warp copies whole rows, and all warps a whole share of them."""
     bits = element_bits(scenario.problem.dtype.ab)
-    contiguous, strided = _stage(scenario, operand)
+    contiguous, strided = _stage(scenario, side)
     vectors = contiguous * bits // VECTOR_BITS
     if not vectors or 32 % vectors:
         depths = ", ".join(str(lanes * VECTOR_BITS // bits) for lanes in LANES_OF_A_ROW)
         return f"{depths} along K, so that a warp's 32 lanes cover whole rows"
     rows = 32 // vectors * (scenario.kernel.threads // 32)
     if strided % rows:
-        return (
-            f"a multiple of {rows} along {_axis(operand)}, the rows its {scenario.kernel.threads} threads copy at once"
-        )
+        return f"a multiple of {rows} along {_axis(side)}, the rows its {scenario.kernel.threads} threads copy at once"
     return ""
 
 
-def _check_congruous_map(scenario: Scenario, operand: Operand) -> str:
+def _check_congruous_map(scenario: GemmScenario, side: Side) -> str:
     """The rule an M- or N-contiguous operand breaks: a warp copies 4 rows of one line, and warps share these evenly."""
-    axis, warps = _axis(operand), scenario.kernel.threads // 32
-    contiguous, depth = _stage(scenario, operand)
+    axis, warps = _axis(side), scenario.kernel.threads // 32
+    contiguous, depth = _stage(scenario, side)
     line = LINE_BITS // element_bits(scenario.problem.dtype.ab)
     if contiguous % line:
         return f"a multiple of {line} along {axis}, the elements of a 128-byte line, for an operand contiguous along it"
@@ -375,7 +318,7 @@ def _check_congruous_map(scenario: Scenario, operand: Operand) -> str:
     return ""
 
 
-def _check_epilogue(scenario: Scenario, origin: Origin) -> None:
+def _check_epilogue(scenario: GemmScenario, origin: Origin) -> None:
     """
     The warps that share an 8-row slab of the output, or of a parallel split-K's partial sums, must store it exactly.
 
@@ -398,46 +341,14 @@ def _check_epilogue(scenario: Scenario, origin: Origin) -> None:
         raise origin.refusal("kernel.threadblock", rule, list(kernel.threadblock))
 
 
-def _check_shared_memory(scenario: Scenario, machine: Machine, origin: Origin) -> None:
-    need = sum(shared_operand_bytes(scenario, operand) for operand in OPERANDS)
+def _check_shared_memory(scenario: GemmScenario, machine: Machine, origin: Origin) -> None:
+    need = sum(shared_operand_bytes(scenario, side) for side in SIDES)
     most = machine.limits.shared_bytes_per_cta
     if need > most:
         stages = scenario.kernel.stages
         each = need // stages
         rule = f"at most {most // each} for this tile ({each} of {machine.name}'s {most} shared-memory bytes a stage)"
         raise origin.refusal("kernel.stages", rule, stages)
-
-
-def _check_split_k(scenario: Scenario, origin: Origin) -> None:
-    problem, depth = scenario.problem, scenario.kernel.threadblock[2]
-    slices = problem.split_k_slices
-    if isinstance(problem, Conv2dFpropProblem):
-        tiles = -(-problem.c // depth)
-        if slices > tiles:
-            raise origin.refusal("problem.split_k_slices", f"1..{tiles}, the channel tiles to share", slices)
-        return
-    tiles = -(-problem.k // depth)
-    if slices > tiles:
-        raise origin.refusal("problem.split_k_slices", f"1..{tiles}, the k tiles to share", slices)
-    # A slice takes ceil(tiles / slices) k tiles, and the last one must still find one.
-    if (slices - 1) * -(-tiles // slices) >= tiles:
-        each = -(-tiles // slices)
-        below = -(-tiles // each)
-        rule = f"such that each slice of {each} of the {tiles} k tiles finds one ({below}, for example)"
-        raise origin.refusal("problem.split_k_slices", rule, slices)
-
-
-def _check_iterator(scenario: Scenario, origin: Origin) -> None:
-    problem, iterator = scenario.problem, scenario.kernel.iterator
-    if iterator == "analytic":
-        return
-    if isinstance(problem, GemmProblem):
-        raise origin.refusal("kernel.iterator", '"analytic" for a GEMM; "optimized" is of convolutions', iterator)
-    for name in ("r", "s"):
-        extent = int(getattr(problem, name))
-        if extent > MASK_BITS:
-            rule = f'at most {MASK_BITS} with iterator = "optimized", whose predicates are bits of a mask'
-            raise origin.refusal(f"problem.{name}", rule, extent)
 
 
 def _check_threadblock_swizzle(kernel: Kernel, origin: Origin) -> None:
@@ -449,52 +360,28 @@ def _check_threadblock_swizzle(kernel: Kernel, origin: Origin) -> None:
         raise origin.refusal("kernel.threadblock_swizzle", rule, kernel.threadblock_swizzle)
 
 
-def _check_size(scenario: Scenario, origin: Origin) -> None:
+def _check_size(scenario: GemmScenario, origin: Origin) -> None:
     """The grid must be one that CUDA launches, and no size beyond what is simulated; the largest extent is named."""
     problem, kernel = scenario.problem, scenario.kernel
     slices, (tile_m, tile_n, tile_k) = problem.split_k_slices, kernel.threadblock
-    rows: dict[str, int]
-    deep: dict[str, int]
-    if isinstance(problem, GemmProblem):
-        rows, column, deep = {"m": problem.m}, "n", {"k": problem.k}
-        strided_a, along_a = ("m", "k") if problem.k_contiguous_a else ("k", "m")
-        strided_b, along_b = ("n", "k") if problem.k_contiguous_b else ("k", "n")
-        k_tiles = ceil(Fraction(ceil(Fraction(problem.k, tile_k)), slices))
-        tensors = {
-            "A": {strided_a: getattr(problem, strided_a), _leading("lda", problem.lda, along_a): problem.leading_a},
-            "B": {strided_b: getattr(problem, strided_b), _leading("ldb", problem.ldb, along_b): problem.leading_b},
-            "C": {"m": problem.m, _leading("ldc", problem.ldc, "n"): problem.leading_c},
-        }
-    else:
-        rows = {"n": problem.n, "p": problem.output_p, "q": problem.output_q}
-        column, deep = "k", {"r": problem.r, "s": problem.s, "c": problem.c}
-        k_tiles = problem.r * problem.s * ceil(Fraction(ceil(Fraction(problem.c, slices)), tile_k))
-        tensors = {
-            "the activation": {"n": problem.n, "h": problem.h, "w": problem.w, "c": problem.c},
-            "the filter": {"k": problem.k, **deep},
-            "the output": {**rows, "k": problem.k},
-        }
-    columns = {column: int(getattr(problem, column))}
-    for name, extents in tensors.items():
+    size = problem.size(tile_k)
+    columns = {size.column: int(getattr(problem, size.column))}
+    for name, extents in size.tensors.items():
         rule = f"small enough that {name} has at most {MOST_ELEMENTS} elements"
         _refuse_beyond(prod(extents.values()), MOST_ELEMENTS, rule, extents, origin)
-    tiles_m, tiles_n = -(-prod(rows.values()) // tile_m), -(-columns[column] // tile_n)
+    tiles_m, tiles_n = -(-prod(size.rows.values()) // tile_m), -(-columns[size.column] // tile_n)
     identity = _IDENTITY.fullmatch(kernel.threadblock_swizzle)
     # identity<N> stands N tiles side by side in x wherever there are enough of them to reach the limit.
-    grid_y, across = (-(-tiles_n // int(identity[1])), columns) if identity else (tiles_m, rows)
+    grid_y, across = (-(-tiles_n // int(identity[1])), columns) if identity else (tiles_m, size.rows)
     _refuse_beyond(grid_y, MOST_GRID_Y, f"small enough that gridDim.y is at most {MOST_GRID_Y}", across, origin)
     _refuse_beyond(
         slices, MOST_GRID_Z, f"such that gridDim.z is at most {MOST_GRID_Z}", {"split_k_slices": slices}, origin
     )
     ctas = tiles_m * tiles_n * slices
-    _refuse_beyond(ctas, MOST_CTAS, f"small enough that the grid has at most {MOST_CTAS} CTAs", rows | columns, origin)
+    rule = f"small enough that the grid has at most {MOST_CTAS} CTAs"
+    _refuse_beyond(ctas, MOST_CTAS, rule, size.rows | columns, origin)
     rule = f"small enough that a CTA has at most {MOST_K_TILES} k tiles"
-    _refuse_beyond(k_tiles, MOST_K_TILES, rule, deep, origin)
-
-
-def _leading(name: str, given: int | None, contiguous: str) -> str:
-    """The key that decides a leading dimension."""
-    return contiguous if given is None else name
+    _refuse_beyond(size.k_tiles, MOST_K_TILES, rule, size.summed, origin)
 
 
 def _refuse_beyond(count: int, most: int, rule: str, extents: dict[str, int], origin: Origin) -> None:

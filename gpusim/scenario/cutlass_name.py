@@ -29,7 +29,7 @@ from typing import Any
 from gpusim.element_types import element_bits
 from gpusim.errors import BadInput
 from gpusim.scenario import cutlass_library as library
-from gpusim.scenario.models import Conv2dFpropProblem, Scenario
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.text import Origin, quoted, shown
 
 PREFIX = "cutlass"
@@ -151,7 +151,7 @@ def _input_type(name: str, found: re.Match[str], accumulator: str) -> str:
     return ab
 
 
-def format_name(scenario: Scenario, origin: Origin) -> str:
+def format_name(scenario: GemmScenario, origin: Origin) -> str:
     """
     The profiler name of a scenario's kernel.
 
@@ -181,19 +181,14 @@ def format_name(scenario: Scenario, origin: Origin) -> str:
     tile = f"{m}x{n}_{k}x{kernel.stages}"
     if library.warp_tile(digits, kernel.threadblock, kernel.stages) is None:
         raise origin.refusal("kernel.threadblock", f"a tile of CUTLASS's {digits} kernels", list(kernel.threadblock))
-    if isinstance(problem, Conv2dFpropProblem):
-        operation, layout = f"fprop_{kernel.iterator}", "nhwc"
-    else:
-        operation = "gemm"
-        layout = ("n" if problem.layout_b == "row" else "t") + ("n" if problem.layout_a == "row" else "t")
-    name = (
-        f"cutlass_tensorop_{output}{letter}{digits}{rounded}{operation}{inputs}_{tile}_{layout}_align{problem.access_a}"
-    )
+    operation, layout = problem.profiler_words(kernel.iterator)
+    alignment = problem.access("a")
+    name = f"cutlass_tensorop_{output}{letter}{digits}{rounded}{operation}{inputs}_{tile}_{layout}_align{alignment}"
     _refuse_difference(name, parse_name(name), scenario, origin)
     return name
 
 
-def _refuse_difference(name: str, implied: Mapping[str, Any], scenario: Scenario, origin: Origin) -> None:
+def _refuse_difference(name: str, implied: Mapping[str, Any], scenario: GemmScenario, origin: Origin) -> None:
     """Refuse the first key of a scenario that its name would give another value."""
     written = scenario.resolved()
     for table in ("problem", "kernel"):

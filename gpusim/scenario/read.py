@@ -1,57 +1,20 @@
-"""A scenario file, read and validated: from TOML to a ``Scenario`` whose every check holds, and back."""
+"""A scenario file, read and validated: from TOML to a ``Scenario`` whose every check holds, of whatever kinds."""
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, reduce
+from operator import or_
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError, create_model
 
-from gpusim.element_types import element_bits
 from gpusim.errors import BadInput, nearest
-from gpusim.families.attention.checks import check_attention
-from gpusim.families.attention.problem import AttentionKernel, AttentionProblem, AttentionScenario
 from gpusim.machine import Machine, load_machine
 from gpusim.machine.load import is_path
-from gpusim.scenario.checks import check
-from gpusim.scenario.cutlass_name import parse_name
-from gpusim.scenario.models import (
-    PROBLEMS,
-    Conv2dFpropProblem,
-    DTypes,
-    GemmProblem,
-    Kernel,
-    Problem,
-    Rule,
-    Scenario,
-    SharedLayouts,
-    Table,
-)
-from gpusim.scenario.text import Origin, bare_or_quoted, quoted, read_override, shown, write_toml
-
-__all__ = [
-    "AnyScenario",
-    "AttentionScenario",
-    "Conv2dFpropProblem",
-    "DTypes",
-    "GemmProblem",
-    "Kernel",
-    "Problem",
-    "Scenario",
-    "SharedLayouts",
-    "element_bits",
-    "load_any_scenario",
-    "load_scenario",
-    "named_scenario",
-    "parse_any_scenario",
-    "parse_scenario",
-    "scenario_schema",
-    "write_toml",
-]
-
-AnyScenario: TypeAlias = Scenario | AttentionScenario
-
-ATTENTION = "attention"
+from gpusim.scenario.models import Rule, Scenario, Table
+from gpusim.scenario.text import Origin, bare_or_quoted, quoted, read_override, shown
 
 # What pydantic's error types mean for the reader; the fields are those of the error's context.
 _RULES = {
@@ -69,35 +32,59 @@ _RULES = {
 }
 
 
-def load_scenario(path: str | Path, overrides: Iterable[str] = ()) -> Scenario:
+@dataclass(frozen=True, slots=True)
+class Kind:
     """
-    The GEMM or convolution of a TOML file, as ``load_any_scenario`` reads it.
+    How scenarios of one problem kind are read.
 
-    Raises:
-        BadInput: As there, or it asks about attention.
+    Attributes:
+        name: Value of ``problem.kind``.
+        problem: Model of the ``[problem]`` table.
+        kernel: Model of the ``[kernel]`` table, which may be left out.
+        scenario: Made of machine, problem and kernel.
+        check: Refuses a scenario that breaks a rule.
     """
-    data, origin, folder = _read(path, overrides)
-    return _parse(data, origin, folder)
+
+    name: str
+    problem: type[Table]
+    kernel: type[Table]
+    scenario: Callable[..., Scenario]
+    check: Callable[[Any, Machine, Origin], None]
 
 
-def load_any_scenario(path: str | Path, overrides: Iterable[str] = ()) -> AnyScenario:
+@dataclass(frozen=True, slots=True)
+class Text:
     """
-    The scenario of a TOML file, all checks held.
+    A scenario as it was written.
+
+    Attributes:
+        data: As ``tomllib`` reads it, overrides included.
+        origin: Where each value was written.
+        folder: A machine given as a path is relative to it.
+    """
+
+    data: Mapping[str, Any]
+    origin: Origin
+    folder: Path
+
+    @property
+    def kind(self) -> object:
+        """What stands at ``problem.kind``; None where nothing does."""
+        problem = self.data.get("problem")
+        return problem.get("kind") if isinstance(problem, Mapping) else None
+
+
+def read_text(path: str | Path, overrides: Iterable[str] = ()) -> Text:
+    """
+    Read a TOML file.
 
     Args:
-        path: The file. A machine given as a path is relative to its folder.
+        path: The file.
         overrides: ``key=value`` with a dotted key and a TOML value or a bare word; the last one of a key holds.
 
     Raises:
-        BadInput: The file is missing or no TOML, or a check does not hold. One line: what is allowed, what was found,
-            file and key, and the ``--set`` that gave it.
+        BadInput: The file is missing or no TOML, or an override puts a value where a table is needed.
     """
-    data, origin, folder = _read(path, overrides)
-    return _parse_any(data, origin, folder)
-
-
-def _read(path: str | Path, overrides: Iterable[str]) -> tuple[dict[str, Any], Origin, Path]:
-    """The data of a file with its overrides, where each value was written, and the file's folder."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
@@ -109,66 +96,28 @@ def _read(path: str | Path, overrides: Iterable[str]) -> tuple[dict[str, Any], O
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError: no TOML, or an integer of thousands of digits
         raise BadInput(f"scenario must be TOML: {error} ({path})") from error
-    return data, _overridden(data, str(path), overrides), Path(path).parent
+    return overridden(data, str(path), overrides, Path(path).parent)
 
 
-def named_scenario(name: str, overrides: Iterable[str] = ()) -> Scenario:
+def overridden(data: dict[str, Any], where: str, overrides: Iterable[str], folder: Path) -> Text:
     """
-    The scenario of a kernel that CUTLASS's profiler names, all checks held.
-
-    Args:
-        name: As the profiler prints it (``cutlass_name``).
-        overrides: As in ``load_scenario``; they must give the problem's extents. A machine given as a path is relative
-            to the working directory.
-
-    Raises:
-        BadInput: It is no such name, an extent is missing, or a check does not hold.
-    """
-    data = parse_name(name)
-    return _parse(data, _overridden(data, name, overrides), Path())
-
-
-def parse_scenario(data: Mapping[str, Any], where: str) -> Scenario:
-    """
-    The scenario of plain data, all checks held.
+    Put overrides into plain data, which they change.
 
     Args:
         data: As ``tomllib`` reads it.
-        where: File name for messages; a machine given as a path is relative to its folder.
+        where: What messages call its origin.
+        overrides: As of ``read_text``.
+        folder: A machine given as a path is relative to it.
 
     Raises:
-        BadInput: A check does not hold.
+        BadInput: An override puts a value where a table is needed.
     """
-    return _parse(data, Origin(where), Path(where).parent)
-
-
-def parse_any_scenario(data: Mapping[str, Any], where: str) -> AnyScenario:
-    """As ``parse_scenario``, of attention too."""
-    return _parse_any(data, Origin(where), Path(where).parent)
-
-
-def scenario_schema() -> dict[str, Any]:
-    """JSON Schema of a scenario file. ``supported`` lists which of the documented values of a key work today."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **_EveryScenario.model_json_schema()}
-
-
-class _EveryScenario(Table):
-    """One question: a problem, a kernel of its kind, a machine."""
-
-    model_config = ConfigDict(title="Scenario")
-    machine: StrictStr = Field(description="A machine file that ships with gpusim, or the path of one.")
-    problem: Annotated[Problem | AttentionProblem, Field(discriminator="kind")]
-    kernel: Kernel | AttentionKernel = Field(Kernel(), description="An AttentionKernel for attention, else a Kernel.")
-
-
-def _overridden(data: dict[str, Any], where: str, overrides: Iterable[str]) -> Origin:
-    """Put the overrides into the data; where each value was written."""
     given: dict[str, str] = {}
     for override in overrides:
         key, value = read_override(override)
         given[key] = override
         _override(data, key, value, Origin(where, given))
-    return Origin(where, given)
+    return Text(data, Origin(where, given), folder)
 
 
 def _override(data: dict[str, Any], key: str, value: object, origin: Origin) -> None:
@@ -182,76 +131,94 @@ def _override(data: dict[str, Any], key: str, value: object, origin: Origin) -> 
     table[last] = value
 
 
-def _parse_any(data: Mapping[str, Any], origin: Origin, folder: Path) -> AnyScenario:
-    kind = _kind(data)
-    if kind != ATTENTION:
-        _check_kind(data, (*PROBLEMS, ATTENTION), "", origin)
-        return _parse(data, origin, folder)
-    try:
-        scenario = AttentionScenario.model_validate(data)
-    except ValidationError as error:
-        raise _first_refusal(error, data, AttentionScenario, kind, origin) from error
-    name, machine = _machine(scenario.machine, origin, folder)
-    check_attention(scenario, machine, origin)
-    return scenario.model_copy(update={"machine": name})
+def parse(text: Text, kinds: Sequence[Kind], note: str = "") -> Scenario:
+    """
+    Make the scenario of a text, all checks held.
 
+    Args:
+        text: What was written.
+        kinds: Which problem kinds are allowed.
+        note: Follows the allowed kinds in the message about another one.
 
-def _parse(data: Mapping[str, Any], origin: Origin, folder: Path) -> Scenario:
-    kind = _kind(data)
-    _check_kind(data, tuple(PROBLEMS), " for this command" if kind == ATTENTION else "", origin)
+    Raises:
+        BadInput: A check does not hold. One line: what is allowed, what was found, file and key, and the ``--set`` that
+            gave it.
+    """
+    kind = next((one for one in kinds if one.name == text.kind), kinds[0])
+    if isinstance(text.data.get("problem"), Mapping) and kind.name != text.kind:
+        *others, last = (f'"{one.name}"' for one in kinds)
+        allowed = f"{', '.join(others)} or {last}" if others else last
+        raise text.origin.refusal("problem.kind", allowed + note, text.kind)
+    model = _file_model(kind)
     try:
-        scenario = Scenario.model_validate(data)
+        read = model.model_validate(text.data)
     except ValidationError as error:
-        raise _first_refusal(error, data, Scenario, kind, origin) from error
-    name, machine = _machine(scenario.machine, origin, folder)
-    scenario = scenario.model_copy(update={"machine": name})
-    check(scenario, machine, origin)
+        raise _first_refusal(error, text, model) from error
+    tables = {name: getattr(read, name) for name in model.model_fields}
+    name, machine = _machine(tables["machine"], text)
+    scenario = kind.scenario(**tables | {"machine": name})
+    kind.check(scenario, machine, text.origin)
     return scenario
 
 
-def _machine(name: str, origin: Origin, folder: Path) -> tuple[str, Machine]:
+@cache
+def _file_model(kind: Kind) -> type[Table]:
+    """A scenario file of one kind."""
+    tables: dict[str, Any] = {
+        "machine": (StrictStr, ...),
+        "problem": (kind.problem, ...),
+        "kernel": (kind.kernel, kind.kernel()),
+    }
+    return create_model("Scenario", __base__=Table, **tables)
+
+
+def schema(kinds: Sequence[Kind]) -> dict[str, Any]:
+    """JSON Schema of a scenario file. ``supported`` lists which of the documented values of a key work today."""
+    problems: Any = reduce(or_, (kind.problem for kind in kinds))
+    models = dict.fromkeys(kind.kernel for kind in kinds)
+    first, *others = models
+    described = Field(first(), description=f"An {others[0].__name__} for attention, else a {first.__name__}.")
+    tables: dict[str, Any] = {
+        "problem": (Annotated[problems, Field(discriminator="kind")], ...),
+        "kernel": (reduce(or_, models), described),
+    }
+    every = create_model("Every", __base__=_EveryScenario, __doc__=_EveryScenario.__doc__, **tables)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **every.model_json_schema()}
+
+
+class _EveryScenario(Table):
+    """One question: a problem, a kernel of its kind, a machine."""
+
+    model_config = ConfigDict(title="Scenario")
+    machine: StrictStr = Field(description="A machine file that ships with gpusim, or the path of one.")
+
+
+def _machine(name: str, text: Text) -> tuple[str, Machine]:
     """A machine as the scenario keeps it: its name or the whole path of its file; and what is in it."""
     if is_path(name):
-        name = str((folder / name).absolute())
+        name = str((text.folder / name).absolute())
     try:
         return name, load_machine(name)
     except BadInput as error:
-        raise BadInput(f"{error} ({origin.at('machine')})") from error
+        raise BadInput(f"{error} ({text.origin.at('machine')})") from error
 
 
-def _kind(data: Mapping[str, Any]) -> object:
-    problem = data.get("problem")
-    return problem.get("kind") if isinstance(problem, Mapping) else None
-
-
-def _check_kind(data: Mapping[str, Any], kinds: tuple[str, ...], note: str, origin: Origin) -> None:
-    kind = _kind(data)
-    if isinstance(data.get("problem"), Mapping) and (not isinstance(kind, str) or kind not in kinds):
-        *others, last = (f'"{name}"' for name in kinds)
-        raise origin.refusal("problem.kind", f"{', '.join(others)} or {last}{note}", kind)
-
-
-def _first_refusal(
-    error: ValidationError, data: Mapping[str, Any], root: type[BaseModel], kind: object, origin: Origin
-) -> BadInput:
+def _first_refusal(error: ValidationError, text: Text, root: type[BaseModel]) -> BadInput:
     """The one line for what pydantic found: a misspelt key before what it makes missing, else the first."""
     found = error.errors(include_url=False)
     first = min(found, key=lambda item: item["type"] != "extra_forbidden")
-    # Inside a problem of several kinds pydantic puts the kind into the path; an index into a list belongs to the list's
-    # key.
-    skipped = 2 if first["loc"][0] == "problem" and root is Scenario else 1
-    path = first["loc"][:1] + first["loc"][skipped:]
-    names = [part for part in path if isinstance(part, str)]
+    # An index into a list belongs to the list's key.
+    names = [part for part in first["loc"] if isinstance(part, str)]
     key = ".".join(names)
+    table = _table_model(names[:-1], root)
     if first["type"] == "extra_forbidden":
-        return _unknown_key(names, _table_model(names[:-1], root, kind), origin)
-    value: Any = data
+        return _unknown_key(names, table, text.origin)
+    value: Any = text.data
     for name in names:
         value = value.get(name) if isinstance(value, Mapping) else None
-    field = _table_model(names[:-1], root, kind).model_fields[names[-1]]
-    rules = [rule.text for rule in field.metadata if isinstance(rule, Rule)]
+    rules = [rule.text for rule in table.model_fields[names[-1]].metadata if isinstance(rule, Rule)]
     rule = rules[0] if rules else _RULES[first["type"]].format_map(first.get("ctx", {})).replace("'", '"')
-    return origin.refusal(key, rule, value)
+    return text.origin.refusal(key, rule, value)
 
 
 def _unknown_key(names: list[str], model: type[BaseModel], origin: Origin) -> BadInput:
@@ -262,10 +229,9 @@ def _unknown_key(names: list[str], model: type[BaseModel], origin: Origin) -> Ba
     return BadInput(f"unknown key {quoted(names[-1])}, {hint} ({place})")
 
 
-def _table_model(names: list[str], root: type[BaseModel], kind: object) -> type[BaseModel]:
+def _table_model(names: list[str], root: type[BaseModel]) -> type[BaseModel]:
     model = root
     for name in names:
-        several = name == "problem" and root is Scenario
-        annotation: Any = PROBLEMS[str(kind)] if several else model.model_fields[name].annotation
+        annotation: Any = model.model_fields[name].annotation
         model = annotation
     return model

@@ -9,8 +9,7 @@ import numpy as np
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.element_types import element_bits
 from gpusim.errors import BadInput
-from gpusim.scenario.models import Scenario
-from gpusim.schedule.mainloop import OPERANDS
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,
@@ -19,19 +18,15 @@ from gpusim.schedule.ops import (
     LoadFragment,
     LoadGlobal,
     Op,
-    Operand,
     StoreTile,
     WaitGroup,
     WarpMma,
 )
 from gpusim.schedule.program import program
-from gpusim.tile.epilogue import epilogue_tile
-from gpusim.tile.extents import gemm_k_iterations
 from gpusim.tile.global_access import GlobalAccess
-from gpusim.tile.global_iterators import global_iterator
 from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
+from gpusim.tile.operand import SIDES, Side
 from gpusim.tile.shared_store import store_offsets
-from gpusim.tile.threadblock_swizzle import grid, tile_of_block
 from gpusim.units import WARP_SIZE
 
 CtaId: TypeAlias = tuple[int, int, int]
@@ -72,31 +67,31 @@ class Selection:
 class _Cta:
     """One CTA with work: its tile and its k tiles."""
 
-    scenario: Scenario
+    scenario: GemmScenario
     tile_m: int
     tile_n: int
     slice_: int
 
     @property
     def k_iterations(self) -> int:
-        return gemm_k_iterations(self.scenario, self.slice_)
+        return self.scenario.k_iterations(self.slice_)
 
     @property
     def fetches(self) -> int:
         """Number of global fetches, the stages - 1 of the overrun included."""
         return self.k_iterations + self.scenario.kernel.stages - 1
 
-    def global_access(self, operand: Operand, fetches: IntArray) -> GlobalAccess:
+    def global_access(self, operand: Side, fetches: IntArray) -> GlobalAccess:
         """Arrays of shape [fetches, threads, accesses, vecs]."""
         tile = self.tile_m if operand == "a" else self.tile_n
-        return global_iterator(self.scenario, operand, tile, self.slice_).fetch(fetches)
+        return self.scenario.operand(operand).iterator(tile, self.slice_).fetch(fetches)
 
 
-def _cta(scenario: Scenario, ctaid: CtaId) -> _Cta:
-    extent = grid(scenario)
+def _cta(scenario: GemmScenario, ctaid: CtaId) -> _Cta:
+    extent = scenario.grid.dim
     if any(not 0 <= index < limit for index, limit in zip(ctaid, extent, strict=True)):
         raise BadInput(f"ctaid must be inside the grid {extent}, got {ctaid}")
-    tile_m, tile_n, slice_ = (int(index) for index in tile_of_block(scenario, *ctaid))
+    tile_m, tile_n, slice_ = (int(index) for index in scenario.grid.tile_of_block(*ctaid))
     if tile_m < 0:
         raise BadInput(f"ctaid {ctaid} has no tile: it exits at once")
     return _Cta(scenario, tile_m, tile_n, slice_)
@@ -134,7 +129,7 @@ def axes(*extents: int | IntArray) -> list[IntArray]:
     return [array.astype(np.int64) for array in np.ix_(*values)]
 
 
-def _gmem(cta: _Cta, operand: Operand, selection: Selection) -> AddressStream:
+def _gmem(cta: _Cta, operand: Side, selection: Selection) -> AddressStream:
     name = f"gmem_{operand}"
     threads = _threads(cta, name, selection)
     fetches = chosen("--k-tiles", name, selection.k_tiles, cta.fetches)
@@ -160,9 +155,9 @@ def _gmem(cta: _Cta, operand: Operand, selection: Selection) -> AddressStream:
     )
 
 
-def _smem_store(cta: _Cta, operand: Operand, selection: Selection) -> AddressStream:
+def _smem_store(cta: _Cta, operand: Side, selection: Selection) -> AddressStream:
     stages = cta.scenario.kernel.stages
-    slots = np.stack([store_offsets(cta.scenario, operand, stage)[:, :, 0] for stage in range(stages)], axis=1)
+    slots = np.stack([store_offsets(cta.scenario.operand(operand), stage)[:, :, 0] for stage in range(stages)], axis=1)
     name = f"smem_store_{operand}"
     fetches = chosen("--k-tiles", name, selection.k_tiles, cta.fetches)
     thread, k_tile, access = axes(_threads(cta, name, selection), fetches, slots.shape[2])
@@ -171,10 +166,10 @@ def _smem_store(cta: _Cta, operand: Operand, selection: Selection) -> AddressStr
     return table({"thread": thread, "k_tile": k_tile, "access": access, "stage": stage, "offset": offset})
 
 
-def _ldmatrix(cta: _Cta, operand: Operand, selection: Selection) -> AddressStream:
+def _ldmatrix(cta: _Cta, operand: Side, selection: Selection) -> AddressStream:
     """Every fragment load of the program: the consumed k tiles, and k group 0 of the one past the last."""
     kernel = cta.scenario.kernel
-    slots = np.stack([ldmatrix_offsets(cta.scenario, operand, stage) for stage in range(kernel.stages)])
+    slots = np.stack([ldmatrix_offsets(cta.scenario.operand(operand), stage) for stage in range(kernel.stages)])
     *_, k_groups, instructions, lanes = slots.shape
     name = f"ldmatrix_{operand}"
     threads = _threads(cta, name, selection)
@@ -202,7 +197,7 @@ def _epilogue(cta: _Cta, selection: Selection) -> AddressStream:
     if selection.k_tiles is not None:
         raise BadInput("--k-tiles must be left out for epilogue, which has no k tiles")
     threads = _threads(cta, "epilogue", selection)
-    tile = epilogue_tile(cta.scenario)
+    tile = cta.scenario.epilogue
     output = tile.output(np.arange(tile.steps, dtype=np.int64), cta.tile_m, cta.tile_n)
     true = np.ones((), dtype=np.bool_)
     parts = []
@@ -241,7 +236,7 @@ STREAMS: dict[str, Callable[[_Cta, Selection], AddressStream]] = {
 """The streams that are tables of integers, by name."""
 
 
-def stream(scenario: Scenario, name: str, ctaid: CtaId, selection: Selection = Selection()) -> AddressStream:
+def stream(scenario: GemmScenario, name: str, ctaid: CtaId, selection: Selection = Selection()) -> AddressStream:
     """
     One address stream of one CTA.
 
@@ -268,7 +263,7 @@ def stream(scenario: Scenario, name: str, ctaid: CtaId, selection: Selection = S
     return STREAMS[name](_cta(scenario, ctaid), selection)
 
 
-def events(scenario: Scenario, ctaid: CtaId, thread: int) -> Events:
+def events(scenario: GemmScenario, ctaid: CtaId, thread: int) -> Events:
     """
     One thread's mainloop as an ordered list, in the words of the golden event traces.
 
@@ -304,12 +299,12 @@ class _EventWords:
         mma: mma.sync per WarpMma.
     """
 
-    offset: dict[Operand, IntArray]
-    valid: dict[Operand, BoolArray]
-    store: dict[Operand, IntArray]
-    load: dict[Operand, IntArray]
-    copy_bytes: dict[Operand, int]
-    load_kind: dict[Operand, str]
+    offset: dict[Side, IntArray]
+    valid: dict[Side, BoolArray]
+    store: dict[Side, IntArray]
+    load: dict[Side, IntArray]
+    copy_bytes: dict[Side, int]
+    load_kind: dict[Side, str]
     mma: int
 
     @classmethod
@@ -317,23 +312,25 @@ class _EventWords:
         scenario, kernel = cta.scenario, cta.scenario.kernel
         fetches = np.arange(cta.k_iterations + kernel.stages, dtype=np.int64)
         warp, lane = divmod(thread, WARP_SIZE)
-        access = {operand: cta.global_access(operand, fetches) for operand in OPERANDS}
+        access = {operand: cta.global_access(operand, fetches) for operand in SIDES}
         stages = range(kernel.stages)
         bits = element_bits(scenario.problem.dtype.ab)
-        elements = {"a": scenario.problem.access_a, "b": scenario.problem.access_b}
+        elements = {"a": scenario.problem.access("a"), "b": scenario.problem.access("b")}
         return cls(
-            offset={operand: access[operand].offset[:, thread] for operand in OPERANDS},
-            valid={operand: access[operand].valid[:, thread] for operand in OPERANDS},
+            offset={operand: access[operand].offset[:, thread] for operand in SIDES},
+            valid={operand: access[operand].valid[:, thread] for operand in SIDES},
             store={
-                operand: np.stack([store_offsets(scenario, operand, stage)[thread] for stage in stages])
-                for operand in OPERANDS
+                operand: np.stack([store_offsets(scenario.operand(operand), stage)[thread] for stage in stages])
+                for operand in SIDES
             },
             load={
-                operand: np.stack([ldmatrix_offsets(scenario, operand, stage)[warp, ..., lane] for stage in stages])
-                for operand in OPERANDS
+                operand: np.stack(
+                    [ldmatrix_offsets(scenario.operand(operand), stage)[warp, ..., lane] for stage in stages]
+                )
+                for operand in SIDES
             },
-            copy_bytes={operand: elements[operand] * bits // 8 for operand in OPERANDS},
-            load_kind={operand: fragment_loads(scenario, operand).kind for operand in OPERANDS},
+            copy_bytes={operand: elements[operand] * bits // 8 for operand in SIDES},
+            load_kind={operand: fragment_loads(scenario.operand(operand)).kind for operand in SIDES},
             mma=(kernel.warp[0] // kernel.instruction[0]) * (kernel.warp[1] // kernel.instruction[1]),
         )
 

@@ -13,8 +13,7 @@ from gpusim.element_types import element_bits, is_emulated, tensor_opcode
 from gpusim.layout.banks import access_ideal, access_wavefronts, ldmatrix_ideal, ldmatrix_wavefronts
 from gpusim.machine import load_machine
 from gpusim.results.result import BankConflicts
-from gpusim.scenario.models import Scenario
-from gpusim.schedule.mainloop import OPERANDS
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,
@@ -27,7 +26,6 @@ from gpusim.schedule.ops import (
     LoadShared,
     LoadSource,
     Op,
-    Operand,
     Program,
     StoreGlobal,
     StoreShared,
@@ -37,14 +35,10 @@ from gpusim.schedule.ops import (
 )
 from gpusim.schedule.program import mainloop_shape, program
 from gpusim.schedule.reduction import reduction_ops
-from gpusim.tile.epilogue import epilogue_tile, output_sectors
-from gpusim.tile.extents import gemm_k_iterations
-from gpusim.tile.global_iterators import global_iterator
 from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
-from gpusim.tile.reduction import reduction_tile
-from gpusim.tile.requests import access_sectors, global_requests
-from gpusim.tile.shared_store import operand_layout, store_offsets
-from gpusim.tile.threadblock_swizzle import tiled_shape
+from gpusim.tile.operand import SIDES, Side
+from gpusim.tile.requests import access_sectors, grid_requests
+from gpusim.tile.shared_store import store_offsets
 from gpusim.units import WARP_SIZE, WORD_BYTES
 
 Sass: TypeAlias = Literal[
@@ -133,7 +127,7 @@ class _Slice:
     ctas: int
 
 
-def executed(scenario: Scenario) -> Counts:
+def executed(scenario: GemmScenario) -> Counts:
     """
     Count what every CTA of the grid executes, from its program and the lane addresses.
 
@@ -141,14 +135,17 @@ def executed(scenario: Scenario) -> Counts:
 
     Not modelled: instructions around the named ops, spills, and the semaphore of serial split-K.
     """
-    tiled = tiled_shape(scenario)
+    tiled = scenario.grid.tiled
     slices = [
-        _Slice(index, program(scenario, gemm_k_iterations(scenario, index), index), tiled.m * tiled.n)
+        _Slice(index, program(scenario, scenario.k_iterations(index), index), tiled.m * tiled.n)
         for index in range(tiled.slices)
     ]
     warps = prod(scenario.kernel.warps)
     shape = mainloop_shape(scenario)
-    loads = global_requests(scenario, {operand for operand in OPERANDS if shape.of(operand).cache == "cg"})
+    loads = {
+        side: grid_requests(operand, tiled, scenario.k_iterations(), around_l1=shape.of(side).cache == "cg")
+        for side, operand in scenario.operands.items()
+    }
     return Counts(
         ctas=tiled.m * tiled.n * tiled.slices,
         warps=warps,
@@ -160,16 +157,16 @@ def executed(scenario: Scenario) -> Counts:
             "bias": _bias_sectors(scenario, slices),
         },
         line_returns=(loads["a"].returns + loads["b"].returns) if scenario.kernel.mainloop == "multistage" else 0,
-        store_sectors=output_sectors(scenario),
+        store_sectors=scenario.epilogue.all_sectors(scenario.problem.split_k_slices),
         bank_conflicts=(
-            *(_fragment_row(scenario, operand, slices) for operand in OPERANDS),
-            *(_write_row(scenario, operand, slices) for operand in OPERANDS),
+            *(_fragment_row(scenario, operand, slices) for operand in SIDES),
+            *(_write_row(scenario, operand, slices) for operand in SIDES),
             *_epilogue_rows(scenario, slices),
         ),
     )
 
 
-def _instructions(scenario: Scenario, slices: Iterable[_Slice], warps: int) -> dict[Sass, int]:
+def _instructions(scenario: GemmScenario, slices: Iterable[_Slice], warps: int) -> dict[Sass, int]:
     kernel = scenario.kernel
     mma_per_op = (kernel.warp[0] // kernel.instruction[0]) * (kernel.warp[1] // kernel.instruction[1])
     opcodes: dict[type[Op], Sass] = SASS_OF_OP | {WarpMma: tensor_opcode(scenario.problem.dtype.ab)}
@@ -183,19 +180,19 @@ def _instructions(scenario: Scenario, slices: Iterable[_Slice], warps: int) -> d
     return totals
 
 
-def _source_sectors(scenario: Scenario, slices: Iterable[_Slice]) -> int:
+def _source_sectors(scenario: GemmScenario, slices: Iterable[_Slice]) -> int:
     """Sectors of the source loads: those of the output stores, for every slice that reads its source."""
     readers = sum(any(isinstance(op, LoadSource) for op in part.program.epilogue) for part in slices)
-    return epilogue_tile(scenario).sectors() * readers if readers else 0
+    return scenario.epilogue.sectors() * readers if readers else 0
 
 
-def _bias_sectors(scenario: Scenario, slices: Iterable[_Slice]) -> int:
+def _bias_sectors(scenario: GemmScenario, slices: Iterable[_Slice]) -> int:
     """Sectors of the loads of the bias: every CTA of the slices that read it brings its columns once for each warp."""
     readers = sum(any(isinstance(op, LoadBias) for op in part.program.epilogue) for part in slices)
     if not readers:
         return 0
-    tiled = tiled_shape(scenario)
-    tile = epilogue_tile(scenario)
+    tiled = scenario.grid.tiled
+    tile = scenario.epilogue
     access = tile.bias(np.arange(tiled.n, dtype=np.int64))
     lanes = (tiled.n, -1, WARP_SIZE, tile.bias_accesses)
     offset = np.moveaxis(access.offset.reshape(lanes), 2, -1)
@@ -209,12 +206,12 @@ def _row(
     return BankConflicts(op, operand, requests, wavefronts, ideal, wavefronts - ideal)
 
 
-def _fragment_row(scenario: Scenario, operand: Operand, slices: Iterable[_Slice]) -> BankConflicts:
+def _fragment_row(scenario: GemmScenario, operand: Side, slices: Iterable[_Slice]) -> BankConflicts:
     """The loads of one operand's fragments: ldmatrix, or plain loads of words."""
     kernel = scenario.kernel
-    loads = fragment_loads(scenario, operand)
-    bits = operand_layout(scenario, operand).element_bits
-    offsets = np.stack([ldmatrix_offsets(scenario, operand, stage) for stage in range(kernel.stages)])
+    loads = fragment_loads(scenario.operand(operand))
+    bits = scenario.operand(operand).shared.element_bits
+    offsets = np.stack([ldmatrix_offsets(scenario.operand(operand), stage) for stage in range(kernel.stages)])
     addresses = offsets * bits // 8  # [stages, warps, k_groups, instructions, 32]
     if loads.words:
         by_place, ideal = access_wavefronts(addresses, WORD_BYTES), int(access_ideal(WORD_BYTES))
@@ -241,16 +238,16 @@ class _CopyPattern:
         width: Bytes of one copy.
     """
 
-    operand: Operand
+    operand: Side
     addresses: IntArray
     width: int
 
     @classmethod
-    def of(cls, scenario: Scenario, operand: Operand) -> Self:
+    def of(cls, scenario: GemmScenario, operand: Side) -> Self:
         problem = scenario.problem
         bits = element_bits(problem.dtype.ab)
-        elements = problem.access_a if operand == "a" else problem.access_b
-        slots = [by_warp(store_offsets(scenario, operand, stage)) for stage in range(scenario.kernel.stages)]
+        elements = problem.access(operand)
+        slots = [by_warp(store_offsets(scenario.operand(operand), stage)) for stage in range(scenario.kernel.stages)]
         return cls(operand, np.stack(slots) * bits // 8, elements * bits // 8)
 
 
@@ -263,14 +260,14 @@ def by_warp(by_thread: ArrayT) -> ArrayT:
     return by_thread.reshape(threads // WARP_SIZE, WARP_SIZE, accesses, vecs).transpose(2, 3, 0, 1)
 
 
-def _write_row(scenario: Scenario, operand: Operand, slices: Iterable[_Slice]) -> BankConflicts:
+def _write_row(scenario: GemmScenario, operand: Side, slices: Iterable[_Slice]) -> BankConflicts:
     """The row of whatever fills the operand's ring."""
     if scenario.kernel.mainloop == "pipelined":
         return _tile_store_row(scenario, operand, slices)
     return _ldgsts_row(scenario, operand, slices)
 
 
-def _tile_store_row(scenario: Scenario, operand: Operand, slices: Iterable[_Slice]) -> BankConflicts:
+def _tile_store_row(scenario: GemmScenario, operand: Side, slices: Iterable[_Slice]) -> BankConflicts:
     """The stores of the threadblock fragment: every lane writes a whole access, zeros included."""
     pattern = _CopyPattern.of(scenario, operand)
     vecs = pattern.addresses.shape[2]
@@ -285,7 +282,7 @@ def _tile_store_row(scenario: Scenario, operand: Operand, slices: Iterable[_Slic
     return _row("sts", operand, requests, wavefronts, requests * int(access_ideal(pattern.width * vecs)))
 
 
-def _ldgsts_row(scenario: Scenario, operand: Operand, slices: Iterable[_Slice]) -> BankConflicts:
+def _ldgsts_row(scenario: GemmScenario, operand: Side, slices: Iterable[_Slice]) -> BankConflicts:
     """The shared side of the copies: all lanes write where invalid ones zero-fill, else the valid lanes only."""
     pattern = _CopyPattern.of(scenario, operand)
     every_lane = access_wavefronts(pattern.addresses, pattern.width)
@@ -309,7 +306,7 @@ def _ldgsts_row(scenario: Scenario, operand: Operand, slices: Iterable[_Slice]) 
 
 
 def _predicated_wavefronts(
-    scenario: Scenario, pattern: _CopyPattern, slice_: int, fetches: list[int]
+    scenario: GemmScenario, pattern: _CopyPattern, slice_: int, fetches: list[int]
 ) -> tuple[int, int]:
     """
     Wavefronts and ideal wavefronts of whole fetches whose invalid lanes write nothing, over all tiles of a slice.
@@ -318,24 +315,25 @@ def _predicated_wavefronts(
     """
     if not fetches:
         return 0, 0
-    tiled, stages = tiled_shape(scenario), scenario.kernel.stages
+    tiled, stages = scenario.grid.tiled, scenario.kernel.stages
     tiles, sharing_ctas = (tiled.m, tiled.n) if pattern.operand == "a" else (tiled.n, tiled.m)
     number = np.array(fetches, dtype=np.int64)
-    iterator = global_iterator(scenario, pattern.operand, np.arange(tiles, dtype=np.int64)[:, None], slice_)
+    operand = scenario.operand(pattern.operand)
+    iterator = operand.iterator(np.arange(tiles, dtype=np.int64)[:, None], slice_)
     alike = np.broadcast_to(iterator.signature(number) * stages + number % stages, (tiles, len(number)))
     _, first, count = np.unique(alike, return_index=True, return_counts=True)
     wavefronts = ideal = 0
     for place, times in zip(first.tolist(), count.tolist(), strict=True):
         tile, index = divmod(place, len(number))
-        valid = by_warp(global_iterator(scenario, pattern.operand, tile, slice_).fetch(fetches[index]).valid)
+        valid = by_warp(operand.iterator(tile, slice_).fetch(fetches[index]).valid)
         addresses = pattern.addresses[fetches[index] % stages]
         wavefronts += times * int(access_wavefronts(addresses, pattern.width, valid).sum())
         ideal += times * int(access_ideal(pattern.width, valid).sum())
     return wavefronts * sharing_ctas, ideal * sharing_ctas
 
 
-def _epilogue_rows(scenario: Scenario, slices: Iterable[_Slice]) -> tuple[BankConflicts, BankConflicts]:
-    tile = epilogue_tile(scenario)
+def _epilogue_rows(scenario: GemmScenario, slices: Iterable[_Slice]) -> tuple[BankConflicts, BankConflicts]:
+    tile = scenario.epilogue
     steps = tile.steps * sum(part.ctas for part in slices)
     return (
         _staging_row("sts", tile.store_offsets() * tile.accumulator_bits // 8, tile.store_bytes, steps),
@@ -351,14 +349,14 @@ def _staging_row(op: Literal["sts", "lds"], places: IntArray, width: int, steps:
     return _row(op, "accumulator", requests, int(each.sum()) * steps, requests * int(access_ideal(width)))
 
 
-def executed_reduction(scenario: Scenario) -> Counts:
+def executed_reduction(scenario: GemmScenario) -> Counts:
     """
     Count what the second kernel of a parallel split-K executes.
 
     Raises:
         BadInput: The scenario has no parallel split-K.
     """
-    tile, ops = reduction_tile(scenario), reduction_ops(scenario)
+    tile, ops = scenario.reduction, reduction_ops(scenario)
     instructions: dict[Sass, int] = dict.fromkeys(SASS_OF_OP.values(), 0)
     for op in ops:
         instructions[SASS_OF_OP[type(op)]] += tile.warps * tile.ctas
@@ -382,7 +380,7 @@ def executed_reduction(scenario: Scenario) -> Counts:
     )
 
 
-def executed_in_all(scenario: Scenario) -> Counts:
+def executed_in_all(scenario: GemmScenario) -> Counts:
     """What all kernels of a scenario execute together, of a second one added to the first; CTAs are the first one's."""
     first = executed(scenario)
     if not scenario.problem.reduces:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Literal, Self, TypeAlias
 
-from gpusim.scenario.models import Scenario
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,
@@ -18,7 +18,6 @@ from gpusim.schedule.ops import (
     LoadGlobal,
     LoadShared,
     Op,
-    Operand,
     Program,
     StoreShared,
     StoreTile,
@@ -26,6 +25,7 @@ from gpusim.schedule.ops import (
     WarpMma,
 )
 from gpusim.schedule.program import writes_per_fill
+from gpusim.tile.operand import Side
 
 HazardName: TypeAlias = Literal[
     "read_before_group_complete",
@@ -66,7 +66,7 @@ class Hazard:
     op_index: int
 
 
-def find_hazards(program: Program, scenario: Scenario) -> tuple[Hazard, ...]:
+def find_hazards(program: Program, scenario: GemmScenario) -> tuple[Hazard, ...]:
     """
     Every hazard of the program, in op order.
 
@@ -85,7 +85,7 @@ def find_hazards(program: Program, scenario: Scenario) -> tuple[Hazard, ...]:
     return find_op_hazards(program.ops(), writes_per_fill(scenario))
 
 
-def find_op_hazards(ops: Sequence[Op], copies_per_fill: Mapping[Operand, int]) -> tuple[Hazard, ...]:
+def find_op_hazards(ops: Sequence[Op], copies_per_fill: Mapping[Side, int]) -> tuple[Hazard, ...]:
     """
     ``find_hazards`` on a flat sequence of ops.
 
@@ -106,7 +106,7 @@ def find_op_hazards(ops: Sequence[Op], copies_per_fill: Mapping[Operand, int]) -
     return tuple(first.values())
 
 
-Slot: TypeAlias = tuple[Operand, int]
+Slot: TypeAlias = tuple[Side, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ def _read_hazard(name: HazardName, read: FragmentLoad, op_index: int, cause: str
     return Hazard(name, message, read.k_tile, read.k_group, read.operand, read.stage, op_index)
 
 
-def _reads(order: _Order, copies_per_fill: Mapping[Operand, int]) -> Iterator[Hazard]:
+def _reads(order: _Order, copies_per_fill: Mapping[Side, int]) -> Iterator[Hazard]:
     """Fragment loads whose slot does not hold the k tile, completely filled, landed and visible."""
     for slot, reads in order.reads.items():
         copies = order.copies[slot]
@@ -253,8 +253,8 @@ def _threadblock_fragments(ops: Sequence[Op], order: _Order) -> Iterator[Hazard]
     """Registers of the threadblock fragment loaded anew before they are stored, or stored as another k tile."""
     consumed_tiles = {k_tile for k_tile, _ in order.consumed}
     vecs = {op.operand: op.vec + 1 for op in ops if isinstance(op, LoadGlobal)}
-    holds: dict[tuple[Operand, int, int], int] = {}
-    unstored: dict[tuple[Operand, int, int], int] = {}
+    holds: dict[tuple[Side, int, int], int] = {}
+    unstored: dict[tuple[Side, int, int], int] = {}
     for index, op in enumerate(ops):
         if isinstance(op, LoadGlobal):
             registers = op.operand, op.access, op.vec

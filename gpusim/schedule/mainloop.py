@@ -3,17 +3,13 @@
 It knows counts and the order within one load; which op comes when is each mainloop's own.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from gpusim.element_types import element_bits
-from gpusim.scenario.models import Scenario
-from gpusim.schedule.ops import CacheOperator, Ldmatrix, LoadFragment, Op, Operand, WarpMma
+from gpusim.schedule.ops import CacheOperator, Ldmatrix, LoadFragment, Op, WarpMma
 from gpusim.tile.ldmatrix import fragment_loads
-from gpusim.tile.thread_map import operand_thread_map
-
-OPERANDS: tuple[Operand, Operand] = ("a", "b")
+from gpusim.tile.operand import SIDES, Operand, Side
 
 Mainloop: TypeAlias = tuple[tuple[Op, ...], tuple[tuple[Op, ...], ...], tuple[Op, ...]]
 """Prologue, one tuple of ops per k tile consumed, and tail."""
@@ -57,11 +53,11 @@ class MainloopShape:
     b: OperandCopies
     whole: bool = False
 
-    def of(self, operand: Operand) -> OperandCopies:
+    def of(self, operand: Side) -> OperandCopies:
         """The copies of one operand."""
         return self.a if operand == "a" else self.b
 
-    def share(self, operand: Operand, index: int) -> range:
+    def share(self, operand: Side, index: int) -> range:
         """
         Accesses of one fetch that share ``index`` (0 to k_groups - 1) issues: ceil(accesses / k_groups) each.
 
@@ -72,35 +68,33 @@ class MainloopShape:
         return range(min(index * size, accesses), min((index + 1) * size, accesses))
 
 
-def shape_of(scenario: Scenario, cache: Callable[[Operand, int], CacheOperator]) -> MainloopShape:
+def shape_of(operands: Mapping[Side, Operand], cache: Callable[[Side, int], CacheOperator]) -> MainloopShape:
     """
-    The shape of a scenario's mainloop, from its thread maps, alignments and fragments.
+    The shape of a mainloop, from its operands' thread maps, alignments and fragments.
 
     Args:
-        scenario: Problem and kernel.
+        operands: Both, of one GEMM.
         cache: Cache operator of an operand's global accesses, given their width in bits.
     """
-    bits = element_bits(scenario.problem.dtype.ab)
-    copies: dict[Operand, OperandCopies] = {}
-    for operand in OPERANDS:
-        thread_map = operand_thread_map(scenario, operand)
-        elements = scenario.problem.access_a if operand == "a" else scenario.problem.access_b
-        loads = fragment_loads(scenario, operand)
-        copies[operand] = OperandCopies(
-            accesses=thread_map.accesses,
-            vecs=thread_map.elements_per_access // elements,
-            cache=cache(operand, elements * bits),
+    copies = {}
+    for side, operand in operands.items():
+        loads = fragment_loads(operand)
+        copies[side] = OperandCopies(
+            accesses=operand.thread_map.accesses,
+            vecs=operand.vecs,
+            cache=cache(side, operand.access_bytes * 8),
             fragment_loads=loads.instructions,
             words=loads.words,
         )
-    return MainloopShape(stages=scenario.kernel.stages, k_groups=scenario.kernel.k_groups, a=copies["a"], b=copies["b"])
+    tiling = operands["a"].tiling
+    return MainloopShape(stages=tiling.stages, k_groups=tiling.k_groups, a=copies["a"], b=copies["b"])
 
 
 def warp_fragment_loads(shape: MainloopShape, k_tile: int, k_group: int, stage: int) -> list[Op]:
     """The loads of both operands' fragments of one k group, from one slot of the ring."""
     return [
         (LoadFragment if shape.of(operand).words else Ldmatrix)(operand, k_tile, k_group, instruction, stage)
-        for operand in OPERANDS
+        for operand in SIDES
         for instruction in range(shape.of(operand).fragment_loads)
     ]
 

@@ -6,9 +6,10 @@ It knows the order of ops and the stages they touch; addresses and predicates co
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gpusim.scenario.models import Scenario
-from gpusim.schedule.mainloop import OPERANDS, Mainloop, MainloopShape, warp_fragment_loads
-from gpusim.schedule.ops import Barrier, CacheOperator, CommitGroup, CopyAsync, Op, Operand, WaitGroup, WarpMma
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.schedule.mainloop import Mainloop, MainloopShape, warp_fragment_loads
+from gpusim.schedule.ops import Barrier, CacheOperator, CommitGroup, CopyAsync, Op, WaitGroup, WarpMma
+from gpusim.tile.operand import SIDES, Side
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +38,9 @@ class Family:
     share_lead: int
     last_shares_together: bool
     zfill_in_mainloop: bool
-    always_through_l1: frozenset[Operand]
+    always_through_l1: frozenset[Side]
 
-    def cache(self, operand: Operand, access_bits: int) -> CacheOperator:
+    def cache(self, operand: Side, access_bits: int) -> CacheOperator:
         """The cache operator of one operand's copies: only 16-byte copies may go around L1 (PTX cp.async.cg)."""
         return "ca" if operand in self.always_through_l1 or access_bits != 128 else "cg"
 
@@ -63,9 +64,9 @@ CONVOLUTION = Family(
 )
 
 
-def family(scenario: Scenario) -> Family:
+def family(scenario: GemmScenario) -> Family:
     """The policy of the scenario's kernel."""
-    return GEMM if scenario.problem.kind == "gemm" else CONVOLUTION
+    return CONVOLUTION if scenario.problem.implicit else GEMM
 
 
 @lru_cache(maxsize=64)
@@ -84,7 +85,7 @@ def mainloop(shape: MainloopShape, policy: Family, k_iterations: int) -> Mainloo
     in_flight = ahead - 1
     prologue: list[Op] = []
     for fetch in range(ahead):
-        for operand in OPERANDS:
+        for operand in SIDES:
             accesses = 0 if shape.whole and fetch >= k_iterations else shape.of(operand).accesses
             prologue += copy_ops(shape, operand, fetch, range(accesses), zfill=True)
         prologue.append(CommitGroup())
@@ -130,12 +131,12 @@ def _k_group_copies(shape: MainloopShape, policy: Family, k_tile: int, k_group: 
 
 def _share(shape: MainloopShape, policy: Family, fetch: int, index: int) -> list[Op]:
     ops: list[Op] = []
-    for operand in OPERANDS:
+    for operand in SIDES:
         ops += copy_ops(shape, operand, fetch, shape.share(operand, index), zfill=policy.zfill_in_mainloop)
     return ops
 
 
-def copy_ops(shape: MainloopShape, operand: Operand, fetch: int, accesses: range, *, zfill: bool) -> list[Op]:
+def copy_ops(shape: MainloopShape, operand: Side, fetch: int, accesses: range, *, zfill: bool) -> list[Op]:
     """The copies of some accesses of one fetch, into its slot."""
     copies = shape.of(operand)
     return [

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from gpusim.tile import thread_map
+from gpusim.tile.operand import Side
 
-Operand: TypeAlias = thread_map.Operand
 CacheOperator: TypeAlias = Literal["ca", "cg"]
 
 
@@ -25,7 +24,7 @@ class CopyAsync:
         cache: ``ca`` goes through L1, ``cg`` around it.
     """
 
-    operand: Operand
+    operand: Side
     fetch: int
     access: int
     vec: int
@@ -64,7 +63,7 @@ class Ldmatrix:
         k_tile: The k tile whose fragment this is; may be one past the last (loaded, never consumed).
     """
 
-    operand: Operand
+    operand: Side
     k_tile: int
     k_group: int
     instruction: int
@@ -79,7 +78,7 @@ class LoadFragment:
     Attributes: as of ``Ldmatrix``; ``instruction`` is the register's index in the fragment.
     """
 
-    operand: Operand
+    operand: Side
     k_tile: int
     k_group: int
     instruction: int
@@ -169,7 +168,7 @@ class LoadGlobal:
             they held.
     """
 
-    operand: Operand
+    operand: Side
     fetch: int
     access: int
     vec: int
@@ -187,7 +186,7 @@ class StoreTile:
         stage: Slot of the shared-memory ring that is written.
     """
 
-    operand: Operand
+    operand: Side
     fetch: int
     access: int
     stage: int

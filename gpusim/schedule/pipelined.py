@@ -6,9 +6,10 @@ convolution do not differ in it.
 
 from functools import lru_cache
 
-from gpusim.scenario.models import PIPELINED_STAGES
-from gpusim.schedule.mainloop import OPERANDS, Mainloop, MainloopShape, warp_fragment_loads
+from gpusim.scenario.kernel import PIPELINED_STAGES
+from gpusim.schedule.mainloop import Mainloop, MainloopShape, warp_fragment_loads
 from gpusim.schedule.ops import Barrier, CacheOperator, LoadGlobal, Op, StoreTile, WarpMma
+from gpusim.tile.operand import SIDES
 
 CACHE: CacheOperator = "ca"
 """Loads into registers go through L1."""
@@ -77,7 +78,7 @@ def _iteration(shape: MainloopShape, k_tile: int, stage: int) -> tuple[Op, ...]:
 def _loads(shape: MainloopShape, fetch: int) -> list[Op]:
     return [
         LoadGlobal(operand, fetch, access, vec, zfill=True)
-        for operand in OPERANDS
+        for operand in SIDES
         for access in range(shape.of(operand).accesses)
         for vec in range(shape.of(operand).vecs)
     ]
@@ -85,5 +86,5 @@ def _loads(shape: MainloopShape, fetch: int) -> list[Op]:
 
 def _stores(shape: MainloopShape, fetch: int, stage: int) -> list[Op]:
     return [
-        StoreTile(operand, fetch, access, stage) for operand in OPERANDS for access in range(shape.of(operand).accesses)
+        StoreTile(operand, fetch, access, stage) for operand in SIDES for access in range(shape.of(operand).accesses)
     ]

@@ -7,28 +7,29 @@ from gpusim.families.attention.chained import attention_program
 from gpusim.families.attention.flash import flash_program
 from gpusim.families.attention.ops import AttentionProgram
 from gpusim.families.attention.problem import AttentionScenario
-from gpusim.scenario.models import Scenario
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule import multistage, pipelined
 from gpusim.schedule.epilogue import epilogue_ops
-from gpusim.schedule.mainloop import OPERANDS, Mainloop, MainloopShape, shape_of
-from gpusim.schedule.ops import Operand, Program
+from gpusim.schedule.mainloop import Mainloop, MainloopShape, shape_of
+from gpusim.schedule.ops import Program
+from gpusim.tile.operand import SIDES, Side
 
 
-def mainloop_shape(scenario: Scenario) -> MainloopShape:
+def mainloop_shape(scenario: GemmScenario) -> MainloopShape:
     """The shape of the scenario's mainloop."""
     if scenario.kernel.mainloop == "pipelined":
-        return shape_of(scenario, lambda _operand, _bits: pipelined.CACHE)
-    return shape_of(scenario, multistage.family(scenario).cache)
+        return shape_of(scenario.operands, lambda _operand, _bits: pipelined.CACHE)
+    return shape_of(scenario.operands, multistage.family(scenario).cache)
 
 
-def writes_per_fill(scenario: Scenario) -> dict[Operand, int]:
+def writes_per_fill(scenario: GemmScenario) -> dict[Side, int]:
     """Ops by which one thread fills its part of a slot of the ring: copies, or stores of whole accesses."""
     shape = mainloop_shape(scenario)
-    vecs = {operand: 1 if scenario.kernel.mainloop == "pipelined" else shape.of(operand).vecs for operand in OPERANDS}
-    return {operand: shape.of(operand).accesses * vecs[operand] for operand in OPERANDS}
+    vecs = {operand: 1 if scenario.kernel.mainloop == "pipelined" else shape.of(operand).vecs for operand in SIDES}
+    return {operand: shape.of(operand).accesses * vecs[operand] for operand in SIDES}
 
 
-def program(scenario: Scenario, k_iterations: int, slice_: int = 0) -> Program:
+def program(scenario: GemmScenario, k_iterations: int, slice_: int = 0) -> Program:
     """
     The ops of one CTA, prologue to the last global store.
 
@@ -53,7 +54,7 @@ def cta_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -> Atte
     return flash_program(scenario, blocks) if scenario.flash else attention_program(scenario, blocks)
 
 
-def _mainloop(scenario: Scenario, k_iterations: int) -> Mainloop:
+def _mainloop(scenario: GemmScenario, k_iterations: int) -> Mainloop:
     shape = mainloop_shape(scenario)
     if scenario.kernel.mainloop == "pipelined":
         return pipelined.mainloop(shape, k_iterations)

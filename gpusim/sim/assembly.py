@@ -15,8 +15,7 @@ from gpusim.errors import BadInput
 from gpusim.layout.banks import access_ideal, access_wavefronts, ldmatrix_wavefronts
 from gpusim.lower.stream import INSTRUCTION_BYTES, NO_SCOREBOARD, Executed, Instruction, Stream
 from gpusim.machine.spec import Machine
-from gpusim.scenario.models import Scenario
-from gpusim.schedule.mainloop import OPERANDS
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.ops import (
     Barrier,
     CopyAsync,
@@ -27,7 +26,6 @@ from gpusim.schedule.ops import (
     LoadGlobal,
     LoadShared,
     LoadSource,
-    Operand,
     StoreGlobal,
     StoreShared,
     StoreTile,
@@ -35,8 +33,9 @@ from gpusim.schedule.ops import (
     WarpMma,
 )
 from gpusim.sim.stall_reasons import LG_THROTTLE, MATH_PIPE_THROTTLE, MIO_THROTTLE
-from gpusim.tile.epilogue import EpilogueTile, epilogue_tile
+from gpusim.tile.epilogue import EpilogueTile
 from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
+from gpusim.tile.operand import SIDES, Side
 from gpusim.tile.shared_store import store_offsets
 from gpusim.units import SCOREBOARDS, VECTOR_BITS, WARP_SIZE, WORD_BYTES
 
@@ -189,7 +188,7 @@ def port_count(machine: Machine) -> int:
     return len(pipe_names(machine)) + 2
 
 
-def assemble(stream: Stream, scenario: Scenario, machine: Machine) -> Assembly:
+def assemble(stream: Stream, scenario: GemmScenario, machine: Machine) -> Assembly:
     """
     Resolve a stream.
 
@@ -297,14 +296,14 @@ class Decoder:
 class _Resolver(Decoder):
     """Of a tile kernel: looks things up once, wavefronts of every shared access."""
 
-    def __init__(self, scenario: Scenario, machine: Machine) -> None:
+    def __init__(self, scenario: GemmScenario, machine: Machine) -> None:
         super().__init__(machine)
-        self.epilogue = epilogue_tile(scenario)
-        self.fragments = {operand: _fragment_wavefronts(scenario, machine, operand) for operand in OPERANDS}
+        self.epilogue = scenario.epilogue
+        self.fragments = {operand: _fragment_wavefronts(scenario, machine, operand) for operand in SIDES}
         writes = _tile_store_wavefronts if scenario.kernel.mainloop == "pipelined" else _copy_wavefronts
-        self.writes = {operand: writes(scenario, machine, operand) for operand in OPERANDS}
-        self.load_wavefronts = {operand: _load_wavefronts(scenario, machine, operand) for operand in OPERANDS}
-        self.matrices = {operand: fragment_loads(scenario, operand).matrices for operand in OPERANDS}
+        self.writes = {operand: writes(scenario, machine, operand) for operand in SIDES}
+        self.load_wavefronts = {operand: _load_wavefronts(scenario, machine, operand) for operand in SIDES}
+        self.matrices = {operand: fragment_loads(scenario.operand(operand)).matrices for operand in SIDES}
         self.staging = _epilogue_wavefronts(self.epilogue, machine)
 
     def access(self, op: Executed) -> Access:
@@ -350,7 +349,7 @@ class _Resolver(Decoder):
     def _copy(self, op: CopyAsync) -> Access:
         return Access(
             wavefronts=self.writes[op.operand][op.access][op.vec],
-            target=(OPERANDS.index(op.operand), op.fetch, op.access, op.vec),
+            target=(SIDES.index(op.operand), op.fetch, op.access, op.vec),
             stage=op.stage,
             through_l1=op.cache == "ca",
             zero_fills=op.zfill,
@@ -364,7 +363,7 @@ class _Resolver(Decoder):
             return Access(wavefronts=wavefronts, stage=op.stage, fills=True, observed=STORE, k_tile=op.fetch)
         return Access(
             wavefronts=self.load_wavefronts[op.operand],
-            target=(OPERANDS.index(op.operand), op.fetch, op.access, op.vec),
+            target=(SIDES.index(op.operand), op.fetch, op.access, op.vec),
             is_load=True,
             through_l1=True,
             observed=COPY,
@@ -384,11 +383,11 @@ class _Resolver(Decoder):
         )
 
 
-def _fragment_wavefronts(scenario: Scenario, machine: Machine, operand: Operand) -> list[list[Wavefronts]]:
+def _fragment_wavefronts(scenario: GemmScenario, machine: Machine, operand: Side) -> list[list[Wavefronts]]:
     """[k group][instruction] -> table [stage][warp]."""
     bits, shared = element_bits(scenario.problem.dtype.ab), machine.shared
-    loads = fragment_loads(scenario, operand)
-    stages = [ldmatrix_offsets(scenario, operand, stage) for stage in range(scenario.kernel.stages)]
+    loads = fragment_loads(scenario.operand(operand))
+    stages = [ldmatrix_offsets(scenario.operand(operand), stage) for stage in range(scenario.kernel.stages)]
     addresses = np.stack(stages) * bits // 8  # [stage, warp, k group, instruction, lane]
     if loads.words:
         counts = access_wavefronts(addresses, WORD_BYTES, banks=shared.banks, bank_bytes=shared.bank_bytes)
@@ -397,23 +396,25 @@ def _fragment_wavefronts(scenario: Scenario, machine: Machine, operand: Operand)
     return [[_table(counts[:, :, group, one]) for one in range(counts.shape[3])] for group in range(counts.shape[2])]
 
 
-def _copy_wavefronts(scenario: Scenario, machine: Machine, operand: Operand) -> list[list[Wavefronts]]:
+def _copy_wavefronts(scenario: GemmScenario, machine: Machine, operand: Side) -> list[list[Wavefronts]]:
     """[access][vec] -> table [stage][warp]."""
     bits = element_bits(scenario.problem.dtype.ab)
-    offsets = np.stack([store_offsets(scenario, operand, stage) for stage in range(scenario.kernel.stages)])
+    offsets = np.stack([store_offsets(scenario.operand(operand), stage) for stage in range(scenario.kernel.stages)])
     stages, threads, accesses, vecs = offsets.shape
     lanes = (
         offsets.reshape(stages, threads // WARP_SIZE, WARP_SIZE, accesses, vecs).transpose(0, 1, 3, 4, 2) * bits // 8
     )
-    width = (scenario.problem.access_a if operand == "a" else scenario.problem.access_b) * bits // 8
+    width = (scenario.problem.access(operand)) * bits // 8
     counts = access_wavefronts(lanes, width, banks=machine.shared.banks, bank_bytes=machine.shared.bank_bytes)
     return [[_table(counts[:, :, access, vec]) for vec in range(vecs)] for access in range(accesses)]
 
 
-def _tile_store_wavefronts(scenario: Scenario, machine: Machine, operand: Operand) -> list[list[Wavefronts]]:
+def _tile_store_wavefronts(scenario: GemmScenario, machine: Machine, operand: Side) -> list[list[Wavefronts]]:
     """[access][0] -> table [stage][warp]: a store writes all vectors of an access."""
     bits = element_bits(scenario.problem.dtype.ab)
-    offsets = np.stack([store_offsets(scenario, operand, stage)[..., 0] for stage in range(scenario.kernel.stages)])
+    offsets = np.stack(
+        [store_offsets(scenario.operand(operand), stage)[..., 0] for stage in range(scenario.kernel.stages)]
+    )
     stages, threads, accesses = offsets.shape
     lanes = offsets.reshape(stages, threads // WARP_SIZE, WARP_SIZE, accesses).transpose(0, 1, 3, 2) * bits // 8
     shared = machine.shared
@@ -421,9 +422,9 @@ def _tile_store_wavefronts(scenario: Scenario, machine: Machine, operand: Operan
     return [[_table(counts[:, :, access])] for access in range(accesses)]
 
 
-def _load_wavefronts(scenario: Scenario, machine: Machine, operand: Operand) -> Wavefronts:
+def _load_wavefronts(scenario: GemmScenario, machine: Machine, operand: Side) -> Wavefronts:
     """Of one global load on its way back through the data stage: what its bytes take at least."""
-    elements = scenario.problem.access_a if operand == "a" else scenario.problem.access_b
+    elements = scenario.problem.access(operand)
     width = elements * element_bits(scenario.problem.dtype.ab) // 8
     each = int(access_ideal(width, banks=machine.shared.banks, bank_bytes=machine.shared.bank_bytes))
     return ((each,) * (scenario.kernel.threads // WARP_SIZE),)

@@ -7,12 +7,10 @@ import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.element_types import element_bits
-from gpusim.scenario.models import Scenario
-from gpusim.schedule.mainloop import OPERANDS
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.tile.epilogue import EpilogueTile, OutputAccess
-from gpusim.tile.global_iterators import global_iterator
+from gpusim.tile.operand import SIDES
 from gpusim.tile.requests import distinct_sectors
-from gpusim.tile.threadblock_swizzle import tiled_shape
 from gpusim.units import SECTOR_BYTES, SECTORS_PER_LINE, WARP_SIZE
 
 Lines: TypeAlias = tuple[tuple[int, int], ...]
@@ -68,7 +66,7 @@ class Footprint:
 
 
 def cta_footprint(
-    scenario: Scenario,
+    scenario: GemmScenario,
     epilogue: EpilogueTile,
     tile: tuple[int, int, int],
     *,
@@ -92,15 +90,15 @@ def cta_footprint(
     """
     bits = element_bits(scenario.problem.dtype.ab)
     copies = []
-    for index, operand in enumerate(OPERANDS):
-        iterator = global_iterator(scenario, operand, tile[index], tile[2])
+    for index, operand in enumerate(SIDES):
+        iterator = scenario.operand(operand).iterator(tile[index], tile[2])
         access = iterator.fetch(np.arange(fetches, dtype=np.int64))
         if with_lines[index]:
             copies.append(requests_with_lines(access.offset, access.valid, bits, index * TENSOR_STRIDE))
         else:
             copies.append(requests(access.offset, access.valid, bits))
     source = FROM_DRAM if tile[2] == 0 else IN_L2
-    shared = L2Status(slow=FROM_DRAM.slow, missed=FROM_DRAM.missed // tiled_shape(scenario).m)
+    shared = L2Status(slow=FROM_DRAM.slow, missed=FROM_DRAM.missed // scenario.grid.tiled.m)
     found = (source,) * epilogue.steps + ((shared if first_wave else IN_L2),)
     return Footprint(tuple(copies), _outputs(scenario, epilogue, tile), found, status)
 
@@ -143,7 +141,7 @@ def _lines(sectors: list[int], base: int) -> Lines:
     return tuple(sorted(masks.items()))
 
 
-def _outputs(scenario: Scenario, epilogue: EpilogueTile, tile: tuple[int, int, int]) -> list[list[list[int]]]:
+def _outputs(scenario: GemmScenario, epilogue: EpilogueTile, tile: tuple[int, int, int]) -> list[list[list[int]]]:
     """
     [step][access][warp] -> sectors of one global access of the epilogue.
 

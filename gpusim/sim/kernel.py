@@ -14,8 +14,7 @@ from gpusim.lower.stream import Stream
 from gpusim.machine.spec import Machine
 from gpusim.results.result import PipelineRow
 from gpusim.results.timeline import Timeline
-from gpusim.scenario.models import Scenario
-from gpusim.schedule.mainloop import OPERANDS
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.program import mainloop_shape
 from gpusim.sim.assembly import Assembly, assemble
 from gpusim.sim.cta_scheduler import CtaScheduler
@@ -26,13 +25,12 @@ from gpusim.sim.l2_walk import L2Walk, WalkedGrid
 from gpusim.sim.observer import Observer
 from gpusim.sim.sampling import CTAS_SIMULATED_PER_SM, SampledKind, sample, share_of, stall_cycles
 from gpusim.sim.sm import Sm
-from gpusim.tile.epilogue import epilogue_tile
-from gpusim.tile.extents import most_k_iterations, problem_extents
+from gpusim.tile.operand import SIDES
 
 Progress = Callable[[str], None]
 
 
-def require_cp_async(scenario: Scenario, machine: Machine) -> None:
+def require_cp_async(scenario: GemmScenario, machine: Machine) -> None:
     """
     Refuse a multistage kernel on a machine that has no cp.async.
 
@@ -55,7 +53,7 @@ class Launch:
         shared_bytes: Of one CTA.
     """
 
-    scenario: Scenario
+    scenario: GemmScenario
     machine: Machine
     tiles: IntArray
     streams: tuple[Stream, ...]
@@ -172,7 +170,7 @@ def sm_kinds(launch: Launch) -> tuple[SmKind, ...]:
     behaviour = np.array(launch.kinds, dtype=np.int64)[launch.tiles[:, 2]]
     if total <= sms:
         tile_m, tile_n, _ = launch.scenario.kernel.threadblock
-        extents = problem_extents(launch.scenario)
+        extents = launch.scenario.problem.extents
         clipped_m = (launch.tiles[:, 0] + 1) * tile_m > extents.m
         clipped_n = (launch.tiles[:, 1] + 1) * tile_n > extents.n
         behaviour = behaviour * 4 + clipped_m * 2 + clipped_n
@@ -223,9 +221,9 @@ def _sampled(launch: Launch, progress: Progress) -> Outcome:
     )
 
 
-def source_bytes(scenario: Scenario) -> int:
+def source_bytes(scenario: GemmScenario) -> int:
     """What an epilogue, or the reduction of a parallel split-K, brings from DRAM: the source, once."""
-    problem, extents = scenario.problem, problem_extents(scenario)
+    problem, extents = scenario.problem, scenario.problem.extents
     return extents.m * extents.n * element_bits(problem.dtype.output) // 8 if problem.beta != 0 else 0
 
 
@@ -234,7 +232,7 @@ def _walk(launch: Launch, most_ctas: int, progress: Progress) -> L2Walk:
     total, scenario = len(launch.tiles), launch.scenario
     resident = launch.ctas_per_sm * launch.machine.sms
     waves = -(-min(most_ctas, CTAS_SIMULATED_PER_SM) // launch.ctas_per_sm)
-    fetches = most_k_iterations(scenario) + scenario.kernel.stages
+    fetches = scenario.k_iterations() + scenario.kernel.stages
     progress(f"walking {waves} of {-(-total // resident)} waves through the L2")
     return L2Walk(scenario, launch.machine, WalkedGrid(launch.tiles, resident, fetches, waves))
 
@@ -243,8 +241,8 @@ def _run(launch: Launch, l2: L2, ports: int, queue: Sequence[int], walk: L2Walk 
     """Simulate an SM on each of the L2's ports until the queue is empty and all CTAs are done."""
     scenario, machine = launch.scenario, launch.machine
     shape = mainloop_shape(scenario)
-    cached = [shape.of(operand).cache == "ca" for operand in OPERANDS]
-    epilogue = epilogue_tile(scenario)
+    cached = [shape.of(operand).cache == "ca" for operand in SIDES]
+    epilogue = scenario.epilogue
 
     def assembly_of(index: int) -> Assembly:
         return launch.assemblies[int(launch.tiles[index, 2])]

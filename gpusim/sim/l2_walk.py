@@ -12,14 +12,12 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from gpusim.arrays import IntArray
-from gpusim.element_types import element_bits
+from gpusim.arrays import BoolArray, IntArray
 from gpusim.machine.spec import Machine
-from gpusim.scenario.models import Conv2dFpropProblem, Scenario
-from gpusim.schedule.mainloop import OPERANDS
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.sim.footprint import L2Status
-from gpusim.tile.global_access import GlobalAccess
-from gpusim.tile.global_iterators import global_iterator
+from gpusim.tile.global_access import Pixels
+from gpusim.tile.operand import SIDES
 
 PIXELS_PER_GRANULE = 16
 PER_MILLE = 1000
@@ -99,7 +97,7 @@ class LruGranules:
 class L2Walk:
     """The walk's outcome, CTA by CTA."""
 
-    def __init__(self, scenario: Scenario, machine: Machine, grid: WalkedGrid) -> None:
+    def __init__(self, scenario: GemmScenario, machine: Machine, grid: WalkedGrid) -> None:
         self._scenario = scenario
         self._grid = grid
         # Data that SMs of both partitions read is kept in both (D11).
@@ -186,29 +184,27 @@ class L2Walk:
 
     def _touches_of(self, operand: int, tile: int, slice_: int) -> Iterator[list[Touch]]:
         """What each fetch touches."""
-        iterator = global_iterator(self._scenario, OPERANDS[operand], tile, slice_)
+        own = self._scenario.operand(SIDES[operand])
+        iterator = own.iterator(tile, slice_)
         access = iterator.fetch(np.arange(self._grid.fetches, dtype=np.int64))
         valid = access.valid.reshape(self._grid.fetches, -1).sum(axis=1)
-        sizes = valid * (iterator.elements_per_vec * element_bits(self._scenario.problem.dtype.ab) // 8)
-        problem = self._scenario.problem
-        if operand == 0 and isinstance(problem, Conv2dFpropProblem):
-            yield from self._pixel_touches(access, sizes, problem)
+        sizes = (valid * own.access_bytes).tolist()
+        pixels = iterator.pixels(access)
+        if pixels is not None:
+            yield from _pixel_touches(pixels, access.valid, sizes)
             return
-        for fetch, size in enumerate(sizes.tolist()):
+        for fetch, size in enumerate(sizes):
             yield [Touch((operand, tile, slice_, fetch), 1, size)] if size else []
 
-    def _pixel_touches(
-        self, access: GlobalAccess, sizes: IntArray, problem: Conv2dFpropProblem
-    ) -> Iterator[list[Touch]]:
-        where = access.coordinates
-        pixel = (where["n"] * problem.h + where["h"]) * problem.w + where["w"]
-        interval = where["c"] // self._scenario.kernel.threadblock[2]
-        pixels = problem.n * problem.h * problem.w + PIXELS_PER_GRANULE
-        for fetch, size in enumerate(sizes.tolist()):
-            touched = np.unique((interval[fetch] * pixels + pixel[fetch])[access.valid[fetch]])
-            masks: dict[Granule, int] = {}
-            for one in touched.tolist():
-                in_interval = one % pixels
-                granule = (0, one // pixels, 0, in_interval // PIXELS_PER_GRANULE)
-                masks[granule] = masks.get(granule, 0) | 1 << in_interval % PIXELS_PER_GRANULE
-            yield [Touch(granule, parts, size // len(touched)) for granule, parts in masks.items()]
+
+def _pixel_touches(pixels: Pixels, valid: BoolArray, sizes: list[int]) -> Iterator[list[Touch]]:
+    """Of each fetch the granules of neighbouring pixels."""
+    count = pixels.count + PIXELS_PER_GRANULE
+    for fetch, size in enumerate(sizes):
+        touched = np.unique((pixels.interval[fetch] * count + pixels.pixel[fetch])[valid[fetch]])
+        masks: dict[Granule, int] = {}
+        for one in touched.tolist():
+            in_interval = one % count
+            granule = (0, one // count, 0, in_interval // PIXELS_PER_GRANULE)
+            masks[granule] = masks.get(granule, 0) | 1 << in_interval % PIXELS_PER_GRANULE
+        yield [Touch(granule, parts, size // len(touched)) for granule, parts in masks.items()]

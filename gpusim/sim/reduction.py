@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gpusim.lower.stream import Executed, Stream
 from gpusim.machine.spec import Machine
-from gpusim.scenario.models import Scenario
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.ops import LoadBias, LoadPartial, StoreGlobal
 from gpusim.sim.assembly import SOURCE_OR_OUTPUT, Access, Assembly, Decoder, decode_segments
 from gpusim.sim.footprint import FROM_DRAM, IN_L2, Footprint
@@ -13,7 +13,7 @@ from gpusim.sim.kernel import run_sms, source_bytes
 from gpusim.sim.l2 import SampledL2
 from gpusim.sim.sampling import SampledKind, sample, stall_cycles
 from gpusim.sim.sm import Sm
-from gpusim.tile.reduction import ReductionTile, reduction_tile
+from gpusim.tile.reduction import ReductionTile
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class _Resolver(Decoder):
         return Access(target=(SOURCE_OR_OUTPUT, row, column, 0), is_load=not isinstance(op, StoreGlobal))
 
 
-def simulate_reduction(scenario: Scenario, stream: Stream, machine: Machine, ctas_per_sm: int) -> ReductionOutcome:
+def simulate_reduction(scenario: GemmScenario, stream: Stream, machine: Machine, ctas_per_sm: int) -> ReductionOutcome:
     """
     Run the launch.
 
@@ -70,7 +70,7 @@ def simulate_reduction(scenario: Scenario, stream: Stream, machine: Machine, cta
         stream: Of the reduction.
         ctas_per_sm: Resident at once.
     """
-    tile = reduction_tile(scenario)
+    tile = scenario.reduction
     assembly = Assembly(
         segments=decode_segments(stream, _Resolver(tile, machine)),
         warps=tile.warps,

@@ -12,8 +12,6 @@ import numpy as np
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.element_types import Shape, element_bits
 from gpusim.errors import BadInput
-from gpusim.scenario.models import Scenario
-from gpusim.tile.extents import problem_extents
 from gpusim.tile.mma import MATRIX, PAIR, accumulator_map, warp_coordinates
 from gpusim.tile.output_thread_map import OutputThreadMap, output_thread_map
 from gpusim.units import SECTOR_BYTES, VECTOR_BITS, WARP_SIZE
@@ -344,6 +342,16 @@ class EpilogueTile:
                 total += times_m * times_n * _warp_sectors(access, self.access_bytes, self.output_bits)
         return total
 
+    def all_sectors(self, slices: int) -> int:
+        """
+        32-byte sectors of all global stores of a grid with so many split-K slices, each of which stores its tile.
+
+        Source: ncu's ``l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum``.
+        """
+        if not self.slice_stride:
+            return self.sectors() * slices
+        return sum(self.sectors(slice_) for slice_ in range(slices))
+
     def _distinct_tiles(self, axis: int) -> tuple[list[int], list[int]]:
         """One tile index along an axis for each way to be clipped and aligned, and how many tiles are so."""
         tile = self.threadblock[axis]
@@ -365,41 +373,3 @@ def _warp_sectors(access: OutputAccess, access_bytes: int, bits: int) -> int:
     ordered = np.sort(lanes.reshape(-1, WARP_SIZE * ends), axis=1)
     fresh = np.diff(ordered, axis=1, prepend=-1) != 0
     return int(np.count_nonzero(fresh & (ordered >= 0)))
-
-
-def epilogue_tile(scenario: Scenario) -> EpilogueTile:
-    """
-    The epilogue of a scenario: of the GEMM's [m, n], or of the convolution's output seen as [n * p * q, k].
-
-    With a parallel split-K it stores each slice's accumulators to a workspace [slices, m, n] of their own type, packed.
-
-    Raises:
-        BadInput: The epilogue does not exist for the tile.
-    """
-    problem, kernel = scenario.problem, scenario.kernel
-    extents = problem_extents(scenario)
-    workspace = problem.reduces
-    return EpilogueTile(
-        threadblock=kernel.threadblock,
-        warp=kernel.warp,
-        instruction=kernel.instruction,
-        output_type=problem.dtype.accumulator if workspace else problem.dtype.output,
-        elements_per_access=problem.access_partial if workspace else problem.access_c,
-        extent=(extents.m, extents.n),
-        leading=extents.n if workspace else problem.leading_c,
-        accumulator_type=problem.dtype.accumulator,
-        slice_stride=extents.m * extents.n if workspace else 0,
-    )
-
-
-def output_sectors(scenario: Scenario) -> int:
-    """
-    32-byte sectors of all global stores of the grid; with split-K, every slice stores its tile.
-
-    Source: ncu's ``l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum``.
-    """
-    tile = epilogue_tile(scenario)
-    slices = range(scenario.problem.split_k_slices)
-    if not tile.slice_stride:
-        return tile.sectors() * len(slices)
-    return sum(tile.sectors(slice_) for slice_ in slices)

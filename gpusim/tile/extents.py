@@ -1,4 +1,4 @@
-"""How large the problem is in the tile kernel's terms: GEMM extents, and the k tiles of each split-K slice."""
+"""How large a problem is in the tile kernel's terms: GEMM extents, and the k tiles of each split-K slice."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
@@ -6,7 +6,6 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from gpusim.arrays import IntArray
-from gpusim.scenario.models import Conv2dFpropProblem, GemmProblem, Scenario
 
 ConvOperator: TypeAlias = Literal["fprop", "dgrad", "wgrad"]
 ConvMode: TypeAlias = Literal["cross_correlation", "convolution"]
@@ -47,26 +46,6 @@ class ConvShape:
     dilation: tuple[int, int]
     mode: ConvMode = "cross_correlation"
     split_k_slices: int = 1
-
-
-def conv_shape(problem: Conv2dFpropProblem) -> ConvShape:
-    """The convolution of a scenario, with p and q resolved."""
-    return ConvShape(
-        n=problem.n,
-        h=problem.h,
-        w=problem.w,
-        c=problem.c,
-        k=problem.k,
-        r=problem.r,
-        s=problem.s,
-        p=problem.output_p,
-        q=problem.output_q,
-        padding=problem.padding,
-        stride=problem.stride,
-        dilation=problem.dilation,
-        mode=problem.mode,
-        split_k_slices=problem.split_k_slices,
-    )
 
 
 def ceil_div(numerator: int, denominator: int) -> int:
@@ -128,33 +107,19 @@ def gemm_k_ranges(k: int, tile_k: int, slices: int) -> IntArray:
     return np.minimum(np.stack([begin, begin + length], axis=-1), k)
 
 
-def problem_extents(scenario: Scenario) -> GemmExtents:
-    """M, N, K of the scenario's GEMM or implicit GEMM."""
-    problem = scenario.problem
-    if isinstance(problem, GemmProblem):
-        return GemmExtents(problem.m, problem.n, problem.k)
-    return implicit_gemm_extents(conv_shape(problem))
-
-
-def gemm_k_iterations(scenario: Scenario, slice_: int) -> int:
+def gemm_k_iterations(k: int, tile_k: int, slices: int, slice_: int) -> int:
     """
-    K tiles that one split-K slice consumes.
+    K tiles that one split-K slice of a GEMM consumes.
 
     Args:
-        scenario: The problem and the kernel's tile.
-        slice_: Split-K slice, from 0.
+        k: K of the problem.
+        tile_k: K of the threadblock tile.
+        slices: Split-K slices.
+        slice_: Which of them, from 0; none exceeds slice 0.
 
     Returns:
         At least 0. CUTLASS computes a negative number for a GEMM slice that begins more than one tile past K;
         like 0, it means that the slice has nothing to sum.
     """
-    problem, tile_k = scenario.problem, scenario.kernel.threadblock[2]
-    if isinstance(problem, GemmProblem):
-        begin, end = gemm_k_ranges(problem.k, tile_k, problem.split_k_slices)[slice_].tolist()
-        return ceil_div(end - begin, tile_k)
-    return implicit_gemm_k_iterations(conv_shape(problem), tile_k)
-
-
-def most_k_iterations(scenario: Scenario) -> int:
-    """K tiles of slice 0, which no other slice exceeds."""
-    return gemm_k_iterations(scenario, 0)
+    begin, end = gemm_k_ranges(k, tile_k, slices)[slice_].tolist()
+    return ceil_div(end - begin, tile_k)

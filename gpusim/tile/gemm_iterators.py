@@ -8,17 +8,19 @@ import numpy.typing as npt
 from gpusim.arrays import IntArray
 from gpusim.tile.extents import gemm_k_ranges
 from gpusim.tile.global_access import GlobalAccess, GlobalIterator, over_lanes, packed
-from gpusim.tile.thread_map import Operand, ThreadMap
+from gpusim.tile.iterator_arithmetic import ADD_64, MASK_BIT
+from gpusim.tile.operand import IteratorArithmetic, Side, Source
+from gpusim.tile.thread_map import ThreadMap
 from gpusim.units import LINE_BITS
 
 
 @dataclass(frozen=True, slots=True)
-class GemmOperand:
+class GemmSource(Source):
     """
-    An operand of a GEMM: A [m, k] or B [k, n], row- or column-major.
+    A matrix of a GEMM: A [m, k] or B [k, n], row- or column-major.
 
     Attributes:
-        operand: Which of the two.
+        side: Which of the two.
         extent: M for A, N for B, elements.
         k: K, elements.
         leading: Elements between neighbours along the operand's strided dimension.
@@ -27,7 +29,7 @@ class GemmOperand:
         split_k_slices: Threadblocks that share the K range of one output tile.
     """
 
-    operand: Operand
+    side: Side
     extent: int
     k: int
     leading: int
@@ -40,6 +42,22 @@ class GemmOperand:
         if self.k_contiguous:
             return along_mn * self.leading + along_k
         return along_k * self.leading + along_mn
+
+    def iterator(
+        self, thread_map: ThreadMap, elements_per_vec: int, *, tile: npt.ArrayLike, slice_: npt.ArrayLike
+    ) -> "PredicatedIterator":
+        """Place the predicated iterator; arguments as of ``Source.iterator``."""
+        return PredicatedIterator(self, thread_map, elements_per_vec, tile=tile, slice_=slice_)
+
+    @property
+    def arithmetic(self) -> IteratorArithmetic:
+        """
+        What gemm_iterators.cuh's PredicatedIterator executes.
+
+        Setup is ``compute_mask``, for the residue tile and again for the whole ones. An access is ``get``, a 64-bit
+        addition, and ``valid``, the test of a bit. Advance moves the pointer, compares for the end, clears the mask.
+        """
+        return IteratorArithmetic(setup=2 * MASK_BIT, access=ADD_64 + 1, vec=1, advance=ADD_64 + 2)
 
 
 class PredicatedIterator(GlobalIterator):
@@ -60,7 +78,7 @@ class PredicatedIterator(GlobalIterator):
 
     def __init__(
         self,
-        operand: GemmOperand,
+        source: GemmSource,
         thread_map: ThreadMap,
         elements_per_vec: int,
         *,
@@ -71,20 +89,20 @@ class PredicatedIterator(GlobalIterator):
         Place the iterator at its first fetch.
 
         Args:
-            operand: The tensor.
+            source: The tensor.
             thread_map: Coverage of the tile by threads.
             elements_per_vec: Elements of one memory instruction.
             tile: Tile index along M or N. Integers or an array over CTAs.
             slice_: Split-K slice, broadcast against ``tile``.
         """
         super().__init__(thread_map, elements_per_vec, tile=tile, slice_=slice_)
-        self.operand = operand
+        self.source = source
 
     @property
     def _tile_extents(self) -> tuple[int, int]:
         """Tile extent along M or N, and along K."""
         contiguous, strided = self.thread_map.shape
-        return (strided, contiguous) if self.operand.k_contiguous else (contiguous, strided)
+        return (strided, contiguous) if self.source.k_contiguous else (contiguous, strided)
 
     def k_window(self, number: npt.ArrayLike) -> tuple[IntArray, IntArray]:
         """
@@ -95,7 +113,7 @@ class PredicatedIterator(GlobalIterator):
         """
         _, tile_k = self._tile_extents
         number = np.asarray(number, dtype=np.int64)
-        ranges = gemm_k_ranges(self.operand.k, tile_k, self.operand.split_k_slices)[self.slice_]
+        ranges = gemm_k_ranges(self.source.k, tile_k, self.source.split_k_slices)[self.slice_]
         begin, end = ranges[..., 0], ranges[..., 1]
         length = end - begin
         residue = np.where(length % tile_k, length % tile_k, tile_k)
@@ -108,12 +126,12 @@ class PredicatedIterator(GlobalIterator):
         first, width = self.k_window(number)
         tile_mn, _ = self._tile_extents
         in_tile = (self._strided(), self._contiguous())
-        mn_in_tile, k_in_tile = in_tile if self.operand.k_contiguous else in_tile[::-1]
+        mn_in_tile, k_in_tile = in_tile if self.source.k_contiguous else in_tile[::-1]
         mn = over_lanes(self.tile * tile_mn) + mn_in_tile
         k = over_lanes(first) + k_in_tile
-        offset = self.operand.offset(mn, k)
-        valid = np.broadcast_to((mn < self.operand.extent) & (k_in_tile < over_lanes(width)), offset.shape)
-        row, column = (mn, k) if self.operand.operand == "a" else (k, mn)
+        offset = self.source.offset(mn, k)
+        valid = np.broadcast_to((mn < self.source.extent) & (k_in_tile < over_lanes(width)), offset.shape)
+        row, column = (mn, k) if self.source.side == "a" else (k, mn)
         coordinates = {"row": np.broadcast_to(row, offset.shape), "column": np.broadcast_to(column, offset.shape)}
         return GlobalAccess(coordinates, offset, valid)
 
@@ -121,9 +139,9 @@ class PredicatedIterator(GlobalIterator):
         """How much of the tile exists along M or N, elements inside the K window, line phase of the tile's base."""
         first, width = self.k_window(number)
         tile_mn, tile_k = self._tile_extents
-        base = self.operand.offset(self.tile * tile_mn, first)
+        base = self.source.offset(self.tile * tile_mn, first)
         return packed(
-            (np.clip(self.operand.extent - self.tile * tile_mn, 0, tile_mn), tile_mn + 1),
+            (np.clip(self.source.extent - self.tile * tile_mn, 0, tile_mn), tile_mn + 1),
             (width, tile_k + 1),
-            (base * self.operand.bits % LINE_BITS, LINE_BITS),
+            (base * self.source.bits % LINE_BITS, LINE_BITS),
         )

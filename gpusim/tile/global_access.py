@@ -28,6 +28,22 @@ class GlobalAccess:
     valid: BoolArray
 
 
+@dataclass(frozen=True, slots=True)
+class Pixels:
+    """
+    Accesses by pixel of an image and interval of its channels; arrays of the shape of the accesses.
+
+    Attributes:
+        pixel: Number of the pixel over all images.
+        interval: Number of the k tile's channels.
+        count: Pixels of all images.
+    """
+
+    pixel: IntArray
+    interval: IntArray
+    count: int
+
+
 class GlobalIterator(ABC):
     """
     A tile access iterator of one operand, over all threads of one or many CTAs.
@@ -90,6 +106,15 @@ class GlobalIterator(ABC):
         Returns:
             Shape of ``number`` broadcast against the CTAs.
         """
+
+    def pixels(self, access: GlobalAccess) -> "Pixels | None":  # noqa: ARG002 - most tensors are not shared so
+        """
+        Where a fetch lies in a tensor that CTAs and filter positions share in part; None where a tile is its own.
+
+        Args:
+            access: What ``fetch`` gave.
+        """
+        return None
 
     def _strided(self) -> IntArray:
         """Strided coordinate of each access within the tile, shape [threads, accesses, 1]."""

@@ -6,14 +6,12 @@ from typing import Final
 import numpy as np
 
 from gpusim.arrays import IntArray
-from gpusim.element_types import Shape, element_bits
+from gpusim.element_types import Shape
 from gpusim.errors import BadInput
 from gpusim.layout.congruous import WORD_BITS
 from gpusim.layout.crosswise import LINE_VECTORS, PARTITION, CrosswiseLayout
-from gpusim.scenario.models import Scenario
 from gpusim.tile.mma import MATRIX, TRANSPOSED_BITS, fragment_map, ldmatrix_sources, warp_coordinates
-from gpusim.tile.shared_store import operand_layout
-from gpusim.tile.thread_map import Operand
+from gpusim.tile.operand import SIDES, Operand, Side
 from gpusim.units import VECTOR_BITS, WARP_SIZE
 
 MAX_MATRICES: Final = 4
@@ -79,7 +77,7 @@ def crosswise_fragment_loads(warp_strided: int, instruction_k: int, bits: int) -
     return _ldmatrix_loads(warp_strided, instruction_k, VECTOR_BITS // bits, bits)
 
 
-def congruous_fragment_loads(warp_extent: int, instruction: Shape, operand: Operand, bits: int) -> FragmentLoads:
+def congruous_fragment_loads(warp_extent: int, instruction: Shape, side: Side, bits: int) -> FragmentLoads:
     """
     The instructions for an operand contiguous along M or N.
 
@@ -89,7 +87,7 @@ def congruous_fragment_loads(warp_extent: int, instruction: Shape, operand: Oper
     Args:
         warp_extent: Warp tile extent along M (operand A) or N (operand B).
         instruction: mma.sync shape.
-        operand: Which operand.
+        side: Which operand.
         bits: Element width.
 
     Raises:
@@ -102,10 +100,10 @@ def congruous_fragment_loads(warp_extent: int, instruction: Shape, operand: Oper
         return replace(_ldmatrix_loads(warp_extent, instruction[2], MATRIX, bits), trans=True)
     if bits != WORD_BITS:
         raise BadInput(
-            f"operand {operand} must be contiguous along K: ldmatrix.trans moves {TRANSPOSED_BITS}-bit elements, plain"
+            f"operand {side} must be contiguous along K: ldmatrix.trans moves {TRANSPOSED_BITS}-bit elements, plain"
             f" loads {WORD_BITS}-bit ones, and neither brings {bits}-bit ones together along K"
         )
-    tile = instruction[0] if operand == "a" else instruction[1]
+    tile = instruction[SIDES.index(side)]
     if warp_extent % tile:
         raise BadInput(f"a warp tile extent must be a multiple of the instruction's {tile}, got {warp_extent}")
     registers = tile * instruction[2] // WARP_SIZE
@@ -130,22 +128,20 @@ def _ldmatrix_loads(warp_strided: int, instruction_k: int, matrix_k: int, bits: 
     return FragmentLoads(matrices_k, matrices_strided, available // matrices_strided, trans=False)
 
 
-def fragment_loads(scenario: Scenario, operand: Operand) -> FragmentLoads:
+def fragment_loads(operand: Operand) -> FragmentLoads:
     """
     The instructions that load the fragment of one warp and k group.
 
     Raises:
         BadInput: The warp tile is not made of whole instructions, or the element width does not allow the contiguity.
     """
-    kernel = scenario.kernel
-    bits = element_bits(scenario.problem.dtype.ab)
-    warp_extent = kernel.warp[0] if operand == "a" else kernel.warp[1]
-    if scenario.k_contiguous(operand):
-        return crosswise_fragment_loads(warp_extent, kernel.instruction[2], bits)
-    return congruous_fragment_loads(warp_extent, kernel.instruction, operand, bits)
+    instruction = operand.tiling.instruction
+    if operand.k_contiguous:
+        return crosswise_fragment_loads(operand.warp_extent, instruction[2], operand.bits)
+    return congruous_fragment_loads(operand.warp_extent, instruction, operand.side, operand.bits)
 
 
-def lane_rows(loads: FragmentLoads, operand: Operand) -> tuple[IntArray, IntArray]:
+def lane_rows(loads: FragmentLoads, side: Side) -> tuple[IntArray, IntArray]:
     """
     The matrix row that each lane addresses: lanes 8q..8q+7 supply the rows of matrix q.
 
@@ -162,7 +158,7 @@ def lane_rows(loads: FragmentLoads, operand: Operand) -> tuple[IntArray, IntArra
     matrix, row = np.divmod(lane, MATRIX)
     if loads.matrices_k == 1:
         along_k, along_strided = np.zeros_like(matrix), matrix
-    elif operand == "a":
+    elif side == "a":
         along_k, along_strided = matrix // 2, matrix % 2
     else:
         along_k, along_strided = matrix % 2, matrix // 2
@@ -171,38 +167,33 @@ def lane_rows(loads: FragmentLoads, operand: Operand) -> tuple[IntArray, IntArra
     return along_k, along_strided * MATRIX + row
 
 
-def _warp_origins(scenario: Scenario, operand: Operand) -> tuple[IntArray, IntArray]:
+def _warp_origins(operand: Operand) -> tuple[IntArray, IntArray]:
     """The warp's row along M or N (elements) and its partition along K, each of shape [warps]."""
-    kernel = scenario.kernel
-    coordinates = warp_coordinates(kernel.warps)
-    axis = 0 if operand == "a" else 1
-    return coordinates[:, axis] * kernel.warp[axis], coordinates[:, 2]
+    coordinates = warp_coordinates(operand.tiling.warps)
+    return coordinates[:, operand.axis] * operand.warp_extent, coordinates[:, 2]
 
 
-def _lanes_of_instructions(scenario: Scenario, operand: Operand) -> tuple[IntArray, IntArray]:
+def _lanes_of_instructions(operand: Operand) -> tuple[IntArray, IntArray]:
     """What each lane addresses in a warp's first k group: along K, and along M or N; [instructions, 32] elements."""
-    kernel = scenario.kernel
-    loads = fragment_loads(scenario, operand)
-    bits = element_bits(scenario.problem.dtype.ab)
+    loads = fragment_loads(operand)
     index = np.arange(loads.instructions, dtype=np.int64)[:, None]
     if not loads.words:
-        along_k, row = lane_rows(loads, operand)
-        k = along_k if loads.trans else along_k * (VECTOR_BITS // bits)
+        along_k, row = lane_rows(loads, operand.side)
+        k = along_k if loads.trans else along_k * (VECTOR_BITS // operand.bits)
         return np.broadcast_to(k, (loads.instructions, WARP_SIZE)), index * loads.strided + row
-    tile = kernel.instruction[0] if operand == "a" else kernel.instruction[1]
-    held = fragment_map(kernel.instruction, operand, bits)
-    mn, k = (held[..., 0], held[..., 1]) if operand == "a" else (held[..., 1], held[..., 0])
+    held = fragment_map(operand.tiling.instruction, operand.side, operand.bits)
+    mn, k = (held[..., 0], held[..., 1]) if operand.side == "a" else (held[..., 1], held[..., 0])
     which, register = np.divmod(index[:, 0], held.shape[1])
-    return k[:, register].T, (which * tile + mn[:, register]).T
+    return k[:, register].T, (which * operand.instruction_extent + mn[:, register]).T
 
 
-def instruction_steps(scenario: Scenario, operand: Operand) -> tuple[IntArray, IntArray]:
+def instruction_steps(operand: Operand) -> tuple[IntArray, IntArray]:
     """How far each fragment load of a k group is from the first, in every lane: along K, and along M or N, elements."""
-    k, mn = _lanes_of_instructions(scenario, operand)
+    k, mn = _lanes_of_instructions(operand)
     return k[:, 0] - k[0, 0], mn[:, 0] - mn[0, 0]
 
 
-def ldmatrix_offsets(scenario: Scenario, operand: Operand, stage: int) -> IntArray:
+def ldmatrix_offsets(operand: Operand, stage: int) -> IntArray:
     """
     The address each lane supplies to each fragment load of one k tile, through any shared layout.
 
@@ -215,14 +206,13 @@ def ldmatrix_offsets(scenario: Scenario, operand: Operand, stage: int) -> IntArr
 
     Source: golden ``warp_read_*``.
     """
-    kernel = scenario.kernel
-    layout = operand_layout(scenario, operand)
-    lane_k, lane_mn = _lanes_of_instructions(scenario, operand)
-    first_row, partition = _warp_origins(scenario, operand)
-    k_group = partition[:, None] * kernel.k_groups + np.arange(kernel.k_groups, dtype=np.int64)
-    k = k_group[:, :, None, None] * kernel.instruction[2] + lane_k
+    tiling, layout = operand.tiling, operand.shared
+    lane_k, lane_mn = _lanes_of_instructions(operand)
+    first_row, partition = _warp_origins(operand)
+    k_group = partition[:, None] * tiling.k_groups + np.arange(tiling.k_groups, dtype=np.int64)
+    k = k_group[:, :, None, None] * tiling.instruction[2] + lane_k
     mn = first_row[:, None, None, None] + lane_mn
-    return layout.offset(k, mn, stage) if scenario.k_contiguous(operand) else layout.offset(mn, k, stage)
+    return layout.offset(k, mn, stage) if operand.k_contiguous else layout.offset(mn, k, stage)
 
 
 def delivered_offsets(row_offsets: IntArray, loads: FragmentLoads, bits: int) -> IntArray:
@@ -246,7 +236,7 @@ def delivered_offsets(row_offsets: IntArray, loads: FragmentLoads, bits: int) ->
     return row_offsets[..., supplier] + element[:, None]
 
 
-def fragment_offsets(scenario: Scenario, operand: Operand, stage: int) -> IntArray:
+def fragment_offsets(operand: Operand, stage: int) -> IntArray:
     """
     The shared-memory element that each element of each mma.sync fragment is loaded from.
 
@@ -254,13 +244,10 @@ def fragment_offsets(scenario: Scenario, operand: Operand, stage: int) -> IntArr
         Element offsets, shape [warps, k_groups, tiles, 32, elements]: tiles along M or N, elements in the register
         order of ``mma.fragment_map``.
     """
-    kernel = scenario.kernel
-    tile = kernel.instruction[0] if operand == "a" else kernel.instruction[1]
-    loads, bits = fragment_loads(scenario, operand), element_bits(scenario.problem.dtype.ab)
-    delivered = delivered_offsets(ldmatrix_offsets(scenario, operand, stage), loads, bits)
+    delivered = delivered_offsets(ldmatrix_offsets(operand, stage), fragment_loads(operand), operand.bits)
     warps, k_groups, instructions, lanes = delivered.shape[:4]
     registers = delivered.reshape(warps, k_groups, instructions, lanes, -1).swapaxes(2, 3)
-    elements = tile * kernel.instruction[2] // WARP_SIZE
+    elements = operand.instruction_extent * operand.tiling.instruction[2] // WARP_SIZE
     return registers.reshape(warps, k_groups, lanes, -1, elements).swapaxes(2, 3)
 
 
@@ -286,7 +273,7 @@ class CrosswiseWarpIterator:
         self,
         layout: CrosswiseLayout,
         loads: FragmentLoads,
-        operand: Operand,
+        side: Side,
         *,
         first_row: IntArray,
         partition: IntArray,
@@ -298,7 +285,7 @@ class CrosswiseWarpIterator:
         Args:
             layout: The operand's shared layout.
             loads: The ldmatrix instructions of one fragment.
-            operand: Decides the order of the matrices.
+            side: Decides the order of the matrices.
             first_row: First row of each warp along M or N, shape [warps].
             partition: Partition of the tile's K that each warp owns, shape [warps].
             partitions: Warps along K.
@@ -316,7 +303,7 @@ class CrosswiseWarpIterator:
         self.k_groups = self._groups_per_tile // partitions
         self._k_group = 0
 
-        vector, row = lane_rows(loads, operand)
+        vector, row = lane_rows(loads, side)
         row_in_matrix = np.arange(WARP_SIZE, dtype=np.int64) % MATRIX
         half_line = row_in_matrix // PARTITION if layout.factor == 1 else row_in_matrix % layout.factor
         in_line = half_line * PARTITION + (vector ^ row_in_matrix // layout.factor % PARTITION)
@@ -346,7 +333,7 @@ class CrosswiseWarpIterator:
         self._pointer = self._pointer + tiles * LINE_VECTORS
 
 
-def xor_walk(scenario: Scenario, operand: Operand, k_tiles: int) -> IntArray:
+def xor_walk(operand: Operand, k_tiles: int) -> IntArray:
     """
     The row addresses of ``k_tiles`` consecutive tiles as a multistage mainloop moves CUTLASS's warp iterator.
 
@@ -356,18 +343,17 @@ def xor_walk(scenario: Scenario, operand: Operand, k_tiles: int) -> IntArray:
     Raises:
         BadInput: The operand's layout is not crosswise.
     """
-    layout = operand_layout(scenario, operand)
+    layout = operand.shared
     if not isinstance(layout, CrosswiseLayout):
-        name = scenario.shared_layout(operand)
-        raise BadInput(f"kernel.shared.{operand}: the XOR walk exists for crosswise only, got {name!r}")
-    first_row, partition = _warp_origins(scenario, operand)
+        raise BadInput(f"kernel.shared.{operand.name}: the XOR walk exists for crosswise only, got {operand.layout!r}")
+    first_row, partition = _warp_origins(operand)
     iterator = CrosswiseWarpIterator(
         layout,
-        fragment_loads(scenario, operand),
-        operand,
+        fragment_loads(operand),
+        operand.side,
         first_row=first_row,
         partition=partition,
-        partitions=scenario.kernel.warps[2],
+        partitions=operand.tiling.warps[2],
     )
     tiles = []
     for tile in range(k_tiles):

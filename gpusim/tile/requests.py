@@ -1,6 +1,5 @@
 """How many 32-byte sectors the global loads of a grid request, exactly, from the iterators' addresses."""
 
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -8,14 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.element_types import element_bits
 from gpusim.layout.banks import access_wavefronts
-from gpusim.scenario.models import Scenario
-from gpusim.tile.extents import gemm_k_iterations, most_k_iterations
-from gpusim.tile.global_iterators import global_iterator
+from gpusim.tile.operand import Operand
 from gpusim.tile.shared_store import store_offsets
-from gpusim.tile.thread_map import Operand
-from gpusim.tile.threadblock_swizzle import tiled_shape
+from gpusim.tile.threadblock_swizzle import TiledShape
 from gpusim.units import LINE_BITS, SECTOR_BITS, VECTOR_BITS, WARP_SIZE
 
 _BANK_GROUPS = 4
@@ -120,26 +115,18 @@ class OperandRequests:
 
 
 def _warp_requests(
-    scenario: Scenario,
-    operand: Operand,
-    tile: npt.ArrayLike,
-    slice_: npt.ArrayLike,
-    number: npt.ArrayLike,
-    *,
-    around_l1: bool,
+    operand: Operand, tile: npt.ArrayLike, slice_: npt.ArrayLike, number: npt.ArrayLike, *, around_l1: bool
 ) -> CopyRequests:
     """The requests of each warp instruction of fetch ``number``, shape [*ctas, accesses, vecs, warps]."""
-    access = global_iterator(scenario, operand, tile, slice_).fetch(number)
+    access = operand.iterator(tile, slice_).fetch(number)
     ctas, (threads, accesses, vecs) = access.offset.shape[:-3], access.offset.shape[-3:]
     by_warp = (*ctas, threads // WARP_SIZE, WARP_SIZE, accesses, vecs)
     offset = np.moveaxis(access.offset.reshape(by_warp), (-4, -3), (-2, -1))
     valid = np.moveaxis(access.valid.reshape(by_warp), (-4, -3), (-2, -1))
-    bits = element_bits(scenario.problem.dtype.ab)
     # Every slot of the ring begins on a 32-byte boundary, so that slot 0 stands for all.
-    target = store_offsets(scenario, operand, 0).reshape(by_warp[-4:])
+    target = store_offsets(operand, 0).reshape(by_warp[-4:])
     target = np.moveaxis(target, (-4, -3), (-2, -1))
-    width = (scenario.problem.access_a if operand == "a" else scenario.problem.access_b) * bits // 8
-    return copy_requests(offset, target, valid, bits, width, around_l1=around_l1)
+    return copy_requests(offset, target, valid, operand.bits, operand.access_bytes, around_l1=around_l1)
 
 
 def copy_requests(
@@ -168,60 +155,31 @@ def copy_requests(
     return CopyRequests(sectors, np.maximum(returning - by_pattern, 0))
 
 
-def fetch_sectors(scenario: Scenario, operand: Operand, tile: int, slice_: int, *, around_l1: bool) -> IntArray:
+def grid_requests(operand: Operand, tiled: TiledShape, fetches: int, *, around_l1: bool) -> OperandRequests:
     """
-    Sectors of every cp.async of one CTA, the pipeline's overrun fetches included.
+    What all cp.async of one operand in the whole grid request.
+
+    The sum of both operands' sectors is ncu's ``l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum`` of a kernel that reads
+    no source tensor. Fetches with equal signatures are counted once and multiplied; the result is exact.
 
     Args:
-        scenario: The problem and the kernel.
-        operand: Which operand.
-        tile: Tile index along M for a, along N for b.
-        slice_: Split-K slice.
+        operand: Which operand; each of its tiles is fetched by all CTAs that share it.
+        tiled: Tiles of the grid.
+        fetches: k tiles of the longest slice.
         around_l1: The copies are cp.async.cg.
-
-    Returns:
-        Shape [fetches, accesses, vecs, warps]; the fetches are the slice's k tiles and ``stages - 1`` more.
     """
-    fetches = gemm_k_iterations(scenario, slice_) + scenario.kernel.stages - 1
+    tiles, sharing_ctas = (tiled.m, tiled.n) if operand.side == "a" else (tiled.n, tiled.m)
     numbers = np.arange(fetches, dtype=np.int64)
-    signatures = global_iterator(scenario, operand, tile, slice_).signature(numbers)
-    _, first, which = np.unique(signatures, return_index=True, return_inverse=True)
-    return _warp_requests(scenario, operand, tile, slice_, numbers[first], around_l1=around_l1).sectors[which]
-
-
-def global_requests(scenario: Scenario, around_l1: AbstractSet[Operand]) -> dict[Operand, OperandRequests]:
-    """
-    What all cp.async of the whole grid request, by operand.
-
-    The sum of their sectors is ncu's ``l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum`` of a kernel that reads no
-    source tensor. Fetches with equal signatures are counted once and multiplied; the result is exact.
-
-    Args:
-        scenario: The problem and the kernel.
-        around_l1: Operands whose copies are cp.async.cg.
-    """
-    tiled = tiled_shape(scenario)
-    return {
-        "a": _operand_requests(scenario, "a", tiled.m, tiled.n, around_l1="a" in around_l1),
-        "b": _operand_requests(scenario, "b", tiled.n, tiled.m, around_l1="b" in around_l1),
-    }
-
-
-def _operand_requests(
-    scenario: Scenario, operand: Operand, tiles: int, sharing_ctas: int, *, around_l1: bool
-) -> OperandRequests:
-    """Totals of one operand, each of whose tiles ``sharing_ctas`` CTAs of every slice fetch."""
-    numbers = np.arange(most_k_iterations(scenario), dtype=np.int64)
-    shape = (tiles, scenario.problem.split_k_slices, len(numbers))
+    shape = (tiles, tiled.slices, len(numbers))
     tile, slice_, number = np.indices(shape, sparse=True)
-    signatures = np.broadcast_to(global_iterator(scenario, operand, tile, slice_).signature(number), shape)
+    signatures = np.broadcast_to(operand.iterator(tile, slice_).signature(number), shape)
     _, first, count = np.unique(signatures, return_index=True, return_counts=True)
     tile, slice_, number = np.unravel_index(first, shape)
-    lanes_each = np.prod(global_iterator(scenario, operand, 0, 0).fetch(0).offset.shape)
+    lanes_each = np.prod(operand.iterator(0, 0).fetch(0).offset.shape)
     batches = max(1, len(first) * int(lanes_each) // _LANES_AT_ONCE)
     totals = np.zeros(2, dtype=np.int64)
     for batch in np.array_split(np.arange(len(first)), batches):
-        found = _warp_requests(scenario, operand, tile[batch], slice_[batch], number[batch], around_l1=around_l1)
+        found = _warp_requests(operand, tile[batch], slice_[batch], number[batch], around_l1=around_l1)
         for index, figure in enumerate(found):
             totals[index] += figure.reshape(len(batch), -1).sum(axis=-1) @ count[batch]
     sectors, returns = (totals * sharing_ctas).tolist()

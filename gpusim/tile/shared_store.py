@@ -5,33 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpusim.arrays import IntArray
-from gpusim.element_types import element_bits
 from gpusim.layout.congruous import CongruousLayout
 from gpusim.layout.crosswise import CrosswiseLayout
-from gpusim.layout.named import shared_layout
 from gpusim.layout.shared import SharedLayout
-from gpusim.scenario.models import Scenario
-from gpusim.tile.thread_map import Operand, ThreadMap, WarpThreadMap, operand_thread_map
-
-
-def operand_layout(scenario: Scenario, operand: Operand) -> SharedLayout:
-    """
-    The shared-memory layout of one operand, all stages; contiguous and strided in the operand's own sense.
-
-    Raises:
-        BadInput: The layout's name is unknown, or it cannot hold the tile.
-    """
-    kernel = scenario.kernel
-    tile_m, tile_n, tile_k = kernel.threadblock
-    rows = tile_m if operand == "a" else tile_n
-    contiguous, strided = (tile_k, rows) if scenario.k_contiguous(operand) else (rows, tile_k)
-    return shared_layout(
-        scenario.shared_layout(operand),
-        element_bits=element_bits(scenario.problem.dtype.ab),
-        contiguous=contiguous,
-        strided=strided,
-        stages=kernel.stages,
-    )
+from gpusim.tile.operand import Operand
+from gpusim.tile.thread_map import ThreadMap, WarpThreadMap
 
 
 def map_store_offsets(thread_map: ThreadMap, layout: SharedLayout, stage: int, elements_per_copy: int) -> IntArray:
@@ -53,7 +31,7 @@ def map_store_offsets(thread_map: ThreadMap, layout: SharedLayout, stage: int, e
     return layout.offset(coordinates[..., None, 0] + within, coordinates[..., None, 1], stage)
 
 
-def store_offsets(scenario: Scenario, operand: Operand, stage: int) -> IntArray:
+def store_offsets(operand: Operand, stage: int) -> IntArray:
     """
     Element offset that every cp.async of one k tile writes.
 
@@ -63,13 +41,7 @@ def store_offsets(scenario: Scenario, operand: Operand, stage: int) -> IntArray:
 
     Source: golden ``smem_write_*``.
     """
-    problem = scenario.problem
-    return map_store_offsets(
-        operand_thread_map(scenario, operand),
-        operand_layout(scenario, operand),
-        stage,
-        problem.access_a if operand == "a" else problem.access_b,
-    )
+    return map_store_offsets(operand.thread_map, operand.shared, stage, operand.access)
 
 
 class SwizzledStoreIterator:

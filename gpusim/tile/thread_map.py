@@ -9,8 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusim.arrays import IntArray
-from gpusim.element_types import element_bits
-from gpusim.scenario.models import Operand, Scenario
 from gpusim.units import VECTOR_BITS, WARP_SIZE
 
 CONGRUOUS_LANES = (8, 4)
@@ -244,19 +242,3 @@ def congruous_thread_map(contiguous: int, k: int, threads: int, bits: int) -> Wa
         elements_per_access=VECTOR_BITS // bits,
         warp_arrangement=CONGRUOUS_LANES,
     )
-
-
-def operand_thread_map(scenario: Scenario, operand: Operand) -> WarpThreadMap:
-    """
-    The thread map of one operand's global loads and shared stores, (contiguous, strided) in the operand's own sense.
-
-    Raises:
-        ValueError: The map does not cover the tile.
-    """
-    kernel = scenario.kernel
-    tile_m, tile_n, tile_k = kernel.threadblock
-    rows = tile_m if operand == "a" else tile_n
-    bits = element_bits(scenario.problem.dtype.ab)
-    if scenario.k_contiguous(operand):
-        return crosswise_thread_map(k=tile_k, strided=rows, threads=kernel.threads, bits=bits)
-    return congruous_thread_map(contiguous=rows, k=tile_k, threads=kernel.threads, bits=bits)

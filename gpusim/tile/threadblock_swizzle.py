@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import IntArray
-from gpusim.scenario.models import Scenario
-from gpusim.tile.extents import GemmExtents, ceil_div, problem_extents
+from gpusim.tile.extents import GemmExtents, ceil_div
 
 
 class TiledShape(NamedTuple):
@@ -107,35 +106,41 @@ def tile_counts(extents: GemmExtents, threadblock: tuple[int, int, int], slices:
     return TiledShape(ceil_div(extents.m, threadblock[0]), ceil_div(extents.n, threadblock[1]), slices)
 
 
-def tiled_shape(scenario: Scenario) -> TiledShape:
-    """Threadblock tiles along M and N, and split-K slices of the scenario."""
-    return tile_counts(problem_extents(scenario), scenario.kernel.threadblock, scenario.problem.split_k_slices)
-
-
-def grid(scenario: Scenario) -> tuple[int, int, int]:
-    """The launch's gridDim (x, y, z)."""
-    return threadblock_swizzle(scenario.kernel.threadblock_swizzle).grid(tiled_shape(scenario))
-
-
-def tile_of_block(scenario: Scenario, bx: npt.ArrayLike, by: npt.ArrayLike, bz: npt.ArrayLike) -> IntArray:
+@dataclass(frozen=True, slots=True)
+class CtaGrid:
     """
-    (tile m, tile n, slice) of blockIdx (bx, by, bz), and -1 for each where the block has no tile.
+    The grid of one launch, and the tile of every CTA.
 
-    Returns:
-        Shape [*blocks, 3], the block indices broadcast against each other.
+    Attributes:
+        swizzle: Which block computes which tile.
+        tiled: Threadblock tiles along M and N, and split-K slices.
     """
-    tiled = tiled_shape(scenario)
-    tile = np.stack(threadblock_swizzle(scenario.kernel.threadblock_swizzle).tile_of_block(tiled, bx, by, bz), axis=-1)
-    inside = (tile < np.array(tiled)).all(axis=-1, keepdims=True)
-    return np.where(inside, tile, -1)
 
+    swizzle: ThreadblockSwizzle
+    tiled: TiledShape
 
-def cta_tiles(scenario: Scenario) -> IntArray:
-    """
-    (tile m, tile n, slice) of every CTA in launch order, blockIdx x fastest, shape [ctas, 3].
+    @property
+    def dim(self) -> tuple[int, int, int]:
+        """The launch's gridDim (x, y, z)."""
+        return self.swizzle.grid(self.tiled)
 
-    Blocks that exit at once because they have no tile are -1 in all three.
-    """
-    x, y, z = grid(scenario)
-    bz, by, bx = np.unravel_index(np.arange(x * y * z, dtype=np.int64), (z, y, x))
-    return tile_of_block(scenario, bx, by, bz)
+    def tile_of_block(self, bx: npt.ArrayLike, by: npt.ArrayLike, bz: npt.ArrayLike) -> IntArray:
+        """
+        (tile m, tile n, slice) of blockIdx (bx, by, bz), and -1 for each where the block has no tile.
+
+        Returns:
+            Shape [*blocks, 3], the block indices broadcast against each other.
+        """
+        tile = np.stack(self.swizzle.tile_of_block(self.tiled, bx, by, bz), axis=-1)
+        inside = (tile < np.array(self.tiled)).all(axis=-1, keepdims=True)
+        return np.where(inside, tile, -1)
+
+    def cta_tiles(self) -> IntArray:
+        """
+        (tile m, tile n, slice) of every CTA in launch order, blockIdx x fastest, shape [ctas, 3].
+
+        Blocks that exit at once because they have no tile are -1 in all three.
+        """
+        x, y, z = self.dim
+        bz, by, bx = np.unravel_index(np.arange(x * y * z, dtype=np.int64), (z, y, x))
+        return self.tile_of_block(bx, by, bz)

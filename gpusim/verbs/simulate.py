@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import cast
 
 from gpusim.cuda.compiled_kernel import compiler_at_hand
 from gpusim.errors import BadInput
@@ -21,36 +22,31 @@ from gpusim.results.bound import Demand, first_bound
 from gpusim.results.provenance import provenance
 from gpusim.results.result import Cycles, ReductionLaunch, Result, Simulated
 from gpusim.results.timeline import Timeline
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.models import Scenario
-from gpusim.scenario.read import AnyScenario
 from gpusim.schedule.counts import Counts, executed_in_all
 from gpusim.schedule.ops import Program
 from gpusim.schedule.program import program
 from gpusim.sim.kernel import Launch, Outcome, memory_counters, require_cp_async, simulate_launch
 from gpusim.sim.reduction import ReductionOutcome, simulate_reduction
 from gpusim.sim.stall_reasons import shares
-from gpusim.tile.epilogue import epilogue_tile
-from gpusim.tile.extents import gemm_k_iterations, problem_extents
-from gpusim.tile.reduction import reduction_tile
-from gpusim.tile.shared_store import operand_layout
-from gpusim.tile.threadblock_swizzle import cta_tiles, grid
 
 ORIGINS = ("auto", "estimated", "compiled")
 """Where an instruction stream can come from. "auto" is compiled where the stream comes with gpusim or a compiler is
 here, else estimated; a result says which it was."""
 
 
-def shared_bytes(scenario: Scenario) -> int:
+def shared_bytes(scenario: GemmScenario) -> int:
     """Shared memory of one CTA, bytes: the operands' rings, or the epilogue's staging where that is larger."""
     rings = 0
     for operand in ("a", "b"):
-        layout = operand_layout(scenario, operand)
+        layout = scenario.operand(operand).shared
         rings += layout.elements * layout.element_bits // 8
-    return max(rings, epilogue_tile(scenario).storage_bytes)
+    return max(rings, scenario.epilogue.storage_bytes)
 
 
 def simulate(
-    scenario: AnyScenario,
+    scenario: Scenario,
     *,
     exact: bool = False,
     stream: str = "estimated",
@@ -74,9 +70,10 @@ def simulate(
         raise BadInput(f"--stream must be one of {', '.join(ORIGINS)}, got {stream!r}")
     if isinstance(scenario, AttentionScenario):
         return simulate_attention(scenario, exact=exact, stream=stream, progress=say)
+    scenario = cast("GemmScenario", scenario)
     machine = load_machine(scenario.machine)
     require_cp_async(scenario, machine)
-    tiles = cta_tiles(scenario)
+    tiles = scenario.grid.cta_tiles()
     tiles = tiles[tiles[:, 0] >= 0]
     say("lowering the schedule")
     if stream == "auto":
@@ -108,7 +105,7 @@ class _Second:
 def _second_launch(first: Launch, origin: str, say: Callable[[str], None]) -> _Second:
     scenario, machine = first.scenario, first.machine
     say("simulating the reduction")
-    tile = reduction_tile(scenario)
+    tile = scenario.reduction
     stream = estimated_reduction(scenario) if origin == "estimated" else compiled_reduction(scenario, machine).stream
     occupancy = ctas_per_sm(machine, tile.threads, stream.registers_per_thread, 0)
     outcome = simulate_reduction(scenario, stream, machine, occupancy.ctas)
@@ -118,14 +115,14 @@ def _second_launch(first: Launch, origin: str, say: Callable[[str], None]) -> _S
     return _Second(launch, outcome, stream.instructions_per_warp * tile.warps * tile.ctas)
 
 
-def _streams(scenario: Scenario, machine: Machine, origin: str) -> tuple[Stream, ...]:
+def _streams(scenario: GemmScenario, machine: Machine, origin: str) -> tuple[Stream, ...]:
     """Of every split-K slice; slices that run the same program share one."""
     if origin == "compiled":
         return tuple(compiled_stream(scenario, machine, each) for each in range(scenario.problem.split_k_slices))
     made: dict[Program, Stream] = {}
     streams = []
     for slice_ in range(scenario.problem.split_k_slices):
-        runs = program(scenario, gemm_k_iterations(scenario, slice_), slice_)
+        runs = program(scenario, scenario.k_iterations(slice_), slice_)
         if runs not in made:
             made[runs] = estimated_stream(scenario, runs, machine, slice_)
         streams.append(made[runs])
@@ -146,7 +143,7 @@ def _result(launch: Launch, outcome: Outcome, second: _Second | None, counts: Co
         simulated_ctas += second.outcome.ctas
         simulated_instructions += second.outcome.instructions
     time_us = elapsed / machine.clock_mhz  # (D25)
-    extents = problem_extents(scenario)
+    extents = scenario.problem.extents
     flops = 2 * extents.m * extents.n * extents.k
     warps = scenario.kernel.threads // 32
     executed_instructions = sum(
@@ -172,7 +169,7 @@ def _result(launch: Launch, outcome: Outcome, second: _Second | None, counts: Co
         scenario=scenario.resolved(),
         machine={"name": machine.name, "digest": machine.digest(), "figures": machine.figure_counts()},
         stream=launch.streams[0].origin,
-        grid=grid(scenario),
+        grid=scenario.grid.dim,
         ctas=len(launch.tiles),
         ctas_per_sm=launch.ctas_per_sm,
         registers_per_thread=max(one.registers_per_thread for one in launch.streams),

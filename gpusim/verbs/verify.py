@@ -9,7 +9,7 @@ from gpusim.functional.executor import run, slice_programs
 from gpusim.numerics.elements import Values
 from gpusim.numerics.reference import Reference, agreement, reference
 from gpusim.numerics.tensors import Tensors, make_tensors
-from gpusim.scenario.models import Scenario
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.hazards import find_hazards
 from gpusim.schedule.mutations import Mutation
 
@@ -52,7 +52,7 @@ Keep: TypeAlias = Callable[[Tensors, Values, Reference | None], object]
 
 
 def verify(
-    scenario: Scenario,
+    scenario: GemmScenario,
     seed: int,
     mutate: Mutation | None = None,
     progress: Callable[[int, int], None] | None = None,

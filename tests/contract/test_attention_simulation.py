@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from gpusim.scenario.read import parse_any_scenario
+from gpusim.families.registry import parse_scenario
 from gpusim.verbs.simulate import simulate
 
 
@@ -23,7 +23,7 @@ def attention(mainloop, kernel=None, **problem):
         "dtype": {"ab": "f16", "output": "f16"},
     }
     data = {"machine": "h200", "problem": given | problem, "kernel": {"mainloop": mainloop} | (kernel or {})}
-    return parse_any_scenario(data, "test.toml")
+    return parse_scenario(data, "test.toml")
 
 
 SCENARIOS = {

@@ -5,16 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from gpusim.families.registry import parse_scenario
 from gpusim.functional import executor
 from gpusim.functional.data_hazards import HazardLog
 from gpusim.functional.executor import run, slice_programs
 from gpusim.functional.mainloop import Mainloop, operand_tables
-from gpusim.numerics.tensors import Tensors, make_tensors, operand_views
-from gpusim.scenario.read import parse_scenario
+from gpusim.numerics.tensors import Tensors, make_tensors
 from gpusim.schedule import pipelined
-from gpusim.schedule.mainloop import OPERANDS
 from gpusim.schedule.ops import Barrier, LoadShared, StoreGlobal, StoreShared, WarpMma
 from gpusim.schedule.program import mainloop_shape
+from gpusim.tile.operand import SIDES
 
 KERNEL = {"threadblock": [64, 64, 32], "warp": [32, 32, 32], "stages": 3}
 GEMM = {"kind": "gemm", "m": 100, "n": 72, "k": 232}
@@ -58,7 +58,7 @@ def test_a_second_problem_through_a_pipelined_mainloop_is_right_after_winding_do
     """Not so from the other stage: its prologue overwrites what warps may still read, or another tile is read."""
     scenario = scenario_of(GEMM | {"k": k}, mainloop="pipelined", stages=2)
     tiles, k_iterations = np.array([[0, 0, 0], [1, 1, 0]]), -(-k // 32)
-    tables = {operand: operand_tables(scenario, operand) for operand in OPERANDS}
+    tables = {operand: operand_tables(scenario, operand) for operand in SIDES}
 
     def fresh(log):
         return Mainloop(scenario, tables, make_tensors(scenario, seed=5), tiles, log)
@@ -174,7 +174,7 @@ def test_inputs_are_left_alone():
 
 def test_fragment_places_are_a_bijection():
     scenario = scenario_of(GEMM)
-    for operand in OPERANDS:
+    for operand in SIDES:
         place = operand_tables(scenario, operand).place
         assert np.array_equal(np.sort(place, axis=None), np.arange(place.size))
 
@@ -220,12 +220,12 @@ def test_epilogue_without_a_barrier_is_caught(after, hazard):
     assert {(found.name, found.operand) for found in done.hazards} >= {(hazard, "accumulator")}
 
 
-@pytest.mark.parametrize("operand", OPERANDS)
+@pytest.mark.parametrize("operand", SIDES)
 def test_valid_access_outside_the_tensor_is_told(operand):
     """The tensor's last row is missing; the iterators do not know."""
     scenario = scenario_of(GEMM)
     tensors = make_tensors(scenario, 1)
-    view = operand_views(scenario)[OPERANDS.index(operand)]
+    view = scenario.problem.operand_views[SIDES.index(operand)]
     short = replace(tensors, **{operand: getattr(tensors, operand)[: -view.leading]})
     first = run(scenario, short).hazards[0]
     assert (first.name, first.operand) == ("illegal_global_access", operand)
@@ -242,7 +242,7 @@ def test_each_room_refuses_the_other_rooms_ops():
 
 def test_accumulators_start_at_zero():
     scenario = scenario_of(GEMM)
-    tables = {operand: operand_tables(scenario, operand) for operand in OPERANDS}
+    tables = {operand: operand_tables(scenario, operand) for operand in SIDES}
     mainloop = Mainloop(scenario, tables, make_tensors(scenario, 1), np.zeros((1, 3), np.int64), executor.HazardLog())
     assert (mainloop.accumulators == 0).all()
     assert mainloop.accumulators.shape == (1, 4, 32, 32)

@@ -21,11 +21,11 @@ from gpusim.cuda import timeline_format, trace_format
 from gpusim.cuda.specialise import RECORDED_BLOCKS, Build, Specialisation, specialise, specialise_reduction
 from gpusim.cuda.trace import expected_records, first_difference, longest_stream, traced_ctas
 from gpusim.cuda.trace_reduction import expected_reduction_records, traced_reduction_ctas
+from gpusim.families.registry import parse_scenario
 from gpusim.numerics.elements import Values, decode
 from gpusim.numerics.reference import agreement, reference
-from gpusim.numerics.tensors import fresh_output, fresh_workspace, make_tensors, output_view
-from gpusim.scenario.models import Scenario
-from gpusim.scenario.read import parse_scenario
+from gpusim.numerics.tensors import fresh_output, fresh_workspace, make_tensors
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.reduction import reduction_ops
 
 HOST_KERNEL = Path(__file__).parent / "host_kernel" / "kernel_on_host.cpp"
@@ -33,15 +33,15 @@ HOST_KERNEL = Path(__file__).parent / "host_kernel" / "kernel_on_host.cpp"
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++17 compiler, g++")
 
 
-def scenario(problem: dict[str, Any], kernel: dict[str, Any]) -> Scenario:
+def scenario(problem: dict[str, Any], kernel: dict[str, Any]) -> GemmScenario:
     return parse_scenario({"machine": "h200", "problem": problem, "kernel": kernel}, "test")
 
 
-def gemm(m: int, n: int, k: int, kernel: dict[str, Any], **keys: Any) -> Scenario:
+def gemm(m: int, n: int, k: int, kernel: dict[str, Any], **keys: Any) -> GemmScenario:
     return scenario({"kind": "gemm", "m": m, "n": n, "k": k, **keys}, kernel)
 
 
-def conv(extents: dict[str, Any], kernel: dict[str, Any], **keys: Any) -> Scenario:
+def conv(extents: dict[str, Any], kernel: dict[str, Any], **keys: Any) -> GemmScenario:
     return scenario({"kind": "conv2d_fprop", **extents, **keys}, kernel)
 
 
@@ -186,12 +186,12 @@ class HostRun:
     counts: npt.NDArray[np.int32]
 
 
-def run(asked: Scenario, build: Build, folder: Path, recording: Recording, defines: Sequence[str] = ()) -> HostRun:
+def run(asked: GemmScenario, build: Build, folder: Path, recording: Recording, defines: Sequence[str] = ()) -> HostRun:
     return launch(asked, specialise(asked, build), folder, recording, fresh_workspace(asked), defines)
 
 
 def launch(  # noqa: PLR0917 (one for each thing that a launch is given)
-    asked: Scenario,
+    asked: GemmScenario,
     kernel: Specialisation,
     folder: Path,
     recording: Recording,
@@ -232,7 +232,9 @@ def launch(  # noqa: PLR0917 (one for each thing that a launch is given)
     sizes = np.cumsum([output.nbytes, partial.nbytes, 4 * kernel.semaphores, recording.bytes])
     assert len(data) == sizes[-1] + 4 * len(blocks) * warps
     return HostRun(
-        output=output_view(asked).of(decode(np.frombuffer(data[: sizes[0]], output.dtype), asked.problem.dtype.output)),
+        output=asked.problem.output_view.of(
+            decode(np.frombuffer(data[: sizes[0]], output.dtype), asked.problem.dtype.output)
+        ),
         partial=np.frombuffer(data[sizes[0] : sizes[1]], partial.dtype),
         semaphores=np.frombuffer(data[sizes[1] : sizes[2]], np.int32),
         records=data[sizes[2] : sizes[3]],
@@ -240,7 +242,7 @@ def launch(  # noqa: PLR0917 (one for each thing that a launch is given)
     )
 
 
-def reduce(asked: Scenario, folder: Path, partial: Values) -> npt.NDArray[Any]:
+def reduce(asked: GemmScenario, folder: Path, partial: Values) -> npt.NDArray[Any]:
     """Run the second kernel on what the first has stored, and compare its trace; its output."""
     kernel, blocks = specialise_reduction(asked, "trace"), traced_reduction_ctas(asked)
     capacity = len(reduction_ops(asked))
@@ -337,5 +339,5 @@ def test_a_trace_finds_a_schedule_of_another_order(tmp_path):
     assert difference.startswith("CTA 0, warp 0, record ")
 
 
-def replace_stages(asked: Scenario, stages: int) -> Any:
+def replace_stages(asked: GemmScenario, stages: int) -> Any:
     return asked.kernel.model_copy(update={"stages": stages})

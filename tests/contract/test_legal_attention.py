@@ -8,7 +8,7 @@ from gpusim.families.attention.addresses import ATTENTION_STREAMS, attention_str
 from gpusim.families.attention.blocks import attention_ctas, block_advance
 from gpusim.families.attention.events import attention_events
 from gpusim.families.attention.verify import verify_attention
-from gpusim.scenario.read import parse_any_scenario
+from gpusim.families.registry import parse_scenario
 from gpusim.schedule.addresses import Selection
 
 heads = st.sampled_from([8, 16, 24, 32, 40, 64, 72, 96, 128, 136, 200, 256, 60, 264])
@@ -52,7 +52,7 @@ kernels = st.fixed_dictionaries(
 def read(data):
     """The scenario, or None and why not."""
     try:
-        return parse_any_scenario(data, "drawn"), ""
+        return parse_scenario(data, "drawn"), ""
     except BadInput as refused:
         return None, str(refused)
 

@@ -6,12 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.errors import BadInput
+from gpusim.families.gemm.random_problems import THREADBLOCK_SWIZZLES, TYPES, drawn_data
+from gpusim.families.registry import parse_scenario
 from gpusim.functional.draw import Draw
-from gpusim.functional.problems import THREADBLOCK_SWIZZLES, TYPES, drawn_data
 from gpusim.machine import machine_names
-from gpusim.scenario.models import PIPELINED_STAGES
-from gpusim.scenario.read import parse_scenario
-from gpusim.tile.extents import problem_extents
+from gpusim.scenario.kernel import PIPELINED_STAGES
 from gpusim.verbs.simulate import simulate
 from gpusim.verbs.verify import verify
 
@@ -115,7 +114,7 @@ def simulated(scenario):
 
 
 def products(scenario):
-    m, n, k = problem_extents(scenario)
+    m, n, k = scenario.problem.extents
     return m * n * k
 
 

@@ -5,18 +5,17 @@ from itertools import pairwise
 
 import pytest
 
-from gpusim.functional.problems import TYPES, random_scenario
+from gpusim.families.gemm.random_problems import TYPES, random_scenario
+from gpusim.families.registry import parse_scenario
 from gpusim.lower.estimated import estimated_stream, registers_per_thread
 from gpusim.machine import load_machine
 from gpusim.machine.occupancy import ctas_per_sm
-from gpusim.scenario.read import parse_scenario
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.program import program
 from gpusim.sim import kernel
 from gpusim.sim.kernel import Launch, simulate_launch
 from gpusim.sim.sm import Sm
 from gpusim.sim.stall_reasons import REASONS
-from gpusim.tile.extents import gemm_k_iterations
-from gpusim.tile.threadblock_swizzle import cta_tiles
 from gpusim.verbs.simulate import shared_bytes
 
 SMALL_CHIP = 3
@@ -75,7 +74,7 @@ class Traced:
     sms: list
 
 
-def launch_of(scenario, k_tiles=gemm_k_iterations):
+def launch_of(scenario, k_tiles=GemmScenario.k_iterations):
     """A launch on a small chip. ``k_tiles``: of a slice, as (scenario, slice)."""
     machine = replace(load_machine(scenario.machine), sms=SMALL_CHIP)
     streams = tuple(
@@ -84,7 +83,7 @@ def launch_of(scenario, k_tiles=gemm_k_iterations):
     )
     needed = shared_bytes(scenario)
     slots = ctas_per_sm(machine, scenario.kernel.threads, registers_per_thread(scenario, machine), needed).ctas
-    tiles = cta_tiles(scenario)
+    tiles = scenario.grid.cta_tiles()
     return Launch(scenario, machine, tiles[tiles[:, 0] >= 0], streams, min(slots, 2), needed)
 
 

@@ -2,7 +2,10 @@
 
 import pytest
 
-from gpusim.scenario.models import DTypes, GemmProblem, Kernel, Scenario
+from gpusim.families.gemm.gemm import GemmProblem
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.scenario.kernel import Kernel
+from gpusim.scenario.models import DTypes
 
 ELEMENTS = {"half_t": "f16", "tfloat32_t": "tf32", "int8": "s8", "int4b_t": "s4"}
 LAYOUTS = {"RowMajor": "row", "ColumnMajor": "column"}
@@ -43,6 +46,6 @@ def scenario_of():
             stages=template.get("kStages", 2),
         )
         problem = GemmProblem(m=256, n=256, k=256, **layouts, dtype=dtype)
-        return Scenario(machine="h200", problem=problem, kernel=kernel)
+        return GemmScenario(machine="h200", problem=problem, kernel=kernel)
 
     return call

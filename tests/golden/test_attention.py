@@ -8,7 +8,7 @@ import pytest
 
 from gpusim.families.attention.blocks import attention_ctas, attention_grid, block_advance, gemm_view, key_blocks
 from gpusim.families.attention.shape import attention_shape
-from gpusim.scenario.read import parse_any_scenario
+from gpusim.families.registry import parse_scenario
 
 DATA = Path(__file__).parent / "data"
 FACTS = json.loads((DATA / "fmha_facts.json").read_text())
@@ -22,7 +22,7 @@ HEADS = {"f16_sm80_q64_k64_maxk64": 64, "f16_sm80_q32_k128_maxk128": 128, "f16_s
 def attention(problem, **kernel):
     whole = {"kind": "attention", "batch": 1, "heads": 1, "queries": 64, "keys": 64, "head_dim": 64, "head_dim_v": 64}
     data = {"machine": "h200", "problem": whole | problem, "kernel": {"mainloop": "attention"} | kernel}
-    return parse_any_scenario(data, "golden")
+    return parse_scenario(data, "golden")
 
 
 @pytest.mark.parametrize(("name", "head_dim_v"), HEADS.items())
@@ -47,7 +47,7 @@ def test_what_is_left_out_follows_cutlass(name, head_dim_v):
     assert shape.shared_bytes == facts["shared_storage_bytes"]
     view = gemm_view(scenario, "qk")
     assert view.kernel.threads == gemm_view(scenario, "pv").kernel.threads == facts["kNumThreads"]
-    assert (view.problem.access_a, view.problem.access_b) == (facts["kAlignmentQ"], facts["kAlignmentK"])
+    assert (view.problem.access("a"), view.problem.access("b")) == (facts["kAlignmentQ"], facts["kAlignmentK"])
 
 
 def test_the_rules_of_the_facts_hold_for_every_16_bit_configuration():

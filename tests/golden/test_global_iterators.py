@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusim.tile.conv_iterators import ActivationIterator, FilterIterator
-from gpusim.tile.conv_optimized import (
+from gpusim.families.gemm.fprop_iterators import ActivationIterator, FilterIterator
+from gpusim.families.gemm.fprop_optimized import (
     ActivationIteratorOptimized,
     FilterIteratorOptimized,
     activation_steps,
     filter_steps,
 )
 from gpusim.tile.extents import ConvShape, gemm_k_ranges, implicit_gemm_extents, implicit_gemm_k_iterations
-from gpusim.tile.gemm_iterators import GemmOperand, PredicatedIterator
+from gpusim.tile.gemm_iterators import GemmSource, PredicatedIterator
 from gpusim.tile.thread_map import WarpThreadMap
 
 DATA = Path(__file__).parent / "data"
@@ -111,8 +111,8 @@ def test_predicated_gemm_iterator(name):
     header, column = recorded["header"], columns(recorded)
     problem = header["problem"]
     letter = name.removeprefix("gmem_gemm_")[0]
-    operand = GemmOperand(
-        operand=letter.lower(),
+    source = GemmSource(
+        side=letter.lower(),
         extent=problem["M" if letter == "A" else "N"],
         k=problem["K"],
         leading=problem["leading_dim"],
@@ -121,7 +121,7 @@ def test_predicated_gemm_iterator(name):
         split_k_slices=problem["split_k_slices"],
     )
     iterator = PredicatedIterator(
-        *(operand, recorded_map(header), header["access_elements"]),
+        *(source, recorded_map(header), header["access_elements"]),
         tile=column["tile"],
         slice_=column["slice"],
     )

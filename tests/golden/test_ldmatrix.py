@@ -23,7 +23,7 @@ def test_addresses_of_every_warp_step_and_k_group(path, operand, scenario_of):
     golden = json.loads(path.read_text())
     scenario = scenario_of(golden["header"]["template"])
     kernel = scenario.kernel
-    loads = fragment_loads(scenario, operand)
+    loads = fragment_loads(scenario.operand(operand))
     expected = np.full(
         (kernel.stages + 1, np.prod(kernel.warps), kernel.k_groups, loads.instructions, 32), -1, dtype=np.int64
     )
@@ -32,10 +32,12 @@ def test_addresses_of_every_warp_step_and_k_group(path, operand, scenario_of):
         assert row["kind"] == loads.kind
         expected[row["step"], row["warp"], row["kgroup"], row["i"]] = row["lanes"]
     assert len(rows) * 32 == expected.size
-    from_layout = [ldmatrix_offsets(scenario, operand, step % kernel.stages) for step in range(kernel.stages + 1)]
+    from_layout = [
+        ldmatrix_offsets(scenario.operand(operand), step % kernel.stages) for step in range(kernel.stages + 1)
+    ]
     np.testing.assert_array_equal(np.stack(from_layout), expected)
-    if scenario.k_contiguous(operand):
-        np.testing.assert_array_equal(xor_walk(scenario, operand, kernel.stages + 1), expected)
+    if scenario.problem.k_contiguous(operand):
+        np.testing.assert_array_equal(xor_walk(scenario.operand(operand), kernel.stages + 1), expected)
 
 
 TRACES = sorted(DATA.glob("trace_*.json"))

@@ -7,7 +7,6 @@ import pytest
 
 from gpusim.measure.tables.speed_table import scenario_of
 from gpusim.schedule.counts import executed
-from gpusim.tile.threadblock_swizzle import grid
 
 ROWS = json.loads((Path(__file__).parent / "data" / "cutlass_h200.json").read_text())["rows"]
 
@@ -49,7 +48,7 @@ def test_the_measured_rows_are_28_gemms_and_21_convolutions():
 
 @pytest.mark.parametrize("row", ROWS, ids=name_of)
 def test_the_grid_is_cutlass_s(row):
-    assert list(grid(scenario_of(row))) == row["grid"]
+    assert list(scenario_of(row).grid.dim) == row["grid"]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=name_of)

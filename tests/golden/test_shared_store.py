@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusim.tile.shared_store import operand_layout, store_offsets, write_walk
-from gpusim.tile.thread_map import operand_thread_map
+from gpusim.tile.shared_store import store_offsets, write_walk
 
 DATA = Path(__file__).parent / "data"
 FILES = sorted(DATA.glob("smem_write_*.json"))
@@ -23,18 +22,18 @@ def test_offsets_of_every_thread_access_and_step(path, scenario_of):
     scenario = scenario_of(golden["header"]["template"])
     stages = scenario.kernel.stages
     walks = {
-        operand: list(write_walk(operand_thread_map(scenario, operand), operand_layout(scenario, operand), stages + 1))
+        operand: list(write_walk(scenario.operand(operand).thread_map, scenario.operand(operand).shared, stages + 1))
         for operand in ("a", "b")
     }
     for row in golden["data"]:
         operand, access = row["operand"].lower(), row["access"]
         assert row["stage_slot"] == row["step"] % stages
-        offsets = store_offsets(scenario, operand, row["stage_slot"])
+        offsets = store_offsets(scenario.operand(operand), row["stage_slot"])
         assert offsets.shape[2] == 1
         np.testing.assert_array_equal(offsets[:, access, 0], row["offsets"])
         np.testing.assert_array_equal(walks[operand][row["step"]][:, access], row["offsets"])
-    accesses = [operand_thread_map(scenario, operand).accesses for operand in ("a", "b")]
+    accesses = [scenario.operand(operand).thread_map.accesses for operand in ("a", "b")]
     assert len(golden["data"]) == (stages + 1) * sum(accesses)
     for operand in ("a", "b"):
         elements = golden["header"][f"operand_{operand.upper()}_elements"]
-        assert operand_layout(scenario, operand).elements == elements
+        assert scenario.operand(operand).shared.elements == elements

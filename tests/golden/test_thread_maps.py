@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.tile.thread_map import StripMinedThreadMap, WarpThreadMap, operand_thread_map
+from gpusim.tile.thread_map import StripMinedThreadMap, WarpThreadMap
 
 DATA = Path(__file__).parent / "data"
 OPERANDS = sorted(path.name for path in DATA.glob("threadmap_*.json") if "_raw_" not in path.name)
@@ -37,7 +37,7 @@ def test_the_recorded_files_are_here():
 def test_map_of_an_operand(name, operand, scenario_of):
     recorded = json.loads((DATA / name).read_text())
 
-    thread_map = operand_thread_map(scenario_of(recorded["header"]["template"]), operand)
+    thread_map = scenario_of(recorded["header"]["template"]).operand(operand).thread_map
 
     letter = operand.upper()
     assert facts(thread_map) == numbers(recorded[f"{letter}_gmem"])

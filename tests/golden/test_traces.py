@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.scenario.models import Conv2dFpropProblem, GemmProblem, Kernel, Scenario
+from gpusim.families.gemm.conv2d import Conv2dFpropProblem
+from gpusim.families.gemm.gemm import GemmProblem
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.scenario.kernel import Kernel
 from gpusim.schedule.addresses import events
-from gpusim.tile.extents import gemm_k_iterations
 
 DATA = Path(__file__).parent / "data"
 
@@ -29,7 +31,7 @@ def kernel(shapes):
 
 def gemm_scenario(header):
     problem = header["problem"]
-    return Scenario(
+    return GemmScenario(
         machine="h200",
         problem=GemmProblem(m=problem["M"], n=problem["N"], k=problem["K"]),
         kernel=kernel(header["template"]),
@@ -43,7 +45,7 @@ def conv_scenario(header):
         name: (problem[f"{short}_h"], problem[f"{short}_w"])
         for name, short in (("padding", "pad"), ("stride", "stride"), ("dilation", "dilation"))
     }
-    return Scenario(machine="h200", problem=Conv2dFpropProblem(**extents, **pairs), kernel=kernel(header))
+    return GemmScenario(machine="h200", problem=Conv2dFpropProblem(**extents, **pairs), kernel=kernel(header))
 
 
 TRACES = {
@@ -72,4 +74,4 @@ def test_every_traced_thread_issues_the_golden_events(name):
 @pytest.mark.parametrize("name", TRACES)
 def test_the_k_iterations_are_the_golden_ones(name):
     header = golden(name)["header"]
-    assert gemm_k_iterations(TRACES[name](header), 0) == header["gemm_k_iterations"]
+    assert TRACES[name](header).k_iterations(0) == header["gemm_k_iterations"]

@@ -2,10 +2,10 @@
 
 import pytest
 
+from gpusim.families.registry import load_scenario
 from gpusim.measure import measure
 from gpusim.records.check import check_rows, holds
 from gpusim.scenario.catalogue import find_scenario
-from gpusim.scenario.read import load_scenario
 from gpusim.schedule.counts import executed_in_all
 from gpusim.verbs.simulate import simulate
 

@@ -4,11 +4,16 @@ import numpy as np
 import pytest
 
 from gpusim.errors import BadInput
-from gpusim.scenario.models import Conv2dFpropProblem, GemmProblem, Kernel, Scenario
+from gpusim.families.gemm.conv2d import Conv2dFpropProblem
+from gpusim.families.gemm.gemm import GemmProblem
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.scenario.kernel import Kernel
 from gpusim.schedule.addresses import STREAMS, Selection, events, stream
 
-GEMM = Scenario(machine="h200", problem=GemmProblem(m=200, n=136, k=200))
-CONVOLUTION = Scenario(machine="h200", problem=Conv2dFpropProblem(n=1, h=8, w=8, c=64, k=128, r=3, s=3, padding=(1, 1)))
+GEMM = GemmScenario(machine="h200", problem=GemmProblem(m=200, n=136, k=200))
+CONVOLUTION = GemmScenario(
+    machine="h200", problem=Conv2dFpropProblem(n=1, h=8, w=8, c=64, k=128, r=3, s=3, padding=(1, 1))
+)
 ORIGIN = (0, 0, 0)
 
 
@@ -153,7 +158,7 @@ def test_a_cta_without_a_tile_is_refused():
     """
     Three tiles along N, four side by side: the fourth block exits at once.
     """
-    scenario = Scenario(
+    scenario = GemmScenario(
         machine="h200",
         problem=GemmProblem(m=128, n=384, k=64),
         kernel=Kernel(threadblock_swizzle="identity<4>"),

@@ -7,7 +7,7 @@ from gpusim.errors import BadInput
 from gpusim.families.attention.addresses import ATTENTION_STREAMS, attention_stream
 from gpusim.families.attention.events import attention_events
 from gpusim.families.attention.shape import attention_shape
-from gpusim.scenario.read import parse_any_scenario
+from gpusim.families.registry import parse_scenario
 from gpusim.schedule.addresses import Selection
 
 EVERYTHING = Selection()
@@ -17,7 +17,7 @@ CTA = (1, 1, 1)
 def attention(mainloop, **problem):
     whole = {"kind": "attention", "batch": 2, "heads": 3, "queries": 200, "keys": 170, "head_dim": 96, "head_dim_v": 64}
     data = {"machine": "h200", "problem": whole | problem, "kernel": {"mainloop": mainloop}}
-    return parse_any_scenario(data, "unit")
+    return parse_scenario(data, "unit")
 
 
 SCENARIOS = {

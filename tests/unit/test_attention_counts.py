@@ -9,7 +9,7 @@ import pytest
 from gpusim.families.attention.counts import attention_executed, cta_blocks, mufu_of
 from gpusim.families.attention.ops import AtomicMax, Exponentials, Shuffle, StoreP
 from gpusim.families.attention.shape import attention_shape
-from gpusim.scenario.read import parse_any_scenario
+from gpusim.families.registry import parse_scenario
 from gpusim.schedule.ops import Barrier, CopyAsync, Ldmatrix, WarpMma
 from gpusim.schedule.program import cta_program
 
@@ -26,7 +26,7 @@ def attention(mainloop="attention", kernel=None, **problem):
         "dtype": {"ab": "f16", "output": "f16"},
     }
     data = {"machine": "h200", "problem": given | problem, "kernel": {"mainloop": mainloop} | (kernel or {})}
-    return parse_any_scenario(data, "test.toml")
+    return parse_scenario(data, "test.toml")
 
 
 def row(counts, op, operand):

@@ -19,8 +19,8 @@ from gpusim.families.attention.blocks import (
 from gpusim.families.attention.chained import pv_shape, qk_shape
 from gpusim.families.attention.ops import AtomicMax, ScaleScores, Shuffle, StoreP, StoreStatistic
 from gpusim.families.attention.shape import attention_shape
+from gpusim.families.registry import parse_scenario
 from gpusim.layout.banks import access_wavefronts, ldmatrix_wavefronts
-from gpusim.scenario.read import parse_any_scenario
 from gpusim.schedule.ops import Barrier, CommitGroup, CopyAsync, Ldmatrix, LoadSource, StoreGlobal, WaitGroup, WarpMma
 from gpusim.schedule.program import cta_program
 from gpusim.tile.mma import accumulator_map, fragment_map
@@ -30,7 +30,7 @@ KERNELS = ({"mainloop": "attention"}, {"mainloop": "attention", "preload_v": Fal
 
 def attention(kernel, **problem):
     whole = {"kind": "attention", "batch": 2, "heads": 3, "queries": 200, "keys": 300, "head_dim": 64, "head_dim_v": 64}
-    return parse_any_scenario({"machine": "h200", "problem": whole | problem, "kernel": kernel}, "unit")
+    return parse_scenario({"machine": "h200", "problem": whole | problem, "kernel": kernel}, "unit")
 
 
 def full_blocks(scenario, count=3):

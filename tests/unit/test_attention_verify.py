@@ -15,8 +15,8 @@ from gpusim.families.attention.reference import attention_reference, visible
 from gpusim.families.attention.shape import attention_shape
 from gpusim.families.attention.tensors import AttentionTensors, make_attention_tensors, output_rows
 from gpusim.families.attention.verify import cta_programs, run_attention, verify_attention
+from gpusim.families.registry import parse_scenario
 from gpusim.numerics.elements import decode
-from gpusim.scenario.read import parse_any_scenario
 
 COMMITTED = tomllib.loads((Path(__file__).parent / "attention_problems.toml").read_text())
 SEEDS = range(COMMITTED["first_seed"], COMMITTED["first_seed"] + COMMITTED["count"])
@@ -28,7 +28,7 @@ FLASH = {"mainloop": "flash"}
 def attention(kernel, **problem):
     whole = {"kind": "attention", "batch": 2, "heads": 2, "queries": 150, "keys": 200}
     whole |= {"head_dim": 64, "head_dim_v": 64}
-    return parse_any_scenario({"machine": "h200", "problem": whole | problem, "kernel": kernel}, "unit")
+    return parse_scenario({"machine": "h200", "problem": whole | problem, "kernel": kernel}, "unit")
 
 
 def largest_score(scenario, tensors):

@@ -10,12 +10,12 @@ import pytest
 from gpusim.commands import check as check_command
 from gpusim.cuda.trace import expected_records, stream_digest, traced_ctas
 from gpusim.errors import CannotRun
+from gpusim.families.registry import load_scenario
 from gpusim.gpu import device, doctor
 from gpusim.records import record as records
 from gpusim.records.check import exact_counters
 from gpusim.records.record import MeasuredPipeline, Record, TraceCheck, write_record
 from gpusim.scenario.catalogue import find_scenario
-from gpusim.scenario.read import load_scenario
 from gpusim.schedule.counts import executed
 from gpusim.verbs.simulate import simulate
 

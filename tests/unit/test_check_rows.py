@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from gpusim.errors import BadInput
+from gpusim.families.registry import parse_scenario
 from gpusim.gpu.ncu import KernelCounters
 from gpusim.measure.compare import choose_launch, compare_rows
 from gpusim.records.check import CONFLICTS, WAVEFRONTS, active_cycles, check_rows, exact_counters, holds, stall_shares
 from gpusim.records.check_table import check_table, number, percent
 from gpusim.records.record import Numerics, Record, TraceCheck
-from gpusim.scenario.read import parse_scenario
 from gpusim.schedule.counts import executed
 from gpusim.verbs.simulate import simulate
 

@@ -10,9 +10,9 @@ import pytest
 
 from gpusim.cli import main
 from gpusim.errors import BadInput, CannotRun
+from gpusim.families.registry import load_scenario
 from gpusim.results.result import Result
 from gpusim.scenario.catalogue import find_scenario
-from gpusim.scenario.read import load_scenario
 from gpusim.verbs.simulate import simulate
 
 SCENARIO = "conv_9_k_tiles"

@@ -12,17 +12,16 @@ from gpusim.cuda.compiled_kernel import CompiledKernel
 from gpusim.cuda.specialise import specialise
 from gpusim.element_types import tensor_opcode
 from gpusim.errors import BadInput, CannotRun, CheckFailed
+from gpusim.families.registry import load_scenario
 from gpusim.lower.align import align
 from gpusim.lower.compiled import KernelRunner, annotated, compiled_stream, grid_instructions, lower_kernel
 from gpusim.lower.stream import shifted
 from gpusim.lower.stream_file import load_stream, save_stream, shipped_stream
 from gpusim.machine.load import load_machine
 from gpusim.scenario.catalogue import is_attention
-from gpusim.scenario.read import load_scenario
 from gpusim.schedule.counts import SASS_OF_OP
 from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadSource, WarpMma
 from gpusim.schedule.program import program
-from gpusim.tile.extents import gemm_k_iterations
 
 FOLDER = Path(__file__).parent / "data" / "sass"
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -77,7 +76,7 @@ def test_the_stream_executes_every_op_of_the_schedule_once(lowered):
     Up to the epilogue's accesses that no lane of the warp makes.
     """
     scenario, _, one = lowered
-    ops = program(scenario, gemm_k_iterations(scenario, 0)).mainloop_ops()
+    ops = program(scenario, scenario.k_iterations(0)).mainloop_ops()
     warp_m, warp_n, _ = scenario.kernel.warp
     parts = warp_m // scenario.kernel.instruction[0] * (warp_n // scenario.kernel.instruction[1])
     wanted = Counter((op, part) for op in ops for part in range(parts if isinstance(op, WarpMma) else 1))
@@ -100,7 +99,7 @@ def test_the_mainloop_is_one_segment_of_one_k_tile_a_trip(lowered):
     loop = one.stream.segments[1]
 
     assert names == ["prologue", "mainloop", "tail", "epilogue"]
-    assert (loop.trips, loop.tiles_per_trip) == (gemm_k_iterations(scenario, 0), 1)
+    assert (loop.trips, loop.tiles_per_trip) == (scenario.k_iterations(0), 1)
     assert [i.unit for i in one.stream.segments[-1].instructions].count("exit") == 1
 
 
@@ -128,7 +127,7 @@ def test_every_warp_of_some_ctas_executes_the_schedule(lowered):
     live = np.flatnonzero(runner.tiles[:, 0] >= 0)
     for cta in {int(live[0]), int(live[len(live) // 2]), int(live[-1])}:
         slice_ = int(runner.tiles[cta, 2])
-        ops = program(scenario, gemm_k_iterations(scenario, slice_), slice_)
+        ops = program(scenario, scenario.k_iterations(slice_), slice_)
         for warp in range(scenario.kernel.threads // 32):
             steps = runner.run(cta, warp)
             named = align(runner.code, steps, scenario, ops, runner.placement(cta, warp))
@@ -153,7 +152,7 @@ def test_later_slices_of_a_split_read_their_source():
     def sources(stream):
         return sum(i.opcode.startswith("LDG.") and i.op is not None for i in stream.segments[-1].instructions)
 
-    wanted = sum(isinstance(op, LoadSource) for op in program(scenario, gemm_k_iterations(scenario, 1), 1).epilogue)
+    wanted = sum(isinstance(op, LoadSource) for op in program(scenario, scenario.k_iterations(1), 1).epilogue)
 
     assert (sources(first), sources(second)) == (0, wanted)
 
@@ -189,7 +188,7 @@ def test_a_kernel_of_another_scenario_is_refused_with_both_sides(override, messa
     _, kernel = committed("gemm_ragged_sm90")
 
     runner = KernelRunner(scenario, kernel)
-    ops = program(scenario, gemm_k_iterations(scenario, 0))
+    ops = program(scenario, scenario.k_iterations(0))
 
     def align_all():
         for cta, warp in ((0, 0), (0, 3), (63, 0), (63, 3)):
@@ -220,14 +219,14 @@ def test_without_a_compiler_the_error_says_what_to_install(monkeypatch):
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_every_shipped_scenario_has_its_stream(path):
     """
-    Of its kernel as it stands in kernels_cuda/: `python -m gpusim.lower.ship_streams` writes them anew.
+    Of its kernel as it stands in kernels_cuda/: `python -m gpusim.measure.ship_streams` writes them anew.
     """
     scenario = load_scenario(path)
     architecture = load_machine(scenario.machine).compute_capability
     one = shipped_stream(specialise(scenario, "plain").digest, architecture, 0)
 
     assert one is not None
-    assert one.stream.segments[1].trips == gemm_k_iterations(scenario, 0)
+    assert one.stream.segments[1].trips == scenario.k_iterations(0)
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,16 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from gpusim.families.gemm.conv2d import Conv2dFpropProblem
+from gpusim.families.gemm.gemm import GemmProblem
 from gpusim.layout.banks import access_ideal, access_wavefronts
-from gpusim.scenario.models import Conv2dFpropProblem, DTypes, GemmProblem, Kernel, Scenario, SharedLayouts
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.scenario.kernel import Kernel, SharedLayouts
+from gpusim.scenario.models import DTypes
 from gpusim.schedule.counts import executed, executed_in_all
 from gpusim.schedule.ops import CopyAsync
 from gpusim.schedule.program import program
-from gpusim.tile.extents import gemm_k_iterations
-from gpusim.tile.global_iterators import global_iterator
 from gpusim.tile.shared_store import store_offsets
-from gpusim.tile.threadblock_swizzle import cta_tiles
 
 F16_OUT = DTypes(ab="f16", accumulator="f32", output="f16")
 
@@ -21,7 +22,7 @@ F16_OUT = DTypes(ab="f16", accumulator="f32", output="f16")
 def gemm(shared=("crosswise", "crosswise"), kernel=None, **problem):
     a, b = shared
     extents = {"m": 256, "n": 128, "k": 320}
-    return Scenario(
+    return GemmScenario(
         machine="h200",
         problem=GemmProblem(**(extents | problem)),
         kernel=Kernel(**(kernel or {}), shared=SharedLayouts(a=a, b=b)),
@@ -30,7 +31,7 @@ def gemm(shared=("crosswise", "crosswise"), kernel=None, **problem):
 
 def convolution(**problem):
     extents = {"n": 1, "h": 12, "w": 12, "c": 64, "k": 64, "r": 3, "s": 3, "padding": (1, 1)}
-    return Scenario(machine="h200", problem=Conv2dFpropProblem(**(extents | problem)))
+    return GemmScenario(machine="h200", problem=Conv2dFpropProblem(**(extents | problem)))
 
 
 def rows(scenario):
@@ -97,14 +98,14 @@ def test_the_epilogue_has_no_conflict_in_either_output_type():
 def ldgsts_of_every_lane(scenario, operand):
     """Requests, wavefronts and ideal wavefronts of one operand's copies, one CTA and one op at a time."""
     problem, stages = scenario.problem, scenario.kernel.stages
-    width = 2 * (problem.access_a if operand == "a" else problem.access_b)
-    stores = [store_offsets(scenario, operand, stage) * 2 for stage in range(stages)]
+    width = 2 * (problem.access(operand))
+    stores = [store_offsets(scenario.operand(operand), stage) * 2 for stage in range(stages)]
     totals = Counter()
-    for tile_m, tile_n, slice_ in cta_tiles(scenario).tolist():
+    for tile_m, tile_n, slice_ in scenario.grid.cta_tiles().tolist():
         if tile_m < 0:
             continue
-        k_iterations = gemm_k_iterations(scenario, slice_)
-        iterator = global_iterator(scenario, operand, tile_m if operand == "a" else tile_n, slice_)
+        k_iterations = scenario.k_iterations(slice_)
+        iterator = scenario.operand(operand).iterator(tile_m if operand == "a" else tile_n, slice_)
         valid = [iterator.fetch(number).valid for number in range(k_iterations + stages)]
         for op in program(scenario, k_iterations, slice_).mainloop_ops():
             if isinstance(op, CopyAsync) and op.operand == operand:

@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 
 from gpusim.element_types import element_bits
 from gpusim.errors import BadInput
+from gpusim.families.gemm.conv2d import Conv2dFpropProblem
+from gpusim.families.gemm.gemm import GemmProblem
+from gpusim.families.registry import named_scenario, parse_scenario
 from gpusim.scenario import cutlass_library as library
 from gpusim.scenario.cutlass_name import format_name, parse_name
-from gpusim.scenario.models import Scenario
-from gpusim.scenario.read import named_scenario, parse_scenario
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.scenario.kernel import Kernel
 from gpusim.scenario.text import Origin
 from gpusim.verbs.verify import verify
 
@@ -36,14 +39,20 @@ NOT_SIMULATED = rf"{NO_SCENARIO}|_h16816|_h1688"
 def unchecked(name):
     """The scenario of a name as the models hold it, whether or not its kernel is simulated yet."""
     data = parse_name(name)
-    return Scenario.model_validate(data | {"problem": data["problem"] | EXTENTS[data["problem"]["kind"]]})
+    data["problem"] |= EXTENTS[data["problem"]["kind"]]
+    return modelled(data)
 
 
 def changed(name, table, **values):
     data = parse_name(name)
     data["problem"] |= EXTENTS[data["problem"]["kind"]]
     data[table] |= values
-    return Scenario.model_validate(data)
+    return modelled(data)
+
+
+def modelled(data):
+    model = GemmProblem if data["problem"]["kind"] == "gemm" else Conv2dFpropProblem
+    return GemmScenario(machine=data["machine"], problem=model(**data["problem"]), kernel=Kernel(**data["kernel"]))
 
 
 def test_the_real_names_are_thirty_at_least_and_each_has_its_source():

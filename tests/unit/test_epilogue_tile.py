@@ -8,9 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.errors import BadInput
+from gpusim.families.gemm.conv2d import Conv2dFpropProblem
+from gpusim.families.gemm.gemm import GemmProblem
 from gpusim.layout.banks import access_ideal, access_wavefronts
-from gpusim.scenario.models import Conv2dFpropProblem, DTypes, GemmProblem, Kernel, Scenario
-from gpusim.tile.epilogue import EpilogueTile, epilogue_tile, output_sectors
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.scenario.kernel import Kernel
+from gpusim.scenario.models import DTypes
+from gpusim.tile.epilogue import EpilogueTile
 from gpusim.tile.mma import warp_coordinates
 
 SHAPES = [
@@ -198,16 +202,16 @@ def test_sectors_are_those_counted_lane_by_lane(rows, vectors, padding, kind):
 
 def test_sectors_of_a_whole_tensor_are_its_bytes():
     problem = GemmProblem(m=8192, n=8192, k=64, dtype=DTypes(output="f16"))
-    scenario = Scenario(machine="h200", problem=problem, kernel=Kernel())
+    scenario = GemmScenario(machine="h200", problem=problem, kernel=Kernel())
 
-    assert output_sectors(scenario) == 8192 * 8192 * 2 // 32
-    sliced = Scenario(machine="h200", problem=problem.model_copy(update={"split_k_slices": 3}), kernel=Kernel())
-    assert output_sectors(sliced) == 3 * output_sectors(scenario)
+    assert scenario.epilogue.all_sectors(1) == 8192 * 8192 * 2 // 32
+    sliced = GemmScenario(machine="h200", problem=problem.model_copy(update={"split_k_slices": 3}), kernel=Kernel())
+    assert sliced.epilogue.all_sectors(3) == 3 * scenario.epilogue.all_sectors(1)
 
 
 def test_a_convolution_is_a_matrix_of_positions_by_filters():
     problem = Conv2dFpropProblem(n=2, h=10, w=9, c=64, k=72, r=3, s=3)
-    tile = epilogue_tile(Scenario(machine="h200", problem=problem, kernel=Kernel()))
+    tile = GemmScenario(machine="h200", problem=problem, kernel=Kernel()).epilogue
 
     assert tile.extent == (2 * 8 * 7, 72)
     assert (tile.leading, tile.elements_per_access, tile.output_type) == (72, 4, "f32")
@@ -215,6 +219,6 @@ def test_a_convolution_is_a_matrix_of_positions_by_filters():
 
 def test_a_padded_output_keeps_its_leading_dimension():
     problem = GemmProblem(m=64, n=40, k=64, ldc=44, dtype=DTypes(output="f16"))
-    tile = epilogue_tile(Scenario(machine="h200", problem=problem, kernel=Kernel()))
+    tile = GemmScenario(machine="h200", problem=problem, kernel=Kernel()).epilogue
 
     assert (tile.leading, tile.elements_per_access, tile.mixed) == (44, 4, False)

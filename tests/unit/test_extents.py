@@ -3,15 +3,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.scenario.models import Scenario
+from gpusim.families.gemm.conv2d import Conv2dFpropProblem
+from gpusim.families.gemm.gemm import GemmProblem
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.tile.extents import (
     ConvShape,
-    conv_shape,
-    gemm_k_iterations,
     gemm_k_ranges,
     implicit_gemm_extents,
     implicit_gemm_k_iterations,
-    problem_extents,
 )
 
 TILES_K = st.sampled_from([16, 32, 64])
@@ -43,18 +42,17 @@ def test_a_ragged_channel_count_costs_a_whole_tile_at_every_filter_position():
 
 
 def test_a_gemm_slice_past_k_has_no_k_tiles():
-    problem = {"kind": "gemm", "m": 128, "n": 128, "k": 5 * 64, "split_k_slices": 4}
-    scenario = Scenario.model_validate({"machine": "h200", "problem": problem})
+    scenario = GemmScenario(machine="h200", problem=GemmProblem(m=128, n=128, k=5 * 64, split_k_slices=4))
 
-    assert [gemm_k_iterations(scenario, slice_) for slice_ in range(4)] == [2, 2, 1, 0]
-    assert problem_extents(scenario) == (128, 128, 320)
+    assert [scenario.k_iterations(slice_) for slice_ in range(4)] == [2, 2, 1, 0]
+    assert scenario.problem.extents == (128, 128, 320)
 
 
 def test_a_convolution_scenario_resolves_its_output_size():
-    problem = {"kind": "conv2d_fprop", "n": 2, "h": 9, "w": 8, "c": 64, "k": 32, "r": 3, "s": 3, "stride": [2, 1]}
-    scenario = Scenario.model_validate({"machine": "h200", "problem": problem})
-    shape = conv_shape(scenario.problem)
+    problem = Conv2dFpropProblem(n=2, h=9, w=8, c=64, k=32, r=3, s=3, stride=(2, 1))
+    scenario = GemmScenario(machine="h200", problem=problem)
+    shape = problem.shape
 
     assert (shape.p, shape.q) == (4, 6)
-    assert problem_extents(scenario) == (2 * 4 * 6, 32, 9 * 64)
-    assert gemm_k_iterations(scenario, 0) == 9
+    assert scenario.problem.extents == (2 * 4 * 6, 32, 9 * 64)
+    assert scenario.k_iterations(0) == 9

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.tile.extents import gemm_k_ranges
-from gpusim.tile.gemm_iterators import GemmOperand, PredicatedIterator
+from gpusim.tile.gemm_iterators import GemmSource, PredicatedIterator
 from gpusim.tile.thread_map import congruous_thread_map, crosswise_thread_map
 
 TILE_K, ROWS = 32, 16
@@ -17,12 +17,12 @@ CONGRUOUS_MAP = congruous_thread_map(COLUMNS, TILE_K, 64, 16)
 
 @st.composite
 def iterators(draw):
-    """An operand of any extent, contiguity, alignment and slicing; the iterator over all CTAs' tiles and slices."""
+    """An source of any extent, contiguity, alignment and slicing; the iterator over all CTAs' tiles and slices."""
     vec, k_contiguous = draw(st.sampled_from([1, 2, 4, 8])), draw(st.booleans())
     k, extent, slices = draw(st.integers(1, 120)), draw(st.integers(1, 150)), draw(st.integers(1, 4))
     k, extent = (-(-k // vec) * vec, extent) if k_contiguous else (k, -(-extent // vec) * vec)
-    operand = GemmOperand(
-        operand=draw(st.sampled_from(["a", "b"])),
+    source = GemmSource(
+        side=draw(st.sampled_from(["a", "b"])),
         extent=extent,
         k=k,
         leading=(k if k_contiguous else extent) + draw(st.integers(0, 3)) * vec,
@@ -32,20 +32,20 @@ def iterators(draw):
     )
     tile, slice_ = np.indices((-(-extent // (ROWS if k_contiguous else COLUMNS)), slices))
     thread_map = THREAD_MAP if k_contiguous else CONGRUOUS_MAP
-    return PredicatedIterator(operand, thread_map, vec, tile=tile, slice_=slice_)
+    return PredicatedIterator(source, thread_map, vec, tile=tile, slice_=slice_)
 
 
 @settings(deadline=None)
 @given(iterators())
 def test_valid_accesses_fetch_every_element_exactly_once(iterator):
-    operand = iterator.operand
-    contiguous, strided = (operand.k, operand.extent) if operand.k_contiguous else (operand.extent, operand.k)
-    fetched = np.zeros(strided * operand.leading, dtype=int)
-    for number in range(-(-operand.k // TILE_K) + 2):
+    source = iterator.source
+    contiguous, strided = (source.k, source.extent) if source.k_contiguous else (source.extent, source.k)
+    fetched = np.zeros(strided * source.leading, dtype=int)
+    for number in range(-(-source.k // TILE_K) + 2):
         access = iterator.fetch(number)
         for element in range(iterator.elements_per_vec):
             np.add.at(fetched, access.offset[access.valid] + element, 1)
-    rows = fetched.reshape(strided, operand.leading)
+    rows = fetched.reshape(strided, source.leading)
 
     assert (rows[:, :contiguous] == 1).all()
     assert (rows[:, contiguous:] == 0).all()
@@ -54,13 +54,13 @@ def test_valid_accesses_fetch_every_element_exactly_once(iterator):
 @settings(deadline=None)
 @given(iterators(), st.integers(0, 5))
 def test_coordinates_give_the_offset(iterator, number):
-    access, operand = iterator.fetch(number), iterator.operand
+    access, source = iterator.fetch(number), iterator.source
     row, column = access.coordinates["row"], access.coordinates["column"]
-    mn, k = (row, column) if operand.operand == "a" else (column, row)
-    strided, contiguous = (mn, k) if operand.k_contiguous else (k, mn)
+    mn, k = (row, column) if source.side == "a" else (column, row)
+    strided, contiguous = (mn, k) if source.k_contiguous else (k, mn)
 
-    assert (access.offset == strided * operand.leading + contiguous).all()
-    assert (~access.valid | (mn < operand.extent) & (k < operand.k)).all()
+    assert (access.offset == strided * source.leading + contiguous).all()
+    assert (~access.valid | (mn < source.extent) & (k < source.k)).all()
 
 
 @settings(deadline=None)
@@ -78,7 +78,7 @@ def test_fetches_of_equal_signature_differ_by_whole_sectors(iterator, one, other
 @settings(deadline=None)
 @given(iterators())
 def test_residue_comes_first_and_whole_tiles_follow(iterator):
-    begin, end = np.moveaxis(gemm_k_ranges(iterator.operand.k, TILE_K, iterator.operand.split_k_slices), -1, 0)
+    begin, end = np.moveaxis(gemm_k_ranges(iterator.source.k, TILE_K, iterator.source.split_k_slices), -1, 0)
     first, width = iterator.k_window(0)
     second, _ = iterator.k_window(1)
     empty = (begin == end)[iterator.slice_]
@@ -103,15 +103,15 @@ def test_the_walk_visits_the_accesses_of_each_fetch(iterator):
 
 
 def test_set_iteration_index_selects_access_and_vec():
-    operand = GemmOperand("a", 16, 64, 64, 16)
-    iterator = PredicatedIterator(operand, THREAD_MAP, 4, tile=0, slice_=0)
+    source = GemmSource("a", 16, 64, 64, 16)
+    iterator = PredicatedIterator(source, THREAD_MAP, 4, tile=0, slice_=0)
     iterator.set_iteration_index(3)
 
     assert (iterator.get() == iterator.fetch(0).offset[:, 1, 1]).all()
 
 
 def test_an_array_of_fetches_gives_each_its_own_k_tile():
-    iterator = PredicatedIterator(GemmOperand("a", 16, 100, 100, 16), THREAD_MAP, 4, tile=0, slice_=0)
+    iterator = PredicatedIterator(GemmSource("a", 16, 100, 100, 16), THREAD_MAP, 4, tile=0, slice_=0)
     together = iterator.fetch(np.arange(6))
 
     assert all((together.offset[number] == iterator.fetch(number).offset).all() for number in range(6))
@@ -120,4 +120,4 @@ def test_an_array_of_fetches_gives_each_its_own_k_tile():
 
 def test_an_alignment_that_does_not_divide_the_access_is_refused():
     with pytest.raises(ValueError, match=r"^alignment of 3 elements does not divide an access of 8 elements$"):
-        PredicatedIterator(GemmOperand("a", 16, 48, 48, 16), THREAD_MAP, 3, tile=0, slice_=0)
+        PredicatedIterator(GemmSource("a", 16, 48, 48, 16), THREAD_MAP, 3, tile=0, slice_=0)

@@ -11,7 +11,7 @@ from gpusim.cuda import compiler
 from gpusim.cuda.compiler import Compiler, compile_cubin, find_compiler
 from gpusim.cuda.specialise import specialise
 from gpusim.errors import CannotRun
-from gpusim.scenario.read import parse_scenario
+from gpusim.families.registry import parse_scenario
 
 KERNEL = {"threadblock": [64, 64, 32], "warp": [32, 32, 32], "stages": 3, "shared": {"a": "Swizzle<2,3,3>"}}
 SCENARIO = parse_scenario(

@@ -16,15 +16,14 @@ from gpusim.cuda.specialise import REDUCTION_ENTRY, specialise
 from gpusim.cuda.trace import expected_records, first_difference, longest_stream, stream_digest, traced_ctas
 from gpusim.cuda.trace_reduction import expected_launches, expected_reduction_records
 from gpusim.errors import CannotRun, CheckFailed
+from gpusim.families.registry import parse_scenario
 from gpusim.functional.executor import run as run_schedule
 from gpusim.gpu import device, run
 from gpusim.gpu.module import LoadedKernel, load_kernels
 from gpusim.measure import measure
-from gpusim.numerics.tensors import make_tensors, output_view
+from gpusim.numerics.tensors import make_tensors
 from gpusim.records.pipeline import pipeline_rows, steady_k_tile
 from gpusim.results.result import PipelineRow
-from gpusim.scenario.read import parse_scenario
-from gpusim.tile.reduction import reduction_tile
 
 KERNEL = {"threadblock": [64, 64, 32], "warp": [32, 32, 32], "stages": 3}
 GEMM = {"kind": "gemm", "m": 72, "n": 40, "k": 104}
@@ -157,15 +156,15 @@ class KernelDouble:
         if scenario.problem.reduces and not self.reduces:
             memory(params["partial"], np.float32, 1)[0] = 1.0
             return
-        output = memory(params["output"], np.float32, output_view(scenario).elements)
-        output_view(scenario).of(output)[...] = run_schedule(scenario, make_tensors(scenario, 1)).output
+        output = memory(params["output"], np.float32, scenario.problem.output_view.elements)
+        scenario.problem.output_view.of(output)[...] = run_schedule(scenario, make_tensors(scenario, 1)).output
         self.cupy.mistakes.output(output)
         memory(params["semaphore"], np.int32, 1)[0] = self.cupy.mistakes.semaphore
 
 
 def write_trace(scenario, params, mistakes, *, reduces):
     blocks = tuple(params["recorded"][: params["recorded_blocks"]])
-    warps = reduction_tile(scenario).warps if reduces else scenario.kernel.threads // 32
+    warps = scenario.reduction.warps if reduces else scenario.kernel.threads // 32
     capacity = int(params["record_capacity"])
     expected = (expected_reduction_records if reduces else expected_records)(scenario, blocks)
     mistakes.records(expected)
@@ -250,7 +249,7 @@ def test_a_parallel_split_k_is_measured_as_both_its_launches(gpu):
     assert (found.numerics.wrong_elements, found.trace.equal, found.trace.first_difference) == (0, True, None)
     assert found.trace.sha256 == stream_digest(expected_launches(PARALLEL, found.trace.ctas))
     assert found.trace.records > len(expected_records(PARALLEL, found.trace.ctas))
-    assert found.kernel["reduction"]["grid"] == list(reduction_tile(PARALLEL).grid)
+    assert found.kernel["reduction"]["grid"] == list(PARALLEL.reduction.grid)
 
 
 def test_a_right_kernel_has_no_element_beyond_its_bound(gpu):

@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.scenario.models import Conv2dFpropProblem, GemmProblem, Kernel, Scenario
+from gpusim.families.gemm.conv2d import Conv2dFpropProblem
+from gpusim.families.gemm.gemm import GemmProblem
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.scenario.kernel import Kernel
 from gpusim.schedule.hazards import find_hazards, find_op_hazards
 from gpusim.schedule.mainloop import MainloopShape, OperandCopies
 from gpusim.schedule.multistage import CONVOLUTION, GEMM, mainloop
@@ -36,14 +39,14 @@ shapes = st.builds(
 )
 families = st.sampled_from([GEMM, CONVOLUTION])
 
-GEMM_SCENARIO = Scenario(machine="h200", problem=GemmProblem(m=128, n=128, k=320))
-CONVOLUTION_SCENARIO = Scenario(
+GEMM_SCENARIO = GemmScenario(machine="h200", problem=GemmProblem(m=128, n=128, k=320))
+CONVOLUTION_SCENARIO = GemmScenario(
     machine="h200", problem=Conv2dFpropProblem(n=1, h=8, w=8, c=64, k=128, r=3, s=3, padding=(1, 1))
 )
 SCENARIOS = [
     GEMM_SCENARIO,
     CONVOLUTION_SCENARIO,
-    Scenario(
+    GemmScenario(
         machine="h200",
         problem=GemmProblem(m=64, n=64, k=512, beta=1.0),
         kernel=Kernel(threadblock=(64, 64, 64), warp=(32, 32, 64), stages=5),

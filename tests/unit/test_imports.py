@@ -12,10 +12,10 @@ STOREYS = (
     {"__init__", "arrays", "errors", "units"},
     {"element_types"},
     {"machine"},
-    {"scenario", "results"},
-    {"numerics"},
     {"layout"},
     {"tile"},
+    {"scenario", "results"},
+    {"numerics"},
     {"schedule"},
     {"functional", "cuda"},
     {"records", "gpu"},
@@ -42,7 +42,6 @@ UPWARDS = {
     ("gpu/counters.py", "families"),
     ("lower/stream.py", "families"),
     ("records/check.py", "families"),
-    ("scenario/read.py", "families"),
     ("schedule/program.py", "families"),
 }
 

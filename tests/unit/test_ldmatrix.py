@@ -7,8 +7,11 @@ import pytest
 
 from gpusim.element_types import element_bits
 from gpusim.errors import BadInput
+from gpusim.families.gemm.gemm import GemmProblem
 from gpusim.layout.banks import ldmatrix_wavefronts
-from gpusim.scenario.models import DTypes, GemmProblem, Kernel, Scenario, SharedLayouts
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.scenario.kernel import Kernel, SharedLayouts
+from gpusim.scenario.models import DTypes
 from gpusim.tile.ldmatrix import (
     FragmentLoads,
     congruous_fragment_loads,
@@ -19,8 +22,7 @@ from gpusim.tile.ldmatrix import (
     xor_walk,
 )
 from gpusim.tile.mma import fragment_map, warp_coordinates
-from gpusim.tile.shared_store import operand_layout, store_offsets
-from gpusim.tile.thread_map import operand_thread_map
+from gpusim.tile.shared_store import store_offsets
 
 LAYOUTS = ["crosswise", "row_major", "padded<8>", "Swizzle<3,3,3>"]
 TILES = [
@@ -36,7 +38,7 @@ TILES = [
 
 
 def scenario_of(threadblock, warp, layout="crosswise", stages=3):
-    return Scenario(
+    return GemmScenario(
         machine="h200",
         problem=GemmProblem(m=256, n=256, k=256),
         kernel=Kernel(threadblock=threadblock, warp=warp, stages=stages, shared=SharedLayouts(a=layout, b=layout)),
@@ -51,14 +53,14 @@ def test_ldmatrix_delivers_exactly_the_fragments(operand, threadblock, warp, lay
     Shared memory holds the index of each element of the tile; every fragment element must be its own.
     """
     scenario = scenario_of(threadblock, warp, layout)
-    shared = operand_layout(scenario, operand)
+    shared = scenario.operand(operand).shared
     k, row = np.meshgrid(np.arange(shared.contiguous), np.arange(shared.strided))
     memory = np.full(shared.elements, -1)
     memory[shared.offset(k, row, 1)] = row * shared.contiguous + k
 
     axis = 0 if operand == "a" else 1
     instruction = scenario.kernel.instruction
-    fragments = memory[fragment_offsets(scenario, operand, 1)]
+    fragments = memory[fragment_offsets(scenario.operand(operand), 1)]
     warps = warp_coordinates(scenario.kernel.warps)
     k_groups, tiles = scenario.kernel.k_groups, warp[axis] // instruction[axis]
     assert fragments.shape[:3] == (len(warps), k_groups, tiles)
@@ -91,7 +93,7 @@ def test_what_the_copies_stored_is_what_the_fragments_hold(operand, warp, kind, 
     dtype, instruction = kind
     bits = element_bits(dtype)
     depth = 512 // bits
-    scenario = Scenario(
+    scenario = GemmScenario(
         machine="h200",
         problem=GemmProblem(
             m=256,
@@ -108,16 +110,20 @@ def test_what_the_copies_stored_is_what_the_fragments_hold(operand, warp, kind, 
             shared=SharedLayouts(**({along_mn: layout} if along_mn else {})),
         ),
     )
-    shared, thread_map = operand_layout(scenario, operand), operand_thread_map(scenario, operand)
+    shared, thread_map = scenario.operand(operand).shared, scenario.operand(operand).thread_map
     contiguous, strided = np.moveaxis(thread_map.offsets(), -1, 0)
     vector = np.arange(thread_map.elements_per_access)
     memory = np.full((shared.elements, 2), -1)
-    stored = store_offsets(scenario, operand, 1)[:, :, 0, None] + vector
+    stored = store_offsets(scenario.operand(operand), 1)[:, :, 0, None] + vector
     memory[stored, 0], memory[stored, 1] = contiguous[..., None] + vector, strided[..., None]
 
-    along_contiguous, along_strided = np.moveaxis(memory[fragment_offsets(scenario, operand, 1)], -1, 0)
+    along_contiguous, along_strided = np.moveaxis(memory[fragment_offsets(scenario.operand(operand), 1)], -1, 0)
 
-    own = (along_strided, along_contiguous) if scenario.k_contiguous(operand) else (along_contiguous, along_strided)
+    own = (
+        (along_strided, along_contiguous)
+        if scenario.problem.k_contiguous(operand)
+        else (along_contiguous, along_strided)
+    )
     places = fragment_map(instruction, operand, bits)
     mn_place, k_place = np.moveaxis(places if operand == "a" else places[..., ::-1], -1, 0)
     axis = 0 if operand == "a" else 1
@@ -134,14 +140,14 @@ def test_what_the_copies_stored_is_what_the_fragments_hold(operand, warp, kind, 
 @pytest.mark.parametrize("operand", ["a", "b"])
 def test_xor_per_k_group_and_addition_per_tile_is_the_layout(operand, threadblock, warp, stages):
     scenario = scenario_of(threadblock, warp, stages=stages)
-    walked = xor_walk(scenario, operand, 2 * stages + 1)
+    walked = xor_walk(scenario.operand(operand), 2 * stages + 1)
 
     for k_tile, offsets in enumerate(walked):
-        np.testing.assert_array_equal(offsets, ldmatrix_offsets(scenario, operand, k_tile % stages))
+        np.testing.assert_array_equal(offsets, ldmatrix_offsets(scenario.operand(operand), k_tile % stages))
 
 
 def test_k_group_steps_of_crosswise_64_are_2_6_2_vectors():
-    offsets = ldmatrix_offsets(scenario_of((128, 128, 64), (64, 64, 64)), "a", 0)[0, :, 0] // 8
+    offsets = ldmatrix_offsets(scenario_of((128, 128, 64), (64, 64, 64)).operand("a"), 0)[0, :, 0] // 8
 
     assert [np.unique(a ^ b).tolist() for a, b in pairwise(offsets)] == [[2], [6], [2]]
 
@@ -166,8 +172,8 @@ def test_lanes_past_an_x2_go_on_with_the_same_arithmetic():
     scenario = scenario_of((32, 32, 64), (16, 8, 64))
     row_major = scenario_of((32, 32, 64), (16, 8, 64), "row_major")
 
-    assert fragment_loads(scenario, "b").matrices == 2
-    lanes = ldmatrix_offsets(row_major, "b", 0)[0, 0, 0]
+    assert fragment_loads(scenario.operand("b")).matrices == 2
+    lanes = ldmatrix_offsets(row_major.operand("b"), 0)[0, 0, 0]
     np.testing.assert_array_equal(lanes[16:], lanes[:16] + 8 * 64)
 
 
@@ -183,7 +189,7 @@ def test_8_bit_elements_contiguous_along_n_have_no_fragment_loads():
 
 def test_the_xor_walk_is_refused_for_other_layouts():
     with pytest.raises(BadInput, match=r"kernel.shared.b: the XOR walk exists for crosswise only, got 'padded<8>'"):
-        xor_walk(scenario_of((64, 64, 64), (32, 32, 64), "padded<8>"), "b", 1)
+        xor_walk(scenario_of((64, 64, 64), (32, 32, 64), "padded<8>").operand("b"), 1)
 
 
 @pytest.mark.parametrize(
@@ -195,6 +201,6 @@ def test_wavefronts_of_every_ldmatrix_of_a_64_wide_tile(operand, layout, wavefro
     A row of 64 fp16 spans all banks: in row-major order the 8 rows of each matrix share 4 banks, 4 * 8 = 32.
     """
     scenario = scenario_of((128, 128, 64), (64, 64, 64), layout)
-    addresses = ldmatrix_offsets(scenario, operand, 2) * 2
+    addresses = ldmatrix_offsets(scenario.operand(operand), 2) * 2
 
     assert np.unique(ldmatrix_wavefronts(addresses, 4)).tolist() == [wavefronts]

@@ -10,8 +10,8 @@ from gpusim.families.attention.counts import attention_executed, cta_blocks
 from gpusim.families.attention.lowering import attention_registers, attention_stream, rows_together
 from gpusim.families.attention.ops import Exponentials, RowMax, Shuffle, Step, StoreP
 from gpusim.families.attention.random_problems import random_attention
+from gpusim.families.registry import parse_scenario
 from gpusim.machine import load_machine
-from gpusim.scenario.read import parse_any_scenario
 from gpusim.schedule.program import cta_program
 
 H200 = load_machine("h200")
@@ -31,7 +31,7 @@ def attention(mainloop="attention", kernel=None, **problem):
         "dtype": {"ab": "f16", "output": "f16"},
     }
     data = {"machine": "h200", "problem": given | problem, "kernel": {"mainloop": mainloop} | (kernel or {})}
-    return parse_any_scenario(data, "test.toml")
+    return parse_scenario(data, "test.toml")
 
 
 def stream_of(scenario, cta=-1):

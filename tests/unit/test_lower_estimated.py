@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from gpusim.errors import BadInput
-from gpusim.functional.problems import random_scenario
+from gpusim.families.gemm.random_problems import random_scenario
+from gpusim.families.registry import load_scenario, parse_scenario
 from gpusim.lower import estimated
 from gpusim.lower.estimated import (
     EPILOGUE_SETUP,
@@ -21,14 +22,11 @@ from gpusim.lower.estimated import (
     tensor_core,
 )
 from gpusim.lower.estimated_output import SHORTEST_DEPENDENT, integer
-from gpusim.lower.iterator_arithmetic import iterator_arithmetic
 from gpusim.lower.stream import Instruction, shifted
 from gpusim.machine import load_machine
 from gpusim.scenario.catalogue import find_scenario, is_attention, shipped_scenarios
-from gpusim.scenario.read import load_scenario, parse_scenario
 from gpusim.schedule.ops import Barrier, CommitGroup, CopyAsync, Ldmatrix, WaitGroup, WarpMma
 from gpusim.schedule.program import program
-from gpusim.tile.extents import gemm_k_iterations
 from gpusim.units import SCOREBOARDS
 
 H200 = load_machine("h200")
@@ -48,7 +46,7 @@ SCENARIOS = shipped() | {
 
 
 def lowered(scenario, slice_=0):
-    runs = program(scenario, gemm_k_iterations(scenario, slice_), slice_)
+    runs = program(scenario, scenario.k_iterations(slice_), slice_)
     return runs, estimated_stream(scenario, runs, H200)
 
 
@@ -116,7 +114,7 @@ def test_every_program_repeats_its_first_k_tile(seed):
     """The law that lets one loop execute the mainloop."""
     scenario = random_scenario(seed)
     for slice_ in range(scenario.problem.split_k_slices):
-        iterations = program(scenario, gemm_k_iterations(scenario, slice_), slice_).iterations
+        iterations = program(scenario, scenario.k_iterations(slice_), slice_).iterations
         for k_tile, body in enumerate(iterations):
             assert body == tuple(shifted(op, k_tile, scenario.kernel.stages) for op in iterations[0])
 
@@ -194,7 +192,7 @@ def test_optimized_iterators_need_less_than_half_of_the_analytic_arithmetic_per_
     """3x3, 128x128x64: an activation copy takes 4 instructions instead of 11, a filter copy 3 instead of 4."""
     analytic = SCENARIOS["conv_s6_crosswise"]
     optimized = analytic.model_copy(update={"kernel": analytic.kernel.model_copy(update={"iterator": "optimized"})})
-    copies = [[iterator_arithmetic(one, operand).access for operand in ("a", "b")] for one in (analytic, optimized)]
+    copies = [[one.operand(side).source.arithmetic.access for side in ("a", "b")] for one in (analytic, optimized)]
 
     assert copies == [[11, 4], [4, 3]]
     bodies = [len(segment(lowered(one)[1], "mainloop").instructions) for one in (analytic, optimized)]

@@ -7,7 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.scenario.models import Conv2dFpropProblem, GemmProblem, Kernel, Scenario
+from gpusim.families.gemm.conv2d import Conv2dFpropProblem
+from gpusim.families.gemm.gemm import GemmProblem
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.scenario.kernel import Kernel
 from gpusim.schedule.mainloop import MainloopShape, OperandCopies
 from gpusim.schedule.multistage import CONVOLUTION, GEMM, mainloop
 from gpusim.schedule.ops import (
@@ -48,12 +51,12 @@ def of(kind, ops):
 
 
 def gemm(**kernel):
-    return Scenario(machine="h200", problem=GemmProblem(m=256, n=256, k=576), kernel=Kernel(**kernel))
+    return GemmScenario(machine="h200", problem=GemmProblem(m=256, n=256, k=576), kernel=Kernel(**kernel))
 
 
 def convolution(**problem):
     extents = {"n": 1, "h": 8, "w": 8, "c": 64, "k": 128, "r": 3, "s": 3, "padding": (1, 1)}
-    return Scenario(machine="h200", problem=Conv2dFpropProblem(**(extents | problem)))
+    return GemmScenario(machine="h200", problem=Conv2dFpropProblem(**(extents | problem)))
 
 
 @given(shapes, families, k_iterations_of)
@@ -181,7 +184,7 @@ def test_cache_operators():
 
     assert caches(gemm()) == ("cg", "cg")
     assert caches(convolution()) == ("ca", "cg")
-    narrow = Scenario(machine="h200", problem=GemmProblem(m=128, n=128, k=68))
+    narrow = GemmScenario(machine="h200", problem=GemmProblem(m=128, n=128, k=68))
     assert caches(narrow) == ("ca", "ca")
     assert (mainloop_shape(narrow).a.vecs, mainloop_shape(narrow).b.vecs) == (2, 2)
     assert caches(convolution(c=68)) == ("ca", "ca")
@@ -214,6 +217,6 @@ def test_the_epilogue_step_by_step():
     ids=["plain", "beta", "serial", "serial-beta", "parallel"],
 )
 def test_who_reads_the_source_tensor(problem, readers):
-    scenario = Scenario(machine="h200", problem=GemmProblem(m=128, n=128, k=256, **problem))
+    scenario = GemmScenario(machine="h200", problem=GemmProblem(m=128, n=128, k=256, **problem))
     found = [bool(of(LoadSource, program(scenario, 2, slice_).epilogue)) for slice_ in range(len(readers))]
     assert found == readers

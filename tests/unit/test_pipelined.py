@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.scenario.models import Conv2dFpropProblem, GemmProblem, Kernel, Scenario
+from gpusim.families.gemm.conv2d import Conv2dFpropProblem
+from gpusim.families.gemm.gemm import GemmProblem
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.scenario.kernel import Kernel
 from gpusim.schedule.hazards import find_op_hazards
 from gpusim.schedule.mainloop import MainloopShape, OperandCopies
 from gpusim.schedule.ops import Barrier, Ldmatrix, LoadGlobal, StoreTile, WarpMma
@@ -24,8 +27,8 @@ shapes = st.builds(MainloopShape, stages=st.just(2), k_groups=st.integers(2, 8),
 k_iterations_of = st.integers(0, 20)
 
 PIPELINED = Kernel(mainloop="pipelined", threadblock=(128, 128, 32), warp=(64, 64, 32))
-GEMM = Scenario(machine="h200", problem=GemmProblem(m=256, n=256, k=96), kernel=PIPELINED)
-CONVOLUTION = Scenario(
+GEMM = GemmScenario(machine="h200", problem=GemmProblem(m=256, n=256, k=96), kernel=PIPELINED)
+CONVOLUTION = GemmScenario(
     machine="h200", problem=Conv2dFpropProblem(n=1, h=8, w=8, c=64, k=128, r=3, s=3, padding=(1, 1)), kernel=PIPELINED
 )
 
@@ -144,7 +147,7 @@ def test_without_winding_down_the_second_prologue_overwrites_what_is_read(shape,
 
 @pytest.mark.parametrize(("k", "vecs"), [(96, 1), (100, 2), (98, 4)])
 def test_narrow_alignments_load_vectors_and_store_whole_accesses(k, vecs):
-    scenario = Scenario(machine="h200", problem=GemmProblem(m=128, n=128, k=k), kernel=PIPELINED)
+    scenario = GemmScenario(machine="h200", problem=GemmProblem(m=128, n=128, k=k), kernel=PIPELINED)
     shape = mainloop_shape(scenario)
     assert (shape.a.vecs, shape.a.cache, shape.b.vecs, shape.b.cache) == (vecs, "ca", vecs, "ca")
     assert writes_per_fill(scenario) == {"a": 4, "b": 4}

@@ -6,10 +6,10 @@ from gpusim.cuda.trace import stream_digest, traced_ctas
 from gpusim.cuda.trace_reduction import expected_launches
 from gpusim.families.attention.counts import attention_executed
 from gpusim.families.attention.trace import expected_attention_records, traced_attention_ctas
+from gpusim.families.registry import load_scenario
 from gpusim.records.check import check_rows
 from gpusim.records.record import load_record, measured_folder
 from gpusim.scenario.catalogue import attention_scenarios, recordable_scenarios
-from gpusim.scenario.read import load_any_scenario, load_scenario
 from gpusim.schedule.counts import executed_in_all
 
 GPU = "h200"
@@ -45,7 +45,7 @@ def test_the_hardware_did_what_today_s_schedule_says(name):
 
 @pytest.mark.parametrize("name", ATTENTION)
 def test_the_hardware_did_what_today_s_attention_schedule_says(name):
-    scenario, record = load_any_scenario(ATTENTION[name]), record_of(name)
+    scenario, record = load_scenario(ATTENTION[name]), record_of(name)
     assert record.scenario_sha256 == scenario.digest(), "the record is of another scenario: measure it anew"
     assert record.trace is not None
     assert record.trace.ctas == traced_attention_ctas(scenario)
@@ -61,8 +61,8 @@ def test_the_hardware_did_what_today_s_attention_schedule_says(name):
 
 
 def test_attention_is_recorded_in_both_schedules_and_in_all_it_can_differ_in():
-    problems = [load_any_scenario(path).problem for path in ATTENTION.values()]
-    mainloops = [load_any_scenario(path).kernel.mainloop for path in ATTENTION.values()]
+    problems = [load_scenario(path).problem for path in ATTENTION.values()]
+    mainloops = [load_scenario(path).kernel.mainloop for path in ATTENTION.values()]
 
     assert len(ATTENTION) >= 24
     assert min(mainloops.count(one) for one in ("attention", "flash")) >= 10

@@ -6,12 +6,11 @@ from pathlib import Path
 
 from gpusim.cuda.specialise import specialise
 from gpusim.element_types import MMA_SHAPES
+from gpusim.families.gemm.gemm import GemmProblem
+from gpusim.families.registry import load_scenario
 from gpusim.machine import load_machine
 from gpusim.measure.tables.speed_table import scenario_of
 from gpusim.scenario.catalogue import recordable_scenarios
-from gpusim.scenario.models import GemmProblem
-from gpusim.scenario.read import load_scenario
-from gpusim.tile.extents import problem_extents
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "data" / "cutlass_h200.json"
 SCENARIOS = {path.stem: load_scenario(path) for path in recordable_scenarios()}
@@ -51,7 +50,7 @@ def test_they_cover_what_kernels_can_differ_in():
     assert {scenario.kernel.stages for scenario in SCENARIOS.values()} == {2, 3, 4, 5}
     layouts = {scenario.shared_layout(operand) for scenario in SCENARIOS.values() for operand in ("a", "b")}
     assert {"crosswise", "row_major", "padded<8>", "Swizzle<3,3,3>", "Swizzle<2,3,3>"} <= layouts
-    widths = {scenario.problem.access_a for scenario in SCENARIOS.values()}
+    widths = {scenario.problem.access("a") for scenario in SCENARIOS.values()}
     assert {2, 4, 8} <= widths
     types = Counter((scenario.problem.dtype.ab, scenario.problem.dtype.accumulator) for scenario in SCENARIOS.values())
     assert set(types) == set(MMA_SHAPES)
@@ -65,10 +64,7 @@ def test_they_cover_what_kernels_can_differ_in():
 def test_they_cover_what_problems_can_differ_in():
     conv = {name: scenario.problem for name, scenario in SCENARIOS.items() if scenario.problem.kind != "gemm"}
     ragged = [
-        [
-            extent % tile != 0
-            for extent, tile in zip(problem_extents(scenario), scenario.kernel.threadblock, strict=True)
-        ]
+        [extent % tile != 0 for extent, tile in zip(scenario.problem.extents, scenario.kernel.threadblock, strict=True)]
         for scenario in SCENARIOS.values()
     ]
     assert [sum(column) >= 5 for column in zip(*ragged, strict=True)] == [True, True, True]

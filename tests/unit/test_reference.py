@@ -7,15 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpusim.families.gemm.conv2d import Conv2dFpropProblem
+from gpusim.families.gemm.gemm import GemmProblem
 from gpusim.numerics.elements import as_multiplied
-from gpusim.numerics.reference import F32_ROUNDOFF, half_step, reference, slice_of_channel
-from gpusim.numerics.tensors import Tensors, fresh_output, make_tensors, operand_views, output_view
-from gpusim.scenario.models import Conv2dFpropProblem, DTypes, GemmProblem, Kernel, Scenario
+from gpusim.numerics.reference import F32_ROUNDOFF, half_step, reference
+from gpusim.numerics.tensors import Tensors, fresh_output, make_tensors
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.scenario.kernel import Kernel
+from gpusim.scenario.models import DTypes
 from gpusim.tile.extents import gemm_k_ranges
 
 
 def of(problem, **kernel):
-    return Scenario(machine="h200", problem=problem, kernel=Kernel(**kernel))
+    return GemmScenario(machine="h200", problem=problem, kernel=Kernel(**kernel))
 
 
 @pytest.mark.parametrize(("layout_a", "layout_b"), [*itertools.product(["row", "column"], repeat=2)])
@@ -97,7 +101,7 @@ def test_each_split_k_slice_rounds_to_the_output_once_more():
 @pytest.mark.parametrize(("k", "slices"), [(232, 2), (256, 4), (72, 2), (64, 1), (200, 3)])
 def test_gemm_slices_are_those_of_the_kernel(k, slices):
     scenario = of(GemmProblem(m=8, n=8, k=k, split_k_slices=slices), threadblock=(64, 64, 32), warp=(32, 32, 32))
-    owner = slice_of_channel(scenario)
+    owner = scenario.problem.slice_of_summed(scenario.kernel.threadblock[2])
     for number, (begin, end) in enumerate(gemm_k_ranges(k, 32, slices)):
         assert np.array_equal(np.flatnonzero(owner == number), np.arange(begin, end))
 
@@ -108,7 +112,7 @@ def test_convolution_deals_channel_tiles_out_in_turn():
         threadblock=(64, 64, 32),
         warp=(32, 32, 32),
     )
-    assert slice_of_channel(scenario).tolist() == [0] * 32 + [1] * 32 + [0] * 16
+    assert scenario.problem.slice_of_summed(scenario.kernel.threadblock[2]).tolist() == [0] * 32 + [1] * 32 + [0] * 16
 
 
 def test_tensors_follow_from_the_seed():
@@ -121,7 +125,7 @@ def test_tensors_follow_from_the_seed():
 
 def test_padding_between_rows_is_nan_and_nothing_else():
     scenario = of(GemmProblem(m=9, n=8, k=16, lda=24))
-    view = operand_views(scenario)[0]
+    view = scenario.problem.operand_views[0]
     rows = make_tensors(scenario, 1).a.reshape(9, 24)
     assert view.elements == 9 * 24
     assert np.isfinite(rows[:, :16]).all()
@@ -143,7 +147,7 @@ def test_fresh_output_is_all_nan(output):
     scenario = of(GemmProblem(m=8, n=8, k=8, ldc=16, dtype={"ab": "f16", "accumulator": "f32", "output": output}))
     assert fresh_output(scenario).dtype == {"f16": np.float16, "f32": np.float32}[output]
     assert np.isnan(fresh_output(scenario)).all()
-    assert output_view(scenario).of(fresh_output(scenario)).shape == (8, 8)
+    assert scenario.problem.output_view.of(fresh_output(scenario)).shape == (8, 8)
 
 
 def typed(problem, ab, accumulator, output, **kernel):

@@ -4,18 +4,17 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gpusim.scenario.models import Scenario
-from gpusim.tile.extents import gemm_k_iterations
-from gpusim.tile.global_iterators import global_iterator
+from gpusim.families.gemm.conv2d import Conv2dFpropProblem
+from gpusim.families.gemm.gemm import GemmProblem
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.scenario.kernel import Kernel
 from gpusim.tile.requests import (
     bypassing_sectors,
     distinct_sectors,
-    fetch_sectors,
-    global_requests,
+    grid_requests,
     returning_wavefronts,
 )
 from gpusim.tile.shared_store import store_offsets
-from gpusim.tile.threadblock_swizzle import tiled_shape
 
 KERNEL = {"threadblock": [64, 32, 32], "warp": [32, 16, 32], "stages": 3}
 
@@ -62,8 +61,8 @@ def lane_by_lane(scenario, operand, tile, slice_, number, *, around_l1):
 
     Around L1 these are pairs of the line that is read and the 32 bytes that are written, in the fetch's own slot.
     """
-    target = (store_offsets(scenario, operand, number % scenario.kernel.stages) * 2 // 32).tolist()
-    access = global_iterator(scenario, operand, tile, slice_).fetch(number)
+    target = (store_offsets(scenario.operand(operand), number % scenario.kernel.stages) * 2 // 32).tolist()
+    access = scenario.operand(operand).iterator(tile, slice_).fetch(number)
     threads, accesses, vecs = access.offset.shape
     offset, valid = access.offset.tolist(), access.valid.tolist()
     counts = np.zeros((accesses, vecs, threads // 32), dtype=int)
@@ -90,20 +89,19 @@ IMAGES_START_WITHIN_A_SECTOR = {"kind": "conv2d_fprop", "n": 2, "h": 3, "w": 33,
 )
 def test_sectors_equal_a_count_lane_by_lane(problem, around_l1, layout):
     kernel = {**KERNEL, "shared": {"a": layout, "b": layout}}
-    scenario = Scenario.model_validate({"machine": "h200", "problem": problem, "kernel": kernel})
-    tiled = tiled_shape(scenario)
+    model = GemmProblem if problem["kind"] == "gemm" else Conv2dFpropProblem
+    scenario = GemmScenario(machine="h200", problem=model(**problem), kernel=Kernel(**kernel))
+    tiled = scenario.grid.tiled
     totals = {"a": 0, "b": 0}
     for operand, tiles, repeats in (("a", tiled.m, tiled.n), ("b", tiled.n, tiled.m)):
         for tile, slice_ in np.ndindex(tiles, tiled.slices):
-            fetches = gemm_k_iterations(scenario, slice_) + 2
-            expected = np.stack(
-                [lane_by_lane(scenario, operand, tile, slice_, f, around_l1=around_l1) for f in range(fetches)]
-            )
-            assert (fetch_sectors(scenario, operand, tile, slice_, around_l1=around_l1) == expected).all()
-            totals[operand] += int(expected.sum()) * repeats
+            fetches = scenario.k_iterations(slice_) + 2
+            expected = [lane_by_lane(scenario, operand, tile, slice_, f, around_l1=around_l1) for f in range(fetches)]
+            totals[operand] += int(np.stack(expected).sum()) * repeats
 
-    found = global_requests(scenario, {"a", "b"} if around_l1 else frozenset())
-    assert {operand: requests.sectors for operand, requests in found.items()} == totals
+    longest = scenario.k_iterations()
+    for side, operand in scenario.operands.items():
+        assert grid_requests(operand, tiled, longest, around_l1=around_l1).sectors == totals[side]
 
 
 def test_lanes_that_share_a_sector_request_it_once():

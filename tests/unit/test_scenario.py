@@ -12,21 +12,14 @@ from hypothesis import strategies as st
 from gpusim.element_types import element_bits
 from gpusim.errors import BadInput
 from gpusim.families.attention.problem import AttentionProblem
+from gpusim.families.gemm.conv2d import Conv2dFpropProblem
+from gpusim.families.gemm.gemm import GemmProblem
+from gpusim.families.registry import load_scenario, parse_scenario, scenario_schema
 from gpusim.layout.named import shared_layout
 from gpusim.machine import machine_names
 from gpusim.scenario.checks import shared_operand_bytes
-from gpusim.scenario.models import Conv2dFpropProblem, GemmProblem
-from gpusim.scenario.read import (
-    load_any_scenario,
-    load_scenario,
-    parse_any_scenario,
-    parse_scenario,
-    scenario_schema,
-)
 from gpusim.scenario.text import write_toml
-from gpusim.tile.epilogue import epilogue_tile
 from gpusim.tile.ldmatrix import fragment_loads
-from gpusim.tile.thread_map import operand_thread_map
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 FILES = sorted(SCENARIOS.glob("*.toml"))
@@ -57,16 +50,16 @@ def test_shipped_scenarios_load_and_open_with_their_question(path):
 
     assert first.startswith("# ")
     assert first.endswith("?")
-    assert load_any_scenario(path).machine in machine_names()
+    assert load_scenario(path).machine in machine_names()
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_resolved_scenario_loads_back_as_itself(path, tmp_path):
-    scenario = load_any_scenario(path)
+    scenario = load_scenario(path)
     copy = tmp_path / "scenario.resolved.toml"
     copy.write_text(write_toml(scenario.resolved()))
 
-    again = load_any_scenario(copy)
+    again = load_scenario(copy)
 
     assert again.resolved() == scenario.resolved()
     assert again.digest() == scenario.digest()
@@ -103,13 +96,13 @@ def test_a_gemm_is_packed_unless_leading_dimensions_are_given():
 def test_the_default_access_is_the_widest_that_divides_extent_and_leading_dimension(changes, accesses):
     problem = gemm(**changes)
 
-    assert (problem.access_a, problem.access_b, problem.access_c) == accesses
+    assert (problem.access("a"), problem.access("b"), problem.access_c) == accesses
 
 
 def test_a_convolution_accesses_channels():
     problem = conv(c=12, k=18)
 
-    assert (problem.access_a, problem.access_b, problem.access_c) == (4, 4, 2)
+    assert (problem.access("a"), problem.access("b"), problem.access_c) == (4, 4, 2)
 
 
 @given(
@@ -356,9 +349,9 @@ def test_an_attention_scenario_resolves_to_one_that_resolves_to_itself():
     }
     for kernel in ({"mainloop": "attention"}, {"mainloop": "flash"}, {"keys_per_block": 128}):
         given = problem | {"query_lengths": [100, 7]}
-        scenario = parse_any_scenario({"machine": "h200", "problem": given, "kernel": kernel}, "x.toml")
+        scenario = parse_scenario({"machine": "h200", "problem": given, "kernel": kernel}, "x.toml")
         written = tomllib.loads(write_toml(scenario.resolved()))
-        again = parse_any_scenario(written, "x.toml")
+        again = parse_scenario(written, "x.toml")
         assert again.resolved() == scenario.resolved()
         assert again.digest() == scenario.digest()
         assert "key_lengths" not in scenario.resolved()["problem"]
@@ -402,9 +395,9 @@ def test_an_accepted_kernel_has_all_its_iterators(threadblock, warp, n, output):
         return
 
     for operand in ("a", "b"):
-        assert operand_thread_map(scenario, operand).threads == scenario.kernel.threads
-        assert fragment_loads(scenario, operand).instructions >= 1
-    assert epilogue_tile(scenario).threadblock == threadblock
+        assert scenario.operand(operand).thread_map.threads == scenario.kernel.threads
+        assert fragment_loads(scenario.operand(operand)).instructions >= 1
+    assert scenario.epilogue.threadblock == threadblock
 
 
 plain = st.recursive(

@@ -6,13 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.errors import BadInput
+from gpusim.families.gemm.gemm import GemmProblem
 from gpusim.layout.congruous import CongruousLayout
 from gpusim.layout.crosswise import CrosswiseLayout
-from gpusim.scenario.models import GemmProblem, Kernel, Scenario, SharedLayouts
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.scenario.kernel import Kernel, SharedLayouts
 from gpusim.tile.shared_store import (
     SwizzledStoreIterator,
     map_store_offsets,
-    operand_layout,
     store_offsets,
     write_walk,
 )
@@ -22,7 +23,7 @@ LAYOUTS = ["crosswise", "row_major", "padded<8>", "Swizzle<3,3,3>"]
 
 
 def scenario_of(threadblock=(128, 64, 64), layout="crosswise", alignment=None, stages=3):
-    return Scenario(
+    return GemmScenario(
         machine="h200",
         problem=GemmProblem(m=256, n=256, k=256, alignment_a=alignment, alignment_b=alignment),
         kernel=Kernel(
@@ -39,19 +40,19 @@ def scenario_of(threadblock=(128, 64, 64), layout="crosswise", alignment=None, s
 @pytest.mark.parametrize("alignment", [8, 4, 2])
 def test_a_tile_is_written_exactly_once(layout, operand, alignment):
     scenario = scenario_of(layout=layout, alignment=alignment)
-    tile = operand_layout(scenario, operand)
+    tile = scenario.operand(operand).shared
     k, row = np.meshgrid(np.arange(tile.contiguous), np.arange(tile.strided))
 
     for stage in range(tile.stages):
-        first = store_offsets(scenario, operand, stage)
+        first = store_offsets(scenario.operand(operand), stage)
         assert first.shape[1] * first.shape[2] * alignment * scenario.kernel.threads == tile.contiguous * tile.strided
         written = np.sort((first[..., None] + np.arange(alignment)).ravel())
         np.testing.assert_array_equal(written, np.sort(tile.offset(k, row, stage).ravel()))
 
 
 def test_narrow_copies_follow_one_another_inside_the_access():
-    wide = store_offsets(scenario_of(), "a", 1)
-    narrow = store_offsets(scenario_of(alignment=2), "a", 1)
+    wide = store_offsets(scenario_of().operand("a"), 1)
+    narrow = store_offsets(scenario_of(alignment=2).operand("a"), 1)
 
     np.testing.assert_array_equal(narrow, wide + np.array([0, 2, 4, 6]))
 
@@ -103,4 +104,4 @@ def test_the_write_iterator_returns_to_its_begin():
 
 def test_an_unknown_layout_is_refused():
     with pytest.raises(BadInput, match="got 'zigzag'"):
-        store_offsets(scenario_of(layout="zigzag"), "a", 0)
+        store_offsets(scenario_of(layout="zigzag").operand("a"), 0)

@@ -16,9 +16,9 @@ from gpusim.families.attention.lowering_softmax import softmax_instructions
 from gpusim.families.attention.observer import AttentionObserver
 from gpusim.families.attention.ops import AtomicMax, Exponentials, RowSum, Shuffle, Step
 from gpusim.families.attention.shape import attention_shape
+from gpusim.families.registry import parse_scenario
 from gpusim.lower.stream import Instruction
 from gpusim.machine import load_machine
-from gpusim.scenario.read import parse_any_scenario
 from gpusim.schedule.ops import Barrier
 from gpusim.schedule.program import cta_program
 from gpusim.sim.assembly import Assembly, DecodedSegment
@@ -44,7 +44,7 @@ def attention(mainloop="attention", **problem):
         "dtype": {"ab": "f16", "output": "f16"},
     }
     data = {"machine": "h200", "problem": given | problem, "kernel": {"mainloop": mainloop}}
-    return parse_any_scenario(data, "test.toml")
+    return parse_scenario(data, "test.toml")
 
 
 def launch_of(scenario, ctas_per_sm=2):

@@ -9,16 +9,13 @@ import simpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpusim.families.registry import parse_scenario
 from gpusim.machine import load_machine
-from gpusim.scenario.read import parse_scenario
 from gpusim.sim.cta_scheduler import CtaScheduler
 from gpusim.sim.footprint import L2Status, cta_footprint
 from gpusim.sim.kernel import Launch, SmKind, sm_kinds
 from gpusim.sim.l2_walk import L2Walk, WalkedGrid
-from gpusim.tile.epilogue import epilogue_tile
-from gpusim.tile.extents import most_k_iterations
-from gpusim.tile.requests import fetch_sectors
-from gpusim.tile.threadblock_swizzle import cta_tiles
+from gpusim.tile.requests import distinct_sectors
 
 # Hand-worked arithmetic stands on figures that no measurement moves.
 H200 = load_machine(str(Path(__file__).parent / "data" / "h200_published.toml"))
@@ -132,7 +129,7 @@ def test_sampled_ctas_start_when_all_before_them_in_the_grid_have_left():
 
 
 def launch_of(scenario, streams):
-    tiles = cta_tiles(scenario)
+    tiles = scenario.grid.cta_tiles()
     return Launch(scenario, H200, tiles[tiles[:, 0] >= 0], streams, 2, 0)
 
 
@@ -163,8 +160,8 @@ def test_ragged_ctas_of_a_small_grid_are_a_kind_of_their_own():
 
 
 def walk_of(scenario, resident, waves, machine=H200):
-    tiles = cta_tiles(scenario)
-    fetches = most_k_iterations(scenario) + scenario.kernel.stages
+    tiles = scenario.grid.cta_tiles()
+    fetches = scenario.k_iterations() + scenario.kernel.stages
     return L2Walk(scenario, machine, WalkedGrid(tiles[tiles[:, 0] >= 0], resident, fetches, waves))
 
 
@@ -244,9 +241,9 @@ def test_the_footprint_has_the_sectors_that_the_counters_count(scenario, with_li
     """And the lines' masks hold as many sectors as are counted."""
     footprint = cta_footprint(
         scenario,
-        epilogue_tile(scenario),
+        scenario.epilogue,
         (1, 0, 0),
-        fetches=most_k_iterations(scenario) + 2,
+        fetches=scenario.k_iterations() + 2,
         with_lines=(with_lines, with_lines),
         status=(),
         first_wave=True,
@@ -258,7 +255,11 @@ def test_the_footprint_has_the_sectors_that_the_counters_count(scenario, with_li
                 for access in footprint.copies[operand]
             ]
         )
-        assert np.array_equal(sectors, fetch_sectors(scenario, "ab"[operand], tile, 0, around_l1=False))
+        access = scenario.operand("ab"[operand]).iterator(tile, 0).fetch(np.arange(scenario.k_iterations() + 2))
+        fetches, threads, accesses, vecs = access.offset.shape
+        lanes = (fetches, threads // 32, 32, accesses, vecs)
+        offset, valid = (one.reshape(lanes).transpose(0, 3, 4, 1, 2) for one in (access.offset, access.valid))
+        assert np.array_equal(sectors, distinct_sectors(offset, valid, bits=16))
         if with_lines:
             for fetch in footprint.copies[operand]:
                 for count, lines in (request for access in fetch for vec in access for request in vec):

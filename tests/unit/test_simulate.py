@@ -6,17 +6,16 @@ from itertools import pairwise
 import pytest
 
 from gpusim.errors import BadInput
-from gpusim.functional.problems import TYPES, random_scenario
+from gpusim.families.gemm.random_problems import TYPES, random_scenario
+from gpusim.families.registry import load_scenario, parse_scenario
 from gpusim.lower.estimated import estimated_stream
 from gpusim.machine import load_machine
 from gpusim.results.result import to_json
 from gpusim.scenario.catalogue import find_scenario
-from gpusim.scenario.models import Scenario
-from gpusim.scenario.read import load_scenario, parse_scenario
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.counts import executed_in_all
 from gpusim.schedule.program import program
 from gpusim.sim.stall_reasons import REASONS
-from gpusim.tile.extents import gemm_k_iterations
 from gpusim.verbs.simulate import simulate
 
 
@@ -177,7 +176,7 @@ def test_progress_is_told():
 
 def on_machine(scenario, machine):
     """The scenario on another machine, past the checks that reading a file makes."""
-    return Scenario.model_construct(machine=machine, problem=scenario.problem, kernel=scenario.kernel)
+    return GemmScenario.model_construct(machine=machine, problem=scenario.problem, kernel=scenario.kernel)
 
 
 @pytest.mark.parametrize("name", ["rtx3090", "rtx4090"])
@@ -231,7 +230,7 @@ def test_auto_compiles_where_a_compiler_is_at_hand(monkeypatch):
 
     def compiled_stream(scenario, machine, slice_):
         lowered.append(slice_)
-        return estimated_stream(scenario, program(scenario, gemm_k_iterations(scenario, slice_), slice_), machine)
+        return estimated_stream(scenario, program(scenario, scenario.k_iterations(slice_), slice_), machine)
 
     monkeypatch.setattr("gpusim.verbs.simulate.compiled_stream", compiled_stream)
     simulate(gemm(64, 64, 64), stream="auto")

@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 
 from gpusim.cuda.specialise import PARAMS, kernels_folder, ldmatrix_walk, specialise, store_pointers
-from gpusim.scenario.models import Scenario
-from gpusim.scenario.read import parse_scenario
+from gpusim.families.registry import parse_scenario
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.verbs.simulate import shared_bytes
 
 GEMM = {"kind": "gemm", "m": 256, "n": 384, "k": 200}
 CONV = {"kind": "conv2d_fprop", "n": 2, "h": 8, "w": 6, "c": 64, "k": 40, "r": 3, "s": 3, "padding": [1, 0]}
 
 
-def scenario(problem: dict[str, Any], **kernel: Any) -> Scenario:
+def scenario(problem: dict[str, Any], **kernel: Any) -> GemmScenario:
     return parse_scenario({"machine": "h200", "problem": problem, "kernel": kernel}, "test")
 
 
-def macros(asked: Scenario, build: Any = "plain") -> dict[str, str]:
+def macros(asked: GemmScenario, build: Any = "plain") -> dict[str, str]:
     definitions = [option.removeprefix("-D") for option in specialise(asked, build).options if option.startswith("-D")]
     return dict(definition.split("=", 1) for definition in definitions)
 

@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.errors import CannotRun
+from gpusim.families.registry import parse_scenario
 from gpusim.numerics.elements import decode, round_to
 from gpusim.numerics.reference import reference
 from gpusim.numerics.tensor_csv import Table, save_tensors, tensor_names
-from gpusim.numerics.tensors import make_tensors, operand_views, output_view
-from gpusim.scenario.read import parse_scenario
+from gpusim.numerics.tensors import make_tensors
+from gpusim.scenario.product import Axes
 
 INT4 = "turing_int4_conv"
 SMALL = ("--set", "problem.h=3", "--set", "problem.w=4", "--set", "problem.k=8")
@@ -47,7 +48,7 @@ def test_a_gemm_s_matrices_multiply_to_its_output(tmp_path):
     assert tables["b"][0] == ["k", *(f"n{n}" for n in range(4))]
     a, b, source = (tables[name][1][:, 1:] for name in ("a", "b", "source"))
     assert np.array_equal(tables["a"][1][:, 0], np.arange(5))
-    assert np.array_equal(a, operand_views(one)[0].of(tensors.a))
+    assert np.array_equal(a, one.problem.operand_views[0].of(tensors.a))
     assert np.allclose(a @ b + 0.5 * source, expected.value, rtol=1e-12)
 
 
@@ -71,7 +72,7 @@ def test_a_convolution_has_a_line_for_each_pixel_and_filter_position(tmp_path):
 @given(element=st.sampled_from(("f16", "bf16", "tf32", "f32")), value=st.floats(-60000, 60000))
 def test_a_number_read_back_is_the_value(element, value):
     stored = round_to(np.array([[value]]), element)
-    line = list(Table("t", (("m", 1),), "n", stored, whole=False).lines())[1]
+    line = list(Table(Axes("t", (("m", 1),), "n"), stored, whole=False).lines())[1]
 
     assert float(line.split(",")[1]) == stored[0, 0]
 
@@ -167,5 +168,5 @@ def test_decoding_of_stored_integers_is_what_the_file_shows(tmp_path):
     one = scenario(kind="gemm", m=4, n=4, k=8)
     tensors, _, tables = written(one, tmp_path)
 
-    assert np.array_equal(tables["a"][1][:, 1:], operand_views(one)[0].of(decode(tensors.a, "f16")))
-    assert output_view(one).columns == tables["output"][1].shape[1] - 1
+    assert np.array_equal(tables["a"][1][:, 1:], one.problem.operand_views[0].of(decode(tensors.a, "f16")))
+    assert one.problem.output_view.columns == tables["output"][1].shape[1] - 1

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from gpusim.errors import BadInput
-from gpusim.functional.problems import random_scenario
-from gpusim.scenario.read import parse_scenario
+from gpusim.families.gemm.random_problems import random_scenario
+from gpusim.families.registry import parse_scenario
 from gpusim.schedule.mutations import MUTATIONS
 from gpusim.verbs.verify import verify
 

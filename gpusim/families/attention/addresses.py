@@ -91,13 +91,13 @@ class AttentionCta:
             return p_load_offsets(self.scenario)
         gemm, which = GEMM_OF[operand]  # type: ignore[index]  # q, k or v
         view = gemm_view(self.scenario, gemm)
-        return np.stack([ldmatrix_offsets(view, which, slot) for slot in range(view.kernel.stages)])
+        return np.stack([ldmatrix_offsets(view.operand(which), slot) for slot in range(view.kernel.stages)])
 
     def store_table(self, operand: CopiedOperand) -> IntArray:
         """Element offset of each copy, [slots, threads, accesses]."""
         gemm, which = GEMM_OF[operand]
         view = gemm_view(self.scenario, gemm)
-        return np.stack([store_offsets(view, which, slot)[:, :, 0] for slot in range(view.kernel.stages)])
+        return np.stack([store_offsets(view.operand(which), slot)[:, :, 0] for slot in range(view.kernel.stages)])
 
     def fetched(self, operand: CopiedOperand, place: tuple[int, int, int, int]) -> tuple[IntArray, ...]:
         """Row, column, offset and predicate of one fetch, each [threads, accesses, vecs]."""

@@ -59,7 +59,10 @@ def scenario_of(row: dict[str, Any], mainloop: str, **tile: int) -> AttentionSce
         "dtype": {"output": "f16"},
     }
     kernel = {"mainloop": mainloop, "instruction": [16, 8, 16], **tile}
-    return AttentionScenario.model_validate({"machine": "h200", "problem": problem, "kernel": kernel})
+    scenario: AttentionScenario = AttentionScenario.model_validate(
+        {"machine": "h200", "problem": problem, "kernel": kernel}
+    )
+    return scenario
 
 
 def _shape(row: dict[str, Any]) -> dict[str, Any]:

@@ -16,21 +16,23 @@ from gpusim.arrays import BoolArray, IntArray
 from gpusim.element_types import element_bits
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.shape import P_PADDING, attention_shape
+from gpusim.families.gemm.gemm import GemmProblem
 from gpusim.layout.linear import PaddedLayout
-from gpusim.scenario.models import DTypes, GemmProblem, Kernel, Scenario, SharedLayouts
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.scenario.kernel import Kernel, SharedLayouts
+from gpusim.scenario.models import DTypes
 from gpusim.tile.epilogue import EpilogueTile, OutputAccess
 from gpusim.tile.extents import ceil_div
 from gpusim.tile.global_access import GlobalAccess, over_lanes
-from gpusim.tile.global_iterators import global_iterator
 from gpusim.tile.ldmatrix import ldmatrix_offsets
 from gpusim.tile.mma import MATRIX, PAIR, warp_coordinates
-from gpusim.tile.thread_map import Operand
+from gpusim.tile.operand import Side
 from gpusim.units import VECTOR_BITS, WARP_SIZE
 
 Gemm: TypeAlias = Literal["qk", "pv"]
 CopiedOperand: TypeAlias = Literal["q", "k", "v"]
 
-GEMM_OF: dict[CopiedOperand, tuple[Gemm, Operand]] = {"q": ("qk", "a"), "k": ("qk", "b"), "v": ("pv", "b")}
+GEMM_OF: dict[CopiedOperand, tuple[Gemm, Side]] = {"q": ("qk", "a"), "k": ("qk", "b"), "v": ("pv", "b")}
 """The GEMM and operand that each copied tensor is."""
 
 
@@ -163,7 +165,7 @@ def key_blocks(scenario: AttentionScenario, advance: BlockAdvance, cta: int) -> 
 
 
 @lru_cache(maxsize=256)
-def gemm_view(scenario: AttentionScenario, gemm: Gemm) -> Scenario:
+def gemm_view(scenario: AttentionScenario, gemm: Gemm) -> GemmScenario:
     """
     One of the two GEMMs as a GEMM scenario of a single CTA, unchecked: its tile, types, leading dimensions.
 
@@ -184,7 +186,7 @@ def gemm_view(scenario: AttentionScenario, gemm: Gemm) -> Scenario:
         )  # fmt: skip
         threadblock, warp, stages = shape.pv, shape.pv_warp, shape.pv_slots
     kernel = Kernel(threadblock=threadblock, warp=warp, instruction=scenario.instruction, stages=stages)
-    return Scenario(machine=scenario.machine, problem=matrices, kernel=kernel)
+    return GemmScenario(machine=scenario.machine, problem=matrices, kernel=kernel)
 
 
 def p_layout(scenario: AttentionScenario) -> PaddedLayout:
@@ -238,7 +240,7 @@ def p_load_offsets(scenario: AttentionScenario) -> IntArray:
             "shared": SharedLayouts(a=f"padded<{P_PADDING}>"),
         }
     )
-    whole = ldmatrix_offsets(view.model_copy(update={"kernel": kernel}), "a", 0)
+    whole = ldmatrix_offsets(view.model_copy(update={"kernel": kernel}).operand("a"), 0)
     warps, k_groups, instructions, lanes = whole.shape
     tiles = whole.reshape(warps, keys // depth, k_groups * depth // keys, instructions, lanes)
     return np.moveaxis(tiles, 1, 0)
@@ -272,7 +274,7 @@ def operand_access(
     advance = block_advance(scenario, ctas)
     tile = {"q": ctas[:, 0], "k": np.full(len(ctas), key_block), "v": np.full(len(ctas), column_block)}[operand]
     view = gemm_view(scenario, gemm)
-    access = global_iterator(view, which, tile, np.zeros_like(tile)).fetch(fetch)
+    access = view.operand(which).iterator(tile, np.zeros_like(tile)).fetch(fetch)
     # Of A [m, k] a row is a row; of B [k, n] contiguous along K a column, else a row.
     along = {"q": ("row", "column"), "k": ("column", "row"), "v": ("row", "column")}[operand]
     row, column = (access.coordinates[name] for name in along)

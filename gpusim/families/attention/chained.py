@@ -35,13 +35,13 @@ from gpusim.tile.epilogue import EpilogueTile
 
 def qk_shape(scenario: AttentionScenario) -> MainloopShape:
     """The mainloop of S = Q * K^T."""
-    shape = shape_of(gemm_view(scenario, "qk"), multistage.GEMM.cache)
+    shape = shape_of(gemm_view(scenario, "qk").operands, multistage.GEMM.cache)
     return replace(shape, whole=attention_shape(scenario).qk_whole)
 
 
 def pv_shape(scenario: AttentionScenario) -> MainloopShape:
     """The mainloop of O = P * V: nothing is copied for P, and flash loads no fragments of it either."""
-    shape = shape_of(gemm_view(scenario, "pv"), multistage.GEMM.cache)
+    shape = shape_of(gemm_view(scenario, "pv").operands, multistage.GEMM.cache)
     fragments = 0 if scenario.flash else shape.a.fragment_loads
     return replace(shape, a=replace(shape.a, accesses=0, fragment_loads=fragments), whole=True)
 

@@ -78,7 +78,7 @@ class _EventWords:
                 name = operand_name(step.phase, operand)
                 slot = k_tile if name == "p" else stage
                 offset = int(self._load[name][slot, k_group, instruction])
-                return [fragment_loads(view, operand).kind, name.upper(), offset]
+                return [fragment_loads(view.operand(operand)).kind, name.upper(), offset]
             case WarpMma():
                 tiles = [view.kernel.warp[axis] // view.kernel.instruction[axis] for axis in (0, 1)]
                 return ["mma", tiles[0] * tiles[1]]

@@ -23,10 +23,11 @@ from gpusim.functional.data_hazards import HazardLog
 from gpusim.functional.mainloop import OperandTables, Source, WarpTiles, operand_tables
 from gpusim.functional.shared_memory import CopyQueue, SharedArray
 from gpusim.numerics.elements import WORKING, Values, decode
-from gpusim.schedule.ops import Operand, WarpMma
+from gpusim.schedule.ops import WarpMma
 from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.ldmatrix import delivered_offsets, fragment_loads
 from gpusim.tile.mma import PAIR, warp_coordinates
+from gpusim.tile.operand import Side
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class AttentionTables:
         owned: Row each lane owns. Shape (warps, owned rows).
     """
 
-    operands: dict[Gemm, dict[Operand, OperandTables]]
+    operands: dict[Gemm, dict[Side, OperandTables]]
     elements: int
     p_store: IntArray
     rows: IntArray
@@ -58,7 +59,7 @@ def attention_tables(scenario: AttentionScenario) -> AttentionTables:
     qk, pv = gemm_view(scenario, "qk"), gemm_view(scenario, "pv")
     p = operand_tables(pv, "a")
     if not shape.flash:
-        p = replace(p, load=delivered_offsets(p_load_offsets(scenario), fragment_loads(pv, "a"), 16))
+        p = replace(p, load=delivered_offsets(p_load_offsets(scenario), fragment_loads(pv.operand("a")), 16))
     q, k, v = operand_tables(qk, "a"), operand_tables(qk, "b"), operand_tables(pv, "b")
     warps = warp_coordinates(qk.kernel.warps)
     ends = [base[name] + size // 2 for name, size in shape.operand_bytes.items()]
@@ -90,7 +91,7 @@ class FlashOutput(WarpTiles):
 
     p: npt.NDArray[np.float32] = np.zeros(0, np.float32)
 
-    def _matrix(self, operand: Operand, op: WarpMma) -> npt.NDArray[np.float32]:
+    def _matrix(self, operand: Side, op: WarpMma) -> npt.NDArray[np.float32]:
         """A: the accumulators of two neighbouring column blocks of S lie as the fragment of 16 keys does."""
         if operand == "b":
             return super()._matrix(operand, op)
@@ -143,7 +144,7 @@ class AttentionGemms:
         key = gemm, key_block, column_block
         if key not in self._known:
             scenario, advance = self._scenario, self._advance
-            row: dict[Operand, Source] = {}
+            row: dict[Side, Source] = {}
             zero, keys = np.zeros_like(advance.num_keys), scenario.keys_per_block
             first_query, end_query = advance.query_start, advance.query_start + advance.num_queries
             if gemm == "qk":

@@ -23,7 +23,8 @@ from gpusim.families.attention.shape import AttentionShape, attention_shape
 from gpusim.schedule.epilogue import tile_ops
 from gpusim.schedule.mainloop import resident
 from gpusim.schedule.multistage import copy_ops
-from gpusim.schedule.ops import Barrier, CommitGroup, Op, Operand, WaitGroup
+from gpusim.schedule.ops import Barrier, CommitGroup, Op, WaitGroup
+from gpusim.tile.operand import Side
 
 
 def flash_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -> AttentionProgram:
@@ -54,7 +55,7 @@ def flash_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -> At
     return AttentionProgram((*steps, *in_phase("epilogue", -1, 0, tile_ops(attention_epilogue(scenario)))))
 
 
-def _copies(scenario: AttentionScenario, shape: AttentionShape, operand: Operand) -> list[Op]:
+def _copies(scenario: AttentionScenario, shape: AttentionShape, operand: Side) -> list[Op]:
     qk = qk_shape(scenario)
     accesses = range(qk.of(operand).accesses)
     return [op for fetch in range(shape.qk_tiles) for op in copy_ops(qk, operand, fetch, accesses, zfill=True)]

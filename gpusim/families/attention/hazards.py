@@ -7,7 +7,8 @@ from gpusim.families.attention.chained import pv_shape, qk_shape
 from gpusim.families.attention.ops import AttentionProgram, Step, operand_name
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.schedule.hazards import Hazard, find_op_hazards
-from gpusim.schedule.ops import Barrier, CommitGroup, CopyAsync, Ldmatrix, Op, Operand, WaitGroup, WarpMma
+from gpusim.schedule.ops import Barrier, CommitGroup, CopyAsync, Ldmatrix, Op, WaitGroup, WarpMma
+from gpusim.tile.operand import Side
 
 
 def find_attention_hazards(program: AttentionProgram, scenario: AttentionScenario) -> tuple[Hazard, ...]:
@@ -26,9 +27,7 @@ def find_attention_hazards(program: AttentionProgram, scenario: AttentionScenari
     """
     qk, pv = qk_shape(scenario), pv_shape(scenario)
     fills = {"q": qk.a.accesses * qk.a.vecs, "k": qk.b.accesses * qk.b.vecs, "v": pv.b.accesses * pv.b.vecs}
-    return find_op_hazards(
-        _numbered(program, scenario), {cast("Operand", name): count for name, count in fills.items()}
-    )
+    return find_op_hazards(_numbered(program, scenario), {cast("Side", name): count for name, count in fills.items()})
 
 
 def _numbered(program: AttentionProgram, scenario: AttentionScenario) -> list[Op]:
@@ -45,12 +44,12 @@ def _numbered(program: AttentionProgram, scenario: AttentionScenario) -> list[Op
         begin = first[_place(step)]
         match op:
             case CopyAsync(operand, fetch):
-                name = cast("Operand", operand_name(step.phase, operand))
+                name = cast("Side", operand_name(step.phase, operand))
                 ops.append(replace(op, operand=name, fetch=begin + fetch))
             case Ldmatrix(operand, k_tile) if not (step.phase == "pv" and operand == "a"):
                 # Flash copies Q for the key block it walks first.
                 kept = scenario.flash and (step.phase, operand) == ("qk", "a")
-                name = cast("Operand", operand_name(step.phase, operand))
+                name = cast("Side", operand_name(step.phase, operand))
                 ops.append(replace(op, operand=name, k_tile=k_tile + (0 if kept else begin)))
             case WarpMma(k_tile):
                 ops.append(replace(op, k_tile=begin + k_tile))

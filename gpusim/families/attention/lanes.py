@@ -21,9 +21,10 @@ from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.shape import attention_shape
 from gpusim.families.attention.statistics import statistic_lanes, statistic_words
 from gpusim.layout.banks import BANK_BYTES, BANKS, access_ideal, access_wavefronts, ldmatrix_ideal, ldmatrix_wavefronts
-from gpusim.scenario.models import Scenario
-from gpusim.schedule.ops import CopyAsync, FragmentLoad, LoadShared, Operand, StoreShared
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.schedule.ops import CopyAsync, FragmentLoad, LoadShared, StoreShared
 from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
+from gpusim.tile.operand import Side
 from gpusim.tile.shared_store import store_offsets
 from gpusim.units import WARP_SIZE, WORD_BYTES
 
@@ -31,7 +32,7 @@ Tensor: TypeAlias = Literal["q", "k", "p", "v"]
 
 COPIED: tuple[CopiedOperand, ...] = get_args(CopiedOperand)
 
-OPERAND_OF: dict[Tensor, tuple[Gemm, Operand]] = {
+OPERAND_OF: dict[Tensor, tuple[Gemm, Side]] = {
     "q": GEMM_OF["q"],
     "k": GEMM_OF["k"],
     "p": ("pv", "a"),
@@ -54,7 +55,9 @@ class AttentionWavefronts:
         self._bits = element_bits(scenario.problem.dtype.ab)
         self._banks, self._bank_bytes = banks, bank_bytes
         self._views = {name: (gemm_view(scenario, gemm), operand) for name, (gemm, operand) in OPERAND_OF.items()}
-        self.matrices = {name: fragment_loads(*view).matrices for name, view in self._views.items()}
+        self.matrices = {
+            name: fragment_loads(view.operand(side)).matrices for name, (view, side) in self._views.items()
+        }
         self._fragments: dict[Tensor, IntArray] = {}
         self._copies = {name: self._copy_table(*self._views[name]) for name in COPIED}
 
@@ -85,7 +88,7 @@ class AttentionWavefronts:
     def copy_addresses(self, name: CopiedOperand, slot: int) -> IntArray:
         """Bytes of the operand that the copies of one fetch write, shape [accesses, vecs, warps, 32]."""
         view, operand = self._views[name]
-        offsets = store_offsets(view, operand, slot)
+        offsets = store_offsets(view.operand(operand), slot)
         _, accesses, vecs = offsets.shape
         lanes = offsets.reshape(self.warps, WARP_SIZE, accesses, vecs).transpose(2, 3, 0, 1)
         return lanes * self._bits // 8
@@ -93,7 +96,7 @@ class AttentionWavefronts:
     def width(self, name: CopiedOperand) -> int:
         """Bytes of one copy."""
         view, operand = self._views[name]
-        elements = int(view.problem.access_a if operand == "a" else view.problem.access_b)
+        elements = int(view.problem.access(operand))
         return elements * self._bits // 8
 
     def store_p(self, access: int) -> tuple[int, ...]:
@@ -127,12 +130,12 @@ class AttentionWavefronts:
     def _counted(self, addresses: IntArray, width: int, lanes: BoolArray | None = None) -> IntArray:
         return access_wavefronts(addresses, width, lanes, self._banks, self._bank_bytes)
 
-    def _copy_table(self, view: Scenario, operand: Operand) -> IntArray:
+    def _copy_table(self, view: GemmScenario, operand: Side) -> IntArray:
         """[slot, access, vec, warp]."""
-        offsets = np.stack([store_offsets(view, operand, slot) for slot in range(view.kernel.stages)])
+        offsets = np.stack([store_offsets(view.operand(operand), slot) for slot in range(view.kernel.stages)])
         slots, _, accesses, vecs = offsets.shape
         lanes = offsets.reshape(slots, self.warps, WARP_SIZE, accesses, vecs).transpose(0, 3, 4, 1, 2)
-        elements = view.problem.access_a if operand == "a" else view.problem.access_b
+        elements = view.problem.access(operand)
         return self._counted(lanes * self._bits // 8, elements * self._bits // 8)
 
     @cached_property
@@ -160,9 +163,9 @@ class AttentionWavefronts:
         return statistic_lanes(self.scenario, op.at, stores=isinstance(op, StoreStatistic))
 
 
-def _all_slots(view: Scenario, operand: Operand) -> IntArray:
+def _all_slots(view: GemmScenario, operand: Side) -> IntArray:
     """[slot, warp, k group, instruction, lane]."""
-    return np.stack([ldmatrix_offsets(view, operand, slot) for slot in range(view.kernel.stages)])
+    return np.stack([ldmatrix_offsets(view.operand(operand), slot) for slot in range(view.kernel.stages)])
 
 
 def _warps(counts: IntArray) -> tuple[int, ...]:

@@ -1,6 +1,7 @@
 """Everything measured of one attention scenario, each part on its own; the counters are ncu's business."""
 
 from functools import partial
+from typing import cast
 
 from gpusim.cuda.compiler import compile_cubin
 from gpusim.cuda.specialise import Build
@@ -15,7 +16,8 @@ from gpusim.gpu.module import LoadedKernel, architecture
 from gpusim.measure import measure
 from gpusim.measure.measure import Attempts, Origin, Say, facts, record_of
 from gpusim.records.record import Record, TraceCheck
-from gpusim.scenario.read import AnyScenario
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.scenario.models import Scenario
 
 NO_PIPELINE = "no build of an attention kernel stamps its k tiles"
 
@@ -65,10 +67,11 @@ def _trace(scenario: AttentionScenario, problem: attention_run.DeviceProblem) ->
     return TraceCheck(blocks, len(found), stream_digest(found), difference is None, difference)
 
 
-def measure_any(name: str, scenario: AnyScenario, origin: Origin, *, seed: int, say: Say = lambda _: None) -> Record:
+def measure_any(name: str, scenario: Scenario, origin: Origin, *, seed: int, say: Say = lambda _: None) -> Record:
     """``measure`` or ``measure_attention``."""
     if isinstance(scenario, AttentionScenario):
         return measure_attention(name, scenario, origin, seed=seed, say=say)
+    scenario = cast("GemmScenario", scenario)
     return measure.measure(name, scenario, origin, seed=seed, say=say)
 
 

@@ -1,14 +1,12 @@
 """What an attention scenario may say: frozen models of the problem and its kernel, and the values derived from them."""
 
-import hashlib
-import json
 from math import sqrt
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field, StrictBool, StrictInt, StrictStr
+from pydantic import Field, StrictBool, StrictInt
 
 from gpusim.element_types import Shape, widest_alignment
-from gpusim.scenario.models import Extent, Offset, Rule, Scale, Table
+from gpusim.scenario.models import Extent, Offset, Rule, Scale, Scenario, Table
 
 Mask: TypeAlias = Literal["none", "causal_top_left", "causal_bottom_right"]
 Lengths: TypeAlias = Annotated[
@@ -112,7 +110,7 @@ class AttentionKernel(Table):
     instruction: Instruction = Field(None, description="mma.sync shape M, N, K. Default: [16, 8, 16].")
 
 
-class AttentionScenario(Table):
+class AttentionScenario(Scenario):
     """
     One question about attention: a problem, a kernel, a machine.
 
@@ -120,7 +118,6 @@ class AttentionScenario(Table):
     the example issues m16n8k8 on sm_80, too, which takes twice as many; and FlashAttention-2's for ``flash``.
     """
 
-    machine: StrictStr = Field(description="A machine file that ships with gpusim, or the path of one.")
     problem: AttentionProblem
     kernel: AttentionKernel = AttentionKernel()
 
@@ -175,7 +172,7 @@ class AttentionScenario(Table):
         """
         The scenario as plain data with every default and derived value written out; lengths only where given.
 
-        ``load_any_scenario`` of its TOML resolves to the same data.
+        Reading its TOML resolves to the same data.
         """
         data: dict[str, Any] = self.model_dump(mode="json", exclude_none=True)
         data["problem"]["scale"] = self.problem.score_scale
@@ -187,8 +184,3 @@ class AttentionScenario(Table):
             "instruction": list(self.instruction),
         }
         return data
-
-    def digest(self) -> str:
-        """SHA-256 of the canonical JSON of ``resolved()``: equal for two files that ask the same question."""
-        canonical = json.dumps(self.resolved(), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(canonical.encode()).hexdigest()

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.registry import parse_scenario
 from gpusim.functional.draw import Draw
-from gpusim.scenario.read import parse_any_scenario
 
 HEADS = (32, 40, 64, 72, 96, 128)
 
@@ -33,7 +33,7 @@ def random_attention(seed: int, *, mainloop: str | None = None) -> AttentionScen
     """The scenario of a seed, validated; the mainloop is drawn where it is not given."""
     rng = np.random.default_rng(seed)
     data = drawn_attention(Draw(lambda low, high: int(rng.integers(low, high + 1))), mainloop=mainloop)
-    scenario = parse_any_scenario(data, f"random attention {seed}")
+    scenario = parse_scenario(data, f"random attention {seed}")
     assert isinstance(scenario, AttentionScenario)  # noqa: S101 - the data's kind says so
     return scenario
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from gpusim.errors import CannotRun, GpusimError
 from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.registry import parse_scenario
 from gpusim.records.check_table import number, percent
 from gpusim.records.record import Record, load_record, measured_folder
-from gpusim.scenario.read import parse_any_scenario
 from gpusim.verbs.simulate import simulate
 
 BENCH = Path("attention") / "bench.json"
@@ -80,7 +80,7 @@ def gains(records: Sequence[Record]) -> Iterator[Gain]:
     """Every problem that is recorded in both schedules."""
     by_problem: dict[str, dict[str, tuple[Record, AttentionScenario]]] = {}
     for record in records:
-        scenario = parse_any_scenario(record.scenario, record.name)
+        scenario = parse_scenario(record.scenario, record.name)
         if isinstance(scenario, AttentionScenario):
             key = json.dumps(record.scenario["problem"], sort_keys=True)
             by_problem.setdefault(key, {}).setdefault(record.name, (record, scenario))

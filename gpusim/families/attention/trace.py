@@ -51,7 +51,6 @@ from gpusim.schedule.ops import (
     LoadShared,
     LoadSource,
     Op,
-    Operand,
     StoreGlobal,
     StoreShared,
     WaitGroup,
@@ -61,6 +60,7 @@ from gpusim.schedule.program import cta_program
 from gpusim.tile.epilogue import OutputAccess
 from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.ldmatrix import ldmatrix_offsets
+from gpusim.tile.operand import Side
 from gpusim.tile.shared_store import store_offsets
 from gpusim.units import WARP_SIZE
 
@@ -119,7 +119,7 @@ class _Tables:
         self.store: dict[CopiedOperand, IntArray] = {}
         self.load: dict[str, IntArray] = {}
         self.mma: dict[Gemm, int] = {}
-        operands: tuple[tuple[CopiedOperand, Gemm, Operand], ...] = (
+        operands: tuple[tuple[CopiedOperand, Gemm, Side], ...] = (
             ("q", "qk", "a"),
             ("k", "qk", "b"),
             ("v", "pv", "b"),
@@ -127,9 +127,9 @@ class _Tables:
         for name, gemm, operand in operands:
             view = gemm_view(scenario, gemm)
             stages = range(view.kernel.stages)
-            stored = np.stack([store_offsets(view, operand, stage) for stage in stages])
+            stored = np.stack([store_offsets(view.operand(operand), stage) for stage in stages])
             self.store[name] = stored.reshape(len(stages), self.warps, WARP_SIZE, *stored.shape[2:])
-            self.load[name] = np.stack([ldmatrix_offsets(view, operand, stage) for stage in stages])
+            self.load[name] = np.stack([ldmatrix_offsets(view.operand(operand), stage) for stage in stages])
             warp, instruction = view.kernel.warp, view.kernel.instruction
             self.mma[gemm] = (warp[0] // instruction[0]) * (warp[1] // instruction[1])
         if not scenario.flash:

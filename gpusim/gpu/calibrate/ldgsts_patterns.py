@@ -1,6 +1,6 @@
 """Which lane copies what to where in the LDGSTS experiment: rows of chosen length, and k tiles of real GEMM kernels."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,12 +8,12 @@ import numpy as np
 from gpusim.arrays import IntArray
 from gpusim.errors import BadInput
 from gpusim.layout.named import shared_layout
-from gpusim.scenario.models import DTypes, GemmProblem, Kernel, Scenario
-from gpusim.schedule.mainloop import OPERANDS
-from gpusim.schedule.ops import CopyAsync, Operand
-from gpusim.schedule.program import program
-from gpusim.tile.global_iterators import global_iterator
-from gpusim.tile.shared_store import operand_layout, store_offsets
+from gpusim.schedule import multistage
+from gpusim.schedule.mainloop import shape_of
+from gpusim.schedule.ops import CopyAsync
+from gpusim.tile.gemm_iterators import GemmSource
+from gpusim.tile.operand import SIDES, Operand, Side, Tiling
+from gpusim.tile.shared_store import store_offsets
 
 NOTHING = -1
 """The source of a lane that copies nothing."""
@@ -230,43 +230,49 @@ def gemm_patterns() -> Iterator[Pattern]:
         ((128, 128, 64), (64, 64, 64), 3),
         ((64, 64, 64), (32, 32, 64), 5),
     ):
-        problem = GemmProblem(m=1024, n=1024, k=1024, dtype=DTypes(ab="f16", accumulator="f32", output="f32"))
-        kernel = Kernel(threadblock=threadblock, warp=warp, instruction=(16, 8, 16), stages=stages)
-        scenario = Scenario(machine="h200", problem=problem, kernel=kernel)
-        order = _mainloop_order(scenario)
-        yield _tile(scenario, order, "A and B")
-        for operand in OPERANDS:
-            yield _tile(scenario, [copy for copy in order if copy[0] == operand], operand.upper())
+        tiling = Tiling(threadblock, warp, (16, 8, 16), stages)
+        operands = {side: _operand(side, tiling) for side in SIDES}
+        order = _mainloop_order(operands)
+        yield _tile(operands, order, "A and B")
+        for side in SIDES:
+            yield _tile(operands, [copy for copy in order if copy[0] == side], side.upper())
 
 
-def _mainloop_order(scenario: Scenario) -> list[tuple[Operand, int]]:
+def _operand(side: Side, tiling: Tiling) -> Operand:
+    """An operand of a GEMM of 1024 x 1024 x 1024."""
+    matrix = GemmSource(side, extent=1024, k=1024, leading=1024, bits=16)
+    return Operand(side, side, "f16", 8, k_contiguous=True, layout="crosswise", tiling=tiling, source=matrix)
+
+
+def _mainloop_order(operands: Mapping[Side, Operand]) -> list[tuple[Side, int]]:
     """Operand and access of each copy of the first k tile the mainloop fetches."""
-    fetch = scenario.kernel.stages - 1
-    ops = program(scenario, 1024 // scenario.kernel.threadblock[2]).mainloop_ops()
+    shape = shape_of(operands, multistage.GEMM.cache)
+    prologue, iterations, tail = multistage.mainloop(shape, multistage.GEMM, shape.stages)
+    ops = (*prologue, *(op for body in iterations for op in body), *tail)
+    fetch = shape.stages - 1
     return [(op.operand, op.access) for op in ops if isinstance(op, CopyAsync) and op.fetch == fetch]
 
 
-def _tile(scenario: Scenario, order: list[tuple[Operand, int]], operands: str) -> Pattern:
-    kernel = scenario.kernel
-    layouts = {operand: operand_layout(scenario, operand) for operand in OPERANDS}
-    bases = {"a": 0, "b": layouts["a"].elements * 2}
+def _tile(operands: Mapping[Side, Operand], order: list[tuple[Side, int]], names: str) -> Pattern:
+    tiling = operands["a"].tiling
+    bases = {"a": 0, "b": operands["a"].shared_bytes}
     # The operands lie apart in global memory, B past all of A.
     apart = {"a": 0, "b": 1024 * 1024 * 2}
     sources, targets = [], []
-    for operand, access in order:
-        fetched = global_iterator(scenario, operand, 0, 0).fetch(1)
-        sources.append(fetched.offset[:, access, 0] * 2 + apart[operand])
-        targets.append(store_offsets(scenario, operand, 0)[:, access, 0] * 2 + bases[operand])
-    shape = "x".join(map(str, kernel.threadblock))
+    for side, access in order:
+        fetched = operands[side].iterator(0, 0).fetch(1)
+        sources.append(fetched.offset[:, access, 0] * 2 + apart[side])
+        targets.append(store_offsets(operands[side], 0)[:, access, 0] * 2 + bases[side])
+    first, second = (int(store_offsets(operands["a"], stage).min()) for stage in (0, 1))
     return Pattern(
-        name=f"k tile of gemm {shape}, {operands}",
+        name=f"k tile of gemm {'x'.join(map(str, tiling.threadblock))}, {names}",
         target_name="crosswise",
         lanes="all",
         bytes=16,
         source=np.stack(sources),
         target=np.stack(targets),
-        shared_bytes=sum(layout.elements for layout in layouts.values()) * 2,
-        step_bytes=kernel.threadblock[2] * 2,
-        stages=kernel.stages,
-        stage_bytes=int(store_offsets(scenario, "a", 1).min() - store_offsets(scenario, "a", 0).min()) * 2,
+        shared_bytes=sum(operand.shared_bytes for operand in operands.values()),
+        step_bytes=tiling.threadblock[2] * 2,
+        stages=tiling.stages,
+        stage_bytes=(second - first) * 2,
     )

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from gpusim.lower.sass.operands import PT, RZ, Constant, Immediate, Operand, Predicate, Register
+from gpusim.lower.sass.operands import PT, RZ, Constant, Immediate, Predicate, Register, SassOperand
 from gpusim.lower.sass.words import Modifiers, Operation, UnknownOpcode, Word, optional, when
 
 Values: TypeAlias = Literal["integer", "signed", "float", "halves"]
@@ -284,7 +284,7 @@ def decode_arithmetic(word: Word) -> Operation | None:
     if entry is None or form == 0:
         return None
     roles = entry.roles if isinstance(entry.roles, str) else entry.roles(word)
-    operands: dict[str, Operand] = {}
+    operands: dict[str, SassOperand] = {}
     shown = []
     for role in roles.split():
         name = role.lstrip("?")
@@ -309,7 +309,7 @@ PREDICATE_DESTINATIONS = {"p": 81, "q": 84}
 PREDICATE_SOURCES = {"x": (87, 90), "y": (77, 80), "z": (68, 71)}
 
 
-def _operand(word: Word, entry: Arithmetic, role: str) -> Operand:
+def _operand(word: Word, entry: Arithmetic, role: str) -> SassOperand:
     if role in "abc":
         return _source(word, entry, role)
     if role == "d":
@@ -322,7 +322,7 @@ def _operand(word: Word, entry: Arithmetic, role: str) -> Operand:
     return Predicate(word.bits(low, 3), entry.uniform, word.flag(inverted))
 
 
-def _source(word: Word, entry: Arithmetic, role: str) -> Operand:
+def _source(word: Word, entry: Arithmetic, role: str) -> SassOperand:
     """Source a lies at bit 24. Of b and c, one lies at bit 64 and the other, of any kind, at bits 32 to 63."""
     if role == "a":
         return _register(word, entry, role, 24, REUSE_A, negated=72, absolute=73)

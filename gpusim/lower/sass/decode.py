@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from gpusim.errors import BadInput
 from gpusim.lower.sass.opcodes import decode_operation
-from gpusim.lower.sass.operands import PT, Operand, Predicate
+from gpusim.lower.sass.operands import PT, Predicate, SassOperand
 from gpusim.lower.sass.words import UnknownOpcode
 from gpusim.lower.stream import INSTRUCTION_BYTES
 
@@ -27,7 +27,7 @@ class Control:
         write: Scoreboard set until the result is written, 7 for none.
         read: Scoreboard set until the sources are read, 7 for none.
         wait_mask: Scoreboards (bits) to wait for.
-        reuse: Operand slots kept in the reuse cache (bits).
+        reuse: SassOperand slots kept in the reuse cache (bits).
 
     Source: Jia et al. 2018, section 2.1; Huerta et al., MICRO'25; maxas and CuAssembler documentation.
     """
@@ -63,7 +63,7 @@ class Sass:
     address: int
     mnemonic: str
     guard: Predicate
-    operands: Mapping[str, Operand]
+    operands: Mapping[str, SassOperand]
     shown: tuple[str, ...]
     control: Control
 

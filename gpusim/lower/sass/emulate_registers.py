@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gpusim.arrays import BoolArray
 from gpusim.lower.sass.decode import Sass
-from gpusim.lower.sass.operands import PT, RZ, URZ, Constant, Immediate, Operand, Predicate, Register
+from gpusim.lower.sass.operands import PT, RZ, URZ, Constant, Immediate, Predicate, Register, SassOperand
 from gpusim.units import WARP_SIZE
 
 Words: TypeAlias = npt.NDArray[np.uint64]
@@ -76,7 +76,7 @@ def word(value: int) -> Words:
     return np.array([value & 0xFFFFFFFF], dtype=np.uint64)
 
 
-def reader(operand: Operand, part: int = 0) -> Read:
+def reader(operand: SassOperand, part: int = 0) -> Read:
     """
     How to read a source, or the ``part``-th word of a wide one, before its sign.
 
@@ -100,7 +100,7 @@ def reader(operand: Operand, part: int = 0) -> Read:
     raise TypeError(f"{operand} is no source")
 
 
-def tester(operand: Operand) -> Test:
+def tester(operand: SassOperand) -> Test:
     """How to read a predicate source."""
     if not isinstance(operand, Predicate):
         raise TypeError(f"{operand} is no predicate")
@@ -115,12 +115,12 @@ def signed(value: Words) -> npt.NDArray[np.int64]:
     return (value ^ SIGN).astype(np.int64) - np.int64(0x80000000)
 
 
-def sign_of(operand: Operand) -> str:
+def sign_of(operand: SassOperand) -> str:
     """The sign of a source: "", "-" or "~"."""
     return operand.sign if isinstance(operand, Register | Constant) else ""
 
 
-def addend(operand: Operand) -> tuple[Read, int]:
+def addend(operand: SassOperand) -> tuple[Read, int]:
     """
     A source of a sum: how to read it, and what its sign adds.
 

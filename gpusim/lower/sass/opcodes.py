@@ -18,9 +18,9 @@ from gpusim.lower.sass.operands import (
     Immediate,
     Memory,
     Named,
-    Operand,
     Predicate,
     Register,
+    SassOperand,
     Target,
 )
 from gpusim.lower.sass.words import Operation, UnknownOpcode, Word, optional, when
@@ -58,7 +58,7 @@ EVICTIONS = ("EF", "", "EL", "LU", "EU", "NA", "INVALID6", "INVALID7")
 PREFETCHES = ("", "LTC64B", "LTC128B", "LTC256B")
 
 
-Fields: TypeAlias = Callable[[Word], dict[str, Operand]]
+Fields: TypeAlias = Callable[[Word], dict[str, SassOperand]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def _predicate(w: Word, low: int, inverted: int | None = None, *, uniform: bool 
     return Predicate(w.bits(low, 3), uniform, inverted is not None and w.flag(inverted))
 
 
-def _ldg(w: Word) -> dict[str, Operand]:
+def _ldg(w: Word) -> dict[str, SassOperand]:
     return {
         "p": _predicate(w, 81),
         "d": _d(w),
@@ -153,7 +153,7 @@ def _ldgsts_modifiers(w: Word) -> list[str]:
     ]
 
 
-def _ldgsts(w: Word) -> dict[str, Operand]:
+def _ldgsts(w: Word) -> dict[str, SassOperand]:
     descriptor, uniform = _window(w, 64)
     source = Memory(Register(w.bits(24, 8)), w.signed(32, 12), uniform, wide=True, descriptor=descriptor)
     return {"s": Memory(Register(w.bits(16, 8)), w.signed(44, 20)), "m": source, "x": _predicate(w, 87, 90)}
@@ -164,7 +164,7 @@ def _ldsm_modifiers(w: Word) -> list[str]:
     return ["16", ("M88", "MT88", "M816", "INVALID3")[w.bits(78, 2)], *optional(matrices)]
 
 
-def _ldsm(w: Word) -> dict[str, Operand]:
+def _ldsm(w: Word) -> dict[str, SassOperand]:
     uniform = Register(w.bits(32, 6), uniform=True) if w.flag(91) else None
     return {"d": _d(w), "m": Memory(Register(w.bits(24, 8)), w.signed(40, 24), uniform)}
 
@@ -195,13 +195,13 @@ def _convergence(w: Word) -> Named:
     return Named(f"B{w.bits(16, 4)}", w.bits(16, 4))
 
 
-def _bmov(w: Word) -> dict[str, Operand]:
+def _bmov(w: Word) -> dict[str, SassOperand]:
     number = w.bits(24, 4)
     return {"d": _d(w), "n": Named(f"B{number}", number)}
 
 
-def _branch(w: Word) -> dict[str, Operand]:
-    fields: dict[str, Operand] = {"x": _predicate(w, 87, 90)}
+def _branch(w: Word) -> dict[str, SassOperand]:
+    fields: dict[str, SassOperand] = {"x": _predicate(w, 87, 90)}
     if w.flag(91):
         fields["a"] = Register(w.bits(24, 6), uniform=True, sign="~" if w.flag(30) else "")
     return fields | {"t": _branch_target(w)}
@@ -213,28 +213,28 @@ def _bar_modifiers(w: Word) -> list[str]:
     return [mode, *reduction, *when(w.flag(80), "DEFER_BLOCKING")]
 
 
-def _bar(w: Word) -> dict[str, Operand]:
-    fields: dict[str, Operand] = {"k": Immediate(w.bits(54, 4))}
+def _bar(w: Word) -> dict[str, SassOperand]:
+    fields: dict[str, SassOperand] = {"k": Immediate(w.bits(54, 4))}
     # Only a reduction reads the predicate; elsewhere its field is zero.
     return fields | ({"x": _predicate(w, 87, 90)} if w.bits(77, 3) == 2 else {})
 
 
-def _depbar(w: Word) -> dict[str, Operand]:
+def _depbar(w: Word) -> dict[str, SassOperand]:
     board = w.bits(44, 3)
     if w.bits(32, 6):
         raise UnknownOpcode("DEPBAR with a list of scoreboards is not decoded")
     return {"n": Named(f"SB{board}", board), "k": Immediate(w.bits(38, 6))}
 
 
-def _shuffle(w: Word) -> dict[str, Operand]:
+def _shuffle(w: Word) -> dict[str, SassOperand]:
     form = w.bits(0, 12)
-    lane: Operand = Immediate(w.bits(53, 5)) if form in (0x989, 0xF89) else _data(w)
-    clamp: Operand = Immediate(w.bits(40, 13)) if form in (0x589, 0xF89) else Register(w.bits(64, 8))
+    lane: SassOperand = Immediate(w.bits(53, 5)) if form in (0x989, 0xF89) else _data(w)
+    clamp: SassOperand = Immediate(w.bits(40, 13)) if form in (0x589, 0xF89) else Register(w.bits(64, 8))
     return {"p": _predicate(w, 81), "d": _d(w), "a": Register(w.bits(24, 8)), "b": lane, "c": clamp}
 
 
 def _plop3(*, uniform: bool) -> Fields:
-    def decode(w: Word) -> dict[str, Operand]:
+    def decode(w: Word) -> dict[str, SassOperand]:
         first = (w.bits(72, 5) << 3) | w.bits(64, 3)
         return {
             "p": _predicate(w, 81, uniform=uniform),
@@ -250,7 +250,7 @@ def _plop3(*, uniform: bool) -> Fields:
 
 
 def _vote(*, uniform: bool) -> Fields:
-    def decode(w: Word) -> dict[str, Operand]:
+    def decode(w: Word) -> dict[str, SassOperand]:
         return {
             "d": Register(w.bits(16, 6 if uniform else 8), uniform),
             "p": _predicate(w, 81, uniform=uniform),
@@ -285,11 +285,11 @@ def _cache(w: Word) -> list[str]:
     return [("PF1", "PF2", "WB", "IV", "IVALL", "RS", "IVALLP", "INVALID7")[w.bits(87, 3)]]
 
 
-def _nothing(_: Word) -> dict[str, Operand]:
+def _nothing(_: Word) -> dict[str, SassOperand]:
     return {}
 
 
-def _to_uniform(w: Word) -> dict[str, Operand]:
+def _to_uniform(w: Word) -> dict[str, SassOperand]:
     return {"d": Register(w.bits(16, 6), uniform=True), "a": Register(w.bits(24, 8))}
 
 
@@ -300,11 +300,11 @@ def _byte(w: Word) -> list[str]:
 PREDICATE_FILE = Named("PR", 0)
 
 
-def _predicates_to_register(w: Word) -> dict[str, Operand]:
+def _predicates_to_register(w: Word) -> dict[str, SassOperand]:
     return {"d": _d(w), "n": PREDICATE_FILE, "a": Register(w.bits(24, 8)), "b": Immediate(w.bits(32, 32))}
 
 
-def _register_to_predicates(w: Word) -> dict[str, Operand]:
+def _register_to_predicates(w: Word) -> dict[str, SassOperand]:
     byte = ("", ".B1", ".B2", ".B3")[w.bits(76, 2)]
     return {
         "n": PREDICATE_FILE,
@@ -327,7 +327,7 @@ def _imma_modifiers(w: Word) -> list[str]:
     return [IMMA_SHAPES[shape], a, b, *when(w.flag(82), "SAT")]
 
 
-def _imma(w: Word) -> dict[str, Operand]:
+def _imma(w: Word) -> dict[str, SassOperand]:
     return {
         "d": _d(w),
         "a": Register(w.bits(24, 8), reuse=w.flag(122), suffix=".ROW"),
@@ -353,7 +353,7 @@ def _i2ip_modifiers(w: Word) -> list[str]:
     return [("S" if w.flag(76) else "U") + _i2ip_result(w)[0], "S32", *when(saturates, "SAT")]
 
 
-def _i2ip(w: Word) -> dict[str, Operand]:
+def _i2ip(w: Word) -> dict[str, SassOperand]:
     return {
         "d": _d(w),
         "a": Register(w.bits(24, 8), reuse=w.flag(122)),
@@ -489,7 +489,7 @@ def decode_operation(value: int, address: int, architecture: int) -> Operation:
     return Operation(".".join([name, *modifiers]), operands, shown, fields.uniform)
 
 
-def _is_shown(word: Word, name: str, fields: Irregular, role: str, operand: Operand) -> bool:
+def _is_shown(word: Word, name: str, fields: Irregular, role: str, operand: SassOperand) -> bool:
     if role in fields.hidden:
         return not (isinstance(operand, Predicate) and operand.number == PT and not operand.inverted)
     if name == "WARPSYNC":

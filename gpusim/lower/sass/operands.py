@@ -154,4 +154,4 @@ class Named:
         return self.name
 
 
-Operand: TypeAlias = Register | Predicate | Immediate | Constant | Memory | Target | Named
+SassOperand: TypeAlias = Register | Predicate | Immediate | Constant | Memory | Target | Named

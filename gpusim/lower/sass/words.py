@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from gpusim.lower.sass.operands import Operand
+from gpusim.lower.sass.operands import SassOperand
 
 
 class UnknownOpcode(Exception):
@@ -43,7 +43,7 @@ class Operation:
     """
 
     mnemonic: str
-    operands: dict[str, Operand]
+    operands: dict[str, SassOperand]
     shown: tuple[str, ...]
     uniform: bool = False
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpusim.errors import GpusimError
+from gpusim.families.registry import parse_scenario
 from gpusim.records.check import active_cycles
 from gpusim.records.check_table import number, percent
 from gpusim.records.pipeline import steady_k_tile
 from gpusim.records.record import Record, load_record, measured_folder
 from gpusim.results.result import Result
-from gpusim.scenario.read import AnyScenario, parse_any_scenario
+from gpusim.scenario.models import Scenario
 from gpusim.verbs.simulate import simulate
 
 ORIGINS = ("estimated", "compiled")
@@ -112,7 +113,7 @@ def _known(figures: Mapping[str, float | None]) -> dict[str, float]:
     return {name: value for name, value in figures.items() if value is not None}
 
 
-def _results(scenario: AnyScenario) -> dict[str, Result]:
+def _results(scenario: Scenario) -> dict[str, Result]:
     results = {}
     for origin in ORIGINS:
         try:
@@ -132,7 +133,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         for path in sorted(folder.glob("*.json")):
             record = load_record(path)
-            scenario = parse_any_scenario(record.scenario, str(path))
+            scenario = parse_scenario(record.scenario, str(path))
             if results := _results(scenario):  # none where the mma.sync is emulated (D27)
                 rows.append(error_row(record, results))
             sys.stderr.write(f"{record.name}\n")

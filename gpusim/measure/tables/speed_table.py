@@ -10,9 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.errors import CannotRun, GpusimError
+from gpusim.families.gemm.conv2d import Conv2dFpropProblem
+from gpusim.families.gemm.gemm import GemmProblem
 from gpusim.records.check_table import number
 from gpusim.records.record import Record, load_record, measured_folder
-from gpusim.scenario.models import Conv2dFpropProblem, DTypes, GemmProblem, Kernel, Scenario
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.scenario.kernel import Kernel
+from gpusim.scenario.models import DTypes
 
 ELAPSED = "sm__cycles_elapsed.max"
 
@@ -43,7 +47,7 @@ class SpeedRow:
         return None if self.ours is None else self.cutlass / self.ours
 
 
-def scenario_of(row: Mapping[str, Any]) -> Scenario:
+def scenario_of(row: Mapping[str, Any]) -> GemmScenario:
     """The scenario that one of CUTLASS's rows (of kind gemm or conv2d_fprop) answers."""
     dtype = DTypes(ab=row["dtype_ab"], accumulator=row["accumulator"], output=row["dtype_c"])
     problem: GemmProblem | Conv2dFpropProblem
@@ -63,7 +67,7 @@ def scenario_of(row: Mapping[str, Any]) -> Scenario:
         stages=row["stages"],
         threadblock_swizzle=f"identity<{row['threadblock_swizzle']}>",
     )
-    return Scenario(machine="h200", problem=problem, kernel=kernel)
+    return GemmScenario(machine="h200", problem=problem, kernel=kernel)
 
 
 def speed_rows(cutlass: Sequence[Mapping[str, Any]], records: Sequence[Record]) -> tuple[SpeedRow, ...]:

@@ -1,89 +1,24 @@
 """Global addresses and predicates of conv2d forward's operands: the analytic activation and filter iterators."""
 
-from abc import abstractmethod
-
 import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.tile.extents import ConvShape
-from gpusim.tile.global_access import GlobalAccess, GlobalIterator, over_lanes, packed
-from gpusim.tile.thread_map import ThreadMap
+from gpusim.tile.global_access import GlobalAccess, Pixels, over_lanes, packed
+from gpusim.tile.implicit_gemm import ImplicitGemmIterator
 from gpusim.units import LINE_BITS
 
 
-class ConvIterator(GlobalIterator):
-    """
-    What both operands' iterators share: a k tile is one filter position and one interval of channels.
+class FpropIterator(ImplicitGemmIterator):
+    """An iterator of conv2d forward, which sums input channels."""
 
-    Fetches walk S, then R, then C by the tile's K extent times the split-K slices, so that the slices interleave
-    their channel tiles. No mask is ever cleared: past the last k tile c is out of range.
-
-    Not modelled: grouped convolution, fixed and few channels, layouts other than NHWC and KRSC.
-    """
-
-    def __init__(
-        self,
-        shape: ConvShape,
-        bits: int,
-        thread_map: ThreadMap,
-        elements_per_vec: int,
-        *,
-        tile: npt.ArrayLike,
-        slice_: npt.ArrayLike,
-    ) -> None:
-        """
-        Place the iterator at its first fetch.
-
-        Args:
-            shape: The convolution.
-            bits: Element width.
-            thread_map: Coverage of the tile by threads.
-            elements_per_vec: Elements of one memory instruction.
-            tile: Tile index along M (activation) or N (filter). Integers or an array over CTAs.
-            slice_: Split-K slice, broadcast against ``tile``.
-        """
-        super().__init__(thread_map, elements_per_vec, tile=tile, slice_=slice_)
-        self.shape = shape
-        self.bits = bits
-
-    def filter_position(self, number: npt.ArrayLike) -> tuple[IntArray, IntArray, IntArray]:
-        """Filter r and s of a fetch (of the shape of ``number``), and its first channel (over CTAs)."""
-        walk, s = np.divmod(np.asarray(number, dtype=np.int64), self.shape.s)
-        interval, r = np.divmod(walk, self.shape.r)
-        return r, s, (self.slice_ + interval * self.shape.split_k_slices) * self.thread_map.shape[0]
-
-    def fetch(self, number: npt.ArrayLike) -> GlobalAccess:
-        """All accesses of fetch ``number``; the tensor's dimensions are the coordinates."""
-        at = self.coordinates(number)
-        offset = self._offset(number, at)
-        coordinates = {name: np.broadcast_to(axis, offset.shape) for name, axis in at.items()}
-        return GlobalAccess(coordinates, offset, self._inside(number, at))
-
-    @abstractmethod
-    def coordinates(self, number: npt.ArrayLike) -> dict[str, IntArray]:
-        """Logical coordinate of each access of a fetch, axes broadcasting to [*ctas, threads, accesses, vecs]."""
-
-    @abstractmethod
-    def _offset(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> IntArray:
-        """Elements from the tensor's base, for the coordinates ``at`` of fetch ``number``."""
-
-    @abstractmethod
-    def _inside(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> BoolArray:
-        """The predicate of each access."""
-
-    def _channels_inside(self, first: IntArray) -> tuple[IntArray, int]:
-        """A digit of the signature: how many of the fetch's channels exist."""
-        tile_k = self.thread_map.shape[0]
-        return np.clip(self.shape.c - first, 0, tile_k), tile_k + 1
-
-    def _rows_inside(self, extent: int) -> tuple[IntArray, int]:
-        """A digit of the signature: how many of the tile's rows exist."""
-        rows = self.thread_map.shape[1]
-        return np.clip(extent - self.tile * rows, 0, rows), rows + 1
+    @property
+    def channels(self) -> int:
+        """Input channels."""
+        return self.shape.c
 
 
-class ActivationIterator(ConvIterator):
+class ActivationIterator(FpropIterator):
     """
     Conv2dFpropActivationTileAccessIteratorAnalytic: operand A, the activation seen as [n·p·q, r·s·c].
 
@@ -127,6 +62,12 @@ class ActivationIterator(ConvIterator):
         row = (at["n"] < shape.n) & (at["h"] >= 0) & (at["h"] < shape.h)
         return row & (at["w"] >= 0) & (at["w"] < shape.w) & (at["c"] < shape.c)
 
+    def pixels(self, access: GlobalAccess) -> Pixels:
+        """Neighbouring outputs and filter positions read the same pixels of the activation."""
+        shape, at = self.shape, access.coordinates
+        pixel = (at["n"] * shape.h + at["h"]) * shape.w + at["w"]
+        return Pixels(pixel, at["c"] // self.tile_k, shape.n * shape.h * shape.w)
+
     def signature(self, number: npt.ArrayLike) -> IntArray:
         """The tile's first pixel within its image, the filter position, what exists, and the line phase."""
         shape = self.shape
@@ -143,7 +84,7 @@ class ActivationIterator(ConvIterator):
         )
 
 
-class FilterIterator(ConvIterator):
+class FilterIterator(FpropIterator):
     """
     Conv2dFpropFilterTileAccessIteratorAnalytic: operand B, the filter seen as [r·s·c, k].
 

@@ -1,4 +1,4 @@
-"""Writes the streams of gpusim's own scenarios into the package: ``python -m gpusim.lower.ship_streams``."""
+"""Writes the streams of gpusim's own scenarios into the package: ``python -m gpusim.measure.ship_streams``."""
 
 import sys
 
@@ -6,13 +6,13 @@ from gpusim.cuda.compiled_kernel import compile_kernel
 from gpusim.cuda.specialise import kernels
 from gpusim.element_types import is_emulated
 from gpusim.errors import GpusimError
+from gpusim.families.registry import load_gemm_scenario
 from gpusim.lower.compiled import lower_kernel
 from gpusim.lower.compiled_reduction import lower_reduction
 from gpusim.lower.stream_file import SHIPPED, save_stream, stream_key
 from gpusim.machine.load import load_machine
 from gpusim.scenario.catalogue import is_attention, recordable_scenarios, shipped_scenarios
-from gpusim.scenario.models import Scenario
-from gpusim.scenario.read import load_scenario
+from gpusim.scenario.gemm import GemmScenario
 
 
 def ship() -> int:
@@ -31,7 +31,7 @@ def ship() -> int:
     written = set()
     shipped = (one.path for one in shipped_scenarios() if not is_attention(one.path))
     for path in sorted({*recordable_scenarios(), *shipped}):
-        scenario = load_scenario(path)
+        scenario = load_gemm_scenario(path)
         architecture = load_machine(scenario.machine).compute_capability
         if is_emulated(scenario.problem.dtype.ab, architecture):
             continue
@@ -48,7 +48,7 @@ def ship() -> int:
     return len(written)
 
 
-def _slices(scenario: Scenario) -> range:
+def _slices(scenario: GemmScenario) -> range:
     return range(scenario.problem.split_k_slices)
 
 

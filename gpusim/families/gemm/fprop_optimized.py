@@ -2,16 +2,20 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.scenario.models import MASK_BITS
-from gpusim.tile.conv_iterators import ActivationIterator, ConvIterator, FilterIterator
+from gpusim.families.gemm.fprop_iterators import ActivationIterator, FilterIterator, FpropIterator
 from gpusim.tile.extents import ConvShape
 from gpusim.tile.global_access import over_lanes
 from gpusim.tile.thread_map import ThreadMap
+
+MASK_BITS: Final = 32
+"""Largest R and S of the optimized iterators, whose predicates are the bits of a mask (CUTLASS
+conv/threadblock/conv2d_fprop_activation_tile_access_iterator_optimized.h)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,7 @@ def filter_steps(shape: ConvShape, bits: int, thread_map: ThreadMap) -> FilterSt
     return FilterSteps(*(step * bits // 8 for step in elements))
 
 
-class OptimizedIterator(ConvIterator):
+class OptimizedIterator(FpropIterator):
     """What both optimized iterators share: the filter has at most as many rows and columns as a mask has bits."""
 
     def __init__(
@@ -106,7 +110,7 @@ class OptimizedIterator(ConvIterator):
         slice_: npt.ArrayLike,
     ) -> None:
         """
-        Place the iterator at its first fetch; arguments as of ``ConvIterator``.
+        Place the iterator at its first fetch; arguments as of ``ImplicitGemmIterator``.
 
         Raises:
             ValueError: The filter has more rows or columns than a mask has bits.

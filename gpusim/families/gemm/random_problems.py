@@ -33,10 +33,12 @@ from gpusim.element_types import (
     element_bits,
     widest_alignment,
 )
+from gpusim.families.gemm.gemm import TRANSPOSED_BITS
+from gpusim.families.registry import parse_gemm_scenario
 from gpusim.functional.draw import Draw, conv_extents, gemm_extents, legal_slices
-from gpusim.scenario.checks import COPY_BYTES, TRANSPOSED_BITS
-from gpusim.scenario.models import PIPELINED_STAGES, Scenario
-from gpusim.scenario.read import parse_scenario
+from gpusim.scenario.checks import COPY_BYTES
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.scenario.kernel import PIPELINED_STAGES
 from gpusim.units import VECTOR_BITS
 
 Types: TypeAlias = tuple[str, str, Shape]
@@ -73,9 +75,9 @@ THREADBLOCK_SWIZZLES = ("identity<1>", "identity<2>", "identity<4>", "identity<8
 _DRAWN_BITS = 16
 
 
-def random_scenario(seed: int, *, mainloop: str | None = None, types: Types | None = None) -> Scenario:
+def random_scenario(seed: int, *, mainloop: str | None = None, types: Types | None = None) -> GemmScenario:
     """The scenario of a seed, validated; mainloop and types are drawn where they are not given."""
-    return parse_scenario(random_data(seed, mainloop=mainloop, types=types), f"random problem {seed}")
+    return parse_gemm_scenario(random_data(seed, mainloop=mainloop, types=types), f"random problem {seed}")
 
 
 def random_data(seed: int, *, mainloop: str | None = None, types: Types | None = None) -> dict[str, Any]:

@@ -1,0 +1,121 @@
+"""A scenario whose kernel is one tile GEMM: a matrix product, its tile kernel, and the tiles both together make."""
+
+from typing import Any
+
+from pydantic import InstanceOf, SerializeAsAny
+
+from gpusim.errors import BadInput
+from gpusim.scenario.kernel import Kernel
+from gpusim.scenario.models import Scenario
+from gpusim.scenario.product import MatrixProduct
+from gpusim.tile.epilogue import EpilogueTile
+from gpusim.tile.operand import SIDES, Operand, Side, Tiling
+from gpusim.tile.reduction import ReductionTile
+from gpusim.tile.threadblock_swizzle import CtaGrid, threadblock_swizzle, tile_counts
+
+_WRITTEN_IF_GIVEN = ("bias", "activation")
+"""Keys that a resolved scenario has only where they differ from their default, so that digests outlive new keys."""
+
+
+class GemmScenario(Scenario):
+    """One question about a GEMM or a convolution."""
+
+    problem: SerializeAsAny[InstanceOf[MatrixProduct]]
+    kernel: Kernel = Kernel()
+
+    @property
+    def tiling(self) -> Tiling:
+        """Tiles of the GEMM."""
+        return self.kernel.tiling
+
+    @property
+    def operands(self) -> dict[Side, Operand]:
+        """Both operands."""
+        return {side: self.operand(side) for side in SIDES}
+
+    def operand(self, side: Side) -> Operand:
+        """One operand."""
+        return Operand(
+            name=side,
+            side=side,
+            element=self.problem.dtype.ab,
+            access=self.problem.access(side),
+            k_contiguous=self.problem.k_contiguous(side),
+            layout=self.shared_layout(side),
+            tiling=self.tiling,
+            source=self.problem.source(side, self.kernel.iterator),
+        )
+
+    def shared_layout(self, side: Side) -> str:
+        """Name of an operand's shared-memory layout: the one given, else the one CUTLASS picks for its contiguity."""
+        given = self.kernel.shared.a if side == "a" else self.kernel.shared.b
+        return given if given is not None else ("crosswise" if self.problem.k_contiguous(side) else "congruous")
+
+    @property
+    def grid(self) -> CtaGrid:
+        """The grid of the launch."""
+        tiled = tile_counts(self.problem.extents, self.kernel.threadblock, self.problem.split_k_slices)
+        return CtaGrid(threadblock_swizzle(self.kernel.threadblock_swizzle), tiled)
+
+    def k_iterations(self, slice_: int = 0) -> int:
+        """K tiles that one split-K slice consumes; none exceeds slice 0."""
+        return self.problem.k_iterations(self.kernel.threadblock[2], slice_)
+
+    @property
+    def epilogue(self) -> EpilogueTile:
+        """
+        The epilogue, whose output is seen as GEMM rows and columns.
+
+        With a parallel split-K it stores each slice's accumulators to a workspace [slices, m, n] of their own type,
+        packed.
+
+        Raises:
+            BadInput: The epilogue does not exist for the tile.
+        """
+        problem, tiling = self.problem, self.tiling
+        workspace, extents = problem.reduces, problem.extents
+        return EpilogueTile(
+            threadblock=tiling.threadblock,
+            warp=tiling.warp,
+            instruction=tiling.instruction,
+            output_type=problem.dtype.accumulator if workspace else problem.dtype.output,
+            elements_per_access=problem.access_partial if workspace else problem.access_c,
+            extent=(extents.m, extents.n),
+            leading=extents.n if workspace else problem.leading_c,
+            accumulator_type=problem.dtype.accumulator,
+            slice_stride=extents.m * extents.n if workspace else 0,
+        )
+
+    @property
+    def reduction(self) -> ReductionTile:
+        """
+        The reduction of a parallel split-K.
+
+        Raises:
+            BadInput: The scenario has none.
+        """
+        problem = self.problem
+        if not problem.reduces:
+            raise BadInput("only a parallel split-K of more than one slice has a reduction")
+        return ReductionTile(
+            slices=problem.split_k_slices,
+            extent=(problem.extents.m, problem.extents.n),
+            leading=problem.leading_c,
+            accumulator_type=problem.dtype.accumulator,
+            output_type=problem.dtype.output,
+            elements_per_access=problem.access_c,
+            elements_per_load=min(problem.access_c, problem.access_partial),
+        )
+
+    def resolved(self) -> dict[str, Any]:
+        """The scenario as plain data with every default and derived value written out."""
+        data: dict[str, Any] = self.model_dump(mode="json")
+        problem, common = self.problem, MatrixProduct.model_fields
+        merged = data["problem"] | problem.derived() | {f"alignment_{which}": problem.access(which) for which in "abc"}
+        own = [name for name in type(problem).model_fields if name not in common]
+        data["kernel"]["shared"] = {side: self.shared_layout(side) for side in SIDES}
+        if not problem.implicit:
+            del data["kernel"]["iterator"]
+        optional = {name for name in _WRITTEN_IF_GIVEN if merged[name] == common[name].default}
+        data["problem"] = {name: merged[name] for name in [*own, *common] if name not in optional}
+        return data
