@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from gpusim.errors import BadInput
 
-SCHEMA = "gpusim.results.result/1"
+SCHEMA = "gpusim.result/1"
 
 Stream: TypeAlias = Literal["estimated", "compiled"]
 

@@ -22,7 +22,7 @@ TIMELINE = "timeline.json"
 FIGURES = {"overlap": "overlap.png", "conflicts": "conflicts.png", "stalls": "stalls.png", "roofline": "roofline.png"}
 TRACES = {"perfetto": "trace.pftrace", "kanata": "trace.kanata"}
 
-TIMELINE_SCHEMA = "gpusim.results.timeline/1"
+TIMELINE_SCHEMA = "gpusim.timeline/1"
 
 _TIMELINE = TypeAdapter(Timeline)
 

@@ -251,5 +251,5 @@ def test_a_run_that_multiplies_nothing_has_no_roofline(gpusim):
 def test_the_report_of_an_execution_keeps_its_lines_beside_json(gpusim):
     answer = gpusim("run", SCENARIO, "--reference-check", "--no-figures", "--json", "--out", "run")
 
-    assert json.loads(answer.out)["schema"] == "gpusim.results.result/1"
+    assert json.loads(answer.out)["schema"] == "gpusim.result/1"
     assert [line.split()[0] for line in answer.err.splitlines()[-3:]] == ["elements", "error", "hazards"]

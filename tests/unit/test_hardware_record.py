@@ -93,7 +93,7 @@ def test_a_missing_record_says_how_to_measure_it(tmp_path):
     [
         ("{", "not a readable record"),
         ("[]", "schema must be 'gpusim.record/1', got 'list'"),
-        ('{"schema": "gpusim.results.result/1"}', "schema must be 'gpusim.record/1', got 'gpusim.results.result/1'"),
+        ('{"schema": "gpusim.result/1"}', "schema must be 'gpusim.record/1', got 'gpusim.result/1'"),
         ('{"schema": "gpusim.record/1"}', "keys must be command, commit"),
     ],
 )

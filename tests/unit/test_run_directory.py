@@ -131,7 +131,7 @@ def test_a_name_follows_the_resolved_scenario():
     assert len(name) == len("conv-") + 8
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"schema": "gpusim.results.timeline/0"}'], ids=["empty", "list", "older"])
+@pytest.mark.parametrize("text", ["", "[]", '{"schema": "gpusim.timeline/0"}'], ids=["empty", "list", "older"])
 def test_a_timeline_of_another_form_is_refused(tmp_path, text):
     directory = written(run_directory.claim(tmp_path / "run"))
     (directory / "timeline.json").write_text(text)
