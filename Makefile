@@ -58,7 +58,7 @@ reports: $(READY)
 	$(VENV)/bin/python -m gpusim.measure.tables.error_table h200 --out reports/error_table.md
 	$(VENV)/bin/python -m gpusim.measure.tables.speed_table tests/golden/data/cutlass_h200.json \
 		--out reports/speed_vs_cutlass.md
-	$(VENV)/bin/python -m gpusim.families.attention.table h200 --out reports/attention.md
+	$(VENV)/bin/python -m gpusim.measure.tables.attention_table h200 --out reports/attention.md
 	$(VENV)/bin/gpusim check conv_s6_crosswise --recorded --gpu h200 --overlay docs/images/measured_overlap.png
 
 wheel: $(READY)

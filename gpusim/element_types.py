@@ -1,6 +1,6 @@
 """Element types: how wide they are, which mma.sync multiplies them, in which shapes, and who executes it."""
 
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from gpusim.units import VECTOR_BITS
 
@@ -90,6 +90,21 @@ def widest_alignment(element: str, *extents: int) -> int:
     while vector > 1 and any(extent % vector for extent in extents):
         vector //= 2
     return vector
+
+
+class Mma(NamedTuple):
+    """
+    One mma.sync.
+
+    Attributes:
+        ab: Element type of both operands.
+        accumulator: Element type of the accumulator.
+        instruction: Shape M, N, K.
+    """
+
+    ab: str
+    accumulator: str
+    instruction: Shape
 
 
 def least_capability(ab: str, instruction: Shape) -> int:

@@ -27,7 +27,7 @@ class Answer:
 @pytest.fixture(autouse=True)
 def no_compiler_for_auto(monkeypatch: pytest.MonkeyPatch) -> None:
     """What ``--stream auto`` gives must not depend on the machine that tests it."""
-    monkeypatch.setattr("gpusim.verbs.simulate.compiler_at_hand", lambda: False)
+    monkeypatch.setattr("gpusim.lower.compiled.compiler_at_hand", lambda: False)
 
 
 @pytest.fixture

@@ -1,17 +1,13 @@
 """``gpusim addresses``: which lines of which stream of one CTA were asked for, and how they are printed."""
 
 import re
-from typing import cast
 
 from gpusim.commands.output import print_json, print_text
 from gpusim.commands.scenario_source import read_any_scenario
 from gpusim.errors import BadInput
-from gpusim.families.attention.addresses import attention_stream
-from gpusim.families.attention.events import attention_events
-from gpusim.families.attention.problem import AttentionScenario
-from gpusim.scenario.gemm import GemmScenario
-from gpusim.scenario.models import Scenario
-from gpusim.schedule.addresses import AddressStream, CtaId, Events, Selection, events, stream
+from gpusim.families.registry import family_of
+from gpusim.schedule.addresses import AddressStream, CtaId, Selection, block_of, stream
+from gpusim.schedule.events import events
 
 EVENTS = "events"
 
@@ -39,13 +35,13 @@ def print_addresses(  # one parameter for each option of the command
             option.
     """
     scenario = read_any_scenario(file, overrides)
-    block = parse_ctaid(ctaid)
+    kernel, place = family_of(scenario).schedules.kernels(scenario)[0], parse_ctaid(ctaid)
     selection = Selection(threads=parse_indices("--threads", threads), k_tiles=parse_indices("--k-tiles", k_tiles))
     if name == EVENTS:
         for option, given in (("--threads", threads), ("--k-tiles", k_tiles)):
             if given is not None:
                 raise BadInput(f"{option} must be left out for events, which are those of one --thread")
-        lines = _events(scenario, block, thread or 0)
+        lines = events(kernel, block_of(kernel, place), thread or 0)
         if as_json:
             print_json(lines, indent=None)
         else:
@@ -53,23 +49,11 @@ def print_addresses(  # one parameter for each option of the command
         return
     if thread is not None:
         raise BadInput(f"--thread must be left out for {name}, which --threads narrows")
-    table = _stream(scenario, name, block, selection)
+    table = stream(kernel, name, place, selection)
     if as_json:
         print_json({"columns": list(table.columns), "rows": table.rows.tolist()}, indent=None)
     else:
         print_text(_aligned(table))
-
-
-def _events(scenario: Scenario, block: CtaId, thread: int) -> Events:
-    if isinstance(scenario, AttentionScenario):
-        return attention_events(scenario, block, thread)
-    return events(cast("GemmScenario", scenario), block, thread)
-
-
-def _stream(scenario: Scenario, name: str, block: CtaId, selection: Selection) -> AddressStream:
-    if isinstance(scenario, AttentionScenario):
-        return attention_stream(scenario, name, block, selection)
-    return stream(cast("GemmScenario", scenario), name, block, selection)
 
 
 def parse_ctaid(text: str) -> CtaId:

@@ -2,33 +2,29 @@
 
 import tempfile
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from gpusim.commands.output import complain, print_json, print_text, progress
 from gpusim.commands.scenario_source import NamedScenario, read_named
-from gpusim.cuda.trace import stream_digest
-from gpusim.cuda.trace_reduction import expected_launches
+from gpusim.cuda.trace import expected_of_all, stream_digest
 from gpusim.element_types import is_emulated
 from gpusim.errors import BadInput, CannotRun, CheckFailed, GpusimError
-from gpusim.families.attention.counts import attention_executed
-from gpusim.families.attention.measure import measure_any
-from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.trace import expected_attention_records
+from gpusim.families.registry import family_of
 from gpusim.gpu import counters
 from gpusim.gpu.device import gpu_slug
 from gpusim.machine import load_machine
 from gpusim.measure import measure
-from gpusim.records.check import Row, check_rows, holds
+from gpusim.records.check import Latitude, Row, check_rows, holds
 from gpusim.records.check_table import check_table
 from gpusim.records.record import Record, find_record, load_record, measured_folder, write_record
 from gpusim.results.result import Result
 from gpusim.results.timeline import Timeline
-from gpusim.scenario.catalogue import attention_scenarios, recordable_scenarios
-from gpusim.scenario.gemm import GemmScenario
+from gpusim.scenario.catalogue import recordable_scenarios
 from gpusim.scenario.models import Scenario
 from gpusim.scenario.text import write_toml
-from gpusim.schedule.counts import Counts, executed_in_all
+from gpusim.schedule.counts import Counts, count_all
 from gpusim.verbs.simulate import simulate
 
 
@@ -75,7 +71,7 @@ def check_scenarios(files: list[str], options: CheckOptions) -> int:
     if options.record and options.overrides:
         raise BadInput("--record keeps scenarios as their files state them: it goes without --set")
     worst, answers = 0, []
-    for file in files or [str(path) for path in (*recordable_scenarios(), *attention_scenarios())]:
+    for file in files or [str(path) for path in recordable_scenarios()]:
         try:
             answers.append(_check_one(file, options, quiet=not files))
         except GpusimError as error:
@@ -101,9 +97,9 @@ def _check_one(file: str, options: CheckOptions, *, quiet: bool) -> dict[str, An
     else:
         record = _measured(source, file, options)
     results, timeline = simulated(scenario)
-    rows = check_rows(scenario, counts_of(scenario), results, record, _expected_trace(scenario, record))
+    rows = check_rows(latitude_of(scenario), counts_of(scenario), results, record, _expected_trace(scenario, record))
     if options.overlay is not None:
-        draw_overlay(results, timeline, record, options.overlay)
+        draw_overlay(scenario, results, timeline, record, options.overlay)
     if not options.as_json:
         print_text(f"{source.name}: {_where(record)}")
         print_text(check_table(rows, quiet=quiet) if not quiet or not holds(rows) else _summary(rows))
@@ -127,8 +123,10 @@ def simulated(scenario: Scenario) -> tuple[dict[str, Result], Timeline | None]:
     Raises:
         CheckFailed: The compiled kernel does not execute the schedule.
     """
-    ab = cast("GemmScenario", scenario).problem.dtype.ab
-    if is_emulated(ab, load_machine(scenario.machine).compute_capability):
+    machine = load_machine(scenario.machine)
+    mma = family_of(scenario).timing.timed_kernels(scenario, machine)[0].mma
+    ab = "" if mma is None else mma.ab
+    if is_emulated(ab, machine.compute_capability):
         progress(f"no simulation in time: mma.sync of {ab} is emulated on {scenario.machine} (D27)")
         return {}, None
     result, timeline = simulate(scenario, stream="estimated")
@@ -140,15 +138,15 @@ def simulated(scenario: Scenario) -> tuple[dict[str, Result], Timeline | None]:
     return results, timeline
 
 
-def draw_overlay(results: dict[str, Result], timeline: Timeline | None, record: Record, path: Path) -> None:
+def draw_overlay(
+    scenario: Scenario, results: dict[str, Result], timeline: Timeline | None, record: Record, path: Path
+) -> None:
     """
     The measured pipeline above the simulated one, on one axis.
 
     Raises:
         CannotRun: No pipeline was measured, or the file cannot be written.
     """
-    from gpusim.report.overlap import overlap_chart  # matplotlib is slow to import
-
     if timeline is None:
         raise CannotRun(
             f"{record.name}: nothing was simulated in time, so there is nothing to lay over the measurement"
@@ -158,7 +156,9 @@ def draw_overlay(results: dict[str, Result], timeline: Timeline | None, record: 
             f"{record.name}: no pipeline was measured ({record.missing.get('pipeline', 'no reason is known')})"
         )
     try:
-        overlap_chart(list(results.values())[-1], timeline, path, record.pipeline.rows)
+        family = family_of(scenario)
+        result, rows = list(results.values())[-1], record.pipeline.rows
+        family.pictures.draw_overlap(scenario, result, timeline, path, rows)
     except OSError as error:
         raise CannotRun(f"{path}: cannot be written ({error.strerror or error})") from error
     progress(f"the overlay: {path}")
@@ -169,7 +169,7 @@ def _measured(source: NamedScenario, file: str, options: CheckOptions) -> Record
     command = ["gpusim", "check", place, *(word for text in options.overrides for word in ("--set", text))]
     origin = measure.Origin.here((*command, "--seed", str(options.seed)))
     progress(f"{source.name}: on {origin.environment['gpu']}")
-    record = measure_any(source.name, source.scenario, origin, seed=options.seed, say=progress)
+    record = measure.measure(source.name, source.scenario, origin, seed=options.seed, say=progress)
     record = _counted(record, source, options)
     if options.record:
         written = write_record(record, measured_folder() / gpu_slug(origin.environment["gpu"]))
@@ -195,19 +195,20 @@ def _counted(record: Record, source: NamedScenario, options: CheckOptions) -> Re
 
 def counts_of(scenario: Scenario) -> Counts:
     """What the schedule says that all launches of a scenario execute."""
-    return (
-        attention_executed(scenario)
-        if isinstance(scenario, AttentionScenario)
-        else executed_in_all(cast("GemmScenario", scenario))
-    )
+    return count_all(family_of(scenario).schedules.kernels(scenario))
+
+
+def latitude_of(scenario: Scenario) -> Latitude:
+    """Where its counts may differ from the hardware's."""
+    return partial(family_of(scenario).latitudes.latitude, scenario)
 
 
 def _expected_trace(scenario: Scenario, record: Record) -> str | None:
     if record.trace is None:
         return None
-    if isinstance(scenario, AttentionScenario):
-        return stream_digest(expected_attention_records(scenario, record.trace.ctas))
-    return stream_digest(expected_launches(cast("GemmScenario", scenario), record.trace.ctas))
+    first, *others = family_of(scenario).schedules.kernels(scenario)
+    blocks = [record.trace.ctas, *(schedule.traced_blocks for schedule in others)]
+    return stream_digest(expected_of_all((first, *others), blocks))
 
 
 def _where(record: Record) -> str:

@@ -7,12 +7,12 @@ from typing import Any
 from gpusim.commands.output import complain, print_json, print_text, progress
 from gpusim.commands.scenario_source import read_any_scenario, scenario_name
 from gpusim.commands.verify import execute, refuse_failure, report_text
-from gpusim.errors import BadInput, CannotRun, CheckFailed, GpusimError
+from gpusim.errors import CannotRun, CheckFailed, GpusimError
+from gpusim.families.registry import family_of
 from gpusim.report.tables import print_summary
 from gpusim.results import run_directory
 from gpusim.results.result import Result
 from gpusim.results.timeline import Timeline
-from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.models import Scenario
 from gpusim.scenario.text import write_toml
 from gpusim.verbs.simulate import simulate
@@ -76,7 +76,7 @@ def run_scenarios(files: list[str], options: RunOptions) -> int:
     good = []
     for number, file in enumerate(files):
         try:
-            good.append((number, scenario_name(file), _readable(file, options)))
+            good.append((number, scenario_name(file), _readable(file, options, alone=len(files) == 1)))
         except GpusimError as error:
             refuse(number, error)
     for number, name, scenario in good:
@@ -85,7 +85,7 @@ def run_scenarios(files: list[str], options: RunOptions) -> int:
             result = _run_one(file, name, scenario, options, alone=len(files) == 1)
             answers[number] = asdict(result)
             _check(file, result)
-            if isinstance(scenario, GemmScenario) and _executes(options):
+            if _executes(options):
                 _execute(file, name, scenario, options, alone=len(files) == 1)
         except GpusimError as error:
             refuse(number, error)
@@ -100,11 +100,18 @@ def _executes(options: RunOptions) -> bool:
     return options.reference_check or options.save_tensors is not None
 
 
-def _readable(file: str, options: RunOptions) -> Scenario:
+def _readable(file: str, options: RunOptions, *, alone: bool) -> Scenario:
     scenario = read_any_scenario(file, options.overrides)
-    if not isinstance(scenario, GemmScenario) and _executes(options):
-        raise BadInput(f"{file}: attention is compared with its reference by gpusim verify, not by gpusim run")
+    folder = _tensor_folder(scenario_name(file), options, alone=alone)
+    if folder is not None:
+        checked = family_of(scenario).verifications.verification(scenario)
+        checked.refuse_folder(folder, reference=options.reference_check)
     return scenario
+
+
+def _tensor_folder(name: str, options: RunOptions, *, alone: bool) -> Path | None:
+    folder = options.save_tensors
+    return folder if folder is None or alone else folder / name
 
 
 def _run_one(file: str, stem: str, scenario: Scenario, options: RunOptions, *, alone: bool) -> Result:
@@ -122,17 +129,15 @@ def _run_one(file: str, stem: str, scenario: Scenario, options: RunOptions, *, a
         if alone:
             print_json(asdict(result))
     else:
-        print_summary(result)
+        print_summary(result, family_of(scenario).words(scenario))
     if options.figures:
         _draw(directory, result, timeline)
     progress(f"{file}: written to {directory}")
     return result
 
 
-def _execute(file: str, name: str, scenario: GemmScenario, options: RunOptions, *, alone: bool) -> None:
-    folder = options.save_tensors
-    if folder is not None and not alone:
-        folder /= name
+def _execute(file: str, name: str, scenario: Scenario, options: RunOptions, *, alone: bool) -> None:
+    folder = _tensor_folder(name, options, alone=alone)
     report = execute(scenario, options.seed, reference_check=options.reference_check, save_to=folder)
     for line in report_text(report).splitlines():
         (progress if options.as_json else print_text)(line)

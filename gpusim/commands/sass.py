@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass
 from gpusim.commands.output import print_json, print_text, progress
 from gpusim.commands.scenario_source import read_scenario
 from gpusim.errors import BadInput
-from gpusim.lower.compiled import AnnotatedRow, annotated, compiled
+from gpusim.families.gemm.timed import TimedTileKernel
+from gpusim.lower.compiled import AnnotatedRow, annotated
 from gpusim.lower.stream import NO_SCOREBOARD, Stream
 from gpusim.machine import load_machine
 from gpusim.results.timeline import Timeline
@@ -46,7 +47,7 @@ def print_sass(file: str, overrides: tuple[str, ...], segment: str | None, *, as
     if segment not in {None, *_SEGMENTS}:
         raise BadInput(f"--segment must be one of {', '.join(_SEGMENTS)}, got {segment!r}")
     scenario = read_scenario(file, overrides)
-    one = compiled(scenario, load_machine(scenario.machine))
+    one = TimedTileKernel(scenario, load_machine(scenario.machine)).compiled()
     _, timeline = simulate(scenario, stream="compiled", progress=progress)
     rows = [
         issued

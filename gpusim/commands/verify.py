@@ -1,28 +1,20 @@
 """``gpusim verify``: a scenario's schedule executed on real data, and whether its checks held."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any
 
 from gpusim.commands.output import print_json, print_text, progress
 from gpusim.commands.scenario_source import read_any_scenario
 from gpusim.errors import BadInput, CheckFailed
-from gpusim.families.attention.mutations import ATTENTION_MUTATIONS
-from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.verify import AttentionReport, verify_attention
-from gpusim.numerics.elements import Values
-from gpusim.numerics.reference import Reference
-from gpusim.numerics.tensor_csv import check_tensor_folder, save_tensors
-from gpusim.numerics.tensors import Tensors
-from gpusim.scenario.gemm import GemmScenario
-from gpusim.schedule.mutations import MUTATIONS, Mutation
-from gpusim.verbs.verify import VerifyReport, verify
+from gpusim.families.registry import family_of
+from gpusim.families.verification import VerifyReport
+from gpusim.scenario.models import Scenario
+from gpusim.verbs.verify import verify
 
 _MOST_PROGRESS_LINES = 20
 _MOST_ALIKE = 3
-
-M = TypeVar("M")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,45 +52,30 @@ def verify_scenario(file: str, options: VerifyOptions) -> None:
     """
     mutation = options.mutation
     scenario = read_any_scenario(file, options.overrides)
-    if isinstance(scenario, AttentionScenario):
-        report = _execute_attention(scenario, options)
-    else:
-        report = execute(
-            cast("GemmScenario", scenario),
-            options.seed,
-            _chosen(mutation, MUTATIONS),
-            reference_check=options.reference_check,
-            save_to=options.save_tensors,
-        )
+    mutations = family_of(scenario).verifications.verification(scenario).mutations
+    if mutation is not None and mutation not in mutations:
+        raise BadInput(f"--mutate must be one of {', '.join(mutations)}, got {mutation!r}")
+    report = execute(
+        scenario,
+        options.seed,
+        None if mutation is None else mutations[mutation],
+        reference_check=options.reference_check,
+        save_to=options.save_tensors,
+    )
     if options.as_json:
-        print_json({"scenario": scenario.resolved(), "mutation": mutation, **asdict(report)})
+        print_json({"scenario": scenario.resolved(), "mutation": mutation, **report.as_json()})
     else:
         print_text("\n".join([*_mutation_lines(mutation, report), report_text(report)]))
     refuse_failure(file, report)
 
 
-def _chosen(name: str | None, mutations: Mapping[str, M]) -> M | None:
-    if name is not None and name not in mutations:
-        raise BadInput(f"--mutate must be one of {', '.join(mutations)}, got {name!r}")
-    return None if name is None else mutations[name]
-
-
-def _execute_attention(scenario: AttentionScenario, options: VerifyOptions) -> VerifyReport:
-    if options.save_tensors is not None:
-        raise BadInput(
-            "--save-tensors must be left out for attention: the tensors of GEMMs and convolutions are written"
-        )
-    return verify_attention(
-        scenario,
-        options.seed,
-        _chosen(options.mutation, ATTENTION_MUTATIONS),
-        _say_progress,
-        reference_check=options.reference_check,
-    )
-
-
 def execute(
-    scenario: GemmScenario, seed: int, mutate: Mutation | None = None, *, reference_check: bool, save_to: Path | None
+    scenario: Scenario,
+    seed: int,
+    mutate: Callable[[Any], Any] | None = None,
+    *,
+    reference_check: bool,
+    save_to: Path | None,
 ) -> VerifyReport:
     """
     Execute a scenario on random data, and write its tensors where ``save_to`` is given.
@@ -107,15 +84,11 @@ def execute(
         BadInput: The mutation finds nothing to break, or the folder holds tensors already.
         CannotRun: A tensor cannot be written.
     """
-    if save_to is not None:
-        check_tensor_folder(scenario, save_to, reference=reference_check)
 
-    def keep(tensors: Tensors, output: Values, expected: Reference | None) -> None:
-        if save_to is not None:
-            files = save_tensors(scenario, tensors, output, None if expected is None else expected.value, save_to)
-            progress(f"tensors written to {', '.join(map(str, files))}")
+    def saved(files: tuple[Path, ...]) -> None:
+        progress(f"tensors written to {', '.join(map(str, files))}")
 
-    return verify(scenario, seed, mutate, _say_progress, reference_check=reference_check, keep=keep)
+    return verify(scenario, seed, mutate, _say_progress, reference_check=reference_check, save_to=save_to, saved=saved)
 
 
 def refuse_failure(file: str, report: VerifyReport) -> None:
@@ -127,8 +100,8 @@ def refuse_failure(file: str, report: VerifyReport) -> None:
     """
     if not report.ok:
         wrong = f"{report.wrong_elements} wrong elements"
-        if isinstance(report, AttentionReport):
-            wrong += f", {report.wrong_lse} wrong log-sum-exps"
+        if report.second is not None:
+            wrong += f", {report.second.wrong} wrong {report.second.words}"
         raise CheckFailed(f"{file}: {wrong}, {len(report.hazards)} hazards")
 
 
@@ -152,9 +125,10 @@ def report_text(report: VerifyReport) -> str:
             f"error      at most {report.max_error:.3g}; at most {report.max_error_over_bound:.3g} of the bound, "
             f"at row {row}, column {column}"
         )
-    if isinstance(report, AttentionReport):
-        error = "one is not a number" if report.max_lse_error is None else f"error at most {report.max_lse_error:.3g}"
-        lines.append(f"lse        {report.wrong_lse:,} log-sum-exps beyond their bound, {error}")
+    second = report.second
+    if second is not None:
+        error = "one is not a number" if second.max_error is None else f"error at most {second.max_error:.3g}"
+        lines.append(f"{second.key:10} {second.wrong:,} {second.words} beyond their bound, {error}")
     lines.append(f"hazards    {len(report.hazards) or 'none'}")
     return "\n".join([*lines, *_hazard_lines(report)])
 

@@ -1,31 +1,24 @@
 """How the trace build writes down what each warp did, and how that is read back. kernels_cuda/record.cuh writes it."""
 
 import re
-from typing import Any, Final, get_args
+from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import IntArray
 from gpusim.errors import CheckFailed
-from gpusim.families.attention.ops import SoftmaxOp
-from gpusim.schedule.ops import Op
 from gpusim.units import WARP_SIZE
 
 WORDS: Final = 4
 """int64 of one lane in one record: header, shared offset, global offset, predicate."""
 
 
-def operation_names(ops: Any) -> tuple[str, ...]:
-    """Names of the operations of a union of ops, in their order there."""
-    return tuple(re.sub(r"(?<!^)(?=[A-Z])", "_", op.__name__).lower() for op in get_args(ops))
+def operation_names(op_kinds: Sequence[type]) -> tuple[str, ...]:
+    """Names of the operations that a header holds by number: of the kinds of ops of a kernel's schedule, in order."""
+    return tuple(re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower() for kind in op_kinds)
 
-
-OPERATIONS: Final = operation_names(Op)
-"""Names of the operations, by the number a header holds: the ops of the schedule, in their order there."""
-
-ATTENTION_OPERATIONS: Final = OPERATIONS + operation_names(SoftmaxOp)
-"""Those of an attention kernel: the softmax's behind them."""
 
 RECORD: Final = np.dtype(
     [
@@ -50,7 +43,7 @@ One operation of one warp.
 
 slot: Position of the CTA in ``Params.recorded``.
 warp, position: Whose it is, and its number in that warp's stream.
-op: Index into ``OPERATIONS``.
+op: Index into the kernel's ``op_kinds``.
 operand: 0 none, 1 a, 2 b.
 zfill, cg: Of a copy or a global load: zero-fills where invalid; goes around L1.
 stage, k_group, k_tile: -1 where the operation has none. k_tile is the fetch of a copy, a global load or a tile's store,

@@ -3,30 +3,34 @@
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
-from gpusim.families.attention.checks import check_attention
-from gpusim.families.attention.problem import AttentionKernel, AttentionProblem, AttentionScenario
-from gpusim.families.gemm.conv2d import Conv2dFpropProblem
-from gpusim.families.gemm.gemm import GemmProblem
+from gpusim.families.attention.family import ATTENTION
+from gpusim.families.family import Family
+from gpusim.families.gemm.family import GEMM
 from gpusim.scenario import read
-from gpusim.scenario.checks import check
 from gpusim.scenario.cutlass_name import parse_name
 from gpusim.scenario.gemm import GemmScenario
-from gpusim.scenario.kernel import Kernel
 from gpusim.scenario.models import Scenario
 from gpusim.scenario.read import Kind, Text
 from gpusim.scenario.text import Origin
+
+FAMILIES: Final[tuple[Family[Any], ...]] = (
+    GEMM,
+    ATTENTION,
+)
+"""Every family; ``docs/architecture.md`` says what another one needs."""
 
 
 @cache
 def kinds() -> tuple[Kind, ...]:
     """How the problem kinds of all families are read."""
-    return (
-        Kind("gemm", GemmProblem, Kernel, GemmScenario, check),
-        Kind("conv2d_fprop", Conv2dFpropProblem, Kernel, GemmScenario, check),
-        Kind("attention", AttentionProblem, AttentionKernel, AttentionScenario, check_attention),
-    )
+    return tuple(kind for family in FAMILIES for kind in family.kinds)
+
+
+def family_of(scenario: Scenario) -> Family[Any]:
+    """The family whose kernels a scenario asks about."""
+    return next(family for family in FAMILIES if any(kind.name == scenario.kind for kind in family.kinds))
 
 
 def load_scenario(path: str | Path, overrides: Iterable[str] = ()) -> Scenario:
@@ -84,8 +88,9 @@ def parse_gemm_scenario(data: Mapping[str, Any], where: str) -> GemmScenario:
 
 
 def _gemm(text: Text) -> GemmScenario:
-    found = read.parse(text, kinds()[:2], " for this command" if text.kind == "attention" else "")
-    return cast("GemmScenario", found)
+    own = tuple(kind for kind in kinds() if kind.scenario is GemmScenario)
+    others = {kind.name for kind in kinds()} - {kind.name for kind in own}
+    return cast("GemmScenario", read.parse(text, own, " for this command" if text.kind in others else ""))
 
 
 def scenario_schema() -> dict[str, Any]:

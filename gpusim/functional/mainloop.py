@@ -8,12 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.element_types import INTEGER_RANGE, Shape, element_bits
+from gpusim.element_types import INTEGER_RANGE, Mma, Shape
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.shared_memory import CopyQueue, SharedArray
-from gpusim.numerics.elements import WORKING, Values, as_multiplied, decode
-from gpusim.numerics.tensors import Tensors
-from gpusim.scenario.gemm import GemmScenario
+from gpusim.numerics.elements import WORKING, Values, as_multiplied
 from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,
@@ -30,7 +28,7 @@ from gpusim.schedule.ops import (
 from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.ldmatrix import delivered_offsets, fragment_loads, ldmatrix_offsets
 from gpusim.tile.mma import fragment_map, warp_coordinates
-from gpusim.tile.operand import Side
+from gpusim.tile.operand import Operand, Side, Tiling
 from gpusim.tile.shared_store import store_offsets
 from gpusim.units import WARP_SIZE
 
@@ -67,24 +65,19 @@ class OperandTables:
     first_row: IntArray
 
 
-def operand_tables(scenario: GemmScenario, operand: Side) -> OperandTables:
-    """The tables of one operand, all from the tile iterators and the fragment layouts."""
-    kernel = scenario.kernel
-    axis = 0 if operand == "a" else 1
-    width = scenario.problem.access(operand)
-    stages = range(kernel.stages)
-    store = np.stack([store_offsets(scenario.operand(operand), stage) for stage in stages])
-    loads, bits = fragment_loads(scenario.operand(operand)), element_bits(scenario.problem.dtype.ab)
-    load = np.stack(
-        [delivered_offsets(ldmatrix_offsets(scenario.operand(operand), stage), loads, bits) for stage in stages]
-    )
+def operand_tables(operand: Operand) -> OperandTables:
+    """The tables of one operand, all from its tile iterator and the fragment layouts."""
+    tiling, loads = operand.tiling, fragment_loads(operand)
+    stages = range(tiling.stages)
+    store = np.stack([store_offsets(operand, stage) for stage in stages])
+    load = np.stack([delivered_offsets(ldmatrix_offsets(operand, stage), loads, operand.bits) for stage in stages])
     return OperandTables(
-        width=width,
-        shared_elements=scenario.operand(operand).shared.elements,
-        store=store[..., None] + np.arange(width, dtype=np.int64),
+        width=operand.access,
+        shared_elements=operand.shared.elements,
+        store=store[..., None] + np.arange(operand.access, dtype=np.int64),
         load=load,
-        place=_fragment_places(kernel.instruction, operand, kernel.warp[axis], bits),
-        first_row=warp_coordinates(kernel.warps)[:, axis] * kernel.warp[axis],
+        place=_fragment_places(tiling.instruction, operand.side, operand.warp_extent, operand.bits),
+        first_row=warp_coordinates(tiling.warps)[:, operand.axis] * operand.warp_extent,
     )
 
 
@@ -137,7 +130,8 @@ class WarpTiles:
 
     def __init__(
         self,
-        scenario: GemmScenario,
+        tiling: Tiling,
+        mma: Mma,
         tables: dict[Side, OperandTables],
         sources: dict[Side, Source],
         ctas: IntArray,
@@ -147,18 +141,18 @@ class WarpTiles:
     ) -> None:
         """
         Args:
-            scenario: Gives the kernel's tile and the types.
+            tiling: Tiles of the GEMM.
+            mma: Its types.
             tables: Of both operands.
             sources: Of both operands.
             ctas: What messages call each CTA. Shape (ctas, any).
             queue: The CTAs' commit groups.
             hazards: Where what the data shows is written down.
         """
-        kernel = scenario.kernel
-        warps = kernel.threads // WARP_SIZE
+        warps = tiling.threads // WARP_SIZE
         self._tables, self._sources = tables, sources
         self._hazards, self._queue, self._tiles = hazards, queue, ctas
-        self._types = scenario.problem.dtype
+        self._types = mma
         dtype = WORKING[self._types.ab]
         self._registers: dict[Side, Values] = {}
         self._threadblock_fragment: dict[Side, Values] = {}
@@ -173,7 +167,7 @@ class WarpTiles:
             rows = source.first_row[:, None, None] + self._warp_rows(operand)
             self._row_in_range[operand] = rows < np.asarray(source.end).reshape(-1, 1, 1)
         accumulated = ACCUMULATED[self._types.accumulator]
-        self.accumulators: Accumulators = np.zeros((len(ctas), warps, *kernel.warp[:2]), accumulated)
+        self.accumulators: Accumulators = np.zeros((len(ctas), warps, *tiling.warp[:2]), accumulated)
 
     def _warp_rows(self, operand: Side) -> IntArray:
         """Row inside the threadblock tile of each row of each warp's matrix. Shape (warps, warp rows)."""
@@ -308,39 +302,3 @@ class WarpTiles:
         np.add(self.accumulators, a @ b.swapaxes(-1, -2), out=self.accumulators, casting="same_kind")
         if self._types.accumulator == "s32":
             np.clip(self.accumulators, *INTEGER_RANGE["s32"], out=self.accumulators)
-
-
-class Mainloop(WarpTiles):
-    """A batch of CTAs of one split-K slice between launch and epilogue."""
-
-    def __init__(
-        self,
-        scenario: GemmScenario,
-        tables: dict[Side, OperandTables],
-        tensors: Tensors,
-        tiles: IntArray,
-        hazards: HazardLog,
-    ) -> None:
-        """
-        Args:
-            scenario: Problem and kernel.
-            tables: Of both operands.
-            tensors: Global memory.
-            tiles: (tile m, tile n, slice) of each CTA. Shape (ctas, 3).
-            hazards: Where what the data shows is written down.
-        """
-        kernel, element = scenario.kernel, scenario.problem.dtype.ab
-        stored: dict[Side, Values] = {"a": tensors.a, "b": tensors.b}
-        sources: dict[Side, Source] = {}
-        for operand, table in tables.items():
-            axis = 0 if operand == "a" else 1
-            tile = tiles[:, axis]
-            sources[operand] = Source(
-                name=operand,
-                values=decode(stored[operand], element),
-                fetch=scenario.operand(operand).iterator(tile, tiles[:, 2]).fetch,
-                first_row=tile * kernel.threadblock[axis],
-                end=scenario.problem.extents[axis],
-                shared=SharedArray(len(tiles), table.shared_elements, kernel.threads // WARP_SIZE, WORKING[element]),
-            )
-        super().__init__(scenario, tables, sources, tiles, queue=CopyQueue(), hazards=hazards)

@@ -12,6 +12,10 @@ _EVERYONE = -1
 _NOBODY = -2
 
 
+BATCH_BYTES = 32 << 20
+"""What one batch of CTAs may hold at a time; small enough to stay near the caches."""
+
+
 class SharedArray:
     """
     One operand's shared allocation, in every CTA of the batch.

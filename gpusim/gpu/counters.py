@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpusim.cuda.specialise import ENTRY, REDUCTION_ENTRY
 from gpusim.errors import BadInput, CannotRun
-from gpusim.families.attention.cuda import ENTRY as ATTENTION_ENTRY
 from gpusim.gpu import ncu
 from gpusim.records.record import Opcodes
 
@@ -60,7 +58,7 @@ METRICS = (
 )
 """What is counted of every launch, as far as the GPU has it."""
 
-KERNELS = f"regex:^({ENTRY}|{REDUCTION_ENTRY}|{ATTENTION_ENTRY})$"
+KERNELS = r"regex:^gpusim_\w+$"
 """What ncu profiles: our kernels, and not CuPy's."""
 
 BY_OPCODE = "sass__inst_executed_per_opcode"

@@ -1,5 +1,6 @@
 """A compiled kernel on the GPU: loaded, with its resources, and its launches; what it is given is run.py's business."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -7,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusim.cuda.compiler import compile_cubin
-from gpusim.cuda.specialise import Build, Specialisation, kernels
+from gpusim.cuda.specialise import Specialisation
 from gpusim.errors import CannotRun
-from gpusim.scenario.gemm import GemmScenario
 
 
 class LoadedKernel:
@@ -56,19 +56,18 @@ class LoadedKernel:
         self._function(own.grid, (own.block_threads, 1, 1), (params,), shared_mem=own.shared_bytes)
 
 
-def load_kernels(cupy: Any, scenario: GemmScenario, build: Build = "plain") -> tuple[LoadedKernel, ...]:
+def load_kernels(cupy: Any, kernels: Sequence[Specialisation]) -> tuple[LoadedKernel, ...]:
     """
-    Compile (or take from the cache) and load the kernels of a scenario, in the order of their launches.
+    Compile (or take from the cache) and load kernels.
 
     Args:
         cupy: ``device.import_cupy()``.
-        scenario: Problem and kernel.
-        build: Which build.
+        kernels: In the order of their launches.
 
     Raises:
         CannotRun: One cannot be compiled or loaded.
     """
-    return tuple(LoadedKernel(cupy, one, compile_cubin(one, architecture(cupy))) for one in kernels(scenario, build))
+    return tuple(LoadedKernel(cupy, one, compile_cubin(one, architecture(cupy))) for one in kernels)
 
 
 def architecture(cupy: Any) -> str:

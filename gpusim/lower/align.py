@@ -5,41 +5,30 @@ have no address: each is known by the fragment loads that its registers come fro
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.element_types import element_bits
 from gpusim.errors import CheckFailed
 from gpusim.lower.sass.decode import Sass
 from gpusim.lower.sass.emulate import Step
 from gpusim.lower.sass.operands import RZ, Immediate, Register
-from gpusim.scenario.gemm import GemmScenario
+from gpusim.schedule.counts import CountedKernel
 from gpusim.schedule.ops import (
     Barrier,
-    CommitGroup,
     CopyAsync,
-    FragmentLoad,
     Ldmatrix,
-    LoadBias,
     LoadFragment,
-    LoadGlobal,
     LoadShared,
-    LoadSource,
-    Op,
-    Program,
     StoreGlobal,
-    StoreShared,
-    StoreTile,
     WaitGroup,
     WarpMma,
 )
-from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
+from gpusim.tile.ldmatrix import fragment_loads
 from gpusim.tile.mma import fragment_registers, mma_order
-from gpusim.tile.operand import SIDES, Side
-from gpusim.tile.shared_store import store_offsets
 from gpusim.units import WARP_SIZE
 
 MMA_OPCODES = frozenset({"HMMA", "IMMA"})
@@ -50,33 +39,21 @@ ORDERED_ELSEWHERE = frozenset({"STRONG"})
 
 
 @dataclass(frozen=True, slots=True)
-class Pointers:
-    """Global byte address of each tensor: of the partial sums only with a parallel split-K."""
-
-    a: int
-    b: int
-    source: int
-    output: int
-    bias: int
-    partial: int
-
-
-@dataclass(frozen=True, slots=True)
 class Placement:
     """
-    Where one warp's tensors and shared memory lie.
+    Whose path it is, and where its tensors and shared memory lie.
 
     Attributes:
-        tile: (tile m, tile n, slice) of the CTA.
+        block: Linear block index of the CTA.
         warp: Warp index in the CTA.
         shared_base: Byte address of the dynamic shared memory.
-        pointers: Of the tensors.
+        pointers: Global byte address of each tensor, by the names that ``Reached`` has.
     """
 
-    tile: tuple[int, int, int]
+    block: int
     warp: int
     shared_base: int
-    pointers: Pointers
+    pointers: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +73,7 @@ class Expected:
             around it.
     """
 
-    op: Op
+    op: Any
     name: str
     region: int
     address: IntArray | None = None
@@ -108,17 +85,16 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Which op a step executes, and which mma.sync of it."""
+    """Which op an instruction executes, and which mma.sync of it."""
 
-    op: Op
+    op: Any
     part: int = 0
 
 
 def align(
     code: Sequence[Sass],
     steps: Sequence[Step],
-    scenario: GemmScenario,
-    program: Program,
+    kernel: CountedKernel[Any],
     placement: Placement,
     *,
     vertical: bool = False,
@@ -127,11 +103,10 @@ def align(
     Name every executed instruction that the schedule knows.
 
     Args:
-        code: The kernel.
+        code: The kernel's machine code.
         steps: What one warp executed of it.
-        scenario: Problem and kernel.
-        program: What the schedule says.
-        placement: Where the warp's tensors and shared memory lie.
+        kernel: What the schedule says.
+        placement: Whose path it is.
         vertical: How the target orders a warp's mma.sync (``mma_types.walks_vertically``).
 
     Returns:
@@ -142,7 +117,7 @@ def align(
     """
     named: list[Named | None] = [None] * len(steps)
     wanted: dict[tuple[int, str], list[Expected]] = defaultdict(list)
-    for one in expected(scenario, program, placement):
+    for one in expected(kernel, placement):
         wanted[one.region, one.name].append(one)
     found: dict[tuple[int, str], list[int]] = defaultdict(list)
     region = 0
@@ -154,7 +129,7 @@ def align(
     for key in sorted({*wanted, *found}):
         for position, op in match_region(code, steps, key, wanted.get(key, []), found.get(key, [])):
             named[position] = Named(op)
-    _name_mmas(code, steps, scenario, program, named, vertical=vertical)
+    _name_mmas(code, steps, kernel, placement.block, named, vertical=vertical)
     return named
 
 
@@ -170,124 +145,48 @@ def _is_beside(sass: Sass, step: Step) -> bool:
 # --- the schedule's side ---
 
 
-def expected(scenario: GemmScenario, program: Program, placement: Placement) -> list[Expected]:
+def expected(kernel: CountedKernel[Any], placement: Placement) -> list[Expected]:
     """What the schedule says, in its order, for one warp; MMAs aside."""
-    side = _Schedule(scenario, placement)
+    side = _Schedule(kernel, placement)
     region, listed = 0, []
-    for op in program.ops():
+    for step in kernel.steps(placement.block):
+        op = side.lanes.op(step)
         if isinstance(op, WarpMma):
             continue
-        listed.append(side.expect(op, region))
+        listed.append(side.expect(step, region))
         region += isinstance(op, Barrier)
     return listed
 
 
 class _Schedule:
-    """Looks lane addresses of one warp up, by op."""
+    """Looks lane addresses of one warp up, by step."""
 
-    def __init__(self, scenario: GemmScenario, placement: Placement) -> None:
-        self.scenario = scenario
-        self.placement = placement
-        self.lanes = slice(placement.warp * WARP_SIZE, (placement.warp + 1) * WARP_SIZE)
-        self.bits = element_bits(scenario.problem.dtype.ab)
-        tile_m, tile_n, slice_ = placement.tile
-        rings = {operand: scenario.operand(operand).shared.elements * self.bits // 8 for operand in ("a", "b")}
-        self.ring: dict[Side, int] = {"a": placement.shared_base, "b": placement.shared_base + rings["a"]}
-        self.iterator = {
-            "a": scenario.operand("a").iterator(tile_m, slice_),
-            "b": scenario.operand("b").iterator(tile_n, slice_),
-        }
-        self.fetched: dict[tuple[Side, int], tuple[IntArray, BoolArray]] = {}
-        self.epilogue = scenario.epilogue
-        stages = range(scenario.kernel.stages)
-        both: tuple[Side, Side] = ("a", "b")
-        self.stores = {(o, s): store_offsets(scenario.operand(o), s)[self.lanes] for o in both for s in stages}
-        self.rows = {(o, s): ldmatrix_offsets(scenario.operand(o), s)[placement.warp] for o in both for s in stages}
-        self.staged = (self.epilogue.store_offsets()[self.lanes], self.epilogue.load_offsets()[self.lanes])
+    def __init__(self, kernel: CountedKernel[Any], placement: Placement) -> None:
+        self.kernel, self.placement = kernel, placement
+        self.lanes = kernel.lanes()
+        self.cta = self.lanes.cta(placement.block)
 
-    def expect(self, op: Op, region: int) -> Expected:  # noqa: PLR0911 (one for each kind of op)
-        match op:
-            case CopyAsync():
-                return self._copy(op, region)
-            case LoadGlobal():
-                return self._tile_load(op, region)
-            case StoreTile():
-                slots = self.stores[op.operand, op.stage][:, op.access, 0]
-                return Expected(op, "STS", region, self.ring[op.operand] + slots * self.bits // 8)
-            case CommitGroup():
-                return Expected(op, "LDGDEPBAR", region)
-            case WaitGroup():
-                return Expected(op, "DEPBAR", region, pending=op.pending)
-            case Ldmatrix() | LoadFragment():
-                row = self.rows[op.operand, op.stage][op.k_group, op.instruction]
-                name = "LDSM" if isinstance(op, Ldmatrix) else "LDS"
-                return Expected(op, name, region, self.ring[op.operand] + row * self.bits // 8)
-            case StoreShared() | LoadShared():
-                return self._staging(op, region)
-            case LoadSource() | StoreGlobal():
-                return self._output(op, region)
-            case LoadBias():
-                return self._bias(op, region)
-            case _:
-                return Expected(op, "BAR", region)
+    def expect(self, step: Any, region: int) -> Expected:
+        """What one step is in machine code."""
+        op, warp = self.lanes.op(step), self.placement.warp
+        name, shared, reached = self.kernel.opcodes[type(op)], self.lanes.shared(step), self.cta.reached(step)
+        inside = None if shared is None else self.placement.shared_base + self.lanes.base(step) + shared.addresses[warp]
+        if reached is None:
+            pending = op.pending if isinstance(op, WaitGroup) else 0
+            unused = isinstance(op, LoadShared) and self._unused(op)
+            return Expected(step, name, region, inside, pending=pending, optional=unused)
+        outside = self.placement.pointers[reached.tensor] + reached.offset[warp] * reached.bits // 8
+        mask = reached.valid[warp]
+        optional = not getattr(op, "zfill", False) or not isinstance(op, CopyAsync)
+        optional = optional and not bool(mask.any())
+        if isinstance(op, CopyAsync):
+            return Expected(step, name, region, inside, outside, mask, optional=optional)
+        return Expected(step, name, region, outside, valid=mask, optional=optional)
 
-    def _staging(self, op: StoreShared | LoadShared, region: int) -> Expected:
-        is_store = isinstance(op, StoreShared)
-        offset = self.staged[0 if is_store else 1][:, op.access, 0]
-        address = self.placement.shared_base + offset * self.epilogue.accumulator_bits // 8
-        unused = not is_store and self._unused(op)
-        return Expected(op, "STS" if is_store else "LDS", region, address, optional=unused)
-
-    def _global(self, op: CopyAsync | LoadGlobal) -> tuple[IntArray, BoolArray]:
-        """Byte addresses and predicates of the lanes."""
-        key = op.operand, op.fetch
-        if key not in self.fetched:
-            access = self.iterator[op.operand].fetch(op.fetch)
-            self.fetched[key] = access.offset[self.lanes], access.valid[self.lanes]
-        offset, valid = self.fetched[key]
-        base = self.placement.pointers.a if op.operand == "a" else self.placement.pointers.b
-        return base + offset[:, op.access, op.vec] * self.bits // 8, valid[:, op.access, op.vec]
-
-    def _tile_load(self, op: LoadGlobal, region: int) -> Expected:
-        address, mask = self._global(op)
-        return Expected(op, "LDG", region, address, valid=mask, optional=not bool(mask.any()))
-
-    def _copy(self, op: CopyAsync, region: int) -> Expected:
-        source, mask = self._global(op)
-        return Expected(
-            op,
-            "LDGSTS",
-            region,
-            self.ring[op.operand] + self.stores[op.operand, op.stage][:, op.access, op.vec] * self.bits // 8,
-            source,
-            mask,
-            optional=not op.zfill and not bool(mask.any()),
-        )
-
-    def _output(self, op: LoadSource | StoreGlobal, region: int) -> Expected:
-        tile_m, tile_n, slice_ = self.placement.tile
-        access = self.epilogue.output(op.step, tile_m, tile_n, slice_)
-        is_store = isinstance(op, StoreGlobal)
-        pointers = self.placement.pointers
-        # Later slices of a serial split-K add to what the slice before stored.
-        base = pointers.output if is_store or slice_ else pointers.source
-        if self.scenario.problem.reduces:
-            base = pointers.partial
-        address = base + access.offset[self.lanes, op.access] * self.epilogue.output_bits // 8
-        valid = access.valid[self.lanes, op.access]
-        return Expected(op, "STG" if is_store else "LDG", region, address, valid=valid, optional=not bool(valid.any()))
-
-    def _bias(self, op: LoadBias, region: int) -> Expected:
-        access = self.epilogue.bias(self.placement.tile[1])
-        address = self.placement.pointers.bias + access.offset[self.lanes, op.access] * self.epilogue.output_bits // 8
-        valid = access.valid[self.lanes, op.access]
-        return Expected(op, "LDG", region, address, valid=valid, optional=not bool(valid.any()))
-
-    def _unused(self, op: LoadShared | StoreShared) -> bool:
+    def _unused(self, op: LoadShared) -> bool:
         """Whether no lane of the warp stores what is loaded."""
-        tile_m, tile_n, _ = self.placement.tile
-        access = op.access // self.epilogue.loads_per_access
-        return not self.epilogue.output(op.step, tile_m, tile_n).valid[self.lanes, access].any()
+        stored = self.cta.reached(StoreGlobal(op.step, op.access // self.lanes.epilogue.loads_per_access))
+        return stored is not None and not stored.valid[self.placement.warp].any()
 
 
 # --- matching ---
@@ -295,7 +194,7 @@ class _Schedule:
 
 def match_region(
     code: Sequence[Sass], steps: Sequence[Step], key: tuple[int, str], wanted: list[Expected], found: list[int]
-) -> list[tuple[int, Op]]:
+) -> list[tuple[int, Any]]:
     """Pair the instructions of one opcode in one region, each with the expected one that has its addresses."""
     region, name = key
     if not sum(not one.optional for one in wanted) <= len(found) <= len(wanted):
@@ -395,28 +294,30 @@ MOVES = ("MOV", "IMAD.MOV", "IMAD.MOV.U32")
 class _Fragment:
     """A register that a fragment load wrote: which op, and its place in the fragment of the k group."""
 
-    op: FragmentLoad
+    op: Ldmatrix | LoadFragment
     register: int
 
 
 def _name_mmas(
     code: Sequence[Sass],
     steps: Sequence[Step],
-    scenario: GemmScenario,
-    program: Program,
+    kernel: CountedKernel[Any],
+    block: int,
     named: list[Named | None],
     *,
     vertical: bool,
 ) -> None:
     """Name every HMMA or IMMA by where its operands come from; every mma.sync of every WarpMma must occur once."""
-    kernel = scenario.kernel
-    tiles = kernel.warp[0] // kernel.instruction[0], kernel.warp[1] // kernel.instruction[1]
+    ops = {(op.k_tile, op.k_group): op for op in kernel.steps(block) if isinstance(op, WarpMma)}
+    if not ops:
+        return
+    operands = kernel.lanes().operands
+    tiling = operands["a"].tiling
+    tiles = tiling.warp[0] // tiling.instruction[0], tiling.warp[1] // tiling.instruction[1]
     parts = {(int(m), int(n)): part for part, (m, n) in enumerate(mma_order(*tiles, vertical=vertical))}
-    bits = element_bits(scenario.problem.dtype.ab)
-    registers = {operand: fragment_registers(kernel.instruction, operand, bits) for operand in SIDES}
-    ops = {(op.k_tile, op.k_group): op for op in program.ops() if isinstance(op, WarpMma)}
+    registers = {name: fragment_registers(tiling.instruction, own.side, own.bits) for name, own in operands.items()}
     missing = {(key, part) for key in ops for part in range(len(parts))}
-    matrices = {operand: fragment_loads(scenario.operand(operand)).matrices for operand in ("a", "b")}
+    matrices = {name: fragment_loads(own).matrices for name, own in operands.items()}
     holds: dict[int, _Fragment] = {}
     for position, step in enumerate(steps):
         sass, one = code[step.at], named[position]

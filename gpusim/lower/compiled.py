@@ -1,202 +1,218 @@
-"""Makes the instruction stream of a scenario from its compiled kernel: one warp's path, aligned with the schedule.
+"""Makes the instruction stream of a kernel from its machine code: one warp's path, aligned with the schedule.
 
-The path is executed, not guessed: constants, parameters and indices decide every branch (``emulate``), and every memory
-instruction is the schedule's by its addresses (``align``). What is estimated here is nothing; what is assumed is which
-unit an opcode belongs to (``sass_pipes``).
+The path is executed, not guessed: constants, parameters and indices decide every branch (``sass.emulate``), and every
+memory instruction is the schedule's by its addresses (``align``). What is estimated here is nothing; what is assumed is
+which unit an opcode belongs to (``sass.pipes``).
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from math import prod
+from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
-from gpusim.arrays import IntArray
-from gpusim.cuda.compiled_kernel import CompiledKernel, compile_kernel
-from gpusim.cuda.specialise import ENTRY, PARAMS, SHARED_ALIGNMENT, Specialisation, kernels, specialise
-from gpusim.element_types import is_emulated, walks_vertically
+from gpusim.cuda.compiled_kernel import CompiledKernel, compile_kernel, compiler_at_hand
+from gpusim.cuda.specialise import SHARED_ALIGNMENT, Specialisation
+from gpusim.element_types import Mma, is_emulated, walks_vertically
 from gpusim.errors import BadInput, CheckFailed
-from gpusim.lower.align import MMA_OPCODES, Named, Placement, Pointers, align
+from gpusim.lower.align import MMA_OPCODES, Named, Placement, align
 from gpusim.lower.estimated import tensor_pipe
 from gpusim.lower.sass.cubin import Cubin, read_cubin
 from gpusim.lower.sass.decode import NO_BARRIER, Sass, decode
-from gpusim.lower.sass.emulate import Step, Warp, run_warp
+from gpusim.lower.sass.emulate import Load, Step, Warp, run_warp
 from gpusim.lower.sass.operands import PT, Target
 from gpusim.lower.sass.pipes import unit_of
 from gpusim.lower.stream import NO_SCOREBOARD, Instruction, Segment, Stream, shifted
 from gpusim.lower.stream_file import CompiledStream, Line, shipped_path, shipped_stream
 from gpusim.machine.spec import Machine
-from gpusim.scenario.gemm import GemmScenario
-from gpusim.schedule.ops import Barrier, CopyAsync, Ldmatrix, LoadFragment, Program, StoreTile, WarpMma
-from gpusim.schedule.program import program
+from gpusim.schedule.counts import CountedKernel
+from gpusim.schedule.lanes import StepT
+from gpusim.schedule.ops import Barrier, CopyAsync, Ldmatrix, LoadFragment, StoreTile, WarpMma
 from gpusim.units import WARP_SIZE
 
-POINTERS = Pointers(a=1 << 40, b=2 << 40, source=3 << 40, output=4 << 40, bias=5 << 40, partial=6 << 40)
-"""Where the tensors are taken to lie: far apart, so that no address belongs to two of them."""
 
-SEMAPHORE = 7 << 40
-
-
-def compiled_stream(scenario: GemmScenario, machine: Machine, slice_: int = 0) -> Stream:
+class CompilableKernel(CountedKernel[StepT]):
     """
-    The stream of the CTAs of one split-K slice.
+    A kernel whose machine code can be aligned with its schedule.
 
-    Raises:
-        CannotRun: Neither a shipped stream nor a compiler is at hand.
-        CheckFailed: The kernel does not execute the schedule; the message shows both sides.
+    Attributes:
+        parameters: The structure that it is launched with.
+        machine: Whose machine code it is.
     """
-    return compiled(scenario, machine, slice_).stream
+
+    parameters: ClassVar[np.dtype[np.void]]
+    machine: Machine
+
+    @property
+    @abstractmethod
+    def specialisation(self) -> Specialisation:
+        """Its plain build."""
+
+    @property
+    @abstractmethod
+    def slice_blocks(self) -> Sequence[int]:
+        """Linear block index of a CTA for each split-K slice; each slice has a stream of its own."""
+
+    @property
+    @abstractmethod
+    def mma(self) -> Mma | None:
+        """Its mma.sync; None where it has none."""
+
+    @property
+    @abstractmethod
+    def pointers(self) -> Mapping[str, int]:
+        """Where its tensors are taken to lie, by the names that ``Reached`` has: each in a range of its own."""
+
+    @abstractmethod
+    def values(self, k_iterations: int) -> Mapping[str, Any]:
+        """Its parameters, pointers included; ``k_iterations`` as its specialisation has it."""
+
+    def memory(self, block: int) -> Load:  # noqa: ARG002 - data steers few kernels
+        """What a CTA finds in global memory, where that steers its path."""
+        return np.zeros_like
+
+    def can_be_compiled(self) -> bool:
+        """Whether the streams of all slices come with gpusim, or a compiler is here."""
+        digest, target = self.specialisation.digest, self.machine.compute_capability
+        slices = range(len(self.slice_blocks))
+        return all(shipped_path(digest, target, slice_).is_file() for slice_ in slices) or compiler_at_hand()
+
+    def compiled(self, slice_: int = 0) -> CompiledStream:
+        """
+        The stream of one slice with its listing: the shipped one of this very kernel, else compiled now.
+
+        Raises:
+            CannotRun: Neither a shipped stream nor a compiler is at hand.
+            CheckFailed: The kernel does not execute the schedule; the message shows both sides.
+        """
+        own, target = self.specialisation, self.machine.compute_capability
+        shipped = shipped_stream(own.digest, target, slice_)
+        return shipped or lower(self, compile_kernel(own, target), self.slice_blocks[slice_])
 
 
-def compiled(scenario: GemmScenario, machine: Machine, slice_: int = 0) -> CompiledStream:
-    """The same with its listing: the shipped stream of this very kernel if there is one, else compiled now."""
-    shipped = shipped_stream(specialise(scenario, "plain").digest, machine.compute_capability, slice_)
-    return shipped or lower_kernel(scenario, compile_kernel(specialise(scenario), machine.compute_capability), slice_)
+class KernelRunner:
+    """
+    A compiled kernel, ready to execute any warp of its grid.
+
+    Attributes:
+        kernel: Its schedule.
+        cubin: Code and resources.
+        code: Decoded.
+    """
+
+    def __init__(self, kernel: CompilableKernel[Any], compiled: CompiledKernel) -> None:
+        """
+        Decode the kernel.
+
+        Raises:
+            BadInput: The assembler emulates the mma.sync (4-bit integers from sm_90 on), so no instruction is it (D27).
+        """
+        self.kernel, self.specialisation = kernel, compiled.specialisation
+        self.cubin: Cubin = read_cubin(compiled.cubin, self.specialisation.entry, "the compiled kernel")
+        mma = kernel.mma
+        if mma is not None and is_emulated(mma.ab, self.cubin.architecture):
+            raise BadInput(
+                f"problem.dtype.ab must be a type that sm_{self.cubin.architecture} multiplies, got {mma.ab!r}: its"
+                " mma.sync is emulated, and the kernel holds no instruction that stands for it (D27)"
+            )
+        self.code = decode(self.cubin.code, self.cubin.architecture)
+        self._constants = self._parameter_bank()
+
+    @property
+    def warps(self) -> int:
+        """Warps of a CTA."""
+        return self.specialisation.block_threads // WARP_SIZE
+
+    def _parameter_bank(self) -> bytes:
+        """
+        The constant bank of a launch, parameters included.
+
+        Raises:
+            BadInput: The kernel takes other parameters than the schedule's.
+        """
+        cubin, parameters = self.cubin, self.kernel.parameters
+        if cubin.parameter_bytes != parameters.itemsize:
+            raise BadInput(
+                f"{self.specialisation.entry} takes {cubin.parameter_bytes} bytes of parameters, its launch has"
+                f" {parameters.itemsize}"
+            )
+        values: npt.NDArray[np.void] = np.zeros((), dtype=parameters)
+        for name, value in self.kernel.values(self.specialisation.k_iterations).items():
+            values[name] = value
+        bank = bytearray(cubin.constants)
+        bank[cubin.parameters_at : cubin.parameters_at + cubin.parameter_bytes] = values.tobytes()
+        return bytes(bank)
+
+    def run(self, block: int, warp: int) -> list[Step]:
+        """Execute one warp of the CTA with this linear block index."""
+        x, y, _ = self.specialisation.grid
+        return run_warp(
+            self.code,
+            Warp(
+                ctaid=(block % x, block // x % y, block // (x * y)),
+                grid=self.specialisation.grid,
+                threads=self.specialisation.block_threads,
+                index=warp,
+                constants=self._constants,
+                local_bytes=self.cubin.local_bytes,
+                load=self.kernel.memory(block),
+            ),
+        )
+
+    def align(self, block: int, warp: int, steps: Sequence[Step]) -> list[Named | None]:
+        """
+        Name what one warp executed.
+
+        Raises:
+            CheckFailed: It is not what the schedule says; the message shows both sides.
+        """
+        base = -(-self.cubin.shared_bytes // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
+        placement = Placement(block, warp, base, self.kernel.pointers)
+        vertical = walks_vertically(self.cubin.architecture)
+        return align(self.code, steps, self.kernel, placement, vertical=vertical)
 
 
-def is_shipped(scenario: GemmScenario, machine: Machine) -> bool:
-    """Whether the streams of all kernels and split-K slices come with gpusim, so that no compiler is needed."""
-    first, *others = kernels(scenario)
-    keys = [(first, slice_) for slice_ in range(scenario.problem.split_k_slices)] + [(one, 0) for one in others]
-    return all(shipped_path(one.digest, machine.compute_capability, slice_).is_file() for one, slice_ in keys)
-
-
-def lower_kernel(scenario: GemmScenario, kernel: CompiledKernel, slice_: int = 0) -> CompiledStream:
+def lower(kernel: CompilableKernel[Any], compiled: CompiledKernel, block: int) -> CompiledStream:
     """
     Lower a kernel that is already compiled.
 
-    Warp 0 of the slice's first CTA stands for all: the kernels predicate instead of branching, so that paths differ
-    only where whole warps have nothing to store.
+    Warp 0 of one CTA stands for all that execute its program: the kernels predicate instead of branching, so that paths
+    differ only where whole warps have nothing to store.
+
+    Args:
+        kernel: Its schedule.
+        compiled: Its machine code.
+        block: Linear index of the CTA.
 
     Raises:
-        BadInput: The assembler emulates the mma.sync (4-bit integers from sm_90 on), so no instruction is it (D27).
+        BadInput: The assembler emulates the mma.sync.
+        CheckFailed: The kernel does not execute the schedule; the message shows both sides.
     """
-    runner = KernelRunner(scenario, kernel)
-    cta = int(np.flatnonzero(runner.tiles[:, 2] == slice_)[0])
-    steps = runner.run(cta, warp=0)
-    ops = program(scenario, scenario.k_iterations(slice_), slice_)
-    vertical = walks_vertically(runner.cubin.architecture)
-    named = align(runner.code, steps, scenario, ops, runner.placement(cta, warp=0), vertical=vertical)
+    runner = KernelRunner(kernel, compiled)
+    steps = runner.run(block, warp=0)
+    named = runner.align(block, 0, steps)
     executed = [
-        Executed(runner.code[step.at], step, name, step is steps[-1]) for step, name in zip(steps, named, strict=True)
+        _Executed(runner.code[step.at], step, name, step is steps[-1]) for step, name in zip(steps, named, strict=True)
     ]
-    parts = list(_segments(scenario, ops, runner.code, executed))
+    parts = list(_Segments(runner, block, executed))
     return CompiledStream(
         stream=Stream("compiled", runner.cubin.registers, tuple(segment for segment, _ in parts)),
         listing=tuple(lines for _, lines in parts),
-        compiler=kernel.compiler,
+        compiler=compiled.compiler,
         architecture=runner.cubin.architecture,
         local_bytes=runner.cubin.local_bytes,
         code_bytes=runner.cubin.code_bytes,
     )
 
 
-class KernelRunner:
-    """
-    A scenario's compiled kernel, ready to execute any warp of its grid.
-
-    Attributes:
-        cubin: Code and resources.
-        code: Decoded.
-        tiles: (tile m, tile n, slice) of every CTA in launch order, -1 where a CTA has none.
-    """
-
-    def __init__(self, scenario: GemmScenario, kernel: CompiledKernel) -> None:
-        """
-        Decode the kernel.
-
-        Raises:
-            BadInput: The assembler emulates the mma.sync.
-        """
-        self.specialisation: Specialisation = kernel.specialisation
-        self.cubin: Cubin = read_cubin(kernel.cubin, ENTRY, "the compiled kernel")
-        ab = scenario.problem.dtype.ab
-        if is_emulated(ab, self.cubin.architecture):
-            raise BadInput(
-                f"problem.dtype.ab must be a type that sm_{self.cubin.architecture} multiplies, got {ab!r}: its"
-                " mma.sync is emulated, and the kernel holds no instruction that stands for it (D27)"
-            )
-        self.code = decode(self.cubin.code, self.cubin.architecture)
-        self.tiles: IntArray = scenario.grid.cta_tiles()
-        self._constants = parameter_bank(self.cubin, self.specialisation, scenario)
-
-    def run(self, cta: int, warp: int) -> list[Step]:
-        """Execute one warp of the CTA with this index in launch order."""
-        x, y, _ = self.specialisation.grid
-        slice_ = int(self.tiles[cta, 2])
-        warps = self.specialisation.block_threads // WARP_SIZE
-
-        def load(address: IntArray) -> IntArray:
-            # The slices before this one have finished: each of their warps has counted itself.
-            return np.where(address >> 40 == SEMAPHORE >> 40, slice_ * warps, 0)
-
-        return run_warp(
-            self.code,
-            Warp(
-                ctaid=(cta % x, cta // x % y, cta // (x * y)),
-                grid=self.specialisation.grid,
-                threads=self.specialisation.block_threads,
-                index=warp,
-                constants=self._constants,
-                local_bytes=self.cubin.local_bytes,
-                load=load,
-            ),
-        )
-
-    def placement(self, cta: int, warp: int) -> Placement:
-        """Where the warp's tensors and shared memory lie."""
-        tile_m, tile_n, slice_ = self.tiles[cta].tolist()
-        base = -(-self.cubin.shared_bytes // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
-        return Placement((tile_m, tile_n, slice_), warp, base, POINTERS)
-
-
-def grid_instructions(scenario: GemmScenario, kernel: CompiledKernel) -> int:
-    """
-    Warp instructions that the whole grid executes, ncu's ``smsp__inst_executed.sum``.
-
-    CTAs that are alike (clipped alike along M and N, of the same slice, or without a tile) are executed once, all warps
-    of each. Convolution predicates do not branch, so that position in the image makes no difference.
-    """
-    runner = KernelRunner(scenario, kernel)
-    tiles = runner.tiles
-    last = tiles[:, :2].max(axis=0)
-    alike = np.column_stack([tiles[:, 2], tiles[:, 0] == last[0], tiles[:, 1] == last[1], tiles[:, 0] < 0])
-    _, first, counts = np.unique(alike, axis=0, return_index=True, return_counts=True)
-    warps = range(runner.specialisation.block_threads // WARP_SIZE)
-    return sum(
-        count * sum(len(runner.run(cta, warp)) for warp in warps)
-        for cta, count in zip(first.tolist(), counts.tolist(), strict=True)
-    )
-
-
-def parameter_bank(cubin: Cubin, specialisation: Specialisation, scenario: GemmScenario) -> bytes:
-    """
-    The constant bank of a launch, parameters included.
-
-    Raises:
-        BadInput: The kernel takes other parameters than ``specialise.PARAMS``.
-    """
-    if cubin.parameter_bytes != PARAMS.itemsize:
-        raise BadInput(
-            f"{specialisation.entry} takes {cubin.parameter_bytes} bytes of parameters, Params has {PARAMS.itemsize}"
-        )
-    values = np.zeros((), dtype=PARAMS)
-    for name, pointer in asdict(POINTERS).items():
-        values[name] = pointer
-    values["semaphore"] = SEMAPHORE
-    values["alpha"], values["beta"] = scenario.problem.alpha, scenario.problem.beta
-    values["k_iterations"] = specialisation.k_iterations
-    bank = bytearray(cubin.constants)
-    bank[cubin.parameters_at : cubin.parameters_at + cubin.parameter_bytes] = values.tobytes()
-    return bytes(bank)
-
-
 # --- segments ---
 
 
 @dataclass(frozen=True, slots=True)
-class Executed:
+class _Executed:
     """One executed instruction, the op it executes, and whether the warp ends with it."""
 
     sass: Sass
@@ -205,115 +221,127 @@ class Executed:
     last: bool
 
 
-def _segments(
-    scenario: GemmScenario, ops: Program, code: Sequence[Sass], executed: list[Executed]
-) -> Iterator[tuple[Segment, tuple[Line, ...]]]:
-    """Prologue, mainloop, tail, epilogue; where trips of the loop differ, a mainloop segment for each run of equals."""
-    starts = _loop_trips(code, executed)
-    barriers = [at for at, one in enumerate(executed) if one.named is not None and isinstance(one.named.op, Barrier)]
-    last_barrier = barriers[sum(isinstance(op, Barrier) for op in ops.mainloop_ops()) - 1] + 1
-    yield segment_of("prologue", executed[: starts[0]], scenario)
-    trips = [executed[begin:end] for begin, end in pairwise(starts)]
-    while trips:
-        alike = _alike(trips, scenario)
-        yield segment_of("mainloop", trips[0], scenario, alike, _tiles(trips[0], scenario))
-        trips = trips[alike:]
-    # A pipelined mainloop has no tail: its last barrier lies in the last k tile.
-    epilogue = max(last_barrier, starts[-1])
-    yield segment_of("tail", executed[starts[-1] : epilogue], scenario)
-    yield segment_of("epilogue", executed[epilogue:], scenario)
-
-
-def _loop_trips(code: Sequence[Sass], executed: list[Executed]) -> list[int]:
+class _Segments:
     """
-    Where the trips of the mainloop begin, and where the last one ends.
-
-    The mainloop is the smallest backward branch that holds MMAs. Without one (no k tile, or a loop unrolled away)
-    there are no trips, and the end of the last MMA separates prologue and tail.
+    Cuts a path: prologue, mainloop, tail, epilogue; where trips of the loop differ, a mainloop segment for each run of
+    equals. A kernel without MMAs is one segment.
     """
-    mmas = [at for at, sass in enumerate(code) if sass.name in MMA_OPCODES]
-    spans = []
-    for at, sass in enumerate(code):
-        target = sass.operands.get("t")
-        if sass.name == "BRA" and isinstance(target, Target) and target.address < sass.address:
-            head = next(index for index, one in enumerate(code) if one.address == target.address)
-            if any(head <= mma <= at for mma in mmas):
-                spans.append((at - head, head, at))
-    visits: list[int] = []
-    if spans:
-        _, head, tail = min(spans)
-        visits = [at for at, one in enumerate(executed) if one.step.at == head]
-        if visits:
-            end = visits[-1]
-            while end < len(executed) and head <= executed[end].step.at <= tail:
-                end += 1
-            return [*visits, end]
-    after = [at + 1 for at, one in enumerate(executed) if one.sass.name in MMA_OPCODES]
-    if after:
-        raise CheckFailed(f"{ENTRY}: no backward branch holds the MMAs, so the mainloop cannot be told")
-    copies = [at + 1 for at, one in enumerate(executed) if one.sass.name in ("LDGSTS", "LDSM")]
-    return [copies[-1] if copies else 0]
 
+    def __init__(self, runner: KernelRunner, block: int, executed: list[_Executed]) -> None:
+        self._runner, self._block, self._executed = runner, block, executed
+        mma = runner.kernel.mma
+        self._tensor_pipe = "" if mma is None else tensor_pipe(mma)
 
-def _tiles(trip: list[Executed], scenario: GemmScenario) -> int:
-    """k tiles that one trip consumes."""
-    kernel = scenario.kernel
-    per_tile = kernel.k_groups * prod(w // i for w, i in zip(kernel.warp[:2], kernel.instruction[:2], strict=True))
-    mmas = sum(one.named is not None and isinstance(one.named.op, WarpMma) for one in trip)
-    if mmas % per_tile:
-        raise CheckFailed(f"{ENTRY}: a trip of the mainloop has {mmas} MMAs, a k tile {per_tile}")
-    return mmas // per_tile
+    def __iter__(self) -> Iterator[tuple[Segment, tuple[Line, ...]]]:
+        executed, kernel = self._executed, self._runner.kernel
+        if kernel.mma is None:
+            yield self._segment("epilogue", executed)
+            return
+        starts = self._loop_trips()
+        barriers = [
+            at for at, one in enumerate(executed) if one.named is not None and isinstance(one.named.op, Barrier)
+        ]
+        before = sum(isinstance(op, Barrier) for op in kernel.steps_before_epilogue(self._block))
+        yield self._segment("prologue", executed[: starts[0]])
+        trips = [executed[begin:end] for begin, end in pairwise(starts)]
+        while trips:
+            alike = self._alike(trips)
+            yield self._segment("mainloop", trips[0], alike, self._tiles(trips[0]))
+            trips = trips[alike:]
+        # A pipelined mainloop has no tail: its last barrier lies in the last k tile.
+        epilogue = max(barriers[before - 1] + 1, starts[-1])
+        yield self._segment("tail", executed[starts[-1] : epilogue])
+        yield self._segment("epilogue", executed[epilogue:])
 
+    def _loop_trips(self) -> list[int]:
+        """
+        Where the trips of the mainloop begin, and where the last one ends.
 
-def _alike(trips: list[list[Executed]], scenario: GemmScenario) -> int:
-    """How many of the first trips execute the same instructions, on ops that move on by the trip's k tiles."""
-    first, stages = trips[0], scenario.kernel.stages
-    tiles = _tiles(first, scenario)
-    for number, trip in enumerate(trips):
-        same = len(trip) == len(first) and all(
-            one.step.at == other.step.at and _moved(other.named, number * tiles, stages) == one.named
-            for one, other in zip(trip, first, strict=True)
+        The mainloop is the smallest backward branch that holds MMAs. Without one (no k tile, or a loop unrolled away)
+        there are no trips, and the end of the last MMA separates prologue and tail.
+        """
+        code, executed = self._runner.code, self._executed
+        mmas = [at for at, sass in enumerate(code) if sass.name in MMA_OPCODES]
+        spans = []
+        for at, sass in enumerate(code):
+            target = sass.operands.get("t")
+            if sass.name == "BRA" and isinstance(target, Target) and target.address < sass.address:
+                head = next(index for index, one in enumerate(code) if one.address == target.address)
+                if any(head <= mma <= at for mma in mmas):
+                    spans.append((at - head, head, at))
+        visits: list[int] = []
+        if spans:
+            _, head, tail = min(spans)
+            visits = [at for at, one in enumerate(executed) if one.step.at == head]
+            if visits:
+                end = visits[-1]
+                while end < len(executed) and head <= executed[end].step.at <= tail:
+                    end += 1
+                return [*visits, end]
+        after = [at + 1 for at, one in enumerate(executed) if one.sass.name in MMA_OPCODES]
+        if after:
+            entry = self._runner.specialisation.entry
+            raise CheckFailed(f"{entry}: no backward branch holds the MMAs, so the mainloop cannot be told")
+        copies = [at + 1 for at, one in enumerate(executed) if one.sass.name in ("LDGSTS", "LDSM")]
+        return [copies[-1] if copies else 0]
+
+    def _tiles(self, trip: list[_Executed]) -> int:
+        """k tiles that one trip consumes."""
+        tiling = self._runner.kernel.lanes().operands["a"].tiling
+        per_tile = tiling.k_groups * tiling.mmas
+        mmas = sum(one.named is not None and isinstance(one.named.op, WarpMma) for one in trip)
+        if mmas % per_tile:
+            entry = self._runner.specialisation.entry
+            raise CheckFailed(f"{entry}: a trip of the mainloop has {mmas} MMAs, a k tile {per_tile}")
+        return mmas // per_tile
+
+    def _alike(self, trips: list[list[_Executed]]) -> int:
+        """How many of the first trips execute the same instructions, on ops that move on by the trip's k tiles."""
+        first, stages = trips[0], self._runner.kernel.lanes().operands["a"].tiling.stages
+        tiles = self._tiles(first)
+        for number, trip in enumerate(trips):
+            same = len(trip) == len(first) and all(
+                one.step.at == other.step.at and _moved(other.named, number * tiles, stages) == one.named
+                for one, other in zip(trip, first, strict=True)
+            )
+            if not same:
+                return number
+        return len(trips)
+
+    def _segment(
+        self, name: str, executed: list[_Executed], trips: int = 1, tiles: int = 0
+    ) -> tuple[Segment, tuple[Line, ...]]:
+        """A segment of executed instructions, and their lines."""
+        code = tuple(map(self._instruction, executed))
+        lines = tuple(Line(one.sass.address, one.sass.text) for one in executed)
+        return Segment(name, code, trips, tiles), lines  # type: ignore[arg-type]
+
+    def _instruction(self, executed: _Executed) -> Instruction:
+        sass, control = executed.sass, executed.sass.control
+        unit, pipe = unit_of(sass, scheduled=executed.named is not None)
+        if sass.name in MMA_OPCODES:
+            pipe = self._tensor_pipe
+        elif executed.last:
+            unit, pipe = "exit", ""
+        return Instruction(
+            opcode=sass.mnemonic,
+            unit=unit,
+            pipe=pipe,
+            stall=max(1, control.stall),
+            write_scoreboard=NO_SCOREBOARD if control.write == NO_BARRIER else control.write,
+            read_scoreboard=NO_SCOREBOARD if control.read == NO_BARRIER else control.read,
+            wait_mask=control.wait_mask,
+            guard=_guard(executed),
+            op=executed.named.op if executed.named else None,
+            part=executed.named.part if executed.named else 0,
         )
-        if not same:
-            return number
-    return len(trips)
 
 
 def _moved(named: Named | None, k_tiles: int, stages: int) -> Named | None:
     return None if named is None else Named(shifted(named.op, k_tiles, stages), named.part)
 
 
-def segment_of(
-    name: str, executed: list[Executed], scenario: GemmScenario, trips: int = 1, tiles: int = 0
-) -> tuple[Segment, tuple[Line, ...]]:
-    """A segment of executed instructions, and their lines."""
-    code = tuple(_instruction(one, scenario) for one in executed)
-    lines = tuple(Line(one.sass.address, one.sass.text) for one in executed)
-    return Segment(name, code, trips, tiles), lines  # type: ignore[arg-type]
-
-
-def _instruction(executed: Executed, scenario: GemmScenario) -> Instruction:
-    sass, control = executed.sass, executed.sass.control
-    unit, pipe = unit_of(sass, scheduled=executed.named is not None)
-    if sass.name in MMA_OPCODES:
-        pipe = tensor_pipe(scenario)
-    elif executed.last:
-        unit, pipe = "exit", ""
-    return Instruction(
-        opcode=sass.mnemonic,
-        unit=unit,
-        pipe=pipe,
-        stall=max(1, control.stall),
-        write_scoreboard=NO_SCOREBOARD if control.write == NO_BARRIER else control.write,
-        read_scoreboard=NO_SCOREBOARD if control.read == NO_BARRIER else control.read,
-        wait_mask=control.wait_mask,
-        guard=_guard(executed),
-        op=executed.named.op if executed.named else None,
-        part=executed.named.part if executed.named else 0,
-    )
-
-
-def _guard(executed: Executed) -> str:
+def _guard(executed: _Executed) -> str:
     op = executed.named.op if executed.named else None
     if isinstance(op, CopyAsync):
         return "zero-fill" if op.zfill else "predicate"

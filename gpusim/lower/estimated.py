@@ -6,9 +6,9 @@ spread evenly among them, never across a wait or a barrier. Registers follow fro
 fitted (D1).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from gpusim.element_types import element_bits, tensor_opcode
+from gpusim.element_types import Mma, tensor_opcode
 from gpusim.errors import BadInput
 from gpusim.lower.estimated_output import (
     ACCESS_ARITHMETIC,
@@ -19,10 +19,9 @@ from gpusim.lower.estimated_output import (
     integer,
     output_arithmetic,
 )
-from gpusim.lower.stream import Instruction, Segment, Stream, shifted
+from gpusim.lower.stream import Instruction
 from gpusim.machine.spec import Machine, Pipe
-from gpusim.numerics.output_op import OutputOp, slice_output_op
-from gpusim.scenario.gemm import GemmScenario
+from gpusim.numerics.output_op import OutputOp
 from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,
@@ -41,11 +40,10 @@ from gpusim.schedule.ops import (
     WaitGroup,
     WarpMma,
 )
-from gpusim.schedule.program import mainloop_shape
 from gpusim.tile.epilogue import EpilogueTile
 from gpusim.tile.ldmatrix import FragmentLoads, fragment_loads
-from gpusim.tile.operand import SIDES
-from gpusim.units import VECTOR_BITS
+from gpusim.tile.operand import SIDES, Operand, Side
+from gpusim.units import WARP_SIZE
 
 COPY_SCOREBOARD = 4
 """Held by copies until their addresses are read. Nothing here waits for it: each copy's address is a new one (D1)."""
@@ -78,59 +76,34 @@ REGISTERS_BEYOND_FRAGMENTS = 40
 stream reads the real number."""
 
 
-def registers_per_thread(scenario: GemmScenario, machine: Machine) -> int:
+def tensor_pipe(mma: Mma) -> str:
     """
-    Registers of one thread: accumulators, two fragments of each operand, and a constant for the rest.
-
-    A pipelined mainloop holds one k tile of both operands besides, the threadblock fragment.
-
-    Not modelled: spills, where a kernel would need more (D17).
-
-    Returns:
-        A multiple of 8, at most the architecture's limit.
-    """
-    warp_m, warp_n, _ = scenario.kernel.warp
-    instruction_k = scenario.kernel.instruction[2]
-    dtype = scenario.problem.dtype
-    accumulators = warp_m * warp_n * element_bits(dtype.accumulator) // 32 // 32
-    fragment_bits = (warp_m + warp_n) * instruction_k * element_bits(dtype.ab)
-    fragments = 2 * fragment_bits // 32 // 32
-    total = accumulators + fragments + REGISTERS_BEYOND_FRAGMENTS
-    if scenario.kernel.mainloop == "pipelined":
-        shape = mainloop_shape(scenario)
-        total += sum(shape.of(operand).accesses * VECTOR_BITS // 32 for operand in SIDES)
-    return min(-(-total // 8) * 8, machine.limits.registers_per_thread)
-
-
-def tensor_pipe(scenario: GemmScenario) -> str:
-    """
-    Key of the kernel's mma.sync in a machine's ``tensor`` table.
+    Key of a mma.sync in a machine's ``tensor`` table.
 
     Unsigned integers have the figures of signed ones: signs are two bits of the same instruction (IMMA.16832.U8.U8).
     """
-    m, n, k = scenario.kernel.instruction
-    dtype = scenario.problem.dtype
-    return f"m{m}n{n}k{k}.{dtype.ab.replace('u', 's')}.{dtype.accumulator}"
+    m, n, k = mma.instruction
+    return f"m{m}n{n}k{k}.{mma.ab.replace('u', 's')}.{mma.accumulator}"
 
 
-def tensor_mnemonic(scenario: GemmScenario) -> str:
-    """The kernel's mma.sync as a disassembler writes it: HMMA.16816.F32.BF16, IMMA.16832.S8.S8.SAT."""
-    m, n, k = scenario.kernel.instruction
-    ab, accumulator = scenario.problem.dtype.ab.upper(), scenario.problem.dtype.accumulator.upper()
-    opcode = tensor_opcode(scenario.problem.dtype.ab)
+def tensor_mnemonic(mma: Mma) -> str:
+    """A mma.sync as a disassembler writes it: HMMA.16816.F32.BF16, IMMA.16832.S8.S8.SAT."""
+    m, n, k = mma.instruction
+    ab, accumulator = mma.ab.upper(), mma.accumulator.upper()
+    opcode = tensor_opcode(mma.ab)
     if opcode == "IMMA":
         return f"{opcode}.{m}{n}{k}.{ab}.{ab}.SAT"
     return f"{opcode}.{m}{n}{k}.{accumulator}" + (f".{ab}" if ab in ("BF16", "TF32") else "")
 
 
-def tensor_core(scenario: GemmScenario, machine: Machine) -> Pipe:
+def tensor_core(mma: Mma, machine: Machine) -> Pipe:
     """
-    Interval and latency of the kernel's mma.sync.
+    Interval and latency of a mma.sync.
 
     Raises:
         BadInput: The machine file has no figure for it.
     """
-    name = tensor_pipe(scenario)
+    name = tensor_pipe(mma)
     if name not in machine.tensor:
         raise BadInput(
             f"{machine.name}: no figure for mma.sync {name}; the machine file has {', '.join(sorted(machine.tensor))}"
@@ -138,62 +111,27 @@ def tensor_core(scenario: GemmScenario, machine: Machine) -> Pipe:
     return machine.tensor[name]
 
 
-def estimated_stream(scenario: GemmScenario, program: Program, machine: Machine, slice_: int = 0) -> Stream:
-    """
-    Lower a program by the stated estimates.
-
-    Args:
-        slice_: Split-K slice whose program it is.
-
-    Raises:
-        BadInput: The program's iterations are not shifts of the first, so no loop can execute them.
-    """
-    lowering = Lowering(scenario, machine, scenario.epilogue)
-    segments = [Segment("prologue", tuple(lowering.prologue(program)))]
-    if program.iterations:
-        _require_uniform(program, scenario.kernel.stages)
-        segments.append(
-            Segment("mainloop", tuple(lowering.iteration(program.iterations[0])), len(program.iterations), 1)
-        )
-    segments.append(Segment("tail", tuple(lowering.straight(program.tail))))
-    segments.append(Segment("epilogue", tuple(lowering.epilogue(program.epilogue, slice_output_op(scenario, slice_)))))
-    return Stream("estimated", registers_per_thread(scenario, machine), tuple(segments))
-
-
-def _require_uniform(program: Program, stages: int) -> None:
-    first = program.iterations[0]
-    for k_tile, body in enumerate(program.iterations):
-        if len(body) != len(first) or any(
-            op != shifted(original, k_tile, stages) for op, original in zip(body, first, strict=True)
-        ):
-            raise BadInput(
-                f"the mainloop must repeat one k tile, but k tile {k_tile} is not k tile 0 moved on: "
-                "a stream with one loop cannot execute it"
-            )
-
-
 class Lowering:
     """
-    Turns ops into instructions for one GEMM or convolution: knows the scoreboards and which arithmetic goes where.
+    Turns ops into instructions for one GEMM: knows the scoreboards and which arithmetic goes where.
 
     Args:
+        operands: Of the GEMM.
+        mma: Its mma.sync.
+        machine: Says how long that takes.
         epilogue: Tile of the epilogue whose ops it will meet.
     """
 
-    def __init__(self, scenario: GemmScenario, machine: Machine, epilogue: EpilogueTile) -> None:
-        self.scenario = scenario
-        m, n, _ = scenario.kernel.instruction
-        self.tensor_pipe = tensor_pipe(scenario)
-        self.mma_opcode = tensor_mnemonic(scenario)
-        self.mmas = (scenario.kernel.warp[0] // m) * (scenario.kernel.warp[1] // n)
-        self.load_opcode = {operand: _load_opcode(fragment_loads(scenario.operand(operand))) for operand in SIDES}
-        self.arithmetic = {operand: scenario.operand(operand).source.arithmetic for operand in SIDES}
-        bits = element_bits(scenario.problem.dtype.ab)
-        self.access_bits = {"a": scenario.problem.access("a") * bits, "b": scenario.problem.access("b") * bits}
+    def __init__(self, operands: Mapping[Side, Operand], mma: Mma, machine: Machine, epilogue: EpilogueTile) -> None:
+        self.tiling = operands["a"].tiling
+        self.tensor_pipe = tensor_pipe(mma)
+        self.mma_opcode = tensor_mnemonic(mma)
+        self.load_opcode = {side: _load_opcode(fragment_loads(operand)) for side, operand in operands.items()}
+        self.arithmetic = {side: operand.source.arithmetic for side, operand in operands.items()}
+        self.access_bits = {side: operand.access_bytes * 8 for side, operand in operands.items()}
         self.epilogue_tile = epilogue
-        tensor = tensor_core(scenario, machine)
         # With few MMAs in a group, the same accumulator comes round before its result is there.
-        self.mma_stall = max(2, -(-tensor.latency // self.mmas))
+        self.mma_stall = max(2, -(-tensor_core(mma, machine).latency // self.tiling.mmas))
 
     def prologue(self, program: Program) -> Iterator[Instruction]:
         """Constructors, then the first stages' copies, the first wait and the first fragments."""
@@ -210,7 +148,7 @@ class Lowering:
         }
         for operand, count in accesses.items():
             yield from integer(self.arithmetic[operand].setup * count)
-        yield from integer(self.scenario.kernel.warp[0] * self.scenario.kernel.warp[1] // 32, "MOV")
+        yield from integer(self.tiling.warp[0] * self.tiling.warp[1] // WARP_SIZE, "MOV")
         yield from self.straight(program.prologue)
 
     def straight(self, ops: Sequence[Op]) -> Iterator[Instruction]:
@@ -223,11 +161,11 @@ class Lowering:
         control = list(integer(LOOP_CONTROL))
         for operand in SIDES:
             control += integer(self.arithmetic[operand].advance)
-        pipelined = self.scenario.kernel.mainloop == "pipelined"
-        yield from (self.pipelined_k_tile if pipelined else self.multistage_k_tile)(ops, control)
+        through_registers = any(isinstance(op, StoreTile) for op in ops)
+        yield from (self.k_tile_through_registers if through_registers else self.copied_k_tile)(ops, control)
         yield Instruction("BRA", "pipe", "branch", stall=BRANCH_STALL)
 
-    def multistage_k_tile(self, ops: Sequence[Op], control: list[Instruction]) -> Iterator[Instruction]:
+    def copied_k_tile(self, ops: Sequence[Op], control: list[Instruction]) -> Iterator[Instruction]:
         """The loop's control comes with the last k group."""
         beside: list[Instruction] = []
         mmas: list[Instruction] = []
@@ -245,7 +183,7 @@ class Lowering:
                 beside += self.instructions(op)
         yield from spread(mmas, beside + control)
 
-    def pipelined_k_tile(self, ops: Sequence[Op], control: list[Instruction]) -> Iterator[Instruction]:
+    def k_tile_through_registers(self, ops: Sequence[Op], control: list[Instruction]) -> Iterator[Instruction]:
         """
         The stores wait for global loads, so they come as late as an assembler can put them: under the last MMAs, which
         do not depend on them, and after these the barrier and the next k tile's first fragments.
@@ -340,7 +278,7 @@ class Lowering:
     def mma(self, op: WarpMma) -> Iterator[Instruction]:
         """The warp-level MMA; its first instruction waits for both operands' fragments."""
         boards = (1 << _fragment_scoreboard("a", op.k_group)) | (1 << _fragment_scoreboard("b", op.k_group))
-        for part in range(self.mmas):
+        for part in range(self.tiling.mmas):
             yield Instruction(
                 self.mma_opcode,
                 "tensor",

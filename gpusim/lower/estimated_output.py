@@ -1,14 +1,10 @@
-"""The arithmetic between a loaded accumulator and a stored output, and the reduction's stream, by stated estimates."""
+"""The arithmetic between a loaded accumulator and a stored output, by stated estimates."""
 
 from collections.abc import Iterator
 
-from gpusim.element_types import INTEGERS, element_bits
-from gpusim.lower.stream import Instruction, Segment, Stream
-from gpusim.numerics.output_op import OutputOp, reduction_output_op
-from gpusim.scenario.gemm import GemmScenario
-from gpusim.schedule.ops import LoadBias, LoadPartial, Op, StoreGlobal
-from gpusim.schedule.reduction import reduction_ops, stage_ends
-from gpusim.tile.reduction import ReductionTile
+from gpusim.element_types import INTEGERS
+from gpusim.lower.stream import Instruction
+from gpusim.numerics.output_op import OutputOp
 
 MEMORY_STALL = 2
 """Between two memory instructions, or any without a fixed latency, of one warp: the least that ptxas is seen to put."""
@@ -21,12 +17,6 @@ OUTPUT_SCOREBOARD = 5
 
 ACCESS_ARITHMETIC = 3
 """Per global access: a 64-bit pointer add (2) and the predicate's test (1)."""
-
-REDUCTION_SETUP = 24
-"""Before the first load: indices of block and thread (4), row, column, their tests (8), three 64-bit offsets (12)."""
-
-REDUCTION_REGISTERS_BEYOND_DATA = 16
-"""Pointers, offsets and predicate of one thread of the reduction."""
 
 
 def integer(count: int, opcode: str = "IADD3") -> Iterator[Instruction]:
@@ -114,56 +104,3 @@ def _conversion(does: OutputOp, elements: int) -> Iterator[Instruction]:
 def _repeated(opcode: str, pipe: str, count: int) -> Iterator[Instruction]:
     for _ in range(count):
         yield Instruction(opcode, "pipe", pipe)
-
-
-def estimated_reduction(scenario: GemmScenario) -> Stream:
-    """
-    The stream of a parallel split-K's second kernel, one segment.
-
-    Raises:
-        BadInput: The scenario has no parallel split-K.
-    """
-    tile, does = scenario.reduction, reduction_output_op(scenario)
-    instructions = [*integer(REDUCTION_SETUP)]
-    ends = stage_ends(tile.slices)
-    added = 0
-    for op in reduction_ops(scenario):
-        instructions += _reduction_access(tile, does, op)
-        if isinstance(op, LoadPartial) and op.access == tile.loads_per_slice - 1 and op.slice_ + 1 in ends:
-            instructions += _additions(tile, op.slice_ + 1 - added)
-            added = op.slice_ + 1
-    instructions.append(Instruction("EXIT", "exit"))
-    return Stream("estimated", _registers(tile, does), (Segment("epilogue", tuple(instructions)),))
-
-
-def _reduction_access(tile: ReductionTile, does: OutputOp, op: Op) -> Iterator[Instruction]:
-    if isinstance(op, StoreGlobal):
-        yield from output_arithmetic(does, tile.elements_per_access)
-        yield from integer(ACCESS_ARITHMETIC)
-        yield Instruction(
-            global_opcode("STG", tile.access_bits), "global", stall=MEMORY_STALL, guard="predicate", op=op
-        )
-        return
-    yield from integer(ACCESS_ARITHMETIC)
-    bits = tile.load_bytes * 8 if isinstance(op, LoadPartial) else tile.access_bits
-    yield Instruction(
-        global_opcode("LDG", bits), "global", stall=MEMORY_STALL, write_scoreboard=OUTPUT_SCOREBOARD, op=op
-    )
-    if isinstance(op, LoadBias):
-        yield from bias_arithmetic(does, tile.elements_per_access)
-
-
-def _additions(tile: ReductionTile, slices: int) -> Iterator[Instruction]:
-    """Sums of the slices that were loaded since the last, the first waiting for their data."""
-    opcode, pipe = {"f32": ("FADD", "fma"), "f16": ("HADD2", "half"), "s32": ("IADD3", "alu")}[tile.accumulator_type]
-    count = tile.elements_per_access if tile.accumulator_type != "f16" else -(-tile.elements_per_access // 2)
-    for index in range(slices * count):
-        yield Instruction(opcode, "pipe", pipe, wait_mask=0 if index else 1 << OUTPUT_SCOREBOARD)
-
-
-def _registers(tile: ReductionTile, does: OutputOp) -> int:
-    """Sums, the partial sums of one stage, source and bias, and a constant for the rest; a multiple of 8."""
-    words = -(-tile.elements_per_access * element_bits(tile.accumulator_type) // 32)
-    held = words * (1 + min(tile.slices, stage_ends(tile.slices)[0]))
-    held += -(-tile.access_bits // 32) * (does.with_source + does.with_bias)
-    return -(-(held + REDUCTION_REGISTERS_BEYOND_DATA) // 8) * 8

@@ -1,9 +1,8 @@
 """Instruction streams in the machine's own form: what the SM executes, whoever made it."""
 
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from gpusim.families.attention.ops import Step
 from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadFragment, LoadGlobal, Op, StoreTile, WarpMma
 
 NO_SCOREBOARD = -1
@@ -14,10 +13,6 @@ memory), the warp's own copy-group bookkeeping, the CTA's barrier, or nowhere (e
 
 INSTRUCTION_BYTES = 16
 """Size of one instruction since sm_70. Source: Jia et al. 2018, section 2.1."""
-
-
-Executed: TypeAlias = Op | Step
-"""What an instruction executes: an op of a GEMM, or a step of an attention program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +29,9 @@ class Instruction:
         read_scoreboard: Scoreboard held until the sources are read, or ``NO_SCOREBOARD``.
         wait_mask: Bit s set: issue only when scoreboard s is free.
         guard: "" (always), or the reason this instruction may be predicated off for some lanes.
-        op: The schedule's op this instruction executes, as it reads in the segment's first trip; None for the
-            arithmetic around it. Memory instructions take their lane addresses from it. The arithmetic of a softmax op
-            executes that op.
+        op: The schedule's op (or step, which has an op) this instruction executes, as it reads in the segment's first
+            trip; None for the arithmetic around it. Memory instructions take their lane addresses from it. The
+            arithmetic of a softmax op executes that op.
         part: Which mma.sync of a ``WarpMma``; 0 elsewhere.
     """
 
@@ -48,7 +43,7 @@ class Instruction:
     read_scoreboard: int = NO_SCOREBOARD
     wait_mask: int = 0
     guard: str = ""
-    op: Executed | None = None
+    op: Any = None
     part: int = 0
 
 

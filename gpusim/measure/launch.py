@@ -5,17 +5,13 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from gpusim.errors import GpusimError
-from gpusim.families.attention import device as attention_run
-from gpusim.families.attention.measure import load
-from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.registry import load_scenario
+from gpusim.families.registry import family_of, load_scenario
 from gpusim.gpu import run
 from gpusim.gpu.device import import_cupy
 from gpusim.gpu.module import load_kernels
-from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.models import Scenario
 
 
@@ -44,13 +40,9 @@ def launch_all(files: Sequence[Path], overrides: Sequence[str], seed: int) -> tu
 
 def _launch(cupy: Any, scenario: Scenario, seed: int) -> int:
     """Launch every kernel of a scenario once; how many there are."""
-    if isinstance(scenario, AttentionScenario):
-        load(scenario).launch(attention_run.pack_params(attention_run.upload(cupy, scenario, seed)))
-        cupy.cuda.runtime.deviceSynchronize()
-        return 1
-    scenario = cast("GemmScenario", scenario)
-    kernels = load_kernels(cupy, scenario)
-    run.launch_once(kernels, run.upload(cupy, scenario, kernels[0].specialisation, seed))
+    family = family_of(scenario)
+    kernels = load_kernels(cupy, family.cuda.specialisations(scenario, "plain"))
+    run.launch_once(kernels, family.devices.upload(cupy, scenario, seed))
     return len(kernels)
 
 

@@ -1,24 +1,23 @@
 """Everything measured of one scenario, each part on its own: what fails is noted and the rest goes on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
+
 from gpusim.cuda.compiler import find_compiler
-from gpusim.cuda.trace import Records, first_difference, longest_stream, stream_digest, traced_ctas
-from gpusim.cuda.trace_reduction import expected_launches, one_after_another, traced_reduction_ctas
+from gpusim.cuda.trace import expected_of_all, first_difference, longest_stream, stream_digest
 from gpusim.errors import GpusimError
+from gpusim.families.registry import family_of
 from gpusim.gpu import device, run
 from gpusim.gpu.counters import Profile
 from gpusim.gpu.module import LoadedKernel, load_kernels
 from gpusim.records.pipeline import measured_pipeline
 from gpusim.records.record import LoopTime, MeasuredPipeline, Numerics, Record, TraceCheck
 from gpusim.results.provenance import commit
-from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.models import Scenario
-from gpusim.schedule.reduction import reduction_ops
 
 Part = TypeVar("Part")
 Say = Callable[[str], None]
@@ -62,26 +61,35 @@ class Origin:
         return cls(device.environment(), command, known_commit or commit())
 
 
-def measure(name: str, scenario: GemmScenario, origin: Origin, *, seed: int, say: Say = lambda _: None) -> Record:
+NO_PIPELINE = "no build of this kernel stamps its k tiles"
+
+
+def measure(name: str, scenario: Scenario, origin: Origin, *, seed: int, say: Say = lambda _: None) -> Record:
     """
     Numerics, trace, time and pipeline of a scenario on the current GPU; the counters are ``with_counters``' business.
 
     Args:
         name: Stem of the scenario's file.
+        scenario: Problem and kernel.
+        origin: Where the figures come from.
         seed: Of the random inputs.
         say: Called with a line about each part that fails.
 
     Raises:
+        BadInput: kernels_cuda has no such kernel.
         CannotRun: CuPy or a GPU is missing, or the plain kernel cannot be compiled or loaded.
     """
-    cupy = device.import_cupy()
+    cupy, family = device.import_cupy(), family_of(scenario)
     attempt = Attempts(say)
-    plain = load_kernels(cupy, scenario)
-    problem = run.upload(cupy, scenario, plain[0].specialisation, seed)
+    plain = load_kernels(cupy, family.cuda.specialisations(scenario, "plain"))
+    problem = family.devices.upload(cupy, scenario, seed)
     numerics: Numerics | None = attempt("numerics", lambda: run.check_numerics(plain, problem))
-    trace: TraceCheck | None = attempt("trace", lambda: _trace(cupy, scenario, problem))
+    trace: TraceCheck | None = attempt("trace", lambda: _trace(scenario, problem))
     time_us: LoopTime | None = attempt("time", lambda: run.time_loop(plain, problem))
-    pipeline: MeasuredPipeline | None = attempt("pipeline", lambda: _pipeline(cupy, scenario, problem, time_us))
+    pipeline: MeasuredPipeline | None = None
+    stamped = family.cuda.specialisations(scenario, "timeline")
+    if stamped:
+        pipeline = attempt("pipeline", lambda: _pipeline(scenario, problem, load_kernels(cupy, stamped), time_us))
     return record_of(
         name,
         scenario,
@@ -91,7 +99,7 @@ def measure(name: str, scenario: GemmScenario, origin: Origin, *, seed: int, say
         trace=trace,
         time_us=time_us,
         pipeline=pipeline,
-        missing=attempt.missing,
+        missing=attempt.missing | ({} if stamped else {"pipeline": NO_PIPELINE}),
     )
 
 
@@ -144,31 +152,31 @@ def context_is_lost(cupy: Any) -> bool:
     return False
 
 
-def _trace(cupy: Any, scenario: GemmScenario, problem: run.DeviceProblem) -> TraceCheck:
-    blocks = traced_ctas(scenario)
-    first, *others = load_kernels(cupy, scenario, "trace")
-
-    def record(kernel: LoadedKernel, blocks: tuple[int, ...], longest: int) -> Records:
-        return run.record_trace(cupy, kernel, partial(run.pack_params, problem, kernel.specialisation), blocks, longest)
-
-    found = record(first, blocks, longest_stream(scenario, blocks))
-    named = blocks
-    for second in others:
-        reducing = traced_reduction_ctas(scenario)
-        records = record(second, reducing, len(reduction_ops(scenario)))
-        found, named = one_after_another(found, records, len(blocks)), (*blocks, *reducing)
-    difference = first_difference(expected_launches(scenario, blocks), found, named)
-    return TraceCheck(blocks, len(found), stream_digest(found), difference is None, difference)
+def _trace(scenario: Scenario, problem: run.DeviceProblem) -> TraceCheck:
+    cupy, family = problem.cupy, family_of(scenario)
+    schedules = family.schedules.kernels(scenario)
+    blocks = [schedule.traced_blocks for schedule in schedules]
+    launches, slots = [], 0
+    loaded = load_kernels(cupy, family.cuda.specialisations(scenario, "trace"))
+    for kernel, schedule, own in zip(loaded, schedules, blocks, strict=True):
+        records = run.record_trace(kernel, problem, own, longest_stream(schedule, own))
+        records["slot"] += slots
+        launches.append(records)
+        slots += len(own)
+    found, named = np.concatenate(launches), [block for own in blocks for block in own]
+    difference = first_difference(expected_of_all(schedules, blocks), found, named, schedules[0].op_kinds)
+    return TraceCheck(blocks[0], len(found), stream_digest(found), difference is None, difference)
 
 
 def _pipeline(
-    cupy: Any, scenario: GemmScenario, problem: run.DeviceProblem, plain: LoopTime | None
+    scenario: Scenario, problem: run.DeviceProblem, loaded: Sequence[LoadedKernel], plain: LoopTime | None
 ) -> MeasuredPipeline:
-    kernels = load_kernels(cupy, scenario, "timeline")
-    buffer = run.timeline_buffer(kernels[0], problem, traced_ctas(scenario)[0])
-    warps = run.record_timeline(kernels[0], problem, buffer)
-    instrumented = None if plain is None else run.time_loop(kernels, problem, buffer.params)
-    return measured_pipeline(warps, scenario.kernel.stages, plain, instrumented)
+    kernel = family_of(scenario).schedules.kernels(scenario)[0]
+    tiling = kernel.lanes().operands["a"].tiling
+    buffer = run.timeline_buffer(loaded[0], problem, tiling, kernel.traced_blocks[0])
+    warps = run.record_timeline(loaded[0], problem, tiling, buffer)
+    instrumented = None if plain is None else run.time_loop(loaded, problem, buffer.params)
+    return measured_pipeline(warps, tiling.stages, plain, instrumented)
 
 
 def facts(kernel: LoadedKernel) -> dict[str, Any]:

@@ -15,22 +15,16 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
-from typing import cast, get_args
+from typing import get_args
 
 from gpusim.cuda.compiler import compile_cubin
-from gpusim.cuda.specialise import Build, Specialisation, kernels
+from gpusim.cuda.specialise import Build
 from gpusim.errors import CannotRun, GpusimError
-from gpusim.families.attention.cuda import specialise_attention
-from gpusim.families.attention.device import attention_kernel
-from gpusim.families.attention.measure import measure_any
-from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.registry import load_scenario
+from gpusim.families.registry import family_of, load_scenario
 from gpusim.gpu import counters, device
 from gpusim.measure import measure
 from gpusim.records.record import Record, load_record, write_record
-from gpusim.scenario.catalogue import attention_scenarios, recordable_scenarios
-from gpusim.scenario.gemm import GemmScenario
-from gpusim.scenario.models import Scenario
+from gpusim.scenario.catalogue import recordable_scenarios
 
 CONTEXT_LOST = 75
 """Exit code of a worker that a kernel has broken; what it was to measure next is left to another."""
@@ -74,17 +68,12 @@ class Session:
 def prebuild(file: Path, build: Build, architecture: str) -> str | None:
     """Compile one build of one scenario into the cache; the complaint, if any. Runs in a process of its own."""
     try:
-        for one in _kernels(load_scenario(file), build):
+        scenario = load_scenario(file)
+        for one in family_of(scenario).cuda.specialisations(scenario, build):
             compile_cubin(one, architecture)
     except GpusimError as error:
         return f"{file.stem}, {build} build: {error}"
     return None
-
-
-def _kernels(scenario: Scenario, build: Build) -> tuple[Specialisation, ...]:
-    if isinstance(scenario, AttentionScenario):
-        return () if build == "timeline" else (specialise_attention(attention_kernel(scenario), build),)
-    return kernels(cast("GemmScenario", scenario), build)
 
 
 def prebuild_all(files: Sequence[Path], architecture: str, session: Session) -> None:
@@ -147,7 +136,7 @@ def work(files: Sequence[Path], session: Session, origin: measure.Origin, progre
             log.write(f"{file.stem}\n")
         begun = time.monotonic()
         try:
-            record = measure_any(file.stem, load_scenario(file), origin, seed=seed, say=session.say)
+            record = measure.measure(file.stem, load_scenario(file), origin, seed=seed, say=session.say)
             write_record(record, folder)
             session.say(f"{file.stem}: {_in_short(record)} in {time.monotonic() - begun:.1f} s")
         except (GpusimError, RuntimeError, MemoryError) as error:  # CuPy's errors are RuntimeErrors
@@ -205,7 +194,7 @@ def _in_short(record: Record) -> str:
 
 def scenario_files(names: Sequence[str]) -> list[Path]:
     """Paths as they stand, bare names from the recordable scenarios; all of those where no name is given."""
-    known = {path.stem: path for path in (*recordable_scenarios(), *attention_scenarios())}
+    known = {path.stem: path for path in recordable_scenarios()}
     unknown = [name for name in names if name not in known and not Path(name).is_file()]
     if unknown:
         raise CannotRun(f"no such scenario: {', '.join(unknown)}")

@@ -3,23 +3,20 @@
 import sys
 
 from gpusim.cuda.compiled_kernel import compile_kernel
-from gpusim.cuda.specialise import kernels
 from gpusim.element_types import is_emulated
 from gpusim.errors import GpusimError
-from gpusim.families.registry import load_gemm_scenario
-from gpusim.lower.compiled import lower_kernel
-from gpusim.lower.compiled_reduction import lower_reduction
+from gpusim.families.registry import family_of, load_scenario
+from gpusim.lower.compiled import CompilableKernel, lower
 from gpusim.lower.stream_file import SHIPPED, save_stream, stream_key
 from gpusim.machine.load import load_machine
-from gpusim.scenario.catalogue import is_attention, recordable_scenarios, shipped_scenarios
-from gpusim.scenario.gemm import GemmScenario
+from gpusim.scenario.catalogue import recordable_scenarios, shipped_scenarios
 
 
 def ship() -> int:
     """
-    Compile, lower and write the stream of every slice of every recordable or shipped scenario; drop all others.
+    Compile, lower and write the streams of every recordable or shipped scenario; drop all others.
 
-    Kernels whose mma.sync the assembler emulates have none (D27).
+    Kernels whose mma.sync the assembler emulates have none (D27), nor have those that are not aligned yet.
 
     Returns:
         How many streams there are.
@@ -29,27 +26,24 @@ def ship() -> int:
         CheckFailed: A kernel does not execute its schedule.
     """
     written = set()
-    shipped = (one.path for one in shipped_scenarios() if not is_attention(one.path))
+    shipped = (one.path for one in shipped_scenarios())
     for path in sorted({*recordable_scenarios(), *shipped}):
-        scenario = load_gemm_scenario(path)
-        architecture = load_machine(scenario.machine).compute_capability
-        if is_emulated(scenario.problem.dtype.ab, architecture):
-            continue
-        first, *others = (compile_kernel(one, architecture) for one in kernels(scenario))
-        streams = [(first, slice_, lower_kernel(scenario, first, slice_)) for slice_ in _slices(scenario)]
-        streams += [(second, 0, lower_reduction(scenario, second)) for second in others]
-        for kernel, slice_, stream in streams:
-            target = SHIPPED / f"{stream_key(kernel.specialisation.digest, architecture, slice_)}.json.gz"
-            save_stream(target, stream)
-            written.add(target)
+        scenario = load_scenario(path)
+        for kernel in family_of(scenario).timing.timed_kernels(scenario, load_machine(scenario.machine)):
+            if not isinstance(kernel, CompilableKernel):
+                continue
+            target = kernel.machine.compute_capability
+            if kernel.mma is not None and is_emulated(kernel.mma.ab, target):
+                continue
+            binary = compile_kernel(kernel.specialisation, target)
+            for slice_, block in enumerate(kernel.slice_blocks):
+                file = SHIPPED / f"{stream_key(kernel.specialisation.digest, target, slice_)}.json.gz"
+                save_stream(file, lower(kernel, binary, block))
+                written.add(file)
     for path in SHIPPED.glob("*.json.gz"):
         if path not in written:
             path.unlink()
     return len(written)
-
-
-def _slices(scenario: GemmScenario) -> range:
-    return range(scenario.problem.split_k_slices)
 
 
 def main() -> int:

@@ -2,14 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, cast
+from typing import Literal, Protocol, TypeAlias
 
-from gpusim.families.attention.problem import AttentionScenario
 from gpusim.records.pipeline import steady_k_tile
 from gpusim.records.record import Record
 from gpusim.results.result import BankConflicts, Result
-from gpusim.scenario.gemm import GemmScenario
-from gpusim.scenario.models import Scenario
 from gpusim.schedule.counts import Counts
 
 Verdict: TypeAlias = Literal["exact", "differs", "approximate", "not measured"]
@@ -26,24 +23,19 @@ STALL_RATIO = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
 _SASS_OPS: dict[str, str] = {"ldsm": "ldmatrix", "ld": "lds", "st": "sts"}
 _OPCODE_OPS: dict[str, str] = {"LDSM": "ldmatrix", "LDS": "lds", "STS": "sts"}
 
-# What the semaphore of serial split-K adds to: it reads its flag until the slice before is done.
-_SEMAPHORE = frozenset(
-    {
-        "smsp__inst_executed_op_global_ld.sum",
-        "smsp__inst_executed_op_global_st.sum",
-        "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
-        "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
-        "LDG",
-        "STG",
-    }
-)
-_GLOBAL_LOADS = frozenset(
+GLOBAL_LOADS = frozenset(
     {"smsp__inst_executed_op_global_ld.sum", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "LDG"}
 )
-# A warp whose rows or columns are all clipped may branch around its last global stores (D26).
-_STORES = frozenset({"smsp__inst_executed_op_global_st.sum", "STG"})
-# Where nothing is computed between them, the loads of the stored sums move behind that branch, too (D26).
-_SUMS = frozenset({WAVEFRONTS.format("ld"), "LDS by instruction"})
+"""Sources of counts of global loads."""
+
+GLOBAL_STORES = frozenset({"smsp__inst_executed_op_global_st.sum", "STG"})
+"""Sources of counts of global stores that are executed."""
+
+GLOBAL_STORE_SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"
+
+SUMS = frozenset({WAVEFRONTS.format("ld"), "LDS by instruction"})
+"""Sources of counts of plain loads from shared memory."""
+
 _APPROXIMATE = (
     "lts__t_sectors_op_read.sum",
     "lts__t_sectors_op_read_lookup_hit.sum",
@@ -85,8 +77,15 @@ def holds(rows: tuple[Row, ...]) -> bool:
     return all(row.verdict != "differs" for row in rows)
 
 
+class Latitude(Protocol):
+    """Says why a count may differ from what was measured; empty where it must not."""
+
+    def __call__(self, source: str, *, fewer: bool) -> str:
+        """``source``: ncu metric, SASS opcode, or how else it was measured. ``fewer``: fewer were measured."""
+
+
 def check_rows(
-    scenario: Scenario,
+    latitude: Latitude,
     counts: Counts,
     results: Mapping[str, Result],
     record: Record,
@@ -96,7 +95,7 @@ def check_rows(
     Every line of a check: what must be equal first, then what may differ, then what could not be measured.
 
     Args:
-        scenario: What was simulated and measured.
+        latitude: Of the scenario that was simulated and measured.
         counts: What the schedule says the grid executes.
         results: Stream origin ("estimated", "compiled") -> the simulated result.
         record: What was measured.
@@ -105,8 +104,8 @@ def check_rows(
     return (
         *_numerics(record),
         *_trace(record, expected_trace),
-        *_counters(scenario, counts, record),
-        *_opcodes(scenario, counts, record),
+        *_counters(latitude, counts, record),
+        *_opcodes(latitude, counts, record),
         *(row for origin, result in results.items() for row in _timing(origin, result, record)),
         *_ldgsts(counts, record),
         *(row for result in list(results.values())[:1] for row in _memory_and_stalls(result, record)),
@@ -185,48 +184,26 @@ def _trace(record: Record, expected: str | None) -> Iterator[Row]:
         yield _must_equal("recorded stream unlike today's", "trace build", 0, int(not same), note)
 
 
-def _counters(scenario: Scenario, counts: Counts, record: Record) -> Iterator[Row]:
+def _counters(latitude: Latitude, counts: Counts, record: Record) -> Iterator[Row]:
     for metric, simulated in exact_counters(counts).items():
         if metric in record.counters:
-            yield _counted(scenario, metric, metric, simulated, record.counters[metric])
+            yield _counted(latitude, metric, metric, simulated, record.counters[metric])
 
 
-def _counted(scenario: Scenario, what: str, source: str, simulated: float, measured: float) -> Row:
-    if isinstance(scenario, AttentionScenario):
-        note = _attention_latitude(scenario, source, fewer=measured < simulated)
-        if note and measured != simulated:
-            return Row(what, source, simulated, measured, "approximate", note)
-        return _must_equal(what, source, simulated, measured)
-    scenario = cast("GemmScenario", scenario)
-    if scenario.problem.split_k_slices > 1 and not scenario.problem.reduces and source in _SEMAPHORE:
-        note = "the semaphore of serial split-K polls its flag"
-        return Row(what, source, simulated, measured, "approximate", note)
-    if source in _STORES and measured < simulated:
-        return Row(what, source, simulated, measured, "approximate", "clipped warps branch around their stores (D26)")
-    if source in _SUMS and scenario.problem.reduces and measured < simulated:
-        note = "clipped warps branch around the loads of the sums they do not store (D26)"
+def _counted(latitude: Latitude, what: str, source: str, simulated: float, measured: float) -> Row:
+    note = latitude(source, fewer=measured < simulated)
+    if note:
         return Row(what, source, simulated, measured, "approximate", note)
     return _must_equal(what, source, simulated, measured)
 
 
-def _attention_latitude(scenario: AttentionScenario, source: str, *, fewer: bool) -> str:
-    """Why a count of an attention kernel may differ; empty where it must not."""
-    if source in _STORES and fewer:
-        return "clipped warps branch around their stores (D26)"
-    if scenario.problem.query_lengths is None and scenario.problem.key_lengths is None:
-        return ""
-    if source in _GLOBAL_LOADS and not fewer:
-        return "every warp reads the lengths of its batch"
-    return "warps past a batch's length branch around their loads (D26)" if source in _SUMS and fewer else ""
-
-
-def _opcodes(scenario: Scenario, counts: Counts, record: Record) -> Iterator[Row]:
+def _opcodes(latitude: Latitude, counts: Counts, record: Record) -> Iterator[Row]:
     if not record.opcodes:
         return
     for opcode in (opcode for opcode in NAMED_OPCODES if opcode in counts.instructions):
         simulated = counts.instructions[opcode]  # type: ignore[index]
         measured = record.opcodes.get(opcode, {}).get("executed", 0)
-        yield _counted(scenario, f"{opcode} executed", opcode, simulated, measured)
+        yield _counted(latitude, f"{opcode} executed", opcode, simulated, measured)
     for opcode, op in _OPCODE_OPS.items():
         found = record.opcodes.get(opcode, {})
         rows: list[BankConflicts] = [row for row in counts.bank_conflicts if row.op == op]
@@ -236,7 +213,7 @@ def _opcodes(scenario: Scenario, counts: Counts, record: Record) -> Iterator[Row
         ):
             if figure in found:
                 words = "wavefronts" if figure == "wavefronts" else "ideal wavefronts"
-                yield _counted(scenario, f"{opcode} {words}", f"{opcode} by instruction", expected, found[figure])
+                yield _counted(latitude, f"{opcode} {words}", f"{opcode} by instruction", expected, found[figure])
 
 
 def _timing(origin: str, result: Result, record: Record) -> Iterator[Row]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from gpusim.report.bank_grid import BankPicture, draw_grid, verdict, wavefronts
-from gpusim.report.captions import footer, kernel_line, problem_line
+from gpusim.report.captions import Words, footer
 from gpusim.report.style import CONFLICT, FAINT, IDEAL, LANE, MUTED, png, title_block
 from gpusim.results.result import BankConflicts, Result
 
@@ -14,7 +14,7 @@ _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 14.0, 1.0, 0.25, 0.85, 0.35
 _HEAD, _BETWEEN, _BAR = 0.62, 0.22, 0.30
 
 
-def conflict_picture(result: Result, pictures: Sequence[BankPicture], path: Path) -> Path:
+def conflict_picture(result: Result, words: Words, pictures: Sequence[BankPicture], path: Path) -> Path:
     """
     Draw one access of each of ``pictures`` side by side, above the run's bank-conflict rows, as PNG.
 
@@ -24,6 +24,8 @@ def conflict_picture(result: Result, pictures: Sequence[BankPicture], path: Path
     Lanes of an atomic that meet at one word are in the rows, not in the title: they would on any layout.
 
     Args:
+        result: Its bank-conflict rows.
+        words: Of its scenario.
         pictures: One access for each operand; at most three stay legible.
     """
     passes = max((len(wavefronts(picture)) for picture in pictures), default=0)
@@ -42,7 +44,7 @@ def conflict_picture(result: Result, pictures: Sequence[BankPicture], path: Path
             if extra
             else f"Shared memory: no bank conflict{', but atomics that meet at a word' if atomics else ''}"
         )
-        title_block(figure, title, [f"{problem_line(result)}; {kernel_line(result)}"], footer(result))
+        title_block(figure, title, [f"{words.problem}; {words.kernel}"], footer(result))
     return path
 
 

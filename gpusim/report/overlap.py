@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from gpusim.errors import CannotRun
-from gpusim.report.captions import footer, is_pipelined, kernel_line, problem_line, stages
+from gpusim.report.captions import Words, footer, stages
 from gpusim.report.pipeline import WarpPipeline, from_rows, from_timeline
 from gpusim.report.style import (
     FAINT,
@@ -91,19 +91,28 @@ class Panel:
 
 
 def overlap_chart(
-    result: Result, timeline: Timeline | None, path: Path, measured: Sequence[PipelineRow] | None = None
+    result: Result,
+    words: Words,
+    timeline: Timeline | None,
+    path: Path,
+    measured: Sequence[PipelineRow] | None = None,
+    *,
+    through_registers: bool = False,
 ) -> Path:
     """
     Draw the k tiles of warp 0 of CTA 0 as PNG.
 
-    One row for each slot of the shared-memory ring (hatched while copies are in flight or, pipelined, while a k tile is
-    on its way through registers, a line once landed, solid while fragment loads read it), then the waits, the fragment
+    One row for each slot of the shared-memory ring (hatched while copies are in flight, or while a k tile is on its way
+    through registers, a line once landed, solid while fragment loads read it), then the waits, the fragment
     loads by k group, and the MMA bursts by k tile. A k tile keeps its colour and number in every row. More than
     ``WHOLE_LIMIT`` k tiles: the first and the last ones, on two panels of one scale.
 
     Args:
+        result: Its pipeline rows.
+        words: Of its scenario.
         timeline: Spans of the run; without it the chart is drawn from ``result.pipeline`` and has no fragment loads.
         measured: Rows recorded on hardware, drawn above the simulated ones on the same axis.
+        through_registers: k tiles come by global loads and stores, not by cp.async.
 
     Raises:
         CannotRun: The result has no pipeline rows.
@@ -114,10 +123,12 @@ def overlap_chart(
     groups = [("simulated", simulated)]
     if measured:
         groups.insert(0, ("measured", from_rows(measured)))
-    ring, pipelined = stages(result), is_pipelined(result)
+    ring = stages(result)
     lanes, bottom = [], 0.0
     for _, pipeline in groups:
-        lanes.append(_lanes(pipeline, ring, bottom, "stores + barrier" if pipelined else "wait_group + barrier"))
+        lanes.append(
+            _lanes(pipeline, ring, bottom, "stores + barrier" if through_registers else "wait_group + barrier")
+        )
         bottom = lanes[-1][-1].bottom + _GROUP_GAP
     body = bottom - _GROUP_GAP
     windows = _common_windows([pipeline for _, pipeline in groups])
@@ -129,10 +140,10 @@ def overlap_chart(
             name_lanes(panels[0], rows, name if measured else "")
         _break_note(figure, panels, simulated)
         unobserved = any(fill.landed is None for _, pipeline in groups for fill in pipeline.fills)
-        filling = "global loads in flight, then stores" if pipelined else "copies in flight"
+        filling = "global loads in flight, then stores" if through_registers else "copies in flight"
         _legend(figure, filling, loads=bool(simulated.loads), unobserved=unobserved)
         title = f"Stage overlap: {ring} stages, {simulated.k_tiles} k tiles, warp 0 of CTA 0"
-        lines = [f"{problem_line(result)}; {kernel_line(result)}", _pace(simulated, ring)]
+        lines = [f"{words.problem}; {words.kernel}", _pace(simulated, ring)]
         title_block(figure, title, lines, footer(result))
     return path
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from gpusim.report.captions import kernel_line, machine_name, problem_line, scenario_digest
+from gpusim.report.captions import Words, machine_name, scenario_digest
 from gpusim.report.lanes import ACTIVITIES, Slice, k_tile_slice, lanes, open_counts, stall_slices
 from gpusim.results.result import Result
 from gpusim.results.timeline import KTileSpan, Timeline
@@ -16,13 +16,13 @@ _SEQUENCE = 1
 _PIDS_PER_CTA = 1000
 
 
-def write_perfetto(result: Result, timeline: Timeline, path: Path) -> Path:
+def write_perfetto(result: Result, words: Words, timeline: Timeline, path: Path) -> Path:
     """Write ``perfetto_trace`` to ``path``, to be opened at ui.perfetto.dev."""
-    path.write_bytes(perfetto_trace(result, timeline))
+    path.write_bytes(perfetto_trace(result, words, timeline))
     return path
 
 
-def perfetto_trace(result: Result, timeline: Timeline) -> bytes:
+def perfetto_trace(result: Result, words: Words, timeline: Timeline) -> bytes:
     """
     The trace as a serialised ``perfetto.protos.Trace``; equal inputs give equal bytes.
 
@@ -39,8 +39,8 @@ def perfetto_trace(result: Result, timeline: Timeline) -> bytes:
     facts = {
         "time": CLOCK,
         "scenario": scenario_digest(result),
-        "problem": problem_line(result),
-        "kernel": kernel_line(result),
+        "problem": words.problem,
+        "kernel": words.kernel,
         "machine": machine_name(result),
         "stream": result.stream,
         "commit": str(result.provenance.get("commit") or "unknown"),

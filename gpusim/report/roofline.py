@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from gpusim.errors import CannotRun
 from gpusim.machine.spec import Machine
-from gpusim.report.captions import bound_line, footer, kernel_line, problem_line
+from gpusim.report.captions import Words, bound_line, footer
 from gpusim.report.style import FAINT, INK, PAPER, TILE_COLOURS, WAIT, png, title_block
 from gpusim.results.result import Result
 from gpusim.units import SECTOR_BYTES
@@ -80,7 +80,7 @@ def memory_levels(result: Result, machine: Machine) -> tuple[MemoryLevel, ...]:
     )
 
 
-def roofline(result: Result, machine: Machine, path: Path) -> Path:
+def roofline(result: Result, words: Words, machine: Machine, path: Path) -> Path:
     """
     Draw the ceilings and the run as PNG, both axes logarithmic.
 
@@ -109,7 +109,7 @@ def roofline(result: Result, machine: Machine, path: Path) -> Path:
         _draw_levels(axes, levels, points, result.tflops, top)
         _name_levels(figure, levels, points, result.tflops, top)
         share = f" ({100 * result.tflops / peak:.1f} % of the tensor peak)" if peak else ""
-        lines = [problem_line(result), kernel_line(result), f"first bound: {bound_line(result)}"]
+        lines = [words.problem, words.kernel, f"first bound: {bound_line(result)}"]
         title_block(figure, f"Roofline: {result.tflops:,.1f} TFLOP/s{share}", lines, footer(result))
     return path
 

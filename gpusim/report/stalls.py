@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gpusim.report.captions import footer, kernel_line, problem_line
+from gpusim.report.captions import Words, footer
 from gpusim.report.stall_shares import percent, ranked_stalls
 from gpusim.report.style import FAINT, IDEAL, LANE, TILE_COLOURS, WAIT, png, title_block
 from gpusim.results.result import Result
@@ -13,7 +13,7 @@ _MEMORY = frozenset({"long_scoreboard", "short_scoreboard", "mio_throttle", "lg_
 _SYNCHRONISATION = frozenset({"barrier", "sleeping"})
 
 
-def stall_chart(result: Result, path: Path) -> Path:
+def stall_chart(result: Result, words: Words, path: Path) -> Path:
     """
     Draw the share of each stall reason as PNG, largest first.
 
@@ -50,7 +50,7 @@ def stall_chart(result: Result, path: Path) -> Path:
             figure.text(left / width, 1 - 0.25 / height, "■", fontsize=11, color=colour, va="center_baseline")
             figure.text((left + 0.17) / width, 1 - 0.25 / height, name, fontsize=8.5, va="center_baseline")
             left += 0.45 + 0.06 * len(name)
-        lines = [problem_line(result), kernel_line(result)]
+        lines = [words.problem, words.kernel]
         title_block(figure, "Stalls, share of all warp cycles", lines, footer(result))
     return path
 

@@ -10,7 +10,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from gpusim.report.captions import bound_line, kernel_line, machine_name, problem_line, scenario_digest
+from gpusim.report.captions import Words, bound_line, machine_name, scenario_digest
 from gpusim.report.stall_shares import percent, ranked_stalls
 from gpusim.results.result import Result
 
@@ -22,14 +22,14 @@ _BAR = 30
 _ASCII_HEAD = box.Box(str(box.SIMPLE_HEAD).replace("─", "-"), ascii=True)
 
 
-def print_summary(result: Result, file: TextIO | None = None) -> None:
+def print_summary(result: Result, words: Words, file: TextIO | None = None) -> None:
     """
     Print ``summary`` to ``file`` (stdout), in colour only on a terminal; elsewhere without trailing blanks.
 
     Where the encoding of ``file`` has no block characters, bars are of # and rules of -.
     """
     file = file or sys.stdout
-    shown = summary(result, ascii_only=not _has_blocks(file))
+    shown = summary(result, words, ascii_only=not _has_blocks(file))
     if file.isatty():
         Console(file=file, highlight=False).print(shown)
         return
@@ -47,11 +47,11 @@ def _has_blocks(file: TextIO) -> bool:
     return True
 
 
-def summary(result: Result, *, ascii_only: bool = False) -> RenderableType:
+def summary(result: Result, words: Words, *, ascii_only: bool = False) -> RenderableType:
     """Everything ``gpusim run`` prints of a result: headline, facts, bank conflicts, stalls."""
     parts: list[RenderableType] = [
-        Text(problem_line(result), style="bold"),
-        Text(kernel_line(result)),
+        Text(words.problem, style="bold"),
+        Text(words.kernel),
         Text(""),
         _facts(result),
     ]

@@ -55,27 +55,25 @@ def recordable_scenarios() -> tuple[Path, ...]:
     """
     The scenarios that are measured on hardware: those made for it, in the folder's ``recorded``, and the shipped ones.
 
-    One that asks about another machine than ``RECORDED_MACHINE``, or about attention, is not among them.
+    One that asks about another machine than ``RECORDED_MACHINE`` is not among them, nor are the shipped ones of fused
+    attention, whose problems are recorded under other names.
     """
+    made, shipped = scenario_folder() / "recorded", _all_scenarios()
     return tuple(
-        path for path in _all_scenarios() if _data(path).get("machine") == RECORDED_MACHINE and not is_attention(path)
+        path
+        for path in shipped
+        if _data(path).get("machine") == RECORDED_MACHINE and (made in path.parents or not _is_attention(path))
     )
 
 
-def is_attention(path: Path) -> bool:
-    """Whether a scenario file asks about attention, which is of other models than GEMMs and convolutions."""
+def _is_attention(path: Path) -> bool:
     problem = _data(path).get("problem")
     return isinstance(problem, dict) and problem.get("kind") == "attention"
 
 
-def attention_scenarios() -> tuple[Path, ...]:
-    """The scenarios of fused attention that are measured on hardware: those in the folder's ``recorded/attention``."""
-    return tuple(sorted(scenario_folder().glob("recorded/attention/*.toml")))
-
-
 def _all_scenarios() -> tuple[Path, ...]:
     folder = scenario_folder()
-    return (*sorted(folder.glob("*.toml")), *sorted(folder.glob("recorded/*.toml")))
+    return (*sorted(folder.glob("*.toml")), *sorted(folder.glob("recorded/**/*.toml")))
 
 
 def _data(path: Path) -> dict[str, Any]:
@@ -99,10 +97,10 @@ def find_scenario(name: str) -> Path:
     if path.exists():
         raise BadInput(f"{name}: is a device or a pipe, not a scenario file")
     if path.name == name and path.suffix in {"", ".toml"}:
-        for shipped in (*_all_scenarios(), *attention_scenarios()):
+        for shipped in _all_scenarios():
             if shipped.stem == path.stem:
                 return shipped
-    known = [shipped.stem for shipped in (*_all_scenarios(), *attention_scenarios())]
+    known = [shipped.stem for shipped in _all_scenarios()]
     near = nearest(path.stem, known)
     hint = f"did you mean {near!r}?" if near else "`gpusim scenarios` lists those that are shipped"
     raise BadInput(f"{name}: no such file, and no shipped scenario of that name; {hint}")

@@ -92,6 +92,11 @@ class Convolution(MatrixProduct):
         return implicit_gemm_extents(self.shape, self.operator)
 
     @property
+    def in_words(self) -> str:
+        """Activation and filters."""
+        return f"{self.n}x{self.h}x{self.w}x{self.c}, {self.k} filters {self.r}x{self.s}"
+
+    @property
     def leading_c(self) -> int:
         """Elements between two positions of the source and output tensors."""
         return self.extents.n

@@ -4,13 +4,12 @@ from typing import Any
 
 from pydantic import InstanceOf, SerializeAsAny
 
-from gpusim.errors import BadInput
+from gpusim.element_types import Mma
 from gpusim.scenario.kernel import Kernel
 from gpusim.scenario.models import Scenario
 from gpusim.scenario.product import MatrixProduct
 from gpusim.tile.epilogue import EpilogueTile
 from gpusim.tile.operand import SIDES, Operand, Side, Tiling
-from gpusim.tile.reduction import ReductionTile
 from gpusim.tile.threadblock_swizzle import CtaGrid, threadblock_swizzle, tile_counts
 
 _WRITTEN_IF_GIVEN = ("bias", "activation")
@@ -24,9 +23,21 @@ class GemmScenario(Scenario):
     kernel: Kernel = Kernel()
 
     @property
+    def kind(self) -> str:
+        """As its problem names it."""
+        problem: Any = self.problem
+        return str(problem.kind)
+
+    @property
     def tiling(self) -> Tiling:
         """Tiles of the GEMM."""
         return self.kernel.tiling
+
+    @property
+    def mma(self) -> Mma:
+        """Its mma.sync."""
+        dtype = self.problem.dtype
+        return Mma(dtype.ab, dtype.accumulator, self.kernel.instruction)
 
     @property
     def operands(self) -> dict[Side, Operand]:
@@ -87,25 +98,9 @@ class GemmScenario(Scenario):
         )
 
     @property
-    def reduction(self) -> ReductionTile:
-        """
-        The reduction of a parallel split-K.
-
-        Raises:
-            BadInput: The scenario has none.
-        """
-        problem = self.problem
-        if not problem.reduces:
-            raise BadInput("only a parallel split-K of more than one slice has a reduction")
-        return ReductionTile(
-            slices=problem.split_k_slices,
-            extent=(problem.extents.m, problem.extents.n),
-            leading=problem.leading_c,
-            accumulator_type=problem.dtype.accumulator,
-            output_type=problem.dtype.output,
-            elements_per_access=problem.access_c,
-            elements_per_load=min(problem.access_c, problem.access_partial),
-        )
+    def shared_bytes(self) -> int:
+        """Shared memory of a CTA: the operands' rings, or the epilogue's staging where that is larger."""
+        return max(sum(operand.shared_bytes for operand in self.operands.values()), self.epilogue.storage_bytes)
 
     def resolved(self) -> dict[str, Any]:
         """The scenario as plain data with every default and derived value written out."""

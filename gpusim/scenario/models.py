@@ -65,6 +65,11 @@ class Scenario(Table, ABC):
 
     machine: StrictStr = Field(description="A machine file that ships with gpusim, or the path of one.")
 
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """Which kind of problem it asks about, as ``problem.kind`` names it."""
+
     @abstractmethod
     def resolved(self) -> dict[str, Any]:
         """

@@ -105,6 +105,11 @@ class MatrixProduct(Table, ABC):
 
     @property
     @abstractmethod
+    def in_words(self) -> str:
+        """Its extents, as captions have them: 512x256x128."""
+
+    @property
+    @abstractmethod
     def walked(self) -> dict[str, Walked]:
         """What the accesses of "a", "b" and "c" walk along."""
 

@@ -1,12 +1,11 @@
 """The epilogue's op order: accumulators through shared memory to the output, a few rows of every warp at a time."""
 
-from gpusim.numerics.output_op import slice_output_op
-from gpusim.scenario.gemm import GemmScenario
+from gpusim.numerics.output_op import OutputOp
 from gpusim.schedule.ops import Barrier, LoadBias, LoadShared, LoadSource, Op, StoreGlobal, StoreShared
 from gpusim.tile.epilogue import EpilogueTile
 
 
-def epilogue_ops(scenario: GemmScenario, slice_: int = 0) -> tuple[Op, ...]:
+def epilogue_ops(tile: EpilogueTile, does: OutputOp) -> tuple[Op, ...]:
     """
     Every step of the epilogue, in order.
 
@@ -15,13 +14,12 @@ def epilogue_ops(scenario: GemmScenario, slice_: int = 0) -> tuple[Op, ...]:
     barrier makes them visible, and each thread loads and stores vectors of the output.
 
     Args:
-        scenario: Gives the epilogue's tile.
-        slice_: Split-K slice, which decides whether source and bias are read (``output_op``).
+        tile: Its threads, vectors and staging.
+        does: Says whether source and bias are read.
 
     Source: CUTLASS include/cutlass/epilogue/threadblock/epilogue.h (3.x and later: one fragment per iteration,
     ``source.load()`` ahead of the first barrier) and epilogue_with_broadcast.h.
     """
-    tile, does = scenario.epilogue, slice_output_op(scenario, slice_)
     bias: list[Op] = [LoadBias(access) for access in range(tile.bias_accesses if does.with_bias else 0)]
     return (*bias, *tile_ops(tile, with_source=does.with_source))
 

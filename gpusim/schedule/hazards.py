@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Literal, Self, TypeAlias
 
-from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,
@@ -18,13 +17,11 @@ from gpusim.schedule.ops import (
     LoadGlobal,
     LoadShared,
     Op,
-    Program,
     StoreShared,
     StoreTile,
     WaitGroup,
     WarpMma,
 )
-from gpusim.schedule.program import writes_per_fill
 from gpusim.tile.operand import Side
 
 HazardName: TypeAlias = Literal[
@@ -66,9 +63,9 @@ class Hazard:
     op_index: int
 
 
-def find_hazards(program: Program, scenario: GemmScenario) -> tuple[Hazard, ...]:
+def find_hazards(ops: Sequence[Op], writes_per_fill: Mapping[Side, int]) -> tuple[Hazard, ...]:
     """
-    Every hazard of the program, in op order.
+    Every hazard of a program, in op order.
 
     Warps run freely between barriers, so two ops of different warps are ordered only when a barrier lies between
     them. A copy lands at any time between its issue and the first wait_group that covers its commit group, a store of
@@ -76,25 +73,15 @@ def find_hazards(program: Program, scenario: GemmScenario) -> tuple[Hazard, ...]
     no WarpMma consumes are no reads.
 
     Args:
-        program: Any program, shipped or mutated.
-        scenario: Says how many copies, or stores, fill one slot.
+        ops: Of any program, shipped or mutated.
+        writes_per_fill: Copies (or stores) that one thread issues to fill one slot, per operand.
 
     Not modelled: which bytes of a slot a copy or a fragment touches (every ldmatrix depends on the whole slot),
     and copies that are predicated off (each is taken to write).
     """
-    return find_op_hazards(program.ops(), writes_per_fill(scenario))
-
-
-def find_op_hazards(ops: Sequence[Op], copies_per_fill: Mapping[Side, int]) -> tuple[Hazard, ...]:
-    """
-    ``find_hazards`` on a flat sequence of ops.
-
-    Args:
-        copies_per_fill: Copies (or stores) that one thread issues to fill one slot, per operand.
-    """
     order = _Order.of(ops)
     found = [
-        *_reads(order, copies_per_fill),
+        *_reads(order, writes_per_fill),
         *_overwrites(order),
         *_copies_on_copies(order),
         *_threadblock_fragments(ops, order),
@@ -175,7 +162,7 @@ def _read_hazard(name: HazardName, read: FragmentLoad, op_index: int, cause: str
     return Hazard(name, message, read.k_tile, read.k_group, read.operand, read.stage, op_index)
 
 
-def _reads(order: _Order, copies_per_fill: Mapping[Side, int]) -> Iterator[Hazard]:
+def _reads(order: _Order, writes_per_fill: Mapping[Side, int]) -> Iterator[Hazard]:
     """Fragment loads whose slot does not hold the k tile, completely filled, landed and visible."""
     for slot, reads in order.reads.items():
         copies = order.copies[slot]
@@ -190,8 +177,8 @@ def _reads(order: _Order, copies_per_fill: Mapping[Side, int]) -> Iterator[Hazar
                 yield _read_hazard("unfilled_slot", read, index, "no copy has written the slot")
             elif (holder := copies[issued - 1][1].fetch) != read.k_tile:
                 yield _read_hazard("slot_holds_other_tile", read, index, f"k tile {holder} was last copied into it")
-            elif len(fill) < copies_per_fill[read.operand]:
-                cause = f"{len(fill)} of the {copies_per_fill[read.operand]} copies of its k tile are in the program"
+            elif len(fill) < writes_per_fill[read.operand]:
+                cause = f"{len(fill)} of the {writes_per_fill[read.operand]} copies of its k tile are in the program"
                 yield _read_hazard("unfilled_slot", read, index, cause)
             elif landed == order.end:
                 yield _read_hazard("never_waited", read, index, "no wait_group ever covers its copies")

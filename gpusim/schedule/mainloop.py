@@ -3,9 +3,10 @@
 It knows counts and the order within one load; which op comes when is each mainloop's own.
 """
 
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from gpusim.schedule.ops import CacheOperator, Ldmatrix, LoadFragment, Op, WarpMma
 from gpusim.tile.ldmatrix import fragment_loads
@@ -68,13 +69,39 @@ class MainloopShape:
         return range(min(index * size, accesses), min((index + 1) * size, accesses))
 
 
-def shape_of(operands: Mapping[Side, Operand], cache: Callable[[Side, int], CacheOperator]) -> MainloopShape:
+class MainloopPolicy(ABC):
+    """
+    Which op comes when in a mainloop.
+
+    Attributes:
+        through_registers: An operand's k tile waits in the threadblock fragment between global and shared memory.
+            Without, it comes by cp.async.
+    """
+
+    through_registers: ClassVar[bool]
+
+    @abstractmethod
+    def cache(self, operand: Side, access_bits: int) -> CacheOperator:
+        """The cache operator of an operand's global accesses, given their width."""
+
+    @abstractmethod
+    def mainloop(self, shape: MainloopShape, k_iterations: int) -> Mainloop:
+        """The ops that consume so many k tiles."""
+
+    def writes_per_fill(self, shape: MainloopShape) -> dict[Side, int]:
+        """Ops by which one thread fills its part of a slot of the ring: copies, or stores of whole accesses."""
+        return {
+            side: shape.of(side).accesses * (1 if self.through_registers else shape.of(side).vecs) for side in SIDES
+        }
+
+
+def shape_of(operands: Mapping[Side, Operand], policy: MainloopPolicy) -> MainloopShape:
     """
     The shape of a mainloop, from its operands' thread maps, alignments and fragments.
 
     Args:
         operands: Both, of one GEMM.
-        cache: Cache operator of an operand's global accesses, given their width in bits.
+        policy: Says which caches their global accesses go through.
     """
     copies = {}
     for side, operand in operands.items():
@@ -82,7 +109,7 @@ def shape_of(operands: Mapping[Side, Operand], cache: Callable[[Side, int], Cach
         copies[side] = OperandCopies(
             accesses=operand.thread_map.accesses,
             vecs=operand.vecs,
-            cache=cache(side, operand.access_bytes * 8),
+            cache=policy.cache(side, operand.access_bytes * 8),
             fragment_loads=loads.instructions,
             words=loads.words,
         )

@@ -5,17 +5,17 @@ It knows the order of ops and the stages they touch; addresses and predicates co
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
-from gpusim.scenario.gemm import GemmScenario
-from gpusim.schedule.mainloop import Mainloop, MainloopShape, warp_fragment_loads
+from gpusim.schedule.mainloop import Mainloop, MainloopPolicy, MainloopShape, warp_fragment_loads
 from gpusim.schedule.ops import Barrier, CacheOperator, CommitGroup, CopyAsync, Op, WaitGroup, WarpMma
 from gpusim.tile.operand import SIDES, Side
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class Multistage(MainloopPolicy):
     """
-    Every way in which the multistage mainloops of GEMM and of convolution differ.
+    The order of a multistage mainloop: every way in which those of GEMM and of convolution differ.
 
     Attributes:
         name: The kernels that share this policy.
@@ -33,6 +33,8 @@ class Family:
     and trace_conv_*.
     """
 
+    through_registers: ClassVar[bool] = False
+
     name: str
     copies_before_mma: bool
     share_lead: int
@@ -44,8 +46,12 @@ class Family:
         """The cache operator of one operand's copies: only 16-byte copies may go around L1 (PTX cp.async.cg)."""
         return "ca" if operand in self.always_through_l1 or access_bits != 128 else "cg"
 
+    def mainloop(self, shape: MainloopShape, k_iterations: int) -> Mainloop:
+        """The ops that consume so many k tiles."""
+        return mainloop(shape, self, k_iterations)
 
-GEMM = Family(
+
+GEMM = Multistage(
     name="gemm",
     copies_before_mma=False,
     share_lead=0,
@@ -54,7 +60,7 @@ GEMM = Family(
     always_through_l1=frozenset(),
 )
 
-CONVOLUTION = Family(
+CONVOLUTION = Multistage(
     name="convolution",
     copies_before_mma=True,
     share_lead=1,
@@ -64,13 +70,8 @@ CONVOLUTION = Family(
 )
 
 
-def family(scenario: GemmScenario) -> Family:
-    """The policy of the scenario's kernel."""
-    return CONVOLUTION if scenario.problem.implicit else GEMM
-
-
 @lru_cache(maxsize=64)
-def mainloop(shape: MainloopShape, policy: Family, k_iterations: int) -> Mainloop:
+def mainloop(shape: MainloopShape, policy: Multistage, k_iterations: int) -> Mainloop:
     """
     Prologue, one tuple of ops per k tile consumed, and tail.
 
@@ -100,7 +101,7 @@ def mainloop(shape: MainloopShape, policy: Family, k_iterations: int) -> Mainloo
     return tuple(prologue), iterations, (Barrier(),) if shape.whole else (CommitGroup(), WaitGroup(0), Barrier())
 
 
-def _iteration(shape: MainloopShape, policy: Family, k_tile: int, in_flight: int, *, ends: bool) -> tuple[Op, ...]:
+def _iteration(shape: MainloopShape, policy: Multistage, k_tile: int, in_flight: int, *, ends: bool) -> tuple[Op, ...]:
     """One k tile; after one that ``ends`` the mainloop there is nothing to wait for or to load ahead."""
     ops: list[Op] = []
     last = shape.k_groups - 1
@@ -116,7 +117,7 @@ def _iteration(shape: MainloopShape, policy: Family, k_tile: int, in_flight: int
     return tuple(ops)
 
 
-def _k_group_copies(shape: MainloopShape, policy: Family, k_tile: int, k_group: int) -> list[Op]:
+def _k_group_copies(shape: MainloopShape, policy: Multistage, k_tile: int, k_group: int) -> list[Op]:
     """The shares issued in one k group: those of the fetch that this k tile overlaps, or lead of the next one."""
     last = shape.k_groups - 1
     lead_tiles, share = divmod(k_group + policy.share_lead, shape.k_groups)
@@ -129,7 +130,7 @@ def _k_group_copies(shape: MainloopShape, policy: Family, k_tile: int, k_group: 
     return ops + _share(shape, policy, fetch, last) if share == last - 1 else ops
 
 
-def _share(shape: MainloopShape, policy: Family, fetch: int, index: int) -> list[Op]:
+def _share(shape: MainloopShape, policy: Multistage, fetch: int, index: int) -> list[Op]:
     ops: list[Op] = []
     for operand in SIDES:
         ops += copy_ops(shape, operand, fetch, shape.share(operand, index), zfill=policy.zfill_in_mainloop)

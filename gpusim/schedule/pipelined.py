@@ -5,14 +5,29 @@ convolution do not differ in it.
 """
 
 from functools import lru_cache
+from typing import ClassVar
 
 from gpusim.scenario.kernel import PIPELINED_STAGES
-from gpusim.schedule.mainloop import Mainloop, MainloopShape, warp_fragment_loads
+from gpusim.schedule.mainloop import Mainloop, MainloopPolicy, MainloopShape, warp_fragment_loads
 from gpusim.schedule.ops import Barrier, CacheOperator, LoadGlobal, Op, StoreTile, WarpMma
-from gpusim.tile.operand import SIDES
+from gpusim.tile.operand import SIDES, Side
 
-CACHE: CacheOperator = "ca"
-"""Loads into registers go through L1."""
+
+class Pipelined(MainloopPolicy):
+    """The order of a pipelined mainloop."""
+
+    through_registers: ClassVar[bool] = True
+
+    def cache(self, operand: Side, access_bits: int) -> CacheOperator:  # noqa: ARG002 - all are alike
+        """Loads into registers go through L1."""
+        return "ca"
+
+    def mainloop(self, shape: MainloopShape, k_iterations: int) -> Mainloop:
+        """The ops that consume so many k tiles."""
+        return mainloop(shape, k_iterations)
+
+
+PIPELINED = Pipelined()
 
 
 @lru_cache(maxsize=64)

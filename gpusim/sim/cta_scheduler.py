@@ -22,7 +22,7 @@ class CtaScheduler:
         queue: CTA indices in launch order.
         slots: CTAs an SM holds.
         footprint: Of a CTA, evaluated when it becomes resident.
-        observed: CTA that is watched. Default: the first of the queue.
+        watched: CTA whose warps are watched; None watches nobody.
     """
 
     def __init__(
@@ -33,14 +33,14 @@ class CtaScheduler:
         queue: Sequence[int],
         slots: int,
         footprint: Callable[[int], Footprint],
-        observed: int | None = None,
+        watched: int | None,
     ) -> None:
         self._env = env
         self._spec = spec
         self._queue = deque(queue)
         self._slots = slots
         self._footprint = footprint
-        self._observed = queue[0] if observed is None else observed
+        self._watched = watched
         self._running = 0
         self._port_free = 0
         self.done = env.event()
@@ -71,4 +71,4 @@ class CtaScheduler:
 
     def _launch(self, sm: Sm, index: int, at: int) -> Generator[simpy.Event, Any, None]:
         yield self._env.timeout(at - self._env.now)
-        sm.launch(index, self._footprint(index), at, observed=index == self._observed)
+        sm.launch(index, self._footprint(index), at, observed=index == self._watched)

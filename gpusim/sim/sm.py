@@ -5,8 +5,8 @@ from collections.abc import Callable
 import simpy
 
 from gpusim.machine.spec import Machine
-from gpusim.sim.assembly import Assembly, port_count
 from gpusim.sim.barrier import BarrierUnit
+from gpusim.sim.code import Assembly, port_count
 from gpusim.sim.cta import Cta, CtaLife
 from gpusim.sim.footprint import Footprint
 from gpusim.sim.instruction_cache import InstructionCache
@@ -24,7 +24,7 @@ class Sm:
         l1: The SM's L1, wired to the chip's L2.
         assembly: CTA index -> the code it runs.
         finished: Called with a CTA when its last warp has exited.
-        observer: Takes notes of the watched CTA's warps. Default: one of k tiles.
+        observer: Takes notes of the watched CTA's warps.
 
     Attributes:
         lives: Of the CTAs that have ended, in order of their end.
@@ -39,13 +39,13 @@ class Sm:
         *,
         assembly: Callable[[int], Assembly],
         finished: Callable[["Sm", Cta], None],
-        observer: Observer | None = None,
+        observer: Observer,
     ) -> None:
         self.shared_memory = SharedMemory(machine)
         self.l1 = l1
         self.barrier = BarrierUnit(machine.barrier)
         self.instruction_cache = InstructionCache(machine.instruction_cache)
-        self.observer = observer or Observer()
+        self.observer = observer
         copy = machine.async_copy
         self.source_release = 0 if copy is None else copy.source_release
         self.copy_interval = 0 if copy is None else copy.issue_interval

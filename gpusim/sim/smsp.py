@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import simpy
 
-from gpusim.sim.assembly import (
+from gpusim.sim.code import (
     BAR,
     COMMIT,
     DEPBAR,
     EXIT,
     GLOBAL,
     LDGSTS,
+    OUTPUT,
     PIPE,
     SHARED,
-    SOURCE_OR_OUTPUT,
 )
 from gpusim.sim.stall_reasons import (
     BARRIER,
@@ -144,7 +144,7 @@ class Smsp:
                 port_free[instruction.port] = best + instruction.interval
                 if instruction.write >= 0:
                     chosen.set_scoreboard(instruction.write, best + instruction.latency, SHORT_SCOREBOARD)
-                if chosen.spans is not None and instruction.observed >= 0:
+                if chosen.spans is not None and instruction.activity >= 0:
                     self._sm.observer.note(chosen, best, best + instruction.latency)
                 self._next(chosen, best)
             else:
@@ -160,7 +160,7 @@ class Smsp:
             landed = self._memory(warp, at)
         elif kind == COMMIT:
             warp.commit_group()
-        if warp.spans is not None and instruction.observed >= 0:
+        if warp.spans is not None and instruction.activity >= 0:
             self._sm.observer.note(warp, at, landed)
         if kind == EXIT:
             self._warps.remove(warp)
@@ -207,13 +207,13 @@ class Smsp:
         """An LDGSTS. With no lane on it sends nothing, with a few as much as with all (D21); a zero-fill writes all."""
         instruction = warp.instruction
         sm = self._sm
-        operand, number, access, vec = instruction.target
-        fetch = number + warp.trip * warp.segment.tiles_per_trip
+        row, turn, access, vec = instruction.target
+        turn += warp.trip * warp.segment.tiles_per_trip
         footprint = warp.cta.footprint
-        request = footprint.copies[operand][fetch][access][vec][warp.index]
+        request = footprint.copies[row][turn][access][vec][warp.index]
         wavefronts = _wavefronts(warp) if request[0] or instruction.zero_fills else 0
         leaves = sm.shared_memory.dispatch(self._index, at, wavefronts, sm.copy_interval)
-        status = footprint.status[operand][fetch] if footprint.status else None
+        status = footprint.status[row][turn] if footprint.status else None
         landed = sm.l1.copy(leaves, request, issued=at, cached=instruction.through_l1, status=status)
         warp.open_group = max(landed, warp.open_group)
         return leaves + sm.source_release, landed
@@ -221,26 +221,26 @@ class Smsp:
     def _global_access(self, warp: Warp, at: int) -> tuple[int, int]:
         instruction = warp.instruction
         sm = self._sm
-        operand, step, access, _ = instruction.target
-        if operand != SOURCE_OR_OUTPUT:
+        row, output, access, _ = instruction.target
+        if row != OUTPUT:
             return self._tile_load(warp, at)
         leaves = sm.shared_memory.dispatch(self._index, at, 0)
         footprint = warp.cta.footprint
-        sectors = footprint.outputs[step][access][warp.index]
+        sectors = footprint.outputs[output][access][warp.index]
         if instruction.is_load:
-            return leaves, sm.l1.load_streamed(leaves, sectors, issued=at, status=footprint.found[step])
+            return leaves, sm.l1.load_streamed(leaves, sectors, issued=at, status=footprint.found[output])
         sm.l1.store(leaves, sectors, issued=at)
         warp.store_drained = leaves
         return leaves, leaves
 
     def _tile_load(self, warp: Warp, at: int) -> tuple[int, int]:
         """An LDG of an operand. With no lane on it brings nothing, with a few it takes as much as with all (D21)."""
-        operand, number, access, vec = warp.instruction.target
-        fetch = number + warp.trip * warp.segment.tiles_per_trip
+        row, turn, access, vec = warp.instruction.target
+        turn += warp.trip * warp.segment.tiles_per_trip
         footprint = warp.cta.footprint
-        request = footprint.copies[operand][fetch][access][vec][warp.index]
+        request = footprint.copies[row][turn][access][vec][warp.index]
         leaves = self._sm.shared_memory.dispatch(self._index, at, _wavefronts(warp) if request[0] else 0)
-        status = footprint.status[operand][fetch] if footprint.status else None
+        status = footprint.status[row][turn] if footprint.status else None
         return leaves, self._sm.l1.load(leaves, request, issued=at, status=status)
 
     def _next(self, warp: Warp, at: int) -> None:

@@ -1,6 +1,6 @@
 """One warp: where it stands in its stream, what it waits for, and how its lifetime divides into stall reasons."""
 
-from gpusim.sim.assembly import Decoded, DecodedSegment
+from gpusim.sim.code import Decoded, DecodedSegment
 from gpusim.sim.cta import Cta
 from gpusim.sim.stall_reasons import NOT_SELECTED, REASONS, SELECTED, SHORT_SCOREBOARD, WAIT
 from gpusim.units import SCOREBOARDS

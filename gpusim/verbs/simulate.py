@@ -2,47 +2,29 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import cast
 
-from gpusim.cuda.compiled_kernel import compiler_at_hand
 from gpusim.errors import BadInput
-from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.simulate import simulate_attention
-from gpusim.lower.compiled import compiled_stream, is_shipped
-from gpusim.lower.compiled_reduction import compiled_reduction
-from gpusim.lower.estimated import estimated_stream, tensor_core
-from gpusim.lower.estimated_output import estimated_reduction
+from gpusim.families.registry import family_of
+from gpusim.lower.estimated import tensor_core
 from gpusim.lower.stream import Stream
 from gpusim.machine.load import load_machine
 from gpusim.machine.occupancy import ctas_per_sm, require_room
-from gpusim.machine.spec import Machine
 from gpusim.results.bound import Demand, first_bound
 from gpusim.results.provenance import provenance
 from gpusim.results.result import Cycles, ReductionLaunch, Result, Simulated
 from gpusim.results.timeline import Timeline
-from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.models import Scenario
-from gpusim.schedule.counts import Counts, executed_in_all
-from gpusim.schedule.ops import Program
-from gpusim.schedule.program import program
-from gpusim.sim.kernel import Launch, Outcome, memory_counters, require_cp_async, simulate_launch
-from gpusim.sim.reduction import ReductionOutcome, simulate_reduction
+from gpusim.schedule.counts import Counts, count_all
+from gpusim.sim.launch import Launch, Outcome, Progress, simulate_launch
 from gpusim.sim.stall_reasons import shares
+from gpusim.sim.timed_kernel import AnyKernel, Origin
+from gpusim.units import SECTOR_BYTES
 
 ORIGINS = ("auto", "estimated", "compiled")
 """Where an instruction stream can come from. "auto" is compiled where the stream comes with gpusim or a compiler is
 here, else estimated; a result says which it was."""
-
-
-def shared_bytes(scenario: GemmScenario) -> int:
-    """Shared memory of one CTA, bytes: the operands' rings, or the epilogue's staging where that is larger."""
-    rings = 0
-    for operand in ("a", "b"):
-        layout = scenario.operand(operand).shared
-        rings += layout.elements * layout.element_bits // 8
-    return max(rings, scenario.epilogue.storage_bytes)
 
 
 def simulate(
@@ -53,10 +35,13 @@ def simulate(
     progress: Callable[[str], None] | None = None,
 ) -> tuple[Result, Timeline]:
     """
-    Simulate a scenario's kernel in time.
+    Simulate a scenario's kernels in time.
+
+    The result's pipeline and the timeline are those of one CTA of the first kernel: the first of those with most work.
 
     Args:
-        exact: Simulate every CTA on every SM, instead of one SM for all that are alike.
+        scenario: Problem, kernel and machine.
+        exact: Simulate every CTA on every SM, instead of one SM for all that are alike. A second kernel is sampled.
         stream: Origin of the instruction streams: "estimated" by stated rules, "compiled" from the kernel's own
             machine code, or "auto".
         progress: Called with a line about what is being done.
@@ -68,119 +53,132 @@ def simulate(
     say = progress or (lambda _: None)
     if stream not in ORIGINS:
         raise BadInput(f"--stream must be one of {', '.join(ORIGINS)}, got {stream!r}")
-    if isinstance(scenario, AttentionScenario):
-        return simulate_attention(scenario, exact=exact, stream=stream, progress=say)
-    scenario = cast("GemmScenario", scenario)
-    machine = load_machine(scenario.machine)
-    require_cp_async(scenario, machine)
-    tiles = scenario.grid.cta_tiles()
-    tiles = tiles[tiles[:, 0] >= 0]
+    family = family_of(scenario)
+    kernels = family.timing.timed_kernels(scenario, load_machine(scenario.machine))
+    for kernel in kernels:
+        kernel.require()
     say("lowering the schedule")
-    if stream == "auto":
-        compiled = is_shipped(scenario, machine) or compiler_at_hand()
-        stream = "compiled" if compiled else "estimated"
-    streams = _streams(scenario, machine, stream)
-    registers = max(one.registers_per_thread for one in streams)
-    needed = shared_bytes(scenario)
-    occupancy = ctas_per_sm(machine, scenario.kernel.threads, registers, needed)
-    require_room(machine, occupancy, scenario.kernel.threads, registers, needed)
-    launch = Launch(scenario, machine, tiles, streams, occupancy.ctas, needed)
-    outcome = simulate_launch(launch, exact=exact, progress=say)
-    second = _second_launch(launch, stream, say) if scenario.problem.reduces else None
+    origin = _origin(stream, kernels)
+    first, *others = kernels
+    launches = [_simulated(first, origin, exact=exact, say=say)]
+    for kernel in others:
+        say("simulating the reduction")
+        launches.append(_simulated(kernel, origin, exact=False, say=lambda _: None))
     say("counting what the grid executes")
-    counts = executed_in_all(scenario)
-    result = _result(launch, outcome, second, counts, time.perf_counter() - started)
-    return result, outcome.timeline
+    counts = count_all(family.schedules.kernels(scenario))
+    return _result(scenario, launches, counts, time.perf_counter() - started), launches[0].outcome.timeline
+
+
+def _origin(stream: str, kernels: Sequence[AnyKernel]) -> Origin:
+    if stream == "auto":
+        return "compiled" if all(kernel.can_be_compiled() for kernel in kernels) else "estimated"
+    return "compiled" if stream == "compiled" else "estimated"
 
 
 @dataclass(frozen=True, slots=True)
-class _Second:
-    """The reduction of a parallel split-K: its part of the result, what was simulated, and its warp instructions."""
+class _Simulated:
+    """A launch, and what came of it."""
 
-    launch: ReductionLaunch
-    outcome: ReductionOutcome
-    instructions: int
+    launch: Launch
+    outcome: Outcome
+
+    @property
+    def elapsed(self) -> int:
+        """Cycles of the launch, overhead included (D15)."""
+        return self.outcome.longest + self.launch.machine.launch.overhead
+
+    @property
+    def active(self) -> float:
+        """Mean over all SMs of their active spans."""
+        return self.outcome.active * self.launch.working / self.launch.machine.sms
+
+    @property
+    def registers(self) -> int:
+        """Registers of a thread."""
+        return max(stream.registers_per_thread for stream in self.launch.streams.values())
+
+    @property
+    def executed(self) -> Counter[Hashable]:
+        """CTAs of each behaviour."""
+        return Counter(map(self.launch.kernel.behaviour, range(self.launch.ctas)))
+
+    @property
+    def instructions(self) -> int:
+        """Warp instructions of the grid."""
+        streams, warps = self.launch.streams, self.launch.kernel.lanes().warps
+        return sum(streams[one].instructions_per_warp * ctas for one, ctas in self.executed.items()) * warps
+
+    @property
+    def pipes(self) -> dict[str, int]:
+        """Warp instructions of the grid, by pipes that may bound the kernel."""
+        kernel, totals = self.launch.kernel, Counter[str]()
+        for behaviour, ctas in self.executed.items() if kernel.pipes else ():
+            for segment in self.launch.streams[behaviour].segments:
+                found = Counter(one.pipe for one in segment.instructions if one.unit == "pipe")
+                for pipe, number in found.items():
+                    totals[pipe] += number * segment.trips * ctas * kernel.lanes().warps
+        return {pipe: totals[pipe] for pipe in kernel.pipes}
 
 
-def _second_launch(first: Launch, origin: str, say: Callable[[str], None]) -> _Second:
-    scenario, machine = first.scenario, first.machine
-    say("simulating the reduction")
-    tile = scenario.reduction
-    stream = estimated_reduction(scenario) if origin == "estimated" else compiled_reduction(scenario, machine).stream
-    occupancy = ctas_per_sm(machine, tile.threads, stream.registers_per_thread, 0)
-    outcome = simulate_reduction(scenario, stream, machine, occupancy.ctas)
-    elapsed = outcome.longest + machine.launch.overhead  # (D15)
-    cycles = Cycles(elapsed=elapsed, active=outcome.active)
-    launch = ReductionLaunch(tile.grid, tile.ctas, occupancy.ctas, stream.registers_per_thread, cycles)
-    return _Second(launch, outcome, stream.instructions_per_warp * tile.warps * tile.ctas)
+def _simulated(kernel: AnyKernel, origin: Origin, *, exact: bool, say: Progress) -> _Simulated:
+    streams: dict[Hashable, Stream] = {}
+    for cta in range(len(kernel.launched)):
+        behaviour = kernel.behaviour(cta)
+        if behaviour not in streams:
+            streams[behaviour] = kernel.stream(behaviour, origin)
+    registers = max(one.registers_per_thread for one in streams.values())
+    threads = kernel.lanes().warps * 32
+    occupancy = ctas_per_sm(kernel.machine, threads, registers, kernel.shared_bytes)
+    require_room(kernel.machine, occupancy, threads, registers, kernel.shared_bytes)
+    launch = Launch(kernel, streams, occupancy.ctas)
+    return _Simulated(launch, simulate_launch(launch, exact=exact, progress=say))
 
 
-def _streams(scenario: GemmScenario, machine: Machine, origin: str) -> tuple[Stream, ...]:
-    """Of every split-K slice; slices that run the same program share one."""
-    if origin == "compiled":
-        return tuple(compiled_stream(scenario, machine, each) for each in range(scenario.problem.split_k_slices))
-    made: dict[Program, Stream] = {}
-    streams = []
-    for slice_ in range(scenario.problem.split_k_slices):
-        runs = program(scenario, scenario.k_iterations(slice_), slice_)
-        if runs not in made:
-            made[runs] = estimated_stream(scenario, runs, machine, slice_)
-        streams.append(made[runs])
-    return tuple(streams)
-
-
-def _result(launch: Launch, outcome: Outcome, second: _Second | None, counts: Counts, seconds: float) -> Result:
-    scenario, machine = launch.scenario, launch.machine
-    elapsed = outcome.longest + machine.launch.overhead  # (D15)
-    active, stalls = outcome.active, Counter(outcome.stalls)
-    average = outcome.active * launch.working / machine.sms
-    simulated_ctas, simulated_instructions = outcome.ctas, outcome.instructions
-    if second is not None:
-        elapsed += second.launch.cycles.elapsed
-        active += second.outcome.active
-        average += second.outcome.active * min(machine.sms, second.launch.ctas) / machine.sms
-        stalls.update(second.outcome.stalls)
-        simulated_ctas += second.outcome.ctas
-        simulated_instructions += second.outcome.instructions
+def _result(scenario: Scenario, launches: Sequence[_Simulated], counts: Counts, seconds: float) -> Result:
+    first, *others = launches
+    launch, outcome, kernel = first.launch, first.outcome, first.launch.kernel
+    machine = launch.machine
+    elapsed = sum(one.elapsed for one in launches)
     time_us = elapsed / machine.clock_mhz  # (D25)
-    extents = scenario.problem.extents
-    flops = 2 * extents.m * extents.n * extents.k
-    warps = scenario.kernel.threads // 32
-    executed_instructions = sum(
-        stream.instructions_per_warp * warps * int((launch.tiles[:, 2] == slice_).sum())
-        for slice_, stream in enumerate(launch.streams)
-    )
-    executed_instructions += 0 if second is None else second.instructions
+    instructions = sum(one.instructions for one in launches)
+    stalls = Counter(outcome.stalls)
+    for one in others:
+        stalls.update(one.outcome.stalls)
     counters: dict[str, float] = dict(counts.counters())
-    counters["smsp__inst_executed.sum"] = executed_instructions
+    counters |= {metric: counts.instructions.get(opcode, 0) for metric, opcode in kernel.counters.items()}
+    counters["smsp__inst_executed.sum"] = instructions
     counters["sm__cycles_elapsed.max"] = elapsed
-    counters["sm__cycles_active.avg"] = round(average, 2)
-    dram_bytes = outcome.dram_bytes + (0 if second is None else second.outcome.dram_bytes)
-    counters |= memory_counters(counters, outcome, dram_bytes)
+    counters["sm__cycles_active.avg"] = round(sum(one.active for one in launches), 2)
+    counters |= _memory_counters(counters, outcome, sum(one.outcome.dram_bytes for one in launches))
     demand = Demand.of(
         machine,
         counters,
         counts.bank_conflicts,
-        instructions=executed_instructions,
-        ctas=len(launch.tiles),
-        tensor_interval=tensor_core(scenario, machine).interval,
+        instructions=instructions,
+        ctas=launch.ctas,
+        tensor_interval=0 if kernel.mma is None else tensor_core(kernel.mma, machine).interval,
+        pipes=first.pipes,
     )
     return Result(
         scenario=scenario.resolved(),
         machine={"name": machine.name, "digest": machine.digest(), "figures": machine.figure_counts()},
-        stream=launch.streams[0].origin,
-        grid=scenario.grid.dim,
-        ctas=len(launch.tiles),
+        stream=next(iter(launch.streams.values())).origin,
+        grid=kernel.grid,
+        ctas=launch.ctas,
         ctas_per_sm=launch.ctas_per_sm,
-        registers_per_thread=max(one.registers_per_thread for one in launch.streams),
-        shared_bytes=launch.shared_bytes,
-        waves=round(len(launch.tiles) / (launch.ctas_per_sm * machine.sms), 3),
-        cycles=Cycles(elapsed=elapsed, active=active),
+        registers_per_thread=first.registers,
+        shared_bytes=kernel.shared_bytes,
+        waves=round(launch.ctas / (launch.ctas_per_sm * machine.sms), 3),
+        cycles=Cycles(elapsed=elapsed, active=sum(one.outcome.active for one in launches)),
         clock_mhz=machine.clock_mhz,
         time_us=round(time_us, 3),
-        tflops=round(flops / time_us / 1e6, 3),
+        tflops=round(kernel.flops / time_us / 1e6, 3),
         simulated=Simulated(
-            simulated_ctas, outcome.k_tiles, simulated_instructions, round(seconds, 3), outcome.sampled
+            ctas=sum(one.outcome.ctas for one in launches),
+            k_tiles=outcome.k_tiles,
+            instructions=sum(one.outcome.instructions for one in launches),
+            seconds=round(seconds, 3),
+            sampled=outcome.sampled,
         ),
         counters=counters,
         bank_conflicts=counts.bank_conflicts,
@@ -189,5 +187,28 @@ def _result(launch: Launch, outcome: Outcome, second: _Second | None, counts: Co
         hazards=(),
         bound=first_bound(demand, outcome.longest, outcome.stalls),
         provenance=provenance(scenario.resolved(), machine.digest()),
-        reduction=None if second is None else second.launch,
+        reduction=_reduction(others[0]) if others else None,
     )
+
+
+def _reduction(second: _Simulated) -> ReductionLaunch:
+    launch = second.launch
+    cycles = Cycles(elapsed=second.elapsed, active=second.outcome.active)
+    return ReductionLaunch(launch.kernel.grid, launch.ctas, launch.ctas_per_sm, second.registers, cycles)
+
+
+def _memory_counters(exact: dict[str, float], outcome: Outcome, dram_bytes: int) -> dict[str, float]:
+    """
+    Approximate ones: the simulated SMs' L1 hit rate over the grid's exact requests, and the L2's misses.
+
+    Reads of the epilogue's source never hit in L1 (D10).
+    """
+    requested = exact["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]
+    passed = outcome.l2_sectors / outcome.asked_sectors if outcome.asked_sectors else 1.0
+    reads = requested * passed
+    return {
+        "lts__t_sectors_op_read.sum": round(reads),
+        "lts__t_sectors_op_read_lookup_hit.sum": max(0, round(reads) - dram_bytes // SECTOR_BYTES),
+        "lts__t_sectors_op_write.sum": exact["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"],
+        "dram__bytes_read.sum": dram_bytes,
+    }

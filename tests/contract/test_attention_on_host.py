@@ -18,12 +18,13 @@ import pytest
 
 from gpusim.cuda import trace_format
 from gpusim.cuda.specialise import RECORDED_BLOCKS
-from gpusim.cuda.trace import first_difference
+from gpusim.cuda.trace import expected_records, first_difference, longest_stream
 from gpusim.families.attention.cuda import specialise_attention
-from gpusim.families.attention.device import attention_kernel, compare
+from gpusim.families.attention.device import compare
 from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.attention.schedule import FusedKernel
+from gpusim.families.attention.shape import attention_shape
 from gpusim.families.attention.tensors import fresh_attention_output, make_attention_tensors
-from gpusim.families.attention.trace import expected_attention_records, traced_attention_ctas
 from gpusim.numerics.elements import Values
 
 HOST_KERNEL = Path(__file__).parent / "host_kernel" / "attention_on_host.cpp"
@@ -83,28 +84,33 @@ class HostRun:
     counts: npt.NDArray[np.int32]
 
 
-def launch(
+def launch(  # noqa: PLR0917 (one for each thing that a launch is given)
     asked: AttentionScenario,
     folder: Path,
-    tile: dict[str, Any] | None = None,
+    warp_queries: int | None = None,
+    changed: dict[str, int] | None = None,
     blocks: Sequence[int] = (),
     capacity: int = 0,
 ) -> HostRun:
     """
     One launch on the inputs of seed 1: of the trace build where there are blocks to record, with room for so many
-    records of a warp. ``tile`` changes the kernel.
+    records of a warp. ``warp_queries`` and macros that are ``changed`` make another kernel than the scenario's.
     """
-    fused, problem = replace(attention_kernel(asked), **(tile or {})), asked.problem
-    kernel = specialise_attention(fused, "trace" if blocks else "plain")
+    problem, shape = asked.problem, attention_shape(asked)
+    if warp_queries is not None:
+        tiles = {name: (warp_queries, *getattr(shape, name)[1:]) for name in ("qk_warp", "pv_warp")}
+        shape = replace(shape, **tiles)
+    kernel = specialise_attention(asked, "trace" if blocks else "plain", shape, **(changed or {}))
+    warps = kernel.block_threads // 32
     program = folder / kernel.entry
     command = ["g++", "-O1", "-w", *kernel.options, f"-I{kernel.include}", str(HOST_KERNEL), "-o", str(program)]
     subprocess.run(command, check=True)
     inputs, output = make_attention_tensors(asked, seed=1), fresh_attention_output(asked)
     lse = np.full((problem.batch, problem.heads, problem.lse_length), np.nan, np.float32)
     tensors = [inputs.q, inputs.k, inputs.v, output, np.full(output.size, np.nan, np.float32), lse]
-    record_bytes = 8 * trace_format.buffer_words(len(blocks), fused.warps, capacity)
+    record_bytes = 8 * trace_format.buffer_words(len(blocks), warps, capacity)
     header = [*(part.nbytes for part in tensors), *kernel.grid, kernel.block_threads, kernel.shared_bytes]
-    header += [record_bytes, len(blocks) * fused.warps, capacity, len(blocks)]
+    header += [record_bytes, len(blocks) * warps, capacity, len(blocks)]
     recorded = np.full(RECORDED_BLOCKS, -1, np.int32)
     recorded[: len(blocks)] = blocks
     parts = [np.array(header, np.int64), recorded, np.array([problem.score_scale * log2(e)], np.float32)]
@@ -118,7 +124,7 @@ def launch(
         output=np.frombuffer(data[: sizes[0]], output.dtype),
         log_sum_exp=np.frombuffer(data[sizes[0] : sizes[1]], np.float32).reshape(lse.shape),
         records=data[sizes[1] : sizes[2]],
-        counts=np.frombuffer(data[sizes[2] :], np.int32).reshape(len(blocks), fused.warps),
+        counts=np.frombuffer(data[sizes[2] :], np.int32).reshape(len(blocks), warps),
     )
 
 
@@ -130,29 +136,30 @@ def wrong(asked: AttentionScenario, done: HostRun) -> int:
 
 @pytest.mark.parametrize("asked", SCENARIOS.values(), ids=SCENARIOS.keys())
 def test_the_kernel_follows_the_schedule_and_computes_softmax_attention(asked, tmp_path):
-    blocks = traced_attention_ctas(asked)
-    expected = expected_attention_records(asked, blocks)
+    schedule = FusedKernel(asked)
+    blocks = schedule.traced_blocks
+    expected = expected_records(schedule, blocks)
 
-    done = launch(asked, tmp_path, blocks=blocks, capacity=int(expected["position"].max()) + 1)
+    done = launch(asked, tmp_path, blocks=blocks, capacity=longest_stream(schedule, blocks))
 
     found = trace_format.decode(np.frombuffer(done.records, np.int64), done.counts)
-    assert first_difference(expected, found, blocks) is None
+    assert first_difference(expected, found, blocks, schedule.op_kinds) is None
     assert (found == expected).all(), "offsets of invalid accesses"
     assert wrong(asked, done) == 0
 
 
 VARIANTS = {
-    "flash, columns past the head skipped": (scenario("flash", head_dim_v=40), {"skip_columns": True}),
-    "flash, Q in registers": (scenario("flash", **TOP_LEFT), {"queries_in_registers": True}),
-    "flash, 128 keys": (scenario("flash", **TOP_LEFT), {"keys_per_block": 128}),
-    "flash, warps of 16 queries": (scenario("flash", **BOTTOM_RIGHT), {"warp_queries": 16}),
-    "attention, 5 CTAs": (scenario("attention", **TOP_LEFT), {"ctas_per_sm": 5}),
+    "flash, columns past the head skipped": (scenario("flash", head_dim_v=40), None, {"COMPUTED_V": 48}),
+    "flash, Q in registers": (scenario("flash", **TOP_LEFT), None, {"QUERIES_IN_REGISTERS": 1}),
+    "flash, 128 keys": (scenario("flash", {"keys_per_block": 128}, **TOP_LEFT), None, {}),
+    "flash, warps of 16 queries": (scenario("flash", **BOTTOM_RIGHT), 16, {}),
+    "attention, 5 CTAs": (scenario("attention", **TOP_LEFT), None, {"CTAS_PER_SM": 5}),
 }
 
 
-@pytest.mark.parametrize(("asked", "tile"), VARIANTS.values(), ids=VARIANTS.keys())
-def test_other_tiles_compute_the_same(asked, tile, tmp_path):
-    assert wrong(asked, launch(asked, tmp_path, tile)) == 0
+@pytest.mark.parametrize(("asked", "warp_queries", "changed"), VARIANTS.values(), ids=VARIANTS.keys())
+def test_other_tiles_compute_the_same(asked, warp_queries, changed, tmp_path):
+    assert wrong(asked, launch(asked, tmp_path, warp_queries, changed)) == 0
 
 
 def test_the_plain_build_computes_what_the_instrumented_one_does(tmp_path):
@@ -165,10 +172,11 @@ def test_the_plain_build_computes_what_the_instrumented_one_does(tmp_path):
 
 def test_a_trace_finds_a_schedule_of_another_order(tmp_path):
     asked, other = SCENARIOS["attention causal from the top left"], SCENARIOS["attention V after the softmax"]
-    blocks = traced_attention_ctas(asked)
-    expected = expected_attention_records(asked, blocks)
+    schedule = FusedKernel(asked)
+    blocks = schedule.traced_blocks
+    expected = expected_records(schedule, blocks)
 
     done = launch(other, tmp_path, blocks=blocks, capacity=len(expected))
 
     found = trace_format.decode(np.frombuffer(done.records, np.int64), done.counts)
-    assert "op: " in (first_difference(expected, found, blocks) or "")
+    assert "op: " in (first_difference(expected, found, blocks, schedule.op_kinds) or "")

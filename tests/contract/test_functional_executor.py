@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from gpusim.families.gemm import execute as executor
+from gpusim.families.gemm.execute import mainloop_of, run, slice_programs
+from gpusim.families.gemm.program import mainloop_shape
 from gpusim.families.registry import parse_scenario
-from gpusim.functional import executor
 from gpusim.functional.data_hazards import HazardLog
-from gpusim.functional.executor import run, slice_programs
-from gpusim.functional.mainloop import Mainloop, operand_tables
+from gpusim.functional.mainloop import operand_tables
 from gpusim.numerics.tensors import Tensors, make_tensors
 from gpusim.schedule import pipelined
 from gpusim.schedule.ops import Barrier, LoadShared, StoreGlobal, StoreShared, WarpMma
-from gpusim.schedule.program import mainloop_shape
 from gpusim.tile.operand import SIDES
 
 KERNEL = {"threadblock": [64, 64, 32], "warp": [32, 32, 32], "stages": 3}
@@ -58,10 +58,10 @@ def test_a_second_problem_through_a_pipelined_mainloop_is_right_after_winding_do
     """Not so from the other stage: its prologue overwrites what warps may still read, or another tile is read."""
     scenario = scenario_of(GEMM | {"k": k}, mainloop="pipelined", stages=2)
     tiles, k_iterations = np.array([[0, 0, 0], [1, 1, 0]]), -(-k // 32)
-    tables = {operand: operand_tables(scenario, operand) for operand in SIDES}
+    tables = {side: operand_tables(operand) for side, operand in scenario.operands.items()}
 
     def fresh(log):
-        return Mainloop(scenario, tables, make_tensors(scenario, seed=5), tiles, log)
+        return mainloop_of(scenario, tables, make_tensors(scenario, seed=5), tiles, log)
 
     hazards, wrong = HazardLog(), HazardLog()
     mainloop, other = fresh(hazards), fresh(wrong)
@@ -174,8 +174,8 @@ def test_inputs_are_left_alone():
 
 def test_fragment_places_are_a_bijection():
     scenario = scenario_of(GEMM)
-    for operand in SIDES:
-        place = operand_tables(scenario, operand).place
+    for operand in scenario.operands.values():
+        place = operand_tables(operand).place
         assert np.array_equal(np.sort(place, axis=None), np.arange(place.size))
 
 
@@ -242,7 +242,9 @@ def test_each_room_refuses_the_other_rooms_ops():
 
 def test_accumulators_start_at_zero():
     scenario = scenario_of(GEMM)
-    tables = {operand: operand_tables(scenario, operand) for operand in SIDES}
-    mainloop = Mainloop(scenario, tables, make_tensors(scenario, 1), np.zeros((1, 3), np.int64), executor.HazardLog())
+    tables = {side: operand_tables(operand) for side, operand in scenario.operands.items()}
+    mainloop = mainloop_of(
+        scenario, tables, make_tensors(scenario, 1), np.zeros((1, 3), np.int64), executor.HazardLog()
+    )
     assert (mainloop.accumulators == 0).all()
     assert mainloop.accumulators.shape == (1, 4, 32, 32)

@@ -18,15 +18,17 @@ import numpy.typing as npt
 import pytest
 
 from gpusim.cuda import timeline_format, trace_format
-from gpusim.cuda.specialise import RECORDED_BLOCKS, Build, Specialisation, specialise, specialise_reduction
-from gpusim.cuda.trace import expected_records, first_difference, longest_stream, traced_ctas
-from gpusim.cuda.trace_reduction import expected_reduction_records, traced_reduction_ctas
+from gpusim.cuda.specialise import RECORDED_BLOCKS, Build, Specialisation
+from gpusim.cuda.trace import expected_records, first_difference, longest_stream
+from gpusim.families.gemm.cuda import specialise
+from gpusim.families.gemm.reduction.cuda import specialise_reduction
+from gpusim.families.gemm.reduction.schedule import ReductionKernel
+from gpusim.families.gemm.schedule import TileKernel
 from gpusim.families.registry import parse_scenario
 from gpusim.numerics.elements import Values, decode
 from gpusim.numerics.reference import agreement, reference
 from gpusim.numerics.tensors import fresh_output, fresh_workspace, make_tensors
 from gpusim.scenario.gemm import GemmScenario
-from gpusim.schedule.reduction import reduction_ops
 
 HOST_KERNEL = Path(__file__).parent / "host_kernel" / "kernel_on_host.cpp"
 
@@ -244,28 +246,30 @@ def launch(  # noqa: PLR0917 (one for each thing that a launch is given)
 
 def reduce(asked: GemmScenario, folder: Path, partial: Values) -> npt.NDArray[Any]:
     """Run the second kernel on what the first has stored, and compare its trace; its output."""
-    kernel, blocks = specialise_reduction(asked, "trace"), traced_reduction_ctas(asked)
-    capacity = len(reduction_ops(asked))
+    kernel, schedule = specialise_reduction(asked, "trace"), ReductionKernel(asked)
+    blocks = schedule.traced_blocks
+    capacity = longest_stream(schedule, blocks)
     words = trace_format.buffer_words(len(blocks), kernel.block_threads // 32, capacity)
     done = launch(asked, kernel, folder, Recording(blocks, 8 * words, capacity), partial, ["-DGPUSIM_HOST_REDUCTION"])
     found = trace_format.decode(np.frombuffer(done.records, np.int64), done.counts)
-    expected = expected_reduction_records(asked, blocks)
-    assert first_difference(expected, found, blocks) is None
+    expected = expected_records(schedule, blocks)
+    assert first_difference(expected, found, blocks, schedule.op_kinds) is None
     assert (found == expected).all()
     return done.output
 
 
 @pytest.mark.parametrize("asked", SCENARIOS.values(), ids=SCENARIOS.keys())
 def test_the_kernel_follows_the_schedule_and_computes_the_right_answer(asked, tmp_path):
-    blocks = traced_ctas(asked)
-    capacity = longest_stream(asked, blocks)
+    schedule = TileKernel(asked)
+    blocks = schedule.traced_blocks
+    capacity = longest_stream(schedule, blocks)
     words = trace_format.buffer_words(len(blocks), asked.kernel.threads // 32, capacity)
 
     done = run(asked, "trace", tmp_path, Recording(blocks, 8 * words, capacity))
 
     found = trace_format.decode(np.frombuffer(done.records, np.int64), done.counts)
-    expected = expected_records(asked, blocks)
-    assert first_difference(expected, found, blocks) is None
+    expected = expected_records(schedule, blocks)
+    assert first_difference(expected, found, blocks, schedule.op_kinds) is None
     assert (found["global"] == expected["global"]).all(), "offsets of invalid accesses"
     assert (found == expected).all()
     output = reduce(asked, tmp_path, done.partial) if asked.problem.reduces else done.output
@@ -285,7 +289,7 @@ def test_the_kernel_follows_the_schedule_and_computes_the_right_answer(asked, tm
 )
 def test_the_timeline_build_stamps_every_k_tile_in_order(name, tmp_path):
     asked = SCENARIOS[name]
-    kernel, blocks = asked.kernel, traced_ctas(asked)[:2]
+    kernel, blocks = asked.kernel, TileKernel(asked).traced_blocks[:2]
     warps = prod(kernel.warps)
     k_tiles = specialise(asked).k_iterations
     capacity = timeline_format.least_capacity(k_tiles, kernel.stages)
@@ -327,13 +331,13 @@ def test_a_second_problem_through_the_same_pipelined_mainloop_is_right_after_win
 
 def test_a_trace_finds_a_schedule_of_another_order(tmp_path):
     asked = SCENARIOS["gemm fewer k tiles than stages"]
-    capacity = longest_stream(asked, [0])
+    capacity = longest_stream(TileKernel(asked), [0])
     words = trace_format.buffer_words(1, asked.kernel.threads // 32, capacity)
     done = run(asked, "trace", tmp_path, Recording([0], 8 * words, capacity))
     found = trace_format.decode(np.frombuffer(done.records, np.int64), done.counts)
-    other = asked.model_copy(update={"kernel": replace_stages(asked, 4)})
+    other = TileKernel(asked.model_copy(update={"kernel": replace_stages(asked, 4)}))
 
-    difference = first_difference(expected_records(other, [0]), found, [0])
+    difference = first_difference(expected_records(other, [0]), found, [0], other.op_kinds)
 
     assert difference is not None
     assert difference.startswith("CTA 0, warp 0, record ")

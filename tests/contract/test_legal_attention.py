@@ -4,12 +4,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.errors import BadInput
-from gpusim.families.attention.addresses import ATTENTION_STREAMS, attention_stream
 from gpusim.families.attention.blocks import attention_ctas, block_advance
-from gpusim.families.attention.events import attention_events
-from gpusim.families.attention.verify import verify_attention
+from gpusim.families.attention.schedule import FusedKernel
 from gpusim.families.registry import parse_scenario
-from gpusim.schedule.addresses import Selection
+from gpusim.schedule.addresses import Selection, block_of, stream, stream_names
+from gpusim.schedule.events import events
+from gpusim.verbs.verify import verify
 
 heads = st.sampled_from([8, 16, 24, 32, 40, 64, 72, 96, 128, 136, 200, 256, 60, 264])
 lengths = st.lists(st.integers(0, 120), min_size=1, max_size=2)
@@ -65,15 +65,16 @@ def test_it_is_refused_in_one_line_or_right(problem, kernel, seed, cta):
     assert "\n" not in refusal
     if scenario is None:
         return
-    report = verify_attention(scenario, seed)
+    report = verify(scenario, seed)
     assert report.hazards == ()
     assert report.wrong_elements == 0
-    assert report.wrong_lse == 0
+    assert report.second.wrong == 0
     ctas = attention_ctas(scenario)
     active = ctas[block_advance(scenario, ctas).active]
     if len(active):
         x, y, z = active[cta % len(active)].tolist()
-        for name in ATTENTION_STREAMS:
-            attention_stream(scenario, name, (x, y, z), Selection(threads=[0, 77]))
-        events = attention_events(scenario, (x, y, z), 77)
-        assert bool(events) == (not scenario.flash or ["commit"] in events)
+        kernel = FusedKernel(scenario)
+        for name in stream_names(kernel):
+            stream(kernel, name, (x, y, z), Selection(threads=[0, 77]))
+        listed = events(kernel, block_of(kernel, (x, y, z)), 77)
+        assert bool(listed) == (not scenario.flash or ["commit"] in listed)

@@ -5,18 +5,17 @@ from itertools import pairwise
 
 import pytest
 
+from gpusim.families.gemm.estimated import estimated_stream
+from gpusim.families.gemm.program import program
 from gpusim.families.gemm.random_problems import TYPES, random_scenario
+from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.families.registry import parse_scenario
-from gpusim.lower.estimated import estimated_stream, registers_per_thread
 from gpusim.machine import load_machine
 from gpusim.machine.occupancy import ctas_per_sm
-from gpusim.scenario.gemm import GemmScenario
-from gpusim.schedule.program import program
-from gpusim.sim import kernel
-from gpusim.sim.kernel import Launch, simulate_launch
+from gpusim.sim import launch as launching
+from gpusim.sim.launch import Launch, Outcome, simulate_launch
 from gpusim.sim.sm import Sm
 from gpusim.sim.stall_reasons import REASONS
-from gpusim.verbs.simulate import shared_bytes
 
 SMALL_CHIP = 3
 """SMs: few enough that a small grid makes waves and a tail."""
@@ -70,21 +69,20 @@ class Traced:
     """A launch with everything its SMs kept; ``sms`` are those of a second run in which all CTAs are watched."""
 
     launch: Launch
-    outcome: kernel.Outcome
+    outcome: Outcome
     sms: list
 
 
-def launch_of(scenario, k_tiles=GemmScenario.k_iterations):
-    """A launch on a small chip. ``k_tiles``: of a slice, as (scenario, slice)."""
+def launch_of(scenario, timed=TimedTileKernel):
+    """A launch on a small chip."""
     machine = replace(load_machine(scenario.machine), sms=SMALL_CHIP)
-    streams = tuple(
-        estimated_stream(scenario, program(scenario, k_tiles(scenario, slice_), slice_), machine)
-        for slice_ in range(scenario.problem.split_k_slices)
-    )
-    needed = shared_bytes(scenario)
-    slots = ctas_per_sm(machine, scenario.kernel.threads, registers_per_thread(scenario, machine), needed).ctas
-    tiles = scenario.grid.cta_tiles()
-    return Launch(scenario, machine, tiles[tiles[:, 0] >= 0], streams, min(slots, 2), needed)
+    kernel = timed(scenario, machine)
+    streams = {
+        one: kernel.stream(one, "estimated") for one in {kernel.behaviour(cta) for cta in range(len(kernel.launched))}
+    }
+    registers = max(one.registers_per_thread for one in streams.values())
+    slots = ctas_per_sm(machine, scenario.kernel.threads, registers, kernel.shared_bytes).ctas
+    return Launch(kernel, streams, min(slots, 2))
 
 
 def run(launch, *, exact=True):
@@ -104,7 +102,7 @@ def trace(scenario):
 
     outcome = run(launch)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernel, "Sm", WatchedSm)
+        patch.setattr(launching, "Sm", WatchedSm)
         watched = run(launch)
     assert replace(watched, timeline=outcome.timeline, pipeline=outcome.pipeline) == outcome
     return Traced(launch, outcome, kept)
@@ -116,15 +114,14 @@ def traced(request):
 
 
 def test_every_cta_runs_once(traced):
-    assert sorted(life.cta for sm in traced.sms for life in sm.lives) == list(range(len(traced.launch.tiles)))
+    assert sorted(life.cta for sm in traced.sms for life in sm.lives) == list(range(traced.launch.ctas))
 
 
 def test_it_drains(traced):
     """No warp is left, none at a barrier, and all instructions of all warps have issued."""
-    warps = traced.launch.scenario.kernel.threads // 32
-    issued = sum(
-        traced.launch.streams[int(slice_)].instructions_per_warp * warps for slice_ in traced.launch.tiles[:, 2]
-    )
+    kernel, streams = traced.launch.kernel, traced.launch.streams
+    ctas = range(traced.launch.ctas)
+    issued = sum(streams[kernel.behaviour(cta)].instructions_per_warp * kernel.lanes().warps for cta in ctas)
 
     assert all(smsp.resident == 0 for sm in traced.sms for smsp in sm.smsps)
     assert traced.outcome.instructions == issued
@@ -188,7 +185,7 @@ def test_copies_land_before_they_are_waited_for_and_waits_end_before_the_mma(tra
 
 def test_a_slot_is_not_written_before_its_k_tile_is_consumed(traced):
     """The copy of k tile t goes to the slot of t - stages, whose last fragment has been loaded by then."""
-    stages = traced.launch.scenario.kernel.stages
+    stages = traced.launch.kernel.stages
     loads = [span for span in traced.outcome.timeline.k_tiles if span.activity == "ldmatrix"]
     for row in traced.outcome.pipeline[stages:]:
         assert max(span.end for span in loads if span.k_tile == row.k_tile - stages) <= row.copy_issue
@@ -246,7 +243,15 @@ def test_every_k_tile_of_every_slice_is_consumed():
 
 def test_a_slice_without_k_tiles_runs_its_prologue_and_epilogue():
     """It waits for the copies that bring nothing, and stores."""
-    launch = launch_of(SCENARIOS["one-k-tile"], k_tiles=lambda _scenario, _slice: 0)
+
+    class WithoutKTiles(TimedTileKernel):
+        def k_tiles(self, _cta):
+            return 0
+
+        def stream(self, _behaviour, _origin):
+            return estimated_stream(self.scenario, program(self.scenario, 0), self.machine)
+
+    launch = launch_of(SCENARIOS["one-k-tile"], WithoutKTiles)
     outcome = run(launch)
 
     assert outcome.pipeline == ()

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusim.families.attention.blocks import attention_ctas, attention_grid, block_advance, gemm_view, key_blocks
+from gpusim.families.attention.blocks import attention_ctas, attention_grid, block_advance, key_blocks
+from gpusim.families.attention.operands import attention_operand
 from gpusim.families.attention.shape import attention_shape
 from gpusim.families.registry import parse_scenario
 
@@ -45,9 +46,9 @@ def test_what_is_left_out_follows_cutlass(name, head_dim_v):
     assert list(scenario.instruction) == facts["InstructionShape_MNK"]
     assert shape.threads == facts["kNumThreads"] == 32 * facts["kNumWarpsPerBlock"]
     assert shape.shared_bytes == facts["shared_storage_bytes"]
-    view = gemm_view(scenario, "qk")
-    assert view.kernel.threads == gemm_view(scenario, "pv").kernel.threads == facts["kNumThreads"]
-    assert (view.problem.access("a"), view.problem.access("b")) == (facts["kAlignmentQ"], facts["kAlignmentK"])
+    assert shape.tiling("qk").threads == shape.tiling("pv").threads == facts["kNumThreads"]
+    accesses = tuple(attention_operand(scenario, tensor).access for tensor in "qk")
+    assert accesses == (facts["kAlignmentQ"], facts["kAlignmentK"])
 
 
 def test_the_rules_of_the_facts_hold_for_every_16_bit_configuration():

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from gpusim.families.gemm.schedule import TileKernel
 from gpusim.measure.tables.speed_table import scenario_of
-from gpusim.schedule.counts import executed
+from gpusim.schedule.counts import count
 
 ROWS = json.loads((Path(__file__).parent / "data" / "cutlass_h200.json").read_text())["rows"]
 
@@ -53,7 +54,7 @@ def test_the_grid_is_cutlass_s(row):
 
 @pytest.mark.parametrize("row", ROWS, ids=name_of)
 def test_named_instructions_ldmatrix_wavefronts_and_requested_sectors_equal_the_counters(row):
-    predicted = executed(scenario_of(row)).counters()
+    predicted = count(TileKernel(scenario_of(row))).counters()
     exact = (*EXACT, f"sm__inst_executed_pipe_tensor_op_{'imma' if row['dtype_ab'] == 's8' else 'hmma'}.sum")
 
     assert {name: predicted[name] for name in exact} == {name: row["counters"][name] for name in exact}
@@ -64,7 +65,7 @@ def test_lds_and_sts_patterns_account_for_the_counters_less_their_arbitration(ro
     """
     ncu's shared-memory wavefronts of LDS and LDSM together, and of STS, less the conflicts it reports for each.
     """
-    counts = executed(scenario_of(row))
+    counts = count(TileKernel(scenario_of(row)))
     counters = row["counters"]
     prefix = "l1tex__data_pipe_lsu_wavefronts_mem_shared"
     noise = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared"
@@ -81,7 +82,7 @@ def test_ldgsts_of_convolutions_take_four_wavefronts_each(row):
     """
     They zero-fill, so every lane writes its 16 bytes: the address pattern is all there is.
     """
-    rows = conflicts(executed(scenario_of(row)), "ldgsts")
+    rows = conflicts(count(TileKernel(scenario_of(row))), "ldgsts")
     measured = row["counters"]["sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum"]
 
     assert sum(entry.wavefronts for entry in rows) == measured

@@ -8,9 +8,10 @@ import pytest
 
 from gpusim.families.gemm.conv2d import Conv2dFpropProblem
 from gpusim.families.gemm.gemm import GemmProblem
+from gpusim.families.gemm.schedule import TileKernel
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.kernel import Kernel
-from gpusim.schedule.addresses import events
+from gpusim.schedule.events import events
 
 DATA = Path(__file__).parent / "data"
 
@@ -62,11 +63,11 @@ def test_every_traced_thread_issues_the_golden_events(name):
     Order, operands, shared and global offsets, widths and predicates; those of invalid accesses too.
     """
     trace = golden(name)
-    scenario = TRACES[name](trace["header"])
+    kernel = TileKernel(TRACES[name](trace["header"]))
     assert trace["events"]
 
     for thread, expected in trace["events"].items():
-        actual = events(scenario, (0, 0, 0), int(thread.removeprefix("thread_")))
+        actual = events(kernel, 0, int(thread.removeprefix("thread_")))
         for index, (want, got) in enumerate(zip_longest(expected, actual)):
             assert got == want, f"{thread}, event {index}"
 

@@ -2,11 +2,11 @@
 
 import pytest
 
+from gpusim.commands.check import counts_of, latitude_of
 from gpusim.families.registry import load_scenario
 from gpusim.measure import measure
 from gpusim.records.check import check_rows, holds
 from gpusim.scenario.catalogue import find_scenario
-from gpusim.schedule.counts import executed_in_all
 from gpusim.verbs.simulate import simulate
 
 pytestmark = pytest.mark.gpu
@@ -29,7 +29,7 @@ def test_numbers_and_trace_are_the_schedule_s(origin, name, seed):
     scenario = load_scenario(find_scenario(name))
     record = measure.measure(name, scenario, origin, seed=seed)
 
-    rows = check_rows(scenario, executed_in_all(scenario), {"estimated": simulate(scenario)[0]}, record)
+    rows = check_rows(latitude_of(scenario), counts_of(scenario), {"estimated": simulate(scenario)[0]}, record)
 
     assert record.missing == {}
     assert [row for row in rows if row.verdict == "differs"] == []

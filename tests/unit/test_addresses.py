@@ -6,15 +6,29 @@ import pytest
 from gpusim.errors import BadInput
 from gpusim.families.gemm.conv2d import Conv2dFpropProblem
 from gpusim.families.gemm.gemm import GemmProblem
+from gpusim.families.gemm.schedule import TileKernel
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.kernel import Kernel
-from gpusim.schedule.addresses import STREAMS, Selection, events, stream
+from gpusim.schedule.addresses import Selection, block_of, stream_names
+from gpusim.schedule.addresses import stream as stream_of
+from gpusim.schedule.events import events as events_of
 
 GEMM = GemmScenario(machine="h200", problem=GemmProblem(m=200, n=136, k=200))
 CONVOLUTION = GemmScenario(
     machine="h200", problem=Conv2dFpropProblem(n=1, h=8, w=8, c=64, k=128, r=3, s=3, padding=(1, 1))
 )
 ORIGIN = (0, 0, 0)
+EVERYTHING = Selection()
+STREAMS = stream_names(TileKernel(GEMM))
+
+
+def stream(scenario, name, ctaid, selection=EVERYTHING):
+    return stream_of(TileKernel(scenario), name, ctaid, selection)
+
+
+def events(scenario, ctaid, thread):
+    kernel = TileKernel(scenario)
+    return events_of(kernel, block_of(kernel, ctaid), thread)
 
 
 def column(table, name):

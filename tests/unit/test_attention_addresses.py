@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from gpusim.errors import BadInput
-from gpusim.families.attention.addresses import ATTENTION_STREAMS, attention_stream
-from gpusim.families.attention.events import attention_events
+from gpusim.families.attention.schedule import FusedKernel
 from gpusim.families.attention.shape import attention_shape
 from gpusim.families.registry import parse_scenario
-from gpusim.schedule.addresses import Selection
+from gpusim.schedule.addresses import Selection, block_of, stream, stream_names
+from gpusim.schedule.events import events
 
 EVERYTHING = Selection()
 CTA = (1, 1, 1)
@@ -25,7 +25,17 @@ SCENARIOS = {
     "flash": attention("flash"),
     "buffer": attention("attention", head_dim_v=160, mask="causal_bottom_right"),
 }
+ATTENTION_STREAMS = stream_names(FusedKernel(SCENARIOS["attention"]))
 whatever = pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
+
+
+def attention_stream(scenario, name, ctaid, selection):
+    return stream(FusedKernel(scenario), name, ctaid, selection)
+
+
+def attention_events(scenario, ctaid, thread):
+    kernel = FusedKernel(scenario)
+    return events(kernel, block_of(kernel, ctaid), thread)
 
 
 def column(table, name):
@@ -71,10 +81,10 @@ def test_keys_and_values_are_fetched_once_and_queries_once_or_for_every_key_bloc
 def test_events_are_the_streams_in_program_order(scenario):
     """What a thread copies and its lane loads, in the order of k tiles; P's stores; every mma between barriers."""
     thread = 37
-    events = attention_events(scenario, CTA, thread)
+    listed = attention_events(scenario, CTA, thread)
     warp, lane = divmod(thread, 32)
     for operand in "qkv":
-        copies = [event for event in events if event[0].startswith("cp_async") and event[1] == operand.upper()]
+        copies = [event for event in listed if event[0].startswith("cp_async") and event[1] == operand.upper()]
         mine = Selection(threads=[thread])
         fetched = attention_stream(scenario, f"gmem_{operand}", CTA, mine)
         stored = attention_stream(scenario, f"smem_store_{operand}", CTA, mine)
@@ -82,16 +92,16 @@ def test_events_are_the_streams_in_program_order(scenario):
         assert [event[5] for event in copies] == column(fetched, "valid").tolist()
         assert [event[2] for event in copies] == column(stored, "offset").tolist()
     for operand in "qkpv":
-        loads = [event[2] for event in events if event[0].startswith("ldmatrix") and event[1] == operand.upper()]
+        loads = [event[2] for event in listed if event[0].startswith("ldmatrix") and event[1] == operand.upper()]
         table = attention_stream(scenario, f"ldmatrix_{operand}", CTA, EVERYTHING)
         keep = (column(table, "warp") == warp) & (column(table, "lane") == lane)
         assert loads == column(table, "offset")[keep].tolist()
-    stores = [event[2] for event in events if event[:2] == ["sts", "P"]]
+    stores = [event[2] for event in listed if event[:2] == ["sts", "P"]]
     assert (
         stores
         == column(attention_stream(scenario, "smem_store_p", CTA, Selection(threads=[thread])), "offset").tolist()
     )
-    assert sum(event == ["sync"] for event in events) > 4
+    assert sum(event == ["sync"] for event in listed) > 4
 
 
 @whatever

@@ -6,12 +6,13 @@ from collections import Counter
 
 import pytest
 
-from gpusim.families.attention.counts import attention_executed, cta_blocks, mufu_of
+from gpusim.families.attention.blocks import cta_blocks
 from gpusim.families.attention.ops import AtomicMax, Exponentials, Shuffle, StoreP
+from gpusim.families.attention.schedule import FusedKernel, cta_program, mufu_of
 from gpusim.families.attention.shape import attention_shape
 from gpusim.families.registry import parse_scenario
+from gpusim.schedule.counts import count
 from gpusim.schedule.ops import Barrier, CopyAsync, Ldmatrix, WarpMma
-from gpusim.schedule.program import cta_program
 
 
 def attention(mainloop="attention", kernel=None, **problem):
@@ -27,6 +28,10 @@ def attention(mainloop="attention", kernel=None, **problem):
     }
     data = {"machine": "h200", "problem": given | problem, "kernel": {"mainloop": mainloop} | (kernel or {})}
     return parse_scenario(data, "test.toml")
+
+
+def attention_executed(scenario):
+    return count(FusedKernel(scenario))
 
 
 def row(counts, op, operand):

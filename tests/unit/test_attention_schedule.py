@@ -10,19 +10,17 @@ from gpusim.families.attention.blocks import (
     KeyBlock,
     attention_ctas,
     attention_epilogue,
-    gemm_view,
     operand_access,
-    p_layout,
-    p_load_offsets,
-    p_store_offsets,
 )
 from gpusim.families.attention.chained import pv_shape, qk_shape
+from gpusim.families.attention.operands import attention_operand, p_store_offsets
 from gpusim.families.attention.ops import AtomicMax, ScaleScores, Shuffle, StoreP, StoreStatistic
+from gpusim.families.attention.schedule import cta_program
 from gpusim.families.attention.shape import attention_shape
 from gpusim.families.registry import parse_scenario
-from gpusim.layout.banks import access_wavefronts, ldmatrix_wavefronts
+from gpusim.layout.banks import access_wavefronts
 from gpusim.schedule.ops import Barrier, CommitGroup, CopyAsync, Ldmatrix, LoadSource, StoreGlobal, WaitGroup, WarpMma
-from gpusim.schedule.program import cta_program
+from gpusim.tile.lanes import fragment_table
 from gpusim.tile.mma import accumulator_map, fragment_map
 
 KERNELS = ({"mainloop": "attention"}, {"mainloop": "attention", "preload_v": False}, {"mainloop": "flash"})
@@ -69,6 +67,11 @@ def test_every_fragment_is_loaded_once_and_a_k_group_before_its_mma(kernel):
             last = max(index for index, op in enumerate(ops) if isinstance(op, Ldmatrix) and _at(op) == after)
             mma = next(index for index, op in enumerate(ops) if isinstance(op, WarpMma) and _at(op) == before)
             assert last < mma
+
+
+def lies(layout, key, query):
+    """Where P's element of a key and a query lies: a k tile of the second GEMM is a stage of its layout."""
+    return layout.offset(key % 32, query, key // 32)
 
 
 def _at(op):
@@ -183,25 +186,24 @@ def test_p_is_stored_and_loaded_without_bank_conflicts(head_dim):
     scenario = attention(KERNELS[0], head_dim=head_dim, head_dim_v=head_dim)
     stores = p_store_offsets(scenario).reshape(4, 32, -1).transpose(0, 2, 1) * 2
     assert (access_wavefronts(stores, 4) == 1).all()
-    loads = p_load_offsets(scenario) * 2
-    assert (ldmatrix_wavefronts(loads, 4) == 4).all()
+    assert (fragment_table(attention_operand(scenario, "p")).wavefronts == 4).all()
 
 
 @pytest.mark.parametrize("head_dim", [64, 128])
 def test_every_element_of_p_is_stored_once_and_where_its_row_and_key_lie(head_dim):
     scenario = attention(KERNELS[0], head_dim=head_dim, head_dim_v=head_dim)
     queries, keys, _ = attention_shape(scenario).qk
-    layout = p_layout(scenario)
+    layout = attention_operand(scenario, "p").shared
     offsets = p_store_offsets(scenario)
     assert layout.elements == queries * (keys + 8)
-    whole = layout.offset(np.arange(0, keys, 2), np.arange(queries)[:, None])
+    whole = lies(layout, np.arange(0, keys, 2), np.arange(queries)[:, None])
     assert np.array_equal(np.sort(offsets.ravel()), np.sort(whole.ravel()))
     place = accumulator_map(32, 32, scenario.instruction)
     tiles_m = 2
     for access in range(16):
         row, block = divmod(access, 4)
         element = (block * tiles_m + row // 2) * 4 + row % 2 * 2
-        expected = layout.offset(place[:, element, 1], place[:, element, 0])
+        expected = lies(layout, place[:, element, 1], place[:, element, 0])
         assert np.array_equal(offsets[:32, access], expected)
 
 
@@ -238,5 +240,6 @@ def test_each_valid_element_of_a_tensor_is_fetched_once(kernel):
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_both_gemms_have_the_same_threads(kernel):
     scenario = attention(kernel)
-    assert {gemm_view(scenario, gemm).kernel.threads for gemm in ("qk", "pv")} == {attention_shape(scenario).threads}
+    shape = attention_shape(scenario)
+    assert {shape.tiling(gemm).threads for gemm in ("qk", "pv")} == {shape.threads} == {128}
     assert pv_shape(scenario).a.accesses == 0

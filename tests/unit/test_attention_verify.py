@@ -14,9 +14,10 @@ from gpusim.families.attention.random_problems import HEADS, HEADS_V, LARGEST_EX
 from gpusim.families.attention.reference import attention_reference, visible
 from gpusim.families.attention.shape import attention_shape
 from gpusim.families.attention.tensors import AttentionTensors, make_attention_tensors, output_rows
-from gpusim.families.attention.verify import cta_programs, run_attention, verify_attention
+from gpusim.families.attention.verify import cta_programs, run_attention
 from gpusim.families.registry import parse_scenario
 from gpusim.numerics.elements import decode
+from gpusim.verbs.verify import verify
 
 COMMITTED = tomllib.loads((Path(__file__).parent / "attention_problems.toml").read_text())
 SEEDS = range(COMMITTED["first_seed"], COMMITTED["first_seed"] + COMMITTED["count"])
@@ -70,10 +71,10 @@ def features(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_attention_is_right_and_free_of_hazards(seed):
     scenario = random_attention(seed)
-    report = verify_attention(scenario, seed)
+    report = verify(scenario, seed)
     assert report.hazards == ()
     assert report.wrong_elements == 0
-    assert report.wrong_lse == 0
+    assert report.second.wrong == 0
     assert report.elements == output_rows(scenario.problem).sum() * scenario.problem.head_dim_v
     assert not report.elements or report.max_error_over_bound <= 1
     assert report.ok
@@ -120,12 +121,12 @@ def test_every_broken_schedule_is_caught(name, mutation):
     scenario = attention(kernel, mask="causal_bottom_right", key_lengths=[130, 20], query_lengths=[150, 70], **problem)
     if name == "flash" and mutation in SHARED_STATISTICS:
         with pytest.raises(BadInput, match=f"{mutation} finds nothing to break in this flash schedule"):
-            verify_attention(scenario, 1, ATTENTION_MUTATIONS[mutation])
+            verify(scenario, 1, ATTENTION_MUTATIONS[mutation])
         return
-    report = verify_attention(scenario, 1, ATTENTION_MUTATIONS[mutation])
+    report = verify(scenario, 1, ATTENTION_MUTATIONS[mutation])
     assert not report.ok
     if CAUGHT[mutation] is None:
-        assert report.wrong_elements + report.wrong_lse > 0
+        assert report.wrong_elements + report.second.wrong > 0
     else:
         assert CAUGHT[mutation] in report.hazard_names()
     if mutation in IN_ORDER:
@@ -137,7 +138,7 @@ def test_every_mutation_is_tried():
 
 
 def test_without_its_wait_a_preloaded_v_is_named():
-    report = verify_attention(attention(ATTENTION), 1, ATTENTION_MUTATIONS["missing_v_wait"])
+    report = verify(attention(ATTENTION), 1, ATTENTION_MUTATIONS["missing_v_wait"])
     assert {hazard["operand"] for hazard in report.hazards} == {"v"}
 
 

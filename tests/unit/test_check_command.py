@@ -8,15 +8,16 @@ from dataclasses import replace
 import pytest
 
 from gpusim.commands import check as check_command
-from gpusim.cuda.trace import expected_records, stream_digest, traced_ctas
+from gpusim.cuda.trace import expected_records, stream_digest
 from gpusim.errors import CannotRun
+from gpusim.families.gemm.schedule import TileKernel
 from gpusim.families.registry import load_scenario
 from gpusim.gpu import device, doctor
 from gpusim.records import record as records
 from gpusim.records.check import exact_counters
 from gpusim.records.record import MeasuredPipeline, Record, TraceCheck, write_record
 from gpusim.scenario.catalogue import find_scenario
-from gpusim.schedule.counts import executed
+from gpusim.schedule.counts import count
 from gpusim.verbs.simulate import simulate
 
 NAME = "conv_9_k_tiles"
@@ -28,9 +29,10 @@ def perfect():
     """A record of a GPU that does exactly what the schedule says, in the simulated number of cycles."""
     scenario = load_scenario(find_scenario(NAME))
     result, _ = simulate(scenario)
-    blocks = traced_ctas(scenario)
-    digest = stream_digest(expected_records(scenario, blocks))
-    counters = {name: float(value) for name, value in exact_counters(executed(scenario)).items()}
+    kernel = TileKernel(scenario)
+    blocks = kernel.traced_blocks
+    digest = stream_digest(expected_records(kernel, blocks))
+    counters = {name: float(value) for name, value in exact_counters(count(kernel)).items()}
     counters |= {"sm__cycles_elapsed.max": 25000.0, "sm__cycles_active.avg": 150.0, "smsp__inst_executed.sum": 12000.0}
     return Record(
         name=NAME,
@@ -159,7 +161,6 @@ def test_an_override_asks_another_question_than_the_record(gpusim, folder, perfe
 def test_everything_recorded_is_compared_without_a_file(gpusim, folder, perfect, monkeypatch):
     write_record(perfect, folder / "h200")
     monkeypatch.setattr(check_command, "recordable_scenarios", lambda: (find_scenario(NAME),))
-    monkeypatch.setattr(check_command, "attention_scenarios", tuple)
 
     answer = gpusim("check", "--recorded")
 

@@ -1,17 +1,20 @@
 """The rows of a check: what must be equal, what may differ, and when a check holds."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from gpusim.errors import BadInput
+from gpusim.families.gemm.latitude import latitude
+from gpusim.families.gemm.schedule import TileKernel
 from gpusim.families.registry import parse_scenario
 from gpusim.gpu.ncu import KernelCounters
 from gpusim.measure.compare import choose_launch, compare_rows
 from gpusim.records.check import CONFLICTS, WAVEFRONTS, active_cycles, check_rows, exact_counters, holds, stall_shares
 from gpusim.records.check_table import check_table, number, percent
 from gpusim.records.record import Numerics, Record, TraceCheck
-from gpusim.schedule.counts import executed
+from gpusim.schedule.counts import count
 from gpusim.verbs.simulate import simulate
 
 KERNEL = {"threadblock": [64, 64, 32], "warp": [32, 32, 32], "stages": 3}
@@ -24,7 +27,7 @@ def scenario_of(**problem):
 
 
 SCENARIO = scenario_of()
-COUNTS = executed(SCENARIO)
+COUNTS = count(TileKernel(SCENARIO))
 RESULT, _ = simulate(SCENARIO)
 
 
@@ -64,7 +67,7 @@ RECORD = record_of(SCENARIO, COUNTS)
 
 
 def rows_of(record, scenario=SCENARIO, counts=COUNTS, **keys):
-    return check_rows(scenario, counts, {"estimated": RESULT}, record, **keys)
+    return check_rows(partial(latitude, scenario), counts, {"estimated": RESULT}, record, **keys)
 
 
 def verdicts(rows):
@@ -108,7 +111,7 @@ def test_an_opcode_that_was_never_executed_differs():
 
 def test_the_semaphore_of_split_k_may_poll():
     scenario = scenario_of(split_k_slices=2)
-    counts = executed(scenario)
+    counts = count(TileKernel(scenario))
     record = record_of(scenario, counts)
     polled = {
         "smsp__inst_executed_op_global_ld.sum": 7.0,

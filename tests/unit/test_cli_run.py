@@ -118,7 +118,7 @@ def test_a_failing_file_does_not_lose_the_others(gpusim):
 
     assert answer.code == 2
     assert (first["file"], first["exit_code"]) == (str(MALFORMED), 2)
-    assert second["schema"].startswith("gpusim.results.result/")
+    assert second["schema"].startswith("gpusim.result/")
     assert third["error"].startswith("no_such_scenario: no such file")
     assert len(entries(Path("both"))) == 1
     assert sum(line.startswith("gpusim: ") for line in answer.err.splitlines()) == 2

@@ -5,27 +5,25 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from gpusim.cuda.compiled_kernel import CompiledKernel
-from gpusim.cuda.specialise import specialise
 from gpusim.element_types import tensor_opcode
 from gpusim.errors import BadInput, CannotRun, CheckFailed
+from gpusim.families.gemm.cuda import specialise
+from gpusim.families.gemm.program import program
+from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.families.registry import load_scenario
-from gpusim.lower.align import align
-from gpusim.lower.compiled import KernelRunner, annotated, compiled_stream, grid_instructions, lower_kernel
+from gpusim.lower.compiled import KernelRunner, annotated, lower
 from gpusim.lower.stream import shifted
 from gpusim.lower.stream_file import load_stream, save_stream, shipped_stream
 from gpusim.machine.load import load_machine
-from gpusim.scenario.catalogue import is_attention
 from gpusim.schedule.counts import SASS_OF_OP
 from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadSource, WarpMma
-from gpusim.schedule.program import program
 
 FOLDER = Path(__file__).parent / "data" / "sass"
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
-SHIPPED = sorted(path for path in SCENARIOS.glob("*.toml") if not is_attention(path))
+SHIPPED = sorted(path for path in SCENARIOS.glob("*.toml") if load_scenario(path).kind != "attention")
 
 COMMITTED = {
     "gemm_ragged_sm90": ("gemm_ragged", ()),
@@ -50,6 +48,15 @@ def committed(name, *overrides):
     scenario = load_scenario(SCENARIOS / f"{file}.toml", (*own, *overrides))
     cubin = gzip.decompress((FOLDER / f"{name}.cubin.gz").read_bytes())
     return scenario, CompiledKernel(cubin, "nvcc 13.0", specialise(scenario, "plain"))
+
+
+def timed(scenario):
+    return TimedTileKernel(scenario, load_machine(scenario.machine))
+
+
+def lower_kernel(scenario, compiled, slice_=0):
+    kernel = timed(scenario)
+    return lower(kernel, compiled, kernel.slice_blocks[slice_])
 
 
 @pytest.fixture(scope="module", params=COMMITTED)
@@ -123,14 +130,11 @@ def test_the_listing_goes_with_the_stream(lowered):
 
 def test_every_warp_of_some_ctas_executes_the_schedule(lowered):
     scenario, kernel, _ = lowered
-    runner = KernelRunner(scenario, kernel)
-    live = np.flatnonzero(runner.tiles[:, 0] >= 0)
-    for cta in {int(live[0]), int(live[len(live) // 2]), int(live[-1])}:
-        slice_ = int(runner.tiles[cta, 2])
-        ops = program(scenario, scenario.k_iterations(slice_), slice_)
-        for warp in range(scenario.kernel.threads // 32):
-            steps = runner.run(cta, warp)
-            named = align(runner.code, steps, scenario, ops, runner.placement(cta, warp))
+    runner = KernelRunner(timed(scenario), kernel)
+    live = timed(scenario).launched.tolist()
+    for block in {live[0], live[len(live) // 2], live[-1]}:
+        for warp in range(runner.warps):
+            named = runner.align(block, warp, runner.run(block, warp))
             assert sum(one is not None and isinstance(one.op, WarpMma) for one in named) > 0
 
 
@@ -157,16 +161,6 @@ def test_later_slices_of_a_split_read_their_source():
     assert (sources(first), sources(second)) == (0, wanted)
 
 
-def test_the_grid_executes_what_its_warps_execute():
-    """
-    64 CTAs of 4 warps: nearly all execute what warp 0 of CTA 0 does.
-    """
-    scenario, kernel = committed("gemm_ragged_sm90")
-    one = lower_kernel(scenario, kernel).stream.instructions_per_warp
-
-    assert grid_instructions(scenario, kernel) == pytest.approx(64 * 4 * one, rel=1e-3)
-
-
 @pytest.mark.parametrize(
     ("override", "message"),
     [
@@ -187,12 +181,11 @@ def test_a_kernel_of_another_scenario_is_refused_with_both_sides(override, messa
     scenario, _ = committed("gemm_ragged_sm90", override)
     _, kernel = committed("gemm_ragged_sm90")
 
-    runner = KernelRunner(scenario, kernel)
-    ops = program(scenario, scenario.k_iterations(0))
+    runner = KernelRunner(timed(scenario), kernel)
 
     def align_all():
-        for cta, warp in ((0, 0), (0, 3), (63, 0), (63, 3)):
-            align(runner.code, runner.run(cta, warp), scenario, ops, runner.placement(cta, warp))
+        for block, warp in ((0, 0), (0, 3), (63, 0), (63, 3)):
+            runner.align(block, warp, runner.run(block, warp))
 
     with pytest.raises(CheckFailed, match=message):
         align_all()
@@ -213,7 +206,7 @@ def test_without_a_compiler_the_error_says_what_to_install(monkeypatch):
     scenario = load_scenario(SCENARIOS / "gemm_ragged.toml", ("problem.k=40",))
 
     with pytest.raises(CannotRun, match=r"^no CUDA compiler is installed: pip install 'gpusim\[compiler\]' brings"):
-        compiled_stream(scenario, load_machine("h200"))
+        timed(scenario).compiled()
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)

@@ -7,13 +7,14 @@ import pytest
 
 from gpusim.families.gemm.conv2d import Conv2dFpropProblem
 from gpusim.families.gemm.gemm import GemmProblem
+from gpusim.families.gemm.program import program
+from gpusim.families.gemm.schedule import TileKernel, kernels
 from gpusim.layout.banks import access_ideal, access_wavefronts
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.kernel import Kernel, SharedLayouts
 from gpusim.scenario.models import DTypes
-from gpusim.schedule.counts import executed, executed_in_all
+from gpusim.schedule.counts import count, count_all
 from gpusim.schedule.ops import CopyAsync
-from gpusim.schedule.program import program
 from gpusim.tile.shared_store import store_offsets
 
 F16_OUT = DTypes(ab="f16", accumulator="f32", output="f16")
@@ -32,6 +33,14 @@ def gemm(shared=("crosswise", "crosswise"), kernel=None, **problem):
 def convolution(**problem):
     extents = {"n": 1, "h": 12, "w": 12, "c": 64, "k": 64, "r": 3, "s": 3, "padding": (1, 1)}
     return GemmScenario(machine="h200", problem=Conv2dFpropProblem(**(extents | problem)))
+
+
+def executed(scenario):
+    return count(TileKernel(scenario))
+
+
+def executed_in_all(scenario):
+    return count_all(kernels(scenario))
 
 
 def rows(scenario):

@@ -1,13 +1,16 @@
 """ncu's figures of many launches: from its CSV, from its Python module, and from an ncu that knows fewer metrics."""
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from gpusim.cuda import specialise
 from gpusim.errors import CannotRun
+from gpusim.families.attention.cuda import ATTENTION_ENTRY
+from gpusim.families.gemm.cuda import ENTRY
+from gpusim.families.gemm.reduction.cuda import REDUCTION_ENTRY
 from gpusim.gpu import counters, ncu
 
 METRICS = {"sm__cycles_elapsed.max": 1234.0, "smsp__inst_executed.sum": 99.0}
@@ -191,7 +194,7 @@ def test_launches_are_matched_in_order(with_ncu, tmp_path):
     assert profiles["second"].counters["sm__cycles_elapsed.max"] == 77
     assert (tmp_path / "launches.csv").read_text() == CSV
     command = double.calls[0]
-    assert command[command.index("--kernel-name") + 1] == "regex:^(gpusim_kernel|gpusim_reduction|gpusim_attention)$"
+    assert command[command.index("--kernel-name") + 1] == r"regex:^gpusim_\w+$"
     assert command[6:10] == ["--clock-control", "none", "--cache-control", "all"]
     assert command[-3:] == ["-x", "first.toml", "second.toml"]
 
@@ -231,9 +234,14 @@ def test_another_number_of_launches_is_refused(with_ncu, tmp_path):
         counters.profile_scenarios([Path("first.toml")], tmp_path, ["--metrics", "a"])
 
 
-def test_the_kernel_it_profiles_is_the_one_that_is_launched():
-    source = Path(__file__).parents[2] / "kernels_cuda" / "kernel.cu"
-    assert f" {specialise.ENTRY}(Params params)" in source.read_text()
+KERNELS = {"kernel.cu": ENTRY, "reduction.cu": REDUCTION_ENTRY, "attention/kernel.cu": ATTENTION_ENTRY}
+
+
+@pytest.mark.parametrize(("file", "entry"), KERNELS.items(), ids=KERNELS)
+def test_the_kernels_it_profiles_are_those_that_are_launched(file, entry):
+    source = Path(__file__).parents[2] / "kernels_cuda" / file
+    assert f" {entry}(" in source.read_text()
+    assert re.search(counters.KERNELS.removeprefix("regex:"), entry)
 
 
 def test_every_metric_is_asked_for_once():

@@ -3,7 +3,6 @@
 import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,12 +11,15 @@ import pytest
 
 from gpusim.cuda import timeline_format, trace_format
 from gpusim.cuda.compiler import Compiler
-from gpusim.cuda.specialise import REDUCTION_ENTRY, specialise
-from gpusim.cuda.trace import expected_records, first_difference, longest_stream, stream_digest, traced_ctas
-from gpusim.cuda.trace_reduction import expected_launches, expected_reduction_records
+from gpusim.cuda.trace import expected_of_all, expected_records, first_difference, longest_stream, stream_digest
 from gpusim.errors import CannotRun, CheckFailed
+from gpusim.families.gemm.cuda import specialise
+from gpusim.families.gemm.cuda_kernels import specialisations
+from gpusim.families.gemm.device import upload
+from gpusim.families.gemm.execute import run as run_schedule
+from gpusim.families.gemm.reduction.cuda import REDUCTION_ENTRY
+from gpusim.families.gemm.schedule import TileKernel, kernels
 from gpusim.families.registry import parse_scenario
-from gpusim.functional.executor import run as run_schedule
 from gpusim.gpu import device, run
 from gpusim.gpu.module import LoadedKernel, load_kernels
 from gpusim.measure import measure
@@ -34,6 +36,7 @@ def scenario_of(**problem):
 
 
 SCENARIO = scenario_of()
+OURS = TileKernel(SCENARIO)
 SPLIT = scenario_of(split_k_slices=2)
 PARALLEL = scenario_of(split_k_slices=2, split_k="parallel")
 
@@ -164,9 +167,9 @@ class KernelDouble:
 
 def write_trace(scenario, params, mistakes, *, reduces):
     blocks = tuple(params["recorded"][: params["recorded_blocks"]])
-    warps = scenario.reduction.warps if reduces else scenario.kernel.threads // 32
-    capacity = int(params["record_capacity"])
-    expected = (expected_reduction_records if reduces else expected_records)(scenario, blocks)
+    schedule = kernels(scenario)[reduces]
+    warps, capacity = schedule.lanes().warps, int(params["record_capacity"])
+    expected = expected_records(schedule, blocks)
     mistakes.records(expected)
     words = trace_format.buffer_words(len(blocks), warps, capacity)
     buffer = memory(params["records"], np.int64, words).reshape(len(blocks), warps, capacity, 32, 4)
@@ -221,14 +224,12 @@ def gpu(tmp_path, monkeypatch):
 
 
 def loaded(cupy, build="plain"):
-    kernels = load_kernels(cupy, cupy.scenario, build)
-    return kernels, run.upload(cupy, cupy.scenario, kernels[0].specialisation, 1)
+    return load_kernels(cupy, specialisations(cupy.scenario, build)), upload(cupy, cupy.scenario, 1)
 
 
 def traced(cupy, blocks):
     (kernel,), problem = loaded(cupy, "trace")
-    pack = partial(run.pack_params, problem, kernel.specialisation)
-    return run.record_trace(cupy, kernel, pack, blocks, longest_stream(cupy.scenario, blocks))
+    return run.record_trace(kernel, problem, blocks, longest_stream(TileKernel(cupy.scenario), blocks))
 
 
 def test_the_second_kernel_of_a_parallel_split_k_writes_the_output(gpu):
@@ -247,9 +248,11 @@ def test_a_parallel_split_k_is_measured_as_both_its_launches(gpu):
 
     assert found.missing == {}
     assert (found.numerics.wrong_elements, found.trace.equal, found.trace.first_difference) == (0, True, None)
-    assert found.trace.sha256 == stream_digest(expected_launches(PARALLEL, found.trace.ctas))
-    assert found.trace.records > len(expected_records(PARALLEL, found.trace.ctas))
-    assert found.kernel["reduction"]["grid"] == list(PARALLEL.reduction.grid)
+    assert found.trace.sha256 == stream_digest(
+        expected_of_all(kernels(PARALLEL), [one.traced_blocks for one in kernels(PARALLEL)])
+    )
+    assert found.trace.records > len(expected_records(TileKernel(PARALLEL), found.trace.ctas))
+    assert found.kernel["reduction"]["grid"] == list(kernels(PARALLEL)[1].grid)
 
 
 def test_a_right_kernel_has_no_element_beyond_its_bound(gpu):
@@ -285,7 +288,7 @@ def test_a_semaphore_left_set_is_said(gpu):
 @pytest.mark.parametrize("scenario", [SCENARIO, SPLIT, scenario_of(beta=0.5)], ids=["plain", "split-K", "source"])
 def test_parameters_hold_what_the_kernel_reads(gpu, scenario):
     (kernel,), problem = loaded(gpu(scenario))
-    params = run.pack_params(problem, kernel.specialisation, capacity=9, blocks=(1, 2))
+    params = problem.params(kernel.specialisation.k_iterations, run.Recording(capacity=9, blocks=(1, 2)))
 
     assert params["a"] == problem.tensors.a.data.ptr
     assert params["output"] == problem.output.data.ptr
@@ -311,22 +314,23 @@ def test_a_kernel_that_does_not_load_is_said(gpu):
 
 @pytest.mark.parametrize("scenario", [SCENARIO, SPLIT, scenario_of(beta=2.0)], ids=["plain", "split-K", "source"])
 def test_a_trace_that_follows_the_schedule_equals_the_python_stream(gpu, scenario):
-    blocks = traced_ctas(scenario)
+    kernel = TileKernel(scenario)
+    blocks = kernel.traced_blocks
     found = traced(gpu(scenario), blocks)
 
-    assert first_difference(expected_records(scenario, blocks), found, blocks) is None
-    assert stream_digest(found) == stream_digest(expected_records(scenario, blocks))
+    assert first_difference(expected_records(kernel, blocks), found, blocks, kernel.op_kinds) is None
+    assert stream_digest(found) == stream_digest(expected_records(kernel, blocks))
 
 
 def test_the_offset_of_an_access_that_is_off_may_be_any(gpu):
     def elsewhere(records):
         records["global"][~records["predicate"]] = 12345
 
-    blocks = traced_ctas(SCENARIO)
+    blocks = OURS.traced_blocks
     found = traced(gpu(mistakes=Mistakes(records=elsewhere)), blocks)
 
-    assert first_difference(expected_records(SCENARIO, blocks), found, blocks) is None
-    assert stream_digest(found) == stream_digest(expected_records(SCENARIO, blocks))
+    assert first_difference(expected_records(OURS, blocks), found, blocks, OURS.op_kinds) is None
+    assert stream_digest(found) == stream_digest(expected_records(OURS, blocks))
 
 
 @pytest.mark.parametrize(
@@ -340,23 +344,23 @@ def test_the_offset_of_an_access_that_is_off_may_be_any(gpu):
     ],
 )
 def test_the_first_difference_is_named_with_its_coordinates(field, words):
-    ours, theirs = (expected_records(SCENARIO, (0, 1)) for _ in range(2))
+    ours, theirs = (expected_records(OURS, (0, 1)) for _ in range(2))
     at = np.flatnonzero((theirs["slot"] == 0) & (theirs["warp"] == 1) & (theirs["position"] >= 5))
     if theirs[field].ndim == 2:
         theirs[field][at, 3] += 1
     else:
         theirs[field][at] += 1
 
-    difference = first_difference(ours, theirs, (0, 1))
+    difference = first_difference(ours, theirs, (0, 1), OURS.op_kinds)
 
     assert difference.startswith("CTA 0, warp 1, " + words)
 
 
 def test_a_stream_that_ends_early_is_named():
-    ours = expected_records(SCENARIO, (0,))
+    ours = expected_records(OURS, (0,))
     length = int(ours["position"].max()) + 1
 
-    difference = first_difference(ours, ours[:-1], (0,))
+    difference = first_difference(ours, ours[:-1], (0,), OURS.op_kinds)
 
     assert difference == (
         f"CTA 0, warp 3: {length} records in the Python stream, {length - 1} on the GPU; record {length - 1} of the"
@@ -365,9 +369,8 @@ def test_a_stream_that_ends_early_is_named():
 
 
 def test_traced_ctas_have_a_tile_and_include_a_later_slice():
-    blocks = traced_ctas(SPLIT)
-    assert blocks == (0, 1, 2, 3)
-    assert traced_ctas(SCENARIO) == (0, 1)
+    assert TileKernel(SPLIT).traced_blocks == (0, 1, 2, 3)
+    assert OURS.traced_blocks == (0, 1)
 
 
 def test_the_warm_loop_is_the_median_of_its_batches(gpu):
@@ -379,7 +382,8 @@ def test_the_warm_loop_is_the_median_of_its_batches(gpu):
 
 def test_pipeline_rows_count_from_the_start_of_the_cta(gpu):
     (kernel,), problem = loaded(gpu(), "timeline")
-    warps = run.record_timeline(kernel, problem, run.timeline_buffer(kernel, problem, 0))
+    tiling = SCENARIO.tiling
+    warps = run.record_timeline(kernel, problem, tiling, run.timeline_buffer(kernel, problem, tiling, 0))
 
     rows = pipeline_rows(warps[0], stages=3)
 
@@ -439,7 +443,7 @@ def test_a_trace_of_another_order_is_recorded_with_its_difference(gpu):
 
     assert not record.trace.equal
     assert record.trace.first_difference.startswith("CTA 0, warp 0, record 7, k_tile: ")
-    assert record.trace.sha256 != stream_digest(expected_records(SCENARIO, record.trace.ctas))
+    assert record.trace.sha256 != stream_digest(expected_records(OURS, record.trace.ctas))
 
 
 def test_a_context_that_a_kernel_broke_is_noticed(gpu):

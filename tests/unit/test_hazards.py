@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from gpusim.families.gemm.conv2d import Conv2dFpropProblem
 from gpusim.families.gemm.gemm import GemmProblem
+from gpusim.families.gemm.program import program, writes_per_fill
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.kernel import Kernel
-from gpusim.schedule.hazards import find_hazards, find_op_hazards
+from gpusim.schedule.hazards import find_hazards
 from gpusim.schedule.mainloop import MainloopShape, OperandCopies
 from gpusim.schedule.multistage import CONVOLUTION, GEMM, mainloop
 from gpusim.schedule.mutations import MUTATIONS, lax_wait, missing_barrier, one_stage_too_few, skipped_zero_fill
@@ -25,7 +26,6 @@ from gpusim.schedule.ops import (
     WaitGroup,
     WarpMma,
 )
-from gpusim.schedule.program import program
 
 operand_copies = st.builds(
     OperandCopies,
@@ -66,32 +66,32 @@ def names(hazards):
 
 @given(shapes, families, st.integers(0, 20))
 def test_shipped_mainloops_are_free_of_hazards(shape, family, k_iterations):
-    assert find_op_hazards(*ops_and_fill(shape, family, k_iterations)) == ()
+    assert find_hazards(*ops_and_fill(shape, family, k_iterations)) == ()
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=["gemm", "convolution", "gemm-5-stages-beta"])
 @pytest.mark.parametrize("k_iterations", [0, 1, 2, 9])
 def test_shipped_programs_are_free_of_hazards(scenario, k_iterations):
-    assert find_hazards(program(scenario, k_iterations), scenario) == ()
+    assert find_hazards(program(scenario, k_iterations).ops(), writes_per_fill(scenario)) == ()
 
 
 @given(shapes, families, st.integers(1, 20))
 def test_a_wait_too_lax_is_a_read_before_the_group_completes(shape, family, k_iterations):
-    found = find_op_hazards(*ops_and_fill(shape, family, k_iterations, lax_wait))
+    found = find_hazards(*ops_and_fill(shape, family, k_iterations, lax_wait))
     assert names(found) == {"read_before_group_complete"}
     assert {hazard.k_tile for hazard in found} == set(range(k_iterations))
 
 
 @given(shapes, families, st.integers(2, 20))
 def test_a_missing_barrier_is_a_read_before_it(shape, family, k_iterations):
-    found = find_op_hazards(*ops_and_fill(shape, family, k_iterations, missing_barrier))
+    found = find_hazards(*ops_and_fill(shape, family, k_iterations, missing_barrier))
     assert "read_before_barrier" in names(found)
     assert names(found) <= {"read_before_barrier", "overwrite_while_read"}
 
 
 @given(shapes, families, st.integers(1, 20))
 def test_one_stage_too_few_overwrites_what_is_read(shape, family, k_iterations):
-    found = find_op_hazards(*ops_and_fill(shape, family, k_iterations, one_stage_too_few))
+    found = find_hazards(*ops_and_fill(shape, family, k_iterations, one_stage_too_few))
     assert names(found) & {"overwrite_while_read", "slot_holds_other_tile"}
 
 
@@ -100,7 +100,7 @@ def test_only_data_can_show_a_skipped_zero_fill(scenario):
     shipped = program(scenario, 5)
     mutated = skipped_zero_fill(shipped)
 
-    assert find_hazards(mutated, scenario) == ()
+    assert find_hazards(mutated.ops(), writes_per_fill(scenario)) == ()
     assert not any(op.zfill for op in mutated.ops() if isinstance(op, CopyAsync))
     assert [type(op) for op in mutated.ops()] == [type(op) for op in shipped.ops()]
 
@@ -168,13 +168,13 @@ def test_small_programs(ops, expected):
     """
     One operand, one copy per slot: the first hazard's name and the index of the op that has it.
     """
-    found = find_op_hazards(ops, {"a": 1})
+    found = find_hazards(ops, {"a": 1})
     assert (found[0].name, found[0].op_index) == expected if expected else found == ()
 
 
 def test_a_slot_filled_by_half_is_unfilled():
     ops = (copy(0, access=0), *LANDED, read(0), mma(0))
-    (hazard,) = find_op_hazards(ops, {"a": 2})
+    (hazard,) = find_hazards(ops, {"a": 2})
     assert hazard.name == "unfilled_slot"
     assert hazard.message == (
         "fragment load of operand a, k tile 0, k group 0 reads stage 0 at op 4:"
@@ -183,7 +183,7 @@ def test_a_slot_filled_by_half_is_unfilled():
 
 
 def test_a_hazard_says_where_it_is():
-    hazards = find_hazards(lax_wait(program(GEMM_SCENARIO, 5)), GEMM_SCENARIO)
+    hazards = find_hazards(lax_wait(program(GEMM_SCENARIO, 5)).ops(), writes_per_fill(GEMM_SCENARIO))
     first = hazards[0]
     assert (first.k_tile, first.k_group, first.operand, first.stage) == (0, 0, "a", 0)
     assert first.message == (
@@ -207,7 +207,9 @@ def without(schedule, section, kind):
     ids=["copies may land on the staging", "warps race for the staging", "nothing is stored"],
 )
 def test_the_epilogue_reuses_the_shared_memory(section, kind, expected):
-    found = find_hazards(without(program(CONVOLUTION_SCENARIO, 9), section, kind), CONVOLUTION_SCENARIO)
+    found = find_hazards(
+        without(program(CONVOLUTION_SCENARIO, 9), section, kind).ops(), writes_per_fill(CONVOLUTION_SCENARIO)
+    )
     assert names(found) == expected
     assert {hazard.operand for hazard in found} == {"accumulator"}
 
@@ -223,9 +225,11 @@ def test_staging_over_fragments_still_read():
         tail=(CommitGroup(), WaitGroup(0)),
         epilogue=schedule.epilogue[barriers[0] + 1 :],
     )
-    assert {"overwrite_while_read", "overwrite_in_flight"} <= names(find_hazards(cut, GEMM_SCENARIO))
+    assert {"overwrite_while_read", "overwrite_in_flight"} <= names(
+        find_hazards(cut.ops(), writes_per_fill(GEMM_SCENARIO))
+    )
 
 
 def test_a_staged_step_read_as_another():
     ops = (StoreShared(0, 0), BARRIER, LoadShared(1, 0))
-    assert names(find_op_hazards(ops, {})) == {"slot_holds_other_tile"}
+    assert names(find_hazards(ops, {})) == {"slot_holds_other_tile"}

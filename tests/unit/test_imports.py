@@ -33,18 +33,6 @@ STOREY = {room: height for height, rooms in enumerate(STOREYS) for room in rooms
 # Rooms of one storey, or of two, that are executors beside each other.
 STRANGERS = ({"functional", "sim"}, {"functional", "gpu"}, {"sim", "gpu"}, {"functional", "lower"})
 
-# What does not keep the rule yet: the families are taken out of the rooms one import after the other.
-UPWARDS = {
-    ("cuda/trace_format.py", "families"),
-    ("families/attention/measure.py", "measure"),
-    ("families/attention/table.py", "verbs"),
-    ("families/attention/verify.py", "verbs"),
-    ("gpu/counters.py", "families"),
-    ("lower/stream.py", "families"),
-    ("records/check.py", "families"),
-    ("schedule/program.py", "families"),
-}
-
 HOMES = {
     "cupy": {"gpu"},
     "matplotlib": {"report", "families"},
@@ -90,7 +78,7 @@ def test_rooms_import_downwards():
         if STOREY[other] > STOREY[room_of(source)]
     }
 
-    assert upwards == UPWARDS
+    assert upwards == set()
 
 
 def test_executors_do_not_know_each_other():

@@ -6,13 +6,14 @@ from collections import Counter
 
 import pytest
 
-from gpusim.families.attention.counts import attention_executed, cta_blocks
+from gpusim.families.attention.blocks import cta_blocks
 from gpusim.families.attention.lowering import attention_registers, attention_stream, rows_together
 from gpusim.families.attention.ops import Exponentials, RowMax, Shuffle, Step, StoreP
 from gpusim.families.attention.random_problems import random_attention
+from gpusim.families.attention.schedule import FusedKernel, cta_program
 from gpusim.families.registry import parse_scenario
 from gpusim.machine import load_machine
-from gpusim.schedule.program import cta_program
+from gpusim.schedule.counts import count
 
 H200 = load_machine("h200")
 
@@ -64,10 +65,10 @@ CASES |= {f"random-{seed}": random_attention(seed) for seed in range(24)}
 def test_named_instructions_are_those_that_the_schedule_counts(scenario):
     found = Counter()
     for cta in range(len(cta_blocks(scenario))):
-        for opcode, count in opcodes(stream_of(scenario, cta)).items():
-            found[opcode] += 4 * count
+        for opcode, number in opcodes(stream_of(scenario, cta)).items():
+            found[opcode] += 4 * number
 
-    counted = attention_executed(scenario).instructions
+    counted = count(FusedKernel(scenario)).instructions
 
     assert {name: found[name] for name in NAMED} == {name: counted.get(name, 0) for name in NAMED}
 

@@ -9,24 +9,17 @@ from pathlib import Path
 import pytest
 
 from gpusim.errors import BadInput
+from gpusim.families.gemm.estimated import estimated_stream, registers_per_thread
+from gpusim.families.gemm.program import program
 from gpusim.families.gemm.random_problems import random_scenario
 from gpusim.families.registry import load_scenario, parse_scenario
 from gpusim.lower import estimated
-from gpusim.lower.estimated import (
-    EPILOGUE_SETUP,
-    KERNEL_SETUP,
-    LOOP_CONTROL,
-    estimated_stream,
-    registers_per_thread,
-    spread,
-    tensor_core,
-)
+from gpusim.lower.estimated import EPILOGUE_SETUP, KERNEL_SETUP, LOOP_CONTROL, spread, tensor_core
 from gpusim.lower.estimated_output import SHORTEST_DEPENDENT, integer
 from gpusim.lower.stream import Instruction, shifted
 from gpusim.machine import load_machine
-from gpusim.scenario.catalogue import find_scenario, is_attention, shipped_scenarios
+from gpusim.scenario.catalogue import find_scenario, shipped_scenarios
 from gpusim.schedule.ops import Barrier, CommitGroup, CopyAsync, Ldmatrix, WaitGroup, WarpMma
-from gpusim.schedule.program import program
 from gpusim.units import SCOREBOARDS
 
 H200 = load_machine("h200")
@@ -35,7 +28,7 @@ FENCES = (CommitGroup, WaitGroup, Barrier)
 
 def shipped():
     """The multistage ones, whose loops and copies these laws are about."""
-    scenarios = {one.name: load_scenario(one.path) for one in shipped_scenarios() if not is_attention(one.path)}
+    scenarios = {one.name: load_scenario(one.path) for one in shipped_scenarios()}
     return {name: scenario for name, scenario in scenarios.items() if scenario.kernel.mainloop == "multistage"}
 
 
@@ -259,7 +252,7 @@ def test_registers_are_accumulators_two_fragments_and_a_constant(threadblock, wa
 
 def test_a_machine_without_the_mma_is_refused():
     with pytest.raises(BadInput, match=r"^t4: no figure for mma\.sync m16n8k16\.f16\.f32; the machine file has m"):
-        tensor_core(SCENARIOS["gemm_4096"], load_machine("t4"))
+        tensor_core(SCENARIOS["gemm_4096"].mma, load_machine("t4"))
 
 
 def test_every_estimate_is_documented():

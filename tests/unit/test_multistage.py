@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from gpusim.families.gemm.conv2d import Conv2dFpropProblem
 from gpusim.families.gemm.gemm import GemmProblem
+from gpusim.families.gemm.program import mainloop_shape, program
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.kernel import Kernel
 from gpusim.schedule.mainloop import MainloopShape, OperandCopies
@@ -25,7 +26,6 @@ from gpusim.schedule.ops import (
     WaitGroup,
     WarpMma,
 )
-from gpusim.schedule.program import mainloop_shape, program
 
 operand_copies = st.builds(
     OperandCopies,

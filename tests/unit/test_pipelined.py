@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from gpusim.families.gemm.conv2d import Conv2dFpropProblem
 from gpusim.families.gemm.gemm import GemmProblem
+from gpusim.families.gemm.program import mainloop_shape, program, writes_per_fill
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.kernel import Kernel
-from gpusim.schedule.hazards import find_op_hazards
+from gpusim.schedule.hazards import find_hazards
 from gpusim.schedule.mainloop import MainloopShape, OperandCopies
 from gpusim.schedule.ops import Barrier, Ldmatrix, LoadGlobal, StoreTile, WarpMma
 from gpusim.schedule.pipelined import mainloop, wind_down
-from gpusim.schedule.program import mainloop_shape, program, writes_per_fill
 
 operand_copies = st.builds(
     OperandCopies,
@@ -95,7 +95,7 @@ def test_every_fetch_is_loaded_and_stored_once_and_one_overruns(shape, k_iterati
 
 @given(shapes, k_iterations_of)
 def test_it_has_no_hazard(shape, k_iterations):
-    assert find_op_hazards(flat(mainloop(shape, k_iterations)), stores_of(shape)) == ()
+    assert find_hazards(flat(mainloop(shape, k_iterations)), stores_of(shape)) == ()
 
 
 @given(shapes, st.integers(1, 20))
@@ -133,7 +133,7 @@ def renumbered(ops, tiles):
 def test_after_winding_down_a_second_problem_needs_no_barrier_between(shape, first, second, stage):
     one = flat(mainloop(shape, first, stage))
     two = renumbered(flat(mainloop(shape, second, wind_down(first, stage))), first + 1)
-    assert find_op_hazards([*one, *two], stores_of(shape)) == ()
+    assert find_hazards([*one, *two], stores_of(shape)) == ()
 
 
 @given(shapes, st.integers(2, 8))
@@ -142,7 +142,7 @@ def test_without_winding_down_the_second_prologue_overwrites_what_is_read(shape,
     one = flat(mainloop(shape, k_iterations))
     wrong = 1 - wind_down(k_iterations)
     two = renumbered(flat(mainloop(shape, 1, wrong)), k_iterations)
-    assert find_op_hazards([*one, *two], stores_of(shape)) != ()
+    assert find_hazards([*one, *two], stores_of(shape)) != ()
 
 
 @pytest.mark.parametrize(("k", "vecs"), [(96, 1), (100, 2), (98, 4)])

@@ -2,19 +2,16 @@
 
 import pytest
 
-from gpusim.cuda.trace import stream_digest, traced_ctas
-from gpusim.cuda.trace_reduction import expected_launches
-from gpusim.families.attention.counts import attention_executed
-from gpusim.families.attention.trace import expected_attention_records, traced_attention_ctas
-from gpusim.families.registry import load_scenario
+from gpusim.commands.check import counts_of, latitude_of
+from gpusim.cuda.trace import expected_of_all, stream_digest
+from gpusim.families.registry import family_of, load_scenario
 from gpusim.records.check import check_rows
 from gpusim.records.record import load_record, measured_folder
-from gpusim.scenario.catalogue import attention_scenarios, recordable_scenarios
-from gpusim.schedule.counts import executed_in_all
+from gpusim.scenario.catalogue import recordable_scenarios
 
 GPU = "h200"
 FILES = {path.stem: path for path in recordable_scenarios()}
-ATTENTION = {path.stem: path for path in attention_scenarios()}
+ATTENTION = {name: path for name, path in FILES.items() if load_scenario(path).kind == "attention"}
 
 
 def record_of(name):
@@ -23,41 +20,27 @@ def record_of(name):
 
 def test_every_recordable_scenario_has_a_record_and_no_other():
     recorded = {path.stem for path in (measured_folder() / GPU).glob("*.json")}
-    assert recorded == FILES.keys() | ATTENTION.keys()
+    assert recorded == FILES.keys()
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_the_hardware_did_what_today_s_schedule_says(name):
     scenario, record = load_scenario(FILES[name]), record_of(name)
+    family = family_of(scenario)
+    kernels = family.schedules.kernels(scenario)
     assert record.scenario_sha256 == scenario.digest(), "the record is of another scenario: measure it anew"
     assert record.trace is not None
-    assert record.trace.ctas == traced_ctas(scenario)
-    expected = stream_digest(expected_launches(scenario, record.trace.ctas))
+    assert record.trace.ctas == kernels[0].traced_blocks
+    expected = stream_digest(expected_of_all(kernels, [kernel.traced_blocks for kernel in kernels]))
 
-    rows = check_rows(scenario, executed_in_all(scenario), {}, record, expected)
+    rows = check_rows(latitude_of(scenario), counts_of(scenario), {}, record, expected)
 
-    assert record.missing == {}
+    # No build of an attention kernel stamps its key blocks.
+    assert record.missing.keys() == (set() if family.cuda.specialisations(scenario, "timeline") else {"pipeline"})
     assert record.numerics is not None
     assert record.numerics.max_error_over_bound <= 1
     assert [row for row in rows if row.verdict == "differs"] == []
-    assert sum(row.verdict == "exact" for row in rows) >= 20
-
-
-@pytest.mark.parametrize("name", ATTENTION)
-def test_the_hardware_did_what_today_s_attention_schedule_says(name):
-    scenario, record = load_scenario(ATTENTION[name]), record_of(name)
-    assert record.scenario_sha256 == scenario.digest(), "the record is of another scenario: measure it anew"
-    assert record.trace is not None
-    assert record.trace.ctas == traced_attention_ctas(scenario)
-    expected = stream_digest(expected_attention_records(scenario, record.trace.ctas))
-
-    rows = check_rows(scenario, attention_executed(scenario), {}, record, expected)
-
-    assert record.missing.keys() == {"pipeline"}
-    assert record.numerics is not None
-    assert record.numerics.max_error_over_bound <= 1
-    assert [row for row in rows if row.verdict == "differs"] == []
-    assert sum(row.verdict == "exact" for row in rows) >= 18
+    assert sum(row.verdict == "exact" for row in rows) >= (20 if record.pipeline is not None else 18)
 
 
 def test_attention_is_recorded_in_both_schedules_and_in_all_it_can_differ_in():

@@ -2,29 +2,30 @@
 Attention in time: softmax ops on one SM against arithmetic on paper, keys in the L2, CTAs dealt to SMs, the chart.
 """
 
+from dataclasses import replace
+
 import pytest
 import simpy
 
+from gpusim.families.attention.blocks import cta_blocks
 from gpusim.families.attention.chart import attention_overlap_chart, warp_spans
-from gpusim.families.attention.code import AttentionDecoder
-from gpusim.families.attention.counts import behaviour_of, cta_blocks
-from gpusim.families.attention.l2_walk import AttentionWalk
-from gpusim.families.attention.lanes import AttentionWavefronts
-from gpusim.families.attention.launch import MOST_KINDS, AttentionLaunch, attention_sm_kinds, watched_cta
-from gpusim.families.attention.lowering import attention_registers, attention_stream
+from gpusim.families.attention.lowering import attention_registers
 from gpusim.families.attention.lowering_softmax import softmax_instructions
-from gpusim.families.attention.observer import AttentionObserver
 from gpusim.families.attention.ops import AtomicMax, Exponentials, RowSum, Shuffle, Step
 from gpusim.families.attention.shape import attention_shape
+from gpusim.families.attention.timed import TimedFusedKernel
+from gpusim.families.attention.words import words
 from gpusim.families.registry import parse_scenario
-from gpusim.lower.stream import Instruction
+from gpusim.lower.stream import Instruction, Segment, Stream
 from gpusim.machine import load_machine
 from gpusim.schedule.ops import Barrier
-from gpusim.schedule.program import cta_program
-from gpusim.sim.assembly import Assembly, DecodedSegment
+from gpusim.sim.decode import assemble
 from gpusim.sim.footprint import Footprint
 from gpusim.sim.l1 import L1
 from gpusim.sim.l2 import SimulatedL2
+from gpusim.sim.l2_walk import L2Walk
+from gpusim.sim.launch import Launch, sm_kinds, watched_cta
+from gpusim.sim.observer import Observer
 from gpusim.sim.sm import Sm
 from gpusim.sim.stall_reasons import REASONS
 from gpusim.verbs.simulate import simulate
@@ -48,12 +49,7 @@ def attention(mainloop="attention", **problem):
 
 
 def launch_of(scenario, ctas_per_sm=2):
-    blocks, streams = cta_blocks(scenario), {}
-    for walked in blocks:
-        runs = None if walked is None else behaviour_of(walked)
-        program = None if walked is None else cta_program(scenario, walked)
-        streams.setdefault(runs, attention_stream(scenario, program, H200))
-    return AttentionLaunch(scenario, H200, blocks, streams, ctas_per_sm, attention_shape(scenario).shared_bytes)
+    return Launch(TimedFusedKernel(scenario, H200), {}, ctas_per_sm)
 
 
 # --- softmax ops on one SM ---
@@ -65,7 +61,7 @@ def issues(*ops, mainloop="attention"):
     one is an exit.
     """
     scenario = attention(mainloop)
-    decoder = AttentionDecoder(AttentionWavefronts(scenario), H200, blocks=1)
+    kernel = TimedFusedKernel(scenario, H200)
     made = []
     for op in ops:
         step = Step("softmax", 0, 0, op)
@@ -74,8 +70,12 @@ def issues(*ops, mainloop="attention"):
         else:
             made += softmax_instructions(step, attention_shape(scenario))
     made.append(Instruction("EXIT", "exit"))
-    code = tuple(decoder.decode(instruction, -1) for instruction in made)
-    assembly = Assembly((DecodedSegment("mainloop", code, 1, 1),), 1, 1, 0, 0, 0)
+    stream = Stream("estimated", 32, (Segment("mainloop", tuple(made), 1, 1),))
+    # One warp, whose code is there from the first cycle on.
+    assembly = replace(assemble(stream, kernel, ((64, False),)), warps=1)
+    (segment,) = assembly.segments
+    there = segment._replace(code=tuple(one._replace(line=-1) for one in segment.code))
+    assembly = replace(assembly, segments=(there,))
     env = simpy.Environment()
     done = env.event()
     sm = Sm(
@@ -84,7 +84,7 @@ def issues(*ops, mainloop="attention"):
         L1(H200, SimulatedL2(H200, 1), 0, 0),
         assembly=lambda _: assembly,
         finished=lambda _sm, _cta: done.succeed(),
-        observer=AttentionObserver(),
+        observer=Observer(kernel.watch),
     )
     sm.expect(0)
     sm.launch(0, Footprint((), [], (), ()), 0, observed=True)
@@ -134,9 +134,9 @@ def test_keys_and_values_of_a_head_come_from_dram_once(mainloop):
     """
     launch = launch_of(attention(mainloop, heads=2, queries=1024, keys=1024))
 
-    walk = AttentionWalk(launch.scenario, H200, launch.walks, resident=264)
+    walk = L2Walk(launch.kernel, resident=264, waves=1)
 
-    assert walk.bytes_missed == 2 * 3 * 1024 * 64 * 2
+    assert walk.bytes_missed() == 2 * 3 * 1024 * 64 * 2
 
 
 def test_a_later_wave_finds_its_head_s_keys_in_the_l2():
@@ -145,12 +145,12 @@ def test_a_later_wave_finds_its_head_s_keys_in_the_l2():
     """
     launch = launch_of(attention(queries=128, keys=128))
 
-    walk = AttentionWalk(launch.scenario, H200, launch.walks, resident=1)
+    walk = L2Walk(launch.kernel, resident=1, waves=2)
 
-    queries, keys, values = (walk.status(1)[row] for row in (0, 2, 4))
+    queries, keys, values = walk.status(1)
     assert [one.slow for one in queries] == [1000, 0]
     assert {one.slow for one in (*keys, *values)} == {0}
-    assert {one.slow for one in walk.status(0)[2]} == {1000}
+    assert {one.slow for one in walk.status(0)[1]} == {1000}
 
 
 # --- CTAs and SMs ---
@@ -171,7 +171,7 @@ def test_uniform_ctas_make_two_kinds_of_sm():
     """
     140 CTAs of one program on 132 SMs: eight run two, the others one.
     """
-    kinds = attention_sm_kinds(launch_of(attention(batch=140), ctas_per_sm=1))
+    kinds = sm_kinds(launch_of(attention(batch=140), ctas_per_sm=1))
 
     assert sorted((len(kind.queue), kind.count) for kind in kinds) == [(1, 124), (2, 8)]
 
@@ -179,12 +179,12 @@ def test_uniform_ctas_make_two_kinds_of_sm():
 def test_many_kinds_are_few_that_stand_for_all_sms():
     launch = launch_of(attention(heads=60, queries=1024, keys=1024, mask="causal_top_left"))
 
-    kinds = attention_sm_kinds(launch)
+    kinds = sm_kinds(launch)
 
-    assert len(kinds) <= MOST_KINDS
+    assert len(kinds) <= launch.kernel.most_kinds
     assert sum(kind.count for kind in kinds) == 132
-    walked = [sum(len(launch.blocks[cta] or ()) for cta in queue) for queue in launch.queues]
-    assert max(walked) == sum(len(launch.blocks[cta] or ()) for cta in kinds[-1].queue)
+    walked = [sum(len(launch.kernel.walked_blocks(cta)) for cta in queue) for queue in launch.queues]
+    assert max(walked) == sum(len(launch.kernel.walked_blocks(cta)) for cta in kinds[-1].queue)
 
 
 def test_the_watched_cta_has_most_key_blocks():
@@ -213,7 +213,8 @@ def test_a_key_block_that_every_query_sees_is_not_masked():
 
 @pytest.mark.parametrize("mainloop", ["attention", "flash"])
 def test_the_chart_shows_every_activity_of_each_key_block(mainloop, tmp_path):
-    result, timeline = simulate(attention(mainloop, queries=128, keys=256))
+    asked = attention(mainloop, queries=128, keys=256)
+    result, timeline = simulate(asked)
     warp = warp_spans(timeline, len(result.pipeline))
 
     assert warp.blocks == 4
@@ -221,25 +222,27 @@ def test_the_chart_shows_every_activity_of_each_key_block(mainloop, tmp_path):
         assert all(warp.of(activity, block) for activity in ("copy_k", "copy_v", "qk", "softmax", "pv"))
     assert warp.waits
     assert warp.windows() == [(0, warp.end)]
-    first = attention_overlap_chart(result, timeline, tmp_path / "a.png").read_bytes()
-    assert first == attention_overlap_chart(result, timeline, tmp_path / "b.png").read_bytes()
+    first = attention_overlap_chart(result, words(asked), timeline, tmp_path / "a.png").read_bytes()
+    assert first == attention_overlap_chart(result, words(asked), timeline, tmp_path / "b.png").read_bytes()
 
 
 def test_a_long_walk_is_drawn_at_both_ends(tmp_path):
-    result, timeline = simulate(attention("flash", keys=640))
+    asked = attention("flash", keys=640)
+    result, timeline = simulate(asked)
     warp = warp_spans(timeline, len(result.pipeline))
 
     assert warp.windows() == [(0, warp.begins[3]), (warp.begins[8], warp.end)]
-    assert attention_overlap_chart(result, timeline, tmp_path / "a.png").exists()
+    assert attention_overlap_chart(result, words(asked), timeline, tmp_path / "a.png").exists()
 
 
 @pytest.mark.parametrize("lengths", [{"key_lengths": [0]}, {"query_lengths": [0]}])
 def test_a_grid_without_a_key_or_a_query_is_simulated_and_drawn(lengths, tmp_path):
-    result, timeline = simulate(attention(**lengths))
+    asked = attention(**lengths)
+    result, timeline = simulate(asked)
 
     assert result.pipeline == ()
     assert result.counters["sm__inst_executed_pipe_tensor_op_hmma.sum"] == 0
-    assert attention_overlap_chart(result, timeline, tmp_path / "a.png").exists()
+    assert attention_overlap_chart(result, words(asked), timeline, tmp_path / "a.png").exists()
 
 
 def test_more_registers_hold_a_wider_output():

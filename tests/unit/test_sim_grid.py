@@ -9,12 +9,13 @@ import simpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.families.registry import parse_scenario
 from gpusim.machine import load_machine
 from gpusim.sim.cta_scheduler import CtaScheduler
-from gpusim.sim.footprint import L2Status, cta_footprint
-from gpusim.sim.kernel import Launch, SmKind, sm_kinds
-from gpusim.sim.l2_walk import L2Walk, WalkedGrid
+from gpusim.sim.footprint import Footprints, L2Status
+from gpusim.sim.l2_walk import L2Walk
+from gpusim.sim.launch import Launch, sm_kinds
 from gpusim.tile.requests import distinct_sectors
 
 # Hand-worked arithmetic stands on figures that no measurement moves.
@@ -67,7 +68,7 @@ class BusySm:
 def schedule(sms, slots, ctas, duration):
     env = simpy.Environment()
     log = []
-    scheduler = CtaScheduler(env, H200.launch, queue=range(ctas), slots=slots, footprint=lambda index: index)
+    scheduler = CtaScheduler(env, H200.launch, queue=range(ctas), slots=slots, footprint=lambda index: index, watched=0)
     busy = [BusySm(env, name, log, duration) for name in range(sms)]
     for sm in busy:
         sm.scheduler = scheduler
@@ -116,7 +117,7 @@ def test_sampled_ctas_start_when_all_before_them_in_the_grid_have_left():
     """An SM that stands for 132 sees CTA 0 at 102 and CTA 132 at 102 + 2 * 132."""
     env = simpy.Environment()
     log = []
-    scheduler = CtaScheduler(env, H200.launch, queue=[0, 132], slots=2, footprint=lambda index: index)
+    scheduler = CtaScheduler(env, H200.launch, queue=[0, 132], slots=2, footprint=lambda index: index, watched=None)
     sm = BusySm(env, 0, log, lambda _: 1000)
     sm.scheduler = scheduler
     scheduler.start([sm])
@@ -128,41 +129,39 @@ def test_sampled_ctas_start_when_all_before_them_in_the_grid_have_left():
 # --- kinds of SM ---
 
 
-def launch_of(scenario, streams):
-    tiles = scenario.grid.cta_tiles()
-    return Launch(scenario, H200, tiles[tiles[:, 0] >= 0], streams, 2, 0)
+def kinds_of(scenario):
+    """(first CTA, SMs, CTAs of each) of each kind, two CTAs at a time."""
+    kernel = TimedTileKernel(scenario, H200)
+    streams = {slice_: kernel.stream(slice_, "estimated") for slice_ in range(scenario.problem.split_k_slices)}
+    kinds = sm_kinds(Launch(kernel, streams, 2))
+    return [(kind.queue[0], kind.count, len(kind.queue)) for kind in kinds]
 
 
 def test_a_full_wave_and_a_tail_are_two_kinds_of_sm():
     """200 CTAs on 132 SMs: the first 68 run two."""
-    assert sm_kinds(launch_of(gemm(64 * 20, 64 * 10, 64), ("one",))) == (SmKind(0, 68, 2), SmKind(68, 64, 1))
+    assert kinds_of(gemm(64 * 20, 64 * 10, 64)) == [(0, 68, 2), (68, 64, 1)]
 
 
 def test_whole_waves_are_one_kind_of_sm():
-    assert sm_kinds(launch_of(gemm(64 * 132, 128, 64), ("one",))) == (SmKind(0, 132, 2),)
+    assert kinds_of(gemm(64 * 132, 128, 64)) == [(0, 132, 2)]
 
 
 def test_slices_that_run_other_programs_are_other_kinds():
     """3 slices of 50 CTAs; the first does not read its source. 150 CTAs: SMs 0 to 17 run one of each, and so on."""
-    launch = launch_of(gemm(64 * 10, 64 * 5, 192, split_k_slices=3), ("first", "later", "later"))
-    kinds = sm_kinds(launch)
-
-    assert launch.kinds == (0, 1, 1)
-    assert [(kind.first, kind.count, kind.ctas) for kind in kinds] == [(0, 18, 2), (18, 32, 1), (50, 82, 1)]
+    scenario = gemm(64 * 10, 64 * 5, 192, split_k_slices=3)
+    assert kinds_of(scenario) == [(0, 18, 2), (18, 32, 1), (50, 82, 1)]
 
 
 def test_ragged_ctas_of_a_small_grid_are_a_kind_of_their_own():
     """2 x 2 tiles, the second of each clipped."""
-    assert [kind.first for kind in sm_kinds(launch_of(gemm(100, 72, 64), ("one",)))] == [0, 1, 2, 3]
+    assert [first for first, _, _ in kinds_of(gemm(100, 72, 64))] == [0, 1, 2, 3]
 
 
 # --- the walk ---
 
 
 def walk_of(scenario, resident, waves, machine=H200):
-    tiles = scenario.grid.cta_tiles()
-    fetches = scenario.k_iterations() + scenario.kernel.stages
-    return L2Walk(scenario, machine, WalkedGrid(tiles[tiles[:, 0] >= 0], resident, fetches, waves))
+    return L2Walk(TimedTileKernel(scenario, machine), resident, waves)
 
 
 def test_each_byte_of_a_gemm_that_fits_is_missed_once():
@@ -239,29 +238,21 @@ def test_who_waits_for_another_ctas_miss_is_slow_too():
 @pytest.mark.parametrize("with_lines", [False, True])
 def test_the_footprint_has_the_sectors_that_the_counters_count(scenario, with_lines):
     """And the lines' masks hold as many sectors as are counted."""
-    footprint = cta_footprint(
-        scenario,
-        scenario.epilogue,
-        (1, 0, 0),
-        fetches=scenario.k_iterations() + 2,
-        with_lines=(with_lines, with_lines),
-        status=(),
-        first_wave=True,
-    )
+    kernel = TimedTileKernel(scenario, H200)
+    block = int(np.flatnonzero((kernel.tiles == [1, 0, 0]).all(axis=1))[0])
+    base = (lambda row: row << 40) if with_lines else (lambda _row: None)
+    copies = Footprints().copies(kernel.lanes().cta(block), lambda _row: 16, base)
     for operand, tile in ((0, 1), (1, 0)):
         sectors = np.array(
-            [
-                [[[request[0] for request in warps] for warps in vec] for vec in access]
-                for access in footprint.copies[operand]
-            ]
+            [[[[request[0] for request in warps] for warps in vec] for vec in access] for access in copies[operand]]
         )
-        access = scenario.operand("ab"[operand]).iterator(tile, 0).fetch(np.arange(scenario.k_iterations() + 2))
+        access = scenario.operand("ab"[operand]).iterator(tile, 0).fetch(np.arange(len(copies[operand])))
         fetches, threads, accesses, vecs = access.offset.shape
         lanes = (fetches, threads // 32, 32, accesses, vecs)
         offset, valid = (one.reshape(lanes).transpose(0, 3, 4, 1, 2) for one in (access.offset, access.valid))
         assert np.array_equal(sectors, distinct_sectors(offset, valid, bits=16))
         if with_lines:
-            for fetch in footprint.copies[operand]:
+            for fetch in copies[operand]:
                 for count, lines in (request for access in fetch for vec in access for request in vec):
                     assert sum(mask.bit_count() for _, mask in lines) == count
 

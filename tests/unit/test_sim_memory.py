@@ -15,8 +15,9 @@ from gpusim.sim.footprint import FROM_DRAM, IN_L2, L2Status
 from gpusim.sim.instruction_cache import InstructionCache
 from gpusim.sim.l1 import L1
 from gpusim.sim.l2 import L2Read, SampledL2, SimulatedL2
-from gpusim.sim.l2_walk import LruGranules, Touch
+from gpusim.sim.l2_walk import LruGranules
 from gpusim.sim.shared_memory import SharedMemory
+from gpusim.sim.timed_kernel import Touch
 
 # Hand-worked arithmetic stands on figures that no measurement moves.
 H200 = load_machine(str(Path(__file__).parent / "data" / "h200_published.toml"))

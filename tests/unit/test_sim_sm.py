@@ -9,7 +9,7 @@ import simpy
 
 from gpusim.machine import load_machine
 from gpusim.machine.spec import Mio
-from gpusim.sim.assembly import (
+from gpusim.sim.code import (
     BAR,
     COMMIT,
     DEPBAR,
@@ -22,13 +22,16 @@ from gpusim.sim.assembly import (
     Assembly,
     Decoded,
     DecodedSegment,
+    Noted,
     pipe_names,
 )
 from gpusim.sim.footprint import Footprint
 from gpusim.sim.l1 import L1
 from gpusim.sim.l2 import SimulatedL2
+from gpusim.sim.observer import Observer
 from gpusim.sim.sm import Sm
 from gpusim.sim.stall_reasons import REASONS
+from gpusim.sim.timed_kernel import NOTHING
 
 A100 = load_machine("a100")
 H200 = load_machine("h200")
@@ -44,7 +47,7 @@ def instruction(kind, *, pipe="alu", stall=1, waits=(), **fields):
         port = PIPES.index(pipe)
         known = A100.tensor["m16n8k16.f16.f32"] if pipe == "tensor core" else A100.pipes[pipe]
         figures = {"interval": known.interval, "latency": known.latency}
-    plain = Access()._asdict() | figures
+    plain = Access()._asdict() | Noted()._asdict() | figures
     plain |= {"kind": kind, "port": port, "throttle": THROTTLES.get(kind, 0), "stall": stall, "waits": waits}
     plain |= {"write": -1, "read": -1, "line": -1, "is_branch": False, "gated": bool(waits) or kind in (DEPBAR, EXIT)}
     return Decoded(**(plain | fields))
@@ -93,7 +96,7 @@ def execute(*segments, warps=1, ctas=1, machine=A100, copies=()):
     env = simpy.Environment()
     code = [DecodedSegment("mainloop", tuple(body), trips, 1) for body, trips in segments]
     code.append(DecodedSegment("epilogue", (instruction(EXIT),), 1, 0))
-    assembly = Assembly(tuple(code), warps, 1, 0, 0, 0)
+    assembly = Assembly(tuple(code), warps, 0)
     done = env.event()
     l1 = L1(machine, SimulatedL2(machine, 1), 0, 0)
 
@@ -101,7 +104,7 @@ def execute(*segments, warps=1, ctas=1, machine=A100, copies=()):
         if len(sm.lives) == ctas:
             done.succeed()
 
-    sm = Sm(env, machine, l1, assembly=lambda _: assembly, finished=finished)
+    sm = Sm(env, machine, l1, assembly=lambda _: assembly, finished=finished, observer=Observer(NOTHING))
     for index in range(ctas):
         sm.expect(0)
         sm.launch(index, footprint(copies), 0, observed=True)

@@ -6,15 +6,17 @@ from itertools import pairwise
 import pytest
 
 from gpusim.errors import BadInput
+from gpusim.families.gemm.estimated import estimated_stream
+from gpusim.families.gemm.program import program
 from gpusim.families.gemm.random_problems import TYPES, random_scenario
+from gpusim.families.gemm.schedule import kernels
+from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.families.registry import load_scenario, parse_scenario
-from gpusim.lower.estimated import estimated_stream
 from gpusim.machine import load_machine
 from gpusim.results.result import to_json
 from gpusim.scenario.catalogue import find_scenario
 from gpusim.scenario.gemm import GemmScenario
-from gpusim.schedule.counts import executed_in_all
-from gpusim.schedule.program import program
+from gpusim.schedule.counts import count_all
 from gpusim.sim.stall_reasons import REASONS
 from gpusim.verbs.simulate import simulate
 
@@ -115,7 +117,7 @@ def test_stall_shares_sum_to_one_and_are_ncus_reasons(clean):
 def test_counters_are_those_of_the_grid_whatever_was_simulated(types):
     scenario = random_scenario(4, types=types)
     result, _ = simulate(scenario)
-    counted = executed_in_all(scenario)
+    counted = count_all(kernels(scenario))
 
     assert counted.counters().items() <= result.counters.items()
     assert (
@@ -225,14 +227,14 @@ def test_auto_is_compiled_where_the_stream_is_shipped_and_estimated_elsewhere():
 
 
 def test_auto_compiles_where_a_compiler_is_at_hand(monkeypatch):
-    monkeypatch.setattr("gpusim.verbs.simulate.compiler_at_hand", lambda: True)
-    lowered = []
+    monkeypatch.setattr("gpusim.lower.compiled.compiler_at_hand", lambda: True)
+    asked = []
 
-    def compiled_stream(scenario, machine, slice_):
-        lowered.append(slice_)
-        return estimated_stream(scenario, program(scenario, scenario.k_iterations(slice_), slice_), machine)
+    def stream(kernel, behaviour, origin):
+        asked.append((behaviour, origin))
+        return estimated_stream(kernel.scenario, program(kernel.scenario, 1), kernel.machine)
 
-    monkeypatch.setattr("gpusim.verbs.simulate.compiled_stream", compiled_stream)
+    monkeypatch.setattr(TimedTileKernel, "stream", stream)
     simulate(gemm(64, 64, 64), stream="auto")
 
-    assert lowered == [0]
+    assert asked == [(0, "compiled")]

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpusim.cuda.specialise import PARAMS, kernels_folder, ldmatrix_walk, specialise, store_pointers
+from gpusim.cuda.specialise import PARAMS, kernels_folder
+from gpusim.families.gemm.cuda import ldmatrix_walk, specialise, store_pointers
 from gpusim.families.registry import parse_scenario
 from gpusim.scenario.gemm import GemmScenario
-from gpusim.verbs.simulate import shared_bytes
 
 GEMM = {"kind": "gemm", "m": 256, "n": 384, "k": 200}
 CONV = {"kind": "conv2d_fprop", "n": 2, "h": 8, "w": 6, "c": 64, "k": 40, "r": 3, "s": 3, "padding": [1, 0]}
@@ -123,7 +123,7 @@ def test_the_launch_is_the_schedules():
 
     assert kernel.grid == (4, 2, 3)
     assert kernel.block_threads == 128
-    assert kernel.shared_bytes == shared_bytes(asked)
+    assert kernel.shared_bytes == asked.shared_bytes
     assert kernel.k_iterations == 4
     assert kernel.semaphores == 6
     assert specialise(scenario(GEMM)).semaphores == 0

@@ -5,45 +5,35 @@ import importlib
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from gpusim.cuda.compiler import compile_cubin
 from gpusim.errors import GpusimError
-from gpusim.families.attention import device as attention_run
-from gpusim.families.attention.cuda import AttentionKernel, specialise_attention
+from gpusim.families.attention.cuda import specialisations
+from gpusim.families.attention.device import upload
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.tensors import make_attention_tensors
 from gpusim.gpu.device import environment, import_cupy
-from gpusim.gpu.module import LoadedKernel, architecture
-from gpusim.gpu.run import BATCHES, LAUNCHES, time_launches
+from gpusim.gpu.module import load_kernels
+from gpusim.gpu.run import BATCHES, LAUNCHES, check_numerics, time_loop
 
 ROWS = Path("tests/golden/data/attention_h200.json")
 """Measured figures of CUTLASS's fused attention and of PyTorch's FlashAttention-2 on an H200, by shape."""
 
-FLASH_TILES: dict[str, dict[str, Any]] = {
-    "128x64 w32, 2 CTAs": {"keys_per_block": 64, "ctas_per_sm": 2},
-    "128x64 w32, 2 CTAs, columns past the head skipped": {"keys_per_block": 64, "ctas_per_sm": 2, "skip_columns": True},
-    "128x64 w32, 3 CTAs": {"keys_per_block": 64, "ctas_per_sm": 3},
-    "128x64 w32, Q in registers": {"keys_per_block": 64, "ctas_per_sm": 2, "queries_in_registers": True},
-    "128x128 w32, 2 CTAs": {"keys_per_block": 128, "ctas_per_sm": 2},
-    "128x32 w32, 2 CTAs": {"keys_per_block": 32, "ctas_per_sm": 2},
-    "128x32 w32, 3 CTAs": {"keys_per_block": 32, "ctas_per_sm": 3},
-    "128x64 w16, 2 CTAs": {"keys_per_block": 64, "ctas_per_sm": 2, "warp_queries": 16},
-    "128x64 w16, 1 CTA": {"keys_per_block": 64, "ctas_per_sm": 1, "warp_queries": 16},
-    "64x64 w16, 3 CTAs": {"queries_per_block": 64, "keys_per_block": 64, "ctas_per_sm": 3, "warp_queries": 16},
-    "64x64 w32, 4 CTAs": {"queries_per_block": 64, "keys_per_block": 64, "ctas_per_sm": 4},
-}
-"""Tiles of ``flash`` that are compared."""
+DEFAULT_TILE = "128x64 w32, 2 CTAs"
+"""The block of ``flash``, its warps' queries, and for how many CTAs of an SM it is compiled."""
+
+CTAS_PER_SM = 4
+"""For how many CTAs of an SM ``attention`` is compiled, as CUTLASS's is."""
 
 
-def flops(kernel: AttentionKernel) -> float:
+def flops(scenario: AttentionScenario) -> float:
     """Of both GEMMs as PyTorch's and CUTLASS's tables count them: half of them under a causal mask."""
-    products = kernel.batch * kernel.heads * kernel.queries * kernel.keys * (kernel.head_dim + kernel.head_dim_v)
-    return 2.0 * products * (1.0 if kernel.mask == "none" else 0.5)
+    problem = scenario.problem
+    products = problem.batch * problem.heads * problem.queries * problem.keys * (problem.head_dim + problem.head_dim_v)
+    return 2.0 * products * (1.0 if problem.mask == "none" else 0.5)
 
 
 def scenario_of(row: dict[str, Any], mainloop: str, **tile: int) -> AttentionScenario:
@@ -77,54 +67,47 @@ def _attempt(what: dict[str, Any], measure: Callable[[], dict[str, Any]]) -> dic
         return what | {"error": f"{type(error).__name__}: {error}"[:500]}
 
 
-def _measured(cupy: Any, kernel: AttentionKernel, problem: attention_run.DeviceProblem) -> dict[str, Any]:
+def _measured(cupy: Any, scenario: AttentionScenario, seed: int) -> dict[str, Any]:
     """Resources, wrong elements and microseconds of the warm loop."""
-    specialisation = specialise_attention(kernel)
-    loaded = LoadedKernel(cupy, specialisation, compile_cubin(specialisation, architecture(cupy)))
-    numerics = attention_run.check_numerics(loaded, problem)
-    loop = time_launches(cupy, [loaded], attention_run.pack_params(problem))
+    problem, (loaded,) = upload(cupy, scenario, seed), load_kernels(cupy, specialisations(scenario))
+    numerics = check_numerics([loaded], problem)
+    loop = time_loop([loaded], problem)
     cupy.get_default_memory_pool().free_all_blocks()
     return {
         "registers": loaded.registers,
         "local_bytes": loaded.local_bytes,
-        "shared_bytes": specialisation.shared_bytes,
+        "shared_bytes": loaded.specialisation.shared_bytes,
         "wrong_elements": numerics.wrong_elements,
         "max_error_over_bound": numerics.max_error_over_bound,
         "us": loop.median,
         "us_least": loop.least,
-        "tflops": round(flops(kernel) / loop.median / 1e6, 1),
+        "tflops": round(flops(scenario) / loop.median / 1e6, 1),
     }
 
 
 def beside_cutlass(cupy: Any, row: dict[str, Any], seed: int) -> Iterator[dict[str, Any]]:
-    """The schedule ``attention`` at the block sizes of one of CUTLASS's measured rows, for some CTAs a SM."""
+    """The schedule ``attention`` at the block sizes of one of CUTLASS's measured rows."""
     tile = {key: row[key] for key in ("queries_per_block", "keys_per_block")}
     scenario = scenario_of(row, "attention", **tile)
-    problem = attention_run.upload(cupy, scenario, seed)
-    for ctas in (4, 5, 3):
-        what = {"schedule": "attention", **_shape(row), **tile, "ctas_per_sm": ctas}
-        kernel = replace(attention_run.attention_kernel(scenario), ctas_per_sm=ctas)
-        found = _attempt(what, partial(_measured, cupy, kernel, problem))
-        if "us" in found:
-            found |= {"cutlass_us": row["loop_us_median"], "speed": round(row["loop_us_median"] / found["us"], 3)}
-        yield found
+    what = {"schedule": "attention", **_shape(row), **tile, "ctas_per_sm": CTAS_PER_SM}
+    found = _attempt(what, partial(_measured, cupy, scenario, seed))
+    if "us" in found:
+        found |= {"cutlass_us": row["loop_us_median"], "speed": round(row["loop_us_median"] / found["us"], 3)}
+    yield found
 
 
 def beside_torch(cupy: Any, row: dict[str, Any], seed: int) -> Iterator[dict[str, Any]]:
-    """``flash`` in every tile that is compared, and PyTorch's FlashAttention-2 in the same call."""
+    """``flash``, and PyTorch's FlashAttention-2 in the same call."""
     scenario = scenario_of(row, "flash")
     theirs = _attempt({"schedule": "torch flash", **_shape(row)}, partial(_torch, scenario, seed))
     yield theirs | {"recorded_us": row["us_median"]}
-    problem = attention_run.upload(cupy, scenario, seed)
-    for name, tile in FLASH_TILES.items():
-        what = {"schedule": "flash", **_shape(row), "tile": name}
-        kernel = replace(attention_run.attention_kernel(scenario), **tile)
-        found = _attempt(what, partial(_measured, cupy, kernel, problem))
-        if "us" in found:
-            found["speed_of_recorded"] = round(row["us_median"] / found["us"], 3)
-            if "us" in theirs:
-                found["speed"] = round(theirs["us"] / found["us"], 3)
-        yield found
+    what = {"schedule": "flash", **_shape(row), "tile": DEFAULT_TILE}
+    found = _attempt(what, partial(_measured, cupy, scenario, seed))
+    if "us" in found:
+        found["speed_of_recorded"] = round(row["us_median"] / found["us"], 3)
+        if "us" in theirs:
+            found["speed"] = round(theirs["us"] / found["us"], 3)
+    yield found
 
 
 def _torch(scenario: AttentionScenario, seed: int) -> dict[str, Any]:

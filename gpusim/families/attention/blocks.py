@@ -1,39 +1,30 @@
-"""Which queries and keys a CTA of an attention kernel has, and every address of its operands; never when.
+"""
+Which queries and keys a CTA of an attention kernel has, and where its fetches and outputs lie; never when.
 
-Both GEMMs are presented as GEMM scenarios of one CTA (``gemm_view``), so that thread maps, layouts, fragments and
-iterators are those of every GEMM; what attention adds is the place of a batch and head in the tensors, and where its
-lengths end.
+The operands are those of a single GEMM (``operands``); what a grid adds is the place of a batch and head in a tensor,
+and where its lengths end.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.element_types import element_bits
+from gpusim.families.attention.operands import CopiedTensor, attention_operand
 from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.shape import P_PADDING, attention_shape
-from gpusim.families.gemm.gemm import GemmProblem
-from gpusim.layout.linear import PaddedLayout
-from gpusim.scenario.gemm import GemmScenario
-from gpusim.scenario.kernel import Kernel, SharedLayouts
-from gpusim.scenario.models import DTypes
+from gpusim.families.attention.shape import attention_shape
 from gpusim.tile.epilogue import EpilogueTile, OutputAccess
 from gpusim.tile.extents import ceil_div
 from gpusim.tile.global_access import GlobalAccess, over_lanes
-from gpusim.tile.ldmatrix import ldmatrix_offsets
-from gpusim.tile.mma import MATRIX, PAIR, warp_coordinates
-from gpusim.tile.operand import Side
-from gpusim.units import VECTOR_BITS, WARP_SIZE
+from gpusim.units import VECTOR_BITS
 
-Gemm: TypeAlias = Literal["qk", "pv"]
-CopiedOperand: TypeAlias = Literal["q", "k", "v"]
-
-GEMM_OF: dict[CopiedOperand, tuple[Gemm, Side]] = {"q": ("qk", "a"), "k": ("qk", "b"), "v": ("pv", "b")}
-"""The GEMM and operand that each copied tensor is."""
+Behaviour: TypeAlias = tuple[tuple[int, bool], ...]
+"""(keys, masked) of a CTA's key blocks, ascending: where two agree, the CTAs run one program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,91 +155,36 @@ def key_blocks(scenario: AttentionScenario, advance: BlockAdvance, cta: int) -> 
     )
 
 
-@lru_cache(maxsize=256)
-def gemm_view(scenario: AttentionScenario, gemm: Gemm) -> GemmScenario:
+@lru_cache(maxsize=16)
+def cta_blocks(scenario: AttentionScenario) -> tuple[tuple[KeyBlock, ...] | None, ...]:
     """
-    One of the two GEMMs as a GEMM scenario of a single CTA, unchecked: its tile, types, leading dimensions.
+    The key blocks of every CTA in launch order, ascending; None for one that finds no query.
 
-    K of ``pv`` is a whole key block, so that no residue comes first: P lies in order.
+    A block is masked where a score is invisible, as kernels_cuda/attention/shape.cuh has it: golden, and the schedule
+    from it, mask one more, which ends where the first query's sight does.
     """
-    shape, problem = attention_shape(scenario), scenario.problem
-    dtype = DTypes(ab=problem.dtype.ab, accumulator=problem.dtype.accumulator, output=problem.dtype.output)
-    if gemm == "qk":
-        row = problem.heads * problem.head_dim
-        matrices = GemmProblem(
-            m=problem.queries, n=problem.keys, k=problem.head_dim, lda=row, ldb=row, dtype=dtype
-        )  # fmt: skip
-        threadblock, warp, stages = shape.qk, shape.qk_warp, shape.qk_slots
-    else:
-        row = problem.heads * problem.head_dim_v
-        matrices = GemmProblem(
-            m=problem.queries, n=problem.head_dim_v, k=shape.qk[1], layout_b="row", ldb=row, dtype=dtype
-        )  # fmt: skip
-        threadblock, warp, stages = shape.pv, shape.pv_warp, shape.pv_slots
-    kernel = Kernel(threadblock=threadblock, warp=warp, instruction=scenario.instruction, stages=stages)
-    return GemmScenario(machine=scenario.machine, problem=matrices, kernel=kernel)
-
-
-def p_layout(scenario: AttentionScenario) -> PaddedLayout:
-    """P in shared memory: a row of keys for each query, padded; not in flash, where P stays in registers."""
-    queries, keys, _ = attention_shape(scenario).qk
-    return PaddedLayout(element_bits(scenario.problem.dtype.ab), keys, queries, 1, padding=P_PADDING)
-
-
-def p_store_offsets(scenario: AttentionScenario) -> IntArray:
-    """
-    Where each lane stores its accumulators of S as P: pairs of neighbours, rows first.
-
-    Returns:
-        Element offsets from P's base, shape [threads, accesses]; access = row * column blocks of 8 + column block.
-    """
-    shape = attention_shape(scenario)
-    column = np.arange(shape.qk_warp[1] // MATRIX, dtype=np.int64) * MATRIX
-    lane = np.arange(WARP_SIZE, dtype=np.int64)
-    within = column + lane[:, None] % 4 * PAIR
-    warps = warp_coordinates(gemm_view(scenario, "qk").kernel.warps)
-    key = warps[:, 1, None, None, None] * shape.qk_warp[1] + within[:, None, :]
-    query = fragment_rows(scenario)[..., None]
-    offsets = p_layout(scenario).offset(key, query)
-    return offsets.reshape(shape.threads, -1)
-
-
-def fragment_rows(scenario: AttentionScenario) -> IntArray:
-    """Row of the CTA of each of a lane's rows of S, shape [warps, 32, rows]."""
-    shape = attention_shape(scenario)
-    row = np.arange(shape.rows_of_lane, dtype=np.int64) * MATRIX
-    in_warp = np.arange(WARP_SIZE, dtype=np.int64)[:, None] // 4 + row
-    warps = warp_coordinates(gemm_view(scenario, "qk").kernel.warps)
-    rows: IntArray = warps[:, 0, None, None] * shape.qk_warp[0] + in_warp
-    return rows
-
-
-def p_load_offsets(scenario: AttentionScenario) -> IntArray:
-    """
-    The row addresses of ldmatrix for P's fragments, as ``ldmatrix_offsets`` gives those of other operands.
-
-    Returns:
-        Element offsets from P's base, shape [k tiles, warps, k_groups, instructions, 32].
-    """
-    view = gemm_view(scenario, "pv")
-    queries, keys, depth = attention_shape(scenario).qk
-    kernel = view.kernel.model_copy(
-        update={
-            "threadblock": (queries, view.kernel.threadblock[1], keys),
-            "warp": (*view.kernel.warp[:2], keys),
-            "stages": 1,
-            "shared": SharedLayouts(a=f"padded<{P_PADDING}>"),
-        }
+    ctas = launched_ctas(scenario)
+    advance = block_advance(scenario, ctas)
+    seen_by_all = advance.num_keys
+    if scenario.problem.mask != "none":
+        seen_by_all = np.clip(advance.query_start + advance.causal_offset + 1, 0, advance.num_keys)
+    whole = seen_by_all // scenario.keys_per_block
+    return tuple(
+        tuple(replace(block, masked=block.number >= int(whole[cta])) for block in key_blocks(scenario, advance, cta))
+        if advance.active[cta]
+        else None
+        for cta in range(len(ctas))
     )
-    whole = ldmatrix_offsets(view.model_copy(update={"kernel": kernel}).operand("a"), 0)
-    warps, k_groups, instructions, lanes = whole.shape
-    tiles = whole.reshape(warps, keys // depth, k_groups * depth // keys, instructions, lanes)
-    return np.moveaxis(tiles, 1, 0)
+
+
+def behaviour_of(blocks: Sequence[KeyBlock]) -> Behaviour:
+    """What tells a CTA's program, of its key blocks."""
+    return tuple((block.keys, block.masked) for block in blocks)
 
 
 def operand_access(
     scenario: AttentionScenario,
-    operand: CopiedOperand,
+    tensor: CopiedTensor,
     ctas: IntArray,
     *,
     key_block: int = 0,
@@ -260,7 +196,7 @@ def operand_access(
 
     Args:
         scenario: Problem and kernel.
-        operand: q, k or v.
+        tensor: q, k or v.
         ctas: blockIdx (x, y, z), shape [ctas, 3].
         key_block: Of k and v.
         column_block: Of v.
@@ -270,23 +206,21 @@ def operand_access(
         Arrays of shape [ctas, threads, accesses, vecs]; coordinates ``row`` (query or key) and ``column`` (element of
         the head). Valid: the row is a query of the batch, or a key the CTA walks.
     """
-    gemm, which = GEMM_OF[operand]
-    advance = block_advance(scenario, ctas)
-    tile = {"q": ctas[:, 0], "k": np.full(len(ctas), key_block), "v": np.full(len(ctas), column_block)}[operand]
-    view = gemm_view(scenario, gemm)
-    access = view.operand(which).iterator(tile, np.zeros_like(tile)).fetch(fetch)
+    advance, own = block_advance(scenario, ctas), attention_operand(scenario, tensor)
+    tile = {"q": ctas[:, 0], "k": np.full(len(ctas), key_block), "v": np.full(len(ctas), column_block)}[tensor]
+    access = own.iterator(tile, np.zeros_like(tile)).fetch(fetch)
     # Of A [m, k] a row is a row; of B [k, n] contiguous along K a column, else a row.
-    along = {"q": ("row", "column"), "k": ("column", "row"), "v": ("row", "column")}[operand]
+    along = {"q": ("row", "column"), "k": ("column", "row"), "v": ("row", "column")}[tensor]
     row, column = (access.coordinates[name] for name in along)
-    if operand == "q":
-        base, end = advance.q - tile * view.kernel.threadblock[0] * _row_stride(scenario, operand), advance.num_queries
-        end = end + advance.query_start
+    stride = row_stride(scenario, tensor)
+    if tensor == "q":
+        base, end = advance.q - tile * own.tiling.threadblock[0] * stride, advance.num_queries + advance.query_start
     else:
-        base, end = (advance.k if operand == "k" else advance.v), advance.num_keys
-    if operand == "v":
+        base, end = (advance.k if tensor == "k" else advance.v), advance.num_keys
+    if tensor == "v":
         first = key_block * scenario.keys_per_block
         row = row + first
-        base = base + first * _row_stride(scenario, operand)
+        base = base + first * stride
     return replace(
         access,
         coordinates={"row": row, "column": column},
@@ -295,19 +229,19 @@ def operand_access(
     )
 
 
-def _row_stride(scenario: AttentionScenario, operand: CopiedOperand) -> int:
+def row_stride(scenario: AttentionScenario, tensor: CopiedTensor) -> int:
+    """Elements from one query, key or value of a head to the next."""
     problem = scenario.problem
-    return problem.heads * (problem.head_dim_v if operand == "v" else problem.head_dim)
+    return problem.heads * (problem.head_dim_v if tensor == "v" else problem.head_dim)
 
 
 def attention_epilogue(scenario: AttentionScenario) -> EpilogueTile:
     """The epilogue of the output, for one head: rows are queries, the extent is the longest batch's."""
-    view = gemm_view(scenario, "pv")
-    problem = scenario.problem
+    problem, tiling = scenario.problem, attention_shape(scenario).tiling("pv")
     return EpilogueTile(
-        threadblock=view.kernel.threadblock,
-        warp=view.kernel.warp,
-        instruction=view.kernel.instruction,
+        threadblock=tiling.threadblock,
+        warp=tiling.warp,
+        instruction=tiling.instruction,
         output_type=problem.dtype.output,
         elements_per_access=problem.access_o,
         extent=(problem.queries, problem.head_dim_v),

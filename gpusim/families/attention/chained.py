@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from gpusim.families.attention.blocks import KeyBlock, attention_epilogue, gemm_view, source_parts
+from gpusim.families.attention.blocks import KeyBlock, attention_epilogue, source_parts
+from gpusim.families.attention.operands import gemm_operands
 from gpusim.families.attention.ops import (
     AddSums,
     AtomicMax,
@@ -35,13 +36,13 @@ from gpusim.tile.epilogue import EpilogueTile
 
 def qk_shape(scenario: AttentionScenario) -> MainloopShape:
     """The mainloop of S = Q * K^T."""
-    shape = shape_of(gemm_view(scenario, "qk").operands, multistage.GEMM.cache)
+    shape = shape_of(gemm_operands(scenario, "qk"), multistage.GEMM)
     return replace(shape, whole=attention_shape(scenario).qk_whole)
 
 
 def pv_shape(scenario: AttentionScenario) -> MainloopShape:
     """The mainloop of O = P * V: nothing is copied for P, and flash loads no fragments of it either."""
-    shape = shape_of(gemm_view(scenario, "pv").operands, multistage.GEMM.cache)
+    shape = shape_of(gemm_operands(scenario, "pv"), multistage.GEMM)
     fragments = 0 if scenario.flash else shape.a.fragment_loads
     return replace(shape, a=replace(shape.a, accesses=0, fragment_loads=fragments), whole=True)
 

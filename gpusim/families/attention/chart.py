@@ -10,7 +10,7 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from gpusim.report.captions import footer, kernel_line, problem_line
+from gpusim.report.captions import Words, footer
 from gpusim.report.overlap import BOTTOM, SPACE, TOP, WIDTH, ChartLane, Panel, legend_line, name_lanes, panels_of
 from gpusim.report.style import FAINT, INK, LANE, MUTED, PAPER, WAIT, png, text_on, tile_colour, tint, title_block
 from gpusim.results.result import Result
@@ -75,7 +75,7 @@ def warp_spans(timeline: Timeline, blocks: int) -> KeyBlockSpans:
     return KeyBlockSpans(tuple(span for span in own if span not in waits), waits, blocks, end)
 
 
-def attention_overlap_chart(result: Result, timeline: Timeline, path: Path) -> Path:
+def attention_overlap_chart(result: Result, words: Words, timeline: Timeline, path: Path) -> Path:
     """
     Draw the key blocks of warp 0 of the watched CTA, the first of those with most, as PNG.
 
@@ -95,7 +95,7 @@ def attention_overlap_chart(result: Result, timeline: Timeline, path: Path) -> P
         _break_note(figure, panels, blocks)
         _legend(figure)
         title = f"{result.scenario['kernel']['mainloop']}: {blocks} key blocks, warp 0 of CTA {timeline.warps[0].cta}"
-        title_block(figure, title, [f"{problem_line(result)}; {kernel_line(result)}", _pace(warp)], footer(result))
+        title_block(figure, title, [f"{words.problem}; {words.kernel}", _pace(warp)], footer(result))
     return path
 
 

@@ -1,4 +1,4 @@
-"""One attention scenario on the GPU: the kernel it stands for, its tensors, its launches, its numbers."""
+"""The tensors of an attention scenario on the GPU: what its kernel is given, and what it stored."""
 
 from dataclasses import dataclass
 from math import e, log2
@@ -7,65 +7,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpusim.errors import BadInput
-from gpusim.families.attention.cuda import ATTENTION_PARAMS, AttentionKernel, default_kernel
+from gpusim.families.attention.cuda import ATTENTION_PARAMS
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.reference import attention_reference
-from gpusim.families.attention.shape import WARPS
 from gpusim.families.attention.tensors import (
     AttentionTensors,
     fresh_attention_output,
     make_attention_tensors,
     output_rows,
 )
-from gpusim.gpu.module import LoadedKernel
-from gpusim.gpu.run import put_pointers, put_recording
+from gpusim.gpu.run import DeviceProblem, Recording, put_pointers, put_recording
 from gpusim.numerics.elements import decode, is_unwritten, unwritten
 from gpusim.records.record import Numerics
 
-_INSTRUCTION = (16, 8, 16)
-"""What kernels_cuda/attention issues, whatever CUTLASS's example does."""
-
-
-def attention_kernel(scenario: AttentionScenario) -> AttentionKernel:
-    """
-    The CUDA kernel of a scenario.
-
-    Raises:
-        BadInput: kernels_cuda has no such kernel: another mma.sync, another number of stages, or other types.
-    """
-    problem, flash = scenario.problem, scenario.flash
-    if scenario.instruction != _INSTRUCTION:
-        raise BadInput(
-            f"kernel.instruction must be {list(_INSTRUCTION)} on a GPU: kernels_cuda/attention issues nothing else,"
-            f" got {list(scenario.instruction)}"
-        )
-    default = default_kernel(scenario.kernel.mainloop, problem.head_dim, problem.head_dim_v)
-    return AttentionKernel(
-        batch=problem.batch,
-        heads=problem.heads,
-        queries=problem.queries,
-        keys=problem.keys,
-        head_dim=problem.head_dim,
-        head_dim_v=problem.head_dim_v,
-        mask=problem.mask,
-        ab=problem.dtype.ab,
-        output_type="f32" if problem.dtype.output == "f32" else "ab",
-        query_lengths=problem.query_lengths,
-        key_lengths=problem.key_lengths,
-        scale=problem.score_scale,
-        mainloop=scenario.kernel.mainloop,
-        queries_per_block=scenario.queries_per_block,
-        keys_per_block=scenario.keys_per_block,
-        warp_queries=scenario.queries_per_block // WARPS if flash else 32,
-        ctas_per_sm=int(default["ctas_per_sm"]),
-        preload_v=scenario.kernel.preload_v,
-        keep_output_in_registers=scenario.in_registers,
-    )
-
 
 @dataclass(frozen=True, slots=True)
-class DeviceProblem:
+class AttentionOnDevice(DeviceProblem):
     """
     A scenario's tensors in GPU memory.
 
@@ -87,16 +44,32 @@ class DeviceProblem:
     lengths: tuple[Any, Any]
 
     def poison(self) -> None:
-        """Fill what a launch stores with NaN: an element never written cannot pass for a result."""
+        """Fill output and log-sum-exp with NaN."""
         self.output.fill(unwritten(self.scenario.problem.dtype.output))
         self.lse.fill(np.nan)
 
+    def params(self, k_iterations: int, recording: Recording = Recording()) -> npt.NDArray[np.void]:  # noqa: ARG002, B008
+        """``struct AttentionParams`` of one launch; its k tiles follow from the lengths."""
+        params = np.zeros((), ATTENTION_PARAMS)
+        common: Any = params["common"]
+        own: Any = self.tensors
+        queries, keys = self.lengths
+        put_pointers(common, {"a": own.q, "b": own.k, "output": self.output, "partial": self.buffer})
+        put_pointers(params, {"v": own.v, "log_sum_exp": self.lse, "query_lengths": queries, "key_lengths": keys})
+        put_recording(common, recording)
+        params["scale_log2"] = self.scenario.problem.score_scale * log2(e)
+        return params
 
-def upload(cupy: Any, scenario: AttentionScenario, seed: int) -> DeviceProblem:
+    def numerics(self) -> Numerics:
+        """Every element of output and log-sum-exp against float64 softmax."""
+        return compare(self.scenario, self.tensors, (self.output, self.lse), self.seed, self.cupy)
+
+
+def upload(cupy: Any, scenario: AttentionScenario, seed: int) -> AttentionOnDevice:
     """Random inputs of a seed, NaN past every batch's length, and an output of NaN, on the GPU."""
     host, problem = make_attention_tensors(scenario, seed), scenario.problem
     output = fresh_attention_output(scenario)
-    return DeviceProblem(
+    return AttentionOnDevice(
         cupy=cupy,
         scenario=scenario,
         seed=seed,
@@ -109,41 +82,6 @@ def upload(cupy: Any, scenario: AttentionScenario, seed: int) -> DeviceProblem:
             cupy.asarray(np.array(problem.lengths_k, np.int32)),
         ),
     )
-
-
-def pack_params(
-    problem: DeviceProblem,
-    *,
-    records: Any = None,
-    counts: Any = None,
-    capacity: int = 0,
-    blocks: tuple[int, ...] = (),
-) -> npt.NDArray[np.void]:
-    """
-    ``struct AttentionParams`` of one launch, shape ().
-
-    Args:
-        records, counts: Device arrays that an instrumented build fills.
-        capacity: Records of one warp.
-        blocks: Linear indices of the CTAs that are recorded, at most ``RECORDED_BLOCKS``.
-    """
-    params = np.zeros((), ATTENTION_PARAMS)
-    common: Any = params["common"]
-    own: Any = problem.tensors
-    queries, keys = problem.lengths
-    put_pointers(common, {"a": own.q, "b": own.k, "output": problem.output, "partial": problem.buffer})
-    put_pointers(params, {"v": own.v, "log_sum_exp": problem.lse, "query_lengths": queries, "key_lengths": keys})
-    put_recording(common, records=records, counts=counts, capacity=capacity, blocks=blocks)
-    params["scale_log2"] = problem.scenario.problem.score_scale * log2(e)
-    return params
-
-
-def check_numerics(kernel: LoadedKernel, problem: DeviceProblem) -> Numerics:
-    """One launch on poisoned memory; every element of output and log-sum-exp against float64 softmax."""
-    problem.poison()
-    kernel.launch(pack_params(problem))
-    problem.cupy.cuda.runtime.deviceSynchronize()
-    return compare(problem.scenario, problem.tensors, (problem.output, problem.lse), problem.seed, problem.cupy)
 
 
 def compare(

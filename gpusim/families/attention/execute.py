@@ -4,9 +4,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import IntArray
-from gpusim.families.attention.blocks import Gemm, block_advance
+from gpusim.families.attention.blocks import block_advance
 from gpusim.families.attention.execute_gemms import AttentionGemms, AttentionTables, FlashOutput
 from gpusim.families.attention.execute_output import AttentionOutput, OutputTensors
+from gpusim.families.attention.operands import Gemm
 from gpusim.families.attention.ops import (
     AddSums,
     AtomicMax,

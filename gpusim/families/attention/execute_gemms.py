@@ -7,13 +7,15 @@ import numpy.typing as npt
 
 from gpusim.arrays import IntArray
 from gpusim.families.attention.blocks import (
-    CopiedOperand,
-    Gemm,
     block_advance,
-    fragment_rows,
-    gemm_view,
     operand_access,
-    p_load_offsets,
+)
+from gpusim.families.attention.operands import (
+    GEMMS,
+    CopiedTensor,
+    Gemm,
+    fragment_rows,
+    gemm_operands,
     p_store_offsets,
 )
 from gpusim.families.attention.problem import AttentionScenario
@@ -25,7 +27,6 @@ from gpusim.functional.shared_memory import CopyQueue, SharedArray
 from gpusim.numerics.elements import WORKING, Values, decode
 from gpusim.schedule.ops import WarpMma
 from gpusim.tile.global_access import GlobalAccess
-from gpusim.tile.ldmatrix import delivered_offsets, fragment_loads
 from gpusim.tile.mma import PAIR, warp_coordinates
 from gpusim.tile.operand import Side
 
@@ -56,18 +57,16 @@ def attention_tables(scenario: AttentionScenario) -> AttentionTables:
     """The tables of a scenario, all from the tile iterators and the fragment layouts."""
     shape = attention_shape(scenario)
     base = {name: (first - shape.statistics_bytes) // 2 for name, first in shape.operand_base.items()}
-    qk, pv = gemm_view(scenario, "qk"), gemm_view(scenario, "pv")
-    p = operand_tables(pv, "a")
-    if not shape.flash:
-        p = replace(p, load=delivered_offsets(p_load_offsets(scenario), fragment_loads(pv.operand("a")), 16))
-    q, k, v = operand_tables(qk, "a"), operand_tables(qk, "b"), operand_tables(pv, "b")
-    warps = warp_coordinates(qk.kernel.warps)
+    warps = warp_coordinates(shape.tiling("qk").warps)
     ends = [base[name] + size // 2 for name, size in shape.operand_bytes.items()]
     store = np.zeros((shape.threads, 0), np.int64) if shape.flash else p_store_offsets(scenario)
     return AttentionTables(
         operands={
-            "qk": {"a": _moved(q, base["q"]), "b": _moved(k, base["k"])},
-            "pv": {"a": _moved(p, base["p"]), "b": _moved(v, base["v"])},
+            gemm: {
+                side: _moved(operand_tables(operand), base[operand.name])
+                for side, operand in gemm_operands(scenario, gemm).items()
+            }
+            for gemm in GEMMS
         },
         elements=max(ends),
         p_store=base["p"] + store[..., None] + np.arange(PAIR, dtype=np.int64),
@@ -132,7 +131,7 @@ class AttentionGemms:
         element = scenario.problem.dtype.ab
         self.operands = SharedArray(len(ctas), tables.elements, len(tables.columns), WORKING[element])
         self._queue = CopyQueue()
-        self._values: dict[CopiedOperand, Values] = {
+        self._values: dict[CopiedTensor, Values] = {
             "q": decode(tensors.q, element),
             "k": decode(tensors.k, element),
             "v": decode(tensors.v, element),
@@ -158,7 +157,8 @@ class AttentionGemms:
             kind = FlashOutput if gemm == "pv" and self._shape.flash else WarpTiles
             self._known = {known: tiles for known, tiles in self._known.items() if abs(known[1] - key_block) <= 1}
             self._known[key] = kind(
-                gemm_view(scenario, gemm),
+                self._shape.tiling(gemm),
+                scenario.mma,
                 self._tables.operands[gemm],
                 row,
                 self._ctas,
@@ -168,7 +168,7 @@ class AttentionGemms:
         return self._known[key]
 
     def _source(
-        self, operand: CopiedOperand, first: IntArray, end: int | IntArray, *, key_block: int = 0, column_block: int = 0
+        self, operand: CopiedTensor, first: IntArray, end: int | IntArray, *, key_block: int = 0, column_block: int = 0
     ) -> Source:
         def fetch(number: int) -> GlobalAccess:
             return operand_access(

@@ -6,7 +6,7 @@ from typing import cast
 from gpusim.families.attention.chained import pv_shape, qk_shape
 from gpusim.families.attention.ops import AttentionProgram, Step, operand_name
 from gpusim.families.attention.problem import AttentionScenario
-from gpusim.schedule.hazards import Hazard, find_op_hazards
+from gpusim.schedule.hazards import Hazard, find_hazards
 from gpusim.schedule.ops import Barrier, CommitGroup, CopyAsync, Ldmatrix, Op, WaitGroup, WarpMma
 from gpusim.tile.operand import Side
 
@@ -27,7 +27,7 @@ def find_attention_hazards(program: AttentionProgram, scenario: AttentionScenari
     """
     qk, pv = qk_shape(scenario), pv_shape(scenario)
     fills = {"q": qk.a.accesses * qk.a.vecs, "k": qk.b.accesses * qk.b.vecs, "v": pv.b.accesses * pv.b.vecs}
-    return find_op_hazards(_numbered(program, scenario), {cast("Side", name): count for name, count in fills.items()})
+    return find_hazards(_numbered(program, scenario), {cast("Side", name): count for name, count in fills.items()})
 
 
 def _numbered(program: AttentionProgram, scenario: AttentionScenario) -> list[Op]:

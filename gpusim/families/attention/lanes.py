@@ -1,172 +1,279 @@
-"""Wavefronts of every shared access of an attention kernel, by address pattern; all CTAs of a grid have them alike."""
+"""Which address each lane of an attention CTA has for each step: both GEMMs', and the row statistics between them."""
 
-from functools import cached_property
-from typing import Literal, TypeAlias, get_args
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
-from gpusim.arrays import BoolArray, IntArray
+from gpusim.arrays import IntArray
 from gpusim.element_types import element_bits
 from gpusim.families.attention.blocks import (
-    GEMM_OF,
-    CopiedOperand,
-    Gemm,
+    KeyBlock,
     attention_epilogue,
-    gemm_view,
-    p_load_offsets,
+    block_advance,
+    cta_blocks,
+    launched_ctas,
+    operand_access,
+    output_access,
+)
+from gpusim.families.attention.operands import (
+    COPIED,
+    PLACE_OF,
+    TENSOR_AT,
+    CopiedTensor,
+    attention_operand,
     p_store_offsets,
 )
-from gpusim.families.attention.ops import AtomicMax, LoadStatistic, StoreStatistic
+from gpusim.families.attention.ops import (
+    AtomicMax,
+    LoadStatistic,
+    Shuffle,
+    Statistic,
+    Step,
+    StoreLse,
+    StoreP,
+    StoreStatistic,
+)
 from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.shape import attention_shape
-from gpusim.families.attention.statistics import statistic_lanes, statistic_words
-from gpusim.layout.banks import BANK_BYTES, BANKS, access_ideal, access_wavefronts, ldmatrix_ideal, ldmatrix_wavefronts
-from gpusim.scenario.gemm import GemmScenario
-from gpusim.schedule.ops import CopyAsync, FragmentLoad, LoadShared, StoreShared
-from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
-from gpusim.tile.operand import Side
-from gpusim.tile.shared_store import store_offsets
-from gpusim.units import WARP_SIZE, WORD_BYTES
-
-Tensor: TypeAlias = Literal["q", "k", "p", "v"]
-
-COPIED: tuple[CopiedOperand, ...] = get_args(CopiedOperand)
-
-OPERAND_OF: dict[Tensor, tuple[Gemm, Side]] = {
-    "q": GEMM_OF["q"],
-    "k": GEMM_OF["k"],
-    "p": ("pv", "a"),
-    "v": GEMM_OF["v"],
-}
+from gpusim.families.attention.shape import ROW_STATISTICS, attention_shape
+from gpusim.families.attention.statistics import buffer_access, lse_access, statistic_lanes, statistic_words
+from gpusim.schedule.lanes import CtaLanes, GlobalRow, Lanes, Reached, Shared, at_access, at_output
+from gpusim.schedule.ops import CopyAsync, LoadSource, StoreGlobal
+from gpusim.tile.global_access import GlobalAccess
+from gpusim.tile.lanes import STANDARD, Banks, SharedTable, over_warps
+from gpusim.tile.operand import Operand
+from gpusim.units import VECTOR_BITS, WARP_SIZE, WORD_BYTES
 
 
-class AttentionWavefronts:
-    """
-    Look-ups of wavefronts by op; every answer is one number for each warp.
-
-    The operands' places in shared memory begin on 128-byte lines, so that offsets within an operand tell its banks.
-    """
-
-    def __init__(self, scenario: AttentionScenario, banks: int = BANKS, bank_bytes: int = BANK_BYTES) -> None:
-        self.scenario = scenario
-        self.shape = attention_shape(scenario)
-        self.tile = attention_epilogue(scenario)
-        self.warps = self.shape.threads // WARP_SIZE
-        self._bits = element_bits(scenario.problem.dtype.ab)
-        self._banks, self._bank_bytes = banks, bank_bytes
-        self._views = {name: (gemm_view(scenario, gemm), operand) for name, (gemm, operand) in OPERAND_OF.items()}
-        self.matrices = {
-            name: fragment_loads(view.operand(side)).matrices for name, (view, side) in self._views.items()
-        }
-        self._fragments: dict[Tensor, IntArray] = {}
-        self._copies = {name: self._copy_table(*self._views[name]) for name in COPIED}
-
-    def fragment(self, name: Tensor, op: FragmentLoad) -> tuple[int, ...]:
-        """One ldmatrix of Q, K, P or V."""
-        if name not in self._fragments:
-            view, operand = self._views[name]
-            offsets = p_load_offsets(self.scenario) if name == "p" else _all_slots(view, operand)
-            self._fragments[name] = ldmatrix_wavefronts(
-                offsets * self._bits // 8, self.matrices[name], self._banks, self._bank_bytes
-            )
-        place = op.k_tile if name == "p" else op.stage
-        return _warps(self._fragments[name][place, :, op.k_group, op.instruction])
-
-    def fragment_ideal(self, name: Tensor) -> int:
-        """An ldmatrix without conflicts."""
-        return ldmatrix_ideal(self.matrices[name], self._banks, self._bank_bytes)
-
-    def copy(self, name: CopiedOperand, op: CopyAsync) -> tuple[int, ...]:
-        """The shared side of one copy whose every lane writes."""
-        return _warps(self._copies[name][op.stage, op.access, op.vec])
-
-    def copies_of(self, name: CopiedOperand) -> int:
-        """Copies of one thread that bring a fetch."""
-        _, accesses, vecs, _ = self._copies[name].shape
-        return int(accesses * vecs)
-
-    def copy_addresses(self, name: CopiedOperand, slot: int) -> IntArray:
-        """Bytes of the operand that the copies of one fetch write, shape [accesses, vecs, warps, 32]."""
-        view, operand = self._views[name]
-        offsets = store_offsets(view.operand(operand), slot)
-        _, accesses, vecs = offsets.shape
-        lanes = offsets.reshape(self.warps, WARP_SIZE, accesses, vecs).transpose(2, 3, 0, 1)
-        return lanes * self._bits // 8
-
-    def width(self, name: CopiedOperand) -> int:
-        """Bytes of one copy."""
-        view, operand = self._views[name]
-        elements = int(view.problem.access(operand))
-        return elements * self._bits // 8
-
-    def store_p(self, access: int) -> tuple[int, ...]:
-        """One store of P: a word a lane."""
-        return _warps(self._p_stores[access])
-
-    def statistic(self, op: LoadStatistic | StoreStatistic) -> tuple[int, ...]:
-        """One access to the row statistics; a warp without a row has none."""
-        return _warps(self._counted(self._statistic_words(op) * WORD_BYTES, WORD_BYTES, self._statistic_lanes(op)))
-
-    def statistic_ideal(self, op: LoadStatistic | StoreStatistic) -> int:
-        """The same without conflicts, all warps."""
-        lanes = self._statistic_lanes(op)
-        ideal: IntArray = access_ideal(WORD_BYTES, lanes, self._banks, self._bank_bytes)
-        return int(ideal.sum())
-
-    def atomic(self, op: AtomicMax) -> tuple[int, ...]:
-        """Lanes of one atomic maximum that meet in the fullest bank: they pass one by one (D31)."""
-        words = statistic_words(self.scenario, "fragment", op.row, partial=False) % self._banks
-        return tuple(int(np.bincount(lanes).max()) for lanes in words)
-
-    def staging(self, op: StoreShared | LoadShared) -> tuple[int, ...]:
-        """One access of the epilogue's staging."""
-        return _warps(self._staging[isinstance(op, StoreShared)][op.access])
-
-    def staging_ideal(self, op: StoreShared | LoadShared) -> int:
-        """The same of one warp without conflicts."""
-        width = self.tile.store_bytes if isinstance(op, StoreShared) else self.tile.load_bytes
-        return int(access_ideal(width, banks=self._banks, bank_bytes=self._bank_bytes))
-
-    def _counted(self, addresses: IntArray, width: int, lanes: BoolArray | None = None) -> IntArray:
-        return access_wavefronts(addresses, width, lanes, self._banks, self._bank_bytes)
-
-    def _copy_table(self, view: GemmScenario, operand: Side) -> IntArray:
-        """[slot, access, vec, warp]."""
-        offsets = np.stack([store_offsets(view.operand(operand), slot) for slot in range(view.kernel.stages)])
-        slots, _, accesses, vecs = offsets.shape
-        lanes = offsets.reshape(slots, self.warps, WARP_SIZE, accesses, vecs).transpose(0, 3, 4, 1, 2)
-        elements = view.problem.access(operand)
-        return self._counted(lanes * self._bits // 8, elements * self._bits // 8)
+@dataclass(frozen=True, eq=False)
+class AtomicTable(SharedTable):
+    """Atomic maxima of words: lanes that meet in a bank pass one by one (D31)."""
 
     @cached_property
-    def _p_stores(self) -> IntArray:
-        """[access, warp]."""
-        offsets = p_store_offsets(self.scenario) * self._bits // 8
-        return self._counted(offsets.reshape(self.warps, WARP_SIZE, -1).transpose(2, 0, 1), WORD_BYTES)
+    def wavefronts(self) -> IntArray:
+        """Lanes in the fullest bank, shape [warps]."""
+        banks = self.addresses // self.banks.width % self.banks.count
+        return np.array([int(np.bincount(lanes).max()) for lanes in banks], dtype=np.int64)
 
     @cached_property
-    def _staging(self) -> tuple[IntArray, IntArray]:
-        """[access, warp] of the staging's loads and of its stores."""
-        tables = []
-        for offsets, width in (
-            (self.tile.load_offsets(), self.tile.load_bytes),
-            (self.tile.store_offsets(), self.tile.store_bytes),
-        ):
-            first = offsets[..., 0] * self.tile.accumulator_bits // 8
-            tables.append(self._counted(first.reshape(self.warps, WARP_SIZE, -1).transpose(2, 0, 1), width))
-        return tables[0], tables[1]
-
-    def _statistic_words(self, op: LoadStatistic | StoreStatistic) -> IntArray:
-        return statistic_words(self.scenario, op.at, op.index, partial=op.statistic == "partial_sum")
-
-    def _statistic_lanes(self, op: LoadStatistic | StoreStatistic) -> BoolArray:
-        return statistic_lanes(self.scenario, op.at, stores=isinstance(op, StoreStatistic))
+    def ideal(self) -> IntArray:
+        """One for each warp."""
+        return np.ones_like(self.wavefronts)
 
 
-def _all_slots(view: GemmScenario, operand: Side) -> IntArray:
-    """[slot, warp, k group, instruction, lane]."""
-    return np.stack([ldmatrix_offsets(view.operand(operand), slot) for slot in range(view.kernel.stages)])
+class AttentionLanes(Lanes[Step]):
+    """The lanes of a scenario's kernel."""
+
+    def __init__(self, scenario: AttentionScenario, banks: Banks = STANDARD) -> None:
+        self.scenario, self.shape = scenario, attention_shape(scenario)
+        operands: dict[str, Operand] = {tensor: attention_operand(scenario, tensor) for tensor in PLACE_OF}
+        super().__init__(operands, attention_epilogue(scenario), self.shape.threads // WARP_SIZE, banks)
+        self.shared_base = self.shape.operand_base
+        self.staging_base = self.shape.staging_base
+        self._statistics: dict[tuple[type, str, str, int], SharedTable] = {}
+
+    def op(self, step: Step) -> Any:
+        """The op of a step."""
+        return step.op
+
+    def operand_name(self, step: Step) -> str:
+        """q, k, p or v."""
+        return "p" if isinstance(step.op, StoreP) else TENSOR_AT[step.phase, step.op.operand]  # type: ignore[union-attr]
+
+    def mmas(self, step: Step) -> int:
+        """mma.sync of a warp-level MMA of either GEMM."""
+        return self.shape.tiling(step.phase).mmas
+
+    def k_tile(self, step: Step) -> tuple[int, ...]:
+        """Key block, column block and k tile of the GEMM."""
+        return step.key_block, step.column_block, step.op.k_tile  # type: ignore[union-attr]
+
+    def output_step(self, step: Step) -> int:
+        """The epilogue's steps of all column blocks, one block after the other."""
+        return step.column_block * self.epilogue.steps + step.op.step  # type: ignore[union-attr]
+
+    @property
+    def qk_fetches(self) -> int:
+        """Fetches of Q, and of K for each key block: its k tiles, and the overrun of a ring that does not hold all."""
+        return self.shape.qk_tiles + (0 if self.shape.qk_whole else self.shape.qk_slots)
+
+    @cached_property
+    def rows(self) -> list[tuple[CopiedTensor, int, int]]:
+        """(tensor, column block, fetch) of each row of fetches: all of Q's, then K's, then V's by column block."""
+        first = [(tensor, 0, fetch) for tensor in COPIED[:2] for fetch in range(self.qk_fetches)]
+        columns, slots = range(self.shape.column_blocks), range(self.shape.pv_slots)
+        return [*first, *(("v", column, fetch) for column in columns for fetch in slots)]
+
+    @property
+    def output_rows(self) -> int:
+        """Rows of outputs: see ``target``."""
+        steps = self.shape.column_blocks * self.epilogue.steps
+        return 1 + steps * (1 if self.shape.in_registers else 2)
+
+    def target(self, step: Step) -> tuple[int, int]:
+        """
+        Rows of fetches as ``rows`` lists them, numbers are key blocks.
+
+        Rows of outputs: the log-sum-exp, then the output's steps by column block, then the buffer's.
+        """
+        match step.op:
+            case StoreLse(row):
+                return 0, row
+            case LoadSource(_, access) | StoreGlobal(_, access):
+                buffered = isinstance(step.op, LoadSource) or step.phase == "buffer"
+                before = self.shape.column_blocks * self.epilogue.steps if buffered else 0
+                return 1 + before + self.output_step(step), access
+            case CopyAsync(_, fetch):
+                tensor = self.operand_name(step)
+                if tensor == "v":
+                    return 2 * self.qk_fetches + step.column_block * self.shape.pv_slots + fetch, step.key_block
+                return fetch + (self.qk_fetches if tensor == "k" else 0), step.key_block
+            case _:
+                return -1, step.key_block
+
+    def shared(self, step: Step) -> Shared | None:
+        """The shared access of a step; a shuffle, which has no address, has none."""
+        match step.op:
+            case StoreP(access):
+                return Shared(self.p_stores, (access,))
+            case AtomicMax(row):
+                return Shared(self._statistic(AtomicTable, "maximum", "fragment", row), ())
+            case LoadStatistic(statistic, at, index) | StoreStatistic(statistic, at, index):
+                stores = "stores" if isinstance(step.op, StoreStatistic) else ""
+                return Shared(self._statistic(SharedTable, statistic, at, index, stores), ())
+            case _:
+                return super().shared(step)
+
+    def fill_offsets(self, operand: str) -> IntArray:
+        """Those of P are its stores'."""
+        if operand == "p":
+            return p_store_offsets(self.scenario)[None]
+        return super().fill_offsets(operand)
+
+    @cached_property
+    def p_stores(self) -> SharedTable:
+        """Stores of P."""
+        offsets = over_warps(p_store_offsets(self.scenario))
+        return SharedTable(offsets, self.operands["p"].bits, WORD_BYTES, banks=self.banks)
+
+    def _statistic(
+        self, kind: type[SharedTable], statistic: Statistic, at: Any, index: int, stores: str = ""
+    ) -> SharedTable:
+        """One access of a row statistic, in floats from the base of shared memory."""
+        key = kind, f"{statistic} {stores}", at, index
+        if key not in self._statistics:
+            partial = statistic == "partial_sum"
+            array = len(ROW_STATISTICS) if partial else ROW_STATISTICS.index(statistic)
+            words = array * self.shape.qk[0] + statistic_words(self.scenario, at, index, partial=partial)
+            lanes = None if kind is AtomicTable else statistic_lanes(self.scenario, at, stores=bool(stores))
+            self._statistics[key] = kind(words, element_bits("f32"), WORD_BYTES, active=lanes, banks=self.banks)
+        return self._statistics[key]
+
+    def cta(self, block: int) -> "AttentionCta":
+        """The CTA of a block, by the place that the kernel gives it."""
+        walked = cta_blocks(self.scenario)[block] or ()
+        onward = walked[::-1] if self.scenario.flash else walked
+        return AttentionCta(self, launched_ctas(self.scenario)[block : block + 1], onward)
 
 
-def _warps(counts: IntArray) -> tuple[int, ...]:
-    return tuple(counts.tolist())
+class AttentionCta(CtaLanes[Step]):
+    """One CTA: blockIdx of shape (1, 3), and its key blocks in the order in which it walks them."""
+
+    def __init__(self, lanes: AttentionLanes, place: IntArray, walked: Sequence[KeyBlock]) -> None:
+        self._lanes, self._place, self._walked = lanes, place, walked
+        self._advance = block_advance(lanes.scenario, place)
+        self._access = lru_cache(maxsize=4)(self._fetch)
+
+    def _fetch(self, tensor: CopiedTensor, column_block: int, fetch: int, key_block: int) -> GlobalAccess:
+        found = operand_access(
+            self._lanes.scenario, tensor, self._place, key_block=key_block, column_block=column_block, fetch=fetch
+        )
+        axes = {name: np.broadcast_to(axis, found.offset.shape)[0] for name, axis in found.coordinates.items()}
+        return GlobalAccess(axes, found.offset[0], np.broadcast_to(found.valid, found.offset.shape)[0])
+
+    def fetched(self, row: int, number: int) -> GlobalAccess:
+        """One fetch, by row and number of its key block."""
+        return self._access(*self._lanes.rows[row], max(0, number))
+
+    def copies(self) -> list[list[GlobalAccess]]:
+        """By row, and by the place of the key block in the walk; of Q the same for all."""
+        found = []
+        for tensor, column_block, fetch in self._lanes.rows:
+            known: dict[int, GlobalAccess] = {}
+            for block in self._walked:
+                number = 0 if tensor == "q" else block.number
+                if number not in known:
+                    known[number] = self._fetch(tensor, column_block, fetch, number)
+            found.append([known[0 if tensor == "q" else block.number] for block in self._walked])
+        return found
+
+    def outputs(self) -> list[GlobalRow]:
+        """The log-sum-exp, the output by column block and step, and where there is one the buffer likewise."""
+        scenario, tile = self._lanes.scenario, self._lanes.epilogue
+        bits = element_bits("f32")
+        columns = range(self._lanes.shape.column_blocks)
+        accesses = [
+            output_access(scenario, self._place, column, step) for column in columns for step in range(tile.steps)
+        ]
+        rows = [GlobalRow(*lse_access(scenario, self._advance, 0), bits, bits // 8)]
+        rows += [GlobalRow(one.offset[0], one.valid[0], tile.output_bits, tile.access_bytes) for one in accesses]
+        if not self._lanes.shape.in_registers:
+            rows += [GlobalRow(*buffer_access(scenario, one), bits, VECTOR_BITS // 8) for one in accesses]
+        return rows
+
+    @cached_property
+    def _outputs(self) -> list[GlobalRow]:
+        return self.outputs()
+
+    def reached(self, step: Step) -> Reached | None:
+        """Of copies and of the epilogue's accesses; the log-sum-exp is no operand's and no output's element."""
+        lanes = self._lanes
+        match step.op:
+            case CopyAsync(_, _, access, vec):
+                name, (row, number) = lanes.operand_name(step), lanes.target(step)
+                return at_access(self.fetched(row, number), name, (access, vec), lanes.operands[name].bits, lanes.warps)
+            case LoadSource() | StoreGlobal():
+                row, access = lanes.target(step)
+                tensor = "output" if row <= lanes.shape.column_blocks * lanes.epilogue.steps else "buffer"
+                return at_output(self._outputs[row], tensor, access, lanes.warps)
+            case _:
+                return None
+
+    def traced(self, step: Step) -> dict[str, Any]:
+        """Ops between the GEMMs have one address, in the place of the shared one, and the lanes that take part."""
+        match step.op:
+            case Shuffle(_, _, mask):
+                return {"shared": mask}
+            case LoadStatistic() | StoreStatistic():
+                shared = self._lanes.shared(step)
+                return {} if shared is None else {"predicate": shared.table.active}
+            case StoreLse(row):
+                lse = at_output(self._outputs[0], "lse", row, self._lanes.warps)
+                return {"shared": lse.offset, "predicate": lse.valid}
+            case _:
+                return {}
+
+    def event(self, step: Step, warp: int, lane: int) -> list[Any]:
+        """
+        ``[sts, P, shared offset, bytes]``, ``[lds | sts, statistic, float, takes part]``, ``[atoms_max, maximum,
+        float]``, ``[shfl, what, mask]``; floats from the base of shared memory.
+        """
+        shared = self._lanes.shared(step)
+        if isinstance(step.op, Shuffle):
+            return ["shfl", step.op.what, step.op.mask]
+        if shared is None:
+            return []
+        offset = int(shared.offsets[warp, lane])
+        match step.op:
+            case StoreP():
+                return ["sts", "P", offset, shared.table.width]
+            case AtomicMax():
+                return ["atoms_max", "maximum", offset]
+            case LoadStatistic(statistic) | StoreStatistic(statistic):
+                words = "sts" if isinstance(step.op, StoreStatistic) else "lds"
+                taking = shared.table.active
+                return [words, statistic, offset, int(taking is None or taking[warp, lane])]
+            case _:
+                return []

@@ -6,8 +6,9 @@ from itertools import groupby
 from typing import Literal, get_args
 
 from gpusim.element_types import element_bits
-from gpusim.families.attention.blocks import Gemm, attention_epilogue, gemm_view, source_parts
+from gpusim.families.attention.blocks import attention_epilogue, source_parts
 from gpusim.families.attention.lowering_softmax import softmax_instructions
+from gpusim.families.attention.operands import GEMMS, gemm_operands
 from gpusim.families.attention.ops import (
     AtomicMax,
     AttentionProgram,
@@ -53,8 +54,6 @@ from gpusim.schedule.ops import (
     WaitGroup,
     WarpMma,
 )
-
-GEMMS: tuple[Gemm, Gemm] = ("qk", "pv")
 
 SOFTMAX_OPS = get_args(SoftmaxOp)
 
@@ -167,8 +166,10 @@ class AttentionLowering:
         self.scenario = scenario
         self.shape: AttentionShape = attention_shape(scenario)
         self.epilogue = attention_epilogue(scenario)
-        self.gemms = {gemm: Lowering(gemm_view(scenario, gemm), machine, self.epilogue) for gemm in GEMMS}
-        self.tensor_latency = tensor_core(gemm_view(scenario, "qk"), machine).latency
+        self.gemms = {
+            gemm: Lowering(gemm_operands(scenario, gemm), scenario.mma, machine, self.epilogue) for gemm in GEMMS
+        }
+        self.tensor_latency = tensor_core(scenario.mma, machine).latency
 
     def setup(self) -> Iterator[Instruction]:
         """Parameters, lengths and tile coordinates, the iterators of Q, K and V."""

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, StrictBool, StrictInt
 
-from gpusim.element_types import Shape, widest_alignment
+from gpusim.element_types import Mma, Shape, widest_alignment
 from gpusim.scenario.models import Extent, Offset, Rule, Scale, Scenario, Table
 
 Mask: TypeAlias = Literal["none", "causal_top_left", "causal_bottom_right"]
@@ -122,6 +122,11 @@ class AttentionScenario(Scenario):
     kernel: AttentionKernel = AttentionKernel()
 
     @property
+    def kind(self) -> str:
+        """As its problem names it."""
+        return self.problem.kind
+
+    @property
     def flash(self) -> bool:
         """Whether the kernel has FlashAttention-2's order."""
         return self.kernel.mainloop == "flash"
@@ -167,6 +172,11 @@ class AttentionScenario(Scenario):
     def instruction(self) -> Shape:
         """mma.sync shape of both GEMMs."""
         return self.kernel.instruction or (16, 8, 16)
+
+    @property
+    def mma(self) -> Mma:
+        """mma.sync of both GEMMs."""
+        return Mma(self.problem.dtype.ab, self.problem.dtype.accumulator, self.instruction)
 
     def resolved(self) -> dict[str, Any]:
         """

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from gpusim.element_types import Shape
 from gpusim.families.attention.problem import TILE_DEPTH, AttentionScenario
+from gpusim.tile.operand import Tiling
 
 WARPS = 4
 """Of every attention kernel (golden fmha_facts, kNumWarpsPerBlock)."""
@@ -37,6 +38,7 @@ class AttentionShape:
         qk_tiles: k tiles of the first GEMM: head_dim in tiles.
         qk_slots, pv_slots: Slots of each GEMM's ring.
         column_blocks: Tiles of the second GEMM that cover head_dim_v.
+        instruction: mma.sync of both.
         flash: P stays in registers, and Q, K and V lie side by side.
         in_registers: The output stays in registers until the last key block.
     """
@@ -49,13 +51,20 @@ class AttentionShape:
     pv_warp: Shape
     pv_slots: int
     column_blocks: int
+    instruction: Shape
     flash: bool
     in_registers: bool
 
     @property
     def threads(self) -> int:
         """Threads of a CTA."""
-        return WARPS * 32
+        return self.tiling("qk").threads
+
+    def tiling(self, gemm: str) -> Tiling:
+        """The tiles of a GEMM, "qk" or "pv"."""
+        if gemm == "qk":
+            return Tiling(self.qk, self.qk_warp, self.instruction, self.qk_slots)
+        return Tiling(self.pv, self.pv_warp, self.instruction, self.pv_slots)
 
     @property
     def qk_whole(self) -> bool:
@@ -143,6 +152,7 @@ def attention_shape(scenario: AttentionScenario) -> AttentionShape:
             pv_warp=(queries // WARPS, columns, keys),
             pv_slots=1,
             column_blocks=1,
+            instruction=scenario.instruction,
             flash=True,
             in_registers=True,
         )
@@ -157,6 +167,7 @@ def attention_shape(scenario: AttentionScenario) -> AttentionShape:
         pv_warp=warp,
         pv_slots=keys // TILE_DEPTH,
         column_blocks=-(-problem.head_dim_v // keys),
+        instruction=scenario.instruction,
         flash=False,
         in_registers=scenario.in_registers,
     )

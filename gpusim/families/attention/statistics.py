@@ -6,7 +6,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.families.attention.blocks import BlockAdvance, attention_epilogue, fragment_rows, gemm_view, source_parts
+from gpusim.families.attention.blocks import BlockAdvance, attention_epilogue, source_parts
+from gpusim.families.attention.operands import fragment_rows
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.shape import attention_shape
 from gpusim.tile.epilogue import OutputAccess
@@ -34,7 +35,7 @@ def statistic_words(scenario: AttentionScenario, at: Place, index: int, *, parti
     thread = np.arange(shape.threads, dtype=np.int64).reshape(-1, WARP_SIZE)
     if at == "fragment":
         rows = fragment_rows(scenario)[:, :, index]
-        column = warp_coordinates(gemm_view(scenario, "qk").kernel.warps)[:, 1, None]
+        column = warp_coordinates(shape.tiling("qk").warps)[:, 1, None]
         return rows + column * shape.qk[0] if partial else rows
     if at == "owner":
         rows = thread // WARP_SIZE * shape.owned_rows + thread % WARP_SIZE

@@ -1,29 +1,20 @@
-"""``python -m gpusim.families.attention.table``: attention beside CUTLASS and PyTorch, and flash's gain."""
+"""Attention beside CUTLASS and PyTorch, and what flash gains, as markdown."""
 
-import argparse
 import json
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gpusim.errors import CannotRun, GpusimError
+from gpusim.families.attention.bench import CTAS_PER_SM, DEFAULT_TILE
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.registry import parse_scenario
 from gpusim.records.check_table import number, percent
-from gpusim.records.record import Record, load_record, measured_folder
-from gpusim.verbs.simulate import simulate
+from gpusim.records.record import Record
+from gpusim.scenario.models import Scenario
 
 BENCH = Path("attention") / "bench.json"
 """Under the folder of a GPU's records: what ``gpusim.families.attention.bench`` printed, and where it comes from."""
-
-DEFAULT_TILE = "128x64 w32, 2 CTAs"
-"""Of ``attention_bench.FLASH_TILES``: what scenarios and records have."""
-
-DEFAULT_CTAS = 4
-"""CTAs an SM for which ``attention`` is compiled, as CUTLASS's is."""
 
 ELAPSED = "sm__cycles_elapsed.max"
 
@@ -57,7 +48,7 @@ def bench_tables(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         "|---:|---:|---:|---:|---:|---|---|---:|---:|---:|",
     ]
     for row in rows:
-        if row["schedule"] == "attention" and row["ctas_per_sm"] == DEFAULT_CTAS:
+        if row["schedule"] == "attention" and row["ctas_per_sm"] == CTAS_PER_SM:
             block = f"{row['queries_per_block']}x{row['keys_per_block']}"
             lines.append(_line(row, block, row["cutlass_us"], row["us"], row["speed"]))
     lines += [
@@ -76,15 +67,20 @@ def bench_tables(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return lines
 
 
-def gains(records: Sequence[Record]) -> Iterator[Gain]:
-    """Every problem that is recorded in both schedules."""
+def gains(records: Sequence[Record], elapsed: Callable[[Scenario], int]) -> Iterator[Gain]:
+    """
+    Every problem that is recorded in both schedules.
+
+    Args:
+        records: Of any scenarios.
+        elapsed: Simulates a scenario's cycles.
+    """
     by_problem: dict[str, dict[str, tuple[Record, AttentionScenario]]] = {}
     for record in records:
         scenario = parse_scenario(record.scenario, record.name)
         if isinstance(scenario, AttentionScenario):
             key = json.dumps(record.scenario["problem"], sort_keys=True)
             by_problem.setdefault(key, {}).setdefault(record.name, (record, scenario))
-    elapsed = cache(lambda scenario: simulate(scenario, stream="estimated")[0].cycles.elapsed)
     for found in by_problem.values():
         flash = [pair for name, pair in found.items() if pair[1].flash]
         for record, scenario in (pair for pair in found.values() if not pair[1].flash):
@@ -95,7 +91,7 @@ def gains(records: Sequence[Record]) -> Iterator[Gain]:
 def _gain(
     attention: tuple[Record, AttentionScenario],
     flash: tuple[Record, AttentionScenario],
-    elapsed: Callable[[AttentionScenario], int],
+    elapsed: Callable[[Scenario], int],
 ) -> Gain:
     measured = [record.counters[ELAPSED] for record, _ in (attention, flash)]
     simulated = [elapsed(scenario) for _, scenario in (attention, flash)]
@@ -140,33 +136,3 @@ def _line(row: Mapping[str, Any], block: str, theirs: float, ours: float, speed:
     *extents, causal = _shape(row)
     cells = [*map(str, extents), "yes" if causal else "no", block, number(theirs), number(ours), f"{speed:.2f}"]
     return "| " + " | ".join(cells) + " |"
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Read the bench and the records, simulate both schedules of every problem, and write the tables."""
-    parser = argparse.ArgumentParser(prog="python -m gpusim.families.attention.table", description=__doc__)
-    parser.add_argument("gpu", nargs="?", default="h200", help="folder of reports/measured")
-    parser.add_argument("--out", type=Path, help="default: standard output")
-    arguments = parser.parse_args(argv)
-    folder = measured_folder() / arguments.gpu
-    try:
-        bench = json.loads((folder / BENCH).read_text(encoding="utf-8"))
-        records = [load_record(path) for path in sorted(folder.glob("*.json"))]
-        lines = [f"# Fused attention, {arguments.gpu}", "", *bench_tables(bench["rows"])]
-        text = "\n".join([*lines, "", *gain_table(list(gains(records)))]) + "\n"
-        if arguments.out:
-            arguments.out.write_text(text, encoding="utf-8")
-        else:
-            sys.stdout.write(text)
-    except (OSError, ValueError, KeyError) as error:
-        failed = CannotRun(f"{folder / BENCH}: no measured rows ({error})")
-        sys.stderr.write(f"{failed}\n")
-        return failed.exit_code
-    except GpusimError as error:
-        sys.stderr.write(f"{error}\n")
-        return error.exit_code
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

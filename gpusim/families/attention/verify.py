@@ -1,8 +1,10 @@
-"""Runs an attention kernel on real data, and compares it with float64 softmax attention."""
+"""What attention is verified by: a program for each sequence of key blocks, and float64 softmax attention."""
 
 from collections import defaultdict
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,20 +16,19 @@ from gpusim.families.attention.execute import AttentionCtas
 from gpusim.families.attention.execute_gemms import attention_tables
 from gpusim.families.attention.execute_output import OutputTensors
 from gpusim.families.attention.hazards import find_attention_hazards
-from gpusim.families.attention.mutations import AttentionMutation
+from gpusim.families.attention.mutations import ATTENTION_MUTATIONS
 from gpusim.families.attention.ops import AttentionProgram
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.reference import AttentionReference, attention_reference
+from gpusim.families.attention.schedule import cta_program
 from gpusim.families.attention.shape import attention_shape
 from gpusim.families.attention.tensors import AttentionTensors, make_attention_tensors, output_rows, rows_in_use
+from gpusim.families.verification import Compared, Executed, SayDone, SecondOutput, Verification
 from gpusim.functional.data_hazards import DataHazard, HazardLog
+from gpusim.functional.shared_memory import BATCH_BYTES
 from gpusim.numerics.elements import Values
 from gpusim.numerics.reference import Reference, agreement
-from gpusim.schedule.program import cta_program
-from gpusim.verbs.verify import VerifyReport
-
-BATCH_BYTES = 32 << 20
-"""What one batch of CTAs may hold at a time; small enough to stay near the caches."""
+from gpusim.schedule.hazards import Hazard
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,8 @@ def cta_programs(scenario: AttentionScenario) -> tuple[tuple[AttentionProgram, I
 def run_attention(
     scenario: AttentionScenario,
     tensors: AttentionTensors,
-    mutate: AttentionMutation | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    programs: Sequence[AttentionProgram] | None = None,
+    progress: SayDone | None = None,
 ) -> AttentionRun:
     """
     Execute a scenario's kernel.
@@ -67,7 +68,7 @@ def run_attention(
     Args:
         scenario: Problem and kernel.
         tensors: Its inputs, left as they are.
-        mutate: Breaks each CTA's program on purpose.
+        programs: In the places of ``cta_programs``; None means the schedule's own.
         progress: Called after each batch with the CTAs done and the CTAs of the grid.
 
     Returns:
@@ -76,12 +77,11 @@ def run_attention(
     Not modelled: the order in which a tensor core adds its products, and the last bits of ex2.approx and lg2.approx.
     """
     hazards, output, tables = HazardLog(), OutputTensors(scenario), attention_tables(scenario)
-    programs = cta_programs(scenario)
-    total, done = sum(len(ctas) for _, ctas in programs), 0
+    own = cta_programs(scenario)
+    total, done = sum(len(ctas) for _, ctas in own), 0
     size = max(1, BATCH_BYTES // (8 * attention_shape(scenario).shared_bytes))
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        for program, ctas in programs:
-            steps = program if mutate is None else mutate(program)
+        for steps, (_, ctas) in zip(programs or [program for program, _ in own], own, strict=True):
             for begin in range(0, len(ctas), size):
                 batch = ctas[begin : begin + size]
                 AttentionCtas(scenario, tables, tensors, batch, output=output, hazards=hazards).execute(steps)
@@ -110,76 +110,78 @@ def _check_stores(scenario: AttentionScenario, output: OutputTensors, hazards: H
         hazards.add(DataHazard("output_not_written_once", message, -1, -1, "lse", -1, -1))
 
 
-@dataclass(frozen=True, slots=True)
-class AttentionReport(VerifyReport):
-    """
-    What ``gpusim verify`` answers about attention; a row of the output is a (batch, query, head).
+class AttentionVerification(Verification[AttentionProgram, AttentionTensors]):
+    """Of one scenario; a row of the output is a (batch, query, head)."""
 
-    Attributes:
-        wrong_lse: Log-sum-exps beyond their bound, or not a number.
-        max_lse_error: Largest difference of a finite one; None where one is not a number.
-    """
+    mutations = ATTENTION_MUTATIONS
 
-    wrong_lse: int
-    max_lse_error: float | None
+    def __init__(self, scenario: AttentionScenario) -> None:
+        self.scenario, self.mainloop = scenario, scenario.kernel.mainloop
 
+    @cached_property
+    def programs(self) -> Sequence[AttentionProgram]:
+        """One for each sequence of key blocks."""
+        return tuple(program for program, _ in cta_programs(self.scenario))
 
-def verify_attention(
-    scenario: AttentionScenario,
-    seed: int,
-    mutate: AttentionMutation | None = None,
-    progress: Callable[[int, int], None] | None = None,
-    *,
-    reference_check: bool = True,
-) -> AttentionReport:
-    """
-    Run a scenario on random data, compare with float64 softmax attention, and look for hazards.
+    def order_hazards(self, programs: Sequence[AttentionProgram]) -> list[tuple[int, Hazard]]:
+        """Of all programs together."""
+        found = (one for program in programs for one in find_attention_hazards(program, self.scenario))
+        return [(-1, hazard) for hazard in dict.fromkeys(found)]
 
-    Args:
-        scenario: Problem and kernel.
-        seed: Of the random tensors.
-        mutate: Breaks the schedule on purpose, to see that the checks catch it.
-        progress: Called after each batch of CTAs with the CTAs done and the CTAs of the grid.
-        reference_check: Compute the reference and compare; without, only hazards are looked for.
+    def draw(self, seed: int) -> AttentionTensors:
+        """Q, K and V."""
+        return make_attention_tensors(self.scenario, seed)
 
-    Raises:
-        BadInput: The mutation finds nothing to break in this schedule.
-    """
-    programs = tuple(program for program, _ in cta_programs(scenario))
-    if mutate is not None:
-        broken = tuple(map(mutate, programs))
-        if broken == programs:
-            name = getattr(mutate, "__name__", "the mutation")
-            raise BadInput(f"{name} finds nothing to break in this {scenario.kernel.mainloop} schedule")
-        programs = broken
-    in_order = dict.fromkeys(hazard for program in programs for hazard in find_attention_hazards(program, scenario))
-    tensors = make_attention_tensors(scenario, seed)
-    done = run_attention(scenario, tensors, mutate, progress)
-    hazards: tuple[dict[str, Any], ...] = tuple(
-        {"origin": origin, "slice": -1} | asdict(one)
-        for origin, found in (("schedule", in_order), ("data", done.hazards))
-        for one in found
-    )
-    used = output_rows(scenario.problem)
-    elements = int(used.sum()) * scenario.problem.head_dim_v
-    if not reference_check or not elements:
-        return AttentionReport(not hazards, seed, elements, 0, None, None, None, hazards, 0, None)
-    expected = attention_reference(scenario, tensors)
-    wrong_lse, lse_error = _lse_agreement(done.lse, expected)
-    found = agreement(done.output[used], Reference(expected.value[used], expected.bound[used]))
-    row, column = found.worst_element
-    return AttentionReport(
-        ok=found.wrong_elements == 0 and wrong_lse == 0 and not hazards,
-        seed=seed,
-        elements=found.elements,
-        wrong_elements=found.wrong_elements,
-        max_error=found.max_error,
-        max_error_over_bound=found.max_error_over_bound,
-        worst_element=(int(np.flatnonzero(used)[row]), column),
-        hazards=hazards,
-        wrong_lse=wrong_lse,
-        max_lse_error=lse_error,
-    )
+    def execute(
+        self, tensors: AttentionTensors, programs: Sequence[AttentionProgram], progress: SayDone | None
+    ) -> Executed:
+        """All CTAs that have a query."""
+        done = run_attention(self.scenario, tensors, programs, progress)
+        return Executed(done, done.hazards)
+
+    def elements(self, done: Executed) -> int:  # noqa: ARG002 - lengths alone tell
+        """Of the rows in use."""
+        return int(output_rows(self.scenario.problem).sum()) * self.scenario.problem.head_dim_v
+
+    def compare(self, tensors: AttentionTensors, done: Executed) -> Compared:
+        """Rows in use, and log-sum-exps."""
+        expected, used = attention_reference(self.scenario, tensors), output_rows(self.scenario.problem)
+        wrong, error = _lse_agreement(done.stored.lse, expected)
+        found = agreement(done.stored.output[used], Reference(expected.value[used], expected.bound[used]))
+        row, column = found.worst_element
+        found = replace(found, worst_element=(int(np.flatnonzero(used)[row]), column))
+        return Compared(found, replace(self.uncompared(), wrong=wrong, max_error=error), expected)
+
+    def uncompared(self) -> SecondOutput:
+        """Log-sum-exps."""
+        return SecondOutput("lse", "log-sum-exps", 0, None)
+
+    def refuse_folder(self, folder: Path, *, reference: bool) -> None:  # noqa: ARG002 - any is refused
+        """
+        Refuse any.
+
+        Raises:
+            BadInput: Always.
+        """
+        raise BadInput(
+            "--save-tensors must be left out for attention: the tensors of GEMMs and convolutions are written"
+        )
+
+    def save(
+        self,
+        folder: Path,
+        tensors: AttentionTensors,  # noqa: ARG002 - any is refused
+        done: Executed,  # noqa: ARG002
+        reference: Any,
+    ) -> tuple[Path, ...]:
+        """
+        Write nothing.
+
+        Raises:
+            BadInput: Always.
+        """
+        self.refuse_folder(folder, reference=reference is not None)
+        return ()
 
 
 def _lse_agreement(found: Values, expected: AttentionReference) -> tuple[int, float | None]:
@@ -191,3 +193,8 @@ def _lse_agreement(found: Values, expected: AttentionReference) -> tuple[int, fl
     right = np.where(unused, np.isnan(found), error <= expected.lse_bound)
     used = error[~unused]
     return int((~right).sum()), None if np.isnan(used).any() else float(used.max(initial=0))
+
+
+def verification(scenario: AttentionScenario) -> AttentionVerification:
+    """Of one scenario."""
+    return AttentionVerification(scenario)

@@ -42,6 +42,11 @@ class GemmProblem(MatrixProduct):
         """M, N and K."""
         return GemmExtents(self.m, self.n, self.k)
 
+    @property
+    def in_words(self) -> str:
+        """M x N x K."""
+        return f"{self.m}x{self.n}x{self.k}"
+
     def k_contiguous(self, side: Side) -> bool:
         """Whether an operand is contiguous along K: A row-major, B column-major."""
         return self.layout_a == "row" if side == "a" else self.layout_b == "column"

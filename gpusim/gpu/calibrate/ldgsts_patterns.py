@@ -246,7 +246,7 @@ def _operand(side: Side, tiling: Tiling) -> Operand:
 
 def _mainloop_order(operands: Mapping[Side, Operand]) -> list[tuple[Side, int]]:
     """Operand and access of each copy of the first k tile the mainloop fetches."""
-    shape = shape_of(operands, multistage.GEMM.cache)
+    shape = shape_of(operands, multistage.GEMM)
     prologue, iterations, tail = multistage.mainloop(shape, multistage.GEMM, shape.stages)
     ops = (*prologue, *(op for body in iterations for op in body), *tail)
     fetch = shape.stages - 1

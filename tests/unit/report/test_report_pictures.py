@@ -15,12 +15,14 @@ from gpusim.layout.bank_map import describe_layout
 from gpusim.layout.banks import ACCESS_WIDTHS, access_wavefronts, ldmatrix_wavefronts
 from gpusim.machine.load import load_machine
 from gpusim.report.bank_grid import BankPicture, verdict, wavefronts
+from gpusim.report.captions import Words
 from gpusim.report.conflicts import conflict_picture
 from gpusim.report.layout_map import layout_map
 from gpusim.report.overlap import overlap_chart
 from gpusim.report.roofline import memory_levels, roofline, tensor_peak_tflops
 from gpusim.report.stalls import stall_chart
 
+WORDS = Words("a problem", "its kernel")
 LANE = np.arange(32)
 ROW_MAJOR = BankPicture("ldmatrix, 64 fp16 a row", LANE % 16 * 128 + LANE // 16 * 16, 16)
 SWIZZLED = BankPicture("ldmatrix, swizzled", LANE % 16 * 128 + ((LANE // 16) ^ (LANE % 8)) * 16, 16)
@@ -34,11 +36,11 @@ def png_size(path):
 
 
 DRAWN = {
-    "overlap": lambda run, path: overlap_chart(run.result, run.timeline, path),
-    "overlap-rows-only": lambda run, path: overlap_chart(run.result, None, path),
-    "conflicts": lambda run, path: conflict_picture(run.result, [ROW_MAJOR, SWIZZLED], path),
-    "stalls": lambda run, path: stall_chart(run.result, path),
-    "roofline": lambda run, path: roofline(run.result, load_machine("h200"), path),
+    "overlap": lambda run, path: overlap_chart(run.result, WORDS, run.timeline, path),
+    "overlap-rows-only": lambda run, path: overlap_chart(run.result, WORDS, None, path),
+    "conflicts": lambda run, path: conflict_picture(run.result, WORDS, [ROW_MAJOR, SWIZZLED], path),
+    "stalls": lambda run, path: stall_chart(run.result, WORDS, path),
+    "roofline": lambda run, path: roofline(run.result, WORDS, load_machine("h200"), path),
     "layout": lambda _, path: layout_map(
         describe_layout("crosswise", 16, 64, 64, 3, accesses=[("ldmatrix", "x4"), ("store", "16B")]), path
     ),
@@ -58,8 +60,8 @@ def test_a_picture_is_the_same_bytes_twice(run, tmp_path, draw):
 def test_measured_rows_are_drawn_above_the_simulated_ones(run, tmp_path):
     measured = [replace(row, copy_done=None) for row in run.result.pipeline]
 
-    alone = overlap_chart(run.result, run.timeline, tmp_path / "alone.png")
-    both = overlap_chart(run.result, run.timeline, tmp_path / "both.png", measured=measured)
+    alone = overlap_chart(run.result, WORDS, run.timeline, tmp_path / "alone.png")
+    both = overlap_chart(run.result, WORDS, run.timeline, tmp_path / "both.png", measured=measured)
 
     assert png_size(both)[1] > 1.5 * png_size(alone)[1]
 
@@ -67,14 +69,14 @@ def test_measured_rows_are_drawn_above_the_simulated_ones(run, tmp_path):
 def test_a_long_mainloop_keeps_the_size_of_a_short_one(run, make_run, tmp_path):
     long = make_run(64)
 
-    assert png_size(overlap_chart(long.result, long.timeline, tmp_path / "long.png")) == png_size(
-        overlap_chart(run.result, run.timeline, tmp_path / "short.png")
+    assert png_size(overlap_chart(long.result, WORDS, long.timeline, tmp_path / "long.png")) == png_size(
+        overlap_chart(run.result, WORDS, run.timeline, tmp_path / "short.png")
     )
 
 
 def test_an_overlap_chart_without_pipeline_rows_is_refused(run, tmp_path):
     with pytest.raises(CannotRun, match=r"^the overlap chart needs pipeline rows, and the result has none$"):
-        overlap_chart(replace(run.result, pipeline=()), None, tmp_path / "none.png")
+        overlap_chart(replace(run.result, pipeline=()), WORDS, None, tmp_path / "none.png")
 
 
 def test_a_result_without_counters_or_figures_still_has_a_roofline(run, tmp_path):
@@ -82,7 +84,7 @@ def test_a_result_without_counters_or_figures_still_has_a_roofline(run, tmp_path
     machine = load_machine("h200")
 
     assert all(level.moved_bytes is None for level in memory_levels(bare, machine))
-    assert roofline(bare, replace(machine, tensor={}), tmp_path / "bare.png").exists()
+    assert roofline(bare, WORDS, replace(machine, tensor={}), tmp_path / "bare.png").exists()
 
 
 def test_ceilings_follow_from_the_machine(run):

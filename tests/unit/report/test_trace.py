@@ -9,17 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as proto
 
+from gpusim.report.captions import Words
 from gpusim.report.kanata import kanata_log, write_kanata
 from gpusim.report.lanes import ISSUING, Slice, lanes, open_counts, stall_slices
 from gpusim.report.perfetto import CLOCK, perfetto_trace, write_perfetto
 from gpusim.results.timeline import KTileSpan, Timeline
 
 EVENT = proto.TrackEvent
+WORDS = Words("a problem", "its kernel")
 
 
 @pytest.fixture
 def packets(run, tmp_path):
-    path = write_perfetto(run.result, run.timeline, tmp_path / "trace.pftrace")
+    path = write_perfetto(run.result, WORDS, run.timeline, tmp_path / "trace.pftrace")
     return proto.Trace.FromString(path.read_bytes()).packet
 
 
@@ -102,13 +104,13 @@ def test_counters_return_to_zero(packets):
 
 
 def test_a_trace_is_the_same_bytes_twice(run):
-    assert perfetto_trace(run.result, run.timeline) == perfetto_trace(run.result, run.timeline)
+    assert perfetto_trace(run.result, WORDS, run.timeline) == perfetto_trace(run.result, WORDS, run.timeline)
 
 
 def test_an_empty_timeline_gives_a_trace_and_a_log(run):
     empty = Timeline((), ())
 
-    assert len(descriptors(proto.Trace.FromString(perfetto_trace(run.result, empty)).packet)) == 1
+    assert len(descriptors(proto.Trace.FromString(perfetto_trace(run.result, WORDS, empty)).packet)) == 1
     assert kanata_log(run.result, empty) == "Kanata\t0004\nC=\t0\n"
 
 
@@ -116,7 +118,7 @@ def test_forty_thousand_spans_are_written_in_seconds(make_run):
     run = make_run(k_tiles=600)
     started = time.process_time()
 
-    perfetto_trace(run.result, run.timeline)
+    perfetto_trace(run.result, WORDS, run.timeline)
 
     assert time.process_time() - started < 3
 

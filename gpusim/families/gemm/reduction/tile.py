@@ -7,6 +7,8 @@ import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.element_types import element_bits
+from gpusim.errors import BadInput
+from gpusim.scenario.gemm import GemmScenario
 from gpusim.tile.requests import distinct_sectors
 from gpusim.units import SECTOR_BITS, WARP_SIZE
 
@@ -144,3 +146,24 @@ class ReductionTile:
         active = np.broadcast_to(valid, offset.shape).reshape(lanes)
         bits = element_bits(element)
         return distinct_sectors(offset.reshape(lanes), active, bits) * max(1, elements * bits // SECTOR_BITS)
+
+
+def reduction_tile(scenario: GemmScenario) -> ReductionTile:
+    """
+    The reduction of a scenario.
+
+    Raises:
+        BadInput: The scenario has no parallel split-K.
+    """
+    problem = scenario.problem
+    if not problem.reduces:
+        raise BadInput("only a parallel split-K of more than one slice has a reduction")
+    return ReductionTile(
+        slices=problem.split_k_slices,
+        extent=(problem.extents.m, problem.extents.n),
+        leading=problem.leading_c,
+        accumulator_type=problem.dtype.accumulator,
+        output_type=problem.dtype.output,
+        elements_per_access=problem.access_c,
+        elements_per_load=min(problem.access_c, problem.access_partial),
+    )

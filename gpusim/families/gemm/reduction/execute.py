@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from gpusim.families.gemm.reduction.tile import ReductionTile
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.epilogue import EpilogueInputs, OutputTensor
 from gpusim.numerics.elements import Values, round_to
 from gpusim.numerics.output_op import OutputOp, apply
 from gpusim.schedule.ops import LoadBias, LoadPartial, LoadSource, Op, StoreGlobal
-from gpusim.tile.reduction import ReductionTile
 
 
 class Reduction:

@@ -6,21 +6,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusim.arrays import IntArray
+from gpusim.families.gemm.program import program
+from gpusim.families.gemm.reduction.execute import Reduction
+from gpusim.families.gemm.reduction.schedule import reduction_ops
+from gpusim.families.gemm.reduction.tile import reduction_tile
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.epilogue import Epilogue, EpilogueInputs, OutputTensor
-from gpusim.functional.mainloop import Mainloop, OperandTables, operand_tables
-from gpusim.functional.reduction import Reduction
-from gpusim.numerics.elements import Values, decode
+from gpusim.functional.mainloop import OperandTables, Source, WarpTiles, operand_tables
+from gpusim.functional.shared_memory import BATCH_BYTES, CopyQueue, SharedArray
+from gpusim.numerics.elements import WORKING, Values, decode
 from gpusim.numerics.output_op import reduction_output_op, slice_output_op
 from gpusim.numerics.tensors import Tensors, workspace_view
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.ops import Op, Program
-from gpusim.schedule.program import program
-from gpusim.schedule.reduction import reduction_ops
-from gpusim.tile.operand import SIDES, Side
-
-BATCH_BYTES = 32 << 20
-"""What one batch of CTAs may hold at a time; small enough to stay near the caches."""
+from gpusim.tile.operand import Side
+from gpusim.units import WARP_SIZE
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def run(
     Not modelled: the order in which a tensor core adds its products (here float32 sums of 16 at a time).
     """
     tile = scenario.epilogue
-    tables: dict[Side, OperandTables] = {operand: operand_tables(scenario, operand) for operand in SIDES}
+    tables: dict[Side, OperandTables] = {side: operand_tables(operand) for side, operand in scenario.operands.items()}
     hazards = HazardLog()
     problem = scenario.problem
     output = OutputTensor(scenario.problem.output_view.elements, problem.dtype.output)
@@ -90,7 +90,7 @@ def run(
             if number and not problem.reduces:
                 inputs = EpilogueInputs(output.values, inputs.bias)
             for batch in _batches(tiles[tiles[:, 2] == number], _ctas_at_once(scenario, tables)):
-                mainloop = Mainloop(scenario, tables, tensors, batch, hazards)
+                mainloop = mainloop_of(scenario, tables, tensors, batch, hazards)
                 for op in ops.mainloop_ops():
                     mainloop.execute(op)
                 epilogue = Epilogue(
@@ -111,7 +111,7 @@ def run(
                 _check_stores(scenario, output, f"slice {number}", number, hazards)
         if problem.reduces:
             second = Reduction(
-                scenario.reduction,
+                reduction_tile(scenario),
                 reduction_output_op(scenario),
                 stored.values,
                 output=output,
@@ -120,6 +120,38 @@ def run(
             )
             _reduce(scenario, stored, output, second, reduction if reduction is not None else reduction_ops(scenario))
     return FunctionalRun(scenario.problem.output_view.of(output.values), hazards.hazards())
+
+
+def mainloop_of(
+    scenario: GemmScenario,
+    tables: dict[Side, OperandTables],
+    tensors: Tensors,
+    tiles: IntArray,
+    hazards: HazardLog,
+) -> WarpTiles:
+    """
+    A batch of CTAs of one split-K slice before their first op.
+
+    Args:
+        scenario: Problem and kernel.
+        tables: Of both operands.
+        tensors: Global memory.
+        tiles: (tile m, tile n, slice) of each CTA. Shape (ctas, 3).
+        hazards: Where what the data shows is written down.
+    """
+    stored: dict[Side, Values] = {"a": tensors.a, "b": tensors.b}
+    sources: dict[Side, Source] = {}
+    for side, operand in scenario.operands.items():
+        tile, warps = tiles[:, operand.axis], operand.tiling.threads // WARP_SIZE
+        sources[side] = Source(
+            name=side,
+            values=decode(stored[side], operand.element),
+            fetch=operand.iterator(tile, tiles[:, 2]).fetch,
+            first_row=tile * operand.tiling.threadblock[operand.axis],
+            end=scenario.problem.extents[operand.axis],
+            shared=SharedArray(len(tiles), tables[side].shared_elements, warps, WORKING[operand.element]),
+        )
+    return WarpTiles(scenario.tiling, scenario.mma, tables, sources, tiles, queue=CopyQueue(), hazards=hazards)
 
 
 def _reduce(

@@ -1,0 +1,15 @@
+"""Where a count of attention may differ from the hardware's, and why."""
+
+from gpusim.families.attention.problem import AttentionScenario
+from gpusim.records.check import GLOBAL_LOADS, GLOBAL_STORES, SUMS
+
+
+def latitude(scenario: AttentionScenario, source: str, *, fewer: bool) -> str:
+    """Why a count may differ; empty where it must not."""
+    if source in GLOBAL_STORES and fewer:
+        return "clipped warps branch around their stores (D26)"
+    if scenario.problem.query_lengths is None and scenario.problem.key_lengths is None:
+        return ""
+    if source in GLOBAL_LOADS and not fewer:
+        return "every warp reads the lengths of its batch"
+    return "warps past a batch's length branch around their loads (D26)" if source in SUMS and fewer else ""

@@ -1,0 +1,139 @@
+"""Q, K, P and V as operands of the two GEMMs of a CTA: thread maps and fragments are those of any GEMM."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from gpusim.arrays import IntArray
+from gpusim.element_types import element_bits, widest_alignment
+from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.attention.shape import P_PADDING, attention_shape
+from gpusim.layout.shared import SharedLayout
+from gpusim.tile.gemm_iterators import GemmSource
+from gpusim.tile.mma import MATRIX, PAIR, warp_coordinates
+from gpusim.tile.operand import Operand, Side
+from gpusim.units import WARP_SIZE
+
+Gemm: TypeAlias = Literal["qk", "pv"]
+Tensor: TypeAlias = Literal["q", "k", "p", "v"]
+CopiedTensor: TypeAlias = Literal["q", "k", "v"]
+
+GEMMS: Final[tuple[Gemm, Gemm]] = ("qk", "pv")
+
+COPIED: Final[tuple[CopiedTensor, ...]] = get_args(CopiedTensor)
+
+PLACE_OF: Final[dict[Tensor, tuple[Gemm, Side]]] = {
+    "q": ("qk", "a"),
+    "k": ("qk", "b"),
+    "p": ("pv", "a"),
+    "v": ("pv", "b"),
+}
+"""The GEMM that each tensor is an operand of, and its side."""
+
+TENSOR_AT: Final[dict[tuple[str, str], Tensor]] = {place: tensor for tensor, place in PLACE_OF.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class RowsOfKeys(SharedLayout):
+    """
+    P in shared memory: a row of all keys of a block for each query, padded; its k tiles lie side by side.
+
+    Attributes:
+        padding: Elements after each row.
+    """
+
+    padding: int
+
+    @property
+    def row(self) -> int:
+        """Elements from one query's row to the next."""
+        return self.contiguous * self.stages + self.padding
+
+    @property
+    def elements(self) -> int:
+        """Elements of the whole allocation."""
+        return self.strided * self.row
+
+    def offset(self, contiguous: int | IntArray, strided: int | IntArray, stage: int | IntArray = 0) -> IntArray:
+        """Element offset of a key of a k tile (``stage``) in a query's row."""
+        key = np.asarray(stage, dtype=np.int64) * self.contiguous + contiguous
+        return np.asarray(strided, dtype=np.int64) * self.row + key
+
+
+@dataclass(frozen=True, slots=True)
+class ProbabilitiesOperand(Operand):
+    """P, which the warps themselves store: nothing copies it, and it has a layout of its own."""
+
+    @property
+    def shared(self) -> SharedLayout:
+        """Its rows of keys."""
+        queries, _, depth = self.tiling.threadblock
+        return RowsOfKeys(self.bits, depth, queries, self.tiling.stages, P_PADDING)
+
+
+@lru_cache(maxsize=256)
+def attention_operand(scenario: AttentionScenario, tensor: Tensor) -> Operand:
+    """
+    An operand of one head, for a single CTA: its tile, type and leading dimension.
+
+    K of the second GEMM is a whole key block, so that no residue comes first: P lies in order.
+    """
+    shape, problem = attention_shape(scenario), scenario.problem
+    gemm, side = PLACE_OF[tensor]
+    width = problem.head_dim if gemm == "qk" else problem.head_dim_v
+    row = problem.heads * width
+    extent = {"q": problem.queries, "k": problem.keys, "p": problem.queries, "v": width}[tensor]
+    k_contiguous = tensor != "v"
+    source = GemmSource(
+        side,
+        extent=extent,
+        k=problem.head_dim if gemm == "qk" else shape.qk[1],
+        leading=row,
+        bits=element_bits(problem.dtype.ab),
+        k_contiguous=k_contiguous,
+    )
+    kind = ProbabilitiesOperand if tensor == "p" else Operand
+    return kind(
+        name=tensor,
+        side=side,
+        element=problem.dtype.ab,
+        access=widest_alignment(problem.dtype.ab, width, row),
+        k_contiguous=k_contiguous,
+        layout="crosswise" if k_contiguous else "congruous",
+        tiling=shape.tiling(gemm),
+        source=source,
+    )
+
+
+def gemm_operands(scenario: AttentionScenario, gemm: Gemm) -> dict[Side, Operand]:
+    """Both operands of one GEMM."""
+    return {side: attention_operand(scenario, TENSOR_AT[gemm, side]) for side in ("a", "b")}
+
+
+def fragment_rows(scenario: AttentionScenario) -> IntArray:
+    """Row of the CTA of each of a lane's rows of S, shape [warps, 32, rows]."""
+    shape = attention_shape(scenario)
+    row = np.arange(shape.rows_of_lane, dtype=np.int64) * MATRIX
+    in_warp = np.arange(WARP_SIZE, dtype=np.int64)[:, None] // 4 + row
+    warps = warp_coordinates(shape.tiling("qk").warps)
+    rows: IntArray = warps[:, 0, None, None] * shape.qk_warp[0] + in_warp
+    return rows
+
+
+def p_store_offsets(scenario: AttentionScenario) -> IntArray:
+    """
+    Where each lane stores its accumulators of S as P: pairs of neighbours, rows first.
+
+    Returns:
+        Element offsets from P's base, shape [threads, accesses]; access = row * column blocks of 8 + column block.
+    """
+    shape = attention_shape(scenario)
+    column = np.arange(shape.qk_warp[1] // MATRIX, dtype=np.int64) * MATRIX
+    within = column + np.arange(WARP_SIZE, dtype=np.int64)[:, None] % 4 * PAIR
+    warps = warp_coordinates(shape.tiling("qk").warps)
+    key = warps[:, 1, None, None, None] * shape.qk_warp[1] + within[:, None, :]
+    query = fragment_rows(scenario)[..., None]
+    stage, in_tile = np.divmod(key, shape.pv[2])
+    return attention_operand(scenario, "p").shared.offset(in_tile, query, stage).reshape(shape.threads, -1)

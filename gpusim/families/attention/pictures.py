@@ -1,0 +1,42 @@
+"""What the pictures of attention's run show."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from gpusim.families.attention.chart import attention_overlap_chart
+from gpusim.families.attention.lanes import AttentionLanes
+from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.attention.words import words
+from gpusim.report.bank_grid import BankPicture
+from gpusim.results.result import PipelineRow, Result
+from gpusim.results.timeline import Timeline
+from gpusim.tile.lanes import fragment_table
+
+
+def bank_pictures(scenario: AttentionScenario) -> tuple[BankPicture, ...]:
+    """
+    Where P lies in shared memory its round trip, stores and fragments; else the first ldmatrix of Q and K; and V's.
+
+    The first access of each, of warp 0.
+    """
+    lanes = AttentionLanes(scenario)
+    pictures = []
+    if not scenario.flash:
+        stores = lanes.p_stores
+        pictures.append(BankPicture("st.shared of P", stores.addresses[0, 0], stores.width, kind="store"))
+    for name in ("q", "k", "v") if scenario.flash else ("p", "v"):
+        loads = fragment_table(lanes.operands[name])
+        title = f"ldmatrix{'.trans' if name == 'v' else ''} of {name.upper()}"
+        pictures.append(BankPicture(title, loads.addresses[0, 0, 0, 0], loads.width, matrices=loads.matrices))
+    return tuple(pictures)
+
+
+def draw_overlap(
+    scenario: AttentionScenario,
+    result: Result,
+    timeline: Timeline,
+    path: Path,
+    measured: Sequence[PipelineRow] | None = None,  # noqa: ARG001 - no build stamps key blocks
+) -> Path:
+    """Key blocks: both GEMMs, the softmax, and what the warp waits for."""
+    return attention_overlap_chart(result, words(scenario), timeline, path)

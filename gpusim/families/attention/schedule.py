@@ -1,0 +1,333 @@
+"""An attention kernel as a schedule: which program each CTA executes, and what its grid asks of global memory."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import ClassVar, get_args
+
+import numpy as np
+
+from gpusim.arrays import IntArray
+from gpusim.element_types import element_bits
+from gpusim.families.attention.blocks import (
+    Behaviour,
+    KeyBlock,
+    attention_grid,
+    behaviour_of,
+    block_advance,
+    cta_blocks,
+    launched_ctas,
+    operand_access,
+    source_parts,
+)
+from gpusim.families.attention.chained import attention_program
+from gpusim.families.attention.flash import flash_program
+from gpusim.families.attention.lanes import AttentionCta, AttentionLanes
+from gpusim.families.attention.operands import COPIED, PLACE_OF, CopiedTensor
+from gpusim.families.attention.ops import (
+    AddSums,
+    AtomicMax,
+    AttentionProgram,
+    Exponentials,
+    LoadStatistic,
+    Normalise,
+    RescaleFactor,
+    RescaleOutput,
+    RowMax,
+    RowSum,
+    ScaleScores,
+    Shuffle,
+    SoftmaxOp,
+    Step,
+    StoreLse,
+    StoreP,
+    StoreStatistic,
+)
+from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.attention.shape import AttentionShape, attention_shape
+from gpusim.layout.banks import access_ideal, access_wavefronts
+from gpusim.schedule.counts import SASS_OF_OP, CountedKernel, GlobalCounts, GridProgram, Row, Sass
+from gpusim.schedule.kernel import Fill, FragmentTile
+from gpusim.schedule.lanes import GlobalRow, Lanes
+from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadSource, Op, StoreGlobal
+from gpusim.tile.lanes import STANDARD, Banks, copy_table, over_warps
+from gpusim.tile.requests import access_sectors, copy_requests
+from gpusim.units import LINE_BITS
+
+ARITHMETIC = (ScaleScores, RowMax, RescaleFactor, RescaleOutput, Exponentials, RowSum, AddSums, Normalise)
+"""Ops between registers, which a trace leaves out."""
+
+SASS_OF_SOFTMAX: dict[type, Sass] = {
+    AtomicMax: "ATOMS",
+    Shuffle: "SHFL",
+    LoadStatistic: "LDS",
+    StoreStatistic: "STS",
+    StoreP: "STS",
+    StoreLse: "STG",
+}
+"""The named machine instruction of each softmax op that has one."""
+
+_ROWS: dict[type, Row] = {
+    StoreP: Row((1, len(COPIED)), "sts", "p"),
+    StoreStatistic: Row((3, 0), "sts", "statistics"),
+    LoadStatistic: Row((3, 1), "lds", "statistics"),
+    AtomicMax: Row((3, 2), "atoms", "statistics"),
+}
+
+_BEFORE_EPILOGUE = ("start", "qk", "softmax", "pv", "normalise")
+
+
+def cta_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -> AttentionProgram:
+    """The steps of a CTA that walks these key blocks, ascending among the keys."""
+    return flash_program(scenario, blocks) if scenario.flash else attention_program(scenario, blocks)
+
+
+def mufu_of(step: Step, shape: AttentionShape) -> int:
+    """MUFU instructions that a step needs: one for each 2^x, 1/x and log2 of a lane."""
+    match step.op:
+        case Exponentials():
+            return shape.qk_warp[1] // 4
+        case RescaleFactor():
+            return shape.rows_of_lane if shape.flash else 1
+        case Normalise() | StoreLse():
+            return 1
+        case LoadStatistic("sum", "output"):
+            return 1
+    return 0
+
+
+class FusedKernel(CountedKernel[Step]):
+    """The kernel of an attention scenario."""
+
+    op_kinds = (*get_args(Op), *get_args(SoftmaxOp))
+    operand_names = tuple(PLACE_OF)
+    copied = COPIED
+    opcodes: ClassVar[Mapping[type, Sass]] = SASS_OF_OP | SASS_OF_SOFTMAX
+
+    def __init__(self, scenario: AttentionScenario) -> None:
+        self.scenario, self.shape = scenario, attention_shape(scenario)
+        self._lanes = lru_cache(maxsize=2)(lambda banks: AttentionLanes(scenario, banks))
+        self._program = lru_cache(maxsize=256)(lambda walked: cta_program(scenario, walked))
+
+    @property
+    def grid(self) -> tuple[int, int, int]:
+        """Query blocks, heads, batches."""
+        return attention_grid(self.scenario)
+
+    def lanes(self, banks: Banks = STANDARD) -> AttentionLanes:
+        """The addresses of all CTAs."""
+        return self._lanes(banks)
+
+    def walked_blocks(self, block: int) -> tuple[KeyBlock, ...]:
+        """The key blocks of a CTA, ascending; none where it finds no query."""
+        return cta_blocks(self.scenario)[block] or ()
+
+    def program(self, block: int) -> AttentionProgram:
+        """What a CTA executes."""
+        return self._program(self.walked_blocks(block))
+
+    def steps(self, block: int) -> Sequence[Step]:
+        """Both GEMMs of each key block, the softmax between them, then the output."""
+        return self.program(block).steps
+
+    def steps_before_epilogue(self, block: int) -> Sequence[Step]:
+        """All but what brings the output to global memory."""
+        return [step for step in self.steps(block) if step.phase in _BEFORE_EPILOGUE]
+
+    def epilogue_steps(self, block: int) -> Sequence[Step]:
+        """What brings the output from the accumulators to global memory; not to the buffer."""
+        return [step for step in self.steps(block) if step.phase == "epilogue"]
+
+    def traced_steps(self, block: int) -> Sequence[Step]:
+        """What has an address, or a place among the copies and barriers."""
+        return [step for step in self.steps(block) if not isinstance(step.op, ARITHMETIC)]
+
+    def block_at(self, ctaid: tuple[int, int, int]) -> int:
+        """The block of a query block, which flash under a causal mask begins with the last of."""
+        x, y, z = ctaid
+        if self.scenario.flash and self.scenario.problem.mask != "none":
+            x = self.grid[0] - 1 - x
+        return super().block_at((x, y, z))
+
+    def fills(self, block: int, operand: str) -> Sequence[Fill]:
+        """Every fetch of Q, K or V, and P of every key block."""
+        lanes, found = self.lanes(), dict[Fill, None]()
+        for step in self.steps(block):
+            if isinstance(step.op, CopyAsync | StoreP) and lanes.operand_name(step) == operand:
+                fill = Fill(lanes.target(step), step.op.stage if isinstance(step.op, CopyAsync) else 0)
+                found[fill] = None
+        return tuple(found)
+
+    def fragments(self, block: int, operand: str) -> Sequence[FragmentTile]:
+        """The k tiles of all key blocks; P lies whole, by k tile."""
+        lanes, found = self.lanes(), dict[tuple[tuple[int, ...], int], list[int]]()
+        for step in self.steps(block):
+            op = step.op
+            if isinstance(op, Ldmatrix) and op.instruction == 0 and lanes.operand_name(step) == operand:
+                found.setdefault((lanes.k_tile(step), op.stage), []).append(op.k_group)
+        return tuple(FragmentTile(slot, groups) for (_, slot), groups in found.items())
+
+    def missing_work(self, block: int) -> str:
+        """A block past its batch's queries has none."""
+        return "no query" if cta_blocks(self.scenario)[block] is None else ""
+
+    @property
+    def traced_blocks(self) -> tuple[int, ...]:
+        """First, middle and last, those of them that have a query."""
+        active = [block for block, walked in enumerate(cta_blocks(self.scenario)) if walked is not None]
+        return tuple(sorted({active[0], active[len(active) // 2], active[-1]})) if active else ()
+
+    @property
+    def ctas(self) -> int:
+        """CTAs of the grid, those without a query among them."""
+        return len(cta_blocks(self.scenario))
+
+    @cached_property
+    def alike(self) -> dict[Behaviour, list[int]]:
+        """The CTAs of each program."""
+        found: dict[Behaviour, list[int]] = {}
+        for cta, walked in enumerate(cta_blocks(self.scenario)):
+            if walked is not None:
+                found.setdefault(behaviour_of(walked), []).append(cta)
+        return found
+
+    def programs(self) -> Iterable[GridProgram[Step]]:
+        """One for each sequence of key blocks."""
+        for ctas in self.alike.values():
+            yield GridProgram(self.steps(ctas[0]), len(ctas))
+
+    def beside(self, step: Step) -> Mapping[Sass, int]:
+        """MUFU of exponentials, reciprocals and logarithms."""
+        return {"MUFU": mufu_of(step, self.shape)}
+
+    def row(self, step: Step, lanes: Lanes[Step]) -> Row | None:
+        """Those of a GEMM; P and the row statistics besides."""
+        return _ROWS.get(type(step.op)) or super().row(step, lanes)
+
+    def global_counts(self) -> GlobalCounts:
+        """Q, K, V, the buffer where there is one, output and log-sum-exp."""
+        return _GlobalTally(self).counts()
+
+
+@dataclass(frozen=True, slots=True)
+class _Fetch:
+    """
+    One fetch of a copied tensor, of one CTA and key block.
+
+    Attributes:
+        rows: Queries or keys that it brings.
+        phase: Where in a line of 128 bytes the tensor begins.
+        stage: Slot that is written.
+        zfill: Whether rows past these are filled with zeros.
+    """
+
+    tensor: CopiedTensor
+    column_block: int
+    number: int
+    rows: int
+    phase: int
+    stage: int
+    zfill: bool
+
+
+class _GlobalTally:
+    """Totals over programs and their CTAs; equal fetches are evaluated once and multiplied."""
+
+    def __init__(self, kernel: FusedKernel) -> None:
+        self.kernel, self.scenario, self.lanes = kernel, kernel.scenario, kernel.lanes()
+        self.places = launched_ctas(self.scenario)
+        self.advance = block_advance(self.scenario, self.places)
+        self.sectors: Counter[str] = Counter(q=0, k=0, v=0, buffer=0)
+        self.returns = self.stored = 0
+        self.predicated: dict[str, tuple[int, int]] = dict.fromkeys(COPIED, (0, 0))
+        self._fetches: dict[_Fetch, tuple[int, int, int, int]] = {}
+        self._outputs: dict[tuple[int, ...], tuple[int, int]] = {}
+
+    def counts(self) -> GlobalCounts:
+        """All programs'."""
+        for ctas in self.kernel.alike.values():
+            self._add(self.kernel.steps(ctas[0]), np.array(ctas, dtype=np.int64))
+        return GlobalCounts(dict(self.sectors), self.returns, self.stored, self.predicated)
+
+    def _add(self, steps: Sequence[Step], ctas: IntArray) -> None:
+        """The CTAs that run one program."""
+        for step in steps:
+            if isinstance(step.op, CopyAsync) and step.op.access == step.op.vec == 0:
+                self._add_fetch(step, step.op, ctas)
+        tile = self.lanes.epilogue
+        passed = tile.steps * tile.accesses_per_step * source_parts(self.scenario) * self.kernel.shape.column_blocks
+        loads = sum(isinstance(step.op, LoadSource) for step in steps) // passed
+        stores = sum(isinstance(step.op, StoreGlobal) and step.phase == "buffer" for step in steps) // passed
+        for cta in ctas.tolist():
+            output, buffer = self._stored(cta)
+            self.stored += output + stores * buffer
+            self.sectors["buffer"] += loads * buffer
+
+    def _add_fetch(self, step: Step, op: CopyAsync, ctas: IntArray) -> None:
+        """All copies of one fetch by some CTAs: sectors, and the shared side where predicates matter to it."""
+        tensor: CopiedTensor = self.lanes.operand_name(step)  # type: ignore[assignment]
+        if tensor == "q":
+            rows = np.minimum(self.scenario.queries_per_block, self.advance.num_queries[ctas])
+            base = self.advance.q[ctas]
+        else:
+            first = step.key_block * self.scenario.keys_per_block
+            rows = np.minimum(self.scenario.keys_per_block, self.advance.num_keys[ctas] - first)
+            base = (self.advance.k if tensor == "k" else self.advance.v)[ctas]
+        phase = base % (LINE_BITS // self.lanes.operands[tensor].bits)
+        kinds, at, counts = np.unique(np.stack([rows, phase]), axis=1, return_index=True, return_counts=True)
+        for (rows_of, phase_of), first_of, times in zip(kinds.T.tolist(), at.tolist(), counts.tolist(), strict=True):
+            fetch = _Fetch(tensor, step.column_block, op.fetch, rows_of, phase_of, op.stage, op.zfill)
+            if fetch not in self._fetches:
+                self._fetches[fetch] = self._evaluate(fetch, op, int(ctas[first_of]), step.key_block)
+            sectors, returns, wavefronts, ideal = self._fetches[fetch]
+            self.sectors[tensor] += sectors * times
+            self.returns += returns * times
+            if not op.zfill:
+                before = self.predicated[tensor]
+                self.predicated[tensor] = before[0] + wavefronts * times, before[1] + ideal * times
+
+    def _evaluate(self, fetch: _Fetch, op: CopyAsync, cta: int, key_block: int) -> tuple[int, int, int, int]:
+        """(sectors, line returns, wavefronts, ideal wavefronts) of all copies of a fetch."""
+        access = operand_access(
+            self.scenario,
+            fetch.tensor,
+            self.places[cta : cta + 1],
+            key_block=max(0, key_block),
+            column_block=fetch.column_block,
+            fetch=fetch.number,
+        )
+        operand = self.lanes.operands[fetch.tensor]
+        table = copy_table(operand)
+        target, offset = table.offsets[fetch.stage], over_warps(access.offset[0])
+        valid = over_warps(np.broadcast_to(access.valid, access.offset.shape)[0])
+        asked = copy_requests(offset, target, valid, operand.bits, table.width, around_l1=op.cache == "cg")
+        wavefronts = int(access_wavefronts(table.addresses[fetch.stage], table.width, valid).sum())
+        ideal = int(access_ideal(table.width, valid).sum())
+        return int(asked.sectors.sum()), int(asked.returns.sum()), wavefronts, ideal
+
+    def _stored(self, cta: int) -> tuple[int, int]:
+        """Sectors of one CTA's output and log-sum-exp, and of one pass over its part of the buffer."""
+        line = LINE_BITS // element_bits("f32")
+        advance = self.advance
+        rows = min(self.scenario.queries_per_block, int(advance.num_queries[cta]))
+        alike = rows, int(advance.o[cta]) % line, int(advance.lse[cta]) % line
+        if alike not in self._outputs:
+            found = AttentionCta(self.lanes, self.places[cta : cta + 1], ()).outputs()
+            first_of_buffer = 1 + self.kernel.shape.column_blocks * self.lanes.epilogue.steps
+            self._outputs[alike] = (
+                sum(map(_sectors, found[:first_of_buffer])),
+                sum(map(_sectors, found[first_of_buffer:])),
+            )
+        return self._outputs[alike]
+
+
+def _sectors(row: GlobalRow) -> int:
+    """Of all warps of a CTA."""
+    offset, valid = over_warps(row.offset), over_warps(row.valid)
+    return access_sectors(offset, valid, row.bits, row.access_bytes * 8 // row.bits)
+
+
+def kernels(scenario: AttentionScenario) -> tuple[CountedKernel[Step], ...]:
+    """The one kernel of a scenario."""
+    return (FusedKernel(scenario),)

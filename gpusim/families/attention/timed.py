@@ -1,0 +1,204 @@
+"""An attention kernel in time: CTAs told by their key blocks, keys and values that the query blocks of a head share."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gpusim.arrays import IntArray
+from gpusim.element_types import Mma, element_bits
+from gpusim.errors import BadInput
+from gpusim.families.attention.blocks import attention_ctas, behaviour_of, block_advance, cta_blocks, launched_ctas
+from gpusim.families.attention.lowering import attention_stream
+from gpusim.families.attention.operands import COPIED
+from gpusim.families.attention.ops import (
+    AtomicMax,
+    LoadStatistic,
+    Shuffle,
+    Step,
+    StoreLse,
+    StoreP,
+    StoreStatistic,
+)
+from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.attention.schedule import FusedKernel
+from gpusim.lower.stream import Stream
+from gpusim.machine.spec import Machine
+from gpusim.schedule.counts import Sass
+from gpusim.schedule.lanes import Lanes
+from gpusim.schedule.ops import Barrier, CommitGroup, CopyAsync, WaitGroup
+from gpusim.sim.code import OUTPUT, Access, Noted
+from gpusim.sim.decode import wavefronts_of
+from gpusim.sim.footprint import IN_L2, L2Status
+from gpusim.sim.timed_kernel import Origin, TimedKernel, Touch, Watch
+from gpusim.units import WARP_SIZE, WORD_BYTES
+
+ACTIVITIES = ("copy_q", "copy_k", "copy_v", "qk", "softmax", "pv", "output")
+"""What a watched instruction belongs to."""
+
+
+class TimedFusedKernel(FusedKernel, TimedKernel[Step]):
+    """The kernel of an attention scenario; key blocks are numbered by turn, in the order in which a CTA walks them."""
+
+    watch = Watch(
+        activities=ACTIVITIES,
+        copy="copy_k",
+        first="qk",
+        last="pv",
+        uncut=frozenset(ACTIVITIES[:3]),
+        numbers_waits=False,
+    )
+    most_kinds = 10
+    waves_differ = True
+    stages = 1
+    counters: ClassVar[Mapping[str, Sass]] = {
+        "smsp__inst_executed_op_shared_ld.sum": "LDS",
+        "smsp__inst_executed_op_shared_atom.sum": "ATOMS",
+        "smsp__inst_executed_pipe_xu.sum": "MUFU",
+    }
+    pipes = ("alu", "fma", "mufu")
+
+    def __init__(self, scenario: AttentionScenario, machine: Machine) -> None:
+        super().__init__(scenario)
+        self.machine = machine
+
+    # --- its CTAs ---
+
+    @cached_property
+    def launched(self) -> IntArray:
+        """All blocks: one without a query begins, and ends."""
+        return np.arange(self.ctas, dtype=np.int64)
+
+    def behaviour(self, cta: int) -> Hashable:
+        """The keys of each of its key blocks, and whether these are masked; None where it finds no query."""
+        walked = cta_blocks(self.scenario)[cta]
+        return None if walked is None else behaviour_of(walked)
+
+    def work(self, cta: int) -> int:
+        """Its key blocks."""
+        return len(self.walked_blocks(cta))
+
+    # --- its code ---
+
+    @property
+    def mma(self) -> Mma:
+        """Of both GEMMs."""
+        return self.scenario.mma
+
+    @cached_property
+    def flops(self) -> int:
+        """
+        Of both GEMMs: queries in use by the keys that their CTA walks.
+
+        A causal mask saves the keys beyond a query block's last, not the scores that it masks before.
+        """
+        problem, advance = self.scenario.problem, block_advance(self.scenario, attention_ctas(self.scenario))
+        rows = np.clip(advance.num_queries, 0, self.scenario.queries_per_block)
+        return 2 * int((rows * advance.num_keys).sum()) * (problem.head_dim + problem.head_dim_v)
+
+    @property
+    def shared_bytes(self) -> int:
+        """Of a CTA."""
+        return self.shape.shared_bytes
+
+    def stream(self, behaviour: Hashable, origin: Origin) -> Stream:
+        """
+        Estimated.
+
+        Raises:
+            BadInput: A compiled stream is asked for.
+        """
+        if origin == "compiled":
+            raise BadInput("--stream compiled is not for attention yet: its streams are estimated")
+        ctas = self.alike.get(behaviour)  # type: ignore[call-overload]
+        return attention_stream(self.scenario, None if ctas is None else self.program(ctas[0]), self.machine)
+
+    def turn(self, step: Step, behaviour: Any) -> int:
+        """The place of a step's key block in the walk; past all of them outside the key loop."""
+        blocks = len(behaviour)
+        if step.key_block < 0:
+            return blocks
+        return blocks - 1 - step.key_block if self.scenario.flash else step.key_block
+
+    def access(self, step: Step, lanes: Lanes[Step]) -> Access:
+        """Row statistics and P pass the data stage; so do shuffles, in one wavefront."""
+        shared, wavefronts = self.machine.shared, wavefronts_of(lanes.shared(step))
+        size = WORD_BYTES * WARP_SIZE
+        match step.op:
+            case StoreP() | StoreStatistic():
+                return Access(wavefronts=wavefronts, latency=shared.store_latency, fills=True)
+            case LoadStatistic():
+                return Access(wavefronts=wavefronts, bytes=size, latency=shared.load_latency, is_load=True)
+            case AtomicMax():
+                times = shared.atomic_wavefronts
+                slower = tuple(tuple(count * times for count in warps) for warps in wavefronts)
+                return Access(wavefronts=slower, latency=shared.store_latency, fills=True)
+            case Shuffle():
+                one = ((1,) * lanes.warps,)
+                return Access(wavefronts=one, bytes=size, latency=shared.shuffle_latency, is_load=True)
+            case StoreLse():
+                row, access = lanes.target(step)
+                return Access(target=(OUTPUT, row, access, 0))
+            case _:
+                return Access()
+
+    def noted(self, step: Step, behaviour: Hashable) -> Noted:
+        """Copies by tensor, both GEMMs, the softmax between them, the output; a wait is of what waits."""
+        op, phase = step.op, step.phase
+        if phase == "start" or isinstance(op, CommitGroup):
+            return Noted()
+        if isinstance(op, CopyAsync):
+            name = f"copy_{self.lanes().operand_name(step)}"
+        else:
+            name = phase if phase in ACTIVITIES else "output"
+        waits = isinstance(op, Barrier | WaitGroup)
+        return Noted(ACTIVITIES.index(name), self.turn(step, behaviour), opens_wait=waits)
+
+    # --- its data ---
+
+    def tensor_of(self, row: int) -> int:
+        """q, k or v."""
+        return COPIED.index(self.lanes().rows[row][0])
+
+    def found(self, cta: int, *, first_wave: bool) -> tuple[L2Status, ...]:  # noqa: ARG002 - all are alike
+        """The buffer is written a key block before it is read: it is in the L2."""
+        return (IN_L2,) * self.lanes().output_rows
+
+    def walked(self, cta: int) -> tuple[Hashable, ...]:
+        """Each CTA has its own queries, and its own last key block."""
+        return () if self.behaviour(cta) is None else (cta,) * len(COPIED)
+
+    def touches(self, tensor: int, walked: Any) -> Sequence[Sequence[Touch]]:
+        """
+        By key block: queries of one query block; keys or values of a key block, which the head's query blocks share.
+        """
+        problem, queries = self.scenario.problem, self.scenario.queries_per_block
+        block, head, batch = launched_ctas(self.scenario)[walked].tolist()
+        of_head, name = batch * problem.heads + head, COPIED[tensor]
+        width = problem.head_dim_v if name == "v" else problem.head_dim
+        row_bytes = width * element_bits(problem.dtype.ab) // 8
+        blocks = self.walked_blocks(walked)
+        if name == "q":
+            rows = min(queries, problem.lengths_q[batch] - block * queries)
+            return [[Touch((tensor, of_head, block), 1, rows * row_bytes)]] * len(blocks)
+        onward = blocks[::-1] if self.scenario.flash else blocks
+        return [[Touch((tensor, of_head, keys.number), 1, keys.keys * row_bytes)] for keys in onward]
+
+    # --- its work ---
+
+    def k_tiles(self, cta: int) -> int:
+        """Of both GEMMs."""
+        shape = self.shape
+        return sum(
+            shape.qk_tiles + shape.column_blocks * block.k_tiles(shape.pv[2]) for block in self.walked_blocks(cta)
+        )
+
+    def pipeline_rows(self, cta: int) -> int:
+        """Its key blocks."""
+        return len(self.walked_blocks(cta))
+
+
+def timed_kernels(scenario: AttentionScenario, machine: Machine) -> tuple[TimedKernel[Step], ...]:
+    """The one kernel of a scenario."""
+    return (TimedFusedKernel(scenario, machine),)

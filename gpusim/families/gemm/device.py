@@ -1,0 +1,93 @@
+"""The tensors of a GEMM or convolution on the GPU: what its kernels are given, and what they stored."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusim.cuda.specialise import PARAMS
+from gpusim.errors import CheckFailed
+from gpusim.families.gemm.cuda import specialise
+from gpusim.gpu.run import DeviceProblem, Recording, put_pointers, put_recording
+from gpusim.numerics.elements import decode, is_unwritten, unwritten
+from gpusim.numerics.reference import agreement, reference
+from gpusim.numerics.tensors import Tensors, fresh_output, fresh_workspace, make_tensors
+from gpusim.records.record import Numerics
+from gpusim.scenario.gemm import GemmScenario
+
+
+@dataclass(frozen=True, slots=True)
+class GemmOnDevice(DeviceProblem):
+    """
+    A scenario's tensors in GPU memory.
+
+    Attributes:
+        tensors: Its inputs, device arrays.
+        output: Flat, as ``tensors.fresh_output``.
+        semaphore: Flags of serial split-K, zero between launches; empty without split-K.
+        partial: Partial sums of a parallel split-K; empty without.
+    """
+
+    cupy: Any
+    scenario: GemmScenario
+    seed: int
+    tensors: Tensors
+    output: Any
+    semaphore: Any
+    partial: Any
+
+    def poison(self) -> None:
+        """Fill the output with NaN or an unlikely integer."""
+        self.output.fill(unwritten(self.scenario.problem.dtype.output))
+
+    def params(self, k_iterations: int, recording: Recording = Recording()) -> npt.NDArray[np.void]:  # noqa: B008
+        """``struct Params`` of one launch; a reduction takes that of the kernel before it."""
+        params = np.zeros((), PARAMS)
+        own = self.tensors
+        pointers = {"a": own.a, "b": own.b, "source": own.source, "output": self.output, "bias": own.bias}
+        put_pointers(params, pointers | {"partial": self.partial if self.partial.size else None})
+        put_pointers(params, {"semaphore": self.semaphore})
+        params["alpha"], params["beta"] = self.scenario.problem.alpha, self.scenario.problem.beta
+        put_recording(params, recording)
+        params["k_iterations"] = k_iterations
+        return params
+
+    def numerics(self) -> Numerics:
+        """
+        The output against the float64 reference; elements written between the rows of a padded one count as wrong.
+
+        Raises:
+            CheckFailed: A flag of the split-K semaphore is not as it was before the launch.
+        """
+        cupy, scenario = self.cupy, self.scenario
+        if bool(self.semaphore.any()):
+            raise CheckFailed("the launch left flags of the split-K semaphore set")
+        view = scenario.problem.output_view
+        output = decode(self.output, scenario.problem.dtype.output, cupy)
+        found = agreement(view.of(output), reference(scenario, self.tensors, cupy), cupy)
+        padding = output.reshape(view.rows, view.leading)[:, view.columns :]
+        stray = int((~is_unwritten(padding, scenario.problem.dtype.output, cupy)).sum()) if padding.size else 0
+        return Numerics(
+            seed=self.seed,
+            elements=found.elements,
+            wrong_elements=found.wrong_elements + stray,
+            max_error=found.max_error,
+            max_error_over_bound=found.max_error_over_bound,
+            worst_element=found.worst_element,
+        )
+
+
+def upload(cupy: Any, scenario: GemmScenario, seed: int) -> GemmOnDevice:
+    """Random inputs of a seed and a poisoned output on the GPU."""
+    host = make_tensors(scenario, seed)
+    source, bias = (None if one is None else cupy.asarray(one) for one in (host.source, host.bias))
+    return GemmOnDevice(
+        cupy=cupy,
+        scenario=scenario,
+        seed=seed,
+        tensors=Tensors(cupy.asarray(host.a), cupy.asarray(host.b), source, bias),
+        output=cupy.asarray(fresh_output(scenario)),
+        semaphore=cupy.zeros(max(1, specialise(scenario).semaphores), np.int32),
+        partial=cupy.asarray(fresh_workspace(scenario)),
+    )

@@ -1,0 +1,143 @@
+"""Which address each lane of a tile GEMM's CTA has for each op, from its operands' iterators and its epilogue."""
+
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from gpusim.arrays import IntArray
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.schedule.lanes import CtaLanes, GlobalRow, Lanes, Reached, at_access, at_output
+from gpusim.schedule.ops import (
+    CopyAsync,
+    FragmentLoad,
+    LoadBias,
+    LoadGlobal,
+    LoadSource,
+    Op,
+    StoreGlobal,
+    StoreTile,
+)
+from gpusim.tile.global_access import GlobalAccess
+from gpusim.tile.lanes import STANDARD, Banks
+from gpusim.tile.operand import SIDES, Operand
+from gpusim.units import WARP_SIZE
+
+
+class GemmLanes(Lanes[Op]):
+    """The lanes of a scenario's first kernel."""
+
+    def __init__(self, scenario: GemmScenario, banks: Banks = STANDARD) -> None:
+        operands: dict[str, Operand] = {side: scenario.operand(side) for side in SIDES}
+        super().__init__(operands, scenario.epilogue, scenario.tiling.threads // WARP_SIZE, banks)
+        self.scenario = scenario
+        self.shared_base = {"a": 0, "b": operands["a"].shared_bytes}
+
+    @cached_property
+    def tiles(self) -> IntArray:
+        """(tile m, tile n, slice) of every CTA in launch order, -1 where a CTA has none. Shape [ctas, 3]."""
+        return self.scenario.grid.cta_tiles()
+
+    def cta(self, block: int) -> "GemmCta":
+        """The CTA of a block."""
+        return self.cta_of(self.tiles[block].tolist())
+
+    def cta_of(self, tile: Sequence[int]) -> "GemmCta":
+        """The CTA of a (tile m, tile n, slice)."""
+        # A convolution issues one share of a further fetch than the overrun has.
+        return GemmCta(self, tile, self.scenario.k_iterations(tile[2]) + self.scenario.tiling.stages)
+
+    def op(self, step: Op) -> Op:
+        """Steps are ops."""
+        return step
+
+    def operand_name(self, step: Op) -> str:
+        """a or b."""
+        if not isinstance(step, CopyAsync | LoadGlobal | StoreTile | FragmentLoad):
+            raise TypeError(f"{type(step).__name__} has no operand")
+        return step.operand
+
+    def mmas(self, step: Op) -> int:  # noqa: ARG002 - all warp-level MMAs are alike
+        """mma.sync of a warp-level MMA."""
+        return self.scenario.tiling.mmas
+
+    def target(self, step: Op) -> tuple[int, int]:
+        """Rows of copies are operands, numbers fetches; rows of outputs the epilogue's steps, then the bias."""
+        match step:
+            case CopyAsync(operand, fetch) | LoadGlobal(operand, fetch) | StoreTile(operand, fetch):
+                return SIDES.index(operand), fetch
+            case LoadSource(number, access) | StoreGlobal(number, access):
+                return number, access
+            case LoadBias(access):
+                return self.epilogue.steps, access
+            case _:
+                raise TypeError(f"{type(step).__name__} reaches no global memory")
+
+
+class GemmCta(CtaLanes[Op]):
+    """One CTA with work."""
+
+    def __init__(self, lanes: GemmLanes, tile: Sequence[int], fetches: int) -> None:
+        self._lanes, self._fetches = lanes, fetches
+        self.tile_m, self.tile_n, self.slice_ = (int(index) for index in tile)
+        # Shares of two operands' fetches come by turns.
+        self._fetch = lru_cache(maxsize=8)(self._one_fetch)
+
+    @cached_property
+    def _copies(self) -> list[list[GlobalAccess]]:
+        numbers = np.arange(self._fetches, dtype=np.int64)
+        return [
+            by_fetch(self._lanes.operands[side].iterator(tile, self.slice_).fetch(numbers))
+            for side, tile in zip(SIDES, (self.tile_m, self.tile_n), strict=True)
+        ]
+
+    def copies(self) -> list[list[GlobalAccess]]:
+        """By operand and fetch."""
+        return self._copies
+
+    def fetched(self, row: int, number: int) -> GlobalAccess:
+        """One fetch of an operand."""
+        return self._fetch(row, number)
+
+    def _one_fetch(self, row: int, number: int) -> GlobalAccess:
+        tile = (self.tile_m, self.tile_n)[row]
+        return self._lanes.operands[SIDES[row]].iterator(tile, self.slice_).fetch(number)
+
+    @cached_property
+    def _outputs(self) -> list[GlobalRow]:
+        tile = self._lanes.epilogue
+        accesses = [tile.output(step, self.tile_m, self.tile_n, self.slice_) for step in range(tile.steps)]
+        accesses.append(tile.bias(self.tile_n))
+        return [GlobalRow(one.offset, one.valid, tile.output_bits, tile.access_bytes) for one in accesses]
+
+    def outputs(self) -> list[GlobalRow]:
+        """By step of the epilogue; then the bias."""
+        return self._outputs
+
+    def reached(self, step: Op) -> Reached | None:
+        """Of copies, loads into registers, and the epilogue's accesses."""
+        lanes = self._lanes
+        match step:
+            case CopyAsync(operand, fetch, access, vec) | LoadGlobal(operand, fetch, access, vec):
+                own = self._fetch(SIDES.index(operand), fetch)
+                return at_access(own, operand, (access, vec), lanes.operands[operand].bits, lanes.warps)
+            case LoadSource(number, access):
+                # Later slices of a serial split-K add to what the slice before stored.
+                return at_output(self._outputs[number], "output" if self.slice_ else "source", access, lanes.warps)
+            case StoreGlobal(number, access):
+                tensor = "partial" if lanes.scenario.problem.reduces else "output"
+                return at_output(self._outputs[number], tensor, access, lanes.warps)
+            case LoadBias(access):
+                return at_output(self._outputs[-1], "bias", access, lanes.warps)
+            case _:
+                return None
+
+
+def by_fetch(access: GlobalAccess) -> list[GlobalAccess]:
+    """The fetches of an access whose arrays' first axis runs over them."""
+    valid = np.broadcast_to(access.valid, access.offset.shape)
+    coordinates = {name: np.broadcast_to(axis, access.offset.shape) for name, axis in access.coordinates.items()}
+    return [
+        GlobalAccess({name: axis[number] for name, axis in coordinates.items()}, offset, valid[number])
+        for number, offset in enumerate(access.offset)
+    ]

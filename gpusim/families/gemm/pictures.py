@@ -1,0 +1,42 @@
+"""What the pictures of a GEMM's or convolution's run show."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from gpusim.families.gemm.program import mainloop_policy
+from gpusim.families.gemm.words import words
+from gpusim.report.bank_grid import BankPicture
+from gpusim.report.overlap import overlap_chart
+from gpusim.results.result import PipelineRow, Result
+from gpusim.results.timeline import Timeline
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.tile.lanes import copy_table, fragment_table, tile_store_table
+
+
+def bank_pictures(scenario: GemmScenario) -> tuple[BankPicture, ...]:
+    """The first write into shared memory of operand A, and the first ldmatrix of each operand, all of warp 0."""
+    a = scenario.operand("a")
+    if mainloop_policy(scenario).through_registers:
+        stores = tile_store_table(a)
+        write = BankPicture("st.shared of A", stores.addresses[0, 0, 0], stores.width, kind="store")
+    else:
+        copies = copy_table(a)
+        write = BankPicture("cp.async of A", copies.addresses[0, 0, 0, 0], copies.width, kind="store")
+    pictures = [write]
+    for side, operand in scenario.operands.items():
+        loads = fragment_table(operand)
+        title = f"ldmatrix of {side.upper()}"
+        pictures.append(BankPicture(title, loads.addresses[0, 0, 0, 0], 16, matrices=loads.matrices or 1))
+    return tuple(pictures)
+
+
+def draw_overlap(
+    scenario: GemmScenario,
+    result: Result,
+    timeline: Timeline,
+    path: Path,
+    measured: Sequence[PipelineRow] | None = None,
+) -> Path:
+    """Slots of the ring: which fills while which is read."""
+    through_registers = mainloop_policy(scenario).through_registers
+    return overlap_chart(result, words(scenario), timeline, path, measured, through_registers=through_registers)

@@ -1,0 +1,50 @@
+"""What the second kernel of a parallel split-K is compiled with and launched with."""
+
+from typing import Final
+
+from gpusim.cuda.specialise import Build, Specialisation, kernels_folder, options, sources_digest
+from gpusim.families.gemm.cuda import tile_macros
+from gpusim.families.gemm.reduction.tile import reduction_tile
+from gpusim.scenario.gemm import GemmScenario
+
+REDUCTION_ENTRY: Final = "gpusim_reduction"
+"""The entry point of a parallel split-K's second kernel, in kernels_cuda/reduction.cu."""
+
+
+def specialise_reduction(scenario: GemmScenario, build: Build = "plain") -> Specialisation:
+    """
+    The second kernel of a parallel split-K.
+
+    Args:
+        scenario: One whose problem ``reduces``.
+        build: ``plain`` or ``trace``; there is no timeline of it.
+
+    Raises:
+        CannotRun: The CUDA sources are missing.
+        BadInput: The scenario has no parallel split-K.
+    """
+    folder = kernels_folder()
+    tile, problem = reduction_tile(scenario), scenario.problem
+    macros = tile_macros(scenario, build) | {
+        "BETA_IS_ZERO": int(problem.beta == 0),
+        "OUTPUT": problem.dtype.output,
+        "BIAS": int(problem.bias),
+        "RELU": int(problem.activation == "relu"),
+        "LDC": tile.leading,
+        "ACCESS_C": tile.elements_per_access,
+        "ACCESS_PARTIAL": tile.elements_per_load,
+    }
+    own = options(macros)
+    return Specialisation(
+        entry=REDUCTION_ENTRY,
+        build=build,
+        options=own,
+        grid=tile.grid,
+        block_threads=tile.threads,
+        shared_bytes=0,
+        k_iterations=0,
+        semaphores=0,
+        source=folder / "reduction.cu",
+        include=folder,
+        digest=sources_digest(own, folder, "*.cu"),
+    )

@@ -1,0 +1,187 @@
+"""The second kernel of a parallel split-K as a schedule: its ops in order, and the addresses of each of its CTAs."""
+
+from collections.abc import Iterable, Sequence
+from typing import get_args
+
+import numpy as np
+
+from gpusim.arrays import IntArray
+from gpusim.element_types import element_bits
+from gpusim.families.gemm.reduction.tile import PARTITIONS_PER_STAGE, ReductionTile, reduction_tile
+from gpusim.numerics.output_op import reduction_output_op
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.schedule.counts import CountedKernel, GlobalCounts, GridProgram
+from gpusim.schedule.kernel import Fill, FragmentTile
+from gpusim.schedule.lanes import CtaLanes, GlobalRow, Lanes, Reached, Shared, at_output
+from gpusim.schedule.ops import LoadBias, LoadPartial, LoadSource, Op, StoreGlobal
+from gpusim.tile.global_access import GlobalAccess
+from gpusim.tile.lanes import STANDARD, Banks
+
+
+def reduction_ops(scenario: GemmScenario) -> tuple[Op, ...]:
+    """
+    What every warp does: partial sums of a few slices at a time, then source and bias where they are needed, then the
+    one store. The additions between the loads have no address and are no ops.
+
+    Raises:
+        BadInput: The scenario has no parallel split-K.
+
+    Source: CUTLASS include/cutlass/reduction/kernel/reduce_split_k.h, whose output operators take no bias: that is
+    loaded beside the source.
+    """
+    tile, does = reduction_tile(scenario), reduction_output_op(scenario)
+    partial: list[Op] = [
+        LoadPartial(slice_, access) for slice_ in range(tile.slices) for access in range(tile.loads_per_slice)
+    ]
+    source: list[Op] = [LoadSource(0, 0)] if does.with_source else []
+    bias: list[Op] = [LoadBias(0)] if does.with_bias else []
+    return (*partial, *source, *bias, StoreGlobal(0, 0))
+
+
+def stage_ends(slices: int) -> tuple[int, ...]:
+    """The slices after which what was loaded is added: every few, and the last."""
+    return (*range(PARTITIONS_PER_STAGE, slices, PARTITIONS_PER_STAGE), slices)
+
+
+class ReductionLanes(Lanes[Op]):
+    """The lanes of a reduction, which touches global memory alone."""
+
+    def __init__(self, tile: ReductionTile, banks: Banks) -> None:
+        self.tile, self.warps, self.banks = tile, tile.warps, banks
+        self.operands = {}
+
+    def cta(self, block: int) -> "ReductionCta":
+        """The CTA of a block."""
+        return ReductionCta(self, block)
+
+    def op(self, step: Op) -> Op:
+        """Steps are ops."""
+        return step
+
+    def operand_name(self, step: Op) -> str:
+        """No op of a reduction has an operand."""
+        raise TypeError(f"{type(step).__name__} is no op of a reduction")
+
+    def mmas(self, step: Op) -> int:  # noqa: ARG002 - there is none
+        """No mma.sync."""
+        return 0
+
+    def shared(self, step: Op) -> Shared | None:  # noqa: ARG002 - there is none
+        """No access of shared memory."""
+        return None
+
+    def target(self, step: Op) -> tuple[int, int]:
+        """Rows are the slices, then output and source, then the bias."""
+        match step:
+            case LoadPartial(slice_, access):
+                return slice_, access
+            case LoadBias():
+                return self.tile.slices + 1, 0
+            case _:
+                return self.tile.slices, 0
+
+
+class ReductionCta(CtaLanes[Op]):
+    """One CTA of a reduction."""
+
+    def __init__(self, lanes: ReductionLanes, cta: int) -> None:
+        self._lanes, self._access = lanes, lanes.tile.access(cta)
+
+    def copies(self) -> list[list[GlobalAccess]]:
+        """A reduction fetches no operand."""
+        return []
+
+    def fetched(self, row: int, number: int) -> GlobalAccess:
+        """A reduction fetches no operand."""
+        raise TypeError(f"a reduction has no fetch {number} in row {row}")
+
+    def outputs(self) -> list[GlobalRow]:
+        """Partial sums of each slice, the output's vector, the bias."""
+        tile, access = self._lanes.tile, self._access
+        partial = [self._row(offset.T, tile.accumulator_type, tile.elements_per_load) for offset in access.partial]
+        others = (access.output[:, None], access.bias[:, None])
+        return [*partial, *(self._row(offset, tile.output_type, tile.elements_per_access) for offset in others)]
+
+    def _row(self, offset: IntArray, element: str, elements: int) -> GlobalRow:
+        bits = element_bits(element)
+        valid = np.broadcast_to(self._access.valid[:, None], offset.shape)
+        return GlobalRow(offset, valid, bits, elements * bits // 8)
+
+    def reached(self, step: Op) -> Reached | None:
+        """Every op reaches global memory."""
+        row, access = self._lanes.target(step)
+        match step:
+            case LoadPartial():
+                tensor = "partial"
+            case LoadSource():
+                tensor = "source"
+            case LoadBias():
+                tensor = "bias"
+            case _:
+                tensor = "output"
+        return at_output(self.outputs()[row], tensor, access, self._lanes.warps)
+
+
+class ReductionKernel(CountedKernel[Op]):
+    """The second kernel of a scenario with a parallel split-K."""
+
+    op_kinds = get_args(Op)
+
+    def __init__(self, scenario: GemmScenario) -> None:
+        self.scenario, self.tile = scenario, reduction_tile(scenario)
+
+    @property
+    def grid(self) -> tuple[int, int, int]:
+        """gridDim x, y, z."""
+        return self.tile.grid
+
+    def lanes(self, banks: Banks = STANDARD) -> ReductionLanes:
+        """The addresses of all CTAs."""
+        return ReductionLanes(self.tile, banks)
+
+    def steps(self, block: int) -> Sequence[Op]:  # noqa: ARG002 - all CTAs do the same
+        """What every CTA executes."""
+        return reduction_ops(self.scenario)
+
+    def fills(self, block: int, operand: str) -> Sequence[Fill]:  # noqa: ARG002 - none
+        """None: nothing lies in shared memory."""
+        return ()
+
+    def fragments(self, block: int, operand: str) -> Sequence[FragmentTile]:  # noqa: ARG002 - none
+        """None."""
+        return ()
+
+    @property
+    def traced_blocks(self) -> tuple[int, ...]:
+        """The first, one in the middle, the last."""
+        return tuple(sorted({0, self.tile.ctas // 2, self.tile.ctas - 1}))
+
+    @property
+    def ctas(self) -> int:
+        """CTAs of the grid."""
+        return self.tile.ctas
+
+    def programs(self) -> Iterable[GridProgram[Op]]:
+        """All CTAs execute the same."""
+        yield GridProgram(reduction_ops(self.scenario), self.tile.ctas)
+
+    def global_counts(self) -> GlobalCounts:
+        """Partial sums of all slices, source, bias and output."""
+        tile, kinds = self.tile, {type(op) for op in reduction_ops(self.scenario)}
+        access = tile.access(np.arange(tile.ctas, dtype=np.int64))
+        outputs, bias = (
+            int(tile.sectors(offset, access.valid, tile.output_type, tile.elements_per_access).sum())
+            for offset in (access.output, access.bias)
+        )
+        valid = access.valid[:, None, None]
+        partial = tile.sectors(access.partial, valid, tile.accumulator_type, tile.elements_per_load)
+        return GlobalCounts(
+            load_sectors={
+                "partial": int(partial.sum()),
+                "source": outputs if LoadSource in kinds else 0,
+                "bias": bias if LoadBias in kinds else 0,
+            },
+            line_returns=0,
+            store_sectors=outputs,
+            predicated={},
+        )

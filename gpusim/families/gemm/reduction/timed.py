@@ -1,0 +1,86 @@
+"""The second kernel of a parallel split-K in time: alike CTAs, partial sums that lie in the L2."""
+
+from collections.abc import Hashable, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gpusim.arrays import IntArray
+from gpusim.cuda.specialise import PARAMS, Specialisation
+from gpusim.element_types import element_bits
+from gpusim.families.gemm.cuda import POINTERS
+from gpusim.families.gemm.reduction.cuda import specialise_reduction
+from gpusim.families.gemm.reduction.estimated import estimated_reduction
+from gpusim.families.gemm.reduction.schedule import ReductionKernel
+from gpusim.lower.compiled import CompilableKernel
+from gpusim.lower.stream import Stream
+from gpusim.machine.spec import Machine
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.schedule.ops import Op
+from gpusim.sim.footprint import FROM_DRAM, IN_L2, L2Status
+from gpusim.sim.timed_kernel import Origin, TimedKernel
+
+
+class TimedReduction(ReductionKernel, CompilableKernel[Op], TimedKernel[Op]):
+    """
+    The reduction of a scenario.
+
+    Not modelled: partial sums that have left the L2 before they are read (D28).
+    """
+
+    parameters = PARAMS
+    slice_blocks = (0,)
+    stages = 1
+    shared_bytes = 0
+    flops = 0
+    mma = None
+
+    pointers = POINTERS
+    shares_evenly = True
+
+    def __init__(self, scenario: GemmScenario, machine: Machine) -> None:
+        super().__init__(scenario)
+        self.machine = machine
+
+    @cached_property
+    def launched(self) -> IntArray:
+        """All blocks."""
+        return np.arange(self.tile.ctas, dtype=np.int64)
+
+    def behaviour(self, cta: int) -> Hashable:  # noqa: ARG002 - all are alike
+        """All CTAs execute the same."""
+        return 0
+
+    @cached_property
+    def specialisation(self) -> Specialisation:
+        """Its plain build."""
+        return specialise_reduction(self.scenario)
+
+    def stream(self, behaviour: Hashable, origin: Origin) -> Stream:  # noqa: ARG002 - all are alike
+        """Estimated, or of its own machine code."""
+        return self.compiled().stream if origin == "compiled" else estimated_reduction(self.scenario)
+
+    def values(self, k_iterations: int) -> Mapping[str, Any]:
+        """Its parameters."""
+        problem = self.scenario.problem
+        return {**POINTERS, "alpha": problem.alpha, "beta": problem.beta, "k_iterations": k_iterations}
+
+    def found(self, cta: int, *, first_wave: bool) -> tuple[L2Status, ...]:  # noqa: ARG002 - all are alike
+        """The partial sums were just written; source and bias come from DRAM."""
+        return (IN_L2,) * self.tile.slices + (FROM_DRAM, FROM_DRAM)
+
+    @property
+    def other_dram_bytes(self) -> int:
+        """The source, once."""
+        return source_bytes(self.scenario)
+
+    def k_tiles(self, cta: int) -> int:  # noqa: ARG002 - none has any
+        """None."""
+        return 0
+
+
+def source_bytes(scenario: GemmScenario) -> int:
+    """What an epilogue, or the reduction of a parallel split-K, brings from DRAM: the source, once."""
+    problem, extents = scenario.problem, scenario.problem.extents
+    return extents.m * extents.n * element_bits(problem.dtype.output) // 8 if problem.beta != 0 else 0

@@ -1,0 +1,175 @@
+"""The kernels of a GEMM or convolution as schedules: the tile kernel, and a parallel split-K's reduction after it."""
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from math import prod
+from typing import get_args
+
+import numpy as np
+
+from gpusim.arrays import IntArray
+from gpusim.element_types import is_emulated, tensor_opcode
+from gpusim.families.gemm.lanes import GemmLanes
+from gpusim.families.gemm.program import mainloop_shape, program
+from gpusim.families.gemm.reduction.schedule import ReductionKernel
+from gpusim.layout.banks import access_ideal, access_wavefronts
+from gpusim.machine import load_machine
+from gpusim.numerics.output_op import slice_output_op
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.schedule.counts import CountedKernel, GlobalCounts, GridProgram, Sass
+from gpusim.schedule.kernel import Each, Fill, FragmentTile
+from gpusim.schedule.ops import CopyAsync, Op, Program
+from gpusim.tile.lanes import STANDARD, Banks, copy_table, over_warps
+from gpusim.tile.operand import SIDES, Side
+from gpusim.tile.requests import access_sectors, grid_requests
+
+
+class TileKernel(CountedKernel[Op]):
+    """The tile kernel of a scenario."""
+
+    op_kinds = get_args(Op)
+    operand_names = copied = SIDES
+
+    def __init__(self, scenario: GemmScenario) -> None:
+        self.scenario = scenario
+
+    @property
+    def grid(self) -> tuple[int, int, int]:
+        """gridDim x, y, z."""
+        return self.scenario.grid.dim
+
+    @cached_property
+    def tiles(self) -> IntArray:
+        """(tile m, tile n, slice) of every CTA in launch order, -1 where a CTA has none. Shape [ctas, 3]."""
+        return self.scenario.grid.cta_tiles()
+
+    def lanes(self, banks: Banks = STANDARD) -> GemmLanes:
+        """The addresses of all CTAs."""
+        return GemmLanes(self.scenario, banks)
+
+    def program(self, block: int) -> Program:
+        """The program of the block's split-K slice."""
+        slice_ = int(self.tiles[block, 2])
+        return program(self.scenario, self.scenario.k_iterations(slice_), slice_)
+
+    def steps(self, block: int) -> Sequence[Op]:
+        """Prologue, mainloop, tail, epilogue."""
+        return self.program(block).ops()
+
+    def steps_before_epilogue(self, block: int) -> Sequence[Op]:
+        """Prologue, mainloop, tail."""
+        return self.program(block).mainloop_ops()
+
+    def epilogue_steps(self, block: int) -> Sequence[Op]:
+        """The epilogue."""
+        return self.program(block).epilogue
+
+    def fills(self, block: int, operand: str) -> Sequence[Fill]:
+        """Every fetch of the slice, the stages - 1 of the overrun included, into one slot of the ring after another."""
+        row, stages = SIDES.index(operand), self.scenario.tiling.stages
+        count = self.scenario.k_iterations(int(self.tiles[block, 2])) + stages - 1
+        return Each(count, lambda fetch: Fill((row, fetch), fetch % stages))
+
+    def fragments(self, block: int, operand: str) -> Sequence[FragmentTile]:  # noqa: ARG002 - both are alike
+        """The k tiles of the slice, and k group 0 of the one past the last."""
+        count, tiling = self.scenario.k_iterations(int(self.tiles[block, 2])), self.scenario.tiling
+
+        def tile(k_tile: int) -> FragmentTile:
+            return FragmentTile(k_tile % tiling.stages, range(tiling.k_groups if k_tile < count else 1))
+
+        return Each(count + 1, tile)
+
+    def missing_work(self, block: int) -> str:
+        """A block beyond the tiles has none."""
+        return "no tile" if self.tiles[block, 0] < 0 else ""
+
+    @cached_property
+    def traced_blocks(self) -> tuple[int, ...]:
+        """First, middle and last in launch order, the last tile of M and N, one of a later slice; at most 5."""
+        tiles = self.tiles
+        alive = np.flatnonzero(tiles[:, 0] >= 0)
+        corner = alive[np.lexsort((tiles[alive, 1], tiles[alive, 0], -tiles[alive, 2]))[-1]]
+        chosen = {int(alive[0]), int(alive[len(alive) // 2]), int(alive[-1]), int(corner)}
+        later = alive[tiles[alive, 2] > 0]
+        if len(later):
+            chosen.add(int(later[0]))
+        return tuple(sorted(chosen))
+
+    @property
+    def ctas(self) -> int:
+        """CTAs of all tiles and slices."""
+        return prod(self.scenario.grid.tiled)
+
+    def programs(self) -> Iterable[GridProgram[Op]]:
+        """One for each split-K slice."""
+        tiled = self.scenario.grid.tiled
+        for slice_ in range(tiled.slices):
+            steps = program(self.scenario, self.scenario.k_iterations(slice_), slice_).ops()
+            yield GridProgram(steps, tiled.m * tiled.n)
+
+    def tensor_opcode(self) -> Sass | None:
+        """HMMA or IMMA, whichever the operands' type takes."""
+        ab = self.scenario.problem.dtype.ab
+        emulated = is_emulated(ab, load_machine(self.scenario.machine).compute_capability)
+        return None if emulated else tensor_opcode(ab)
+
+    def global_counts(self) -> GlobalCounts:
+        """Copies by operand, and the epilogue's accesses."""
+        scenario, tiled, shape = self.scenario, self.scenario.grid.tiled, mainloop_shape(self.scenario)
+        asked = {
+            side: grid_requests(operand, tiled, scenario.k_iterations(), around_l1=shape.of(side).cache == "cg")
+            for side, operand in scenario.operands.items()
+        }
+        epilogue, slices = scenario.epilogue, range(tiled.slices)
+        readers = [slice_output_op(scenario, slice_) for slice_ in slices]
+        sources, biases = (sum(does.with_source for does in readers), sum(does.with_bias for does in readers))
+        copies = any(isinstance(op, CopyAsync) for part in self.programs() for op in part.steps[:1])
+        return GlobalCounts(
+            load_sectors={
+                **{side: requests.sectors for side, requests in asked.items()},
+                "source": epilogue.sectors() * sources if sources else 0,
+                "bias": self._bias_sectors() * biases if biases else 0,
+            },
+            line_returns=sum(requests.returns for requests in asked.values()) if copies else 0,
+            store_sectors=epilogue.all_sectors(tiled.slices),
+            predicated={side: self._predicated(side) for side in SIDES},
+        )
+
+    def _bias_sectors(self) -> int:
+        """Every CTA of a slice that reads the bias brings its columns once for each warp."""
+        tiled, tile = self.scenario.grid.tiled, self.scenario.epilogue
+        access = tile.bias(np.arange(tiled.n, dtype=np.int64))
+        offset, valid = over_warps(access.offset, axis=1), over_warps(access.valid, axis=1)
+        return access_sectors(offset, valid, tile.output_bits, tile.elements_per_access) * tiled.m
+
+    def _predicated(self, side: Side) -> tuple[int, int]:
+        """
+        Wavefronts and ideal wavefronts of an operand's copies that do not zero-fill, over all tiles and slices.
+
+        They are whole fetches; those with equal predicates into the same slot are counted once and multiplied.
+        """
+        tiled, operand = self.scenario.grid.tiled, self.scenario.operand(side)
+        tiles, sharing_ctas = (tiled.m, tiled.n) if side == "a" else (tiled.n, tiled.m)
+        table, stages = copy_table(operand), operand.tiling.stages
+        wavefronts = ideal = 0
+        for slice_, part in enumerate(self.programs()):
+            fetches = sorted(
+                {op.fetch for op in part.steps if isinstance(op, CopyAsync) and op.operand == side and not op.zfill}
+            )
+            number = np.array(fetches, dtype=np.int64)
+            iterator = operand.iterator(np.arange(tiles, dtype=np.int64)[:, None], slice_)
+            alike = np.broadcast_to(iterator.signature(number) * stages + number % stages, (tiles, len(number)))
+            _, first, count = np.unique(alike, return_index=True, return_counts=True)
+            for place, times in zip(first.tolist(), count.tolist(), strict=True):
+                tile, index = divmod(place, len(number))
+                valid = over_warps(operand.iterator(tile, slice_).fetch(fetches[index]).valid)
+                addresses = table.addresses[fetches[index] % stages]
+                wavefronts += times * int(access_wavefronts(addresses, table.width, valid).sum())
+                ideal += times * int(access_ideal(table.width, valid).sum())
+        return wavefronts * sharing_ctas, ideal * sharing_ctas
+
+
+def kernels(scenario: GemmScenario) -> tuple[CountedKernel[Op], ...]:
+    """The kernels of a scenario in the order of their launches."""
+    first = TileKernel(scenario)
+    return (first, ReductionKernel(scenario)) if scenario.problem.reduces else (first,)

@@ -1,0 +1,243 @@
+"""The kernels of a GEMM or convolution in time: how their CTAs behave, what they find in the L2, where streams lie."""
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpusim.arrays import BoolArray, IntArray
+from gpusim.cuda.specialise import PARAMS, Specialisation
+from gpusim.element_types import Mma
+from gpusim.errors import BadInput
+from gpusim.families.gemm.cuda import POINTERS, specialise
+from gpusim.families.gemm.estimated import estimated_stream
+from gpusim.families.gemm.program import mainloop_policy, mainloop_shape, program
+from gpusim.families.gemm.reduction.timed import TimedReduction, source_bytes
+from gpusim.families.gemm.schedule import TileKernel
+from gpusim.lower.compiled import CompilableKernel
+from gpusim.lower.sass.emulate import Load
+from gpusim.lower.stream import Stream
+from gpusim.machine.spec import Machine
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.schedule.ops import (
+    Barrier,
+    CopyAsync,
+    Ldmatrix,
+    LoadFragment,
+    LoadGlobal,
+    Op,
+    Program,
+    StoreTile,
+    WaitGroup,
+    WarpMma,
+)
+from gpusim.sim.code import Noted
+from gpusim.sim.footprint import FROM_DRAM, IN_L2, L2Status
+from gpusim.sim.timed_kernel import Origin, TimedKernel, Touch, Watch
+from gpusim.tile.global_access import Pixels
+from gpusim.tile.operand import SIDES
+from gpusim.units import WARP_SIZE
+
+PIXELS_PER_GRANULE = 16
+"""Of an activation, which CTAs and filter positions share in part: neighbouring pixels of one channel interval."""
+
+_COPY, _LDMATRIX, _MMA = range(3)
+
+
+class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
+    """The tile kernel of a scenario."""
+
+    watch = Watch(
+        activities=("copy", "ldmatrix", "mma"),
+        copy="copy",
+        first="mma",
+        last="mma",
+        uncut=frozenset({"copy", "ldmatrix", "mma"}),
+        numbers_waits=True,
+    )
+    trips_go_round = True
+    parameters = PARAMS
+
+    def __init__(self, scenario: GemmScenario, machine: Machine) -> None:
+        super().__init__(scenario)
+        self.machine = machine
+        self._estimated: dict[Program, Stream] = {}
+
+    # --- its CTAs ---
+
+    @cached_property
+    def launched(self) -> IntArray:
+        """Blocks that have a tile."""
+        return np.flatnonzero(self.tiles[:, 0] >= 0)
+
+    def _tile(self, cta: int) -> tuple[int, int, int]:
+        """(tile m, tile n, slice)."""
+        tile_m, tile_n, slice_ = self.tiles[self.launched[cta]].tolist()
+        return tile_m, tile_n, slice_
+
+    def behaviour(self, cta: int) -> int:
+        """Its split-K slice: programs of slices may be alike, and their machine code still waits for other flags."""
+        return self._tile(cta)[2]
+
+    def kind(self, cta: int, runs: Hashable) -> Hashable:
+        """In a grid of one CTA for each SM or less, those at the output's ragged edge are of kinds of their own."""
+        if len(self.launched) > self.machine.sms:
+            return runs
+        tile_m, tile_n, _ = self._tile(cta)
+        (rows, columns, _), extents = self.scenario.tiling.threadblock, self.scenario.problem.extents
+        return runs, (tile_m + 1) * rows > extents.m, (tile_n + 1) * columns > extents.n
+
+    # --- its code ---
+
+    @property
+    def mma(self) -> Mma:
+        """Its mma.sync."""
+        return self.scenario.mma
+
+    @property
+    def flops(self) -> int:
+        """Multiplications and additions of the whole product."""
+        return 2 * prod(self.scenario.problem.extents)
+
+    @property
+    def shared_bytes(self) -> int:
+        """The operands' rings, or the epilogue's staging."""
+        return self.scenario.shared_bytes
+
+    @property
+    def stages(self) -> int:
+        """Slots of the ring."""
+        return self.scenario.tiling.stages
+
+    def require(self) -> None:
+        """
+        Refuse a kernel with cp.async on a machine without.
+
+        Raises:
+            BadInput: It has none.
+        """
+        if not mainloop_policy(self.scenario).through_registers and self.machine.async_copy is None:
+            mainloop = self.scenario.kernel.mainloop
+            raise BadInput(f"{self.machine.name}: the {mainloop} mainloop needs cp.async, which this machine lacks")
+
+    def stream(self, behaviour: Any, origin: Origin) -> Stream:
+        """Estimated, or of its own machine code."""
+        if origin == "compiled":
+            return self.compiled(behaviour).stream
+        runs = program(self.scenario, self.scenario.k_iterations(behaviour), behaviour)
+        if runs not in self._estimated:
+            self._estimated[runs] = estimated_stream(self.scenario, runs, self.machine, behaviour)
+        return self._estimated[runs]
+
+    @cached_property
+    def specialisation(self) -> Specialisation:
+        """Its plain build."""
+        return specialise(self.scenario)
+
+    @cached_property
+    def slice_blocks(self) -> Sequence[int]:
+        """The first CTA of each slice."""
+        slices = range(self.scenario.grid.tiled.slices)
+        return tuple(int(np.flatnonzero(self.tiles[:, 2] == slice_)[0]) for slice_ in slices)
+
+    @property
+    def pointers(self) -> Mapping[str, int]:
+        """Where its tensors are taken to lie."""
+        return POINTERS
+
+    def values(self, k_iterations: int) -> Mapping[str, Any]:
+        """Its parameters."""
+        problem = self.scenario.problem
+        return {**POINTERS, "alpha": problem.alpha, "beta": problem.beta, "k_iterations": k_iterations}
+
+    def memory(self, block: int) -> Load:
+        """The slices before the block's have finished: each of their warps has counted itself at the semaphore."""
+        counted = int(self.tiles[block, 2]) * self.scenario.tiling.threads // WARP_SIZE
+        semaphore = POINTERS["semaphore"]
+
+        def load(address: IntArray) -> IntArray:
+            return np.where(address >> 40 == semaphore >> 40, counted, 0)
+
+        return load
+
+    def noted(self, step: Op, behaviour: Hashable) -> Noted:  # noqa: ARG002 - programs are alike in this
+        """Copies by k tile, fragments and MMAs by k group; a wait begins with wait_group, or a pipelined store."""
+        match step:
+            case CopyAsync(_, fetch) | LoadGlobal(_, fetch):
+                return Noted(_COPY, fetch)
+            case StoreTile(_, fetch):
+                return Noted(_COPY, fetch, opens_wait=True)
+            case Ldmatrix(_, k_tile, k_group) | LoadFragment(_, k_tile, k_group):
+                return Noted(_LDMATRIX, k_tile, k_group)
+            case WarpMma(k_tile, k_group):
+                return Noted(_MMA, k_tile, k_group)
+            case WaitGroup() | Barrier():
+                return Noted(_MMA, opens_wait=isinstance(step, WaitGroup))
+            case _:
+                return Noted()
+
+    # --- its data ---
+
+    def cached_in_l1(self, row: int) -> bool:
+        """Whether the copies of an operand go through the L1."""
+        return mainloop_shape(self.scenario).of(SIDES[row]).cache == "ca"
+
+    def found(self, cta: int, *, first_wave: bool) -> tuple[L2Status, ...]:
+        """
+        The source is read once, so it comes from DRAM; what a later slice of a serial split-K reads in its place, the
+        slice before has just written. The bias comes from DRAM once for each tile of columns, while the first wave
+        waits (D10).
+        """
+        source = FROM_DRAM if self._tile(cta)[2] == 0 else IN_L2
+        bias = L2Status(slow=FROM_DRAM.slow, missed=FROM_DRAM.missed // self.scenario.grid.tiled.m)
+        return (source,) * self.scenario.epilogue.steps + ((bias if first_wave else IN_L2),)
+
+    def walked(self, cta: int) -> tuple[Hashable, ...]:
+        """CTAs of a tile of an operand and a slice fetch the same."""
+        tile_m, tile_n, slice_ = self._tile(cta)
+        return (tile_m, slice_), (tile_n, slice_)
+
+    def touches(self, tensor: int, walked: Any) -> Sequence[Sequence[Touch]]:
+        """A fetch touches one granule; where the operand has pixels, those of neighbouring ones."""
+        tile, slice_ = walked
+        operand = self.scenario.operand(SIDES[tensor])
+        fetches = self.scenario.k_iterations() + self.scenario.tiling.stages
+        iterator = operand.iterator(tile, slice_)
+        access = iterator.fetch(np.arange(fetches, dtype=np.int64))
+        valid = access.valid.reshape(fetches, -1).sum(axis=1)
+        sizes = (valid * operand.access_bytes).tolist()
+        pixels = iterator.pixels(access)
+        if pixels is not None:
+            return list(_pixel_touches(pixels, access.valid, sizes, tensor))
+        return [[Touch((tensor, tile, slice_, fetch), 1, size)] if size else [] for fetch, size in enumerate(sizes)]
+
+    @property
+    def other_dram_bytes(self) -> int:
+        """The source, once, where this kernel reads it."""
+        problem = self.scenario.problem
+        return 0 if problem.reduces else source_bytes(self.scenario)
+
+    def k_tiles(self, cta: int) -> int:
+        """k tiles of its slice."""
+        return self.scenario.k_iterations(self._tile(cta)[2])
+
+
+def timed_kernels(scenario: GemmScenario, machine: Machine) -> tuple[TimedKernel[Op], ...]:
+    """The kernels of a scenario in the order of their launches."""
+    first = TimedTileKernel(scenario, machine)
+    return (first, TimedReduction(scenario, machine)) if scenario.problem.reduces else (first,)
+
+
+def _pixel_touches(pixels: Pixels, valid: BoolArray, sizes: list[int], tensor: int) -> Iterator[list[Touch]]:
+    """Of each fetch the granules of neighbouring pixels."""
+    count = pixels.count + PIXELS_PER_GRANULE
+    for fetch, size in enumerate(sizes):
+        touched = np.unique((pixels.interval[fetch] * count + pixels.pixel[fetch])[valid[fetch]])
+        masks: dict[Hashable, int] = {}
+        for one in touched.tolist():
+            in_interval = one % count
+            granule = (tensor, one // count, 0, in_interval // PIXELS_PER_GRANULE)
+            masks[granule] = masks.get(granule, 0) | 1 << in_interval % PIXELS_PER_GRANULE
+        yield [Touch(granule, parts, size // len(touched)) for granule, parts in masks.items()]

@@ -1,0 +1,79 @@
+"""One thread's program as an ordered list of events, in the words of CUTLASS's own traces, with its addresses."""
+
+from typing import Any, TypeAlias
+
+from gpusim.errors import BadInput
+from gpusim.schedule.kernel import KernelSchedule
+from gpusim.schedule.lanes import CtaLanes, Lanes, StepT
+from gpusim.schedule.ops import (
+    Barrier,
+    CommitGroup,
+    CopyAsync,
+    Ldmatrix,
+    LoadFragment,
+    LoadGlobal,
+    StoreTile,
+    WaitGroup,
+    WarpMma,
+)
+from gpusim.tile.ldmatrix import fragment_loads
+from gpusim.units import WARP_SIZE
+
+Events: TypeAlias = list[list[Any]]
+
+
+def events(kernel: KernelSchedule[StepT], block: int, thread: int) -> Events:
+    """
+    One thread's program up to the epilogue.
+
+    ``[cp_async | cp_async_zfill, operand, shared offset, global offset, bytes, predicate]``, ``[commit]``,
+    ``[wait_group, n]``, ``[sync]``, ``[mma, instructions]``,
+    ``[ldmatrix.xN | ldmatrix.trans.xN | frag_word32, operand, shared offset of this lane]``; of a pipelined mainloop
+    ``[ldg, operand, global offset, bytes, predicate]`` and ``[sts, operand, shared offset, bytes]``. A family's own ops
+    have words of their own (``CtaLanes.event``).
+
+    Args:
+        kernel: Whose CTA it is.
+        block: Linear block index of a CTA with work.
+        thread: Of that CTA.
+
+    Raises:
+        BadInput: The thread does not exist.
+
+    Source: golden trace_gemm_*.json, trace_conv_*.json.
+    """
+    lanes = kernel.lanes()
+    if not 0 <= thread < lanes.warps * WARP_SIZE:
+        raise BadInput(f"thread must be 0..{lanes.warps * WARP_SIZE - 1}, got {thread}")
+    cta, place = lanes.cta(block), divmod(thread, WARP_SIZE)
+    found = (_event(step, lanes, cta, *place) for step in kernel.steps_before_epilogue(block))
+    return [event for event in found if event]
+
+
+def _event(  # noqa: PLR0911 (one for each kind of op)
+    step: StepT, lanes: Lanes[StepT], cta: CtaLanes[StepT], warp: int, lane: int
+) -> list[Any]:
+    op = lanes.op(step)
+    match op:
+        case CommitGroup():
+            return ["commit"]
+        case WaitGroup(pending):
+            return ["wait_group", pending]
+        case Barrier():
+            return ["sync"]
+        case WarpMma():
+            return ["mma", lanes.mmas(step)]
+        case CopyAsync() | LoadGlobal() | StoreTile() | Ldmatrix() | LoadFragment():
+            pass
+        case _:
+            return cta.event(step, warp, lane)
+    name = lanes.operand_name(step)
+    operand, shared, reached = lanes.operands[name], lanes.shared(step), cta.reached(step)
+    inside = [] if shared is None else [int(shared.offsets[warp, lane])]
+    if isinstance(op, Ldmatrix | LoadFragment):
+        return [fragment_loads(operand).kind, name.upper(), *inside]
+    if reached is None:
+        return ["sts", name.upper(), *inside, operand.access_bytes * operand.vecs]
+    words = "ldg" if isinstance(op, LoadGlobal) else "cp_async_zfill" if getattr(op, "zfill", False) else "cp_async"
+    outside = [int(reached.offset[warp, lane]), operand.access_bytes, int(reached.valid[warp, lane])]
+    return [words, name.upper(), *inside, *outside]

@@ -1,0 +1,188 @@
+"""Resolves a kernel's stream on a machine into what the issue loop reads: ports, latencies, waits, wavefronts."""
+
+from collections.abc import Hashable
+from typing import Any
+
+from gpusim.errors import BadInput
+from gpusim.layout.banks import access_ideal
+from gpusim.lower.stream import INSTRUCTION_BYTES, NO_SCOREBOARD, Instruction, Stream
+from gpusim.schedule.lanes import Shared
+from gpusim.schedule.ops import (
+    CopyAsync,
+    Ldmatrix,
+    LoadBias,
+    LoadFragment,
+    LoadGlobal,
+    LoadPartial,
+    LoadShared,
+    LoadSource,
+    StoreGlobal,
+    StoreShared,
+    StoreTile,
+    WaitGroup,
+)
+from gpusim.sim.code import (
+    BAR,
+    COMMIT,
+    DEPBAR,
+    EXIT,
+    KINDS,
+    OUTPUT,
+    PIPE,
+    TENSOR_CORE,
+    THROTTLES,
+    Access,
+    Assembly,
+    Decoded,
+    DecodedSegment,
+    Noted,
+    Wavefronts,
+    pipe_names,
+)
+from gpusim.sim.stall_reasons import MIO_THROTTLE
+from gpusim.sim.timed_kernel import TimedKernel
+from gpusim.tile.lanes import Banks
+from gpusim.units import SCOREBOARDS
+
+
+def assemble(stream: Stream, kernel: TimedKernel[Any], behaviour: Hashable) -> Assembly:
+    """
+    Resolve the stream of the CTAs of one behaviour.
+
+    Every segment begins on an instruction-cache line of its own; several of the mainloop are trips of one loop and
+    share its lines.
+
+    Raises:
+        BadInput: The machine file has no figure for a pipe that the stream uses.
+    """
+    decoder = _Decoder(kernel, behaviour)
+    per_line = kernel.machine.instruction_cache.line_bytes // INSTRUCTION_BYTES
+    segments = []
+    loop, end = -1, 0
+    for segment in stream.segments:
+        line = end
+        if segment.name == "mainloop":
+            loop = line = end if loop < 0 else loop
+        code = []
+        for position, instruction in enumerate(segment.instructions):
+            begins = line + position // per_line if position % per_line == 0 else -1
+            code.append(decoder.decode(instruction, begins))
+        end = max(end, line - (-len(segment.instructions) // per_line))
+        segments.append(DecodedSegment(segment.name, tuple(code), segment.trips, segment.tiles_per_trip))
+    return Assembly(tuple(segments), decoder.lanes.warps, stream.instructions_per_warp)
+
+
+def wavefronts_of(shared: Shared | None) -> Wavefronts:
+    """Of one shared access, the same in every trip; empty without one."""
+    return () if shared is None else (tuple(shared.table.wavefronts[shared.place].tolist()),)
+
+
+class _Decoder:
+    """Which port of the SMSP an instruction takes, how long, what it waits for, and what its op does."""
+
+    def __init__(self, kernel: TimedKernel[Any], behaviour: Hashable) -> None:
+        self.kernel, self.behaviour, self.machine = kernel, behaviour, kernel.machine
+        machine = kernel.machine
+        self.lanes = kernel.lanes(Banks(machine.shared.banks, machine.shared.bank_bytes))
+        copy = machine.async_copy
+        self.least_stall = {} if copy is None else {COMMIT: copy.commit_latency, DEPBAR: copy.wait_latency}
+        self.pipes = {name: index for index, name in enumerate(pipe_names(machine))}
+
+    def decode(self, instruction: Instruction, line: int) -> Decoded:
+        """One instruction; ``line`` as in ``Decoded``."""
+        kind = KINDS[instruction.unit]
+        port, interval, latency = self._port(instruction, kind)
+        step = instruction.op
+        access = Access() if step is None else self._access(step)
+        noted = Noted() if step is None else self.kernel.noted(step, self.behaviour)
+        waits = tuple(board for board in range(SCOREBOARDS) if instruction.wait_mask >> board & 1)
+        return Decoded(
+            kind=kind,
+            port=port,
+            throttle=THROTTLES.get(kind, MIO_THROTTLE),
+            interval=interval,
+            stall=max(1, instruction.stall, self.least_stall.get(kind, 0)),
+            gated=bool(waits) or line >= 0 or kind in (DEPBAR, BAR, EXIT),
+            waits=waits,
+            write=-1 if instruction.write_scoreboard == NO_SCOREBOARD else instruction.write_scoreboard,
+            read=-1 if instruction.read_scoreboard == NO_SCOREBOARD else instruction.read_scoreboard,
+            line=line,
+            is_branch=instruction.pipe == "branch",
+            **(access._asdict() | noted._asdict() | {"latency": latency or access.latency}),
+        )
+
+    def _port(self, instruction: Instruction, kind: int) -> tuple[int, int, int]:
+        """(port, interval, latency): of a pipe as the machine file says, else the MIO queue's or none's."""
+        if kind != PIPE:
+            return len(self.pipes) + (kind not in THROTTLES), 0, 0
+        tensor = instruction.unit == "tensor"
+        table = self.machine.tensor if tensor else self.machine.pipes
+        if instruction.pipe not in table:
+            raise BadInput(
+                f"{self.machine.name}: no figure for pipe {instruction.pipe!r} ({instruction.opcode}); "
+                f"the machine file has {', '.join(sorted(table))}"
+            )
+        figures = table[instruction.pipe]
+        return self.pipes[TENSOR_CORE if tensor else instruction.pipe], figures.interval, figures.latency
+
+    def _access(self, step: Any) -> Access:  # noqa: PLR0911 - one for each kind of op
+        """What a step adds to its instruction."""
+        shared, op = self.machine.shared, self.lanes.op(step)
+        match op:
+            case Ldmatrix() | LoadFragment():
+                latency = shared.load_latency if isinstance(op, LoadFragment) else shared.ldmatrix_latency_x1
+                return self._load(step, self._in_ring(step), latency)._replace(stage=op.stage)
+            case CopyAsync(_, _, access, vec, stage, zfill, cache):
+                return Access(
+                    wavefronts=self._in_ring(step),
+                    target=(*self._fetch(step), access, vec),
+                    stage=stage,
+                    through_l1=cache == "ca",
+                    zero_fills=zfill,
+                )
+            case StoreTile():
+                return Access(wavefronts=self._in_ring(step), stage=op.stage, fills=True)
+            case LoadGlobal(_, _, access, vec):
+                return Access(
+                    wavefronts=self._returning(step),
+                    target=(*self._fetch(step), access, vec),
+                    is_load=True,
+                    through_l1=True,
+                )
+            case StoreShared():
+                return Access(wavefronts=wavefronts_of(self.lanes.shared(step)), latency=shared.store_latency)
+            case LoadShared():
+                return self._load(step, wavefronts_of(self.lanes.shared(step)), shared.load_latency)
+            case LoadSource() | LoadBias() | LoadPartial() | StoreGlobal():
+                return self._output(step, is_load=not isinstance(op, StoreGlobal))
+            case WaitGroup(pending):
+                return Access(pending=pending)
+            case _:
+                return self.kernel.access(step, self.lanes)
+
+    def _load(self, step: Any, wavefronts: Wavefronts, latency: int) -> Access:
+        shared = self.lanes.shared(step)
+        returned = 0 if shared is None else shared.table.returned_bytes
+        return Access(wavefronts=wavefronts, bytes=returned, latency=latency, is_load=True)
+
+    def _output(self, step: Any, *, is_load: bool) -> Access:
+        row, access = self.lanes.target(step)
+        return Access(target=(OUTPUT, row, access, 0), is_load=is_load)
+
+    def _fetch(self, step: Any) -> tuple[int, int]:
+        """Row of the footprint's copies, and the turn."""
+        return self.lanes.target(step)[0], self.kernel.turn(step, self.behaviour)
+
+    def _in_ring(self, step: Any) -> Wavefronts:
+        """Of an access of an operand: in every slot of a ring that trips go round, else in its own."""
+        shared = self.lanes.shared(step)
+        if shared is None or not self.kernel.trips_go_round:
+            return wavefronts_of(shared)
+        slots = range(len(shared.table.wavefronts))
+        return tuple(tuple(shared.table.wavefronts[(slot, *shared.place[1:])].tolist()) for slot in slots)
+
+    def _returning(self, step: Any) -> Wavefronts:
+        """Of a global load on its way back through the data stage: what its bytes take at least."""
+        width = self.lanes.operands[self.lanes.operand_name(step)].access_bytes
+        each = int(access_ideal(width, banks=self.machine.shared.banks, bank_bytes=self.machine.shared.bank_bytes))
+        return ((each,) * self.lanes.warps,)

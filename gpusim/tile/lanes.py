@@ -1,0 +1,124 @@
+"""Where every lane of every warp touches shared memory, as tables of like accesses, and what an access takes."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, TypeVar
+
+import numpy as np
+
+from gpusim.arrays import BoolArray, IntArray
+from gpusim.layout.banks import BANK_BYTES, BANKS, access_ideal, access_wavefronts, ldmatrix_ideal, ldmatrix_wavefronts
+from gpusim.tile.epilogue import EpilogueTile
+from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
+from gpusim.tile.operand import Operand
+from gpusim.tile.shared_store import store_offsets
+from gpusim.units import VECTOR_BITS, WARP_SIZE, WORD_BYTES
+
+ArrayT = TypeVar("ArrayT", IntArray, BoolArray)
+
+
+def over_warps(of_threads: ArrayT, axis: int = 0) -> ArrayT:
+    """An array whose ``axis`` runs over threads, with warps and their lanes as its last two axes instead."""
+    by_thread = np.moveaxis(of_threads, axis, -1)
+    return by_thread.reshape(*by_thread.shape[:-1], -1, WARP_SIZE)
+
+
+@dataclass(frozen=True, slots=True)
+class Banks:
+    """
+    The banked shared memory that wavefronts are counted for.
+
+    Attributes:
+        count: Banks.
+        width: Bytes of one.
+    """
+
+    count: int = BANKS
+    width: int = BANK_BYTES
+
+
+STANDARD: Final = Banks()
+"""What every machine has."""
+
+
+@dataclass(frozen=True, eq=False)
+class SharedTable:
+    """
+    Warp-wide accesses of shared memory that differ in their place only.
+
+    An operand's memory begins on a 128-byte line, so that offsets within it tell its banks.
+
+    Attributes:
+        offsets: Element that each lane touches first, from the operand's own base; of an ldmatrix, its row.
+            Shape [*places, warps, 32].
+        bits: Width of an element.
+        width: Bytes of each lane; of an ldmatrix, those of a row.
+        matrices: Of an ldmatrix; 0 of a plain access.
+        active: Lanes that take part, broadcast with ``offsets``; None means all.
+        banks: What serves it.
+    """
+
+    offsets: IntArray
+    bits: int
+    width: int
+    matrices: int = 0
+    active: BoolArray | None = None
+    banks: Banks = STANDARD
+
+    @cached_property
+    def addresses(self) -> IntArray:
+        """Bytes from the operand's base, shape of ``offsets``."""
+        return self.offsets * self.bits // 8
+
+    @cached_property
+    def wavefronts(self) -> IntArray:
+        """Wavefronts of each access, shape [*places, warps]."""
+        if self.matrices:
+            return ldmatrix_wavefronts(self.addresses, self.matrices, self.banks.count, self.banks.width)
+        return access_wavefronts(self.addresses, self.width, self.active, self.banks.count, self.banks.width)
+
+    @cached_property
+    def ideal(self) -> IntArray:
+        """Wavefronts of each access without conflicts, shape [*places, warps]."""
+        if self.matrices:
+            least = np.asarray(ldmatrix_ideal(self.matrices, self.banks.count, self.banks.width), dtype=np.int64)
+        else:
+            least = access_ideal(self.width, self.active, self.banks.count, self.banks.width)
+        return np.broadcast_to(least, self.wavefronts.shape)
+
+    @property
+    def returned_bytes(self) -> int:
+        """Bytes that a load brings to the registers of one warp."""
+        return (WORD_BYTES * self.matrices if self.matrices else self.width) * WARP_SIZE
+
+
+def fragment_table(operand: Operand, banks: Banks = STANDARD) -> SharedTable:
+    """The loads of an operand's fragments; places are (slot, k group, instruction)."""
+    loads = fragment_loads(operand)
+    slots = np.stack([ldmatrix_offsets(operand, slot) for slot in range(operand.tiling.stages)])
+    matrices, width = (0, WORD_BYTES) if loads.words else (loads.matrices, VECTOR_BITS // 8)
+    return SharedTable(np.moveaxis(slots, 1, -2), operand.bits, width, matrices, banks=banks)
+
+
+def copy_table(operand: Operand, banks: Banks = STANDARD) -> SharedTable:
+    """The copies that fill an operand's ring, all lanes writing; places are (slot, access, vec)."""
+    slots = np.stack([over_warps(store_offsets(operand, slot)) for slot in range(operand.tiling.stages)])
+    return SharedTable(slots, operand.bits, operand.access_bytes, banks=banks)
+
+
+def tile_store_table(operand: Operand, banks: Banks = STANDARD) -> SharedTable:
+    """The stores of a threadblock fragment, whole accesses of the thread map; places are (slot, access)."""
+    slots = np.stack([over_warps(store_offsets(operand, slot)[..., 0]) for slot in range(operand.tiling.stages)])
+    return SharedTable(slots, operand.bits, operand.access_bytes * operand.vecs, banks=banks)
+
+
+def staging_store_table(tile: EpilogueTile, banks: Banks = STANDARD) -> SharedTable:
+    """An epilogue's stores to its staging, the same in every step; places are (access,)."""
+    offsets = over_warps(tile.store_offsets()[..., 0])
+    return SharedTable(offsets, tile.accumulator_bits, tile.store_bytes, banks=banks)
+
+
+def staging_load_table(tile: EpilogueTile, banks: Banks = STANDARD) -> SharedTable:
+    """An epilogue's loads from its staging, the same in every step; places are (access,)."""
+    offsets = over_warps(tile.load_offsets()[..., 0])
+    return SharedTable(offsets, tile.accumulator_bits, tile.load_bytes, banks=banks)
