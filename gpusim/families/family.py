@@ -1,17 +1,17 @@
 """
 The questions that a family of kernels answers, stage by stage.
 
-A stage is a module of the family's folder (or another's, where it is the same): what it must have stands here as a
-protocol. Stages are imported when they are first asked, so that printing a scenario costs no simulator, and a machine
+A stage is a module of the family's folder (or of one that it extends): what it must have stands here as a protocol.
+Stages are imported when they are first asked, so that printing a scenario costs no simulator, and a machine
 without a GPU needs no CuPy.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
-
-from gpusim.scenario.models import Scenario
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,35 +29,32 @@ if TYPE_CHECKING:
     from gpusim.schedule.counts import CountedKernel
     from gpusim.sim.timed_kernel import TimedKernel
 
-ScenarioT = TypeVar("ScenarioT", bound=Scenario)
-AskedT_contra = TypeVar("AskedT_contra", bound=Scenario, contravariant=True)
 
-
-class Schedules(Protocol[AskedT_contra]):
+class Schedules(Protocol):
     """What every CTA executes, and at which addresses."""
 
-    def kernels(self, scenario: AskedT_contra) -> tuple[CountedKernel[Any], ...]:
+    def kernels(self, scenario: Any) -> tuple[CountedKernel[Any], ...]:
         """The kernels of a scenario in the order of their launches."""
 
 
-class Verifications(Protocol[AskedT_contra]):
+class Verifications(Protocol):
     """What the schedules are verified by."""
 
-    def verification(self, scenario: AskedT_contra) -> Verification[Any, Any]:
+    def verification(self, scenario: Any) -> Verification[Any, Any]:
         """Of one scenario."""
 
 
-class Timing(Protocol[AskedT_contra]):
+class Timing(Protocol):
     """What is simulated in time."""
 
-    def timed_kernels(self, scenario: AskedT_contra, machine: Machine) -> tuple[TimedKernel[Any], ...]:
+    def timed_kernels(self, scenario: Any, machine: Machine) -> tuple[TimedKernel[Any], ...]:
         """The kernels of a scenario in the order of their launches."""
 
 
-class Kernels(Protocol[AskedT_contra]):
+class Kernels(Protocol):
     """What is compiled for a GPU."""
 
-    def specialisations(self, scenario: AskedT_contra, build: Build) -> tuple[Specialisation, ...]:
+    def specialisations(self, scenario: Any, build: Build) -> tuple[Specialisation, ...]:
         """
         The kernels of a scenario in the order of their launches; none where there is no such build.
 
@@ -66,17 +63,17 @@ class Kernels(Protocol[AskedT_contra]):
         """
 
 
-class Devices(Protocol[AskedT_contra]):
+class Devices(Protocol):
     """What a GPU is given, and what it must return."""
 
-    def upload(self, cupy: Any, scenario: AskedT_contra, seed: int) -> DeviceProblem:
+    def upload(self, cupy: Any, scenario: Any, seed: int) -> DeviceProblem:
         """Random inputs of a seed and a poisoned output on the GPU."""
 
 
-class Latitudes(Protocol[AskedT_contra]):
+class Latitudes(Protocol):
     """Where a count may differ from the hardware's."""
 
-    def latitude(self, scenario: AskedT_contra, source: str, *, fewer: bool) -> str:
+    def latitude(self, scenario: Any, source: str, *, fewer: bool) -> str:
         """
         Why a count may differ from what was measured; empty where it must not.
 
@@ -87,15 +84,22 @@ class Latitudes(Protocol[AskedT_contra]):
         """
 
 
-class Pictures(Protocol[AskedT_contra]):
+class Describing(Protocol):
+    """What is said of a scenario."""
+
+    def words(self, scenario: Any) -> Words:
+        """What tables and pictures say of it."""
+
+
+class Pictures(Protocol):
     """What a run's pictures show."""
 
-    def bank_pictures(self, scenario: AskedT_contra) -> tuple[BankPicture, ...]:
+    def bank_pictures(self, scenario: Any) -> tuple[BankPicture, ...]:
         """Chosen accesses of shared memory, of warp 0."""
 
     def draw_overlap(
         self,
-        scenario: AskedT_contra,
+        scenario: Any,
         result: Result,
         timeline: Timeline,
         path: Path,
@@ -104,51 +108,62 @@ class Pictures(Protocol[AskedT_contra]):
         """Draw how stages overlap."""
 
 
-class Family(ABC, Generic[ScenarioT]):
+@dataclass(frozen=True, slots=True)
+class Family:
     """
     A family of kernels.
 
     Attributes:
+        folder: Its package, in which a stage's module has the stage's name.
         kinds: How its scenarios are read.
+        extends: The family whose stages it takes where it has none of its own.
     """
 
-    kinds: ClassVar[tuple[Kind, ...]]
+    folder: str
+    kinds: tuple[Kind, ...]
+    extends: Family | None = None
+
+    def stage(self, name: str) -> Any:
+        """A stage's module, its own or the extended family's."""
+        if self.extends is not None and find_spec(f"{self.folder}.{name}") is None:
+            return self.extends.stage(name)
+        return import_module(f"{self.folder}.{name}")
 
     @property
-    @abstractmethod
-    def schedules(self) -> Schedules[ScenarioT]:
+    def schedules(self) -> Schedules:
         """What every CTA executes."""
+        return cast("Schedules", self.stage("schedule"))
 
     @property
-    @abstractmethod
-    def verifications(self) -> Verifications[ScenarioT]:
+    def verifications(self) -> Verifications:
         """What the schedules are verified by."""
+        return cast("Verifications", self.stage("verify"))
 
     @property
-    @abstractmethod
-    def timing(self) -> Timing[ScenarioT]:
+    def timing(self) -> Timing:
         """What is simulated in time."""
+        return cast("Timing", self.stage("timed"))
 
     @property
-    @abstractmethod
-    def cuda(self) -> Kernels[ScenarioT]:
+    def cuda(self) -> Kernels:
         """What is compiled for a GPU."""
+        return cast("Kernels", self.stage("cuda"))
 
     @property
-    @abstractmethod
-    def devices(self) -> Devices[ScenarioT]:
+    def devices(self) -> Devices:
         """What a GPU is given."""
+        return cast("Devices", self.stage("device"))
 
     @property
-    @abstractmethod
-    def latitudes(self) -> Latitudes[ScenarioT]:
+    def latitudes(self) -> Latitudes:
         """Where a count may differ from the hardware's."""
+        return cast("Latitudes", self.stage("latitude"))
 
     @property
-    @abstractmethod
-    def pictures(self) -> Pictures[ScenarioT]:
+    def pictures(self) -> Pictures:
         """What a run's pictures show."""
+        return cast("Pictures", self.stage("pictures"))
 
-    @abstractmethod
-    def words(self, scenario: ScenarioT) -> Words:
+    def words(self, scenario: Any) -> Words:
         """What tables and pictures say of a scenario."""
+        return cast("Describing", self.stage("words")).words(scenario)

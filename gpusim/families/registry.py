@@ -15,7 +15,7 @@ from gpusim.scenario.models import Scenario
 from gpusim.scenario.read import Kind, Text
 from gpusim.scenario.text import Origin
 
-FAMILIES: Final[tuple[Family[Any], ...]] = (
+FAMILIES: Final[tuple[Family, ...]] = (
     GEMM,
     ATTENTION,
 )
@@ -28,7 +28,7 @@ def kinds() -> tuple[Kind, ...]:
     return tuple(kind for family in FAMILIES for kind in family.kinds)
 
 
-def family_of(scenario: Scenario) -> Family[Any]:
+def family_of(scenario: Scenario) -> Family:
     """The family whose kernels a scenario asks about."""
     return next(family for family in FAMILIES if any(kind.name == scenario.kind for kind in family.kinds))
 

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
+from gpusim.errors import BadInput
 from gpusim.functional.data_hazards import DataHazard
 from gpusim.numerics.reference import Agreement
 from gpusim.schedule.hazards import Hazard
@@ -147,8 +148,7 @@ class Verification(ABC, Generic[ProgramT, TensorsT]):
         """Of a kernel with a second output, what stands where nothing was compared."""
         return None
 
-    @abstractmethod
-    def refuse_folder(self, folder: Path, *, reference: bool) -> None:
+    def refuse_folder(self, folder: Path, *, reference: bool) -> None:  # noqa: ARG002 - any, where none is written
         """
         Refuse a folder for the tensors.
 
@@ -159,12 +159,16 @@ class Verification(ABC, Generic[ProgramT, TensorsT]):
         Raises:
             BadInput: It holds tensors already, or the family's are not written.
         """
+        raise BadInput(
+            f"--save-tensors must be left out for {self.mainloop}: tensors of GEMMs and convolutions are written"
+        )
 
-    @abstractmethod
-    def save(self, folder: Path, tensors: TensorsT, done: Executed, reference: Any) -> tuple[Path, ...]:
+    def save(self, folder: Path, tensors: TensorsT, done: Executed, reference: Any) -> tuple[Path, ...]:  # noqa: ARG002
         """
         Write inputs, output and, where it is given, the reference.
 
         Raises:
             CannotRun: A file cannot be written.
         """
+        self.refuse_folder(folder, reference=reference is not None)
+        return ()

@@ -20,10 +20,10 @@ import pytest
 from gpusim.cuda import timeline_format, trace_format
 from gpusim.cuda.specialise import RECORDED_BLOCKS, Build, Specialisation
 from gpusim.cuda.trace import expected_records, first_difference, longest_stream
-from gpusim.families.gemm.cuda import specialise
 from gpusim.families.gemm.reduction.cuda import specialise_reduction
 from gpusim.families.gemm.reduction.schedule import ReductionKernel
 from gpusim.families.gemm.schedule import TileKernel
+from gpusim.families.gemm.specialise import specialise
 from gpusim.families.registry import parse_scenario
 from gpusim.numerics.elements import Values, decode
 from gpusim.numerics.reference import agreement, reference

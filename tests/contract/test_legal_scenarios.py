@@ -4,11 +4,11 @@ import re
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from problems.draw import Draw
+from problems.gemm import THREADBLOCK_SWIZZLES, TYPES, drawn_data
 
 from gpusim.errors import BadInput
-from gpusim.families.gemm.random_problems import THREADBLOCK_SWIZZLES, TYPES, drawn_data
 from gpusim.families.registry import parse_scenario
-from gpusim.functional.draw import Draw
 from gpusim.machine import machine_names
 from gpusim.scenario.kernel import PIPELINED_STAGES
 from gpusim.verbs.simulate import simulate

@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import pytest
+from problems.gemm import TYPES, random_scenario
 
 from gpusim.families.gemm.estimated import estimated_stream
 from gpusim.families.gemm.program import program
-from gpusim.families.gemm.random_problems import TYPES, random_scenario
 from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.families.registry import parse_scenario
 from gpusim.machine import load_machine

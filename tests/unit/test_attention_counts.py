@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
+from gpusim.families.attention import softmax
 from gpusim.families.attention.blocks import cta_blocks
-from gpusim.families.attention.ops import AtomicMax, Exponentials, Shuffle, StoreP
 from gpusim.families.attention.schedule import FusedKernel, cta_program, mufu_of
 from gpusim.families.attention.shape import attention_shape
 from gpusim.families.registry import parse_scenario
@@ -63,8 +63,8 @@ def test_instructions_are_those_of_the_steps(scenario):
     assert found["LDGSTS"] == 4 * ops[CopyAsync]
     assert found["LDSM"] == 4 * ops[Ldmatrix]
     assert found["BAR"] == 4 * ops[Barrier]
-    assert found["ATOMS"] == 4 * ops[AtomicMax]
-    assert found["SHFL"] == 4 * ops[Shuffle]
+    assert found["ATOMS"] == 4 * ops[softmax.AtomicMax]
+    assert found["SHFL"] == 4 * ops[softmax.Shuffle]
 
 
 def test_one_key_block_by_hand():
@@ -156,5 +156,5 @@ def test_an_exponential_is_a_mufu_for_each_score_of_the_lane():
         steps = cta_program(scenario, cta_blocks(scenario)[0]).steps
         shape = attention_shape(scenario)
 
-        assert {mufu_of(step, shape) for step in steps if isinstance(step.op, Exponentials)} == {scores}
-        assert {mufu_of(step, shape) for step in steps if isinstance(step.op, WarpMma | StoreP)} <= {0}
+        assert {mufu_of(step, shape) for step in steps if isinstance(step.op, softmax.Exponentials)} == {scores}
+        assert {mufu_of(step, shape) for step in steps if isinstance(step.op, WarpMma | softmax.StoreP)} <= {0}

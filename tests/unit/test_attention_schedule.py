@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from gpusim.families.attention import softmax
 from gpusim.families.attention.blocks import (
     KeyBlock,
     attention_ctas,
@@ -14,7 +15,6 @@ from gpusim.families.attention.blocks import (
 )
 from gpusim.families.attention.chained import pv_shape, qk_shape
 from gpusim.families.attention.operands import attention_operand, p_store_offsets
-from gpusim.families.attention.ops import AtomicMax, ScaleScores, Shuffle, StoreP, StoreStatistic
 from gpusim.families.attention.schedule import cta_program
 from gpusim.families.attention.shape import attention_shape
 from gpusim.families.registry import parse_scenario
@@ -84,13 +84,13 @@ def test_v_is_preloaded_between_the_first_gemm_and_the_softmax():
     phases = list(dict.fromkeys((step.phase, step.key_block) for step in program.steps if step.key_block == 1))
     assert phases == [("qk", 1), ("pv", 1), ("softmax", 1)]
     first = [step.op for step in program.steps if step.key_block == 1]
-    scale = first.index(ScaleScores(masked=False))
+    scale = first.index(softmax.ScaleScores(masked=False))
     copies = [index for index, op in enumerate(first) if isinstance(op, CopyAsync)]
     assert max(copies) < scale
     late = cta_program(attention(KERNELS[1]), full_blocks(scenario))
     ops = [step for step in late.steps if step.key_block == 1]
-    softmax = max(index for index, step in enumerate(ops) if isinstance(step.op, StoreP))
-    assert min(i for i, step in enumerate(ops) if step.phase == "pv" and isinstance(step.op, CopyAsync)) > softmax
+    stored = max(index for index, step in enumerate(ops) if isinstance(step.op, softmax.StoreP))
+    assert min(i for i, step in enumerate(ops) if step.phase == "pv" and isinstance(step.op, CopyAsync)) > stored
 
 
 @pytest.mark.parametrize(
@@ -110,9 +110,9 @@ def test_counts_of_a_key_block_of_64_by_64(head_dim, copies, ldmatrix, barriers)
     assert ops[CopyAsync] == copies
     assert ops[Ldmatrix] == ldmatrix
     assert ops[Barrier] == barriers
-    assert ops[AtomicMax] == 4
-    assert ops[StoreP] == 16
-    assert ops[Shuffle] == 8
+    assert ops[softmax.AtomicMax] == 4
+    assert ops[softmax.StoreP] == 16
+    assert ops[softmax.Shuffle] == 8
 
 
 def test_a_ragged_last_block_multiplies_and_copies_only_k_tiles_with_keys():
@@ -123,7 +123,7 @@ def test_a_ragged_last_block_multiplies_and_copies_only_k_tiles_with_keys():
     assert {op.k_tile for op in pv if isinstance(op, WarpMma)} == {0}
     assert {op.fetch for op in pv if isinstance(op, CopyAsync)} == {0}
     assert sum(isinstance(op, CommitGroup) for op in pv) == 2
-    assert ScaleScores(masked=True) in ops_of(program, "softmax", 1)
+    assert softmax.ScaleScores(masked=True) in ops_of(program, "softmax", 1)
 
 
 def test_more_k_tiles_than_slots_walk_the_ring_of_the_gemm_kernels():
@@ -165,7 +165,9 @@ def test_flash_walks_down_and_copies_under_both_gemms():
     assert waits == [WaitGroup(0)] * 6
     barriers = sum(isinstance(step.op, Barrier) for step in program.steps if step.key_block >= 0)
     assert barriers == 6
-    assert not any(isinstance(step.op, StoreP | AtomicMax | StoreStatistic) for step in program.steps)
+    assert not any(
+        isinstance(step.op, softmax.StoreP | softmax.AtomicMax | softmax.StoreStatistic) for step in program.steps
+    )
     q = [op for block in range(3) for op in ops_of(program, "qk", block) if isinstance(op, CopyAsync)]
     assert {op.fetch for op in q if op.operand == "a"} == {0}
     assert sum(op.operand == "b" for op in q) == 3 * qk_shape(scenario).b.accesses

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from problems.attention import HEADS, HEADS_V, LARGEST_EXPONENT, random_attention
 
 from gpusim.errors import BadInput
 from gpusim.families.attention.blocks import attention_ctas, block_advance
 from gpusim.families.attention.mutations import ATTENTION_MUTATIONS
-from gpusim.families.attention.random_problems import HEADS, HEADS_V, LARGEST_EXPONENT, random_attention
 from gpusim.families.attention.reference import attention_reference, visible
 from gpusim.families.attention.shape import attention_shape
 from gpusim.families.attention.tensors import AttentionTensors, make_attention_tensors, output_rows

@@ -10,8 +10,8 @@ import pytest
 from gpusim.cuda.compiled_kernel import CompiledKernel
 from gpusim.element_types import tensor_opcode
 from gpusim.errors import BadInput, CannotRun, CheckFailed
-from gpusim.families.gemm.cuda import specialise
 from gpusim.families.gemm.program import program
+from gpusim.families.gemm.specialise import specialise
 from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.families.registry import load_scenario
 from gpusim.lower.compiled import KernelRunner, annotated, lower

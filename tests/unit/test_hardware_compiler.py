@@ -10,7 +10,7 @@ import pytest
 from gpusim.cuda import compiler
 from gpusim.cuda.compiler import Compiler, compile_cubin, find_compiler
 from gpusim.errors import CannotRun
-from gpusim.families.gemm.cuda import specialise
+from gpusim.families.gemm.specialise import specialise
 from gpusim.families.registry import parse_scenario
 
 KERNEL = {"threadblock": [64, 64, 32], "warp": [32, 32, 32], "stages": 3, "shared": {"a": "Swizzle<2,3,3>"}}

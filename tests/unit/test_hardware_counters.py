@@ -9,8 +9,8 @@ import pytest
 
 from gpusim.errors import CannotRun
 from gpusim.families.attention.cuda import ATTENTION_ENTRY
-from gpusim.families.gemm.cuda import ENTRY
 from gpusim.families.gemm.reduction.cuda import REDUCTION_ENTRY
+from gpusim.families.gemm.specialise import ENTRY
 from gpusim.gpu import counters, ncu
 
 METRICS = {"sm__cycles_elapsed.max": 1234.0, "smsp__inst_executed.sum": 99.0}

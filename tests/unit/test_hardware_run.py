@@ -13,12 +13,12 @@ from gpusim.cuda import timeline_format, trace_format
 from gpusim.cuda.compiler import Compiler
 from gpusim.cuda.trace import expected_of_all, expected_records, first_difference, longest_stream, stream_digest
 from gpusim.errors import CannotRun, CheckFailed
-from gpusim.families.gemm.cuda import specialise
-from gpusim.families.gemm.cuda_kernels import specialisations
+from gpusim.families.gemm.cuda import specialisations
 from gpusim.families.gemm.device import upload
 from gpusim.families.gemm.execute import run as run_schedule
 from gpusim.families.gemm.reduction.cuda import REDUCTION_ENTRY
 from gpusim.families.gemm.schedule import TileKernel, kernels
+from gpusim.families.gemm.specialise import specialise
 from gpusim.families.registry import parse_scenario
 from gpusim.gpu import device, run
 from gpusim.gpu.module import LoadedKernel, load_kernels

@@ -5,12 +5,13 @@ The instructions of attention's streams: those that have a name are the schedule
 from collections import Counter
 
 import pytest
+from problems.attention import random_attention
 
+from gpusim.families.attention import softmax
 from gpusim.families.attention.blocks import cta_blocks
 from gpusim.families.attention.lowering import attention_registers, attention_stream, rows_together
-from gpusim.families.attention.ops import Exponentials, RowMax, Shuffle, Step, StoreP
-from gpusim.families.attention.random_problems import random_attention
 from gpusim.families.attention.schedule import FusedKernel, cta_program
+from gpusim.families.attention.step import Step
 from gpusim.families.registry import parse_scenario
 from gpusim.machine import load_machine
 from gpusim.schedule.counts import count
@@ -105,17 +106,21 @@ def test_rows_are_placed_together():
     """
     Each row's maximum, then each row's first shuffle: no row waits for another's data.
     """
-    ops = [op for row in range(2) for op in (RowMax(row), Shuffle("maximum", row, 1), Shuffle("maximum", row, 2))]
+    ops = [
+        op
+        for row in range(2)
+        for op in (softmax.RowMax(row), softmax.Shuffle("maximum", row, 1), softmax.Shuffle("maximum", row, 2))
+    ]
 
     placed = rows_together([Step("softmax", 0, 0, op) for op in ops])
 
     assert [step.op for step in placed] == [
-        RowMax(0),
-        RowMax(1),
-        Shuffle("maximum", 0, 1),
-        Shuffle("maximum", 1, 1),
-        Shuffle("maximum", 0, 2),
-        Shuffle("maximum", 1, 2),
+        softmax.RowMax(0),
+        softmax.RowMax(1),
+        softmax.Shuffle("maximum", 0, 1),
+        softmax.Shuffle("maximum", 1, 1),
+        softmax.Shuffle("maximum", 0, 2),
+        softmax.Shuffle("maximum", 1, 2),
     ]
 
 
@@ -147,12 +152,12 @@ def test_what_a_mufu_computes_is_waited_for():
     held = {
         one.op.op.row: one.write_scoreboard
         for one in steps
-        if isinstance(one.op, Step) and isinstance(one.op.op, Exponentials) and one.opcode == "MUFU.EX2"
+        if isinstance(one.op, Step) and isinstance(one.op.op, softmax.Exponentials) and one.opcode == "MUFU.EX2"
     }
     waits = {
         one.op.op.access // 4: one.wait_mask
         for one in steps
-        if isinstance(one.op, Step) and isinstance(one.op.op, StoreP) and one.wait_mask
+        if isinstance(one.op, Step) and isinstance(one.op.op, softmax.StoreP) and one.wait_mask
     }
 
     assert held == {0: 0, 1: 1, 2: 2, 3: 3}

@@ -7,11 +7,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from problems.gemm import random_scenario
 
 from gpusim.errors import BadInput
 from gpusim.families.gemm.estimated import estimated_stream, registers_per_thread
 from gpusim.families.gemm.program import program
-from gpusim.families.gemm.random_problems import random_scenario
 from gpusim.families.registry import load_scenario, parse_scenario
 from gpusim.lower import estimated
 from gpusim.lower.estimated import EPILOGUE_SETUP, KERNEL_SETUP, LOOP_CONTROL, spread, tensor_core

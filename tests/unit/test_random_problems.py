@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from problems.draw import LAYOUTS
+from problems.gemm import THREADBLOCK_SWIZZLES, TILES, TYPES, random_data, random_scenario
+from problems.paths import edges, paths
 
 from gpusim.element_types import INTEGER_RANGE, OUTPUTS, element_bits
 from gpusim.families.gemm.execute import run
 from gpusim.families.gemm.gemm import TRANSPOSED_BITS
-from gpusim.families.gemm.paths import edges, paths
-from gpusim.families.gemm.random_problems import THREADBLOCK_SWIZZLES, TILES, TYPES, random_data, random_scenario
-from gpusim.functional.draw import LAYOUTS
 from gpusim.numerics.tensors import make_tensors
 from gpusim.scenario.text import write_toml
 from gpusim.verbs.verify import verify

@@ -5,8 +5,8 @@ from collections import Counter
 from pathlib import Path
 
 from gpusim.element_types import MMA_SHAPES
-from gpusim.families.gemm.cuda import specialise
 from gpusim.families.gemm.gemm import GemmProblem
+from gpusim.families.gemm.specialise import specialise
 from gpusim.families.registry import load_scenario
 from gpusim.machine import load_machine
 from gpusim.measure.tables.speed_table import scenario_of

@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 import simpy
 
+from gpusim.families.attention import softmax
 from gpusim.families.attention.blocks import cta_blocks
 from gpusim.families.attention.chart import attention_overlap_chart, warp_spans
 from gpusim.families.attention.lowering import attention_registers
 from gpusim.families.attention.lowering_softmax import softmax_instructions
-from gpusim.families.attention.ops import AtomicMax, Exponentials, RowSum, Shuffle, Step
 from gpusim.families.attention.shape import attention_shape
+from gpusim.families.attention.step import Step
 from gpusim.families.attention.timed import TimedFusedKernel
 from gpusim.families.attention.words import words
 from gpusim.families.registry import parse_scenario
@@ -98,7 +99,7 @@ def test_a_shuffle_s_value_is_awaited():
     """
     SHFL at 0 has its value at 24, the measured latency; the sum takes 4, so that the second SHFL issues at 28.
     """
-    assert issues(Shuffle("sum", 0, 1), Shuffle("sum", 0, 2)) == [0, 24, 28, 52, 56]
+    assert issues(softmax.Shuffle("sum", 0, 1), softmax.Shuffle("sum", 0, 2)) == [0, 24, 28, 52, 56]
 
 
 def test_a_barrier_waits_until_the_four_lanes_of_a_row_have_passed():
@@ -107,7 +108,7 @@ def test_a_barrier_waits_until_the_four_lanes_of_a_row_have_passed():
 
     One warp alone is let go after 13 + 2 cycles.
     """
-    assert issues(AtomicMax(0), Barrier()) == [0, 2, 6, 11, 26]
+    assert issues(softmax.AtomicMax(0), Barrier()) == [0, 2, 6, 11, 26]
 
 
 def test_exponentials_keep_the_mufu():
@@ -119,7 +120,7 @@ def test_exponentials_keep_the_mufu():
     mufu = [10 + 8 * score for score in range(8)]
     fma = [8, *(at + 2 for at in mufu[:-1])]
 
-    found = issues(Exponentials(0), RowSum(0))
+    found = issues(softmax.Exponentials(0), softmax.RowSum(0))
 
     assert found == [0, 4, *sorted(mufu + fma), *(83 + 2 * score for score in range(8)), 99]
 

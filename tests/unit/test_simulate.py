@@ -4,11 +4,11 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
+from problems.gemm import TYPES, random_scenario
 
 from gpusim.errors import BadInput
 from gpusim.families.gemm.estimated import estimated_stream
 from gpusim.families.gemm.program import program
-from gpusim.families.gemm.random_problems import TYPES, random_scenario
 from gpusim.families.gemm.schedule import kernels
 from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.families.registry import load_scenario, parse_scenario

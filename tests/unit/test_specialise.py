@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gpusim.cuda.specialise import PARAMS, kernels_folder
-from gpusim.families.gemm.cuda import ldmatrix_walk, specialise, store_pointers
+from gpusim.families.gemm.specialise import ldmatrix_walk, specialise, store_pointers
 from gpusim.families.registry import parse_scenario
 from gpusim.scenario.gemm import GemmScenario
 

@@ -5,9 +5,9 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
+from problems.gemm import random_scenario
 
 from gpusim.errors import BadInput
-from gpusim.families.gemm.random_problems import random_scenario
 from gpusim.families.registry import parse_scenario
 from gpusim.schedule.mutations import MUTATIONS
 from gpusim.verbs.verify import verify

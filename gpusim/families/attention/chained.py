@@ -3,30 +3,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from gpusim.families.attention import softmax
 from gpusim.families.attention.blocks import KeyBlock, attention_epilogue, source_parts
 from gpusim.families.attention.operands import gemm_operands
-from gpusim.families.attention.ops import (
-    AddSums,
-    AtomicMax,
-    AttentionProgram,
-    Exponentials,
-    LoadStatistic,
-    Normalise,
-    Phase,
-    RescaleFactor,
-    RescaleOutput,
-    RowMax,
-    RowSum,
-    ScaleScores,
-    Shuffle,
-    SoftmaxOp,
-    Step,
-    StoreLse,
-    StoreP,
-    StoreStatistic,
-)
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.shape import AttentionShape, attention_shape
+from gpusim.families.attention.step import AttentionProgram, Phase, Step
 from gpusim.schedule import multistage
 from gpusim.schedule.epilogue import tile_ops
 from gpusim.schedule.mainloop import Mainloop, MainloopShape, shape_of
@@ -70,17 +52,25 @@ def attention_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -
             steps += in_phase(
                 "epilogue", -1, column, _buffer_epilogue(attention_epilogue(scenario), source=0, division=True)
             )
-    lse: list[SoftmaxOp] = [LoadStatistic("maximum", "owner"), LoadStatistic("sum", "owner"), StoreLse()]
+    lse: list[softmax.SoftmaxOp] = [
+        softmax.LoadStatistic("maximum", "owner"),
+        softmax.LoadStatistic("sum", "owner"),
+        softmax.StoreLse(),
+    ]
     return AttentionProgram((*steps, *in_phase("lse", -1, 0, lse)))
 
 
-def in_phase(phase: Phase, key_block: int, column_block: int, ops: Iterable[Op | SoftmaxOp]) -> Iterator[Step]:
+def in_phase(phase: Phase, key_block: int, column_block: int, ops: Iterable[Op | softmax.SoftmaxOp]) -> Iterator[Step]:
     """Ops as steps of one phase."""
     return (Step(phase, key_block, column_block, op) for op in ops)
 
 
-def _clear() -> list[SoftmaxOp]:
-    return [StoreStatistic("maximum", "owner"), StoreStatistic("previous", "owner"), StoreStatistic("sum", "owner")]
+def _clear() -> list[softmax.SoftmaxOp]:
+    return [
+        softmax.StoreStatistic("maximum", "owner"),
+        softmax.StoreStatistic("previous", "owner"),
+        softmax.StoreStatistic("sum", "owner"),
+    ]
 
 
 def _key_block(
@@ -126,35 +116,49 @@ def _split(mainloop: Mainloop) -> tuple[list[Op], list[Op], list[Op]]:
     return ops[:wait], ops[wait : wait + 2], ops[wait + 2 :]
 
 
-def _softmax(shape: AttentionShape, *, masked: bool, rescales: bool) -> list[Op | SoftmaxOp]:
+def _softmax(shape: AttentionShape, *, masked: bool, rescales: bool) -> list[Op | softmax.SoftmaxOp]:
     rows = range(shape.rows_of_lane)
-    ops: list[Op | SoftmaxOp] = [ScaleScores(masked)]
+    ops: list[Op | softmax.SoftmaxOp] = [softmax.ScaleScores(masked)]
     for row in rows:
-        ops += [RowMax(row), AtomicMax(row)]
-    ops += [Barrier(), *(LoadStatistic(statistic, "owner") for statistic in ("previous", "maximum", "sum"))]
-    ops += [RescaleFactor(), StoreStatistic("rescale", "owner"), StoreStatistic("sum", "owner"), Barrier()]
+        ops += [softmax.RowMax(row), softmax.AtomicMax(row)]
+    ops += [Barrier(), *(softmax.LoadStatistic(statistic, "owner") for statistic in ("previous", "maximum", "sum"))]
+    ops += [
+        softmax.RescaleFactor(),
+        softmax.StoreStatistic("rescale", "owner"),
+        softmax.StoreStatistic("sum", "owner"),
+        Barrier(),
+    ]
     for row in rows if rescales else ():
-        ops += [LoadStatistic("rescale", "fragment", row), RescaleOutput(row)]
+        ops += [softmax.LoadStatistic("rescale", "fragment", row), softmax.RescaleOutput(row)]
     for row in rows:
-        ops += [LoadStatistic("maximum", "fragment", row), Exponentials(row)]
+        ops += [softmax.LoadStatistic("maximum", "fragment", row), softmax.Exponentials(row)]
     for row in rows:
-        ops += [RowSum(row), Shuffle("sum", row, 1), Shuffle("sum", row, 2)]
-        ops.append(StoreStatistic("partial_sum", "fragment", row))
-    return ops + [StoreP(access) for access in range(shape.rows_of_lane * shape.qk_warp[1] // 8)]
+        ops += [softmax.RowSum(row), softmax.Shuffle("sum", row, 1), softmax.Shuffle("sum", row, 2)]
+        ops.append(softmax.StoreStatistic("partial_sum", "fragment", row))
+    return ops + [softmax.StoreP(access) for access in range(shape.rows_of_lane * shape.qk_warp[1] // 8)]
 
 
-def _add_sums(shape: AttentionShape) -> list[SoftmaxOp]:
+def _add_sums(shape: AttentionShape) -> list[softmax.SoftmaxOp]:
     """After the barrier that shows the partial sums; the owner knows sum and maximum still."""
-    loads: list[SoftmaxOp] = [LoadStatistic("partial_sum", "owner", column) for column in range(shape.warp_columns)]
-    return [*loads, AddSums(), StoreStatistic("sum", "owner"), StoreStatistic("previous", "owner")]
+    loads: list[softmax.SoftmaxOp] = [
+        softmax.LoadStatistic("partial_sum", "owner", column) for column in range(shape.warp_columns)
+    ]
+    return [
+        *loads,
+        softmax.AddSums(),
+        softmax.StoreStatistic("sum", "owner"),
+        softmax.StoreStatistic("previous", "owner"),
+    ]
 
 
-def _normalise(shape: AttentionShape) -> list[SoftmaxOp]:
+def _normalise(shape: AttentionShape) -> list[softmax.SoftmaxOp]:
     rows = range(shape.rows_of_lane)
-    return [op for row in rows for op in (LoadStatistic("sum", "fragment", row), Normalise(row))]
+    return [op for row in rows for op in (softmax.LoadStatistic("sum", "fragment", row), softmax.Normalise(row))]
 
 
-def _buffer_epilogue(tile: EpilogueTile, *, source: int, division: bool, parts: int = 1) -> list[Op | SoftmaxOp]:
+def _buffer_epilogue(
+    tile: EpilogueTile, *, source: int, division: bool, parts: int = 1
+) -> list[Op | softmax.SoftmaxOp]:
     """
     Accumulators through shared memory to the buffer or the output.
 
@@ -164,7 +168,7 @@ def _buffer_epilogue(tile: EpilogueTile, *, source: int, division: bool, parts: 
         division: The output is divided by the sum here.
         parts: Stores of one vector.
     """
-    ops: list[Op | SoftmaxOp] = []
+    ops: list[Op | softmax.SoftmaxOp] = []
     accesses = range(tile.accesses_per_step)
     for step in range(tile.steps):
         ops += [LoadSource(step, access) for access in range(tile.accesses_per_step * source)]
@@ -172,7 +176,7 @@ def _buffer_epilogue(tile: EpilogueTile, *, source: int, division: bool, parts: 
         ops += [LoadShared(step, access) for access in range(tile.loads_per_step)]
         for access in accesses:
             vector = step * tile.accesses_per_step + access
-            ops += [LoadStatistic("rescale", "output", vector)] if source else []
-            ops += [LoadStatistic("sum", "output", vector)] if division else []
+            ops += [softmax.LoadStatistic("rescale", "output", vector)] if source else []
+            ops += [softmax.LoadStatistic("sum", "output", vector)] if division else []
             ops += [StoreGlobal(step, access * parts + part) for part in range(parts)]
     return ops

@@ -14,8 +14,8 @@ from gpusim.cuda.specialise import (
     sources_digest,
 )
 from gpusim.errors import BadInput
+from gpusim.families.attention import softmax
 from gpusim.families.attention.blocks import attention_epilogue, attention_grid
-from gpusim.families.attention.ops import SoftmaxOp
 from gpusim.families.attention.problem import TILE_DEPTH, AttentionScenario
 from gpusim.families.attention.shape import AttentionShape, attention_shape
 from gpusim.schedule.ops import Op
@@ -125,7 +125,7 @@ def _macros(scenario: AttentionScenario, shape: AttentionShape, build: Build) ->
         "PRELOAD_V": int(scenario.kernel.preload_v),
         "KEEP_OUTPUT_IN_REGISTERS": int(scenario.in_registers),
     }
-    return macros | build_macros(build, (*get_args(Op), *get_args(SoftmaxOp)))
+    return macros | build_macros(build, (*get_args(Op), *get_args(softmax.SoftmaxOp)))
 
 
 def _gemm_macros(scenario: AttentionScenario, shape: AttentionShape) -> dict[str, int | str]:

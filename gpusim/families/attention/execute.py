@@ -4,31 +4,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import IntArray
+from gpusim.families.attention import softmax
 from gpusim.families.attention.blocks import block_advance
 from gpusim.families.attention.execute_gemms import AttentionGemms, AttentionTables, FlashOutput
 from gpusim.families.attention.execute_output import AttentionOutput, OutputTensors
 from gpusim.families.attention.operands import Gemm
-from gpusim.families.attention.ops import (
-    AddSums,
-    AtomicMax,
-    AttentionProgram,
-    Exponentials,
-    LoadStatistic,
-    Normalise,
-    RescaleFactor,
-    RescaleOutput,
-    RowMax,
-    RowSum,
-    ScaleScores,
-    Shuffle,
-    Statistic,
-    Step,
-    StoreLse,
-    StoreP,
-    StoreStatistic,
-)
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.shape import ROW_STATISTICS, attention_shape
+from gpusim.families.attention.step import AttentionProgram, Step
 from gpusim.families.attention.tensors import AttentionTensors
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.shared_memory import SharedArray
@@ -111,27 +94,34 @@ class AttentionCtas:
 
     def _softmax(self, step: Step) -> None:
         match step.op:
-            case ScaleScores(masked):
+            case softmax.ScaleScores(masked):
                 self._scale(step.key_block, masked=masked)
-            case Shuffle(what, row, mask):
+            case softmax.Shuffle(what, row, mask):
                 mine = self._lanes[what, row]
                 other = mine[..., np.arange(WARP_SIZE) ^ mask]
                 self._lanes[what, row] = np.maximum(mine, other) if what == "maximum" else mine + other
-            case LoadStatistic() | StoreStatistic():
-                (self._load if isinstance(step.op, LoadStatistic) else self._store)(
+            case softmax.LoadStatistic() | softmax.StoreStatistic():
+                (self._load if isinstance(step.op, softmax.LoadStatistic) else self._store)(
                     step, step.op.statistic, step.op.at, step.op.index
                 )
-            case RescaleFactor():
+            case softmax.RescaleFactor():
                 self._factor()
-            case StoreP(access):
+            case softmax.StoreP(access):
                 self._store_p(step, access)
-            case AddSums():
+            case softmax.AddSums():
                 for column in range(self._shape.warp_columns):
                     self._owner["sum"] = self._owner["sum"] + self._owner[f"partial_sum{column}"]
                 self._owner["previous"] = self._owner["maximum"]
-            case RowMax(row) | AtomicMax(row) | Exponentials(row) | RowSum(row) | RescaleOutput(row) | Normalise(row):
+            case (
+                softmax.RowMax(row)
+                | softmax.AtomicMax(row)
+                | softmax.Exponentials(row)
+                | softmax.RowSum(row)
+                | softmax.RescaleOutput(row)
+                | softmax.Normalise(row)
+            ):
                 self._row(step, row)
-            case StoreLse(row):
+            case softmax.StoreLse(row):
                 self._store_lse(row)
             case _:
                 self._out.execute(step, self._output)
@@ -139,22 +129,22 @@ class AttentionCtas:
     def _row(self, step: Step, row: int) -> None:
         """What an op does with one row of each lane."""
         match step.op:
-            case RowMax():
+            case softmax.RowMax():
                 self._row_max(row)
-            case AtomicMax():
+            case softmax.AtomicMax():
                 offsets = self._offsets("maximum", self._tables.rows[..., row])
                 if self._statistics.atomic_max(offsets, self._lanes["maximum", row]):
                     self._overwritten(step, "maximum")
-            case Exponentials():
+            case softmax.Exponentials():
                 slab, maximum = self._slab(self._scores, row), _spread(self._lanes["maximum", row])
                 slab[...] = np.exp2(slab - np.where(np.isneginf(maximum), np.float32(0), maximum))
-            case RowSum():
+            case softmax.RowSum():
                 total = _lanes(self._slab(self._scores, row).sum(axis=(3, 5), dtype=np.float32))
                 running = self._lanes.get(("sum", row)) if self._shape.flash else None
                 self._lanes["sum", row] = total if running is None else total + running
-            case RescaleOutput():
+            case softmax.RescaleOutput():
                 self._slab(self._output, row)[...] *= _spread(self._lanes["rescale", row])
-            case Normalise():
+            case softmax.Normalise():
                 total = self._lanes["sum", row]
                 inverse = np.where(total == 0, np.float32(0), 1 / np.where(total == 0, np.float32(1), total))
                 self._slab(self._output, row)[...] *= _spread(inverse)
@@ -198,14 +188,14 @@ class AttentionCtas:
         self._owner["rescale"] = _factor(self._owner["previous"], self._owner["maximum"])
         self._owner["sum"] = self._owner["sum"] * self._owner["rescale"]
 
-    def _offsets(self, statistic: Statistic, rows: IntArray, column: int | IntArray = 0) -> IntArray:
+    def _offsets(self, statistic: softmax.Statistic, rows: IntArray, column: int | IntArray = 0) -> IntArray:
         """Of a statistic of some rows, floats from the base of shared memory."""
         queries = self._shape.qk[0]
         names = (*ROW_STATISTICS, "partial_sum")
         offsets: IntArray = (names.index(statistic) + np.asarray(column)) * queries + rows
         return offsets
 
-    def _rows(self, statistic: Statistic, at: str, index: int) -> tuple[IntArray, IntArray]:
+    def _rows(self, statistic: softmax.Statistic, at: str, index: int) -> tuple[IntArray, IntArray]:
         """Rows of the CTA and offsets of an access."""
         if at == "owner":
             return self._tables.owned, self._offsets(statistic, self._tables.owned, index)
@@ -213,7 +203,7 @@ class AttentionCtas:
         column = self._tables.columns[:, None] // self._shape.qk_warp[1] if statistic == "partial_sum" else 0
         return rows, self._offsets(statistic, rows, column)
 
-    def _load(self, step: Step, statistic: Statistic, at: str, index: int) -> None:
+    def _load(self, step: Step, statistic: softmax.Statistic, at: str, index: int) -> None:
         if at == "output":
             rows = self._out.rows(step.column_block, index)
             offsets = self._offsets(statistic, rows)
@@ -233,7 +223,7 @@ class AttentionCtas:
             )
             self._hazards.add(DataHazard("stale_data_consumed", message, step.key_block, -1, statistic, -1, -1))
 
-    def _store(self, step: Step, statistic: Statistic, at: str, index: int) -> None:
+    def _store(self, step: Step, statistic: softmax.Statistic, at: str, index: int) -> None:
         _, offsets = self._rows(statistic, at, index)
         if step.phase == "start":
             values = np.full((len(self._ctas), *offsets.shape), 0 if statistic == "sum" else -np.inf, np.float32)

@@ -3,9 +3,10 @@
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
+from gpusim.families.attention import softmax
 from gpusim.families.attention.blocks import attention_epilogue, block_advance, output_access, source_parts
-from gpusim.families.attention.ops import Statistic, Step
 from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.attention.step import Step
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.epilogue import OutputTensor, Staging
 from gpusim.numerics.elements import WORKING, Values, round_to
@@ -98,7 +99,7 @@ class AttentionOutput:
         rows: IntArray = self._vectors(column_block, number).rows[0, :, access] - self._advance.query_start[0]
         return rows
 
-    def factor(self, statistic: Statistic, vector: int, values: Values) -> None:
+    def factor(self, statistic: softmax.Statistic, vector: int, values: Values) -> None:
         """What was loaded to scale a vector with, shape (ctas, threads)."""
         self._factors[statistic, vector] = values
 

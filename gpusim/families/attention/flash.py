@@ -2,24 +2,12 @@
 
 from collections.abc import Sequence
 
+from gpusim.families.attention import softmax
 from gpusim.families.attention.blocks import KeyBlock, attention_epilogue
 from gpusim.families.attention.chained import in_phase, pv_shape, qk_shape
-from gpusim.families.attention.ops import (
-    AttentionProgram,
-    Exponentials,
-    Normalise,
-    RescaleFactor,
-    RescaleOutput,
-    RowMax,
-    RowSum,
-    ScaleScores,
-    Shuffle,
-    SoftmaxOp,
-    Step,
-    StoreLse,
-)
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.shape import AttentionShape, attention_shape
+from gpusim.families.attention.step import AttentionProgram, Step
 from gpusim.schedule.epilogue import tile_ops
 from gpusim.schedule.mainloop import resident
 from gpusim.schedule.multistage import copy_ops
@@ -49,9 +37,11 @@ def flash_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -> At
         steps += _key_block(scenario, shape, block)
     rows = range(shape.rows_of_lane)
     if blocks:
-        ends = [(Shuffle("sum", row, 1), Shuffle("sum", row, 2), Normalise(row)) for row in rows]
+        ends = [
+            (softmax.Shuffle("sum", row, 1), softmax.Shuffle("sum", row, 2), softmax.Normalise(row)) for row in rows
+        ]
         steps += in_phase("normalise", -1, 0, [op for row in ends for op in row])
-    steps += in_phase("lse", -1, 0, [StoreLse(row) for row in rows])
+    steps += in_phase("lse", -1, 0, [softmax.StoreLse(row) for row in rows])
     return AttentionProgram((*steps, *in_phase("epilogue", -1, 0, tile_ops(attention_epilogue(scenario)))))
 
 
@@ -75,11 +65,11 @@ def _key_block(scenario: AttentionScenario, shape: AttentionShape, block: KeyBlo
     return [*steps, *in_phase("pv", number, 0, resident(pv, shape.pv_slots))]
 
 
-def _softmax(shape: AttentionShape, *, masked: bool) -> list[SoftmaxOp]:
+def _softmax(shape: AttentionShape, *, masked: bool) -> list[softmax.SoftmaxOp]:
     """The same in the first key block, which rescales nothing by 2^-inf: one code for all of them."""
     rows = range(shape.rows_of_lane)
-    ops: list[SoftmaxOp] = [ScaleScores(masked)]
+    ops: list[softmax.SoftmaxOp] = [softmax.ScaleScores(masked)]
     for row in rows:
-        ops += [RowMax(row), Shuffle("maximum", row, 1), Shuffle("maximum", row, 2)]
-    ops += [RescaleFactor(), *(RescaleOutput(row) for row in rows)]
-    return ops + [op for row in rows for op in (Exponentials(row), RowSum(row))]
+        ops += [softmax.RowMax(row), softmax.Shuffle("maximum", row, 1), softmax.Shuffle("maximum", row, 2)]
+    ops += [softmax.RescaleFactor(), *(softmax.RescaleOutput(row) for row in rows)]
+    return ops + [op for row in rows for op in (softmax.Exponentials(row), softmax.RowSum(row))]

@@ -4,8 +4,9 @@ from dataclasses import replace
 from typing import cast
 
 from gpusim.families.attention.chained import pv_shape, qk_shape
-from gpusim.families.attention.ops import AttentionProgram, Step, operand_name
+from gpusim.families.attention.operands import TENSOR_AT
 from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.attention.step import AttentionProgram, Step
 from gpusim.schedule.hazards import Hazard, find_hazards
 from gpusim.schedule.ops import Barrier, CommitGroup, CopyAsync, Ldmatrix, Op, WaitGroup, WarpMma
 from gpusim.tile.operand import Side
@@ -44,12 +45,12 @@ def _numbered(program: AttentionProgram, scenario: AttentionScenario) -> list[Op
         begin = first[_place(step)]
         match op:
             case CopyAsync(operand, fetch):
-                name = cast("Side", operand_name(step.phase, operand))
+                name = cast("Side", TENSOR_AT[step.phase, operand])
                 ops.append(replace(op, operand=name, fetch=begin + fetch))
             case Ldmatrix(operand, k_tile) if not (step.phase == "pv" and operand == "a"):
                 # Flash copies Q for the key block it walks first.
                 kept = scenario.flash and (step.phase, operand) == ("qk", "a")
-                name = cast("Side", operand_name(step.phase, operand))
+                name = cast("Side", TENSOR_AT[step.phase, operand])
                 ops.append(replace(op, operand=name, k_tile=k_tile + (0 if kept else begin)))
             case WarpMma(k_tile):
                 ops.append(replace(op, k_tile=begin + k_tile))

@@ -9,6 +9,7 @@ import numpy as np
 
 from gpusim.arrays import IntArray
 from gpusim.element_types import element_bits
+from gpusim.families.attention import softmax
 from gpusim.families.attention.blocks import (
     KeyBlock,
     attention_epilogue,
@@ -26,19 +27,10 @@ from gpusim.families.attention.operands import (
     attention_operand,
     p_store_offsets,
 )
-from gpusim.families.attention.ops import (
-    AtomicMax,
-    LoadStatistic,
-    Shuffle,
-    Statistic,
-    Step,
-    StoreLse,
-    StoreP,
-    StoreStatistic,
-)
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.shape import ROW_STATISTICS, attention_shape
 from gpusim.families.attention.statistics import buffer_access, lse_access, statistic_lanes, statistic_words
+from gpusim.families.attention.step import Step
 from gpusim.schedule.lanes import CtaLanes, GlobalRow, Lanes, Reached, Shared, at_access, at_output
 from gpusim.schedule.ops import CopyAsync, LoadSource, StoreGlobal
 from gpusim.tile.global_access import GlobalAccess
@@ -80,7 +72,7 @@ class AttentionLanes(Lanes[Step]):
 
     def operand_name(self, step: Step) -> str:
         """q, k, p or v."""
-        return "p" if isinstance(step.op, StoreP) else TENSOR_AT[step.phase, step.op.operand]  # type: ignore[union-attr]
+        return "p" if isinstance(step.op, softmax.StoreP) else TENSOR_AT[step.phase, step.op.operand]  # type: ignore[union-attr]
 
     def mmas(self, step: Step) -> int:
         """mma.sync of a warp-level MMA of either GEMM."""
@@ -119,7 +111,7 @@ class AttentionLanes(Lanes[Step]):
         Rows of outputs: the log-sum-exp, then the output's steps by column block, then the buffer's.
         """
         match step.op:
-            case StoreLse(row):
+            case softmax.StoreLse(row):
                 return 0, row
             case LoadSource(_, access) | StoreGlobal(_, access):
                 buffered = isinstance(step.op, LoadSource) or step.phase == "buffer"
@@ -136,12 +128,12 @@ class AttentionLanes(Lanes[Step]):
     def shared(self, step: Step) -> Shared | None:
         """The shared access of a step; a shuffle, which has no address, has none."""
         match step.op:
-            case StoreP(access):
+            case softmax.StoreP(access):
                 return Shared(self.p_stores, (access,))
-            case AtomicMax(row):
+            case softmax.AtomicMax(row):
                 return Shared(self._statistic(AtomicTable, "maximum", "fragment", row), ())
-            case LoadStatistic(statistic, at, index) | StoreStatistic(statistic, at, index):
-                stores = "stores" if isinstance(step.op, StoreStatistic) else ""
+            case softmax.LoadStatistic(statistic, at, index) | softmax.StoreStatistic(statistic, at, index):
+                stores = "stores" if isinstance(step.op, softmax.StoreStatistic) else ""
                 return Shared(self._statistic(SharedTable, statistic, at, index, stores), ())
             case _:
                 return super().shared(step)
@@ -159,7 +151,7 @@ class AttentionLanes(Lanes[Step]):
         return SharedTable(offsets, self.operands["p"].bits, WORD_BYTES, banks=self.banks)
 
     def _statistic(
-        self, kind: type[SharedTable], statistic: Statistic, at: Any, index: int, stores: str = ""
+        self, kind: type[SharedTable], statistic: softmax.Statistic, at: Any, index: int, stores: str = ""
     ) -> SharedTable:
         """One access of a row statistic, in floats from the base of shared memory."""
         key = kind, f"{statistic} {stores}", at, index
@@ -244,12 +236,12 @@ class AttentionCta(CtaLanes[Step]):
     def traced(self, step: Step) -> dict[str, Any]:
         """Ops between the GEMMs have one address, in the place of the shared one, and the lanes that take part."""
         match step.op:
-            case Shuffle(_, _, mask):
+            case softmax.Shuffle(_, _, mask):
                 return {"shared": mask}
-            case LoadStatistic() | StoreStatistic():
+            case softmax.LoadStatistic() | softmax.StoreStatistic():
                 shared = self._lanes.shared(step)
                 return {} if shared is None else {"predicate": shared.table.active}
-            case StoreLse(row):
+            case softmax.StoreLse(row):
                 lse = at_output(self._outputs[0], "lse", row, self._lanes.warps)
                 return {"shared": lse.offset, "predicate": lse.valid}
             case _:
@@ -261,18 +253,18 @@ class AttentionCta(CtaLanes[Step]):
         float]``, ``[shfl, what, mask]``; floats from the base of shared memory.
         """
         shared = self._lanes.shared(step)
-        if isinstance(step.op, Shuffle):
+        if isinstance(step.op, softmax.Shuffle):
             return ["shfl", step.op.what, step.op.mask]
         if shared is None:
             return []
         offset = int(shared.offsets[warp, lane])
         match step.op:
-            case StoreP():
+            case softmax.StoreP():
                 return ["sts", "P", offset, shared.table.width]
-            case AtomicMax():
+            case softmax.AtomicMax():
                 return ["atoms_max", "maximum", offset]
-            case LoadStatistic(statistic) | StoreStatistic(statistic):
-                words = "sts" if isinstance(step.op, StoreStatistic) else "lds"
+            case softmax.LoadStatistic(statistic) | softmax.StoreStatistic(statistic):
+                words = "sts" if isinstance(step.op, softmax.StoreStatistic) else "lds"
                 taking = shared.table.active
                 return [words, statistic, offset, int(taking is None or taking[warp, lane])]
             case _:

@@ -6,27 +6,13 @@ from itertools import groupby
 from typing import Literal, get_args
 
 from gpusim.element_types import element_bits
+from gpusim.families.attention import softmax
 from gpusim.families.attention.blocks import attention_epilogue, source_parts
 from gpusim.families.attention.lowering_softmax import softmax_instructions
 from gpusim.families.attention.operands import GEMMS, gemm_operands
-from gpusim.families.attention.ops import (
-    AtomicMax,
-    AttentionProgram,
-    Exponentials,
-    LoadStatistic,
-    Normalise,
-    RescaleOutput,
-    RowMax,
-    RowSum,
-    ScaleScores,
-    Shuffle,
-    SoftmaxOp,
-    Step,
-    StoreLse,
-    StoreStatistic,
-)
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.shape import AttentionShape, attention_shape
+from gpusim.families.attention.step import AttentionProgram, Step
 from gpusim.lower.estimated import (
     BRANCH_STALL,
     EPILOGUE_SETUP,
@@ -55,9 +41,18 @@ from gpusim.schedule.ops import (
     WarpMma,
 )
 
-SOFTMAX_OPS = get_args(SoftmaxOp)
+SOFTMAX_OPS = get_args(softmax.SoftmaxOp)
 
-ROW_OPS = (RowMax, RowSum, AtomicMax, Shuffle, RescaleOutput, Exponentials, Normalise, StoreLse)
+ROW_OPS = (
+    softmax.RowMax,
+    softmax.RowSum,
+    softmax.AtomicMax,
+    softmax.Shuffle,
+    softmax.RescaleOutput,
+    softmax.Exponentials,
+    softmax.Normalise,
+    softmax.StoreLse,
+)
 """Ops of one of the lane's rows; of the statistics' accesses those at ``fragment`` are too."""
 
 RESIDENT = {"attention": 4, "flash": 2}
@@ -187,7 +182,7 @@ class AttentionLowering:
 
     def stretch(self, steps: Sequence[Step]) -> Iterator[Instruction]:
         """Steps in order, what a k group issues besides its MMAs spread among them."""
-        masked = any(isinstance(step.op, ScaleScores) and step.op.masked for step in steps)
+        masked = any(isinstance(step.op, softmax.ScaleScores) and step.op.masked for step in steps)
         for kind, group in groupby(steps, key=_kind):
             run = tuple(group)
             if kind == "gemm":
@@ -255,7 +250,7 @@ class AttentionLowering:
         yield from integer(EPILOGUE_SETUP)
         number = -1
         source = any(isinstance(step.op, LoadSource) for step in steps)
-        division = any(isinstance(step.op, LoadStatistic) and step.op.statistic == "sum" for step in steps)
+        division = any(isinstance(step.op, softmax.LoadStatistic) and step.op.statistic == "sum" for step in steps)
         for step in steps:
             op = step.op
             if isinstance(op, StoreShared) and op.step != number:
@@ -268,7 +263,7 @@ class AttentionLowering:
         """One step of an epilogue with the arithmetic it needs; a store first computes its elements."""
         op = step.op
         tile, lowering = self.epilogue, self.gemms["pv"]
-        if isinstance(op, LoadStatistic):
+        if isinstance(op, softmax.LoadStatistic):
             yield from softmax_instructions(step, self.shape)
         elif isinstance(op, LoadSource):
             yield from integer(ACCESS_ARITHMETIC)
@@ -320,7 +315,7 @@ def rows_together(steps: Sequence[Step]) -> list[Step]:
 def row_of(step: Step) -> int:
     """Which of the lane's rows a softmax step is about; -1 where it is about all, about an owned one, or about P."""
     op = step.op
-    if isinstance(op, LoadStatistic | StoreStatistic):
+    if isinstance(op, softmax.LoadStatistic | softmax.StoreStatistic):
         return op.index if op.at == "fragment" else -1
     return op.row if isinstance(op, ROW_OPS) else -1
 
@@ -328,7 +323,7 @@ def row_of(step: Step) -> int:
 def _of_any_row(step: Step) -> Step:
     """The step with row 0 in place of its own."""
     op = step.op
-    if isinstance(op, LoadStatistic | StoreStatistic):
+    if isinstance(op, softmax.LoadStatistic | softmax.StoreStatistic):
         return replace(step, op=replace(op, index=0))
     return replace(step, op=replace(op, row=0)) if isinstance(op, ROW_OPS) else step
 

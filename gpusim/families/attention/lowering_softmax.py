@@ -3,24 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpusim.families.attention.ops import (
-    AddSums,
-    AtomicMax,
-    Exponentials,
-    LoadStatistic,
-    Normalise,
-    RescaleFactor,
-    RescaleOutput,
-    RowMax,
-    RowSum,
-    ScaleScores,
-    Shuffle,
-    Step,
-    StoreLse,
-    StoreP,
-    StoreStatistic,
-)
+from gpusim.families.attention import softmax
 from gpusim.families.attention.shape import AttentionShape
+from gpusim.families.attention.step import Step
 from gpusim.lower.estimated_output import ACCESS_ARITHMETIC, MEMORY_STALL, SHORTEST_DEPENDENT, integer
 from gpusim.lower.stream import Instruction
 
@@ -72,30 +57,30 @@ def softmax_instructions(step: Step, shape: AttentionShape, *, masked: bool = Fa
 def _of(step: Step, shape: AttentionShape, *, masked: bool) -> Iterator[Instruction]:
     scores = scores_of_row(shape)
     match step.op:
-        case ScaleScores(hides):
+        case softmax.ScaleScores(hides):
             yield from _mask(shape.rows_of_lane if hides else 0, scores)
-        case RowMax(_):
+        case softmax.RowMax(_):
             yield from _chains("FMNMX", "alu", scores - 1, 0)
             yield _arithmetic("FMUL", "fma", stall=SHORTEST_DEPENDENT)
             yield from _many("FMNMX", "alu", int(shape.flash), SHORTEST_DEPENDENT)
-        case RowSum(row):
+        case softmax.RowSum(row):
             yield from _chains("FADD", "fma", scores, _board(row))
-        case RescaleFactor():
+        case softmax.RescaleFactor():
             yield from _factors(shape)
-        case Exponentials(row):
+        case softmax.Exponentials(row):
             yield from _exponentials(scores, _board(row), masked=masked, ordered=not shape.flash)
-        case AddSums():
+        case softmax.AddSums():
             yield from _many("FADD", "fma", shape.warp_columns, SHORTEST_DEPENDENT, waits=1 << OWNER_SCOREBOARD)
-        case RescaleOutput() | Normalise():
+        case softmax.RescaleOutput() | softmax.Normalise():
             yield from _of_output(step.op, shape.pv_warp[1] // 4)
         case _:
             yield from _memory(step, shape)
 
 
-def _of_output(op: RescaleOutput | Normalise, columns: int) -> Iterator[Instruction]:
+def _of_output(op: softmax.RescaleOutput | softmax.Normalise, columns: int) -> Iterator[Instruction]:
     """Products of one row of the output."""
     waits = 1 << _board(op.row)
-    if isinstance(op, Normalise):
+    if isinstance(op, softmax.Normalise):
         yield Instruction("MUFU.RCP", "pipe", "mufu", write_scoreboard=_board(op.row), wait_mask=waits)
         yield from _many("FFMA", "fma", RECIPROCAL_STEPS, SHORTEST_DEPENDENT, waits=waits)
         yield from _selected()
@@ -105,25 +90,25 @@ def _of_output(op: RescaleOutput | Normalise, columns: int) -> Iterator[Instruct
 def _memory(step: Step, shape: AttentionShape) -> Iterator[Instruction]:
     """What passes the MIO with a value on its way in or out."""
     match step.op:
-        case LoadStatistic(_, at, index):
+        case softmax.LoadStatistic(_, at, index):
             board = _board(index) if at == "fragment" else OWNER_SCOREBOARD
             yield Instruction("LDS", "shared", stall=MEMORY_STALL, write_scoreboard=board)
-        case AtomicMax(_):
+        case softmax.AtomicMax(_):
             yield from integer(ORDERED_BITS, "LOP3")
             yield Instruction("ATOMS.MAX", "shared", stall=MEMORY_STALL)
-        case Shuffle(what, row):
+        case softmax.Shuffle(what, row):
             yield Instruction("SHFL.BFLY", "shared", stall=MEMORY_STALL, write_scoreboard=_board(row))
             opcode, pipe = ("FMNMX", "alu") if what == "maximum" else ("FADD", "fma")
             yield _arithmetic(opcode, pipe, stall=SHORTEST_DEPENDENT, waits=1 << _board(row))
-        case StoreStatistic():
+        case softmax.StoreStatistic():
             yield Instruction("STS", "shared", stall=MEMORY_STALL)
-        case StoreP(access):
+        case softmax.StoreP(access):
             blocks = shape.qk_warp[1] // 8
             # The first pair of a row waits for its exponentials.
             waits = 0 if access % blocks else 1 << _board(access // blocks)
             yield Instruction("F2FP.PACK_AB", "pipe", "alu", stall=SHORTEST_DEPENDENT, wait_mask=waits)
             yield Instruction("STS", "shared", stall=MEMORY_STALL)
-        case StoreLse():
+        case softmax.StoreLse():
             yield from _log_sum_exp()
         case _:
             raise TypeError(f"{step.op} is no op between attention's GEMMs")

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
-from gpusim.families.attention.ops import AtomicMax, AttentionProgram, ScaleScores, Step
+from gpusim.families.attention import softmax
+from gpusim.families.attention.step import AttentionProgram, Step
 from gpusim.schedule.ops import Barrier, CopyAsync, WaitGroup
 
 AttentionMutation: TypeAlias = Callable[[AttentionProgram], AttentionProgram]
@@ -38,14 +39,14 @@ def missing_softmax_barrier(program: AttentionProgram) -> AttentionProgram:
 
 def missing_maximum(program: AttentionProgram) -> AttentionProgram:
     """A row of each lane takes no part in the running maximum."""
-    return _kept(program, lambda step: step.op != AtomicMax(1))
+    return _kept(program, lambda step: step.op != softmax.AtomicMax(1))
 
 
 def missing_mask(program: AttentionProgram) -> AttentionProgram:
     """No score is masked."""
 
     def unmasked(step: Step) -> Step:
-        return replace(step, op=ScaleScores(masked=False)) if isinstance(step.op, ScaleScores) else step
+        return replace(step, op=softmax.ScaleScores(masked=False)) if isinstance(step.op, softmax.ScaleScores) else step
 
     return AttentionProgram(tuple(map(unmasked, program.steps)))
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from gpusim.arrays import IntArray
 from gpusim.element_types import element_bits
+from gpusim.families.attention import softmax
 from gpusim.families.attention.blocks import (
     Behaviour,
     KeyBlock,
@@ -25,27 +26,9 @@ from gpusim.families.attention.chained import attention_program
 from gpusim.families.attention.flash import flash_program
 from gpusim.families.attention.lanes import AttentionCta, AttentionLanes
 from gpusim.families.attention.operands import COPIED, PLACE_OF, CopiedTensor
-from gpusim.families.attention.ops import (
-    AddSums,
-    AtomicMax,
-    AttentionProgram,
-    Exponentials,
-    LoadStatistic,
-    Normalise,
-    RescaleFactor,
-    RescaleOutput,
-    RowMax,
-    RowSum,
-    ScaleScores,
-    Shuffle,
-    SoftmaxOp,
-    Step,
-    StoreLse,
-    StoreP,
-    StoreStatistic,
-)
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.shape import AttentionShape, attention_shape
+from gpusim.families.attention.step import AttentionProgram, Step
 from gpusim.layout.banks import access_ideal, access_wavefronts
 from gpusim.schedule.counts import SASS_OF_OP, CountedKernel, GlobalCounts, GridProgram, Row, Sass
 from gpusim.schedule.kernel import Fill, FragmentTile
@@ -55,24 +38,33 @@ from gpusim.tile.lanes import STANDARD, Banks, copy_table, over_warps
 from gpusim.tile.requests import access_sectors, copy_requests
 from gpusim.units import LINE_BITS
 
-ARITHMETIC = (ScaleScores, RowMax, RescaleFactor, RescaleOutput, Exponentials, RowSum, AddSums, Normalise)
+ARITHMETIC = (
+    softmax.ScaleScores,
+    softmax.RowMax,
+    softmax.RescaleFactor,
+    softmax.RescaleOutput,
+    softmax.Exponentials,
+    softmax.RowSum,
+    softmax.AddSums,
+    softmax.Normalise,
+)
 """Ops between registers, which a trace leaves out."""
 
 SASS_OF_SOFTMAX: dict[type, Sass] = {
-    AtomicMax: "ATOMS",
-    Shuffle: "SHFL",
-    LoadStatistic: "LDS",
-    StoreStatistic: "STS",
-    StoreP: "STS",
-    StoreLse: "STG",
+    softmax.AtomicMax: "ATOMS",
+    softmax.Shuffle: "SHFL",
+    softmax.LoadStatistic: "LDS",
+    softmax.StoreStatistic: "STS",
+    softmax.StoreP: "STS",
+    softmax.StoreLse: "STG",
 }
 """The named machine instruction of each softmax op that has one."""
 
 _ROWS: dict[type, Row] = {
-    StoreP: Row((1, len(COPIED)), "sts", "p"),
-    StoreStatistic: Row((3, 0), "sts", "statistics"),
-    LoadStatistic: Row((3, 1), "lds", "statistics"),
-    AtomicMax: Row((3, 2), "atoms", "statistics"),
+    softmax.StoreP: Row((1, len(COPIED)), "sts", "p"),
+    softmax.StoreStatistic: Row((3, 0), "sts", "statistics"),
+    softmax.LoadStatistic: Row((3, 1), "lds", "statistics"),
+    softmax.AtomicMax: Row((3, 2), "atoms", "statistics"),
 }
 
 _BEFORE_EPILOGUE = ("start", "qk", "softmax", "pv", "normalise")
@@ -86,13 +78,13 @@ def cta_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -> Atte
 def mufu_of(step: Step, shape: AttentionShape) -> int:
     """MUFU instructions that a step needs: one for each 2^x, 1/x and log2 of a lane."""
     match step.op:
-        case Exponentials():
+        case softmax.Exponentials():
             return shape.qk_warp[1] // 4
-        case RescaleFactor():
+        case softmax.RescaleFactor():
             return shape.rows_of_lane if shape.flash else 1
-        case Normalise() | StoreLse():
+        case softmax.Normalise() | softmax.StoreLse():
             return 1
-        case LoadStatistic("sum", "output"):
+        case softmax.LoadStatistic("sum", "output"):
             return 1
     return 0
 
@@ -100,7 +92,7 @@ def mufu_of(step: Step, shape: AttentionShape) -> int:
 class FusedKernel(CountedKernel[Step]):
     """The kernel of an attention scenario."""
 
-    op_kinds = (*get_args(Op), *get_args(SoftmaxOp))
+    op_kinds = (*get_args(Op), *get_args(softmax.SoftmaxOp))
     operand_names = tuple(PLACE_OF)
     copied = COPIED
     opcodes: ClassVar[Mapping[type, Sass]] = SASS_OF_OP | SASS_OF_SOFTMAX
@@ -154,7 +146,7 @@ class FusedKernel(CountedKernel[Step]):
         """Every fetch of Q, K or V, and P of every key block."""
         lanes, found = self.lanes(), dict[Fill, None]()
         for step in self.steps(block):
-            if isinstance(step.op, CopyAsync | StoreP) and lanes.operand_name(step) == operand:
+            if isinstance(step.op, CopyAsync | softmax.StoreP) and lanes.operand_name(step) == operand:
                 fill = Fill(lanes.target(step), step.op.stage if isinstance(step.op, CopyAsync) else 0)
                 found[fill] = None
         return tuple(found)

@@ -9,20 +9,13 @@ import numpy as np
 from gpusim.arrays import IntArray
 from gpusim.element_types import Mma, element_bits
 from gpusim.errors import BadInput
+from gpusim.families.attention import softmax
 from gpusim.families.attention.blocks import attention_ctas, behaviour_of, block_advance, cta_blocks, launched_ctas
 from gpusim.families.attention.lowering import attention_stream
 from gpusim.families.attention.operands import COPIED
-from gpusim.families.attention.ops import (
-    AtomicMax,
-    LoadStatistic,
-    Shuffle,
-    Step,
-    StoreLse,
-    StoreP,
-    StoreStatistic,
-)
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.schedule import FusedKernel
+from gpusim.families.attention.step import Step
 from gpusim.lower.stream import Stream
 from gpusim.machine.spec import Machine
 from gpusim.schedule.counts import Sass
@@ -126,18 +119,18 @@ class TimedFusedKernel(FusedKernel, TimedKernel[Step]):
         shared, wavefronts = self.machine.shared, wavefronts_of(lanes.shared(step))
         size = WORD_BYTES * WARP_SIZE
         match step.op:
-            case StoreP() | StoreStatistic():
+            case softmax.StoreP() | softmax.StoreStatistic():
                 return Access(wavefronts=wavefronts, latency=shared.store_latency, fills=True)
-            case LoadStatistic():
+            case softmax.LoadStatistic():
                 return Access(wavefronts=wavefronts, bytes=size, latency=shared.load_latency, is_load=True)
-            case AtomicMax():
+            case softmax.AtomicMax():
                 times = shared.atomic_wavefronts
                 slower = tuple(tuple(count * times for count in warps) for warps in wavefronts)
                 return Access(wavefronts=slower, latency=shared.store_latency, fills=True)
-            case Shuffle():
+            case softmax.Shuffle():
                 one = ((1,) * lanes.warps,)
                 return Access(wavefronts=one, bytes=size, latency=shared.shuffle_latency, is_load=True)
-            case StoreLse():
+            case softmax.StoreLse():
                 row, access = lanes.target(step)
                 return Access(target=(OUTPUT, row, access, 0))
             case _:

@@ -4,24 +4,21 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from gpusim.arrays import IntArray
-from gpusim.errors import BadInput
 from gpusim.families.attention.blocks import KeyBlock, attention_ctas, block_advance, key_blocks
 from gpusim.families.attention.execute import AttentionCtas
 from gpusim.families.attention.execute_gemms import attention_tables
 from gpusim.families.attention.execute_output import OutputTensors
 from gpusim.families.attention.hazards import find_attention_hazards
 from gpusim.families.attention.mutations import ATTENTION_MUTATIONS
-from gpusim.families.attention.ops import AttentionProgram
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.reference import AttentionReference, attention_reference
 from gpusim.families.attention.schedule import cta_program
 from gpusim.families.attention.shape import attention_shape
+from gpusim.families.attention.step import AttentionProgram
 from gpusim.families.attention.tensors import AttentionTensors, make_attention_tensors, output_rows, rows_in_use
 from gpusim.families.verification import Compared, Executed, SayDone, SecondOutput, Verification
 from gpusim.functional.data_hazards import DataHazard, HazardLog
@@ -155,33 +152,6 @@ class AttentionVerification(Verification[AttentionProgram, AttentionTensors]):
     def uncompared(self) -> SecondOutput:
         """Log-sum-exps."""
         return SecondOutput("lse", "log-sum-exps", 0, None)
-
-    def refuse_folder(self, folder: Path, *, reference: bool) -> None:  # noqa: ARG002 - any is refused
-        """
-        Refuse any.
-
-        Raises:
-            BadInput: Always.
-        """
-        raise BadInput(
-            "--save-tensors must be left out for attention: the tensors of GEMMs and convolutions are written"
-        )
-
-    def save(
-        self,
-        folder: Path,
-        tensors: AttentionTensors,  # noqa: ARG002 - any is refused
-        done: Executed,  # noqa: ARG002
-        reference: Any,
-    ) -> tuple[Path, ...]:
-        """
-        Write nothing.
-
-        Raises:
-            BadInput: Always.
-        """
-        self.refuse_folder(folder, reference=reference is not None)
-        return ()
 
 
 def _lse_agreement(found: Values, expected: AttentionReference) -> tuple[int, float | None]:

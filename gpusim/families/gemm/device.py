@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from gpusim.cuda.specialise import PARAMS
 from gpusim.errors import CheckFailed
-from gpusim.families.gemm.cuda import specialise
+from gpusim.families.gemm.specialise import specialise
 from gpusim.gpu.run import DeviceProblem, Recording, put_pointers, put_recording
 from gpusim.numerics.elements import decode, is_unwritten, unwritten
 from gpusim.numerics.reference import agreement, reference

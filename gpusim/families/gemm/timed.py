@@ -11,11 +11,11 @@ from gpusim.arrays import BoolArray, IntArray
 from gpusim.cuda.specialise import PARAMS, Specialisation
 from gpusim.element_types import Mma
 from gpusim.errors import BadInput
-from gpusim.families.gemm.cuda import POINTERS, specialise
 from gpusim.families.gemm.estimated import estimated_stream
 from gpusim.families.gemm.program import mainloop_policy, mainloop_shape, program
 from gpusim.families.gemm.reduction.timed import TimedReduction, source_bytes
 from gpusim.families.gemm.schedule import TileKernel
+from gpusim.families.gemm.specialise import POINTERS, specialise
 from gpusim.lower.compiled import CompilableKernel
 from gpusim.lower.sass.emulate import Load
 from gpusim.lower.stream import Stream

@@ -4,7 +4,15 @@ import json
 
 import pytest
 
-from gpusim.families.attention.table import BENCH, CTAS_PER_SM, DEFAULT_TILE, ELAPSED, bench_tables, gain_table, gains
+from gpusim.measure.tables.attention_table import (
+    BENCH,
+    CTAS_PER_SM,
+    DEFAULT_TILE,
+    ELAPSED,
+    bench_tables,
+    gain_table,
+    gains,
+)
 from gpusim.records.record import load_record, measured_folder
 
 FOLDER = measured_folder() / "h200"

@@ -3,8 +3,8 @@
 from typing import Final
 
 from gpusim.cuda.specialise import Build, Specialisation, kernels_folder, options, sources_digest
-from gpusim.families.gemm.cuda import tile_macros
 from gpusim.families.gemm.reduction.tile import reduction_tile
+from gpusim.families.gemm.specialise import tile_macros
 from gpusim.scenario.gemm import GemmScenario
 
 REDUCTION_ENTRY: Final = "gpusim_reduction"

@@ -9,10 +9,10 @@ import numpy as np
 from gpusim.arrays import IntArray
 from gpusim.cuda.specialise import PARAMS, Specialisation
 from gpusim.element_types import element_bits
-from gpusim.families.gemm.cuda import POINTERS
 from gpusim.families.gemm.reduction.cuda import specialise_reduction
 from gpusim.families.gemm.reduction.estimated import estimated_reduction
 from gpusim.families.gemm.reduction.schedule import ReductionKernel
+from gpusim.families.gemm.specialise import POINTERS
 from gpusim.lower.compiled import CompilableKernel
 from gpusim.lower.stream import Stream
 from gpusim.machine.spec import Machine

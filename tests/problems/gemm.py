@@ -22,6 +22,7 @@ from math import floor, log2, sqrt
 from typing import Any, TypeAlias
 
 import numpy as np
+from problems.draw import Draw, conv_extents, gemm_extents, legal_slices
 
 from gpusim.element_types import (
     INTEGER_RANGE,
@@ -35,7 +36,6 @@ from gpusim.element_types import (
 )
 from gpusim.families.gemm.gemm import TRANSPOSED_BITS
 from gpusim.families.registry import parse_gemm_scenario
-from gpusim.functional.draw import Draw, conv_extents, gemm_extents, legal_slices
 from gpusim.scenario.checks import COPY_BYTES
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.kernel import PIPELINED_STAGES

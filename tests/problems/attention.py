@@ -16,10 +16,10 @@ The distribution, of equal weights where nothing is said:
 from typing import Any
 
 import numpy as np
+from problems.draw import Draw
 
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.registry import parse_scenario
-from gpusim.functional.draw import Draw
 
 HEADS = (32, 40, 64, 72, 96, 128)
 
@@ -34,7 +34,7 @@ def random_attention(seed: int, *, mainloop: str | None = None) -> AttentionScen
     rng = np.random.default_rng(seed)
     data = drawn_attention(Draw(lambda low, high: int(rng.integers(low, high + 1))), mainloop=mainloop)
     scenario = parse_scenario(data, f"random attention {seed}")
-    assert isinstance(scenario, AttentionScenario)  # noqa: S101 - the data's kind says so
+    assert isinstance(scenario, AttentionScenario)
     return scenario
 
 

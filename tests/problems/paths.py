@@ -1,8 +1,9 @@
 """Which data paths of CUTLASS 2.x a scenario takes, by name, so that random scenarios can be counted."""
 
+from problems.draw import LAYOUTS
+
 from gpusim.element_types import element_bits
 from gpusim.families.gemm.gemm import GemmProblem
-from gpusim.functional.draw import LAYOUTS
 from gpusim.scenario.convolution import Convolution
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.tile.operand import SIDES, Side

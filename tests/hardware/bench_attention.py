@@ -1,4 +1,4 @@
-"""``python -m gpusim.families.attention.bench``: the attention kernels beside CUTLASS's and PyTorch's, on this GPU."""
+"""``python tests/hardware/bench_attention.py``: attention kernels beside CUTLASS's and PyTorch's, on this GPU."""
 
 import argparse
 import importlib
@@ -18,15 +18,10 @@ from gpusim.families.attention.tensors import make_attention_tensors
 from gpusim.gpu.device import environment, import_cupy
 from gpusim.gpu.module import load_kernels
 from gpusim.gpu.run import BATCHES, LAUNCHES, check_numerics, time_loop
+from gpusim.measure.tables.attention_table import CTAS_PER_SM, DEFAULT_TILE
 
 ROWS = Path("tests/golden/data/attention_h200.json")
 """Measured figures of CUTLASS's fused attention and of PyTorch's FlashAttention-2 on an H200, by shape."""
-
-DEFAULT_TILE = "128x64 w32, 2 CTAs"
-"""The block of ``flash``, its warps' queries, and for how many CTAs of an SM it is compiled."""
-
-CTAS_PER_SM = 4
-"""For how many CTAs of an SM ``attention`` is compiled, as CUTLASS's is."""
 
 
 def flops(scenario: AttentionScenario) -> float:
@@ -147,7 +142,7 @@ def _torch(scenario: AttentionScenario, seed: int) -> dict[str, Any]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, and print one JSON object: the environment and a list of rows; progress on stderr."""
-    parser = argparse.ArgumentParser(prog="python -m gpusim.families.attention.bench", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python tests/hardware/bench_attention.py", description=__doc__)
     parser.add_argument("--rows", type=Path, default=ROWS, help=f"measured figures (default: {ROWS})")
     parser.add_argument("--only", choices=("attention", "flash"), help="one schedule")
     parser.add_argument("--seed", type=int, default=0)

@@ -1,0 +1,38 @@
+"""One op of an attention program with its place: whose turn it is, of which key block and column block."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from gpusim.families.attention.softmax import SoftmaxOp
+from gpusim.schedule.ops import Op
+
+Phase: TypeAlias = Literal["start", "qk", "softmax", "pv", "buffer", "normalise", "epilogue", "lse"]
+"""
+start: clears the statistics. qk, pv: the two GEMMs. softmax: between them. buffer: an epilogue to the f32 buffer.
+normalise: the division of an output in registers. epilogue: to the output. lse: the log-sum-exp.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """
+    One op of an attention program.
+
+    Attributes:
+        phase: Whose op it is; operands a and b are q and k of ``qk``, p and v of ``pv``.
+        key_block: Number of the key block, by its place among the keys; -1 outside the key loop.
+        column_block: Tile of the second GEMM along head_dim_v.
+        op: Its k tile, k group, fetch and stage count from 0 in each GEMM.
+    """
+
+    phase: Phase
+    key_block: int
+    column_block: int
+    op: Op | SoftmaxOp
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionProgram:
+    """The ordered steps of one CTA. Every warp executes all of them; lanes differ in addresses and predicates."""
+
+    steps: tuple[Step, ...]

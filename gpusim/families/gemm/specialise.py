@@ -1,0 +1,201 @@
+"""What a tile kernel is compiled with and launched with: macros, grid, shared memory, where its tensors lie."""
+
+from collections.abc import Mapping
+from itertools import product
+from math import prod
+from typing import Final, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from gpusim.arrays import IntArray
+from gpusim.cuda.specialise import (
+    SHARED_ALIGNMENT,
+    Build,
+    Specialisation,
+    build_macros,
+    kernels_folder,
+    options,
+    sources_digest,
+)
+from gpusim.element_types import element_bits, ptx_name
+from gpusim.families.gemm.program import mainloop_policy
+from gpusim.layout.crosswise import line_elements
+from gpusim.layout.named import CongruousSpec, CrosswiseSpec, CuteSpec, PaddedSpec, parse_layout_spec
+from gpusim.numerics.output_op import compute_type
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.schedule.ops import Op
+from gpusim.tile.ldmatrix import instruction_steps, ldmatrix_offsets
+from gpusim.tile.operand import SIDES, Side
+from gpusim.tile.shared_store import store_offsets
+from gpusim.tile.threadblock_swizzle import IdentitySwizzle, threadblock_swizzle
+
+Walk: TypeAlias = Literal["add", "exclusive_or", "layout"]
+
+ENTRY: Final = "gpusim_kernel"
+"""The entry point of every specialised tile kernel, in kernels_cuda/kernel.cu."""
+
+POINTERS: Final[Mapping[str, int]] = {
+    name: place << 40 for place, name in enumerate(("a", "b", "source", "output", "bias", "partial", "semaphore"), 1)
+}
+"""Where tensors are taken to lie when a kernel's path is followed: far apart, so that no address belongs to two."""
+
+
+def specialise(scenario: GemmScenario, build: Build = "plain") -> Specialisation:
+    """
+    The kernel of a scenario.
+
+    alpha and beta stay run-time values; only whether beta is 0 is compiled in, because a kernel without a source
+    tensor holds no code that reads one.
+
+    Args:
+        scenario: Problem and kernel.
+        build: ``trace`` and ``timeline`` are the same source, instrumented (kernels_cuda/record.cuh).
+
+    Raises:
+        CannotRun: The CUDA sources are missing.
+    """
+    folder = kernels_folder()
+    own = options(tile_macros(scenario, build))
+    tiled = scenario.grid.tiled
+    return Specialisation(
+        entry=ENTRY,
+        build=build,
+        options=own,
+        grid=scenario.grid.dim,
+        block_threads=scenario.kernel.threads,
+        shared_bytes=scenario.shared_bytes,
+        k_iterations=scenario.k_iterations(),
+        semaphores=tiled.m * tiled.n if tiled.slices > 1 and not scenario.problem.reduces else 0,
+        source=folder / "kernel.cu",
+        include=folder,
+        digest=sources_digest(own, folder, "*.cu"),
+    )
+
+
+def store_pointers(scenario: GemmScenario, operand: Side) -> tuple[int, int]:
+    """
+    Base addresses a thread needs for its copies into shared memory, along (contiguous, strided).
+
+    The fewest (along each dimension a power of two, or all) such that an access lies a constant from the one whose
+    index is taken modulo the pointers, the same in every thread: (1, 2) for crosswise and congruous operands, (1, 1)
+    for unswizzled rows.
+    """
+    contiguous, strided = scenario.operand(operand).thread_map.iterations
+    offsets = store_offsets(scenario.operand(operand), 0)[:, :, 0].reshape(-1, strided, contiguous)
+    choices = sorted(product(_pointers(contiguous), _pointers(strided)), key=lambda choice: (prod(choice), choice))
+    for along_contiguous, along_strided in choices:
+        rows, columns = np.arange(strided) % along_strided, np.arange(contiguous) % along_contiguous
+        distance = offsets - offsets[:, rows[:, None], columns]
+        if (distance == distance[0]).all():
+            return along_contiguous, along_strided
+    raise AssertionError("with a pointer for each access the distance is 0")
+
+
+def _pointers(accesses: int) -> list[int]:
+    """The powers of two under a number of accesses, and all of them."""
+    return [*(1 << power for power in range((accesses - 1).bit_length())), accesses]
+
+
+def ldmatrix_walk(scenario: GemmScenario, operand: Side) -> Walk:
+    """
+    How a lane finds its address for another instruction or k group of the same stage.
+
+    Returns:
+        ``add``: the same constant away in every lane. ``exclusive_or``: one XOR away inside a 128-byte line of the
+        contiguous dimension, and a constant besides, as in CUTLASS's own iterators. ``layout``: neither, so that the
+        kernel asks the layout anew.
+    """
+    base = scenario.operand("a").shared_bytes if operand == "b" else 0
+    layout = scenario.operand(operand).shared
+    kernel = scenario.kernel
+    stages = [ldmatrix_offsets(scenario.operand(operand), stage) for stage in range(kernel.stages)]
+    bits = element_bits(scenario.problem.dtype.ab)
+    address = base + np.stack(stages) * bits // 8  # [stages, warps, k groups, instructions, 32]
+    first = address[:, :, :1, :1]
+    k_groups = np.arange(kernel.k_groups, dtype=np.int64)[:, None, None] * kernel.instruction[2]
+    step_k, step_mn = instruction_steps(scenario.operand(operand))
+    k, mn = k_groups + step_k[:, None], step_mn[:, None]
+    contiguous, strided = (k, mn) if scenario.problem.k_contiguous(operand) else (mn, k)
+
+    def along(contiguous: int | IntArray, strided: int | IntArray) -> IntArray:
+        return layout.offset(contiguous, strided) * bits // 8
+
+    if (first + along(contiguous, strided) == address).all():
+        return "add"
+    in_line = contiguous % line_elements(bits)
+    toggled = along(in_line, 0)
+    moved = first ^ toggled
+    if toggled.max() < SHARED_ALIGNMENT and (moved + along(contiguous - in_line, strided) == address).all():
+        return "exclusive_or"
+    return "layout"
+
+
+def tile_macros(scenario: GemmScenario, build: Build) -> dict[str, int | str]:
+    """What kernels_cuda/scenario.cuh wants to know of a scenario."""
+    problem, kernel = scenario.problem, scenario.kernel
+    tile_m, tile_n, tile_k = kernel.threadblock
+    epilogue = scenario.epilogue
+    macros: dict[str, int | str] = {
+        **problem.macros,
+        "OPTIMIZED_ITERATOR": int(kernel.iterator == "optimized"),
+        "SPLIT_K_SLICES": problem.split_k_slices,
+        "BETA_IS_ZERO": int(problem.beta == 0 or problem.reduces),
+        "AB": problem.dtype.ab,
+        "ACCUMULATOR": problem.dtype.accumulator,
+        "OUTPUT": epilogue.output_type,
+        "COMPUTE": compute_type(problem),
+        "BIAS": int(problem.bias and not problem.reduces),
+        "RELU": int(problem.activation == "relu" and not problem.reduces),
+        "REDUCES": int(problem.reduces),
+        "EPILOGUE_MIXED": int(epilogue.mixed),
+        "MMA": ptx_name(problem.dtype.ab, problem.dtype.accumulator, kernel.instruction),
+        "INSTRUCTION_M": kernel.instruction[0],
+        "INSTRUCTION_K": kernel.instruction[2],
+        "TILE_M": tile_m,
+        "TILE_N": tile_n,
+        "TILE_K": tile_k,
+        "WARP_M": kernel.warp[0],
+        "WARP_N": kernel.warp[1],
+        "PIPELINED": int(mainloop_policy(scenario).through_registers),
+        "STAGES": kernel.stages,
+        "THREADBLOCK_SWIZZLE": _swizzle_type(kernel.threadblock_swizzle),
+        "ACCESS_C": epilogue.elements_per_access,
+        "LDC": epilogue.leading,
+    }
+    for operand in SIDES:
+        letter = operand.upper()
+        layout, pointers = _layout_macros(scenario.shared_layout(operand)), store_pointers(scenario, operand)
+        macros |= {f"{name}_{letter}": value for name, value in layout.items()}
+        macros |= {
+            f"ACCESS_{letter}": problem.access(operand),
+            f"K_CONTIGUOUS_{letter}": int(scenario.problem.k_contiguous(operand)),
+            f"STORE_POINTERS_CONTIGUOUS_{letter}": pointers[0],
+            f"STORE_POINTERS_STRIDED_{letter}": pointers[1],
+            f"WALK_{letter}": ldmatrix_walk(scenario, operand),
+        }
+    return macros | build_macros(build, get_args(Op))
+
+
+def _swizzle_type(name: str) -> str:
+    """The type of kernels_cuda/threadblock_swizzle.cuh that a scenario's threadblock swizzle stands for."""
+    swizzle = threadblock_swizzle(name)
+    return f"IdentitySwizzle<{swizzle.width}>" if isinstance(swizzle, IdentitySwizzle) else "HorizontalSwizzle"
+
+
+def _layout_macros(name: str) -> dict[str, int | str]:
+    """
+    The type of kernels_cuda/layout.cuh that a scenario's layout name stands for.
+
+    Swizzle's arguments are macros of their own: nvcc takes an option with a comma for a list of options.
+    """
+    match parse_layout_spec(name):
+        case CrosswiseSpec(None, None):
+            return {"LAYOUT": "Crosswise"}
+        case CongruousSpec(None, None):
+            return {"LAYOUT": "Congruous"}
+        case PaddedSpec(padding):
+            return {"LAYOUT": f"Padded<{padding}>"}
+        case CuteSpec(swizzle, None):
+            return {"SWIZZLE_BITS": swizzle.bits, "SWIZZLE_BASE": swizzle.base, "SWIZZLE_SHIFT": swizzle.shift}
+        case spec:
+            raise TypeError(f"{spec} is no shared layout of a scenario")
