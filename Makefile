@@ -24,7 +24,7 @@ FIND_PYTHON = for python in $(or $(PYTHON),$(PYTHONS)); do \
 		echo "Name one with: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)" >&2; exit 1; \
 	fi
 
-.PHONY: demo test check format images reports lock wheel clean
+.PHONY: demo test check format images reports streams lock wheel clean
 
 demo: $(READY)
 	$(VENV)/bin/gpusim run $(SCENARIO) --out runs/demo --force
@@ -60,6 +60,11 @@ reports: $(READY)
 		--out reports/speed_vs_cutlass.md
 	$(VENV)/bin/python -m gpusim.measure.tables.attention_table h200 --out reports/attention.md
 	$(VENV)/bin/gpusim check conv_s6_crosswise --recorded --gpu h200 --overlay docs/images/measured_overlap.png
+
+# The compiled streams that come with gpusim; needs a CUDA compiler. After a header of kernels_cuda/ has changed,
+# `python -m gpusim.measure.ship_streams --check` says whether the machine code has.
+streams: $(READY)
+	$(VENV)/bin/python -m gpusim.measure.ship_streams
 
 wheel: $(READY)
 	$(VENV)/bin/python -m build --wheel --no-isolation

@@ -1,8 +1,10 @@
-"""One CUDA kernel of a scenario as it is compiled and launched: options, grid, shared memory, parameters."""
+"""One CUDA kernel of a scenario as it is compiled and launched: options, sources, grid, shared memory, parameters."""
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -44,6 +46,9 @@ PARAMS: Final = np.dtype(
 """struct Params of kernels_cuda/params.cuh, passed to the kernel by value; pointers are device addresses."""
 
 
+_INCLUDE: Final = re.compile(r'^\s*#include "([^"]+)"', re.MULTILINE)
+
+
 @dataclass(frozen=True, slots=True)
 class Specialisation:
     """
@@ -60,7 +65,6 @@ class Specialisation:
         semaphores: int32 flags, all zero, that a serial split-K launch needs; 0 without split-K.
         source: The file to compile.
         include: The folder of its headers.
-        digest: SHA-256 over options and sources: equal for kernels that compile alike.
     """
 
     entry: str
@@ -73,7 +77,16 @@ class Specialisation:
     semaphores: int
     source: Path
     include: Path
-    digest: str
+
+    @property
+    def sources(self) -> str:
+        """SHA-256 over ``source`` and every header that it includes."""
+        return sources_digest(self.source, self.include)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over options and sources: equal for kernels that compile alike."""
+        return hashlib.sha256("\n".join((*self.options, self.sources)).encode()).hexdigest()
 
 
 def kernels_folder() -> Path:
@@ -104,16 +117,37 @@ def build_macros(build: Build, op_kinds: Sequence[type]) -> dict[str, int | str]
     return macros if build == "plain" else macros | {build.upper(): 1}
 
 
-def sources_digest(options: Sequence[str], folder: Path, pattern: str) -> str:
+@cache
+def included(source: Path, folder: Path) -> tuple[Path, ...]:
     """
-    SHA-256 over options and sources.
+    Return a source and every header that it includes, directly or through another, sorted.
+
+    Conditions are not followed: a header counts wherever some build of the source would read it.
 
     Args:
-        options: Of the compiler.
-        folder: Of the CUDA sources.
-        pattern: Which of its files a kernel may include besides the headers at its top.
+        source: The file to compile.
+        folder: Where quoted includes are looked for.
+
+    Raises:
+        CannotRun: A header is missing, so the installation is damaged.
     """
-    sha = hashlib.sha256("\n".join(options).encode())
-    for path in sorted({*folder.glob("*.cuh"), *folder.glob(pattern)}):
-        sha.update(f"\n{path.relative_to(folder).as_posix()}\n".encode() + path.read_bytes())
+    found, ahead = {source}, [source]
+    while ahead:
+        path = ahead.pop()
+        for name in _INCLUDE.findall(path.read_text(encoding="utf-8")):
+            header = folder / name
+            if not header.is_file():
+                raise CannotRun(f"{path}: no {header} to include; reinstall gpusim")
+            if header not in found:
+                found.add(header)
+                ahead.append(header)
+    return tuple(sorted(found))
+
+
+@cache
+def sources_digest(source: Path, folder: Path) -> str:
+    """Return the SHA-256 over a source and every header that it includes, names and bytes."""
+    sha = hashlib.sha256()
+    for path in included(source, folder):
+        sha.update(f"{path.relative_to(folder).as_posix()}\n".encode() + path.read_bytes() + b"\n")
     return sha.hexdigest()

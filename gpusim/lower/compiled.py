@@ -25,8 +25,9 @@ from gpusim.lower.sass.decode import NO_BARRIER, Sass, decode
 from gpusim.lower.sass.emulate import Load, Step, Warp, run_warp
 from gpusim.lower.sass.operands import PT, Target
 from gpusim.lower.sass.pipes import unit_of
+from gpusim.lower.shipped import find_stream, shipped_stream
 from gpusim.lower.stream import NO_SCOREBOARD, Instruction, Segment, Stream, shifted
-from gpusim.lower.stream_file import CompiledStream, Line, shipped_path, shipped_stream
+from gpusim.lower.stream_file import CompiledStream, Line
 from gpusim.machine.spec import Machine
 from gpusim.schedule.counts import CountedKernel
 from gpusim.schedule.lanes import StepT
@@ -76,9 +77,9 @@ class CompilableKernel(CountedKernel[StepT]):
 
     def can_be_compiled(self) -> bool:
         """Whether the streams of all slices come with gpusim, or a compiler is here."""
-        digest, target = self.specialisation.digest, self.machine.compute_capability
+        own, target = self.specialisation, self.machine.compute_capability
         slices = range(len(self.slice_blocks))
-        return all(shipped_path(digest, target, slice_).is_file() for slice_ in slices) or compiler_at_hand()
+        return all(find_stream(own, target, slice_) is not None for slice_ in slices) or compiler_at_hand()
 
     def compiled(self, slice_: int = 0) -> CompiledStream:
         """
@@ -89,7 +90,7 @@ class CompilableKernel(CountedKernel[StepT]):
             CheckFailed: The kernel does not execute the schedule; the message shows both sides.
         """
         own, target = self.specialisation, self.machine.compute_capability
-        shipped = shipped_stream(own.digest, target, slice_)
+        shipped = shipped_stream(own, target, slice_)
         return shipped or lower(self, compile_kernel(own, target), self.slice_blocks[slice_])
 
 

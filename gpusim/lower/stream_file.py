@@ -1,7 +1,6 @@
-"""How compiled streams are kept: gzipped JSON, equal when read back, and the shipped ones found by their kernel."""
+"""How a compiled stream is kept: gzipped JSON, equal when read back."""
 
 import gzip
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
@@ -13,7 +12,6 @@ from gpusim.lower.stream import Instruction, Segment, Stream
 from gpusim.schedule.ops import Op
 
 SCHEMA = "gpusim.stream/1"
-SHIPPED = Path(__file__).parent / "streams"
 _OPS = {kind.__name__: kind for kind in get_args(Op)}
 
 
@@ -51,22 +49,6 @@ class CompiledStream:
     architecture: int
     local_bytes: int
     code_bytes: int
-
-
-def stream_key(kernel_digest: str, architecture: int, slice_: int) -> str:
-    """The name under which a stream is kept: equal for equal kernels, targets and split-K slices."""
-    return hashlib.sha256(f"{SCHEMA} {kernel_digest} sm_{architecture} {slice_}".encode()).hexdigest()[:24]
-
-
-def shipped_path(kernel_digest: str, architecture: int, slice_: int) -> Path:
-    """Where the stream of a kernel lies, if it comes with gpusim."""
-    return SHIPPED / f"{stream_key(kernel_digest, architecture, slice_)}.json.gz"
-
-
-def shipped_stream(kernel_digest: str, architecture: int, slice_: int) -> CompiledStream | None:
-    """The stream of a kernel that comes with gpusim, or None where none does."""
-    path = shipped_path(kernel_digest, architecture, slice_)
-    return load_stream(path) if path.is_file() else None
 
 
 def save_stream(path: Path, compiled: CompiledStream) -> None:

@@ -15,8 +15,9 @@ from gpusim.families.gemm.specialise import specialise
 from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.families.registry import load_scenario
 from gpusim.lower.compiled import KernelRunner, annotated, lower
+from gpusim.lower.shipped import shipped_stream
 from gpusim.lower.stream import shifted
-from gpusim.lower.stream_file import load_stream, save_stream, shipped_stream
+from gpusim.lower.stream_file import load_stream, save_stream
 from gpusim.machine.load import load_machine
 from gpusim.schedule.counts import SASS_OF_OP
 from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadSource, WarpMma
@@ -216,7 +217,7 @@ def test_every_shipped_scenario_has_its_stream(path):
     """
     scenario = load_scenario(path)
     architecture = load_machine(scenario.machine).compute_capability
-    one = shipped_stream(specialise(scenario, "plain").digest, architecture, 0)
+    one = shipped_stream(specialise(scenario, "plain"), architecture, 0)
 
     assert one is not None
     assert one.stream.segments[1].trips == scenario.k_iterations(0)

@@ -11,7 +11,6 @@ from gpusim.cuda.specialise import (
     build_macros,
     kernels_folder,
     options,
-    sources_digest,
 )
 from gpusim.errors import BadInput
 from gpusim.families.attention import softmax
@@ -99,7 +98,6 @@ def specialise_attention(
         semaphores=0,
         source=folder / "attention" / "kernel.cu",
         include=folder,
-        digest=sources_digest(own, folder, "attention/*.cu*"),
     )
 
 

@@ -15,7 +15,6 @@ from gpusim.cuda.specialise import (
     build_macros,
     kernels_folder,
     options,
-    sources_digest,
 )
 from gpusim.element_types import element_bits, ptx_name
 from gpusim.families.gemm.program import mainloop_policy
@@ -68,7 +67,6 @@ def specialise(scenario: GemmScenario, build: Build = "plain") -> Specialisation
         semaphores=tiled.m * tiled.n if tiled.slices > 1 and not scenario.problem.reduces else 0,
         source=folder / "kernel.cu",
         include=folder,
-        digest=sources_digest(own, folder, "*.cu"),
     )
 
 

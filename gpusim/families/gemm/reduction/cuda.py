@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from gpusim.cuda.specialise import Build, Specialisation, kernels_folder, options, sources_digest
+from gpusim.cuda.specialise import Build, Specialisation, kernels_folder, options
 from gpusim.families.gemm.reduction.tile import reduction_tile
 from gpusim.families.gemm.specialise import tile_macros
 from gpusim.scenario.gemm import GemmScenario
@@ -46,5 +46,4 @@ def specialise_reduction(scenario: GemmScenario, build: Build = "plain") -> Spec
         semaphores=0,
         source=folder / "reduction.cu",
         include=folder,
-        digest=sources_digest(own, folder, "*.cu"),
     )
