@@ -1,7 +1,8 @@
 // Global addresses and predicates of conv2d forward: the analytic activation and filter iterators, which work out the
-// coordinate of every access anew. Mirrors gpusim/tile/conv_iterators.py.
+// coordinate of every access anew. Mirrors gpusim/families/gemm/fprop_iterators.py.
 #pragma once
 
+#include "conv_reach.cuh"
 #include "conv_shape.cuh"
 #include "platform.cuh"
 #include "scenario.cuh"
@@ -40,7 +41,7 @@ struct ActivationIterator {
     return q_[access] * kStrideW - kPadW + s * kDilationW;
   }
 
-  GPUSIM_HOST_DEVICE int c(int vec) const { return filter_.c + vec * OperandA::kElementsPerCopy; }
+  GPUSIM_HOST_DEVICE int c(int vec) const { return filter_.channel + vec * OperandA::kElementsPerCopy; }
 
   GPUSIM_HOST_DEVICE bool valid(int access, int vec) const {
     return n_[access] < kN && uint32(h(access)) < uint32(kH) && uint32(w(access)) < uint32(kW) && c(vec) < kC;
@@ -71,7 +72,7 @@ struct FilterIterator {
   }
 
   GPUSIM_HOST_DEVICE int k(int access) const { return k_ + access * Map::kDeltaStrided; }
-  GPUSIM_HOST_DEVICE int c(int vec) const { return filter_.c + vec * OperandB::kElementsPerCopy; }
+  GPUSIM_HOST_DEVICE int c(int vec) const { return filter_.channel + vec * OperandB::kElementsPerCopy; }
 
   GPUSIM_HOST_DEVICE bool valid(int access, int vec) const { return k(access) < kFilters && c(vec) < kC; }
 
@@ -83,5 +84,8 @@ struct FilterIterator {
 
   GPUSIM_HOST_DEVICE void advance() { filter_.advance(); }
 };
+
+using IteratorA = ActivationIterator;
+using IteratorB = FilterIterator;
 
 }  // namespace gpusim

@@ -1,7 +1,8 @@
 // Global addresses and predicates of conv2d forward without coordinates: the optimized activation and filter iterators,
-// pointers that step and filter bit masks. Mirrors gpusim/tile/conv_optimized.py.
+// pointers that step and filter bit masks. Mirrors gpusim/families/gemm/fprop_optimized.py.
 #pragma once
 
+#include "conv_reach.cuh"
 #include "conv_shape.cuh"
 #include "platform.cuh"
 #include "scenario.cuh"
@@ -47,7 +48,7 @@ struct ActivationIteratorOptimized {
       uint32 const pixel = row % (kP * kQ);
       Offset const n = row / (kP * kQ);
       int const p = pixel / kQ, q = pixel % kQ;
-      offset_[access] = operand_bytes(((n * kH + h(p, 0)) * kW + w(q, 0)) * kC + filter_.c);
+      offset_[access] = operand_bytes(((n * kH + h(p, 0)) * kW + w(q, 0)) * kC + filter_.channel);
       uint32 rows = 0, columns = 0;
       GPUSIM_UNROLL
       for (int r = 0; r < kR; ++r) rows |= uint32(n >= kN || uint32(h(p, r)) >= uint32(kH)) << r;
@@ -70,7 +71,7 @@ struct ActivationIteratorOptimized {
     uint32 const row = 1u << filter_.r, column = 1u << (filter_.s + kColumnShift);
     uint32 const outside = kOneWord ? outside_[access][0] & (row | column)
                                     : (outside_[access][0] & row) | (outside_[access][kMasks - 1] & column);
-    return !outside && filter_.c + vec * OperandA::kElementsPerCopy < kC;
+    return !outside && filter_.channel + vec * OperandA::kElementsPerCopy < kC;
   }
 
   GPUSIM_HOST_DEVICE char const* get(int access, int vec) const {
@@ -100,11 +101,11 @@ struct FilterIteratorOptimized {
     base_ = static_cast<char const*>(base);
     filter_ = {0, 0, slice * kTileK + first.contiguous};
     k_ = tile * kTileN + first.strided;
-    pointer_ = base_ + operand_bytes(int64(k_) * (kR * kS * kC) + filter_.c);
+    pointer_ = base_ + operand_bytes(int64(k_) * (kR * kS * kC) + filter_.channel);
   }
 
   GPUSIM_HOST_DEVICE bool valid(int access, int vec) const {
-    return k_ + access * Map::kDeltaStrided < kFilters && filter_.c + vec * OperandB::kElementsPerCopy < kC;
+    return k_ + access * Map::kDeltaStrided < kFilters && filter_.channel + vec * OperandB::kElementsPerCopy < kC;
   }
 
   GPUSIM_HOST_DEVICE char const* get(int access, int vec) const {
@@ -116,5 +117,8 @@ struct FilterIteratorOptimized {
     pointer_ += operand_bytes(filter_.advance(kNextPosition, kNextPosition, kNextC));
   }
 };
+
+using IteratorA = ActivationIteratorOptimized;
+using IteratorB = FilterIteratorOptimized;
 
 }  // namespace gpusim

@@ -1,5 +1,5 @@
-// A conv2d forward problem as constants, and the walk of its fetches; knows no iterator. Mirrors ConvIterator of
-// gpusim/tile/conv_iterators.py.
+// A 2-d convolution as constants, and the walk of its fetches, whichever tensor it computes; knows no iterator. Mirrors
+// ImplicitGemmIterator of gpusim/tile/implicit_gemm.py.
 #pragma once
 
 #include "platform.cuh"
@@ -16,12 +16,13 @@ constexpr int kStrideH = GPUSIM_CONV_STRIDE_H, kStrideW = GPUSIM_CONV_STRIDE_W;
 constexpr int kDilationH = GPUSIM_CONV_DILATION_H, kDilationW = GPUSIM_CONV_DILATION_W;
 constexpr bool kFlipFilter = GPUSIM_CONV_FLIP_FILTER;  // mode = "convolution"
 
-// A fetch is one filter position and one interval of channels; fetches walk s, then r, then the channels by the tile's
-// K times the slices, so that slices interleave. No mask is ever cleared: past the last k tile c is out of range.
+// A fetch is one filter position and one interval of the channels that are summed; fetches walk s, then r, then the
+// channels by the tile's K times the slices, so that slices interleave. No mask is ever cleared: past the last k tile the
+// channel is out of range.
 struct FilterPosition {
   int r;
   int s;
-  int c;  // of the thread's accesses
+  int channel;  // of the thread's first access
 
   // To the next fetch. Returns which of three steps that was: to the next s, r or channel interval.
   template <class Step>
@@ -31,21 +32,12 @@ struct FilterPosition {
     r += next_r;
     bool const next_c = r == kR;
     r = next_c ? 0 : r;
-    c += next_c ? kTileK * kSplitKSlices : 0;
+    channel += next_c ? kTileK * kSplitKSlices : 0;
     return next_c ? next_c_step : next_r ? next_r_step : next_s_step;
   }
 
   GPUSIM_HOST_DEVICE void advance() { advance(0, 0, 0); }
 };
-
-// No access lies farther than this from its tensor's base, valid or not; in elements.
-constexpr int64 kFarthestChannel = int64(kC) + int64(kTileK) * kSplitKSlices * (kStages + 2);
-constexpr int64 kFarthestImage = (int64(kExtentM) + kTileM) / (kP * kQ) + 1;
-constexpr int64 kFarthestH = int64(kP) * kStrideH + kR * kDilationH + kPadH;
-constexpr int64 kFarthestW = int64(kQ) * kStrideW + kS * kDilationW + kPadW;
-constexpr int64 kFarthestActivation =
-    ((kFarthestImage * kH + kFarthestH) * kW + kFarthestW) * kC + kFarthestChannel;
-constexpr int64 kFarthestFilter = (int64(kFilters) + kTileN) * kR * kS * kC + kFarthestChannel;
 
 // k tiles of a slice: the same for all.
 GPUSIM_HOST_DEVICE int gemm_k_iterations(int k_iterations, int) { return k_iterations; }

@@ -1,4 +1,4 @@
-// Element types, by the names that scenarios give them, and their widths. Mirrors gpusim/mma_types.py; knows no tiles.
+// Element types, by the names that scenarios give them, and their widths. Mirrors gpusim/element_types.py; knows no tiles.
 #pragma once
 
 #include "platform.cuh"

@@ -104,6 +104,9 @@ struct PredicatedIterator {
   GPUSIM_HOST_DEVICE void advance() { pointer_ += operand_bytes(offset(0, kTileK)); }
 };
 
+using IteratorA = PredicatedIterator<OperandA, kExtentM, GPUSIM_GEMM_LDA>;
+using IteratorB = PredicatedIterator<OperandB, kExtentN, GPUSIM_GEMM_LDB>;
+
 // k tiles of a slice; `k_iterations` are those of slice 0. Without split-K nothing here bounds them: a compiler that
 // knows how few there are proves the overrun's masks empty and drops copies that the schedule issues.
 GPUSIM_HOST_DEVICE int gemm_k_iterations(int k_iterations, int slice) {

@@ -1,27 +1,8 @@
-// Which global tile iterators a scenario's operands have. Mirrors gpusim/tile/global_iterators.py.
+// Which global tile iterators a scenario's operands have: the header that GPUSIM_ITERATORS names defines IteratorA and
+// IteratorB, and gemm_k_iterations.
 #pragma once
 
-#include "scenario.cuh"
+#define GPUSIM_QUOTED(name) #name
+#define GPUSIM_HEADER(name) GPUSIM_QUOTED(name.cuh)
 
-#if !GPUSIM_CONVOLUTION
-#include "gemm_iterators.cuh"
-#elif GPUSIM_OPTIMIZED_ITERATOR
-#include "conv_optimized.cuh"
-#else
-#include "conv_iterators.cuh"
-#endif
-
-namespace gpusim {
-
-#if !GPUSIM_CONVOLUTION
-using IteratorA = PredicatedIterator<OperandA, kExtentM, GPUSIM_GEMM_LDA>;
-using IteratorB = PredicatedIterator<OperandB, kExtentN, GPUSIM_GEMM_LDB>;
-#elif GPUSIM_OPTIMIZED_ITERATOR
-using IteratorA = ActivationIteratorOptimized;
-using IteratorB = FilterIteratorOptimized;
-#else
-using IteratorA = ActivationIterator;
-using IteratorB = FilterIterator;
-#endif
-
-}  // namespace gpusim
+#include GPUSIM_HEADER(GPUSIM_ITERATORS)

@@ -1,4 +1,4 @@
-// The entry point: one CTA, from its tile to the last global store. Specialised by gpusim/hardware/specialise.py.
+// The entry point: one CTA, from its tile to the last global store. Specialised by gpusim/families/gemm/specialise.py.
 #include "epilogue.cuh"
 #include "mma.cuh"
 #if GPUSIM_PIPELINED

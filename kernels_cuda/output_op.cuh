@@ -1,5 +1,5 @@
 // What becomes of accumulators on their way to the output: scaled, added to, activated, converted. Mirrors
-// gpusim/output_op.py; knows no addresses.
+// gpusim/numerics/output_op.py; knows no addresses.
 #pragma once
 
 #include "platform.cuh"

@@ -7,7 +7,7 @@ namespace gpusim {
 
 constexpr int kRecordedBlocks = 8;
 
-// 128 bytes, no padding; gpusim/hardware/specialise.py packs it (PARAMS) and a test compares the offsets.
+// 128 bytes, no padding; gpusim/cuda/specialise.py packs it (PARAMS) and a test compares the offsets.
 struct Params {
   void const* a;         // operand A, or the activation
   void const* b;         // operand B, or the filter
@@ -27,6 +27,6 @@ struct Params {
   void* partial;         // partial sums [slice][m][n] of a parallel split-K, which one kernel stores and another reads
 };
 
-static_assert(sizeof(Params) == 128, "gpusim/hardware/specialise.py packs Params by these offsets");
+static_assert(sizeof(Params) == 128, "gpusim/cuda/specialise.py packs Params by these offsets");
 
 }  // namespace gpusim

@@ -82,7 +82,7 @@ GPUSIM_DEVICE void load_shared_word(uint32& word, uint32 shared) {
   asm volatile("ld.shared.b32 %0, [%1];" : "=r"(word) : "r"(shared));
 }
 
-// d += a * b. gpusim/mma_types.py writes the instruction's name; there is one function for each number of registers.
+// d += a * b. gpusim/element_types.py writes the instruction's name; there is one function for each number of registers.
 #define GPUSIM_STRING_OF(text) #text
 #define GPUSIM_STRING(text) GPUSIM_STRING_OF(text)
 #define GPUSIM_MMA_SYNC "mma.sync.aligned." GPUSIM_STRING(GPUSIM_MMA)

@@ -1,4 +1,4 @@
-// The entry point of a parallel split-K's second kernel. Specialised by gpusim/hardware/specialise.py.
+// The entry point of a parallel split-K's second kernel. Specialised by gpusim/families/gemm/reduction/cuda.py.
 #include "params.cuh"
 #include "platform.cuh"
 #include "ptx.cuh"

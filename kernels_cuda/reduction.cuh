@@ -1,4 +1,4 @@
-// Partial sums of all slices to the output. Mirrors gpusim/tile/reduction.py and gpusim/schedule/reduction.py.
+// Partial sums of all slices to the output. Mirrors gpusim/families/gemm/reduction/tile.py and gpusim/families/gemm/reduction/schedule.py.
 #pragma once
 
 #include "output_op.cuh"

@@ -1,4 +1,4 @@
-// The scenario this kernel is compiled for: gpusim/hardware/specialise.py's macros as constants, and what each operand
+// The scenario this kernel is compiled for: the macros of a family's specialise.py as constants, and what each operand
 // makes of them. Knows no addresses.
 #pragma once
 
@@ -31,15 +31,8 @@ constexpr bool kHasRelu = GPUSIM_RELU;
 static_assert(kKGroups >= 2 && kKGroups % 2 == 0, "fragments are double-buffered over an even number of k groups");
 static_assert(kWarpM % kInstructionM == 0 && kWarpN % kInstructionN == 0, "warp tiles are whole instruction tiles");
 
-#if GPUSIM_CONVOLUTION
-constexpr bool kConvolution = true;
-constexpr int kExtentM = GPUSIM_CONV_N * GPUSIM_CONV_P * GPUSIM_CONV_Q;
-constexpr int kExtentN = GPUSIM_CONV_K;
-#else
-constexpr bool kConvolution = false;
-constexpr int kExtentM = GPUSIM_GEMM_M;
-constexpr int kExtentN = GPUSIM_GEMM_N;
-#endif
+constexpr bool kConvolution = GPUSIM_CONVOLUTION;  // an implicit GEMM
+constexpr int kExtentM = GPUSIM_EXTENT_M, kExtentN = GPUSIM_EXTENT_N;
 
 constexpr int kLeadingC = GPUSIM_LDC;  // elements from one row to the next of what this kernel stores
 constexpr int64 kPartialStride = int64(kExtentM) * kExtentN;  // elements from one slice's partial sums to the next's

@@ -46,7 +46,8 @@ PARAMS: Final = np.dtype(
 """struct Params of kernels_cuda/params.cuh, passed to the kernel by value; pointers are device addresses."""
 
 
-_INCLUDE: Final = re.compile(r'^\s*#include "([^"]+)"', re.MULTILINE)
+_INCLUDE: Final = re.compile(r'^\s*#include (?:"([^"]+)"|GPUSIM_HEADER\((\w+)\))', re.MULTILINE)
+"""A header by its name, or by the macro that names it (kernels_cuda/global_iterators.cuh)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class Specialisation:
     @property
     def sources(self) -> str:
         """SHA-256 over ``source`` and every header that it includes."""
-        return sources_digest(self.source, self.include)
+        return sources_digest(self.source, self.include, self.options)
 
     @property
     def digest(self) -> str:
@@ -118,24 +119,27 @@ def build_macros(build: Build, op_kinds: Sequence[type]) -> dict[str, int | str]
 
 
 @cache
-def included(source: Path, folder: Path) -> tuple[Path, ...]:
+def included(source: Path, folder: Path, options: tuple[str, ...]) -> tuple[Path, ...]:
     """
     Return a source and every header that it includes, directly or through another, sorted.
 
-    Conditions are not followed: a header counts wherever some build of the source would read it.
+    Conditions are not followed: a header counts wherever some build of the source would read it. A header that a macro
+    names is the one that the options give.
 
     Args:
         source: The file to compile.
         folder: Where quoted includes are looked for.
+        options: Compiler options.
 
     Raises:
         CannotRun: A header is missing, so the installation is damaged.
     """
+    macros = dict(option.removeprefix("-D").split("=", 1) for option in options if option.startswith("-D"))
     found, ahead = {source}, [source]
     while ahead:
         path = ahead.pop()
-        for name in _INCLUDE.findall(path.read_text(encoding="utf-8")):
-            header = folder / name
+        for name, macro in _INCLUDE.findall(path.read_text(encoding="utf-8")):
+            header = folder / (name or f"{macros.get(macro, macro)}.cuh")
             if not header.is_file():
                 raise CannotRun(f"{path}: no {header} to include; reinstall gpusim")
             if header not in found:
@@ -145,9 +149,9 @@ def included(source: Path, folder: Path) -> tuple[Path, ...]:
 
 
 @cache
-def sources_digest(source: Path, folder: Path) -> str:
+def sources_digest(source: Path, folder: Path, options: tuple[str, ...]) -> str:
     """Return the SHA-256 over a source and every header that it includes, names and bytes."""
     sha = hashlib.sha256()
-    for path in included(source, folder):
+    for path in included(source, folder, options):
         sha.update(f"{path.relative_to(folder).as_posix()}\n".encode() + path.read_bytes() + b"\n")
     return sha.hexdigest()

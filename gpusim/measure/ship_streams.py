@@ -107,10 +107,10 @@ def differences() -> list[str]:
         CheckFailed: A kernel does not execute its schedule.
         BadInput: The index or a stream is damaged.
     """
-    shipped = {row.key: row for row in load_index(INDEX)}
+    shipped = {row.file: row for row in load_index(INDEX)}
     lines = []
     for fresh in _compiled():
-        row = shipped.pop(fresh.row.key, None)
+        row = shipped.pop(fresh.row.file, None)
         if row is None:
             lines.append(f"{fresh.row.file}: not shipped yet")
         elif row.code != fresh.row.code:
@@ -120,7 +120,7 @@ def differences() -> list[str]:
         elif load_stream(SHIPPED / row.file) != fresh.stream:
             lines.append(f"{row.file}: equal machine code is lowered to another stream")
         elif row != fresh.row:
-            lines.append(f"{row.file}: other sources, equal machine code: ship it anew, its records stand")
+            lines.append(f"{row.file}: other sources or options, equal machine code: ship it anew, its records stand")
     return [*lines, *(f"{row.file}: no scenario has this kernel any more" for row in shipped.values())]
 
 

@@ -210,6 +210,10 @@ class MatrixProduct(Table, ABC):
         """What kernels_cuda is compiled with to know the problem: macros without their GPUSIM_ prefix."""
 
     @abstractmethod
+    def iterators(self, iterator: str) -> str:
+        """Return the header of kernels_cuda, without .cuh, that defines the kernel's kind of iterators."""
+
+    @abstractmethod
     def profiler_words(self, iterator: str) -> tuple[str, str]:
         """Operation and layout as CUTLASS's profiler names them, for example ("fprop_analytic", "nhwc")."""
 

@@ -1,7 +1,7 @@
 // The order of CUTLASS's fused attention (example 41): two GEMMs of the CTA's tile a key block, chained through shared
 // memory. Scores by a first multistage GEMM, whose k tiles all have a stage; row statistics in shared memory; probabilities
 // through shared memory, as operand A of the second; V's tiles prefetched right after the first. The output stays in
-// registers, or in a global fp32 buffer. Mirrors gpusim/schedule/attention.py.
+// registers, or in a global fp32 buffer. Mirrors gpusim/families/attention/chained.py.
 #pragma once
 
 #include "attention/output.cuh"
@@ -47,7 +47,7 @@ struct Chained {
   // The epilogue's staging takes their place, but while V's next columns arrive.
   static constexpr int kBaseStaging = kKeepOutput ? kArea : kBaseV + Values::kSharedBytes;
   static constexpr int kSharedBytes = greatest(kOperandsEnd, kBaseStaging + AttentionEpilogue::kSharedBytes);
-  static_assert(kSharedBytes <= GPUSIM_SHARED_BYTES, "gpusim/hardware/specialise_attention.py asks for as much");
+  static_assert(kSharedBytes <= GPUSIM_SHARED_BYTES, "gpusim/families/attention/cuda.py asks for as much");
   static_assert(kArea % kLineBytes == 0 && kBaseV % kLineBytes == 0, "a swizzle begins on a line");
 
   using Output = WarpTile<kTilesM, kTilesV>;

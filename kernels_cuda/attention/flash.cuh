@@ -1,6 +1,6 @@
 // FlashAttention-2's order: warps split over queries only, scores stay in registers, where they become operand A of the
 // second GEMM. K of the next key block and V of this one are in flight while the other is consumed; the last key block
-// comes first, so that the blocks that need a mask do. Mirrors gpusim/schedule/flash.py.
+// comes first, so that the blocks that need a mask do. Mirrors gpusim/families/attention/flash.py.
 // Dao, "FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning", 2023.
 #pragma once
 
@@ -32,7 +32,7 @@ struct Flash {
 
   static constexpr int kBaseQ = 0, kBaseK = Queries::kSharedBytes, kBaseV = kBaseK + Keys::kSharedBytes;
   static constexpr int kSharedBytes = greatest(kBaseV + Values::kSharedBytes, AttentionEpilogue::kSharedBytes);
-  static_assert(kSharedBytes <= GPUSIM_SHARED_BYTES, "gpusim/hardware/specialise_attention.py asks for as much");
+  static_assert(kSharedBytes <= GPUSIM_SHARED_BYTES, "gpusim/families/attention/cuda.py asks for as much");
 
   Block const& block;
   Recorder& recorder;

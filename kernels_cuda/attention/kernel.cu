@@ -1,5 +1,5 @@
 // The entry point of attention: one CTA, a block of queries of one head. Specialised by
-// gpusim/hardware/specialise_attention.py.
+// gpusim/families/attention/cuda.py.
 #include "attention/launch.cuh"
 #include "attention/shape.cuh"
 #if GPUSIM_FLASH

@@ -6,7 +6,7 @@
 
 namespace gpusim {
 
-// 168 bytes; gpusim/hardware/specialise_attention.py packs it (PARAMS). Of `common`: a is Q, b is K, output is O, partial
+// 168 bytes; gpusim/families/attention/cuda.py packs it (PARAMS). Of `common`: a is Q, b is K, output is O, partial
 // the fp32 accumulation buffer [batch][query][head][head_dim_v], alpha the scale of the scores, and the records' fields.
 struct AttentionParams {
   Params common;
@@ -18,6 +18,6 @@ struct AttentionParams {
   int reserved;
 };
 
-static_assert(sizeof(AttentionParams) == 168, "gpusim/hardware/specialise_attention.py packs it by these offsets");
+static_assert(sizeof(AttentionParams) == 168, "gpusim/families/attention/cuda.py packs it by these offsets");
 
 }  // namespace gpusim

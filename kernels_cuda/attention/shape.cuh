@@ -1,5 +1,5 @@
 // The attention problem this kernel is compiled for, and what a CTA sees of it: the macros of
-// gpusim/hardware/specialise_attention.py as constants. scenario.cuh's tile is that of the second GEMM: M are a block's
+// gpusim/families/attention/cuda.py as constants. scenario.cuh's tile is that of the second GEMM: M are a block's
 // queries, N columns of head_dim_v.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "scenario.cuh"
 
 // A record of an operation of the softmax: its place (a float of the statistics, an element of P, the mask of a shuffle)
-// and whether this lane takes part. gpusim/hardware/specialise_attention.py numbers the operations.
+// and whether this lane takes part. gpusim/families/attention/cuda.py numbers the operations.
 #if defined(GPUSIM_TRACE)
 #define GPUSIM_RECORD_SOFTMAX(operation, place, takes_part) \
   recorder.write(GPUSIM_OP_##operation, 0, 0, -1, -1, -1, -1, place, -1, takes_part)

@@ -1,5 +1,6 @@
 """What a kernel is compiled and launched with, and that nvcc takes it where there is one."""
 
+import re
 import shutil
 import subprocess
 from typing import Any
@@ -31,7 +32,7 @@ def test_the_problem_and_the_tile_are_compiled_in():
     found = macros(asked)
 
     assert found["GPUSIM_CONVOLUTION"] == "0"
-    assert [found[f"GPUSIM_{name}"] for name in ("GEMM_M", "GEMM_N", "GEMM_K", "GEMM_LDA", "GEMM_LDB", "LDC")] == [
+    assert [found[f"GPUSIM_{name}"] for name in ("EXTENT_M", "EXTENT_N", "GEMM_K", "GEMM_LDA", "GEMM_LDB", "LDC")] == [
         *("256", "384", "200"),
         *("208", "200", "384"),
     ]
@@ -153,3 +154,15 @@ def test_nvcc_compiles_every_build(problem, build, tmp_path):
     subprocess.run([*command, "-o", str(tmp_path / "kernel.cubin")], check=True, timeout=300)
 
     assert (tmp_path / "kernel.cubin").stat().st_size > 0
+
+
+def test_every_python_file_that_a_cuda_source_mirrors_is_there():
+    folder = kernels_folder()
+    named = {
+        name
+        for source in folder.rglob("*.cu*")
+        for name in re.findall(r"gpusim/[\w/]+\.py", source.read_text(encoding="utf-8"))
+    }
+
+    assert len(named) > 15
+    assert [name for name in sorted(named) if not (folder.parent / name).is_file()] == []

@@ -132,8 +132,8 @@ def _gemm_macros(scenario: AttentionScenario, shape: AttentionShape) -> dict[str
     ab = problem.dtype.ab
     return {
         "CONVOLUTION": 0,
-        "GEMM_M": problem.queries,
-        "GEMM_N": problem.head_dim_v,
+        "EXTENT_M": problem.queries,
+        "EXTENT_N": problem.head_dim_v,
         "AB": ab,
         "ACCUMULATOR": "f32",
         "OUTPUT": problem.dtype.output,

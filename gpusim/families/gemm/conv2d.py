@@ -73,6 +73,10 @@ class Conv2dFpropProblem(Convolution):
         """A line for each pixel."""
         return Axes("output", (("n", self.n), ("p", self.output_p), ("q", self.output_q)), "k")
 
+    def iterators(self, iterator: str) -> str:
+        """The analytic or the optimized iterators."""
+        return "conv_optimized" if iterator == "optimized" else "conv_iterators"
+
     def check_iterator(self, iterator: str, origin: Origin) -> None:
         """Refuse filters that are wider or higher than the masks of the optimized iterators."""
         for name in ("r", "s") if iterator == "optimized" else ():

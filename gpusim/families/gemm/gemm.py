@@ -154,15 +154,17 @@ class GemmProblem(MatrixProduct):
 
     @property
     def macros(self) -> dict[str, int | str]:
-        """Extents and leading dimensions."""
+        """K, and the leading dimensions of the operands."""
         return {
             "CONVOLUTION": 0,
-            "GEMM_M": self.m,
-            "GEMM_N": self.n,
             "GEMM_K": self.k,
             "GEMM_LDA": self.leading_a,
             "GEMM_LDB": self.leading_b,
         }
+
+    def iterators(self, iterator: str) -> str:  # noqa: ARG002 - a GEMM has one kind of iterator
+        """The predicated iterator."""
+        return "gemm_iterators"
 
     def profiler_words(self, iterator: str) -> tuple[str, str]:  # noqa: ARG002 - a GEMM has one kind of iterator
         """The profiler's letters are of the transposed problem: of B first, n where it is row-major."""

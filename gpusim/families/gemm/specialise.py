@@ -135,7 +135,9 @@ def tile_macros(scenario: GemmScenario, build: Build) -> dict[str, int | str]:
     epilogue = scenario.epilogue
     macros: dict[str, int | str] = {
         **problem.macros,
-        "OPTIMIZED_ITERATOR": int(kernel.iterator == "optimized"),
+        "EXTENT_M": problem.extents.m,
+        "EXTENT_N": problem.extents.n,
+        "ITERATORS": problem.iterators(kernel.iterator),
         "SPLIT_K_SLICES": problem.split_k_slices,
         "BETA_IS_ZERO": int(problem.beta == 0 or problem.reduces),
         "AB": problem.dtype.ab,

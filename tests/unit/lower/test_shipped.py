@@ -90,7 +90,7 @@ def test_a_stream_of_other_options_another_target_slice_or_source_is_not_the_ker
     own = specialise(load_scenario(find_scenario("gemm_4096")))
     folder = tmp_path / "kernels"
     folder.mkdir()
-    for path in included(own.source, own.include):
+    for path in included(own.source, own.include, own.options):
         target = folder / path.relative_to(own.include)
         target.write_bytes(path.read_bytes())
     elsewhere = replace(own, source=folder / "kernel.cu", include=folder)
@@ -110,18 +110,18 @@ def test_a_stream_of_other_options_another_target_slice_or_source_is_not_the_ker
 def test_the_sources_of_a_kernel_are_what_it_includes_directly_or_through_another():
     own = specialise(load_scenario(find_scenario("gemm_4096")))
 
-    names = {path.name for path in included(own.source, own.include)}
+    names = {path.name for path in included(own.source, own.include, own.options)}
 
     assert {"kernel.cu", "multistage.cuh", "mainloop.cuh", "gemm_iterators.cuh", "platform.cuh"} <= names
     assert "reduction.cuh" not in names
-    assert not any(path.parent.name == "attention" for path in included(own.source, own.include))
+    assert not any(path.parent.name == "attention" for path in included(own.source, own.include, own.options))
 
 
 def test_a_header_that_is_missing_is_named(tmp_path):
     (tmp_path / "kernel.cu").write_text('#include "absent.cuh"\n')
 
     with pytest.raises(CannotRun, match=r"kernel\.cu: no .*absent\.cuh to include; reinstall gpusim$"):
-        included(tmp_path / "kernel.cu", tmp_path)
+        included(tmp_path / "kernel.cu", tmp_path, ())
 
 
 def test_an_index_is_equal_when_read_back(tmp_path):
