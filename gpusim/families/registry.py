@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from gpusim.families.attention.family import ATTENTION
+from gpusim.families.dgrad.family import DGRAD
 from gpusim.families.family import Family
 from gpusim.families.gemm.family import GEMM
 from gpusim.scenario import read
@@ -17,6 +18,7 @@ from gpusim.scenario.text import Origin
 
 FAMILIES: Final[tuple[Family, ...]] = (
     GEMM,
+    DGRAD,
     ATTENTION,
 )
 """Every family; ``docs/architecture.md`` says what another one needs."""

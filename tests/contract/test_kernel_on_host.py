@@ -47,6 +47,10 @@ def conv(extents: dict[str, Any], kernel: dict[str, Any], **keys: Any) -> GemmSc
     return scenario({"kind": "conv2d_fprop", **extents, **keys}, kernel)
 
 
+def dgrad(extents: dict[str, Any], kernel: dict[str, Any], **keys: Any) -> GemmScenario:
+    return scenario({"kind": "conv2d_dgrad", **extents, **keys}, kernel)
+
+
 def tiles(threadblock: Sequence[int], warp: Sequence[int], stages: int, **keys: Any) -> dict[str, Any]:
     return {"threadblock": list(threadblock), "warp": list(warp), "stages": stages, **keys}
 
@@ -162,6 +166,28 @@ SCENARIOS |= {
     "pipelined conv convolution mode, f16": conv(IMAGE, PIPELINED, mode="convolution", dtype=F16, beta=1.0),
     "pipelined conv 4-byte loads": conv({**IMAGE, "c": 34, "k": 66}, PIPELINED, dtype=F16),
     "pipelined conv split-K": conv({**IMAGE, "c": 200}, PIPELINED_64, split_k_slices=2),
+}  # fmt: skip
+
+
+GRADIENT = {"n": 2, "h": 7, "w": 9, "c": 40, "k": 72, "r": 3, "s": 3, "padding": [1, 1]}
+
+SCENARIOS |= {
+    "dgrad 3x3, ragged filters": dgrad(GRADIENT, SMALL),
+    "dgrad whole tiles, f16": dgrad({**GRADIENT, "h": 8, "w": 8, "c": 128, "k": 64}, SMALL, dtype=F16),
+    "dgrad convolution mode, dilation": dgrad(
+        {**GRADIENT, "h": 13, "w": 11}, SMALL_32, mode="convolution", dilation=[2, 3]
+    ),
+    "dgrad padded beyond the filter": dgrad({**GRADIENT, "padding": [4, 3]}, SMALL_32, beta=0.5),
+    "dgrad given p and q": dgrad({**GRADIENT, "r": 2, "s": 5, "p": 4, "q": 3}, SMALL_32, bias=True),
+    "dgrad 1x1": dgrad({"n": 3, "h": 5, "w": 5, "c": 64, "k": 64, "r": 1, "s": 1}, SMALL),
+    "dgrad split-K": dgrad({**GRADIENT, "k": 200}, SMALL, split_k_slices=2),
+    "dgrad parallel split-K": dgrad({**GRADIENT, "k": 200}, SMALL, split_k_slices=4, split_k="parallel", bias=True),
+    "dgrad 4-byte copies": dgrad({**GRADIENT, "c": 66, "k": 34}, SMALL_32, dtype=F16),
+    "dgrad 128x128x32, eight accesses": dgrad(GRADIENT, tiles((128, 128, 32), (64, 64, 32), 3)),
+    "dgrad tf32, plain loads": dgrad({**GRADIENT, "c": 36}, TF32_NT, dtype=TF32),
+    "dgrad padded and swizzled": dgrad(GRADIENT, {**SMALL, "shared": {"a": "Swizzle<3,3,3>", "b": "padded<8>"}}),
+    "pipelined dgrad": dgrad(GRADIENT, PIPELINED, activation="relu"),
+    "pipelined dgrad, 8-byte loads, split-K": dgrad({**GRADIENT, "c": 68, "k": 100}, PIPELINED, split_k_slices=2),
 }  # fmt: skip
 
 

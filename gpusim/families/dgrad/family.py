@@ -1,0 +1,15 @@
+"""The family of the convolution's gradient to its activation, and how its scenarios are read."""
+
+from gpusim.families.dgrad.problem import Conv2dDgradProblem
+from gpusim.families.family import Family
+from gpusim.families.gemm.family import GEMM
+from gpusim.scenario.checks import check
+from gpusim.scenario.gemm import GemmScenario
+from gpusim.scenario.kernel import Kernel
+from gpusim.scenario.read import Kind
+
+DGRAD = Family(
+    "gpusim.families.dgrad",
+    (Kind("conv2d_dgrad", Conv2dDgradProblem, Kernel, GemmScenario, check),),
+    extends=GEMM,
+)

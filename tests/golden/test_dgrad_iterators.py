@@ -1,0 +1,72 @@
+"""Every recorded coordinate, offset and predicate of CUTLASS's analytic dgrad iterators is reproduced."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpusim.families.dgrad.iterators import DgradFilterIterator, OutputGradientIterator
+from gpusim.tile.extents import ConvShape, implicit_gemm_k_iterations
+from gpusim.tile.thread_map import WarpThreadMap
+
+DATA = Path(__file__).parent / "data"
+FILES = sorted(path.name for path in DATA.glob("gmem_dgrad_[AB]_*.json"))
+ITERATORS = {"A": OutputGradientIterator, "B": DgradFilterIterator}
+MODES = {"kCrossCorrelation": "cross_correlation", "kConvolution": "convolution"}
+
+
+def conv_shape(problem):
+    pairs = {
+        name: (problem[f"{key}_h"], problem[f"{key}_w"])
+        for name, key in (("padding", "pad"), ("stride", "stride"), ("dilation", "dilation"))
+    }
+    extents = {name.lower(): problem[name] for name in "NHWCKRSPQ"}
+    return ConvShape(**extents, **pairs, mode=MODES[problem["mode"]], split_k_slices=problem["split_k_slices"])
+
+
+def recorded_map(header):
+    """The recorded thread map: shape and threads from its type's name."""
+    pattern = r"PitchLinearShape<(\d+), (\d+)>, (\d+), cutlass::PitchLinearShape<(\d+), (\d+)>, (\d+)>"
+    contiguous, strided, threads, lanes, rows, elements = map(
+        int, re.search(pattern, header["threadmap_type"]).groups()
+    )
+    return WarpThreadMap((contiguous, strided), threads, elements, warp_arrangement=(lanes, rows))
+
+
+def test_the_recorded_files_are_here():
+    assert {name.removeprefix("gmem_dgrad_")[0] for name in FILES} == {"A", "B"}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_dgrad_iterator(name):
+    recorded = json.loads((DATA / name).read_text())
+    header, rows = recorded["header"], np.array(recorded["rows"]).T
+    column = dict(zip(recorded["columns"], rows, strict=True))
+    thread_map = recorded_map(header)
+    vector = thread_map.elements_per_access // header["accesses_per_vector"]
+    iterator = ITERATORS[name.removeprefix("gmem_dgrad_")[0]](
+        *(conv_shape(header["problem"]), header["element_bits"], thread_map, vector),
+        tile=column["tile"],
+        slice_=column["slice"],
+    )
+
+    # Each row is a CTA of its own.
+    access = iterator.fetch(column["kit"])
+    row = np.arange(len(column["kit"])), column["thread"], column["access"], column["vec"]
+
+    assert len(column["kit"]) > 100
+    assert {name: axis[row].tolist() for name, axis in access.coordinates.items()} == {
+        name: column[name].tolist() for name in access.coordinates
+    }
+    assert (access.offset[row] == column["off_analytic"]).all()
+    assert (access.valid[row] == column["valid_analytic"]).all()
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_k_tiles_of_the_gradient(name):
+    header = json.loads((DATA / name).read_text())["header"]
+    tile_k = header["template"]["ThreadblockShape_MNK"][2]
+
+    assert implicit_gemm_k_iterations(conv_shape(header["problem"]), tile_k, "dgrad") == header["gemm_k_iterations"]
