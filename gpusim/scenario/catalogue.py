@@ -52,8 +52,23 @@ def shipped_scenarios() -> tuple[ShippedScenario, ...]:
 
 
 def recordable_scenarios() -> tuple[Path, ...]:
-    """Return the scenarios that are measured on hardware: those that ask about ``RECORDED_MACHINE``."""
-    return tuple(path for path in _all_scenarios() if _data(path).get("machine") == RECORDED_MACHINE)
+    """
+    The scenarios that are measured on hardware: those made for it, in the folder's ``recorded``, and the shipped ones.
+
+    One that asks about another machine than ``RECORDED_MACHINE`` is not among them, nor are the shipped ones of fused
+    attention, whose problems are recorded under other names.
+    """
+    made, shipped = scenario_folder() / "recorded", _all_scenarios()
+    return tuple(
+        path
+        for path in shipped
+        if _data(path).get("machine") == RECORDED_MACHINE and (made in path.parents or not _is_attention(path))
+    )
+
+
+def _is_attention(path: Path) -> bool:
+    problem = _data(path).get("problem")
+    return isinstance(problem, dict) and problem.get("kind") == "attention"
 
 
 def _all_scenarios() -> tuple[Path, ...]:
