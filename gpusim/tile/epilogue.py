@@ -242,8 +242,7 @@ class EpilogueTile:
 
     def store_offsets(self) -> IntArray:
         """
-        Return the shared-memory element offset of every accumulator stored in an iteration, the same for all
-        iterations.
+        Return the shared-memory element offset of every accumulator stored in a step, the same in every step.
 
         A lane's two accumulators go to the columns they have in the tile. In a mixed epilogue, the 16-byte parts of
         each output vector change places: the part's number is XORed with the number of its 128-byte line, so that loads
@@ -271,8 +270,7 @@ class EpilogueTile:
 
     def load_offsets(self) -> IntArray:
         """
-        Return the shared-memory element offset of every accumulator loaded in an iteration, the same for all
-        iterations.
+        Return the shared-memory element offset of every accumulator loaded in a step, the same in every step.
 
         Returns:
             Shape [threads, loads_per_step, load_elements], in the order of the fragment that the global vectors are
