@@ -143,8 +143,7 @@ class GlobalIterator(ABC):
 
     def increment(self) -> Self:
         """
-        Move to the next vec, then to the next access, as ``++`` does, and from the last back to the k tile's first
-        access.
+        Move to the next vec, then to the next access, as ``++`` does, wrapping round to the k tile's first access.
         """
         self._index = (self._index + 1) % (self.thread_map.accesses * self.vecs)
         return self
