@@ -51,7 +51,7 @@ class TraceCheck:
     Attributes:
         ctas: Linear block indices of the traced CTAs, blockIdx x fastest.
         records: Warp-level records compared.
-        sha256: Digest of the GPU's stream in canonical form (``trace.stream_digest``).
+        sha256: Digest of the GPU's stream in canonical form (``cuda.trace.stream_digest``).
         equal: Whether every record of every warp and lane equals the Python stream's.
         first_difference: The first difference in words, with its coordinates; None when equal.
     """
@@ -108,7 +108,7 @@ class Record:
         name: Stem of the scenario's file.
         scenario: The resolved scenario, as plain data.
         scenario_sha256: Digest of the scenario.
-        environment: GPU, driver and tools (``device.environment``), and the profiler's version.
+        environment: GPU, driver and tools (``gpu.device.environment``), and the profiler's version.
         kernel: What was launched: compiler, registers, bytes, digests of source and machine code.
         counters: Values of one cold launch, by full ncu metric name.
         opcodes: Figures by SASS opcode, of the same launch.
