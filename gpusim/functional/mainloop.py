@@ -308,8 +308,7 @@ class WarpTiles:
 
     def _mma(self, op: WarpMma) -> None:
         """
-        Compute D = A * B + D for every instruction tile, rounded once; float32 sums one tile's integer products
-        exactly.
+        Compute D = A * B + D for every instruction tile, rounded once; float32 sums a tile's integer products exactly.
 
         CUTLASS's integer kernels saturate (OpMultiplyAddSaturate).
         """

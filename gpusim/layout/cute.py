@@ -111,7 +111,7 @@ class Layout:
 
     @property
     def flat(self) -> "Layout":
-        """The same function with all modes at the top level."""
+        """The same layout with all modes at the top level."""
         return Layout(_flatten(self.shape), _flatten(self.stride))
 
     @property
@@ -177,10 +177,10 @@ _TUPLE_TOKEN = re.compile(r"\s*(\d+|[(),])")
 
 def parse_swizzle(text: str) -> Swizzle:
     """
-    Read ``Swizzle<B,M,S>``.
+    Parse ``Swizzle<B,M,S>``.
 
     Raises:
-        BadInput: It is not of that form, or not a legal swizzle.
+        BadInput: The text is not of that form, or not a legal swizzle.
     """
     match = _SWIZZLE.fullmatch(text.strip())
     if match is None:
@@ -190,10 +190,10 @@ def parse_swizzle(text: str) -> Swizzle:
 
 def parse_layout(text: str) -> Layout:
     """
-    Read a layout in CuTe's printed form: ``(8,64):(64,1)``, ``((4,2),64):((64,512),1)``, ``32:1``.
+    Parse a layout in CuTe's printed form: ``(8,64):(64,1)``, ``((4,2),64):((64,512),1)``, ``32:1``.
 
     Raises:
-        BadInput: It is not of that form, or shape and stride do not agree.
+        BadInput: The text is not of that form, or shape and stride do not agree.
     """
     shape, colon, stride = text.partition(":")
     if not colon:

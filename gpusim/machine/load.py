@@ -41,7 +41,7 @@ def load_machine(name_or_path: str) -> Machine:
         path = Path(name_or_path)
         try:
             text = path.read_text()
-        except (OSError, ValueError) as error:  # ValueError: no text, or a path with a null byte
+        except (OSError, ValueError) as error:  # ValueError: not text, or a path with a null byte
             reason = getattr(error, "strerror", None) or str(error)
             raise BadInput(f"machine file must be readable, got {_quoted(name_or_path)} ({reason})") from error
         return parse_machine(text, path.stem, name_or_path)
@@ -75,7 +75,7 @@ def parse_machine(text: str, name: str, where: str) -> Machine:
     """
     try:
         data = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # ValueError: no TOML, or an integer of thousands of digits
+    except (ValueError, RecursionError) as error:  # ValueError: not TOML, or an integer of thousands of digits
         raise BadInput(f"machine file must be TOML: {error} ({where})") from error
     return _Reader(where, data).machine(name)
 

@@ -78,7 +78,9 @@ def encode(values: Values, element: str) -> Values:
 
 def unwritten(element: str) -> Any:
     """
-    Return the stored form of an element that was never written, as ``encode`` makes it (for 4-bit integers, of two).
+    Return the stored form of an element that was never written, as ``encode`` makes it.
+
+    For 4-bit integers it is a byte with two such elements.
     """
     return encode(np.full(2, np.nan, WORKING[element]), element)[0]
 

@@ -25,7 +25,7 @@ WAVEFRONTS = "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
 CONFLICTS = "sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"
 STALL_RATIO = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
 
-# ncu's name of the operation in the SASS-level metrics -> ours.
+# Kind of access of each operation in ncu's SASS-level metrics.
 _SASS_OPS: dict[str, str] = {"ldsm": "ldmatrix", "ld": "lds", "st": "sts"}
 _OPCODE_OPS: dict[str, str] = {"LDSM": "ldmatrix", "LDS": "lds", "STS": "sts"}
 
@@ -61,7 +61,7 @@ class Row:
         simulated, measured: The two figures; None for a missing one.
         verdict: "exact": must be equal and is. "differs": must be equal and is not. "approximate": may differ.
             "not measured": there is no measurement.
-        note: Why the figures may differ, or where they do.
+        note: Reason for a difference, or details such as its place.
     """
 
     what: str

@@ -44,8 +44,14 @@ class KTileSpan:
     one.
 
     Attributes:
-        activity: Name of the activity.
+        cta: CTA index in launch order.
+        warp: Warp index within the CTA.
+        k_tile: Index of the k tile.
         k_group: k group, or -1 where the activity spans the k tile.
+        stage: Stage of the shared-memory ring.
+        activity: Name of the activity.
+        begin: First cycle, counted from the launch of the SM's first CTA.
+        end: One past the last cycle.
     """
 
     cta: int

@@ -202,7 +202,7 @@ def _check_tiles(scenario: GemmScenario, machine: Machine, origin: Origin) -> No
     for axis, tile, warp, instruction in zip("MNK", kernel.threadblock, kernel.warp, kernel.instruction, strict=True):
         if tile % warp:
             raise origin.refusal("kernel.warp", f"a divisor of the threadblock's {axis} = {tile}", list(kernel.warp))
-        # The rows that an ldmatrix.x4 brings: two n8 fragments, for example, where K is two matrices deep.
+        # Along M and N a warp tile is whole ldmatrix.x4: two n8 fragments, for example, where K is two matrices deep.
         step = instruction if axis == "K" else max(instruction, ldmatrix_rows)
         if warp % step:
             raise origin.refusal("kernel.warp", f"a multiple of {step} along {axis}", list(kernel.warp))
@@ -383,7 +383,7 @@ def _check_size(scenario: GemmScenario, origin: Origin) -> None:
         _refuse_beyond(prod(extents.values()), MOST_ELEMENTS, rule, extents, origin)
     tiles_m, tiles_n = -(-prod(size.rows.values()) // tile_m), -(-columns[size.column] // tile_n)
     identity = _IDENTITY.fullmatch(kernel.threadblock_swizzle)
-    # identity<N> stands N tiles side by side in x wherever there are enough of them to reach the limit.
+    # identity<N> puts N tiles side by side in x; a grid large enough to reach the limit always has that many.
     grid_y, across = (-(-tiles_n // int(identity[1])), columns) if identity else (tiles_m, size.rows)
     _refuse_beyond(grid_y, MOST_GRID_Y, f"small enough that gridDim.y is at most {MOST_GRID_Y}", across, origin)
     _refuse_beyond(

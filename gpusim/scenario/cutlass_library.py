@@ -44,7 +44,7 @@ _WARPS = {
     (32, 128): (1, 4),
     (64, 32): (2, 1),
 }
-# Tiles whose warps differ with instruction, K and stages.
+# Tiles whose warps depend on instruction, K and stages as well.
 _OTHER_WARPS = {
     ("1688", (64, 128, 64), 2): (1, 2, 2),
     ("8816", (128, 32, 32), 2): (2, 1, 1),
@@ -75,8 +75,9 @@ def output_alignment(digits: str, threadblock: Shape, output: str, alignment: in
     """
     Return the elements of one access of the output.
 
-    They equal the inputs' alignment, but are at most 8 and at most 16 bytes. An output narrower than 16 bits, which is
-    clamped, has 16 instead. It has 8 where the tile is less than 128 columns wide, or 32 rows high on m16n8k32.
+    For outputs of at least 16 bits it is the inputs' alignment, but at most 8 elements and at most 16 bytes. For
+    narrower outputs, which are clamped, it is 16 elements, or 8 where the tile is less than 128 columns wide. It is
+    also 8 where an m16n8k32 tile is 32 rows high.
     """
     bits = element_bits(output)
     if bits < 16:

@@ -94,7 +94,7 @@ def read_text(path: str | Path, overrides: Iterable[str] = ()) -> Text:
         raise BadInput(f"scenario must be UTF-8 text: {error.reason} at byte {error.start} ({path})") from error
     try:
         data = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # ValueError: no TOML, or an integer of thousands of digits
+    except (ValueError, RecursionError) as error:  # ValueError: not TOML, or an integer of thousands of digits
         raise BadInput(f"scenario must be TOML: {error} ({path})") from error
     return overridden(data, str(path), overrides, Path(path).parent)
 
@@ -207,7 +207,7 @@ def _first_refusal(error: ValidationError, text: Text, root: type[BaseModel]) ->
     """Return one error for what pydantic found: a misspelt key before anything it makes missing, else the first."""
     found = error.errors(include_url=False)
     first = min(found, key=lambda item: item["type"] != "extra_forbidden")
-    # An index into a list belongs to the list's key.
+    # An error inside a list is reported at the list's key.
     names = [part for part in first["loc"] if isinstance(part, str)]
     key = ".".join(names)
     table = _table_model(names[:-1], root)

@@ -86,7 +86,7 @@ def read_override(text: str) -> tuple[str, object]:
         raise BadInput(f"--set must be KEY=VALUE with a dotted key, got {quoted(text)}")
     try:
         return key, tomllib.loads(f"value = {right}")["value"]
-    except (ValueError, RecursionError):  # ValueError: no TOML, or an integer of thousands of digits
+    except (ValueError, RecursionError):  # ValueError: not TOML, or an integer of thousands of digits
         return key, right
 
 

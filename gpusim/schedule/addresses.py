@@ -136,7 +136,7 @@ def _gmem(cta: _Cta, operand: str) -> AddressStream:
     own = cta.lanes.operands[operand]
     accesses, vecs = own.thread_map.accesses, own.vecs
     brought = [cta.global_.fetched(*fills[k_tile].target) for k_tile in k_tiles.tolist()]
-    # Only a GEMM within a larger kernel can have no fetch at all.
+    # Only a GEMM within a larger kernel, as in attention, can have no fetch at all.
     names = tuple(brought[0].coordinates) if brought else ("row", "column")
     shape = (len(cta.threads), len(k_tiles), accesses, vecs)
 

@@ -63,7 +63,7 @@ class GemmSource(Source):
 
 class PredicatedIterator(GlobalIterator):
     """
-    PredicatedTileAccessIterator, called as the multistage mainloop calls it.
+    PredicatedTileAccessIterator, with the fetches in the order of the multistage mainloop.
 
     Fetch 0 is the residue tile: the part of the slice's K range that does not fill a whole tile, or a whole tile if
     there is no such part. The whole tiles follow right after it. Past the slice's last k tile the mask is cleared while

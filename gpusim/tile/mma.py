@@ -97,7 +97,7 @@ def fragment_map(instruction: Shape, operand: MmaOperand, bits: int = 16) -> Int
     k_columns = matrix_columns(bits)
     quarter = _matrix(REGISTER_BITS // bits)
     if operand == "b":
-        # A matrix of B has its rows along N: transposed into (k, n).
+        # A matrix of B has its rows along N, so it is transposed into (k, n).
         quarter = quarter[..., ::-1]
         corners = [(k, 0) for k in range(0, depth, k_columns)]
     else:
