@@ -1,4 +1,4 @@
-"""Array types shared by every room: integers for addresses and time, booleans for predicates."""
+"""Array types shared by every room: integers for addresses and time, booleans for predicates, floats for real data."""
 
 from typing import TypeAlias
 

@@ -1,4 +1,4 @@
-"""Element types: how wide they are, which mma.sync multiplies them, in which shapes, and who executes it."""
+"""Element types: their widths, the mma.sync instructions that multiply them, and the GPUs that execute those."""
 
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -20,14 +20,21 @@ MMA_SHAPES: Final[dict[tuple[str, str], tuple[Shape, ...]]] = {
     ("s4", "s32"): _INTEGER_4,
     ("u4", "s32"): _INTEGER_4,
 }
-"""(operand type, accumulator type) -> shapes (M, N, K), widest first: those of CUTLASS 2.x's kernels.
+"""
+Instruction shapes (M, N, K) for each (operand type, accumulator type), widest first.
 
-Source: PTX ISA, mma; CUTLASS include/cutlass/arch/mma_sm{75,80}.h. PTX has more, which no CUTLASS kernel uses."""
+Only shapes that CUTLASS 2.x kernels use are listed; PTX has more.
+Source: PTX ISA, mma; CUTLASS include/cutlass/arch/mma_sm{75,80}.h.
+"""
 
 TURING: Final[frozenset[tuple[str, Shape]]] = frozenset(
     {("f16", (16, 8, 8)), *((ab, (8, 8, 16)) for ab in ("s8", "u8")), *((ab, (8, 8, 32)) for ab in ("s4", "u4"))}
 )
-"""(operand type, shape) of the instructions sm_75 has; the others need sm_80. Source: PTX ISA, mma, target notes."""
+"""
+The (operand type, shape) of each mma.sync that sm_75 has; all others need sm_80.
+
+Source: PTX ISA, mma, target notes.
+"""
 
 OUTPUTS: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("f16", "f32"): ("f32", "f16"),
@@ -39,10 +46,12 @@ OUTPUTS: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("s4", "s32"): ("s32", "s4"),
     ("u4", "s32"): ("s32", "u4"),
 }
-"""(operand type, accumulator type) -> output types: the accumulator's or the operands', as CUTLASS has them."""
+"""
+Output types for each (operand type, accumulator type): the accumulator's type or the operands', as CUTLASS has them.
+"""
 
 INTEGERS: Final = frozenset({"s8", "u8", "s4", "u4", "s32"})
-"""Element types whose arithmetic is exact."""
+"""Integer element types, whose arithmetic is exact."""
 
 INTEGER_RANGE: Final[dict[str, tuple[int, int]]] = {
     "s8": (-128, 127),
@@ -70,17 +79,19 @@ _ELEMENT_BITS: dict[str, int] = {
 
 def element_bits(element: str) -> int:
     """
-    Bits one element takes in memory.
+    Return the number of bits one element takes in memory.
 
     Raises:
-        KeyError: ``element`` is no element type of the scenario contract.
+        KeyError: ``element`` is not an element type of the scenario contract.
     """
     return _ELEMENT_BITS[element]
 
 
 def widest_alignment(element: str, *extents: int) -> int:
     """
-    The widest vector that divides every extent, in elements: at most 128 bits, at least 1 element.
+    Return the widest vector, in elements, that divides every extent.
+
+    The vector is at most 128 bits wide and at least one element.
 
     Args:
         element: Element type.
@@ -94,12 +105,12 @@ def widest_alignment(element: str, *extents: int) -> int:
 
 class Mma(NamedTuple):
     """
-    One mma.sync.
+    One mma.sync instruction.
 
     Attributes:
         ab: Element type of both operands.
         accumulator: Element type of the accumulator.
-        instruction: Shape M, N, K.
+        instruction: Shape (M, N, K).
     """
 
     ab: str
@@ -108,13 +119,15 @@ class Mma(NamedTuple):
 
 
 def least_capability(ab: str, instruction: Shape) -> int:
-    """10 * major + minor of the first architecture that executes the instruction."""
+    """Return the first compute capability (10 * major + minor) that executes the mma.sync."""
     return 75 if (ab, instruction) in TURING else 80
 
 
 def ptx_name(ab: str, accumulator: str, instruction: Shape) -> str:
     """
-    The mma.sync's name after ``mma.sync.aligned.``; integers saturate, as CUTLASS's kernels have it.
+    Return the name of the mma.sync after the prefix ``mma.sync.aligned.``.
+
+    Integer accumulation saturates (``satfinite``), as in CUTLASS's kernels.
 
     Source: PTX ISA, mma; CUTLASS's OpMultiplyAddSaturate.
     """
@@ -125,22 +138,23 @@ def ptx_name(ab: str, accumulator: str, instruction: Shape) -> str:
 
 def is_emulated(ab: str, compute_capability: int) -> bool:
     """
-    Whether the assembler replaces the mma.sync by other instructions: 4-bit integers from sm_90 on.
+    Return whether the assembler replaces the mma.sync by other instructions, which it does for 4 bits from sm_90 on.
 
-    ptxas 13 for sm_90 unpacks both operands to 8 bits (some 190 instructions) and issues IMMA of 8 bits.
+    ptxas 13 for sm_90 unpacks both 4-bit operands to 8 bits (some 190 instructions) and issues 8-bit IMMA.
     """
     return ab in ("s4", "u4") and compute_capability >= 90
 
 
 def tensor_opcode(ab: str) -> Literal["HMMA", "IMMA"]:
-    """SASS opcode of the mma.sync: IMMA for integers, else HMMA."""
+    """Return the SASS opcode of the mma.sync: IMMA for integers, HMMA for floating point."""
     return "IMMA" if ab in INTEGERS else "HMMA"
 
 
 def walks_vertically(compute_capability: int) -> bool:
     """
-    Whether a warp-level MMA walks its instruction tiles along M (reusing B) and not along N (reusing A).
+    Return whether a warp-level MMA visits its instruction tiles along M first (reusing B), not along N (reusing A).
 
-    Source: CUTLASS include/cutlass/gemm/warp/mma_tensor_op.h: targets before sm_80, and sm_89.
+    CUTLASS walks along M on targets before sm_80 and on sm_89.
+    Source: CUTLASS include/cutlass/gemm/warp/mma_tensor_op.h.
     """
     return compute_capability < 80 or compute_capability == 89

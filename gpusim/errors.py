@@ -1,4 +1,6 @@
-"""The errors gpusim raises on purpose, the exit code each one means, and the name their reader may have meant."""
+"""
+The errors gpusim raises on purpose, the exit code each one means, and the suggestion of a name after a misspelling.
+"""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -9,33 +11,42 @@ _LEAST_PART = 3
 
 class GpusimError(Exception):
     """
-    Base of every error that is the user's to read: one line, no traceback.
+    Base class of every error meant for the user, who is shown one line and no traceback.
 
     Attributes:
-        exit_code: What the process returns when this error ends a command.
+        exit_code: Exit status of the process when this error ends a command.
     """
 
     exit_code = 1
 
 
 class CannotRun(GpusimError):
-    """It could not be done: an I/O error, or a device or tool that is missing."""
+    """The work could not be done: an I/O error, or a missing device or tool."""
 
 
 class BadInput(GpusimError):
-    """Bad usage or a bad scenario: names the file, the key, the value and what is allowed."""
+    """The usage or the scenario is wrong; the message names the file, the key, the value and what is allowed."""
 
     exit_code = 2
 
 
 class CheckFailed(GpusimError):
-    """It was done, and a check did not hold."""
+    """The work was done, and one of its checks failed."""
 
     exit_code = 3
 
 
 def nearest(name: str, allowed: Iterable[str]) -> str | None:
-    """The allowed name most like a wrong one, case aside, or the first that contains it; None where none is near."""
+    """
+    Suggest the allowed name that a misspelled name most resembles, ignoring case.
+
+    Args:
+        name: The name as it was given.
+        allowed: The names to choose from.
+
+    Returns:
+        The most similar name, else the first one that contains ``name``, else None.
+    """
     by_lower = {other.lower(): other for other in reversed(tuple(allowed))}
     wrong = name.lower()
     near = get_close_matches(wrong, by_lower, n=1, cutoff=_LEAST_LIKENESS)

@@ -3,21 +3,21 @@
 from typing import Final
 
 WARP_SIZE: Final = 32
-"""Lanes of a warp."""
+"""Lanes in a warp."""
 
 WORD_BYTES: Final = 4
-"""One 32-bit word: a register of one lane, the width of a bank of shared memory."""
+"""Bytes of one 32-bit word: one register of one lane, and the width of one shared-memory bank."""
 
 VECTOR_BITS: Final = 128
-"""Widest access of one lane to global or shared memory; one row of an ldmatrix matrix."""
+"""Bits of the widest access one lane makes to global or shared memory, which is also one row of an ldmatrix matrix."""
 
 SECTOR_BYTES: Final = 32
-"""One sector of L1 and L2, the unit of global memory requests."""
+"""Bytes of one sector of L1 and L2, the unit in which global memory is requested."""
 
 SECTOR_BITS: Final = 8 * SECTOR_BYTES
 
 LINE_BYTES: Final = 128
-"""One line of L1, whose sectors one request can ask for; all banks of shared memory once."""
+"""Bytes of one L1 line, the most one request can ask for; also the width of all 32 shared-memory banks together."""
 
 LINE_BITS: Final = 8 * LINE_BYTES
 
@@ -25,7 +25,7 @@ SECTORS_PER_LINE: Final = LINE_BYTES // SECTOR_BYTES
 
 SCOREBOARDS: Final = 6
 """
-Scoreboards of a warp, numbered in an instruction's control field (3 bits, 7 meaning none).
+Number of scoreboards a warp has. An instruction's 3-bit control field names one; the value 7 means none.
 
 Source: Jia et al. 2018; Huerta MICRO'25.
 """

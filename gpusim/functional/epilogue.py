@@ -18,11 +18,12 @@ from gpusim.tile.mma import warp_coordinates
 @dataclass(frozen=True, slots=True)
 class EpilogueInputs:
     """
-    What an epilogue reads beside the accumulators.
+    The tensors that an epilogue reads besides the accumulators.
 
     Attributes:
-        source: What ``LoadSource`` reads, flat as the output, decoded: C, or the output itself in a later slice.
-        bias: One element for each column of the output, decoded.
+        source: Tensor that ``LoadSource`` reads, decoded and flat like the output: C, or the output itself in a later
+            slice. None if no source is read.
+        bias: One element for each column of the output, decoded; None if the problem has no bias.
     """
 
     source: Values | None
@@ -34,7 +35,7 @@ class OutputTensor:
     An output in global memory, or a workspace of partial sums, with a count of the stores to each element.
 
     Attributes:
-        values: Flat, of the working type of ``element``; NaN where nothing was stored.
+        values: Flat array of the working type of ``element``; NaN where nothing was stored.
         element: Element type.
         stores: Stores of the current slice to each element, up to 255. Same shape.
     """
@@ -50,17 +51,19 @@ class Staging:
     The shared memory in which the lanes of a batch of CTAs exchange accumulators, and the registers they load into.
 
     Attributes:
-        loaded: What each thread has loaded. Shape (ctas, threads, vectors of a step, elements of a vector).
+        loaded: Values each thread has loaded. Shape (ctas, threads, vectors of a step, elements of a vector).
 
     Not modelled: that it overlays the mainloop's shared memory (here it starts as NaN).
     """
 
     def __init__(self, tile: EpilogueTile, accumulators: Accumulators, hazards: HazardLog) -> None:
         """
+        Fill the staging with NaN.
+
         Args:
-            tile: Offsets.
+            tile: Epilogue tile, which gives the offsets.
             accumulators: Warp tiles as matrices. Shape (ctas, warps, warp M, warp N).
-            hazards: Where what the data shows is written down.
+            hazards: Log that found hazards are added to.
         """
         ctas, warps = accumulators.shape[:2]
         self._tile, self._hazards = tile, hazards
@@ -72,20 +75,20 @@ class Staging:
 
     @property
     def loaded(self) -> Values:
-        """As in the class."""
+        """Values each thread has loaded. Shape (ctas, threads, vectors of a step, elements of a vector)."""
         vectors = self._tile.threads, self._tile.accesses_per_step, self._tile.elements_per_access
         return self._loaded.reshape(len(self._loaded), *vectors)
 
     def barrier(self) -> None:
-        """All warps arrive."""
+        """Execute a barrier: all warps arrive."""
         self._shared.barrier()
 
     def load(self, access: int) -> None:
-        """One ld.shared of a step."""
+        """Execute one ld.shared of a step."""
         self._loaded[:, :, access] = self._shared.load(self._load_offsets[:, access])
 
     def store(self, step: int, access: int) -> None:
-        """One st.shared of a step."""
+        """Execute one st.shared of a step."""
         pair = self._accumulators[..., self._tile.store_elements(step)[access]]
         by_thread = pair.reshape(len(pair), self._tile.threads, -1)
         if self._shared.store(self._store_offsets[:, access], by_thread):
@@ -95,7 +98,7 @@ class Staging:
 
 class Epilogue:
     """
-    A batch of CTAs of one split-K slice from its accumulators to the output.
+    The epilogue of a batch of CTAs of one split-K slice, from their accumulators to the output.
 
     Not modelled: the semaphore of serial split-K (the caller runs the slices in order).
     """
@@ -112,14 +115,16 @@ class Epilogue:
         hazards: HazardLog,
     ) -> None:
         """
+        Prepare the epilogue of a batch.
+
         Args:
-            tile: Offsets and predicates.
-            does: What becomes of an accumulator.
+            tile: Epilogue tile, which gives offsets and predicates.
+            does: Output operation.
             accumulators: Warp tiles as matrices. Shape (ctas, warps, warp M, warp N).
             tiles: (tile m, tile n, slice) of each CTA. Shape (ctas, 3).
-            output: Where the result goes.
-            inputs: What else is read.
-            hazards: Where what the data shows is written down.
+            output: Tensor that the result is written to.
+            inputs: Tensors that are read.
+            hazards: Log that found hazards are added to.
         """
         ctas = len(accumulators)
         self._tile, self._does = tile, does
@@ -135,7 +140,12 @@ class Epilogue:
         self._access: tuple[int, OutputAccess] | None = None
 
     def execute(self, op: Op) -> None:
-        """Do one op in every CTA of the batch. Ops of the mainloop are not the epilogue's."""
+        """
+        Execute one op in every CTA of the batch.
+
+        Raises:
+            TypeError: The op is not one of an epilogue.
+        """
         match op:
             case Barrier():
                 self._staging.barrier()
@@ -153,7 +163,9 @@ class Epilogue:
                 raise TypeError(f"{op} is no op of an epilogue")
 
     def _vectors(self, step: int, access: int) -> tuple[IntArray, IntArray]:
-        """(cta, thread) pairs of the valid lanes, shape (2, lanes), and their elements, shape (lanes, width)."""
+        """
+        Return the (cta, thread) pairs of the valid lanes, shape (2, lanes), and their elements, shape (lanes, width).
+        """
         if self._access is None or self._access[0] != step:
             self._access = step, self._tile.output(step, *self._tiles.T)
         offset, valid = self._access[1].offset[..., access], self._access[1].valid[..., access]
@@ -196,7 +208,7 @@ class Epilogue:
         np.add.at(self._output.stores, elements, 1)
 
     def _report_poison(self, step: int, cta: IntArray, elements: IntArray, aligned: Values) -> None:
-        """NaN that the accumulator does not have was picked up in the staging area."""
+        """Report NaN that was picked up in the staging area, that is, NaN the accumulator does not have."""
         if not np.isnan(aligned).any():
             return
         of_slice = elements - self._tiles[cta, 2, None] * self._tile.slice_stride

@@ -35,22 +35,24 @@ from gpusim.units import WARP_SIZE
 Accumulators: TypeAlias = npt.NDArray[np.floating[Any]]
 
 ACCUMULATED: dict[str, npt.DTypeLike] = {"f32": np.float32, "f16": np.float16, "s32": np.float64}
-"""Accumulator type -> numpy type that accumulates as it does: s32 exactly, in a type that has NaN."""
+"""
+The numpy type that accumulates as each accumulator type does. s32 is exact, in a floating type because that has NaN.
+"""
 
 _BUFFERS = 2
-"""Fragments a warp holds: the k group that is multiplied and the next one, which is loaded meanwhile."""
+"""Fragments that a warp holds: the k group being multiplied, and the next one, which is loaded meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class OperandTables:
     """
-    Everything about one operand that no CTA changes, computed once for a run.
+    The tables of one operand that are the same for all CTAs, computed once for a run.
 
     Attributes:
         width: Elements of one global access.
-        shared_elements: Of the whole shared allocation.
-        store: Element each copy, or vector of a store, writes. Shape (stages, threads, accesses, vecs, width).
-        load: Element each register element is loaded from.
+        shared_elements: Elements of the whole shared allocation.
+        store: Element that each copy, or vector of a store, writes. Shape (stages, threads, accesses, vecs, width).
+        load: Element that each register element is loaded from.
             Shape (stages, warps, k_groups, instructions, 32, matrices, elements of a register).
         place: Register element that holds each element of the warp's matrix, as an index into the flat
             (lane, register element) pairs. Shape (warp rows, instruction K): rows along M for A, along N for B.
@@ -66,7 +68,7 @@ class OperandTables:
 
 
 def operand_tables(operand: Operand) -> OperandTables:
-    """The tables of one operand, all from its tile iterator and the fragment layouts."""
+    """Compute the tables of one operand from its tile iterator and the fragment layouts."""
     tiling, loads = operand.tiling, fragment_loads(operand)
     stages = range(tiling.stages)
     store = np.stack([store_offsets(operand, stage) for stage in stages])
@@ -83,7 +85,7 @@ def operand_tables(operand: Operand) -> OperandTables:
 
 def _fragment_places(instruction: Shape, operand: Side, warp_rows: int, bits: int) -> IntArray:
     """
-    ``OperandTables.place``: the fragment map of one instruction, inverted and repeated for each instruction tile.
+    Return ``OperandTables.place``: one instruction's fragment map, inverted and repeated for each instruction tile.
     """
     tile_rows = instruction[0] if operand == "a" else instruction[1]
     held = fragment_map(instruction, operand, bits)
@@ -99,15 +101,15 @@ def _fragment_places(instruction: Shape, operand: Side, warp_rows: int, bits: in
 @dataclass(frozen=True, slots=True)
 class Source:
     """
-    Where one operand of a batch of CTAs comes from.
+    The global tensor of one operand for a batch of CTAs, and the shared memory it is copied to.
 
     Attributes:
-        name: What messages call it.
+        name: Name of the operand in messages.
         values: The tensor, flat and decoded.
-        fetch: All accesses of a fetch, by its number.
-        first_row: Row of the problem, along M for A and N for B, that each tile begins at. Shape (ctas,).
-        end: Rows of the problem from there on do not exist. Shape (ctas,), or one for all.
-        shared: The shared memory it is copied to; offsets of its tables index it.
+        fetch: Returns all accesses of a fetch, by its number.
+        first_row: Row of the problem, along M for A and N for B, at which each tile begins. Shape (ctas,).
+        end: First row that does not exist in the problem. Shape (ctas,), or one for all.
+        shared: Shared memory that the tensor is copied to; the offsets in the operand's tables index it.
     """
 
     name: str
@@ -123,9 +125,9 @@ class WarpTiles:
     The warps of a batch of CTAs in one GEMM's mainloop: copies, fragments, accumulators.
 
     Attributes:
-        accumulators: Of every warp, as the warp tile's matrix. Shape (ctas, warps, warp M, warp N), of type
-            ``ACCUMULATED``: float32 as numpy adds it, not as the tensor core truncates (D19); f16 rounded after every
-            mma.sync; s32 saturated after every mma.sync, as .satfinite has it.
+        accumulators: Accumulators of every warp, as the warp tile's matrix. Shape (ctas, warps, warp M, warp N), of
+            type ``ACCUMULATED``. float32 adds as numpy does, not as the tensor core truncates (D19). f16 is rounded
+            after every mma.sync. s32 saturates after every mma.sync, as .satfinite does.
     """
 
     def __init__(
@@ -140,14 +142,16 @@ class WarpTiles:
         hazards: HazardLog,
     ) -> None:
         """
+        Start with zero accumulators and NaN in all fragments.
+
         Args:
             tiling: Tiles of the GEMM.
-            mma: Its types.
-            tables: Of both operands.
-            sources: Of both operands.
-            ctas: What messages call each CTA. Shape (ctas, any).
-            queue: The CTAs' commit groups.
-            hazards: Where what the data shows is written down.
+            mma: The mma.sync of the GEMM, which gives the element types.
+            tables: Tables of both operands.
+            sources: Tensors of both operands.
+            ctas: Indices that identify each CTA in messages. Shape (ctas, any).
+            queue: Commit groups of the CTAs.
+            hazards: Log that found hazards are added to.
         """
         warps = tiling.threads // WARP_SIZE
         self._tables, self._sources = tables, sources
@@ -170,12 +174,17 @@ class WarpTiles:
         self.accumulators: Accumulators = np.zeros((len(ctas), warps, *tiling.warp[:2]), accumulated)
 
     def _warp_rows(self, operand: Side) -> IntArray:
-        """Row inside the threadblock tile of each row of each warp's matrix. Shape (warps, warp rows)."""
+        """Return the row inside the threadblock tile of each row of each warp's matrix. Shape (warps, warp rows)."""
         table = self._tables[operand]
         return table.first_row[:, None] + np.arange(len(table.place), dtype=np.int64)
 
     def execute(self, op: Op) -> None:
-        """Do one op in every CTA of the batch. Ops of the epilogue are not the mainloop's."""
+        """
+        Execute one op in every CTA of the batch.
+
+        Raises:
+            TypeError: The op is not one of a mainloop.
+        """
         match op:
             case CopyAsync():
                 self._copy(op)
@@ -199,7 +208,7 @@ class WarpTiles:
 
     def _fetch(self, operand: Side, number: int) -> tuple[Values, BoolArray]:
         """
-        What every access of a fetch brings (zeros where invalid) and which are valid.
+        Return what every access of a fetch brings (zeros where invalid), and which accesses are valid.
 
         Shapes (ctas, threads, accesses, vecs, width) and (ctas, threads, accesses, vecs).
         """
@@ -237,7 +246,12 @@ class WarpTiles:
             self._report_overwrite("copy", op)
 
     def _load_global(self, op: LoadGlobal) -> None:
-        """Without zero-fill, an invalid access leaves NaN for whatever the registers held, so that using it shows."""
+        """
+        Load global memory into the threadblock fragment.
+
+        Without zero-fill, an invalid access leaves NaN in place of the old register values, so that their use is
+        noticed.
+        """
         values, valid = self._fetch(op.operand, op.fetch)
         brought = values[:, :, op.access, op.vec]
         arrives = valid[:, :, op.access, op.vec, None]
@@ -264,7 +278,7 @@ class WarpTiles:
         self._loaded_from[op.operand, buffer] = op.stage
 
     def _matrix(self, operand: Side, op: WarpMma) -> npt.NDArray[np.float32]:
-        """The operand of a warp-level MMA from its registers: (ctas, warps, warp rows, instruction K), K last."""
+        """Return the operand of a warp-level MMA from its registers. Shape (ctas, warps, warp rows, instruction K)."""
         registers = self._registers[operand][op.k_group % _BUFFERS]
         by_lane = np.moveaxis(registers, 2, 3).reshape(*registers.shape[:2], -1)
         held = by_lane[:, :, self._tables[operand].place].astype(np.float32)
@@ -275,7 +289,7 @@ class WarpTiles:
         return matrix
 
     def _report_poison(self, operand: Side, op: WarpMma, poison: BoolArray) -> None:
-        """Poison is stale data where it belongs to a row of the problem; the rest is never stored."""
+        """Report NaN in a row of the problem as stale data; rows beyond the problem are never stored."""
         found = poison & self._row_in_range[operand][..., None]
         if not found.any():
             return
@@ -294,7 +308,7 @@ class WarpTiles:
 
     def _mma(self, op: WarpMma) -> None:
         """
-        D = A * B + D of every instruction tile, rounded once; float32 sums one's integer products exactly.
+        Compute D = A * B + D for every instruction tile, rounded once; float32 sums a tile's integer products exactly.
 
         CUTLASS's integer kernels saturate (OpMultiplyAddSaturate).
         """

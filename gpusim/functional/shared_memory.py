@@ -1,4 +1,4 @@
-"""Simulated shared memory of a batch of CTAs, where data shows no earlier than the memory model promises it."""
+"""Simulated shared memory of a batch of CTAs, where data becomes visible as late as the PTX memory model allows."""
 
 from dataclasses import dataclass
 
@@ -13,28 +13,29 @@ _NOBODY = -2
 
 
 BATCH_BYTES = 32 << 20
-"""What one batch of CTAs may hold at a time; small enough to stay near the caches."""
+"""Most bytes that one batch of CTAs may hold at a time, small enough to stay near the caches."""
 
 
 class SharedArray:
     """
-    One operand's shared allocation, in every CTA of the batch.
+    The shared allocation of one operand, in every CTA of the batch.
 
-    Deliberately as unhelpful as the PTX memory model allows. The array starts as NaN. The destination of an
-    asynchronous copy is NaN from its issue until it lands; what a thread wrote is NaN to other warps until a
-    barrier. Addresses do not depend on the CTA, so who wrote and who read an element is kept once for all
-    CTAs of the batch.
+    It is as unhelpful as the PTX memory model allows. The array starts as NaN. The destination of an asynchronous copy
+    is NaN from its issue until it lands. What a thread wrote is NaN to other warps until a barrier. Addresses do not
+    depend on the CTA, so the writer and the readers of an element are kept once for all CTAs of the batch.
 
     Not modelled: reordering inside a warp (its own stores are visible to all its lanes at once).
     """
 
     def __init__(self, ctas: int, elements: int, warps: int, dtype: npt.DTypeLike) -> None:
         """
+        Fill the allocation with NaN.
+
         Args:
             ctas: CTAs of the batch.
-            elements: Of the whole allocation, all stages.
+            elements: Elements of the whole allocation, all stages.
             warps: Warps of a CTA.
-            dtype: A floating type: NaN marks what may not be used.
+            dtype: A floating type, because NaN marks what may not be used.
         """
         self._data = np.full((ctas, elements), np.nan, dtype)
         self._writer = np.full(elements, _EVERYONE, np.int8)
@@ -42,13 +43,13 @@ class SharedArray:
         self._warps = np.arange(warps)
 
     def _own(self, offsets: IntArray) -> IntArray:
-        """The warp each offset belongs to, broadcasting against ``offsets`` [threads or warps, ...]."""
+        """Return the warp that each offset belongs to, broadcasting against ``offsets`` [threads or warps, ...]."""
         group = offsets.shape[0] // len(self._warps)
         return np.repeat(self._warps, group).reshape(-1, *[1] * (offsets.ndim - 1))
 
     def invalidate(self, offsets: IntArray) -> bool:
         """
-        A copy into ``offsets`` is on its way: nothing may be read there until it lands.
+        Mark elements as the destination of a copy in flight, which may not be read until it lands.
 
         Args:
             offsets: Elements to be written. Shape (threads, ...).
@@ -66,12 +67,12 @@ class SharedArray:
 
     def store(self, offsets: IntArray, values: Values, written: BoolArray | None = None) -> bool:
         """
-        Write, visible to the writer's warp now and to the others after a barrier.
+        Write elements, visible to the writer's warp now and to the others after a barrier.
 
         Args:
             offsets: Shape (threads, ...).
             values: Shape (ctas, threads, ...).
-            written: False leaves the element as it is. Shape of ``values``; None writes all.
+            written: False leaves the element unchanged. Shape of ``values``; None writes all.
 
         Returns:
             True when another warp may still be reading an element that is overwritten.
@@ -82,9 +83,10 @@ class SharedArray:
 
     def atomic_max(self, offsets: IntArray, values: Values) -> bool:
         """
-        Raise elements to at least ``values``, seen by nobody before a barrier: other warps may come first or later.
+        Raise elements to at least ``values``, visible to no warp before a barrier, since the warps' order is not fixed.
 
-        An element that a warp has stored to since the last barrier becomes NaN, because the others may not see it.
+        An element that a warp has stored to since the last barrier becomes NaN, because the others may not see that
+        store.
 
         Args:
             offsets: Shape (warps, ...).
@@ -101,10 +103,10 @@ class SharedArray:
 
     def load(self, offsets: IntArray) -> Values:
         """
-        Read; NaN where nothing has landed that the reading warp may see.
+        Read elements, with NaN where nothing has landed that the reading warp may see.
 
         Args:
-            offsets: Shape (warps or threads, ...), by the reader.
+            offsets: Offsets for each reading warp or thread. Shape (warps or threads, ...).
 
         Returns:
             Shape (ctas, warps or threads, ...).
@@ -119,7 +121,7 @@ class SharedArray:
         return values
 
     def barrier(self) -> None:
-        """All warps arrive: every write so far is visible to all, every read so far is done."""
+        """Let all warps arrive: every write so far becomes visible to all, and every read so far is done."""
         self._writer[:] = _EVERYONE
         self._readers[:] = False
 
@@ -134,9 +136,9 @@ class _Copy:
 
 class CopyQueue:
     """
-    cp.async groups of the CTAs of a batch, all threads alike: data lands when a wait_group covers its group.
+    The cp.async groups of the CTAs of a batch, the same for all threads. Data lands when a wait_group covers its group.
 
-    Landing as late as possible is the adversary's choice; hardware may be earlier, at no promised time.
+    Hardware may land a copy earlier, but guarantees no time. Landing as late as possible shows a missing wait.
     """
 
     def __init__(self) -> None:
@@ -145,16 +147,16 @@ class CopyQueue:
 
     def issue(self, array: SharedArray, offsets: IntArray, values: Values, written: BoolArray | None) -> bool:
         """
-        cp.async: join the open group.
+        Execute a cp.async: add the copy to the open group.
 
-        An element that is not written (predicated off without zero-fill) keeps NaN in place of whatever an
-        earlier tile left there, so that using it shows.
+        An element that is not written (predicated off without zero-fill) becomes NaN instead of keeping an earlier
+        tile's value, so that its use is noticed.
 
         Args:
             array: Destination.
             offsets: Shape (threads, elements).
-            values: What lands, zeros included. Shape (ctas, threads, elements).
-            written: False leaves the element. Shape of ``values``; None writes all.
+            values: Values that land, zeros included. Shape (ctas, threads, elements).
+            written: False leaves the element unwritten. Shape of ``values``; None writes all.
 
         Returns:
             True when another warp may still be reading an element that is overwritten.
@@ -163,12 +165,12 @@ class CopyQueue:
         return array.invalidate(offsets)
 
     def commit(self) -> None:
-        """cp.async.commit_group."""
+        """Execute cp.async.commit_group: close the open group."""
         self._groups.append(self._open)
         self._open = []
 
     def wait(self, pending: int) -> None:
-        """cp.async.wait_group: land every group but the last ``pending``."""
+        """Execute cp.async.wait_group: land every group but the last ``pending``."""
         done = max(len(self._groups) - pending, 0)
         for copy in (copy for group in self._groups[:done] for copy in group):
             copy.array.store(copy.offsets, copy.values, copy.written)

@@ -1,4 +1,4 @@
-"""Warp-wide accesses one can ask of a layout by a word: a store, an ldmatrix, or coordinates given lane by lane."""
+"""Warp-wide accesses described by a word: a store, an ldmatrix, or one coordinate for each lane."""
 
 import re
 from dataclasses import dataclass
@@ -33,11 +33,11 @@ class LaneAccess:
     One warp-wide shared-memory instruction, in coordinates of a layout.
 
     Attributes:
-        label: What was asked for, for a reader: ``store 16B``, ``ldmatrix.x4``.
-        width_bytes: Bytes of each lane.
-        contiguous: First element of each lane. Shape (32,).
-        strided: Its row. Shape (32,).
-        active: Lanes that take part; the coordinates of others mean nothing. Shape (32,).
+        label: Name of the access for a reader, such as ``store 16B`` or ``ldmatrix.x4``.
+        width_bytes: Bytes each lane accesses.
+        contiguous: Contiguous coordinate of each lane's first element. Shape (32,).
+        strided: Strided coordinate (row) of each lane. Shape (32,).
+        active: Which lanes take part; the coordinates of the others are ignored. Shape (32,).
     """
 
     label: str
@@ -48,10 +48,10 @@ class LaneAccess:
 
     def addresses(self, layout: SharedLayout) -> IntArray:
         """
-        Byte address of each lane, in stage 0. Shape (32,); 0 for lanes that take no part.
+        Return the byte address of each lane in stage 0, with 0 for inactive lanes. Shape (32,).
 
         Raises:
-            BadInput: A lane reaches outside the tile, or its bytes do not lie together in this layout.
+            BadInput: A lane reaches outside the tile, or its bytes are not contiguous in this layout.
         """
         elements = self.width_bytes * 8 // layout.element_bits
         if not elements:
@@ -76,12 +76,12 @@ class LaneAccess:
 
 def parse_access(kind: str, argument: str, layout: SharedLayout) -> LaneAccess:
     """
-    The access a word stands for.
+    Parse a word that describes one warp-wide access.
 
     Args:
         kind: ``store``, ``ldmatrix`` or ``access``.
-        argument: In the grammar of the kind: ``STORE_GRAMMAR``, ``LDMATRIX_GRAMMAR``, ``ACCESS_GRAMMAR``.
-        layout: Gives the extents and the element width.
+        argument: Text in the grammar of the kind: ``STORE_GRAMMAR``, ``LDMATRIX_GRAMMAR`` or ``ACCESS_GRAMMAR``.
+        layout: Layout to access, which gives the extents and the element width.
 
     Raises:
         BadInput: Names the argument and the grammar.
@@ -97,7 +97,7 @@ def parse_access(kind: str, argument: str, layout: SharedLayout) -> LaneAccess:
 
 
 def _store(argument: str, layout: SharedLayout) -> LaneAccess:
-    """As a warp-raked thread map: lanes along the contiguous dimension first, then along rows."""
+    """Lay the lanes out as a warp-raked thread map does: along the contiguous dimension first, then along rows."""
     parsed = _STORE.fullmatch(argument.strip())
     if parsed is None or int(parsed[1]) not in ACCESS_WIDTHS:
         raise BadInput(f"store must read {STORE_GRAMMAR}, got {argument!r}")
@@ -112,10 +112,10 @@ def _store(argument: str, layout: SharedLayout) -> LaneAccess:
 
 def _ldmatrix(argument: str, layout: SharedLayout) -> LaneAccess:
     """
-    As the A operand of m16n8k16 takes it.
+    Place the matrices as ldmatrix does for the A operand of m16n8k16.
 
-    Matrices 0 and 1 are rows 0-7 and 8-15, matrices 2 and 3 the same rows one 16-byte vector on. ``.trans`` changes
-    which lane receives what, no address.
+    Matrices 0 and 1 are rows 0-7 and 8-15. Matrices 2 and 3 are the same rows, one 16-byte vector further on.
+    ``.trans`` changes which lane receives which element, but no address.
     """
     parsed = _LDMATRIX.fullmatch(argument.strip())
     if parsed is None:

@@ -1,4 +1,6 @@
-"""A layout seen as banks: its offsets, the bank of each vector, and what given accesses cost, as data and as text."""
+"""
+A layout seen as shared-memory banks: its offsets, the bank of each vector and the cost of accesses, as data or text.
+"""
 
 import json
 from collections.abc import Sequence
@@ -19,13 +21,13 @@ from gpusim.layout.shared import SharedLayout
 @dataclass(frozen=True, slots=True)
 class AccessReport:
     """
-    What one warp-wide access costs.
+    The cost of one warp-wide access.
 
     Attributes:
         access: The access, in coordinates.
         addresses: Byte address of each lane; None for lanes that take no part.
-        wavefronts: Passes of the banks.
-        ideal_wavefronts: The least for these lanes and this width.
+        wavefronts: Wavefronts the access needs.
+        ideal_wavefronts: Fewest wavefronts for these lanes and this width.
         groups: Every bank that needs more than one wavefront in a phase, with its lanes.
     """
 
@@ -37,11 +39,11 @@ class AccessReport:
 
     @property
     def conflicts(self) -> int:
-        """Wavefronts beyond the ideal."""
+        """Wavefronts beyond the ideal, that is the bank conflicts."""
         return self.wavefronts - self.ideal_wavefronts
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data; ``lanes`` of a group are the lanes of each distinct word."""
+        """Return plain data for JSON. In a conflict group, ``lanes[i]`` are the lanes that want word ``words[i]``."""
         return {
             "access": self.access.label,
             "width_bytes": self.access.width_bytes,
@@ -64,10 +66,10 @@ class AccessReport:
 @dataclass(frozen=True, slots=True)
 class LayoutReport:
     """
-    A layout of one operand, and the accesses asked of it.
+    A layout of one operand, and the accesses to it that were asked about.
 
     Attributes:
-        name: As it was asked for.
+        name: Name of the layout, as the user gave it.
         layout: The layout.
         accesses: One report for each access.
     """
@@ -77,13 +79,18 @@ class LayoutReport:
     accesses: tuple[AccessReport, ...]
 
     def offsets(self, stage: int = 0) -> IntArray:
-        """Element offset of each coordinate of a stage. Shape (strided, contiguous)."""
+        """Return the element offset of each coordinate of one stage. Shape (strided, contiguous)."""
         return self.layout.offset(
             np.arange(self.layout.contiguous), np.arange(self.layout.strided)[:, np.newaxis], stage
         )
 
     def vector_bytes(self) -> int:
-        """The widest of 16, 8, 4, 2 and 1 bytes of which every vector lies together and aligned in stage 0."""
+        """
+        Return the widest vector, 16, 8, 4, 2 or 1 bytes, that this layout keeps contiguous and aligned in stage 0.
+
+        Raises:
+            BadInput: Not even single bytes are contiguous, as with permuted 4-bit elements.
+        """
         layout, offsets = self.layout, self.offsets()
         for width in (16, 8, 4, 2, 1):
             vector, rest = divmod(width * 8, layout.element_bits)
@@ -95,15 +102,18 @@ class LayoutReport:
         raise BadInput(f"{self.name}: elements of {layout.element_bits} bits do not fill whole bytes in this layout")
 
     def bank_table(self) -> IntArray:
-        """First bank of each vector of ``vector_bytes()``, in stage 0. Shape (strided, vectors)."""
+        """
+        Return the first bank of each vector of ``vector_bytes()`` bytes in stage 0. Shape (strided, vectors in a row).
+        """
         vector = self.vector_bytes() * 8 // self.layout.element_bits
         return self.offsets()[:, ::vector] * self.layout.element_bits // 8 // BANK_BYTES % BANKS
 
     def as_dict(self) -> dict[str, Any]:
         """
-        Plain data: the extents, ``offsets[strided][contiguous]`` in elements (stage 0), the bank table, the accesses.
+        Return plain data for JSON: the extents, the offsets, the bank table and the accesses.
 
-        With several stages, ``stage_offsets[stage][strided][contiguous]`` has all of them.
+        ``offsets[strided][contiguous]`` counts elements in stage 0. With several stages,
+        ``stage_offsets[stage][strided][contiguous]`` has them all.
         """
         layout = self.layout
         data: dict[str, Any] = {
@@ -124,7 +134,7 @@ class LayoutReport:
         return data
 
     def to_json(self) -> str:
-        """The text of ``as_dict``."""
+        """Return ``as_dict()`` as one line of JSON."""
         return json.dumps(self.as_dict()) + "\n"
 
 
@@ -132,17 +142,17 @@ def describe_layout(
     name: str, bits: int, contiguous: int, strided: int, stages: int = 1, *, accesses: Sequence[tuple[str, str]] = ()
 ) -> LayoutReport:
     """
-    Lay out a tile and count what accesses to it cost.
+    Lay out a tile and count the wavefronts of accesses to it.
 
-    Layouts that break 16-byte vectors are allowed here; an access that does not lie together is refused instead.
+    Layouts that split 16-byte vectors are allowed here; an access whose bytes are not contiguous is refused instead.
 
     Args:
-        name: As ``gpusim.layout.named.parse_layout_spec`` reads it.
+        name: A layout's name, read by ``gpusim.layout.named.parse_layout_spec``.
         bits: Width of one element.
         contiguous: Extent of one stage along the contiguous dimension, in elements.
-        strided: Extent along the other dimension.
-        stages: Slots of the shared-memory ring. The accesses are to stage 0.
-        accesses: Pairs of ``store``, ``ldmatrix`` or ``access`` and its argument (``gpusim.layout.accesses``).
+        strided: Extent along the other dimension, in elements.
+        stages: Stages of the shared-memory ring. The accesses are to stage 0.
+        accesses: Pairs of a kind (``store``, ``ldmatrix`` or ``access``) and its argument (``gpusim.layout.accesses``).
 
     Raises:
         BadInput: Names the value and what is allowed.
@@ -170,10 +180,10 @@ def _report(access: LaneAccess, layout: SharedLayout) -> AccessReport:
 
 def render_text(report: LayoutReport) -> str:
     """
-    The bank map and the conflicts, for a terminal.
+    Return the bank map and the conflicts as text for a terminal.
 
-    Rows that repeat with a period are printed once, and the text says so. Words of a conflict are separated by ``|``;
-    lanes that share a word stand together.
+    Rows that repeat with a period are printed once, and the text says so. The words of a conflict are separated by
+    ``|``, and lanes that share a word are listed together.
     """
     layout, table, width = report.layout, report.bank_table(), report.vector_bytes()
     vector = width * 8 // layout.element_bits
@@ -221,7 +231,7 @@ def _same_lanes(group: ConflictGroup) -> tuple[int, tuple[tuple[int, ...], ...]]
 
 
 def _bank_ranges(banks: Sequence[int]) -> str:
-    """Banks of one run of groups, which come in ascending order: ``bank 3``, ``banks 0-3``, ``banks 0 2-3``."""
+    """Name the banks of one run of groups, given in ascending order: ``bank 3``, ``banks 0-3``, ``banks 0 2-3``."""
     runs: list[list[int]] = []
     for bank in banks:
         if runs and bank == runs[-1][-1] + 1:

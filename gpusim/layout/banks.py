@@ -1,4 +1,4 @@
-"""The banked shared memory: byte addresses of the lanes of a warp to wavefronts, and which lanes conflict. No time."""
+"""Banked shared memory: the wavefronts a warp's byte addresses cost, and the lanes that conflict. It knows no time."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -12,7 +12,7 @@ from gpusim.units import WARP_SIZE
 BANKS: Final = 32
 BANK_BYTES: Final = 4
 ACCESS_WIDTHS: Final = (2, 4, 8, 16)
-"""Bytes one lane may read or write in one shared-memory instruction counted here."""
+"""Bytes that one lane may read or write in one shared-memory instruction counted here."""
 
 MATRIX_ROWS: Final = 8
 MATRIX_ROW_BYTES: Final = 16
@@ -20,7 +20,7 @@ MATRIX_COUNTS: Final = (1, 2, 4)
 
 
 class MisalignedAccess(BadInput):
-    """An address that is no multiple of the access width: names the first offending lane and its address."""
+    """A shared address is not a multiple of the access width; the message names the first such lane and its address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ class ConflictGroup:
     One bank that needs more than one wavefront in one phase of an instruction.
 
     Attributes:
-        phase: Phase of the instruction, from 0: which 32, 16 or 8 lanes (or which 8x8 matrix).
-        bank: The bank.
-        lanes_of_word: The distinct words wanted of the bank (byte address / bank width) and the lanes that want each.
+        phase: Phase of the instruction, from 0. A phase is 32, 16 or 8 lanes, or one 8x8 matrix.
+        bank: Index of the bank.
+        lanes_of_word: Each distinct word wanted from the bank (byte address / bank width), with the lanes that want it.
     """
 
     phase: int
@@ -54,15 +54,15 @@ def access_wavefronts(
     """
     Count the wavefronts of warp-wide loads or stores of 2, 4, 8 or 16 bytes a lane.
 
-    A warp is served in phases of as many lanes as one wavefront has bytes for: 32 lanes of 2 or 4 bytes, 16 of 8, 8 of
-    16. Within a phase lanes that want the same word share it, so a bank costs one wavefront per *distinct* word, and
-    the phase as many as its worst bank. A phase without an active lane costs nothing. Sharing words across phases is
-    not modelled.
+    A warp is served in phases. A phase has as many lanes as one wavefront has bytes for: 32 lanes of 2 or 4 bytes, 16
+    lanes of 8 bytes, 8 lanes of 16 bytes. Lanes of one phase that want the same word share it, so a bank costs one
+    wavefront per *distinct* word, and the phase costs as many as its worst bank. A phase without an active lane costs
+    nothing. Sharing words across phases is not modelled.
 
     Args:
         addresses: Byte addresses in CTA shared memory. Shape (..., 32), one instruction per row.
         width_bytes: Bytes of each lane: 2, 4, 8 or 16.
-        active: Lanes that take part; broadcasts with ``addresses``. All, if not given.
+        active: Lanes that take part; broadcasts with ``addresses``. The default is all lanes.
         banks: Number of banks.
         bank_bytes: Width of one bank.
 
@@ -70,13 +70,13 @@ def access_wavefronts(
         Wavefronts of each instruction. Shape (...). Subtract ``access_ideal`` for conflicts.
 
     Raises:
-        BadInput: Another width, or the last dimension is not 32.
+        BadInput: The width is not one of these, or the last dimension is not 32.
         MisalignedAccess: Names the first offending lane and address.
 
     Source: golden file ``bank_conflicts`` states the same model.
     """
-    # An aligned access covers whole slots of its own width, and two slots of one column meet in every bank of it:
-    # counting slots is counting words, with fewer to count.
+    # An aligned access covers whole slots of its own width, and two slots of one column share every bank of it.
+    # So counting distinct slots gives the same result as counting distinct words, with fewer to count.
     slots, wanted = _phase_slots(addresses, width_bytes, active, banks, bank_bytes)
     columns = banks * bank_bytes // max(width_bytes, bank_bytes)
     leading, phases = slots.shape[:-2], slots.shape[-2]
@@ -95,19 +95,19 @@ def access_ideal(
     width_bytes: int, active: BoolArray | None = None, banks: int = BANKS, bank_bytes: int = BANK_BYTES
 ) -> IntArray:
     """
-    Wavefronts of an access without conflicts: one for each phase that has an active lane.
+    Count the wavefronts of an access without conflicts: one for each phase that has an active lane.
 
     Args:
         width_bytes: Bytes of each lane: 2, 4, 8 or 16.
-        active: Lanes that take part. Shape (..., 32). All, if not given.
+        active: Lanes that take part. Shape (..., 32). The default is all lanes.
         banks: Number of banks.
         bank_bytes: Width of one bank.
 
     Returns:
-        Ideal wavefronts. Shape (...), that is () without ``active``. A full warp of 16 bytes a lane: 4.
+        Ideal wavefronts. Shape (...), or () without ``active``. A full warp of 16 bytes a lane needs 4.
 
     Raises:
-        BadInput: Another width, or the last dimension is not 32.
+        BadInput: The width is not one of these, or the last dimension is not 32.
     """
     taking = np.ones(WARP_SIZE, dtype=np.bool_) if active is None else np.asarray(active, dtype=np.bool_)
     lanes = _lanes_per_phase(taking.shape, width_bytes, banks, bank_bytes)
@@ -117,7 +117,7 @@ def access_ideal(
 
 def ldmatrix_lanes(matrices: int) -> BoolArray:
     """
-    The lanes whose row address an ldmatrix uses: the first 8 for each matrix. Shape (32,).
+    Return which lanes supply a row address to an ldmatrix: the first 8 for each matrix. Shape (32,).
 
     Raises:
         BadInput: The number of matrices is not 1, 2 or 4.
@@ -131,13 +131,14 @@ def ldmatrix_wavefronts(
     row_addresses: IntArray, matrices: int, banks: int = BANKS, bank_bytes: int = BANK_BYTES
 ) -> IntArray:
     """
-    Count the wavefronts of ldmatrix.x1, .x2 or .x4 (with or without .trans, which only changes who receives what).
+    Count the wavefronts of ldmatrix.x1, .x2 or .x4.
 
-    Each 8x8 matrix is one phase: 8 rows of 16 bytes, whose addresses are given by 8 consecutive lanes.
+    Each 8x8 matrix is one phase: 8 rows of 16 bytes, whose addresses 8 consecutive lanes supply. ``.trans`` changes
+    only which lane receives which element, so it costs the same.
 
     Args:
-        row_addresses: Byte address of the row each lane supplies. Shape (..., 32); of x1 only lanes 0-7 count, of x2
-            lanes 0-15.
+        row_addresses: Byte address of the row each lane supplies. Shape (..., 32). Only lanes 0-7 count for x1, and
+            only lanes 0-15 for x2.
         matrices: 1, 2 or 4.
         banks: Number of banks.
         bank_bytes: Width of one bank.
@@ -155,7 +156,7 @@ def ldmatrix_wavefronts(
 
 
 def ldmatrix_ideal(matrices: int, banks: int = BANKS, bank_bytes: int = BANK_BYTES) -> int:
-    """Wavefronts of an ldmatrix without conflicts: one for each matrix."""
+    """Count the wavefronts of an ldmatrix without conflicts: one for each matrix."""
     return int(access_ideal(MATRIX_ROW_BYTES, ldmatrix_lanes(matrices), banks, bank_bytes))
 
 
@@ -167,22 +168,22 @@ def conflict_groups(
     bank_bytes: int = BANK_BYTES,
 ) -> tuple[ConflictGroup, ...]:
     """
-    Name the lanes of every conflict of one instruction.
+    List every bank conflict of one instruction, with the lanes that take part in it.
 
-    For ldmatrix pass 16 bytes and ``ldmatrix_lanes``.
+    For an ldmatrix, pass a width of 16 bytes and ``ldmatrix_lanes`` as ``active``.
 
     Args:
         addresses: Byte addresses of the lanes. Shape (32,).
         width_bytes: Bytes of each lane: 2, 4, 8 or 16.
-        active: Lanes that take part. Shape (32,).
+        active: Lanes that take part. Shape (32,). The default is all lanes.
         banks: Number of banks.
         bank_bytes: Width of one bank.
 
     Returns:
-        One group for each phase and bank with more than one distinct word, by phase, then bank.
+        One group for each phase and bank with more than one distinct word, ordered by phase, then bank.
 
     Raises:
-        BadInput: Another width, or the shape is not (32,).
+        BadInput: The width is not one of these, or the shape is not (32,).
         MisalignedAccess: Names the first offending lane and address.
     """
     if np.shape(addresses) != (WARP_SIZE,):
@@ -205,7 +206,11 @@ def conflict_groups(
 def _phase_slots(
     addresses: IntArray, width_bytes: int, active: BoolArray | None, banks: int, bank_bytes: int
 ) -> tuple[IntArray, BoolArray]:
-    """Address in units of the access (of a bank, if that is wider), and who takes part. Shapes (..., phases, lanes)."""
+    """
+    Return each lane's slot by phase, and which lanes take part. Both have shape (..., phases, lanes).
+
+    A slot is the address in units of the access width, or of a bank where the bank is wider.
+    """
     given = np.asarray(addresses, dtype=np.int64)
     taking = np.broadcast_to(np.True_ if active is None else np.asarray(active, dtype=np.bool_), given.shape)
     lanes = _lanes_per_phase(given.shape, width_bytes, banks, bank_bytes)

@@ -1,4 +1,6 @@
-"""CUTLASS's TensorOpMultiplicandCongruous: the XOR swizzle of operands contiguous along M or N, as integers."""
+"""
+CUTLASS's TensorOpMultiplicandCongruous, the XOR swizzle of operands contiguous along M or N, as integer arithmetic.
+"""
 
 from dataclasses import dataclass
 from typing import Final
@@ -12,23 +14,25 @@ from gpusim.layout.shared import SharedLayout
 from gpusim.units import VECTOR_BITS
 
 CONGRUOUS_BITS: Final = (4, 8, 16, 32)
-"""Element widths that have a congruous layout. 64-bit operands have another one, of which no kernel here knows."""
+"""Element widths that have a congruous layout. CUTLASS's own layout for 64-bit operands is not modelled."""
 
 WORD_BITS: Final = 32
-"""Elements this wide are read back word by word, with plain loads; narrower ones row by row, with ldmatrix."""
+"""
+Element width at which plain loads read the operand word by word; narrower elements are read by ldmatrix, row by row.
+"""
 
 
 def congruous_offset(contiguous: int | IntArray, strided: int | IntArray, stride: int, element_bits: int) -> IntArray:
     """
-    Element offset of a logical coordinate; the contiguous one runs along M or N, the strided one along K.
+    Return the element offset of a logical coordinate whose contiguous part runs along M or N and strided part along K.
 
-    A row of the operand is whole 128-byte lines, one after another, and rows are ``stride`` apart. The vectors of a
-    line are permuted according to its row, in such a way that what one instruction reads lies in different banks:
+    A row of the operand is a sequence of whole 128-byte lines, and rows are ``stride`` elements apart. The row number
+    permutes the 16-byte vectors of each line, so that the vectors one instruction reads lie in different banks:
 
-    - Under 32 bits an ldmatrix.trans reads one vector out of each of 8 rows, so each of the 8 rows puts it elsewhere:
-      the rule of crosswise with a whole line of elements.
-    - Elements of 32 bits are read by plain loads, a lane one word: 8 neighbours, which are two vectors, in each of 4
-      rows. So each of the 4 rows puts a pair of vectors elsewhere: vector ^= 2 (row mod 4).
+    - Elements under 32 bits: an ldmatrix.trans reads one vector from each of 8 rows, so each of the 8 rows puts that
+      vector elsewhere. The rule is the crosswise one, with a whole line of elements.
+    - Elements of 32 bits: plain loads read one word per lane, 8 neighbours (two vectors) from each of 4 rows. So each
+      of the 4 rows puts a pair of vectors elsewhere: vector ^= 2 (row mod 4).
 
     Args:
         contiguous: Coordinates along M or N. Broadcasts with ``strided``.
@@ -53,7 +57,9 @@ def congruous_offset(contiguous: int | IntArray, strided: int | IntArray, stride
 @dataclass(frozen=True, slots=True)
 class CongruousLayout(SharedLayout):
     """
-    A congruous operand. Its stages lie along K, the strided dimension: one after another.
+    The shared layout of an operand contiguous along M or N.
+
+    Its stages follow one another along the strided dimension, K.
 
     Raises:
         BadInput: The element width has no such layout, or the rows are not whole 128-byte lines.
@@ -62,7 +68,7 @@ class CongruousLayout(SharedLayout):
     """
 
     def __post_init__(self) -> None:
-        """Refuse what no kernel could use; the class says what."""
+        """Refuse an element width or extent the class does not allow."""
         if self.element_bits not in CONGRUOUS_BITS:
             allowed = ", ".join(map(str, CONGRUOUS_BITS))
             raise BadInput(f"congruous: element bits must be one of {allowed}, got {self.element_bits}")
@@ -85,10 +91,10 @@ class CongruousLayout(SharedLayout):
 
     @property
     def elements(self) -> int:
-        """Elements of the whole allocation."""
+        """Elements of the whole allocation, over all stages."""
         return self.stages * self.stage_elements
 
     def offset(self, contiguous: int | IntArray, strided: int | IntArray, stage: int | IntArray = 0) -> IntArray:
-        """As ``SharedLayout.offset``; stage and coordinate add up along K."""
+        """Return what ``SharedLayout.offset`` specifies. The stage is an offset along K."""
         along_k = np.asarray(stage, dtype=np.int64) * self.strided + strided
         return congruous_offset(contiguous, along_k, self.stride, self.element_bits)

@@ -1,4 +1,4 @@
-"""CUTLASS's TensorOpMultiplicandCrosswise: the XOR swizzle of K-contiguous operands, as integer arithmetic."""
+"""CUTLASS's TensorOpMultiplicandCrosswise, the XOR swizzle of K-contiguous operands, as integer arithmetic."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -11,22 +11,22 @@ from gpusim.layout.shared import SharedLayout
 from gpusim.units import VECTOR_BITS
 
 LINE_VECTORS: Final = 8
-"""128-bit vectors in one 128-byte line of shared memory."""
+"""Number of 128-bit vectors in one 128-byte line of shared memory."""
 
 PARTITION: Final = 4
-"""A partition is 4 vectors by 4 rows; the vectors of a partition are permuted among themselves."""
+"""Vectors across, and lines down, one partition. The swizzle permutes vectors within a partition of a line."""
 
 CROSSWISE_BITS: Final = (4, 8, 16, 32)
-"""Element widths the rule is checked for."""
+"""Element widths for which the crosswise rule is checked."""
 
 
 def line_elements(element_bits: int) -> int:
-    """Elements in one 128-byte line."""
+    """Return the number of elements in one 128-byte line."""
     return LINE_VECTORS * VECTOR_BITS // element_bits
 
 
 def crosswise_factor(element_bits: int, crosswise: int) -> int:
-    """kFactor: logical rows of ``crosswise`` elements that share one 128-byte line. 0 where a row exceeds a line."""
+    """Return kFactor, the logical rows of ``crosswise`` elements in one 128-byte line, or 0 if a row exceeds a line."""
     return line_elements(element_bits) // crosswise
 
 
@@ -34,9 +34,10 @@ def crosswise_offset(
     contiguous: int | IntArray, strided: int | IntArray, stride: int, element_bits: int, crosswise: int
 ) -> IntArray:
     """
-    Element offset of a logical coordinate under the tensor-op multiplicand rule.
+    Return the element offset of a logical coordinate under CUTLASS's TensorOpMultiplicand rule.
 
-    Rows of ``crosswise`` elements are packed kFactor to a 128-byte line. Within the line, with r the line's index:
+    Each 128-byte line holds kFactor rows of ``crosswise`` elements. Its 8 vectors form 2 partitions of 4. The index r
+    of the line permutes both:
 
         vector in its partition of 4      ^=  r mod 4
         partition in the line of 2        ^=  (r / 4) mod 2, where the swizzle tile has 8 lines (kFactor 1)
@@ -77,14 +78,16 @@ def crosswise_offset(
 @dataclass(frozen=True, slots=True)
 class CrosswiseLayout(SharedLayout):
     """
-    A crosswise operand. Its stages lie side by side along K: the row stride is stages * contiguous elements.
+    The shared layout of a K-contiguous operand. Its stages lie side by side along K.
+
+    The row stride is therefore stages * contiguous elements.
 
     Attributes:
-        crosswise: Template parameter of the CUTLASS layout; the threadblock's K extent unless stated.
+        crosswise: Template parameter of the CUTLASS layout, usually the threadblock's K extent.
 
     Raises:
-        BadInput: The row exceeds a 128-byte line, does not divide it, or the extents do not fill whole lines (the
-            rule would then not be a bijection).
+        BadInput: A row exceeds a 128-byte line, a row does not divide a line, or the extents do not fill whole lines
+            (the rule would then not be a bijection).
 
     Source: golden files ``layout_crosswise_*``.
     """
@@ -92,7 +95,7 @@ class CrosswiseLayout(SharedLayout):
     crosswise: int
 
     def __post_init__(self) -> None:
-        """Refuse what no kernel could use; the class says what."""
+        """Refuse an element width, row or extent the class does not allow."""
         bits, line = self.element_bits, f"crosswise<{self.element_bits},{self.crosswise}>"
         if bits not in CROSSWISE_BITS:
             raise BadInput(f"{line}: element bits must be one of {', '.join(map(str, CROSSWISE_BITS))}, got {bits}")
@@ -122,15 +125,15 @@ class CrosswiseLayout(SharedLayout):
 
     @property
     def stage_elements(self) -> int:
-        """Elements from one stage to the next: a line of each, side by side."""
+        """Elements from one stage to the next: kFactor rows of one stage, since the stages lie side by side."""
         return self.contiguous * self.factor
 
     @property
     def elements(self) -> int:
-        """Elements of the whole allocation."""
+        """Elements of the whole allocation, over all stages."""
         return self.stride * self.strided
 
     def offset(self, contiguous: int | IntArray, strided: int | IntArray, stage: int | IntArray = 0) -> IntArray:
-        """As ``SharedLayout.offset``; stage and coordinate add up along K."""
+        """Return what ``SharedLayout.offset`` specifies. The stage is an offset along K."""
         along_k = np.asarray(stage, dtype=np.int64) * self.contiguous + contiguous
         return crosswise_offset(along_k, strided, self.stride, self.element_bits, self.crosswise)

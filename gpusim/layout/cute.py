@@ -1,4 +1,4 @@
-"""CuTe's algebra as far as shared memory needs it: shape:stride layouts, Swizzle<B,M,S>, their composition."""
+"""CuTe's algebra as far as shared memory needs it: shape:stride layouts, Swizzle<B,M,S>, and their composition."""
 
 import re
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ IntTuple: TypeAlias = "int | tuple[IntTuple, ...]"
 """A nested tuple of integers: ``64``, ``(8, 64)``, ``((4, 2), 64)``."""
 
 Coordinate: TypeAlias = "int | IntArray | Sequence[Coordinate]"
-"""One coordinate per mode; where a mode is nested, an integer (colexicographic) or a coordinate of the mode."""
+"""One coordinate per mode. A nested mode takes an integer (colexicographic index) or a sequence of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +43,20 @@ class Swizzle:
     shift: int
 
     def __post_init__(self) -> None:
-        """Refuse what no kernel could use; the class says what."""
+        """Refuse a B, M or S the class does not allow."""
         if self.bits < 0 or self.base < 0:
             raise BadInput(f"{self}: B and M must be at least 0")
         if abs(self.shift) < self.bits:
             raise BadInput(f"{self}: |S| must be at least B, got S = {self.shift} with B = {self.bits}")
 
     def __str__(self) -> str:
-        """As CUTLASS names the type."""
+        """Return the CUTLASS type name, such as ``Swizzle<3,3,3>``."""
         return f"Swizzle<{self.bits},{self.base},{self.shift}>"
 
     def apply(self, offsets: int | IntArray) -> IntArray:
-        """Swizzled offsets, of the shape of ``offsets``, in the same unit. Its own inverse."""
+        """
+        Return the swizzled offsets, in the unit and shape of ``offsets``. Applying it twice gives the offsets back.
+        """
         given = np.asarray(offsets, dtype=np.int64)
         mask = (1 << self.bits) - 1
         if self.shift >= 0:
@@ -86,14 +88,14 @@ class Layout:
     stride: IntTuple
 
     def __post_init__(self) -> None:
-        """Refuse what no kernel could use; the class says what."""
+        """Refuse a shape or stride the class does not allow."""
         if not _congruent(self.shape, self.stride):
             raise BadInput(f"{self}: shape and stride must be nested alike")
         if min(_flatten(self.shape)) < 1 or min(_flatten(self.stride)) < 0:
             raise BadInput(f"{self}: extents must be at least 1 and strides at least 0")
 
     def __str__(self) -> str:
-        """As CuTe prints it."""
+        """Return the layout in CuTe's printed form, such as ``(8,64):(64,1)``."""
         return f"{_text(self.shape)}:{_text(self.stride)}"
 
     @property
@@ -109,7 +111,7 @@ class Layout:
 
     @property
     def flat(self) -> "Layout":
-        """The same function with all modes at the top level."""
+        """The same layout with all modes at the top level."""
         return Layout(_flatten(self.shape), _flatten(self.stride))
 
     @property
@@ -121,11 +123,11 @@ class Layout:
 
     def offset(self, coordinate: Coordinate) -> IntArray:
         """
-        Offset of a coordinate.
+        Return the offset of a coordinate, or of an array of coordinates.
 
         Args:
-            coordinate: An integer or array counts all coordinates with the first mode fastest; a sequence gives one
-                coordinate for each top-level mode, arrays broadcasting against each other.
+            coordinate: An integer or array counts all coordinates with the first mode fastest. A sequence gives one
+                coordinate for each top-level mode, and its arrays broadcast against each other.
 
         Raises:
             BadInput: A sequence has another number of entries than its mode.
@@ -134,7 +136,7 @@ class Layout:
 
 
 def row_major(rows: int, columns: int) -> Layout:
-    """(rows,columns):(columns,1)."""
+    """Return the layout (rows,columns):(columns,1)."""
     return Layout((rows, columns), (columns, 1))
 
 
@@ -175,10 +177,10 @@ _TUPLE_TOKEN = re.compile(r"\s*(\d+|[(),])")
 
 def parse_swizzle(text: str) -> Swizzle:
     """
-    Read ``Swizzle<B,M,S>``.
+    Parse ``Swizzle<B,M,S>``.
 
     Raises:
-        BadInput: It is not of that form, or not a legal swizzle.
+        BadInput: The text is not of that form, or not a legal swizzle.
     """
     match = _SWIZZLE.fullmatch(text.strip())
     if match is None:
@@ -188,10 +190,10 @@ def parse_swizzle(text: str) -> Swizzle:
 
 def parse_layout(text: str) -> Layout:
     """
-    Read a layout in CuTe's printed form: ``(8,64):(64,1)``, ``((4,2),64):((64,512),1)``, ``32:1``.
+    Parse a layout in CuTe's printed form: ``(8,64):(64,1)``, ``((4,2),64):((64,512),1)``, ``32:1``.
 
     Raises:
-        BadInput: It is not of that form, or shape and stride do not agree.
+        BadInput: The text is not of that form, or shape and stride do not agree.
     """
     shape, colon, stride = text.partition(":")
     if not colon:
@@ -231,13 +233,13 @@ def _parse_tuple(part: str, whole: str) -> IntTuple:
 @dataclass(frozen=True, slots=True)
 class SwizzledLayout(SharedLayout):
     """
-    Swizzle<B,M,S> composed with a two-mode layout (strided, contiguous); stages one after another.
+    A Swizzle<B,M,S> composed with a two-mode layout (strided, contiguous). Its stages lie one after another.
 
-    Each stage starts where the swizzle starts over, so the swizzle never moves an element to another stage.
+    Each stage starts at a multiple of the swizzle's span, so the swizzle never moves an element to another stage.
 
     Attributes:
-        swizzle: Applied to element offsets within the stage.
-        layout: Modes (strided, contiguous), each possibly nested.
+        swizzle: Swizzle applied to element offsets within the stage.
+        layout: Layout of one stage, with modes (strided, contiguous), each possibly nested.
 
     Raises:
         BadInput: The layout has not two modes, or its extents are not this operand's.
@@ -247,7 +249,7 @@ class SwizzledLayout(SharedLayout):
     layout: Layout
 
     def __post_init__(self) -> None:
-        """Refuse what no kernel could use; the class says what."""
+        """Refuse a layout whose modes are not (strided, contiguous)."""
         modes = self.layout.modes
         if len(modes) != 2 or (modes[0].size, modes[1].size) != (self.strided, self.contiguous):
             raise BadInput(
@@ -256,15 +258,15 @@ class SwizzledLayout(SharedLayout):
 
     @property
     def stage_elements(self) -> int:
-        """Elements from one stage to the next: the layout's cosize, up to a whole span of the swizzle."""
+        """Elements from one stage to the next: the layout's cosize, rounded up to a multiple of the swizzle's span."""
         return -(-self.layout.cosize // self.swizzle.span) * self.swizzle.span
 
     @property
     def elements(self) -> int:
-        """Elements of the whole allocation."""
+        """Elements of the whole allocation, over all stages."""
         return self.stage_elements * self.stages
 
     def offset(self, contiguous: int | IntArray, strided: int | IntArray, stage: int | IntArray = 0) -> IntArray:
-        """As ``SharedLayout.offset``."""
+        """Return what ``SharedLayout.offset`` specifies."""
         offsets = self.swizzle.apply(self.layout.offset((strided, contiguous)))
         return np.asarray(stage, dtype=np.int64) * self.stage_elements + offsets

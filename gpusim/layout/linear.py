@@ -11,10 +11,10 @@ from gpusim.layout.shared import SharedLayout
 @dataclass(frozen=True, slots=True)
 class PaddedLayout(SharedLayout):
     """
-    Rows of ``contiguous`` elements, ``padding`` unused elements after each; stages one after another.
+    Rows of ``contiguous`` elements, each followed by ``padding`` unused elements. Stages lie one after another.
 
     Attributes:
-        padding: Elements between the end of a row and the next one. 0 is plain row-major.
+        padding: Elements between the end of one row and the start of the next. 0 is plain row-major.
     """
 
     padding: int
@@ -31,11 +31,11 @@ class PaddedLayout(SharedLayout):
 
     @property
     def elements(self) -> int:
-        """Elements of the whole allocation, padding included."""
+        """Elements of the whole allocation, over all stages and with the padding."""
         return self.stage_elements * self.stages
 
     def offset(self, contiguous: int | IntArray, strided: int | IntArray, stage: int | IntArray = 0) -> IntArray:
-        """As ``SharedLayout.offset``."""
+        """Return what ``SharedLayout.offset`` specifies."""
         row = np.asarray(strided, dtype=np.int64) * self.row_stride
         offsets: IntArray = np.asarray(stage, dtype=np.int64) * self.stage_elements + row + contiguous
         return offsets

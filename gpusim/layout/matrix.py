@@ -1,4 +1,4 @@
-"""How a matrix lies in a flat tensor of global memory: runs of contiguous elements, evenly apart."""
+"""How a matrix lies in a flat tensor of global memory: runs of contiguous elements at a constant distance."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +7,12 @@ from typing import Any
 @dataclass(frozen=True, slots=True)
 class MatrixView:
     """
-    How a matrix lies in a flat tensor: ``rows`` runs of ``columns`` contiguous elements, ``leading`` elements apart.
+    A matrix in a flat tensor of global memory.
+
+    Attributes:
+        rows: Number of contiguous runs.
+        columns: Elements of one run.
+        leading: Elements from the start of one run to the start of the next, at least ``columns``.
     """
 
     rows: int
@@ -20,5 +25,9 @@ class MatrixView:
         return self.rows * self.leading
 
     def of(self, flat: Any) -> Any:
-        """The [rows, columns] view of a flat array of any array module, without the padding."""
+        """
+        Return the view of a flat array, without the padding. Shape (rows, columns).
+
+        The array may be of any array module (NumPy, CuPy).
+        """
         return flat.reshape(self.rows, self.leading)[:, : self.columns]

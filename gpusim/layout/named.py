@@ -1,4 +1,4 @@
-"""The names of shared layouts: what a scenario or the command line may say, and the layout each name stands for."""
+"""Names of shared layouts, as a scenario or the command line writes them, and the layout each name stands for."""
 
 import re
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from gpusim.units import VECTOR_BITS
 
 @dataclass(frozen=True, slots=True)
 class CrosswiseSpec:
-    """``crosswise`` (of the operand's own width and K extent), or ``crosswise<bits,crosswise>``."""
+    """``crosswise`` or ``crosswise<bits,crosswise>``. None stands for the operand's element bits, or its K extent."""
 
     element_bits: int | None = None
     crosswise: int | None = None
@@ -25,7 +25,7 @@ class CrosswiseSpec:
 
 @dataclass(frozen=True, slots=True)
 class CongruousSpec:
-    """``congruous`` (of the operand's own width), or ``congruous<bits,crosswise>``: crosswise is a whole line."""
+    """``congruous`` or ``congruous<bits,crosswise>``. None stands for the operand's element bits, or a whole line."""
 
     element_bits: int | None = None
     crosswise: int | None = None
@@ -33,7 +33,7 @@ class CongruousSpec:
 
 @dataclass(frozen=True, slots=True)
 class PaddedSpec:
-    """``padded<N>``; ``row_major`` where N is 0."""
+    """``padded<N>``: rows with N elements of padding. ``row_major`` is N = 0."""
 
     padding: int
 
@@ -62,17 +62,19 @@ _PADDED = re.compile(r"padded<\s*(\d+)\s*>")
 
 
 def layout_names() -> tuple[str, ...]:
-    """The names a scenario may give a shared layout, N, B, M and S standing for integers."""
+    """Return the names a scenario may give a shared layout, where N, B, M and S stand for integers."""
     return ("crosswise", "congruous", "row_major", "padded<N>", "Swizzle<B,M,S>")
 
 
 def parse_layout_spec(text: str) -> LayoutSpec:
     """
-    Read the name of a layout.
+    Parse the name of a layout.
 
-    Beside ``layout_names()`` these are understood: ``crosswise<16,64>``, ``congruous<16,64>`` and CUTLASS's own
-    ``TensorOpMultiplicandCrosswise<16, 64>`` and ``...Congruous<16, 64>`` (element bits, crosswise elements), a CuTe
-    layout ``(8,64):(64,1)``, and a swizzle over one, ``Swizzle<3,3,3> o (8,64):(64,1)``.
+    Besides ``layout_names()``, these are understood:
+
+    - ``crosswise<16,64>`` and ``congruous<16,64>`` (element bits, crosswise elements);
+    - CUTLASS's own ``TensorOpMultiplicandCrosswise<16, 64>`` and ``TensorOpMultiplicandCongruous<16, 64>``;
+    - a CuTe layout ``(8,64):(64,1)``, and a swizzle over one, ``Swizzle<3,3,3> o (8,64):(64,1)``.
 
     Raises:
         BadInput: Names the text and what is allowed.
@@ -97,14 +99,14 @@ def shared_layout(
     name: str, element_bits: int, contiguous: int, strided: int, stages: int, *, vector_bits: int = VECTOR_BITS
 ) -> SharedLayout:
     """
-    The layout a name stands for, with the extents of one operand.
+    Build the layout a name stands for, with the extents of one operand.
 
     Args:
-        name: As ``parse_layout_spec`` reads it.
+        name: A layout's name, read by ``parse_layout_spec``.
         element_bits: Width of one element.
         contiguous: Extent of one stage along the contiguous dimension, in elements.
-        strided: Extent along the other dimension.
-        stages: Slots of the shared-memory ring.
+        strided: Extent along the other dimension, in elements.
+        stages: Stages of the shared-memory ring.
         vector_bits: Narrowest run of bits that must stay contiguous and aligned: 128 for cp.async and ldmatrix.
 
     Returns:

@@ -1,4 +1,6 @@
-"""What every shared-memory layout of an operand offers: coordinates in, element offsets out, and nothing about time."""
+"""
+The interface of every shared-memory layout of an operand: coordinates in, element offsets out, and nothing about time.
+"""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -13,13 +15,13 @@ ELEMENT_BITS: Final = (4, 8, 16, 32, 64)
 @dataclass(frozen=True, slots=True)
 class SharedLayout(ABC):
     """
-    Where each element of one operand lies in its shared allocation.
+    The place of each element of one operand in its shared-memory allocation.
 
     Attributes:
         element_bits: Width of one element.
-        contiguous: Logical extent of one stage along the contiguous dimension (k for K-contiguous operands).
-        strided: Logical extent along the other dimension (m or n for K-contiguous operands).
-        stages: Slots of the shared-memory ring in the allocation.
+        contiguous: Extent of one stage along the contiguous dimension, in elements (k for K-contiguous operands).
+        strided: Extent along the other dimension, in elements (m or n for K-contiguous operands).
+        stages: Stages of the shared-memory ring in the allocation.
     """
 
     element_bits: int
@@ -30,25 +32,27 @@ class SharedLayout(ABC):
     @abstractmethod
     def offset(self, contiguous: int | IntArray, strided: int | IntArray, stage: int | IntArray = 0) -> IntArray:
         """
-        Element offset from the base of the operand's whole allocation.
+        Return the element offset from the base of the operand's whole allocation.
 
         Args:
             contiguous: Coordinate in [0, ``self.contiguous``). Broadcasts with the others.
             strided: Coordinate in [0, ``self.strided``).
-            stage: Slot in [0, ``self.stages``).
+            stage: Stage in [0, ``self.stages``).
 
         Returns:
-            Offsets in elements, of the broadcast shape. Coordinates outside the extents are not refused; their
-            offsets are the rule's arithmetic.
+            Offsets in elements, of the broadcast shape. Coordinates outside the extents are not refused; the same
+            arithmetic is applied to them.
         """
 
     @property
     @abstractmethod
     def elements(self) -> int:
-        """Elements of the whole allocation: all stages, padding included."""
+        """Elements of the whole allocation, over all stages and with any padding."""
 
     def byte_address(self, contiguous: int | IntArray, strided: int | IntArray, stage: int | IntArray = 0) -> IntArray:
-        """Byte that holds the element (for elements under 8 bits: the byte it shares), as ``offset`` otherwise."""
+        """
+        Return the byte address of the element, with the arguments of ``offset``. Elements under 8 bits share a byte.
+        """
         return self.offset(contiguous, strided, stage) * self.element_bits // 8
 
     @property

@@ -1,4 +1,4 @@
-"""Reads a machine file: every figure a record with unit, kind and source, nothing missing, nothing unknown."""
+"""The reader of a machine file, which demands a unit, a kind and a source of every figure and allows no unknown key."""
 
 import dataclasses
 import json
@@ -20,28 +20,28 @@ _SOURCE_KEYS = ("title", "version", "url", "doi", "file")
 
 
 def machine_names() -> tuple[str, ...]:
-    """Names of the machine files that ship with gpusim, sorted."""
+    """Return the names of the machine files that ship with gpusim, sorted."""
     folder = resources.files("gpusim.machine")
     return tuple(sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml")))
 
 
 def is_path(name_or_path: str) -> bool:
-    """Whether the text means a file rather than a machine that ships with gpusim."""
+    """Return whether the text is a path of a machine file, rather than the name of a shipped machine."""
     return name_or_path.endswith(".toml") or "/" in name_or_path or "\\" in name_or_path
 
 
 def load_machine(name_or_path: str) -> Machine:
     """
-    The machine of a shipped name ("h200"), or of the TOML file at a path (anything with a slash or ".toml").
+    Load a machine by its shipped name ("h200"), or from the TOML file at a path (text with a slash or ".toml").
 
     Raises:
-        BadInput: No such machine or file; or the file breaks a rule: the message names file and key.
+        BadInput: No such machine or file exists, or the file breaks a rule; the message names file and key.
     """
     if is_path(name_or_path):
         path = Path(name_or_path)
         try:
             text = path.read_text()
-        except (OSError, ValueError) as error:  # ValueError: no text, or a path with a null byte
+        except (OSError, ValueError) as error:  # ValueError: not text, or a path with a null byte
             reason = getattr(error, "strerror", None) or str(error)
             raise BadInput(f"machine file must be readable, got {_quoted(name_or_path)} ({reason})") from error
         return parse_machine(text, path.stem, name_or_path)
@@ -63,18 +63,19 @@ def _shipped(name: str) -> Machine:
 
 def parse_machine(text: str, name: str, where: str) -> Machine:
     """
-    The machine a TOML text describes.
+    Parse the machine that a TOML text describes.
 
     Args:
-        name: Becomes ``Machine.name``.
+        text: Content of a machine file.
+        name: Value of ``Machine.name``.
         where: File name for messages.
 
     Raises:
-        BadInput: As ``load_machine``.
+        BadInput: The text is not TOML or breaks a rule; the message names file and key.
     """
     try:
         data = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # ValueError: no TOML, or an integer of thousands of digits
+    except (ValueError, RecursionError) as error:  # ValueError: not TOML, or an integer of thousands of digits
         raise BadInput(f"machine file must be TOML: {error} ({where})") from error
     return _Reader(where, data).machine(name)
 
@@ -126,7 +127,7 @@ class _Reader:
                 raise BadInput(f'unknown key "{key}", {hint} ({self._where}: {prefix}{key})')
 
     def _values(self, spec: type[Any], table: object, prefix: str, given: Mapping[str, object]) -> dict[str, Any]:
-        """Attributes of a spec dataclass from its table; ``given`` are those that come from elsewhere."""
+        """Return the attributes of a spec dataclass, read from its table, together with the ``given`` ones."""
         key = prefix.removesuffix(".")
         if not isinstance(table, dict):
             raise self._refuse(f"{key} must be a table", table, key)

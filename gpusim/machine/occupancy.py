@@ -1,4 +1,4 @@
-"""How many CTAs of a kernel one SM holds at once, and which resource says so."""
+"""The number of CTAs of a kernel that one SM holds at once, and the resource that limits it."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -12,9 +12,11 @@ Limiter = Literal["warps", "ctas", "registers", "shared_memory"]
 @dataclass(frozen=True, slots=True)
 class Occupancy:
     """
+    The CTAs of one kernel that are resident on one SM at once.
+
     Attributes:
-        ctas: Resident CTAs of one SM; 0 where not even one fits.
-        limiter: The resource that allows no more. Of several, the first in the order of ``Limiter``.
+        ctas: Resident CTAs of one SM; 0 if not even one fits.
+        limiter: Resource that allows no more. Among several, the first in the order of ``Limiter``.
     """
 
     ctas: int
@@ -23,15 +25,16 @@ class Occupancy:
 
 def ctas_per_sm(machine: Machine, threads: int, registers_per_thread: int, shared_bytes: int) -> Occupancy:
     """
-    Resident CTAs of one SM by CUDA's occupancy rules.
+    Compute the resident CTAs of one SM by CUDA's occupancy rules.
 
-    Registers are handed out per warp and SMSP: a CTA's warps, rounded up to the warp unit, spread evenly over the
-    sub-partitions. Shared memory is rounded up to its unit after the bytes the system reserves for each CTA. The
-    carve-out is taken at its largest.
+    Registers are allocated per warp and per SMSP. A CTA's warps, rounded up to the warp unit, spread evenly over the
+    SMSPs. The bytes that the system reserves for each CTA are added to its shared memory, and the sum is rounded up to
+    the shared-memory unit. The carve-out is assumed to be the largest.
 
     Args:
-        threads: Of one CTA.
-        registers_per_thread: As the compiler reports them.
+        machine: Machine with the limits of an SM.
+        threads: Threads of one CTA.
+        registers_per_thread: Registers of one thread, as the compiler reports them.
         shared_bytes: Static and dynamic shared memory of one CTA, without the reserved bytes.
 
     Source: cuda_occupancy.h (CUDA toolkit), cudaOccMaxActiveBlocksPerMultiprocessor.
@@ -57,10 +60,10 @@ def ctas_per_sm(machine: Machine, threads: int, registers_per_thread: int, share
 
 def require_room(machine: Machine, occupancy: Occupancy, threads: int, registers: int, shared_bytes: int) -> None:
     """
-    Refuse a CTA of which an SM holds none.
+    Refuse a CTA that does not fit on an SM.
 
     Raises:
-        BadInput: It does not fit.
+        BadInput: The occupancy is 0; the message names the limiting resource.
     """
     if occupancy.ctas < 1:
         raise BadInput(

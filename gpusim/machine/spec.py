@@ -1,4 +1,4 @@
-"""The frozen description of one GPU that a machine file loads into: integers, with the unit of each beside it."""
+"""The frozen description of one GPU that a machine file loads into: integer figures, each annotated with its unit."""
 
 import hashlib
 import json
@@ -16,11 +16,11 @@ PIPES = ("alu", "fma", "fmaheavy", "half", "mufu", "branch", "uniform")
 @dataclass(frozen=True, slots=True)
 class Unit:
     """
-    Marks an attribute that a record of the machine file fills.
+    Marks an attribute that is filled by one figure record of the machine file.
 
     Attributes:
-        name: The unit that the record must state.
-        least: Smallest value of an integer: 1 for what is counted or divided by, 0 where nothing has a meaning.
+        name: Unit that the record must state.
+        least: Smallest allowed integer: 1 for figures that are counted or divided by, 0 where zero is meaningful.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Inherited:
-    """Marks an attribute that takes the value of the machine's own figure of this name."""
+    """Marks an attribute whose value is copied from the machine's top-level figure of this name."""
 
     name: str
 
@@ -37,14 +37,17 @@ class Inherited:
 @dataclass(frozen=True, slots=True)
 class FigureRecord:
     """
-    Where one figure of a machine file comes from.
+    The provenance of one figure of a machine file.
 
     Attributes:
         key: Dotted key in the machine file.
-        source: Key in the file's ``[sources]``; empty where the figure is assumed without one.
+        value: Value of the figure, in ``unit``.
+        unit: Unit of the value.
+        kind: How the figure is known.
+        source: Key in the file's ``[sources]``; empty for an assumed figure without a source.
         at: Place in the source.
-        why: Reason of an assumed figure.
-        fitted_on: Runs a fitted figure was fitted on; they validate nothing.
+        why: Reason for an assumed figure.
+        fitted_on: Runs a fitted figure was fitted on; these runs cannot validate it.
     """
 
     key: str
@@ -60,7 +63,7 @@ class FigureRecord:
 @dataclass(frozen=True, slots=True)
 class Limits:
     """
-    What one SM can hold, and in which units it is handed out.
+    The capacity of one SM, and the units in which it is allocated.
 
     Attributes:
         max_warps: Resident warps of one SM.
@@ -70,8 +73,8 @@ class Limits:
         register_unit: Registers of a warp are rounded up to a multiple of this.
         warp_unit: Warps of a CTA are rounded up to a multiple of this.
         shared_bytes: Shared memory of one SM at its largest carve-out, reserved bytes included.
-        shared_bytes_per_cta: Most shared memory a CTA may ask for.
-        shared_reserved_per_cta: Shared memory the system takes for each CTA besides.
+        shared_bytes_per_cta: Most shared memory a CTA may request.
+        shared_reserved_per_cta: Shared memory the system adds for each CTA.
         shared_unit: Shared memory of a CTA is rounded up to a multiple of this.
         threads_per_cta: Most threads of a CTA.
     """
@@ -91,7 +94,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """Instructions the machine has: cp.async (sm_80), ldmatrix (sm_75)."""
+    """Whether the machine has cp.async (sm_80 and later) and ldmatrix (sm_75 and later)."""
 
     cp_async: Annotated[bool, Unit("bool")]
     ldmatrix: Annotated[bool, Unit("bool")]
@@ -103,8 +106,8 @@ class Pipe:
     An execution pipe of one SMSP.
 
     Attributes:
-        interval: Cycles one warp instruction keeps the pipe.
-        latency: Cycles until a dependent instruction may issue.
+        interval: Cycles that one warp instruction occupies the pipe.
+        latency: Cycles from issue until a dependent instruction may issue.
     """
 
     interval: Annotated[int, Unit("cycles")]
@@ -117,7 +120,7 @@ class Mio:
     The queue from the issue port of an SMSP to the memory units of the SM.
 
     Attributes:
-        queue_depth: Instructions that wait in one SMSP, besides the one in its address unit.
+        queue_depth: Instructions that can wait in one SMSP, besides the one in its address unit.
         smsp_interval: Cycles between two instructions leaving one SMSP.
         sm_interval: Cycles between two instructions leaving any SMSP of the SM.
     """
@@ -133,14 +136,18 @@ class SharedMemory:
     The banked data array of one SM.
 
     Attributes:
-        load_latency: LDS of one wavefront, issue to dependent issue.
-        wavefront_latency: Added by each further wavefront of one access in a lone warp.
-        store_latency: STS, issue to sources free.
-        ldmatrix_latency_x1: ldmatrix of one matrix, issue to dependent issue; each further matrix is a wavefront.
-        shuffle_latency: SHFL, issue to dependent issue; it passes the data stage as a load of one wavefront.
-        atomic_wavefronts: Wavefronts that each lane of an atomic (ATOMS) takes of those that meet at one word.
-        smsp_return_bytes: Bytes a cycle on the path from the data array into one SMSP.
-        wavefronts_per_cycle: Wavefronts the data stage serves in a cycle.
+        banks: Number of banks.
+        bank_bytes: Width of one bank.
+        load_latency: Cycles of an LDS of one wavefront, from issue to dependent issue.
+        wavefront_latency: Cycles that each further wavefront of one access adds, for a lone warp.
+        store_latency: Cycles of an STS, from issue until its source registers are free.
+        ldmatrix_latency_x1: Cycles of an ldmatrix of one matrix, from issue to dependent issue. Each further matrix is
+            a wavefront.
+        shuffle_latency: Cycles of a SHFL, from issue to dependent issue. It occupies the data stage like a load of one
+            wavefront.
+        atomic_wavefronts: Wavefronts that an atomic (ATOMS) takes for each of the lanes that meet at one word.
+        smsp_return_bytes: Bytes per cycle on the path from the data array into one SMSP.
+        wavefronts_per_cycle: Wavefronts that the data stage serves in a cycle.
     """
 
     banks: Annotated[int, Unit("banks")]
@@ -162,10 +169,10 @@ class AsyncCopy:
 
     Attributes:
         issue_interval: Cycles between two copies of one SMSP.
-        source_release: Issue to the address registers free.
-        l1_latency: Issue to the data in shared memory, on an L1 hit.
-        commit_latency: commit_group, issue to next issue of the warp.
-        wait_latency: wait_group with nothing pending, issue to next issue of the warp.
+        source_release: Cycles from issue until the address registers are free.
+        l1_latency: Cycles from issue until the data is in shared memory, on an L1 hit.
+        commit_latency: Cycles from a commit_group's issue to the warp's next issue.
+        wait_latency: Cycles from the issue of a wait_group with nothing pending to the warp's next issue.
     """
 
     issue_interval: Annotated[int, Unit("cycles")]
@@ -181,8 +188,11 @@ class L1:
     The L1 data cache of one SM.
 
     Attributes:
-        bytes: L1 and shared memory together: what the shared-memory carve-out leaves is cache.
-        hit_latency: Of a load, issue to dependent issue.
+        bytes: L1 and shared memory together. The cache is what the shared-memory carve-out leaves.
+        line_bytes: Bytes of a cache line.
+        sector_bytes: Bytes of a sector.
+        hit_latency: Cycles of a load that hits, from issue to dependent issue.
+        bytes_per_cycle: Bytes per cycle that the cache delivers.
     """
 
     bytes: Annotated[int, Unit("bytes")]
@@ -198,13 +208,15 @@ class L2:
     The L2 of the chip.
 
     Attributes:
-        bytes: Of the whole chip.
-        partitions: Halves that each keep what the SMs next to them read: data read by all SMs is held in each.
-        hit_latency: Load that hits the partition next to the SM, issue to dependent issue.
-        far_latency: The same in the other partition; equal to ``hit_latency`` where there is but one.
+        bytes: Capacity of the whole chip.
+        partitions: Number of partitions. Each keeps what the SMs next to it read, so data that all SMs read is held in
+            each.
+        line_bytes: Bytes of a cache line.
+        hit_latency: Cycles of a load that hits the partition next to the SM, from issue to dependent issue.
+        far_latency: Cycles of a load that hits the other partition; equal to ``hit_latency`` with one partition.
         far_fraction_percent: Share of the lines whose home is the other partition.
-        bytes_per_cycle: Of the whole chip, at the SM clock.
-        bytes_per_cycle_per_sm: Port of one SM.
+        bytes_per_cycle: Bytes per SM cycle of the whole chip.
+        bytes_per_cycle_per_sm: Bytes per SM cycle of one SM's port.
     """
 
     bytes: Annotated[int, Unit("bytes")]
@@ -223,9 +235,10 @@ class Dram:
     The memory behind the L2.
 
     Attributes:
-        latency: Load that misses the L2, issue to dependent issue, the L2's own time included.
-        bandwidth_gb_s: Peak, 10^9 bytes a second.
-        achievable_percent: Share of the peak a stream reaches.
+        latency: Cycles of a load that misses the L2, from issue to dependent issue, the L2's own time included.
+        bandwidth_gb_s: Peak bandwidth, in 10^9 bytes a second.
+        achievable_percent: Share of the peak that a stream reaches.
+        clock_mhz: SM clock of the machine.
     """
 
     latency: Annotated[int, Unit("cycles", least=0)]
@@ -235,13 +248,13 @@ class Dram:
 
     @property
     def bytes_per_kilocycle(self) -> int:
-        """Bytes a stream brings in 1000 SM cycles at the machine's clock, rounded down, but never none."""
+        """Bytes a stream brings in 1000 SM cycles at the machine's clock, rounded down, but at least 1."""
         return max(1, self.bandwidth_gb_s * self.achievable_percent * 10_000 // self.clock_mhz)
 
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """bar.sync over W warps takes ``base + per_warp * W`` cycles from the last arrival's issue."""
+    """Cost of bar.sync: over W warps it takes ``base + per_warp * W`` cycles from the last arrival's issue."""
 
     base: Annotated[int, Unit("cycles", least=0)]
     per_warp: Annotated[int, Unit("cycles", least=0)]
@@ -250,12 +263,12 @@ class Barrier:
 @dataclass(frozen=True, slots=True)
 class Launch:
     """
-    How a grid and its CTAs start.
+    The time a grid and its CTAs take to start.
 
     Attributes:
-        overhead: Elapsed cycles of a launch that are no SM's active cycles.
-        cta_interval: Cycles between two CTAs handed out by the chip's CTA scheduler.
-        cta_setup: Cycles from handing out a CTA to its first issue.
+        overhead: Elapsed cycles of a launch during which no SM is active.
+        cta_interval: Cycles between two CTAs that the chip's CTA scheduler launches.
+        cta_setup: Cycles from the launch of a CTA to its first issue.
     """
 
     overhead: Annotated[int, Unit("cycles", least=0)]
@@ -266,9 +279,12 @@ class Launch:
 @dataclass(frozen=True, slots=True)
 class InstructionCache:
     """
-    The instruction caches: L0 of an SMSP, L1 of the SM.
+    The instruction caches: L0 of an SMSP and L1 of the SM.
 
     Attributes:
+        line_bytes: Bytes of a line in both caches.
+        l0_bytes: Capacity of the L0.
+        l1_bytes: Capacity of the L1.
         stream_lines: Lines that the stream prefetcher runs ahead of execution.
         miss_latency: Cycles an L0 miss waits for the SM's L1.
         l1_miss_latency: Cycles an L1 miss waits for the L2.
@@ -284,7 +300,12 @@ class InstructionCache:
 
 @dataclass(frozen=True, slots=True)
 class ConstantCache:
-    """The constant cache behind fixed-latency operands. ``miss_latency``: what a miss adds to such an instruction."""
+    """
+    The constant cache that feeds constant operands of fixed-latency instructions.
+
+    Attributes:
+        miss_latency: Cycles that a miss adds to such an instruction.
+    """
 
     miss_latency: Annotated[int, Unit("cycles", least=0)]
 
@@ -292,19 +313,20 @@ class ConstantCache:
 @dataclass(frozen=True, slots=True)
 class Machine:
     """
-    One GPU.
+    The description of one GPU.
 
     Attributes:
         name: Stem of the machine file.
+        title: Name of the GPU for a reader.
         compute_capability: 10 * major + minor.
         sms: Streaming multiprocessors.
         smsps: Sub-partitions of one SM.
-        clock_mhz: SM clock that cycles are turned into time with.
-        pipes: By the names in ``PIPES``.
-        tensor: By shape.input.accumulator, as "m16n8k16.f16.f32": mma.sync on the tensor core of one SMSP.
-        async_copy: None where the machine has no cp.async.
-        figures: Where each figure comes from, in the order of this class.
-        sources: Key -> title of each source.
+        clock_mhz: SM clock at which cycles are converted to time.
+        pipes: Execution pipes by their names in ``PIPES``.
+        tensor: mma.sync on the tensor core of one SMSP, by shape.input.accumulator, as "m16n8k16.f16.f32".
+        async_copy: cp.async figures; None for a machine without cp.async.
+        figures: Provenance of each figure, in the order of this class.
+        sources: Title of each source, by its key.
     """
 
     name: str
@@ -331,12 +353,14 @@ class Machine:
     sources: dict[str, str]
 
     def figure_counts(self) -> dict[str, int]:
-        """How many figures are of each kind, all four kinds named."""
+        """Return the number of figures of each kind, with all four kinds present."""
         counts = Counter[str](record.kind for record in self.figures)
         return {kind: counts[kind] for kind in KINDS}
 
     def digest(self) -> str:
-        """SHA-256 over the name and every figure's key, value and kind: equal for machines that simulate alike."""
+        """
+        Return a SHA-256 over the name and every figure's key, value and kind; machines that simulate alike share it.
+        """
         rows = [[record.key, record.value, record.kind] for record in self.figures]
         canonical = json.dumps([self.name, rows], separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""How the values of each element type are stored, and how a value is rounded to one; knows no tensors."""
+"""How the values of each element type are stored, and how a value is rounded to a type; it knows no tensors."""
 
 from typing import Any, TypeAlias
 
@@ -20,7 +20,7 @@ STORED: dict[str, npt.DTypeLike] = {
     "u4": np.uint8,
     "s32": np.int32,
 }
-"""Element type -> numpy type of its storage: bit patterns of bf16, and bytes of two 4-bit integers."""
+"""The numpy type that stores each element type: bit patterns for bf16, and bytes of two elements for 4-bit integers."""
 
 WORKING: dict[str, npt.DTypeLike] = {
     "f16": np.float16,
@@ -33,10 +33,10 @@ WORKING: dict[str, npt.DTypeLike] = {
     "u4": np.float32,
     "s32": np.float64,
 }
-"""Element type -> numpy floating type that holds each of its values exactly, and NaN for what must not be used."""
+"""The numpy floating type that holds every value of each element type exactly, and NaN for what must not be used."""
 
 _UNWRITTEN: dict[str, float] = {"s8": 85, "u8": 85, "s32": -(2.0**31)}
-"""What an integer output holds where nothing was stored: NaN does not exist, so a value that is not likely."""
+"""Integer outputs have no NaN, so an element that was never stored holds this unlikely value."""
 
 _TF32_IGNORED_BITS = 13
 """Low bits of a 32-bit float that a tensor core does not read from a tf32 operand."""
@@ -44,12 +44,12 @@ _TF32_IGNORED_BITS = 13
 
 def decode(stored: Any, element: str, xp: Any = np) -> Any:
     """
-    The values of a stored flat tensor, as ``WORKING`` types; f16 and 32-bit floats are returned as they are.
+    Decode a stored flat tensor into values of its ``WORKING`` type; f16 and 32-bit floats are returned as they are.
 
     Args:
-        stored: Flat, of type ``STORED[element]``. Two 4-bit integers lie in a byte, the first in its low half.
+        stored: Flat array of type ``STORED[element]``. Two 4-bit integers lie in a byte, the first in its low half.
         element: Element type.
-        xp: The array module.
+        xp: Array module.
     """
     if element == "bf16":
         return (stored.astype(xp.uint32) << 16).view(xp.float32)
@@ -61,9 +61,9 @@ def decode(stored: Any, element: str, xp: Any = np) -> Any:
 
 def encode(values: Values, element: str) -> Values:
     """
-    A flat tensor as it is stored: floats rounded to nearest even, integers rounded and saturated.
+    Encode a flat tensor as it is stored. Floats are rounded to nearest even, integers are rounded and saturated.
 
-    NaN among integers, where nothing was written, becomes a value that a result is not likely to be.
+    NaN marks elements that were never written. Integers store it as a value that a result is unlikely to have.
     """
     rounded = round_to(values, element)
     if element == "bf16":
@@ -77,18 +77,24 @@ def encode(values: Values, element: str) -> Values:
 
 
 def unwritten(element: str) -> Any:
-    """What a stored element (of 4-bit integers: two) holds where nothing was written, as ``encode`` makes it."""
+    """
+    Return the stored form of an element that was never written, as ``encode`` makes it.
+
+    For 4-bit integers it is a byte with two such elements.
+    """
     return encode(np.full(2, np.nan, WORKING[element]), element)[0]
 
 
 def is_unwritten(values: Any, element: str, xp: Any = np) -> Any:
-    """Which decoded values are those of elements that nothing was written to."""
+    """Return which decoded values belong to elements that were never written."""
     return values == _UNWRITTEN.get(element, 0) if element in INTEGERS else xp.isnan(values)
 
 
 def round_to(values: Values, element: str) -> Values:
     """
-    The nearest value of a type to each of some floats, ties to even, as its ``WORKING`` type; integers saturate.
+    Round floats to the nearest values of an element type, ties to even; integers saturate.
+
+    The result has the ``WORKING`` type.
 
     Source: PTX ISA, cvt.rn and cvt.rni.sat.
     """
@@ -104,10 +110,10 @@ def round_to(values: Values, element: str) -> Values:
 
 def as_multiplied(values: Any, element: str, xp: Any = np) -> Any:
     """
-    Side values as the tensor core multiplies them: of tf32 it reads the upper 19 bits, which truncates.
+    Return operand values as the tensor core multiplies them: for tf32 it reads only the upper 19 bits, which truncates.
 
     Source: PTX ISA, mma with .tf32; CUTLASS include/cutlass/tfloat32.h. CUTLASS's kernels for ``float`` round to
-    nearest first, in registers; those for ``tfloat32_t``, as these, do not.
+    nearest first, in registers. Its kernels for ``tfloat32_t``, and the ones here, do not.
     """
     if element != "tf32":
         return values

@@ -1,4 +1,6 @@
-"""What becomes of accumulators on their way to the output: scales, sums, activation, conversion; never addresses."""
+"""
+The arithmetic on accumulators on their way to the output: scales, sums, activation and conversion; never addresses.
+"""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -17,16 +19,16 @@ Compute: TypeAlias = Literal["f16", "f32", "s32"]
 @dataclass(frozen=True, slots=True)
 class OutputOp:
     """
-    D = activation(alpha * accumulator + beta * source + bias), of one kernel.
+    The output operation of one kernel: D = activation(alpha * accumulator + beta * source + bias).
 
     Attributes:
-        accumulator: Element type that goes in.
-        compute: Type in which scales, sums and activation are computed, each operation rounded to it.
-        output: Element type that comes out, and of source and bias.
-        alpha, beta: Before they are rounded to ``compute``.
+        accumulator: Element type of the accumulators.
+        compute: Type in which scales, sums and activation are computed; each operation is rounded to it.
+        output: Element type of the output, the source and the bias.
+        alpha, beta: Scales before they are rounded to ``compute``.
         scaled: False: the accumulator is stored as it is (the partial sums of a parallel split-K).
         with_source: Whether the source is read.
-        with_bias: Whether the bias is.
+        with_bias: Whether the bias is read.
         with_relu: Whether negative results become 0.
 
     Source: CUTLASS include/cutlass/epilogue/thread/linear_combination{,_relu,_clamp,_bias_elementwise}.h and
@@ -46,10 +48,11 @@ class OutputOp:
 
 def compute_type(problem: MatrixProduct) -> Compute:
     """
-    The type an epilogue computes in: the accumulator's, but f32 for integers that are converted or scaled by fractions.
+    Return the type an epilogue computes in.
 
-    CUTLASS's own kernels do so: ``element_epilogue`` is the accumulator's type, s32 with integer scales for an s32
-    output; for others LinearCombinationClamp takes s32 through f32.
+    It is the accumulator's type, except that s32 accumulators use f32 where they are converted or scaled by fractions.
+    CUTLASS's own kernels do the same: ``element_epilogue`` is the accumulator's type, s32 with integer scales for an
+    s32 output. For other outputs LinearCombinationClamp takes s32 through f32.
 
     Source: CUTLASS include/cutlass/gemm/device/default_gemm_configuration.h; python/cutlass_library/generator.py.
     """
@@ -63,10 +66,10 @@ def compute_type(problem: MatrixProduct) -> Compute:
 
 def slice_output_op(scenario: GemmScenario, slice_: int) -> OutputOp:
     """
-    What the CTAs of one split-K slice do.
+    Return the output operation of the CTAs of one split-K slice.
 
-    Later slices of a serial split-K add to what the slice before stored (their beta is 1); bias and activation wait for
-    the last one. The slices of a parallel split-K store their accumulators as they are.
+    In a serial split-K, later slices add to what the slice before stored (their beta is 1), and only the last one
+    applies bias and activation. In a parallel split-K, every slice stores its accumulators as they are.
     """
     problem = scenario.problem
     if problem.reduces:
@@ -80,7 +83,9 @@ def slice_output_op(scenario: GemmScenario, slice_: int) -> OutputOp:
 
 
 def reduction_output_op(scenario: GemmScenario) -> OutputOp:
-    """What the second kernel of a parallel split-K does with the sum of the partial sums."""
+    """
+    Return the output operation that the second kernel of a parallel split-K applies to the sum of the partial sums.
+    """
     return _whole_output_op(scenario.problem, scenario.problem.beta, last=True)
 
 
@@ -100,19 +105,19 @@ def _whole_output_op(problem: MatrixProduct, beta: float, *, last: bool) -> Outp
 
 def apply(does: OutputOp, accumulators: Values, source: Values, bias: Values) -> FloatArray:
     """
-    Every operation in turn, rounded as the kernel rounds it.
+    Apply an output operation, rounding each step as the kernel does.
 
     Args:
-        does: What to do.
-        accumulators: Values of the accumulator's type, any numeric array.
-        source: Likewise of the output's type; used with ``with_source``.
-        bias: Likewise, broadcast over rows; used with ``with_bias``.
+        does: Output operation.
+        accumulators: Values of the accumulator's type, in any numeric array.
+        source: Values of the output's type; read if ``with_source``.
+        bias: Values of the output's type, broadcast over rows; read if ``with_bias``.
 
     Returns:
-        Values that the output's type has.
+        Values that the output's type can represent.
 
-    Not modelled: NaN, which a maximum with 0 turns into 0 on hardware and leaves alone here; s32 sums beyond the
-    type's range, which wrap round on hardware and are clamped here.
+    Not modelled: NaN, which a maximum with 0 turns into 0 on hardware and leaves alone here. s32 sums beyond the type's
+    range, which wrap round on hardware and are clamped here.
     """
     compute = does.compute
     if not does.scaled:
@@ -130,7 +135,7 @@ def apply(does: OutputOp, accumulators: Values, source: Values, bias: Values) ->
 
 
 def scales(problem: MatrixProduct) -> tuple[float, float]:
-    """alpha and beta as the kernel computes with them."""
+    """Return alpha and beta, rounded to the type the kernel computes in."""
     compute = compute_type(problem)
     alpha, beta = (float(_rounded(np.asarray(scale, np.float64), compute)) for scale in (problem.alpha, problem.beta))
     return alpha, beta

@@ -1,6 +1,7 @@
-"""The float64 answer to a problem and how far a correct kernel may be from it; knows nothing of tiles in flight.
+"""
+The float64 answer to a problem and the error bound of a correct kernel; it knows nothing of tiles in flight.
 
-Whoever keeps the tensors on a device passes its array module (``xp``), whose functions are numpy's by name.
+A caller whose tensors are on a device passes its array module (``xp``), whose functions have numpy's names.
 """
 
 from collections.abc import Iterator
@@ -16,26 +17,28 @@ from gpusim.numerics.output_op import compute_type, scales
 from gpusim.numerics.tensors import Tensors
 from gpusim.scenario.gemm import GemmScenario
 
-# Unit roundoff of f32, in which products are summed and the linear combination is computed, and of f16.
+# Unit roundoffs. Products are summed, and the linear combination is computed, in f32.
 F32_ROUNDOFF = 2.0**-24
 F16_ROUNDOFF = 2.0**-11
 
 F16_SUMMED = 4
-"""Products after which a 16-bit accumulator may be rounded: the shortest dot product that a tensor core has had."""
+"""Products after which a 16-bit accumulator may be rounded: the shortest dot product of any tensor core."""
 
-# Significand bits and the exponent of half the smallest subnormal step, of each floating output type.
+# Significand bits, and the exponent of half the smallest subnormal step, for each floating output type.
 _OUTPUT_FORMATS = {"f16": (11, -25), "bf16": (8, -134), "f32": (24, -150)}
 
 _LEAST_BOUND = 2.0**-300
-"""Stands for a bound of 0 where a difference is divided by it."""
+"""Replaces a bound of 0 where a difference is divided by it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
     """
+    The exact answer to a problem, with the error a correct kernel may have.
+
     Attributes:
         value: activation(alpha * A * B + beta * C + bias) in float64. Shape (rows, columns) of the output.
-        bound: Largest absolute difference a correct kernel may show, per element.
+        bound: Largest absolute difference a correct kernel may show, per element. Same shape.
     """
 
     value: FloatArray
@@ -48,10 +51,11 @@ class Agreement:
     How an output compares with the reference.
 
     Attributes:
-        elements: Of the output.
-        wrong_elements: Those beyond their bound, or not a number.
-        max_error: Largest absolute difference; None where an element is not a number.
-        max_error_over_bound: Largest quotient of difference and bound, at most 1 if all is well; None likewise.
+        elements: Elements of the output.
+        wrong_elements: Elements beyond their bound, or not a number.
+        max_error: Largest absolute difference; None if an element is not a number.
+        max_error_over_bound: Largest quotient of difference and bound, at most 1 for a correct output; None if an
+            element is not a number.
         worst_element: (row, column) of that quotient, or of the first element that is not a number.
     """
 
@@ -69,7 +73,7 @@ def agreement(output: Any, expected: Reference, xp: Any = np) -> Agreement:
     Args:
         output: Shape (rows, columns), NaN where nothing was written.
         expected: Value and bound, of the same array module.
-        xp: The array module.
+        xp: Array module.
     """
     error = xp.abs(output.astype(xp.float64) - expected.value)
     quotient = error / xp.maximum(expected.bound, _LEAST_BOUND)
@@ -87,7 +91,7 @@ def agreement(output: Any, expected: Reference, xp: Any = np) -> Agreement:
 def _factors(
     scenario: GemmScenario, tensors: Tensors, xp: Any, summed: slice = slice(None)
 ) -> Iterator[tuple[Any, Any]]:
-    """Pairs of factors as ``MatrixProduct.factors`` gives them, of the values as they are multiplied."""
+    """Yield the pairs of ``MatrixProduct.factors``, with the values as the tensor core multiplies them."""
     element = scenario.problem.dtype.ab
     a, b = (as_multiplied(decode(stored, element, xp), element, xp) for stored in (tensors.a, tensors.b))
     yield from scenario.problem.factors(a, b, summed, xp)
@@ -95,12 +99,12 @@ def _factors(
 
 def half_step(magnitude: Any, output: str, xp: Any = np) -> Any:
     """
-    Half the distance between neighbouring numbers of the output type at a magnitude: the rounding to nearest.
+    Return the largest error of rounding to nearest: half the distance between neighbours of the output type.
 
     Args:
-        magnitude: Not negative. Any shape.
+        magnitude: Magnitudes at which to take the distance, at least 0. Any shape.
         output: "f16", "bf16" or "f32".
-        xp: The array module.
+        xp: Array module.
     """
     bits, smallest = _OUTPUT_FORMATS[output]
     exponent = xp.where(magnitude > 0, xp.frexp(magnitude)[1] - 1 - bits, smallest)
@@ -109,27 +113,27 @@ def half_step(magnitude: Any, output: str, xp: Any = np) -> Any:
 
 def reference(scenario: GemmScenario, tensors: Tensors, xp: Any = np) -> Reference:
     """
-    The answer and its bound.
+    Compute the answer to a problem and the error bound of a correct kernel.
 
-    32-bit float accumulators: bound = 2 * K * 2^-24 * |alpha| * sum|a * b|, for a float32 sum of K exact products in
-    any order and the product with alpha; plus, where beta is not 0, 2^-24 * |beta * C| for each float32 rounding it
-    takes part in; plus the rounding to the output type. Products of f16, bf16 and tf32 values are exact in float32;
-    tf32 operands are truncated first, as the tensor core does. With serial split-K every slice's running result goes
-    through the output type, so each of them adds one rounding, at the magnitude it has then; a parallel one sums them
-    in the accumulator's type. A bias adds one rounding of the type the epilogue computes in. Activation and clamping
-    bring no two results further apart.
+    32-bit float accumulators: the bound is 2 * K * 2^-24 * |alpha| * sum|a * b|, for a float32 sum of K exact products
+    in any order and the product with alpha. If beta is not 0, each float32 rounding that beta * C takes part in adds
+    2^-24 * |beta * C|. The rounding to the output type is added too. Products of f16, bf16 and tf32 values are exact in
+    float32; tf32 operands are truncated first, as the tensor core does. With serial split-K, every slice's running
+    result is rounded to the output type, at the magnitude it has then. A parallel split-K sums the slices in the
+    accumulator's type. A bias adds one rounding of the type the epilogue computes in. Activation and clamping never
+    increase a difference.
 
-    16-bit float accumulators: in place of 2^-24 * sum|a * b|, the running sum after every ``F16_SUMMED`` products is
-    rounded to f16, 2^-11 of its magnitude then (and of what it is wrong by already); alpha and beta are applied in f16,
-    one rounding each.
+    16-bit float accumulators: instead of 2^-24 * sum|a * b|, the running sum is rounded to f16 after every
+    ``F16_SUMMED`` products. Each rounding adds 2^-11 of the magnitude it then has, error included. alpha and beta are
+    applied in f16, with one rounding each.
 
-    Integers: the sum is exact, and the bound is how far the rounding of the float32 linear combination to an integer
-    can go; 0 where every step is exact, as with alpha 1, beta 0 and sums below 2^24, or a linear combination in s32.
+    Integers: the sum is exact. The bound is how far rounding the float32 linear combination to an integer can go. It is
+    0 where every step is exact, as with alpha 1, beta 0 and sums below 2^24, or with a linear combination in s32.
 
     Args:
         scenario: The problem and, for split-K, the threadblock's K extent.
-        tensors: Its inputs, as they are stored.
-        xp: The array module of the inputs; the answer is of the same.
+        tensors: Inputs of the problem, as they are stored.
+        xp: Array module of the inputs and of the answer.
 
     Not modelled: overflow of a floating output type (``make_tensors`` stays far from it), and saturation of s32
     accumulators on the way (beyond 2^31, which 131072 products of 8 bits can reach).
@@ -163,7 +167,7 @@ def reference(scenario: GemmScenario, tensors: Tensors, xp: Any = np) -> Referen
 
 
 def _partials(scenario: GemmScenario, sums: Any, bound: Any, xp: Any) -> tuple[list[Any], Any]:
-    """What goes through the epilogue's output operator: each slice's sum, or that of all, added in their own type."""
+    """Return the sums that pass through the output operation: one per slice, or their total in a parallel split-K."""
     if not scenario.problem.reduces:
         return list(sums), bound
     running = xp.zeros_like(sums[0])
@@ -175,7 +179,7 @@ def _partials(scenario: GemmScenario, sums: Any, bound: Any, xp: Any) -> tuple[l
 
 
 def _finished(scenario: GemmScenario, tensors: Tensors, value: Any, bound: Any, xp: Any) -> tuple[Any, Any]:
-    """Bias and activation, in the floating type that the epilogue computes in."""
+    """Add the bias and apply the activation, in the floating type that the epilogue computes in."""
     problem = scenario.problem
     if tensors.bias is not None:
         value = value + decode(tensors.bias, problem.dtype.output, xp).astype(xp.float64)
@@ -184,7 +188,9 @@ def _finished(scenario: GemmScenario, tensors: Tensors, value: Any, bound: Any, 
 
 
 def _sums(scenario: GemmScenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
-    """Of every split-K slice the sum of its products, [slices, rows, columns]; of all slices the sum of magnitudes."""
+    """
+    Return each split-K slice's sum of products, [slices, rows, columns], and the sum of magnitudes over all slices.
+    """
     slices, view = scenario.problem.split_k_slices, scenario.problem.output_view
     owner = xp.asarray(scenario.problem.slice_of_summed(scenario.kernel.threadblock[2]))
     sums = xp.zeros((slices, view.rows, view.columns))
@@ -198,14 +204,14 @@ def _sums(scenario: GemmScenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
 
 
 def _f32_sums(scenario: GemmScenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
-    """The sums of each slice, and what float32 accumulators may be wrong by."""
+    """Return the sums of each slice, and the error bound of float32 accumulators."""
     sums, magnitudes = _sums(scenario, tensors, xp)
     return sums, 2 * scenario.problem.products * F32_ROUNDOFF * magnitudes
 
 
 def _f16_sums(scenario: GemmScenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
     """
-    The sums of each slice, and what 16-bit accumulators may be wrong by, all slices together.
+    Return the sums of each slice, and the error bound of 16-bit accumulators over all slices together.
 
     K tiles are walked in the order the kernel consumes them, so that the running sums are the kernel's own.
     """
@@ -228,7 +234,7 @@ def _f16_sums(scenario: GemmScenario, tensors: Tensors, xp: Any) -> tuple[Any, A
 
 
 def _s32_sums(scenario: GemmScenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
-    """The sums of each slice, exact, and what their conversion to float32 and the product with alpha may change."""
+    """Return the exact sums of each slice, and the error of converting them to float32 and multiplying by alpha."""
     sums, _ = _sums(scenario, tensors, xp)
     return sums, 2 * F32_ROUNDOFF * xp.abs(sums).sum(axis=0)
 
@@ -237,7 +243,7 @@ _SUMS = {"f32": _f32_sums, "f16": _f16_sums, "s32": _s32_sums}
 
 
 def _integer_reference(scenario: GemmScenario, tensors: Tensors, xp: Any) -> Reference:
-    """The exact sum through the linear combination, and how far its rounding to integers may differ."""
+    """Return the exact sum after the linear combination, and how far its rounding to integers may differ."""
     problem, output = scenario.problem, scenario.problem.dtype.output
     alpha, beta = scales(problem)
     error = _no_error if compute_type(problem) in INTEGERS else _float32_error
@@ -267,12 +273,14 @@ def _integer_reference(scenario: GemmScenario, tensors: Tensors, xp: Any) -> Ref
 
 
 def _no_error(value: Any, _wrong: Any, xp: Any) -> Any:
-    """Arithmetic of integers is exact."""
+    """Return 0, since integer arithmetic is exact."""
     return xp.zeros_like(value)
 
 
 def _float32_error(value: Any, wrong: Any, xp: Any) -> Any:
-    """What rounding to float32 may change of a value that is wrong by so much already; 0 if it surely is a float32."""
+    """
+    Return the error of rounding to float32 a value that already has the error ``_wrong``; 0 if it is surely a float32.
+    """
     exact = (value.astype(xp.float32) == value) & (wrong == 0)
     return xp.where(exact, 0.0, F32_ROUNDOFF * (xp.abs(value) + wrong))
 

@@ -1,4 +1,4 @@
-"""A problem's tensors as CSV files: which there are, how their lines are ordered, and how a number is written."""
+"""A problem's tensors as CSV files: which files there are, how their lines are ordered, and how a number is written."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -18,12 +18,12 @@ from gpusim.scenario.product import Axes
 @dataclass(frozen=True, slots=True)
 class Table:
     """
-    One tensor as a CSV file has it: a header, then a line for each combination of the leading coordinates.
+    One tensor as a CSV file: a header, then a line for each combination of the leading coordinates.
 
     Attributes:
-        axes: Stem of the file, and its coordinates; the header numbers the last one.
+        axes: Stem of the file, and its coordinates. The header numbers the last coordinate.
         values: Shape (lines, extent of the last coordinate).
-        whole: The values are integers.
+        whole: Whether the values are integers.
     """
 
     axes: Axes
@@ -31,7 +31,7 @@ class Table:
     whole: bool
 
     def lines(self) -> Iterator[str]:
-        """The file's lines, the header first."""
+        """Yield the file's lines, the header first."""
         extents = [extent for _, extent in self.axes.lines]
         names = [name for name, _ in self.axes.lines]
         yield ",".join([*names, *(f"{self.axes.last}{column}" for column in range(self.values.shape[1]))])
@@ -43,7 +43,9 @@ class Table:
 
 
 def tensor_names(scenario: GemmScenario, *, reference: bool) -> tuple[str, ...]:
-    """Stems of the files of a scenario's tensors: the inputs, the source where beta is not 0, output and reference."""
+    """
+    Return the file stems of a scenario's tensors: the inputs, the source if beta is not 0, the output, the reference.
+    """
     inputs = (axes.name for axes in scenario.problem.operand_axes)
     source = ("source",) if scenario.problem.beta != 0 else ()
     return (*inputs, *source, "output", *(("reference",) if reference else ()))
@@ -51,10 +53,10 @@ def tensor_names(scenario: GemmScenario, *, reference: bool) -> tuple[str, ...]:
 
 def check_tensor_folder(scenario: GemmScenario, folder: Path, *, reference: bool) -> None:
     """
-    See, before anything is computed, that the files can be written.
+    Check, before anything is computed, that the files can be written.
 
     Raises:
-        BadInput: The folder is a file, or holds one of the files: none is ever overwritten.
+        BadInput: The folder is a file, or it holds one of the files, which are never overwritten.
     """
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"{folder}: is a file; tensors are written to a folder")
@@ -70,18 +72,19 @@ def save_tensors(
     """
     Write the tensors of one execution.
 
-    A GEMM's matrices are written by row and column whatever their layout: a is [m, k], b [k, n], output [m, n]. A
-    convolution's have a line for each pixel or filter position: activation (n, h, w), filter (k, r, s), output (n, p,
-    q). Padding between the rows of a tensor is left out. A number read back as a float64 is the very value.
+    A GEMM's matrices are written by row and column, whatever their layout: a is [m, k], b [k, n], output [m, n]. A
+    convolution's files have a line for each pixel or filter position: activation (n, h, w), filter (k, r, s), output
+    (n, p, q). Padding between the rows of a tensor is left out. A number read back as a float64 is exactly the value.
 
     Args:
+        scenario: Scenario that was executed.
         tensors: The inputs, as stored.
-        output: Decoded. Shape (rows, columns).
-        reference: Of the same shape, in float64; None writes none.
-        folder: Made if it is not there.
+        output: Decoded values. Shape (rows, columns).
+        reference: Reference values in float64, of the same shape; None writes none.
+        folder: Folder to write to; created if it does not exist.
 
     Returns:
-        The files.
+        The files written.
 
     Raises:
         CannotRun: A file cannot be written.

@@ -1,4 +1,4 @@
-"""The tensors of a problem in simulated global memory: what is in them and how they lie, not how they are read."""
+"""The tensors of a problem in simulated global memory: their contents and layout, not how they are read."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -13,21 +13,20 @@ from gpusim.scenario.gemm import GemmScenario
 Distribution: TypeAlias = Literal["normal", "uniform"]
 
 _SOURCE_MAGNITUDE = 1 << 20
-"""Bound of a random s32 source: exact in float32, as the linear combination reads it."""
+"""Bound of a random s32 source, which is exact in float32, in which the linear combination reads it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tensors:
     """
-    The inputs of one problem, flat as they are stored; offsets of the iterators index what ``elements.decode`` makes of
-    them.
+    The inputs of one problem, flat, as they are stored. Iterator offsets index what ``elements.decode`` makes of them.
 
     Attributes:
-        a: Side A, or the activation in NHWC. Shape (elements,), of type ``elements.STORED``; of 4-bit integers
-            (elements / 2,). NaN, or the least integer, between the rows of a padded matrix.
-        b: Side B, or the filter in KRSC, likewise.
-        source: C of the linear combination, as the output lies; None where beta is 0.
-        bias: One element for each column of the output; None where the problem has none.
+        a: A, or the activation in NHWC. Shape (elements,) of type ``elements.STORED``; 4-bit integers have
+            (elements / 2,). The padding between the rows of a matrix holds NaN or the least integer.
+        b: B, or the filter in KRSC, in the same form.
+        source: C of the linear combination, in the output's layout; None if beta is 0.
+        bias: One element for each column of the output; None if the problem has no bias.
     """
 
     a: Values
@@ -37,20 +36,26 @@ class Tensors:
 
 
 def bias_view(scenario: GemmScenario) -> MatrixView:
-    """The bias: one row, as long as the output's."""
+    """Return the view of the bias: one row, as long as the output's."""
     columns = scenario.problem.output_view.columns
     return MatrixView(1, columns, columns)
 
 
 def workspace_view(scenario: GemmScenario) -> MatrixView:
-    """The partial sums of a parallel split-K: the slices' outputs one after another, packed; no rows without one."""
+    """
+    Return the view of a parallel split-K's partial sums: the slices' outputs one after another, packed.
+
+    A scenario without parallel split-K has no rows.
+    """
     output = scenario.problem.output_view
     slices = scenario.problem.split_k_slices if scenario.problem.reduces else 0
     return MatrixView(slices * output.rows, output.columns, output.columns)
 
 
 def _draw(view: MatrixView, element: str, rng: np.random.Generator, distribution: Distribution) -> Values:
-    """A stored flat tensor of random values; in the padding that no access may use, NaN or the least integer."""
+    """
+    Draw a stored flat tensor of random values, with NaN or the least integer in the padding that no access may use.
+    """
     shape = (view.rows, view.columns)
     if element in INTEGERS:
         low, high = INTEGER_RANGE[element] if element != "s32" else (-_SOURCE_MAGNITUDE, _SOURCE_MAGNITUDE)
@@ -67,17 +72,17 @@ def _draw(view: MatrixView, element: str, rng: np.random.Generator, distribution
 
 def make_tensors(scenario: GemmScenario, seed: int, distribution: Distribution = "normal") -> Tensors:
     """
-    Random inputs of a scenario.
+    Draw the random inputs of a scenario.
 
-    Floats are standard normal or uniform in [-1, 1), rounded to the operand's type: a sum of k products stays near
-    sqrt(k), far from the 65504 where f16 ends. Every other tf32 value is one exactly, the rest are 32-bit floats, which
-    the tensor core truncates. Integers are uniform over their whole range (an s32 source: within 2^20). The same
+    Floats are standard normal or uniform in [-1, 1), rounded to the operand's type. A sum of k products stays near
+    sqrt(k), far from 65504, the largest f16. Every other tf32 value is an exact tf32 value; the rest are 32-bit floats,
+    which the tensor core truncates. Integers are uniform over their whole range (an s32 source: within 2^20). The same
     scenario and seed give the same tensors.
 
     Args:
         scenario: Extents, layouts, leading dimensions, types and beta.
-        seed: Of numpy's PCG64.
-        distribution: Of every float.
+        seed: Seed of numpy's PCG64.
+        distribution: Distribution of every float.
     """
     rng = np.random.default_rng(seed)
     a, b = scenario.problem.operand_views
@@ -91,12 +96,14 @@ def make_tensors(scenario: GemmScenario, seed: int, distribution: Distribution =
 
 
 def fresh_output(scenario: GemmScenario) -> Values:
-    """A stored flat output of NaN or of an unlikely integer: an element never written cannot pass for a result."""
+    """
+    Return a stored flat output filled with NaN or an unlikely integer, so that an unwritten element is recognised.
+    """
     element = scenario.problem.dtype.output
     return encode(np.full(scenario.problem.output_view.elements, np.nan, WORKING[element]), element)
 
 
 def fresh_workspace(scenario: GemmScenario) -> Values:
-    """Stored flat partial sums, unwritten likewise; empty without a parallel split-K."""
+    """Return stored flat partial sums, filled like ``fresh_output``; empty without a parallel split-K."""
     element = scenario.problem.dtype.accumulator
     return encode(np.full(workspace_view(scenario).elements, np.nan, WORKING[element]), element)

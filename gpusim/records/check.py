@@ -1,4 +1,6 @@
-"""The simulation beside the hardware, line by line: which figures must be equal, which may differ, and by how much."""
+"""
+The comparison of a simulation with a hardware record, line by line: which figures must be equal and which may differ.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,29 +14,33 @@ from gpusim.schedule.counts import Counts
 Verdict: TypeAlias = Literal["exact", "differs", "approximate", "not measured"]
 
 NAMED_OPCODES = ("HMMA", "IMMA", "LDSM", "LDGSTS", "LDGDEPBAR", "BAR", "STS", "LDG", "STG")
-"""SASS opcodes whose executed count the schedule fixes. Not DEPBAR, which the compiler also uses for its own ends, nor
-LDS: ptxas puts loads of nothing, ``@!PT LDS RZ, [RZ]``, before groups of LDGSTS."""
+"""
+SASS opcodes whose executed count the schedule determines.
+
+DEPBAR is left out, because the compiler also uses it for its own purposes. LDS is left out, because ptxas puts empty
+loads, ``@!PT LDS RZ, [RZ]``, before groups of LDGSTS.
+"""
 
 WAVEFRONTS = "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
 CONFLICTS = "sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"
 STALL_RATIO = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
 
-# ncu's name of the operation in the SASS-level metrics -> ours.
+# Kind of access of each operation in ncu's SASS-level metrics.
 _SASS_OPS: dict[str, str] = {"ldsm": "ldmatrix", "ld": "lds", "st": "sts"}
 _OPCODE_OPS: dict[str, str] = {"LDSM": "ldmatrix", "LDS": "lds", "STS": "sts"}
 
 GLOBAL_LOADS = frozenset(
     {"smsp__inst_executed_op_global_ld.sum", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "LDG"}
 )
-"""Sources of counts of global loads."""
+"""Sources (metrics and opcodes) that count global loads."""
 
 GLOBAL_STORES = frozenset({"smsp__inst_executed_op_global_st.sum", "STG"})
-"""Sources of counts of global stores that are executed."""
+"""Sources (metrics and opcodes) that count executed global stores."""
 
 GLOBAL_STORE_SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"
 
 SUMS = frozenset({WAVEFRONTS.format("ld"), "LDS by instruction"})
-"""Sources of counts of plain loads from shared memory."""
+"""Sources (metrics and opcodes) that count plain loads from shared memory."""
 
 _APPROXIMATE = (
     "lts__t_sectors_op_read.sum",
@@ -50,11 +56,12 @@ class Row:
     One line of a check.
 
     Attributes:
-        what: In words.
+        what: Description of the figure.
         source: ncu metric, SASS opcode, or how else it was measured.
-        simulated, measured: The figures; None where there is none.
+        simulated, measured: The two figures; None for a missing one.
         verdict: "exact": must be equal and is. "differs": must be equal and is not. "approximate": may differ.
-        note: Why, or where.
+            "not measured": there is no measurement.
+        note: Reason for a difference, or details such as its place.
     """
 
     what: str
@@ -73,15 +80,21 @@ class Row:
 
 
 def holds(rows: tuple[Row, ...]) -> bool:
-    """Whether no row that must be equal differs."""
+    """Return whether every figure that must be equal is equal."""
     return all(row.verdict != "differs" for row in rows)
 
 
 class Latitude(Protocol):
-    """Says why a count may differ from what was measured; empty where it must not."""
+    """Says why a count may differ from the measured one; the answer is empty where it must not differ."""
 
     def __call__(self, source: str, *, fewer: bool) -> str:
-        """``source``: ncu metric, SASS opcode, or how else it was measured. ``fewer``: fewer were measured."""
+        """
+        Return the reason as text.
+
+        Args:
+            source: ncu metric, SASS opcode, or how else it was measured.
+            fewer: Whether fewer were measured than simulated.
+        """
 
 
 def check_rows(
@@ -92,12 +105,12 @@ def check_rows(
     expected_trace: str | None = None,
 ) -> tuple[Row, ...]:
     """
-    Every line of a check: what must be equal first, then what may differ, then what could not be measured.
+    Return every line of a check: what must be equal first, then what may differ, then what could not be measured.
 
     Args:
-        latitude: Of the scenario that was simulated and measured.
+        latitude: Reasons for allowed differences in the scenario.
         counts: What the schedule says the grid executes.
-        results: Stream origin ("estimated", "compiled") -> the simulated result.
+        results: Simulated result for each stream origin ("estimated", "compiled").
         record: What was measured.
         expected_trace: Digest of the Python stream of the traced CTAs, where it was computed anew.
     """
@@ -114,7 +127,9 @@ def check_rows(
 
 
 def exact_counters(counts: Counts) -> dict[str, int]:
-    """ncu metric -> what it must be: instructions, requested sectors, and wavefronts by address pattern."""
+    """
+    Return the required value of each ncu metric: instructions, requested sectors, and wavefronts by address pattern.
+    """
     exact = dict(counts.counters())
     for name, op in _SASS_OPS.items():
         rows = [row for row in counts.bank_conflicts if row.op == op]
@@ -125,11 +140,13 @@ def exact_counters(counts: Counts) -> dict[str, int]:
 
 def active_cycles(counters: Mapping[str, float], ctas: int, sms: int) -> float | None:
     """
-    Mean active span of the SMs that had work, from ncu's average, which counts the idle ones as 0.
+    Return the mean active span, in cycles, of the SMs that had work.
+
+    ncu's average counts idle SMs as 0; here they are left out.
 
     Args:
-        counters: Of one launch.
-        ctas: CTAs of the grid; with fewer than SMs, each is on an SM of its own.
+        counters: Counters of one launch.
+        ctas: CTAs of the grid. If fewer than SMs, each is on an SM of its own.
         sms: SMs of the GPU.
     """
     average = counters.get("sm__cycles_active.avg")
@@ -137,7 +154,7 @@ def active_cycles(counters: Mapping[str, float], ctas: int, sms: int) -> float |
 
 
 def stall_shares(counters: Mapping[str, float]) -> dict[str, float]:
-    """Stall reason -> its ratio over the sum of all ratios; empty where none was measured."""
+    """Return each stall reason's ratio over the sum of all ratios; empty if none was measured."""
     before, after = STALL_RATIO.split("{}")
     ratios = {
         name.removeprefix(before).removesuffix(after): value
@@ -233,7 +250,9 @@ def _timing(origin: str, result: Result, record: Record) -> Iterator[Row]:
 
 
 def _ldgsts(counts: Counts, record: Record) -> Iterator[Row]:
-    """LDGSTS wavefronts: by the shared address pattern, and one more for each line that returns by itself (D9)."""
+    """
+    Compare LDGSTS wavefronts: those of the shared address pattern, and one more for each line that returns alone (D9).
+    """
     rows = [row for row in counts.bank_conflicts if row.op == "ldgsts"]
     wavefronts = sum(row.wavefronts for row in rows) + counts.line_returns
     conflicts = sum(row.conflicts for row in rows)

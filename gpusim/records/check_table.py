@@ -1,4 +1,4 @@
-"""The rows of a check as text: simulated beside measured, what had to be equal first."""
+"""The rows of a check as text: simulated beside measured, with the figures that had to be equal first."""
 
 from collections.abc import Sequence
 
@@ -10,10 +10,11 @@ _MARKS = {"exact": "equal", "differs": "DIFFERS", "approximate": "", "not measur
 
 def check_table(rows: Sequence[Row], *, quiet: bool = False) -> str:
     """
-    The table; numbers as whole as they are, errors in percent of the measured figure.
+    Return the table as text. Whole numbers are printed whole, and errors in percent of the measured figure.
 
     Args:
-        quiet: Only the rows that differ or were not measured.
+        rows: Lines of the check.
+        quiet: Keep only the rows that differ or were not measured.
     """
     shown = [row for row in rows if not quiet or row.verdict in {"differs", "not measured"}]
     cells = [_HEADER, *(_cells(row) for row in shown)]
@@ -26,14 +27,14 @@ def check_table(rows: Sequence[Row], *, quiet: bool = False) -> str:
 
 
 def number(value: float | None) -> str:
-    """A count with separators, a share with four places, nothing as a dash."""
+    """Return a figure as text: a count with separators, another number with four significant digits, None as a dash."""
     if value is None:
         return "-"
     return f"{value:,.0f}" if float(value).is_integer() or abs(value) >= 1000 else f"{value:,.4g}"
 
 
 def percent(error: float | None) -> str:
-    """A signed relative error, "+3.1 %"; nothing where there is none."""
+    """Return a signed relative error such as "+3.1 %", or an empty text for None."""
     return "" if error is None else f"{100 * error:+.1f} %"
 
 

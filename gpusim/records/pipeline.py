@@ -1,4 +1,6 @@
-"""Clock stamps of the timeline build as pipeline rows, in the shape of result.pipeline; measures nothing itself."""
+"""
+Clock stamps of the timeline build as pipeline rows, in the shape of ``Result.pipeline``; it measures nothing itself.
+"""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -11,14 +13,14 @@ from gpusim.results.result import PipelineRow
 
 def pipeline_rows(warp: WarpTimeline, stages: int) -> tuple[PipelineRow, ...]:
     """
-    One row for each k tile that a warp consumed, in cycles from the CTA's start.
+    Return one row for each k tile that a warp consumed, in cycles from the CTA's start.
 
-    An mma.sync is stamped when it was issued, not when its result is there: ``mma_end`` is that much earlier than the
-    simulation's. When copies land is not seen by any clock of the warp: ``copy_done`` is None.
+    An mma.sync is stamped at its issue, so ``mma_end`` is earlier than the simulation's, which is the time of its
+    result. No clock of the warp sees when copies land, so ``copy_done`` is None.
 
     Args:
-        warp: Of the recorded CTA.
-        stages: Slots of the shared-memory ring.
+        warp: Stamps of one warp of the recorded CTA.
+        stages: Stages of the shared-memory ring.
     """
     return tuple(
         PipelineRow(
@@ -37,7 +39,9 @@ def pipeline_rows(warp: WarpTimeline, stages: int) -> tuple[PipelineRow, ...]:
 
 def steady_k_tile(rows: Sequence[PipelineRow]) -> float | None:
     """
-    Median cycles from the first MMA of a k tile to the next one's, without the first and last two; None below 7 tiles.
+    Return the median cycles from the first MMA of a k tile to the first MMA of the next one.
+
+    The first two and the last two k tiles are left out. None below 7 k tiles.
     """
     begins = [row.mma_begin for row in sorted(rows, key=lambda row: row.k_tile)]
     steps = [after - before for before, after in pairwise(begins[2:-2])]
@@ -48,12 +52,12 @@ def measured_pipeline(
     warps: Sequence[WarpTimeline], stages: int, plain: LoopTime | None, instrumented: LoopTime | None
 ) -> MeasuredPipeline:
     """
-    What a record keeps of a timeline: the rows of warp 0, and what stamping them cost.
+    Return the part of a timeline that a record keeps: the rows of warp 0, and the time that stamping them cost.
 
     Args:
-        warps: Of the recorded CTA, warp 0 first.
-        stages: Slots of the shared-memory ring.
-        plain, instrumented: Warm loops of both builds.
+        warps: Warps of the recorded CTA, warp 0 first.
+        stages: Stages of the shared-memory ring.
+        plain, instrumented: Warm-loop times of the plain and of the timeline build; None where not timed.
     """
     perturbation = None
     if plain is not None and instrumented is not None:

@@ -1,4 +1,4 @@
-"""What was measured of one scenario on one GPU, and how it is kept in reports/measured/<gpu>/<scenario>.json."""
+"""The measurements of one scenario on one GPU, and how they are kept in reports/measured/<gpu>/<scenario>.json."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from gpusim.results.result import PipelineRow
 SCHEMA = "gpusim.record/1"
 
 Opcodes: TypeAlias = dict[str, dict[str, float]]
-"""SASS opcode -> figure -> total over the grid. Figures: ``executed`` warp instructions, ``wavefronts``, ``ideal``."""
+"""Totals over the grid by SASS opcode and figure: ``executed`` warp instructions, ``wavefronts`` and ``ideal``."""
 
 _TREE = Path(__file__).parents[2]
 
@@ -21,15 +21,18 @@ _TREE = Path(__file__).parents[2]
 @dataclass(frozen=True, slots=True)
 class Numerics:
     """
-    The kernel's output on random inputs, poisoned before the launch, against the float64 reference.
+    The comparison of the kernel's output with the float64 reference, on random inputs.
+
+    The output is filled with NaN or unlikely values before the launch.
 
     Attributes:
-        seed: Of the inputs.
-        elements: Of the output.
-        wrong_elements: Beyond their bound, or not a number.
-        max_error: Largest absolute difference; None where an element is not a number.
-        max_error_over_bound: At most 1 if all is well; None likewise.
-        worst_element: (row, column) of it.
+        seed: Seed of the inputs.
+        elements: Elements of the output.
+        wrong_elements: Elements beyond their bound, or not a number.
+        max_error: Largest absolute difference; None if an element is not a number.
+        max_error_over_bound: Largest quotient of difference and bound, at most 1 for a correct output; None if an
+            element is not a number.
+        worst_element: (row, column) of that quotient.
     """
 
     seed: int
@@ -43,14 +46,14 @@ class Numerics:
 @dataclass(frozen=True, slots=True)
 class TraceCheck:
     """
-    The instrumented kernel's stream beside the Python stream.
+    The comparison of the instrumented kernel's stream with the Python stream.
 
     Attributes:
         ctas: Linear block indices of the traced CTAs, blockIdx x fastest.
         records: Warp-level records compared.
-        sha256: Of the GPU's stream, canonical (``trace.stream_digest``).
-        equal: Every record of every warp and lane equals the Python stream's.
-        first_difference: In words, with its coordinates; None when equal.
+        sha256: Digest of the GPU's stream in canonical form (``cuda.trace.stream_digest``).
+        equal: Whether every record of every warp and lane equals the Python stream's.
+        first_difference: The first difference in words, with its coordinates; None when equal.
     """
 
     ctas: tuple[int, ...]
@@ -62,7 +65,14 @@ class TraceCheck:
 
 @dataclass(frozen=True, slots=True)
 class LoopTime:
-    """Microseconds of one launch in a warm loop, by CUDA events: over ``batches`` batches of ``launches``."""
+    """
+    The time of one launch in a warm loop, in microseconds, by CUDA events.
+
+    Attributes:
+        batches: Batches timed.
+        launches: Launches of one batch.
+        median, least, most: Median, least and greatest time of one launch over the batches.
+    """
 
     batches: int
     launches: int
@@ -74,12 +84,12 @@ class LoopTime:
 @dataclass(frozen=True, slots=True)
 class MeasuredPipeline:
     """
-    What the clock stamps of the timeline build show of warp 0 of CTA 0.
+    The pipeline that clock stamps of the timeline build show for warp 0 of CTA 0.
 
     Attributes:
-        rows: One for each k tile, in cycles from the CTA's start; ``copy_done`` is never observed.
-        instrumented_us: Warm loop of the timeline build; None where not timed.
-        perturbation: Its time over the plain build's; None where not timed.
+        rows: One row for each k tile, in cycles from the CTA's start; ``copy_done`` is never observed.
+        instrumented_us: Microseconds of the timeline build in a warm loop; None where not timed.
+        perturbation: The timeline build's time over the plain build's; None where not timed.
         cta_cycles: Cycles of the recorded CTA from start to end.
     """
 
@@ -92,18 +102,18 @@ class MeasuredPipeline:
 @dataclass(frozen=True, slots=True)
 class Record:
     """
-    Everything measured of one scenario. A part that could not be measured is None or empty, and ``missing`` says why.
+    All measurements of one scenario. A part that was not measured is None or empty, and ``missing`` says why.
 
     Attributes:
         name: Stem of the scenario's file.
-        scenario: Resolved, as plain data.
-        scenario_sha256: Its digest.
-        environment: ``device.environment`` and the profiler's version.
+        scenario: The resolved scenario, as plain data.
+        scenario_sha256: Digest of the scenario.
+        environment: GPU, driver and tools (``gpu.device.environment``), and the profiler's version.
         kernel: What was launched: compiler, registers, bytes, digests of source and machine code.
-        counters: Full ncu metric name -> value of one cold launch.
-        opcodes: By SASS opcode, of the same launch.
-        missing: Part -> why it could not be measured.
-        commit, date, command: Where the figures came from.
+        counters: Values of one cold launch, by full ncu metric name.
+        opcodes: Figures by SASS opcode, of the same launch.
+        missing: Reason for each part that could not be measured.
+        commit, date, command: Origin of the figures.
     """
 
     name: str
@@ -126,14 +136,14 @@ class Record:
 
 def measured_folder() -> Path:
     """
-    Where the records lie: in the source tree gpusim runs from, or under the current folder for an installed wheel.
+    Return the folder of the records: in the source tree gpusim runs from, or for a wheel under the current folder.
     """
     tree = _TREE if (_TREE / "pyproject.toml").is_file() else Path()
     return tree / "reports" / "measured"
 
 
 def to_json(record: Record) -> str:
-    """The text of a record: keys in field order, one pipeline row, counter or opcode a line."""
+    """Return the text of a record. Keys are in field order, and each pipeline row, counter or opcode is one line."""
     text = json.dumps(asdict(record), indent=1)
     # Rows of numbers and the like read better, and diff smaller, on one line.
     return re.sub(r"[\[{][^\[\]{}]*[\]}]", _joined, text) + "\n"
@@ -141,10 +151,10 @@ def to_json(record: Record) -> str:
 
 def write_record(record: Record, folder: Path) -> Path:
     """
-    Write ``folder/<name>.json``, whole or not at all.
+    Write ``folder/<name>.json``, either completely or not at all.
 
     Raises:
-        CannotRun: It cannot be written.
+        CannotRun: The file cannot be written.
     """
     path = folder / f"{record.name}.json"
     beside = path.with_suffix(".json.part")
@@ -159,10 +169,10 @@ def write_record(record: Record, folder: Path) -> Path:
 
 def load_record(path: Path) -> Record:
     """
-    Read a record back.
+    Read a record.
 
     Raises:
-        BadInput: It is no record, or of another schema.
+        BadInput: The file is not a record, or has another schema.
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -179,16 +189,16 @@ def load_record(path: Path) -> Record:
 
 def find_record(name: str, digest: str, folder: Path | None = None, gpu: str | None = None) -> Path:
     """
-    The record of a scenario: by the name of its file, then, under another name, by the scenario's digest.
+    Find the record of a scenario: by the name of its file, else by the scenario's digest.
 
     Args:
         name: Stem of the scenario's file.
-        digest: ``GemmScenario.digest()``.
-        folder: Of all GPUs' records; None takes ``measured_folder()``.
-        gpu: Folder of one GPU, e.g. "h200"; None takes the first that has the record.
+        digest: Digest of the scenario, ``Scenario.digest()``.
+        folder: Folder of all GPUs' records; None takes ``measured_folder()``.
+        gpu: Folder of one GPU, such as "h200"; None takes the first that has the record.
 
     Raises:
-        CannotRun: There is none, or the one of that name is of another scenario.
+        CannotRun: There is no record, or the record of that name is of another scenario.
     """
     folder = folder or measured_folder()
     gpus = [folder / gpu] if gpu else sorted(path for path in folder.glob("*") if path.is_dir())
@@ -231,6 +241,6 @@ _PARTS: dict[str, Any] = {
 
 
 def _joined(match: re.Match[str]) -> str:
-    """A JSON list or table without nested ones, on one line where that is at most 160 characters."""
+    """Return a JSON list or table without nested ones on one line, if that is at most 160 characters."""
     line = re.sub(r"\n\s*", " ", match[0]).replace("[ ", "[").replace(" ]", "]")
     return line if len(line) <= 160 else match[0]

@@ -1,4 +1,6 @@
-"""Which resource a kernel cannot outrun: the cycles each one needs at least, beside the cycles it took."""
+"""
+The resource that bounds a kernel: the fewest cycles each resource needs, compared with the cycles the kernel took.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,15 +10,15 @@ from gpusim.machine.spec import Machine
 from gpusim.results.result import BankConflicts
 
 TENSOR = tuple(f"sm__inst_executed_pipe_tensor_op_{kind}.sum" for kind in ("hmma", "imma"))
-"""Instructions of the tensor core: a kernel has one kind of them."""
+"""ncu metrics that count the instructions of the tensor core; a kernel executes only one kind."""
 
 BOUND_SHARE = 0.6
-"""A resource in use for less than this share of the active span is not what bounds the kernel: latency is."""
+"""Least share of the active span that a resource must be in use to bound the kernel; below it the bound is latency."""
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """Cycles each resource needs at least, were all else free, on the SM with most CTAs."""
+    """The fewest cycles each resource needs if no other resource limits it, on the SM with the most CTAs."""
 
     cycles: dict[str, int]
 
@@ -33,13 +35,17 @@ class Demand:
         pipes: Mapping[str, int] | None = None,
     ) -> Self:
         """
-        From what the grid executes.
+        Compute the demand from what the grid executes.
 
         Args:
+            machine: Machine whose resources are counted.
+            counters: ncu metric to total over the grid.
+            conflicts: Table of bank conflicts, totals over the grid.
             instructions: Warp instructions of the grid.
             ctas: CTAs of the grid; the fullest SM runs ``ceil(ctas / SMs)`` of them.
-            tensor_interval: Cycles one mma.sync keeps the tensor core of its SMSP.
-            pipes: Warp instructions of the grid on execution pipes that may bound it too, by the machine's names.
+            tensor_interval: Cycles one mma.sync occupies the tensor core of its SMSP.
+            pipes: Warp instructions of the grid on other execution pipes that may bound it, by the machine's pipe
+                names.
         """
         fullest = -(-ctas // machine.sms)
         sectors = counters["lts__t_sectors_op_read.sum"] + counters["lts__t_sectors_op_write.sum"]
@@ -68,14 +74,15 @@ class Demand:
 
 def first_bound(demand: Demand, span: int, stalls: Mapping[str, int]) -> dict[str, Any]:
     """
-    The resource nearest its limit.
+    Find the resource nearest its limit.
 
     Args:
+        demand: Cycles each resource needs.
         span: Active cycles of the fullest SM.
-        stalls: Warp cycles by reason.
+        stalls: Warp cycles by stall reason.
 
     Returns:
-        ``resource`` ("latency" where none is in use for most of the span), ``utilisation`` of the busiest one,
+        ``resource`` ("latency" if none is in use for most of the span), ``utilisation`` of the busiest one,
         ``busiest``, ``reason`` in words, and ``cycles`` of all.
     """
     busiest = max(demand.cycles, key=lambda name: (demand.cycles[name], name))

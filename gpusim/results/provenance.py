@@ -1,4 +1,4 @@
-"""Which gpusim computed a number, from which inputs: version, commit, hashes and time."""
+"""The origin of a computed number: gpusim's version and commit, hashes of the inputs, and the time."""
 
 import hashlib
 import json
@@ -17,17 +17,17 @@ _SOURCE_TREE = Path(__file__).parents[2]
 
 
 def digest(data: Any) -> str:
-    """SHA-256 of plain data, as hex; equal data gives equal digests whatever the order of keys."""
+    """Return the SHA-256 of plain data in hex; equal data has equal digests, whatever the order of keys."""
     canonical = json.dumps(data, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def commit() -> str | None:
     """
-    Commit of the source tree gpusim runs from, with ``-dirty`` when tracked files differ from it.
+    Return the commit of the source tree gpusim runs from, with ``-dirty`` when tracked files differ from it.
 
-    A copy of the tree without its history is told by the environment variable ``GPUSIM_COMMIT``. None for an installed
-    wheel, whose version says what it is.
+    For a copy of the tree without its history, the environment variable ``GPUSIM_COMMIT`` gives the commit. None for an
+    installed wheel, which its version identifies.
     """
     git = shutil.which("git")
     if git is None or not (_SOURCE_TREE / ".git").exists():
@@ -39,7 +39,7 @@ def commit() -> str | None:
 
 def provenance(scenario: dict[str, Any], machine_digest: str) -> dict[str, Any]:
     """
-    The ``provenance`` of a result.
+    Return the ``provenance`` of a result.
 
     Args:
         scenario: The resolved scenario, as plain data.

@@ -1,4 +1,4 @@
-"""What every executor returns: the fields of result.json, and how they are written and read."""
+"""The result that every executor returns: the fields of result.json, and how they are written and read."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -17,8 +17,10 @@ Stream: TypeAlias = Literal["estimated", "compiled"]
 @dataclass(frozen=True, slots=True)
 class Cycles:
     """
+    The duration of a run in SM cycles.
+
     Attributes:
-        elapsed: As ncu's ``sm__cycles_elapsed.max``: launch overhead included.
+        elapsed: Elapsed cycles including launch overhead, like ncu's ``sm__cycles_elapsed.max``.
         active: Mean active span of the SMs that had work.
     """
 
@@ -29,11 +31,13 @@ class Cycles:
 @dataclass(frozen=True, slots=True)
 class Simulated:
     """
-    What was really simulated, as opposed to scaled up.
+    The part of a run that was simulated, as opposed to scaled up.
 
     Attributes:
+        ctas: CTAs simulated.
+        k_tiles: k tiles simulated.
         instructions: Warp instructions issued by the simulated SMs.
-        seconds: Wall time of the simulation; the only field of a result that differs between runs.
+        seconds: Wall time of the simulation, the only field of a result that differs between runs.
         sampled: True when some CTAs stand for others.
     """
 
@@ -47,10 +51,10 @@ class Simulated:
 @dataclass(frozen=True, slots=True)
 class BankConflicts:
     """
-    One row of the bank-conflict table, totals over the grid. ``conflicts`` = wavefronts - ideal_wavefronts.
+    One row of the bank-conflict table, with totals over the grid. ``conflicts`` = wavefronts - ideal_wavefronts.
 
-    The row statistics of attention have rows of their own (operand "statistics"): what their atomics take depends on
-    the data, so that they stay out of what hardware must equal.
+    The row statistics of attention have rows of their own (operand "statistics"). The wavefronts of their atomics
+    depend on the data, so these rows are not among those that must equal the hardware.
     """
 
     op: Literal["ldmatrix", "lds", "sts", "ldgsts", "atoms"]
@@ -67,8 +71,11 @@ class ReductionLaunch:
     The second launch of a parallel split-K, which the result's own cycles, counters and stalls include.
 
     Attributes:
-        registers_per_thread: As allocated.
-        cycles: Of this launch alone.
+        grid: gridDim x, y, z.
+        ctas: CTAs of the launch.
+        ctas_per_sm: Resident CTAs of one SM.
+        registers_per_thread: Registers allocated to a thread.
+        cycles: Cycles of this launch alone.
     """
 
     grid: tuple[int, int, int]
@@ -81,10 +88,11 @@ class ReductionLaunch:
 @dataclass(frozen=True, slots=True)
 class PipelineRow:
     """
-    One k tile of warp 0 of CTA 0, in cycles from the CTA's start. ``copy_done`` is None where not observable.
+    One k tile of warp 0 of CTA 0, in cycles from the CTA's start. ``copy_done`` is None where it cannot be observed.
 
-    Of attention one key block, numbered as walked, of the first simulated CTA with most of them: the copies of K, the
-    first wait, the first instruction of the first GEMM to the last result of the second.
+    For attention, a row is one key block, numbered in walking order, of the first simulated CTA that has the most. It
+    has the copies of K, the first wait, and the MMAs from the first instruction of the first GEMM to the last result of
+    the second.
     """
 
     k_tile: int
@@ -100,13 +108,13 @@ class PipelineRow:
 @dataclass(frozen=True, slots=True)
 class Result:
     """
-    One run. Totals are over the grid unless a field says otherwise.
+    The result of one run. Totals are over the grid unless a field says otherwise.
 
     Attributes:
         scenario: The resolved scenario, as plain data.
         machine: Name of the machine file, its hash, and the count of figures by kind.
-        counters: Full ncu metric name with its suffix -> number.
-        stalls: Stall reason -> share of all warp cycles (they sum to 1).
+        counters: Value of each counter, by its full ncu metric name with suffix.
+        stalls: Share of all warp cycles by stall reason; the shares sum to 1.
         bound: The first bound the run hits, in one word of the roofline table, with its reason.
         provenance: Version, commit, hashes, time.
         reduction: The second launch of a parallel split-K. Cycles, time, counters and stalls are those of both launches
@@ -139,7 +147,7 @@ class Result:
 
 
 def to_json(result: Result) -> str:
-    """The text of result.json: keys in field order, so that equal results are equal bytes."""
+    """Return the text of result.json. Keys are in field order, so that equal results are equal bytes."""
     return json.dumps(asdict(result), indent=1) + "\n"
 
 
@@ -147,7 +155,7 @@ _RESULT = TypeAdapter(Result)
 
 
 def damage(error: ValidationError) -> str:
-    """What is wrong with a file that gpusim wrote, in one line: the first field that does not hold."""
+    """Describe, in one line, the first field of a file written by gpusim that is not valid."""
     first = error.errors(include_url=False)[0]
     return f"damaged: {'.'.join(map(str, first['loc']))}: {first['msg']}"
 
@@ -157,7 +165,7 @@ def load(path: Path) -> Result:
     Read a result.json.
 
     Raises:
-        BadInput: The file is missing, is not JSON, is of another schema, or a field is missing, unknown or of another
+        BadInput: The file is missing, is not JSON or has another schema, or a field is missing, unknown or of another
             type.
     """
     try:

@@ -1,4 +1,4 @@
-"""How one run is kept on disk: what lies in a run directory, how it is claimed, written and read back."""
+"""The run directory in which one run is kept: which files it holds, how it is claimed, written and read back."""
 
 import json
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ _TIMELINE = TypeAdapter(Timeline)
 
 
 def default_name(scenario_name: str, resolved: dict[str, Any]) -> str:
-    """``<scenario>-<digest8>``: overriding a key gives another directory."""
+    """Return ``<scenario>-<digest8>``, so that overriding a key gives another directory."""
     return f"{scenario_name}-{digest(resolved)[:8]}"
 
 
@@ -36,14 +36,14 @@ def claim(wanted: Path, *, force: bool = False) -> Path:
     """
     Make the directory a run will be written to, before anything is computed.
 
-    A directory that holds something is never written into: the next free of ``-2``, ``-3``, ... is made instead.
+    A directory that holds anything is never written into. Instead the next free name ``-2``, ``-3``, ... is made.
 
     Args:
-        wanted: The directory asked for.
+        wanted: Directory asked for.
         force: Take ``wanted`` itself when it holds an earlier run, and remove that run's files.
 
     Raises:
-        BadInput: ``wanted`` is a file, or ``force`` names a folder that is no run directory, or ``wanted`` is a used
+        BadInput: ``wanted`` is a file, or ``force`` names a folder that is not a run directory, or ``wanted`` is a used
             folder without a name to which a number could be appended ("." or "..").
         CannotRun: The directory cannot be made.
     """
@@ -64,25 +64,27 @@ def claim(wanted: Path, *, force: bool = False) -> Path:
 
 
 def release(directory: Path) -> None:
-    """Remove a claimed directory into which nothing was written; the working directory stays."""
+    """Remove a claimed directory if nothing was written to it; the current working directory is kept."""
     if directory.name and directory.is_dir() and not _is_used(directory):
         directory.rmdir()
 
 
 def write_run(directory: Path, result: Result, timeline: Timeline, scenario_toml: str, command: list[str]) -> None:
     """
-    Write what was computed; the pictures come after it, so that none of them can lose it.
+    Write the result, timeline, scenario and manifest. Pictures are made later, so a failing one loses none of these.
 
     Args:
         directory: A claimed directory.
-        scenario_toml: The scenario with every default written out.
-        command: The command line, for the manifest.
+        result: Result of the run.
+        timeline: What the timing run observed.
+        scenario_toml: Scenario with every default written out, as TOML.
+        command: Command line, for the manifest.
 
     Raises:
         CannotRun: A file cannot be written.
     """
     manifest = {**result.provenance, "stream": result.stream, "command": command}
-    # The manifest goes first: it is what marks a folder, even one cut short, as a run that --force may replace.
+    # The manifest goes first: it marks a folder, even one cut short, as a run that --force may replace.
     texts = {
         MANIFEST: json.dumps(manifest, indent=1) + "\n",
         RESULT: results.to_json(result),
@@ -101,7 +103,7 @@ def read_run(directory: Path) -> tuple[Result, Timeline]:
     Read back what ``write_run`` wrote.
 
     Raises:
-        BadInput: It is no run directory, or one of its files is of another schema.
+        BadInput: The folder is not a run directory, or one of its files has another schema.
     """
     if not (directory / RESULT).is_file():
         raise BadInput(f"{directory}: not a run directory (it has no {RESULT}); `gpusim run` makes one")
@@ -113,7 +115,7 @@ def _is_used(directory: Path) -> bool:
 
 
 def _claimed(directory: Path) -> bool:
-    """Whether this call made the directory, or found it empty."""
+    """Return whether this call made the directory, or found it empty."""
     try:
         directory.mkdir(parents=True)
     except FileExistsError:
@@ -129,7 +131,7 @@ def _remove_run(directory: Path) -> None:
 
 
 def _timeline_text(timeline: Timeline) -> str:
-    """Columns and rows: a tenth of the size of a list of objects."""
+    """Return the timeline as JSON columns and rows, a tenth of the size of a list of objects."""
     tables = {"warps": _table(WarpSpan, timeline.warps), "k_tiles": _table(KTileSpan, timeline.k_tiles)}
     return json.dumps({"schema": TIMELINE_SCHEMA, **tables}, separators=(",", ":")) + "\n"
 

@@ -1,4 +1,4 @@
-"""What a timing run observed, for pictures and traces: spans of warps, copies in flight, MMA bursts."""
+"""The observations of a timing run for pictures and traces: spans of warps, copies in flight and MMA bursts."""
 
 from dataclasses import dataclass
 
@@ -11,12 +11,12 @@ class WarpSpan:
     The spans of a warp tile its lifetime without a gap.
 
     Attributes:
-        warp: Warp index within the CTA.
         cta: CTA index in launch order.
+        warp: Warp index within the CTA.
         smsp: Sub-partition the warp lives on.
-        begin: First cycle, from the launch of the SM's first CTA.
+        begin: First cycle, counted from the launch of the SM's first CTA.
         end: One past the last cycle.
-        reason: ncu's stall name.
+        reason: ncu's name of the stall reason.
     """
 
     cta: int
@@ -32,13 +32,26 @@ class KTileSpan:
     """
     One activity of one warp for one k tile.
 
+    For GEMM and convolution the activities are:
+
+    - "copy": from the issue of the first copy or global load until the data has landed in shared memory;
+    - "wait": the wait_group (or the stores of a pipelined mainloop) and the barrier;
+    - "ldmatrix": from the issue of the first fragment load until the last has landed;
+    - "mma": from the issue of the first MMA until the last is done.
+
+    For attention, ``k_tile`` is a key block's place in the walk. The activities are "copy_q", "copy_k", "copy_v", "qk",
+    "softmax", "pv" and "output", each a stretch without a wait, and "wait_qk", "wait_softmax" and so on for a wait in
+    one.
+
     Attributes:
-        activity: "copy" (first copy, or global load, issued to data landed in shared memory), "wait" (wait_group, or
-            the stores of a pipelined mainloop, and barrier),
-            "ldmatrix" (first fragment load issued to last landed), "mma" (first issued to last done). Of attention,
-            whose ``k_tile`` is a key block's place in the walk: "copy_q", "copy_k", "copy_v", "qk", "softmax", "pv",
-            "output" (a stretch of each without a wait), and "wait_qk", ... for a wait within one.
-        k_group: The k group, or -1 where the activity spans the k tile.
+        cta: CTA index in launch order.
+        warp: Warp index within the CTA.
+        k_tile: Index of the k tile.
+        k_group: k group, or -1 where the activity spans the k tile.
+        stage: Stage of the shared-memory ring.
+        activity: Name of the activity.
+        begin: First cycle, counted from the launch of the SM's first CTA.
+        end: One past the last cycle.
     """
 
     cta: int
@@ -53,7 +66,7 @@ class KTileSpan:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Spans of the observed CTA: CTA 0, of attention the first of those with most key blocks."""
+    """The spans of the observed CTA: CTA 0, or in attention the first CTA with the most key blocks."""
 
     warps: tuple[WarpSpan, ...]
     k_tiles: tuple[KTileSpan, ...]

@@ -1,4 +1,4 @@
-"""Where the shipped scenarios lie and which question each asks; knows nothing of what a scenario means."""
+"""The shipped scenarios: where they lie and which question each asks. It knows nothing of what a scenario means."""
 
 import tomllib
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from gpusim.errors import BadInput, CannotRun, nearest
 _PACKAGE = Path(__file__).parents[1]
 
 RECORDED_MACHINE = "h200"
-"""The machine of which there are records, as scenarios name it."""
+"""The machine, as scenarios name it, for which there are records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +19,9 @@ class ShippedScenario:
     One scenario that comes with gpusim.
 
     Attributes:
-        name: What ``gpusim run`` takes: the file's stem.
-        path: The file.
-        question: The comment the file opens with, on one line.
+        name: Name that ``gpusim run`` takes, which is the file's stem.
+        path: Path of the file.
+        question: The comment that opens the file, on one line.
     """
 
     name: str
@@ -34,7 +34,7 @@ def scenario_folder() -> Path:
     Find the shipped scenarios: inside an installed wheel, or at the top of the source tree.
 
     Raises:
-        CannotRun: Neither is there, so the installation is damaged.
+        CannotRun: Neither folder exists, so the installation is damaged.
     """
     folders = (_PACKAGE / "_scenarios", _PACKAGE.parent / "scenarios")
     for folder in folders:
@@ -44,7 +44,7 @@ def scenario_folder() -> Path:
 
 
 def shipped_scenarios() -> tuple[ShippedScenario, ...]:
-    """Every shipped scenario, by name."""
+    """Return every shipped scenario, sorted by name."""
     return tuple(
         ShippedScenario(path.stem, path, _question(path.read_text(encoding="utf-8")))
         for path in sorted(scenario_folder().glob("*.toml"))
@@ -53,10 +53,10 @@ def shipped_scenarios() -> tuple[ShippedScenario, ...]:
 
 def recordable_scenarios() -> tuple[Path, ...]:
     """
-    The scenarios that are measured on hardware: those made for it, in the folder's ``recorded``, and the shipped ones.
+    Return the scenarios that are measured on hardware: those of the folder ``recorded``, and the shipped ones.
 
-    One that asks about another machine than ``RECORDED_MACHINE`` is not among them, nor are the shipped ones of fused
-    attention, whose problems are recorded under other names.
+    Scenarios for another machine than ``RECORDED_MACHINE`` are left out. So are shipped scenarios of fused attention,
+    whose problems are recorded under other names.
     """
     made, shipped = scenario_folder() / "recorded", _all_scenarios()
     return tuple(
@@ -85,7 +85,7 @@ def find_scenario(name: str) -> Path:
     Resolve what the user typed: an existing file, or the bare name of a shipped scenario.
 
     Raises:
-        BadInput: It is neither; names the nearest shipped scenario.
+        BadInput: It is neither; the message names the nearest shipped scenario.
     """
     if not name:
         raise BadInput('scenario must be a file or the name of a shipped one, got ""')

@@ -1,4 +1,6 @@
-"""Every rule a well-formed scenario must keep: what is supported, and which shapes CUTLASS and the machine allow."""
+"""
+The rules that a well-formed scenario must keep: what is supported, and which shapes CUTLASS and the machine allow.
+"""
 
 import re
 from collections.abc import Iterable
@@ -15,38 +17,40 @@ from gpusim.tile.operand import SIDES, Side
 from gpusim.units import LINE_BITS, VECTOR_BITS
 
 STAGES = {"multistage": (3, 10), "pipelined": (PIPELINED_STAGES, PIPELINED_STAGES)}
-"""Fewest and most stages of each mainloop; CUTLASS's library goes up to 10."""
+"""Fewest and most stages of each mainloop; CUTLASS's library uses up to 10."""
 
 COPY_BYTES = (16, 8, 4)
-"""Sizes a cp.async may have (PTX ISA, cp.async); loads of the pipelined kernels keep to them."""
+"""Sizes in bytes that a cp.async may have (PTX ISA, cp.async). The loads of pipelined kernels use the same sizes."""
 
 OUTPUT_ROW_BITS = 2048
-"""Width of an output row that one access of a warp prefers to cover."""
+"""Bits of one output row that a warp's access covers where it can."""
 
 
 CROSSWISE_BITS = (LINE_BITS // 2, LINE_BITS)
-"""Width of a row of a crosswise tile: half a line or a line (CUTLASS layout/tensor_op_multiplicand_sm75.h)."""
+"""Bits of a row of a crosswise tile: half a line or a whole line (CUTLASS layout/tensor_op_multiplicand_sm75.h)."""
 
 CONGRUOUS_ROWS = 4
-"""Rows along K that one access of a warp covers where the operand is contiguous along M or N, each of one line."""
+"""Rows along K that one access of a warp covers, one line each, where the operand is contiguous along M or N."""
 
 GREATEST_FLOAT = {"f16": 65504.0, "f32": (2 - 2.0**-23) * 2.0**127}
-"""Largest finite value of the types that epilogues scale in."""
+"""Largest finite value of each type that epilogues scale in."""
 
 MOST_GRID_Y = MOST_GRID_Z = 65535
 """Largest gridDim.y and gridDim.z of a launch (CUDA C++ Programming Guide, technical specifications)."""
 
 MOST_CTAS = 1 << 24
-"""Largest grid, CTAs: the simulation keeps some 200 bytes of each. Its gridDim.x is far below CUDA's 2**31 - 1."""
+"""
+Most CTAs of a grid, since the simulation keeps some 200 bytes of each. Its gridDim.x is far below CUDA's 2**31 - 1.
+"""
 
 MOST_K_TILES = 1 << 21
-"""Most k tiles of a CTA: its program keeps some 5 KB of each."""
+"""Most k tiles of a CTA, since its program keeps some 5 KB of each."""
 
 MOST_ELEMENTS = 1 << 40
-"""Largest tensor, elements: more than a GPU's memory holds, and byte offsets stay far inside 64 bits."""
+"""Most elements of a tensor: more than a GPU's memory holds, while byte offsets stay far inside 64 bits."""
 
 LANES_OF_A_ROW = (1, 2, 4, 8, 16, 32)
-"""16-byte vectors that a row of an operand tile may have: the divisors of a warp."""
+"""Numbers of 16-byte vectors that a row of an operand tile may have: the divisors of a warp's 32 lanes."""
 
 _IDENTITY = re.compile(r"identity<(\d{1,9})>")
 _PADDED = re.compile(r"padded<(\d{1,9})>")
@@ -81,7 +85,7 @@ def check(scenario: GemmScenario, machine: Machine, origin: Origin) -> None:
 
 
 def shared_operand_bytes(scenario: GemmScenario, side: Side) -> int:
-    """Shared memory of all stages of operand "a" or "b", padding included, in bytes."""
+    """Return the bytes of shared memory that all stages of operand "a" or "b" take, padding included."""
     padded = _PADDED.fullmatch(scenario.shared_layout(side))
     contiguous, strided = _stage(scenario, side)
     row = contiguous + (int(padded[1]) if padded else 0)
@@ -89,19 +93,19 @@ def shared_operand_bytes(scenario: GemmScenario, side: Side) -> int:
 
 
 def _stage(scenario: GemmScenario, side: Side) -> tuple[int, int]:
-    """Extents of one operand's tile: contiguous, strided."""
+    """Return the extents of one operand's tile, as (contiguous, strided)."""
     m, n, k = scenario.kernel.threadblock
     rows = m if side == "a" else n
     return (k, rows) if scenario.problem.k_contiguous(side) else (rows, k)
 
 
 def _axis(side: Side) -> str:
-    """The operand's dimension besides K."""
+    """Return the operand's dimension other than K."""
     return "M" if side == "a" else "N"
 
 
 def _check_supported(table: BaseModel, prefix: str, origin: Origin) -> None:
-    """Documented values that do not work yet; the models say which do."""
+    """Refuse documented values that do not work yet; the models state which ones do."""
     for name, field in type(table).model_fields.items():
         value = getattr(table, name)
         if isinstance(value, BaseModel):
@@ -116,7 +120,7 @@ def _check_supported(table: BaseModel, prefix: str, origin: Origin) -> None:
 
 
 def _check_types(scenario: GemmScenario, machine: Machine, origin: Origin) -> None:
-    """There must be an mma.sync of these types and this shape, on this machine, and an epilogue for the output."""
+    """Refuse types or a shape without an mma.sync on this machine, and an output type without an epilogue."""
     dtype, instruction = scenario.problem.dtype, scenario.kernel.instruction
     accumulators = [accumulator for ab, accumulator in MMA_SHAPES if ab == dtype.ab]
     if dtype.accumulator not in accumulators:
@@ -135,7 +139,9 @@ def _check_types(scenario: GemmScenario, machine: Machine, origin: Origin) -> No
 
 
 def _check_scales(scenario: GemmScenario, origin: Origin) -> None:
-    """The kernel is given alpha and beta in the type its epilogue computes in: f16 for f16 accumulators, else f32."""
+    """
+    Refuse alpha or beta beyond the largest value of the type they are passed in: f16 for f16 accumulators, else f32.
+    """
     problem = scenario.problem
     computed = "f16" if problem.dtype.accumulator == "f16" else "f32"
     for name in ("alpha", "beta"):
@@ -150,7 +156,7 @@ def _or(values: Iterable[str]) -> str:
 
 
 def _check_alignments(scenario: GemmScenario, origin: Origin) -> None:
-    """Vectors must divide what they walk along, and inputs must come in sizes that cp.async and our loads have."""
+    """Refuse vectors that do not divide the extent they walk along, or whose size no cp.async or global load has."""
     problem = scenario.problem
     for operand, walked in problem.walked.items():
         key = f"problem.alignment_{operand}"
@@ -196,7 +202,7 @@ def _check_tiles(scenario: GemmScenario, machine: Machine, origin: Origin) -> No
     for axis, tile, warp, instruction in zip("MNK", kernel.threadblock, kernel.warp, kernel.instruction, strict=True):
         if tile % warp:
             raise origin.refusal("kernel.warp", f"a divisor of the threadblock's {axis} = {tile}", list(kernel.warp))
-        # The rows that an ldmatrix.x4 brings: two n8 fragments, for example, where K is two matrices deep.
+        # Along M and N a warp tile is whole ldmatrix.x4: two n8 fragments, for example, where K is two matrices deep.
         step = instruction if axis == "K" else max(instruction, ldmatrix_rows)
         if warp % step:
             raise origin.refusal("kernel.warp", f"a multiple of {step} along {axis}", list(kernel.warp))
@@ -214,7 +220,7 @@ def _check_tiles(scenario: GemmScenario, machine: Machine, origin: Origin) -> No
 
 
 def _check_accumulators(scenario: GemmScenario, machine: Machine, origin: Origin) -> None:
-    """Spills are not modelled, so the accumulators alone must leave registers over, in a thread and in an SM."""
+    """Refuse accumulators that fill all registers of a thread or of an SM, because spills are not modelled."""
     kernel, limits = scenario.kernel, machine.limits
     words = kernel.warp[0] * kernel.warp[1] // 32 * element_bits(scenario.problem.dtype.accumulator) // 32
     if words >= limits.registers_per_thread:
@@ -258,7 +264,7 @@ def _check_shared_layouts(scenario: GemmScenario, origin: Origin) -> None:
 
 
 def _swizzle_rule(bits: int, base: int, shift: int, /, *, elements: int, vector: int) -> str:
-    """The rule a Swizzle<B,M,S> of a tile breaks: CuTe's own conditions, whole vectors, a bijection of the tile."""
+    """Return the rule that a Swizzle<B,M,S> breaks: CuTe's own conditions, whole vectors, a bijection of the tile."""
     if bits < 0 or base < 0 or abs(shift) < bits:
         return "Swizzle<B,M,S> with B >= 0, M >= 0 and abs(S) >= B"
     least = vector.bit_length() - 1
@@ -271,7 +277,7 @@ def _swizzle_rule(bits: int, base: int, shift: int, /, *, elements: int, vector:
 
 def _check_thread_map(scenario: GemmScenario, origin: Origin) -> None:
     """
-    The warp-raked map of 16-byte vectors must cover each operand's tile exactly.
+    Refuse an operand tile that the warp-raked map of 16-byte vectors does not cover exactly.
 
     Source: CUTLASS transform/pitch_linear_thread_map.h, PitchLinearWarpRakedThreadMap.
     """
@@ -284,7 +290,9 @@ def _check_thread_map(scenario: GemmScenario, origin: Origin) -> None:
 
 
 def _check_crosswise_map(scenario: GemmScenario, side: Side) -> str:
-    """The rule a K-contiguous operand breaks: a warp copies whole rows, and all warps a whole share of them."""
+    """
+    Return the rule a K-contiguous operand breaks: a warp copies whole rows, and what all warps copy divides the tile.
+    """
     bits = element_bits(scenario.problem.dtype.ab)
     contiguous, strided = _stage(scenario, side)
     vectors = contiguous * bits // VECTOR_BITS
@@ -298,7 +306,9 @@ def _check_crosswise_map(scenario: GemmScenario, side: Side) -> str:
 
 
 def _check_congruous_map(scenario: GemmScenario, side: Side) -> str:
-    """The rule an M- or N-contiguous operand breaks: a warp copies 4 rows of one line, and warps share these evenly."""
+    """
+    Return the rule an M- or N-contiguous operand breaks: a warp copies 4 rows of one line, shared evenly by the warps.
+    """
     axis, warps = _axis(side), scenario.kernel.threads // 32
     contiguous, depth = _stage(scenario, side)
     line = LINE_BITS // element_bits(scenario.problem.dtype.ab)
@@ -320,7 +330,7 @@ def _check_congruous_map(scenario: GemmScenario, side: Side) -> str:
 
 def _check_epilogue(scenario: GemmScenario, origin: Origin) -> None:
     """
-    The warps that share an 8-row slab of the output, or of a parallel split-K's partial sums, must store it exactly.
+    Refuse a tile whose 8-row slabs of output (or of partial sums) the sharing warps cannot store exactly.
 
     Source: CUTLASS epilogue/threadblock/output_tile_thread_map.h, OutputTileOptimalThreadMap.
     """
@@ -361,7 +371,9 @@ def _check_threadblock_swizzle(kernel: Kernel, origin: Origin) -> None:
 
 
 def _check_size(scenario: GemmScenario, origin: Origin) -> None:
-    """The grid must be one that CUDA launches, and no size beyond what is simulated; the largest extent is named."""
+    """
+    Refuse a grid that CUDA cannot launch, or a size beyond what is simulated; the message names the largest extent.
+    """
     problem, kernel = scenario.problem, scenario.kernel
     slices, (tile_m, tile_n, tile_k) = problem.split_k_slices, kernel.threadblock
     size = problem.size(tile_k)
@@ -371,7 +383,7 @@ def _check_size(scenario: GemmScenario, origin: Origin) -> None:
         _refuse_beyond(prod(extents.values()), MOST_ELEMENTS, rule, extents, origin)
     tiles_m, tiles_n = -(-prod(size.rows.values()) // tile_m), -(-columns[size.column] // tile_n)
     identity = _IDENTITY.fullmatch(kernel.threadblock_swizzle)
-    # identity<N> stands N tiles side by side in x wherever there are enough of them to reach the limit.
+    # identity<N> puts N tiles side by side in x; a grid large enough to reach the limit always has that many.
     grid_y, across = (-(-tiles_n // int(identity[1])), columns) if identity else (tiles_m, size.rows)
     _refuse_beyond(grid_y, MOST_GRID_Y, f"small enough that gridDim.y is at most {MOST_GRID_Y}", across, origin)
     _refuse_beyond(

@@ -1,4 +1,4 @@
-"""What all 2-d convolution problems share, whichever tensor is computed: extents, output size, the channel walk."""
+"""The common part of all 2-d convolution problems: extents, output size and the walk over channels."""
 
 from collections.abc import Iterator
 from typing import ClassVar, Literal
@@ -18,10 +18,10 @@ class Convolution(MatrixProduct):
     """
     A convolution of an activation [n, h, w, c] with a filter [k, r, s, c] into [n, p, q, k], all packed.
 
-    ``padding``, ``stride``, ``dilation`` are pairs (h, w). ``p`` and ``q`` of None follow the usual formula.
+    ``padding``, ``stride`` and ``dilation`` are pairs (h, w). Where ``p`` or ``q`` is None, the usual formula gives it.
 
     Attributes:
-        operator: Which of the three tensors is computed from the other two.
+        operator: fprop, dgrad or wgrad, which says which of the three tensors is computed from the other two.
         summed_channels: Key of the channels that are summed.
     """
 
@@ -48,27 +48,27 @@ class Convolution(MatrixProduct):
 
     @property
     def formula_p(self) -> int:
-        """Output height of the usual formula; below 1 where the filter does not fit."""
+        """Output height by the usual formula; below 1 where the filter does not fit."""
         return (self.h + 2 * self.padding[0] - self.dilation[0] * (self.r - 1) - 1) // self.stride[0] + 1
 
     @property
     def formula_q(self) -> int:
-        """Output width of the usual formula; below 1 where the filter does not fit."""
+        """Output width by the usual formula; below 1 where the filter does not fit."""
         return (self.w + 2 * self.padding[1] - self.dilation[1] * (self.s - 1) - 1) // self.stride[1] + 1
 
     @property
     def output_p(self) -> int:
-        """Output height."""
+        """Output height, given or by the formula."""
         return self.p if self.p is not None else self.formula_p
 
     @property
     def output_q(self) -> int:
-        """Output width."""
+        """Output width, given or by the formula."""
         return self.q if self.q is not None else self.formula_q
 
     @property
     def shape(self) -> ConvShape:
-        """The convolution with p and q resolved."""
+        """Shape of the convolution, with p and q resolved."""
         return ConvShape(
             n=self.n,
             h=self.h,
@@ -93,48 +93,54 @@ class Convolution(MatrixProduct):
 
     @property
     def in_words(self) -> str:
-        """Activation and filters."""
+        """Activation and filters for captions, like "1x56x56x64, 128 filters 3x3"."""
         return f"{self.n}x{self.h}x{self.w}x{self.c}, {self.k} filters {self.r}x{self.s}"
 
     @property
     def leading_c(self) -> int:
-        """Elements between two positions of the source and output tensors."""
+        """Elements from one position (pixel) of the source and output tensors to the next."""
         return self.extents.n
 
     def k_iterations(self, tile_k: int, slice_: int) -> int:  # noqa: ARG002 - all slices have as many
-        """K tiles of one split-K slice."""
+        """Return the number of k tiles of one split-K slice."""
         return k_iterations_of(self.shape, tile_k, self.operator)
 
     def derived(self) -> dict[str, int]:
-        """Output height and width."""
+        """Return the output height and width."""
         return {"p": self.output_p, "q": self.output_q}
 
     @property
     def channels(self) -> int:
-        """Channels that are summed."""
+        """Number of channels that are summed."""
         return self.c if self.summed_channels == "c" else self.k
 
     @property
     def products(self) -> int:
-        """One for each filter position and summed channel."""
+        """Products summed into one output element: one for each filter position and summed channel."""
         return self.channels * self.r * self.s
 
     def slice_of_summed(self, tile_k: int) -> IntArray:
-        """Channel tiles are dealt out in turn: ``advance`` steps over all slices' tiles. Shape (channels,)."""
+        """
+        Return the split-K slice that sums each channel. Shape (channels,).
+
+        Channel tiles are dealt out to the slices in turn: ``advance`` steps over all slices' tiles.
+        """
         return (np.arange(self.channels, dtype=np.int64) // tile_k) % self.split_k_slices
 
     def summed_tiles(self, tile_k: int, owned: IntArray) -> Iterator[slice]:
-        """Channel tiles, each for all filter positions at once."""
+        """Yield the channel tiles of one slice, each for all filter positions at once."""
         for tile in dict.fromkeys((owned // tile_k).tolist()):
             yield slice(tile * tile_k, (tile + 1) * tile_k)
 
     def position(self, axis: int, index: int) -> int:
-        """Filter row (axis 0) or column (1) that ``index`` of the walk reads: convolution mode flips them."""
+        """
+        Return the filter row (axis 0) or column (1) read at an ``index`` of the walk; convolution mode flips them.
+        """
         return (self.r, self.s)[axis] - 1 - index if self.mode == "convolution" else index
 
     def under_filter(self, axis: int, index: int) -> tuple[IntArray, BoolArray]:
         """
-        Activation rows (axis 0) or columns (1) under one filter position, for each of the output, and which exist.
+        Return the activation rows (axis 0) or columns (1) under one filter position for each output, and which exist.
 
         Indices that do not exist are clipped into the activation.
         """
@@ -145,7 +151,7 @@ class Convolution(MatrixProduct):
 
     @property
     def macros(self) -> dict[str, int | str]:
-        """Extents, padding, strides and dilations by axis, and whether the filter is flipped."""
+        """Macros for the extents, the padding, strides and dilations by axis, and whether the filter is flipped."""
         pairs = {"PAD": self.padding, "STRIDE": self.stride, "DILATION": self.dilation}
         by_axis = {
             f"CONV_{name}_{axis}": pair[index] for name, pair in pairs.items() for index, axis in enumerate("HW")
@@ -160,7 +166,7 @@ class Convolution(MatrixProduct):
         }
 
     def profiler_words(self, iterator: str) -> tuple[str, str]:
-        """Operator and iterator; the layout is that of all tensors."""
+        """Return operator with iterator, and the layout of all tensors, as CUTLASS's profiler names them."""
         return f"{self.operator}_{iterator}", "nhwc"
 
     def check_extents(self, origin: Origin) -> None:
@@ -175,14 +181,14 @@ class Convolution(MatrixProduct):
                 raise origin.refusal(f"problem.{name}", f"at most {most}, so that it fits the padded {axis}", taps)
 
     def check_split_k(self, tile_k: int, origin: Origin) -> None:
-        """Refuse slices without a channel tile."""
+        """Refuse more slices than there are channel tiles."""
         tiles = ceil_div(self.channels, tile_k)
         if self.split_k_slices > tiles:
             rule = f"1..{tiles}, the channel tiles to share"
             raise origin.refusal("problem.split_k_slices", rule, self.split_k_slices)
 
     def size(self, tile_k: int) -> ProblemSize:
-        """Its tensors by their dimensions; the computed one is called the output."""
+        """Return the extents of the tensors by their dimensions; the tensor [n, p, q, k] is called the output."""
         activation = {"n": self.n, "h": self.h, "w": self.w, "c": self.c}
         output = {"n": self.n, "p": self.output_p, "q": self.output_q, "k": self.k}
         summed = {"r": self.r, "s": self.s, self.summed_channels: self.channels}

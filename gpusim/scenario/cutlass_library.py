@@ -1,4 +1,5 @@
-"""What CUTLASS 2.x's instance library instantiates: the facts that a kernel's name implies and does not state.
+"""
+The facts that the name of a CUTLASS 2.x library kernel implies but does not state.
 
 The library is what the CUTLASS profiler runs. All of this follows python/cutlass_library/generator.py and
 gemm_operation.py of CUTLASS 4.x, whose 2.x kernels are those of CUTLASS 2.11.
@@ -10,17 +11,17 @@ from gpusim.element_types import MMA_SHAPES, Shape, element_bits, least_capabili
 from gpusim.units import VECTOR_BITS
 
 ROUNDED: Final = ("f32", "f32")
-"""Types of operands and accumulator of the kernels that round their float operands to tf32."""
+"""(Operand type, accumulator type) of the kernels that round their float operands to tf32."""
 
 _TYPED = (*MMA_SHAPES.items(), (ROUNDED, MMA_SHAPES["tf32", "f32"]))
 
 INSTRUCTIONS: Final[dict[str, Shape]] = {"".join(map(str, shape)): shape for _, shapes in _TYPED for shape in shapes}
-"""mma.sync shapes, by the digits a name writes them with."""
+"""The mma.sync shape for each string of digits that a name writes it with."""
 
 OPERANDS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     digits: tuple(types for types, shapes in _TYPED if shape in shapes) for digits, shape in INSTRUCTIONS.items()
 }
-"""Element types of both operands and of the accumulator, by instruction."""
+"""The (operand type, accumulator type) pairs for each instruction, by its digits."""
 
 GEMM_SWIZZLE = "identity<8>"
 """Threadblock swizzle of every GEMM of the library."""
@@ -43,7 +44,7 @@ _WARPS = {
     (32, 128): (1, 4),
     (64, 32): (2, 1),
 }
-# Tiles whose warps differ with instruction, K and stages.
+# Tiles whose warps depend on instruction, K and stages as well.
 _OTHER_WARPS = {
     ("1688", (64, 128, 64), 2): (1, 2, 2),
     ("8816", (128, 32, 32), 2): (2, 1, 1),
@@ -55,12 +56,12 @@ _WIDE = 16
 
 def warp_tile(digits: str, threadblock: Shape, stages: int) -> Shape | None:
     """
-    The warp tile of a threadblock tile; None where the library has no such tile.
+    Return the warp tile of a threadblock tile, or None if the library has no such tile.
 
     Args:
-        digits: The instruction, as names write it.
-        threadblock: M, N, K.
-        stages: Of the mainloop.
+        digits: Instruction, in the digits of a kernel's name.
+        threadblock: Threadblock tile (M, N, K).
+        stages: Stages of the mainloop.
     """
     flat = _WARPS.get(threadblock[:2])
     warps = _OTHER_WARPS.get((digits, threadblock, stages), (*flat, 1) if flat else None)
@@ -72,10 +73,11 @@ def warp_tile(digits: str, threadblock: Shape, stages: int) -> Shape | None:
 
 def output_alignment(digits: str, threadblock: Shape, output: str, alignment: int) -> int:
     """
-    Elements of one access of the output.
+    Return the elements of one access of the output.
 
-    As many as the inputs' alignment but at most 8, and at most 16 bytes. An output narrower than 16 bits, which is
-    clamped, has 16, or 8 where the tile is less than 128 columns wide (and on m16n8k32 where it is 32 rows high).
+    For outputs of at least 16 bits it is the inputs' alignment, but at most 8 elements and at most 16 bytes. For
+    narrower outputs, which are clamped, it is 16 elements, or 8 where the tile is less than 128 columns wide. It is
+    also 8 where an m16n8k32 tile is 32 rows high.
     """
     bits = element_bits(output)
     if bits < 16:
@@ -85,5 +87,5 @@ def output_alignment(digits: str, threadblock: Shape, output: str, alignment: in
 
 
 def is_turing(digits: str, ab: str) -> bool:
-    """Whether the library builds kernels of this instruction for sm_75; the others are for sm_80."""
+    """Return whether the library builds kernels of this instruction for sm_75; the others are for sm_80."""
     return least_capability(ab, INSTRUCTIONS[digits]) < 80

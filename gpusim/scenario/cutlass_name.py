@@ -33,7 +33,7 @@ from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.text import Origin, quoted, shown
 
 PREFIX = "cutlass"
-"""What every name begins with, and no shipped scenario."""
+"""The beginning of every profiler name, which no shipped scenario's name has."""
 
 _ACCUMULATORS = {"h": "f16", "s": "f32", "i": "s32"}
 _LETTERS = {element: letter for letter, element in _ACCUMULATORS.items()}
@@ -44,7 +44,7 @@ _NAME = re.compile(
     rf"(?:_(?P<ab>{_TYPE}))?_(?P<m>[0-9]{{1,5}})x(?P<n>[0-9]{{1,5}})_(?P<k>[0-9]{{1,5}})x(?P<stages>[0-9]{{1,3}})"
     r"_(?:(?P<b>[nt])(?P<a>[nt])|nhwc)(?:_align(?P<alignment>[0-9]{1,3}))?"
 )
-# What marks the kernels gpusim has no scenario for, and what they are, the widest family first.
+# Marks in the names of kernels that gpusim has no scenario for, and what those kernels are, the widest family first.
 _OUTSIDE = (
     (r"cutlass3x_|cutlass_sm[0-9]+_", "CUTLASS 3.x kernels (wgmma, TMA)"),
     (r"cutlass_simt_", "CUDA-core kernels (simt)"),
@@ -76,16 +76,16 @@ _MAJOR = {"a": ("row", "column"), "b": ("column", "row")}
 
 def parse_name(name: str) -> dict[str, Any]:
     """
-    The kernel of a profiler name as scenario data, without the problem's extents.
+    Parse a profiler name into scenario data for its kernel, without the problem's extents.
 
-    Forward convolutions of CUTLASS before 2.9 have no ``_align``: it is the widest, 128 bits.
+    The names of forward convolutions before CUTLASS 2.9 have no ``_align``; their alignment is the widest, 128 bits.
 
     Returns:
         ``machine`` (the first one the kernel was built for: t4 or a100), ``problem`` and ``kernel`` as in a scenario
-        file. The caller adds extents.
+        file. The caller adds the extents.
 
     Raises:
-        BadInput: It is no such name, or one of a kernel that gpusim has no scenario for.
+        BadInput: The text is not such a name, or it names a kernel that gpusim has no scenario for.
     """
     for mark, what in _OUTSIDE:
         if re.match(mark, name):
@@ -124,7 +124,7 @@ def parse_name(name: str) -> dict[str, Any]:
         "shared": {"a": "crosswise", "b": "crosswise"},
     }
     if found["a"]:
-        # The profiler's letters are of A, B; the kernel's A is B^T: a row-major transpose is a column-major original.
+        # The letters describe the profiler's A and B. The kernel's A is B^T; a transpose swaps row and column major.
         for operand, (crosswise, congruous) in _MAJOR.items():
             k_contiguous = found["b"] == "t" if operand == "b" else found["a"] == "n"
             problem[f"layout_{operand}"] = crosswise if k_contiguous else congruous
@@ -136,7 +136,7 @@ def parse_name(name: str) -> dict[str, Any]:
 
 
 def _input_type(name: str, found: re.Match[str], accumulator: str) -> str:
-    """The operands' element type in memory."""
+    """Return the operands' element type in memory."""
     if found["digits"] not in library.INSTRUCTIONS:
         allowed = ", ".join(library.INSTRUCTIONS)
         raise BadInput(f"the instruction of a CUTLASS name must be one of {allowed}, got {found['digits']} ({name})")
@@ -153,17 +153,17 @@ def _input_type(name: str, found: re.Match[str], accumulator: str) -> str:
 
 def format_name(scenario: GemmScenario, origin: Origin) -> str:
     """
-    The profiler name of a scenario's kernel.
+    Return the profiler name of a scenario's kernel.
 
-    ``parse_name`` of it gives the scenario's types, layouts, alignments and kernel back; threadblock swizzle and
-    machine, which no name depends on, may differ.
+    ``parse_name`` of the result gives back the scenario's types, layouts, alignments and kernel. Threadblock swizzle
+    and machine may differ, because no name depends on them.
 
     Args:
-        scenario: Any.
+        scenario: Scenario whose kernel is named.
         origin: Where the scenario was written, for messages.
 
     Raises:
-        BadInput: No name stands for this kernel: says which key differs from what its name would imply.
+        BadInput: No name stands for this kernel; the message says which key differs from what its name would imply.
     """
     problem, kernel = scenario.problem, scenario.kernel
     types = problem.dtype
@@ -189,7 +189,7 @@ def format_name(scenario: GemmScenario, origin: Origin) -> str:
 
 
 def _refuse_difference(name: str, implied: Mapping[str, Any], scenario: GemmScenario, origin: Origin) -> None:
-    """Refuse the first key of a scenario that its name would give another value."""
+    """Refuse a scenario at its first key for which the name implies another value."""
     written = scenario.resolved()
     for table in ("problem", "kernel"):
         for key, value in implied[table].items():

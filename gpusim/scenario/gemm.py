@@ -1,4 +1,4 @@
-"""A scenario whose kernel is one tile GEMM: a matrix product, its tile kernel, and the tiles both together make."""
+"""A scenario whose kernel is one tile GEMM: a matrix product, its tile kernel, and the tiles that follow from both."""
 
 from typing import Any
 
@@ -13,7 +13,9 @@ from gpusim.tile.operand import SIDES, Operand, Side, Tiling
 from gpusim.tile.threadblock_swizzle import CtaGrid, threadblock_swizzle, tile_counts
 
 _WRITTEN_IF_GIVEN = ("bias", "activation")
-"""Keys that a resolved scenario has only where they differ from their default, so that digests outlive new keys."""
+"""
+Keys that a resolved scenario has only where they differ from their default, so that new keys change no old digest.
+"""
 
 
 class GemmScenario(Scenario):
@@ -24,7 +26,7 @@ class GemmScenario(Scenario):
 
     @property
     def kind(self) -> str:
-        """As its problem names it."""
+        """Kind of the problem, as in ``problem.kind``."""
         problem: Any = self.problem
         return str(problem.kind)
 
@@ -35,17 +37,17 @@ class GemmScenario(Scenario):
 
     @property
     def mma(self) -> Mma:
-        """Its mma.sync."""
+        """The mma.sync instruction of the kernel."""
         dtype = self.problem.dtype
         return Mma(dtype.ab, dtype.accumulator, self.kernel.instruction)
 
     @property
     def operands(self) -> dict[Side, Operand]:
-        """Both operands."""
+        """Both operands, by their side."""
         return {side: self.operand(side) for side in SIDES}
 
     def operand(self, side: Side) -> Operand:
-        """One operand."""
+        """Return the operand of one side."""
         return Operand(
             name=side,
             side=side,
@@ -58,7 +60,9 @@ class GemmScenario(Scenario):
         )
 
     def shared_layout(self, side: Side) -> str:
-        """Name of an operand's shared-memory layout: the one given, else the one CUTLASS picks for its contiguity."""
+        """
+        Return the name of an operand's shared-memory layout: the given one, else CUTLASS's choice for its contiguity.
+        """
         given = self.kernel.shared.a if side == "a" else self.kernel.shared.b
         return given if given is not None else ("crosswise" if self.problem.k_contiguous(side) else "congruous")
 
@@ -69,16 +73,16 @@ class GemmScenario(Scenario):
         return CtaGrid(threadblock_swizzle(self.kernel.threadblock_swizzle), tiled)
 
     def k_iterations(self, slice_: int = 0) -> int:
-        """K tiles that one split-K slice consumes; none exceeds slice 0."""
+        """Return the number of k tiles of one split-K slice; slice 0 has the most."""
         return self.problem.k_iterations(self.kernel.threadblock[2], slice_)
 
     @property
     def epilogue(self) -> EpilogueTile:
         """
-        The epilogue, whose output is seen as GEMM rows and columns.
+        Epilogue of the kernel, which treats the output as GEMM rows and columns.
 
-        With a parallel split-K it stores each slice's accumulators to a workspace [slices, m, n] of their own type,
-        packed.
+        With a parallel split-K, it stores each slice's accumulators to a packed workspace [slices, m, n] of the
+        accumulator's type.
 
         Raises:
             BadInput: The epilogue does not exist for the tile.
@@ -99,11 +103,11 @@ class GemmScenario(Scenario):
 
     @property
     def shared_bytes(self) -> int:
-        """Shared memory of a CTA: the operands' rings, or the epilogue's staging where that is larger."""
+        """Bytes of a CTA's shared memory: the operands' rings, or the epilogue's shared memory if that is larger."""
         return max(sum(operand.shared_bytes for operand in self.operands.values()), self.epilogue.storage_bytes)
 
     def resolved(self) -> dict[str, Any]:
-        """The scenario as plain data with every default and derived value written out."""
+        """Return the scenario as plain data, with every default and derived value written out."""
         data: dict[str, Any] = self.model_dump(mode="json")
         problem, common = self.problem, MatrixProduct.model_fields
         merged = data["problem"] | problem.derived() | {f"alignment_{which}": problem.access(which) for which in "abc"}

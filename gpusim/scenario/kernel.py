@@ -1,4 +1,4 @@
-"""The tile kernel that a scenario file describes: shapes, stages, shared layouts, order of CTAs."""
+"""The tile kernel that a scenario file describes: shapes, stages, shared layouts and the order of CTAs."""
 
 from typing import Any, Literal
 
@@ -28,11 +28,11 @@ class SharedLayouts(Table):
 
 
 PIPELINED_STAGES = 2
-"""Slots of a pipelined mainloop's ring: one is read while the other is filled."""
+"""Stages of a pipelined mainloop's ring: one is read while the other is filled."""
 
 
 class Kernel(Table):
-    """The tile kernel: shapes are (M, N, K) in elements."""
+    """The tile kernel. Shapes are (M, N, K) in elements."""
 
     mainloop: Literal["multistage", "pipelined", "attention", "flash"] = Field(
         "multistage",
@@ -62,7 +62,7 @@ class Kernel(Table):
 
     @property
     def tiling(self) -> Tiling:
-        """Its tiles, and the slots of its ring."""
+        """Tiles of the kernel, and the stages of its ring."""
         return Tiling(self.threadblock, self.warp, self.instruction, self.stages)
 
     @property
@@ -77,5 +77,5 @@ class Kernel(Table):
 
     @property
     def k_groups(self) -> int:
-        """Instruction-K slices of one k tile inside a warp."""
+        """Number of k groups (slices of the instruction's K) that a warp computes in one k tile."""
         return self.tiling.k_groups

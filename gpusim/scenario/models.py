@@ -1,4 +1,4 @@
-"""What every scenario file may say: the frozen tables that problems and kernels are made of, and types of values."""
+"""The common parts of every scenario file: the frozen tables of problems and kernels, and the types of their values."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ from gpusim.element_types import MMA_SHAPES, OUTPUTS, Element
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Marks a list-valued key with what it allows, in words."""
+    """Marks a list-valued key with a text that says what it allows."""
 
     text: str
 
@@ -30,18 +30,20 @@ SplitK: TypeAlias = Literal["serial", "parallel"]
 
 
 def supported(*values: object) -> dict[str, Any]:
-    """Schema note: which of the documented values of a key work today. ``scenario.checks`` refuses the others."""
+    """
+    Return a schema note that lists which documented values of a key work today. ``scenario.checks`` refuses the others.
+    """
     return {"supported": [list(value) if isinstance(value, tuple) else value for value in values]}
 
 
 class Table(BaseModel):
-    """A table of a scenario file: no keys but its own, no change once read."""
+    """A table of a scenario file. It allows no unknown keys and cannot be changed once read."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class DTypes(Table):
-    """Element types: of both inputs, of the accumulator, of the output (and the source tensor)."""
+    """Element types of both operands, of the accumulator, and of the output and the source tensor."""
 
     ab: Element = Field(
         "f16",
@@ -61,24 +63,26 @@ class DTypes(Table):
 
 
 class Scenario(Table, ABC):
-    """One question: a problem, a kernel of its kind, a machine."""
+    """One question: a problem, a kernel of its kind, and a machine."""
 
     machine: StrictStr = Field(description="A machine file that ships with gpusim, or the path of one.")
 
     @property
     @abstractmethod
     def kind(self) -> str:
-        """Which kind of problem it asks about, as ``problem.kind`` names it."""
+        """Kind of the problem, as in ``problem.kind``."""
 
     @abstractmethod
     def resolved(self) -> dict[str, Any]:
         """
-        The scenario as plain data with every default and derived value written out.
+        Return the scenario as plain data, with every default and derived value written out.
 
-        Reading its TOML resolves to the same data.
+        A scenario read from the TOML of this data resolves to the same data.
         """
 
     def digest(self) -> str:
-        """SHA-256 of the canonical JSON of ``resolved()``: equal for two files that ask the same question."""
+        """
+        Return the SHA-256 of the canonical JSON of ``resolved()``, which is equal for files that ask the same question.
+        """
         canonical = json.dumps(self.resolved(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""What every problem that is one matrix product has and answers: GEMM, and the convolutions that are implicit GEMMs."""
+"""The interface of every problem that is one matrix product: GEMM, and the convolutions that are implicit GEMMs."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -19,11 +19,11 @@ from gpusim.tile.operand import Side, Source
 @dataclass(frozen=True, slots=True)
 class Walked:
     """
-    What the global accesses of an operand, or of the output, walk along.
+    The extents that the global accesses of an operand, or of the output, walk along.
 
     Attributes:
-        tensor: What messages call it.
-        extents: Key of the scenario -> extent that a vector must divide, elements.
+        tensor: Name of the tensor in messages.
+        extents: Extents in elements that a vector must divide, by their scenario keys.
     """
 
     tensor: str
@@ -33,14 +33,14 @@ class Walked:
 @dataclass(frozen=True, slots=True)
 class ProblemSize:
     """
-    Extents by the keys of the scenario that give them, for the bounds of what is simulated.
+    The extents of a problem by the scenario keys that give them, to check the limits of what is simulated.
 
     Attributes:
         rows: Extents whose product is GEMM M.
-        column: Key of GEMM N.
-        summed: Extents that make GEMM K.
+        column: Key of the extent that is GEMM N.
+        summed: Extents that make up GEMM K.
         k_tiles: k tiles of the longest split-K slice.
-        tensors: What messages call each tensor -> its extents.
+        tensors: Extents of each tensor, by the tensor's name in messages.
     """
 
     rows: dict[str, int]
@@ -56,8 +56,8 @@ class Axes:
     How a tensor is written as lines of text.
 
     Attributes:
-        name: Of the tensor.
-        lines: Name and extent of the coordinates that a line stands for.
+        name: Name of the tensor.
+        lines: Name and extent of each coordinate that is constant along a line.
         last: Name of the coordinate that runs along a line.
     """
 
@@ -68,10 +68,12 @@ class Axes:
 
 class MatrixProduct(Table, ABC):
     """
-    D[m, n] = activation(alpha * A[m, k] * B[k, n] + beta * C[m, n] + bias[n]), whatever A and B are seen in.
+    A problem D[m, n] = activation(alpha * A[m, k] * B[k, n] + beta * C[m, n] + bias[n]).
+
+    A and B may be matrices in memory, or views of other tensors, as in a convolution.
 
     Attributes:
-        implicit: Whether A never exists in memory as a matrix: an implicit GEMM.
+        implicit: Whether the problem is an implicit GEMM, whose A never exists in memory as a matrix.
     """
 
     implicit: ClassVar[bool] = False
@@ -95,7 +97,7 @@ class MatrixProduct(Table, ABC):
 
     @property
     def reduces(self) -> bool:
-        """Whether a second kernel sums the slices: a parallel split-K of more than one."""
+        """Whether a second kernel sums the slices, as in a parallel split-K with more than one slice."""
         return self.split_k == "parallel" and self.split_k_slices > 1
 
     @property
@@ -106,36 +108,44 @@ class MatrixProduct(Table, ABC):
     @property
     @abstractmethod
     def in_words(self) -> str:
-        """Its extents, as captions have them: 512x256x128."""
+        """Extents of the problem for captions, like "512x256x128"."""
 
     @property
     @abstractmethod
     def walked(self) -> dict[str, Walked]:
-        """What the accesses of "a", "b" and "c" walk along."""
+        """The extents that the accesses of "a", "b" and "c" walk along, by these names."""
 
     @abstractmethod
     def k_contiguous(self, side: Side) -> bool:
-        """Whether an operand lies contiguous along K in global memory; else along M (a) or N (b)."""
+        """Return whether an operand is contiguous along K in global memory, rather than along M (a) or N (b)."""
 
     @property
     @abstractmethod
     def leading_c(self) -> int:
-        """Elements between two rows of the source and output tensors."""
+        """Elements from one row of the source and output tensors to the next."""
 
     @abstractmethod
     def k_iterations(self, tile_k: int, slice_: int) -> int:
-        """K tiles that one split-K slice consumes, given the K of the threadblock tile; none exceeds slice 0."""
+        """
+        Return the number of k tiles of one split-K slice; slice 0 has the most.
+
+        Args:
+            tile_k: K of the threadblock tile.
+            slice_: Index of the slice.
+        """
 
     @abstractmethod
     def source(self, side: Side, iterator: str) -> Source:
-        """An operand's tensor, walked by the kernel's kind of iterator."""
+        """Return an operand's tensor, walked by the kernel's kind of iterator."""
 
     @abstractmethod
     def derived(self) -> dict[str, int]:
-        """Values by key that a resolved scenario states where the file left them to a rule."""
+        """Return, by key, the values that a resolved scenario states where the file left them to a rule."""
 
     def access(self, which: str) -> int:
-        """Elements of one global access of "a", "b" or "c": as given, else the widest legal."""
+        """
+        Return the elements of one global access of "a", "b" or "c": the given alignment, else the widest legal one.
+        """
         given: int | None = getattr(self, f"alignment_{which}")
         element = self.dtype.output if which == "c" else self.dtype.ab
         return given or widest_alignment(element, *self.walked[which].extents.values())
@@ -152,62 +162,64 @@ class MatrixProduct(Table, ABC):
 
     @property
     def output_view(self) -> MatrixView:
-        """The output (and the source C) as rows of GEMM M."""
+        """View of the output (and of the source C) as rows of GEMM M."""
         return MatrixView(self.extents.m, self.extents.n, self.leading_c)
 
     @property
     @abstractmethod
     def operand_views(self) -> tuple[MatrixView, MatrixView]:
-        """Both operands' tensors as runs of contiguous elements."""
+        """Views of both operands' tensors as runs of contiguous elements."""
 
     @abstractmethod
     def factors(self, a: Any, b: Any, summed: slice, xp: Any) -> Iterator[tuple[Any, Any]]:
         """
-        Pairs of factors, [rows, k] and [k, columns] in float64, whose products add up to the product of the problem.
+        Yield pairs of factors, [rows, k] and [k, columns] in float64, whose products sum to the product of the problem.
 
         Args:
             a, b: Flat tensors of values, of the array module.
-            summed: The part of GEMM K that is summed; of an implicit GEMM, of its channels.
-            xp: The array module.
+            summed: Part of GEMM K to sum; for an implicit GEMM, part of its channels.
+            xp: Array module.
         """
 
     @property
     @abstractmethod
     def products(self) -> int:
-        """Products summed into one element of the output."""
+        """Number of products summed into one element of the output."""
 
     @abstractmethod
     def slice_of_summed(self, tile_k: int) -> IntArray:
-        """The split-K slice that sums each index of GEMM K; of an implicit GEMM, of each channel."""
+        """Return the split-K slice that sums each index of GEMM K, or each channel of an implicit GEMM."""
 
     @abstractmethod
     def summed_tiles(self, tile_k: int, owned: IntArray) -> Iterator[slice]:
         """
-        The k tiles (of an implicit GEMM: channel tiles) of one slice in the order it consumes them.
+        Yield the k tiles (for an implicit GEMM, channel tiles) of one slice in the order it consumes them.
 
         Args:
             tile_k: K of the threadblock tile.
-            owned: What the slice owns of ``slice_of_summed``, ascending.
+            owned: Indices that ``slice_of_summed`` gives to the slice, ascending.
         """
 
     @property
     @abstractmethod
     def operand_axes(self) -> tuple[Axes, Axes]:
-        """How both operands are written."""
+        """Axes along which both operands are written as text."""
 
     def in_lines(self, a: Any, b: Any) -> tuple[Any, Any]:
-        """Both operands as ``operand_axes`` has them, from their matrices as ``operand_views`` has them."""
+        """
+        Return both operands in the lines of ``operand_axes``, from their matrices as ``operand_views`` gives them.
+        """
         return a, b
 
     @property
     @abstractmethod
     def output_axes(self) -> Axes:
-        """How the output is written."""
+        """Axes along which the output is written as text."""
 
     @property
     @abstractmethod
     def macros(self) -> dict[str, int | str]:
-        """What kernels_cuda is compiled with to know the problem: macros without their GPUSIM_ prefix."""
+        """Macros that describe the problem to kernels_cuda at compile time, without their GPUSIM_ prefix."""
 
     @abstractmethod
     def iterators(self, iterator: str) -> str:
@@ -215,7 +227,7 @@ class MatrixProduct(Table, ABC):
 
     @abstractmethod
     def profiler_words(self, iterator: str) -> tuple[str, str]:
-        """Operation and layout as CUTLASS's profiler names them, for example ("fprop_analytic", "nhwc")."""
+        """Return operation and layout as CUTLASS's profiler names them, for example ("fprop_analytic", "nhwc")."""
 
     @abstractmethod
     def check_extents(self, origin: Origin) -> None:
@@ -223,24 +235,24 @@ class MatrixProduct(Table, ABC):
         Refuse extents that do not fit each other.
 
         Raises:
-            BadInput: The first that does not.
+            BadInput: Names the first extent that does not fit.
         """
 
     def check_contiguity(self, origin: Origin) -> None:
         """
-        Refuse a layout that the element type does not allow. Operands of an implicit GEMM have but one.
+        Refuse a layout that the element type does not allow. Operands of an implicit GEMM have only one layout.
 
         Raises:
-            BadInput: The first that is not allowed.
+            BadInput: Names the first layout that is not allowed.
         """
 
     @abstractmethod
     def check_split_k(self, tile_k: int, origin: Origin) -> None:
         """
-        Refuse more slices than find a k tile.
+        Refuse more slices than there are k tiles to share.
 
         Raises:
-            BadInput: There are.
+            BadInput: There are more slices.
         """
 
     @abstractmethod
@@ -249,9 +261,9 @@ class MatrixProduct(Table, ABC):
         Refuse an iterator that the problem does not have.
 
         Raises:
-            BadInput: It has not.
+            BadInput: The problem does not have this iterator.
         """
 
     @abstractmethod
     def size(self, tile_k: int) -> ProblemSize:
-        """Its extents by the keys that give them."""
+        """Return the extents of the problem by the keys that give them."""

@@ -1,4 +1,4 @@
-"""A scenario file, read and validated: from TOML to a ``Scenario`` whose every check holds, of whatever kinds."""
+"""The reader of scenario files: from TOML to a validated ``Scenario`` of any of the given kinds."""
 
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ from gpusim.machine.load import is_path
 from gpusim.scenario.models import Rule, Scenario, Table
 from gpusim.scenario.text import Origin, bare_or_quoted, quoted, read_override, shown
 
-# What pydantic's error types mean for the reader; the fields are those of the error's context.
+# What each pydantic error type means for the user; the fields in braces come from the error's context.
 _RULES = {
     "bool_type": "true or false",
     "finite_number": "a finite number",
@@ -40,8 +40,8 @@ class Kind:
     Attributes:
         name: Value of ``problem.kind``.
         problem: Model of the ``[problem]`` table.
-        kernel: Model of the ``[kernel]`` table, which may be left out.
-        scenario: Made of machine, problem and kernel.
+        kernel: Model of the ``[kernel]`` table, which a file may leave out.
+        scenario: Builds the scenario from machine, problem and kernel.
         check: Refuses a scenario that breaks a rule.
     """
 
@@ -58,9 +58,9 @@ class Text:
     A scenario as it was written.
 
     Attributes:
-        data: As ``tomllib`` reads it, overrides included.
+        data: Data as ``tomllib`` reads it, with the overrides.
         origin: Where each value was written.
-        folder: A machine given as a path is relative to it.
+        folder: Folder that a relative machine path starts from.
     """
 
     data: Mapping[str, Any]
@@ -69,21 +69,21 @@ class Text:
 
     @property
     def kind(self) -> object:
-        """What stands at ``problem.kind``; None where nothing does."""
+        """Value at ``problem.kind``; None if there is none."""
         problem = self.data.get("problem")
         return problem.get("kind") if isinstance(problem, Mapping) else None
 
 
 def read_text(path: str | Path, overrides: Iterable[str] = ()) -> Text:
     """
-    Read a TOML file.
+    Read a scenario's TOML file and apply overrides.
 
     Args:
-        path: The file.
-        overrides: ``key=value`` with a dotted key and a TOML value or a bare word; the last one of a key holds.
+        path: Path of the file.
+        overrides: ``key=value`` with a dotted key and a TOML value or a bare word. The last override of a key holds.
 
     Raises:
-        BadInput: The file is missing or no TOML, or an override puts a value where a table is needed.
+        BadInput: The file is missing or not TOML, or an override puts a value where a table is needed.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -94,20 +94,20 @@ def read_text(path: str | Path, overrides: Iterable[str] = ()) -> Text:
         raise BadInput(f"scenario must be UTF-8 text: {error.reason} at byte {error.start} ({path})") from error
     try:
         data = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # ValueError: no TOML, or an integer of thousands of digits
+    except (ValueError, RecursionError) as error:  # ValueError: not TOML, or an integer of thousands of digits
         raise BadInput(f"scenario must be TOML: {error} ({path})") from error
     return overridden(data, str(path), overrides, Path(path).parent)
 
 
 def overridden(data: dict[str, Any], where: str, overrides: Iterable[str], folder: Path) -> Text:
     """
-    Put overrides into plain data, which they change.
+    Apply overrides to plain data, in place.
 
     Args:
-        data: As ``tomllib`` reads it.
-        where: What messages call its origin.
-        overrides: As of ``read_text``.
-        folder: A machine given as a path is relative to it.
+        data: Data as ``tomllib`` reads it; changed.
+        where: Name of the data's origin in messages.
+        overrides: ``key=value`` texts, as in ``read_text``.
+        folder: Folder that a relative machine path starts from.
 
     Raises:
         BadInput: An override puts a value where a table is needed.
@@ -133,16 +133,16 @@ def _override(data: dict[str, Any], key: str, value: object, origin: Origin) -> 
 
 def parse(text: Text, kinds: Sequence[Kind], note: str = "") -> Scenario:
     """
-    Make the scenario of a text, all checks held.
+    Build the scenario of a text and check every rule.
 
     Args:
-        text: What was written.
-        kinds: Which problem kinds are allowed.
-        note: Follows the allowed kinds in the message about another one.
+        text: Scenario as it was written.
+        kinds: Problem kinds that are allowed.
+        note: Text that follows the allowed kinds in the message about another kind.
 
     Raises:
-        BadInput: A check does not hold. One line: what is allowed, what was found, file and key, and the ``--set`` that
-            gave it.
+        BadInput: A rule is broken. The message is one line: what is allowed, what was found, file and key, and the
+            ``--set`` that gave it.
     """
     kind = next((one for one in kinds if one.name == text.kind), kinds[0])
     if isinstance(text.data.get("problem"), Mapping) and kind.name != text.kind:
@@ -163,7 +163,7 @@ def parse(text: Text, kinds: Sequence[Kind], note: str = "") -> Scenario:
 
 @cache
 def _file_model(kind: Kind) -> type[Table]:
-    """A scenario file of one kind."""
+    """Return the model of a scenario file of one kind."""
     tables: dict[str, Any] = {
         "machine": (StrictStr, ...),
         "problem": (kind.problem, ...),
@@ -173,7 +173,7 @@ def _file_model(kind: Kind) -> type[Table]:
 
 
 def schema(kinds: Sequence[Kind]) -> dict[str, Any]:
-    """JSON Schema of a scenario file. ``supported`` lists which of the documented values of a key work today."""
+    """Return the JSON Schema of a scenario file. ``supported`` lists the documented values of a key that work today."""
     problems: Any = reduce(or_, (kind.problem for kind in kinds))
     models = dict.fromkeys(kind.kernel for kind in kinds)
     first, *others = models
@@ -187,14 +187,14 @@ def schema(kinds: Sequence[Kind]) -> dict[str, Any]:
 
 
 class _EveryScenario(Table):
-    """One question: a problem, a kernel of its kind, a machine."""
+    """One question: a problem, a kernel of its kind, and a machine."""
 
     model_config = ConfigDict(title="Scenario")
     machine: StrictStr = Field(description="A machine file that ships with gpusim, or the path of one.")
 
 
 def _machine(name: str, text: Text) -> tuple[str, Machine]:
-    """A machine as the scenario keeps it: its name or the whole path of its file; and what is in it."""
+    """Return the machine and the name the scenario keeps for it: a shipped name, or the whole path of its file."""
     if is_path(name):
         name = str((text.folder / name).absolute())
     try:
@@ -204,10 +204,10 @@ def _machine(name: str, text: Text) -> tuple[str, Machine]:
 
 
 def _first_refusal(error: ValidationError, text: Text, root: type[BaseModel]) -> BadInput:
-    """The one line for what pydantic found: a misspelt key before what it makes missing, else the first."""
+    """Return one error for what pydantic found: a misspelt key before anything it makes missing, else the first."""
     found = error.errors(include_url=False)
     first = min(found, key=lambda item: item["type"] != "extra_forbidden")
-    # An index into a list belongs to the list's key.
+    # An error inside a list is reported at the list's key.
     names = [part for part in first["loc"] if isinstance(part, str)]
     key = ".".join(names)
     table = _table_model(names[:-1], root)

@@ -1,4 +1,4 @@
-"""Scenario text: where a value was written, how a message shows it, and plain data printed as TOML."""
+"""Scenario text: where a value was written, how a message shows it, and how plain data is printed as TOML."""
 
 import json
 import re
@@ -13,7 +13,7 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 def toml_value(value: object) -> str:
     """
-    One value as TOML writes it, on one line.
+    Return one value in TOML, on one line.
 
     Raises:
         TypeError: TOML has no form for the value (None, for example).
@@ -34,7 +34,7 @@ def toml_value(value: object) -> str:
 
 def write_toml(data: Mapping[str, object]) -> str:
     """
-    Plain data as TOML text; ``tomllib.loads`` of it equals ``data``.
+    Return plain data as TOML text, for which ``tomllib.loads`` gives the data back.
 
     Tables that hold only scalars and lists, two levels down or deeper, are written inline.
     """
@@ -55,17 +55,17 @@ def _lines(table: Mapping[str, object], prefix: str) -> list[str]:
 
 
 def bare_or_quoted(key: str) -> str:
-    """A key as TOML writes it."""
+    """Return a key in TOML, quoted if it needs quotes."""
     return key if _BARE_KEY.fullmatch(key) else quoted(key)
 
 
 def quoted(text: str) -> str:
-    """A TOML basic string: JSON's escapes, and DEL, which JSON leaves as it is."""
+    """Return text as a TOML basic string: JSON's escapes, and DEL, which JSON does not escape."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def shown(value: object) -> str:
-    """A value as messages show it: TOML's form, cut when it is long."""
+    """Return a value as messages show it: in TOML, cut when it is long."""
     try:
         text = toml_value(value)
     except TypeError:
@@ -75,7 +75,7 @@ def shown(value: object) -> str:
 
 def read_override(text: str) -> tuple[str, object]:
     """
-    Key and value of ``key=value``, the value in TOML or, failing that, a bare string.
+    Parse ``key=value`` into key and value; the value is TOML or, failing that, a bare string.
 
     Raises:
         BadInput: There is no key or no "=".
@@ -86,7 +86,7 @@ def read_override(text: str) -> tuple[str, object]:
         raise BadInput(f"--set must be KEY=VALUE with a dotted key, got {quoted(text)}")
     try:
         return key, tomllib.loads(f"value = {right}")["value"]
-    except (ValueError, RecursionError):  # ValueError: no TOML, or an integer of thousands of digits
+    except (ValueError, RecursionError):  # ValueError: not TOML, or an integer of thousands of digits
         return key, right
 
 
@@ -96,15 +96,15 @@ class Origin:
     Where the values of a scenario were written.
 
     Attributes:
-        file: The scenario file, as messages name it.
-        overrides: Dotted key -> the ``--set`` text that gave it.
+        file: Name of the scenario file in messages.
+        overrides: The ``--set`` text that gave each dotted key.
     """
 
     file: str
     overrides: Mapping[str, str] = field(default_factory=dict)
 
     def at(self, key: str) -> str:
-        """The place of a dotted key, for the end of a message."""
+        """Return the place of a dotted key, for the end of a message."""
         for name, text in self.overrides.items():
             if key == name or key.startswith(f"{name}."):
                 return f"{self.file}: {key}, by --set {text}"
@@ -112,10 +112,10 @@ class Origin:
 
     def refusal(self, key: str, rule: str, found: object) -> BadInput:
         """
-        The error "NAME must be RULE, got FOUND (PLACE)".
+        Return the error "NAME must be RULE, got FOUND (PLACE)".
 
         Args:
-            key: Dotted key; NAME is its last part, or its last two in a table within a table.
+            key: Dotted key. NAME is its last part, or its last two parts in a table within a table.
             rule: What is allowed.
             found: The value; None means that the key is missing.
         """

@@ -1,4 +1,4 @@
-"""The printed streams: every address one CTA's threads compute, in the order the schedule issues them."""
+"""The printed address streams: every address that one CTA's threads compute, in the order the schedule issues them."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -16,16 +16,16 @@ from gpusim.units import WARP_SIZE
 CtaId: TypeAlias = tuple[int, int, int]
 
 STAGED = {StoreShared: 0, LoadShared: 1, StoreGlobal: 2}
-"""What an op of the epilogue does, as the column ``what`` has it."""
+"""Number of each kind of epilogue op in the column ``what``."""
 
 
 @dataclass(frozen=True, slots=True)
 class AddressStream:
     """
-    A table of integers.
+    A table of integers, one row for each address.
 
     Attributes:
-        columns: Their names.
+        columns: Names of the columns.
         rows: Shape [rows, columns].
     """
 
@@ -36,11 +36,11 @@ class AddressStream:
 @dataclass(frozen=True, slots=True)
 class Selection:
     """
-    Which rows of a stream are wanted. None selects all.
+    The rows of a stream to keep. None selects all.
 
     Attributes:
-        threads: Threads of the CTA (of ldmatrix streams: warp * 32 + lane).
-        k_tiles: k tiles.
+        threads: Threads of the CTA (in ldmatrix streams: warp * 32 + lane).
+        k_tiles: Indices of k tiles.
     """
 
     threads: Collection[int] | None = None
@@ -49,14 +49,14 @@ class Selection:
 
 def block_of(kernel: KernelSchedule[Any], ctaid: CtaId) -> int:
     """
-    Linear block index of a CTA with work.
+    Return the linear block index of a CTA that has work.
 
     Args:
-        kernel: Whose grid it is.
+        kernel: Kernel whose grid the CTA is in.
         ctaid: blockIdx x, y, z.
 
     Raises:
-        BadInput: The CTA is outside the grid, or has nothing to do.
+        BadInput: The CTA is outside the grid, or has no work.
     """
     extent = kernel.grid
     if any(not 0 <= index < limit for index, limit in zip(ctaid, extent, strict=True)):
@@ -69,7 +69,7 @@ def block_of(kernel: KernelSchedule[Any], ctaid: CtaId) -> int:
 
 
 def stream_names(kernel: KernelSchedule[Any]) -> tuple[str, ...]:
-    """The streams of a kernel that are tables of integers."""
+    """Return the names of a kernel's streams that are tables of integers."""
     return (
         *(f"gmem_{operand}" for operand in kernel.copied),
         *(f"smem_store_{operand}" for operand in kernel.operand_names),
@@ -80,17 +80,19 @@ def stream_names(kernel: KernelSchedule[Any]) -> tuple[str, ...]:
 
 def stream(kernel: KernelSchedule[Any], name: str, ctaid: CtaId, selection: Selection = Selection()) -> AddressStream:
     """
-    One address stream of one CTA.
+    Return one address stream of one CTA.
 
-    Offsets are in elements: global ones from the tensor's base, shared ones from the base of that operand's whole
-    allocation (all stages), the epilogue's from its own base, in accumulators. ``k_tile`` counts an operand's k tiles
-    over the whole program, in its order: fetches from 0 (for GEMM fetch 0 is the residue tile), the stages - 1 overrun
-    fetches included (the one share of a further fetch that a convolution issues is in ``events`` only); ldmatrix
-    streams end with k group 0 of the k tile past the last, which is loaded and never consumed. Offsets of invalid
-    accesses are what the pointer arithmetic gives.
+    Offsets are in elements. Global ones count from the tensor's base, and shared ones from the base of that operand's
+    whole allocation (all stages). The epilogue's count from its own base, in accumulators. Offsets of invalid accesses
+    are what the pointer arithmetic gives.
+
+    ``k_tile`` counts an operand's k tiles over the whole program, in its order. Fetches count from 0 (for GEMM fetch 0
+    is the residue tile) and include the stages - 1 fetches past the last k tile. The one share of a further fetch that
+    a convolution issues is in ``events`` only. ldmatrix streams end with k group 0 of the k tile past the last, which
+    is loaded and never consumed.
 
     Args:
-        kernel: Whose CTA it is.
+        kernel: Kernel whose CTA it is.
         name: One of ``stream_names``.
         ctaid: blockIdx x, y, z.
         selection: Rows to keep.
@@ -124,7 +126,7 @@ class _Cta:
         self.threads = _chosen("--threads", name, selection.threads, self.lanes.warps * WARP_SIZE)
 
     def k_tiles(self, there_are: int) -> IntArray:
-        """The k tiles that are wanted."""
+        """Return the selected k tiles out of ``there_are``."""
         return _chosen("--k-tiles", self.name, self.selection.k_tiles, there_are)
 
 
@@ -134,12 +136,12 @@ def _gmem(cta: _Cta, operand: str) -> AddressStream:
     own = cta.lanes.operands[operand]
     accesses, vecs = own.thread_map.accesses, own.vecs
     brought = [cta.global_.fetched(*fills[k_tile].target) for k_tile in k_tiles.tolist()]
-    # Only a GEMM within a larger kernel can have no fetch at all.
+    # Only a GEMM within a larger kernel, as in attention, can have no fetch at all.
     names = tuple(brought[0].coordinates) if brought else ("row", "column")
     shape = (len(cta.threads), len(k_tiles), accesses, vecs)
 
     def of_threads(arrays: Iterable[Any]) -> IntArray:
-        """[k tile][threads, accesses, vecs] as [threads, k tiles, accesses, vecs]."""
+        """Stack arrays [k tile][threads, accesses, vecs] into one of shape [threads, k tiles, accesses, vecs]."""
         full = [np.broadcast_to(array, (cta.lanes.warps * WARP_SIZE, accesses, vecs))[cta.threads] for array in arrays]
         return np.stack(full, axis=1).astype(np.int64) if full else np.zeros(shape, np.int64)
 
@@ -169,7 +171,7 @@ def _smem_store(cta: _Cta, operand: str) -> AddressStream:
 
 
 def _ldmatrix(cta: _Cta, operand: str) -> AddressStream:
-    """Every fragment load of the program: the consumed k tiles, and k group 0 of the one past the last."""
+    """Tabulate every fragment load of the program: the consumed k tiles, and k group 0 of the one past the last."""
     tiles = cta.kernel.fragments(cta.block, operand)
     k_tiles = cta.k_tiles(len(tiles))
     parts = []
@@ -188,7 +190,7 @@ def _ldmatrix(cta: _Cta, operand: str) -> AddressStream:
 
 
 def _inside(cta: _Cta, step: Any) -> IntArray:
-    """The shared offset of each chosen thread."""
+    """Return the shared offset of each chosen thread."""
     shared = cta.lanes.shared(step)
     if shared is None:
         raise TypeError(f"{step} has no shared offset")
@@ -196,7 +198,7 @@ def _inside(cta: _Cta, step: Any) -> IntArray:
 
 
 def _epilogue(cta: _Cta) -> AddressStream:
-    """Stores and loads of shared memory in accumulators from the epilogue's base, then the output's vectors."""
+    """Tabulate shared stores and loads, in accumulators from the epilogue's base, then the output's vectors."""
     if cta.selection.k_tiles is not None:
         raise BadInput("--k-tiles must be left out for epilogue, which has no k tiles")
     columns = ("thread", "step", "what", "access", "offset", "valid")
@@ -217,7 +219,7 @@ def _epilogue(cta: _Cta) -> AddressStream:
 
 
 def _ordered(rows: IntArray, keys: int) -> IntArray:
-    """Rows in the order of their first columns, the first slowest."""
+    """Return the rows sorted by their first ``keys`` columns, the first slowest."""
     ordered: IntArray = rows[np.lexsort(rows[:, keys - 1 :: -1].T)]
     return ordered
 
@@ -230,10 +232,10 @@ def _table(columns: Mapping[str, IntArray | BoolArray]) -> AddressStream:
 
 def _chosen(option: str, name: str, selected: Collection[int] | None, extent: int) -> IntArray:
     """
-    The selected indices in order, all of them where nothing is selected.
+    Return the selected indices in order, or all of them if nothing is selected.
 
     Raises:
-        BadInput: One is outside ``extent``; names the option and the stream.
+        BadInput: An index is outside ``extent``; the message names the option and the stream.
     """
     if selected is None:
         return np.arange(extent, dtype=np.int64)
@@ -245,6 +247,6 @@ def _chosen(option: str, name: str, selected: Collection[int] | None, extent: in
 
 
 def _axes(*extents: int | IntArray) -> list[IntArray]:
-    """Index arrays that broadcast against each other, one axis each."""
+    """Return index arrays that broadcast against each other, one axis each."""
     values = [np.arange(extent, dtype=np.int64) if isinstance(extent, int) else extent for extent in extents]
     return [array.astype(np.int64) for array in np.ix_(*values)]

@@ -1,4 +1,4 @@
-"""What a grid executes, exactly and without running it: instructions, shared-memory wavefronts, requested sectors."""
+"""The exact work of a grid, counted without running it: instructions, shared-memory wavefronts, requested sectors."""
 
 from abc import abstractmethod
 from collections import Counter
@@ -51,32 +51,34 @@ SASS_OF_OP: dict[type[Op], Sass] = {
     LoadGlobal: "LDG",
     StoreTile: "STS",
 }
-"""The machine instruction of each op. A WarpMma is as many HMMA (of integers: IMMA) as the warp tile has instruction
-tiles."""
+"""
+The SASS instruction of each op. A WarpMma is as many HMMA (IMMA for integers) as the warp tile has instruction tiles.
+"""
 
 
 TENSOR: dict[Sass, str] = {
     "HMMA": "sm__inst_executed_pipe_tensor_op_hmma.sum",
     "IMMA": "sm__inst_executed_pipe_tensor_op_imma.sum",
 }
-"""ncu's metric of each tensor-core instruction."""
+"""ncu's metric for each tensor-core instruction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
     """
-    Totals over the grid. Instructions are per warp (a predicated-off one counts, as the hardware counts it).
+    Totals over the grid. Instructions are per warp, and predicated-off ones count, as the hardware counts them.
 
     Attributes:
         ctas: CTAs that have a tile.
         warps: Warps of one CTA.
-        instructions: SASS mnemonic -> warp instructions. HMMA or IMMA, whichever the operands' type takes; neither
-            where the assembler emulates the mma.sync (D27).
-        load_sectors: 32-byte sectors that LDGSTS (or LDG) and source loads request, by "a", "b", "source", "bias"; of a
-            reduction by "partial", "source", "bias".
-        line_returns: LDGSTS wavefronts beyond those by pattern: each 128-byte line of global memory returns by itself.
+        instructions: Warp instructions by SASS mnemonic. The operands' type decides between HMMA and IMMA; neither is
+            present where the assembler emulates the mma.sync (D27).
+        load_sectors: 32-byte sectors that LDGSTS (or LDG) and source loads request, by "a", "b", "source", "bias". A
+            reduction has "partial", "source", "bias".
+        line_returns: LDGSTS wavefronts beyond those of the address pattern, because each 128-byte line of global memory
+            returns by itself.
         store_sectors: Sectors the output stores request.
-        bank_conflicts: Shared-memory wavefronts by address pattern alone; arbitration is not in them (D9).
+        bank_conflicts: Shared-memory wavefronts by address pattern alone, without arbitration (D9).
     """
 
     ctas: int
@@ -88,7 +90,7 @@ class Counts:
     bank_conflicts: tuple[BankConflicts, ...]
 
     def counters(self) -> dict[str, int]:
-        """The totals under ncu's full metric names."""
+        """Return the totals under ncu's full metric names."""
         ldmatrix = [row for row in self.bank_conflicts if row.op == "ldmatrix"]
         return {
             **{metric: self.instructions[opcode] for opcode, metric in TENSOR.items() if opcode in self.instructions},
@@ -111,9 +113,9 @@ class Row(NamedTuple):
     A row of the table of bank conflicts.
 
     Attributes:
-        rank: Its place in the table: fragments, then what fills the ring, then the epilogue's staging.
+        rank: Sort key in the table: fragments, then what fills the ring, then the epilogue's staging.
         op: Kind of access.
-        operand: What is accessed.
+        operand: Name of what is accessed.
     """
 
     rank: tuple[int, int]
@@ -123,11 +125,11 @@ class Row(NamedTuple):
 
 class GridProgram(NamedTuple, Generic[StepT]):
     """
-    CTAs that execute one program.
+    A program and the number of CTAs that execute it.
 
     Attributes:
-        steps: The program.
-        ctas: How many they are.
+        steps: Steps of the program.
+        ctas: Number of CTAs.
     """
 
     steps: Sequence[StepT]
@@ -137,11 +139,11 @@ class GridProgram(NamedTuple, Generic[StepT]):
 @dataclass(frozen=True, slots=True)
 class GlobalCounts:
     """
-    What a grid asks of global memory, and what follows from its predicates.
+    The requests of a grid to global memory, and the shared-memory wavefronts that depend on predicates.
 
     Attributes:
-        load_sectors, line_returns, store_sectors: As in ``Counts``.
-        predicated: Operand -> (wavefronts, ideal wavefronts) of all copies that do not zero-fill, whose invalid lanes
+        load_sectors, line_returns, store_sectors: Same as in ``Counts``.
+        predicated: (wavefronts, ideal wavefronts) of each operand's copies that do not zero-fill. Their invalid lanes
             write nothing.
     """
 
@@ -156,7 +158,7 @@ class CountedKernel(KernelSchedule[StepT]):
     A kernel whose grid can be counted.
 
     Attributes:
-        opcodes: Machine instruction of each op that has one; a warp-level MMA is as many as it has mma.sync.
+        opcodes: SASS instruction of each op that has one. A warp-level MMA counts as its number of mma.sync.
     """
 
     opcodes: ClassVar[Mapping[type, Sass]] = SASS_OF_OP
@@ -164,26 +166,26 @@ class CountedKernel(KernelSchedule[StepT]):
     @property
     @abstractmethod
     def ctas(self) -> int:
-        """CTAs of the grid that have a tile."""
+        """Number of CTAs of the grid that have a tile."""
 
     @abstractmethod
     def programs(self) -> Iterable[GridProgram[StepT]]:
-        """The programs of the grid; CTAs without work have none."""
+        """Return the programs of the grid, with their CTAs. CTAs without work have none."""
 
     @abstractmethod
     def global_counts(self) -> GlobalCounts:
-        """What the grid asks of global memory."""
+        """Return the grid's requests to global memory."""
 
     def tensor_opcode(self) -> Sass | None:
-        """Machine instruction of its mma.sync; None where the assembler emulates it (D27)."""
+        """Return the SASS instruction of the kernel's mma.sync; None where the assembler emulates it (D27)."""
         return "HMMA"
 
     def beside(self, step: StepT) -> Mapping[Sass, int]:  # noqa: ARG002 - an op of a tile GEMM is one instruction
-        """Further named instructions of a step, by the warp."""
+        """Return further SASS instructions of a step, per warp."""
         return {}
 
     def row(self, step: StepT, lanes: Lanes[StepT]) -> Row | None:
-        """Row of the table of bank conflicts that a step's shared access belongs to; None where it has none."""
+        """Return the bank-conflict row that a step's shared access belongs to; None where it has none."""
         op = lanes.op(step)
         match op:
             case StoreShared():
@@ -256,7 +258,7 @@ def count(kernel: CountedKernel[StepT]) -> Counts:
 
 
 def count_all(kernels: Sequence[CountedKernel[Any]]) -> Counts:
-    """What all kernels of a scenario execute together; CTAs and bank conflicts are the first one's."""
+    """Count what all kernels of a scenario execute together. CTAs and bank conflicts are those of the first kernel."""
     first, *others = map(count, kernels)
     for second in others:
         sectors = Counter(first.load_sectors) + Counter(second.load_sectors)

@@ -1,4 +1,6 @@
-"""The epilogue's op order: accumulators through shared memory to the output, a few rows of every warp at a time."""
+"""
+The order of the epilogue's ops: accumulators through shared memory to the output, a few rows of every warp at a time.
+"""
 
 from gpusim.numerics.output_op import OutputOp
 from gpusim.schedule.ops import Barrier, LoadBias, LoadShared, LoadSource, Op, StoreGlobal, StoreShared
@@ -7,15 +9,15 @@ from gpusim.tile.epilogue import EpilogueTile
 
 def epilogue_ops(tile: EpilogueTile, does: OutputOp) -> tuple[Op, ...]:
     """
-    Every step of the epilogue, in order.
+    Return every op of the epilogue, in order.
 
-    The bias, which all rows share, is loaded once before the first step. A step loads its source first (so that the
-    loads overlap the exchange), then a barrier frees the staging of the step before, the warps store their rows, a
-    barrier makes them visible, and each thread loads and stores vectors of the output.
+    The bias, which all rows share, is loaded once before the first step. A step first loads its source, so that these
+    loads overlap the exchange. A barrier then frees the staging of the step before, and the warps store their rows. A
+    second barrier makes the rows visible, and each thread loads and stores vectors of the output.
 
     Args:
-        tile: Its threads, vectors and staging.
-        does: Says whether source and bias are read.
+        tile: Threads, vectors and staging of the epilogue.
+        does: Output operation, which says whether source and bias are read.
 
     Source: CUTLASS include/cutlass/epilogue/threadblock/epilogue.h (3.x and later: one fragment per iteration,
     ``source.load()`` ahead of the first barrier) and epilogue_with_broadcast.h.
@@ -25,7 +27,7 @@ def epilogue_ops(tile: EpilogueTile, does: OutputOp) -> tuple[Op, ...]:
 
 
 def tile_ops(tile: EpilogueTile, *, with_source: bool = False) -> tuple[Op, ...]:
-    """Every step of one tile, without a bias."""
+    """Return every op of one tile's epilogue steps, without a bias."""
     return tuple(op for step in range(tile.steps) for op in _step(tile, step, with_source=with_source))
 
 

@@ -1,4 +1,4 @@
-"""One thread's program as an ordered list of events, in the words of CUTLASS's own traces, with its addresses."""
+"""One thread's program as an ordered list of events with addresses, in the words of CUTLASS's own traces."""
 
 from typing import Any, TypeAlias
 
@@ -24,18 +24,22 @@ Events: TypeAlias = list[list[Any]]
 
 def events(kernel: KernelSchedule[StepT], block: int, thread: int) -> Events:
     """
-    One thread's program up to the epilogue.
+    Return one thread's events up to the epilogue, in order.
 
-    ``[cp_async | cp_async_zfill, operand, shared offset, global offset, bytes, predicate]``, ``[commit]``,
-    ``[wait_group, n]``, ``[sync]``, ``[mma, instructions]``,
-    ``[ldmatrix.xN | ldmatrix.trans.xN | frag_word32, operand, shared offset of this lane]``; of a pipelined mainloop
-    ``[ldg, operand, global offset, bytes, predicate]`` and ``[sts, operand, shared offset, bytes]``. A family's own ops
-    have words of their own (``CtaLanes.event``).
+    Each event is a list that begins with a word:
+
+    - ``[cp_async | cp_async_zfill, operand, shared offset, global offset, bytes, predicate]``
+    - ``[commit]``, ``[wait_group, n]``, ``[sync]``, ``[mma, instructions]``
+    - ``[ldmatrix.xN | ldmatrix.trans.xN | frag_word32, operand, shared offset of this lane]``
+    - in a pipelined mainloop, ``[ldg, operand, global offset, bytes, predicate]`` and
+      ``[sts, operand, shared offset, bytes]``
+
+    A family's own ops have words of their own (``CtaLanes.event``).
 
     Args:
-        kernel: Whose CTA it is.
+        kernel: Kernel whose CTA it is.
         block: Linear block index of a CTA with work.
-        thread: Of that CTA.
+        thread: Thread of that CTA.
 
     Raises:
         BadInput: The thread does not exist.

@@ -1,4 +1,4 @@
-"""Which ops of a program race: a static check over the order of ops, with no data and no addresses."""
+"""The races of a program, found by a static check of the order of its ops, without data or addresses."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -42,16 +42,16 @@ NOT_APPLICABLE = -1
 @dataclass(frozen=True, slots=True)
 class Hazard:
     """
-    One race, named once per (name, k tile, k group, operand, stage), at the first op that has it.
+    One race, reported once per (name, k tile, k group, operand, stage), at the first op that has it.
 
     Attributes:
-        name: What goes wrong.
+        name: Kind of race.
         message: One sentence for the user.
-        k_tile: k tile that is read, or overwritten; -1 in the epilogue.
-        k_group: k group of the read; -1 where a whole slot is meant.
-        operand: "a", "b", or "accumulator" for the epilogue's staging.
-        stage: Slot of the ring; in the epilogue, the step.
-        op_index: Index into ``Program.ops()`` of the op that must not happen there.
+        k_tile: k tile that is read or overwritten; -1 in the epilogue.
+        k_group: k group of the read; -1 where a whole stage is meant.
+        operand: "a" or "b"; "accumulator" for the epilogue's staging.
+        stage: Stage of the ring; in the epilogue, the step.
+        op_index: Index into ``Program.ops()`` of the op that comes too early or too late.
     """
 
     name: HazardName
@@ -65,18 +65,18 @@ class Hazard:
 
 def find_hazards(ops: Sequence[Op], writes_per_fill: Mapping[Side, int]) -> tuple[Hazard, ...]:
     """
-    Every hazard of a program, in op order.
+    Return every hazard of a program, in op order.
 
-    Warps run freely between barriers, so two ops of different warps are ordered only when a barrier lies between
-    them. A copy lands at any time between its issue and the first wait_group that covers its commit group, a store of
-    the threadblock fragment at once; other warps may rely on either from the first barrier after that. Fragments that
-    no WarpMma consumes are no reads.
+    Warps run freely between barriers, so two ops of different warps are ordered only if a barrier lies between them. A
+    copy lands at any time between its issue and the first wait_group that covers its commit group. A store of the
+    threadblock fragment lands at once. Other warps may rely on either from the first barrier after that. Fragments that
+    no WarpMma consumes do not count as reads.
 
     Args:
-        ops: Of any program, shipped or mutated.
-        writes_per_fill: Copies (or stores) that one thread issues to fill one slot, per operand.
+        ops: Ops of any program, shipped or mutated.
+        writes_per_fill: Copies (or stores) that one thread issues to fill one stage, per operand.
 
-    Not modelled: which bytes of a slot a copy or a fragment touches (every ldmatrix depends on the whole slot),
+    Not modelled: which bytes of a stage a copy or a fragment touches (every ldmatrix depends on the whole stage),
     and copies that are predicated off (each is taken to write).
     """
     order = _Order.of(ops)
@@ -99,16 +99,16 @@ Slot: TypeAlias = tuple[Side, int]
 @dataclass(frozen=True, slots=True)
 class _Order:
     """
-    What the sequence guarantees about time.
+    The order in time that a sequence of ops guarantees.
 
     Attributes:
         end: Number of ops.
         consumed: (k tile, k group) of every WarpMma.
         barriers: Op indices of the barriers, ascending.
-        landed: Op index of a copy -> op index of the first wait that covers it, or ``end`` when none does; of a store,
-            its own.
-        copies: Slot -> (op index, copy or store), ascending.
-        reads: Slot -> (op index, read) of the consumed fragment loads, ascending.
+        landed: For each copy, by op index, the op index of the first wait that covers it, or ``end`` if none does; for
+            a store, its own op index.
+        copies: (op index, copy or store) of each slot, ascending.
+        reads: (op index, read) of the consumed fragment loads of each slot, ascending.
     """
 
     end: int
@@ -149,7 +149,9 @@ class _Order:
         return order
 
     def separated(self, earlier: int, later: int) -> bool:
-        """Whether a barrier lies between two ops, so that every warp's ``earlier`` precedes every warp's ``later``."""
+        """
+        Return whether a barrier lies between two ops, so that every warp's ``earlier`` precedes every warp's ``later``.
+        """
         position = bisect_left(self.barriers, earlier)
         return position < len(self.barriers) and self.barriers[position] < later
 
@@ -163,7 +165,7 @@ def _read_hazard(name: HazardName, read: FragmentLoad, op_index: int, cause: str
 
 
 def _reads(order: _Order, writes_per_fill: Mapping[Side, int]) -> Iterator[Hazard]:
-    """Fragment loads whose slot does not hold the k tile, completely filled, landed and visible."""
+    """Yield fragment loads whose slot does not hold the k tile completely filled, landed and visible."""
     for slot, reads in order.reads.items():
         copies = order.copies[slot]
         fills: dict[int, list[int]] = defaultdict(list)
@@ -191,7 +193,7 @@ def _reads(order: _Order, writes_per_fill: Mapping[Side, int]) -> Iterator[Hazar
 
 
 def _overwrites(order: _Order) -> Iterator[Hazard]:
-    """Copies into a slot whose old k tile some warp may still read, before or after the copy in program order."""
+    """Yield copies into a slot whose old k tile some warp may still read, before or after the copy in program order."""
     for slot, copies in order.copies.items():
         reads = order.reads[slot]
         filled: set[int] = set()
@@ -218,7 +220,7 @@ def _overwrites(order: _Order) -> Iterator[Hazard]:
 
 
 def _copies_on_copies(order: _Order) -> Iterator[Hazard]:
-    """Copies of a consumed k tile into a place where an earlier copy of the same thread may still land."""
+    """Yield copies of a consumed k tile into a place where an earlier copy of the same thread may still land."""
     consumed_tiles = {k_tile for k_tile, _ in order.consumed}
     for copies in order.copies.values():
         last: dict[tuple[int, int], tuple[int, CopyAsync]] = {}
@@ -237,7 +239,7 @@ def _copies_on_copies(order: _Order) -> Iterator[Hazard]:
 
 
 def _threadblock_fragments(ops: Sequence[Op], order: _Order) -> Iterator[Hazard]:
-    """Registers of the threadblock fragment loaded anew before they are stored, or stored as another k tile."""
+    """Yield threadblock-fragment registers that are reloaded before they are stored, or stored as another k tile."""
     consumed_tiles = {k_tile for k_tile, _ in order.consumed}
     vecs = {op.operand: op.vec + 1 for op in ops if isinstance(op, LoadGlobal)}
     holds: dict[tuple[Side, int, int], int] = {}
@@ -272,7 +274,7 @@ def _threadblock_fragments(ops: Sequence[Op], order: _Order) -> Iterator[Hazard]
 
 
 def _epilogue(ops: Sequence[Op], order: _Order) -> Iterator[Hazard]:
-    """The accumulators' staging, which reuses the mainloop's shared memory and its own from step to step."""
+    """Yield hazards of the accumulators' staging, which reuses the mainloop's shared memory and, each step, its own."""
     stores: list[tuple[int, int]] = []
     loads: list[tuple[int, int]] = []
     for index, op in enumerate(ops):
@@ -303,7 +305,7 @@ def _staging_hazard(name: HazardName, step: int, op_index: int, cause: str) -> H
 
 
 def _epilogue_entry(order: _Order, index: int, step: int) -> Iterator[Hazard]:
-    """The first store of the epilogue against everything the mainloop still does with shared memory."""
+    """Yield hazards between the epilogue's first store and the mainloop's last uses of shared memory."""
     reads = max((slot_reads[-1][0] for slot_reads in order.reads.values() if slot_reads), default=None)
     if reads is not None and not order.separated(reads, index):
         cause = f"the mainloop may still read at op {reads}: no barrier separates the two"

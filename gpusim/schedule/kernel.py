@@ -13,8 +13,8 @@ class Fill(NamedTuple):
     One whole fetch of an operand.
 
     Attributes:
-        target: Row and number of the fetch, as of ``Lanes.target``.
-        slot: Slot of shared memory that it fills.
+        target: (row, number) of the fetch, as in ``Lanes.target``.
+        slot: Stage of shared memory that it fills.
     """
 
     target: tuple[int, int]
@@ -26,8 +26,8 @@ class FragmentTile(NamedTuple):
     One k tile of an operand whose fragments are loaded.
 
     Attributes:
-        slot: Slot that it lies in.
-        k_groups: Those of which fragments are loaded, ascending.
+        slot: Stage of shared memory that holds it.
+        k_groups: k groups whose fragments are loaded, ascending.
     """
 
     slot: int
@@ -38,7 +38,7 @@ ItemT = TypeVar("ItemT")
 
 
 class Each(Sequence[ItemT]):
-    """A sequence as long as a sum may be, of which only what is asked for is made."""
+    """A sequence, as long as K has k tiles, whose items are made only when they are asked for."""
 
     def __init__(self, length: int, make: Callable[[int], ItemT]) -> None:
         self._length, self._make = length, make
@@ -52,14 +52,14 @@ class Each(Sequence[ItemT]):
 
 class KernelSchedule(ABC, Generic[StepT]):
     """
-    What is asked of every kernel, whichever family it is of.
+    The questions that every kernel of every family answers.
 
-    A step is an op, or an op with its place in a program of several GEMMs.
+    A step is an op, or an op together with its place in a program of several GEMMs.
 
     Attributes:
-        op_kinds: Types of the ops that its programs are made of, in the order that numbers them in a trace.
+        op_kinds: Types of the ops in its programs, in the order that numbers them in a trace.
         operand_names: Operands that lie in shared memory, as printed streams name them.
-        copied: Those of them that come from global memory.
+        copied: Those of ``operand_names`` that come from global memory.
     """
 
     op_kinds: ClassVar[tuple[type, ...]]
@@ -69,46 +69,55 @@ class KernelSchedule(ABC, Generic[StepT]):
     @property
     @abstractmethod
     def grid(self) -> tuple[int, int, int]:
-        """gridDim x, y, z."""
+        """gridDim (x, y, z)."""
 
     @abstractmethod
     def lanes(self, banks: Banks = STANDARD) -> Lanes[StepT]:
-        """The addresses of all CTAs."""
+        """Return the addresses of all CTAs."""
 
     @abstractmethod
     def steps(self, block: int) -> Sequence[StepT]:
-        """What a CTA with work executes, in order, from its first op to its last store; by its linear block index."""
+        """
+        Return what a CTA with work executes, in order, from its first op to its last store.
+
+        Args:
+            block: Linear block index.
+        """
 
     @property
     @abstractmethod
     def traced_blocks(self) -> tuple[int, ...]:
-        """Linear block indices of the CTAs worth tracing, ascending; few, and each has work."""
+        """Linear block indices of the few CTAs that are traced, ascending. Each of them has work."""
 
     def block_at(self, ctaid: tuple[int, int, int]) -> int:
-        """Linear index of the block whose tile has these indices."""
+        """
+        Return the linear block index of the CTA that a user names by (x, y, z).
+
+        These are its blockIdx, unless a kernel assigns its tiles to blocks in another order.
+        """
         x, y, z = ctaid
         return x + self.grid[0] * (y + self.grid[1] * z)
 
     def missing_work(self, block: int) -> str:  # noqa: ARG002 - most grids have no idle CTA
-        """What a CTA lacks that exits at once; empty for one with work."""
+        """Return what is missing for a CTA to have work, in words; empty for a CTA with work."""
         return ""
 
     def steps_before_epilogue(self, block: int) -> Sequence[StepT]:
-        """The steps of a CTA up to its first accumulator in the epilogue's staging."""
+        """Return the steps of a CTA up to its first store of accumulators to the epilogue's staging."""
         return self.steps(block)
 
     def epilogue_steps(self, block: int) -> Sequence[StepT]:  # noqa: ARG002 - a kernel may have none
-        """The steps of a CTA that bring its output from the accumulators to global memory."""
+        """Return the steps of a CTA that bring its output from the accumulators to global memory."""
         return ()
 
     @abstractmethod
     def fills(self, block: int, operand: str) -> Sequence[Fill]:
-        """Every whole fetch of an operand by a CTA, in the order of its program."""
+        """Return every whole fetch of an operand by a CTA, in program order."""
 
     @abstractmethod
     def fragments(self, block: int, operand: str) -> Sequence[FragmentTile]:
-        """Every k tile of which a CTA loads fragments of an operand, in the order of its program."""
+        """Return every k tile of an operand whose fragments a CTA loads, in program order."""
 
     def traced_steps(self, block: int) -> Sequence[StepT]:
-        """The steps that a trace records."""
+        """Return the steps that a trace records."""
         return self.steps(block)

@@ -1,7 +1,7 @@
 """
-Which address lane l has for op X in CTA C: the one place that is asked, whoever counts, prints, traces or times it.
+The addresses of every lane for every op of every CTA, in one place for counting, printing, tracing and timing.
 
-What all tile GEMMs have is answered here; a family adds its own ops, and where a CTA's tensors begin.
+This module answers for what all tile GEMMs have. A family adds its own ops, and where a CTA's tensors begin.
 """
 
 from abc import ABC, abstractmethod
@@ -32,11 +32,11 @@ StepT = TypeVar("StepT")
 
 class Shared(NamedTuple):
     """
-    A warp-wide access of shared memory, alike in every CTA.
+    A warp-wide access of shared memory, the same in every CTA.
 
     Attributes:
-        table: Accesses like it.
-        place: Which of them.
+        table: Table of like accesses.
+        place: Index of this access in the table.
     """
 
     table: SharedTable
@@ -44,13 +44,13 @@ class Shared(NamedTuple):
 
     @property
     def offsets(self) -> IntArray:
-        """Element that each lane touches first, from the operand's base. Shape [warps, 32]."""
+        """Element offset of each lane's first element from the operand's base. Shape [warps, 32]."""
         offsets: IntArray = self.table.offsets[self.place]
         return offsets
 
     @property
     def addresses(self) -> IntArray:
-        """The same in bytes."""
+        """Byte address of each lane from the operand's base. Shape [warps, 32]."""
         addresses: IntArray = self.table.addresses[self.place]
         return addresses
 
@@ -60,9 +60,9 @@ class Reached(NamedTuple):
     A warp-wide access of global memory by one CTA.
 
     Attributes:
-        tensor: Which tensor.
+        tensor: Name of the tensor.
         offset: Elements from the tensor's base, shape [warps, 32].
-        valid: Lanes that touch it, shape [warps, 32].
+        valid: Lanes that access it, shape [warps, 32].
         bits: Width of an element.
     """
 
@@ -74,11 +74,11 @@ class Reached(NamedTuple):
 
 class GlobalRow(NamedTuple):
     """
-    Like accesses of global memory by one CTA, which may find the L2 alike.
+    One row (``Lanes.target``) of a CTA's global accesses that are not fetches, such as those of one epilogue step.
 
     Attributes:
         offset: Elements from the tensor's base, shape [threads, accesses].
-        valid: Shape of ``offset``.
+        valid: Predicates, in the shape of ``offset``.
         bits: Width of an element.
         access_bytes: Bytes of one access.
     """
@@ -90,30 +90,30 @@ class GlobalRow(NamedTuple):
 
 
 class CtaLanes(ABC, Generic[StepT]):
-    """The global side of one CTA."""
+    """The global-memory accesses of one CTA."""
 
     @abstractmethod
     def reached(self, step: StepT) -> Reached | None:
-        """The global access of a step; None where it has none."""
+        """Return the global access of a step; None where it has none."""
 
     @abstractmethod
     def fetched(self, row: int, number: int) -> GlobalAccess:
-        """One fetch of an operand (``Lanes.target``), arrays [threads, accesses, vecs]."""
+        """Return one fetch of an operand (``Lanes.target``), with arrays of shape [threads, accesses, vecs]."""
 
     @abstractmethod
     def copies(self) -> list[list[GlobalAccess]]:
-        """Every fetch, by row and number; equal ones may be the same object."""
+        """Return every fetch, by row and number; equal fetches may be the same object."""
 
     @abstractmethod
     def outputs(self) -> list[GlobalRow]:
-        """The global accesses that are no fetches, by row (``Lanes.target``)."""
+        """Return the global accesses that are not fetches, by row (``Lanes.target``)."""
 
     def traced(self, step: StepT) -> dict[str, Any]:  # noqa: ARG002 - a GEMM has none
-        """Fields of a trace's record that a family's own ops have."""
+        """Return the fields that a family's own op adds to a trace record."""
         return {}
 
     def event(self, step: StepT, warp: int, lane: int) -> list[Any]:
-        """What one lane does at an op of the family's own, in words; empty for arithmetic between registers."""
+        """Return the event of one lane at an op of the family's own; empty for arithmetic between registers."""
         raise TypeError(f"{step}, of warp {warp}, lane {lane}, is no op of a tile GEMM")
 
 
@@ -123,10 +123,11 @@ class Lanes(ABC, Generic[StepT]):
 
     Attributes:
         warps: Warps of a CTA.
-        operands: By the names that its ops' operands have.
-        epilogue: The tile of its epilogues.
+        operands: Operands by the names that the ops use.
+        epilogue: Tile of the epilogues.
+        banks: Banks of the shared memory.
         shared_base: Byte of the CTA's shared memory at which each operand begins.
-        staging_base: That of the epilogue's staging.
+        staging_base: Byte of the CTA's shared memory at which the epilogue's staging begins.
     """
 
     shared_base: Mapping[str, int]
@@ -138,34 +139,40 @@ class Lanes(ABC, Generic[StepT]):
 
     @abstractmethod
     def cta(self, block: int) -> CtaLanes[StepT]:
-        """The global side of a CTA with work, by its linear block index (blockIdx x fastest)."""
+        """Return the global accesses of a CTA with work, by its linear block index (blockIdx x fastest)."""
 
     @abstractmethod
     def op(self, step: StepT) -> Any:
-        """The op of a step."""
+        """Return the op of a step."""
 
     @abstractmethod
     def operand_name(self, step: StepT) -> str:
-        """Key in ``operands`` of the operand that a step's op is about."""
+        """Return the key in ``operands`` of the operand that a step's op accesses."""
 
     @abstractmethod
     def mmas(self, step: StepT) -> int:
-        """mma.sync of a step that is a ``WarpMma``."""
+        """Return the number of mma.sync of a step that is a ``WarpMma``."""
 
     @abstractmethod
     def target(self, step: StepT) -> tuple[int, int]:
-        """Row and number of the fetch that a step copies, loads or stores; or row and access in ``outputs``."""
+        """
+        Return (row, number) of the fetch that a step copies, loads or stores, or (row, access) in ``outputs``.
+
+        The family numbers the rows. In a GEMM a row of fetches is an operand, and a row of outputs an epilogue step.
+        """
 
     def k_tile(self, step: StepT) -> tuple[int, ...]:
-        """Which k tile a step loads fragments of: equal for those of one, and in no order."""
+        """
+        Return an identifier of the k tile whose fragments a step loads; it is equal within a k tile and has no order.
+        """
         return (self.op(step).k_tile,)
 
     def output_step(self, step: StepT) -> int:
-        """Number of the step of the epilogue that an op of it belongs to, over all of a CTA's output."""
+        """Return the number of the epilogue step that an op belongs to, counted over all of a CTA's output."""
         return int(self.op(step).step)
 
     def shared(self, step: StepT) -> Shared | None:
-        """The shared access of a step; None where it has none."""
+        """Return the shared access of a step; None where it has none."""
         match self.op(step):
             case Ldmatrix(_, _, k_group, instruction, stage) | LoadFragment(_, _, k_group, instruction, stage):
                 return Shared(self._table(fragment_table, self.operand_name(step)), (stage, k_group, instruction))
@@ -181,28 +188,36 @@ class Lanes(ABC, Generic[StepT]):
                 return None
 
     def base(self, step: StepT) -> int:
-        """Byte of the CTA's shared memory from which a step's shared offsets count."""
+        """Return the byte of the CTA's shared memory from which a step's shared offsets count."""
         if isinstance(self.op(step), CopyAsync | Ldmatrix | LoadFragment | StoreTile):
             return self.shared_base[self.operand_name(step)]
         return self.staging_base
 
     def fill_offsets(self, operand: str) -> IntArray:
-        """Where each access of an operand is written, its first vector. Shape [slots, threads, accesses]."""
+        """
+        Return the element offset to which each access of an operand writes its first vector.
+
+        Shape [stages, threads, accesses].
+        """
         slots = range(self.operands[operand].tiling.stages)
         return np.stack([store_offsets(self.operands[operand], slot)[..., 0] for slot in slots])
 
     def fragment_offsets(self, operand: str) -> IntArray:
-        """What each lane supplies to a fragment load. Shape [slots, k groups, instructions, warps, 32]."""
+        """
+        Return the element offset that each lane supplies to each fragment load.
+
+        Shape [stages, k groups, instructions, warps, 32].
+        """
         return self._table(fragment_table, operand).offsets
 
     @cached_property
     def staging_stores(self) -> SharedTable:
-        """Stores to the epilogue's staging."""
+        """Table of the stores to the epilogue's staging."""
         return staging_store_table(self.epilogue, self.banks)
 
     @cached_property
     def staging_loads(self) -> SharedTable:
-        """Loads from the epilogue's staging."""
+        """Table of the loads from the epilogue's staging."""
         return staging_load_table(self.epilogue, self.banks)
 
     def _table(self, make: Any, name: str) -> SharedTable:
@@ -213,12 +228,21 @@ class Lanes(ABC, Generic[StepT]):
 
 
 def at_access(access: GlobalAccess, tensor: str, index: tuple[int, int], bits: int, warps: int) -> Reached:
-    """One access and vec of all threads of a CTA, from arrays [threads, accesses, vecs]."""
+    """
+    Return one access and vec of all threads of a CTA, out of arrays [threads, accesses, vecs].
+
+    Args:
+        access: Accesses of a fetch.
+        tensor: Name of the tensor.
+        index: (access, vec).
+        bits: Width of an element.
+        warps: Warps of the CTA.
+    """
     own, vec = index
     valid = np.broadcast_to(access.valid, access.offset.shape)
     return Reached(tensor, access.offset[:, own, vec].reshape(warps, -1), valid[:, own, vec].reshape(warps, -1), bits)
 
 
 def at_output(row: GlobalRow, tensor: str, access: int, warps: int) -> Reached:
-    """One access of all threads of a CTA, from a row."""
+    """Return one access of all threads of a CTA, out of a row."""
     return Reached(tensor, row.offset[:, access].reshape(warps, -1), row.valid[:, access].reshape(warps, -1), row.bits)

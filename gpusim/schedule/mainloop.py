@@ -1,6 +1,7 @@
-"""What every mainloop shares: how an operand's k tile reaches shared memory and the warps' fragments.
+"""
+The common part of every mainloop: how an operand's k tile reaches shared memory and the warps' fragments.
 
-It knows counts and the order within one load; which op comes when is each mainloop's own.
+This module knows counts and the order within one load; each mainloop decides which op comes when.
 """
 
 from abc import ABC, abstractmethod
@@ -13,20 +14,20 @@ from gpusim.tile.ldmatrix import fragment_loads
 from gpusim.tile.operand import SIDES, Operand, Side
 
 Mainloop: TypeAlias = tuple[tuple[Op, ...], tuple[tuple[Op, ...], ...], tuple[Op, ...]]
-"""Prologue, one tuple of ops per k tile consumed, and tail."""
+"""The ops of a mainloop: prologue, one tuple per k tile consumed, and tail."""
 
 
 @dataclass(frozen=True, slots=True)
 class OperandCopies:
     """
-    How one operand's k tile reaches shared memory and the fragments.
+    The instructions that bring one operand's k tile to shared memory and to the fragments.
 
     Attributes:
         accesses: Accesses of one thread per k tile.
-        vecs: Copies (or global loads) per access; more than 1 when the alignment is narrower than 128 bits.
-        cache: Cache operator of its copies or loads.
-        fragment_loads: Loads of its fragment per k group of one warp.
-        words: Whether these are plain loads of 32 bits, not ldmatrix.
+        vecs: Copies (or global loads) per access, more than 1 where the alignment is narrower than 128 bits.
+        cache: Cache operator of the copies or loads.
+        fragment_loads: Loads of the fragment per k group of one warp.
+        words: Whether these are plain 32-bit loads, not ldmatrix.
     """
 
     accesses: int
@@ -39,13 +40,15 @@ class OperandCopies:
 @dataclass(frozen=True, slots=True)
 class MainloopShape:
     """
-    What the op order depends on besides the mainloop's own policy.
+    The counts that the op order depends on, besides the mainloop's own policy.
 
     Attributes:
-        stages: Slots of the shared-memory ring: 2 of a pipelined mainloop, at least 3 of a multistage one that is not
+        stages: Stages of the shared-memory ring: 2 in a pipelined mainloop, at least 3 in a multistage one that is not
             ``whole``.
-        k_groups: Instruction-K slices of a k tile, at least 2 (CUTLASS asserts it).
-        whole: Every k tile has a slot of its own, so that the prologue of a multistage mainloop brings them all.
+        k_groups: k groups of a k tile, at least 2 (CUTLASS asserts it).
+        a, b: Copies of each operand.
+        whole: Whether every k tile has a stage of its own, so that the prologue of a multistage mainloop brings them
+            all.
     """
 
     stages: int
@@ -55,14 +58,14 @@ class MainloopShape:
     whole: bool = False
 
     def of(self, operand: Side) -> OperandCopies:
-        """The copies of one operand."""
+        """Return the copies of one operand."""
         return self.a if operand == "a" else self.b
 
     def share(self, operand: Side, index: int) -> range:
         """
-        Accesses of one fetch that share ``index`` (0 to k_groups - 1) issues: ceil(accesses / k_groups) each.
+        Return the accesses of one fetch that share ``index`` (0 to k_groups - 1) issues.
 
-        The last shares are shorter, or empty, when the accesses do not divide.
+        A share has ceil(accesses / k_groups) accesses. The last shares are shorter, or empty, if that does not divide.
         """
         accesses = self.of(operand).accesses
         size = -(-accesses // self.k_groups)
@@ -71,25 +74,27 @@ class MainloopShape:
 
 class MainloopPolicy(ABC):
     """
-    Which op comes when in a mainloop.
+    The order of ops in a mainloop.
 
     Attributes:
-        through_registers: An operand's k tile waits in the threadblock fragment between global and shared memory.
-            Without, it comes by cp.async.
+        through_registers: True: an operand's k tile waits in registers, the threadblock fragment, between global and
+            shared memory. False: it comes by cp.async.
     """
 
     through_registers: ClassVar[bool]
 
     @abstractmethod
     def cache(self, operand: Side, access_bits: int) -> CacheOperator:
-        """The cache operator of an operand's global accesses, given their width."""
+        """Return the cache operator of an operand's global accesses of the given width in bits."""
 
     @abstractmethod
     def mainloop(self, shape: MainloopShape, k_iterations: int) -> Mainloop:
-        """The ops that consume so many k tiles."""
+        """Return the ops that consume ``k_iterations`` k tiles."""
 
     def writes_per_fill(self, shape: MainloopShape) -> dict[Side, int]:
-        """Ops by which one thread fills its part of a slot of the ring: copies, or stores of whole accesses."""
+        """
+        Return the ops by which one thread fills its part of a stage, per operand: copies, or stores of whole accesses.
+        """
         return {
             side: shape.of(side).accesses * (1 if self.through_registers else shape.of(side).vecs) for side in SIDES
         }
@@ -97,11 +102,11 @@ class MainloopPolicy(ABC):
 
 def shape_of(operands: Mapping[Side, Operand], policy: MainloopPolicy) -> MainloopShape:
     """
-    The shape of a mainloop, from its operands' thread maps, alignments and fragments.
+    Return the shape of a mainloop, from its operands' thread maps, alignments and fragments.
 
     Args:
-        operands: Both, of one GEMM.
-        policy: Says which caches their global accesses go through.
+        operands: Both operands of one GEMM.
+        policy: Policy that chooses the caches of the global accesses.
     """
     copies = {}
     for side, operand in operands.items():
@@ -118,7 +123,7 @@ def shape_of(operands: Mapping[Side, Operand], policy: MainloopPolicy) -> Mainlo
 
 
 def warp_fragment_loads(shape: MainloopShape, k_tile: int, k_group: int, stage: int) -> list[Op]:
-    """The loads of both operands' fragments of one k group, from one slot of the ring."""
+    """Return the loads of both operands' fragments of one k group, from one stage of the ring."""
     return [
         (LoadFragment if shape.of(operand).words else Ldmatrix)(operand, k_tile, k_group, instruction, stage)
         for operand in SIDES
@@ -127,7 +132,9 @@ def warp_fragment_loads(shape: MainloopShape, k_tile: int, k_group: int, stage: 
 
 
 def resident(shape: MainloopShape, k_tiles: int) -> list[Op]:
-    """Fragments and MMAs of k tiles that all lie in the ring's slots, the fragments one k group ahead."""
+    """
+    Return the loads and MMAs of k tiles that all lie in the ring's stages, with fragments loaded one k group ahead.
+    """
     groups = [(k_tile, k_group) for k_tile in range(k_tiles) for k_group in range(shape.k_groups)]
     ops = warp_fragment_loads(shape, 0, 0, 0)
     for index, (k_tile, k_group) in enumerate(groups):

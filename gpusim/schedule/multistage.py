@@ -1,6 +1,7 @@
-"""The cp.async mainloop with three or more stages: which op comes when, for GEMM and for convolution.
+"""
+The cp.async mainloop with three or more stages: the order of its ops, for GEMM and for convolution.
 
-It knows the order of ops and the stages they touch; addresses and predicates come from the tile iterators.
+This module knows the order of ops and the stages they touch; addresses and predicates come from the tile iterators.
 """
 
 from dataclasses import dataclass
@@ -15,18 +16,18 @@ from gpusim.tile.operand import SIDES, Side
 @dataclass(frozen=True, slots=True)
 class Multistage(MainloopPolicy):
     """
-    The order of a multistage mainloop: every way in which those of GEMM and of convolution differ.
+    The order of a multistage mainloop. Its attributes are all the ways in which GEMM and convolution differ.
 
     Attributes:
-        name: The kernels that share this policy.
-        copies_before_mma: True: a k group is ldmatrix, copies, mma. False: ldmatrix, mma, copies.
-        share_lead: How many k groups ahead the shares of a fetch run. 0: k group g issues share g. 1: k group g
-            issues share g + 1, so share 0 of each fetch is issued in the last k group of the k tile before (and
-            that of the first mainloop fetch before the loop).
-        last_shares_together: True: the last k group's share is issued right after the last-but-one's.
-        zfill_in_mainloop: True: every copy zero-fills. False: only those of the prologue do, later copies are
+        name: Name of the kernels that share this policy.
+        copies_before_mma: Order within a k group. True: ldmatrix, copies, mma. False: ldmatrix, mma, copies.
+        share_lead: Number of k groups by which the shares of a fetch run ahead. 0: k group g issues share g. 1: k group
+            g issues share g + 1, so the last k group of a k tile issues share 0 of the next fetch, and share 0 of the
+            first mainloop fetch is issued before the loop.
+        last_shares_together: True: the last k group's share is issued right after the second to last's.
+        zfill_in_mainloop: True: every copy zero-fills. False: only those of the prologue do; later copies are
             predicated off where invalid.
-        always_through_l1: Operands copied with .ca whatever their access width.
+        always_through_l1: Operands copied with .ca, whatever their access width.
 
     Source: CUTLASS include/cutlass/gemm/threadblock/mma_multistage.h, include/cutlass/conv/threadblock/
     implicit_gemm_multistage.h, default_mma.h and default_conv2d_fprop.h (cache operators); golden trace_gemm_*
@@ -43,11 +44,11 @@ class Multistage(MainloopPolicy):
     always_through_l1: frozenset[Side]
 
     def cache(self, operand: Side, access_bits: int) -> CacheOperator:
-        """The cache operator of one operand's copies: only 16-byte copies may go around L1 (PTX cp.async.cg)."""
+        """Return the cache operator of one operand's copies; only 16-byte copies may bypass L1 (PTX cp.async.cg)."""
         return "ca" if operand in self.always_through_l1 or access_bits != 128 else "cg"
 
     def mainloop(self, shape: MainloopShape, k_iterations: int) -> Mainloop:
-        """The ops that consume so many k tiles."""
+        """Return the ops that consume ``k_iterations`` k tiles."""
         return mainloop(shape, self, k_iterations)
 
 
@@ -73,14 +74,15 @@ CONVOLUTION = Multistage(
 @lru_cache(maxsize=64)
 def mainloop(shape: MainloopShape, policy: Multistage, k_iterations: int) -> Mainloop:
     """
-    Prologue, one tuple of ops per k tile consumed, and tail.
+    Return prologue, one tuple of ops per k tile consumed, and tail.
 
-    Fetch f goes to slot f mod stages; iteration i consumes slot i mod stages while fetch i + stages - 1 is issued.
-    The fetches at or past ``k_iterations`` are the overrun: issued and counted, bringing nothing.
+    Fetch f goes to stage f mod stages. Iteration i consumes stage i mod stages while fetch i + stages - 1 is issued.
+    The fetches at or past ``k_iterations`` are the overrun: they are issued and counted, but bring nothing.
 
-    Where the shape is ``whole``, the prologue brings all k tiles, each a group of its own, and nothing overruns: a
-    slot without a k tile gets an empty group, and every k tile but the last closes one, so that each wait has the same
-    count. Source: CUTLASS examples/41_fused_multi_head_attention/gemm/custom_mma_multistage.h.
+    If the shape is ``whole``, the prologue brings all k tiles, each as a group of its own, and there is no overrun. A
+    stage without a k tile gets an empty group. Every k tile but the last closes a group, so that each wait has the same
+    count.
+    Source: CUTLASS examples/41_fused_multi_head_attention/gemm/custom_mma_multistage.h.
     """
     ahead = shape.stages if shape.whole else shape.stages - 1
     in_flight = ahead - 1
@@ -102,7 +104,7 @@ def mainloop(shape: MainloopShape, policy: Multistage, k_iterations: int) -> Mai
 
 
 def _iteration(shape: MainloopShape, policy: Multistage, k_tile: int, in_flight: int, *, ends: bool) -> tuple[Op, ...]:
-    """One k tile; after one that ``ends`` the mainloop there is nothing to wait for or to load ahead."""
+    """Return the ops of one k tile; the one that ``ends`` the mainloop waits for nothing and loads nothing ahead."""
     ops: list[Op] = []
     last = shape.k_groups - 1
     for k_group in range(shape.k_groups):
@@ -118,7 +120,9 @@ def _iteration(shape: MainloopShape, policy: Multistage, k_tile: int, in_flight:
 
 
 def _k_group_copies(shape: MainloopShape, policy: Multistage, k_tile: int, k_group: int) -> list[Op]:
-    """The shares issued in one k group: those of the fetch that this k tile overlaps, or lead of the next one."""
+    """
+    Return the shares issued in one k group, of the fetch that this k tile overlaps or, by the lead, of the next one.
+    """
     last = shape.k_groups - 1
     lead_tiles, share = divmod(k_group + policy.share_lead, shape.k_groups)
     fetch = k_tile + lead_tiles + shape.stages - 1
@@ -138,7 +142,7 @@ def _share(shape: MainloopShape, policy: Multistage, fetch: int, index: int) -> 
 
 
 def copy_ops(shape: MainloopShape, operand: Side, fetch: int, accesses: range, *, zfill: bool) -> list[Op]:
-    """The copies of some accesses of one fetch, into its slot."""
+    """Return the copies of some accesses of one fetch, into its stage."""
     copies = shape.of(operand)
     return [
         CopyAsync(operand, fetch, access, vec, stage=fetch % shape.stages, zfill=zfill, cache=copies.cache)

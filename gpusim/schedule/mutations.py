@@ -1,4 +1,4 @@
-"""Schedules broken on purpose, one mistake each, so that the checks can be seen to catch them."""
+"""Schedules broken on purpose, with one mistake each, to show that the checks catch them."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,7 +20,7 @@ Mutation: TypeAlias = Callable[[Program], Program]
 
 
 def lax_wait(program: Program) -> Program:
-    """Every wait_group of prologue and mainloop allows one group more to be in flight. The final wait stays."""
+    """Let every wait_group of prologue and mainloop leave one more group in flight. The final wait stays."""
 
     def lax(op: Op) -> Op:
         return replace(op, pending=op.pending + 1) if isinstance(op, WaitGroup) else op
@@ -33,7 +33,7 @@ def lax_wait(program: Program) -> Program:
 
 
 def missing_barrier(program: Program) -> Program:
-    """The mainloop's barrier is left out of every iteration. Harmless with one k tile of a multistage GEMM."""
+    """Leave the mainloop's barrier out of every iteration. Harmless with one k tile of a multistage GEMM."""
     return replace(
         program,
         iterations=tuple(tuple(op for op in body if not isinstance(op, Barrier)) for body in program.iterations),
@@ -41,7 +41,7 @@ def missing_barrier(program: Program) -> Program:
 
 
 def one_stage_too_few(program: Program) -> Program:
-    """The same schedule on a ring with one slot less: fetch and k tile t use slot t mod (stages - 1)."""
+    """Run the same schedule on a ring with one stage less: fetch and k tile t use stage t mod (stages - 1)."""
     stages = 1 + max(op.stage for op in program.mainloop_ops() if isinstance(op, CopyAsync | StoreTile))
 
     def wrapped(op: Op) -> Op:
@@ -57,7 +57,7 @@ def one_stage_too_few(program: Program) -> Program:
 
 
 def skipped_zero_fill(program: Program) -> Program:
-    """Invalid accesses leave their place in shared memory as it was. Only data can show it: no op moves."""
+    """Let invalid accesses leave their place in shared memory unchanged. No op moves, so only data can show it."""
 
     def kept(op: Op) -> Op:
         return replace(op, zfill=False) if isinstance(op, CopyAsync | LoadGlobal) else op
@@ -67,7 +67,7 @@ def skipped_zero_fill(program: Program) -> Program:
 
 def load_too_early(program: Program) -> Program:
     """
-    Pipelined: global loads run one k tile further ahead, though there are registers for one threadblock fragment only.
+    Issue a pipelined mainloop's global loads one k tile earlier, though registers hold only one threadblock fragment.
     """
 
     def ahead(op: Op) -> Op:
@@ -79,7 +79,9 @@ def load_too_early(program: Program) -> Program:
 
 
 def store_after_barrier(program: Program) -> Program:
-    """Pipelined: the threadblock fragment is stored after the barrier that should make it visible, not before."""
+    """
+    Store the threadblock fragment of a pipelined mainloop after the barrier that should make it visible, not before.
+    """
 
     def late(body: tuple[Op, ...]) -> tuple[Op, ...]:
         if not any(isinstance(op, StoreTile) for op in body):
@@ -112,4 +114,6 @@ MUTATIONS: dict[str, Mutation] = {
         store_after_barrier,
     )
 }
-"""Name, as ``gpusim verify --mutate`` takes it, -> mutation. It leaves a program in which it finds nothing to break."""
+"""
+Each mutation, by its name for ``gpusim verify --mutate``. It returns a program unchanged if it has nothing to break.
+"""

@@ -1,4 +1,4 @@
-"""The schedule's instruction set, in PTX's names: what each warp of a CTA does, never when or at which address."""
+"""The instruction set of schedules, in PTX's names: what each warp of a CTA does, but not when or at which address."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -14,14 +14,14 @@ class CopyAsync:
     cp.async of one access of the thread map, by every thread of the CTA.
 
     Attributes:
-        operand: Which operand's iterators give the addresses.
+        operand: Operand whose iterators give the addresses.
         fetch: Number of the global fetch, from 0 (for GEMM, fetch 0 is the residue tile). Fetches at or
             past the k tiles of the problem are the pipeline's overrun.
         access: Access of the thread map, in ``++`` order.
-        vec: Sub-vector of the access when the alignment is narrower than the access.
-        stage: Slot of the shared-memory ring that is written.
-        zfill: True: an invalid access writes zeros (src-size 0). False: it leaves the slot untouched.
-        cache: ``ca`` goes through L1, ``cg`` around it.
+        vec: Copy within the access, where the alignment is narrower than the access.
+        stage: Stage of the shared-memory ring that is written.
+        zfill: True: an invalid access writes zeros (src-size 0). False: it leaves the stage unchanged.
+        cache: ``ca`` goes through L1, ``cg`` bypasses it.
     """
 
     operand: Side
@@ -35,14 +35,12 @@ class CopyAsync:
 
 @dataclass(frozen=True, slots=True)
 class CommitGroup:
-    """cp.async.commit_group: closes the group of the copies since the last one."""
+    """cp.async.commit_group: closes the group of all copies since the last commit."""
 
 
 @dataclass(frozen=True, slots=True)
 class WaitGroup:
-    """
-    cp.async.wait_group: waits until at most ``pending`` groups of this thread are in flight.
-    """
+    """cp.async.wait_group: waits until at most ``pending`` groups of this thread are in flight."""
 
     pending: int
 
@@ -58,9 +56,10 @@ class Ldmatrix:
     One ldmatrix of the warp's fragment for (k tile, k group).
 
     Attributes:
+        k_tile: k tile of the fragment; may be one past the last (loaded, never consumed).
+        k_group: k group of the fragment.
         instruction: Index within the fragment load.
-        stage: Slot of the shared-memory ring that is read.
-        k_tile: The k tile whose fragment this is; may be one past the last (loaded, never consumed).
+        stage: Stage of the shared-memory ring that is read.
     """
 
     operand: Side
@@ -75,7 +74,7 @@ class LoadFragment:
     """
     One ld.shared of one 32-bit register of the warp's fragment for (k tile, k group), where ldmatrix cannot bring it.
 
-    Attributes: as of ``Ldmatrix``; ``instruction`` is the register's index in the fragment.
+    The attributes are those of ``Ldmatrix``; ``instruction`` is the register's index in the fragment.
     """
 
     operand: Side
@@ -86,14 +85,12 @@ class LoadFragment:
 
 
 FragmentLoad: TypeAlias = Ldmatrix | LoadFragment
-"""What brings a fragment, or a part of it, from shared memory to a warp's registers."""
+"""A load of a fragment, or of a part of it, from shared memory to a warp's registers."""
 
 
 @dataclass(frozen=True, slots=True)
 class WarpMma:
-    """
-    All mma.sync of one warp-level MMA, in serpentine order, on the fragments of (k tile, k group).
-    """
+    """All mma.sync of one warp-level MMA, in serpentine order, on the fragments of (k tile, k group)."""
 
     k_tile: int
     k_group: int
@@ -101,7 +98,7 @@ class WarpMma:
 
 @dataclass(frozen=True, slots=True)
 class StoreShared:
-    """Epilogue: one st.shared of accumulators, ``access`` in fragment order, of epilogue iteration ``step``."""
+    """Epilogue: one st.shared of accumulators in step ``step``; ``access`` counts in fragment order."""
 
     step: int
     access: int
@@ -109,7 +106,7 @@ class StoreShared:
 
 @dataclass(frozen=True, slots=True)
 class LoadShared:
-    """Epilogue: one ld.shared of the aligned fragment of epilogue iteration ``step``."""
+    """Epilogue: one ld.shared of the aligned fragment in step ``step``."""
 
     step: int
     access: int
@@ -117,7 +114,7 @@ class LoadShared:
 
 @dataclass(frozen=True, slots=True)
 class LoadSource:
-    """Epilogue: one predicated ld.global of the source tensor C (only when beta is not 0, or a split-K partial)."""
+    """Epilogue: one predicated ld.global of the source tensor C (only where beta is not 0) or of a split-K partial."""
 
     step: int
     access: int
@@ -125,7 +122,7 @@ class LoadSource:
 
 @dataclass(frozen=True, slots=True)
 class LoadBias:
-    """Epilogue: one predicated ld.global of the bias, ``access`` along the columns of the thread map, for all rows."""
+    """Epilogue: one predicated ld.global of the bias for all rows; ``access`` counts along the thread map's columns."""
 
     access: int
 
@@ -160,12 +157,12 @@ class LoadGlobal:
     The threadblock fragment is the registers in which one k tile of an operand waits for its ``StoreTile``.
 
     Attributes:
-        operand: Which operand's iterators give the addresses.
-        fetch: Number of the global fetch, as of ``CopyAsync``.
+        operand: Operand whose iterators give the addresses.
+        fetch: Number of the global fetch, as in ``CopyAsync``.
         access: Access of the thread map, in ``++`` order.
-        vec: Sub-vector of the access when the alignment is narrower than the access.
-        zfill: True: the registers are cleared first, so that an invalid access leaves zeros. False: it leaves what
-            they held.
+        vec: Load within the access, where the alignment is narrower than the access.
+        zfill: True: the registers are cleared first, so that an invalid access leaves zeros. False: it leaves the old
+            values.
     """
 
     operand: Side
@@ -181,9 +178,9 @@ class StoreTile:
     st.shared of one access of the threadblock fragment, all of its vectors at once, by every thread of the CTA.
 
     Attributes:
-        fetch: The fetch the registers hold.
+        fetch: Fetch that the registers hold.
         access: Access of the thread map.
-        stage: Slot of the shared-memory ring that is written.
+        stage: Stage of the shared-memory ring that is written.
     """
 
     operand: Side
@@ -217,10 +214,10 @@ class Program:
     The ordered ops of one CTA. Every warp executes all of them; lanes differ only in addresses and predicates.
 
     Attributes:
-        prologue: Up to the first iteration of the mainloop.
+        prologue: Ops before the first iteration of the mainloop.
         iterations: One tuple of ops for each k tile consumed.
-        tail: After the loop, to the last wait and barrier.
-        epilogue: Accumulators to the output.
+        tail: Ops after the loop, up to the last wait and barrier.
+        epilogue: Ops that bring the accumulators to the output.
     """
 
     prologue: tuple[Op, ...]
@@ -229,9 +226,9 @@ class Program:
     epilogue: tuple[Op, ...]
 
     def mainloop_ops(self) -> tuple[Op, ...]:
-        """Prologue, all iterations and tail, flattened, without the epilogue."""
+        """Return prologue, all iterations and tail, flattened, without the epilogue."""
         return self.prologue + tuple(op for body in self.iterations for op in body) + self.tail
 
     def ops(self) -> tuple[Op, ...]:
-        """Every op, in order."""
+        """Return every op, in order."""
         return self.mainloop_ops() + self.epilogue

@@ -1,7 +1,8 @@
-"""The mainloop without cp.async: global loads into registers, stores into two stages of shared memory, one barrier.
+"""
+The mainloop without cp.async: global loads into registers, stores into two stages of shared memory, one barrier.
 
-It knows the order of ops and the stages they touch; addresses and predicates come from the tile iterators. GEMM and
-convolution do not differ in it.
+This module knows the order of ops and the stages they touch; addresses and predicates come from the tile iterators.
+GEMM and convolution share this order.
 """
 
 from functools import lru_cache
@@ -19,11 +20,11 @@ class Pipelined(MainloopPolicy):
     through_registers: ClassVar[bool] = True
 
     def cache(self, operand: Side, access_bits: int) -> CacheOperator:  # noqa: ARG002 - all are alike
-        """Loads into registers go through L1."""
+        """Return "ca", since loads into registers go through L1."""
         return "ca"
 
     def mainloop(self, shape: MainloopShape, k_iterations: int) -> Mainloop:
-        """The ops that consume so many k tiles."""
+        """Return the ops that consume ``k_iterations`` k tiles."""
         return mainloop(shape, k_iterations)
 
 
@@ -33,17 +34,17 @@ PIPELINED = Pipelined()
 @lru_cache(maxsize=64)
 def mainloop(shape: MainloopShape, k_iterations: int, first_stage: int = 0) -> Mainloop:
     """
-    Prologue, one tuple of ops per k tile consumed, and no tail.
+    Return prologue, one tuple of ops per k tile consumed, and an empty tail.
 
-    Fetch f is loaded into the threadblock fragment (registers that hold one k tile) in the first k group of k tile
-    f - 1, so that its latency passes under that k tile's MMAs, and stored to the stage that is not being read in the
-    last k group. The barrier after the stores makes it visible, and frees the other stage: the stages swap. The fetch
-    at ``k_iterations`` is the overrun: loaded and stored, bringing zeros.
+    Fetch f is loaded into the threadblock fragment (registers that hold one k tile) in the first k group of k tile f -
+    1, so that the MMAs of that k tile hide its latency. In the last k group it is stored to the stage that is not being
+    read. The barrier after the stores makes it visible and frees the other stage, so the two stages swap. The fetch at
+    ``k_iterations`` is the overrun: it is loaded and stored, and brings zeros.
 
     Args:
-        shape: Of the scenario's mainloop, with two stages.
+        shape: Shape of the mainloop, with two stages.
         k_iterations: k tiles consumed.
-        first_stage: Slot of fetch 0: 0, or what ``wind_down`` says when the mainloop has run before.
+        first_stage: Stage of fetch 0: 0, or the result of ``wind_down`` if the mainloop has run before.
 
     Source: CUTLASS include/cutlass/gemm/threadblock/mma_pipelined.h and include/cutlass/conv/threadblock/
     implicit_gemm_pipelined.h; golden trace_conv_turing_*.
@@ -64,10 +65,10 @@ def mainloop(shape: MainloopShape, k_iterations: int, first_stage: int = 0) -> M
 
 def wind_down(k_iterations: int, first_stage: int = 0) -> int:
     """
-    The ``first_stage`` of another problem that is to follow in the same mainloop.
+    Return the ``first_stage`` of another problem that follows in the same mainloop.
 
-    The fragments loaded last lie one stage behind the one that is written next: the read iterator catches up with the
-    write iterator. The next prologue then fills the stage that no warp reads since the last barrier.
+    The fragments loaded last lie one stage behind the one that is written next, so the read iterator catches up with
+    the write iterator. The next prologue then fills the stage that no warp has read since the last barrier.
 
     Source: CUTLASS include/cutlass/gemm/threadblock/mma_pipelined.h, wind_down.
     """

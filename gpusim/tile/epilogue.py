@@ -1,4 +1,5 @@
-"""How a CTA's accumulators reach the output: through shared memory, in wide rows, predicated; never when.
+"""
+The path of a CTA's accumulators to the output: through shared memory, in wide rows, with predicates; never when.
 
 Each epilogue iteration ("step") writes 8 rows of every warp to shared memory, reads them back so that neighbouring
 lanes hold neighbouring columns, and stores them to global memory.
@@ -18,28 +19,30 @@ from gpusim.units import SECTOR_BYTES, VECTOR_BITS, WARP_SIZE
 
 LANES_IN_QUAD: Final = 4
 PADDING_BITS: Final = 64 * LANES_IN_QUAD
-"""Unused bits after each row of shared memory: a quad's 64-bit stores."""
+"""Unused bits after each row of shared memory, as wide as the 64-bit stores of one quad of lanes."""
 
 LINE_ELEMENTS: Final = 32
-"""32-bit accumulators in a 128-byte line of shared memory: all banks once."""
+"""32-bit accumulators in a 128-byte line of shared memory, which is one element per bank."""
 
 UNSWIZZLED_COLUMNS: Final = 256
-"""Threadblock columns from which CUTLASS keeps small integers unpermuted, whatever the access."""
+"""Threadblock columns at which CUTLASS leaves outputs of 8 bits or less unpermuted, whatever the access."""
 
 CONFLICTING: Final = (128, 8)
-"""Threadblock columns and elements of an access at which small integers stay unpermuted, and so conflict."""
+"""
+(Threadblock columns, elements of an access) at which outputs of 8 bits or less stay unpermuted and loads conflict.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class OutputAccess:
     """
-    The global accesses of one epilogue iteration; arrays of shape [*ctas, threads, accesses].
+    The global accesses of one epilogue iteration. The arrays have shape [*ctas, threads, accesses].
 
     Attributes:
         rows: Row of the output.
         columns: First column of the vector.
-        offset: Element offset of the vector from the output's base; the pointer arithmetic's, also where not valid.
-        valid: The predicate: row and first column lie inside the output.
+        offset: Element offset of the vector from the output's base, computed for invalid accesses too.
+        valid: The predicate: True if the row and the first column lie inside the output.
     """
 
     rows: IntArray
@@ -57,7 +60,7 @@ class EpilogueTile:
         threadblock: Threadblock tile (M, N, K).
         warp: Warp tile (M, N, K).
         instruction: mma.sync shape (M, N, K).
-        output_type: Element type of what is stored: the output's, or the workspace's of a parallel split-K.
+        output_type: Element type that is stored: that of the output, or of the workspace in parallel split-K.
         elements_per_access: Vector length of one global access.
         extent: Rows and columns of the output.
         leading: Elements from one output row to the next.
@@ -90,12 +93,12 @@ class EpilogueTile:
 
     @property
     def output_bits(self) -> int:
-        """Width of an output element."""
+        """Width of an output element in bits."""
         return element_bits(self.output_type)
 
     @property
     def accumulator_bits(self) -> int:
-        """Width of an accumulator, in registers and in shared memory."""
+        """Width of an accumulator in bits, in registers and in shared memory."""
         return element_bits(self.accumulator_type)
 
     @property
@@ -106,7 +109,7 @@ class EpilogueTile:
 
     @property
     def thread_map(self) -> OutputThreadMap:
-        """Which vectors of the output tile each thread stores."""
+        """Map from each thread to the vectors of the output tile it stores."""
         return output_thread_map(self.threadblock, self.warp, self.elements_per_access, self.output_bits)
 
     @property
@@ -119,9 +122,11 @@ class EpilogueTile:
         """
         Whether shared memory is permuted (TileIteratorTensorOpMixed, SharedLoadIteratorMixed).
 
-        Several 16-byte loads fill one vector of an output that is narrower than its accumulators; unpermuted, lanes
-        read that far apart and conflict. CUTLASS permutes f16 in vectors of 8 (and bf16, from s32), and integers of 8
-        bits or less in vectors of 16 and 8, these last not for 128 columns, nor any for 256: there loads conflict.
+        Where the output is narrower than its accumulators, several 16-byte loads fill one output vector. Without a
+        permutation the lanes would read that far apart and conflict. CUTLASS permutes f16 outputs in vectors of 8, and
+        bf16 outputs likewise if the accumulators are s32. It permutes integer outputs of 8 bits or less in vectors of
+        16, and in vectors of 8 except for 128 threadblock columns. For 256 columns it permutes no integer output. The
+        unpermuted cases conflict.
         """
         vector, columns = self.elements_per_access, self.threadblock[1]
         match self.accumulator_type, self.output_type:
@@ -134,12 +139,14 @@ class EpilogueTile:
 
     @property
     def steps(self) -> int:
-        """Epilogue iterations: 8 rows of every warp each."""
+        """Number of epilogue iterations, each of which takes 8 rows of every warp."""
         return self.thread_map.steps
 
     @property
     def fragments_per_iteration(self) -> int:
-        """kFragmentsPerIteration: iterations that shared memory has room for (one is used at a time)."""
+        """
+        kFragmentsPerIteration: how many iterations shared memory has room for, although only one is used at a time.
+        """
         kinds = (self.accumulator_type, self.output_type, self.elements_per_access)
         halves = self.mixed and self.output_bits == 16
         return 2 if halves or kinds == ("f32", "f32", 4) else 1
@@ -161,27 +168,27 @@ class EpilogueTile:
 
     @property
     def storage_bytes(self) -> int:
-        """Bytes of the shared allocation (it overlays the mainloop's)."""
+        """Bytes of the shared allocation, which overlays the mainloop's."""
         return self.storage_rows * self.storage_columns * self.accumulator_bits // 8
 
     @property
     def pointer_offset(self) -> int:
-        """kSmemPointerOffset: elements between the places of two iterations in shared memory."""
+        """kSmemPointerOffset: elements between the areas of two iterations in shared memory."""
         return self.storage_rows * self.storage_columns // self.fragments_per_iteration
 
     @property
     def stores_per_step(self) -> int:
-        """Shared stores of one thread in one step: one for each instruction tile along the warp's N."""
+        """Shared stores of one thread in one iteration: one for each instruction tile along the warp's N."""
         return self.warp[1] // self.instruction[1]
 
     @property
     def store_bytes(self) -> int:
-        """Bytes of one shared store: two accumulators."""
+        """Bytes of one shared store, which holds two accumulators."""
         return PAIR * self.accumulator_bits // 8
 
     @property
     def load_elements(self) -> int:
-        """Accumulators of one shared load."""
+        """Accumulators that one shared load brings to a thread."""
         return min(VECTOR_BITS // self.accumulator_bits, self.elements_per_access)
 
     @property
@@ -196,17 +203,17 @@ class EpilogueTile:
 
     @property
     def loads_per_step(self) -> int:
-        """Shared loads of one thread in one step."""
+        """Shared loads of one thread in one iteration."""
         return self.accesses_per_step * self.loads_per_access
 
     @property
     def accesses_per_step(self) -> int:
-        """Global stores (and source loads) of one thread in one step; predicated-off ones are issued too."""
+        """Global stores (and source loads) of one thread in one iteration. Predicated-off accesses are issued too."""
         return self.thread_map.accesses
 
     @property
     def bias_accesses(self) -> int:
-        """Loads of one thread that bring the bias of all its columns."""
+        """Loads of one thread that bring the bias for all its columns."""
         return self.thread_map.iterations[1]
 
     @property
@@ -220,29 +227,34 @@ class EpilogueTile:
         return self.access_bits // 8
 
     def accumulator_map(self) -> IntArray:
-        """(row, column) in the warp tile of each accumulator of each lane, shape [32, accumulators, 2]."""
+        """Return (row, column) in the warp tile of each accumulator of each lane. Shape [32, accumulators, 2]."""
         return accumulator_map(self.warp[0], self.warp[1], self.instruction)
 
     def store_elements(self, step: int) -> IntArray:
-        """Accumulators that each shared store of a step takes, the same for all threads: [stores_per_step, 2]."""
+        """
+        Return the indices of the two accumulators in each shared store of one iteration, the same for all threads.
+
+        Shape [stores_per_step, 2].
+        """
         pairs_along_m = self.warp[0] // MATRIX
         store = np.arange(self.stores_per_step, dtype=np.int64)[:, None]
         return (store * pairs_along_m + step) * PAIR + np.arange(PAIR, dtype=np.int64)
 
     def store_offsets(self) -> IntArray:
         """
-        Element offset in shared memory of every accumulator stored in a step, the same in every step.
+        Return the shared-memory element offset of every accumulator stored in a step, the same in every step.
 
-        A lane's two accumulators go to the columns they have in the tile. Mixed: within each output vector, the
-        16-byte parts change places by XOR with the number of their 128-byte line, so that loads meet no conflict.
+        A lane's two accumulators go to the columns they have in the tile. In a mixed epilogue, the 16-byte parts of
+        each output vector change places: the part's number is XORed with the number of its 128-byte line, so that loads
+        do not conflict.
 
         Returns:
             Shape [threads, stores_per_step, 2], elements of a store contiguous.
 
-        Source: CUTLASS include/cutlass/epilogue/warp/tile_iterator_tensor_op{,_mixed}.h. For warp tiles wider than 64
-        columns the header's optimised branch never exchanges the halves, which its own shared load does not expect,
-        and for vectors of 16 its store and its load agree for warp tiles of 64 columns only; here what the shared load
-        expects holds for every width (D18).
+        Source: CUTLASS include/cutlass/epilogue/warp/tile_iterator_tensor_op{,_mixed}.h. That header has two faults.
+        For warp tiles wider than 64 columns its optimised branch never exchanges the halves, though the shared load
+        expects it. For vectors of 16 its store and its load agree only for warp tiles of 64 columns. Here stores match
+        the shared load at every width (D18).
         """
         warp = np.repeat(warp_coordinates(self.warps), WARP_SIZE, axis=0)
         quad, lane_in_quad = np.divmod(np.arange(self.threads, dtype=np.int64) % WARP_SIZE, LANES_IN_QUAD)
@@ -258,11 +270,11 @@ class EpilogueTile:
 
     def load_offsets(self) -> IntArray:
         """
-        Element offset in shared memory of every accumulator loaded in a step, the same in every step.
+        Return the shared-memory element offset of every accumulator loaded in a step, the same in every step.
 
         Returns:
             Shape [threads, loads_per_step, load_elements], in the order of the fragment that the global vectors are
-            made from: reshaped to [threads, accesses_per_step, elements_per_access] it is column order.
+            made from. Reshaped to [threads, accesses_per_step, elements_per_access], the elements are in column order.
 
         Source: CUTLASS include/cutlass/epilogue/threadblock/shared_load_iterator{,_mixed}.h.
         """
@@ -276,24 +288,25 @@ class EpilogueTile:
         return offsets.reshape(self.threads, self.loads_per_step, self.load_elements)
 
     def _line_number(self, column: IntArray) -> IntArray:
-        """Of the 128-byte line that a column of 32-bit accumulators lies in, modulo the loads of one vector."""
+        """
+        Return the number of the 128-byte line that holds a column of 32-bit accumulators, modulo ``loads_per_access``.
+        """
         return column // LINE_ELEMENTS % self.loads_per_access
 
     def output(
         self, step: int | IntArray, tile_m: int | IntArray, tile_n: int | IntArray, slice_: int | IntArray = 0
     ) -> OutputAccess:
         """
-        The global accesses of one step.
+        Return the global accesses of one iteration.
 
         Args:
-            step: Epilogue iteration.
+            step: Epilogue iteration; may be an array that broadcasts with the tiles.
             tile_m: Threadblock tile along M; may be an array of CTAs.
             tile_n: Threadblock tile along N, of the same shape.
             slice_: Split-K slice, of the same shape.
 
         Returns:
-            Arrays of shape [*ctas, threads, accesses], accesses in the order of the aligned fragment. ``step`` may be
-            an array too; it broadcasts with the tiles.
+            Arrays of shape [*ctas, threads, accesses], with accesses in the order of the aligned fragment.
 
         Source: CUTLASS include/cutlass/epilogue/threadblock/predicated_tile_iterator.h.
         """
@@ -309,7 +322,7 @@ class EpilogueTile:
 
     def bias(self, tile_n: int | IntArray) -> OutputAccess:
         """
-        The global accesses to the bias, which lies as the first row of a packed output.
+        Return the global accesses to the bias, which is addressed like the first row of a packed output.
 
         Returns:
             Arrays of shape [*ctas, threads, accesses]; rows are 0.
@@ -321,15 +334,15 @@ class EpilogueTile:
         return OutputAccess(np.zeros_like(columns), columns, columns, columns < self.extent[1])
 
     def bias_of_access(self, access: int) -> int:
-        """Which of the bias accesses has the columns of a global access."""
+        """Return the index of the bias access that has the same columns as a global access."""
         return access % self.bias_accesses
 
     def sectors(self, slice_: int = 0) -> int:
         """
-        32-byte sectors that the global stores of one pass over the whole output of a slice touch.
+        Count the 32-byte sectors that the global stores of one split-K slice touch over the whole output.
 
-        Each warp instruction counts the distinct sectors of its valid lanes. The output's base is taken to lie on a
-        sector boundary. Tiles with the same clipping and the same alignment count alike and are computed once.
+        Each warp instruction counts the distinct sectors of its valid lanes. The output's base is assumed to lie on a
+        sector boundary. Tiles with the same clipping and the same alignment have equal counts and are computed once.
 
         Source: ncu's ``l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum``.
         """
@@ -344,7 +357,10 @@ class EpilogueTile:
 
     def all_sectors(self, slices: int) -> int:
         """
-        32-byte sectors of all global stores of a grid with so many split-K slices, each of which stores its tile.
+        Count the 32-byte sectors of all global stores of a grid in which every split-K slice stores its tile.
+
+        Args:
+            slices: Number of split-K slices.
 
         Source: ncu's ``l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum``.
         """
@@ -353,7 +369,7 @@ class EpilogueTile:
         return sum(self.sectors(slice_) for slice_ in range(slices))
 
     def _distinct_tiles(self, axis: int) -> tuple[list[int], list[int]]:
-        """One tile index along an axis for each way to be clipped and aligned, and how many tiles are so."""
+        """Return one tile index along an axis for each distinct clipping and alignment, and how many tiles share it."""
         tile = self.threadblock[axis]
         begin = np.arange(0, self.extent[axis], tile, dtype=np.int64)
         inside = np.minimum(self.extent[axis] - begin, tile)
@@ -364,7 +380,7 @@ class EpilogueTile:
 
 
 def _warp_sectors(access: OutputAccess, access_bytes: int, bits: int) -> int:
-    """Distinct sectors of the valid lanes, summed over the warp instructions of all accesses."""
+    """Count the distinct sectors of the valid lanes, summed over the warp instructions of all accesses."""
     first_byte = access.offset * bits // 8
     sectors = np.stack([first_byte, first_byte + access_bytes - 1], axis=-1) // SECTOR_BYTES
     sectors = np.where(access.valid[..., None], sectors, -1)

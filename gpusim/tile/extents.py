@@ -1,4 +1,4 @@
-"""How large a problem is in the tile kernel's terms: GEMM extents, and the k tiles of each split-K slice."""
+"""The size of a problem in the tile kernel's terms: GEMM extents, and the k tiles of each split-K slice."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
@@ -12,7 +12,7 @@ ConvMode: TypeAlias = Literal["cross_correlation", "convolution"]
 
 
 class GemmExtents(NamedTuple):
-    """M, N and K of a GEMM, elements."""
+    """M, N and K of a GEMM, in elements."""
 
     m: int
     n: int
@@ -22,13 +22,13 @@ class GemmExtents(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class ConvShape:
     """
-    A 2-d convolution: activation [n, h, w, c], filter [k, r, s, c], output [n, p, q, k].
+    The shape of a 2-d convolution: activation [n, h, w, c], filter [k, r, s, c], output [n, p, q, k].
 
     Attributes:
         padding: Zero rows and columns before the activation (h, w).
         stride: Activation steps between neighbouring outputs (h, w).
         dilation: Activation steps between neighbouring filter positions (h, w).
-        mode: ``convolution`` flips the filter.
+        mode: ``convolution`` flips the filter; ``cross_correlation`` does not.
         split_k_slices: Threadblocks that share the K range of one output tile.
     """
 
@@ -49,13 +49,13 @@ class ConvShape:
 
 
 def ceil_div(numerator: int, denominator: int) -> int:
-    """The quotient rounded up, of integers."""
+    """Return the quotient of two integers, rounded up."""
     return -(-numerator // denominator)
 
 
 def implicit_gemm_extents(shape: ConvShape, operator: ConvOperator = "fprop") -> GemmExtents:
     """
-    M, N, K of the implicit GEMM of one convolution operator.
+    Return M, N and K of the implicit GEMM of one convolution operator.
 
     Source: CUTLASS include/cutlass/conv/conv2d_problem_size.h, implicit_gemm_problem_size;
     golden swizzle_conv_tiled_shapes.json.
@@ -72,7 +72,7 @@ def implicit_gemm_extents(shape: ConvShape, operator: ConvOperator = "fprop") ->
 
 def implicit_gemm_k_iterations(shape: ConvShape, tile_k: int, operator: ConvOperator = "fprop") -> int:
     """
-    K tiles that each split-K slice of an implicit GEMM consumes: the same number for every slice.
+    Count the k tiles of one split-K slice of an implicit GEMM, a number that is the same for every slice.
 
     A k tile of fprop and dgrad is one filter position and ``tile_k`` channels, so a ragged channel count
     costs a whole tile at every position.
@@ -94,11 +94,11 @@ def implicit_gemm_k_iterations(shape: ConvShape, tile_k: int, operator: ConvOper
 
 def gemm_k_ranges(k: int, tile_k: int, slices: int) -> IntArray:
     """
-    K range of every split-K slice of a GEMM: (begin, end) in elements, shape [slices, 2].
+    Return the K range (begin, end) of every split-K slice of a GEMM, in elements. Shape [slices, 2].
 
-    Slices are whole k tiles long, so trailing ones may be short or empty (begin = end = k).
+    Slices are whole k tiles long, so the last ones may be short or empty (begin = end = k).
 
-    Not modelled: the "universal" kernel's rounding, and that of the parallel kernel (D29).
+    Not modelled: the rounding of the "universal" kernel and of the parallel kernel (D29).
 
     Source: CUTLASS include/cutlass/gemm/kernel/gemm.h; golden gmem_gemm_*.json, ``k_slices``.
     """
@@ -109,17 +109,17 @@ def gemm_k_ranges(k: int, tile_k: int, slices: int) -> IntArray:
 
 def gemm_k_iterations(k: int, tile_k: int, slices: int, slice_: int) -> int:
     """
-    K tiles that one split-K slice of a GEMM consumes.
+    Count the k tiles of one split-K slice of a GEMM.
 
     Args:
         k: K of the problem.
         tile_k: K of the threadblock tile.
-        slices: Split-K slices.
-        slice_: Which of them, from 0; none exceeds slice 0.
+        slices: Number of split-K slices.
+        slice_: Index of the slice, from 0. Slice 0 has the most k tiles.
 
     Returns:
-        At least 0. CUTLASS computes a negative number for a GEMM slice that begins more than one tile past K;
-        like 0, it means that the slice has nothing to sum.
+        At least 0. CUTLASS computes a negative number for a GEMM slice that begins more than one tile past K; like 0,
+        it means that the slice has nothing to sum.
     """
     begin, end = gemm_k_ranges(k, tile_k, slices)[slice_].tolist()
     return ceil_div(end - begin, tile_k)

@@ -17,15 +17,15 @@ from gpusim.units import LINE_BITS
 @dataclass(frozen=True, slots=True)
 class GemmSource(Source):
     """
-    A matrix of a GEMM: A [m, k] or B [k, n], row- or column-major.
+    A matrix of a GEMM in global memory: A [m, k] or B [k, n], row- or column-major.
 
     Attributes:
-        side: Which of the two.
-        extent: M for A, N for B, elements.
-        k: K, elements.
+        side: Side a or b of the product.
+        extent: M for A, N for B, in elements.
+        k: K in elements.
         leading: Elements between neighbours along the operand's strided dimension.
         bits: Element width.
-        k_contiguous: Contiguous along K (A row-major, B column-major); else along M or N.
+        k_contiguous: True if contiguous along K (A row-major, B column-major); False if along M or N.
         split_k_slices: Threadblocks that share the K range of one output tile.
     """
 
@@ -38,7 +38,7 @@ class GemmSource(Source):
     split_k_slices: int = 1
 
     def offset(self, along_mn: IntArray, along_k: IntArray) -> IntArray:
-        """Elements from the tensor's base."""
+        """Return the offset of a coordinate from the tensor's base, in elements."""
         if self.k_contiguous:
             return along_mn * self.leading + along_k
         return along_k * self.leading + along_mn
@@ -46,31 +46,31 @@ class GemmSource(Source):
     def iterator(
         self, thread_map: ThreadMap, elements_per_vec: int, *, tile: npt.ArrayLike, slice_: npt.ArrayLike
     ) -> "PredicatedIterator":
-        """Place the predicated iterator; arguments as of ``Source.iterator``."""
+        """Place the predicated iterator at its first fetch; the arguments are those of ``Source.iterator``."""
         return PredicatedIterator(self, thread_map, elements_per_vec, tile=tile, slice_=slice_)
 
     @property
     def arithmetic(self) -> IteratorArithmetic:
         """
-        What gemm_iterators.cuh's PredicatedIterator executes.
+        Integer instructions that the PredicatedIterator of gemm_iterators.cuh executes.
 
-        Setup is ``compute_mask``, for the residue tile and again for the whole ones. An access is ``get``, a 64-bit
-        addition, and ``valid``, the test of a bit. Advance moves the pointer, compares for the end, clears the mask.
+        Setup is ``compute_mask``, once for the residue tile and once for the whole tiles. An access is ``get``, a
+        64-bit addition, and ``valid``, the test of one bit. Advance moves the pointer, compares for the end and clears
+        the mask.
         """
         return IteratorArithmetic(setup=2 * MASK_BIT, access=ADD_64 + 1, vec=1, advance=ADD_64 + 2)
 
 
 class PredicatedIterator(GlobalIterator):
     """
-    PredicatedTileAccessIterator as the multistage mainloop drives it.
+    PredicatedTileAccessIterator, with the fetches in the order of the multistage mainloop.
 
-    Fetch 0 is the residue tile: what the slice's K range leaves over whole tiles, or a whole tile where nothing is
-    left over. The whole tiles follow right after it. Past the slice's last k tile the mask is cleared while the
-    pointer goes on.
+    Fetch 0 is the residue tile: the part of the slice's K range that does not fill a whole tile, or a whole tile if
+    there is no such part. The whole tiles follow right after it. Past the slice's last k tile the mask is cleared while
+    the pointer goes on.
 
-    Not modelled: gather, permuted layouts. A slice without k tiles fetches
-    nothing here; CUTLASS's parallel split-K would read past K there (its iteration count is negative and its
-    masks are not cleared).
+    Not modelled: gather, permuted layouts. A slice without k tiles fetches nothing here. CUTLASS's parallel split-K
+    would read past K there, because its iteration count is negative and its masks are not cleared.
 
     Source: CUTLASS include/cutlass/transform/threadblock/predicated_tile_access_iterator.h;
     golden gmem_gemm_*.json.
@@ -89,10 +89,10 @@ class PredicatedIterator(GlobalIterator):
         Place the iterator at its first fetch.
 
         Args:
-            source: The tensor.
+            source: Tensor in global memory.
             thread_map: Coverage of the tile by threads.
             elements_per_vec: Elements of one memory instruction.
-            tile: Tile index along M or N. Integers or an array over CTAs.
+            tile: Tile index along M or N. An integer or an array over CTAs.
             slice_: Split-K slice, broadcast against ``tile``.
         """
         super().__init__(thread_map, elements_per_vec, tile=tile, slice_=slice_)
@@ -106,10 +106,10 @@ class PredicatedIterator(GlobalIterator):
 
     def k_window(self, number: npt.ArrayLike) -> tuple[IntArray, IntArray]:
         """
-        First element along K of a fetch, and how many elements it may read there.
+        Return the first element of a fetch along K, and the number of elements it may read there.
 
         Returns:
-            Two arrays over CTAs; the width is at most the tile's, and 0 for an overrun fetch.
+            Two arrays over CTAs. The width is at most the tile's K, and 0 for a fetch past the last k tile.
         """
         _, tile_k = self._tile_extents
         number = np.asarray(number, dtype=np.int64)
@@ -122,7 +122,9 @@ class PredicatedIterator(GlobalIterator):
         return first, np.where(number * tile_k < length, width, 0)
 
     def fetch(self, number: npt.ArrayLike) -> GlobalAccess:
-        """All accesses of fetch ``number``; coordinates are ``row`` and ``column`` of the operand's matrix."""
+        """
+        Return all accesses of fetch ``number``. The coordinates are ``row`` and ``column`` of the operand's matrix.
+        """
         first, width = self.k_window(number)
         tile_mn, _ = self._tile_extents
         in_tile = (self._strided(), self._contiguous())
@@ -136,7 +138,12 @@ class PredicatedIterator(GlobalIterator):
         return GlobalAccess(coordinates, offset, valid)
 
     def signature(self, number: npt.ArrayLike) -> IntArray:
-        """How much of the tile exists along M or N, elements inside the K window, line phase of the tile's base."""
+        """
+        Return ``GlobalIterator.signature``.
+
+        It is made of the tile's rows that exist along M or N, the elements inside the K window, and the position of the
+        tile's base in its 128-byte line.
+        """
         first, width = self.k_window(number)
         tile_mn, tile_k = self._tile_extents
         base = self.source.offset(self.tile * tile_mn, first)

@@ -1,4 +1,4 @@
-"""What every global tile iterator is: a closed form for any fetch, and CUTLASS's walk over the same accesses."""
+"""The interface of every global tile iterator: any fetch in closed form, and CUTLASS's walk over the same accesses."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ from gpusim.tile.thread_map import ThreadMap
 @dataclass(frozen=True, slots=True)
 class GlobalAccess:
     """
-    The accesses of one k tile's fetch, every array of shape [*ctas, threads, accesses, vecs].
+    The accesses of one k tile's fetch. Every array has shape [*ctas, threads, accesses, vecs].
 
     Attributes:
-        coordinates: Logical coordinate of the first element, by the tensor's dimension names. May be out of range;
+        coordinates: Logical coordinate of the first element, by the tensor's dimension names. It may be out of range;
             then ``valid`` is False. Read-only views.
-        offset: Elements from the tensor's base; of invalid accesses, what the pointer arithmetic gives.
-        valid: The predicate: False means that nothing is read.
+        offset: Elements from the tensor's base, computed for invalid accesses too.
+        valid: The predicate; False means that nothing is read.
     """
 
     coordinates: dict[str, IntArray]
@@ -31,12 +31,12 @@ class GlobalAccess:
 @dataclass(frozen=True, slots=True)
 class Pixels:
     """
-    Accesses by pixel of an image and interval of its channels; arrays of the shape of the accesses.
+    Accesses to an image tensor, by pixel and by interval of channels. The arrays have the shape of the accesses.
 
     Attributes:
-        pixel: Number of the pixel over all images.
-        interval: Number of the k tile's channels.
-        count: Pixels of all images.
+        pixel: Index of the pixel over all images.
+        interval: Index of the k tile's interval of channels.
+        count: Number of pixels of all images.
     """
 
     pixel: IntArray
@@ -60,9 +60,9 @@ class GlobalIterator(ABC):
 
         Args:
             thread_map: Coverage of the tile by threads.
-            elements_per_vec: Elements of one memory instruction: the operand's alignment.
-            tile: Tile index along M (operand a) or N (operand b). Integers or an array over CTAs.
-            slice_: Split-K slice. Broadcast against ``tile``.
+            elements_per_vec: Elements of one memory instruction, which is the operand's alignment.
+            tile: Tile index along M (operand a) or N (operand b). An integer or an array over CTAs.
+            slice_: Split-K slice, broadcast against ``tile``.
 
         Raises:
             ValueError: ``elements_per_vec`` does not divide the thread map's access.
@@ -83,25 +83,26 @@ class GlobalIterator(ABC):
 
     @property
     def vecs(self) -> int:
-        """Memory instructions of one access: more than one where the alignment is narrower than the access."""
+        """Memory instructions of one access, more than one where the alignment is narrower than the access."""
         return self.thread_map.elements_per_access // self.elements_per_vec
 
     @abstractmethod
     def fetch(self, number: npt.ArrayLike) -> GlobalAccess:
         """
-        All accesses of fetch ``number``, in closed form.
+        Return all accesses of fetch ``number``, in closed form.
 
         Args:
-            number: Fetch of the mainloop, from 0; past the k tiles it is the pipeline's overrun, which is all
+            number: Fetch of the mainloop, from 0. Fetches past the last k tile, which the pipeline also issues, are all
                 invalid. An integer, or an array that broadcasts against the CTAs.
         """
 
     @abstractmethod
     def signature(self, number: npt.ArrayLike) -> IntArray:
         """
-        A number for each CTA's fetch; where two agree, the fetches are alike for the memory system.
+        Return a number for each CTA's fetch; fetches with equal numbers are alike for the memory system.
 
-        Alike: equal predicates, and valid offsets that differ by one constant, a whole number of 128-byte lines.
+        Alike fetches have equal predicates, and their valid offsets differ by one constant, a whole number of 128-byte
+        lines.
 
         Returns:
             Shape of ``number`` broadcast against the CTAs.
@@ -109,39 +110,41 @@ class GlobalIterator(ABC):
 
     def pixels(self, access: GlobalAccess) -> "Pixels | None":  # noqa: ARG002 - most tensors are not shared so
         """
-        Where a fetch lies in a tensor that CTAs and filter positions share in part; None where a tile is its own.
+        Return the pixels of a fetch in a tensor whose pixels several CTAs and filter positions read, else None.
 
         Args:
-            access: What ``fetch`` gave.
+            access: Result of ``fetch``.
         """
         return None
 
     def _strided(self) -> IntArray:
-        """Strided coordinate of each access within the tile, shape [threads, accesses, 1]."""
+        """Return the strided coordinate of each access within the tile. Shape [threads, accesses, 1]."""
         return self.thread_map.offsets()[:, :, 1, None]
 
     def _contiguous(self) -> IntArray:
-        """Contiguous coordinate of each access within the tile, shape [threads, accesses, vecs]."""
+        """Return the contiguous coordinate of each access within the tile. Shape [threads, accesses, vecs]."""
         vecs = np.arange(self.vecs, dtype=np.int64) * self.elements_per_vec
         return self.thread_map.offsets()[:, :, 0, None] + vecs
 
     def at(self) -> dict[str, IntArray]:
-        """Coordinates of the current access, each of shape [*ctas, threads]."""
+        """Return the coordinates of the current access, each of shape [*ctas, threads]."""
         access, vec = self._access_vec()
         return {name: axis[..., access, vec] for name, axis in self._fetched().coordinates.items()}
 
     def get(self) -> IntArray:
-        """Offset of the current access in elements, shape [*ctas, threads]."""
+        """Return the offset of the current access in elements. Shape [*ctas, threads]."""
         access, vec = self._access_vec()
         return self._fetched().offset[..., access, vec]
 
     def valid(self) -> BoolArray:
-        """Predicate of the current access, shape [*ctas, threads]."""
+        """Return the predicate of the current access. Shape [*ctas, threads]."""
         access, vec = self._access_vec()
         return self._fetched().valid[..., access, vec]
 
     def increment(self) -> Self:
-        """``++``: the next vec, then the next access; past the last, back to the first of the same k tile."""
+        """
+        Move to the next vec, then to the next access, as ``++`` does, wrapping round to the k tile's first access.
+        """
         self._index = (self._index + 1) % (self.thread_map.accesses * self.vecs)
         return self
 
@@ -165,12 +168,17 @@ class GlobalIterator(ABC):
 
 
 def over_lanes(per_cta: IntArray) -> IntArray:
-    """An array over CTAs, shaped to broadcast against [threads, accesses, vecs]."""
+    """Return an array over CTAs, reshaped to broadcast against [threads, accesses, vecs]."""
     return per_cta[..., None, None, None]
 
 
 def packed(*digits: tuple[npt.ArrayLike, int]) -> IntArray:
-    """One integer for several: mixed-radix digits, each (array of values in [0, radix), radix), broadcasting."""
+    """
+    Pack several arrays into one of mixed-radix integers.
+
+    Args:
+        digits: Pairs of an array of values in [0, radix) and its radix, most significant first. The arrays broadcast.
+    """
     number = np.zeros((), dtype=np.int64)
     for values, radix in digits:
         number = number * radix + np.asarray(values, dtype=np.int64)

@@ -1,4 +1,6 @@
-"""Where every lane of every warp touches shared memory, as tables of like accesses, and what an access takes."""
+"""
+Shared-memory addresses of every lane of every warp, as tables of like accesses, and the wavefronts each access takes.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +20,13 @@ ArrayT = TypeVar("ArrayT", IntArray, BoolArray)
 
 
 def over_warps(of_threads: ArrayT, axis: int = 0) -> ArrayT:
-    """An array whose ``axis`` runs over threads, with warps and their lanes as its last two axes instead."""
+    """
+    Return the array with its thread axis replaced by two last axes, warps and lanes.
+
+    Args:
+        of_threads: Array with one axis over the threads of a CTA.
+        axis: That axis.
+    """
     by_thread = np.moveaxis(of_threads, axis, -1)
     return by_thread.reshape(*by_thread.shape[:-1], -1, WARP_SIZE)
 
@@ -29,8 +37,8 @@ class Banks:
     The banked shared memory that wavefronts are counted for.
 
     Attributes:
-        count: Banks.
-        width: Bytes of one.
+        count: Number of banks.
+        width: Bytes of one bank.
     """
 
     count: int = BANKS
@@ -38,24 +46,24 @@ class Banks:
 
 
 STANDARD: Final = Banks()
-"""What every machine has."""
+"""The 32 banks of 4 bytes that every supported GPU has."""
 
 
 @dataclass(frozen=True, eq=False)
 class SharedTable:
     """
-    Warp-wide accesses of shared memory that differ in their place only.
+    A table of warp-wide shared-memory accesses that differ only in their addresses.
 
-    An operand's memory begins on a 128-byte line, so that offsets within it tell its banks.
+    The operand's memory begins on a 128-byte line, so offsets within it determine the banks.
 
     Attributes:
-        offsets: Element that each lane touches first, from the operand's own base; of an ldmatrix, its row.
-            Shape [*places, warps, 32].
+        offsets: Element offset of each lane's first element from the operand's base. An ldmatrix has the offset of the
+            row the lane supplies. Shape [*places, warps, 32].
         bits: Width of an element.
-        width: Bytes of each lane; of an ldmatrix, those of a row.
-        matrices: Of an ldmatrix; 0 of a plain access.
+        width: Bytes each lane accesses; for an ldmatrix, the bytes of a row.
+        matrices: Matrices of an ldmatrix; 0 for a plain access.
         active: Lanes that take part, broadcast with ``offsets``; None means all.
-        banks: What serves it.
+        banks: Banks that serve the accesses.
     """
 
     offsets: IntArray
@@ -67,7 +75,7 @@ class SharedTable:
 
     @cached_property
     def addresses(self) -> IntArray:
-        """Bytes from the operand's base, shape of ``offsets``."""
+        """Byte addresses from the operand's base, in the shape of ``offsets``."""
         return self.offsets * self.bits // 8
 
     @cached_property
@@ -88,12 +96,12 @@ class SharedTable:
 
     @property
     def returned_bytes(self) -> int:
-        """Bytes that a load brings to the registers of one warp."""
+        """Bytes that one load brings to the registers of a warp."""
         return (WORD_BYTES * self.matrices if self.matrices else self.width) * WARP_SIZE
 
 
 def fragment_table(operand: Operand, banks: Banks = STANDARD) -> SharedTable:
-    """The loads of an operand's fragments; places are (slot, k group, instruction)."""
+    """Tabulate the loads of an operand's fragments; the places are (stage, k group, instruction)."""
     loads = fragment_loads(operand)
     slots = np.stack([ldmatrix_offsets(operand, slot) for slot in range(operand.tiling.stages)])
     matrices, width = (0, WORD_BYTES) if loads.words else (loads.matrices, VECTOR_BITS // 8)
@@ -101,24 +109,26 @@ def fragment_table(operand: Operand, banks: Banks = STANDARD) -> SharedTable:
 
 
 def copy_table(operand: Operand, banks: Banks = STANDARD) -> SharedTable:
-    """The copies that fill an operand's ring, all lanes writing; places are (slot, access, vec)."""
+    """Tabulate the copies that fill an operand's ring, with all lanes writing; the places are (stage, access, vec)."""
     slots = np.stack([over_warps(store_offsets(operand, slot)) for slot in range(operand.tiling.stages)])
     return SharedTable(slots, operand.bits, operand.access_bytes, banks=banks)
 
 
 def tile_store_table(operand: Operand, banks: Banks = STANDARD) -> SharedTable:
-    """The stores of a threadblock fragment, whole accesses of the thread map; places are (slot, access)."""
+    """
+    Tabulate the stores of a threadblock fragment, each one access of the thread map; the places are (stage, access).
+    """
     slots = np.stack([over_warps(store_offsets(operand, slot)[..., 0]) for slot in range(operand.tiling.stages)])
     return SharedTable(slots, operand.bits, operand.access_bytes * operand.vecs, banks=banks)
 
 
 def staging_store_table(tile: EpilogueTile, banks: Banks = STANDARD) -> SharedTable:
-    """An epilogue's stores to its staging, the same in every step; places are (access,)."""
+    """Tabulate an epilogue's stores to its shared memory, the same in every iteration; the places are (access,)."""
     offsets = over_warps(tile.store_offsets()[..., 0])
     return SharedTable(offsets, tile.accumulator_bits, tile.store_bytes, banks=banks)
 
 
 def staging_load_table(tile: EpilogueTile, banks: Banks = STANDARD) -> SharedTable:
-    """An epilogue's loads from its staging, the same in every step; places are (access,)."""
+    """Tabulate an epilogue's loads from its shared memory, the same in every iteration; the places are (access,)."""
     offsets = over_warps(tile.load_offsets()[..., 0])
     return SharedTable(offsets, tile.accumulator_bits, tile.load_bytes, banks=banks)

@@ -1,4 +1,4 @@
-"""Which loads bring each warp its fragments, ldmatrix or plain ones, and the address of every lane; never when."""
+"""The loads that bring each warp its fragments, ldmatrix or plain, and the address of every lane; never when."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -15,10 +15,10 @@ from gpusim.tile.operand import SIDES, Operand, Side
 from gpusim.units import VECTOR_BITS, WARP_SIZE
 
 MAX_MATRICES: Final = 4
-"""ldmatrix.x4 is the widest."""
+"""Matrices of ldmatrix.x4, the widest ldmatrix."""
 
 ROW_BYTES: Final = VECTOR_BITS // 8
-"""One row of an 8x8 matrix of 16-bit elements."""
+"""Bytes of one row of an 8x8 matrix of 16-bit pieces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,9 @@ class FragmentLoads:
     The instructions that load one warp's fragment of one k group.
 
     Attributes:
-        matrices_k: Matrices (8 rows of 16 bytes) of one instruction along K; of a plain load, 1.
+        matrices_k: Matrices (8 rows of 16 bytes) of one instruction along K; 1 for a plain load.
         matrices_strided: Matrices of one instruction along M or N.
-        instructions: Instructions of the fragment.
+        instructions: Number of instructions for the fragment.
         trans: Whether the matrices are transposed on the way (16-bit operands contiguous along M or N).
         words: True: each instruction is a plain 32-bit load of one register (32-bit operands contiguous along M or N,
             which ldmatrix cannot transpose). False: an ldmatrix.
@@ -43,7 +43,7 @@ class FragmentLoads:
 
     @property
     def matrices(self) -> int:
-        """N of ldmatrix.xN: 32-bit registers one instruction fills."""
+        """N of ldmatrix.xN, the 32-bit registers that one instruction fills."""
         return self.matrices_k * self.matrices_strided
 
     @property
@@ -53,7 +53,7 @@ class FragmentLoads:
 
     @property
     def kind(self) -> str:
-        """The instruction in the words of the golden files."""
+        """Name of the instruction in the golden files."""
         if self.words:
             return "frag_word32"
         return f"ldmatrix{'.trans' if self.trans else ''}.x{self.matrices}"
@@ -61,7 +61,7 @@ class FragmentLoads:
 
 def crosswise_fragment_loads(warp_strided: int, instruction_k: int, bits: int) -> FragmentLoads:
     """
-    The instructions for a K-contiguous operand: as many matrices as the warp tile fills, at most four.
+    Choose the loads of a K-contiguous operand: each ldmatrix takes up to four of the matrices in the warp tile.
 
     Args:
         warp_strided: Warp tile extent along M (operand A) or N (operand B).
@@ -79,15 +79,15 @@ def crosswise_fragment_loads(warp_strided: int, instruction_k: int, bits: int) -
 
 def congruous_fragment_loads(warp_extent: int, instruction: Shape, side: Side, bits: int) -> FragmentLoads:
     """
-    The instructions for an operand contiguous along M or N.
+    Choose the loads of an operand contiguous along M or N.
 
-    Of 16-bit elements an ldmatrix.trans turns 8 rows along K by 8 elements along M or N into what mma.sync wants. Of
-    32-bit ones a lane loads each register of its fragment by itself, in register order.
+    For 16-bit elements, an ldmatrix.trans turns 8 rows along K by 8 elements along M or N into what mma.sync takes. For
+    32-bit elements, a lane loads each register of its fragment by itself, in register order.
 
     Args:
         warp_extent: Warp tile extent along M (operand A) or N (operand B).
         instruction: mma.sync shape.
-        side: Which operand.
+        side: Side of the operand.
         bits: Element width.
 
     Raises:
@@ -111,7 +111,7 @@ def congruous_fragment_loads(warp_extent: int, instruction: Shape, side: Side, b
 
 
 def _ldmatrix_loads(warp_strided: int, instruction_k: int, matrix_k: int, bits: int) -> FragmentLoads:
-    """ldmatrix of matrices that are ``matrix_k`` elements deep along K."""
+    """Choose the ldmatrix instructions for matrices that are ``matrix_k`` elements deep along K."""
     matrices_k = instruction_k // matrix_k
     if not 1 <= matrices_k <= MAX_MATRICES or warp_strided % MATRIX:
         raise BadInput(
@@ -130,10 +130,10 @@ def _ldmatrix_loads(warp_strided: int, instruction_k: int, matrix_k: int, bits: 
 
 def fragment_loads(operand: Operand) -> FragmentLoads:
     """
-    The instructions that load the fragment of one warp and k group.
+    Choose the instructions that load the fragment of one warp and one k group.
 
     Raises:
-        BadInput: The warp tile is not made of whole instructions, or the element width does not allow the contiguity.
+        BadInput: The warp tile is not made of whole instructions, or no load exists for this width and contiguity.
     """
     instruction = operand.tiling.instruction
     if operand.k_contiguous:
@@ -143,16 +143,15 @@ def fragment_loads(operand: Operand) -> FragmentLoads:
 
 def lane_rows(loads: FragmentLoads, side: Side) -> tuple[IntArray, IntArray]:
     """
-    The matrix row that each lane addresses: lanes 8q..8q+7 supply the rows of matrix q.
+    Return the matrix row that each lane addresses: lanes 8q..8q+7 supply the rows of matrix q.
 
-    The matrices of A follow one another along M first, those of B along K first, so that the registers come out in the
-    order mma.sync wants. Lanes past the last matrix of an x1 or x2 go on with the same arithmetic (sm_75, which folds
+    The matrices of A follow one another along M first, those of B along K first. The registers then come out in the
+    order mma.sync takes. Lanes past the last matrix of an x1 or x2 continue the same arithmetic (sm_75, which folds
     them back, is not modelled).
 
     Returns:
-        16-byte vector along K and row along M or N, each of shape [32], relative to the instruction's first row. Of a
-        transposed load: the row along K in place of the vector, and the first element of the vector in place of the
-        row.
+        16-byte vector along K and row along M or N, each of shape [32], relative to the instruction's first row. For a
+        transposed load: the row along K in place of the vector, and the vector's first element in place of the row.
     """
     lane = np.arange(WARP_SIZE, dtype=np.int64)
     matrix, row = np.divmod(lane, MATRIX)
@@ -168,13 +167,17 @@ def lane_rows(loads: FragmentLoads, side: Side) -> tuple[IntArray, IntArray]:
 
 
 def _warp_origins(operand: Operand) -> tuple[IntArray, IntArray]:
-    """The warp's row along M or N (elements) and its partition along K, each of shape [warps]."""
+    """Return each warp's row along M or N (elements) and its partition along K, each of shape [warps]."""
     coordinates = warp_coordinates(operand.tiling.warps)
     return coordinates[:, operand.axis] * operand.warp_extent, coordinates[:, 2]
 
 
 def _lanes_of_instructions(operand: Operand) -> tuple[IntArray, IntArray]:
-    """What each lane addresses in a warp's first k group: along K, and along M or N; [instructions, 32] elements."""
+    """
+    Return the elements that each lane addresses in a warp's first k group, along K and along M or N.
+
+    Each of the two has shape [instructions, 32].
+    """
     loads = fragment_loads(operand)
     index = np.arange(loads.instructions, dtype=np.int64)[:, None]
     if not loads.words:
@@ -188,21 +191,26 @@ def _lanes_of_instructions(operand: Operand) -> tuple[IntArray, IntArray]:
 
 
 def instruction_steps(operand: Operand) -> tuple[IntArray, IntArray]:
-    """How far each fragment load of a k group is from the first, in every lane: along K, and along M or N, elements."""
+    """
+    Return the distance in elements of each fragment load of a k group from the first load, the same in every lane.
+
+    Returns:
+        The distances along K, and those along M or N, each of shape [instructions].
+    """
     k, mn = _lanes_of_instructions(operand)
     return k[:, 0] - k[0, 0], mn[:, 0] - mn[0, 0]
 
 
 def ldmatrix_offsets(operand: Operand, stage: int) -> IntArray:
     """
-    The address each lane supplies to each fragment load of one k tile, through any shared layout.
+    Return the address each lane supplies to each fragment load of one k tile, for any shared layout.
 
-    An ldmatrix takes the address of a 16-byte row, which is 16 bytes along the operand's contiguous dimension; a plain
-    load that of the lane's own word.
+    An ldmatrix takes the address of a 16-byte row, which runs along the operand's contiguous dimension. A plain load
+    takes the address of the lane's own word.
 
     Returns:
         Element offsets from the base of the operand's whole shared allocation,
-        shape [warps, k_groups, instructions, 32]. Warps as ``warp_coordinates`` numbers them.
+        shape [warps, k_groups, instructions, 32]. ``warp_coordinates`` numbers the warps.
 
     Source: golden ``warp_read_*``.
     """
@@ -217,11 +225,11 @@ def ldmatrix_offsets(operand: Operand, stage: int) -> IntArray:
 
 def delivered_offsets(row_offsets: IntArray, loads: FragmentLoads, bits: int) -> IntArray:
     """
-    The shared-memory element that each register element receives from a fragment load.
+    Return the shared-memory element that each register element receives from a fragment load.
 
     Args:
         row_offsets: Element offset that each lane supplies, shape [..., 32].
-        loads: Which instruction it is.
+        loads: The instructions of the fragment.
         bits: Element width.
 
     Returns:
@@ -238,11 +246,11 @@ def delivered_offsets(row_offsets: IntArray, loads: FragmentLoads, bits: int) ->
 
 def fragment_offsets(operand: Operand, stage: int) -> IntArray:
     """
-    The shared-memory element that each element of each mma.sync fragment is loaded from.
+    Return the shared-memory element that each element of each mma.sync fragment is loaded from.
 
     Returns:
-        Element offsets, shape [warps, k_groups, tiles, 32, elements]: tiles along M or N, elements in the register
-        order of ``mma.fragment_map``.
+        Element offsets, shape [warps, k_groups, tiles, 32, elements]. The tiles are along M or N, and the elements in
+        the register order of ``mma.fragment_map``.
     """
     delivered = delivered_offsets(ldmatrix_offsets(operand, stage), fragment_loads(operand), operand.bits)
     warps, k_groups, instructions, lanes = delivered.shape[:4]
@@ -253,11 +261,11 @@ def fragment_offsets(operand: Operand, stage: int) -> IntArray:
 
 class CrosswiseWarpIterator:
     """
-    The way CUTLASS's warp iterator finds the same row addresses: an XOR per k group, an addition per tile.
+    CUTLASS's warp iterator, which finds the row addresses by one XOR per k group and one addition per tile.
 
-    The byte offset of a lane inside its 128-byte line carries the swizzle; a k group of c vectors is reached by XOR
-    with c, 3c or 7c vectors (fp16 crosswise 64 with m16n8k16: ^2, ^6, ^2 vectors), the next tile by adding a line.
-    One object stands for all warps and lanes of the CTA.
+    The byte offset of a lane inside its 128-byte line carries the swizzle. Moving on by one k group of c vectors is an
+    XOR with c, 3c or 7c vectors (fp16 crosswise 64 with m16n8k16: ^2, ^6, ^2 vectors). Moving to the next tile adds a
+    line. One object stands for all warps and lanes of the CTA.
 
     Attributes:
         k_groups: k groups of one warp in one tile.
@@ -283,9 +291,9 @@ class CrosswiseWarpIterator:
         Point at the first k group of stage 0.
 
         Args:
-            layout: The operand's shared layout.
-            loads: The ldmatrix instructions of one fragment.
-            side: Decides the order of the matrices.
+            layout: Shared layout of the operand.
+            loads: ldmatrix instructions of one fragment.
+            side: Side of the operand, which decides the order of the matrices.
             first_row: First row of each warp along M or N, shape [warps].
             partition: Partition of the tile's K that each warp owns, shape [warps].
             partitions: Warps along K.
@@ -313,13 +321,13 @@ class CrosswiseWarpIterator:
         self._pointer = first_row // layout.factor * self._line_stride
 
     def load(self) -> IntArray:
-        """Element offsets of the rows of the current k group, shape [warps, instructions, 32]."""
+        """Return the element offsets of the rows of the current k group. Shape [warps, instructions, 32]."""
         instruction = np.arange(self._loads.instructions, dtype=np.int64) * self._loads.strided
         lines = self._pointer[:, None] + instruction // self._factor * self._line_stride
         return (lines[:, :, None] * ROW_BYTES + self._byte_offset[:, None, :]) * 8 // self._bits
 
     def increment(self) -> None:
-        """Move to the next k group; after the last one, to the next tile."""
+        """Move to the next k group, or after the last one to the next tile."""
         if self.k_groups > 1:
             group = self._k_group & (self.k_groups // 2 - 1)
             self._byte_offset = self._byte_offset ^ ((group ^ group + 1) * self._loads.matrices_k * ROW_BYTES)
@@ -329,13 +337,13 @@ class CrosswiseWarpIterator:
             self.add_tile_offset(1)
 
     def add_tile_offset(self, tiles: int) -> None:
-        """Move by whole tiles; ``-stages`` returns from the ring's end to its begin."""
+        """Move by whole tiles; ``-stages`` returns from the end of the ring to its beginning."""
         self._pointer = self._pointer + tiles * LINE_VECTORS
 
 
 def xor_walk(operand: Operand, k_tiles: int) -> IntArray:
     """
-    The row addresses of ``k_tiles`` consecutive tiles as a multistage mainloop moves CUTLASS's warp iterator.
+    Return the row addresses of ``k_tiles`` consecutive tiles, as a multistage mainloop moves CUTLASS's warp iterator.
 
     Returns:
         Element offsets, shape [k_tiles, warps, k_groups, instructions, 32].

@@ -1,6 +1,7 @@
-"""What mma.sync and ldmatrix fix: which lane and register holds which element, and the order of a warp's instructions.
+"""
+Fixed facts of mma.sync and ldmatrix: which lane and register hold which element, and a warp's instruction order.
 
-It knows instruction shapes and warp tiles only; where the elements lie in memory it does not.
+This module knows instruction shapes and warp tiles only; where the elements lie in memory it does not know.
 """
 
 from typing import Final, Literal, TypeAlias
@@ -13,15 +14,15 @@ from gpusim.errors import BadInput
 from gpusim.units import VECTOR_BITS, WARP_SIZE
 
 MATRIX: Final = 8
-"""Rows of the 8x8 matrices of 16-bit pieces that ldmatrix moves and the fragments of all operands consist of."""
+"""Rows of an 8x8 matrix of 16-bit pieces, the unit that ldmatrix moves and that operand fragments are made of."""
 
 PAIR: Final = 2
-"""Consecutive accumulators of a row that one lane holds."""
+"""Neighbouring accumulators of a row that one lane holds."""
 
 REGISTER_BITS: Final = 32
 
 TRANSPOSED_BITS: Final = 16
-"""Elements ldmatrix.trans can transpose."""
+"""Element width that ldmatrix.trans can transpose."""
 
 MmaOperand: TypeAlias = Literal["a", "b", "c"]
 
@@ -31,42 +32,46 @@ SHAPES: Final = {
     )
     for bits in (32, 16, 8, 4)
 }
-"""Operand element bits -> mma.sync shapes (M, N, K)."""
+"""The mma.sync shapes (M, N, K) for each width of operand elements in bits."""
 
 
 def matrix_columns(bits: int) -> int:
-    """Elements in a row of an 8x8 matrix of 16-bit pieces, which is 16 bytes long."""
+    """Return the elements in one row of an 8x8 matrix of 16-bit pieces, which is 16 bytes long."""
     return VECTOR_BITS // bits
 
 
 def fragment_registers(instruction: Shape, operand: Literal["a", "b"], bits: int) -> int:
-    """32-bit registers of one lane's fragment: one for each 8x8 matrix."""
+    """Return the 32-bit registers of one lane's fragment, which is one register for each 8x8 matrix."""
     rows = instruction[0] if operand == "a" else instruction[1]
     return rows * instruction[2] * bits // REGISTER_BITS // WARP_SIZE
 
 
 def _matrix(elements: int) -> IntArray:
-    """(row, column) in a matrix of 8 rows of the elements of each lane, a quarter of a row: [32, elements, 2]."""
+    """
+    Return (row, column) of each lane's elements in a matrix of 8 rows, of which a lane holds a quarter of one row.
+
+    Shape [32, elements, 2].
+    """
     row, lane_in_quad = np.divmod(np.arange(WARP_SIZE, dtype=np.int64), WARP_SIZE // MATRIX)
     columns = lane_in_quad[:, None] * elements + np.arange(elements, dtype=np.int64)
     return np.stack([np.broadcast_to(row[:, None], columns.shape), columns], axis=-1)
 
 
 def accumulator_fragment(instruction: Shape) -> IntArray:
-    """``fragment_map`` of C and D, which the type of the operands does not change: shape [32, M * N / 32, 2]."""
+    """Return ``fragment_map`` of C and D, which does not depend on the operand type. Shape [32, M * N / 32, 2]."""
     rows = range(0, instruction[0], MATRIX)
     return np.concatenate([_matrix(PAIR) + np.array((row, 0), dtype=np.int64) for row in rows], axis=1)
 
 
 def fragment_map(instruction: Shape, operand: MmaOperand, bits: int = 16) -> IntArray:
     """
-    The element of its operand that each register element of each lane holds.
+    Return which element of an operand each register element of each lane holds.
 
-    One rule for all types: a fragment of A or B is a sequence of 8x8 matrices of 16-bit pieces, each held as ldmatrix
-    delivers it, one 32-bit register: lane i has quarter i mod 4 of row i / 4, whatever elements lie in it. The matrices
-    of A follow one another along M first, then K; those of B (rows along N) along K. C and D are 8x8 matrices of 32-bit
-    elements, two neighbours to a lane, one after another along M; 16-bit accumulators lie in the same places, two to a
-    register.
+    One rule serves all types. A fragment of A or B is a sequence of 8x8 matrices of 16-bit pieces. Each matrix takes
+    one 32-bit register per lane, as ldmatrix delivers it: lane i holds quarter i mod 4 of row i / 4, whatever elements
+    lie in it. The matrices of A follow one another along M first, then K. Those of B have their rows along N and follow
+    one another along K. C and D are 8x8 matrices of 32-bit elements, two neighbours to a lane, one after another along
+    M; 16-bit accumulators have the same places, two to a register.
 
     Args:
         instruction: mma.sync shape (M, N, K): one of ``SHAPES[bits]``.
@@ -74,8 +79,8 @@ def fragment_map(instruction: Shape, operand: MmaOperand, bits: int = 16) -> Int
         bits: Element width of A and B.
 
     Returns:
-        (row, column) of each element in register order (of 8- and 4-bit elements the lowest bits first), shape
-        [32, elements, 2].
+        (row, column) of each element in register order; elements under 16 bits start at the lowest bits of a register.
+        Shape [32, elements, 2].
 
     Raises:
         BadInput: The shape is none of ``SHAPES[bits]``.
@@ -92,7 +97,7 @@ def fragment_map(instruction: Shape, operand: MmaOperand, bits: int = 16) -> Int
     k_columns = matrix_columns(bits)
     quarter = _matrix(REGISTER_BITS // bits)
     if operand == "b":
-        # A matrix of B has its rows along N: transposed into (k, n).
+        # A matrix of B has its rows along N, so it is transposed into (k, n).
         quarter = quarter[..., ::-1]
         corners = [(k, 0) for k in range(0, depth, k_columns)]
     else:
@@ -102,11 +107,11 @@ def fragment_map(instruction: Shape, operand: MmaOperand, bits: int = 16) -> Int
 
 def ldmatrix_sources(bits: int = 16, *, trans: bool = False) -> tuple[IntArray, IntArray]:
     """
-    Whose address and which elements each lane's register comes from, in one matrix of an ldmatrix.
+    Return which row and which elements of one ldmatrix matrix end up in each lane's register.
 
     Args:
-        bits: Element width; ldmatrix moves 32 bits to a lane whatever they mean.
-        trans: ldmatrix.trans, of 16-bit elements: rows and columns change places.
+        bits: Element width. ldmatrix moves 32 bits to each lane, whatever they mean.
+        trans: Whether it is ldmatrix.trans, which swaps rows and columns of 16-bit elements.
 
     Returns:
         The row of the matrix and the element in that row, each of shape [32, 32 / bits]. The row's address is the one
@@ -126,18 +131,19 @@ def ldmatrix_sources(bits: int = 16, *, trans: bool = False) -> tuple[IntArray, 
 
 def mma_order(tiles_m: int, tiles_n: int, *, vertical: bool = False) -> IntArray:
     """
-    Order in which a warp-level MMA issues its instruction tiles: along N, turning back on odd rows of M.
+    Return the order in which a warp-level MMA issues its instruction tiles: along N, turning back on odd rows of M.
 
     Args:
         tiles_m: Instruction tiles of the warp tile along M.
-        tiles_n: The same along N.
-        vertical: Along M, turning back on odd columns of N (``mma_types.walks_vertically``).
+        tiles_n: Instruction tiles of the warp tile along N.
+        vertical: Walk along M instead, turning back on odd columns of N (``element_types.walks_vertically``).
 
     Returns:
         (m, n) of each instruction, shape [tiles_m * tiles_n, 2].
 
-    Source: CUTLASS include/cutlass/gemm/warp/mma_tensor_op.h; golden ``trace_*``, ``mma_order_first_group_m_n``, which
-    are of the sm_80 path.
+    Source: CUTLASS include/cutlass/gemm/warp/mma_tensor_op.h; golden ``trace_*``, ``mma_order_first_group_m_n``,
+        recorded
+    on the sm_80 path.
     """
     if vertical:
         return mma_order(tiles_n, tiles_m)[:, ::-1]
@@ -147,7 +153,7 @@ def mma_order(tiles_m: int, tiles_n: int, *, vertical: bool = False) -> IntArray
 
 def accumulator_map(warp_m: int, warp_n: int, instruction: Shape) -> IntArray:
     """
-    The place in the warp tile of every accumulator of every lane.
+    Return the position in the warp tile of every accumulator of every lane.
 
     Instruction tiles follow one another along M first: the element axis is [tiles_n, tiles_m, elements of one tile].
 
@@ -165,7 +171,7 @@ def accumulator_map(warp_m: int, warp_n: int, instruction: Shape) -> IntArray:
 
 def warp_coordinates(warps: Shape) -> IntArray:
     """
-    The warp tile each warp of a CTA owns: M fastest, then N, then K.
+    Return the warp tile that each warp of a CTA owns, numbered along M fastest, then N, then K.
 
     Args:
         warps: Warps along M, N and K.

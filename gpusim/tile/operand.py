@@ -1,4 +1,4 @@
-"""One operand of a tile GEMM: which part of it a CTA holds, how that lies in global and in shared memory."""
+"""One operand of a tile GEMM: the part of it a CTA holds, and how that part lies in global and in shared memory."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -16,19 +16,19 @@ from gpusim.units import WARP_SIZE
 Side: TypeAlias = Literal["a", "b"]
 
 SIDES: Final[tuple[Side, Side]] = ("a", "b")
-"""The sides of a matrix product: a gives the rows of the result, b its columns."""
+"""The two sides of a matrix product: a supplies the rows of the result, b its columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
     """
-    The tiles of one GEMM; shapes are (M, N, K) in elements.
+    The tiles of one GEMM. Shapes are (M, N, K) in elements.
 
     Attributes:
-        threadblock: Of a CTA, for one k tile.
-        warp: Of a warp.
-        instruction: Of one mma.sync.
-        stages: Slots of the shared-memory ring.
+        threadblock: Tile of a CTA; its K is that of one k tile.
+        warp: Tile of a warp.
+        instruction: Tile of one mma.sync.
+        stages: Stages of the shared-memory ring.
     """
 
     threadblock: Shape
@@ -50,27 +50,27 @@ class Tiling:
 
     @property
     def k_groups(self) -> int:
-        """Instruction-K slices of one k tile inside a warp."""
+        """Number of k groups (slices of the instruction's K) that a warp computes in one k tile."""
         return self.warp[2] // self.instruction[2]
 
     @property
     def mmas(self) -> int:
-        """mma.sync of one warp-level MMA, which multiplies one k group."""
+        """Number of mma.sync instructions in one warp-level MMA, which multiplies one k group."""
         return (self.warp[0] // self.instruction[0]) * (self.warp[1] // self.instruction[1])
 
 
 @dataclass(frozen=True, slots=True)
 class IteratorArithmetic:
     """
-    Integer instructions that an operand's iterator takes in kernels_cuda.
+    The integer instructions that an operand's global iterator executes in kernels_cuda.
 
     Attributes:
-        setup: Per access, once, in the constructor.
-        access: Per access, at every fetch: coordinates, predicate, address.
-        vec: Per further copy of the same access, where an access takes several: its predicate. Where the iterator adds
-            bytes to a pointer, the copy's immediate offset holds the difference; where it adds elements to an index of
-            32 bits, that is widened anew.
-        advance: Per fetch: the step to the next k tile, and what all accesses of a fetch share.
+        setup: Instructions per access, once, in the constructor.
+        access: Instructions per access, at every fetch: coordinates, predicate, address.
+        vec: Instructions per further copy of an access that takes several copies. They are the copy's predicate and,
+            where the iterator adds elements to a 32-bit index, the widening of that index. Where the iterator adds
+            bytes to a pointer, the copy's immediate offset holds the difference.
+        advance: Instructions per fetch: the step to the next k tile, and what all accesses of a fetch share.
     """
 
     setup: int
@@ -83,8 +83,8 @@ class Source(ABC):
     """
     An operand's tensor in global memory, and the iterator that walks its k tiles.
 
-    Whoever adds a kind of problem writes one for each operand; thread maps, shared memory and fragments never ask what
-    lies behind it.
+    A new kind of problem writes one subclass for each operand. Thread maps, shared memory and fragments do not depend
+    on the tensor behind the operand.
     """
 
     @abstractmethod
@@ -98,16 +98,16 @@ class Source(ABC):
             thread_map: Coverage of the tile by threads.
             elements_per_vec: Elements of one memory instruction.
             tile: Tile index along M for side a, along N for side b. An integer or an array over CTAs.
-            slice_: Split-K slice, of the same shape or broadcasting.
+            slice_: Split-K slice, in the same shape or broadcasting with it.
 
         Raises:
-            ValueError: The thread map or the vector has no such iterator.
+            ValueError: The iterator does not exist for this thread map or vector.
         """
 
     @property
     @abstractmethod
     def arithmetic(self) -> IteratorArithmetic:
-        """What the iterator costs around its copies."""
+        """Integer instructions that the iterator executes around its copies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +116,14 @@ class Operand:
     One operand of a tile GEMM.
 
     Attributes:
-        name: What messages and tables call it.
-        side: Which side of the product it is.
+        name: Name of the operand in messages and tables.
+        side: Side of the product the operand is on.
         element: Element type.
         access: Elements of one global access.
-        k_contiguous: Contiguous along K in global memory; else along M (side a) or N (side b).
-        layout: Name of its shared-memory layout.
-        tiling: Tiles of its GEMM.
-        source: Its tensor.
+        k_contiguous: True if contiguous along K in global memory; False if along M (side a) or N (side b).
+        layout: Name of the shared-memory layout.
+        tiling: Tiles of the GEMM.
+        source: Tensor in global memory.
     """
 
     name: str
@@ -137,7 +137,7 @@ class Operand:
 
     @property
     def axis(self) -> int:
-        """Its axis of (M, N, K) besides K: 0 for side a, 1 for side b."""
+        """Index in (M, N, K) of the operand's axis other than K: 0 for side a, 1 for side b."""
         return SIDES.index(self.side)
 
     @property
@@ -168,7 +168,7 @@ class Operand:
     @property
     def thread_map(self) -> WarpThreadMap:
         """
-        Coverage of the tile by global accesses and shared stores, (contiguous, strided) in the operand's own sense.
+        Coverage of the tile by global accesses and shared stores, as (contiguous, strided) of the operand.
 
         Raises:
             ValueError: The map does not cover the tile.
@@ -181,7 +181,7 @@ class Operand:
     @property
     def shared(self) -> SharedLayout:
         """
-        Its shared memory, all stages; contiguous and strided in the operand's own sense.
+        Shared-memory layout of the operand, over all stages, as (contiguous, strided) of the operand.
 
         Raises:
             BadInput: The layout's name is unknown, or it cannot hold the tile.
@@ -198,9 +198,9 @@ class Operand:
 
     @property
     def shared_bytes(self) -> int:
-        """Bytes of its shared memory, all stages."""
+        """Bytes of the operand's shared memory, over all stages."""
         return self.shared.elements * self.bits // 8
 
     def iterator(self, tile: npt.ArrayLike, slice_: npt.ArrayLike) -> GlobalIterator:
-        """Its global tile iterator over the CTAs of some tiles and split-K slices, at its first fetch."""
+        """Return the global tile iterator at its first fetch, for the CTAs of the given tiles and split-K slices."""
         return self.source.iterator(self.thread_map, self.access, tile=tile, slice_=slice_)

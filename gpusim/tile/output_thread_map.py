@@ -1,6 +1,7 @@
-"""Which vectors of the output tile each thread of a CTA stores: CUTLASS's optimal thread map of tensor-op epilogues.
+"""
+The vectors of the output tile that each thread of a CTA stores: CUTLASS's optimal thread map of tensor-op epilogues.
 
-It knows tile shapes and thread counts only; addresses and predicates it does not.
+This module knows tile shapes and thread counts only; addresses and predicates it does not know.
 """
 
 from dataclasses import dataclass
@@ -15,21 +16,22 @@ from gpusim.tile.mma import MATRIX
 from gpusim.units import WARP_SIZE
 
 ROW_BYTES_WANTED: Final = 256
-"""Bytes of one output row that a warp's access prefers to cover (kMemoryAccessSize)."""
+"""Bytes of one output row that a warp's access covers where it can (kMemoryAccessSize)."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutputThreadMap:
     """
-    OutputTileOptimalThreadMap with one cluster and one tile: what one epilogue iteration covers.
+    OutputTileOptimalThreadMap with one cluster and one tile: the vectors that one epilogue iteration covers.
 
-    An iteration stores ``MATRIX`` (8) rows of every warp row of the CTA ("group"). A group's warps split its rows if
-    there are fewer warps than rows (a warp's access is then a rectangle of lanes), else each takes one row.
+    An iteration stores ``MATRIX`` (8) rows of every row of warps of the CTA, called a group. If a group has fewer than
+    8 warps, each takes several of its rows and a warp's access is a rectangle of lanes. Otherwise each warp takes one
+    row.
 
     Attributes:
-        columns: Threadblock tile extent along N, elements.
+        columns: Threadblock tile extent along N, in elements.
         groups: Warps of the CTA along M.
-        group_rows: Rows between two groups in the output: the warp tile's extent along M.
+        group_rows: Rows between two groups in the output, which is the warp tile's extent along M.
         threads: Threads of the CTA.
         elements_per_access: Vector length of one global access.
         element_bits: Width of an output element.
@@ -92,7 +94,7 @@ class OutputThreadMap:
 
     @property
     def iterations(self) -> tuple[int, int]:
-        """Accesses of one thread along (rows, columns)."""
+        """Accesses of one thread in one epilogue iteration, along (rows, columns)."""
         rows = self._warp_rows // self.access_rows if self._is_2d else 1
         return rows, self.columns // self.elements_per_access // self.access_width
 
@@ -108,7 +110,7 @@ class OutputThreadMap:
 
     @property
     def steps(self) -> int:
-        """Epilogue iterations of the tile (Count.row)."""
+        """Number of epilogue iterations of the tile (Count.row)."""
         return self.group_rows // MATRIX
 
     def _initial_offsets(self, group_rows: int) -> IntArray:
@@ -119,26 +121,30 @@ class OutputThreadMap:
         return np.stack([row, lane_column * self.elements_per_access], axis=-1)
 
     def initial_offsets(self) -> IntArray:
-        """(row, column) in the output tile of each thread's first access of iteration 0, shape [threads, 2]."""
+        """Return (row, column) in the output tile of each thread's first access of iteration 0. Shape [threads, 2]."""
         return self._initial_offsets(self.group_rows)
 
     def compacted_offsets(self) -> IntArray:
-        """(row, column) in shared memory, where the groups follow one another (CompactedThreadMap), [threads, 2]."""
+        """
+        Return (row, column) in shared memory of each thread's first access. Shape [threads, 2].
+
+        In shared memory the groups follow one another without gaps (CompactedThreadMap).
+        """
         return self._initial_offsets(MATRIX)
 
     def access_offsets(self) -> IntArray:
-        """(row, column) of each access relative to the first, columns fastest, shape [accesses, 2]."""
+        """Return (row, column) of each access relative to the first, columns fastest. Shape [accesses, 2]."""
         row, column = np.divmod(np.arange(self.accesses, dtype=np.int64), self.iterations[1])
         return np.stack([row * self.delta[0], column * self.delta[1]], axis=-1)
 
     def column_offsets(self) -> IntArray:
-        """Column of each access of one row relative to the first, shape [iterations along columns]."""
+        """Return the column of each access of one row relative to the first. Shape [iterations along columns]."""
         return np.arange(self.iterations[1], dtype=np.int64) * self.delta[1]
 
 
 def output_thread_map(threadblock: Shape, warp: Shape, elements_per_access: int, element_bits: int) -> OutputThreadMap:
     """
-    The thread map of a tensor-op epilogue.
+    Build the thread map of a tensor-op epilogue.
 
     Args:
         threadblock: Threadblock tile (M, N, K).

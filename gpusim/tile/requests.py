@@ -1,4 +1,4 @@
-"""How many 32-byte sectors the global loads of a grid request, exactly, from the iterators' addresses."""
+"""The exact number of 32-byte sectors that the global loads of a grid request, from the iterators' addresses."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,15 +14,15 @@ from gpusim.tile.threadblock_swizzle import TiledShape
 from gpusim.units import LINE_BITS, SECTOR_BITS, VECTOR_BITS, WARP_SIZE
 
 _BANK_GROUPS = 4
-"""Groups of eight banks: 32 bytes each."""
+"""Number of groups of eight banks; a group is 32 bytes wide."""
 
 _LANES_AT_ONCE = 1 << 18
-"""Bound on the lanes evaluated together, which bounds memory."""
+"""Most lanes evaluated together, which bounds memory."""
 
 
 def distinct_sectors(offset: IntArray, valid: BoolArray, bits: int) -> IntArray:
     """
-    Sectors that each warp instruction requests: distinct ones among its valid lanes.
+    Count the sectors each warp instruction requests: the distinct ones among its valid lanes.
 
     Tensors begin on a 256-byte boundary and no access straddles a sector.
 
@@ -39,10 +39,11 @@ def distinct_sectors(offset: IntArray, valid: BoolArray, bits: int) -> IntArray:
 
 def bypassing_sectors(offset: IntArray, target: IntArray, valid: BoolArray, bits: int) -> IntArray:
     """
-    Sectors that each warp instruction of copies around L1 (cp.async.cg) requests.
+    Count the sectors each warp instruction requests when its copies bypass L1 (cp.async.cg).
 
-    Each 128-byte line of global memory is asked for once for every aligned 32 bytes of shared memory that it fills: a
-    sector whose two lanes write to different ones is asked for twice, and two half sectors that fill one are one.
+    Each 128-byte line of global memory is requested once for every aligned 32 bytes of shared memory that it fills. A
+    sector whose two lanes write to different 32 bytes is therefore requested twice, and two half sectors that fill the
+    same 32 bytes are requested once.
 
     Args:
         offset: Elements from the tensor's base, shape [..., 32].
@@ -61,12 +62,12 @@ def bypassing_sectors(offset: IntArray, target: IntArray, valid: BoolArray, bits
 
 def returning_wavefronts(offset: IntArray, target: IntArray, valid: BoolArray, bits: int) -> IntArray:
     """
-    Wavefronts in which the data of each warp instruction of copies around L1 returns; arguments as above.
+    Count the wavefronts in which the data of each warp instruction returns when its copies bypass L1.
 
-    Every 128-byte line of global memory returns by itself, in one wavefront unless two of the aligned 32 bytes that it
-    fills in shared memory meet in the same eight banks.
+    Every 128-byte line of global memory returns by itself. It takes one wavefront, unless several of the aligned 32
+    bytes that it fills in shared memory lie in the same eight banks. The arguments are those of ``bypassing_sectors``.
 
-    Source: reports/measured/h200/microbench/ldgsts.csv; what is not explained there is in docs/cross-checking.md.
+    Source: reports/measured/h200/microbench/ldgsts.csv; docs/cross-checking.md lists what this rule does not explain.
     """
     line, piece = offset * bits // LINE_BITS, target * bits // SECTOR_BITS
     together = (line[..., :, None] == line[..., None, :]) & valid[..., :, None] & valid[..., None, :]
@@ -80,7 +81,7 @@ def returning_wavefronts(offset: IntArray, target: IntArray, valid: BoolArray, b
 
 
 def _distinct(pieces: IntArray, valid: BoolArray) -> IntArray:
-    """Distinct numbers among the valid lanes of each warp instruction; the numbers are not negative where valid."""
+    """Count the distinct numbers among the valid lanes of each warp instruction; valid numbers are at least 0."""
     outside = -1
     ordered = np.sort(np.where(valid, pieces, outside), axis=-1)
     distinct = (np.diff(ordered, axis=-1) != 0).sum(axis=-1)
@@ -88,18 +89,20 @@ def _distinct(pieces: IntArray, valid: BoolArray) -> IntArray:
 
 
 def access_sectors(offset: IntArray, valid: BoolArray, bits: int, elements: int) -> int:
-    """Sectors that all warp instructions together request, of accesses that are part of a sector or whole sectors."""
+    """
+    Count the sectors that all warp instructions together request, for accesses within a sector or of whole sectors.
+    """
     return int(distinct_sectors(offset, valid, bits).sum()) * max(1, elements * bits // SECTOR_BITS)
 
 
 class CopyRequests(NamedTuple):
     """
-    What copies ask of the memory system; arrays over warp instructions.
+    The requests of copies to the memory system. The arrays are over warp instructions.
 
     Attributes:
         sectors: Sectors requested.
-        returns: Wavefronts beyond those of the shared address pattern, because every 128-byte line of global memory
-            returns by itself.
+        returns: Wavefronts beyond those of the shared address pattern, needed because every 128-byte line of global
+            memory returns by itself.
     """
 
     sectors: IntArray
@@ -108,7 +111,7 @@ class CopyRequests(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OperandRequests:
-    """``CopyRequests`` of one operand, totals over the grid."""
+    """The ``CopyRequests`` of one operand, summed over the grid."""
 
     sectors: int
     returns: int
@@ -117,13 +120,13 @@ class OperandRequests:
 def _warp_requests(
     operand: Operand, tile: npt.ArrayLike, slice_: npt.ArrayLike, number: npt.ArrayLike, *, around_l1: bool
 ) -> CopyRequests:
-    """The requests of each warp instruction of fetch ``number``, shape [*ctas, accesses, vecs, warps]."""
+    """Return the requests of each warp instruction of fetch ``number``. Shape [*ctas, accesses, vecs, warps]."""
     access = operand.iterator(tile, slice_).fetch(number)
     ctas, (threads, accesses, vecs) = access.offset.shape[:-3], access.offset.shape[-3:]
     by_warp = (*ctas, threads // WARP_SIZE, WARP_SIZE, accesses, vecs)
     offset = np.moveaxis(access.offset.reshape(by_warp), (-4, -3), (-2, -1))
     valid = np.moveaxis(access.valid.reshape(by_warp), (-4, -3), (-2, -1))
-    # Every slot of the ring begins on a 32-byte boundary, so that slot 0 stands for all.
+    # Every stage of the ring begins on a 32-byte boundary, so stage 0 stands for all.
     target = store_offsets(operand, 0).reshape(by_warp[-4:])
     target = np.moveaxis(target, (-4, -3), (-2, -1))
     return copy_requests(offset, target, valid, operand.bits, operand.access_bytes, around_l1=around_l1)
@@ -133,7 +136,7 @@ def copy_requests(
     offset: IntArray, target: IntArray, valid: BoolArray, bits: int, width: int, *, around_l1: bool
 ) -> CopyRequests:
     """
-    What warp instructions of copies ask for.
+    Return the sectors and extra wavefronts that warp instructions of copies need.
 
     Args:
         offset: Elements from the tensor's base, shape [..., 32].
@@ -141,7 +144,7 @@ def copy_requests(
         valid: Predicates of the lanes, shape of ``offset``.
         bits: Element width.
         width: Bytes of one copy.
-        around_l1: The copies are cp.async.cg.
+        around_l1: Whether the copies bypass L1 (cp.async.cg).
     """
     by_pattern = access_wavefronts(target * bits // 8, width)
     target = np.broadcast_to(target, offset.shape)
@@ -157,16 +160,16 @@ def copy_requests(
 
 def grid_requests(operand: Operand, tiled: TiledShape, fetches: int, *, around_l1: bool) -> OperandRequests:
     """
-    What all cp.async of one operand in the whole grid request.
+    Return the requests of all cp.async of one operand over the whole grid.
 
     The sum of both operands' sectors is ncu's ``l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum`` of a kernel that reads
     no source tensor. Fetches with equal signatures are counted once and multiplied; the result is exact.
 
     Args:
-        operand: Which operand; each of its tiles is fetched by all CTAs that share it.
+        operand: The operand. Each of its tiles is fetched by all CTAs that share it.
         tiled: Tiles of the grid.
         fetches: k tiles of the longest slice.
-        around_l1: The copies are cp.async.cg.
+        around_l1: Whether the copies bypass L1 (cp.async.cg).
     """
     tiles, sharing_ctas = (tiled.m, tiled.n) if operand.side == "a" else (tiled.n, tiled.m)
     numbers = np.arange(fetches, dtype=np.int64)

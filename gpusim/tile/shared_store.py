@@ -1,4 +1,6 @@
-"""Where each thread's cp.async writes an operand tile in shared memory; when the copy is issued it does not know."""
+"""
+The shared-memory offsets to which each thread's cp.async writes an operand tile; when it is issued is not known here.
+"""
 
 from collections.abc import Iterator
 
@@ -14,16 +16,16 @@ from gpusim.tile.thread_map import ThreadMap, WarpThreadMap
 
 def map_store_offsets(thread_map: ThreadMap, layout: SharedLayout, stage: int, elements_per_copy: int) -> IntArray:
     """
-    Element offset that every copy of every thread writes, for any shared layout.
+    Return the element offset that every copy of every thread writes, for any shared layout.
 
     Args:
         thread_map: Tile coordinates of each access.
-        layout: Where each coordinate lies.
-        stage: Slot of the shared-memory ring.
+        layout: Shared layout of the operand.
+        stage: Stage of the shared-memory ring.
         elements_per_copy: Elements one copy instruction brings; divides the access of the thread map.
 
     Returns:
-        Offsets in elements from the operand's base, shape [threads, accesses, vecs]; a copy fills
+        Offsets in elements from the operand's base, shape [threads, accesses, vecs]. A copy fills
         ``elements_per_copy`` elements from its offset.
     """
     coordinates = thread_map.offsets()
@@ -33,11 +35,11 @@ def map_store_offsets(thread_map: ThreadMap, layout: SharedLayout, stage: int, e
 
 def store_offsets(operand: Operand, stage: int) -> IntArray:
     """
-    Element offset that every cp.async of one k tile writes.
+    Return the element offset that every cp.async of one k tile writes.
 
     Returns:
-        Offsets in elements from the base of the operand's whole shared allocation, shape [threads, accesses, vecs];
-        accesses in ``++`` order, vecs above 1 where the global alignment is narrower than 128 bits.
+        Offsets in elements from the base of the operand's whole shared allocation, shape [threads, accesses, vecs].
+        Accesses are in ``++`` order. There are several vecs where the global alignment is narrower than 128 bits.
 
     Source: golden ``smem_write_*``.
     """
@@ -46,11 +48,11 @@ def store_offsets(operand: Operand, stage: int) -> IntArray:
 
 class SwizzledStoreIterator:
     """
-    The way CUTLASS's write iterator finds the same offsets: base pointers with the swizzle in them, then additions.
+    CUTLASS's write iterator, which finds the store offsets from swizzled base pointers by additions.
 
-    Rows that are an even number of warp accesses apart are swizzled alike, so that two base pointers per thread serve
-    all accesses along the strided dimension; along the contiguous one, accesses are whole lines apart, and stages are
-    a constant apart. One object stands for all threads of the CTA.
+    Rows an even number of warp accesses apart are swizzled alike, so two base pointers per thread serve all accesses
+    along the strided dimension. Along the contiguous dimension accesses are whole lines apart, and stages are a
+    constant apart. One object stands for all threads of the CTA.
 
     Source: CUTLASS include/cutlass/transform/threadblock/regular_tile_access_iterator_tensor_op.h.
     """
@@ -67,7 +69,7 @@ class SwizzledStoreIterator:
         self._access = 0
 
     def get(self) -> IntArray:
-        """Element offset of the current access, shape [threads]."""
+        """Return the element offset of the current access. Shape [threads]."""
         strided, contiguous = divmod(self._access, self._thread_map.iterations[0])
         delta_contiguous, delta_strided = self._thread_map.delta
         added = (strided & ~1) * delta_strided * self._layout.stride + contiguous * delta_contiguous
@@ -75,11 +77,11 @@ class SwizzledStoreIterator:
         return offsets
 
     def increment(self) -> None:
-        """Move to the next access; past the last one, back to the first of the same tile."""
+        """Move to the next access, or after the last one back to the first of the same tile."""
         self._access = (self._access + 1) % self._thread_map.accesses
 
     def add_tile_offset(self, tiles: int) -> None:
-        """Move by whole k tiles; ``-stages`` returns from the ring's end to its begin."""
+        """Move by whole k tiles; ``-stages`` returns from the end of the ring to its beginning."""
         self._tile_offset += tiles * self._layout.stage_elements
 
 
@@ -87,7 +89,7 @@ def write_walk(
     thread_map: WarpThreadMap, layout: CrosswiseLayout | CongruousLayout, k_tiles: int
 ) -> Iterator[IntArray]:
     """
-    The writes of ``k_tiles`` consecutive tiles as a multistage mainloop moves the iterator round the ring.
+    Yield the writes of ``k_tiles`` consecutive tiles, as a multistage mainloop moves the iterator round the ring.
 
     Yields:
         For each k tile the element offsets, shape [threads, accesses].

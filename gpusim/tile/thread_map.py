@@ -1,6 +1,7 @@
-"""Which vectors of an operand tile each thread of a CTA touches: CUTLASS's pitch-linear thread maps.
+"""
+The vectors of an operand tile that each thread of a CTA touches: CUTLASS's pitch-linear thread maps.
 
-They know tile shapes and thread counts only; which tensor the tile lies in, and when it is fetched, they do not.
+This module knows tile shapes and thread counts only; it knows neither the tensor of the tile nor when it is fetched.
 """
 
 from abc import ABC, abstractmethod
@@ -12,7 +13,7 @@ from gpusim.arrays import IntArray
 from gpusim.units import VECTOR_BITS, WARP_SIZE
 
 CONGRUOUS_LANES = (8, 4)
-"""Lanes of a warp along M or N and along K: a row of 8 vectors is one 128-byte line."""
+"""Lanes of a warp (along M or N, along K). The 8 vectors along M or N are one 128-byte line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class ThreadMap(ABC):
 
     @abstractmethod
     def initial_offsets(self) -> IntArray:
-        """First access of every thread: (contiguous, strided), shape [threads, 2]."""
+        """Return (contiguous, strided) of every thread's first access. Shape [threads, 2]."""
 
     @property
     def accesses(self) -> int:
@@ -54,19 +55,21 @@ class ThreadMap(ABC):
         return self.iterations[0] * self.iterations[1]
 
     def access_offsets(self) -> IntArray:
-        """Each access relative to the first, contiguous fastest (the order of ``++``), shape [accesses, 2]."""
+        """Return each access relative to the first, contiguous fastest (the order of ``++``). Shape [accesses, 2]."""
         strided, contiguous = np.divmod(np.arange(self.accesses, dtype=np.int64), self.iterations[0])
         return np.stack([contiguous * self.delta[0], strided * self.delta[1]], axis=-1)
 
     def offsets(self) -> IntArray:
-        """Tile coordinate (contiguous, strided) of every access, shape [threads, accesses, 2]."""
+        """Return the tile coordinate (contiguous, strided) of every access. Shape [threads, accesses, 2]."""
         return self.initial_offsets()[:, None, :] + self.access_offsets()[None, :, :]
 
 
 @dataclass(frozen=True, slots=True)
 class WarpThreadMap(ThreadMap):
     """
-    Lanes of a warp form a rectangle of vectors, packed contiguously; warps stand along the strided dimension first.
+    A thread map in which the lanes of a warp form a rectangle of vectors, packed along the contiguous dimension.
+
+    The warps of the CTA are distributed along the strided dimension first.
 
     Attributes:
         warp_arrangement: Lanes of one warp along (contiguous, strided); their product is the warp size.
@@ -103,7 +106,7 @@ class WarpThreadMap(ThreadMap):
 
     @property
     def warps(self) -> int:
-        """Warps of the CTA."""
+        """Number of warps of the CTA."""
         return self.threads // WARP_SIZE
 
     @property
@@ -114,27 +117,27 @@ class WarpThreadMap(ThreadMap):
 
     @property
     def warp_counts(self) -> tuple[int, int]:
-        """Warps along each dimension: the strided one is partitioned first."""
+        """Number of warps along each dimension; the strided dimension is partitioned first."""
         strided = min(self.warps, self._warp_accesses[1])
         contiguous = self.warps // strided if strided and self.warps > self._warp_accesses[1] else 1
         return contiguous, strided
 
     @property
     def iterations(self) -> tuple[int, int]:
-        """As ``ThreadMap.iterations``."""
+        """Accesses of one thread along each dimension."""
         contiguous, strided = self._warp_accesses
         warps_contiguous, warps_strided = self.warp_counts
         return contiguous // warps_contiguous, strided // max(warps_strided, 1)
 
     @property
     def delta(self) -> tuple[int, int]:
-        """As ``ThreadMap.delta``."""
+        """Elements between neighbouring accesses of one thread."""
         contiguous, strided = self.warp_counts if self.striped else (1, 1)
         lanes_contiguous, lanes_strided = self.warp_arrangement
         return lanes_contiguous * self.elements_per_access * contiguous, lanes_strided * strided
 
     def initial_offsets(self) -> IntArray:
-        """As ``ThreadMap.initial_offsets``."""
+        """Return (contiguous, strided) of every thread's first access. Shape [threads, 2]."""
         warp, lane = np.divmod(np.arange(self.threads, dtype=np.int64), WARP_SIZE)
         warp_strided, warp_contiguous = np.divmod(warp, self.warp_counts[0])
         lane_strided, lane_contiguous = np.divmod(lane, self.warp_arrangement[0])
@@ -147,7 +150,7 @@ class WarpThreadMap(ThreadMap):
 @dataclass(frozen=True, slots=True)
 class StripMinedThreadMap(ThreadMap):
     """
-    All threads side by side along the contiguous dimension, then on in the next row; warps play no part.
+    A thread map in which all threads stand side by side along the contiguous dimension, row after row, ignoring warps.
 
     Raises:
         ValueError: The threads do not cover the tile in whole strips.
@@ -167,23 +170,23 @@ class StripMinedThreadMap(ThreadMap):
 
     @property
     def _rows_at_once(self) -> int:
-        """Rows that all threads cover together; 0 where a row takes them more than once."""
+        """Rows that all threads cover together; 0 where one row takes all threads more than once."""
         return self.threads * self.elements_per_access // self.shape[0]
 
     @property
     def iterations(self) -> tuple[int, int]:
-        """As ``ThreadMap.iterations``."""
+        """Accesses of one thread along each dimension."""
         if self._rows_at_once:
             return 1, self.shape[1] // self._rows_at_once
         return self.shape[0] // self.elements_per_access // self.threads, self.shape[1]
 
     @property
     def delta(self) -> tuple[int, int]:
-        """As ``ThreadMap.delta``; along a dimension without a second access it is CUTLASS's 1."""
+        """Elements between neighbouring accesses of one thread; 1, as in CUTLASS, along a dimension with one access."""
         return (1, self._rows_at_once) if self._rows_at_once else (self.threads * self.elements_per_access, 1)
 
     def initial_offsets(self) -> IntArray:
-        """As ``ThreadMap.initial_offsets``."""
+        """Return (contiguous, strided) of every thread's first access. Shape [threads, 2]."""
         thread = np.arange(self.threads, dtype=np.int64)
         strided, contiguous = np.divmod(thread * self.elements_per_access, self.shape[0])
         return np.stack([contiguous, strided], axis=-1)
@@ -191,14 +194,14 @@ class StripMinedThreadMap(ThreadMap):
 
 def crosswise_thread_map(k: int, strided: int, threads: int, bits: int) -> WarpThreadMap:
     """
-    The map DefaultMmaCore picks for a K-contiguous operand of tensor-core kernels.
+    Build the map DefaultMmaCore picks for a K-contiguous operand of tensor-core kernels.
 
-    A row of ``k`` elements is covered by as many lanes as it has 128-bit vectors; the warp's other lanes
-    take the next rows.
+    A row of ``k`` elements is covered by as many lanes as it has 128-bit vectors. The warp's other lanes cover the next
+    rows.
 
     Args:
-        k: Tile extent along K, elements.
-        strided: Tile extent along M or N, rows.
+        k: Tile extent along K, in elements.
+        strided: Tile extent along M or N, in rows.
         threads: Threads of the CTA.
         bits: Element width.
 
@@ -221,13 +224,13 @@ def crosswise_thread_map(k: int, strided: int, threads: int, bits: int) -> WarpT
 
 def congruous_thread_map(contiguous: int, k: int, threads: int, bits: int) -> WarpThreadMap:
     """
-    The map DefaultMmaCore picks for an operand of tensor-core kernels that is contiguous along M or N.
+    Build the map DefaultMmaCore picks for an operand of tensor-core kernels that is contiguous along M or N.
 
     A warp covers 4 rows of one 128-byte line each, whatever the tile and the element width.
 
     Args:
-        contiguous: Tile extent along M or N, elements.
-        k: Tile extent along K, rows.
+        contiguous: Tile extent along M or N, in elements.
+        k: Tile extent along K, in rows.
         threads: Threads of the CTA.
         bits: Element width.
 

@@ -1,4 +1,4 @@
-"""Which CTA computes which output tile: the grid, and blockIdx to (tile m, tile n, split-K slice)."""
+"""The grid of a launch, and the map from blockIdx to the output tile a CTA computes (tile m, tile n, split-K slice)."""
 
 import re
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from gpusim.tile.extents import GemmExtents, ceil_div
 
 
 class TiledShape(NamedTuple):
-    """Threadblock tiles along M and N, and split-K slices."""
+    """Number of threadblock tiles along M and N, and of split-K slices."""
 
     m: int
     n: int
@@ -22,10 +22,10 @@ class TiledShape(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class IdentitySwizzle:
     """
-    GemmIdentityThreadblockSwizzle<width>, and its split-K twin: up to ``width`` tiles of a row stand side by side.
+    GemmIdentityThreadblockSwizzle<width> and its split-K twin.
 
-    Blocks that follow each other in x walk ``2**log_tile`` tiles along N before the next tile along M, so that
-    concurrent CTAs share rows of B in L2. Split-K slices are z.
+    Blocks that follow each other in x walk ``2**log_tile`` tiles along N, at most ``width``, before the next tile along
+    M. Concurrent CTAs thus share rows of A and columns of B in L2. blockIdx z is the split-K slice.
 
     Source: CUTLASS include/cutlass/gemm/threadblock/threadblock_swizzle.h; golden swizzle_identity*.json,
     swizzle_splitk_identity1_k3.json.
@@ -34,7 +34,7 @@ class IdentitySwizzle:
     width: int
 
     def log_tile(self, tiled: TiledShape) -> int:
-        """Log2 of the tiles side by side: the widest allowed that leaves few blocks without a tile."""
+        """Return log2 of the number of tiles side by side: the widest allowed that leaves few blocks without a tile."""
         if self.width >= 8 and tiled.n >= 6:
             return 3
         if self.width >= 4 and tiled.n >= 3:
@@ -42,14 +42,14 @@ class IdentitySwizzle:
         return 1 if self.width >= 2 and tiled.n >= 2 else 0
 
     def grid(self, tiled: TiledShape) -> tuple[int, int, int]:
-        """The launch's gridDim (x, y, z)."""
+        """Return the launch's gridDim (x, y, z)."""
         side = 1 << self.log_tile(tiled)
         return tiled.m * side, ceil_div(tiled.n, side), tiled.slices
 
     def tile_of_block(
         self, tiled: TiledShape, x: npt.ArrayLike, y: npt.ArrayLike, z: npt.ArrayLike
     ) -> tuple[IntArray, IntArray, IntArray]:
-        """Tile m, tile n and slice of blockIdx (x, y, z), broadcasting; tiles past the shape have no work."""
+        """Return tile m, tile n and slice of blockIdx (x, y, z), broadcasting. Tiles outside ``tiled`` have no work."""
         x, y, z = np.broadcast_arrays(*(np.asarray(index, dtype=np.int64) for index in (x, y, z)))
         log_tile = self.log_tile(tiled)
         return x >> log_tile, (y << log_tile) + (x & ((1 << log_tile) - 1)), z
@@ -58,17 +58,17 @@ class IdentitySwizzle:
 @dataclass(frozen=True, slots=True)
 class HorizontalSwizzle:
     """
-    GemmHorizontalThreadblockSwizzle: x walks N, y walks M.
+    GemmHorizontalThreadblockSwizzle, in which blockIdx x walks N and y walks M.
 
-    Source: as ``IdentitySwizzle``; golden swizzle_horizontal.json.
+    Source: CUTLASS include/cutlass/gemm/threadblock/threadblock_swizzle.h; golden swizzle_horizontal.json.
     """
 
     def log_tile(self, tiled: TiledShape) -> int:  # noqa: ARG002 - one interface for both swizzles
-        """Always 0: one tile."""
+        """Return 0: one tile stands side by side."""
         return 0
 
     def grid(self, tiled: TiledShape) -> tuple[int, int, int]:
-        """The launch's gridDim (x, y, z)."""
+        """Return the launch's gridDim (x, y, z)."""
         return tiled.n, tiled.m, tiled.slices
 
     def tile_of_block(
@@ -78,7 +78,7 @@ class HorizontalSwizzle:
         y: npt.ArrayLike,
         z: npt.ArrayLike,
     ) -> tuple[IntArray, IntArray, IntArray]:
-        """Tile m, tile n and slice of blockIdx (x, y, z), broadcasting."""
+        """Return tile m, tile n and slice of blockIdx (x, y, z), broadcasting."""
         x, y, z = np.broadcast_arrays(*(np.asarray(index, dtype=np.int64) for index in (x, y, z)))
         return y, x, z
 
@@ -88,7 +88,7 @@ ThreadblockSwizzle: TypeAlias = IdentitySwizzle | HorizontalSwizzle
 
 def threadblock_swizzle(name: str) -> ThreadblockSwizzle:
     """
-    The swizzle a scenario names: ``identity<1|2|4|8>`` or ``horizontal``.
+    Return the swizzle a scenario names: ``identity<1|2|4|8>`` or ``horizontal``.
 
     Raises:
         ValueError: The name is neither.
@@ -102,7 +102,7 @@ def threadblock_swizzle(name: str) -> ThreadblockSwizzle:
 
 
 def tile_counts(extents: GemmExtents, threadblock: tuple[int, int, int], slices: int) -> TiledShape:
-    """Tiles that cover the extents: the last one of a dimension may be ragged."""
+    """Return the number of tiles that cover the extents. The last tile along a dimension may be ragged."""
     return TiledShape(ceil_div(extents.m, threadblock[0]), ceil_div(extents.n, threadblock[1]), slices)
 
 
@@ -112,7 +112,7 @@ class CtaGrid:
     The grid of one launch, and the tile of every CTA.
 
     Attributes:
-        swizzle: Which block computes which tile.
+        swizzle: Map from block to tile.
         tiled: Threadblock tiles along M and N, and split-K slices.
     """
 
@@ -126,10 +126,10 @@ class CtaGrid:
 
     def tile_of_block(self, bx: npt.ArrayLike, by: npt.ArrayLike, bz: npt.ArrayLike) -> IntArray:
         """
-        (tile m, tile n, slice) of blockIdx (bx, by, bz), and -1 for each where the block has no tile.
+        Return (tile m, tile n, slice) of blockIdx (bx, by, bz), with -1 in all three where the block has no tile.
 
         Returns:
-            Shape [*blocks, 3], the block indices broadcast against each other.
+            Shape [*blocks, 3], with the block indices broadcast against each other.
         """
         tile = np.stack(self.swizzle.tile_of_block(self.tiled, bx, by, bz), axis=-1)
         inside = (tile < np.array(self.tiled)).all(axis=-1, keepdims=True)
@@ -137,9 +137,9 @@ class CtaGrid:
 
     def cta_tiles(self) -> IntArray:
         """
-        (tile m, tile n, slice) of every CTA in launch order, blockIdx x fastest, shape [ctas, 3].
+        Return (tile m, tile n, slice) of every CTA in launch order, blockIdx x fastest. Shape [ctas, 3].
 
-        Blocks that exit at once because they have no tile are -1 in all three.
+        Blocks that exit at once because they have no tile have -1 in all three.
         """
         x, y, z = self.dim
         bz, by, bx = np.unravel_index(np.arange(x * y * z, dtype=np.int64), (z, y, x))
