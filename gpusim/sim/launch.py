@@ -208,7 +208,7 @@ def _sampled(launch: Launch, progress: Progress) -> Outcome:
             SampledKind(
                 kind.queue,
                 kind.count,
-                launch.working if kernel.shares_evenly else share_of(launch.working, launch.ctas, len(kind.queue)),
+                share_of(launch.working, launch.ctas, len(kind.queue)),
             )
             for kind in kinds
         ],

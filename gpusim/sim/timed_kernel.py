@@ -70,7 +70,6 @@ class TimedKernel(CountedKernel[StepT]):
         trips_go_round: Each trip of its mainloop finds its operands one slot of the ring further.
         most_kinds: Kinds of SM that are simulated at most.
         waves_differ: A wave of its CTAs does not tell what a later one finds in the L2.
-        shares_evenly: Every SM counts for as many at the chip's L2 and DRAM, however many CTAs it has.
         counters: Further counters of a result, and the instructions that they count.
         pipes: Pipes besides the tensor cores that can bound it.
         machine: Where it runs.
@@ -82,7 +81,6 @@ class TimedKernel(CountedKernel[StepT]):
     trips_go_round: ClassVar[bool] = False
     most_kinds: ClassVar[int] = 16
     waves_differ: ClassVar[bool] = False
-    shares_evenly: ClassVar[bool] = False
     counters: ClassVar[Mapping[str, Sass]] = {}
     pipes: ClassVar[tuple[str, ...]] = ()
 

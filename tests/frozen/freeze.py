@@ -233,7 +233,9 @@ def main() -> int:
     arguments = parser.parse_args()
     found = all_answers(arguments.names or scenario_names(), arguments.jobs)
     if arguments.what == "write":
-        arguments.answers.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        # Named scenarios are frozen anew beside the others, for a commit that changes their numbers.
+        kept = json.loads(arguments.answers.read_text(encoding="utf-8")) if arguments.names else {}
+        arguments.answers.write_text(json.dumps(kept | found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         return 0
     unlike = differences(json.loads(arguments.answers.read_text(encoding="utf-8")), found)
     sys.stdout.write("".join(f"{line}\n" for line in unlike) or f"{len(found) - 1} scenarios: all as frozen\n")

@@ -37,7 +37,6 @@ class TimedReduction(ReductionKernel, CompilableKernel[Op], TimedKernel[Op]):
     mma = None
 
     pointers = POINTERS
-    shares_evenly = True
 
     def __init__(self, scenario: GemmScenario, machine: Machine) -> None:
         super().__init__(scenario)
