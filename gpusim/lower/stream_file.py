@@ -1,4 +1,4 @@
-"""How compiled streams are kept: gzipped JSON, equal when read back, and the shipped ones found by their kernel."""
+"""Reads and writes compiled streams as gzipped JSON, and finds those that ship with gpusim by their kernel's digest."""
 
 import gzip
 import hashlib
@@ -20,11 +20,11 @@ _OPS = {kind.__name__: kind for kind in get_args(Op)}
 @dataclass(frozen=True, slots=True)
 class Line:
     """
-    One instruction as a disassembler writes it.
+    One instruction of a listing.
 
     Attributes:
         address: Byte address in the kernel's text.
-        text: Guard, mnemonic and operands.
+        text: Guard, mnemonic and operands, as a disassembler writes them.
     """
 
     address: int
@@ -34,14 +34,14 @@ class Line:
 @dataclass(frozen=True, slots=True)
 class CompiledStream:
     """
-    A compiled kernel's stream with what it was made from.
+    The stream of a compiled kernel with its listing and origin.
 
     Attributes:
-        stream: What the SM executes.
-        listing: For each segment of the stream, the lines of its instructions.
-        compiler: Which compiler made the kernel, "nvcc 13.0".
-        architecture: 10 * major + minor of the target.
-        local_bytes: Stack of one thread: spilled registers.
+        stream: The instructions that the SM executes.
+        listing: Lines of the instructions, for each segment of the stream.
+        compiler: Name and version of the compiler, such as "nvcc 13.0".
+        architecture: Compute capability of the target as 10 * major + minor.
+        local_bytes: Stack of one thread in bytes, which holds spilled registers.
         code_bytes: Size of the kernel's machine code.
     """
 
@@ -54,23 +54,23 @@ class CompiledStream:
 
 
 def stream_key(kernel_digest: str, architecture: int, slice_: int) -> str:
-    """The name under which a stream is kept: equal for equal kernels, targets and split-K slices."""
+    """Return the file name of a stream, without suffix: a hash of the kernel's digest, target and split-K slice."""
     return hashlib.sha256(f"{SCHEMA} {kernel_digest} sm_{architecture} {slice_}".encode()).hexdigest()[:24]
 
 
 def shipped_path(kernel_digest: str, architecture: int, slice_: int) -> Path:
-    """Where the stream of a kernel lies, if it comes with gpusim."""
+    """Return the path at which a kernel's stream lies if it ships with gpusim."""
     return SHIPPED / f"{stream_key(kernel_digest, architecture, slice_)}.json.gz"
 
 
 def shipped_stream(kernel_digest: str, architecture: int, slice_: int) -> CompiledStream | None:
-    """The stream of a kernel that comes with gpusim, or None where none does."""
+    """Return the shipped stream of a kernel, or None if gpusim ships none."""
     path = shipped_path(kernel_digest, architecture, slice_)
     return load_stream(path) if path.is_file() else None
 
 
 def save_stream(path: Path, compiled: CompiledStream) -> None:
-    """Write a stream; equal streams are equal bytes."""
+    """Write a stream. Equal streams give equal files."""
     data = {
         "schema": SCHEMA,
         "compiler": compiled.compiler,
