@@ -92,7 +92,7 @@ def _multiply(sass: Sass) -> Execute:
 
 
 def _shift_add(sass: Sass) -> Execute:
-    """LEA: (a << k) + b. .HI adds the high word of the shifted pair (c, a) instead; .SX32 extends the sign of a for c."""
+    """LEA: (a << k) + b. .HI adds the high word of the shifted pair (c, a) instead; .SX32 has a's sign for c."""
     k = np.uint64(sass.operand("k", Immediate).value)
     read_a = reader(sass.operands["a"])
     negated = sign_of(sass.operands["a"])

@@ -357,7 +357,7 @@ def _i2ip_result(w: Word) -> tuple[str, str]:
 
 
 def _i2ip_modifiers(w: Word) -> list[str]:
-    """Return the modifiers of I2IP. It saturates up to sm_80; on sm_86 and sm_89 unless bit 74 is set; on sm_90 if so."""
+    """Return the modifiers of I2IP: up to sm_80 always SAT, on sm_86 and sm_89 if bit 74 is clear, on sm_90 if set."""
     saturates = w.architecture < 86 or w.flag(74) == (w.architecture >= 90)
     return [("S" if w.flag(76) else "U") + _i2ip_result(w)[0], "S32", *when(saturates, "SAT")]
 
