@@ -1,4 +1,4 @@
-"""Writes the streams of gpusim's own scenarios into the package: ``python -m gpusim.measure.ship_streams``."""
+"""Writes the compiled streams of gpusim's scenarios into the package: ``python -m gpusim.measure.ship_streams``."""
 
 import sys
 
@@ -14,15 +14,15 @@ from gpusim.scenario.catalogue import recordable_scenarios, shipped_scenarios
 
 def ship() -> int:
     """
-    Compile, lower and write the streams of every recordable or shipped scenario; drop all others.
+    Compile, lower and write the streams of every recordable or shipped scenario, and delete all others.
 
-    Kernels whose mma.sync the assembler emulates have none (D27), nor have those that are not aligned yet.
+    A kernel has no stream if the assembler emulates its mma.sync (D27), or if it is no ``CompilableKernel``.
 
     Returns:
-        How many streams there are.
+        Number of streams.
 
     Raises:
-        CannotRun: No compiler is here.
+        CannotRun: No compiler is installed.
         CheckFailed: A kernel does not execute its schedule.
     """
     written = set()
@@ -47,7 +47,7 @@ def ship() -> int:
 
 
 def main() -> int:
-    """Say how many streams were written, or what stands in the way."""
+    """Write the streams, and print their number or the error. Return the exit code."""
     try:
         sys.stdout.write(f"{ship()} streams in {SHIPPED}\n")
     except GpusimError as error:
