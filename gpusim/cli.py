@@ -118,14 +118,14 @@ def run(
             parser=_folder,
             metavar="FOLDER",
             help="The run directory; with several files, the folder that holds theirs. "
-            "One in use is kept: -2, -3, ... is appended.  [default: runs/NAME-DIGEST]",
+            "If it is not empty, -2, -3, ... is appended.  [default: runs/NAME-DIGEST]",
         ),
     ] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Simulate every CTA and k tile: no sampling.")] = False,
     stream: Annotated[
         StreamOrigin,
         typer.Option(
-            help="Origin of the instruction streams; auto: compiled where its stream is shipped or a compiler is here."
+            help="Origin of the instruction streams. auto: compiled if all are shipped or a compiler is installed."
         ),
     ] = StreamOrigin.AUTO,
     no_figures: Annotated[bool, typer.Option("--no-figures", help="Write no pictures and no trace.")] = False,
@@ -202,7 +202,9 @@ def addresses(
     *,
     cutlass: CutlassOption = None,
     overrides: SetOption = None,
-    ctaid: Annotated[str, typer.Option(metavar="X,Y,Z", help="blockIdx of the CTA; what is left out is 0.")] = "0,0,0",
+    ctaid: Annotated[
+        str, typer.Option(metavar="X,Y,Z", help="blockIdx of the CTA. Trailing 0s may be left out.")
+    ] = "0,0,0",
     threads: Annotated[str | None, typer.Option(help="Only these threads, e.g. 0-31,64.")] = None,
     k_tiles: Annotated[str | None, typer.Option(help="Only these k tiles, e.g. 0-2.")] = None,
     thread: Annotated[
@@ -303,7 +305,7 @@ def check(
         bool, typer.Option("--recorded", help="Compare with the records; without FILE, with all of them. Needs no GPU.")
     ] = False,
     record: Annotated[bool, typer.Option("--record", help="Keep what is measured in reports/measured.")] = False,
-    gpu: Annotated[str | None, typer.Option(help="Whose records, e.g. h200.  [default: any]")] = None,
+    gpu: Annotated[str | None, typer.Option(help="GPU whose records to use, e.g. h200.  [default: any]")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random tensors.")] = 0,
     overlay: Annotated[
         Path | None, typer.Option(metavar="PNG", help="Draw the measured pipeline above the simulated one.")
@@ -361,7 +363,7 @@ def compare(
     run_directory: RunArgument,
     report: Annotated[Path, typer.Argument(metavar="REPORT", help="An ncu report (.ncu-rep), or ncu's CSV.")],
     kernel: Annotated[str | None, typer.Option(help="Only launches of kernels whose name matches.")] = None,
-    launch: Annotated[int | None, typer.Option(min=0, help="Which of them, from 0.")] = None,
+    launch: Annotated[int | None, typer.Option(min=0, help="Number of the launch among them, from 0.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare a profile of any kernel with a run."""

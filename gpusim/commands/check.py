@@ -151,9 +151,7 @@ def draw_overlay(
         CannotRun: No pipeline was measured or simulated, or the file cannot be written.
     """
     if timeline is None:
-        raise CannotRun(
-            f"{record.name}: nothing was simulated in time, so there is nothing to lay over the measurement"
-        )
+        raise CannotRun(f"{record.name}: nothing was simulated in time, so there is no simulated pipeline to draw")
     if record.pipeline is None:
         raise CannotRun(
             f"{record.name}: no pipeline was measured ({record.missing.get('pipeline', 'no reason is known')})"

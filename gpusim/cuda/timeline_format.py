@@ -63,7 +63,7 @@ class WarpTimeline:
 
 
 def row_words(k_groups: int) -> int:
-    """Return the uint32 words of one row."""
+    """Return the number of uint32 words of one row."""
     return 3 + 3 * k_groups
 
 
@@ -78,7 +78,7 @@ def least_capacity(k_iterations: int, stages: int) -> int:
 
 
 def buffer_words(slots: int, warps: int, k_groups: int, capacity: int) -> int:
-    """Return the uint32 words of ``Params.records``. The host fills them with 0xFFFFFFFF before the launch."""
+    """Return the number of uint32 words of ``Params.records``. The host fills them with 0xFFFFFFFF before a launch."""
     return slots * warps * (HEADER_WORDS + capacity * row_words(k_groups))
 
 

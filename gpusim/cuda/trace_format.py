@@ -61,7 +61,7 @@ predicate: Lanes that are not predicated off.
 
 
 def buffer_words(slots: int, warps: int, capacity: int) -> int:
-    """Return the int64 words of ``Params.records`` that hold ``capacity`` records of every warp."""
+    """Return the number of int64 words of ``Params.records`` that hold ``capacity`` records of every warp."""
     return slots * warps * capacity * WARP_SIZE * WORDS
 
 

@@ -19,7 +19,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     GEMM,
     ATTENTION,
 )
-"""Every family. ``docs/architecture.md`` describes how to add one."""
+"""All families. ``docs/architecture.md`` describes how to add one."""
 
 
 @cache

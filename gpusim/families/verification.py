@@ -136,7 +136,7 @@ class Verification(ABC, Generic[ProgramT, TensorsT]):
 
     @abstractmethod
     def execute(self, tensors: TensorsT, programs: Sequence[ProgramT], progress: SayDone | None) -> Executed:
-        """Execute programs on real data. ``programs`` corresponds one to one to the property, and may be mutated."""
+        """Execute on real data, with ``programs`` (which may be mutated) in place of the property's, in its order."""
 
     @abstractmethod
     def elements(self, done: Executed) -> int:
@@ -150,7 +150,7 @@ class Verification(ABC, Generic[ProgramT, TensorsT]):
         """Return the entry of the second output in a report without comparison; None for a kernel without one."""
         return None
 
-    def refuse_folder(self, folder: Path, *, reference: bool) -> None:  # noqa: ARG002 - any, where none is written
+    def refuse_folder(self, folder: Path, *, reference: bool) -> None:  # noqa: ARG002 - no folder is accepted
         """
         Check that tensors can be written to a folder.
 

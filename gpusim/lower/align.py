@@ -346,7 +346,7 @@ def _name_mmas(
             key = a.op.k_tile, a.op.k_group
             part = parts[a.register // registers["a"], b.register // registers["b"]]
             if (b.op.k_tile, b.op.k_group) != key or (key, part) not in missing:
-                raise CheckFailed(f"{sass} multiplies {a.op} by {b.op}, which the schedule does not, or not again")
+                raise CheckFailed(f"{sass} multiplies {a.op} by {b.op}, which the schedule does not do, or only once")
             missing.remove((key, part))
             named[position] = Named(ops[key], part)
         elif one is not None and isinstance(one.op, Ldmatrix | LoadFragment):

@@ -285,7 +285,7 @@ class _Segments:
         after = [at + 1 for at, one in enumerate(executed) if one.sass.name in MMA_OPCODES]
         if after:
             entry = self._runner.specialisation.entry
-            raise CheckFailed(f"{entry}: no backward branch holds the MMAs, so the mainloop cannot be told")
+            raise CheckFailed(f"{entry}: no backward branch holds the MMAs, so the mainloop cannot be identified")
         copies = [at + 1 for at, one in enumerate(executed) if one.sass.name in ("LDGSTS", "LDSM")]
         return [copies[-1] if copies else 0]
 

@@ -294,7 +294,7 @@ class Lowering:
         yield Instruction(opcode, "global", stall=MEMORY_STALL, write_scoreboard=board, guard="predicate", op=op)
 
     def address(self, op: CopyAsync | LoadGlobal) -> Iterator[Instruction]:
-        """Yield the arithmetic for the address and predicate of a copy or load; less for further vecs of an access."""
+        """Yield the arithmetic for address and predicate of a copy or load. Further vecs of an access need less."""
         arithmetic = self.arithmetic[op.operand]
         yield from integer(arithmetic.vec if op.vec else arithmetic.access)
 

@@ -61,7 +61,7 @@ class Session:
 
     @property
     def over(self) -> bool:
-        """Whether the time is up."""
+        """True once ``seconds`` have passed since the start."""
         return time.monotonic() - self.started > self.seconds
 
 

@@ -77,7 +77,7 @@ def lanes(slices: Iterable[Slice]) -> tuple[tuple[Slice, ...], ...]:
 
 
 def open_counts(spans: Sequence[KTileSpan]) -> tuple[tuple[int, int], ...]:
-    """Return the number of open spans as (cycle, count) at every cycle at which it changes; it ends with 0."""
+    """Count the spans that are open: (cycle, count) at every cycle at which the count changes. The last count is 0."""
     changes: dict[int, int] = {}
     for span in spans:
         changes[span.begin] = changes.get(span.begin, 0) + 1

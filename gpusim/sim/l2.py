@@ -101,7 +101,7 @@ class L2:
         filled = self.dram.read(start, missed * SECTOR_BYTES, issued=want.issued)
         return filled if slow else 0
 
-    def _by_line(self, want: L2Read, start: int) -> int:  # noqa: ARG002 # nothing is known of lines here
+    def _by_line(self, want: L2Read, start: int) -> int:  # noqa: ARG002 # lines are not simulated here
         """Return the cycle at which the last missing line is filled, or 0. Without simulated lines, none is missing."""
         return 0
 

@@ -78,7 +78,7 @@ def sample(
         machine: The machine.
         kinds: Kinds of all SMs that have work.
         slots: Number of CTAs that an SM holds.
-        run: Simulates an SM, with an L2 of its own, until a queue of CTAs is done.
+        run: Simulates one SM on the given L2 until a queue of CTAs is done.
         progress: Called with a line about each kind.
     """
     stands_for: dict[Sm, int] = {}

@@ -65,7 +65,7 @@ class SharedMemory:
 
     def returned(self, smsp: int, leaves: int, wavefronts: int, size: int, latency: int) -> int:
         """
-        Return the data of an lds or ldmatrix over the SMSP's return path.
+        Move the data of an lds or ldmatrix over the SMSP's return path into the registers.
 
         Args:
             smsp: Index of the SMSP.

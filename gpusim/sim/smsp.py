@@ -117,7 +117,7 @@ class Smsp:
         launch = self._sm.next_launch(now)
         return min(launch, now + self._sm.barrier.shortest) if self._blocked else launch
 
-    def _issue_from(self, now: int) -> int:  # noqa: C901 - the hot loop: one call less for each instruction
+    def _issue_from(self, now: int) -> int:  # noqa: C901 - the hot loop: splitting it costs a call per instruction
         """
         Issue every instruction that can be decided at cycle ``now``.
 

@@ -98,7 +98,7 @@ class TimedKernel(CountedKernel[StepT]):
     def behaviour(self, cta: int) -> Hashable:
         """Return the behaviour of a CTA. CTAs of equal behaviour execute the same stream."""
 
-    def kind(self, cta: int, runs: Hashable) -> Hashable:  # noqa: ARG002 - alike where not said otherwise
+    def kind(self, cta: int, runs: Hashable) -> Hashable:  # noqa: ARG002 - all CTAs are alike by default
         """
         Return the kind of a CTA. SMs that run CTAs of equal kinds in the same order are assumed to behave alike.
 
@@ -108,7 +108,7 @@ class TimedKernel(CountedKernel[StepT]):
         """
         return self.behaviour(cta)
 
-    def work(self, cta: int) -> int:  # noqa: ARG002 - alike where not said otherwise
+    def work(self, cta: int) -> int:  # noqa: ARG002 - all CTAs are alike by default
         """Return the work of a CTA relative to others, in any unit proportional to its duration."""
         return 1
 
@@ -151,7 +151,7 @@ class TimedKernel(CountedKernel[StepT]):
             CannotRun: There is no shipped stream, and no compiler is installed.
         """
 
-    def turn(self, step: StepT, behaviour: Hashable) -> int:  # noqa: ARG002 - alike where not said otherwise
+    def turn(self, step: StepT, behaviour: Hashable) -> int:  # noqa: ARG002 - all CTAs are alike by default
         """Return the turn of the fetch that a step belongs to: its number among the row's fetches in the program."""
         return self.lanes().target(step)[1]
 
@@ -159,8 +159,8 @@ class TimedKernel(CountedKernel[StepT]):
         """Return the properties that an instruction takes from a step whose op is no op of a tile GEMM."""
         return Access()
 
-    def noted(self, step: StepT, behaviour: Hashable) -> Noted:  # noqa: ARG002 - nothing where there is no watch
-        """Return the activity that a step of a watched CTA belongs to."""
+    def noted(self, step: StepT, behaviour: Hashable) -> Noted:  # noqa: ARG002 - nothing without a watch
+        """Return the activity that a step belongs to if its CTA is watched."""
         return Noted()
 
     # --- its data ---

@@ -39,11 +39,11 @@ class GemmLanes(Lanes[Op]):
         return self.scenario.grid.cta_tiles()
 
     def cta(self, block: int) -> "GemmCta":
-        """Return the global side of a block's CTA."""
+        """Return the global-memory accesses of a block's CTA."""
         return self.cta_of(self.tiles[block].tolist())
 
     def cta_of(self, tile: Sequence[int]) -> "GemmCta":
-        """Return the global side of the CTA of a (tile m, tile n, slice)."""
+        """Return the global-memory accesses of the CTA of a (tile m, tile n, slice)."""
         # A convolution issues part of one fetch beyond the overrun.
         return GemmCta(self, tile, self.scenario.k_iterations(tile[2]) + self.scenario.tiling.stages)
 

@@ -86,7 +86,11 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
         return self._tile(cta)[2]
 
     def kind(self, cta: int, runs: Hashable) -> Hashable:
-        """Return the kind of a CTA. If there are no more CTAs than SMs, those at the output's ragged edges differ."""
+        """
+        Return the kind of a CTA: its behaviour and, if there are no more CTAs than SMs, its place at ragged edges.
+
+        CTAs at a ragged edge of the output take less time, which matters if an SM has only one.
+        """
         if len(self.launched) > self.machine.sms:
             return runs
         tile_m, tile_n, _ = self._tile(cta)

@@ -59,7 +59,7 @@ def calibrate(
     try:
         output_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise CannotRun(f"{output_dir}: cannot be made ({error.strerror})") from error
+        raise CannotRun(f"{output_dir}: cannot be created ({error.strerror})") from error
     failures = []
     for name, measure in BENCHMARKS.items():
         if only and name not in only:

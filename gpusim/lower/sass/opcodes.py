@@ -323,7 +323,7 @@ def _register_to_predicates(w: Word) -> dict[str, SassOperand]:
 
 
 IMMA_SHAPES = {0: "8816", 2: "8832", 4: "16816", 5: "16832", 6: "16864"}
-"""mma.sync shape by bits 75, 85 and 86."""
+"""Shapes of IMMA as its mnemonic has them, by bits 75, 85 and 86."""
 
 
 def _imma_modifiers(w: Word) -> list[str]:

@@ -1,4 +1,4 @@
-"""Which unit of the SM executes each SASS opcode, by the machine file's pipe names; knows no timing.
+"""Maps each SASS opcode to the unit of the SM that executes it, by the machine file's pipe names; knows no timing.
 
 Sources: [ncu-guide] Nsight Compute, Kernel Profiling Guide, metrics decoder, "Pipelines": ALU does bit manipulation,
 logic, integer arithmetic except multiplication, comparisons, and FP32-to-FP16 conversion; FMA does FP32 arithmetic and,

@@ -62,10 +62,10 @@ Modifiers: TypeAlias = Callable[[Word], list[str]]
 
 
 def optional(text: str) -> list[str]:
-    """Return a list of the modifier, or an empty list if the modifier is empty."""
+    """Return ``[text]``, or an empty list if the text is empty."""
     return [text] if text else []
 
 
 def when(flag: bool, text: str) -> list[str]:
-    """Return a list of the modifier if the flag is set, otherwise an empty list."""
+    """Return ``[text]`` if the flag is set and the text is not empty, otherwise an empty list."""
     return [text] if flag and text else []

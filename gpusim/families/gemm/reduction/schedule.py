@@ -52,7 +52,7 @@ class ReductionLanes(Lanes[Op]):
         self.operands = {}
 
     def cta(self, block: int) -> "ReductionCta":
-        """Return the global side of a block's CTA."""
+        """Return the global-memory accesses of a block's CTA."""
         return ReductionCta(self, block)
 
     def op(self, step: Op) -> Op:
