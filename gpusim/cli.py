@@ -1,4 +1,4 @@
-"""The command line: arguments to calls, errors to exit codes; no logic, and no import that --help would wait for."""
+"""Defines the command line: turns arguments into calls and errors into exit codes; imports nothing slow for --help."""
 
 import io
 import os
@@ -25,7 +25,7 @@ app = typer.Typer(
 
 
 class FigureKind(StrEnum):
-    """The pictures of a run."""
+    """The kinds of pictures of a run."""
 
     OVERLAP = "overlap"
     CONFLICTS = "conflicts"
@@ -34,14 +34,14 @@ class FigureKind(StrEnum):
 
 
 class TraceFormat(StrEnum):
-    """The timeline files of a run."""
+    """The formats of trace files."""
 
     PERFETTO = "perfetto"
     KANATA = "kanata"
 
 
 class StreamOrigin(StrEnum):
-    """Where the instruction streams come from."""
+    """The origins of instruction streams."""
 
     AUTO = "auto"
     ESTIMATED = "estimated"
@@ -118,14 +118,14 @@ def run(
             parser=_folder,
             metavar="FOLDER",
             help="The run directory; with several files, the folder that holds theirs. "
-            "One in use is kept: -2, -3, ... is appended.  [default: runs/NAME-DIGEST]",
+            "If it is not empty, -2, -3, ... is appended.  [default: runs/NAME-DIGEST]",
         ),
     ] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Simulate every CTA and k tile: no sampling.")] = False,
     stream: Annotated[
         StreamOrigin,
         typer.Option(
-            help="Origin of the instruction streams; auto: compiled where its stream is shipped or a compiler is here."
+            help="Origin of the instruction streams. auto: compiled if all are shipped or a compiler is installed."
         ),
     ] = StreamOrigin.AUTO,
     no_figures: Annotated[bool, typer.Option("--no-figures", help="Write no pictures and no trace.")] = False,
@@ -137,7 +137,7 @@ def run(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random tensors.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Simulate scenarios; write a run directory for each."""
+    """Simulate scenarios, and write a run directory for each."""
     from gpusim.commands.run import RunOptions, run_scenarios
     from gpusim.commands.scenario_source import scenario_texts
 
@@ -173,7 +173,7 @@ def verify(
     save_tensors: SaveTensorsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Move real data: compare with a reference, find hazards."""
+    """Execute a schedule on real data: compare with a reference, find hazards."""
     from gpusim.commands.verify import VerifyOptions, verify_scenario
 
     options = VerifyOptions(
@@ -202,7 +202,9 @@ def addresses(
     *,
     cutlass: CutlassOption = None,
     overrides: SetOption = None,
-    ctaid: Annotated[str, typer.Option(metavar="X,Y,Z", help="blockIdx of the CTA; what is left out is 0.")] = "0,0,0",
+    ctaid: Annotated[
+        str, typer.Option(metavar="X,Y,Z", help="blockIdx of the CTA. Trailing 0s may be left out.")
+    ] = "0,0,0",
     threads: Annotated[str | None, typer.Option(help="Only these threads, e.g. 0-31,64.")] = None,
     k_tiles: Annotated[str | None, typer.Option(help="Only these k tiles, e.g. 0-2.")] = None,
     thread: Annotated[
@@ -303,14 +305,14 @@ def check(
         bool, typer.Option("--recorded", help="Compare with the records; without FILE, with all of them. Needs no GPU.")
     ] = False,
     record: Annotated[bool, typer.Option("--record", help="Keep what is measured in reports/measured.")] = False,
-    gpu: Annotated[str | None, typer.Option(help="Whose records, e.g. h200.  [default: any]")] = None,
+    gpu: Annotated[str | None, typer.Option(help="GPU whose records to use, e.g. h200.  [default: any]")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random tensors.")] = 0,
     overlay: Annotated[
         Path | None, typer.Option(metavar="PNG", help="Draw the measured pipeline above the simulated one.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a scenario's kernel on the GPU; say where it and the simulation agree."""
+    """Run a scenario's kernel on the GPU, and compare it with the simulation."""
     from gpusim.commands.check import CheckOptions, check_scenarios
     from gpusim.commands.scenario_source import scenario_texts
 
@@ -336,7 +338,7 @@ def sass(
     segment: Annotated[str | None, typer.Option(help="Only the prologue, mainloop, tail or epilogue.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the compiled kernel beside its simulated issue cycles."""
+    """Print the compiled kernel with its simulated issue cycles."""
     from gpusim.commands.sass import print_sass
 
     print_sass(_scenario(file, cutlass), tuple(overrides or ()), segment, as_json=as_json)
@@ -350,7 +352,7 @@ def name(
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the name CUTLASS's profiler gives a scenario's kernel."""
+    """Print the name that CUTLASS's profiler gives a scenario's kernel."""
     from gpusim.commands.name import print_name
 
     print_name(_scenario(file, cutlass), tuple(overrides or ()), as_json=as_json)
@@ -361,10 +363,10 @@ def compare(
     run_directory: RunArgument,
     report: Annotated[Path, typer.Argument(metavar="REPORT", help="An ncu report (.ncu-rep), or ncu's CSV.")],
     kernel: Annotated[str | None, typer.Option(help="Only launches of kernels whose name matches.")] = None,
-    launch: Annotated[int | None, typer.Option(min=0, help="Which of them, from 0.")] = None,
+    launch: Annotated[int | None, typer.Option(min=0, help="Number of the launch among them, from 0.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Put a profile of any kernel beside a run."""
+    """Compare a profile of any kernel with a run."""
     from gpusim.commands.compare import compare_run
 
     compare_run(run_directory, report, kernel, launch, as_json=as_json)
@@ -408,7 +410,7 @@ def schema(as_json: JsonOption = True) -> None:  # noqa: ARG001 # it knows no ot
 
 @app.command()
 def scenarios(as_json: JsonOption = False) -> None:
-    """List the shipped scenarios and the question each asks."""
+    """List the shipped scenarios and the question that each asks."""
     from gpusim.commands.about import print_scenarios
 
     print_scenarios(as_json=as_json)
@@ -416,7 +418,7 @@ def scenarios(as_json: JsonOption = False) -> None:
 
 @app.command()
 def doctor(as_json: JsonOption = False) -> None:
-    """Say what this machine can do, and what it lacks."""
+    """Print what this machine can do, and what it lacks."""
     from gpusim.commands.doctor import print_findings
 
     print_findings(as_json=as_json)
@@ -434,8 +436,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     Run the command line.
 
-    Every error that is the user's to read becomes one line on stderr. An interrupt exits with 130, as shells expect.
-    A character that stdout's encoding lacks is printed as its escape.
+    Every expected error becomes one line on stderr. An interrupt exits with 130, as shells expect. A character that
+    stdout's encoding lacks is printed as its escape.
 
     Args:
         argv: Arguments without the program's name; None takes the process's.
@@ -457,7 +459,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else 1
     except BrokenPipeError:
-        # Who read our output has gone; what is still buffered must not be written at exit.
+        # The reader of stdout has closed it, so what is still buffered must not be written at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (OSError, MemoryError) as error:

@@ -1,4 +1,4 @@
-"""What gpusim says of itself: its version, the scenario schema, the scenarios it ships."""
+"""``gpusim version``, ``schema`` and ``scenarios``: print what gpusim knows about itself."""
 
 import platform
 from dataclasses import asdict
@@ -11,7 +11,7 @@ from gpusim.scenario.catalogue import shipped_scenarios
 
 
 def print_version(*, as_json: bool) -> None:
-    """Version, commit of the source tree if it runs from one, and the Python it runs on."""
+    """Print gpusim's version, the commit of its source tree if there is one, and the version of Python."""
     commit, python = provenance.commit(), platform.python_version()
     if as_json:
         print_json({"version": __version__, "commit": commit, "python": python})
@@ -20,12 +20,12 @@ def print_version(*, as_json: bool) -> None:
 
 
 def print_schema() -> None:
-    """The JSON Schema of a scenario file."""
+    """Print the JSON Schema of a scenario file."""
     print_json(scenario_schema())
 
 
 def print_scenarios(*, as_json: bool) -> None:
-    """Name, question and file of each shipped scenario."""
+    """Print name and question of each shipped scenario; as JSON also its file."""
     shipped = shipped_scenarios()
     if as_json:
         print_json([{**asdict(scenario), "path": str(scenario.path)} for scenario in shipped])

@@ -1,4 +1,4 @@
-"""``gpusim addresses``: which lines of which stream of one CTA were asked for, and how they are printed."""
+"""``gpusim addresses``: prints an address stream of one CTA, or the events of one thread."""
 
 import re
 
@@ -31,8 +31,8 @@ def print_addresses(  # one parameter for each option of the command
     Print a stream as a table of integers, or one thread's events.
 
     Raises:
-        BadInput: The scenario, the stream, the CTA, the thread or a range is wrong, or the stream has no use for an
-            option.
+        BadInput: The scenario, the stream, the CTA, the thread or a range is wrong, or an option does not apply to the
+            stream.
     """
     scenario = read_any_scenario(file, overrides)
     kernel, place = family_of(scenario).schedules.kernels(scenario)[0], parse_ctaid(ctaid)
@@ -58,10 +58,10 @@ def print_addresses(  # one parameter for each option of the command
 
 def parse_ctaid(text: str) -> CtaId:
     """
-    blockIdx from ``x,y,z``; what is left out at the end is 0.
+    Parse a blockIdx ``x,y,z``. Trailing indices that are left out are 0.
 
     Raises:
-        BadInput: It is no list of one to three numbers.
+        BadInput: The text is no list of one to three numbers.
     """
     parts = text.split(",")
     if not 1 <= len(parts) <= 3 or not all(_INDEX.fullmatch(part.strip()) for part in parts):
@@ -72,10 +72,10 @@ def parse_ctaid(text: str) -> CtaId:
 
 def parse_indices(option: str, text: str | None) -> frozenset[int] | None:
     """
-    The numbers of ``0-31,64``; None stands for all.
+    Parse a list of numbers and ranges, such as ``0-31,64``. None stands for all numbers.
 
     Raises:
-        BadInput: It is no list of numbers and ranges, a range runs backwards, or it is longer than any CTA.
+        BadInput: The text is no such list, a range is descending, or a number is too large.
     """
     if text is None:
         return None

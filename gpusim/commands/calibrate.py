@@ -1,4 +1,4 @@
-"""``gpusim calibrate``: microbenchmarks on the GPU, their CSV, and the figures they give a machine file."""
+"""``gpusim calibrate``: runs the microbenchmarks on the GPU, and derives figures of a machine file from their CSV."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,11 +17,11 @@ class CalibrateOptions:
     The options of ``gpusim calibrate``.
 
     Attributes:
-        out: Folder of the CSV; None takes the GPU's in reports/measured.
-        derived_from: Derive from the CSV of this folder and measure nothing.
-        machine: Machine file that the figures are written into; None only prints them.
-        quick: Fewer warps, strides and SMs.
-        only: Names of benchmarks; all where empty.
+        out: Folder of the CSV files; None takes the GPU's folder in reports/measured.
+        derived_from: Folder whose CSV files to derive from, instead of measuring; None measures.
+        machine: Machine file to write the figures into; None only prints them.
+        quick: Use fewer warps, strides and SMs.
+        only: Names of the benchmarks to run; empty runs all.
         as_json: Print JSON.
     """
 
@@ -35,11 +35,11 @@ class CalibrateOptions:
 
 def calibrate_machine(options: CalibrateOptions) -> None:
     """
-    Measure, or take what was measured, and print the figures; write them into a machine file where one is given.
+    Measure, or read what was measured, and print the derived figures. Write them into a machine file if one is given.
 
     Raises:
         CannotRun: CuPy or a GPU is missing, a benchmark failed, or a file cannot be read or written.
-        BadInput: The machine file is none.
+        BadInput: The given machine file is not valid.
     """
     if options.derived_from is not None:
         folder, figures = options.derived_from, derive(options.derived_from)

@@ -1,4 +1,4 @@
-"""``gpusim check``: scenarios on the GPU, or as recorded, beside their simulation; exit 3 where equals differ."""
+"""``gpusim check``: compares scenarios, run on the GPU or recorded, with their simulation."""
 
 import tempfile
 from dataclasses import asdict, dataclass
@@ -34,12 +34,12 @@ class CheckOptions:
     The options of ``gpusim check``.
 
     Attributes:
-        overrides: ``key=value``, in order.
-        recorded: Compare with what was measured before; no GPU is used.
-        record: Keep what is measured now.
-        gpu: Folder of one GPU's records; None takes any.
-        seed: Of the random inputs.
-        overlay: Draw the measured pipeline above the simulated one to this file.
+        overrides: Settings ``key=value``, in order.
+        recorded: Compare with existing records; no GPU is used.
+        record: Write a record of what is measured now.
+        gpu: Folder of one GPU's records; None accepts any.
+        seed: Seed of the random inputs.
+        overlay: File to draw the measured pipeline above the simulated one to; None draws nothing.
         as_json: Print rows as JSON.
     """
 
@@ -54,12 +54,12 @@ class CheckOptions:
 
 def check_scenarios(files: list[str], options: CheckOptions) -> int:
     """
-    Check every file; without files, every scenario that is recorded.
+    Check every file; without files, every scenario that has a record.
 
-    One that fails is named on stderr and the others go on.
+    If a file fails, the error goes to stderr and the others are still checked.
 
     Returns:
-        The exit code: the highest of any file.
+        The highest exit code of any file; 3 means that figures differ which must be equal.
 
     Raises:
         BadInput: The options contradict each other.
@@ -115,10 +115,13 @@ def _check_one(file: str, options: CheckOptions, *, quiet: bool) -> dict[str, An
 
 def simulated(scenario: Scenario) -> tuple[dict[str, Result], Timeline | None]:
     """
-    The result of each stream that can be had, by origin, and the timeline of the first.
+    Simulate a scenario with each available stream.
 
-    A compiled stream needs a compiler or a shipped stream; where there is neither, that is said and it is left out. A
-    kernel whose mma.sync is emulated has none (D27): its numbers, its trace and its other counts are checked.
+    A compiled stream needs a compiler or a shipped stream; without both, it is left out with a line on stderr. A kernel
+    whose mma.sync is emulated is not simulated in time (D27); its numbers, trace and other counts are still checked.
+
+    Returns:
+        Results by the origin of their stream, and the timeline of the last one.
 
     Raises:
         CheckFailed: The compiled kernel does not execute the schedule.
@@ -142,15 +145,13 @@ def draw_overlay(
     scenario: Scenario, results: dict[str, Result], timeline: Timeline | None, record: Record, path: Path
 ) -> None:
     """
-    The measured pipeline above the simulated one, on one axis.
+    Draw the measured pipeline above the simulated one, on the same axis.
 
     Raises:
-        CannotRun: No pipeline was measured, or the file cannot be written.
+        CannotRun: No pipeline was measured or simulated, or the file cannot be written.
     """
     if timeline is None:
-        raise CannotRun(
-            f"{record.name}: nothing was simulated in time, so there is nothing to lay over the measurement"
-        )
+        raise CannotRun(f"{record.name}: nothing was simulated in time, so there is no simulated pipeline to draw")
     if record.pipeline is None:
         raise CannotRun(
             f"{record.name}: no pipeline was measured ({record.missing.get('pipeline', 'no reason is known')})"
@@ -178,10 +179,10 @@ def _measured(source: NamedScenario, file: str, options: CheckOptions) -> Record
 
 
 def _counted(record: Record, source: NamedScenario, options: CheckOptions) -> Record:
-    """With ncu's counters, where ncu is here and permitted."""
+    """Return the record with ncu's counters, or with the reason why there are none."""
     launch = ["--seed", str(options.seed)]
     with tempfile.TemporaryDirectory() as folder:
-        # The profiled process reads files: a kernel's name is given to it as the scenario it stands for.
+        # The profiled process reads files, so a kernel's name is passed to it as the scenario that it stands for.
         path = Path(folder) / f"{source.name}.toml"
         path.write_text(write_toml(source.scenario.resolved()), encoding="utf-8")
         try:
@@ -194,12 +195,12 @@ def _counted(record: Record, source: NamedScenario, options: CheckOptions) -> Re
 
 
 def counts_of(scenario: Scenario) -> Counts:
-    """What the schedule says that all launches of a scenario execute."""
+    """Return the counts of all launches of a scenario, from its schedule."""
     return count_all(family_of(scenario).schedules.kernels(scenario))
 
 
 def latitude_of(scenario: Scenario) -> Latitude:
-    """Where its counts may differ from the hardware's."""
+    """Return the function that says why a count of the scenario may differ from the hardware's."""
     return partial(family_of(scenario).latitudes.latitude, scenario)
 
 

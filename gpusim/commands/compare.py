@@ -1,4 +1,4 @@
-"""``gpusim compare``: a profile that the user made, of whatever kernel, beside a simulated run."""
+"""``gpusim compare``: compares a profile of any kernel, made by the user, with a simulated run."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -18,7 +18,7 @@ def compare_run(directory: Path, report: Path, kernel: str | None, launch: int |
     Print every figure that a run and a launch of a report both have.
 
     Raises:
-        BadInput: It is no run directory, no report, or no launch of it is meant.
+        BadInput: The directory is no run directory, the report is none, or no launch of it matches.
         CannotRun: The report cannot be read.
     """
     result, _ = read_run(directory)

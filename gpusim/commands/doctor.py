@@ -1,4 +1,4 @@
-"""What this machine can do: which packages and tools are here, and what to install for those that are not."""
+"""``gpusim doctor``: lists the packages and tools on this machine, and what to install for those that are absent."""
 
 import platform
 from dataclasses import asdict
@@ -10,7 +10,7 @@ from gpusim.gpu.doctor import Finding, hardware_findings
 
 
 def print_findings(*, as_json: bool) -> None:
-    """Every finding; an absent tool is an answer, not a failure."""
+    """Print every finding. An absent tool is no failure."""
     found = findings()
     if as_json:
         print_json([asdict(finding) for finding in found])
@@ -24,7 +24,7 @@ def print_findings(*, as_json: bool) -> None:
 
 
 def findings() -> tuple[Finding, ...]:
-    """What is here: gpusim and its packages, then what the hardware comparison would use."""
+    """Return the findings: gpusim and its packages, then what runs on a GPU need."""
     simulating = "simulating"
     return (
         Finding("gpusim", __version__, simulating, "pip install gpusim"),
@@ -35,7 +35,7 @@ def findings() -> tuple[Finding, ...]:
 
 
 def _core_packages() -> list[str]:
-    """The names gpusim's own metadata requires, without its extras; none where it runs from a tree not installed."""
+    """Return the packages that gpusim's metadata requires, without extras; none if gpusim is not installed."""
     names: list[str] = []
     try:
         requirements = requires("gpusim") or ()

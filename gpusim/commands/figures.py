@@ -1,4 +1,4 @@
-"""``gpusim plot``, ``gpusim trace`` and what ``run`` draws: a result and its timeline as pictures and trace files."""
+"""``gpusim plot`` and ``gpusim trace``: writes a run's pictures and trace files; ``gpusim run`` uses it, too."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,11 +18,11 @@ from gpusim.results.result import Result
 from gpusim.results.timeline import Timeline
 
 RUN_FIGURES = ("overlap", "conflicts", "stalls")
-"""The pictures that every run draws; the others are drawn when asked for."""
+"""The pictures that every run draws. Others are drawn on request."""
 
 
 class _Run:
-    """A run, and what its family says of its scenario."""
+    """A run with its scenario, its family and its description."""
 
     def __init__(self, result: Result, timeline: Timeline) -> None:
         self.result, self.timeline = result, timeline
@@ -57,10 +57,10 @@ _TRACES: dict[str, Draw] = {
 
 def plot_run(directory: Path, kind: str, out: Path | None, *, as_json: bool) -> None:
     """
-    Draw one picture of a run directory; without ``out``, in its place there.
+    Draw one picture of a run directory, into the directory itself if ``out`` is None.
 
     Raises:
-        BadInput: It is no run directory, or ``out`` is named as something else than a PNG.
+        BadInput: The directory is no run directory, or ``out`` does not end in .png.
         CannotRun: The file cannot be written.
     """
     if out is not None:
@@ -73,10 +73,10 @@ def plot_run(directory: Path, kind: str, out: Path | None, *, as_json: bool) -> 
 
 def trace_run(directory: Path, trace_format: str, out: Path | None, *, as_json: bool) -> None:
     """
-    Write the timeline of a run directory; without ``out``, in its place there.
+    Write the timeline of a run directory as a trace file, into the directory itself if ``out`` is None.
 
     Raises:
-        BadInput: It is no run directory.
+        BadInput: The directory is no run directory.
         CannotRun: The file cannot be written.
     """
     if out is not None:
@@ -88,12 +88,12 @@ def trace_run(directory: Path, trace_format: str, out: Path | None, *, as_json: 
 
 
 def draw_figure(kind: str, result: Result, timeline: Timeline, path: Path) -> None:
-    """Draw a picture, one of ``run_directory.FIGURES``."""
+    """Draw the picture ``kind``, a key of ``run_directory.FIGURES``."""
     _write(_FIGURES[kind], result, timeline, path)
 
 
 def write_trace(trace_format: str, result: Result, timeline: Timeline, path: Path) -> None:
-    """Write a trace file, one of ``run_directory.TRACES``."""
+    """Write a trace file in ``trace_format``, a key of ``run_directory.TRACES``."""
     _write(_TRACES[trace_format], result, timeline, path)
 
 

@@ -1,4 +1,4 @@
-"""``gpusim layout``: which tile and which accesses were asked for, and how the bank map is shown."""
+"""``gpusim layout``: prints and draws the bank map of a shared-memory layout and the cost of accesses to it."""
 
 import re
 from dataclasses import dataclass, replace
@@ -20,9 +20,9 @@ class LayoutQuestion:
     Attributes:
         spec: Name of the layout.
         bits: Bits of one element.
-        tile: ``CxS``: contiguous and strided elements of one stage.
+        tile: Tile of one stage as ``CxS``: contiguous and strided elements.
         stages: Slots of the shared-memory ring.
-        accesses: Pairs of store, ldmatrix or access and its argument.
+        accesses: Pairs of a kind (store, ldmatrix or access) and its argument.
     """
 
     spec: str
@@ -34,11 +34,11 @@ class LayoutQuestion:
 
 def print_layout(question: LayoutQuestion, *, png: Path | None, as_json: bool) -> None:
     """
-    Print the bank map and what each access costs; draw it too when ``png`` is given.
+    Print the bank map and the wavefronts of each access, and draw them if ``png`` is given.
 
     Raises:
         BadInput: The layout, the tile, an access or the picture's name is wrong.
-        CannotRun: The picture's folder is not there.
+        CannotRun: The picture's folder does not exist.
     """
     if png is not None:
         check_picture("--png", png)
@@ -55,7 +55,7 @@ def print_layout(question: LayoutQuestion, *, png: Path | None, as_json: bool) -
 
 
 def _described(question: LayoutQuestion) -> LayoutReport:
-    """The report; a refusal names the layout, and the option at fault beside it."""
+    """Return the report. An error names the layout and the option at fault."""
     contiguous, strided = parse_tile(question.tile)
     if contiguous * strided * question.stages > _MOST_ELEMENTS:
         most = _MOST_ELEMENTS // (contiguous * strided)
@@ -77,10 +77,10 @@ def _described(question: LayoutQuestion) -> LayoutReport:
 
 def parse_tile(text: str) -> tuple[int, int]:
     """
-    Contiguous and strided extents from ``64x128``.
+    Parse contiguous and strided extents, such as ``64x128``.
 
     Raises:
-        BadInput: It is no pair of extents, or more elements than shared memory could hold.
+        BadInput: The text is no pair of extents, or the tile has more elements than allowed.
     """
     match = _TILE.fullmatch(text)
     contiguous, strided = (int(match[1]), int(match[2])) if match else (0, 0)

@@ -1,4 +1,4 @@
-"""``gpusim name``: what CUTLASS's profiler calls a scenario's kernel."""
+"""``gpusim name``: prints the name that CUTLASS's profiler gives a scenario's kernel."""
 
 from gpusim.commands.output import print_json, print_text, progress
 from gpusim.commands.scenario_source import is_kernel_name, read_scenario
@@ -11,10 +11,11 @@ def print_name(file: str, overrides: tuple[str, ...], *, as_json: bool) -> None:
     """
     Print the name.
 
-    A name does not state the threadblock swizzle. Where the scenario's is not the library's, stderr says so.
+    A name does not contain the threadblock swizzle. If the scenario's differs from that of CUTLASS's library, a line on
+    stderr says so.
 
     Raises:
-        BadInput: The scenario is wrong, or its kernel has no name: it says which key stands in the way.
+        BadInput: The scenario is wrong, or its kernel has no name; the message has the key that prevents one.
     """
     scenario = read_scenario(file, overrides)
     place = file if is_kernel_name(file) else str(find_scenario(file))

@@ -1,4 +1,4 @@
-"""Where a command's words go: answers to stdout, progress and errors to stderr; and where its pictures may go."""
+"""Prints answers to stdout, progress and errors to stderr, and checks where files may be written."""
 
 import json
 from pathlib import Path
@@ -10,37 +10,37 @@ from gpusim.errors import BadInput, CannotRun
 
 
 def print_json(data: Any, *, indent: int | None = 1) -> None:
-    """An answer as JSON, one document."""
+    """Print an answer as one JSON document."""
     typer.echo(json.dumps(data, indent=indent))
 
 
 def print_text(text: str) -> None:
-    """An answer as text."""
+    """Print an answer as text."""
     typer.echo(text.rstrip("\n"))
 
 
 def progress(message: str) -> None:
-    """One line of progress."""
+    """Print one line of progress."""
     typer.echo(one_line(message), err=True)
 
 
 def complain(message: str) -> None:
-    """One line that says what went wrong."""
+    """Print an error in one line."""
     typer.echo(f"gpusim: {one_line(message)}", err=True)
 
 
 def one_line(message: str) -> str:
-    """A message that a library may have broken into lines, on one."""
+    """Return a message, which a library may have broken into lines, in one line."""
     return " ".join(line.strip() for line in message.splitlines() if line.strip())
 
 
 def check_picture(option: str, path: Path) -> None:
     """
-    See, before anything is computed, that a picture can be written where an option says.
+    Check, before anything is computed, that a picture can be written to the path of an option.
 
     Raises:
-        BadInput: It is named as something else than a PNG.
-        CannotRun: Its folder is not there.
+        BadInput: The path does not end in .png.
+        CannotRun: Its folder does not exist.
     """
     if path.suffix.lower() != ".png":
         raise BadInput(f"{option} must end in .png, got {str(path)!r}")
@@ -49,10 +49,10 @@ def check_picture(option: str, path: Path) -> None:
 
 def check_folder(path: Path) -> None:
     """
-    See that the folder of a file to be written is there.
+    Check that the folder of a file to be written exists.
 
     Raises:
-        CannotRun: It is not; it is never made.
+        CannotRun: It does not exist. It is never created.
     """
     if not path.parent.is_dir():
         raise CannotRun(f"{path}: cannot be written ({path.parent} is no folder)")

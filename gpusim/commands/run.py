@@ -1,4 +1,4 @@
-"""``gpusim run``: each scenario simulated, kept in a run directory, drawn and summarised."""
+"""``gpusim run``: simulates each scenario, writes a run directory with pictures, and prints a summary."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -26,17 +26,17 @@ class RunOptions:
     The options of ``gpusim run``.
 
     Attributes:
-        overrides: ``key=value``, in order.
-        out: The run directory; with several scenarios, the folder that holds theirs.
-        exact: No sampling.
+        overrides: Settings ``key=value``, in order.
+        out: The run directory; with several scenarios, the folder of their run directories. None takes ``runs``.
+        exact: Simulate every CTA, without sampling.
         stream: Origin of the instruction streams.
         figures: Draw the pictures and write the trace.
         force: Replace an earlier run.
-        reference_check: Execute on random tensors too, and compare with the reference.
-        save_tensors: Execute on random tensors too, and write them to this folder; with several scenarios, to a folder
-            for each in it.
-        seed: Of the random tensors.
-        as_json: Print result.json in place of the summary.
+        reference_check: Also execute on random tensors, and compare with the reference.
+        save_tensors: Also execute on random tensors, and write them to this folder; with several scenarios, to a folder
+            for each in it. None does not write them.
+        seed: Seed of the random tensors.
+        as_json: Print result.json instead of the summary.
     """
 
     overrides: tuple[str, ...]
@@ -53,15 +53,15 @@ class RunOptions:
 
 def run_scenarios(files: list[str], options: RunOptions) -> int:
     """
-    Read every file, then simulate each; one that fails is named on stderr and the others go on.
+    Read every file, then simulate each. If one fails, the error goes to stderr and the others are still simulated.
 
-    All are read before the first is simulated, so that a mistake in the last is not found an hour later.
+    All files are read before the first is simulated, so that a mistake in the last one is found at once.
 
-    With ``as_json``, one file prints its result.json, several print a list of them in the order of the files, where
-    ``{"file", "error", "exit_code"}`` stands for one that failed.
+    With ``as_json``, one file prints its result.json. Several files print a list of theirs in order, with
+    ``{"file", "error", "exit_code"}`` for one that failed.
 
     Returns:
-        The exit code: the highest of any file.
+        The highest exit code of any file.
     """
     worst = 0
     answers: list[dict[str, Any]] = [{} for _ in files]
@@ -150,7 +150,7 @@ def _check(file: str, result: Result) -> None:
 
 
 def _command(file: str, options: RunOptions, origin: str) -> list[str]:
-    """The command that simulates this file alone again, from streams of the same origin."""
+    """Return the command that simulates this file alone again, with streams of the same origin."""
     command = ["gpusim", "run", file]
     for override in options.overrides:
         command += ["--set", override]

@@ -1,4 +1,4 @@
-"""``gpusim sass``: the compiled kernel's instructions as a warp executes them, beside the simulated issue cycles."""
+"""``gpusim sass``: prints the compiled kernel's instructions as a warp executes them, with simulated issue cycles."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -19,12 +19,12 @@ _SEGMENTS = ("prologue", "mainloop", "tail", "epilogue")
 @dataclass(frozen=True, slots=True)
 class IssuedRow:
     """
-    One instruction, and when it was issued.
+    One instruction with its issue cycle.
 
     Attributes:
         row: The instruction.
-        trip: Which trip of its segment ``issue`` is of: the middle one, from 0.
-        issue: Cycle from the CTA's start at which warp 0 of CTA 0 issued it.
+        trip: Trip of its segment that ``issue`` belongs to, from 0: the middle one.
+        issue: Cycle at which warp 0 of the observed CTA issued it, from the CTA's start.
     """
 
     row: AnnotatedRow
@@ -37,11 +37,14 @@ def print_sass(file: str, overrides: tuple[str, ...], segment: str | None, *, as
     Print the annotated stream of split-K slice 0.
 
     Args:
-        segment: Only this one; None prints all.
+        file: The scenario: a file, a shipped scenario, or a kernel's name.
+        overrides: Settings ``key=value``, in order.
+        segment: The one segment to print; None prints all.
+        as_json: Print JSON.
 
     Raises:
         BadInput: The scenario or the segment is wrong.
-        CannotRun: Neither a compiler nor a shipped stream is at hand.
+        CannotRun: There is no shipped stream, and no compiler is installed.
         CheckFailed: The kernel does not execute the schedule.
     """
     if segment not in {None, *_SEGMENTS}:
@@ -73,13 +76,13 @@ def print_sass(file: str, overrides: tuple[str, ...], segment: str | None, *, as
 
 
 def issue_cycles(timeline: Timeline) -> list[int]:
-    """Cycles, from the CTA's start, in which warp 0 of the observed CTA issued: one instruction each."""
+    """Return the cycles, from the CTA's start, in which warp 0 of the observed CTA issued one instruction each."""
     spans = sorted((span for span in timeline.warps if span.warp == 0), key=lambda span: span.begin)
     return [cycle for span in spans if span.reason == "selected" for cycle in range(span.begin, span.end)]
 
 
 def issued_rows(rows: list[AnnotatedRow], stream: Stream, cycles: list[int]) -> Iterator[IssuedRow]:
-    """Each instruction of each segment once, with the cycle of the segment's middle trip."""
+    """Yield each instruction of each segment once, with its issue cycle in the segment's middle trip."""
     at, done = 0, 0
     for segment in stream.segments:
         length, trip = len(segment.instructions), segment.trips // 2

@@ -1,4 +1,4 @@
-"""Where a command's scenario comes from: a file, a shipped scenario, or the name of a CUTLASS kernel."""
+"""Reads the scenario that a command was given: a file, a shipped scenario, or the name of a CUTLASS kernel."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +14,12 @@ from gpusim.scenario.models import Scenario
 @dataclass(frozen=True, slots=True)
 class NamedScenario:
     """
-    A scenario as a command was given it.
+    A scenario with its origin.
 
     Attributes:
         name: Stem of its file, or the kernel's name.
         path: Its file; None for a kernel's name.
-        scenario: Validated, overrides included.
+        scenario: The validated scenario, overrides included.
     """
 
     name: str
@@ -28,17 +28,21 @@ class NamedScenario:
 
 
 def read_named(text: str, overrides: tuple[str, ...]) -> NamedScenario:
-    """As ``read_any_scenario``, with where it comes from."""
+    """Read a scenario of any family with its origin; arguments and errors are those of ``read_any_scenario``."""
     path = None if is_kernel_name(text) else find_scenario(text)
     return NamedScenario(scenario_name(text), path, read_any_scenario(text, overrides))
 
 
 def read_scenario(text: str, overrides: tuple[str, ...]) -> GemmScenario:
     """
-    The GEMM or convolution of what the user typed: a file, the name of a shipped one, or a kernel's name.
+    Read a GEMM or convolution.
+
+    Args:
+        text: A file, the name of a shipped scenario, or a kernel's name.
+        overrides: Settings ``key=value``, in order.
 
     Raises:
-        BadInput: It is none of them, or its scenario breaks a rule.
+        BadInput: The text is none of these, or its scenario breaks a rule.
     """
     if is_kernel_name(text):
         return named_scenario(text, overrides)
@@ -46,7 +50,7 @@ def read_scenario(text: str, overrides: tuple[str, ...]) -> GemmScenario:
 
 
 def read_any_scenario(text: str, overrides: tuple[str, ...]) -> Scenario:
-    """As ``read_scenario``, of attention too."""
+    """Read a scenario of any family; arguments and errors are those of ``read_scenario``."""
     if is_kernel_name(text):
         return named_scenario(text, overrides)
     return load_scenario(find_scenario(text), overrides)
@@ -54,7 +58,7 @@ def read_any_scenario(text: str, overrides: tuple[str, ...]) -> Scenario:
 
 def scenario_name(text: str) -> str:
     """
-    What runs of a scenario are named after: the stem of its file, or the kernel's name.
+    Return the name that runs of a scenario get: the stem of its file, or the kernel's name.
 
     Raises:
         BadInput: There is no such file.
@@ -63,13 +67,13 @@ def scenario_name(text: str) -> str:
 
 
 def is_kernel_name(text: str) -> bool:
-    """Whether the text is to be read as a kernel's name: it begins like one and is no file."""
+    """Return whether a text is a kernel's name: it begins like one and is no file."""
     return text.startswith(PREFIX) and not text.endswith(".toml") and not Path(text).exists()
 
 
 def scenario_texts(files: list[str], names: list[str]) -> list[str]:
     """
-    What a command was given, FILEs and ``--cutlass`` names, in that order.
+    Return the scenarios that a command was given: FILEs, then ``--cutlass`` names.
 
     Raises:
         BadInput: There is none, or a ``--cutlass`` is no kernel's name.
@@ -84,10 +88,10 @@ def scenario_texts(files: list[str], names: list[str]) -> list[str]:
 
 def scenario_text(file: str | None, name: str | None) -> str:
     """
-    The one scenario a command was given.
+    Return the one scenario that a command was given.
 
     Raises:
-        BadInput: There is none or there are two.
+        BadInput: There is none, there are two, or a ``--cutlass`` is no kernel's name.
     """
     if file is not None and name is not None:
         raise BadInput(f"a scenario must be a FILE or a --cutlass name, got both: {file} and {name}")

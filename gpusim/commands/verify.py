@@ -1,4 +1,4 @@
-"""``gpusim verify``: a scenario's schedule executed on real data, and whether its checks held."""
+"""``gpusim verify``: executes a scenario's schedule on real data, and reports whether its checks hold."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,11 +23,11 @@ class VerifyOptions:
     The options of ``gpusim verify``.
 
     Attributes:
-        overrides: ``key=value``, in order.
-        seed: Of the random inputs.
-        mutation: Name of a way to break the schedule on purpose.
+        overrides: Settings ``key=value``, in order.
+        seed: Seed of the random inputs.
+        mutation: Name of a mutation that breaks the schedule on purpose; None for none.
         reference_check: Compare the output with the reference.
-        save_tensors: Write the tensors to this folder.
+        save_tensors: Folder to write the tensors to; None does not write them.
         as_json: Print the report as JSON.
     """
 
@@ -41,14 +41,15 @@ class VerifyOptions:
 
 def verify_scenario(file: str, options: VerifyOptions) -> None:
     """
-    Print what the functional run showed.
+    Verify a scenario and print the report.
 
-    A mutation that changes nothing in this schedule is told, and is no failed check: all checks did hold.
+    A mutation that is not caught is reported, but is no failure, because all checks hold.
 
     Raises:
-        BadInput: The scenario is wrong, there is no such mutation, or the folder holds tensors already.
+        BadInput: The scenario is wrong, there is no such mutation, it finds nothing to break, or the folder already
+            holds tensors.
         CannotRun: A tensor cannot be written.
-        CheckFailed: An element is beyond its bound, or there is a hazard; so every mutation that was caught.
+        CheckFailed: An element is beyond its bound, or there is a hazard. A mutation that is caught causes this.
     """
     mutation = options.mutation
     scenario = read_any_scenario(file, options.overrides)
@@ -78,10 +79,10 @@ def execute(
     save_to: Path | None,
 ) -> VerifyReport:
     """
-    Execute a scenario on random data, and write its tensors where ``save_to`` is given.
+    Execute a scenario on random data with progress on stderr, and write its tensors if ``save_to`` is given.
 
     Raises:
-        BadInput: The mutation finds nothing to break, or the folder holds tensors already.
+        BadInput: The mutation finds nothing to break, or the folder already holds tensors.
         CannotRun: A tensor cannot be written.
     """
 
@@ -93,7 +94,7 @@ def execute(
 
 def refuse_failure(file: str, report: VerifyReport) -> None:
     """
-    End a command whose execution was wrong.
+    Raise an error if an execution failed its checks.
 
     Raises:
         CheckFailed: An element is beyond its bound, or there is a hazard.
@@ -112,7 +113,7 @@ def _say_progress(done: int, ctas: int) -> None:
 
 
 def report_text(report: VerifyReport) -> str:
-    """What an execution showed, for a reader."""
+    """Return the report of an execution as text."""
     if report.worst_element is None:
         lines = [f"elements   {report.elements:,}, not compared with a reference (seed {report.seed})"]
         return "\n".join([*lines, f"hazards    {len(report.hazards) or 'none'}", *_hazard_lines(report)])
@@ -143,7 +144,7 @@ def _mutation_lines(mutation: str | None, report: VerifyReport) -> list[str]:
 
 
 def _hazard_lines(report: VerifyReport) -> list[str]:
-    """The first few hazards of each name, and how many more there are."""
+    """Return lines with the first few hazards of each name, and the number of further ones."""
     lines = []
     for name in dict.fromkeys(hazard["name"] for hazard in report.hazards):
         alike = [hazard["message"] for hazard in report.hazards if hazard["name"] == name]

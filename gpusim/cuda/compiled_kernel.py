@@ -1,4 +1,4 @@
-"""The cubin that a scenario's stream is lowered from, with what made it; compiling itself is the hardware room's."""
+"""Gets the cubin of a specialised kernel, together with the compiler and the options that made it; needs no GPU."""
 
 from dataclasses import dataclass
 
@@ -10,12 +10,12 @@ from gpusim.errors import CannotRun
 @dataclass(frozen=True, slots=True)
 class CompiledKernel:
     """
-    A kernel's cubin.
+    A kernel's cubin with what made it.
 
     Attributes:
-        cubin: The file's bytes.
-        compiler: "nvrtc 13.0" or "nvcc 13.0.88".
-        specialisation: What it was compiled with.
+        cubin: Bytes of the cubin file.
+        compiler: Name and version of the compiler, such as "nvrtc 13.0" or "nvcc 13.0.88".
+        specialisation: Source, options and launch that it was compiled for.
     """
 
     cubin: bytes
@@ -24,7 +24,7 @@ class CompiledKernel:
 
 
 def compiler_at_hand() -> bool:
-    """Whether a kernel whose stream does not come with gpusim can be compiled here."""
+    """Return whether NVRTC or nvcc is installed, so that a kernel without a shipped stream can be compiled."""
     try:
         find_compiler()
     except CannotRun:
@@ -34,14 +34,15 @@ def compiler_at_hand() -> bool:
 
 def compile_kernel(specialisation: Specialisation, architecture: int) -> CompiledKernel:
     """
-    The cubin of a kernel, from the cache where the same sources were compiled before.
+    Return a kernel's cubin, from the cache if the same sources were compiled before.
 
     Args:
-        specialisation: Of a plain build.
-        architecture: 10 * major + minor of the target.
+        specialisation: The kernel's plain build.
+        architecture: Compute capability of the target as 10 * major + minor.
 
     Raises:
-        CannotRun: No compiler is here, or it fails; says what to install, or the compiler's first complaint.
+        CannotRun: No compiler is installed, or it fails. The message says what to install, or quotes the compiler's
+            first error.
     """
     compiler = find_compiler()
     cubin = compile_cubin(specialisation, f"sm_{architecture}", compiler).read_bytes()

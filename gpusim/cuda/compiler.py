@@ -27,12 +27,12 @@ _NVCC_SECONDS = 600
 @dataclass(frozen=True, slots=True)
 class Compiler:
     """
-    A compiler that is here.
+    An installed CUDA compiler.
 
     Attributes:
-        name: Which.
-        version: "13.0.88", or "13.0" of NVRTC.
-        path: The executable or library.
+        name: "nvrtc" or "nvcc".
+        version: Version it reports: "13.0.88" for nvcc, "13.0" for NVRTC.
+        path: The nvcc executable, or the NVRTC shared library.
     """
 
     name: CompilerName
@@ -42,13 +42,13 @@ class Compiler:
 
 def find_compiler(wanted: CompilerName | None = None) -> Compiler:
     """
-    The compiler to use: NVRTC where it is installed, else nvcc.
+    Return the compiler to use: NVRTC if it is installed, otherwise nvcc.
 
     Args:
-        wanted: Take this one only.
+        wanted: Accept only this compiler; None accepts either.
 
     Raises:
-        CannotRun: There is none; says what to install.
+        CannotRun: No such compiler is installed. The message says what to install.
     """
     for name, find in (("nvrtc", _find_nvrtc), ("nvcc", _find_nvcc)):
         if wanted in {None, name}:
@@ -60,7 +60,7 @@ def find_compiler(wanted: CompilerName | None = None) -> Compiler:
 
 
 def cache_folder() -> Path:
-    """Where compiled kernels are kept; made when first written to."""
+    """Return the folder of compiled kernels. It may not exist yet: the first compilation creates it."""
     named = os.environ.get(CACHE_VARIABLE)
     if named:
         return Path(named)
@@ -69,17 +69,18 @@ def cache_folder() -> Path:
 
 def compile_cubin(kernel: Specialisation, architecture: str = "sm_90", compiler: Compiler | None = None) -> Path:
     """
-    The kernel's cubin: from the cache, or compiled into it.
+    Return the path of a kernel's cubin in the cache, after compiling it if it is not there yet.
 
-    The name in the cache holds everything the machine code follows from: options, sources, compiler, architecture.
+    The file's name is a hash of everything that determines the machine code: options, sources, compiler, architecture.
 
     Args:
-        kernel: What to compile.
-        architecture: As in ``-arch``.
-        compiler: None takes ``find_compiler()``.
+        kernel: The kernel to compile.
+        architecture: Target as in ``-arch``, such as "sm_90".
+        compiler: The compiler to use; None takes ``find_compiler()``.
 
     Raises:
-        CannotRun: There is no compiler, or it refuses the source (its first error is in the message).
+        CannotRun: No compiler is installed, it rejects the source (the message quotes its first error), or the cache
+            cannot be written.
     """
     chosen = compiler or find_compiler()
     key = hashlib.sha256(f"{kernel.digest} {chosen.name} {chosen.version} {architecture}".encode()).hexdigest()
@@ -177,7 +178,7 @@ def _find_nvrtc() -> Compiler | None:
 
 
 def _nvrtc_libraries() -> Iterator[Path]:
-    """NVRTC of a pip wheel first, then of an installed toolkit; the newest of each."""
+    """Yield candidate NVRTC libraries: those of pip wheels first, then those of toolkits, the newest of each first."""
     for folder in map(Path, sys.path):
         yield from sorted(folder.glob("nvidia/*/lib/libnvrtc.so.*"), reverse=True)
     toolkits = [Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
@@ -187,7 +188,7 @@ def _nvrtc_libraries() -> Iterator[Path]:
 
 @cache
 def _library(path: Path) -> ctypes.CDLL:
-    # NVRTC opens its builtins by bare name, which finds them in a wheel's folder only once they are loaded.
+    # NVRTC opens its builtins library by bare name. In a wheel's folder that succeeds only if it is loaded already.
     for builtins in sorted(path.parent.glob("libnvrtc-builtins.so.*")):
         ctypes.CDLL(str(builtins), mode=ctypes.RTLD_GLOBAL)
     return ctypes.CDLL(str(path))

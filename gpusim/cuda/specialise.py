@@ -17,10 +17,10 @@ from gpusim.errors import CannotRun
 Build: TypeAlias = Literal["plain", "trace", "timeline"]
 
 SHARED_ALIGNMENT: Final = 1024
-"""Alignment of the CTA's dynamic shared memory in kernels_cuda/ptx.cuh, bytes."""
+"""Alignment of a CTA's dynamic shared memory in bytes, as in kernels_cuda/ptx.cuh."""
 
 RECORDED_BLOCKS: Final = 8
-"""Most CTAs that one launch records."""
+"""Largest number of CTAs that one launch of a trace or timeline build records."""
 
 PARAMS: Final = np.dtype(
     [
@@ -43,7 +43,7 @@ PARAMS: Final = np.dtype(
     ],
     align=True,
 )
-"""struct Params of kernels_cuda/params.cuh, passed to the kernel by value; pointers are device addresses."""
+"""dtype of struct Params in kernels_cuda/params.cuh, which a kernel takes by value. Pointers are device addresses."""
 
 
 _INCLUDE: Final = re.compile(r'^\s*#include (?:"([^"]+)"|GPUSIM_HEADER\((\w+)\))', re.MULTILINE)
@@ -53,17 +53,18 @@ _INCLUDE: Final = re.compile(r'^\s*#include (?:"([^"]+)"|GPUSIM_HEADER\((\w+)\))
 @dataclass(frozen=True, slots=True)
 class Specialisation:
     """
-    One kernel of one scenario.
+    One build of one kernel of a scenario.
 
     Attributes:
-        entry: Name of the entry point.
-        build: Which of the kernel's builds this is.
-        options: Compiler options that make ``source`` this kernel; the C++ standard included, the architecture not.
+        entry: Name of the ``__global__`` function.
+        build: "plain", or one of the instrumented builds: "trace" or "timeline".
+        options: Compiler options that specialise ``source`` to this kernel. They include the C++ standard, but not the
+            architecture.
         grid: gridDim x, y, z.
         block_threads: Threads of a CTA.
         shared_bytes: Dynamic shared memory of a CTA.
-        k_iterations: ``Params.k_iterations``: k tiles of slice 0.
-        semaphores: int32 flags, all zero, that a serial split-K launch needs; 0 without split-K.
+        k_iterations: ``Params.k_iterations``: number of k tiles of split-K slice 0.
+        semaphores: Number of int32 flags, zero before the launch, that serial split-K needs; 0 without it.
         source: The file to compile.
         include: The folder of its headers.
     """
@@ -92,10 +93,10 @@ class Specialisation:
 
 def kernels_folder() -> Path:
     """
-    Where the CUDA sources lie: inside an installed wheel, or at the top of the source tree.
+    Return the folder of the CUDA sources: inside an installed wheel, or at the top of the source tree.
 
     Raises:
-        CannotRun: Neither is there, so the installation is damaged.
+        CannotRun: Neither folder has them, so the installation is damaged.
     """
     package = Path(gpusim.__file__).parent
     folders = (package / "_kernels_cuda", package.parent / "kernels_cuda")
@@ -106,12 +107,16 @@ def kernels_folder() -> Path:
 
 
 def options(macros: Mapping[str, int | str]) -> tuple[str, ...]:
-    """Compiler options that define the macros of a kernel; names without their GPUSIM_."""
+    """Return the compiler options that define a kernel's macros. Names in ``macros`` lack their prefix ``GPUSIM_``."""
     return ("-std=c++17", *(f"-DGPUSIM_{name}={value}" for name, value in macros.items()))
 
 
 def build_macros(build: Build, op_kinds: Sequence[type]) -> dict[str, int | str]:
-    """What an instrumented build is told: itself, and of a trace the numbers of the ops (kernels_cuda/record.cuh)."""
+    """
+    Return the macros that select an instrumented build; empty for the plain one.
+
+    A trace build also gets one macro for each kind of op: its number in the records (kernels_cuda/record.cuh).
+    """
     macros: dict[str, int | str] = {}
     if build == "trace":
         macros |= {f"OP_{name.upper()}": number for number, name in enumerate(operation_names(op_kinds))}

@@ -1,4 +1,4 @@
-"""How the timeline build writes down when each warp did what, and how it is read. kernels_cuda/record.cuh writes it."""
+"""Knows the buffer in which a timeline build records when each warp did what; kernels_cuda/record.cuh writes it."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -10,10 +10,10 @@ from gpusim.arrays import IntArray
 from gpusim.errors import CheckFailed
 
 HEADER_WORDS: Final = 16
-"""uint32 before a warp's rows: eight int64."""
+"""uint32 words of the header before a warp's rows. They hold eight int64."""
 
 NOT_STAMPED: Final = -1
-"""A time that no warp wrote: the row has no such event."""
+"""Value of a time that no warp wrote, because the row has no such event."""
 
 _EMPTY: Final = np.uint32(0xFFFFFFFF)
 _WRAP: Final = 1 << 32
@@ -22,24 +22,26 @@ _WRAP: Final = 1 << 32
 @dataclass(frozen=True, slots=True)
 class WarpTimeline:
     """
-    What one warp was seen to do. Times are SM cycles from the first start of a warp of the CTA.
+    The times at which one warp reached the events of its program.
+
+    Times are SM cycles since the first warp of the CTA started. A row is a k tile, or a fetch of one. An event that did
+    not happen in a row is ``NOT_STAMPED``: a fetch beyond the last k tile has a ``copy_issue`` only.
 
     Attributes:
         slot: Position of the CTA in ``Params.recorded``.
         warp: Warp of the CTA.
         block: Linear index of the CTA, x fastest.
-        sm: The SM it ran on.
-        globaltimer: Nanoseconds of the GPU's timer when the warp began.
-        k_tiles: k tiles consumed.
-        begin: The warp's first instructions.
-        prologue_end, tail_end, end: After the prologue; after the last wait and barrier; after the epilogue.
-        copy_issue: Before the first copy of each fetch, shape [rows]; rows are k tiles or fetches. Here and below
-            ``NOT_STAMPED`` where there is no such event: overrun fetches have a copy_issue only.
-        wait_begin: Before the wait_group that brings each k tile, shape [rows].
-        wait_end: After its barrier, shape [rows].
-        ldmatrix: Before the fragment loads of each k group, shape [rows, k_groups].
-        mma_begin: After the first mma.sync of each k group was issued, shape [rows, k_groups].
-        mma_end: After the last one was, shape [rows, k_groups].
+        sm: The SM that the CTA ran on.
+        globaltimer: The GPU's globaltimer when the warp began, nanoseconds.
+        k_tiles: Number of k tiles that the warp consumed.
+        begin: Time of the warp's first instructions.
+        prologue_end, tail_end, end: Times after the prologue, after the last wait and barrier, and after the epilogue.
+        copy_issue: Time before the first copy of each fetch, shape [rows].
+        wait_begin: Time before the wait_group that each k tile needs, shape [rows].
+        wait_end: Time after the barrier that follows that wait, shape [rows].
+        ldmatrix: Time before the fragment loads of each k group, shape [rows, k_groups].
+        mma_begin: Time after the first mma.sync of each k group was issued, shape [rows, k_groups].
+        mma_end: Time after the last mma.sync of each k group was issued, shape [rows, k_groups].
     """
 
     slot: int
@@ -61,36 +63,37 @@ class WarpTimeline:
 
 
 def row_words(k_groups: int) -> int:
-    """uint32 of one row."""
+    """Return the number of uint32 words of one row."""
     return 3 + 3 * k_groups
 
 
 def least_capacity(k_iterations: int, stages: int) -> int:
     """
-    Rows a warp needs: its k tiles, the overrun, and the share that a convolution issues of one fetch more.
+    Return the rows to reserve for a warp, rounded up to an even number.
 
-    Even, so that every warp's header, which holds 64-bit stamps, begins on 8 bytes.
+    A warp needs a row for each k tile, for each fetch beyond the last k tile, and for one fetch more, which a
+    convolution issues in part. An even number keeps every warp's header, which holds 64-bit values, 8-byte aligned.
     """
     return (k_iterations + stages + 1) // 2 * 2
 
 
 def buffer_words(slots: int, warps: int, k_groups: int, capacity: int) -> int:
-    """uint32 words of ``Params.records``; the host fills them with ones (0xFFFFFFFF) before the launch."""
+    """Return the number of uint32 words of ``Params.records``. The host fills them with 0xFFFFFFFF before a launch."""
     return slots * warps * (HEADER_WORDS + capacity * row_words(k_groups))
 
 
 def decode(buffer: npt.NDArray[np.uint32], slots: int, warps: int, k_groups: int) -> tuple[WarpTimeline, ...]:
     """
-    Read a timeline.
+    Decode the buffer of a timeline build.
 
     Args:
         buffer: ``Params.records`` after the launch, ``buffer_words`` long, of any shape.
-        slots: CTAs recorded.
+        slots: Number of CTAs recorded.
         warps: Warps of a CTA.
-        k_groups: Instruction-K slices of a k tile.
+        k_groups: k groups (slices of the mma.sync's K) of a k tile.
 
     Returns:
-        By slot, then warp.
+        One timeline for each warp, sorted by slot and warp.
 
     Raises:
         CheckFailed: A CTA that was to be recorded did not run, or the buffer had room for too few rows.
@@ -110,7 +113,7 @@ def decode(buffer: npt.NDArray[np.uint32], slots: int, warps: int, k_groups: int
 def _warp_timeline(slot: int, warp: int, headers: IntArray, rows: npt.NDArray[np.uint32]) -> WarpTimeline:
     start = int(headers[:, 0].min())
     header = [int(value) for value in headers[warp]]
-    # Stamps hold the clock's low 32 bits, so the distance from the start is theirs modulo 2^32.
+    # A stamp holds the low 32 bits of the clock, so its distance from the start is known modulo 2^32.
     cycles = np.where(rows == _EMPTY, NOT_STAMPED, (rows.astype(np.int64) - start) % _WRAP)
     groups = cycles[:, 3:].reshape(len(rows), -1, 3)
     return WarpTimeline(

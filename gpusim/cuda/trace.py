@@ -1,4 +1,4 @@
-"""What a kernel's trace build must record, from its schedule, and where two traces first differ; runs nothing."""
+"""Derives the trace that a kernel's trace build must record from its schedule, and compares traces; runs nothing."""
 
 import hashlib
 from collections.abc import Sequence
@@ -36,14 +36,14 @@ _NUMBER_OF = {"a": 1, "b": 2}
 
 def expected_records(kernel: KernelSchedule[StepT], blocks: Sequence[int]) -> Records:
     """
-    What the trace build of a kernel must record.
+    Return the records that the trace build of a kernel must write.
 
     Args:
-        kernel: Its schedule.
-        blocks: Linear block indices, in the order of ``Params.recorded``.
+        kernel: Schedule of the kernel.
+        blocks: Linear block indices of the recorded CTAs, in the order of ``Params.recorded``.
 
     Returns:
-        Records of dtype ``trace_format.RECORD``, by slot, warp and position.
+        Records of dtype ``trace_format.RECORD``, sorted by slot, warp and position.
     """
     lanes = kernel.lanes()
     number = {kind: index for index, kind in enumerate(kernel.op_kinds)}
@@ -61,7 +61,7 @@ def expected_records(kernel: KernelSchedule[StepT], blocks: Sequence[int]) -> Re
 
 
 def expected_of_all(kernels: Sequence[KernelSchedule[Any]], blocks: Sequence[Sequence[int]]) -> Records:
-    """The records of every kernel of a scenario, launch after launch, slots numbered on."""
+    """Return the expected records of all kernels of a scenario, in launch order. Slots are numbered across launches."""
     launches, slots = [], 0
     for kernel, own in zip(kernels, blocks, strict=True):
         records = expected_records(kernel, own)
@@ -72,15 +72,15 @@ def expected_of_all(kernels: Sequence[KernelSchedule[Any]], blocks: Sequence[Seq
 
 
 def longest_stream(kernel: KernelSchedule[Any], blocks: Sequence[int]) -> int:
-    """Records of a warp in the longest of the CTAs' programs."""
+    """Return the number of records that a warp of the CTA with the longest program writes."""
     return max(len(kernel.traced_steps(block)) for block in blocks)
 
 
 def stream_digest(records: Records) -> str:
     """
-    SHA-256 of a stream.
+    Return the SHA-256 of a trace.
 
-    Global offsets of invalid accesses are not part of it: a kernel may hold any there.
+    Global offsets of lanes that are predicated off are left out, because a kernel may hold any value there.
     """
     sha = hashlib.sha256()
     for field in RECORD.names or ():
@@ -93,16 +93,16 @@ def stream_digest(records: Records) -> str:
 
 def first_difference(expected: Records, found: Records, blocks: Sequence[int], op_kinds: Sequence[type]) -> str | None:
     """
-    The first place, in the order of slot, warp and position, where two streams differ; None where they do not.
+    Describe the first place, in the order of slot, warp and position, at which two traces differ.
 
     Args:
-        expected: From the schedule.
-        found: From a GPU.
+        expected: Records derived from the schedule.
+        found: Records from a GPU.
         blocks: Linear block index of each slot.
-        op_kinds: What the operations' numbers stand for.
+        op_kinds: Kind of op that each operation number stands for.
 
     Returns:
-        Its coordinates (CTA, warp, record, lane, field), both values, and what the Python stream does there.
+        The place (CTA, warp, record, lane, field), both values and the expected operation, or None for equal traces.
     """
     for key in np.unique(np.concatenate([_owner(expected), _owner(found)])):
         slot, warp = divmod(int(key), _WARPS)
@@ -122,7 +122,7 @@ def first_difference(expected: Records, found: Records, blocks: Sequence[int], o
 
 
 def describe(record: Any, op_kinds: Sequence[type]) -> str:
-    """One record in words."""
+    """Return one record in words: the operation, its operand and its numbers."""
     words = [operation_names(op_kinds)[int(record["op"])]]
     if record["operand"]:
         words.append(_OPERAND_NAMES[int(record["operand"])])
@@ -131,7 +131,7 @@ def describe(record: Any, op_kinds: Sequence[type]) -> str:
 
 
 _WARPS = 64
-"""More than any CTA has: slot * _WARPS + warp names a warp."""
+"""More warps than any CTA has, so that slot * _WARPS + warp identifies a warp."""
 
 
 def _owner(records: Records) -> IntArray:
@@ -162,7 +162,7 @@ def _first_in_warp(ours: Records, theirs: Records, op_kinds: Sequence[type]) -> 
 
 
 def blank_records(slot: int, warps: int, ops: int) -> Records:
-    """Records of all warps of one CTA, of operations that have nothing, shape [warps, ops]."""
+    """Return records for all warps of one CTA, shape [warps, ops], with every optional field unset (-1)."""
     records = np.zeros((warps, ops), RECORD)
     for field in ("stage", "k_group", "index", "k_tile", "shared", "global"):
         records[field] = -1
@@ -174,7 +174,7 @@ def blank_records(slot: int, warps: int, ops: int) -> Records:
 
 
 def _fields(step: StepT, lanes: Lanes[StepT], cta: CtaLanes[StepT]) -> dict[str, Any]:
-    """What a record holds besides its place and operation; a field that the op lacks stays -1."""
+    """Return the fields of a record besides its place and operation. Fields that the op lacks are left out."""
     fields = _header(step, lanes) | cta.traced(step)
     shared, reached = lanes.shared(step), cta.reached(step)
     if shared is not None:
@@ -185,7 +185,7 @@ def _fields(step: StepT, lanes: Lanes[StepT], cta: CtaLanes[StepT]) -> dict[str,
 
 
 def _header(step: StepT, lanes: Lanes[StepT]) -> dict[str, int]:  # noqa: PLR0911 (one for each kind of op)
-    """What all lanes of all warps have in common."""
+    """Return the fields that all lanes of all warps have in common."""
     match lanes.op(step):
         case CopyAsync(operand, fetch, access, vec, stage, zfill, cache):
             index = access * lanes.operands[lanes.operand_name(step)].vecs + vec

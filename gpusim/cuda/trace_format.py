@@ -1,4 +1,4 @@
-"""How the trace build writes down what each warp did, and how that is read back. kernels_cuda/record.cuh writes it."""
+"""Knows the buffer in which a trace build records what each warp did; kernels_cuda/record.cuh writes it."""
 
 import re
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ from gpusim.errors import CheckFailed
 from gpusim.units import WARP_SIZE
 
 WORDS: Final = 4
-"""int64 of one lane in one record: header, shared offset, global offset, predicate."""
+"""int64 words of one lane in one record: header, shared offset, global offset, predicate."""
 
 
 def operation_names(op_kinds: Sequence[type]) -> tuple[str, ...]:
-    """Names of the operations that a header holds by number: of the kinds of ops of a kernel's schedule, in order."""
+    """Return the snake-case names of the kinds of ops. A record's header holds an operation as an index into them."""
     return tuple(re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower() for kind in op_kinds)
 
 
@@ -39,40 +39,45 @@ RECORD: Final = np.dtype(
     ]
 )
 """
-One operation of one warp.
+dtype of one operation of one warp.
 
 slot: Position of the CTA in ``Params.recorded``.
-warp, position: Whose it is, and its number in that warp's stream.
+warp: Warp of the CTA.
+position: Number of the operation in that warp's program.
 op: Index into the kernel's ``op_kinds``.
 operand: 0 none, 1 a, 2 b.
-zfill, cg: Of a copy or a global load: zero-fills where invalid; goes around L1.
-stage, k_group, k_tile: -1 where the operation has none. k_tile is the fetch of a copy, a global load or a tile's store,
-    the step in the epilogue.
-index: access * vecs + vec of a copy or a global load, the access of a tile's store, the instruction of a fragment load,
-    the mma.sync of a WarpMma, the pending groups of a wait, the access of the epilogue's operations; else -1.
-shared: Elements from the operand's base; accumulators from the epilogue's; -1 where there is none.
-global: Elements from the tensor's base; 0 or more where valid, and any number where not. -1 where there is none.
+zfill: A copy or a global load fills lanes that are predicated off with zeros.
+cg: A copy bypasses L1 (cp.async.cg).
+stage, k_group, k_tile: -1 if the operation has none. k_tile is the fetch of a copy, a global load or a StoreTile, and
+    the step of an epilogue operation.
+index: access * vecs + vec of a copy or a global load; the access of a StoreTile or an epilogue operation; the
+    instruction of a fragment load; the mma.sync count of a WarpMma; the pending groups of a wait; otherwise -1.
+shared: Offset in elements from the operand's base, or in accumulators from the base of the epilogue's staging; -1 if
+    the operation does not access shared memory.
+global: Offset in elements from the tensor's base, at least 0 in valid lanes and arbitrary in others; -1 if the
+    operation does not access global memory.
+predicate: Lanes that are not predicated off.
 """
 
 
 def buffer_words(slots: int, warps: int, capacity: int) -> int:
-    """int64 words of ``Params.records`` for ``capacity`` records of every warp."""
+    """Return the number of int64 words of ``Params.records`` that hold ``capacity`` records of every warp."""
     return slots * warps * capacity * WARP_SIZE * WORDS
 
 
 def decode(buffer: npt.NDArray[np.int64], counts: npt.NDArray[np.int32]) -> npt.NDArray[np.void]:
     """
-    Read a trace.
+    Decode the buffer of a trace build.
 
     Args:
         buffer: ``Params.records`` after the launch, ``buffer_words`` long, of any shape.
         counts: ``Params.record_counts``, shape [slots, warps].
 
     Returns:
-        Records of dtype ``RECORD``, by slot, warp and position.
+        Records of dtype ``RECORD``, sorted by slot, warp and position.
 
     Raises:
-        CheckFailed: A warp had more records than there was room for, or its lanes disagree on what they did.
+        CheckFailed: A warp had more records than the buffer has room for, or its lanes recorded different operations.
     """
     slots, warps = counts.shape
     words = buffer.reshape(slots, warps, -1, WARP_SIZE, WORDS)

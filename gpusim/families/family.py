@@ -1,9 +1,9 @@
 """
-The questions that a family of kernels answers, stage by stage.
+Defines the questions that a family of kernels answers, stage by stage.
 
-A stage is a module of the family's folder (or of one that it extends): what it must have stands here as a protocol.
-Stages are imported when they are first asked, so that printing a scenario costs no simulator, and a machine
-without a GPU needs no CuPy.
+A stage is a module in the folder of the family, or of the family that it extends. The protocols here say what each
+stage must have. A stage is imported when it is first used, so that printing a scenario imports no simulator, and a
+machine without a GPU needs no CuPy.
 """
 
 from __future__ import annotations
@@ -31,32 +31,32 @@ if TYPE_CHECKING:
 
 
 class Schedules(Protocol):
-    """What every CTA executes, and at which addresses."""
+    """Stage ``schedule``: what every CTA executes, and at which addresses."""
 
     def kernels(self, scenario: Any) -> tuple[CountedKernel[Any], ...]:
-        """The kernels of a scenario in the order of their launches."""
+        """Return the kernels of a scenario as schedules, in launch order."""
 
 
 class Verifications(Protocol):
-    """What the schedules are verified by."""
+    """Stage ``verify``: how schedules are executed on data and checked."""
 
     def verification(self, scenario: Any) -> Verification[Any, Any]:
-        """Of one scenario."""
+        """Return the verification of a scenario."""
 
 
 class Timing(Protocol):
-    """What is simulated in time."""
+    """Stage ``timed``: how kernels are simulated in time."""
 
     def timed_kernels(self, scenario: Any, machine: Machine) -> tuple[TimedKernel[Any], ...]:
-        """The kernels of a scenario in the order of their launches."""
+        """Return the kernels of a scenario for simulation in time, in launch order."""
 
 
 class Kernels(Protocol):
-    """What is compiled for a GPU."""
+    """Stage ``cuda``: how kernels are compiled for a GPU."""
 
     def specialisations(self, scenario: Any, build: Build) -> tuple[Specialisation, ...]:
         """
-        The kernels of a scenario in the order of their launches; none where there is no such build.
+        Return the specialised kernels of a scenario in launch order; none if there is no such build.
 
         Raises:
             BadInput: kernels_cuda has no such kernel.
@@ -64,38 +64,38 @@ class Kernels(Protocol):
 
 
 class Devices(Protocol):
-    """What a GPU is given, and what it must return."""
+    """Stage ``device``: the tensors of a scenario on a GPU."""
 
     def upload(self, cupy: Any, scenario: Any, seed: int) -> DeviceProblem:
-        """Random inputs of a seed and a poisoned output on the GPU."""
+        """Put random inputs and poisoned outputs on the GPU, and return them."""
 
 
 class Latitudes(Protocol):
-    """Where a count may differ from the hardware's."""
+    """Stage ``latitude``: which counts may differ from the hardware's."""
 
     def latitude(self, scenario: Any, source: str, *, fewer: bool) -> str:
         """
-        Why a count may differ from what was measured; empty where it must not.
+        Return why a count may differ from the measured one; empty if it must not.
 
         Args:
-            scenario: What was measured.
-            source: ncu metric, SASS opcode, or how else it was measured.
-            fewer: Whether fewer were measured.
+            scenario: The measured scenario.
+            source: Origin of the measured count: an ncu metric, a SASS opcode, or another name.
+            fewer: Whether the measured count is lower than the simulated one.
         """
 
 
 class Describing(Protocol):
-    """What is said of a scenario."""
+    """Stage ``words``: how a scenario is described."""
 
     def words(self, scenario: Any) -> Words:
-        """What tables and pictures say of it."""
+        """Return the description of a scenario for tables and pictures."""
 
 
 class Pictures(Protocol):
-    """What a run's pictures show."""
+    """Stage ``pictures``: the pictures of a run."""
 
     def bank_pictures(self, scenario: Any) -> tuple[BankPicture, ...]:
-        """Chosen accesses of shared memory, of warp 0."""
+        """Return typical shared-memory accesses of warp 0, to be drawn."""
 
     def draw_overlap(
         self,
@@ -105,7 +105,7 @@ class Pictures(Protocol):
         path: Path,
         measured: Sequence[PipelineRow] | None = None,
     ) -> Path:
-        """Draw how stages overlap."""
+        """Draw how the stages of the shared-memory ring overlap, and return the path of the picture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +114,9 @@ class Family:
     A family of kernels.
 
     Attributes:
-        folder: Its package, in which a stage's module has the stage's name.
-        kinds: How its scenarios are read.
-        extends: The family whose stages it takes where it has none of its own.
+        folder: Package of the family. A stage's module in it has the stage's name.
+        kinds: The problem kinds of the family, and how their scenarios are read.
+        extends: The family whose stages are used for those that this one lacks.
     """
 
     folder: str
@@ -124,46 +124,46 @@ class Family:
     extends: Family | None = None
 
     def stage(self, name: str) -> Any:
-        """A stage's module, its own or the extended family's."""
+        """Return the module of a stage: the family's own or that of the extended family."""
         if self.extends is not None and find_spec(f"{self.folder}.{name}") is None:
             return self.extends.stage(name)
         return import_module(f"{self.folder}.{name}")
 
     @property
     def schedules(self) -> Schedules:
-        """What every CTA executes."""
+        """The stage that makes schedules."""
         return cast("Schedules", self.stage("schedule"))
 
     @property
     def verifications(self) -> Verifications:
-        """What the schedules are verified by."""
+        """The stage that executes schedules on data and checks them."""
         return cast("Verifications", self.stage("verify"))
 
     @property
     def timing(self) -> Timing:
-        """What is simulated in time."""
+        """The stage that makes kernels for simulation in time."""
         return cast("Timing", self.stage("timed"))
 
     @property
     def cuda(self) -> Kernels:
-        """What is compiled for a GPU."""
+        """The stage that specialises kernels for a GPU."""
         return cast("Kernels", self.stage("cuda"))
 
     @property
     def devices(self) -> Devices:
-        """What a GPU is given."""
+        """The stage that puts tensors on a GPU."""
         return cast("Devices", self.stage("device"))
 
     @property
     def latitudes(self) -> Latitudes:
-        """Where a count may differ from the hardware's."""
+        """The stage that knows which counts may differ from the hardware's."""
         return cast("Latitudes", self.stage("latitude"))
 
     @property
     def pictures(self) -> Pictures:
-        """What a run's pictures show."""
+        """The stage that makes the pictures of a run."""
         return cast("Pictures", self.stage("pictures"))
 
     def words(self, scenario: Any) -> Words:
-        """What tables and pictures say of a scenario."""
+        """Return the description of a scenario for tables and pictures."""
         return cast("Describing", self.stage("words")).words(scenario)

@@ -1,4 +1,4 @@
-"""The families there are, and scenarios of any of them by file, by data, and by the name of a CUTLASS kernel."""
+"""Lists all families, and reads their scenarios from a file, from data, or from the name of a CUTLASS kernel."""
 
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -21,62 +21,63 @@ FAMILIES: Final[tuple[Family, ...]] = (
     DGRAD,
     ATTENTION,
 )
-"""Every family; ``docs/architecture.md`` says what another one needs."""
+"""All families. ``docs/architecture.md`` describes how to add one."""
 
 
 @cache
 def kinds() -> tuple[Kind, ...]:
-    """How the problem kinds of all families are read."""
+    """Return the problem kinds of all families, and how their scenarios are read."""
     return tuple(kind for family in FAMILIES for kind in family.kinds)
 
 
 def family_of(scenario: Scenario) -> Family:
-    """The family whose kernels a scenario asks about."""
+    """Return the family that a scenario's problem kind belongs to."""
     return next(family for family in FAMILIES if any(kind.name == scenario.kind for kind in family.kinds))
 
 
 def load_scenario(path: str | Path, overrides: Iterable[str] = ()) -> Scenario:
     """
-    The scenario of a TOML file, all checks held.
+    Read and validate the scenario of a TOML file.
 
     Args:
         path: The file. A machine given as a path is relative to its folder.
-        overrides: ``key=value`` with a dotted key and a TOML value or a bare word; the last one of a key holds.
+        overrides: Settings ``key=value`` with a dotted key and a TOML value or a bare word. The last one of a key
+            holds.
 
     Raises:
-        BadInput: The file is missing or no TOML, or a check does not hold. One line: what is allowed, what was found,
-            file and key, and the ``--set`` that gave it.
+        BadInput: The file is missing or not TOML, or a check does not hold. The message is one line: what is allowed,
+            what was found, file and key, and the ``--set`` that gave it.
     """
     return read.parse(read.read_text(path, overrides), kinds())
 
 
 def load_gemm_scenario(path: str | Path, overrides: Iterable[str] = ()) -> GemmScenario:
-    """As ``load_scenario``, of a GEMM or convolution only."""
+    """Read and validate a GEMM or convolution; arguments and errors are those of ``load_scenario``."""
     return _gemm(read.read_text(path, overrides))
 
 
 def named_scenario(name: str, overrides: Iterable[str] = ()) -> GemmScenario:
     """
-    The scenario of a kernel that CUTLASS's profiler names, all checks held.
+    Return the validated scenario of a kernel named by CUTLASS's profiler.
 
     Args:
-        name: As the profiler prints it (``cutlass_name``).
-        overrides: As in ``load_scenario``; they must give the problem's extents. A machine given as a path is relative
-            to the working directory.
+        name: Name as the profiler prints it (``cutlass_name``).
+        overrides: Settings as in ``load_scenario``, which must give the problem's extents. A machine given as a path is
+            relative to the working directory.
 
     Raises:
-        BadInput: It is no such name, an extent is missing, or a check does not hold.
+        BadInput: The name is no such name, an extent is missing, or a check does not hold.
     """
     return _gemm(read.overridden(parse_name(name), name, overrides, Path()))
 
 
 def parse_scenario(data: Mapping[str, Any], where: str) -> Scenario:
     """
-    The scenario of plain data, all checks held.
+    Validate plain data as a scenario, and return it.
 
     Args:
-        data: As ``tomllib`` reads it.
-        where: File name for messages; a machine given as a path is relative to its folder.
+        data: Data in the form that ``tomllib`` returns.
+        where: File name for messages. A machine given as a path is relative to its folder.
 
     Raises:
         BadInput: A check does not hold.
@@ -85,7 +86,7 @@ def parse_scenario(data: Mapping[str, Any], where: str) -> Scenario:
 
 
 def parse_gemm_scenario(data: Mapping[str, Any], where: str) -> GemmScenario:
-    """As ``parse_scenario``, of a GEMM or convolution only."""
+    """Validate plain data as a GEMM or convolution; arguments and errors are those of ``parse_scenario``."""
     return _gemm(Text(data, Origin(where), Path(where).parent))
 
 
@@ -96,5 +97,5 @@ def _gemm(text: Text) -> GemmScenario:
 
 
 def scenario_schema() -> dict[str, Any]:
-    """JSON Schema of a scenario file."""
+    """Return the JSON Schema of a scenario file."""
     return read.schema(kinds())

@@ -1,4 +1,4 @@
-"""What a family's kernels are verified by: their programs, mistakes to break them with, tensors, and a reference."""
+"""Defines how a family's kernels are verified: programs, mutations that break them, tensors, and a reference."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -15,19 +15,19 @@ ProgramT = TypeVar("ProgramT")
 TensorsT = TypeVar("TensorsT")
 
 SayDone: TypeAlias = Callable[[int, int], None]
-"""Called after each batch with the CTAs done and the CTAs of the grid."""
+"""Called after each batch of CTAs with the number of CTAs done and of the grid."""
 
 
 @dataclass(frozen=True, slots=True)
 class SecondOutput:
     """
-    How what a kernel stores besides its output agrees with the reference.
+    The agreement of a kernel's second output with the reference.
 
     Attributes:
-        key: In the names of JSON's figures, ``wrong_<key>`` and ``max_<key>_error``.
-        words: What its elements are, for a reader.
-        wrong: Elements beyond their bound, or not a number.
-        max_error: Largest difference of a finite one; None where one is not a number, or none was compared.
+        key: Part of the names of its figures in JSON, ``wrong_<key>`` and ``max_<key>_error``.
+        words: Name of its elements in text.
+        wrong: Number of elements beyond their bound, or not a number.
+        max_error: Largest difference of a finite element; None if an element is not a number, or none was compared.
     """
 
     key: str
@@ -39,21 +39,22 @@ class SecondOutput:
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
     """
-    What ``gpusim verify`` answers.
+    The report of ``gpusim verify``.
 
     Attributes:
-        ok: Every element is within its bound, and there is no hazard.
-        seed: Of the random tensors.
-        elements: Of the output.
-        wrong_elements: Those beyond their bound, or not a number.
-        max_error: Largest absolute difference from the float64 reference; None where an element is not a number.
-        max_error_over_bound: Largest quotient of difference and bound, at most 1 if all is well; None likewise.
-        worst_element: (row, column) of that quotient, or of the first element that is not a number; None where the
-            output was not compared, and then no element counts as wrong.
-        hazards: Each as a table with at least ``origin`` ("schedule": the order of the ops, "data": what the data
-            showed), ``name``, ``message``, ``slice`` (split-K slice; -1 for the data's), ``k_tile``, ``k_group``,
+        ok: Whether every element is within its bound, and there is no hazard.
+        seed: Seed of the random tensors.
+        elements: Number of elements of the output.
+        wrong_elements: Number of elements beyond their bound, or not a number; 0 if nothing was compared.
+        max_error: Largest absolute difference from the float64 reference; None if an element is not a number.
+        max_error_over_bound: Largest quotient of difference and bound, at most 1 without wrong elements; None if an
+            element is not a number.
+        worst_element: (row, column) of that quotient, or of the first element that is not a number; None if the output
+            was not compared.
+        hazards: Hazards as tables with at least ``origin`` ("schedule" if the order of ops shows it, "data" if the data
+            does), ``name``, ``message``, ``slice`` (split-K slice; -1 for origin "data"), ``k_tile``, ``k_group``,
             ``operand``, ``stage``.
-        second: Of a kernel with a second output.
+        second: Agreement of the second output; None for a kernel without one.
     """
 
     ok: bool
@@ -67,11 +68,11 @@ class VerifyReport:
     second: SecondOutput | None = None
 
     def hazard_names(self) -> frozenset[str]:
-        """The names of all hazards."""
+        """Return the names of all hazards."""
         return frozenset(str(hazard["name"]) for hazard in self.hazards)
 
     def as_json(self) -> dict[str, Any]:
-        """As ``--json`` prints it."""
+        """Return the report as ``--json`` prints it."""
         data = asdict(self)
         second = data.pop("second")
         if second is not None:
@@ -81,11 +82,11 @@ class VerifyReport:
 
 class Executed(NamedTuple):
     """
-    What an execution left.
+    The outcome of an execution on data.
 
     Attributes:
-        stored: As the family keeps it.
-        hazards: What the data gave away, in the order it was met.
+        stored: Stored outputs, in a form of the family's own.
+        hazards: Hazards that the data showed, in the order in which they occurred.
     """
 
     stored: Any
@@ -94,12 +95,12 @@ class Executed(NamedTuple):
 
 class Compared(NamedTuple):
     """
-    What an execution's output is beside the reference.
+    The comparison of an execution's outputs with the reference.
 
     Attributes:
-        agreement: Of the output.
-        second: Of what else is stored.
-        reference: The reference itself.
+        agreement: Agreement of the output.
+        second: Agreement of the second output; None for a kernel without one.
+        reference: The reference, in a form of the family's own.
     """
 
     agreement: Agreement
@@ -109,11 +110,12 @@ class Compared(NamedTuple):
 
 class Verification(ABC, Generic[ProgramT, TensorsT]):
     """
-    One scenario's.
+    The verification of one scenario.
 
     Attributes:
-        mutations: Name -> a way to break a program on purpose; it leaves a program in which it finds nothing to break.
-        mainloop: What messages call the schedule.
+        mutations: Functions by name that break a program on purpose. One that finds nothing to break returns the
+            program unchanged.
+        mainloop: Name of the schedule in messages.
     """
 
     mutations: ClassVar[Mapping[str, Callable[[Any], Any]]]
@@ -122,42 +124,42 @@ class Verification(ABC, Generic[ProgramT, TensorsT]):
     @property
     @abstractmethod
     def programs(self) -> Sequence[ProgramT]:
-        """What the grid's CTAs execute, each program once."""
+        """The distinct programs that the grid's CTAs execute."""
 
     @abstractmethod
     def order_hazards(self, programs: Sequence[ProgramT]) -> list[tuple[int, Hazard]]:
-        """What races by the order of ops alone, with the split-K slice that it is of, or -1."""
+        """Return the hazards that the order of ops alone shows, each with its split-K slice, or -1."""
 
     @abstractmethod
     def draw(self, seed: int) -> TensorsT:
-        """Random inputs."""
+        """Draw random inputs."""
 
     @abstractmethod
     def execute(self, tensors: TensorsT, programs: Sequence[ProgramT], progress: SayDone | None) -> Executed:
-        """Run the programs, or broken ones in their places, on real data."""
+        """Execute on real data, with ``programs`` (which may be mutated) in place of the property's, in its order."""
 
     @abstractmethod
     def elements(self, done: Executed) -> int:
-        """Elements of the output that are to be compared."""
+        """Return the number of output elements to compare."""
 
     @abstractmethod
     def compare(self, tensors: TensorsT, done: Executed) -> Compared:
-        """What was stored against the float64 reference."""
+        """Compare the stored outputs with the float64 reference."""
 
     def uncompared(self) -> SecondOutput | None:
-        """Of a kernel with a second output, what stands where nothing was compared."""
+        """Return the entry of the second output in a report without comparison; None for a kernel without one."""
         return None
 
-    def refuse_folder(self, folder: Path, *, reference: bool) -> None:  # noqa: ARG002 - any, where none is written
+    def refuse_folder(self, folder: Path, *, reference: bool) -> None:  # noqa: ARG002 - no folder is accepted
         """
-        Refuse a folder for the tensors.
+        Check that tensors can be written to a folder.
 
         Args:
-            folder: Where they are to go.
-            reference: Whether the reference's are among them.
+            folder: Folder for the tensors.
+            reference: Whether the reference is to be written, too.
 
         Raises:
-            BadInput: It holds tensors already, or the family's are not written.
+            BadInput: The folder already holds tensors, or tensors of this family cannot be written.
         """
         raise BadInput(
             f"--save-tensors must be left out for {self.mainloop}: tensors of GEMMs and convolutions are written"
@@ -165,9 +167,10 @@ class Verification(ABC, Generic[ProgramT, TensorsT]):
 
     def save(self, folder: Path, tensors: TensorsT, done: Executed, reference: Any) -> tuple[Path, ...]:  # noqa: ARG002
         """
-        Write inputs, output and, where it is given, the reference.
+        Write inputs, output and, if it is given, the reference, and return the files.
 
         Raises:
+            BadInput: Tensors of this family cannot be written.
             CannotRun: A file cannot be written.
         """
         self.refuse_folder(folder, reference=reference is not None)

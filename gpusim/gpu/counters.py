@@ -1,4 +1,4 @@
-"""Nsight Compute's counters of many scenarios' kernels, from one run of ``gpusim.measure.launch`` under it."""
+"""Collects Nsight Compute's counters for the kernels of many scenarios, by profiling ``gpusim.measure.launch``."""
 
 import csv
 import importlib
@@ -18,7 +18,7 @@ from gpusim.gpu import ncu
 from gpusim.records.record import Opcodes
 
 SECONDS_PER_LAUNCH = 30
-"""Longest a launch may take under ncu, with all its passes, before the run is given up."""
+"""Time allowed for one launch under ncu, with all its passes, before the run is aborted."""
 
 STALLS = (
     *("barrier", "branch_resolving", "dispatch_stall", "drain", "imc_miss", "lg_throttle", "long_scoreboard"),
@@ -27,7 +27,7 @@ STALLS = (
 )
 
 SASS_OPERATIONS = ("ld", "ldgsts", "ldsm", "st")
-"""Operations the SASS-level shared-memory metrics are split by. There is none for LDS alone."""
+"""Operations that the SASS-level shared-memory metrics distinguish. There is none for LDS alone."""
 
 METRICS = (
     *("sm__cycles_elapsed.max", "sm__cycles_active.avg", "sm__cycles_active.max", "sm__cycles_active.min"),
@@ -56,10 +56,10 @@ METRICS = (
     *("sm__warps_active.avg.pct_of_peak_sustained_active", "smsp__issue_active.avg.pct_of_peak_sustained_active"),
     *(f"smsp__average_warps_issue_stalled_{reason}_per_issue_active.ratio" for reason in STALLS),
 )
-"""What is counted of every launch, as far as the GPU has it."""
+"""Metrics collected for every launch, as far as the GPU has them."""
 
 KERNELS = r"regex:^gpusim_\w+$"
-"""What ncu profiles: our kernels, and not CuPy's."""
+"""Filter of the kernels that ncu profiles: gpusim's, not CuPy's."""
 
 BY_OPCODE = "sass__inst_executed_per_opcode"
 BY_INSTRUCTION = {
@@ -67,7 +67,7 @@ BY_INSTRUCTION = {
     "wavefronts": "memory_l1_wavefronts_shared",
     "ideal": "memory_l1_wavefronts_shared_ideal",
 }
-"""Figure of ``record.Opcodes`` -> ncu's metric with a value for each instruction of the kernel."""
+"""ncu's metric behind each figure of ``record.Opcodes``. It has a value for each instruction of the kernel."""
 
 _MISSING = re.compile(r"[Ff]ailed to find metric|[Uu]nknown metric|metrics? not found")
 _OPCODE = re.compile(r"\s*(?:@!?U?P[T\d]+\s+)?([A-Z][A-Z0-9_]*)")
@@ -77,12 +77,12 @@ _INSTANCE = re.compile(r"([A-Za-z_][\w.]*): *([\d,]+(?:\.\d+)?)")
 @dataclass(frozen=True, slots=True)
 class Profile:
     """
-    What ncu counted of one launch.
+    The counters that ncu measured for one launch.
 
     Attributes:
-        grid, block: As launched.
-        counters: Full metric name -> value in base units.
-        opcodes: By SASS opcode.
+        grid, block: gridDim and blockDim of the launch.
+        counters: Values in base units by full metric name.
+        opcodes: Figures by SASS opcode.
     """
 
     grid: tuple[int, int, int]
@@ -95,19 +95,19 @@ def profile_scenarios(
     files: Sequence[Path], folder: Path, selection: Sequence[str], options: Sequence[str] = ()
 ) -> dict[str, Profile]:
     """
-    Launch each scenario's plain kernels once under ncu, cold caches, clocks left alone.
+    Launch each scenario's plain kernels once under ncu, with cold caches and clocks not locked.
 
     Args:
-        files: GemmScenario files; their stems must differ.
-        folder: Where the report (``.ncu-rep``) and its raw page (``.csv``) are kept.
-        selection: From ``settle``.
+        files: Scenario files. Their stems must differ.
+        folder: Folder in which the report (``.ncu-rep``) and its raw page (``.csv``) are kept.
+        selection: ncu's options from ``settle``.
         options: Further options of ``gpusim.measure.launch``.
 
     Returns:
-        Stem of the file -> what was counted, of all its launches together. Scenarios whose launch failed are not in it.
+        Counters by the stem of the scenario's file, summed over its launches. Scenarios whose launch failed are absent.
 
     Raises:
-        CannotRun: There is no ncu, it refuses, or it counted other launches than were made.
+        CannotRun: ncu is missing or may not profile here, or it profiled other launches than were made.
     """
     report, log = folder / "launches.ncu-rep", folder / "launches.json"
     folder.mkdir(parents=True, exist_ok=True)
@@ -127,10 +127,10 @@ def profile_scenarios(
 
 def together(launches: Sequence[Profile]) -> Profile:
     """
-    Launches one after another as one: counts and cycles add, what ncu divides by something is weighted.
+    Combine the counters of successive launches into one profile. Counts and cycles are added.
 
-    Ratios to issued instructions are weighted by the executed ones, percentages of a span by the active cycles. Grid
-    and block are the first launch's.
+    Ratios per issued instruction are averaged with executed instructions as weights, percentages of peak with active
+    cycles as weights. Grid and block are those of the first launch.
     """
     first = launches[0]
     if len(launches) == 1:
@@ -156,17 +156,23 @@ def settle(
     file: Path, folder: Path, say: Callable[[str], None] = lambda _: None, options: Sequence[str] = ()
 ) -> list[str]:
     """
-    The options that select what ncu counts, found by profiling one scenario.
+    Return the options of ncu that select metrics, found by profiling one scenario.
 
-    A metric that ncu does not know stops it: such metrics are left out, then, if it still writes no report, the
-    figures for single instructions.
+    ncu writes no report if it does not know a metric. Unknown metrics are therefore left out; if that does not help,
+    the figures for single instructions are left out, too.
+
+    Args:
+        file: Scenario to profile.
+        folder: Folder in which the report is kept.
+        say: Called with a line about what is left out.
+        options: Further options of ``gpusim.measure.launch``.
 
     Raises:
-        CannotRun: There is no ncu, or it refuses.
+        CannotRun: ncu is missing or may not profile here.
     """
     folder.mkdir(parents=True, exist_ok=True)
     wanted, absent = ncu.existing(METRICS, _available(say))
-    if len(absent) > len(wanted):  # a list that lacks most of them is not the list
+    if len(absent) > len(wanted):  # a list without most of these metrics is not to be trusted
         wanted, absent = list(METRICS), []
     sections, by_opcode = ["--section", "SourceCounters"], [BY_OPCODE]
     report = folder / "first.ncu-rep"
@@ -194,7 +200,7 @@ def _launch(log: Path, options: Sequence[str], files: Iterable[Path]) -> list[st
 
 
 def _profile_into(report: Path, selection: Sequence[str], launch: Sequence[str], seconds: int) -> str:
-    """What ncu printed; it is kept beside the report, too, which is not there when ncu wrote none."""
+    """Run ncu, and return what it printed. It may have written no report; its output is kept in a ``.log`` file."""
     report.unlink(missing_ok=True)
     command = [ncu.find_ncu(), "--force-overwrite", "--export", str(report), "--target-processes", "all"]
     command += ["--clock-control", "none", "--cache-control", "all", "--kernel-name", KERNELS, *selection, *launch]
@@ -205,10 +211,9 @@ def _profile_into(report: Path, selection: Sequence[str], launch: Sequence[str],
 
 def read_profiles(report: Path) -> list[Profile]:
     """
-    The launches of a report: by ncu's own Python module where it can be imported, else by the CSV of its raw page.
+    Read the launches of a report, with ncu's Python module if it can be imported, otherwise from its raw page as CSV.
 
-    The CSV, which has no figures for single instructions, is written beside the report in either case, for whoever
-    has no ncu.
+    The CSV is always written beside the report, for readers without ncu. It has no figures for single instructions.
 
     Raises:
         CannotRun: ncu is missing, or cannot read the report.
@@ -229,7 +234,7 @@ def read_profiles(report: Path) -> list[Profile]:
 
 
 def from_csv(text: str, where: str) -> list[Profile]:
-    """Launches in the CSV of the raw page, with opcode counts where its instances were printed."""
+    """Read the launches in the CSV of a raw page, with counts by opcode if the metric's instances were printed."""
     launches = ncu.parse_csv(text, where)
     by_opcode = _instances(text)
     if len(by_opcode) != len(launches):
@@ -246,7 +251,7 @@ def from_csv(text: str, where: str) -> list[Profile]:
 
 
 def from_module(module: Any, report: Path) -> list[Profile]:
-    """Launches in a report, read by ``ncu_report``, the module that comes with Nsight Compute."""
+    """Read the launches of a report with ``ncu_report``, the Python module that comes with Nsight Compute."""
     context = module.load_report(str(report))
     actions = [
         context.range_by_idx(number).action_by_idx(index)
@@ -257,7 +262,7 @@ def from_module(module: Any, report: Path) -> list[Profile]:
 
 
 def import_ncu_report() -> Any | None:
-    """``ncu_report``, from the folder beside ncu's executable; None where it is not there or does not import."""
+    """Import ``ncu_report`` from ncu's installation; return None if it is absent or cannot be imported."""
     for folder in _module_folders():
         if (folder / "ncu_report.py").is_file():
             sys.path.append(str(folder))
@@ -271,13 +276,13 @@ def import_ncu_report() -> Any | None:
 
 
 def opcode_of(sass: str) -> str:
-    """``@P0 LDGSTS.E.BYPASS [R1], ...`` is LDGSTS; empty where the text is no instruction."""
+    """Return the opcode of SASS text: LDGSTS for ``@P0 LDGSTS.E.BYPASS [R1], ...``; empty if it is no instruction."""
     match = _OPCODE.match(sass)
     return match[1] if match else ""
 
 
 def ncu_says(text: str) -> str:
-    """The line of ncu's output that says why it stopped; else its last."""
+    """Return the last line of ncu's output that reports an error, or else its last line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     complaints = [line for line in lines if "==ERROR==" in line or "ERR_NVGPUCTRPERM" in line]
     return (complaints or lines or ["it printed nothing"])[-1]
@@ -315,7 +320,7 @@ def _sums_by_opcode(action: Any, name: str) -> Mapping[str, float]:
 
 
 def _value(metric: Any, *index: int) -> float:
-    """A metric's value, or that of one instance, whatever type it was stored as."""
+    """Return a metric's value, or that of one instance, as a float."""
     return float(metric.value(*index))
 
 
@@ -326,7 +331,7 @@ def _extent(action: Any, what: str, names: set[str]) -> tuple[int, int, int]:
 
 
 def _is_counter(name: str) -> bool:
-    """Whether a metric is one of ``METRICS``: an ncu metric with its suffix, not a property of device or launch."""
+    """Return whether a metric is one of ``METRICS``, and not a property of device or launch."""
     return name in _WANTED
 
 
@@ -334,7 +339,7 @@ _WANTED = frozenset(METRICS)
 
 
 def _instances(text: str) -> list[dict[str, float]]:
-    """The cells of the opcode metric, ``1,234 (HMMA: 1,000; LDSM: 234)``, one for each launch."""
+    """Return counts by opcode for each launch, from cells such as ``1,234 (HMMA: 1,000; LDSM: 234)``."""
     lines = text.splitlines()
     start = next((number for number, line in enumerate(lines) if line.startswith(('"ID",', "ID,"))), None)
     if start is None:

@@ -1,4 +1,4 @@
-"""The GPU of this machine: whether CuPy and a device are here, and which GPU, driver and clocks a figure came from."""
+"""Finds this machine's GPU through CuPy, and describes the GPU, driver and clocks that figures are measured with."""
 
 import importlib
 import re
@@ -14,10 +14,10 @@ _QUERY = ("name", "driver_version", *_CLOCKS)
 
 def import_cupy() -> Any:
     """
-    CuPy, with a GPU behind it.
+    Import CuPy and check that it finds a GPU.
 
     Raises:
-        CannotRun: CuPy is not installed, or finds no GPU; says what to install.
+        CannotRun: CuPy is not installed, or finds no GPU. The message says what to install.
     """
     try:
         cupy: Any = importlib.import_module("cupy")
@@ -36,7 +36,7 @@ def import_cupy() -> Any:
 
 def environment() -> dict[str, Any]:
     """
-    What a measured figure depends on besides the kernel: GPU, driver, CUDA, CuPy, clocks (MHz) at this moment.
+    Return what a measured figure depends on besides the kernel: GPU, driver, CUDA, CuPy, and current clocks in MHz.
 
     Raises:
         CannotRun: CuPy or a GPU is missing.
@@ -62,7 +62,7 @@ def environment() -> dict[str, Any]:
 
 def gpu_slug(name: str) -> str:
     """
-    The folder of a GPU's records: "NVIDIA H200" is h200, "NVIDIA A100-SXM4-40GB" is a100-sxm4-40gb.
+    Return the folder name of a GPU's records: h200 for "NVIDIA H200", a100-sxm4-40gb for "NVIDIA A100-SXM4-40GB".
     """
     words = re.findall(r"[a-z0-9]+", name.lower())
     kept = [word for word in words if word not in {"nvidia", "geforce", "tesla", "graphics"}]
@@ -70,7 +70,7 @@ def gpu_slug(name: str) -> str:
 
 
 def nvidia_smi(bus: str) -> dict[str, str]:
-    """What nvidia-smi says of the GPU on a PCI bus; empty where there is no nvidia-smi, or it refuses."""
+    """Query nvidia-smi for the GPU with a PCI bus id; return nothing if nvidia-smi is missing or fails."""
     tool = shutil.which("nvidia-smi")
     if tool is None:
         return {}

@@ -1,4 +1,4 @@
-"""What this machine can do with a GPU: driver, device, CuPy, compilers, profiler, permission; starts no kernel."""
+"""Finds what gpusim can use on this machine: driver, GPU, CuPy, compilers, profiler, permission; launches no kernel."""
 
 import ctypes
 import os
@@ -24,13 +24,13 @@ _COUNTING = "hardware counters (check)"
 @dataclass(frozen=True, slots=True)
 class Finding:
     """
-    One thing gpusim can use.
+    One thing that gpusim can use on this machine.
 
     Attributes:
-        name: The thing.
-        found: Its version or place; None when it is absent.
-        needed_for: What works with it and not without it.
-        remedy: What to install or to permit when it is absent.
+        name: Name of the thing.
+        found: Its version or path; None if it is absent.
+        needed_for: What does not work without it.
+        remedy: What to install or to permit if it is absent.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Finding:
 
 
 def hardware_findings() -> tuple[Finding, ...]:
-    """What running, compiling, counting and comparing on a GPU would use."""
+    """Return what running, compiling, profiling and comparing kernels on a GPU needs, present or absent."""
     return (
         Finding("GPU", gpu(), _RUNNING, "an NVIDIA GPU of compute capability 8.0 or more, visible to the driver"),
         Finding("CUDA driver", driver(), _RUNNING, "NVIDIA's driver for the GPU"),
@@ -69,7 +69,7 @@ def hardware_findings() -> tuple[Finding, ...]:
 
 
 def driver() -> str | None:
-    """The CUDA version the installed driver supports."""
+    """Return the CUDA version that the installed driver supports, or None without a driver."""
     library = _libcuda()
     number = ctypes.c_int(0)
     if library is None or library.cuDriverGetVersion(ctypes.byref(number)):
@@ -78,7 +78,7 @@ def driver() -> str | None:
 
 
 def gpu() -> str | None:
-    """The first GPU's name and how many there are, from the driver itself."""
+    """Return the first GPU's name, and the number of GPUs if there are several; None without a GPU."""
     library, count = _libcuda(), ctypes.c_int(0)
     if library is None or library.cuInit(0) or library.cuDeviceGetCount(ctypes.byref(count)) or not count.value:
         return None
@@ -90,7 +90,7 @@ def gpu() -> str | None:
 
 
 def counter_permission(parameters: Path = _DRIVER_PARAMETERS) -> str | None:
-    """Who may read the hardware counters; None where this user may not, or no driver says."""
+    """Return who may read the hardware counters; None if this user may not, or no driver is loaded."""
     if not parameters.is_file():
         return None
     restricted = re.search(r"^RmProfilingAdminOnly:\s*1", parameters.read_text(errors="replace"), re.MULTILINE)
@@ -107,7 +107,7 @@ def _libcuda() -> ctypes.CDLL | None:
 
 
 def _cupy() -> str | None:
-    """CuPy's version, read from its metadata: importing it would start the driver."""
+    """Return CuPy's version from its metadata, because importing it would initialise the driver."""
     for name in _CUPY:
         try:
             return f"{name} {version(name)}"
@@ -132,7 +132,7 @@ def _sources() -> str | None:
 
 
 def _tool(name: str) -> str | None:
-    """The version a tool states, and its place."""
+    """Return a tool's version and path, or None if it is not on the PATH."""
     path = shutil.which(name)
     if path is None:
         return None

@@ -1,4 +1,4 @@
-"""A compiled kernel on the GPU: loaded, with its resources, and its launches; what it is given is run.py's business."""
+"""Loads compiled kernels into the current CUDA context and launches them; ``gpu.run`` supplies their parameters."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,14 +17,16 @@ class LoadedKernel:
     One kernel in the current CUDA context.
 
     Attributes:
-        specialisation: What it was compiled from.
-        cubin: Its machine code.
+        specialisation: Source, options and launch that it was compiled for.
+        cubin: Path of its machine code.
     """
 
     def __init__(self, cupy: Any, specialisation: Specialisation, cubin: Path) -> None:
         """
+        Load the kernel.
+
         Raises:
-            CannotRun: The GPU does not take the machine code, or not so much shared memory.
+            CannotRun: The GPU rejects the machine code, or does not have enough shared memory.
         """
         self.specialisation = specialisation
         self.cubin = cubin
@@ -42,15 +44,15 @@ class LoadedKernel:
 
     @property
     def local_bytes(self) -> int:
-        """Stack of one thread: spills and local arrays."""
+        """Stack of one thread in bytes: spills and local arrays."""
         return int(self._function.local_size_bytes)
 
     def launch(self, params: npt.NDArray[np.void]) -> None:
         """
-        Launch on the current stream.
+        Launch the kernel on the current stream.
 
         Args:
-            params: One element of ``specialise.PARAMS``, shape ().
+            params: Parameters, a structure of the dtype that the kernel takes, shape ().
         """
         own = self.specialisation
         self._function(own.grid, (own.block_threads, 1, 1), (params,), shared_mem=own.shared_bytes)
@@ -58,18 +60,18 @@ class LoadedKernel:
 
 def load_kernels(cupy: Any, kernels: Sequence[Specialisation]) -> tuple[LoadedKernel, ...]:
     """
-    Compile (or take from the cache) and load kernels.
+    Load kernels, after compiling those that are not in the cache.
 
     Args:
-        cupy: ``device.import_cupy()``.
-        kernels: In the order of their launches.
+        cupy: The CuPy module (``device.import_cupy``).
+        kernels: Kernels in launch order.
 
     Raises:
-        CannotRun: One cannot be compiled or loaded.
+        CannotRun: A kernel cannot be compiled or loaded.
     """
     return tuple(LoadedKernel(cupy, one, compile_cubin(one, architecture(cupy))) for one in kernels)
 
 
 def architecture(cupy: Any) -> str:
-    """What ``-arch`` calls the current GPU: sm_90."""
+    """Return the current GPU's architecture as in ``-arch``, such as "sm_90"."""
     return f"sm_{cupy.cuda.Device().compute_capability}"

@@ -1,4 +1,4 @@
-"""Nsight Compute as a subprocess, and its reports and CSV read back; it knows no kernel and no scenario."""
+"""Runs Nsight Compute as a subprocess, and reads its reports and CSV; knows no scenario."""
 
 import csv
 import re
@@ -38,13 +38,13 @@ _TIMES = {
 @dataclass(frozen=True, slots=True)
 class KernelCounters:
     """
-    What ncu counted for one launch.
+    The counters that ncu measured for one launch.
 
     Attributes:
-        name: The kernel, as ncu prints it.
-        grid: CTAs in x, y, z.
-        block: Threads in x, y, z.
-        metrics: Full metric name with its suffix -> value in base units (bytes, nanoseconds, cycles, counts).
+        name: Name of the kernel, as ncu prints it.
+        grid: gridDim x, y, z.
+        block: blockDim x, y, z.
+        metrics: Values in base units (bytes, nanoseconds, cycles, counts) by full metric name with suffix.
     """
 
     name: str
@@ -55,10 +55,10 @@ class KernelCounters:
 
 def find_ncu() -> str:
     """
-    Path of the ncu executable.
+    Return the path of the ncu executable.
 
     Raises:
-        CannotRun: There is none.
+        CannotRun: ncu is not on the PATH.
     """
     found = shutil.which("ncu")
     if found is None:
@@ -68,10 +68,10 @@ def find_ncu() -> str:
 
 def available_metrics() -> frozenset[str]:
     """
-    Base names (without suffix) of the metrics ncu lists for this machine's GPU; empty where it lists none.
+    Return the base names (without suffix) of the metrics that ncu lists for this machine's GPU; empty if it lists none.
 
     Raises:
-        CannotRun: There is no ncu, or it refuses.
+        CannotRun: ncu is missing, or may not profile here.
     """
     finished = _finish([find_ncu(), "--query-metrics-mode", "base", "--query-metrics"], _TIMEOUT_SECONDS)
     _refuse(finished.stdout + finished.stderr)
@@ -79,11 +79,15 @@ def available_metrics() -> frozenset[str]:
 
 
 def existing(metrics: Iterable[str], available: frozenset[str]) -> tuple[list[str], list[str]]:
-    """The metrics whose base name is available, and the others; all of them exist where nothing is known."""
+    """
+    Split metrics into those that ncu can collect and the others.
+
+    A metric can be collected if its base name is in ``available``. If ``available`` is empty, all count as such.
+    """
     wanted = list(metrics)
     if not available:
         return wanted, []
-    # Metrics that ncu collects by patching the kernel are not in every version's list: it is asked for them anyway.
+    # Not every version of ncu lists the metrics that it collects by patching the kernel, so those are always kept.
     found = [name for name in wanted if name.split(".")[0] in available or "__sass_" in name]
     return found, [name for name in wanted if name not in found]
 
@@ -97,19 +101,20 @@ def profile(
     timeout_seconds: int = _TIMEOUT_SECONDS,
 ) -> tuple[list[KernelCounters], list[str]]:
     """
-    Run a command under ncu and count, per launch: caches flushed before each, clocks left alone.
+    Run a command under ncu, with caches flushed before each launch and clocks not locked.
 
     Args:
-        command: What to run; its own output is dropped.
-        metrics: Full names. One that ncu does not know is left out, and ncu is started again.
-        kernels: Regular expression of the kernels to profile; all, if not given.
+        command: Command to run. Its own output is discarded.
+        metrics: Full metric names. If ncu does not know one, it is left out and ncu is started again.
+        kernels: Regular expression of the kernels to profile; None profiles all.
         options: Further options of ncu.
+        timeout_seconds: Longest time that one run of ncu may take.
 
     Returns:
-        The launches in order, and the metrics that were left out.
+        The counters of every launch in order, and the metrics that were left out.
 
     Raises:
-        CannotRun: There is no ncu, it refuses, or the command fails under it.
+        CannotRun: ncu is missing or may not profile here, or the command fails under it.
     """
     ncu, wanted, dropped = find_ncu(), list(metrics), list[str]()
     while True:
@@ -135,11 +140,11 @@ def profile(
 
 def read_report(path: Path) -> list[KernelCounters]:
     """
-    The launches of an ncu report (``.ncu-rep``, read by ncu itself) or of ncu's CSV (raw or details page).
+    Read the launches of an ncu report (``.ncu-rep``) or of ncu's CSV (raw or details page).
 
     Raises:
         BadInput: The file is neither.
-        CannotRun: It cannot be read; or it is a report and ncu is missing or refuses it.
+        CannotRun: The file cannot be read. A report is read by ncu, which may be missing or reject it.
     """
     if path.suffix == ".ncu-rep":
         if not path.is_file():
@@ -155,13 +160,17 @@ def read_report(path: Path) -> list[KernelCounters]:
 
 def parse_csv(text: str, where: str) -> list[KernelCounters]:
     """
-    The launches in ncu's CSV, whatever ncu printed around it.
+    Read the launches in ncu's CSV. Other text that ncu printed around it is skipped.
 
     Two forms are known: the raw page, with a column for each metric and a row of units under the header, and the
     details page, with a row for each metric.
 
+    Args:
+        text: ncu's output.
+        where: Name of the text in error messages.
+
     Raises:
-        BadInput: There is no header of ncu's, or a row does not fit it.
+        BadInput: The text has no header of ncu's CSV, or a row does not fit it.
     """
     lines = text.splitlines()
     start = next((number for number, line in enumerate(lines) if line.startswith(('"ID",', "ID,"))), None)
@@ -215,7 +224,7 @@ def _extent(text: str, name: str, where: str) -> tuple[int, int, int]:
 
 
 def _number(text: str, unit: str) -> float | None:
-    """A value in base units; None for what is no number ("n/a", an enumeration). Sums with a breakdown keep the sum."""
+    """Return a value in base units, or None if the text is no number. Of a sum with its breakdown, return the sum."""
     found = re.match(r"\s*(-?[\d,]*\.?\d+(?:[eE][+-]?\d+)?)", text)
     return float(found[1].replace(",", "")) * _scale(unit) if found else None
 

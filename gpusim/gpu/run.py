@@ -1,4 +1,4 @@
-"""One scenario on the GPU: its tensors, its launches, its numbers against the reference, its time."""
+"""Runs one scenario on the GPU: launches its kernels, checks their numbers against the reference, and times them."""
 
 import hashlib
 from abc import ABC, abstractmethod
@@ -19,20 +19,20 @@ from gpusim.tile.operand import Tiling
 from gpusim.units import WARP_SIZE
 
 BATCHES, LAUNCHES = 20, 5
-"""The warm loop: batches that are timed, launches in each, as in the CUTLASS figures it is compared with."""
+"""Timed batches of the warm loop, and launches in each. CUTLASS's figures were measured with the same numbers."""
 
 _SLACK = 16
-"""Records beyond the Python stream's that a traced warp has room for, so that a longer one is seen as such."""
+"""Records of a traced warp beyond those expected, so that a longer trace is recognised as such."""
 
 
 class Recording(NamedTuple):
     """
-    What an instrumented build is told.
+    The parameters of a trace or timeline build that a plain build does not have.
 
     Attributes:
-        records, counts: Device arrays that it fills.
-        capacity: Records or rows of one warp.
-        blocks: Linear indices of the CTAs that are recorded, at most ``specialise.RECORDED_BLOCKS``.
+        records, counts: Device arrays that the launch fills.
+        capacity: Room for one warp, in records (trace) or rows (timeline).
+        blocks: Linear indices of the CTAs to record, at most ``specialise.RECORDED_BLOCKS``.
     """
 
     records: Any = None
@@ -46,8 +46,8 @@ class DeviceProblem(ABC):
     A scenario's tensors in GPU memory.
 
     Attributes:
-        cupy: The array module.
-        seed: Of the random inputs.
+        cupy: The CuPy module.
+        seed: Seed of the random inputs.
     """
 
     cupy: Any
@@ -55,32 +55,32 @@ class DeviceProblem(ABC):
 
     @abstractmethod
     def poison(self) -> None:
-        """Fill what a launch stores with NaN or unlikely integers: what is never written cannot pass for a result."""
+        """Fill the outputs with NaN or unlikely integers, so that an element never written cannot look correct."""
 
     @abstractmethod
     def params(self, k_iterations: int, recording: Recording = Recording()) -> npt.NDArray[np.void]:  # noqa: B008
-        """The parameters of one launch, shape (); ``k_iterations`` as of its specialisation."""
+        """Return the parameters of one launch, shape (). ``k_iterations`` is ``Specialisation.k_iterations``."""
 
     @abstractmethod
     def numerics(self) -> Numerics:
         """
-        What the launches stored against the float64 reference, computed there, too.
+        Compare the stored outputs with a float64 reference, which is also computed on the GPU.
 
-        Elements written where there is no output count as wrong.
+        Elements written outside the output count as wrong.
 
         Raises:
-            CheckFailed: A launch left something behind that it should not.
+            CheckFailed: A launch left memory in a state that it should not, such as a semaphore that is not zero.
         """
 
 
 def put_pointers(params: Any, arrays: Mapping[str, Any]) -> None:
-    """Device addresses of arrays into fields of a ``struct Params``; 0 for None."""
+    """Write device addresses of arrays into the fields of ``params`` that have their names; 0 for None."""
     for name, array in arrays.items():
         params[name] = 0 if array is None else int(array.data.ptr)
 
 
 def put_recording(params: Any, recording: Recording) -> None:
-    """What an instrumented build is told, into a ``struct Params``."""
+    """Write the fields of ``params`` that an instrumented build reads."""
     put_pointers(params, {"records": recording.records, "record_counts": recording.counts})
     params["record_capacity"] = recording.capacity
     params["recorded_blocks"] = len(recording.blocks)
@@ -89,10 +89,10 @@ def put_recording(params: Any, recording: Recording) -> None:
 
 def check_numerics(kernels: Sequence[LoadedKernel], problem: DeviceProblem) -> Numerics:
     """
-    Every kernel launched once on poisoned memory; every element against the reference.
+    Launch every kernel once on poisoned memory, and compare every output element with the reference.
 
     Raises:
-        CheckFailed: A launch left something behind that it should not.
+        CheckFailed: A launch left memory in a state that it should not.
     """
     problem.poison()
     launch_once(kernels, problem)
@@ -101,16 +101,16 @@ def check_numerics(kernels: Sequence[LoadedKernel], problem: DeviceProblem) -> N
 
 def record_trace(kernel: LoadedKernel, problem: DeviceProblem, blocks: tuple[int, ...], longest: int) -> Records:
     """
-    What the trace build's warps did in some CTAs.
+    Launch a trace build, and return the records of the warps of some CTAs.
 
     Args:
         kernel: The trace build.
-        problem: Gives it parameters.
-        blocks: Linear block indices; at most ``specialise.RECORDED_BLOCKS``.
-        longest: Ops of the longest Python stream of a warp.
+        problem: The tensors, which supply the parameters.
+        blocks: Linear block indices, at most ``specialise.RECORDED_BLOCKS``.
+        longest: Largest number of records expected of a warp.
 
     Raises:
-        CheckFailed: A warp did more than the schedule has, or its lanes disagree.
+        CheckFailed: A warp made more records than the buffer has room for, or its lanes recorded different operations.
     """
     cupy, own = problem.cupy, kernel.specialisation
     warps = own.block_threads // WARP_SIZE
@@ -125,11 +125,11 @@ def record_trace(kernel: LoadedKernel, problem: DeviceProblem, blocks: tuple[int
 @dataclass(frozen=True, slots=True)
 class TimelineBuffer:
     """
-    Room for the stamps of one CTA's warps.
+    A buffer for the time stamps of one CTA's warps.
 
     Attributes:
-        records: Device array.
-        params: Of the launches that fill it.
+        records: Device array of uint32.
+        params: Parameters of the launches that fill it.
     """
 
     records: Any
@@ -138,13 +138,13 @@ class TimelineBuffer:
 
 def timeline_buffer(kernel: LoadedKernel, problem: DeviceProblem, tiling: Tiling, block: int) -> TimelineBuffer:
     """
-    Make room for the stamps of one CTA.
+    Allocate a buffer for the time stamps of one CTA.
 
     Args:
         kernel: The timeline build.
-        problem: Gives it parameters.
-        tiling: Of its GEMM.
-        block: Linear block index.
+        problem: The tensors, which supply the parameters.
+        tiling: Tiling of its GEMM.
+        block: Linear block index of the CTA.
     """
     iterations = kernel.specialisation.k_iterations
     capacity = timeline_format.least_capacity(iterations, tiling.stages)
@@ -157,10 +157,10 @@ def record_timeline(
     kernel: LoadedKernel, problem: DeviceProblem, tiling: Tiling, buffer: TimelineBuffer
 ) -> tuple[WarpTimeline, ...]:
     """
-    When the warps of one CTA did what; the second of two launches, so that code and data are warm.
+    Return the timelines of one CTA's warps, from the second of two launches, so that code and data are warm.
 
     Raises:
-        CheckFailed: The CTA did not run.
+        CheckFailed: The CTA did not run, or the buffer had room for too few k tiles.
     """
     cupy = problem.cupy
     for _ in range(2):
@@ -175,12 +175,14 @@ def time_loop(
     kernels: Sequence[LoadedKernel], problem: DeviceProblem, params: npt.NDArray[np.void] | None = None
 ) -> LoopTime:
     """
-    Microseconds of one launch, of all kernels together, in a warm loop.
+    Time one launch of all kernels together in a warm loop, in microseconds.
 
-    The launches of a batch are one CUDA graph, so that the time is the GPU's and not Python's.
+    The launches of a batch are one CUDA graph, so the time does not include Python's launch overhead.
 
     Args:
-        params: Of the launches, where the build needs more than a plain one.
+        kernels: Kernels of a scenario, in launch order.
+        problem: The tensors, which supply the parameters.
+        params: Parameters of the launches; None takes those of a plain build.
     """
     params = problem.params(kernels[0].specialisation.k_iterations) if params is None else params
     cupy = problem.cupy
@@ -206,17 +208,17 @@ def time_loop(
 
 
 def launch_once(kernels: Sequence[LoadedKernel], problem: DeviceProblem) -> None:
-    """One plain launch of each kernel, waited for."""
+    """Launch each kernel of a plain build once, and wait for the GPU."""
     _launch(kernels, problem.params(kernels[0].specialisation.k_iterations))
     problem.cupy.cuda.runtime.deviceSynchronize()
 
 
 def _launch(kernels: Sequence[LoadedKernel], params: npt.NDArray[np.void]) -> None:
-    """The kernels of a scenario, one after the other; a reduction takes the parameters of the kernel before it."""
+    """Launch the kernels of a scenario in order. A reduction takes the parameters of the kernel before it."""
     for kernel in kernels:
         kernel.launch(params)
 
 
 def cubin_digest(kernel: LoadedKernel) -> str:
-    """SHA-256 of the machine code."""
+    """Return the SHA-256 of a kernel's cubin."""
     return hashlib.sha256(kernel.cubin.read_bytes()).hexdigest()

@@ -1,7 +1,7 @@
-"""Matches what a warp executed with what the schedule says it executes: op by op, by opcode and by every lane address.
+"""Matches the instructions that a warp executed with the ops of its schedule, by opcode and by every lane's address.
 
-The assembler may reorder within a region between two barriers, so matching is by address there, not by position. MMAs
-have no address: each is known by the fragment loads that its registers come from.
+The assembler may reorder instructions between two barriers, so within such a region they are matched by address and not
+by position. An MMA has no address: it is identified by the fragment loads that its operand registers come from.
 """
 
 from collections import defaultdict
@@ -32,22 +32,22 @@ from gpusim.tile.mma import fragment_registers, mma_order
 from gpusim.units import WARP_SIZE
 
 MMA_OPCODES = frozenset({"HMMA", "IMMA"})
-"""What a mma.sync becomes: of floats, of integers."""
+"""SASS opcodes of mma.sync: HMMA for floating-point operands, IMMA for integers."""
 
 ORDERED_ELSEWHERE = frozenset({"STRONG"})
-"""Modifier of the semaphore's accesses, which the schedule does not name."""
+"""Modifier of the split-K semaphore's accesses. They are no ops of the schedule."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
     """
-    Whose path it is, and where its tensors and shared memory lie.
+    The warp that executed the code, and the addresses of its tensors and shared memory.
 
     Attributes:
         block: Linear block index of the CTA.
         warp: Warp index in the CTA.
         shared_base: Byte address of the dynamic shared memory.
-        pointers: Global byte address of each tensor, by the names that ``Reached`` has.
+        pointers: Global byte address of each tensor, by ``Reached.tensor``.
     """
 
     block: int
@@ -59,18 +59,18 @@ class Placement:
 @dataclass(frozen=True, slots=True)
 class Expected:
     """
-    What the schedule says one instruction does; arrays over the 32 lanes.
+    One instruction that the schedule requires. Arrays have an entry for each of the 32 lanes.
 
     Attributes:
-        op: The schedule's op.
-        name: Opcode.
-        region: Barriers before it.
-        address: Shared byte address, or the global one of LDG and STG; None where there is none.
-        source: Of a copy: the global byte address.
-        valid: Lanes that touch global memory; None where the schedule has no predicate.
-        pending: Of a wait.
-        optional: No lane would touch memory, and nothing is filled with zeros: the compiler may drop it, or branch
-            around it.
+        op: The schedule's op (or step, which has an op).
+        name: SASS opcode without modifiers.
+        region: Number of barriers before it.
+        address: Shared byte addresses, or global ones for LDG and STG; None if it accesses no memory.
+        source: Global byte addresses that a copy reads; None for other ops.
+        valid: Lanes that touch global memory; None if the schedule has no predicate.
+        pending: Commit groups that a wait may leave pending.
+        optional: True if no lane would touch memory and nothing is filled with zeros. The compiler may then drop the
+            instruction or branch around it.
     """
 
     op: Any
@@ -85,7 +85,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Which op an instruction executes, and which mma.sync of it."""
+    """The op that an instruction executes. For a ``WarpMma``, ``part`` is the number of its mma.sync."""
 
     op: Any
     part: int = 0
@@ -100,20 +100,20 @@ def align(
     vertical: bool = False,
 ) -> list[Named | None]:
     """
-    Name every executed instruction that the schedule knows.
+    Find the op of the schedule that each executed instruction carries out.
 
     Args:
         code: The kernel's machine code.
-        steps: What one warp executed of it.
-        kernel: What the schedule says.
-        placement: Whose path it is.
-        vertical: How the target orders a warp's mma.sync (``mma_types.walks_vertically``).
+        steps: The instructions that one warp executed.
+        kernel: Schedule of the kernel.
+        placement: The warp, and the addresses of its tensors and shared memory.
+        vertical: Whether a warp's mma.sync run along M first on the target (``element_types.walks_vertically``).
 
     Returns:
-        For each step the op it executes, or None for the arithmetic around them.
+        The op of each step, or None for the arithmetic between ops.
 
     Raises:
-        CheckFailed: The two differ; the message shows both sides of the first difference.
+        CheckFailed: The warp did not execute the schedule. The message shows both sides of the first difference.
     """
     named: list[Named | None] = [None] * len(steps)
     wanted: dict[tuple[int, str], list[Expected]] = defaultdict(list)
@@ -137,7 +137,7 @@ NAMES = frozenset({"LDGSTS", "LDGDEPBAR", "DEPBAR", "BAR", "LDSM", "STS", "LDS",
 
 
 def _is_beside(sass: Sass, step: Step) -> bool:
-    """Whether the schedule does not name it: a semaphore's access, or the assembler's load that never executes."""
+    """Return whether a step is no op of the schedule: a semaphore's access, or an LDS that no lane executes."""
     never = sass.name == "LDS" and step.lanes is not None and not step.lanes.any()
     return never or not ORDERED_ELSEWHERE.isdisjoint(sass.modifiers)
 
@@ -146,7 +146,7 @@ def _is_beside(sass: Sass, step: Step) -> bool:
 
 
 def expected(kernel: CountedKernel[Any], placement: Placement) -> list[Expected]:
-    """What the schedule says, in its order, for one warp; MMAs aside."""
+    """Return the instructions that the schedule requires of one warp, in the schedule's order and without MMAs."""
     side = _Schedule(kernel, placement)
     region, listed = 0, []
     for step in kernel.steps(placement.block):
@@ -159,7 +159,7 @@ def expected(kernel: CountedKernel[Any], placement: Placement) -> list[Expected]
 
 
 class _Schedule:
-    """Looks lane addresses of one warp up, by step."""
+    """Looks up the lane addresses of one warp, step by step."""
 
     def __init__(self, kernel: CountedKernel[Any], placement: Placement) -> None:
         self.kernel, self.placement = kernel, placement
@@ -167,7 +167,7 @@ class _Schedule:
         self.cta = self.lanes.cta(placement.block)
 
     def expect(self, step: Any, region: int) -> Expected:
-        """What one step is in machine code."""
+        """Return the instruction that one step requires."""
         op, warp = self.lanes.op(step), self.placement.warp
         name, shared, reached = self.kernel.opcodes[type(op)], self.lanes.shared(step), self.cta.reached(step)
         inside = None if shared is None else self.placement.shared_base + self.lanes.base(step) + shared.addresses[warp]
@@ -184,7 +184,7 @@ class _Schedule:
         return Expected(step, name, region, outside, valid=mask, optional=optional)
 
     def _unused(self, op: LoadShared) -> bool:
-        """Whether no lane of the warp stores what is loaded."""
+        """Return whether no lane of the warp stores what ``op`` loads."""
         stored = self.cta.reached(StoreGlobal(op.step, op.access // self.lanes.epilogue.loads_per_access))
         return stored is not None and not stored.valid[self.placement.warp].any()
 
@@ -195,7 +195,22 @@ class _Schedule:
 def match_region(
     code: Sequence[Sass], steps: Sequence[Step], key: tuple[int, str], wanted: list[Expected], found: list[int]
 ) -> list[tuple[int, Any]]:
-    """Pair the instructions of one opcode in one region, each with the expected one that has its addresses."""
+    """
+    Pair the executed instructions of one opcode in one region with the expected ones that have their addresses.
+
+    Args:
+        code: The kernel's machine code.
+        steps: The instructions that one warp executed.
+        key: Region (number of barriers before it) and opcode.
+        wanted: The instructions that the schedule requires there.
+        found: Positions in ``steps`` of the executed ones.
+
+    Returns:
+        Pairs of a position in ``steps`` and the op executed there.
+
+    Raises:
+        CheckFailed: Their numbers, addresses, predicates or pending groups differ.
+    """
     region, name = key
     if not sum(not one.optional for one in wanted) <= len(found) <= len(wanted):
         raise CheckFailed(
@@ -213,7 +228,7 @@ def match_region(
         if not candidates:
             left = [one for ones in by_address.values() for one in ones]
             raise CheckFailed(_difference(code[step.at], step, region, left))
-        # Accesses of which no lane is on look alike; the pointers they do not use still differ.
+        # Accesses without an active lane have equal keys, but the addresses that they do not use still differ.
         exact = (at for at, one in enumerate(candidates) if _key(one.address, None) == _key(step.address, None))
         one = candidates.pop(next(exact, 0))
         _check(code[step.at], step, one)
@@ -222,7 +237,7 @@ def match_region(
 
 
 def _key(address: IntArray | None, active: BoolArray | None) -> bytes:
-    """Equal for equal addresses of the active lanes."""
+    """Return a key that is equal for accesses with equal addresses in their active lanes."""
     if address is None:
         return b""
     chosen = address if active is None else np.where(active, address, -1)
@@ -230,7 +245,7 @@ def _key(address: IntArray | None, active: BoolArray | None) -> bytes:
 
 
 def _check(sass: Sass, step: Step, one: Expected) -> None:
-    """What an address does not say: the other address, the predicate, the count waited for."""
+    """Check what the matched address does not cover: a copy's global address, the predicate, the pending groups."""
     lanes = _executed(step)
     if one.name == "DEPBAR":
         pending = sass.operands["k"]
@@ -256,7 +271,7 @@ def _check(sass: Sass, step: Step, one: Expected) -> None:
 
 
 def _difference(sass: Sass, step: Step, region: int, left: list[Expected]) -> str:
-    """Both sides at the first lane in which the instruction differs from the op that it is most like."""
+    """Describe both sides at the first lane in which an instruction differs from the op with the most equal lanes."""
     address = step.target if step.target is not None else step.address
     said = f"after barrier {region} the kernel executes {sass}"
     if address is None or not left:
@@ -292,7 +307,7 @@ MOVES = ("MOV", "IMAD.MOV", "IMAD.MOV.U32")
 
 @dataclass(frozen=True, slots=True)
 class _Fragment:
-    """A register that a fragment load wrote: which op, and its place in the fragment of the k group."""
+    """A register that a fragment load wrote: the load's op, and the register's place in the k group's fragment."""
 
     op: Ldmatrix | LoadFragment
     register: int
@@ -307,7 +322,12 @@ def _name_mmas(
     *,
     vertical: bool,
 ) -> None:
-    """Name every HMMA or IMMA by where its operands come from; every mma.sync of every WarpMma must occur once."""
+    """
+    Name every HMMA or IMMA by the fragment loads that its operands come from.
+
+    Raises:
+        CheckFailed: A mma.sync of a WarpMma does not occur exactly once, or multiplies other fragments.
+    """
     ops = {(op.k_tile, op.k_group): op for op in kernel.steps(block) if isinstance(op, WarpMma)}
     if not ops:
         return
@@ -326,7 +346,7 @@ def _name_mmas(
             key = a.op.k_tile, a.op.k_group
             part = parts[a.register // registers["a"], b.register // registers["b"]]
             if (b.op.k_tile, b.op.k_group) != key or (key, part) not in missing:
-                raise CheckFailed(f"{sass} multiplies {a.op} by {b.op}, which the schedule does not, or not again")
+                raise CheckFailed(f"{sass} multiplies {a.op} by {b.op}, which the schedule does not do, or only once")
             missing.remove((key, part))
             named[position] = Named(ops[key], part)
         elif one is not None and isinstance(one.op, Ldmatrix | LoadFragment):
@@ -344,7 +364,7 @@ def _name_mmas(
 
 
 def _write(sass: Sass, holds: dict[int, _Fragment]) -> None:
-    """What an instruction other than a fragment load does to fragments: a move carries one on, all else overwrites."""
+    """Update ``holds`` after an instruction that loads no fragment: a move copies a fragment, any other destroys it."""
     destination = sass.operands.get("d")
     if not isinstance(destination, Register) or destination.uniform or destination.number == RZ:
         return

@@ -1,8 +1,8 @@
-"""Makes the instruction stream of a kernel from its machine code: one warp's path, aligned with the schedule.
+"""Makes the instruction stream of a kernel from its machine code: the path of one warp, aligned with the schedule.
 
-The path is executed, not guessed: constants, parameters and indices decide every branch (``sass.emulate``), and every
-memory instruction is the schedule's by its addresses (``align``). What is estimated here is nothing; what is assumed is
-which unit an opcode belongs to (``sass.pipes``).
+The path is found by executing the code: constants, parameters and indices decide every branch (``sass.emulate``). Every
+memory instruction is identified with an op of the schedule by its lane addresses (``align``). Nothing is estimated; the
+one assumption is the unit that each opcode belongs to (``sass.pipes``).
 """
 
 from abc import abstractmethod
@@ -40,8 +40,8 @@ class CompilableKernel(CountedKernel[StepT]):
     A kernel whose machine code can be aligned with its schedule.
 
     Attributes:
-        parameters: The structure that it is launched with.
-        machine: Whose machine code it is.
+        parameters: dtype of the parameter structure that the kernel is launched with.
+        machine: The machine that the kernel is compiled for.
     """
 
     parameters: ClassVar[np.dtype[np.void]]
@@ -50,44 +50,44 @@ class CompilableKernel(CountedKernel[StepT]):
     @property
     @abstractmethod
     def specialisation(self) -> Specialisation:
-        """Its plain build."""
+        """The kernel's plain build."""
 
     @property
     @abstractmethod
     def slice_blocks(self) -> Sequence[int]:
-        """Linear block index of a CTA for each split-K slice; each slice has a stream of its own."""
+        """Linear block index of one CTA of each split-K slice. Each slice has a stream of its own."""
 
     @property
     @abstractmethod
     def mma(self) -> Mma | None:
-        """Its mma.sync; None where it has none."""
+        """The mma.sync that the kernel uses; None for a kernel without MMAs."""
 
     @property
     @abstractmethod
     def pointers(self) -> Mapping[str, int]:
-        """Where its tensors are taken to lie, by the names that ``Reached`` has: each in a range of its own."""
+        """Assumed global byte address of each tensor, by ``Reached.tensor``. Their address ranges do not overlap."""
 
     @abstractmethod
     def values(self, k_iterations: int) -> Mapping[str, Any]:
-        """Its parameters, pointers included; ``k_iterations`` as its specialisation has it."""
+        """Return the parameters of a launch, pointers included. ``k_iterations`` is ``Specialisation.k_iterations``."""
 
     def memory(self, block: int) -> Load:  # noqa: ARG002 - data steers few kernels
-        """What a CTA finds in global memory, where that steers its path."""
+        """Return the function that reads global memory for a CTA. It matters only if that data steers the path."""
         return np.zeros_like
 
     def can_be_compiled(self) -> bool:
-        """Whether the streams of all slices come with gpusim, or a compiler is here."""
+        """Return whether the streams of all slices come with gpusim, or a compiler is installed."""
         own, target = self.specialisation, self.machine.compute_capability
         slices = range(len(self.slice_blocks))
         return all(find_stream(own, target, slice_) is not None for slice_ in slices) or compiler_at_hand()
 
     def compiled(self, slice_: int = 0) -> CompiledStream:
         """
-        The stream of one slice with its listing: the shipped one of this very kernel, else compiled now.
+        Return the stream of one split-K slice with its listing: the shipped one, or one that is compiled now.
 
         Raises:
-            CannotRun: Neither a shipped stream nor a compiler is at hand.
-            CheckFailed: The kernel does not execute the schedule; the message shows both sides.
+            CannotRun: There is no shipped stream of this kernel, and no compiler is installed.
+            CheckFailed: The kernel does not execute the schedule. The message shows both sides.
         """
         own, target = self.specialisation, self.machine.compute_capability
         shipped = shipped_stream(own, target, slice_)
@@ -96,12 +96,12 @@ class CompilableKernel(CountedKernel[StepT]):
 
 class KernelRunner:
     """
-    A compiled kernel, ready to execute any warp of its grid.
+    Emulates any warp of a compiled kernel's grid.
 
     Attributes:
-        kernel: Its schedule.
-        cubin: Code and resources.
-        code: Decoded.
+        kernel: Schedule of the kernel.
+        cubin: Its machine code and resources.
+        code: Its decoded instructions.
     """
 
     def __init__(self, kernel: CompilableKernel[Any], compiled: CompiledKernel) -> None:
@@ -109,7 +109,7 @@ class KernelRunner:
         Decode the kernel.
 
         Raises:
-            BadInput: The assembler emulates the mma.sync (4-bit integers from sm_90 on), so no instruction is it (D27).
+            BadInput: The assembler replaces the mma.sync by other instructions (4-bit integers from sm_90 on, D27).
         """
         self.kernel, self.specialisation = kernel, compiled.specialisation
         self.cubin: Cubin = read_cubin(compiled.cubin, self.specialisation.entry, "the compiled kernel")
@@ -129,10 +129,10 @@ class KernelRunner:
 
     def _parameter_bank(self) -> bytes:
         """
-        The constant bank of a launch, parameters included.
+        Return constant bank 0 of a launch, parameters included.
 
         Raises:
-            BadInput: The kernel takes other parameters than the schedule's.
+            BadInput: The cubin's parameter structure has another size than ``CompilableKernel.parameters``.
         """
         cubin, parameters = self.cubin, self.kernel.parameters
         if cubin.parameter_bytes != parameters.itemsize:
@@ -148,7 +148,7 @@ class KernelRunner:
         return bytes(bank)
 
     def run(self, block: int, warp: int) -> list[Step]:
-        """Execute one warp of the CTA with this linear block index."""
+        """Execute one warp of the CTA with linear block index ``block``, and return the instructions it executed."""
         x, y, _ = self.specialisation.grid
         return run_warp(
             self.code,
@@ -165,10 +165,10 @@ class KernelRunner:
 
     def align(self, block: int, warp: int, steps: Sequence[Step]) -> list[Named | None]:
         """
-        Name what one warp executed.
+        Return the op that each instruction of one warp executes, or None for the arithmetic between ops.
 
         Raises:
-            CheckFailed: It is not what the schedule says; the message shows both sides.
+            CheckFailed: The warp did not execute the schedule. The message shows both sides.
         """
         base = -(-self.cubin.shared_bytes // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
         placement = Placement(block, warp, base, self.kernel.pointers)
@@ -178,19 +178,19 @@ class KernelRunner:
 
 def lower(kernel: CompilableKernel[Any], compiled: CompiledKernel, block: int) -> CompiledStream:
     """
-    Lower a kernel that is already compiled.
+    Return the instruction stream of a compiled kernel.
 
-    Warp 0 of one CTA stands for all that execute its program: the kernels predicate instead of branching, so that paths
-    differ only where whole warps have nothing to store.
+    Warp 0 of one CTA represents all warps that execute the same program. The kernels predicate instead of branching, so
+    paths differ only if a whole warp has nothing to store.
 
     Args:
-        kernel: Its schedule.
+        kernel: Schedule of the kernel.
         compiled: Its machine code.
         block: Linear index of the CTA.
 
     Raises:
-        BadInput: The assembler emulates the mma.sync.
-        CheckFailed: The kernel does not execute the schedule; the message shows both sides.
+        BadInput: The assembler replaces the mma.sync by other instructions (D27).
+        CheckFailed: The kernel does not execute the schedule. The message shows both sides.
     """
     runner = KernelRunner(kernel, compiled)
     steps = runner.run(block, warp=0)
@@ -214,7 +214,7 @@ def lower(kernel: CompilableKernel[Any], compiled: CompiledKernel, block: int) -
 
 @dataclass(frozen=True, slots=True)
 class _Executed:
-    """One executed instruction, the op it executes, and whether the warp ends with it."""
+    """One executed instruction, the op that it executes, and whether it is the warp's last one."""
 
     sass: Sass
     step: Step
@@ -224,8 +224,9 @@ class _Executed:
 
 class _Segments:
     """
-    Cuts a path: prologue, mainloop, tail, epilogue; where trips of the loop differ, a mainloop segment for each run of
-    equals. A kernel without MMAs is one segment.
+    Cuts a warp's path into segments: prologue, mainloop, tail, epilogue.
+
+    If trips of the loop differ, each run of equal trips is a mainloop segment. A kernel without MMAs is one segment.
     """
 
     def __init__(self, runner: KernelRunner, block: int, executed: list[_Executed]) -> None:
@@ -256,10 +257,13 @@ class _Segments:
 
     def _loop_trips(self) -> list[int]:
         """
-        Where the trips of the mainloop begin, and where the last one ends.
+        Return the positions in the path at which trips of the mainloop begin, followed by the end of the last trip.
 
-        The mainloop is the smallest backward branch that holds MMAs. Without one (no k tile, or a loop unrolled away)
-        there are no trips, and the end of the last MMA separates prologue and tail.
+        The mainloop is the smallest loop (backward branch) that contains MMAs. A path that executes no MMA has no trip:
+        the one position returned, after its last copy or fragment load, separates prologue and tail.
+
+        Raises:
+            CheckFailed: MMAs were executed, but no executed loop contains them.
         """
         code, executed = self._runner.code, self._executed
         mmas = [at for at, sass in enumerate(code) if sass.name in MMA_OPCODES]
@@ -282,12 +286,12 @@ class _Segments:
         after = [at + 1 for at, one in enumerate(executed) if one.sass.name in MMA_OPCODES]
         if after:
             entry = self._runner.specialisation.entry
-            raise CheckFailed(f"{entry}: no backward branch holds the MMAs, so the mainloop cannot be told")
+            raise CheckFailed(f"{entry}: no backward branch holds the MMAs, so the mainloop cannot be identified")
         copies = [at + 1 for at, one in enumerate(executed) if one.sass.name in ("LDGSTS", "LDSM")]
         return [copies[-1] if copies else 0]
 
     def _tiles(self, trip: list[_Executed]) -> int:
-        """k tiles that one trip consumes."""
+        """Return the number of k tiles that one trip consumes."""
         tiling = self._runner.kernel.lanes().operands["a"].tiling
         per_tile = tiling.k_groups * tiling.mmas
         mmas = sum(one.named is not None and isinstance(one.named.op, WarpMma) for one in trip)
@@ -297,7 +301,7 @@ class _Segments:
         return mmas // per_tile
 
     def _alike(self, trips: list[list[_Executed]]) -> int:
-        """How many of the first trips execute the same instructions, on ops that move on by the trip's k tiles."""
+        """Return how many leading trips execute the same instructions on ops that advance by the trip's k tiles."""
         first, stages = trips[0], self._runner.kernel.lanes().operands["a"].tiling.stages
         tiles = self._tiles(first)
         for number, trip in enumerate(trips):
@@ -312,7 +316,7 @@ class _Segments:
     def _segment(
         self, name: str, executed: list[_Executed], trips: int = 1, tiles: int = 0
     ) -> tuple[Segment, tuple[Line, ...]]:
-        """A segment of executed instructions, and their lines."""
+        """Return a segment of executed instructions with its lines of the listing."""
         code = tuple(map(self._instruction, executed))
         lines = tuple(Line(one.sass.address, one.sass.text) for one in executed)
         return Segment(name, code, trips, tiles), lines  # type: ignore[arg-type]
@@ -358,14 +362,14 @@ class AnnotatedRow:
         segment: "prologue", "mainloop", "tail" or "epilogue".
         trips: How often the segment runs.
         address: Byte address in the kernel's text.
-        text: As a disassembler writes it.
+        text: Guard, mnemonic and operands, as a disassembler writes them.
         stall: Cycles to the warp's next instruction.
-        write: Scoreboard set until the result is written, or ``NO_SCOREBOARD``.
-        read: Scoreboard set until the sources are read, or ``NO_SCOREBOARD``.
-        waits: Scoreboards waited for.
-        unit: Unit, and the pipe where the unit is one.
-        op: The schedule's op, as it reads in the first trip; "" for the arithmetic around.
-        stage: Slot of the shared-memory ring it touches in the first trip, or None.
+        write: Scoreboard held until the result is written, or ``NO_SCOREBOARD``.
+        read: Scoreboard held until the sources are read, or ``NO_SCOREBOARD``.
+        waits: Scoreboards that must be free before it issues.
+        unit: The unit, followed by the pipe for fixed-latency and tensor pipes.
+        op: The schedule's op in the segment's first trip; "" for the arithmetic between ops.
+        stage: Slot of the shared-memory ring that it accesses in the first trip, or None.
     """
 
     segment: str
@@ -382,7 +386,7 @@ class AnnotatedRow:
 
 
 def annotated(one: CompiledStream) -> list[AnnotatedRow]:
-    """The rows of ``gpusim sass``, in the order of execution, each segment once."""
+    """Return the rows of ``gpusim sass`` in the order of execution, with each segment once."""
     rows = []
     for segment, lines in zip(one.stream.segments, one.listing, strict=True):
         for instruction, line in zip(segment.instructions, lines, strict=True):

@@ -1,9 +1,9 @@
-"""Makes the instruction stream of a schedule by stated estimates, where no compiled kernel is at hand.
+"""Makes the instruction stream of a schedule by stated estimates, for kernels whose machine code is not available.
 
-The named ops are exact. The arithmetic between them is counted from what the iterators of kernels_cuda compute at each
-access (``iterator_arithmetic``), laid around the MMAs as an assembler does: what a k group issues besides its MMAs is
-spread evenly among them, never across a wait or a barrier. Registers follow from the fragments. Nothing here is
-fitted (D1).
+The schedule's ops are exact. The arithmetic between them is counted from what the iterators of kernels_cuda compute at
+each access (``IteratorArithmetic``). It is placed as an assembler places it: the other instructions of a k group are
+spread evenly among its MMAs, but never across a wait or a barrier. Registers follow from the fragments. Nothing here
+is fitted (D1).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,48 +46,60 @@ from gpusim.tile.operand import SIDES, Operand, Side
 from gpusim.units import WARP_SIZE
 
 COPY_SCOREBOARD = 4
-"""Held by copies until their addresses are read. Nothing here waits for it: each copy's address is a new one (D1)."""
+"""Scoreboard that copies hold until their addresses are read. Nothing waits for it: each has a new address (D1)."""
 
 EPILOGUE_SCOREBOARD = OUTPUT_SCOREBOARD
-"""Of the epilogue's shared, source and bias loads. 0 to 3 are the fragments': two operands, two k groups by turns."""
+"""
+Scoreboard of the epilogue's loads: shared memory, source and bias.
+
+Fragment loads use scoreboards 0 to 3: two operands, and two k groups in alternation.
+"""
 
 TILE_SCOREBOARDS = {"a": 4, "b": 5}
-"""Of a pipelined mainloop's global loads, held until the data is in the registers, and of the stores of these
-registers, held until they are read. Copies and epilogue, which use the same two, do not overlap with them."""
+"""
+Scoreboards of a pipelined mainloop's global loads and of the stores of the loaded registers, by operand.
+
+A load holds its scoreboard until the data is in the registers, a store until the registers are read. Copies and the
+epilogue use the same two scoreboards, but never at the same time.
+"""
 
 
 KERNEL_SETUP = 40
-"""Instructions before the iterators: parameters, block and warp indices, tile coordinates, accumulators' base."""
+"""Instructions before the iterators: parameters, block and warp indices, tile coordinates, base of the accumulators."""
 
 LOOP_CONTROL = 10
-"""Per k tile: rotation of the read and write stages (two compares, four selects), loop counter, compare, two adds."""
+"""Instructions per k tile: rotating the stages (two compares, four selects), loop counter, compare, two adds."""
 
 EPILOGUE_SETUP = 40
-"""Output pointers, column predicates, shared-memory offsets."""
+"""Instructions before the epilogue's first step: output pointers, column predicates, shared-memory offsets."""
 
 EPILOGUE_STEP = 8
-"""Per epilogue iteration: row predicate, pointer advance, loop control."""
+"""Instructions per step of the epilogue: row predicate, pointer advance, loop control."""
 
 BRANCH_STALL = 5
-"""Of a backward branch, as ptxas puts it; what its target's fetch takes besides is the machine's branch latency."""
+"""Stall count of a backward branch, as ptxas sets it. Fetching its target also takes the machine's branch latency."""
 
 REGISTERS_BEYOND_FRAGMENTS = 40
-"""Pointers, masks, loop state and addresses of one thread. A round figure from the kernels' constructors; the compiled
-stream reads the real number."""
+"""
+Registers of one thread for pointers, masks, loop state and addresses.
+
+A round figure from the kernels' constructors. A compiled stream has the real number of registers.
+"""
 
 
 def tensor_pipe(mma: Mma) -> str:
     """
-    Key of a mma.sync in a machine's ``tensor`` table.
+    Return the key of a mma.sync in a machine's ``tensor`` table.
 
-    Unsigned integers have the figures of signed ones: signs are two bits of the same instruction (IMMA.16832.U8.U8).
+    Unsigned integers share the figures of signed ones, because signedness is two bits of the same instruction
+    (IMMA.16832.U8.U8).
     """
     m, n, k = mma.instruction
     return f"m{m}n{n}k{k}.{mma.ab.replace('u', 's')}.{mma.accumulator}"
 
 
 def tensor_mnemonic(mma: Mma) -> str:
-    """A mma.sync as a disassembler writes it: HMMA.16816.F32.BF16, IMMA.16832.S8.S8.SAT."""
+    """Return the SASS mnemonic of a mma.sync, such as HMMA.16816.F32.BF16 or IMMA.16832.S8.S8.SAT."""
     m, n, k = mma.instruction
     ab, accumulator = mma.ab.upper(), mma.accumulator.upper()
     opcode = tensor_opcode(mma.ab)
@@ -98,10 +110,10 @@ def tensor_mnemonic(mma: Mma) -> str:
 
 def tensor_core(mma: Mma, machine: Machine) -> Pipe:
     """
-    Interval and latency of a mma.sync.
+    Return the issue interval and latency of a mma.sync.
 
     Raises:
-        BadInput: The machine file has no figure for it.
+        BadInput: The machine file has no figure for this mma.sync.
     """
     name = tensor_pipe(mma)
     if name not in machine.tensor:
@@ -113,13 +125,13 @@ def tensor_core(mma: Mma, machine: Machine) -> Pipe:
 
 class Lowering:
     """
-    Turns ops into instructions for one GEMM: knows the scoreboards and which arithmetic goes where.
+    Turns the ops of one GEMM into instructions, with scoreboards and the arithmetic between ops.
 
     Args:
-        operands: Of the GEMM.
+        operands: Operands A and B of the GEMM.
         mma: Its mma.sync.
-        machine: Says how long that takes.
-        epilogue: Tile of the epilogue whose ops it will meet.
+        machine: The machine, which has the latency of the mma.sync.
+        epilogue: Tile of its epilogue.
     """
 
     def __init__(self, operands: Mapping[Side, Operand], mma: Mma, machine: Machine, epilogue: EpilogueTile) -> None:
@@ -130,11 +142,11 @@ class Lowering:
         self.arithmetic = {side: operand.source.arithmetic for side, operand in operands.items()}
         self.access_bits = {side: operand.access_bytes * 8 for side, operand in operands.items()}
         self.epilogue_tile = epilogue
-        # With few MMAs in a group, the same accumulator comes round before its result is there.
+        # With few MMAs in a k group, an accumulator is needed again before the MMA that writes it has finished.
         self.mma_stall = max(2, -(-tensor_core(mma, machine).latency // self.tiling.mmas))
 
     def prologue(self, program: Program) -> Iterator[Instruction]:
-        """Constructors, then the first stages' copies, the first wait and the first fragments."""
+        """Yield the prologue: the iterators' constructors, then the copies, waits and fragment loads of the program."""
         yield from integer(KERNEL_SETUP)
         accesses = {
             operand: len(
@@ -152,12 +164,12 @@ class Lowering:
         yield from self.straight(program.prologue)
 
     def straight(self, ops: Sequence[Op]) -> Iterator[Instruction]:
-        """Ops in their own order, each with its arithmetic before it."""
+        """Yield the instructions of ops in their own order, each op after the arithmetic it needs."""
         for op in ops:
             yield from self.instructions(op)
 
     def iteration(self, ops: Sequence[Op]) -> Iterator[Instruction]:
-        """One k tile: MMAs with what their k group issues besides spread among them, and the loop's own control."""
+        """Yield one k tile of the mainloop, loop control and backward branch included."""
         control = list(integer(LOOP_CONTROL))
         for operand in SIDES:
             control += integer(self.arithmetic[operand].advance)
@@ -166,7 +178,11 @@ class Lowering:
         yield Instruction("BRA", "pipe", "branch", stall=BRANCH_STALL)
 
     def copied_k_tile(self, ops: Sequence[Op], control: list[Instruction]) -> Iterator[Instruction]:
-        """The loop's control comes with the last k group."""
+        """
+        Yield one k tile of a multistage mainloop, whose copies (cp.async) bypass the registers.
+
+        The other instructions of a k group are spread among its MMAs. The loop's control comes with the last k group.
+        """
         beside: list[Instruction] = []
         mmas: list[Instruction] = []
         for op in ops:
@@ -185,8 +201,10 @@ class Lowering:
 
     def k_tile_through_registers(self, ops: Sequence[Op], control: list[Instruction]) -> Iterator[Instruction]:
         """
-        The stores wait for global loads, so they come as late as an assembler can put them: under the last MMAs, which
-        do not depend on them, and after these the barrier and the next k tile's first fragments.
+        Yield one k tile of a pipelined mainloop, whose operands pass through registers.
+
+        The stores to shared memory wait for global loads, so they come as late as an assembler can put them: among the
+        last MMAs, which do not depend on them. The barrier and the next k tile's first fragment loads follow.
         """
         beside, stores, following = control, list[Instruction](), list[Instruction]()
         for op in ops:
@@ -206,7 +224,7 @@ class Lowering:
         yield from (one for one in following if one.unit != "tensor")
 
     def epilogue(self, ops: Sequence[Op], does: OutputOp) -> Iterator[Instruction]:
-        """Accumulators through shared memory to global, step by step, then exit."""
+        """Yield the epilogue: accumulators pass through shared memory to global memory, step by step; then EXIT."""
         yield from integer(EPILOGUE_SETUP)
         step = -1
         for op in ops:
@@ -220,7 +238,12 @@ class Lowering:
         yield Instruction("EXIT", "exit")
 
     def instructions(self, op: Op) -> Iterator[Instruction]:
-        """One op with the arithmetic it needs."""
+        """
+        Yield the instructions of one op: first the arithmetic that it needs, then its own.
+
+        Raises:
+            TypeError: It is no op of a mainloop.
+        """
         match op:
             case CopyAsync():
                 yield from self.address(op)
@@ -253,10 +276,10 @@ class Lowering:
 
     def tile_access(self, op: LoadGlobal | StoreTile) -> Iterator[Instruction]:
         """
-        A load into the threadblock fragment, or its store.
+        Yield a global load into the threadblock fragment, or the store of that fragment to shared memory.
 
-        The first store waits for the operand's loads, and the first load, before which the registers are cleared for
-        what it may leave, for the stores to have read them.
+        The first store waits for the operand's loads. A load is preceded by clearing its registers, because lanes that
+        are predicated off must find zeros; the first clearing waits until the stores have read the registers.
         """
         board = TILE_SCOREBOARDS[op.operand]
         waits = 0 if op.access else 1 << board
@@ -271,12 +294,12 @@ class Lowering:
         yield Instruction(opcode, "global", stall=MEMORY_STALL, write_scoreboard=board, guard="predicate", op=op)
 
     def address(self, op: CopyAsync | LoadGlobal) -> Iterator[Instruction]:
-        """Address and predicate of one copy or load; of a further one of the same access only what differs."""
+        """Yield the arithmetic for address and predicate of a copy or load. Further vecs of an access need less."""
         arithmetic = self.arithmetic[op.operand]
         yield from integer(arithmetic.vec if op.vec else arithmetic.access)
 
     def mma(self, op: WarpMma) -> Iterator[Instruction]:
-        """The warp-level MMA; its first instruction waits for both operands' fragments."""
+        """Yield the mma.sync of a warp-level MMA. The first one waits for the fragments of both operands."""
         boards = (1 << _fragment_scoreboard("a", op.k_group)) | (1 << _fragment_scoreboard("b", op.k_group))
         for part in range(self.tiling.mmas):
             yield Instruction(
@@ -292,7 +315,7 @@ class Lowering:
     def epilogue_access(
         self, op: StoreShared | LoadShared | LoadSource | LoadBias | StoreGlobal, does: OutputOp
     ) -> Iterator[Instruction]:
-        """One access of the epilogue; a global store first converts and scales its elements."""
+        """Yield one access of the epilogue. A global store first scales and converts its elements."""
         tile = self.epilogue_tile
         board, elements = EPILOGUE_SCOREBOARD, tile.elements_per_access
         match op:
@@ -311,7 +334,7 @@ class Lowering:
                 yield Instruction(opcode, "global", stall=MEMORY_STALL, guard="predicate", op=op)
 
     def exchange(self, op: StoreShared | LoadShared) -> Instruction:
-        """One access of the epilogue's staging."""
+        """Return the instruction of one access to the epilogue's staging in shared memory."""
         tile = self.epilogue_tile
         if isinstance(op, StoreShared):
             return Instruction(f"STS.{tile.store_bytes * 8}", "shared", stall=MEMORY_STALL, op=op)
@@ -321,10 +344,10 @@ class Lowering:
 
 def spread(mmas: list[Instruction], beside: list[Instruction]) -> Iterator[Instruction]:
     """
-    Interleave ``beside`` evenly among ``mmas``, keeping both orders.
+    Interleave ``beside`` evenly among ``mmas``, keeping the order of both.
 
-    The next k group's fragment loads are first in ``beside``, so they issue under the first MMAs and have the rest of
-    the group to land, as an assembler places them.
+    The next k group's fragment loads come first in ``beside``. They issue among the first MMAs and have the rest of the
+    k group to complete, as an assembler places them.
     """
     position = 0
     for index, mma in enumerate(mmas):

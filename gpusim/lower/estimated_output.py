@@ -1,4 +1,4 @@
-"""The arithmetic between a loaded accumulator and a stored output, by stated estimates."""
+"""Estimates the instructions between loading accumulators and storing the output, by stated rules."""
 
 from collections.abc import Iterator
 
@@ -7,30 +7,30 @@ from gpusim.lower.stream import Instruction
 from gpusim.numerics.output_op import OutputOp
 
 MEMORY_STALL = 2
-"""Between two memory instructions, or any without a fixed latency, of one warp: the least that ptxas is seen to put."""
+"""Stall count after an instruction of variable latency, such as a memory access: the least that ptxas sets."""
 
 SHORTEST_DEPENDENT = 4
 """Dependent-issue latency of the integer and FP32 pipes since Volta. Source: Jia et al. 2019, table 4.1."""
 
 OUTPUT_SCOREBOARD = 5
-"""Of the loads whose data the arithmetic here waits for."""
+"""Scoreboard of the loads whose data this arithmetic waits for."""
 
 ACCESS_ARITHMETIC = 3
-"""Per global access: a 64-bit pointer add (2) and the predicate's test (1)."""
+"""Instructions per global access: a 64-bit pointer add (2) and a test of the predicate (1)."""
 
 
 def integer(count: int, opcode: str = "IADD3") -> Iterator[Instruction]:
     """
-    ``count`` integer instructions, of which every second depends on the one before it.
+    Yield ``count`` integer instructions, every second of which depends on the one before it.
 
-    Half dependent, half not: the shape of ``coordinate, test, coordinate, test`` chains.
+    This is the shape of a chain ``coordinate, test, coordinate, test``.
     """
     for index in range(count):
         yield Instruction(opcode, "pipe", "alu", stall=SHORTEST_DEPENDENT if index % 2 else 2)
 
 
 def global_opcode(name: str, bits: int) -> str:
-    """``LDG.E.128``, ``STG.E.U16``, ...: an access of so many bits."""
+    """Return the opcode of a global access of ``bits`` bits, such as ``LDG.E.128`` or ``STG.E.U16``."""
     narrow = {8: "U8", 16: "U16", 32: ""}
     suffix = narrow.get(bits, str(bits))
     return f"{name}.E.{suffix}" if suffix else f"{name}.E"
@@ -38,13 +38,17 @@ def global_opcode(name: str, bits: int) -> str:
 
 def output_arithmetic(does: OutputOp, elements: int) -> Iterator[Instruction]:
     """
-    What one vector of the output takes, the first instruction waiting for what was loaded.
+    Yield the arithmetic of one vector of the output. Its first instruction waits for the loads.
 
-    In f32, each element: I2FP where accumulators are integers; FMUL, or with a source its conversion, FMUL and FFMA;
-    FADD of a bias that was converted when it was loaded; FMNMX. Then F2FP for two 16-bit results, F2IP for two of 8
-    bits, F2I for any other integer, and I2IP for two of 4 bits. In f16, each pair: HMUL2, or with a source HMUL2 and
-    HFMA2; HADD2; HMNMX2. In s32, each element: IMAD, one more with a source, IADD3, VIMNMX. Partial sums are stored as
-    they are.
+    In f32, each element takes I2FP if accumulators are integers; FMUL, or with a source its conversion, FMUL and FFMA;
+    FADD for a bias, which was converted when it was loaded; FMNMX for ReLU. Then follow F2FP for two 16-bit results,
+    F2IP for two of 8 bits, F2I for any other integer, and I2IP for two of 4 bits. In f16, each pair takes HMUL2, or
+    with a source HMUL2 and HFMA2; HADD2; HMNMX2. In s32, each element takes IMAD, one more with a source, IADD3,
+    VIMNMX. Partial sums are stored without arithmetic.
+
+    Args:
+        does: The output operation.
+        elements: Elements of the vector.
     """
     if not does.scaled:
         return
@@ -55,7 +59,7 @@ def output_arithmetic(does: OutputOp, elements: int) -> Iterator[Instruction]:
 
 
 def bias_arithmetic(does: OutputOp, elements: int) -> Iterator[Instruction]:
-    """Conversion of a loaded vector of the bias to the type that is computed in."""
+    """Yield the conversion of a loaded vector of the bias to the compute type. It waits for the load."""
     yield from _to_compute(does, elements, waits=1 << OUTPUT_SCOREBOARD)
 
 
@@ -67,7 +71,7 @@ def _to_compute(does: OutputOp, elements: int, waits: int = 0) -> Iterator[Instr
 
 
 def _combination(does: OutputOp, elements: int) -> Iterator[Instruction]:
-    """Scales, sums and activation."""
+    """Yield scaling, sums and activation of one vector."""
     scale, both, add, most, pipe = {
         "f32": ("FMUL", "FFMA", "FADD", "FMNMX", "fma"),
         "f16": ("HMUL2", "HFMA2", "HADD2", "HMNMX2", "half"),
@@ -87,7 +91,7 @@ def _combination(does: OutputOp, elements: int) -> Iterator[Instruction]:
 
 
 def _conversion(does: OutputOp, elements: int) -> Iterator[Instruction]:
-    """From the type computed in to the output's."""
+    """Yield the conversion from the compute type to the output type."""
     if does.compute != "f32":
         return
     pairs = -(-elements // 2)

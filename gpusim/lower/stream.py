@@ -1,4 +1,4 @@
-"""Instruction streams in the machine's own form: what the SM executes, whoever made it."""
+"""Defines the instruction streams that the simulated SM executes, whether estimated or compiled."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
@@ -8,8 +8,16 @@ from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadFragment, LoadGlobal, O
 NO_SCOREBOARD = -1
 
 Unit: TypeAlias = Literal["pipe", "tensor", "shared", "ldgsts", "commit", "depbar", "barrier", "global", "exit"]
-"""Where an instruction goes: a fixed-latency pipe of the SMSP, its tensor core, the MIO (shared memory, LDGSTS, global
-memory), the warp's own copy-group bookkeeping, the CTA's barrier, or nowhere (exit)."""
+"""
+The unit that executes an instruction.
+
+pipe: A fixed-latency pipe of the SMSP.
+tensor: The SMSP's tensor core.
+shared, ldgsts, global: The MIO, for shared memory, cp.async and global memory.
+commit, depbar: The warp's own bookkeeping of commit groups.
+barrier: The CTA's barrier.
+exit: None; the warp ends.
+"""
 
 INSTRUCTION_BYTES = 16
 """Size of one instruction since sm_70. Source: Jia et al. 2018, section 2.1."""
@@ -22,17 +30,17 @@ class Instruction:
 
     Attributes:
         opcode: SASS mnemonic, with the modifiers that matter to timing.
-        unit: Where it goes.
-        pipe: For unit "pipe" and "tensor": key in the machine's ``pipes`` or ``tensor`` table. Else "".
+        unit: The unit that executes it.
+        pipe: Key in the machine's ``pipes`` table (unit "pipe") or ``tensor`` table (unit "tensor"); otherwise "".
         stall: Cycles until this warp may issue its next instruction, at least 1.
         write_scoreboard: Scoreboard held until the result is written, or ``NO_SCOREBOARD``.
         read_scoreboard: Scoreboard held until the sources are read, or ``NO_SCOREBOARD``.
-        wait_mask: Bit s set: issue only when scoreboard s is free.
-        guard: "" (always), or the reason this instruction may be predicated off for some lanes.
-        op: The schedule's op (or step, which has an op) this instruction executes, as it reads in the segment's first
-            trip; None for the arithmetic around it. Memory instructions take their lane addresses from it. The
-            arithmetic of a softmax op executes that op.
-        part: Which mma.sync of a ``WarpMma``; 0 elsewhere.
+        wait_mask: Scoreboards that must be free before it issues; bit s stands for scoreboard s.
+        guard: "" if all lanes execute it; otherwise the reason why lanes may be predicated off.
+        op: The op of the schedule (or step, which has an op) that it executes in the segment's first trip; None for the
+            arithmetic between ops. Memory instructions take their lane addresses from it. Arithmetic that carries out a
+            softmax op has that op.
+        part: Number of the mma.sync within its ``WarpMma``; 0 for other ops.
     """
 
     opcode: str
@@ -52,7 +60,8 @@ class Segment:
     """
     Instructions executed ``trips`` times in a row.
 
-    Each trip moves the k tiles, fetches and ring slots of its ops on by ``tiles_per_trip``; ops name the first trip's.
+    The ops of the instructions are those of the first trip. In each further trip, their k tiles, fetches and ring slots
+    advance by ``tiles_per_trip``.
     """
 
     name: Literal["prologue", "mainloop", "tail", "epilogue"]
@@ -63,9 +72,11 @@ class Segment:
 
 def shifted(op: Op, k_tiles: int, stages: int) -> Op:
     """
-    The op that a segment's op has become after ``k_tiles`` k tiles of trips.
+    Return an op advanced by ``k_tiles`` k tiles: its k tile or fetch, and its slot in the shared-memory ring.
 
     Args:
+        op: An op of a segment's first trip.
+        k_tiles: k tiles to advance by.
         stages: Slots of the shared-memory ring.
     """
     match op:
@@ -84,12 +95,12 @@ def shifted(op: Op, k_tiles: int, stages: int) -> Op:
 @dataclass(frozen=True, slots=True)
 class Stream:
     """
-    What one warp of a CTA executes. All warps execute the same; their lane addresses differ.
+    The instructions that a warp of a CTA executes. All warps execute the same ones; their lane addresses differ.
 
     Attributes:
         origin: "estimated" (counted by stated rules) or "compiled" (decoded from the kernel's SASS).
-        registers_per_thread: As allocated.
-        segments: In order.
+        registers_per_thread: Registers allocated for one thread.
+        segments: The segments in the order of execution.
     """
 
     origin: Literal["estimated", "compiled"]
@@ -98,10 +109,10 @@ class Stream:
 
     @property
     def instructions_per_warp(self) -> int:
-        """Warp instructions one warp executes."""
+        """Number of instructions that one warp executes."""
         return sum(len(segment.instructions) * segment.trips for segment in self.segments)
 
     @property
     def code_bytes(self) -> int:
-        """Size of the code, each segment once."""
+        """Size of the code in bytes, with each segment once."""
         return sum(len(segment.instructions) for segment in self.segments) * INSTRUCTION_BYTES

@@ -18,11 +18,11 @@ _OPS = {kind.__name__: kind for kind in get_args(Op)}
 @dataclass(frozen=True, slots=True)
 class Line:
     """
-    One instruction as a disassembler writes it.
+    One instruction of a listing.
 
     Attributes:
         address: Byte address in the kernel's text.
-        text: Guard, mnemonic and operands.
+        text: Guard, mnemonic and operands, as a disassembler writes them.
     """
 
     address: int
@@ -32,14 +32,14 @@ class Line:
 @dataclass(frozen=True, slots=True)
 class CompiledStream:
     """
-    A compiled kernel's stream with what it was made from.
+    The stream of a compiled kernel with its listing and origin.
 
     Attributes:
-        stream: What the SM executes.
-        listing: For each segment of the stream, the lines of its instructions.
-        compiler: Which compiler made the kernel, "nvcc 13.0".
-        architecture: 10 * major + minor of the target.
-        local_bytes: Stack of one thread: spilled registers.
+        stream: The instructions that the SM executes.
+        listing: Lines of the instructions, for each segment of the stream.
+        compiler: Name and version of the compiler, such as "nvcc 13.0".
+        architecture: Compute capability of the target as 10 * major + minor.
+        local_bytes: Stack of one thread in bytes, which holds spilled registers.
         code_bytes: Size of the kernel's machine code.
     """
 
@@ -52,7 +52,7 @@ class CompiledStream:
 
 
 def save_stream(path: Path, compiled: CompiledStream) -> None:
-    """Write a stream; equal streams are equal bytes."""
+    """Write a stream. Equal streams give equal files."""
     data = {
         "schema": SCHEMA,
         "compiler": compiled.compiler,

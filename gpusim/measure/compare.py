@@ -1,4 +1,4 @@
-"""An ncu report of any kernel beside a simulated run: every figure that both have."""
+"""Compares an ncu report of any kernel with a simulated run, in every figure that both have."""
 
 import re
 from collections.abc import Sequence
@@ -13,17 +13,20 @@ _LEAST_SHARE = 0.01
 
 def choose_launch(launches: Sequence[KernelCounters], result: Result, kernel: str | None, launch: int | None) -> int:
     """
-    Which launch of a report to compare: the one asked for, else the first with the run's grid, else the first.
+    Choose the launch of a report to compare: the requested one, else the first with the run's grid, else the first.
 
     Args:
-        kernel: Regular expression that the kernel's name must contain a match of.
-        launch: Number among those that match, from 0.
+        launches: Launches of the report.
+        result: The simulated run.
+        kernel: Regular expression that must match within the kernel's name; None accepts all.
+        launch: Number of the launch among those that match, from 0; None chooses one.
 
     Returns:
         Index into ``launches``.
 
     Raises:
-        BadInput: No launch matches, or there are not so many; names the kernels of the report.
+        BadInput: No launch matches (the message lists the report's kernels), ``launch`` is too large, or ``kernel`` is
+            not a regular expression.
     """
     try:
         named = [index for index, one in enumerate(launches) if kernel is None or re.search(kernel, one.name)]
@@ -42,12 +45,14 @@ def choose_launch(launches: Sequence[KernelCounters], result: Result, kernel: st
 
 def compare_rows(result: Result, measured: KernelCounters, sms: int) -> tuple[Row, ...]:
     """
-    Every figure that the run and the launch both have. None of them has to be equal: the kernel may be any.
+    Return a row for every figure that the run and the launch both have.
+
+    No figure has to be equal, because the launch may be of another kernel.
 
     Args:
         result: The simulated run.
-        measured: The launch.
-        sms: SMs of the GPU the report is from.
+        measured: Counters of the launch.
+        sms: Number of SMs of the GPU that the report is from.
     """
     counters = measured.metrics
     rows = [

@@ -17,10 +17,15 @@ from gpusim.scenario.models import Scenario
 
 def launch_all(files: Sequence[Path], overrides: Sequence[str], seed: int) -> tuple[list[str], dict[str, str]]:
     """
-    Launch the scenarios' kernels in order, each on random inputs of its own.
+    Launch the scenarios' kernels in order, each scenario on its own random inputs.
+
+    Args:
+        files: Scenario files.
+        overrides: KEY=VALUE settings that replace those of every file.
+        seed: Seed of the inputs.
 
     Returns:
-        The stem of every launch, in order, and of the files without one, why not.
+        The file's stem for every launch, in order; and the reason of failure by stem, for files that were not launched.
 
     Raises:
         CannotRun: CuPy or a GPU is missing.
@@ -39,7 +44,7 @@ def launch_all(files: Sequence[Path], overrides: Sequence[str], seed: int) -> tu
 
 
 def _launch(cupy: Any, scenario: Scenario, seed: int) -> int:
-    """Launch every kernel of a scenario once; how many there are."""
+    """Launch every kernel of a scenario once, and return their number."""
     family = family_of(scenario)
     kernels = load_kernels(cupy, family.cuda.specialisations(scenario, "plain"))
     run.launch_once(kernels, family.devices.upload(cupy, scenario, seed))
@@ -47,7 +52,12 @@ def _launch(cupy: Any, scenario: Scenario, seed: int) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Launch, and write what was launched to ``--log`` as JSON ``{launched: [names], failed: {name: why}}``."""
+    """
+    Launch the scenarios, and write ``{launched: [names], failed: {name: reason}}`` as JSON to ``--log``.
+
+    Returns:
+        Exit code: 0, 1 if a scenario failed, or that of the error.
+    """
     parser = argparse.ArgumentParser(prog="python -m gpusim.measure.launch", description=__doc__)
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
     parser.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE")

@@ -1,4 +1,4 @@
-"""Everything measured of one scenario, each part on its own: what fails is noted and the rest goes on."""
+"""Measures one scenario on the GPU part by part. A part that fails is noted, and the others continue."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,13 +25,19 @@ Say = Callable[[str], None]
 
 @dataclass(slots=True)
 class Attempts:
-    """Runs parts, and remembers why those that failed did."""
+    """
+    Runs parts of a measurement, and collects the reasons of those that fail.
+
+    Attributes:
+        say: Called with a line about each part that fails.
+        missing: Reason of failure by part.
+    """
 
     say: Say
     missing: dict[str, str] = field(default_factory=dict)
 
     def __call__(self, part: str, measure: Callable[[], Part]) -> Part | None:
-        """What ``measure`` returns; None where it fails, and why is remembered."""
+        """Return what ``measure`` returns. If it fails, note the reason and return None."""
         try:
             return measure()
         except (GpusimError, RuntimeError, MemoryError) as error:  # CuPy's errors are RuntimeErrors
@@ -43,12 +49,12 @@ class Attempts:
 @dataclass(frozen=True, slots=True)
 class Origin:
     """
-    Where figures come from.
+    The origin of measured figures.
 
     Attributes:
-        environment: ``device.environment()``.
+        environment: GPU, driver, CUDA and clocks (``device.environment``).
         command: The command line.
-        commit: Of the source tree; None where unknown.
+        commit: Commit of the source tree, or None if unknown.
     """
 
     environment: dict[str, Any]
@@ -57,7 +63,7 @@ class Origin:
 
     @classmethod
     def here(cls, command: tuple[str, ...], known_commit: str | None = None) -> "Origin":
-        """Of this machine and tree."""
+        """Return the origin of figures measured on this machine with this source tree."""
         return cls(device.environment(), command, known_commit or commit())
 
 
@@ -66,13 +72,15 @@ NO_PIPELINE = "no build of this kernel stamps its k tiles"
 
 def measure(name: str, scenario: Scenario, origin: Origin, *, seed: int, say: Say = lambda _: None) -> Record:
     """
-    Numerics, trace, time and pipeline of a scenario on the current GPU; the counters are ``with_counters``' business.
+    Measure numerics, trace, time and pipeline of a scenario on the current GPU.
+
+    The record has no hardware counters yet; ``with_counters`` adds them.
 
     Args:
         name: Stem of the scenario's file.
-        scenario: Problem and kernel.
-        origin: Where the figures come from.
-        seed: Of the random inputs.
+        scenario: The scenario.
+        origin: Origin of the figures.
+        seed: Seed of the random inputs.
         say: Called with a line about each part that fails.
 
     Raises:
@@ -115,7 +123,7 @@ def record_of(
     pipeline: MeasuredPipeline | None,
     missing: dict[str, str],
 ) -> Record:
-    """A record of these parts, dated now, without counters."""
+    """Return a record of these parts with the current date and without counters."""
     return Record(
         name=name,
         scenario=scenario.resolved(),
@@ -136,7 +144,7 @@ def record_of(
 
 
 def with_counters(record: Record, profile: Profile | None, why_not: str = "") -> Record:
-    """The record with what ncu counted, or with why there are no counters."""
+    """Return the record with ncu's counters, or, if ``profile`` is None, with the reason why there are none."""
     missing = {part: reason for part, reason in record.missing.items() if part != "counters"}
     if profile is None:
         return replace(record, counters={}, opcodes={}, missing=missing | {"counters": why_not})
@@ -144,7 +152,7 @@ def with_counters(record: Record, profile: Profile | None, why_not: str = "") ->
 
 
 def context_is_lost(cupy: Any) -> bool:
-    """Whether a kernel has broken the CUDA context, so that nothing more can run in this process."""
+    """Return whether a kernel has broken the CUDA context, so that nothing more can run in this process."""
     try:
         cupy.cuda.runtime.deviceSynchronize()
     except RuntimeError:
@@ -180,7 +188,7 @@ def _pipeline(
 
 
 def facts(kernel: LoadedKernel) -> dict[str, Any]:
-    """What a record says of a kernel."""
+    """Return the facts that a record has about a kernel: compiler, digests, registers, memory, launch."""
     own, compiler = kernel.specialisation, find_compiler()
     return {
         "compiler": f"{compiler.name} {compiler.version}",

@@ -1,8 +1,8 @@
-"""``python -m gpusim.measure.record_all OUT [NAME...]``: measures many scenarios, whatever becomes of single ones.
+"""``python -m gpusim.measure.record_all OUT [NAME...]``: measures many scenarios, and continues if single ones fail.
 
-Compiles every build in parallel; measures in a worker process, which is started anew when a kernel breaks its CUDA
-context or hangs; counts under ncu last, a few scenarios at a time. Each record is written to OUT/<gpu>/<name>.json as
-soon as there is something to write.
+First it compiles every build in parallel. Then it measures in a worker process, which is restarted when a kernel breaks
+its CUDA context or hangs. Last it profiles with ncu, a few scenarios at a time. Each record is written to
+OUT/<gpu>/<name>.json as soon as it has any figures.
 """
 
 import argparse
@@ -27,24 +27,24 @@ from gpusim.records.record import Record, load_record, write_record
 from gpusim.scenario.catalogue import recordable_scenarios
 
 CONTEXT_LOST = 75
-"""Exit code of a worker that a kernel has broken; what it was to measure next is left to another."""
+"""Exit code of a worker whose CUDA context a kernel has broken. Another worker measures the remaining scenarios."""
 
 SECONDS_PER_SCENARIO = 90
-"""Longest a worker may take over one scenario before it is ended as hanging."""
+"""Time allowed for one scenario before its worker is killed."""
 
 PROFILED_TOGETHER = 8
-"""Scenarios in one run of ncu: few enough that a failure loses little."""
+"""Number of scenarios in one run of ncu, small so that a failure loses little."""
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
     """
-    One call of this driver.
+    One run of this module.
 
     Attributes:
         out: Folder of the records and the log.
-        started: ``time.monotonic`` at its start.
-        seconds: When it stops to begin anything new.
+        started: ``time.monotonic()`` at the start.
+        seconds: Seconds after which nothing new is started.
     """
 
     out: Path
@@ -52,7 +52,7 @@ class Session:
     seconds: float
 
     def say(self, message: str) -> None:
-        """A line on stderr and in the log, with the seconds since the start."""
+        """Write a line to stderr and to the log, with the seconds since the start."""
         line = f"[{time.monotonic() - self.started:6.1f} s] {message}\n"
         sys.stderr.write(line)
         sys.stderr.flush()
@@ -61,12 +61,12 @@ class Session:
 
     @property
     def over(self) -> bool:
-        """Whether the time is up."""
+        """True once ``seconds`` have passed since the start."""
         return time.monotonic() - self.started > self.seconds
 
 
 def prebuild(file: Path, build: Build, architecture: str) -> str | None:
-    """Compile one build of one scenario into the cache; the complaint, if any. Runs in a process of its own."""
+    """Compile one build of one scenario into the cache, in a process of its own. Return the error message, if any."""
     try:
         scenario = load_scenario(file)
         for one in family_of(scenario).cuda.specialisations(scenario, build):
@@ -88,7 +88,7 @@ def prebuild_all(files: Sequence[Path], architecture: str, session: Session) -> 
 
 
 def measure_all(files: Sequence[Path], session: Session, options: Sequence[str]) -> None:
-    """Measure in workers, until every scenario has had its turn or the time is up."""
+    """Measure scenarios in worker processes, until all have been tried or the time is up."""
     waiting = list(files)
     while waiting and not session.over:
         progress = session.out / "worker.log"
@@ -108,7 +108,7 @@ def measure_all(files: Sequence[Path], session: Session, options: Sequence[str])
 
 
 def _watch(worker: subprocess.Popen[bytes], progress: Path, session: Session) -> int:
-    """Wait for a worker, and end one that makes no progress or that outlives the session."""
+    """Wait for a worker, kill it if it makes no progress or outlives the session, and return its exit code."""
     size, since = 0, time.monotonic()
     while True:
         try:
@@ -124,10 +124,17 @@ def _watch(worker: subprocess.Popen[bytes], progress: Path, session: Session) ->
 
 def work(files: Sequence[Path], session: Session, origin: measure.Origin, progress: Path, seed: int) -> int:
     """
-    The worker: measure scenarios one after the other, and note each in ``progress`` before it begins.
+    Measure scenarios one after the other in a worker process.
+
+    Args:
+        files: Scenario files.
+        session: The run that this worker belongs to.
+        origin: Origin of the figures.
+        progress: File to which the name of each scenario is appended before it is measured.
+        seed: Seed of the inputs.
 
     Returns:
-        0, or ``CONTEXT_LOST``.
+        Exit code: 0 or ``CONTEXT_LOST``.
     """
     cupy = device.import_cupy()
     folder = session.out / device.gpu_slug(origin.environment["gpu"])
@@ -148,7 +155,7 @@ def work(files: Sequence[Path], session: Session, origin: measure.Origin, progre
 
 
 def count_all(files: Sequence[Path], session: Session, folder: Path) -> None:
-    """Profile the scenarios that have a record, and put the counters into it."""
+    """Profile the scenarios that have a record, and write the counters into their records."""
     recorded = [file for file in files if (folder / f"{file.stem}.json").is_file()]
     if not recorded:
         return
@@ -193,7 +200,12 @@ def _in_short(record: Record) -> str:
 
 
 def scenario_files(names: Sequence[str]) -> list[Path]:
-    """Paths as they stand, bare names from the recordable scenarios; all of those where no name is given."""
+    """
+    Return the files of scenarios given as paths or as names of recordable scenarios; without names, all of the latter.
+
+    Raises:
+        CannotRun: A name is neither a file nor a recordable scenario.
+    """
     known = {path.stem: path for path in recordable_scenarios()}
     unknown = [name for name in names if name not in known and not Path(name).is_file()]
     if unknown:
@@ -202,7 +214,7 @@ def scenario_files(names: Sequence[str]) -> list[Path]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure; 0 when every scenario has a record with nothing missing, else 1."""
+    """Measure the scenarios. Return 0 if every one has a complete record, otherwise 1 or the error's exit code."""
     parser = argparse.ArgumentParser(prog="python -m gpusim.measure.record_all", description=__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("names", nargs="*", metavar="NAME", help="scenario files or names; all recordable ones without")

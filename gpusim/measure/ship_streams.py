@@ -77,10 +77,10 @@ def ship() -> int:
     Compile, lower and write the streams of every recordable or shipped scenario with their index; drop all others.
 
     Returns:
-        How many streams there are.
+        Number of streams.
 
     Raises:
-        CannotRun: No compiler is here.
+        CannotRun: No compiler is installed.
         CheckFailed: A kernel does not execute its schedule.
     """
     rows = []

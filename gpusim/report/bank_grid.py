@@ -1,4 +1,4 @@
-"""The wavefronts of one warp-wide access as a grid: which lanes each of the 32 banks serves in each wavefront."""
+"""Draws the wavefronts of one warp-wide access as a grid: the lanes that each bank serves in each wavefront."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -12,10 +12,10 @@ from gpusim.report.style import CONFLICT, FAINT, IDEAL, INK, LANE, MUTED, PAPER,
 from gpusim.units import WARP_SIZE
 
 _SMALLEST = 4.5
-"""Points of the smallest label, for cells of one bank."""
+"""Smallest font size of a label, points."""
 
 _TWO_LINES = 0.3
-"""Inches a phase must be high to be named in two lines."""
+"""Least height of a phase, inches, that is named in two lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +24,12 @@ class BankPicture:
     One warp-wide shared-memory instruction to draw.
 
     Attributes:
-        title: What it is, for a reader.
+        title: Title of the grid.
         addresses: Byte address in CTA shared memory of each lane. Shape (32,).
-        width_bytes: Bytes of each lane: 2, 4, 8 or 16 (16 for ldmatrix).
-        kind: ``ldmatrix``: each 8x8 matrix is a phase. Otherwise a phase has as many lanes as fill all banks once.
-        matrices: Of an ldmatrix: 1, 2 or 4.
-        active: Lanes that take part; all (of the matrices) if not given. Shape (32,).
+        width_bytes: Bytes that each lane accesses: 2, 4, 8 or 16 (16 for ldmatrix).
+        kind: For ``ldmatrix``, each 8x8 matrix is a phase. Otherwise a phase has as many lanes as fill all banks once.
+        matrices: Number of matrices of an ldmatrix: 1, 2 or 4.
+        active: Lanes that take part, shape (32,); None for all lanes (that supply rows of the matrices).
     """
 
     title: str
@@ -40,12 +40,12 @@ class BankPicture:
     active: BoolArray | None = None
 
     def taking_part(self) -> BoolArray:
-        """Lanes whose address counts. Shape (32,)."""
+        """Return the lanes whose address counts. Shape (32,)."""
         lanes = ldmatrix_lanes(self.matrices) if self.kind == "ldmatrix" else np.ones(WARP_SIZE, dtype=np.bool_)
         return lanes if self.active is None else lanes & self.active
 
     def lanes_per_phase(self) -> int:
-        """Lanes served together: as many as one wavefront has bytes for."""
+        """Return the number of lanes that one wavefront can serve together."""
         width = MATRIX_ROW_BYTES if self.kind == "ldmatrix" else self.width_bytes
         return min(WARP_SIZE, BANKS * BANK_BYTES // width)
 
@@ -62,11 +62,12 @@ class Cell:
 @dataclass(frozen=True, slots=True)
 class Wavefront:
     """
-    One pass of the banks.
+    One wavefront of an access.
 
     Attributes:
-        phase: Phase of the instruction it belongs to.
-        number: Number within the phase; every one past 0 is a conflict.
+        phase: Phase of the instruction that it belongs to.
+        number: Number within the phase. Every wavefront past number 0 is a bank conflict.
+        cells: Banks that serve lanes, in ascending order.
     """
 
     phase: int
@@ -76,9 +77,9 @@ class Wavefront:
 
 def wavefronts(picture: BankPicture) -> tuple[Wavefront, ...]:
     """
-    Assign every wanted word to a wavefront: a bank serves its distinct words in the order of their first lanes.
+    Assign every accessed word to a wavefront. A bank serves its distinct words in the order of their first lanes.
 
-    There are as many as ``gpusim.layout.banks.access_wavefronts`` counts.
+    The number of wavefronts equals that of ``gpusim.layout.banks.access_wavefronts``.
     """
     lanes_per_phase = picture.lanes_per_phase()
     words = max(1, picture.width_bytes // BANK_BYTES)
@@ -110,7 +111,7 @@ def _cells(serving: dict[int, tuple[int, ...]]) -> tuple[Cell, ...]:
 
 
 def verdict(picture: BankPicture) -> str:
-    """Wavefronts, ideal and conflicts in words."""
+    """Describe the number of wavefronts, the ideal number and the conflicts."""
     passes = wavefronts(picture)
     extra = sum(1 for wavefront in passes if wavefront.number)
     counted = f"{len(passes)} wavefront{'s' * (len(passes) > 1)}, ideal {len(passes) - extra}"
@@ -119,10 +120,12 @@ def verdict(picture: BankPicture) -> str:
 
 def draw_grid(axes: Axes, picture: BankPicture, inches: tuple[float, float]) -> None:
     """
-    Draw the wavefronts, one a row, over the 32 banks; conflicts in their colour, every cell with its lanes.
+    Draw each wavefront as a row over the 32 banks. Conflicts have a colour of their own, and cells name their lanes.
 
     Args:
-        inches: Width and height of ``axes``, to choose labels that fit.
+        axes: The axes to draw on.
+        picture: The access.
+        inches: Width and height of ``axes``, which decide the labels that fit.
     """
     passes = wavefronts(picture)
     axes.set_xlim(0, BANKS)
@@ -152,7 +155,7 @@ def draw_grid(axes: Axes, picture: BankPicture, inches: tuple[float, float]) -> 
 
 
 def _label_phases(axes: Axes, picture: BankPicture, passes: tuple[Wavefront, ...], row: float) -> None:
-    """Left of the grid, each phase with its lanes; a line between phases."""
+    """Name each phase and its lanes left of the grid, and draw a line between phases."""
     starts = [place for place, wavefront in enumerate(passes) if wavefront.number == 0]
     ends = [*starts[1:], len(passes)]
     what, lanes = "matrix" if picture.kind == "ldmatrix" else "phase", picture.lanes_per_phase()
@@ -168,7 +171,7 @@ def _label_phases(axes: Axes, picture: BankPicture, passes: tuple[Wavefront, ...
 
 
 def _cell_label(cell: Cell, room: float, size: float) -> str:
-    """The lanes of a cell, as fully as the room in inches allows; cells of one size all in one form."""
+    """Return the lanes of a cell as text, as complete as the room (inches) allows. Cells of equal size look alike."""
     first, last = cell.lanes[0], cell.lanes[-1]
     if len(cell.lanes) == 1:
         return f"lane {first}" if fits(f"lane {WARP_SIZE - 1}", size, room) else str(first)

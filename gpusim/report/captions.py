@@ -1,4 +1,4 @@
-"""What tables and pictures share in words: what ran, on which machine, from which stream."""
+"""Writes the words that tables and pictures share: scenario, machine, stream, bound."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from gpusim.results.result import Result
 @dataclass(frozen=True, slots=True)
 class Words:
     """
-    A scenario in two lines.
+    A scenario described in two lines.
 
     Attributes:
-        problem: For example ``conv2d_fprop 1x64x64x128, 64 filters 3x3, f16, f32 accumulate, f32 out``.
-        kernel: Mainloop, tile shapes, stages, shared layouts.
+        problem: The problem, such as ``conv2d_fprop 1x64x64x128, 64 filters 3x3, f16, f32 accumulate, f32 out``.
+        kernel: The kernel: mainloop, tile shapes, stages, shared-memory layouts.
     """
 
     problem: str
@@ -22,23 +22,23 @@ class Words:
 
 
 def times(extents: Sequence[int]) -> str:
-    """``1x64x64x128``."""
+    """Return extents as text, such as ``1x64x64x128``."""
     return "x".join(str(extent) for extent in extents)
 
 
 def types_in_words(dtype: Mapping[str, str]) -> str:
-    """``f16, f32 accumulate, f32 out``."""
+    """Return element types as text, such as ``f16, f32 accumulate, f32 out``."""
     return f"{dtype['ab']}, {dtype['accumulator']} accumulate, {dtype['output']} out"
 
 
 def bound_line(result: Result) -> str:
-    """The first bound the run hits, and why."""
+    """Return the resource that bounds the run, and the reason."""
     resource, reason = str(result.bound["resource"]), str(result.bound["reason"])
     return reason if reason.startswith(resource) else f"{resource}: {reason}"
 
 
 def footer(result: Result) -> str:
-    """Scenario digest, machine, stream and commit: what a picture must name to be found again."""
+    """Return the line that identifies a picture's run: scenario digest, machine, stream, version, commit."""
     provenance = result.provenance
     parts = [f"scenario {scenario_digest(result)}", f"machine {machine_name(result)}", f"stream {result.stream}"]
     if provenance.get("version"):
@@ -50,16 +50,16 @@ def footer(result: Result) -> str:
 
 
 def scenario_digest(result: Result) -> str:
-    """The first twelve hexadecimal digits of the resolved scenario's digest."""
+    """Return the first twelve hexadecimal digits of the resolved scenario's digest."""
     return digest(result.scenario)[:12]
 
 
 def machine_name(result: Result) -> str:
-    """The machine file's name."""
+    """Return the name of the machine."""
     return str(result.machine["name"])
 
 
 def stages(result: Result) -> int:
-    """Slots of the shared-memory ring: the scenario's, or as many as the pipeline rows use."""
+    """Return the slots of the shared-memory ring: those of the scenario, or else those that pipeline rows use."""
     stated = result.scenario["kernel"].get("stages")
     return int(stated) if stated else 1 + max((row.stage for row in result.pipeline), default=0)

@@ -1,4 +1,4 @@
-"""The bank-conflict picture: the wavefronts of chosen accesses lane by lane, and the run's totals beside the ideal."""
+"""Draws the bank-conflict picture: wavefronts of chosen accesses lane by lane, and the run's totals."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,15 +18,17 @@ def conflict_picture(result: Result, words: Words, pictures: Sequence[BankPictur
     """
     Draw one access of each of ``pictures`` side by side, above the run's bank-conflict rows, as PNG.
 
-    A row of a grid is a wavefront, a column a bank. The first wavefront of a phase is the ideal one; every further
-    one is a conflict, and names the lanes that had to wait for it.
+    A row of a grid is a wavefront, a column is a bank. The first wavefront of a phase is ideal. Every further one is a
+    conflict and shows the lanes that it serves late.
 
-    Lanes of an atomic that meet at one word are in the rows, not in the title: they would on any layout.
+    Conflicts of atomics, whose lanes meet at one word, are in the rows but not in the title, because no layout avoids
+    them.
 
     Args:
-        result: Its bank-conflict rows.
-        words: Of its scenario.
-        pictures: One access for each operand; at most three stay legible.
+        result: The run, which has the bank-conflict rows.
+        words: Description of its scenario.
+        pictures: One access of each operand. More than three are not legible.
+        path: The file to write.
     """
     passes = max((len(wavefronts(picture)) for picture in pictures), default=0)
     row = min(0.42, max(0.17, 4.2 / max(1, passes)))
@@ -64,7 +66,7 @@ def _draw_access(figure: Figure, picture: BankPicture, place: int, count: int, r
 
 
 def _draw_totals(figure: Figure, rows: Sequence[BankConflicts]) -> None:
-    """Wavefronts of the grid by operation: the ideal, then what conflicts add."""
+    """Draw the grid's wavefronts by operation: the ideal number, then those that conflicts add."""
     if not rows:
         return
     width, height = figure.get_size_inches()

@@ -1,4 +1,4 @@
-"""The Kanata log of a run, for the Konata viewer: one line for each warp and k tile, its activities as stages."""
+"""Writes the Kanata log of a run for the Konata viewer: a line for each warp and k tile, with activities as stages."""
 
 from pathlib import Path
 
@@ -11,28 +11,28 @@ VERSION = "0004"
 STAGES = {"copy": "C", "wait": "W", "ldmatrix": "L", "mma": "M"} | {
     activity: activity.replace("copy_", "C").replace("wait_", "W") for activity in KEY_BLOCK_ACTIVITIES
 }
-"""Activity -> the stage's name in the log."""
+"""Name of each activity's stage in the log."""
 
 
 def write_kanata(result: Result, timeline: Timeline, path: Path) -> Path:
-    """Write ``kanata_log`` to ``path``."""
+    """Write ``kanata_log`` to ``path``, and return the path."""
     path.write_text(kanata_log(result, timeline), encoding="utf-8")
     return path
 
 
 def kanata_log(result: Result, timeline: Timeline) -> str:
     """
-    The log as text, in cycles of the SM.
+    Return the log as text, in SM cycles.
 
-    What Konata calls an instruction is here one k tile (of attention: one key block) of one warp, from its first copy
-    to its last MMA, numbered in the order they begin; its thread is the warp. Each activity has a lane of its own (C
-    copy, W wait, L fragment loads, M MMA), because they overlap; an activity of several k groups is one stage from the
-    first to the last.
+    An instruction in Konata is here one k tile (for attention, one key block) of one warp, from its first copy to its
+    last MMA. They are numbered in the order in which they begin, and the warp is the thread. Activities overlap, so
+    each has a lane of its own (C copy, W wait, L fragment loads, M MMA). An activity of several k groups is one stage
+    from the first to the last.
 
     Source: Konata ``docs/kanata-log-format.md``, version 0004.
     """
     lines = _lines(timeline.k_tiles)
-    # (cycle, order within the cycle, line): what ends comes before what begins, and a line begins before its stages.
+    # (cycle, order within the cycle, line): ends come before begins, and a line begins before its stages.
     events: list[tuple[int, int, str]] = []
     retired = sorted(range(len(lines)), key=lambda number: (max(end for _, end in lines[number][1].values()), number))
     retire_order = {number: place for place, number in enumerate(retired)}
@@ -67,7 +67,7 @@ def kanata_log(result: Result, timeline: Timeline) -> str:
 def _lines(
     spans: tuple[KTileSpan, ...],
 ) -> list[tuple[tuple[int, int, int, int], dict[str, tuple[int, int]]]]:
-    """(CTA, warp, k tile, stage), earliest first, with its activities in the order of ``ACTIVITIES``."""
+    """Return each (CTA, warp, k tile, stage), earliest first, with its activities in the order of ``ACTIVITIES``."""
     found: dict[tuple[int, int, int, int], dict[str, tuple[int, int]]] = {}
     for span in sorted(spans, key=lambda span: ACTIVITIES.index(span.activity)):
         activities = found.setdefault((span.cta, span.warp, span.k_tile, span.stage), {})

@@ -1,4 +1,4 @@
-"""Timeline spans put into lanes that a trace viewer can draw: within a lane no span overlaps another."""
+"""Arranges timeline spans in lanes that a trace viewer can draw: no span overlaps another in its lane."""
 
 import heapq
 from collections.abc import Iterable, Sequence
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from gpusim.results.timeline import KTileSpan, WarpSpan
 
 K_TILE_ACTIVITIES = ("copy", "wait", "ldmatrix", "mma")
-"""Activities of a k tile, in the order it goes through them."""
+"""Activities of a k tile, in the order in which it goes through them."""
 
 KEY_BLOCK_ACTIVITIES = (
     *("copy_q", "copy_k", "wait_qk", "qk", "copy_v", "wait_softmax", "softmax", "wait_pv", "pv"),
     *("wait_output", "output"),
 )
-"""Activities of a key block of attention, in the order it goes through them."""
+"""Activities of a key block of attention, in the order in which it goes through them."""
 
 ACTIVITIES = (*K_TILE_ACTIVITIES, *KEY_BLOCK_ACTIVITIES)
 
@@ -28,7 +28,7 @@ class Slice:
 
 
 def k_tile_slice(span: KTileSpan) -> Slice:
-    """The span under the name a viewer shows: activity, k tile, and k group or stage; or activity and key block."""
+    """Return a span as a slice named by activity, k tile and k group or stage; or by activity and key block."""
     if span.activity in KEY_BLOCK_ACTIVITIES:
         return Slice(span.begin, span.end, f"{span.activity} key block {span.k_tile}")
     where = f"stage {span.stage}" if span.k_group < 0 else f"k group {span.k_group}"
@@ -36,15 +36,15 @@ def k_tile_slice(span: KTileSpan) -> Slice:
 
 
 ISSUING = "issuing"
-"""A warp that issues at its own pace: cycles selected, and fixed stalls between them."""
+"""Name of a stretch in which a warp issues at its own pace: cycles selected, and fixed stalls between them."""
 
 
 def stall_slices(spans: Iterable[WarpSpan]) -> list[Slice]:
     """
-    A warp's life as a viewer shows it: each stall under its reason, and what lies between two stalls as one slice.
+    Return a warp's lifetime as slices: each stall under its reason, and what lies between two stalls as one slice.
 
-    A warp alternates between ``selected`` and ``wait`` every few cycles; drawn one by one they hide the stalls and make
-    up nearly all of a trace.
+    A warp alternates between ``selected`` and ``wait`` every few cycles. Drawn separately, these would hide the stalls
+    and make up nearly all of a trace.
     """
     slices: list[Slice] = []
     for span in spans:
@@ -58,7 +58,7 @@ def stall_slices(spans: Iterable[WarpSpan]) -> list[Slice]:
 
 def lanes(slices: Iterable[Slice]) -> tuple[tuple[Slice, ...], ...]:
     """
-    Spread slices over as few lanes as keep every lane free of overlap, each to the lowest lane that is free.
+    Distribute slices over the fewest lanes without overlap. Each slice goes to the lowest lane that is free.
     """
     spread: list[list[Slice]] = []
     busy: list[tuple[int, int]] = []  # (end of its last slice, lane)
@@ -77,7 +77,7 @@ def lanes(slices: Iterable[Slice]) -> tuple[tuple[Slice, ...], ...]:
 
 
 def open_counts(spans: Sequence[KTileSpan]) -> tuple[tuple[int, int], ...]:
-    """How many spans are open: (cycle, count) at every cycle where the count changes, from 0 back to 0."""
+    """Count the spans that are open: (cycle, count) at every cycle at which the count changes. The last count is 0."""
     changes: dict[int, int] = {}
     for span in spans:
         changes[span.begin] = changes.get(span.begin, 0) + 1

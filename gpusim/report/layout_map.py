@@ -1,4 +1,4 @@
-"""The picture of a shared-memory layout: which banks each vector of the tile lies in, and what accesses to it cost."""
+"""Draws a shared-memory layout: the banks of each vector of the tile, and the wavefronts of accesses to it."""
 
 import textwrap
 from pathlib import Path
@@ -14,22 +14,22 @@ from gpusim.report.bank_grid import BankPicture, draw_grid, verdict, wavefronts
 from gpusim.report.style import INK, MUTED, PAPER, fits, png, tint, title_block
 
 BANK_COLOURS = ("#4477aa", "#66ccee", "#228833", "#ccbb44", "#ee8866", "#aa3377", "#bbbbbb", "#775500")
-"""One colour for each eighth of the banks."""
+"""Colours of the bank groups; each is an eighth of the banks."""
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 14.0, 0.75, 0.25, 1.35, 0.30
 _ROW, _MOST_ROWS = 0.21, 64
 _LANE_ROOM = 0.7
-"""Inches a cell must be wide to name its lanes beside its banks."""
+"""Least width of a cell, inches, that shows lanes beside banks."""
 _GRID_LEFT, _GRID_HEAD, _GRID_GAP = 1.15, 0.62, 0.25
 
 
 def layout_map(report: LayoutReport, path: Path) -> Path:
     """
-    Draw the bank map of stage 0 as PNG, and beside it the wavefronts of each access asked for.
+    Draw the bank map of stage 0 as PNG, and beside it the wavefronts of each requested access.
 
-    A cell of the map is one vector (``report.vector_bytes()``), coloured by bank group and written with its banks;
-    the lanes of the first access are named in the cells they touch. Rows are drawn until the pattern repeats and all
-    lanes are seen, 64 at most.
+    A cell of the map is one vector (``report.vector_bytes()``), coloured by bank group and labelled with its banks. The
+    lanes of the first access are named in the cells that they touch. Rows are drawn until the pattern repeats and all
+    lanes are visible, 64 at most.
     """
     table = report.bank_table()
     rows = _rows_drawn(report, table)
@@ -67,7 +67,7 @@ def _caption(report: LayoutReport) -> str:
 
 
 def _axes(figure: Figure, corner: tuple[float, float], size: tuple[float, float]) -> Axes:
-    """Axes by the inches of the top left corner and of the size."""
+    """Add axes with a top left corner and a size in inches."""
     width, height = figure.get_size_inches()
     (left, top), (across, down) = corner, size
     return figure.add_axes((left / width, 1 - (top + down) / height, across / width, down / height))
@@ -123,7 +123,7 @@ def _draw_map(axes: Axes, report: LayoutReport, table: IntArray, across: float) 
 
 
 def _lanes_by_cell(report: LayoutReport, vector: int) -> dict[tuple[int, int], list[int]]:
-    """(row, vector) -> lanes of the first access that start there."""
+    """Return the lanes of the first access that start at each (row, vector)."""
     cells: dict[tuple[int, int], list[int]] = {}
     for report_of in report.accesses[:1]:
         access = report_of.access

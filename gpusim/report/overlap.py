@@ -1,4 +1,4 @@
-"""The stage-overlap chart: which shared-memory stage fills while which is read, and where the pipe waits."""
+"""Draws the stage-overlap chart: which shared-memory stages fill while which are read, and where the warp waits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ from gpusim.results.result import PipelineRow, Result
 from gpusim.results.timeline import Timeline
 
 WHOLE_LIMIT = 14
-"""Most k tiles drawn in one panel; longer mainloops show both ends."""
+"""Largest number of k tiles drawn in one panel. Of a longer mainloop, both ends are drawn."""
 
 WIDTH = 14.0
 LEFT, RIGHT, TOP, BOTTOM, _GAP = 1.55, 0.25, 0.92, 0.72, 0.62
@@ -44,7 +44,16 @@ _STRIP, _STAGE, _WAITS, _LOADS, _MMA, SPACE, _GROUP_GAP = 0.26, 0.50, 0.30, 0.60
 
 @dataclass(frozen=True, slots=True)
 class ChartLane:
-    """One row of the chart: its name, a second line, and its top and height in inches below the top of the axes."""
+    """
+    One row of the chart.
+
+    Attributes:
+        kind: Key of the row.
+        name: Name beside the row.
+        note: Second line of the name.
+        top: Inches from the top of the axes to the row.
+        height: Height of the row, inches.
+    """
 
     kind: str
     name: str
@@ -54,18 +63,18 @@ class ChartLane:
 
     @property
     def middle(self) -> float:
-        """Inches below the top of the axes."""
+        """Inches from the top of the axes to the middle of the row."""
         return self.top + self.height / 2
 
     @property
     def bottom(self) -> float:
-        """Inches below the top of the axes."""
+        """Inches from the top of the axes to the bottom of the row."""
         return self.top + self.height
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A stretch of cycles on one axes; y is inches downwards."""
+    """Axes that show the cycles [begin, end). y counts inches downwards."""
 
     axes: Axes
     begin: int
@@ -73,14 +82,14 @@ class Panel:
     cycles_per_inch: float
 
     def box(self, begin: int, end: int, top: float, height: float, colour: str, **style: Any) -> None:
-        """Draw what lies in the panel of a box of ``height`` inches."""
+        """Draw the part of a box that lies in the panel. x is in cycles, ``top`` and ``height`` are in inches."""
         if max(begin, self.begin) < min(end, self.end):
             self.axes.broken_barh([(begin, end - begin)], (top, height), facecolor=colour, **style)
 
     def label(
         self, span: tuple[int, int], y: float, words: Sequence[str], colour: str, *, size: float, **style: Any
     ) -> None:
-        """Write the first of ``words`` that fits between the two cycles, in the middle of what is drawn of them."""
+        """Write the first of ``words`` that fits between two cycles, in the middle of the part that is drawn."""
         begin, end = max(span[0], self.begin), min(span[1], self.end)
         room = (end - begin) / self.cycles_per_inch
         for text in words:
@@ -102,17 +111,18 @@ def overlap_chart(
     """
     Draw the k tiles of warp 0 of CTA 0 as PNG.
 
-    One row for each slot of the shared-memory ring (hatched while copies are in flight, or while a k tile is on its way
-    through registers, a line once landed, solid while fragment loads read it), then the waits, the fragment
-    loads by k group, and the MMA bursts by k tile. A k tile keeps its colour and number in every row. More than
-    ``WHOLE_LIMIT`` k tiles: the first and the last ones, on two panels of one scale.
+    The chart has one row for each slot of the shared-memory ring. A slot is hatched while copies are in flight (or a
+    k tile passes through registers), a line once the data has landed, and solid while fragment loads read it. Below are
+    the waits, the fragment loads by k group, and the MMA bursts by k tile. A k tile has the same colour and number in
+    every row. Of more than ``WHOLE_LIMIT`` k tiles, the first and the last ones are drawn in two panels of equal scale.
 
     Args:
-        result: Its pipeline rows.
-        words: Of its scenario.
-        timeline: Spans of the run; without it the chart is drawn from ``result.pipeline`` and has no fragment loads.
-        measured: Rows recorded on hardware, drawn above the simulated ones on the same axis.
-        through_registers: k tiles come by global loads and stores, not by cp.async.
+        result: The run, which has the pipeline rows.
+        words: Description of its scenario.
+        timeline: Spans of the run; None draws from ``result.pipeline`` alone, without fragment loads.
+        path: The file to write.
+        measured: Pipeline rows recorded on hardware, to be drawn above the simulated ones on the same axis.
+        through_registers: Whether k tiles come by global loads and stores instead of cp.async.
 
     Raises:
         CannotRun: The result has no pipeline rows.
@@ -163,7 +173,7 @@ def _lanes(pipeline: WarpPipeline, ring: int, top: float, waited_for: str) -> li
 
 
 def _common_windows(pipelines: Sequence[WarpPipeline]) -> list[tuple[int, int]]:
-    """Windows that show every pipeline's, joined where they would meet."""
+    """Return windows of cycles that contain those of every pipeline. Windows that would overlap are joined."""
     joined: list[tuple[int, int]] = []
     for parts in zip(*(pipeline.windows(WHOLE_LIMIT) for pipeline in pipelines), strict=True):
         begin, end = min(part[0] for part in parts), max(part[1] for part in parts)
@@ -174,7 +184,7 @@ def _common_windows(pipelines: Sequence[WarpPipeline]) -> list[tuple[int, int]]:
 
 
 def panels_of(figure: Figure, windows: Sequence[tuple[int, int]], body: float) -> list[Panel]:
-    """Axes side by side, one scale of cycles for all windows; ``body``: their height in inches."""
+    """Return axes side by side for windows of cycles, all of one scale; ``body`` is their height in inches."""
     room = WIDTH - LEFT - RIGHT - _GAP * (len(windows) - 1)
     scale = sum(end - begin for begin, end in windows) / room
     height = TOP + body + BOTTOM
@@ -215,7 +225,7 @@ def _draw(panel: Panel, pipeline: WarpPipeline, lanes: Sequence[ChartLane], ring
 
 
 def _draw_mma(panel: Panel, pipeline: WarpPipeline, lane: ChartLane) -> None:
-    """Bursts of a k tile as one body, a notch where each k group begins, the number on the longest unbroken stretch."""
+    """Draw the MMA bursts of each k tile, with a notch at each k group and the number on the longest stretch."""
     for k_tile, runs in pipeline.mma_runs(gap=round(0.06 * panel.cycles_per_inch)).items():
         colour = tile_colour(k_tile)
         for begin, end in runs:
@@ -276,7 +286,7 @@ def _draw_loads(panel: Panel, pipeline: WarpPipeline, rows: dict[str, ChartLane]
 
 
 def name_lanes(panel: Panel, lanes: Sequence[ChartLane], group: str) -> None:
-    """Lane names left of the first panel, and the group's name along the far left when there are two groups."""
+    """Write the names of the rows left of the first panel, and the name of their group, if any, at the far left."""
     per_inch = panel.cycles_per_inch
     for lane in lanes[1:]:
         x = panel.begin - 0.12 * per_inch
@@ -288,7 +298,7 @@ def name_lanes(panel: Panel, lanes: Sequence[ChartLane], group: str) -> None:
 
 
 def _break_note(figure: Figure, panels: Sequence[Panel], pipeline: WarpPipeline) -> None:
-    """Between two panels, say which k tiles are left out."""
+    """Write between two panels which k tiles are left out."""
     extents = pipeline.tile_extents()
     for before, after in pairwise(panels):
         hidden = [tile for tile, (begin, end) in extents.items() if begin >= before.end and end <= after.begin]
@@ -319,7 +329,7 @@ def _legend(figure: Figure, filling: str, *, loads: bool, unobserved: bool) -> N
 
 
 def legend_line(figure: Figure, handles: list[Artist]) -> None:
-    """One line of samples under the chart, at its right edge."""
+    """Draw a legend in one line below the chart, at its right edge."""
     width, height = figure.get_size_inches()
     figure.legend(
         handles=handles,
@@ -336,7 +346,7 @@ def legend_line(figure: Figure, handles: list[Artist]) -> None:
 
 
 def _pace(pipeline: WarpPipeline, ring: int) -> str:
-    """The chart in words: cycles of each phase, of a steady k tile, and of all waits."""
+    """Describe the chart: cycles of each phase, of a steady k tile, and of all waits."""
     phases = pipeline.phases(ring)
     waited = sum(wait.end - wait.begin for wait in pipeline.waits)
     return (

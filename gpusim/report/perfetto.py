@@ -1,4 +1,4 @@
-"""The Perfetto trace of a run: a process for each CTA, a thread for each warp, its stalls and its k tiles as slices."""
+"""Writes the Perfetto trace of a run: a process per CTA and a thread per warp, with stalls and k tiles as slices."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -10,26 +10,26 @@ from gpusim.results.result import Result
 from gpusim.results.timeline import KTileSpan, Timeline
 
 CLOCK = "1 ns = 1 cycle"
-"""A trace counts nanoseconds; ours are cycles, and every trace says so."""
+"""Time unit that every trace states. Perfetto counts nanoseconds, gpusim counts cycles."""
 
 _SEQUENCE = 1
 _PIDS_PER_CTA = 1000
 
 
 def write_perfetto(result: Result, words: Words, timeline: Timeline, path: Path) -> Path:
-    """Write ``perfetto_trace`` to ``path``, to be opened at ui.perfetto.dev."""
+    """Write ``perfetto_trace`` to ``path``, which can be opened at ui.perfetto.dev, and return the path."""
     path.write_bytes(perfetto_trace(result, words, timeline))
     return path
 
 
 def perfetto_trace(result: Result, words: Words, timeline: Timeline) -> bytes:
     """
-    The trace as a serialised ``perfetto.protos.Trace``; equal inputs give equal bytes.
+    Return the trace as a serialised ``perfetto.protos.Trace``. Equal inputs give equal bytes.
 
-    A process for each CTA, in it a thread for each warp with its stalls (which tile its life), and below the
-    thread a track for the copies into each stage slot, the waits, the fragment loads and the MMA. Where spans of one
-    kind overlap, they get tracks of the same name, which the viewer merges. Counters: k tiles whose copies are in
-    flight for warp 0, and warps with an MMA in flight. One cycle is one nanosecond.
+    Each CTA is a process, and each of its warps a thread with its stalls, which cover its lifetime. Below a thread are
+    tracks for the copies into each stage slot, the waits, the fragment loads and the MMAs. Overlapping spans of one
+    kind get several tracks of the same name, which the viewer merges. Two counters have the k tiles whose copies are in
+    flight for warp 0, and the k groups whose MMAs are in flight. One cycle is one nanosecond.
 
     Source: perfetto ``protos/perfetto/trace/track_event``.
     """
@@ -71,7 +71,7 @@ def _add_cta(trace: "_Trace", timeline: Timeline, cta: int) -> None:
 
 
 def _add_activities(trace: "_Trace", thread: int, spans: Sequence[KTileSpan]) -> None:
-    """A track for each activity, and for copies one for each stage slot, in the order a k tile goes through them."""
+    """Add a track for each activity (for copies, one for each stage slot), in the order a k tile goes through them."""
     named: dict[tuple[int, int], list[Slice]] = {}
     for span in spans:
         slot = span.stage if span.activity == "copy" else -1
@@ -83,7 +83,7 @@ def _add_activities(trace: "_Trace", thread: int, spans: Sequence[KTileSpan]) ->
 
 
 class _Trace:
-    """A trace being written: hands out track ids in order, and appends packets."""
+    """Builds a trace: assigns track ids in order, and appends packets."""
 
     def __init__(self) -> None:
         # Imported here: only a command that writes a trace pays for it.
@@ -96,7 +96,7 @@ class _Trace:
         self._tracks = 0
 
     def track(self, parent: int | None = None, **descriptor: Any) -> int:
-        """Describe a track; returns its id."""
+        """Add a track, and return its id."""
         self._tracks += 1
         if parent is not None:
             descriptor["parent_uuid"] = parent
@@ -105,7 +105,7 @@ class _Trace:
         return self._tracks
 
     def slices(self, track: int, slices: Iterable[Slice], notes: dict[str, str] | None = None) -> None:
-        """Begin and end of each slice, in order; ``notes`` become annotations."""
+        """Add slices to a track, in order. ``notes`` become annotations of each slice."""
         begin, end = self._event.TYPE_SLICE_BEGIN, self._event.TYPE_SLICE_END
         for piece in slices:
             packet = self._packet()
@@ -120,7 +120,7 @@ class _Trace:
             event.type, event.track_uuid = end, track
 
     def counter(self, process: int, name: str, steps: Iterable[tuple[int, int]]) -> None:
-        """A counter track of the process, with its value at each step."""
+        """Add a counter track to a process, with its value at each step (cycle, value)."""
         track = self.track(name=name, parent=process, counter={})
         for cycle, value in steps:
             packet = self._packet()
@@ -129,7 +129,7 @@ class _Trace:
             event.type, event.track_uuid, event.counter_value = self._event.TYPE_COUNTER, track, value
 
     def serialised(self) -> bytes:
-        """The trace as bytes."""
+        """Return the trace as bytes."""
         written: bytes = self._trace.SerializeToString(deterministic=True)
         return written
 

@@ -1,4 +1,4 @@
-"""What the overlap chart shows, as numbers: slot fills and reads, waits, loads and MMA of one warp, and the phases."""
+"""Computes what the overlap chart shows: slot fills and reads, waits, fragment loads, MMAs and phases of one warp."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from gpusim.results.result import PipelineRow
 from gpusim.results.timeline import KTileSpan, Timeline
 
 EDGE_TILES = (6, 5)
-"""k tiles drawn at each end of a mainloop too long to draw whole."""
+"""Number of k tiles drawn at the beginning and at the end of a mainloop that is too long to draw completely."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Cycles [begin, end) that belong to one k tile (and k group, or -1)."""
+    """The cycles [begin, end) of one activity for a k tile and k group; k group -1 means all of them."""
 
     k_tile: int
     k_group: int
@@ -26,11 +26,13 @@ class Block:
 @dataclass(frozen=True, slots=True)
 class Fill:
     """
-    One filling of one stage slot, in cycles from the CTA's start.
+    The filling and reading of one stage slot by one k tile, in cycles from the CTA's start.
 
     Attributes:
-        landed: When the data was there, or None where it could not be observed (then by ``wait_end`` at the latest).
-        read_begin: First fragment load of the k tile (first MMA where loads were not observed).
+        issue: Cycle of the first copy.
+        landed: Cycle at which the data was in the slot; None if not observed, and then at most ``wait_end``.
+        wait_end: Cycle at which the wait for the k tile ended.
+        read_begin: Cycle of the k tile's first fragment load, or of its first MMA if loads were not observed.
         read_end: One past the last cycle that reads the slot.
     """
 
@@ -45,7 +47,14 @@ class Fill:
 
 @dataclass(frozen=True, slots=True)
 class Phases:
-    """Cycles at which the prologue ends, the drain (k tiles that issue no copy) begins, and the last MMA is done."""
+    """
+    The boundaries of a warp's phases, in cycles from the CTA's start.
+
+    Attributes:
+        mainloop: End of the prologue.
+        drain: Begin of the drain, the k tiles during which no copy is issued.
+        end: End of the last MMA.
+    """
 
     mainloop: int
     drain: int
@@ -55,11 +64,13 @@ class Phases:
 @dataclass(frozen=True, slots=True)
 class WarpPipeline:
     """
-    One warp's k tiles, in k tile order, in cycles from the CTA's start.
+    The k tiles of one warp, in cycles from the CTA's start.
 
     Attributes:
-        loads: Fragment loads by k group; empty where only pipeline rows are known.
-        mma: MMA bursts, by k group where known.
+        fills: Filling and reading of stage slots, in k tile order.
+        waits: Waits for k tiles.
+        loads: Fragment loads by k group; empty if only pipeline rows are known.
+        mma: MMA bursts, by k group if known.
     """
 
     fills: tuple[Fill, ...]
@@ -69,11 +80,11 @@ class WarpPipeline:
 
     @property
     def k_tiles(self) -> int:
-        """k tiles consumed."""
+        """Number of k tiles consumed."""
         return len(self.fills)
 
     def phases(self, stages: int) -> Phases:
-        """Prologue to the first wait's end; the drain is the last ``stages - 1`` k tiles."""
+        """Return the phases. The prologue ends with the first wait; the drain has the last ``stages - 1`` k tiles."""
         first_drained = self.fills[max(0, self.k_tiles - (stages - 1))].k_tile
         return Phases(
             mainloop=self.waits[0].end,
@@ -82,13 +93,13 @@ class WarpPipeline:
         )
 
     def steady_interval(self) -> int:
-        """Median cycles from the first MMA of a k tile to the next one's; 0 for a single k tile."""
+        """Return the median cycles from the first MMA of a k tile to that of the next; 0 for a single k tile."""
         begins = sorted(self.tile_extents().values())
         steps = [after[0] - before[0] for before, after in pairwise(begins)]
         return int(median(steps)) if steps else 0
 
     def tile_extents(self) -> dict[int, tuple[int, int]]:
-        """k tile -> (first MMA cycle, one past the last)."""
+        """Return the first MMA cycle and one past the last, by k tile."""
         extents: dict[int, tuple[int, int]] = {}
         for block in self.mma:
             begin, end = extents.get(block.k_tile, (block.begin, block.end))
@@ -96,7 +107,7 @@ class WarpPipeline:
         return extents
 
     def mma_runs(self, gap: int) -> dict[int, list[tuple[int, int]]]:
-        """k tile -> its stretches of MMA, bursts at most ``gap`` cycles apart joined."""
+        """Return the stretches of MMAs by k tile. Bursts at most ``gap`` cycles apart are joined."""
         runs: dict[int, list[tuple[int, int]]] = {}
         for block in self.mma:
             own = runs.setdefault(block.k_tile, [])
@@ -108,7 +119,7 @@ class WarpPipeline:
 
     def windows(self, limit: int) -> tuple[tuple[int, int], ...]:
         """
-        The stretches of cycles to draw: everything when there are at most ``limit`` k tiles, else both ends.
+        Return the stretches of cycles to draw: all if there are at most ``limit`` k tiles, otherwise both ends.
         """
         extents = self.tile_extents()
         tiles = sorted(extents)
@@ -120,7 +131,7 @@ class WarpPipeline:
 
 
 def from_rows(rows: Sequence[PipelineRow]) -> WarpPipeline:
-    """The pipeline of result.json's rows: no fragment loads, one MMA block a k tile."""
+    """Return the pipeline that result.json's rows describe: no fragment loads, one MMA block per k tile."""
     rows = sorted(rows, key=lambda row: row.k_tile)
     return WarpPipeline(
         fills=tuple(
@@ -135,9 +146,9 @@ def from_rows(rows: Sequence[PipelineRow]) -> WarpPipeline:
 
 def from_timeline(timeline: Timeline, rows: Sequence[PipelineRow]) -> WarpPipeline:
     """
-    The pipeline of warp 0 of the observed CTA: the rows, refined by the spans the timeline has.
+    Return the pipeline of warp 0 of the observed CTA: the rows, refined by the spans of the timeline.
 
-    Copies past the last k tile bring nothing and loads past it are never consumed: neither is drawn.
+    Copies and fragment loads past the last k tile are left out, because nothing uses them.
     """
     coarse = from_rows(rows)
     cta = min((span.cta for span in timeline.k_tiles), default=0)

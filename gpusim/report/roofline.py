@@ -1,4 +1,4 @@
-"""The roofline chart: the machine's tensor, shared, L2 and DRAM ceilings, and where the run lies under each."""
+"""Draws the roofline chart: the machine's tensor, shared, L2 and DRAM ceilings, and the run's place under each."""
 
 import math
 from collections.abc import Sequence
@@ -24,11 +24,12 @@ _LEVEL_COLOURS = (TILE_COLOURS[0], TILE_COLOURS[4], WAIT)
 @dataclass(frozen=True, slots=True)
 class MemoryLevel:
     """
-    One memory of the machine and what the run moved through it.
+    One memory of the machine, and the bytes that the run moved through it.
 
     Attributes:
-        peak_gb_s: 10^9 bytes a second, whole chip, at the machine's clock.
-        moved_bytes: Bytes over the whole grid; None where the result has no counter for it.
+        name: Name of the memory.
+        peak_gb_s: Bandwidth of the whole chip at the machine's clock, 10^9 bytes per second.
+        moved_bytes: Bytes that the whole grid moved; None if the result has no counter for them.
     """
 
     name: str
@@ -36,15 +37,15 @@ class MemoryLevel:
     moved_bytes: int | None
 
     def roof(self, intensity: float, top: float) -> float:
-        """TFLOP/s attainable at so many FLOP per byte of this memory, and at most ``top``."""
+        """Return the TFLOP/s attainable with ``intensity`` FLOP per byte of this memory, at most ``top``."""
         return min(top, intensity * self.peak_gb_s / 1000)
 
 
 def tensor_peak_tflops(result: Result, machine: Machine) -> float | None:
     """
-    10^12 floating-point operations a second of all tensor cores, for the scenario's instruction.
+    Return the peak of all tensor cores for the scenario's mma.sync, in 10^12 floating-point operations per second.
 
-    None where the machine file has no figure for that shape and type.
+    Return None if the machine file has no figure for that shape and type.
     """
     m, n, k = result.scenario["kernel"]["instruction"]
     dtype = result.scenario["problem"]["dtype"]
@@ -57,9 +58,9 @@ def tensor_peak_tflops(result: Result, machine: Machine) -> float | None:
 
 def memory_levels(result: Result, machine: Machine) -> tuple[MemoryLevel, ...]:
     """
-    Shared memory, L2 and DRAM: peak bandwidth from the machine, bytes moved from the result's counters.
+    Return shared memory, L2 and DRAM, with bandwidths from the machine and moved bytes from the result's counters.
 
-    Shared bytes are wavefronts times the width of all banks, so a conflict moves the run to the left.
+    Bytes of shared memory are wavefronts times the width of all banks, so bank conflicts lower the run's intensity.
     """
     gigahertz = machine.clock_mhz / 1000
     row_bytes = machine.shared.banks * machine.shared.bank_bytes
@@ -82,13 +83,13 @@ def memory_levels(result: Result, machine: Machine) -> tuple[MemoryLevel, ...]:
 
 def roofline(result: Result, words: Words, machine: Machine, path: Path) -> Path:
     """
-    Draw the ceilings and the run as PNG, both axes logarithmic.
+    Draw the ceilings and the run as PNG, on two logarithmic axes.
 
-    The run's speed is one height; its arithmetic intensity differs by memory, so it is one point for each of them,
-    to be compared with the ceiling of the same colour. Memories without a counter have a ceiling and no point.
+    The run has one speed, but a different arithmetic intensity for each memory. It is therefore one point per memory,
+    to be compared with the ceiling of the same colour. Memories without a counter have a ceiling but no point.
 
     Raises:
-        CannotRun: The result has no floating-point operation, so no height on a logarithmic axis.
+        CannotRun: The result has no floating-point operation, so it has no place on a logarithmic axis.
     """
     if not result.tflops:
         raise CannotRun("the roofline needs a floating-point operation, and no CTA of the result executes one")
@@ -140,7 +141,7 @@ def _prepare(axes: Axes, window: tuple[float, float, float, float]) -> None:
 def _draw_levels(
     axes: Axes, levels: Sequence[MemoryLevel], points: Sequence[float | None], tflops: float, top: float
 ) -> None:
-    """Each memory's slope up to ``top``, and the run's point under it."""
+    """Draw each memory's slope up to ``top``, and the run's point under it."""
     for level, point, colour in zip(levels, points, _LEVEL_COLOURS, strict=True):
         _draw_slope(axes, level, colour, top)
         if point is not None:
@@ -152,7 +153,7 @@ def _draw_levels(
 def _name_levels(
     figure: Figure, levels: Sequence[MemoryLevel], points: Sequence[float | None], tflops: float, top: float
 ) -> None:
-    """Above the axes, what each point says in numbers."""
+    """Write the numbers of each point above the axes."""
     for number, (level, point, colour) in enumerate(zip(levels, points, _LEVEL_COLOURS, strict=True)):
         text = f"{level.name}: not counted"
         if point is not None:

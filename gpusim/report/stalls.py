@@ -1,4 +1,4 @@
-"""The stall chart: what the warps did with their cycles, by ncu's reasons."""
+"""Draws the stall chart: the share of warp cycles of each of ncu's stall reasons."""
 
 from pathlib import Path
 
@@ -15,9 +15,10 @@ _SYNCHRONISATION = frozenset({"barrier", "sleeping"})
 
 def stall_chart(result: Result, words: Words, path: Path) -> Path:
     """
-    Draw the share of each stall reason as PNG, largest first.
+    Draw the share of each stall reason as PNG, the largest first.
 
-    Colour says what is waited for: memory, other warps, the issue port and pipes; ``selected`` is what issued.
+    The colour shows what warps wait for: memory, other warps, or issue port and pipes. ``selected`` marks cycles in
+    which a warp issued.
     """
     ranked = ranked_stalls(result)
     with png(path, _WIDTH, _TOP + _BAR * max(1, len(ranked)) + _BOTTOM) as figure:

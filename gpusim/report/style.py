@@ -1,4 +1,4 @@
-"""The palette of every picture, and how a figure is made and saved so that equal results are equal bytes."""
+"""Defines the palette of all pictures, and saves figures so that equal results give equal bytes."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ FAINT = "#c9ced6"
 PAPER = "#ffffff"
 LANE = "#f4f5f7"
 
-# Paul Tol's "bright" scheme without its red, which only waits and conflicts may wear; neighbours differ in lightness.
+# Paul Tol's "bright" scheme without its red, which is reserved for waits and conflicts. Neighbours differ in lightness.
 TILE_COLOURS = ("#4477aa", "#ccbb44", "#aa3377", "#66ccee", "#228833")
 PHASE = ("#dfe3e8", "#edf0f3", "#dfe3e8")
 WAIT = "#d55e00"
@@ -42,10 +42,10 @@ _RC: Any = {
 @contextmanager
 def png(path: Path, width: float, height: float) -> Iterator[Figure]:
     """
-    A figure of ``width`` x ``height`` inches, written to ``path`` when the block ends.
+    Yield a figure of ``width`` x ``height`` inches, which is written to ``path`` when the block ends.
 
-    Nothing of the caller's matplotlib settings is read, and none is changed. The PNG carries no metadata that would
-    tie its bytes to a matplotlib version or a date.
+    The caller's matplotlib settings are neither used nor changed. The PNG has no metadata, so its bytes depend on no
+    date and no matplotlib version string.
     """
     with mpl.rc_context():
         mpl.rcdefaults()
@@ -58,30 +58,30 @@ def png(path: Path, width: float, height: float) -> Iterator[Figure]:
 
 
 def tile_colour(k_tile: int) -> str:
-    """The colour of a k tile: the same in every row of a picture."""
+    """Return the colour of a k tile, which is the same in every row of a picture."""
     return TILE_COLOURS[k_tile % len(TILE_COLOURS)]
 
 
 def text_on(colour: str) -> str:
-    """Ink or paper, whichever reads better on ``colour`` (``#rrggbb``)."""
+    """Return ``INK`` or ``PAPER``, whichever is more legible on ``colour`` (``#rrggbb``)."""
     red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
     return INK if 299 * red + 587 * green + 114 * blue > 140_000 else PAPER
 
 
 def tint(colour: str, share: float) -> str:
-    """``colour`` mixed into paper: share 1 is the colour itself, 0 is paper. Opaque, so that overdraw stays exact."""
+    """Mix ``colour`` into paper: share 1 is the colour itself, 0 is paper. The result is opaque, for exact overdraw."""
     channels = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
     return "#" + "".join(f"{round(255 + (channel - 255) * share):02x}" for channel in channels)
 
 
 def fits(text: str, size: float, room: float) -> bool:
-    """Whether ``text`` of ``size`` points is at most ``room`` inches wide, every character as wide as a digit."""
+    """Return whether ``text`` of ``size`` points fits into ``room`` inches, each character as wide as a digit."""
     return len(text) * size * 0.636 / 72 <= room
 
 
 def title_block(figure: Figure, title: str, lines: Sequence[str], caption: str) -> None:
     """
-    Title and further lines at the top left, caption at the bottom left, at fixed distances in inches from the edges.
+    Write title and further lines at the top left, caption at the bottom left, at fixed distances from the edges.
     """
     width, height = figure.get_size_inches()
     left = 0.18 / width

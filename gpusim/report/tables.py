@@ -1,4 +1,4 @@
-"""The summary of a run in a terminal: what ran, how it filled the machine, how fast, and what held it back."""
+"""Prints the summary of a run: scenario, occupancy, cycles, bank conflicts and stalls."""
 
 import io
 import sys
@@ -15,7 +15,7 @@ from gpusim.report.stall_shares import percent, ranked_stalls
 from gpusim.results.result import Result
 
 PLAIN_WIDTH = 100
-"""Columns where the output is no terminal."""
+"""Width in columns of output that does not go to a terminal."""
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _BAR = 30
@@ -24,9 +24,10 @@ _ASCII_HEAD = box.Box(str(box.SIMPLE_HEAD).replace("─", "-"), ascii=True)
 
 def print_summary(result: Result, words: Words, file: TextIO | None = None) -> None:
     """
-    Print ``summary`` to ``file`` (stdout), in colour only on a terminal; elsewhere without trailing blanks.
+    Print ``summary`` to ``file``, or to stdout if it is None.
 
-    Where the encoding of ``file`` has no block characters, bars are of # and rules of -.
+    Output is coloured on a terminal only; elsewhere, trailing blanks are removed. If the encoding of ``file`` lacks
+    block characters, bars are drawn with # and rules with -.
     """
     file = file or sys.stdout
     shown = summary(result, words, ascii_only=not _has_blocks(file))
@@ -48,7 +49,7 @@ def _has_blocks(file: TextIO) -> bool:
 
 
 def summary(result: Result, words: Words, *, ascii_only: bool = False) -> RenderableType:
-    """Everything ``gpusim run`` prints of a result: headline, facts, bank conflicts, stalls."""
+    """Return the summary that ``gpusim run`` prints: headline, facts, bank conflicts, stalls, hazards."""
     parts: list[RenderableType] = [
         Text(words.problem, style="bold"),
         Text(words.kernel),
@@ -135,7 +136,7 @@ def _stalls(result: Result, *, ascii_only: bool) -> Table:
 
 
 def _bar(share: float, *, ascii_only: bool) -> str:
-    """A bar of ``share`` of the full width, to an eighth of a column, in ASCII to a column."""
+    """Return a bar of ``share`` of the full width, exact to an eighth of a column, or to a column in ASCII."""
     if ascii_only:
         return "#" * max(1, round(share * _BAR))
     whole, eighth = divmod(round(share * _BAR * 8), 8)

@@ -1,4 +1,4 @@
-"""bar.sync: warps arrive one after the other at the SM's barrier unit; the last arrival lets all go."""
+"""Models bar.sync: warps arrive one after the other at the SM's barrier unit, and the last arrival releases all."""
 
 from gpusim.machine.spec import Barrier as BarrierSpec
 from gpusim.sim.cta import Cta
@@ -6,10 +6,10 @@ from gpusim.sim.cta import Cta
 
 class BarrierUnit:
     """
-    The barrier unit of one SM, shared by its CTAs: it takes one arrival each ``per_warp`` cycles.
+    The barrier unit of one SM, shared by its CTAs. It accepts one arrival every ``per_warp`` cycles.
 
     Attributes:
-        shortest: Fewest cycles from an arrival to a release.
+        shortest: Smallest number of cycles from an arrival to a release.
     """
 
     def __init__(self, spec: BarrierSpec) -> None:
@@ -19,10 +19,10 @@ class BarrierUnit:
 
     def arrive(self, cta: Cta, at: int) -> int | None:
         """
-        One warp of ``cta`` arrives at ``at``.
+        Record the arrival of one warp of ``cta`` at cycle ``at``.
 
         Returns:
-            Cycle at which all of the CTA's warps may issue again when this was the last; else None.
+            Cycle from which the CTA's warps may issue again, if this warp is the last to arrive; otherwise None.
         """
         self._free = max(at, self._free) + self._spec.per_warp
         cta.arrived += 1

@@ -1,7 +1,8 @@
 """
-What the issue loop reads of a kernel: instructions as integers, no look-ups left.
+Defines the decoded code that the issue loop reads: instructions as integers, with every look-up done in advance.
 
-Each instruction is a ``Decoded`` record; where a shared access is the same in all CTAs, its wavefronts stand in it.
+Each instruction is a ``Decoded`` record. It contains the wavefronts of a shared-memory access, which are the same in
+all CTAs.
 """
 
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from gpusim.machine.spec import Machine
 from gpusim.sim.stall_reasons import LG_THROTTLE, MATH_PIPE_THROTTLE, MIO_THROTTLE
 
 PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT = range(8)
-"""Kinds of instruction, as the issue loop switches on them. Those of kind ``PIPE`` touch nothing beyond their SMSP."""
+"""Kinds of instruction that the issue loop distinguishes. Those of kind ``PIPE`` use nothing outside their SMSP."""
 
 KINDS = {
     "pipe": PIPE,
@@ -26,41 +27,43 @@ KINDS = {
 }
 
 THROTTLES = {PIPE: MATH_PIPE_THROTTLE, SHARED: MIO_THROTTLE, LDGSTS: MIO_THROTTLE, GLOBAL: LG_THROTTLE}
-"""Why an instruction waits whose pipe or queue is taken."""
+"""Stall reason of an instruction whose pipe or queue is busy, by kind."""
 
 TENSOR_CORE = "tensor core"
 
 Wavefronts: TypeAlias = tuple[tuple[int, ...], ...]
-"""[ring slot][warp] of one shared access; one slot where it is the same in all."""
+"""Wavefronts of one shared-memory access, indexed [ring slot][warp]; a single slot if all slots need the same."""
 
 NOT_WATCHED = -1
 
 
 OUTPUT = -1
-"""In place of a target's row of copies: an access of the epilogue's, whose row of outputs follows."""
+"""First entry of the ``Target`` of an epilogue's access. It replaces the row of copies."""
 
 Target: TypeAlias = tuple[int, int, int, int]
 """
-A global access, as a footprint has it: (row of copies, turn in the first trip, access, vec) of an operand's fetch, or
-(``OUTPUT``, row of outputs, access, 0).
+Indices of a global access in a ``Footprint``.
+
+Either (row of copies, turn in the first trip, access, vec) of an operand's fetch, or (``OUTPUT``, row of outputs,
+access, 0) of an epilogue's access. A turn is the number of a fetch in the CTA's program.
 """
 
 
 class Access(NamedTuple):
     """
-    What an instruction's op adds to it.
+    The properties that an instruction takes from its op.
 
     Attributes:
-        wavefronts: Of a shared access; empty elsewhere.
-        bytes: What a shared access returns to the register file (0 for stores).
-        latency: Cycles to the result of a shared access with nothing in the way.
-        target: Of a global access.
+        wavefronts: Wavefronts of a shared-memory access; empty for other instructions.
+        bytes: Bytes per warp that a shared-memory access returns to the register file; 0 for stores.
+        latency: Cycles to the result of a shared-memory access without contention.
+        target: Indices of a global access in the CTA's footprint.
         stage: Ring slot in the first trip.
-        pending: For a wait on copy groups.
-        is_load: A shared or global access that returns data.
-        through_l1: A copy with .ca.
-        zero_fills: A copy whose invalid lanes write zeros.
-        fills: A store or an atomic for whose wavefronts the warp's next barrier waits.
+        pending: Commit groups that a wait may leave pending.
+        is_load: True for a shared or global access that returns data.
+        through_l1: True for an access that looks up L1, such as cp.async.ca.
+        zero_fills: True for a copy that writes zeros in lanes that are predicated off.
+        fills: True for a store or an atomic whose wavefronts the warp's next barrier waits for.
     """
 
     wavefronts: Wavefronts = ()
@@ -77,13 +80,13 @@ class Access(NamedTuple):
 
 class Noted(NamedTuple):
     """
-    What a watched instruction belongs to.
+    The activity that an instruction of a watched CTA belongs to.
 
     Attributes:
-        activity: Index into the kernel's activities, or ``NOT_WATCHED``.
-        k_tile: k tile, or key block by its turn, in the first trip.
-        k_group: The same; -1 where the activity has none.
-        opens_wait: Whether the warp begins to wait here.
+        activity: Index into ``Watch.activities``, or ``NOT_WATCHED``.
+        k_tile: k tile in the first trip. For attention, the number of the key block in the order it is visited.
+        k_group: k group; -1 if the activity has none.
+        opens_wait: Whether the warp begins to wait at this instruction.
     """
 
     activity: int = NOT_WATCHED
@@ -94,23 +97,25 @@ class Noted(NamedTuple):
 
 class Decoded(NamedTuple):
     """
-    One instruction, resolved.
+    One instruction in the form that the issue loop reads.
 
     Attributes:
-        kind: One of the kinds above.
-        port: Place in the SMSP that must be free: a pipe, the MIO queue, or none (``port_count``).
-        throttle: Reason of a wait for that place.
-        interval: Cycles the pipe is busy.
-        latency: Cycles to the result with nothing in the way; of pipes and of shared accesses.
-        stall: Cycles until the warp's next issue at the earliest.
-        gated: Whether anything but the stall can hold it back: scoreboards, groups, a store, or a line to fetch.
+        kind: ``PIPE``, ``SHARED``, ``LDGSTS``, ``COMMIT``, ``DEPBAR``, ``BAR``, ``GLOBAL`` or ``EXIT``.
+        port: Index of the SMSP's port that must be free: a pipe, the MIO queue, or the one that always is
+            (``port_count``).
+        throttle: Stall reason while the port is busy.
+        interval: Cycles that the pipe is busy.
+        latency: Cycles to the result without contention, for pipes and shared-memory accesses.
+        stall: Least number of cycles until the warp's next issue.
+        gated: Whether anything besides the previous instruction's stall can delay it: scoreboards, commit groups, a
+            store, or a line to fetch.
         waits: Scoreboards that must be free.
-        write: Scoreboard set until the result lands, or -1.
-        read: Scoreboard set until the sources are read, or -1.
-        line: Index of the instruction-cache line this instruction begins, or -1.
-        is_branch: The next instruction waits for its latency.
-        wavefronts, bytes, target, stage, pending, is_load, through_l1, zero_fills, fills: As of ``Access``.
-        activity, k_tile, k_group, opens_wait: As of ``Noted``.
+        write: Scoreboard held until the result is written, or -1.
+        read: Scoreboard held until the sources are read, or -1.
+        line: Index of the instruction-cache line that begins with this instruction, or -1.
+        is_branch: Whether the next instruction waits for this one's latency.
+        wavefronts, bytes, target, stage, pending, is_load, through_l1, zero_fills, fills: See ``Access``.
+        activity, k_tile, k_group, opens_wait: See ``Noted``.
     """
 
     kind: int
@@ -141,7 +146,7 @@ class Decoded(NamedTuple):
 
 
 class DecodedSegment(NamedTuple):
-    """A segment's code with its trip count."""
+    """A segment of decoded code, executed ``trips`` times; each trip advances ``tiles_per_trip`` k tiles."""
 
     name: str
     code: tuple[Decoded, ...]
@@ -152,12 +157,12 @@ class DecodedSegment(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Assembly:
     """
-    Everything the SMs read while they run.
+    The decoded code of a CTA.
 
     Attributes:
-        segments: The code.
+        segments: The code, in the order of execution.
         warps: Warps of a CTA.
-        instructions_per_warp: Warp instructions of one warp.
+        instructions_per_warp: Number of instructions that one warp executes.
     """
 
     segments: tuple[DecodedSegment, ...]
@@ -166,10 +171,10 @@ class Assembly:
 
 
 def pipe_names(machine: Machine) -> tuple[str, ...]:
-    """Pipes of one SMSP in the order of their ports. Every tensor shape runs on the one tensor core, the last."""
+    """Return the pipes of one SMSP in the order of their ports. The last is the tensor core, for any mma.sync shape."""
     return (*machine.pipes, TENSOR_CORE)
 
 
 def port_count(machine: Machine) -> int:
-    """Ports of one SMSP: its pipes, its MIO queue, and one that is always free."""
+    """Return the number of ports of one SMSP: its pipes, its MIO queue, and one that is always free."""
     return len(pipe_names(machine)) + 2

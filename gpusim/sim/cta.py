@@ -1,4 +1,4 @@
-"""One resident CTA: its place in the grid, what its copies and stores touch, and its warps' common barrier."""
+"""Holds the state of one resident CTA: its place in the grid, its global accesses, and its barrier."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from gpusim.sim.footprint import Footprint
 
 
 class CtaLife(NamedTuple):
-    """When a CTA was on its SM: from the cycle its warps may issue to the cycle after the last exit."""
+    """The lifetime of a CTA on its SM: from the first cycle its warps may issue to the cycle after its last exit."""
 
     cta: int
     launched: int
@@ -17,15 +17,15 @@ class CtaLife(NamedTuple):
 @dataclass(slots=True)
 class Cta:
     """
-    A CTA on an SM.
+    A CTA that is resident on an SM.
 
     Attributes:
-        index: Launch order in the grid.
-        footprint: Sectors and lines of every global access.
-        warps: Warps of the CTA.
-        remaining: Those that have not exited.
-        arrived: Warps waiting at the barrier now.
-        launched: Cycle at which its warps may issue.
+        index: Number of the CTA in launch order.
+        footprint: Sectors and lines of all its global accesses.
+        warps: Number of warps.
+        remaining: Number of warps that have not exited.
+        launched: First cycle in which its warps may issue.
+        arrived: Number of warps that wait at the barrier now.
     """
 
     index: int

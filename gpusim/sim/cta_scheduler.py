@@ -1,4 +1,4 @@
-"""Hands CTAs to SMs: in launch order, one after the other, to whichever SM has room."""
+"""Hands CTAs to SMs in launch order, one after the other, as SMs have room."""
 
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
@@ -16,13 +16,13 @@ class CtaScheduler:
     """
     The chip's CTA scheduler, or the part of it that one SM sees.
 
-    At first CTAs go round the SMs until each is full; afterwards a finished CTA's place goes to the next in line.
+    First it gives each SM one CTA in turn until all are full. Then each CTA that ends is replaced by the next one.
 
     Args:
         queue: CTA indices in launch order.
-        slots: CTAs an SM holds.
-        footprint: Of a CTA, evaluated when it becomes resident.
-        watched: CTA whose warps are watched; None watches nobody.
+        slots: Number of CTAs that an SM holds.
+        footprint: Returns the footprint of a CTA. It is called when the CTA becomes resident.
+        watched: CTA whose warps are watched, or None.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class CtaScheduler:
         self.done = env.event()
 
     def start(self, sms: list[Sm]) -> None:
-        """Fill the SMs round by round. A CTA leaves when all before it in the grid have left, simulated or not."""
+        """Fill the SMs, one CTA each in turn. A CTA leaves after all before it in the grid, simulated or not."""
         for _ in range(self._slots):
             for sm in sms:
                 if self._queue:
@@ -54,7 +54,7 @@ class CtaScheduler:
                     self._hand_out(sm)
 
     def finished(self, sm: Sm, cta: Cta) -> None:  # noqa: ARG002 - the SM's callback names its CTA
-        """A CTA has ended on ``sm``: the next one takes its place."""
+        """Replace a CTA that has ended on ``sm`` by the next one."""
         self._running -= 1
         if self._queue:
             self._hand_out(sm)
@@ -62,7 +62,7 @@ class CtaScheduler:
             self.done.succeed()
 
     def _hand_out(self, sm: Sm) -> None:
-        """One CTA leaves the scheduler each ``cta_interval`` cycles and is ready ``cta_setup`` later."""
+        """Send the next CTA to ``sm``. One leaves every ``cta_interval`` cycles and may issue ``cta_setup`` later."""
         self._running += 1
         self._port_free = max(int(self._env.now), self._port_free) + self._spec.cta_interval
         at = self._port_free + self._spec.cta_setup

@@ -1,4 +1,4 @@
-"""Resolves a kernel's stream on a machine into what the issue loop reads: ports, latencies, waits, wavefronts."""
+"""Decodes a kernel's stream for a machine into what the issue loop reads: ports, latencies, waits, wavefronts."""
 
 from collections.abc import Hashable
 from typing import Any
@@ -47,9 +47,9 @@ from gpusim.units import SCOREBOARDS
 
 def assemble(stream: Stream, kernel: TimedKernel[Any], behaviour: Hashable) -> Assembly:
     """
-    Resolve the stream of the CTAs of one behaviour.
+    Decode the stream of the CTAs of one behaviour.
 
-    Every segment begins on an instruction-cache line of its own; several of the mainloop are trips of one loop and
+    Every segment begins on a new instruction-cache line. Several mainloop segments are trips of the same loop, so they
     share its lines.
 
     Raises:
@@ -73,12 +73,12 @@ def assemble(stream: Stream, kernel: TimedKernel[Any], behaviour: Hashable) -> A
 
 
 def wavefronts_of(shared: Shared | None) -> Wavefronts:
-    """Of one shared access, the same in every trip; empty without one."""
+    """Return the wavefronts of one shared-memory access that is the same in every trip; empty for None."""
     return () if shared is None else (tuple(shared.table.wavefronts[shared.place].tolist()),)
 
 
 class _Decoder:
-    """Which port of the SMSP an instruction takes, how long, what it waits for, and what its op does."""
+    """Decodes the instructions of one stream."""
 
     def __init__(self, kernel: TimedKernel[Any], behaviour: Hashable) -> None:
         self.kernel, self.behaviour, self.machine = kernel, behaviour, kernel.machine
@@ -89,7 +89,7 @@ class _Decoder:
         self.pipes = {name: index for index, name in enumerate(pipe_names(machine))}
 
     def decode(self, instruction: Instruction, line: int) -> Decoded:
-        """One instruction; ``line`` as in ``Decoded``."""
+        """Decode one instruction; ``line`` is ``Decoded.line``."""
         kind = KINDS[instruction.unit]
         port, interval, latency = self._port(instruction, kind)
         step = instruction.op
@@ -112,7 +112,7 @@ class _Decoder:
         )
 
     def _port(self, instruction: Instruction, kind: int) -> tuple[int, int, int]:
-        """(port, interval, latency): of a pipe as the machine file says, else the MIO queue's or none's."""
+        """Return (port, interval, latency). Only pipes have an interval and a latency, which the machine file gives."""
         if kind != PIPE:
             return len(self.pipes) + (kind not in THROTTLES), 0, 0
         tensor = instruction.unit == "tensor"
@@ -126,7 +126,7 @@ class _Decoder:
         return self.pipes[TENSOR_CORE if tensor else instruction.pipe], figures.interval, figures.latency
 
     def _access(self, step: Any) -> Access:  # noqa: PLR0911 - one for each kind of op
-        """What a step adds to its instruction."""
+        """Return the properties that an instruction takes from its step."""
         shared, op = self.machine.shared, self.lanes.op(step)
         match op:
             case Ldmatrix() | LoadFragment():
@@ -170,11 +170,11 @@ class _Decoder:
         return Access(target=(OUTPUT, row, access, 0), is_load=is_load)
 
     def _fetch(self, step: Any) -> tuple[int, int]:
-        """Row of the footprint's copies, and the turn."""
+        """Return the row of the footprint's copies that a step belongs to, and its turn."""
         return self.lanes.target(step)[0], self.kernel.turn(step, self.behaviour)
 
     def _in_ring(self, step: Any) -> Wavefronts:
-        """Of an access of an operand: in every slot of a ring that trips go round, else in its own."""
+        """Return the wavefronts of an operand's access, for every ring slot if the trips use different slots."""
         shared = self.lanes.shared(step)
         if shared is None or not self.kernel.trips_go_round:
             return wavefronts_of(shared)
@@ -182,7 +182,7 @@ class _Decoder:
         return tuple(tuple(shared.table.wavefronts[(slot, *shared.place[1:])].tolist()) for slot in slots)
 
     def _returning(self, step: Any) -> Wavefronts:
-        """Of a global load on its way back through the data stage: what its bytes take at least."""
+        """Return the wavefronts that a global load's data takes through the data stage: the least for its bytes."""
         width = self.lanes.operands[self.lanes.operand_name(step)].access_bytes
         each = int(access_ideal(width, banks=self.machine.shared.banks, bank_bytes=self.machine.shared.bank_bytes))
         return ((each,) * self.lanes.warps,)

@@ -1,4 +1,4 @@
-"""DRAM: one channel of the chip's bandwidth with a latency, in thousandths of a cycle so that time stays an integer."""
+"""Models DRAM as one channel with the chip's bandwidth and a latency, in integer thousandths of a cycle."""
 
 from gpusim.machine.spec import Dram as DramSpec
 
@@ -7,12 +7,16 @@ MILLI = 1000
 
 class Dram:
     """
-    Requests are served in order of issue at the stream bandwidth.
+    The DRAM of the chip. It serves requests in order of issue at the stream bandwidth.
 
     Not modelled: banks, rows, refresh, read/write turnaround (D6).
 
     Args:
-        share: How many SMs each simulated request stands for.
+        spec: Bandwidth and latency, from the machine file.
+        share: Number of SMs that each simulated request represents.
+
+    Attributes:
+        bytes: Bytes read so far by the whole chip.
     """
 
     def __init__(self, spec: DramSpec, share: int) -> None:
@@ -24,11 +28,12 @@ class Dram:
 
     def read(self, start_milli: int, size: int, *, issued: int) -> int:
         """
-        Cycle at which ``size`` bytes are with the SM.
+        Read from DRAM, and return the cycle at which the data reaches the SM.
 
         Args:
-            start_milli: Thousandths of a cycle at which the L2 has found them missing.
-            issued: Cycle of the instruction; calls come in this order.
+            start_milli: Time at which the L2 misses, in thousandths of a cycle.
+            size: Bytes that one SM reads.
+            issued: Issue cycle of the instruction. Calls must come in this order.
         """
         start = max(start_milli, self._free)
         self._free = max(issued * MILLI, self._free) + size * self._share * MILLI * MILLI // self._bytes_per_kilocycle

@@ -1,4 +1,4 @@
-"""What the global accesses of one CTA touch, warp instruction by warp instruction: sectors, and cache lines."""
+"""Evaluates the sectors and cache lines that each global-memory instruction of a CTA touches."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,26 +14,26 @@ from gpusim.tile.requests import distinct_sectors
 from gpusim.units import LINE_BITS, SECTOR_BITS, SECTOR_BYTES, SECTORS_PER_LINE
 
 Lines: TypeAlias = tuple[tuple[int, int], ...]
-"""(line, bit mask of its sectors) of one warp instruction. Lines are numbered apart for each tensor."""
+"""Pairs (line, bit mask of its sectors) that one warp instruction touches. No two tensors share line numbers."""
 
 Request: TypeAlias = tuple[int, Lines]
-"""(sectors, lines) of one warp instruction; lines are empty where no cache needs them."""
+"""(number of sectors, lines) of one warp instruction. Lines are empty if no simulated cache needs them."""
 
 Requests: TypeAlias = list[list[list[Request]]]
-"""[access][vec][warp] of one fetch."""
+"""Requests of one fetch, indexed [access][vec][warp]."""
 
 TENSOR_STRIDE = 1 << 40
-"""Lines between two tensors' first lines: more than any tensor has."""
+"""Distance in lines between the first lines of two tensors, larger than any tensor."""
 
 
 @dataclass(frozen=True, slots=True)
 class L2Status:
     """
-    How one fetch of one operand finds the L2, per mille of its sectors.
+    Hits and misses of one fetch of one operand in the L2, per mille of its sectors.
 
     Attributes:
-        slow: Sectors that wait for DRAM, be it another CTA's miss.
-        missed: Sectors the chip brings from DRAM, over the sectors all CTAs of the wave request.
+        slow: Sectors that wait for DRAM, whether this CTA or another one missed.
+        missed: Sectors that the chip reads from DRAM, relative to those that all CTAs of the wave request.
     """
 
     slow: int
@@ -41,7 +41,7 @@ class L2Status:
 
 
 FROM_DRAM = L2Status(slow=1000, missed=1000)
-"""Data that nobody has read or written before."""
+"""Status of data that was not read or written before."""
 
 IN_L2 = L2Status(slow=0, missed=0)
 
@@ -49,11 +49,14 @@ IN_L2 = L2Status(slow=0, missed=0)
 @dataclass(frozen=True, slots=True)
 class Footprint:
     """
+    The global accesses of one CTA.
+
     Attributes:
-        copies: [row][turn][access][vec][warp] -> Request, of the copies and loads of operands.
-        outputs: [row][access][warp] -> sectors of the other global accesses.
-        found: [row] -> how those of them that are loads find the L2.
-        status: [row of copies][turn] -> L2Status; empty where the L2 itself is simulated.
+        copies: Requests of the copies and loads of operands, indexed [row][turn][access][vec][warp]. A turn is the
+            number of a fetch in the CTA's program.
+        outputs: Sectors of the other global accesses, indexed [row][access][warp].
+        found: L2 status of those rows of ``outputs`` that are loads, indexed [row].
+        status: L2 status of the copies, indexed [row][turn]; empty if the L2 itself is simulated.
     """
 
     copies: Sequence[Sequence[Requests]]
@@ -64,9 +67,9 @@ class Footprint:
 
 class Footprints:
     """
-    Evaluates the addresses of CTAs.
+    Evaluates the footprints of CTAs.
 
-    Accesses that are a whole number of lines apart ask for as many sectors: each pattern is evaluated once.
+    Each address pattern is evaluated once: accesses that differ by a whole number of lines touch as many sectors.
     """
 
     def __init__(self) -> None:
@@ -78,18 +81,19 @@ class Footprints:
         self, cta: CtaLanes[Any], bits: Callable[[int], int], base: Callable[[int], int | None]
     ) -> list[list[Requests]]:
         """
-        The copies of a CTA, by row and turn.
+        Return the requests of a CTA's copies, indexed [row][turn].
 
         Args:
-            bits: Row -> width of an element.
-            base: Row -> first line of its tensor where lines are needed, else None.
+            cta: Addresses of the CTA.
+            bits: Returns the width of an element of a row's tensor, in bits.
+            base: Returns the first line of a row's tensor, or None if lines are not needed.
         """
         return [
             [self._requests(access, bits(row), base(row)) for access in turns] for row, turns in enumerate(cta.copies())
         ]
 
     def outputs(self, cta: CtaLanes[Any]) -> list[list[list[int]]]:
-        """The other global accesses of a CTA, by row."""
+        """Return the sectors of a CTA's other global accesses, indexed [row][access][warp]."""
         return [self._output(row) for row in cta.outputs()]
 
     def _requests(self, access: GlobalAccess, bits: int, base: int | None) -> Requests:
@@ -118,7 +122,7 @@ class Footprints:
         ]
 
     def _output(self, row: GlobalRow) -> list[list[int]]:
-        """[access][warp]."""
+        """Return the sectors of one row, indexed [access][warp]."""
         _, pattern = _pattern(row.offset, row.valid, row.bits)
         key = pattern, row.access_bytes
         if key not in self._outputs:
@@ -129,7 +133,7 @@ class Footprints:
 
 
 def _pattern(offset: IntArray, valid: BoolArray, bits: int) -> tuple[int, tuple[Any, ...]]:
-    """The first line that is touched, and what tells an access besides."""
+    """Return the first line touched, and a key that is equal for accesses whole lines apart."""
     if not valid.any():
         return 0, (offset.shape, bits)
     first = int(offset[valid].min()) * bits // LINE_BITS

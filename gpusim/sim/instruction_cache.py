@@ -1,13 +1,13 @@
-"""Instruction fetch of one SM: a stream buffer runs ahead of execution; what it has not brought yet is waited for."""
+"""Models instruction fetch of one SM: a stream buffer prefetches, and warps wait for lines that are not there yet."""
 
 from gpusim.machine.spec import InstructionCache as InstructionCacheSpec
 
 
 class InstructionCache:
     """
-    The SM's L1 instruction cache with its stream prefetcher: it holds any of these kernels, so only first touches miss.
+    The SM's L1 instruction cache with its stream prefetcher. Any kernel fits in it, so only the first touch misses.
 
-    Not modelled: misses of the SMSPs' L0 in a loop longer than it, and the bandwidth of instruction fetch (D7).
+    Not modelled: misses of an SMSP's L0 cache in a loop that is longer, and the bandwidth of instruction fetch (D7).
     """
 
     def __init__(self, spec: InstructionCacheSpec) -> None:
@@ -16,7 +16,7 @@ class InstructionCache:
         self._ready: dict[int, int] = {}
 
     def fetched(self, line: int, at: int) -> int:
-        """Cycle at which the instructions of ``line``, wanted at ``at``, can issue."""
+        """Fetch ``line`` at cycle ``at``, and return the cycle from which its instructions can issue."""
         ready = self._ready
         for ahead in range(line + self._ahead, line - 1, -1):
             if ahead in ready:

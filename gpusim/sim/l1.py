@@ -1,4 +1,4 @@
-"""The L1 data cache of one SM: loads and cp.async.ca look lines up, cp.async.cg goes around."""
+"""Models the L1 data cache of one SM: loads and cp.async.ca look up lines, cp.async.cg bypasses it."""
 
 from gpusim.machine.spec import Machine
 from gpusim.sim.footprint import L2Status, Lines, Request
@@ -7,18 +7,20 @@ from gpusim.sim.l2 import L2, L2Read
 
 class L1:
     """
-    A least-recently-used set of lines in what the shared-memory carve-out leaves.
+    A fully associative cache with least-recently-used replacement, in the space that shared memory leaves.
 
-    The carve-out is what the resident CTAs hold, not the next of the sizes the hardware offers (D12).
+    The carve-out is exactly the shared memory of the resident CTAs, not the next size that the hardware offers (D12).
 
-    Not modelled: a limit on the requests that are outstanding (D24).
+    Not modelled: a limit on outstanding requests (D24).
 
     Args:
+        machine: Size and latencies.
+        l2: The chip's L2.
         port: The SM's port at the L2.
-        carve_out: Shared memory that the resident CTAs hold, bytes.
+        carve_out: Shared memory of the resident CTAs, bytes.
 
     Attributes:
-        sectors: Asked for so far, by copies and loads.
+        sectors: Sectors that copies and loads have requested so far.
     """
 
     def __init__(self, machine: Machine, l2: L2, port: int, carve_out: int) -> None:
@@ -32,27 +34,29 @@ class L1:
 
     def copy(self, at: int, request: Request, *, issued: int, cached: bool, status: L2Status | None) -> int:
         """
-        Cycle at which the data of one cp.async is in shared memory.
+        Serve one cp.async, and return the cycle at which its data is in shared memory.
 
         Args:
-            at: Cycle the request leaves the MIO queue.
-            issued: Cycle of the instruction.
-            cached: .ca: look up and allocate. False: .cg.
+            at: Cycle at which the request leaves the MIO queue.
+            request: Sectors and lines of the warp instruction.
+            issued: Issue cycle of the instruction.
+            cached: True for .ca, which looks up and allocates lines; False for .cg.
+            status: Known hits and misses in the L2; None if the L2 is simulated.
         """
         sectors, lines = request
         if cached or sectors == 0:
             return self._look_up(at, request, issued, status, self._copy_hit)
         self.sectors += sectors
-        # What a copy takes beyond a load on the same way: latencies of L2 and DRAM are those of loads.
+        # The latencies of L2 and DRAM are those of loads. This is what a copy takes longer than a load.
         beyond = self._copy_hit - self._load_hit
         return self._l2.read(L2Read(self._port, at, issued, sectors, sectors, lines, status)) + beyond
 
     def load(self, at: int, request: Request, *, issued: int, status: L2Status | None) -> int:
-        """Cycle at which the data of one ld.global of an operand is in the registers."""
+        """Serve one ld.global of an operand, and return the cycle at which its data is in the registers."""
         return self._look_up(at, request, issued, status, self._load_hit)
 
     def _look_up(self, at: int, request: Request, issued: int, status: L2Status | None, hit: int) -> int:
-        """``hit``: latency where nothing is missing."""
+        """Look up and allocate lines, and return the cycle of the last one's data; ``hit`` is the latency of a hit."""
         asked, lines = request
         done = at + hit
         if not asked:
@@ -81,13 +85,13 @@ class L1:
             del self._lines[next(iter(self._lines))]
 
     def load_streamed(self, at: int, sectors: int, *, issued: int, status: L2Status) -> int:
-        """Cycle at which an ld.global of an epilogue has its data, which is never found in L1 (D10)."""
+        """Serve one ld.global of an epilogue, and return the cycle of its data. It always misses L1 (D10)."""
         if not sectors:
             return at + self._copy_hit
         self.sectors += sectors
         return self._l2.read(L2Read(self._port, at, issued, sectors, sectors, status=status))
 
     def store(self, at: int, sectors: int, *, issued: int) -> None:
-        """Write-through of an st.global."""
+        """Write one st.global through to the L2."""
         if sectors:
             self._l2.write(self._port, at, issued, sectors)

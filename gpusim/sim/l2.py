@@ -1,4 +1,4 @@
-"""The L2 as SMs see it: a port for each SM, the chip's bandwidth, hits near and far, misses to DRAM."""
+"""Models the L2 as SMs see it: a port for each SM, the chip's bandwidth, near and far hits, misses to DRAM."""
 
 from typing import NamedTuple
 
@@ -10,16 +10,17 @@ from gpusim.units import SECTOR_BYTES, SECTORS_PER_LINE
 
 class L2Read(NamedTuple):
     """
-    What one warp instruction wants from the L2.
+    The sectors that one warp instruction reads from the L2.
 
     Attributes:
         port: The SM's port.
-        at: Cycle the request reaches the L1, from which latencies count.
-        issued: Cycle of the instruction; requests come in this order.
-        sectors: Sectors to bring.
-        asked: Sectors the instruction asked for, those that the L1 holds included.
-        lines: Which they are; where the L2 itself is simulated.
-        status: Hits and misses known beforehand, where it is not, and of an epilogue's loads.
+        at: Cycle at which the request reaches the L1. Latencies count from it.
+        issued: Issue cycle of the instruction. Requests must come in this order.
+        sectors: Number of sectors to read.
+        asked: Number of sectors that the instruction requests, including those that the L1 holds.
+        lines: Lines and sectors to read, needed if the L2 itself is simulated.
+        status: Hits and misses known in advance; None if the L2 itself is simulated. Loads of an epilogue always have
+            it.
     """
 
     port: int
@@ -33,14 +34,19 @@ class L2Read(NamedTuple):
 
 class L2:
     """
-    Common to both forms: ports, bandwidth and latency.
+    The common part of both L2 models: ports, bandwidth and latency.
 
-    A port serves its SM in order. The chip's bandwidth is a backlog that requests join when their instruction issues,
-    so that one which waits in its SM's queue holds up no other SM.
+    A port serves its SM in order. Requests queue for the chip's bandwidth in the order in which their instructions
+    issue, so a request that waits in its SM's own queue does not delay other SMs.
 
     Args:
-        ports: SMs simulated.
-        share: How many SMs each simulated request stands for: 1 when all are simulated.
+        machine: Bandwidths and latencies of L2 and DRAM.
+        ports: Number of simulated SMs.
+        share: Number of SMs that each simulated request represents; 1 if all SMs are simulated.
+
+    Attributes:
+        dram: The DRAM behind the L2.
+        sectors_read: Sectors read so far by the simulated SMs.
     """
 
     def __init__(self, machine: Machine, ports: int, share: int) -> None:
@@ -55,7 +61,7 @@ class L2:
         self._missed_credit = 0
 
     def _serve(self, port: int, at: int, issued: int, size: int) -> int:
-        """Thousandths of a cycle at which the L2 takes up a request of ``size`` bytes."""
+        """Queue a request of ``size`` bytes, and return when the L2 accepts it, in thousandths of a cycle."""
         start = max(at * MILLI, self._port_free[port])
         self._port_free[port] = start + size * MILLI // self._spec.bytes_per_cycle_per_sm
         backlog = max(issued * MILLI, self._chip_free)
@@ -63,24 +69,29 @@ class L2:
         return max(start, backlog)
 
     def _latency(self) -> int:
-        """Near and far by turns, in the machine's proportion: the hash of lines to partitions is not public (D5)."""
+        """
+        Return the latency of the next request, in cycles.
+
+        Near and far latencies alternate in the machine's proportion, because the hash of lines to partitions is not
+        public (D5).
+        """
         self._turn = (self._turn + self._spec.far_fraction_percent) % 100
         far = self._turn < self._spec.far_fraction_percent
         return self._spec.far_latency if far else self._spec.hit_latency
 
     def write(self, port: int, at: int, issued: int, sectors: int) -> None:
-        """A store of ``sectors`` passes; nobody waits for it, and it needs no DRAM (D10)."""
+        """Write ``sectors`` sectors. A store takes bandwidth, but nothing waits for it and it needs no DRAM (D10)."""
         self._serve(port, at, issued, sectors * SECTOR_BYTES)
 
     def read(self, want: L2Read) -> int:
-        """Cycle at which all sectors are with the SM."""
+        """Serve a read, and return the cycle at which all its sectors have reached the SM."""
         start = self._serve(want.port, want.at, want.issued, want.sectors * SECTOR_BYTES)
         self.sectors_read += want.sectors
         there = self._by_line(want, start) if want.status is None else self._by_status(want, want.status, start)
         return max(start // MILLI + self._latency(), there)
 
     def _by_status(self, want: L2Read, status: L2Status, start: int) -> int:
-        """Cycle of the last sector from DRAM: they wait for it in the proportion that is known beforehand."""
+        """Return the cycle of the last sector from DRAM, or 0. Misses accrue in the proportion known in advance."""
         self._slow_credit += want.asked * status.slow
         self._missed_credit += want.asked * status.missed
         missed, self._missed_credit = divmod(self._missed_credit, MILLI)
@@ -90,20 +101,20 @@ class L2:
         filled = self.dram.read(start, missed * SECTOR_BYTES, issued=want.issued)
         return filled if slow else 0
 
-    def _by_line(self, want: L2Read, start: int) -> int:  # noqa: ARG002 # nothing is known of lines here
-        """Cycle of the last line that a miss brings; where lines are not known, all are there."""
+    def _by_line(self, want: L2Read, start: int) -> int:  # noqa: ARG002 # lines are not simulated here
+        """Return the cycle at which the last missing line is filled, or 0. Without simulated lines, none is missing."""
         return 0
 
 
 class SampledL2(L2):
-    """For one simulated SM that stands for all: hits and misses come from the walk over the grid (``l2_walk``)."""
+    """The L2 for one simulated SM that represents ``share`` SMs. Hits and misses come from ``l2_walk``."""
 
     def __init__(self, machine: Machine, share: int) -> None:
         super().__init__(machine, 1, share)
 
 
 class SimulatedL2(L2):
-    """For all SMs simulated: a least-recently-used set of lines, filled from DRAM; half of it is usable (D11)."""
+    """The L2 if all SMs are simulated: fully associative, least recently used, with one partition's capacity (D11)."""
 
     def __init__(self, machine: Machine, ports: int) -> None:
         super().__init__(machine, ports, 1)
@@ -111,7 +122,7 @@ class SimulatedL2(L2):
         self._filled: dict[int, tuple[int, int]] = {}  # line -> (cycle it is there, sectors held)
 
     def _by_line(self, want: L2Read, start: int) -> int:
-        """A line that is being filled is waited for; the sectors of a request miss and hit line by line."""
+        """Return the cycle at which all lines of a request are filled. Missing sectors are read from DRAM."""
         filled, done = self._filled, 0
         for line, mask in want.lines:
             ready, held = filled.pop(line, (0, 0))

@@ -1,8 +1,8 @@
 """
-Walks a grid's fetches through the L2 in CTA order, without time: which fetches of which CTAs find their data there.
+Walks a grid's fetches through the L2 in CTA order, without timing, to find which of them hit.
 
-CTAs of a wave go fetch by fetch side by side; the L2 replaces the least recently used granule. What a granule is, each
-kernel says: what one fetch of one operand tile brings, or a part of it that other tiles share.
+The CTAs of a wave advance together, fetch by fetch. The L2 replaces the least recently used granule. Each kernel
+defines its granules: the data of one fetch of one operand tile, or a part of it that other tiles share.
 """
 
 from collections.abc import Hashable, Sequence
@@ -18,12 +18,12 @@ PER_MILLE = 1000
 @dataclass(slots=True)
 class _Walked:
     """
-    One tile's fetch within a wave, bytes.
+    The outcome of one tile's fetch within a wave, in bytes.
 
     Attributes:
-        asked: What one CTA asks for.
-        missed: Of these, what nobody had brought.
-        slow: What waits for DRAM: missed here, or by another tile in the same fetch.
+        asked: Bytes that one CTA requests.
+        missed: Bytes of these that this fetch reads from DRAM.
+        slow: Bytes that wait for DRAM, read by this fetch or at the same time by another tile's.
     """
 
     asked: int = 0
@@ -32,7 +32,12 @@ class _Walked:
 
 
 class LruGranules:
-    """The L2's content: granules with the parts of them it holds, least recently used first. Sizes in bytes."""
+    """
+    The content of the L2: granules and the parts of them that it holds, with least-recently-used replacement.
+
+    Args:
+        capacity: Size of the L2, bytes.
+    """
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
@@ -40,7 +45,7 @@ class LruGranules:
         self._parts: dict[Hashable, tuple[int, int]] = {}  # granule -> (parts, bytes)
 
     def touch(self, touch: Touch) -> int:
-        """Make the touched parts the most recently used; the mask of those that were not there."""
+        """Make the touched parts the most recently used, and return the mask of those that were missing."""
         parts, size = self._parts.pop(touch.granule, (0, 0))
         missing = touch.parts & ~parts
         brought = missing.bit_count() * touch.size
@@ -53,21 +58,21 @@ class LruGranules:
 
 class L2Walk:
     """
-    The walk's outcome, CTA by CTA.
+    A walk through the L2, and the status of every fetch of every walked CTA.
 
     Args:
-        kernel: Whose grid it is.
-        resident: CTAs that run at the same time on the whole chip.
-        waves: Waves to walk; later ones are not asked about.
+        kernel: The kernel whose grid is walked.
+        resident: Number of CTAs that run at the same time on the whole chip.
+        waves: Number of waves to walk. ``status`` knows no CTA of a later wave.
 
     Attributes:
-        missed_by_wave: Bytes that each walked wave brings from DRAM.
-        bytes_asked: That all CTAs of the walked waves ask for.
+        missed_by_wave: Bytes that each walked wave reads from DRAM.
+        bytes_asked: Bytes that all CTAs of the walked waves request.
     """
 
     def __init__(self, kernel: TimedKernel[Any], resident: int, waves: int) -> None:
         self._kernel, self._resident, machine = kernel, resident, kernel.machine
-        # Data that SMs of both partitions read is kept in both (D11).
+        # Data that SMs of both partitions read is kept in both, so the capacity is that of one partition (D11).
         self._held = LruGranules(machine.l2.bytes // machine.l2.partitions)
         self._status: dict[tuple[int, int, Hashable], tuple[L2Status, ...]] = {}
         self._touches: dict[tuple[int, Hashable], Sequence[Sequence[Touch]]] = {}
@@ -78,16 +83,16 @@ class L2Walk:
             self._walk_wave(wave)
 
     def status(self, cta: int) -> tuple[tuple[L2Status, ...], ...]:
-        """[tensor][turn] -> L2Status of the CTA."""
+        """Return the L2 status of a CTA's fetches, indexed [tensor][turn]."""
         wave = cta // self._resident
         return tuple(self._status[wave, tensor, key] for tensor, key in enumerate(self._kernel.walked(cta)))
 
     def bytes_missed(self) -> int:
         """
-        Bytes that the whole grid brings from DRAM.
+        Return the bytes that the whole grid reads from DRAM.
 
-        The waves beyond those walked bring what the later half of these brought: what any grid brings once, it brings
-        at first.
+        Waves that were not walked are assumed to read as much as the later half of those walked. The earlier half is
+        left out because it includes data that is read once.
         """
         ctas, resident = len(self._kernel.launched), self._resident
         missed = sum(self.missed_by_wave)
@@ -123,7 +128,7 @@ class L2Walk:
     def _walk_turn(
         self, going: dict[Hashable, Sequence[Touch]], sharers: dict[Hashable, int]
     ) -> dict[Hashable, L2Status]:
-        """One fetch of one tensor by all CTAs of a wave that have it; ``sharers``: how many fetch the same."""
+        """Walk one fetch of one tensor by all CTAs of a wave; ``sharers`` counts the CTAs that fetch the same data."""
         coming: dict[Hashable, int] = {}
         walked = {key: self._walk_fetch(touches, coming) for key, touches in going.items()}
         asked = sum(one.asked * sharers[key] for key, one in walked.items())
@@ -137,7 +142,7 @@ class L2Walk:
         }
 
     def _walk_fetch(self, touches: Sequence[Touch], coming: dict[Hashable, int]) -> _Walked:
-        """One tile's fetch; ``coming``: parts that this fetch of this wave is bringing from DRAM."""
+        """Walk one tile's fetch; ``coming`` has the parts of granules that this turn of the wave reads from DRAM."""
         walked = _Walked()
         for touch in touches:
             missing = self._held.touch(touch)

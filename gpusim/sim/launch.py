@@ -1,4 +1,4 @@
-"""Simulates one kernel launch in time: every SM, or one SM of each kind that stands for its like."""
+"""Simulates one kernel launch in time: either every SM, or one SM of each kind, which represents the others."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,12 +30,12 @@ Progress = Callable[[str], None]
 @dataclass(frozen=True)
 class Launch:
     """
-    What to simulate.
+    A kernel launch to simulate.
 
     Attributes:
-        kernel: Its CTAs, and the machine.
-        streams: Of each behaviour.
-        ctas_per_sm: Resident at once.
+        kernel: The kernel, with its CTAs and its machine.
+        streams: Instruction stream of each behaviour of its CTAs.
+        ctas_per_sm: Number of CTAs that are resident on an SM at once.
     """
 
     kernel: AnyKernel
@@ -44,22 +44,22 @@ class Launch:
 
     @property
     def machine(self) -> Machine:
-        """Where it runs."""
+        """The machine that the kernel runs on."""
         return self.kernel.machine
 
     @property
     def ctas(self) -> int:
-        """CTAs of the grid."""
+        """Number of CTAs that are launched."""
         return len(self.kernel.launched)
 
     @cached_property
     def assemblies(self) -> dict[Hashable, Assembly]:
-        """Of each behaviour."""
+        """Decoded code of each behaviour."""
         return {behaviour: assemble(stream, self.kernel, behaviour) for behaviour, stream in self.streams.items()}
 
     @cached_property
     def kinds(self) -> list[Hashable]:
-        """Of every CTA, what tells how long it takes."""
+        """Kind of every CTA. CTAs of equal kind take equal time under equal conditions."""
         behaviours, streams = list(self.streams), list(self.streams.values())
         runs = {one: behaviours[streams.index(stream)] for one, stream in self.streams.items()}
         behaviour_of = map(self.kernel.behaviour, range(self.ctas))
@@ -67,16 +67,17 @@ class Launch:
 
     @property
     def working(self) -> int:
-        """SMs that have a CTA to run."""
+        """Number of SMs that have a CTA to run."""
         return min(self.machine.sms, self.ctas)
 
     @cached_property
     def queues(self) -> list[list[int]]:
         """
-        The CTAs of each SM, were each busy in proportion to its CTAs' work, and one part more.
+        The CTAs of each SM, in launch order, for a sampled run (D30).
 
-        At first CTAs go round the SMs until each is full; then the next one goes where a CTA ends first (D30). Of CTAs
-        that are alike, SM r of n has r, r + n, r + 2n, ...
+        A CTA is assumed to take time in proportion to its work plus one. The SMs get one CTA each in turn until all are
+        full; then the next CTA goes to the SM on which a CTA ends first. If all CTAs are alike, SM r of n has the CTAs
+        r, r + n, r + 2n, ...
         """
         queues: list[list[int]] = [[] for _ in range(self.working)]
         free = [(0, slot, sm) for slot in range(self.ctas_per_sm) for sm in range(self.working)]
@@ -90,11 +91,11 @@ class Launch:
 @dataclass(frozen=True, slots=True)
 class SmKind:
     """
-    SMs that are taken to behave alike.
+    SMs that are assumed to behave alike.
 
     Attributes:
-        queue: CTAs of the one that is simulated.
-        count: How many SMs there are.
+        queue: CTAs of the SM that is simulated for all of them.
+        count: Number of SMs of this kind.
     """
 
     queue: Sequence[int]
@@ -104,20 +105,20 @@ class SmKind:
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """
-    What the simulated SMs did.
+    The outcome of a simulated launch. A simulated SM counts as many times as the number of SMs that it represents.
 
     Attributes:
-        active: Mean active span of the SMs that have work.
-        longest: Longest active span.
-        stalls: Reason -> warp cycles, each simulated SM counted as often as it stands for others.
-        pipeline, timeline: Of the watched CTA.
-        ctas: Simulated.
-        k_tiles: Simulated.
-        instructions: Warp instructions simulated.
-        sampled: Whether some CTAs stand for others.
-        asked_sectors: Sectors that the simulated copies and source loads asked for.
-        l2_sectors: Sectors that the simulated SMs read from L2: the rest was in L1.
-        dram_bytes: Read by the whole chip.
+        active: Mean active span of the SMs that have work, cycles.
+        longest: Longest active span, cycles.
+        stalls: Warp cycles by stall reason.
+        pipeline, timeline: Pipeline rows and timeline of the watched CTA.
+        ctas: Number of CTAs simulated.
+        k_tiles: Number of k tiles simulated.
+        instructions: Number of warp instructions simulated.
+        sampled: Whether only some of the CTAs were simulated.
+        asked_sectors: Sectors that copies and loads requested.
+        l2_sectors: Sectors that SMs read from L2; the others hit L1.
+        dram_bytes: Bytes that the whole chip read from DRAM.
     """
 
     active: int
@@ -136,12 +137,18 @@ class Outcome:
 
 def simulate_launch(launch: Launch, *, exact: bool, progress: Progress) -> Outcome:
     """
-    Run a launch.
+    Simulate a launch, exactly or sampled.
 
-    Sampled: each SM runs the CTAs of its queue (``Launch.queues``), and of SMs of a kind one is simulated, with the
-    chip's bandwidth shared by all that have work, and hits and misses from ``l2_walk`` (D14).
+    An exact run simulates all SMs and the L2. A sampled run assigns CTAs to SMs in advance (``Launch.queues``) and
+    simulates one SM of each kind, which gets its share of the chip's bandwidth; L2 hits and misses come from
+    ``l2_walk`` (D14).
 
     Not modelled: the semaphore that orders the slices of a serial split-K (D16).
+
+    Args:
+        launch: The launch.
+        exact: Whether to simulate every SM.
+        progress: Called with a line about each phase.
 
     Raises:
         BadInput: The machine has no figure for a pipe.
@@ -151,11 +158,12 @@ def simulate_launch(launch: Launch, *, exact: bool, progress: Progress) -> Outco
 
 def sm_kinds(launch: Launch) -> tuple[SmKind, ...]:
     """
-    The kinds of SM, that of SM 0 first; SMs without work are of none.
+    Group the SMs that have work into kinds.
 
-    SMs whose CTAs are of the same kinds in the same order are of one kind. Where these are more than the kernel's
-    ``most_kinds``, SMs are put in order of their CTAs' work and cut into as many kinds, of each of which that in the
-    middle is simulated, of the last the last: it ends the launch.
+    SMs whose CTAs are of the same kinds in the same order form one kind; the kind of SM 0 comes first. If that makes
+    more kinds than the kernel's ``most_kinds``, the SMs are instead sorted by the work of their CTAs and cut into
+    ``most_kinds`` groups. The SM in the middle of a group represents it. The last group is represented by its last SM,
+    which ends the launch.
     """
     kernel, queues = launch.kernel, launch.queues
     alike: dict[tuple[Hashable, ...], list[int]] = {}
@@ -176,7 +184,7 @@ def sm_kinds(launch: Launch) -> tuple[SmKind, ...]:
 
 
 def watched_cta(launch: Launch, ctas: Sequence[int]) -> int:
-    """The first of some CTAs of those with most work: the one that is watched."""
+    """Return the CTA to watch: the one with most work, and the first of several with equal work."""
     return min(ctas, key=lambda cta: (-launch.kernel.work(cta), cta))
 
 
@@ -227,7 +235,7 @@ def _sampled(launch: Launch, progress: Progress) -> Outcome:
 
 
 def _walk(launch: Launch, last_cta: int, progress: Progress) -> L2Walk:
-    """The walk over all waves of which a CTA will be simulated."""
+    """Walk all waves up to that of ``last_cta`` through the L2; all waves of the grid if they differ."""
     resident = launch.ctas_per_sm * launch.machine.sms
     waves = -(-launch.ctas // resident)
     walked = waves if launch.kernel.waves_differ else last_cta // resident + 1
@@ -237,13 +245,15 @@ def _walk(launch: Launch, last_cta: int, progress: Progress) -> L2Walk:
 
 def _run(launch: Launch, l2: L2, ports: int, queue: Sequence[int], *, walk: L2Walk | None, watched: int) -> list[Sm]:
     """
-    SMs that have run a queue of CTAs to its end.
+    Run a queue of CTAs to its end, and return the SMs.
 
     Args:
-        ports: Of the L2, an SM on each.
+        launch: The launch.
+        l2: The L2 that the SMs share.
+        ports: Number of SMs, each on its own port of the L2.
         queue: CTAs in launch order.
-        walk: Tells how fetches find the L2; None where the L2 itself is simulated.
-        watched: CTA that is watched.
+        walk: Hits and misses in the L2; None if the L2 itself is simulated.
+        watched: CTA to watch.
     """
     machine, kernel = launch.machine, launch.kernel
     footprints = CtaFootprints(launch, walk)
@@ -274,14 +284,14 @@ def _run(launch: Launch, l2: L2, ports: int, queue: Sequence[int], *, walk: L2Wa
 
 
 class CtaFootprints:
-    """The footprints of a launch's CTAs, each evaluated when it becomes resident."""
+    """Evaluates the footprints of a launch's CTAs. ``walk`` is None if the L2 itself is simulated."""
 
     def __init__(self, launch: Launch, walk: L2Walk | None) -> None:
         self._launch, self._walk = launch, walk
         self._lanes, self._known = launch.kernel.lanes(), Footprints()
 
     def of(self, cta: int) -> Footprint:
-        """The footprint of one CTA."""
+        """Return the footprint of one CTA; empty for a CTA that has no work."""
         kernel, walk = self._launch.kernel, self._walk
         block = int(kernel.launched[cta])
         if kernel.missing_work(block):
@@ -296,12 +306,12 @@ class CtaFootprints:
         return Footprint(copies, self._known.outputs(lanes), kernel.found(cta, first_wave=first_wave), status)
 
     def _bits(self, row: int) -> int:
-        """Width of an element of a row's tensor."""
+        """Return the width in bits of an element of a row's tensor."""
         kernel = self._launch.kernel
         return self._lanes.operands[kernel.copied[kernel.tensor_of(row)]].bits
 
     def _base(self, row: int) -> int | None:
-        """First line of a row's tensor, where a cache needs lines."""
+        """Return the first line of a row's tensor, or None if no cache needs lines."""
         kernel = self._launch.kernel
         needed = self._walk is None or kernel.cached_in_l1(row)
         return kernel.tensor_of(row) * TENSOR_STRIDE if needed else None
@@ -310,7 +320,7 @@ class CtaFootprints:
 def _outcome(
     launch: Launch, stands_for: dict[Sm, int], *, active: int, longest: int, l2_sectors: int, dram_bytes: int
 ) -> Outcome:
-    """Gather what the simulated SMs counted."""
+    """Gather the counts of the simulated SMs."""
     sms, kernel = list(stands_for), launch.kernel
     ctas = [life.cta for sm in sms for life in sm.lives]
     watcher = next((sm.observer for sm in sms if sm.observer.retired), None)

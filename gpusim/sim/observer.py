@@ -1,4 +1,4 @@
-"""Watches one CTA: collects its spans and what its warps did for each k tile, or key block, while it runs."""
+"""Watches one CTA while it runs: collects its warps' stall spans and their activities for each k tile or key block."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from gpusim.sim.warp import Warp
 
 
 class _Done(NamedTuple):
-    """One stretch of an activity: which warp's, of which k tile and k group, and after how many of its waits."""
+    """Key of one stretch of an activity: warp, activity, k tile, k group, and the number of waits before it."""
 
     warp: int
     activity: str
@@ -21,7 +21,7 @@ class _Done(NamedTuple):
 
 
 class _Wait(NamedTuple):
-    """A wait, its [begin, end], and the k tile that it is of."""
+    """A wait: its name, its k tile, and its [begin, end] in cycles."""
 
     name: str
     k_tile: int
@@ -30,10 +30,12 @@ class _Wait(NamedTuple):
 
 class Observer:
     """
-    Notes of the observed warps. Cycles are absolute; ``timeline`` and ``pipeline`` count from the CTA's launch.
+    Collects what observed warps do.
+
+    Cycles passed in are absolute. Those in ``timeline`` and ``pipeline`` count from the CTA's launch.
 
     Attributes:
-        retired: Observed warps that have exited, in order of their exit.
+        retired: Observed warps that have exited, in order of exit.
     """
 
     def __init__(self, watch: Watch) -> None:
@@ -44,7 +46,7 @@ class Observer:
         self.retired: list[Warp] = []
 
     def note(self, warp: Warp, at: int, landed: int) -> None:
-        """One observed instruction issued at ``at``, its result there at ``landed``."""
+        """Note that the warp's current instruction issued at cycle ``at`` and has its result at cycle ``landed``."""
         instruction, watch = warp.instruction, self._watch
         k_tile = instruction.k_tile + warp.trip * warp.segment.tiles_per_trip
         if instruction.kind not in (DEPBAR, BAR):
@@ -62,27 +64,31 @@ class Observer:
             self._waiting.add(warp.index)
 
     def _widen(self, warp: int, activity: str, instruction: Decoded, k_tile: int, window: tuple[int, int]) -> None:
-        """What is done for a k tile lasts from its first instruction's issue to the last one's result."""
+        """Extend the activity of a k tile. It lasts from the issue of its first instruction to the last result."""
         stretch = 0 if activity in self._watch.uncut else len(self._waits.get(warp, ()))
         done = _Done(warp, activity, k_tile, instruction.k_group, stretch)
         so_far = self._windows.setdefault(done, list(window))
         so_far[0], so_far[1] = min(so_far[0], window[0]), max(so_far[1], window[1])
 
     def released(self, warp: Warp, at: int) -> None:
-        """The warp leaves a barrier at ``at``: its open wait ends there."""
+        """End the warp's open wait at cycle ``at``, when it leaves a barrier."""
         if warp.index in self._waiting:
             self._waits[warp.index][-1].window[1] = at
             self._waiting.discard(warp.index)
 
     def retire(self, warp: Warp) -> None:
-        """The warp has exited."""
+        """Note that a warp has exited."""
         self.retired.append(warp)
 
     def pipeline(self, k_tiles: int, stages: int) -> tuple[PipelineRow, ...]:
         """
-        The k tiles, or key blocks by turn, of warp 0: when they were copied, waited for, multiplied.
+        Return when warp 0 copied, waited for and multiplied each k tile (or key block, in the order of visits).
 
-        Where nothing was waited for, the wait is empty and lies at the first MMA.
+        If warp 0 did not wait for a k tile, the wait is empty and lies at the first MMA.
+
+        Args:
+            k_tiles: Number of rows.
+            stages: Slots of the shared-memory ring.
         """
         if not self.retired:
             return ()
@@ -113,7 +119,7 @@ class Observer:
         return tuple(rows)
 
     def timeline(self, stages: int) -> Timeline:
-        """Spans of the watched CTA's warps and of what they did, warp by warp."""
+        """Return the stall spans and the activities of the watched CTA's warps, warp by warp."""
         warps = sorted(self.retired, key=lambda warp: warp.index)
         if not warps:
             return Timeline((), ())

@@ -1,4 +1,4 @@
-"""One SM stands for all of its kind: how many of its CTAs are simulated, and what the others are charged."""
+"""Simulates one SM of each kind, and extrapolates to its further CTAs and to the other SMs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,18 +9,22 @@ from gpusim.sim.sm import Sm
 from gpusim.sim.stall_reasons import REASONS
 
 CTAS_SIMULATED_PER_SM = 24
-"""Beyond these, an SM's further CTAs are charged the steady rate of the later half of the simulated ones (D22)."""
+"""
+Largest number of CTAs simulated on an SM.
+
+Each further CTA takes the mean interval between the ends of CTAs in the later half of the simulated ones (D22).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class SampledKind:
     """
-    SMs that are taken to behave alike (D14).
+    SMs that are assumed to behave alike (D14).
 
     Attributes:
-        queue: CTAs of the one that is simulated.
-        count: How many SMs there are.
-        share: For how many SMs its requests count at the chip's L2 and DRAM.
+        queue: CTAs of the SM that is simulated for all of them.
+        count: Number of SMs of this kind.
+        share: Number of SMs that its requests represent at the chip's L2 and DRAM.
     """
 
     queue: Sequence[int]
@@ -31,13 +35,13 @@ class SampledKind:
 @dataclass(frozen=True, slots=True)
 class SampledSms:
     """
-    What the simulated SMs did.
+    The simulated SMs, and totals over all SMs that they represent.
 
     Attributes:
-        stands_for: SM -> how many it stands for, in the order of the kinds.
-        active: Mean active span of all SMs that have work.
-        longest: Longest active span.
-        l2_sectors: Sectors that all of them read from L2.
+        stands_for: Number of SMs that each simulated SM represents, in the order of the kinds.
+        active: Mean active span of all SMs that have work, cycles.
+        longest: Longest active span, cycles.
+        l2_sectors: Sectors that all represented SMs read from L2.
     """
 
     stands_for: dict[Sm, int]
@@ -48,9 +52,14 @@ class SampledSms:
 
 def share_of(working: int, ctas: int, of_sm: int) -> int:
     """
-    For how many SMs one counts that runs ``of_sm`` of the grid's ``ctas``, where ``working`` have any.
+    Return the number of SMs that one SM's requests represent at the chip's L2 and DRAM.
 
-    An SM with more CTAs than others asks for more than its share: the chip moves what all CTAs ask for.
+    An SM with more CTAs than others represents fewer SMs, because the chip serves the requests of all CTAs.
+
+    Args:
+        working: Number of SMs that have a CTA.
+        ctas: CTAs of the grid.
+        of_sm: CTAs of this SM.
     """
     return max(1, min(working, ctas // of_sm))
 
@@ -66,10 +75,11 @@ def sample(
     Simulate one SM of each kind.
 
     Args:
-        kinds: Of every SM that has work.
-        slots: CTAs an SM holds.
-        run: Simulates an SM with an L2 of its own until a queue of CTAs is done.
-        progress: Called with a line about what is being done.
+        machine: The machine.
+        kinds: Kinds of all SMs that have work.
+        slots: Number of CTAs that an SM holds.
+        run: Simulates one SM on the given L2 until a queue of CTAs is done.
+        progress: Called with a line about each kind.
     """
     stands_for: dict[Sm, int] = {}
     spans: list[int] = []
@@ -87,13 +97,13 @@ def sample(
 
 
 def stall_cycles(stands_for: Mapping[Sm, int]) -> dict[str, int]:
-    """Reason -> warp cycles, each simulated SM counted as often as it stands for others; without those that are 0."""
+    """Return warp cycles by stall reason, over all represented SMs; reasons without cycles are left out."""
     totals = [sum(sm.stalls[reason] * count for sm, count in stands_for.items()) for reason in range(len(REASONS))]
     return {reason: cycles for reason, cycles in zip(REASONS, totals, strict=True) if cycles}
 
 
 def _steady_rate(sm: Sm, slots: int) -> int:
-    """Cycles between two CTAs' ends on a full SM, over the later half of those simulated."""
+    """Return the mean cycles between the ends of CTAs on a full SM, over the later half of those simulated."""
     ends = [life.finished for life in sm.lives]
     half = max(slots, len(ends) // 2)
     if len(ends) <= half:

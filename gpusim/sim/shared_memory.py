@@ -1,4 +1,4 @@
-"""The MIO of one SM: a queue per SMSP, and the one data stage of the 32 banks that all of them share."""
+"""Models the MIO of one SM: a queue per SMSP, and the data stage (the 32 banks) that all SMSPs share."""
 
 from collections import deque
 
@@ -7,13 +7,19 @@ from gpusim.machine.spec import Machine
 
 class SharedMemory:
     """
-    Memory instructions leave their SMSP's queue in order, when the data stage can take their wavefronts.
+    The MIO queues and the data stage of shared memory.
 
-    An instruction holds a queue entry until it leaves; an SMSP whose entries are full cannot issue another
-    (mio_throttle). Between SMSPs the SM serves in order of issue: a slot that stays free ahead of a queued instruction
-    is not given to another SMSP (D2). LDGSTS takes the data stage when it leaves the queue, not when its data arrives
-    (D3). An entry is free from the cycle its instruction leaves, without the way to the address unit (D8). On
-    T4 the rate of the SM is that of GA10x (D20).
+    Memory instructions leave their SMSP's queue in order, when the data stage can accept their wavefronts. An
+    instruction holds a queue entry until it leaves. An SMSP whose entries are all held cannot issue another memory
+    instruction (mio_throttle).
+
+    The SM serves its SMSPs in order of issue: an idle cycle before a queued instruction is not given to another SMSP
+    (D2). LDGSTS occupies the data stage when it leaves the queue, not when its data arrives (D3). An entry is free from
+    the cycle its instruction leaves the queue, without the time to the address unit (D8). On T4 the rate of the SM is
+    that of GA10x (D20).
+
+    Attributes:
+        wavefronts: Wavefronts served so far.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -28,19 +34,21 @@ class SharedMemory:
         self.wavefronts = 0
 
     def entry_free(self, smsp: int) -> int:
-        """Cycle at which the SMSP's queue has an entry for one more instruction."""
+        """Return the cycle from which the SMSP's queue has an entry for one more instruction."""
         return self._queues[smsp][0]
 
     def dispatch(self, smsp: int, at: int, wavefronts: int, interval: int = 0) -> int:
         """
-        Put an instruction into the queue at ``at``.
+        Queue an instruction.
 
         Args:
-            wavefronts: Cycles' worth of the data stage; 0 for what does not go there.
-            interval: Cycles the SMSP's address unit is taken, where that is more than for any instruction.
+            smsp: Index of the SMSP.
+            at: Cycle at which the instruction issues.
+            wavefronts: Wavefronts that it needs in the data stage; 0 if it does not go there.
+            interval: Cycles that it occupies the SMSP's address unit, if more than the machine's ``smsp_interval``.
 
         Returns:
-            Cycle it leaves the queue, with the data stage taken for ``wavefronts`` cycles from then.
+            Cycle at which it leaves the queue and occupies the data stage for ``service(wavefronts)`` cycles.
         """
         leaves = max(at + 1, self._smsp_free[smsp], self._sm_free, self._data_free if wavefronts else 0)
         self._smsp_free[smsp] = leaves + max(self._mio.smsp_interval, interval)
@@ -52,17 +60,20 @@ class SharedMemory:
         return leaves
 
     def service(self, wavefronts: int) -> int:
-        """Cycles the data stage takes for so many wavefronts."""
+        """Return the cycles that the data stage takes for ``wavefronts`` wavefronts."""
         return -(-wavefronts // self._spec.wavefronts_per_cycle)
 
     def returned(self, smsp: int, leaves: int, wavefronts: int, size: int, latency: int) -> int:
         """
-        When an lds or ldmatrix has its data in the registers, over the SMSP's return path.
+        Move the data of an lds or ldmatrix over the SMSP's return path into the registers.
 
         Args:
-            leaves: As ``dispatch`` gave it: one cycle after the issue when nothing was in the way.
+            smsp: Index of the SMSP.
+            leaves: Cycle at which the instruction left the queue (``dispatch``): without contention, one after its
+                issue.
+            wavefronts: Wavefronts of the access.
             size: Bytes returned to the registers of the warp.
-            latency: Issue to dependent issue, of one wavefront with nothing in the way.
+            latency: Cycles from issue to dependent issue for one wavefront without contention.
 
         Returns:
             Cycle at which a dependent instruction may issue.

@@ -1,4 +1,4 @@
-"""One SM: wires four SMSPs to the units they share, and holds the resident CTAs."""
+"""Models one SM: connects its SMSPs to the units that they share, and holds the resident CTAs."""
 
 from collections.abc import Callable
 
@@ -20,15 +20,19 @@ from gpusim.sim.warp import Warp
 
 class Sm:
     """
+    One SM with its SMSPs, shared units and resident CTAs.
+
     Args:
-        l1: The SM's L1, wired to the chip's L2.
-        assembly: CTA index -> the code it runs.
-        finished: Called with a CTA when its last warp has exited.
-        observer: Takes notes of the watched CTA's warps.
+        env: The SimPy environment.
+        machine: The machine.
+        l1: The SM's L1, connected to the chip's L2.
+        assembly: Returns the code of a CTA, by its index.
+        finished: Called with the SM and a CTA when the CTA's last warp has exited.
+        observer: Collects what the watched CTA's warps do.
 
     Attributes:
-        lives: Of the CTAs that have ended, in order of their end.
-        stalls: Warp cycles by reason, of the warps that have exited.
+        lives: Lifetimes of the CTAs that have ended, in order of their end.
+        stalls: Warp cycles of the warps that have exited, indexed by stall reason.
     """
 
     def __init__(
@@ -61,18 +65,18 @@ class Sm:
         self._cold = True
 
     def expect(self, at: int) -> None:
-        """A CTA will be launched here at ``at``."""
+        """Announce that a CTA will be launched on this SM at cycle ``at``."""
         self._expected.append(at)
 
     def next_launch(self, now: int) -> int:
-        """Earliest cycle at which another CTA may come: one that is expected, or one that a CTA's end brings."""
+        """Return the earliest cycle at which a CTA may be launched: an announced one, or one that replaces another."""
         return min((*self._expected, now + self._launch_delay))
 
     def launch(self, index: int, footprint: Footprint, at: int, *, observed: bool) -> None:
         """
-        Make a CTA resident: its warps may issue from ``at`` on.
+        Make a CTA resident. Its warps may issue from cycle ``at`` on.
 
-        They go round the SMSPs, beginning at the one with fewest warps (D13).
+        Warps are distributed over the SMSPs in turn, beginning with the SMSP that has the fewest warps (D13).
         """
         self._expected.remove(at)
         assembly = self._assembly(index)
@@ -83,13 +87,13 @@ class Sm:
             smsp = (first + number) % len(self.smsps)
             warp = Warp(cta, number, smsp, assembly.segments, observed=observed)
             if self._cold:
-                # The kernel's parameters are cold in the constant cache once for each SM.
+                # The first CTA of each SM misses the constant cache for the kernel's parameters.
                 warp.hold(at + self._constant_miss, IMC_MISS)
             self.smsps[smsp].add(warp)
         self._cold = False
 
     def arrive(self, warp: Warp, at: int) -> None:
-        """A warp reaches the barrier; the last one frees its CTA's warps."""
+        """Let a warp arrive at its CTA's barrier at cycle ``at``. The last arrival releases all warps of the CTA."""
         waiting = self._barred[warp.cta.index]
         waiting.append(warp)
         release = self.barrier.arrive(warp.cta, at)
@@ -100,7 +104,7 @@ class Sm:
             self.smsps[each.smsp].release(each, release)
 
     def exit(self, warp: Warp, at: int) -> None:
-        """A warp has issued its last instruction; it is gone at ``at``."""
+        """Remove a warp that has issued its last instruction; ``at`` is the cycle after it."""
         for reason, cycles in enumerate(warp.stalls):
             self.stalls[reason] += cycles
         cta = warp.cta
@@ -108,7 +112,7 @@ class Sm:
             self.observer.retire(warp)
         cta.remaining -= 1
         if cta.remaining == 0:
-            # All of its warps issue in order of time: this one is the last to go.
+            # Exits are simulated in order of time, so this warp is the last of its CTA.
             self.lives.append(CtaLife(cta.index, cta.launched, at))
             del self._barred[cta.index]
             self._finished(self, cta)
@@ -120,5 +124,5 @@ class Sm:
 
     @property
     def instructions(self) -> int:
-        """Warp instructions issued."""
+        """Number of warp instructions issued."""
         return sum(smsp.issued for smsp in self.smsps)

@@ -1,8 +1,9 @@
 """
-One sub-partition: which of its warps issues in which cycle, on pipes that belong to it alone.
+Models one SMSP (sub-partition of an SM): which of its warps issues in which cycle, on pipes of its own.
 
-The process wakes when a warp can issue. Instructions that touch only the SMSP itself issue ahead of the clock, up to
-the earliest cycle at which anything outside could hand it another warp; those that meet other SMSPs issue at their own.
+The SimPy process wakes when a warp can issue. Instructions that use only the SMSP itself are issued ahead of the clock,
+up to the earliest cycle at which another warp could arrive. Instructions that use units shared with other SMSPs are
+issued when the clock reaches their cycle.
 """
 
 from collections.abc import Generator
@@ -40,14 +41,22 @@ NEVER = 1 << 62
 
 class Smsp:
     """
-    Policy: greedy then oldest. The warp that issued last goes on while it can; else the oldest that can.
+    One SMSP. Its scheduling policy is greedy then oldest.
+
+    The warp that issued last continues as long as it can issue; otherwise the oldest warp that can issue does.
 
     Source: Huerta MICRO'25 finds greedy-then-youngest on GA10x; oldest is kept here until measured (D4).
 
     Not modelled: register banks and operand reuse, on which a pipe's interval depends (D23).
 
     Args:
-        ports: Places an instruction can ask for: the pipes, then the MIO queue, then none.
+        env: The SimPy environment.
+        sm: The SM it belongs to.
+        index: Index of the SMSP in its SM.
+        ports: Number of ports: the pipes, the MIO queue, and one that is always free.
+
+    Attributes:
+        issued: Number of warp instructions issued.
     """
 
     def __init__(self, env: simpy.Environment, sm: "Sm", index: int, ports: int) -> None:
@@ -66,17 +75,17 @@ class Smsp:
 
     @property
     def resident(self) -> int:
-        """Warps here, those at a barrier included."""
+        """Number of warps on this SMSP, including those that wait at a barrier."""
         return len(self._warps) + self._blocked
 
     def add(self, warp: Warp) -> None:
-        """A warp of a new CTA; it may issue from ``warp.ready`` on."""
+        """Add a warp of a new CTA. It may issue from ``warp.ready`` on."""
         self._warps.append(warp)
         self._fetch(warp)
         self._wake(warp.ready)
 
     def release(self, warp: Warp, at: int) -> None:
-        """A warp leaves the barrier: it may issue from ``at`` on."""
+        """Return a warp from the barrier. It may issue from cycle ``at`` on."""
         warp.wait_until(at, BARRIER)
         if warp.spans is not None:
             self._sm.observer.released(warp, at)
@@ -104,16 +113,16 @@ class Smsp:
             self._asleep_until = -1
 
     def _horizon(self, now: int) -> int:
-        """Earliest cycle at which a warp that is not in the list could issue."""
+        """Return the earliest cycle at which a warp could issue that is now at a barrier or not yet launched."""
         launch = self._sm.next_launch(now)
         return min(launch, now + self._sm.barrier.shortest) if self._blocked else launch
 
-    def _issue_from(self, now: int) -> int:  # noqa: C901 - the hot loop: one call less for each instruction
+    def _issue_from(self, now: int) -> int:  # noqa: C901 - the hot loop: splitting it costs a call per instruction
         """
-        Issue all that can be decided at ``now``.
+        Issue every instruction that can be decided at cycle ``now``.
 
         Returns:
-            Cycle of the next issue, which must look at the clock again.
+            Cycle of the next instruction, at which this must be called again; ``NEVER`` if no warp can issue.
         """
         warps, port_free = self._warps, self._port_free
         horizon = self._horizon(now)
@@ -152,7 +161,7 @@ class Smsp:
                 horizon = self._horizon(now)
 
     def _issue_beyond(self, warp: Warp, at: int) -> None:
-        """Issue an instruction that goes beyond the pipes."""
+        """Issue an instruction of any kind but ``PIPE``."""
         instruction = warp.instruction
         kind = instruction.kind
         landed = at
@@ -174,7 +183,7 @@ class Smsp:
             self._next(warp, at)
 
     def _memory(self, warp: Warp, at: int) -> int:
-        """Send a memory instruction; the cycle its data is there."""
+        """Issue a memory instruction, and return the cycle at which its data has arrived."""
         instruction = warp.instruction
         kind = instruction.kind
         if kind == SHARED:
@@ -204,7 +213,12 @@ class Smsp:
         return leaves, leaves + instruction.latency
 
     def _copy(self, warp: Warp, at: int) -> tuple[int, int]:
-        """An LDGSTS. With no lane on it sends nothing, with a few as much as with all (D21); a zero-fill writes all."""
+        """
+        Issue an LDGSTS, and return the cycles at which its sources are released and its data has arrived.
+
+        Without active lanes it takes no wavefront, unless it fills with zeros. With a few active lanes it takes as many
+        as with all (D21).
+        """
         instruction = warp.instruction
         sm = self._sm
         row, turn, access, vec = instruction.target
@@ -234,7 +248,11 @@ class Smsp:
         return leaves, leaves
 
     def _tile_load(self, warp: Warp, at: int) -> tuple[int, int]:
-        """An LDG of an operand. With no lane on it brings nothing, with a few it takes as much as with all (D21)."""
+        """
+        Issue an LDG of an operand, and return the cycles at which it leaves the queue and its data has arrived.
+
+        Without active lanes it takes no wavefront. With a few active lanes it takes as many as with all (D21).
+        """
         row, turn, access, vec = warp.instruction.target
         turn += warp.trip * warp.segment.tiles_per_trip
         footprint = warp.cta.footprint
@@ -244,7 +262,7 @@ class Smsp:
         return leaves, self._sm.l1.load(leaves, request, issued=at, status=status)
 
     def _next(self, warp: Warp, at: int) -> None:
-        """Move the warp on to its next instruction, and find out from when on that may issue."""
+        """Advance the warp to its next instruction, and find the first cycle at which that may issue."""
         instruction = warp.instruction
         ready = at + instruction.stall
         warp.stalled_until = warp.ready = ready
@@ -258,26 +276,26 @@ class Smsp:
                 self._fetch(warp)
 
     def _gate(self, warp: Warp, kind: int) -> None:
-        """Hold the next instruction back for scoreboards, copy groups, or stores that have not drained."""
+        """Delay the next instruction until its scoreboards, commit groups and stores allow it."""
         for board in warp.instruction.waits:
             warp.wait_until(warp.scoreboards[board], warp.scoreboard_reasons[board])
         if kind == DEPBAR:
             warp.wait_until(warp.group_wait(warp.instruction.pending), LONG_SCOREBOARD)
         elif kind == BAR:
-            # What the barrier makes visible has been written by then.
+            # Stores that the barrier makes visible must have been written.
             warp.wait_until(warp.tile_stored, BARRIER)
         elif kind == EXIT:
             warp.wait_until(warp.store_drained, DRAIN)
 
     def _fetch(self, warp: Warp) -> None:
-        """Wait for the instruction's line when it begins one."""
+        """Let the warp wait for the instruction-cache line that its next instruction begins, if it begins one."""
         line = warp.instruction.line
         if line >= 0:
             warp.wait_until(self._sm.instruction_cache.fetched(line, warp.ready), NO_INSTRUCTION)
 
 
 def _wavefronts(warp: Warp) -> int:
-    """Wavefronts of the warp's shared access, in the ring slot that this trip of the loop uses."""
+    """Return the wavefronts of the warp's shared-memory access, in the ring slot that this trip of the loop uses."""
     table = warp.instruction.wavefronts
     slot = (warp.instruction.stage + warp.trip * warp.segment.tiles_per_trip) % len(table)
     return table[slot][warp.index]

@@ -1,4 +1,4 @@
-"""Why a warp does not issue: Nsight Compute's stall reasons, as indices."""
+"""Numbers Nsight Compute's warp stall reasons."""
 
 from collections.abc import Mapping
 
@@ -20,7 +20,7 @@ REASONS = (
     "membar",
     "sleeping",
 )
-"""ncu's names; the position is the index used in ``Warp.stalls``."""
+"""Names of the stall reasons in ncu. The position of a name is its index in ``Warp.stalls``."""
 
 (
     SELECTED,
@@ -40,7 +40,7 @@ REASONS = (
 
 
 def shares(cycles: Mapping[str, int]) -> dict[str, float]:
-    """Reason -> its share of all warp cycles, largest first, those that are equal by name."""
+    """Return the share of each reason in all warp cycles, 0 to 1, largest first; equal shares are sorted by name."""
     total = sum(cycles.values())
     return {
         reason: round(of_reason / total, 5)

@@ -1,4 +1,4 @@
-"""What a simulation in time asks of a kernel of any family: its CTAs, their code, their data, their work."""
+"""Defines what a timing simulation asks of a kernel of any family: its CTAs, their code, their data, their work."""
 
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
@@ -15,16 +15,16 @@ from gpusim.sim.code import Access, Noted
 from gpusim.sim.footprint import L2Status
 
 Origin: TypeAlias = Literal["estimated", "compiled"]
-"""Where an instruction stream comes from."""
+"""Origin of an instruction stream: estimated by stated rules, or compiled."""
 
 
 class Touch(NamedTuple):
     """
-    What one fetch touches of one granule.
+    The parts of one granule of the L2 that one fetch touches.
 
     Attributes:
-        granule: Equal for the same place in memory.
-        parts: Bit mask of its parts; 1 where the granule is whole.
+        granule: Key of the granule, equal for the same place in memory.
+        parts: Bit mask of the parts touched; 1 for a granule that is not divided.
         size: Bytes of one part.
     """
 
@@ -36,15 +36,15 @@ class Touch(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Watch:
     """
-    What is noted of a watched CTA.
+    The activities that an observer distinguishes in a watched CTA.
 
     Attributes:
-        activities: What an instruction can belong to, as a timeline names it.
-        copy: The activity that brings what a k tile (or key block) multiplies.
-        first, last: Those in which its multiplications begin and end.
-        uncut: Activities that go on while the warp waits; after a wait, any other is a stretch of its own.
-        numbers_waits: Waits are of k tiles by their number, the first of k tile 0, and last to the barrier's release
-            whatever is issued meanwhile. Else a wait is of the activity that waits, and ends with the next instruction.
+        activities: Names of the activities in a timeline.
+        copy: The activity that copies the operands of a k tile (or key block).
+        first, last: The activities in which the multiplications of a k tile (or key block) begin and end.
+        uncut: Activities that continue while the warp waits. After a wait, any other activity begins a new stretch.
+        numbers_waits: If True, the n-th wait belongs to k tile n and lasts until the barrier's release, whatever is
+            issued meanwhile. If False, a wait belongs to the activity that waits and ends at the next instruction.
     """
 
     activities: tuple[str, ...]
@@ -56,23 +56,23 @@ class Watch:
 
 
 NOTHING = Watch((), "", "", "", frozenset(), numbers_waits=True)
-"""Of a kernel whose CTAs are not watched."""
+"""Watch of a kernel whose CTAs are not watched."""
 
 
 class TimedKernel(CountedKernel[StepT]):
     """
-    A kernel that can be simulated.
+    A kernel that can be simulated in time.
 
-    CTAs are numbered in launch order, those left out that do not even begin.
+    CTAs are numbered from 0 in launch order. Blocks without a tile are not numbered.
 
     Attributes:
-        watch: What is noted of a watched CTA.
-        trips_go_round: Each trip of its mainloop finds its operands one slot of the ring further.
-        most_kinds: Kinds of SM that are simulated at most.
-        waves_differ: A wave of its CTAs does not tell what a later one finds in the L2.
-        counters: Further counters of a result, and the instructions that they count.
-        pipes: Pipes besides the tensor cores that can bound it.
-        machine: Where it runs.
+        watch: The activities that are observed in a watched CTA.
+        trips_go_round: Whether each trip of its mainloop uses a later slot of the shared-memory ring.
+        most_kinds: Largest number of kinds of SM to simulate.
+        waves_differ: Whether waves fetch different data, so that the L2 walk must cover all of them.
+        counters: Additional counters of a result, with the instruction that each counts.
+        pipes: Pipes that can limit it, besides the tensor cores.
+        machine: The machine that it runs on.
     """
 
     machine: Machine
@@ -89,102 +89,102 @@ class TimedKernel(CountedKernel[StepT]):
     @property
     @abstractmethod
     def launched(self) -> IntArray:
-        """Linear block index of every CTA."""
+        """Linear block index of every CTA, in launch order."""
 
     @abstractmethod
     def behaviour(self, cta: int) -> Hashable:
-        """What tells a CTA's code: CTAs of one behaviour execute the same stream."""
+        """Return the behaviour of a CTA. CTAs of equal behaviour execute the same stream."""
 
-    def kind(self, cta: int, runs: Hashable) -> Hashable:  # noqa: ARG002 - alike where not said otherwise
+    def kind(self, cta: int, runs: Hashable) -> Hashable:  # noqa: ARG002 - all CTAs are alike by default
         """
-        What tells how long a CTA takes: SMs whose CTAs are of the same kinds in the same order behave alike.
+        Return the kind of a CTA. SMs that run CTAs of equal kinds in the same order are assumed to behave alike.
 
         Args:
             cta: Number of the CTA.
-            runs: The first behaviour that has the same stream as the CTA's.
+            runs: The first behaviour whose stream equals the CTA's.
         """
         return self.behaviour(cta)
 
-    def work(self, cta: int) -> int:  # noqa: ARG002 - alike where not said otherwise
-        """How long a CTA takes beside others, in parts."""
+    def work(self, cta: int) -> int:  # noqa: ARG002 - all CTAs are alike by default
+        """Return the work of a CTA relative to others, in any unit proportional to its duration."""
         return 1
 
     # --- its code ---
 
     @property
     def mma(self) -> Mma | None:
-        """Its mma.sync; None where it has none."""
+        """The mma.sync that the kernel uses; None for a kernel without MMAs."""
         return None
 
     def require(self) -> None:
         """
-        Refuse a machine that cannot run it.
+        Check that the machine can run the kernel.
 
         Raises:
-            BadInput: What the machine lacks.
+            BadInput: It cannot. The message says what the machine lacks.
         """
 
     def can_be_compiled(self) -> bool:
-        """Whether its machine code can be had here: its streams come with gpusim, or a compiler is here."""
+        """Return whether compiled streams are available: they come with gpusim, or a compiler is installed."""
         return False
 
     @property
     @abstractmethod
     def shared_bytes(self) -> int:
-        """Shared memory of a CTA."""
+        """Shared memory of a CTA, bytes."""
 
     @property
     @abstractmethod
     def stages(self) -> int:
-        """Slots of the ring that its k tiles go round."""
+        """Number of slots in the shared-memory ring of k tiles."""
 
     @abstractmethod
     def stream(self, behaviour: Hashable, origin: Origin) -> Stream:
         """
-        The instructions of the CTAs of one behaviour.
+        Return the instruction stream of the CTAs of one behaviour.
 
         Raises:
-            BadInput: The kernel has no such stream.
-            CannotRun: Neither a shipped stream nor a compiler is at hand.
+            BadInput: The kernel has no stream of this origin.
+            CannotRun: There is no shipped stream, and no compiler is installed.
         """
 
-    def turn(self, step: StepT, behaviour: Hashable) -> int:  # noqa: ARG002 - alike where not said otherwise
-        """Which of a row's fetches a step copies or loads, by their turns in the program."""
+    def turn(self, step: StepT, behaviour: Hashable) -> int:  # noqa: ARG002 - all CTAs are alike by default
+        """Return the turn of the fetch that a step belongs to: its number among the row's fetches in the program."""
         return self.lanes().target(step)[1]
 
     def access(self, step: StepT, lanes: Lanes[StepT]) -> Access:  # noqa: ARG002 - there may be none
-        """What a step that is no op of a tile GEMM adds to its instruction."""
+        """Return the properties that an instruction takes from a step whose op is no op of a tile GEMM."""
         return Access()
 
-    def noted(self, step: StepT, behaviour: Hashable) -> Noted:  # noqa: ARG002 - nothing where there is no watch
-        """What a step belongs to where it is watched."""
+    def noted(self, step: StepT, behaviour: Hashable) -> Noted:  # noqa: ARG002 - nothing without a watch
+        """Return the activity that a step belongs to if its CTA is watched."""
         return Noted()
 
     # --- its data ---
 
     def cached_in_l1(self, row: int) -> bool:  # noqa: ARG002 - there may be no copies
-        """Whether the copies of a row (``Lanes.target``) go through the L1."""
+        """Return whether the copies of a row (``Lanes.target``) look up L1."""
         return False
 
     def tensor_of(self, row: int) -> int:
-        """Number of the tensor that a row of copies fetches."""
+        """Return the number of the tensor that a row of copies fetches."""
         return row
 
     @abstractmethod
     def found(self, cta: int, *, first_wave: bool) -> tuple[L2Status, ...]:
-        """How the loads of each row of ``CtaLanes.outputs`` find the L2."""
+        """Return the L2 status of the loads in each row of ``CtaLanes.outputs``."""
 
     def walked(self, cta: int) -> tuple[Hashable, ...]:  # noqa: ARG002 - there may be no copies
-        """For each tensor that is copied, what tells the data a CTA fetches: equal for those that fetch the same."""
+        """Return a key for each copied tensor, equal for CTAs that fetch the same data of it."""
         return ()
 
     def touches(self, tensor: int, walked: Hashable) -> Sequence[Sequence[Touch]]:
-        """By turn, what the fetches of one ``walked`` touch of the L2's granules."""
+        """Return the granules of the L2 that the fetches of one ``walked`` key touch, indexed by turn."""
         raise TypeError(f"{type(self).__name__} copies no tensor {tensor}: {walked}")
 
     @property
     def other_dram_bytes(self) -> int:
-        """What the grid reads from DRAM besides its copies."""
+        """Bytes that the grid reads from DRAM besides its copies."""
         return 0
 
     # --- its work ---
@@ -192,14 +192,14 @@ class TimedKernel(CountedKernel[StepT]):
     @property
     @abstractmethod
     def flops(self) -> int:
-        """Multiplications and additions of its MMAs."""
+        """Number of multiplications and additions of its MMAs."""
 
     @abstractmethod
     def k_tiles(self, cta: int) -> int:
-        """k tiles that a CTA multiplies, of all its GEMMs."""
+        """Return the number of k tiles that a CTA multiplies, over all its GEMMs."""
 
     def pipeline_rows(self, cta: int) -> int:
-        """k tiles, or key blocks, that the pipeline of a watched CTA has."""
+        """Return the number of k tiles, or key blocks, in the pipeline of a watched CTA."""
         return self.k_tiles(cta)
 
 

@@ -1,4 +1,4 @@
-"""One warp: where it stands in its stream, what it waits for, and how its lifetime divides into stall reasons."""
+"""Models one warp: its position in the stream, what it waits for, and how its lifetime divides into stall reasons."""
 
 from gpusim.sim.code import Decoded, DecodedSegment
 from gpusim.sim.cta import Cta
@@ -8,19 +8,20 @@ from gpusim.units import SCOREBOARDS
 
 class Warp:
     """
-    State of one warp.
+    The state of one warp.
 
     Attributes:
-        ready: First cycle at which the next instruction's own waits are over (pipes and queues aside).
-        issued: Cycle of the last issue, one before the launch at first.
-        stalled_until: End of the fixed stall of the last instruction.
-        reason: What it waits for between ``stalled_until`` and ``ready``.
+        ready: First cycle at which the next instruction may issue, if its pipe or queue is free.
+        issued: Cycle of the last issue; before the first one, the cycle before the launch.
+        stalled_until: End of the last instruction's fixed stall.
+        reason: Stall reason between ``stalled_until`` and ``ready``.
         scoreboards: Cycle at which each scoreboard is free.
-        groups: Running maximum of the completion cycles of the committed copy groups.
-        open_group: Completion cycle of the copies since the last commit.
-        store_drained: Cycle at which the last store has left the MIO queue.
+        groups: Cycle at which each committed copy group, and all before it, are complete.
+        open_group: Cycle at which the copies since the last commit are complete.
+        store_drained: Cycle at which the last global store has left the MIO queue.
         tile_stored: Cycle at which the last store that a barrier waits for (``Decoded.fills``) is in shared memory.
-        spans: (begin, end, reason index) tiling the lifetime; None where nobody observes.
+        stalls: Cycles charged so far, indexed by stall reason.
+        spans: (begin, end, reason index) without gaps over the lifetime; None for a warp that is not observed.
     """
 
     __slots__ = (
@@ -75,29 +76,29 @@ class Warp:
         self.spans: list[tuple[int, int, int]] | None = [] if observed else None
 
     def wait_until(self, cycle: int, reason: int) -> None:
-        """The next instruction may not issue before ``cycle``; if that is the longest wait, ``reason`` is why."""
+        """Delay the next instruction until ``cycle``. If that is its longest wait, ``reason`` is its stall reason."""
         if cycle > self.ready:
             self.ready = cycle
             self.reason = reason
 
     def hold(self, until: int, reason: int) -> None:
-        """Spend the cycles up to ``until`` before the first instruction is even looked at."""
+        """Charge the cycles up to ``until`` to ``reason``, and delay the warp's first instruction until then."""
         self._charge(self.issued + 1, until, reason)
         self.issued = until - 1
         self.stalled_until = self.ready = until
 
     def account(self, at: int, free: int, throttle: int) -> None:
         """
-        Divide the cycles since the last issue among the reasons, and count ``at`` itself as selected.
+        Charge the cycles since the last issue to stall reasons, and the cycle of this issue to "selected".
 
         Args:
             at: Cycle of this issue.
-            free: Cycle at which the pipe or queue this instruction needs could take it.
-            throttle: Reason charged while it could not.
+            free: Cycle from which the instruction's pipe or queue is free.
+            throttle: Reason charged while it is busy.
         """
         begin = self.issued + 1
         if at > begin:
-            # Each reason lasts to its mark; what is left after the last mark, another warp took.
+            # Each reason lasts until its cycle. In the cycles that remain, another warp was selected.
             begin = self._charge(begin, self.stalled_until, WAIT)
             begin = self._charge(begin, self.ready, self.reason)
             begin = self._charge(begin, free, throttle)
@@ -108,7 +109,7 @@ class Warp:
         self.issued = at
 
     def _charge(self, begin: int, end: int, reason: int) -> int:
-        """Charge the cycles from ``begin`` to ``end``, if any; where the next reason begins."""
+        """Charge the cycles from ``begin`` to ``end``, if any, and return the cycle at which the next reason begins."""
         if end <= begin:
             return begin
         self.stalls[reason] += end - begin
@@ -117,7 +118,7 @@ class Warp:
         return end
 
     def commit_group(self) -> None:
-        """Close the open copy group. Groups complete in order: one is complete when it and all before it are."""
+        """Close the open copy group. Groups complete in order, so it completes no earlier than those before it."""
         done = self.open_group
         if self.groups and self.groups[-1] > done:
             done = self.groups[-1]
@@ -125,18 +126,18 @@ class Warp:
         self.open_group = 0
 
     def group_wait(self, pending: int) -> int:
-        """Cycle at which at most ``pending`` committed groups are still in flight."""
+        """Return the first cycle at which at most ``pending`` committed groups are incomplete."""
         done = len(self.groups) - pending
         return self.groups[done - 1] if done > 0 else 0
 
     def set_scoreboard(self, board: int, free: int, reason: int) -> None:
-        """Hold a scoreboard until ``free``; it counts, so that it is free when all that hold it have let go."""
+        """Hold a scoreboard until cycle ``free``. If several instructions hold it, the last one frees it."""
         if free >= self.scoreboards[board]:
             self.scoreboards[board] = free
             self.scoreboard_reasons[board] = reason
 
     def advance(self) -> Decoded:
-        """Move on to the next instruction, round the loop or into the next segment."""
+        """Advance to the next instruction, which may begin another trip or the next segment, and return it."""
         position = self.position + 1
         code = self.segment.code
         if position == len(code):

@@ -1,4 +1,4 @@
-"""The timing run of a scenario, from schedule to result: lowers, simulates, counts, and names what bounds it."""
+"""Simulates a scenario in time: lowers its schedule, simulates the launches, counts, and finds the bound."""
 
 import time
 from collections import Counter
@@ -23,8 +23,12 @@ from gpusim.sim.timed_kernel import AnyKernel, Origin
 from gpusim.units import SECTOR_BYTES
 
 ORIGINS = ("auto", "estimated", "compiled")
-"""Where an instruction stream can come from. "auto" is compiled where the stream comes with gpusim or a compiler is
-here, else estimated; a result says which it was."""
+"""
+Origins of instruction streams that can be asked for.
+
+"auto" is "compiled" if all streams come with gpusim or a compiler is installed, otherwise "estimated". A result states
+which one was used.
+"""
 
 
 def simulate(
@@ -37,17 +41,23 @@ def simulate(
     """
     Simulate a scenario's kernels in time.
 
-    The result's pipeline and the timeline are those of one CTA of the first kernel: the first of those with most work.
+    The result's pipeline and the timeline are those of one CTA of the first kernel: the first one with most work.
 
     Args:
         scenario: Problem, kernel and machine.
-        exact: Simulate every CTA on every SM, instead of one SM for all that are alike. A second kernel is sampled.
+        exact: Simulate every CTA on every SM, instead of one SM for all that are alike. A second kernel is always
+            sampled.
         stream: Origin of the instruction streams: "estimated" by stated rules, "compiled" from the kernel's own
             machine code, or "auto".
-        progress: Called with a line about what is being done.
+        progress: Called with a line about each phase.
+
+    Returns:
+        The result, and the timeline of the watched CTA.
 
     Raises:
         BadInput: The machine cannot run this kernel: no CTA fits on an SM, or it lacks cp.async or the mma.sync.
+        CannotRun: Streams are to be compiled, but one is not shipped and no compiler is installed.
+        CheckFailed: A compiled kernel does not execute its schedule.
     """
     started = time.perf_counter()
     say = progress or (lambda _: None)
@@ -77,7 +87,7 @@ def _origin(stream: str, kernels: Sequence[AnyKernel]) -> Origin:
 
 @dataclass(frozen=True, slots=True)
 class _Simulated:
-    """A launch, and what came of it."""
+    """A launch and its outcome."""
 
     launch: Launch
     outcome: Outcome
@@ -89,28 +99,28 @@ class _Simulated:
 
     @property
     def active(self) -> float:
-        """Mean over all SMs of their active spans."""
+        """Mean active span over all SMs, idle ones included, cycles."""
         return self.outcome.active * self.launch.working / self.launch.machine.sms
 
     @property
     def registers(self) -> int:
-        """Registers of a thread."""
+        """Largest number of registers of a thread."""
         return max(stream.registers_per_thread for stream in self.launch.streams.values())
 
     @property
     def executed(self) -> Counter[Hashable]:
-        """CTAs of each behaviour."""
+        """Number of CTAs of each behaviour."""
         return Counter(map(self.launch.kernel.behaviour, range(self.launch.ctas)))
 
     @property
     def instructions(self) -> int:
-        """Warp instructions of the grid."""
+        """Number of warp instructions that the grid executes."""
         streams, warps = self.launch.streams, self.launch.kernel.lanes().warps
         return sum(streams[one].instructions_per_warp * ctas for one, ctas in self.executed.items()) * warps
 
     @property
     def pipes(self) -> dict[str, int]:
-        """Warp instructions of the grid, by pipes that may bound the kernel."""
+        """Number of warp instructions that the grid executes, by pipe that may limit the kernel."""
         kernel, totals = self.launch.kernel, Counter[str]()
         for behaviour, ctas in self.executed.items() if kernel.pipes else ():
             for segment in self.launch.streams[behaviour].segments:
@@ -199,9 +209,10 @@ def _reduction(second: _Simulated) -> ReductionLaunch:
 
 def _memory_counters(exact: dict[str, float], outcome: Outcome, dram_bytes: int) -> dict[str, float]:
     """
-    Approximate ones: the simulated SMs' L1 hit rate over the grid's exact requests, and the L2's misses.
+    Return the approximate counters of L2 and DRAM.
 
-    Reads of the epilogue's source never hit in L1 (D10).
+    L2 reads are the grid's exact requests times the L1 miss rate of the simulated SMs. Reads of the epilogue's source
+    never hit L1 (D10).
     """
     requested = exact["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]
     passed = outcome.l2_sectors / outcome.asked_sectors if outcome.asked_sectors else 1.0

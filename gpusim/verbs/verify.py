@@ -1,4 +1,4 @@
-"""Whether a scenario's kernel computes the right numbers, and every hazard that its ops or its data show."""
+"""Verifies that a scenario's kernel computes the right numbers, and finds the hazards in its ops and its data."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -26,18 +26,18 @@ def verify(
 
     Args:
         scenario: Problem and kernel.
-        seed: Of the random tensors.
-        mutate: Breaks each program on purpose, to see that the checks catch it (``Verification.mutations``).
+        seed: Seed of the random tensors.
+        mutate: Breaks each program on purpose, to test that the checks catch it (``Verification.mutations``).
         progress: Called after each batch of CTAs with the CTAs done and the CTAs of the grid.
-        reference_check: Compute the reference and compare; without, only hazards are looked for.
-        save_to: Folder for the tensors; None: they are not kept.
+        reference_check: Compute the reference and compare; False only looks for hazards.
+        save_to: Folder for the tensors; None does not write them.
         saved: Called with the files that were written.
 
     Raises:
-        BadInput: The mutation finds nothing to break in this schedule, or the folder holds tensors already.
+        BadInput: The mutation finds nothing to break in this schedule, or the folder already holds tensors.
         CannotRun: A tensor cannot be written.
 
-    Not modelled: which warp comes first. Hazards are found for any order, the numbers are those of one.
+    Not modelled: the order in which warps run. Hazards are found for any order; the numbers are those of one order.
     """
     checked = family_of(scenario).verifications.verification(scenario)
     if save_to is not None:

@@ -1,4 +1,4 @@
-"""Conv2d forward: what a scenario file says of it, and what its tile kernel asks."""
+"""Defines the conv2d forward problem: its keys in a scenario file, and what its tile kernel needs to know."""
 
 from collections.abc import Iterator
 from typing import Any, Literal
@@ -19,7 +19,8 @@ class Conv2dFpropProblem(Convolution):
     """
     Conv2d forward: activation [n, h, w, c], filter [k, r, s, c], output [n, p, q, k], all packed.
 
-    ``padding``, ``stride``, ``dilation`` are pairs (h, w). ``p`` and ``q`` of None follow the usual formula.
+    ``padding``, ``stride`` and ``dilation`` are pairs (h, w). If ``p`` and ``q`` are None, they follow from the usual
+    formula.
     """
 
     operator = "fprop"
@@ -27,12 +28,12 @@ class Conv2dFpropProblem(Convolution):
     kind: Literal["conv2d_fprop"] = "conv2d_fprop"
 
     def k_contiguous(self, side: Side) -> bool:  # noqa: ARG002 - both are
-        """Whether an operand's channels, which are GEMM K, are contiguous: NHWC and KRSC."""
+        """Return True: both operands (NHWC, KRSC) are contiguous along channels, which are GEMM K."""
         return True
 
     @property
     def walked(self) -> dict[str, Walked]:
-        """Vectors lie along channels."""
+        """Extents that vectors must divide, by tensor: the number of channels."""
         channels = {"c": self.c}
         return {
             "a": Walked("the activation", channels),
@@ -41,17 +42,17 @@ class Conv2dFpropProblem(Convolution):
         }
 
     def source(self, side: Side, iterator: str) -> FpropSource:
-        """The activation or the filter."""
+        """Return the activation (side a) or the filter (side b) as the source of an operand."""
         return FpropSource(self.shape, side, element_bits(self.dtype.ab), iterator)
 
     @property
     def operand_views(self) -> tuple[MatrixView, MatrixView]:
-        """Activation and filter as runs of channels."""
+        """Activation and filter as matrices whose rows are the channels of one position."""
         activation = MatrixView(self.n * self.h * self.w, self.c, self.c)
         return activation, MatrixView(self.k * self.r * self.s, self.c, self.c)
 
     def factors(self, a: Any, b: Any, summed: slice, xp: Any) -> Iterator[tuple[Any, Any]]:
-        """One pair ([n * p * q, c], [c, k]) for each filter position."""
+        """Yield a pair of factors, shapes [n * p * q, c] and [c, k], for each filter position."""
         activation = a.reshape(self.n, self.h, self.w, self.c)[..., summed]
         filters = b.reshape(self.k, self.r, self.s, self.c)[..., summed]
         for r in range(self.r):
@@ -64,13 +65,13 @@ class Conv2dFpropProblem(Convolution):
 
     @property
     def operand_axes(self) -> tuple[Axes, Axes]:
-        """A line for each pixel of the activation and for each filter position."""
+        """Axes of activation and filter in a CSV file: a line for each pixel, and for each filter position."""
         activation = Axes("activation", (("n", self.n), ("h", self.h), ("w", self.w)), "c")
         return activation, Axes("filter", (("k", self.k), ("r", self.r), ("s", self.s)), "c")
 
     @property
     def output_axes(self) -> Axes:
-        """A line for each pixel."""
+        """Axes of the output in a CSV file: a line for each pixel."""
         return Axes("output", (("n", self.n), ("p", self.output_p), ("q", self.output_q)), "k")
 
     def iterators(self, iterator: str) -> str:
@@ -78,7 +79,12 @@ class Conv2dFpropProblem(Convolution):
         return "conv_optimized" if iterator == "optimized" else "conv_iterators"
 
     def check_iterator(self, iterator: str, origin: Origin) -> None:
-        """Refuse filters that are wider or higher than the masks of the optimized iterators."""
+        """
+        Check that the filter fits into the masks of the optimized iterators.
+
+        Raises:
+            BadInput: The filter has more rows or columns than a mask has bits.
+        """
         for name in ("r", "s") if iterator == "optimized" else ():
             extent = int(getattr(self, name))
             if extent > MASK_BITS:

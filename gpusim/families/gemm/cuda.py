@@ -1,4 +1,4 @@
-"""All kernels that a GEMM or convolution is compiled to: the tile kernel, and the reduction of a parallel split-K."""
+"""Lists the kernels that a GEMM or convolution is compiled to: the tile kernel, and a parallel split-K's reduction."""
 
 from gpusim.cuda.specialise import Build, Specialisation
 from gpusim.families.gemm.reduction.cuda import specialise_reduction
@@ -7,7 +7,7 @@ from gpusim.scenario.gemm import GemmScenario
 
 
 def specialisations(scenario: GemmScenario, build: Build = "plain") -> tuple[Specialisation, ...]:
-    """The kernels of a scenario in the order of their launches; a second, which has no timeline build, stays plain."""
+    """Return the kernels of a scenario in launch order. A reduction has no timeline build; its plain one is used."""
     if not scenario.problem.reduces:
         return (specialise(scenario, build),)
     return specialise(scenario, build), specialise_reduction(scenario, "plain" if build == "timeline" else build)

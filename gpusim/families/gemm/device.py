@@ -1,4 +1,4 @@
-"""The tensors of a GEMM or convolution on the GPU: what its kernels are given, and what they stored."""
+"""Holds the tensors of a GEMM or convolution on the GPU, and checks what its kernels store."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,10 +23,13 @@ class GemmOnDevice(DeviceProblem):
     A scenario's tensors in GPU memory.
 
     Attributes:
-        tensors: Its inputs, device arrays.
-        output: Flat, as ``tensors.fresh_output``.
-        semaphore: Flags of serial split-K, zero between launches; empty without split-K.
-        partial: Partial sums of a parallel split-K; empty without.
+        cupy: The CuPy module.
+        scenario: The scenario.
+        seed: Seed of the random inputs.
+        tensors: Inputs as device arrays.
+        output: Output, flat, as from ``tensors.fresh_output``.
+        semaphore: int32 flags of serial split-K, zero between launches; at least one.
+        partial: Partial sums of a parallel split-K; empty otherwise.
     """
 
     cupy: Any
@@ -42,7 +45,7 @@ class GemmOnDevice(DeviceProblem):
         self.output.fill(unwritten(self.scenario.problem.dtype.output))
 
     def params(self, k_iterations: int, recording: Recording = Recording()) -> npt.NDArray[np.void]:  # noqa: B008
-        """``struct Params`` of one launch; a reduction takes that of the kernel before it."""
+        """Return ``struct Params`` of one launch. A reduction takes that of the kernel before it."""
         params = np.zeros((), PARAMS)
         own = self.tensors
         pointers = {"a": own.a, "b": own.b, "source": own.source, "output": self.output, "bias": own.bias}
@@ -55,10 +58,10 @@ class GemmOnDevice(DeviceProblem):
 
     def numerics(self) -> Numerics:
         """
-        The output against the float64 reference; elements written between the rows of a padded one count as wrong.
+        Compare the output with the float64 reference. Elements written in the padding of rows count as wrong.
 
         Raises:
-            CheckFailed: A flag of the split-K semaphore is not as it was before the launch.
+            CheckFailed: A flag of the split-K semaphore is not zero after the launch.
         """
         cupy, scenario = self.cupy, self.scenario
         if bool(self.semaphore.any()):
@@ -79,7 +82,7 @@ class GemmOnDevice(DeviceProblem):
 
 
 def upload(cupy: Any, scenario: GemmScenario, seed: int) -> GemmOnDevice:
-    """Random inputs of a seed and a poisoned output on the GPU."""
+    """Put random inputs and a poisoned output on the GPU, and return them."""
     host = make_tensors(scenario, seed)
     source, bias = (None if one is None else cupy.asarray(one) for one in (host.source, host.bias))
     return GemmOnDevice(

@@ -1,4 +1,4 @@
-"""The streams of a GEMM's or convolution's tile kernel by stated estimates."""
+"""Makes the streams of a GEMM's or convolution's tile kernel by stated estimates."""
 
 from gpusim.element_types import element_bits
 from gpusim.errors import BadInput
@@ -15,11 +15,11 @@ from gpusim.units import VECTOR_BITS
 
 def registers_per_thread(scenario: GemmScenario, machine: Machine) -> int:
     """
-    Registers of one thread: accumulators, two fragments of each operand, and a constant for the rest.
+    Estimate the registers of one thread: accumulators, two fragments of each operand, and a constant for the rest.
 
-    A mainloop through registers holds one k tile of both operands besides, the threadblock fragment.
+    A mainloop through registers also holds the threadblock fragments, one k tile of both operands.
 
-    Not modelled: spills, where a kernel would need more (D17).
+    Not modelled: spills of a kernel that would need more (D17).
 
     Returns:
         A multiple of 8, at most the architecture's limit.
@@ -39,16 +39,17 @@ def registers_per_thread(scenario: GemmScenario, machine: Machine) -> int:
 
 def estimated_stream(scenario: GemmScenario, program: Program, machine: Machine, slice_: int = 0) -> Stream:
     """
-    Lower a program by the stated estimates.
+    Lower a program by the stated estimates, and return its stream.
 
     Args:
         scenario: Problem and kernel.
-        program: Of its CTAs.
-        machine: Where they run.
-        slice_: Split-K slice whose program it is.
+        program: Program of a split-K slice's CTAs.
+        machine: The machine that they run on.
+        slice_: The split-K slice.
 
     Raises:
-        BadInput: The program's iterations are not shifts of the first, so no loop can execute them.
+        BadInput: The program's iterations are not shifts of the first one, so no loop can execute them; or the machine
+            file has no figure for the mma.sync.
     """
     lowering = Lowering(scenario.operands, scenario.mma, machine, scenario.epilogue)
     segments = [Segment("prologue", tuple(lowering.prologue(program)))]

@@ -1,4 +1,4 @@
-"""Runs a schedule on real data, CTA by CTA in batches: the living definition of what each op means."""
+"""Executes a GEMM's or convolution's schedule on real data, in batches of CTAs. This defines what each op means."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -26,10 +26,12 @@ from gpusim.units import WARP_SIZE
 @dataclass(frozen=True, slots=True)
 class FunctionalRun:
     """
+    The outcome of an execution on data.
+
     Attributes:
-        output: The result, without the padding of its rows, as the working type of its elements (``elements.WORKING``).
-            Shape (rows, columns); NaN where nothing was stored.
-        hazards: What the data gave away, in the order it was met.
+        output: The output without the padding of its rows, in the working type of its elements (``elements.WORKING``).
+            Shape (rows, columns); NaN for elements that were not stored.
+        hazards: Hazards that the data showed, in the order in which they occurred.
     """
 
     output: Values
@@ -37,7 +39,7 @@ class FunctionalRun:
 
 
 def slice_programs(scenario: GemmScenario) -> tuple[Program, ...]:
-    """The program of the CTAs of each split-K slice, in slice order."""
+    """Return the program of each split-K slice's CTAs, in slice order."""
     slices = range(scenario.problem.split_k_slices)
     return tuple(program(scenario, scenario.k_iterations(number), number) for number in slices)
 
@@ -52,17 +54,17 @@ def run(
     """
     Execute a scenario's kernel, and the reduction of a parallel split-K.
 
-    Slices run one after the other, as the semaphore of serial split-K makes them; inside a slice, CTAs run in
-    launch order. The reduction of a parallel split-K runs when all have stored. All threads of a CTA do an op
-    together, but see only what the memory model promises them (``shared_memory``), so that no order of warps or copies
-    that hardware may choose can do worse unseen.
+    Slices run one after the other, as the semaphore of serial split-K orders them. Within a slice, CTAs run in launch
+    order. The reduction of a parallel split-K runs after all CTAs have stored. All threads of a CTA execute an op
+    together, but they see only the data that the memory model guarantees (``shared_memory``). A hazard therefore shows
+    whatever order of warps and copies the hardware would choose.
 
     Args:
         scenario: Problem and kernel.
-        tensors: Its inputs, left as they are.
-        programs: One for each slice; None means the schedule's own.
+        tensors: Inputs, which are not changed.
+        programs: One program for each slice; None takes those of the schedule.
         progress: Called after each batch with the CTAs done and the CTAs of the grid.
-        reduction: Ops of a parallel split-K's second kernel; None means the schedule's own.
+        reduction: Ops of a parallel split-K's second kernel; None takes those of the schedule.
 
     Returns:
         The output and the hazards. The same arguments give the same bits.
@@ -130,14 +132,14 @@ def mainloop_of(
     hazards: HazardLog,
 ) -> WarpTiles:
     """
-    A batch of CTAs of one split-K slice before their first op.
+    Return the state of a batch of CTAs of one split-K slice before their first op.
 
     Args:
         scenario: Problem and kernel.
-        tables: Of both operands.
-        tensors: Global memory.
+        tables: Address tables of both operands.
+        tensors: Inputs in global memory.
         tiles: (tile m, tile n, slice) of each CTA. Shape (ctas, 3).
-        hazards: Where what the data shows is written down.
+        hazards: Log of the hazards that the data shows.
     """
     stored: dict[Side, Values] = {"a": tensors.a, "b": tensors.b}
     sources: dict[Side, Source] = {}
@@ -157,7 +159,7 @@ def mainloop_of(
 def _reduce(
     scenario: GemmScenario, workspace: OutputTensor, output: OutputTensor, reduction: Reduction, ops: Sequence[Op]
 ) -> None:
-    """The second kernel. Every partial sum was stored once, every element of the output is."""
+    """Execute the second kernel, and check that every partial sum and every output element is stored once."""
     hazards = reduction.hazards
     if (workspace.stores != 1).any():
         element = int(np.flatnonzero(workspace.stores != 1)[0])
@@ -169,7 +171,7 @@ def _reduce(
 
 
 def _ctas_at_once(scenario: GemmScenario, tables: dict[Side, OperandTables]) -> int:
-    """CTAs in a batch: their shared memory, copies in flight, accumulators and address arrays in ``BATCH_BYTES``."""
+    """Return the number of CTAs whose shared memory, copies, accumulators and addresses fit into ``BATCH_BYTES``."""
     tile_m, tile_n, tile_k = scenario.kernel.threadblock
     shared: int = sum(table.shared_elements for table in tables.values()) * 2
     fetched = (tile_m + tile_n) * tile_k * (2 * scenario.kernel.stages)
@@ -185,9 +187,9 @@ def _batches(tiles: IntArray, size: int) -> Iterator[IntArray]:
 
 def _check_stores(scenario: GemmScenario, output: OutputTensor, who: str, number: int, hazards: HazardLog) -> None:
     """
-    Every element of the output once in each slice or in the reduction, nothing between its rows.
+    Check that a slice or the reduction stores every output element once, and nothing in the padding of rows.
 
-    The next slice is counted afresh.
+    The counts are reset for the next slice.
     """
     view = scenario.problem.output_view
     counts = output.stores.reshape(view.rows, view.leading)

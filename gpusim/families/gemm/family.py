@@ -1,4 +1,4 @@
-"""The family of GEMMs and convolutions, and how their scenarios are read."""
+"""Registers GEMMs and convolutions as a family, with their problem kinds."""
 
 from gpusim.families.family import Family
 from gpusim.families.gemm.conv2d import Conv2dFpropProblem

@@ -1,4 +1,4 @@
-"""The operands of conv2d forward as a tile GEMM sees them: which iterator each has, and what that costs."""
+"""Presents the operands of conv2d forward to a tile GEMM: their iterators, and the arithmetic these execute."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -18,7 +18,7 @@ ITERATORS: Final[dict[tuple[str, Side], type[FpropIterator]]] = {
     ("optimized", "a"): ActivationIteratorOptimized,
     ("optimized", "b"): FilterIteratorOptimized,
 }
-"""(kernel.iterator, side) -> the iterator."""
+"""Iterator classes by (kernel.iterator, side)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ class FpropSource(Source):
 
     Attributes:
         shape: The convolution.
-        side: Which operand.
-        bits: Element width.
-        kind: "analytic" or "optimized".
+        side: "a" for the activation, "b" for the filter.
+        bits: Width of an element, bits.
+        kind: Kind of iterator: "analytic" or "optimized".
     """
 
     shape: ConvShape
@@ -41,13 +41,13 @@ class FpropSource(Source):
     def iterator(
         self, thread_map: ThreadMap, elements_per_vec: int, *, tile: npt.ArrayLike, slice_: npt.ArrayLike
     ) -> FpropIterator:
-        """Place the operand's iterator; arguments as of ``Source.iterator``."""
+        """Return the operand's iterator for a tile and a split-K slice; arguments are those of ``Source.iterator``."""
         iterator = ITERATORS[self.kind, self.side]
         return iterator(self.shape, self.bits, thread_map, elements_per_vec, tile=tile, slice_=slice_)
 
     @property
     def arithmetic(self) -> IteratorArithmetic:
-        """What the operand's iterator executes."""
+        """Number of instructions that the operand's iterator executes."""
         if self.kind == "optimized":
             return _activation_optimized(self.shape) if self.side == "a" else _filter_optimized(self.shape)
         return _activation_analytic(self.shape) if self.side == "a" else _filter_analytic(self.shape)
@@ -55,12 +55,12 @@ class FpropSource(Source):
 
 def _activation_analytic(shape: ConvShape) -> IteratorArithmetic:
     """
-    conv_iterators.cuh, ActivationIterator.
+    Count the instructions of ActivationIterator in conv_iterators.cuh.
 
-    Setup: the row (1), n, p and q (two divisions), the parts of h, w and n * H that stay (3). An access: h where
-    there are several r and w where there are several s (``moving``), the offset (an addition to n * H, multiplied and
-    added to twice: 3; of c alone where neither moves: 1), shifted and added to the base (2), a test of what stays, of
-    each that moves and of c. Advance: the walk, and r and s scaled to h and w.
+    Setup: the row (1), n, p and q (two divisions), the constant parts of h, w and n * H (3). Access: h if there are
+    several r, and w if there are several s (``moving``); the offset (3: an addition to n * H and two multiply-adds; 1
+    for c alone if neither moves), shifted and added to the base (2); a test of the constant parts, of each moving part
+    and of c. Advance: the walk, and r and s scaled to h and w.
     """
     moving = (shape.r > 1) + (shape.s > 1)
     offset = 3 if moving else 1
@@ -74,9 +74,9 @@ def _activation_analytic(shape: ConvShape) -> IteratorArithmetic:
 
 def _filter_analytic(shape: ConvShape) -> IteratorArithmetic:
     """
-    conv_iterators.cuh, FilterIterator.
+    Count the instructions of FilterIterator in conv_iterators.cuh.
 
-    An access: its distance to the first (1), shifted and added to the base (2), the test of k (1). Advance: the walk,
+    Access: its distance from the first (1), shifted and added to the base (2), the test of k (1). Advance: the walk,
     the first access's offset (three multiply-adds), the test of c, which all accesses share.
     """
     return IteratorArithmetic(setup=0, access=1 + 2 + 1, vec=INDEX_VEC, advance=walk_arithmetic(shape) + 3 + 1)
@@ -84,12 +84,11 @@ def _filter_analytic(shape: ConvShape) -> IteratorArithmetic:
 
 def _activation_optimized(shape: ConvShape) -> IteratorArithmetic:
     """
-    conv_optimized.cuh, ActivationIteratorOptimized.
+    Count the instructions of ActivationIteratorOptimized in conv_optimized.cuh.
 
-    Setup: the row (1), n, p and q (two divisions), h and w (2), the offset (3 multiply-adds), the masks. An access: the
-    pointer (a 64-bit addition), the test of the masks (1, or 2 where they take two words) and of c (1). Advance: the
-    walk, the step (both words of it selected twice, where it is not always the same), the pointer; the bits of r and
-    s.
+    Setup: the row (1), n, p and q (two divisions), h and w (2), the offset (3 multiply-adds), the masks. Access: the
+    pointer (a 64-bit addition), the test of the masks (1, or 2 if they take two words) and of c (1). Advance: the walk,
+    the step (both its words selected twice, if steps differ), the pointer, and the bits of r and s.
     """
     positions = shape.r * shape.s
     step = 2 * 2 if positions > 1 else 0
@@ -105,10 +104,10 @@ def _activation_optimized(shape: ConvShape) -> IteratorArithmetic:
 
 def _filter_optimized(shape: ConvShape) -> IteratorArithmetic:
     """
-    conv_optimized.cuh, FilterIteratorOptimized.
+    Count the instructions of FilterIteratorOptimized in conv_optimized.cuh.
 
-    An access: the pointer (a 64-bit addition), the test of k (1). Advance: the walk, the step (both words selected
-    once, where it is not always the same), the pointer, the test of c, which all accesses share.
+    Access: the pointer (a 64-bit addition), the test of k (1). Advance: the walk, the step (both its words selected
+    once, if steps differ), the pointer, the test of c, which all accesses share.
     """
     step = 2 if shape.r * shape.s > 1 else 0
     return IteratorArithmetic(setup=0, access=ADD_64 + 1, vec=1, advance=walk_arithmetic(shape) + step + ADD_64 + 1)

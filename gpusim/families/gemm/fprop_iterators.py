@@ -1,4 +1,4 @@
-"""Global addresses and predicates of conv2d forward's operands: the analytic activation and filter iterators."""
+"""Computes global addresses and predicates of conv2d forward: the analytic activation and filter iterators."""
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ class FpropIterator(ImplicitGemmIterator):
 
     @property
     def channels(self) -> int:
-        """Input channels."""
+        """Number of input channels."""
         return self.shape.c
 
 
@@ -22,33 +22,33 @@ class ActivationIterator(FpropIterator):
     """
     Conv2dFpropActivationTileAccessIteratorAnalytic: operand A, the activation seen as [n·p·q, r·s·c].
 
-    Convolution mode flips r and s here, and only here.
+    In convolution mode, this iterator flips r and s. Nothing else does.
 
     Source: CUTLASS include/cutlass/conv/threadblock/conv2d_fprop_activation_tile_access_iterator_analytic.h;
     golden gmem_fprop_A_activation_*.json.
     """
 
     def coordinates(self, number: npt.ArrayLike) -> dict[str, IntArray]:
-        """n, h, w, c of each access."""
+        """Return n, h, w and c of each access of fetch ``number``."""
         r, s, first = self.filter_position(number)
         n, p, q = self.pixel()
         h, w = self.input_row(p, over_lanes(r)), self.input_column(q, over_lanes(s))
         return {"n": n, "h": h, "w": w, "c": over_lanes(first) + self._contiguous()}
 
     def pixel(self) -> tuple[IntArray, IntArray, IntArray]:
-        """n, p and q of the output row of each access, shape [*ctas, threads, accesses, 1]."""
+        """Return n, p and q of the GEMM row of each access, shape [*ctas, threads, accesses, 1]."""
         row = over_lanes(self.tile * self.thread_map.shape[1]) + self._strided()
         n, pixel = np.divmod(row, self.shape.p * self.shape.q)
         return n, *np.divmod(pixel, self.shape.q)
 
     def input_row(self, p: IntArray, r: IntArray | int) -> IntArray:
-        """h that output row p reads at filter row r."""
+        """Return the input row h that output row p reads at filter row r. It may lie outside the image."""
         shape = self.shape
         flipped = shape.r - 1 - r if shape.mode == "convolution" else r
         return p * shape.stride[0] - shape.padding[0] + flipped * shape.dilation[0]
 
     def input_column(self, q: IntArray, s: IntArray | int) -> IntArray:
-        """w that output column q reads at filter column s."""
+        """Return the input column w that output column q reads at filter column s. It may lie outside the image."""
         shape = self.shape
         flipped = shape.s - 1 - s if shape.mode == "convolution" else s
         return q * shape.stride[1] - shape.padding[1] + flipped * shape.dilation[1]
@@ -63,13 +63,18 @@ class ActivationIterator(FpropIterator):
         return row & (at["w"] >= 0) & (at["w"] < shape.w) & (at["c"] < shape.c)
 
     def pixels(self, access: GlobalAccess) -> Pixels:
-        """Neighbouring outputs and filter positions read the same pixels of the activation."""
+        """Return the pixels that an access reads. Neighbouring outputs and filter positions share them."""
         shape, at = self.shape, access.coordinates
         pixel = (at["n"] * shape.h + at["h"]) * shape.w + at["w"]
         return Pixels(pixel, at["c"] // self.tile_k, shape.n * shape.h * shape.w)
 
     def signature(self, number: npt.ArrayLike) -> IntArray:
-        """The tile's first pixel within its image, the filter position, what exists, and the line phase."""
+        """
+        Return a key that is equal for fetches with equal access patterns.
+
+        It packs the tile's first pixel within its image, the filter position, the rows and channels that exist, and the
+        offset of the base in its 128-byte line.
+        """
         shape = self.shape
         r, s, first = self.filter_position(number)
         pixels = shape.p * shape.q
@@ -93,7 +98,7 @@ class FilterIterator(FpropIterator):
     """
 
     def coordinates(self, number: npt.ArrayLike) -> dict[str, IntArray]:
-        """k, r, s, c of each access."""
+        """Return k, r, s and c of each access of fetch ``number``."""
         r, s, first = self.filter_position(number)
         k = over_lanes(self.tile * self.thread_map.shape[1]) + self._strided()
         return {"k": k, "r": over_lanes(r), "s": over_lanes(s), "c": over_lanes(first) + self._contiguous()}
@@ -106,7 +111,11 @@ class FilterIterator(FpropIterator):
         return (at["k"] < self.shape.k) & (at["c"] < self.shape.c)
 
     def signature(self, number: npt.ArrayLike) -> IntArray:
-        """What of the tile exists, and the line phase of its base."""
+        """
+        Return a key that is equal for fetches with equal access patterns.
+
+        It packs the filters and channels of the tile that exist, and the offset of the base in its 128-byte line.
+        """
         shape = self.shape
         r, s, first = self.filter_position(number)
         k = self.tile * self.thread_map.shape[1]

@@ -1,4 +1,4 @@
-"""Global addresses and predicates of conv2d forward without coordinates: pointers that step, and filter bit masks."""
+"""Computes global addresses and predicates of conv2d forward: the optimized iterators, with pointer steps and masks."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -14,19 +14,22 @@ from gpusim.tile.global_access import over_lanes
 from gpusim.tile.thread_map import ThreadMap
 
 MASK_BITS: Final = 32
-"""Largest R and S of the optimized iterators, whose predicates are the bits of a mask (CUTLASS
-conv/threadblock/conv2d_fprop_activation_tile_access_iterator_optimized.h)."""
+"""
+Largest R and S of the optimized iterators, whose predicates are the bits of a mask.
+
+Source: CUTLASS include/cutlass/conv/threadblock/conv2d_fprop_activation_tile_access_iterator_optimized.h.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ActivationSteps:
     """
-    What the host computes beforehand for the activation's pointers: bytes of one step of the filter walk.
+    The steps of the activation's pointers, in bytes. The host computes them before the launch.
 
     Attributes:
-        next_s: To the next filter column.
-        next_r: To column 0 of the next filter row.
-        next_c: To filter position (0, 0) of the slice's next channel interval.
+        next_s: Step to the next filter column.
+        next_r: Step to column 0 of the next filter row.
+        next_c: Step to filter position (0, 0) of the slice's next channel interval.
 
     Source: CUTLASS include/cutlass/conv/threadblock/conv2d_params.h, Conv2dFpropActivationIteratorOptimizedParams;
     golden gmem_fprop_A_activation_*.json, ``optimized_params``.
@@ -40,14 +43,15 @@ class ActivationSteps:
 @dataclass(frozen=True, slots=True)
 class FilterSteps:
     """
-    What the host computes beforehand for the filter's pointer: bytes of one step.
+    The steps of the filter's pointer, in bytes. The host computes them before the launch.
 
-    The pointer walks the accesses of a fetch too, so a step to the next fetch takes it back over them.
+    The pointer also walks the accesses of a fetch, so a step to the next fetch includes the way back over them.
 
     Attributes:
-        next_k: To the thread's next access of the same fetch.
-        next_rs: From the last access of a fetch to the first of the next filter position.
-        next_c: The same, to filter position (0, 0) of the slice's next channel interval.
+        next_k: Step to the thread's next access of the same fetch.
+        next_rs: Step from the last access of a fetch to the first of the next filter position.
+        next_c: Step from the last access of a fetch to the first at filter position (0, 0) of the slice's next channel
+            interval.
 
     Source: CUTLASS include/cutlass/conv/threadblock/conv2d_params.h, Conv2dFpropFilterIteratorOptimizedParams;
     golden gmem_fprop_B_filter_*.json, ``optimized_params``.
@@ -60,11 +64,11 @@ class FilterSteps:
 
 def activation_steps(shape: ConvShape, bits: int, tile_k: int) -> ActivationSteps:
     """
-    Steps of the activation's pointers; convolution mode walks the activation backwards.
+    Return the steps of the activation's pointers. In convolution mode the walk is backwards.
 
     Args:
         shape: The convolution.
-        bits: Element width.
+        bits: Width of an element, bits.
         tile_k: K of the threadblock tile, elements.
     """
     sign = -1 if shape.mode == "convolution" else 1
@@ -81,12 +85,12 @@ def activation_steps(shape: ConvShape, bits: int, tile_k: int) -> ActivationStep
 
 def filter_steps(shape: ConvShape, bits: int, thread_map: ThreadMap) -> FilterSteps:
     """
-    Steps of the filter's pointer.
+    Return the steps of the filter's pointer.
 
     Args:
         shape: The convolution.
-        bits: Element width.
-        thread_map: Coverage of the filter's tile by threads.
+        bits: Width of an element, bits.
+        thread_map: Thread map of the filter's tile.
     """
     positions = shape.r * shape.s
     access = thread_map.delta[1] * positions * shape.c
@@ -97,7 +101,7 @@ def filter_steps(shape: ConvShape, bits: int, thread_map: ThreadMap) -> FilterSt
 
 
 class OptimizedIterator(FpropIterator):
-    """What both optimized iterators share: the filter has at most as many rows and columns as a mask has bits."""
+    """The common base of both optimized iterators. A filter has at most ``MASK_BITS`` rows and columns."""
 
     def __init__(
         self,
@@ -110,7 +114,7 @@ class OptimizedIterator(FpropIterator):
         slice_: npt.ArrayLike,
     ) -> None:
         """
-        Place the iterator at its first fetch; arguments as of ``ImplicitGemmIterator``.
+        Place the iterator at its first fetch; arguments are those of ``ImplicitGemmIterator``.
 
         Raises:
             ValueError: The filter has more rows or columns than a mask has bits.
@@ -124,15 +128,15 @@ class OptimizedIterator(FpropIterator):
 
     @abstractmethod
     def _place(self) -> None:
-        """Compute what every fetch uses: the steps, the masks and where the pointers start."""
+        """Compute the steps, the masks and the first offsets, which every fetch uses."""
 
 
 class ActivationIteratorOptimized(OptimizedIterator, ActivationIterator):
     """
     Conv2dFpropActivationTileAccessIteratorOptimized: one pointer and two masks for each access of a thread.
 
-    The constructor finds which filter rows and which filter columns lie inside the image; afterwards a predicate is the
-    bit of the current row and of the current column, and a pointer moves by one of three steps.
+    The constructor finds the filter rows and columns that lie inside the image. A predicate is then the bit of the
+    current row and that of the current column, and a pointer advances by one of three steps.
 
     Source: CUTLASS include/cutlass/conv/threadblock/conv2d_fprop_activation_tile_access_iterator_optimized.h;
     golden gmem_fprop_A_activation_*.json.
@@ -186,9 +190,9 @@ class FilterIteratorOptimized(OptimizedIterator, FilterIterator):
 
 def walk_steps(shape: ConvShape, number: npt.ArrayLike) -> tuple[IntArray, IntArray, IntArray]:
     """
-    How often the walk to fetch ``number`` has stepped to a next s, a next r and a next channel interval.
+    Return how often the walk to fetch ``number`` steps to a next s, a next r and a next channel interval.
 
-    Each of the ``number`` steps is one of the three.
+    Each of the ``number`` steps is exactly one of the three.
     """
     steps = np.asarray(number, dtype=np.int64)
     to_c = steps // (shape.r * shape.s)
@@ -197,7 +201,7 @@ def walk_steps(shape: ConvShape, number: npt.ArrayLike) -> tuple[IntArray, IntAr
 
 
 def _mask(bits: list[BoolArray]) -> IntArray:
-    """Bit i: entry i of the list."""
+    """Return masks whose bit i is entry i of the list."""
     mask: IntArray = np.zeros_like(bits[0], dtype=np.int64)
     for index, bit in enumerate(bits):
         mask |= bit.astype(np.int64) << index

@@ -1,4 +1,4 @@
-"""A plain GEMM: what a scenario file says of it, and what its tile kernel asks."""
+"""Defines the GEMM problem: its keys in a scenario file, and what its tile kernel needs to know."""
 
 from collections.abc import Iterator
 from typing import Any, Literal
@@ -17,7 +17,7 @@ from gpusim.tile.gemm_iterators import GemmSource
 from gpusim.tile.operand import Side
 
 TRANSPOSED_BITS = (16, 32)
-"""Widths of elements that need not be contiguous along K: ldmatrix.trans moves 16 bits, a plain load 32."""
+"""Widths of elements that may be strided along K, bits: ldmatrix.trans transposes 16 bits, a plain load takes 32."""
 
 
 class GemmProblem(MatrixProduct):
@@ -39,16 +39,16 @@ class GemmProblem(MatrixProduct):
 
     @property
     def extents(self) -> GemmExtents:
-        """M, N and K."""
+        """Extents M, N and K."""
         return GemmExtents(self.m, self.n, self.k)
 
     @property
     def in_words(self) -> str:
-        """M x N x K."""
+        """Extents as text, ``MxNxK``."""
         return f"{self.m}x{self.n}x{self.k}"
 
     def k_contiguous(self, side: Side) -> bool:
-        """Whether an operand is contiguous along K: A row-major, B column-major."""
+        """Return whether an operand is contiguous along K: row-major A, or column-major B."""
         return self.layout_a == "row" if side == "a" else self.layout_b == "column"
 
     @property
@@ -63,22 +63,22 @@ class GemmProblem(MatrixProduct):
 
     @property
     def leading_a(self) -> int:
-        """Elements between neighbours of A's strided dimension."""
+        """Leading dimension of A, elements."""
         return self.lda if self.lda is not None else self.contiguous_a
 
     @property
     def leading_b(self) -> int:
-        """Elements between neighbours of B's strided dimension."""
+        """Leading dimension of B, elements."""
         return self.ldb if self.ldb is not None else self.contiguous_b
 
     @property
     def leading_c(self) -> int:
-        """Elements between two rows of the source and output tensors."""
+        """Leading dimension of source and output, elements."""
         return self.ldc if self.ldc is not None else self.n
 
     @property
     def walked(self) -> dict[str, Walked]:
-        """Vectors lie along the contiguous dimension, and every row begins on one."""
+        """Extents that vectors must divide, by tensor: the contiguous extent and the leading dimension."""
         along_a, along_b = "k" if self.k_contiguous("a") else "m", "k" if self.k_contiguous("b") else "n"
         return {
             "a": Walked("A", {along_a: self.contiguous_a, "lda": self.leading_a}),
@@ -87,11 +87,11 @@ class GemmProblem(MatrixProduct):
         }
 
     def k_iterations(self, tile_k: int, slice_: int) -> int:
-        """K tiles of one split-K slice."""
+        """Return the number of k tiles of one split-K slice."""
         return gemm_k_iterations(self.k, tile_k, self.split_k_slices, slice_)
 
     def source(self, side: Side, iterator: str) -> GemmSource:  # noqa: ARG002 - a GEMM has one kind of iterator
-        """An operand's matrix, walked by the predicated iterator."""
+        """Return an operand's matrix as the source that the predicated tile iterator walks."""
         is_a = side == "a"
         return GemmSource(
             side,
@@ -104,38 +104,38 @@ class GemmProblem(MatrixProduct):
         )
 
     def derived(self) -> dict[str, int]:
-        """Leading dimensions."""
+        """Return the leading dimensions, which a scenario file may leave out."""
         return {"lda": self.leading_a, "ldb": self.leading_b, "ldc": self.leading_c}
 
     @property
     def operand_views(self) -> tuple[MatrixView, MatrixView]:
-        """A and B as runs along their contiguous dimensions."""
+        """A and B as matrices whose rows lie along their contiguous dimensions."""
         a = (self.m, self.k) if self.layout_a == "row" else (self.k, self.m)
         b = (self.k, self.n) if self.layout_b == "row" else (self.n, self.k)
         return MatrixView(*a, self.leading_a), MatrixView(*b, self.leading_b)
 
     def factors(self, a: Any, b: Any, summed: slice, xp: Any) -> Iterator[tuple[Any, Any]]:  # noqa: ARG002 - arrays have all it needs
-        """One pair: A and B."""
+        """Yield one pair of factors, A and B, over the interval ``summed`` of K."""
         view_a, view_b = self.operand_views
         left, right = self.in_lines(view_a.of(a), view_b.of(b))
         yield left[:, summed].astype(np.float64), right[summed].astype(np.float64)
 
     def in_lines(self, a: Any, b: Any) -> tuple[Any, Any]:
-        """[m, k] and [k, n], whatever the layouts."""
+        """Return A as [m, k] and B as [k, n], whatever their layouts."""
         return (a if self.layout_a == "row" else a.T), (b if self.layout_b == "row" else b.T)
 
     @property
     def products(self) -> int:
-        """K."""
+        """Number of products that each output element sums: K."""
         return self.k
 
     def slice_of_summed(self, tile_k: int) -> IntArray:
-        """Each slice gets ceil(k tiles / slices) consecutive k tiles. Shape (k,)."""
+        """Return the split-K slice of each k, shape (k,). A slice gets ceil(k tiles / slices) consecutive k tiles."""
         tiles_per_slice = ceil_div(ceil_div(self.k, tile_k), self.split_k_slices)
         return np.arange(self.k, dtype=np.int64) // (tile_k * tiles_per_slice)
 
     def summed_tiles(self, tile_k: int, owned: IntArray) -> Iterator[slice]:
-        """The tile that is not whole comes first."""
+        """Yield the k tiles of a slice as intervals of K. An incomplete tile comes first."""
         begin, end = int(owned[0]), int(owned[-1]) + 1
         first = (end - begin) % tile_k or tile_k
         yield slice(begin, begin + first)
@@ -144,12 +144,12 @@ class GemmProblem(MatrixProduct):
 
     @property
     def operand_axes(self) -> tuple[Axes, Axes]:
-        """[m, k] and [k, n]."""
+        """Axes of A ([m, k]) and B ([k, n]) in a CSV file."""
         return Axes("a", (("m", self.m),), "k"), Axes("b", (("k", self.k),), "n")
 
     @property
     def output_axes(self) -> Axes:
-        """[m, n]."""
+        """Axes of the output ([m, n]) in a CSV file."""
         return Axes("output", (("m", self.m),), "n")
 
     @property
@@ -167,12 +167,21 @@ class GemmProblem(MatrixProduct):
         return "gemm_iterators"
 
     def profiler_words(self, iterator: str) -> tuple[str, str]:  # noqa: ARG002 - a GEMM has one kind of iterator
-        """The profiler's letters are of the transposed problem: of B first, n where it is row-major."""
+        """
+        Return the operation and layout letters in CUTLASS's kernel name.
+
+        The profiler's letters describe the transposed problem: B comes first, and n means row-major.
+        """
         letters = ("n" if self.layout_b == "row" else "t") + ("n" if self.layout_a == "row" else "t")
         return "gemm", letters
 
     def check_extents(self, origin: Origin) -> None:
-        """Refuse a leading dimension that is less than a row or column."""
+        """
+        Check that no leading dimension is less than a row or column.
+
+        Raises:
+            BadInput: One is.
+        """
         for name, least, what in (
             ("lda", self.contiguous_a, f"a {self.layout_a} of A"),
             ("ldb", self.contiguous_b, f"a {self.layout_b} of B"),
@@ -183,7 +192,12 @@ class GemmProblem(MatrixProduct):
                 raise origin.refusal(f"problem.{name}", f"at least {least}, the elements of {what}", leading)
 
     def check_contiguity(self, origin: Origin) -> None:
-        """Refuse operands along M or N of elements that no load brings together along K."""
+        """
+        Check that operands of 4- and 8-bit elements are contiguous along K, because no load transposes these.
+
+        Raises:
+            BadInput: One is not.
+        """
         if element_bits(self.dtype.ab) in TRANSPOSED_BITS:
             return
         for name, layout, k_contiguous in (("layout_a", self.layout_a, "row"), ("layout_b", self.layout_b, "column")):
@@ -192,7 +206,12 @@ class GemmProblem(MatrixProduct):
                 raise origin.refusal(f"problem.{name}", rule, layout)
 
     def check_split_k(self, tile_k: int, origin: Origin) -> None:
-        """Refuse slices without a k tile: each takes ceil(tiles / slices), and the last one must still find one."""
+        """
+        Check that every split-K slice has a k tile. Each slice takes ceil(k tiles / slices).
+
+        Raises:
+            BadInput: There are more slices than k tiles, or the last slice would have none.
+        """
         tiles, slices = ceil_div(self.k, tile_k), self.split_k_slices
         if slices > tiles:
             raise origin.refusal("problem.split_k_slices", f"1..{tiles}, the k tiles to share", slices)
@@ -203,12 +222,17 @@ class GemmProblem(MatrixProduct):
             raise origin.refusal("problem.split_k_slices", rule, slices)
 
     def check_iterator(self, iterator: str, origin: Origin) -> None:
-        """Refuse all but the one that a GEMM has, which goes by "analytic"."""
+        """
+        Check that the iterator is "analytic", the only one of a GEMM.
+
+        Raises:
+            BadInput: It is another one.
+        """
         if iterator != "analytic":
             raise origin.refusal("kernel.iterator", '"analytic" for a GEMM; "optimized" is of convolutions', iterator)
 
     def size(self, tile_k: int) -> ProblemSize:
-        """Its matrices by extent and leading dimension."""
+        """Return the size of the problem: its matrices by extent and leading dimension."""
         strided_a, along_a = ("m", "k") if self.k_contiguous("a") else ("k", "m")
         strided_b, along_b = ("n", "k") if self.k_contiguous("b") else ("k", "n")
         return ProblemSize(
@@ -225,5 +249,5 @@ class GemmProblem(MatrixProduct):
 
 
 def _leading(name: str, given: int | None, contiguous: str) -> str:
-    """The key that decides a leading dimension."""
+    """Return the key that determines a leading dimension."""
     return contiguous if given is None else name

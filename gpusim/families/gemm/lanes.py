@@ -1,4 +1,4 @@
-"""Which address each lane of a tile GEMM's CTA has for each op, from its operands' iterators and its epilogue."""
+"""Computes the address of each lane of a tile GEMM for each op, from the operands' iterators and the epilogue."""
 
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
@@ -25,7 +25,7 @@ from gpusim.units import WARP_SIZE
 
 
 class GemmLanes(Lanes[Op]):
-    """The lanes of a scenario's first kernel."""
+    """The lane addresses of a scenario's tile kernel."""
 
     def __init__(self, scenario: GemmScenario, banks: Banks = STANDARD) -> None:
         operands: dict[str, Operand] = {side: scenario.operand(side) for side in SIDES}
@@ -35,34 +35,46 @@ class GemmLanes(Lanes[Op]):
 
     @cached_property
     def tiles(self) -> IntArray:
-        """(tile m, tile n, slice) of every CTA in launch order, -1 where a CTA has none. Shape [ctas, 3]."""
+        """(tile m, tile n, slice) of every block by linear index; -1 for a block without a tile. Shape [blocks, 3]."""
         return self.scenario.grid.cta_tiles()
 
     def cta(self, block: int) -> "GemmCta":
-        """The CTA of a block."""
+        """Return the global-memory accesses of a block's CTA."""
         return self.cta_of(self.tiles[block].tolist())
 
     def cta_of(self, tile: Sequence[int]) -> "GemmCta":
-        """The CTA of a (tile m, tile n, slice)."""
-        # A convolution issues one share of a further fetch than the overrun has.
+        """Return the global-memory accesses of the CTA of a (tile m, tile n, slice)."""
+        # A convolution issues part of one fetch beyond the overrun.
         return GemmCta(self, tile, self.scenario.k_iterations(tile[2]) + self.scenario.tiling.stages)
 
     def op(self, step: Op) -> Op:
-        """Steps are ops."""
+        """Return the step itself: steps of a tile kernel are ops."""
         return step
 
     def operand_name(self, step: Op) -> str:
-        """a or b."""
+        """
+        Return the operand that a step's op accesses: a or b.
+
+        Raises:
+            TypeError: The op has no operand.
+        """
         if not isinstance(step, CopyAsync | LoadGlobal | StoreTile | FragmentLoad):
             raise TypeError(f"{type(step).__name__} has no operand")
         return step.operand
 
     def mmas(self, step: Op) -> int:  # noqa: ARG002 - all warp-level MMAs are alike
-        """mma.sync of a warp-level MMA."""
+        """Return the number of mma.sync of a warp-level MMA."""
         return self.scenario.tiling.mmas
 
     def target(self, step: Op) -> tuple[int, int]:
-        """Rows of copies are operands, numbers fetches; rows of outputs the epilogue's steps, then the bias."""
+        """
+        Return row and number of the fetch that a step belongs to, or row and access of an epilogue's access.
+
+        The rows of fetches are the operands. The rows of outputs are the epilogue's steps, followed by the bias.
+
+        Raises:
+            TypeError: The op accesses no global memory.
+        """
         match step:
             case CopyAsync(operand, fetch) | LoadGlobal(operand, fetch) | StoreTile(operand, fetch):
                 return SIDES.index(operand), fetch
@@ -75,12 +87,12 @@ class GemmLanes(Lanes[Op]):
 
 
 class GemmCta(CtaLanes[Op]):
-    """One CTA with work."""
+    """The global accesses of one CTA that has a tile."""
 
     def __init__(self, lanes: GemmLanes, tile: Sequence[int], fetches: int) -> None:
         self._lanes, self._fetches = lanes, fetches
         self.tile_m, self.tile_n, self.slice_ = (int(index) for index in tile)
-        # Shares of two operands' fetches come by turns.
+        # Ops alternate between fetches of both operands.
         self._fetch = lru_cache(maxsize=8)(self._one_fetch)
 
     @cached_property
@@ -92,11 +104,11 @@ class GemmCta(CtaLanes[Op]):
         ]
 
     def copies(self) -> list[list[GlobalAccess]]:
-        """By operand and fetch."""
+        """Return every fetch, indexed [operand][fetch]."""
         return self._copies
 
     def fetched(self, row: int, number: int) -> GlobalAccess:
-        """One fetch of an operand."""
+        """Return one fetch of an operand."""
         return self._fetch(row, number)
 
     def _one_fetch(self, row: int, number: int) -> GlobalAccess:
@@ -111,18 +123,18 @@ class GemmCta(CtaLanes[Op]):
         return [GlobalRow(one.offset, one.valid, tile.output_bits, tile.access_bytes) for one in accesses]
 
     def outputs(self) -> list[GlobalRow]:
-        """By step of the epilogue; then the bias."""
+        """Return the epilogue's accesses by step, followed by those of the bias."""
         return self._outputs
 
     def reached(self, step: Op) -> Reached | None:
-        """Of copies, loads into registers, and the epilogue's accesses."""
+        """Return the global access of a copy, a load into registers or an epilogue's access; None for other ops."""
         lanes = self._lanes
         match step:
             case CopyAsync(operand, fetch, access, vec) | LoadGlobal(operand, fetch, access, vec):
                 own = self._fetch(SIDES.index(operand), fetch)
                 return at_access(own, operand, (access, vec), lanes.operands[operand].bits, lanes.warps)
             case LoadSource(number, access):
-                # Later slices of a serial split-K add to what the slice before stored.
+                # Later slices of a serial split-K add to the output that the previous slice stored.
                 return at_output(self._outputs[number], "output" if self.slice_ else "source", access, lanes.warps)
             case StoreGlobal(number, access):
                 tensor = "partial" if lanes.scenario.problem.reduces else "output"
@@ -134,7 +146,7 @@ class GemmCta(CtaLanes[Op]):
 
 
 def by_fetch(access: GlobalAccess) -> list[GlobalAccess]:
-    """The fetches of an access whose arrays' first axis runs over them."""
+    """Split an access whose arrays' first axis runs over fetches into one access per fetch."""
     valid = np.broadcast_to(access.valid, access.offset.shape)
     coordinates = {name: np.broadcast_to(axis, access.offset.shape) for name, axis in access.coordinates.items()}
     return [

@@ -1,4 +1,4 @@
-"""What the pictures of a GEMM's or convolution's run show."""
+"""Chooses what the pictures of a GEMM's or convolution's run show."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from gpusim.tile.lanes import copy_table, fragment_table, tile_store_table
 
 
 def bank_pictures(scenario: GemmScenario) -> tuple[BankPicture, ...]:
-    """The first write into shared memory of operand A, and the first ldmatrix of each operand, all of warp 0."""
+    """Return the first write of operand A into shared memory and the first ldmatrix of each operand, of warp 0."""
     a = scenario.operand("a")
     if mainloop_policy(scenario).through_registers:
         stores = tile_store_table(a)
@@ -37,6 +37,6 @@ def draw_overlap(
     path: Path,
     measured: Sequence[PipelineRow] | None = None,
 ) -> Path:
-    """Slots of the ring: which fills while which is read."""
+    """Draw which slots of the shared-memory ring fill while which are read, and return the path of the picture."""
     through_registers = mainloop_policy(scenario).through_registers
     return overlap_chart(result, words(scenario), timeline, path, measured, through_registers=through_registers)

@@ -1,4 +1,4 @@
-"""The ops of a GEMM's or convolution's tile kernel: the one place that chooses among mainloops."""
+"""Makes the ops of a GEMM's or convolution's tile kernel; this is the one place that chooses a mainloop."""
 
 from gpusim.numerics.output_op import slice_output_op
 from gpusim.scenario.gemm import GemmScenario
@@ -11,32 +11,32 @@ from gpusim.tile.operand import Side
 
 
 def mainloop_policy(scenario: GemmScenario) -> MainloopPolicy:
-    """The policy of the scenario's kernel."""
+    """Return the mainloop policy of the scenario's kernel."""
     if scenario.kernel.mainloop == "pipelined":
         return PIPELINED
     return multistage.CONVOLUTION if scenario.problem.implicit else multistage.GEMM
 
 
 def mainloop_shape(scenario: GemmScenario) -> MainloopShape:
-    """The shape of the scenario's mainloop."""
+    """Return the shape of the scenario's mainloop."""
     return shape_of(scenario.operands, mainloop_policy(scenario))
 
 
 def writes_per_fill(scenario: GemmScenario) -> dict[Side, int]:
-    """Ops by which one thread fills its part of a slot of the ring: copies, or stores of whole accesses."""
+    """Return the number of ops with which a thread fills its part of a ring slot: copies, or stores of accesses."""
     return mainloop_policy(scenario).writes_per_fill(mainloop_shape(scenario))
 
 
 def program(scenario: GemmScenario, k_iterations: int, slice_: int = 0) -> Program:
     """
-    The ops of one CTA, prologue to the last global store.
+    Return the ops of one CTA, from the prologue to the last global store.
 
     Args:
         scenario: Problem and kernel.
-        k_iterations: k tiles this CTA consumes; 0 and fewer than stages are allowed.
-        slice_: Split-K slice of the CTA: later slices of a serial split add to the partial output.
+        k_iterations: Number of k tiles that the CTA consumes, at least 0. It may be less than the number of stages.
+        slice_: Split-K slice of the CTA. Later slices of a serial split-K add to the partial output.
 
-    Not modelled: the semaphore that orders serial split-K slices (it has no address or copy of its own).
+    Not modelled: the semaphore that orders serial split-K slices; it is no op.
     """
     prologue, iterations, tail = mainloop_policy(scenario).mainloop(mainloop_shape(scenario), k_iterations)
     return Program(

@@ -1,4 +1,4 @@
-"""The kernels of a GEMM or convolution as schedules: the tile kernel, and a parallel split-K's reduction after it."""
+"""Schedules the kernels of a GEMM or convolution: the tile kernel, and the reduction of a parallel split-K after it."""
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -25,7 +25,7 @@ from gpusim.tile.requests import access_sectors, grid_requests
 
 
 class TileKernel(CountedKernel[Op]):
-    """The tile kernel of a scenario."""
+    """The tile kernel of a GEMM or convolution as a schedule."""
 
     op_kinds = get_args(Op)
     operand_names = copied = SIDES
@@ -40,38 +40,38 @@ class TileKernel(CountedKernel[Op]):
 
     @cached_property
     def tiles(self) -> IntArray:
-        """(tile m, tile n, slice) of every CTA in launch order, -1 where a CTA has none. Shape [ctas, 3]."""
+        """(tile m, tile n, slice) of every block by linear index; -1 for a block without a tile. Shape [blocks, 3]."""
         return self.scenario.grid.cta_tiles()
 
     def lanes(self, banks: Banks = STANDARD) -> GemmLanes:
-        """The addresses of all CTAs."""
+        """Return the addresses of all CTAs."""
         return GemmLanes(self.scenario, banks)
 
     def program(self, block: int) -> Program:
-        """The program of the block's split-K slice."""
+        """Return the program of the block's split-K slice."""
         slice_ = int(self.tiles[block, 2])
         return program(self.scenario, self.scenario.k_iterations(slice_), slice_)
 
     def steps(self, block: int) -> Sequence[Op]:
-        """Prologue, mainloop, tail, epilogue."""
+        """Return all ops of the block: prologue, mainloop, tail, epilogue."""
         return self.program(block).ops()
 
     def steps_before_epilogue(self, block: int) -> Sequence[Op]:
-        """Prologue, mainloop, tail."""
+        """Return the ops before the epilogue: prologue, mainloop, tail."""
         return self.program(block).mainloop_ops()
 
     def epilogue_steps(self, block: int) -> Sequence[Op]:
-        """The epilogue."""
+        """Return the ops of the epilogue."""
         return self.program(block).epilogue
 
     def fills(self, block: int, operand: str) -> Sequence[Fill]:
-        """Every fetch of the slice, the stages - 1 of the overrun included, into one slot of the ring after another."""
+        """Return every fetch of the slice, in order, with the ring slot that it fills; the last stages - 1 overrun."""
         row, stages = SIDES.index(operand), self.scenario.tiling.stages
         count = self.scenario.k_iterations(int(self.tiles[block, 2])) + stages - 1
         return Each(count, lambda fetch: Fill((row, fetch), fetch % stages))
 
     def fragments(self, block: int, operand: str) -> Sequence[FragmentTile]:  # noqa: ARG002 - both are alike
-        """The k tiles of the slice, and k group 0 of the one past the last."""
+        """Return the k tiles of the slice, and the k tile past the last, of which only k group 0 is loaded."""
         count, tiling = self.scenario.k_iterations(int(self.tiles[block, 2])), self.scenario.tiling
 
         def tile(k_tile: int) -> FragmentTile:
@@ -80,12 +80,12 @@ class TileKernel(CountedKernel[Op]):
         return Each(count + 1, tile)
 
     def missing_work(self, block: int) -> str:
-        """A block beyond the tiles has none."""
+        """Return "no tile" for a block outside the tiles, otherwise an empty string."""
         return "no tile" if self.tiles[block, 0] < 0 else ""
 
     @cached_property
     def traced_blocks(self) -> tuple[int, ...]:
-        """First, middle and last in launch order, the last tile of M and N, one of a later slice; at most 5."""
+        """The first, middle and last block with a tile, the last tile along M and N, and one of a later slice."""
         tiles = self.tiles
         alive = np.flatnonzero(tiles[:, 0] >= 0)
         corner = alive[np.lexsort((tiles[alive, 1], tiles[alive, 0], -tiles[alive, 2]))[-1]]
@@ -97,24 +97,24 @@ class TileKernel(CountedKernel[Op]):
 
     @property
     def ctas(self) -> int:
-        """CTAs of all tiles and slices."""
+        """Number of CTAs of all tiles and slices."""
         return prod(self.scenario.grid.tiled)
 
     def programs(self) -> Iterable[GridProgram[Op]]:
-        """One for each split-K slice."""
+        """Yield the program of each split-K slice, with the number of CTAs that execute it."""
         tiled = self.scenario.grid.tiled
         for slice_ in range(tiled.slices):
             steps = program(self.scenario, self.scenario.k_iterations(slice_), slice_).ops()
             yield GridProgram(steps, tiled.m * tiled.n)
 
     def tensor_opcode(self) -> Sass | None:
-        """HMMA or IMMA, whichever the operands' type takes."""
+        """Return HMMA or IMMA, depending on the operands' type; None if the mma.sync is emulated (D27)."""
         ab = self.scenario.problem.dtype.ab
         emulated = is_emulated(ab, load_machine(self.scenario.machine).compute_capability)
         return None if emulated else tensor_opcode(ab)
 
     def global_counts(self) -> GlobalCounts:
-        """Copies by operand, and the epilogue's accesses."""
+        """Return the counts of global accesses: copies by operand, and the epilogue's accesses."""
         scenario, tiled, shape = self.scenario, self.scenario.grid.tiled, mainloop_shape(self.scenario)
         asked = {
             side: grid_requests(operand, tiled, scenario.k_iterations(), around_l1=shape.of(side).cache == "cg")
@@ -136,7 +136,7 @@ class TileKernel(CountedKernel[Op]):
         )
 
     def _bias_sectors(self) -> int:
-        """Every CTA of a slice that reads the bias brings its columns once for each warp."""
+        """Return the sectors of the bias that one slice requests. Each warp of a CTA reads all of the CTA's columns."""
         tiled, tile = self.scenario.grid.tiled, self.scenario.epilogue
         access = tile.bias(np.arange(tiled.n, dtype=np.int64))
         offset, valid = over_warps(access.offset, axis=1), over_warps(access.valid, axis=1)
@@ -144,9 +144,9 @@ class TileKernel(CountedKernel[Op]):
 
     def _predicated(self, side: Side) -> tuple[int, int]:
         """
-        Wavefronts and ideal wavefronts of an operand's copies that do not zero-fill, over all tiles and slices.
+        Return wavefronts and ideal wavefronts of an operand's copies that do not zero-fill, over all tiles and slices.
 
-        They are whole fetches; those with equal predicates into the same slot are counted once and multiplied.
+        Such copies are whole fetches. Fetches with equal predicates into the same slot are evaluated once.
         """
         tiled, operand = self.scenario.grid.tiled, self.scenario.operand(side)
         tiles, sharing_ctas = (tiled.m, tiled.n) if side == "a" else (tiled.n, tiled.m)
@@ -170,6 +170,6 @@ class TileKernel(CountedKernel[Op]):
 
 
 def kernels(scenario: GemmScenario) -> tuple[CountedKernel[Op], ...]:
-    """The kernels of a scenario in the order of their launches."""
+    """Return the kernels of a scenario in launch order."""
     first = TileKernel(scenario)
     return (first, ReductionKernel(scenario)) if scenario.problem.reduces else (first,)

@@ -1,4 +1,4 @@
-"""What a tile kernel is compiled with and launched with: macros, grid, shared memory, where its tensors lie."""
+"""Specialises the tile kernel of a GEMM or convolution: macros, grid, shared memory, tensor addresses."""
 
 from collections.abc import Mapping
 from itertools import product
@@ -31,24 +31,24 @@ from gpusim.tile.threadblock_swizzle import IdentitySwizzle, threadblock_swizzle
 Walk: TypeAlias = Literal["add", "exclusive_or", "layout"]
 
 ENTRY: Final = "gpusim_kernel"
-"""The entry point of every specialised tile kernel, in kernels_cuda/kernel.cu."""
+"""Name of the ``__global__`` function of every tile kernel, in kernels_cuda/kernel.cu."""
 
 POINTERS: Final[Mapping[str, int]] = {
     name: place << 40 for place, name in enumerate(("a", "b", "source", "output", "bias", "partial", "semaphore"), 1)
 }
-"""Where tensors are taken to lie when a kernel's path is followed: far apart, so that no address belongs to two."""
+"""Assumed global byte address of each tensor when a kernel's code is emulated. Their address ranges do not overlap."""
 
 
 def specialise(scenario: GemmScenario, build: Build = "plain") -> Specialisation:
     """
-    The kernel of a scenario.
+    Return the specialised tile kernel of a scenario.
 
-    alpha and beta stay run-time values; only whether beta is 0 is compiled in, because a kernel without a source
-    tensor holds no code that reads one.
+    alpha and beta stay run-time values. Only whether beta is 0 is compiled in, because a kernel without a source tensor
+    has no code that reads one.
 
     Args:
         scenario: Problem and kernel.
-        build: ``trace`` and ``timeline`` are the same source, instrumented (kernels_cuda/record.cuh).
+        build: ``plain``; or ``trace`` or ``timeline``, the same source instrumented (kernels_cuda/record.cuh).
 
     Raises:
         CannotRun: The CUDA sources are missing.
@@ -72,11 +72,11 @@ def specialise(scenario: GemmScenario, build: Build = "plain") -> Specialisation
 
 def store_pointers(scenario: GemmScenario, operand: Side) -> tuple[int, int]:
     """
-    Base addresses a thread needs for its copies into shared memory, along (contiguous, strided).
+    Return the number of base addresses that a thread needs for its copies into shared memory: (contiguous, strided).
 
-    The fewest (along each dimension a power of two, or all) such that an access lies a constant from the one whose
-    index is taken modulo the pointers, the same in every thread: (1, 2) for crosswise and congruous operands, (1, 1)
-    for unswizzled rows.
+    An access uses the base address at its index modulo the number of them. The number is the smallest one (along each
+    dimension a power of two, or all accesses) for which the distance from the base address is the same in every thread:
+    (1, 2) for crosswise and congruous operands, (1, 1) for unswizzled rows.
     """
     contiguous, strided = scenario.operand(operand).thread_map.iterations
     offsets = store_offsets(scenario.operand(operand), 0)[:, :, 0].reshape(-1, strided, contiguous)
@@ -90,18 +90,18 @@ def store_pointers(scenario: GemmScenario, operand: Side) -> tuple[int, int]:
 
 
 def _pointers(accesses: int) -> list[int]:
-    """The powers of two under a number of accesses, and all of them."""
+    """Return the powers of two below a number of accesses, and that number."""
     return [*(1 << power for power in range((accesses - 1).bit_length())), accesses]
 
 
 def ldmatrix_walk(scenario: GemmScenario, operand: Side) -> Walk:
     """
-    How a lane finds its address for another instruction or k group of the same stage.
+    Return how a lane's address for another instruction or k group of the same stage follows from its first one.
 
     Returns:
-        ``add``: the same constant away in every lane. ``exclusive_or``: one XOR away inside a 128-byte line of the
-        contiguous dimension, and a constant besides, as in CUTLASS's own iterators. ``layout``: neither, so that the
-        kernel asks the layout anew.
+        ``add``: by adding a constant that is the same in every lane. ``exclusive_or``: by an XOR within a 128-byte line
+        of the contiguous dimension, and adding a constant, as in CUTLASS's iterators. ``layout``: by neither, so the
+        kernel evaluates the layout again.
     """
     base = scenario.operand("a").shared_bytes if operand == "b" else 0
     layout = scenario.operand(operand).shared
@@ -129,7 +129,7 @@ def ldmatrix_walk(scenario: GemmScenario, operand: Side) -> Walk:
 
 
 def tile_macros(scenario: GemmScenario, build: Build) -> dict[str, int | str]:
-    """What kernels_cuda/scenario.cuh wants to know of a scenario."""
+    """Return the macros that kernels_cuda/scenario.cuh requires, by name without the prefix ``GPUSIM_``."""
     problem, kernel = scenario.problem, scenario.kernel
     tile_m, tile_n, tile_k = kernel.threadblock
     epilogue = scenario.epilogue
@@ -177,16 +177,16 @@ def tile_macros(scenario: GemmScenario, build: Build) -> dict[str, int | str]:
 
 
 def _swizzle_type(name: str) -> str:
-    """The type of kernels_cuda/threadblock_swizzle.cuh that a scenario's threadblock swizzle stands for."""
+    """Return the type in kernels_cuda/threadblock_swizzle.cuh of a threadblock swizzle."""
     swizzle = threadblock_swizzle(name)
     return f"IdentitySwizzle<{swizzle.width}>" if isinstance(swizzle, IdentitySwizzle) else "HorizontalSwizzle"
 
 
 def _layout_macros(name: str) -> dict[str, int | str]:
     """
-    The type of kernels_cuda/layout.cuh that a scenario's layout name stands for.
+    Return the macros that select the type in kernels_cuda/layout.cuh of a shared-memory layout.
 
-    Swizzle's arguments are macros of their own: nvcc takes an option with a comma for a list of options.
+    The arguments of a Swizzle are separate macros, because nvcc reads an option with a comma as a list of options.
     """
     match parse_layout_spec(name):
         case CrosswiseSpec(None, None):

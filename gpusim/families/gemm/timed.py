@@ -1,4 +1,4 @@
-"""The kernels of a GEMM or convolution in time: how their CTAs behave, what they find in the L2, where streams lie."""
+"""Describes the kernels of a GEMM or convolution for simulation in time: behaviours, streams, L2 accesses."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -41,13 +41,17 @@ from gpusim.tile.operand import SIDES
 from gpusim.units import WARP_SIZE
 
 PIXELS_PER_GRANULE = 16
-"""Of an activation, which CTAs and filter positions share in part: neighbouring pixels of one channel interval."""
+"""
+Size of an activation's granule in the L2 walk: neighbouring pixels of one channel interval.
+
+CTAs and filter positions share parts of an activation, so its granules are finer than fetches.
+"""
 
 _COPY, _LDMATRIX, _MMA = range(3)
 
 
 class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
-    """The tile kernel of a scenario."""
+    """The tile kernel of a GEMM or convolution for simulation in time."""
 
     watch = Watch(
         activities=("copy", "ldmatrix", "mma"),
@@ -69,20 +73,24 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
 
     @cached_property
     def launched(self) -> IntArray:
-        """Blocks that have a tile."""
+        """Linear indices of the blocks that have a tile."""
         return np.flatnonzero(self.tiles[:, 0] >= 0)
 
     def _tile(self, cta: int) -> tuple[int, int, int]:
-        """(tile m, tile n, slice)."""
+        """Return (tile m, tile n, slice) of a CTA."""
         tile_m, tile_n, slice_ = self.tiles[self.launched[cta]].tolist()
         return tile_m, tile_n, slice_
 
     def behaviour(self, cta: int) -> int:
-        """Its split-K slice: programs of slices may be alike, and their machine code still waits for other flags."""
+        """Return the CTA's split-K slice. Slices may have equal programs, but wait for different semaphore values."""
         return self._tile(cta)[2]
 
     def kind(self, cta: int, runs: Hashable) -> Hashable:
-        """In a grid of one CTA for each SM or less, those at the output's ragged edge are of kinds of their own."""
+        """
+        Return the kind of a CTA: its behaviour and, if there are no more CTAs than SMs, its place at ragged edges.
+
+        CTAs at a ragged edge of the output take less time, which matters if an SM has only one.
+        """
         if len(self.launched) > self.machine.sms:
             return runs
         tile_m, tile_n, _ = self._tile(cta)
@@ -93,37 +101,37 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
 
     @property
     def mma(self) -> Mma:
-        """Its mma.sync."""
+        """The kernel's mma.sync."""
         return self.scenario.mma
 
     @property
     def flops(self) -> int:
-        """Multiplications and additions of the whole product."""
+        """Number of multiplications and additions of the whole product."""
         return 2 * prod(self.scenario.problem.extents)
 
     @property
     def shared_bytes(self) -> int:
-        """The operands' rings, or the epilogue's staging."""
+        """Shared memory of a CTA, bytes: the larger of the operands' rings and the epilogue's staging."""
         return self.scenario.shared_bytes
 
     @property
     def stages(self) -> int:
-        """Slots of the ring."""
+        """Number of slots in the shared-memory ring."""
         return self.scenario.tiling.stages
 
     def require(self) -> None:
         """
-        Refuse a kernel with cp.async on a machine without.
+        Check that the machine has cp.async if the mainloop uses it.
 
         Raises:
-            BadInput: It has none.
+            BadInput: The machine lacks cp.async.
         """
         if not mainloop_policy(self.scenario).through_registers and self.machine.async_copy is None:
             mainloop = self.scenario.kernel.mainloop
             raise BadInput(f"{self.machine.name}: the {mainloop} mainloop needs cp.async, which this machine lacks")
 
     def stream(self, behaviour: Any, origin: Origin) -> Stream:
-        """Estimated, or of its own machine code."""
+        """Return the stream of a split-K slice, estimated or from its machine code."""
         if origin == "compiled":
             return self.compiled(behaviour).stream
         runs = program(self.scenario, self.scenario.k_iterations(behaviour), behaviour)
@@ -133,27 +141,31 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
 
     @cached_property
     def specialisation(self) -> Specialisation:
-        """Its plain build."""
+        """The kernel's plain build."""
         return specialise(self.scenario)
 
     @cached_property
     def slice_blocks(self) -> Sequence[int]:
-        """The first CTA of each slice."""
+        """Linear block index of the first CTA of each slice."""
         slices = range(self.scenario.grid.tiled.slices)
         return tuple(int(np.flatnonzero(self.tiles[:, 2] == slice_)[0]) for slice_ in slices)
 
     @property
     def pointers(self) -> Mapping[str, int]:
-        """Where its tensors are taken to lie."""
+        """Assumed global byte address of each tensor."""
         return POINTERS
 
     def values(self, k_iterations: int) -> Mapping[str, Any]:
-        """Its parameters."""
+        """Return the parameters of a launch."""
         problem = self.scenario.problem
         return {**POINTERS, "alpha": problem.alpha, "beta": problem.beta, "k_iterations": k_iterations}
 
     def memory(self, block: int) -> Load:
-        """The slices before the block's have finished: each of their warps has counted itself at the semaphore."""
+        """
+        Return a function that reads global memory as it is when the block starts its epilogue.
+
+        All earlier slices have finished: each of their warps has incremented the semaphore. Everything else is zero.
+        """
         counted = int(self.tiles[block, 2]) * self.scenario.tiling.threads // WARP_SIZE
         semaphore = POINTERS["semaphore"]
 
@@ -163,7 +175,11 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
         return load
 
     def noted(self, step: Op, behaviour: Hashable) -> Noted:  # noqa: ARG002 - programs are alike in this
-        """Copies by k tile, fragments and MMAs by k group; a wait begins with wait_group, or a pipelined store."""
+        """
+        Return the activity of a step: copies by k tile, fragment loads and MMAs by k tile and k group.
+
+        A wait begins at a wait_group, or in a pipelined mainloop at a store to shared memory.
+        """
         match step:
             case CopyAsync(_, fetch) | LoadGlobal(_, fetch):
                 return Noted(_COPY, fetch)
@@ -181,26 +197,28 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
     # --- its data ---
 
     def cached_in_l1(self, row: int) -> bool:
-        """Whether the copies of an operand go through the L1."""
+        """Return whether the copies of an operand look up L1."""
         return mainloop_shape(self.scenario).of(SIDES[row]).cache == "ca"
 
     def found(self, cta: int, *, first_wave: bool) -> tuple[L2Status, ...]:
         """
-        The source is read once, so it comes from DRAM; what a later slice of a serial split-K reads in its place, the
-        slice before has just written. The bias comes from DRAM once for each tile of columns, while the first wave
-        waits (D10).
+        Return the L2 status of the epilogue's loads, by its steps, followed by that of the bias.
+
+        The source is read once, so it comes from DRAM. A later slice of a serial split-K instead reads what the
+        previous slice has just written. The bias comes from DRAM once for each tile of columns, during the first wave
+        (D10).
         """
         source = FROM_DRAM if self._tile(cta)[2] == 0 else IN_L2
         bias = L2Status(slow=FROM_DRAM.slow, missed=FROM_DRAM.missed // self.scenario.grid.tiled.m)
         return (source,) * self.scenario.epilogue.steps + ((bias if first_wave else IN_L2),)
 
     def walked(self, cta: int) -> tuple[Hashable, ...]:
-        """CTAs of a tile of an operand and a slice fetch the same."""
+        """Return keys for the data of A and B. CTAs of equal tile and slice fetch the same data of an operand."""
         tile_m, tile_n, slice_ = self._tile(cta)
         return (tile_m, slice_), (tile_n, slice_)
 
     def touches(self, tensor: int, walked: Any) -> Sequence[Sequence[Touch]]:
-        """A fetch touches one granule; where the operand has pixels, those of neighbouring ones."""
+        """Return the granules of each fetch: one per fetch, or for an activation those of its pixels."""
         tile, slice_ = walked
         operand = self.scenario.operand(SIDES[tensor])
         fetches = self.scenario.k_iterations() + self.scenario.tiling.stages
@@ -215,23 +233,23 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
 
     @property
     def other_dram_bytes(self) -> int:
-        """The source, once, where this kernel reads it."""
+        """Bytes of the source, if this kernel reads it."""
         problem = self.scenario.problem
         return 0 if problem.reduces else source_bytes(self.scenario)
 
     def k_tiles(self, cta: int) -> int:
-        """k tiles of its slice."""
+        """Return the number of k tiles of the CTA's slice."""
         return self.scenario.k_iterations(self._tile(cta)[2])
 
 
 def timed_kernels(scenario: GemmScenario, machine: Machine) -> tuple[TimedKernel[Op], ...]:
-    """The kernels of a scenario in the order of their launches."""
+    """Return the kernels of a scenario in launch order."""
     first = TimedTileKernel(scenario, machine)
     return (first, TimedReduction(scenario, machine)) if scenario.problem.reduces else (first,)
 
 
 def _pixel_touches(pixels: Pixels, valid: BoolArray, sizes: list[int], tensor: int) -> Iterator[list[Touch]]:
-    """Of each fetch the granules of neighbouring pixels."""
+    """Yield the granules that each fetch touches, and the pixels of each granule as its parts."""
     count = pixels.count + PIXELS_PER_GRANULE
     for fetch, size in enumerate(sizes):
         touched = np.unique((pixels.interval[fetch] * count + pixels.pixel[fetch])[valid[fetch]])

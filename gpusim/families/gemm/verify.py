@@ -1,4 +1,4 @@
-"""What GEMMs and convolutions are verified by: a program for each split-K slice, and a float64 product."""
+"""Verifies GEMMs and convolutions: executes the program of each split-K slice, and compares with a float64 product."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -18,7 +18,7 @@ from gpusim.schedule.ops import Program
 
 
 class GemmVerification(Verification[Program, Tensors]):
-    """Of one scenario."""
+    """The verification of one GEMM or convolution."""
 
     mutations = MUTATIONS
 
@@ -27,44 +27,44 @@ class GemmVerification(Verification[Program, Tensors]):
 
     @cached_property
     def programs(self) -> Sequence[Program]:
-        """One for each split-K slice."""
+        """The program of each split-K slice."""
         return slice_programs(self.scenario)
 
     def order_hazards(self, programs: Sequence[Program]) -> list[tuple[int, Hazard]]:
-        """By slice."""
+        """Return the hazards that the order of ops shows, each with its slice."""
         fills = writes_per_fill(self.scenario)
         return [(number, one) for number, program in enumerate(programs) for one in find_hazards(program.ops(), fills)]
 
     def draw(self, seed: int) -> Tensors:
-        """A, B, and source and bias where they are read."""
+        """Draw A, B, and source and bias if they are read."""
         return make_tensors(self.scenario, seed)
 
     def execute(self, tensors: Tensors, programs: Sequence[Program], progress: SayDone | None) -> Executed:
-        """Slice after slice, and the reduction of a parallel split-K."""
+        """Execute slice after slice, and the reduction of a parallel split-K."""
         done = run(self.scenario, tensors, programs, progress)
         return Executed(done.output, done.hazards)
 
     def elements(self, done: Executed) -> int:
-        """Of the whole output."""
+        """Return the number of elements of the output."""
         return int(done.stored.size)
 
     def compare(self, tensors: Tensors, done: Executed) -> Compared:
-        """Element by element."""
+        """Compare the output with the float64 reference, element by element."""
         expected = reference(self.scenario, tensors)
         return Compared(agreement(done.stored, expected), None, expected)
 
     def refuse_folder(self, folder: Path, *, reference: bool) -> None:
         """
-        Refuse one that holds such tensors.
+        Check that a folder does not hold such tensors yet.
 
         Raises:
-            BadInput: It does.
+            BadInput: It already holds tensors.
         """
         check_tensor_folder(self.scenario, folder, reference=reference)
 
     def save(self, folder: Path, tensors: Tensors, done: Executed, reference: Any) -> tuple[Path, ...]:
         """
-        Write each as CSV.
+        Write each tensor as a CSV file, and return the files.
 
         Raises:
             CannotRun: A file cannot be written.
@@ -74,5 +74,5 @@ class GemmVerification(Verification[Program, Tensors]):
 
 
 def verification(scenario: GemmScenario) -> GemmVerification:
-    """Of one scenario."""
+    """Return the verification of a scenario."""
     return GemmVerification(scenario)

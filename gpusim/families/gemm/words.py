@@ -1,4 +1,4 @@
-"""What tables and pictures say of a GEMM or convolution."""
+"""Describes a GEMM or convolution in words, for tables and pictures."""
 
 from typing import Any
 
@@ -7,7 +7,12 @@ from gpusim.scenario.gemm import GemmScenario
 
 
 def words(scenario: GemmScenario) -> Words:
-    """``conv2d_fprop 1x64x64x128, 64 filters 3x3, f16 ...``; mainloop, tiles, stages and shared layouts."""
+    """
+    Return the description of a scenario.
+
+    The problem reads like ``conv2d_fprop 1x64x64x128, 64 filters 3x3, f16 ...``. The kernel lists mainloop, tiles,
+    stages and shared-memory layouts.
+    """
     data = scenario.resolved()
     return Words(_problem(scenario, data["problem"]), _kernel(data["kernel"]))
 

@@ -1,4 +1,4 @@
-"""Measures what a machine file needs on the GPU at hand: which benchmarks there are, and where their CSV goes."""
+"""Lists the microbenchmarks, runs them on the current GPU, and writes one CSV file for each."""
 
 import argparse
 import sys
@@ -25,7 +25,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "arith": runs.measure_arith,
     "launch": runs.measure_launch,
 }
-"""Name of the CSV file -> what fills it."""
+"""Benchmarks by the name of their CSV file."""
 
 
 def calibrate(
@@ -36,26 +36,30 @@ def calibrate(
     progress: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Derived]:
     """
-    Measure, write one CSV for each benchmark, and derive the figures of a machine file.
+    Run the microbenchmarks, write one CSV file for each, and derive figures of a machine file from them.
 
     Every kernel is timed by the SM's own cycle counter, so the clock need not be locked. A benchmark that fails does
-    not stop the others; what failed is said at the end.
+    not stop the others.
 
     Args:
-        output_dir: Made if absent; files of the same name are replaced.
-        quick: Fewer warps, strides and SMs; every figure is derived all the same.
-        only: Names of benchmarks; all, if empty.
-        progress: Told each benchmark's name and time.
+        output_dir: Folder of the CSV files. It is created if absent; files of the same name are replaced.
+        quick: Use fewer warps, strides and SMs. Every figure is still derived.
+        only: Names of the benchmarks to run; empty runs all.
+        progress: Called with a line about each benchmark.
+
+    Returns:
+        Derived figures by their dotted key in a machine file.
 
     Raises:
-        CannotRun: CuPy or a GPU is missing, the folder cannot be written, or a benchmark failed.
+        CannotRun: CuPy or a GPU is missing, the folder cannot be written, or a benchmark failed. The message lists
+            those that failed.
     """
     device = Device()
     provenance = device.provenance()
     try:
         output_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise CannotRun(f"{output_dir}: cannot be made ({error.strerror})") from error
+        raise CannotRun(f"{output_dir}: cannot be created ({error.strerror})") from error
     failures = []
     for name, measure in BENCHMARKS.items():
         if only and name not in only:
@@ -76,7 +80,7 @@ def calibrate(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """``python -m gpusim.gpu.calibrate.benchmarks OUTDIR``: calibrate, and print the derived figures."""
+    """Run ``python -m gpusim.gpu.calibrate.benchmarks OUTDIR``: calibrate, and print the derived figures."""
     parser = argparse.ArgumentParser(prog="python -m gpusim.gpu.calibrate.benchmarks", description=calibrate.__doc__)
     parser.add_argument("output_dir", type=Path, nargs="?")
     parser.add_argument("--quick", action="store_true", help="fewer warps, strides and SMs")

@@ -1,4 +1,4 @@
-"""Turns the microbenchmarks' CSV into figures of a machine file, each by a stated formula; it measures nothing."""
+"""Derives figures of a machine file from the microbenchmarks' CSV files, each by a stated formula; measures nothing."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ _Row: TypeAlias = dict[str, str]
 @dataclass(frozen=True, slots=True)
 class Derived:
     """
-    A figure.
+    A derived figure.
 
     Attributes:
-        value: In the machine file's unit, rounded to an integer.
-        at: The CSV file, the rows and the formula, with the value before rounding.
+        value: Value in the machine file's unit, rounded to an integer.
+        at: CSV file, rows and formula that it comes from, with the value before rounding.
     """
 
     value: int
@@ -31,11 +31,11 @@ class Derived:
 
 
 class _NotMeasured(Exception):
-    """The rows a formula needs are not there."""
+    """The CSV files lack the rows that a formula needs."""
 
 
 class _Table:
-    """The rows of one CSV file, chosen by their columns."""
+    """The rows of one CSV file, selected by the values of columns."""
 
     def __init__(self, directory: Path, name: str) -> None:
         self.name = f"{name}.csv"
@@ -43,25 +43,25 @@ class _Table:
         self._rows = read_rows(path) if path.is_file() else []
 
     def rows(self, **columns: object) -> list[_Row]:
-        """Rows whose columns read as given. Raises ``_NotMeasured`` where there is none."""
+        """Return the rows whose columns have the given values. Raise ``_NotMeasured`` if there are none."""
         chosen = [row for row in self._rows if all(row.get(key) == str(value) for key, value in columns.items())]
         if not chosen:
             raise _NotMeasured
         return chosen
 
     def numbers(self, column: str, **columns: object) -> list[float]:
-        """One column of the chosen rows, where it is filled."""
+        """Return the filled values of one column in the selected rows. Raise ``_NotMeasured`` if there are none."""
         found = [float(row[column]) for row in self.rows(**columns) if row.get(column)]
         if not found:
             raise _NotMeasured
         return found
 
     def values(self, name: str) -> list[str]:
-        """What a column holds, in the order of the file."""
+        """Return the distinct values of a column, in the order of the file."""
         return list(dict.fromkeys(row[name] for row in self._rows if row.get(name)))
 
     def widest(self, column: str, **columns: object) -> str:
-        """The largest integer a column has among the chosen rows, as text."""
+        """Return the largest integer of a column in the selected rows, as text."""
         return str(max(int(row[column]) for row in self.rows(**columns) if row.get(column)))
 
 
@@ -76,22 +76,26 @@ NOT_THE_FIGURE = {
     "pipes.half.interval": "ptxas alternates HFMA2 and HFMA2.MMA, which are two pipes",
     "pipes.half.latency": "ptxas alternates HFMA2 and HFMA2.MMA, which are two pipes",
 }
-"""Derived figures that bound what a machine file means by the key, but do not measure it: printed, never written."""
+"""
+Keys whose derived figure only bounds the machine file's figure, with the reason.
+
+Such a figure is printed, but never written into a machine file.
+"""
 
 
 def derive(directory: Path, machine: str = "h200") -> dict[str, Derived]:
     """
-    The figures that the CSV files of ``calibrate`` give, by their dotted key in a machine file.
+    Derive all figures that the CSV files of ``calibrate`` allow, by their dotted key in a machine file.
 
     A figure whose rows are missing is left out.
 
     Args:
-        directory: Where ``calibrate`` wrote.
-        machine: Machine file that states the peak DRAM bandwidth, of which the share is derived.
+        directory: Folder that ``calibrate`` wrote to.
+        machine: Machine whose peak DRAM bandwidth is the base of ``dram.achievable_percent``.
 
     Raises:
-        CannotRun: The directory holds none of the files.
-        BadInput: There is no such machine.
+        CannotRun: The folder has none of the files.
+        BadInput: There is no such machine, or a CSV file cannot be read.
     """
     names = ("mma", "ldmatrix", "shared", "cp_async", "barrier", "latency", "bandwidth", "arith", "launch")
     tables = {name: _Table(directory, name) for name in names}
@@ -127,11 +131,16 @@ def _formulas(tables: dict[str, _Table]) -> Iterable[tuple[str, _Formula]]:
 
 
 _PIPE_INSTRUCTIONS = {"alu": "lop3", "fma": "ffma", "fmaheavy": "imad", "half": "hfma2", "mufu": "mufu_ex2"}
-"""The instruction that stands for each pipe. Half: ptxas deals dependent HFMA2 to two pipes in turn."""
+"""Instruction that each pipe is measured with. For "half", ptxas alternates dependent HFMA2 between two pipes."""
 
 
 def _tensor_interval(mma: _Table, kind: str) -> tuple[float, str]:
-    """Of a 64x64 warp tile in CUTLASS's order, two warps an SMSP; of chains with the least interval otherwise."""
+    """
+    Return the interval of a mma.sync and its rule.
+
+    It is measured in a 64x64 warp tile in CUTLASS's order with the most warps; without such a row, it is the least
+    interval of the chains.
+    """
     tile = {"pattern": "tile", "type": kind, "tile": "4x8", "order": "serpentine", "ldmatrix": "none", "smsps": 4}
     try:
         warps = mma.widest("warps", **tile)
@@ -161,9 +170,11 @@ def _lds(t: dict[str, _Table], column: str, **columns: object) -> float:
 
 def _queue_depth(t: dict[str, _Table], _: int) -> tuple[float, str]:
     """
-    Loads that issue before the time between them grows to the unit's own pace, less the one in the address unit.
+    Return the number of loads that issue before the queue is full, and the rule.
 
-    Not derived where the pace is no slower than the first issues: nothing shows the queue then.
+    A burst's loads first issue at the SMSP's pace and, once the queue is full, at the unit's slower pace. The load in
+    the address unit is not counted. If the unit is not slower, the burst does not show the queue, and nothing is
+    derived.
     """
     rows = t["shared"].rows(instruction="lds burst", smsps=1)
     time = {int(row["instructions"]): float(row["cycles"]) for row in rows}
@@ -230,7 +241,7 @@ def _l2_latency(where: str) -> _Formula:
 
 
 def _far_fraction(t: dict[str, _Table], _: int) -> tuple[float, str]:
-    # An SM whose lines all take alike sits beside neither partition more than the other: it tells nothing of the hash.
+    # An SM for which all lines take equal time shows no partition as far, so it says nothing about the hash.
     far = {row["sm"]: float(row["lines"]) for row in t["latency"].rows(level="l2", what="far")}
     near = {row["sm"]: float(row["lines"]) for row in t["latency"].rows(level="l2", what="near") if row["sm"] in far}
     total = sum(far.values()) + sum(near.values())
@@ -239,7 +250,7 @@ def _far_fraction(t: dict[str, _Table], _: int) -> tuple[float, str]:
 
 def _bandwidth(level: str, column: str, *, alone: bool) -> _Formula:
     def formula(t: dict[str, _Table], _: int) -> tuple[float, str]:
-        # Streams of cp.async read 6.2 TB/s, more than the DRAM has: unexplained, and no figure is taken from them.
+        # Streams of cp.async read 6.2 TB/s, which is more than the DRAM has. This is unexplained, so they are left out.
         rows = [
             row
             for row in t["bandwidth"].rows(level=level)
@@ -265,7 +276,7 @@ def _dram_latency(t: dict[str, _Table], _: int) -> tuple[float, str]:
 
 
 def _barrier_fit(t: dict[str, _Table]) -> tuple[float, float]:
-    """Base and slope of the least-squares line through cycles over warps, one CTA an SM."""
+    """Return base and slope of the least-squares line through cycles over warps, with one CTA per SM."""
     rows = t["barrier"].rows(ctas_per_sm=1)
     slope, base = np.polyfit([int(row["warps"]) for row in rows], [float(row["per_barrier"]) for row in rows], 1)
     return float(base), float(slope)
@@ -278,7 +289,11 @@ def _launch_overhead(t: dict[str, _Table], _: int) -> tuple[float, str]:
 
 
 def _cta_interval(t: dict[str, _Table], _: int) -> tuple[float, str]:
-    """CTAs are handed to the SMs in turn: an SM's pace over the number of SMs. All eight of an SM are resident."""
+    """
+    Return the interval between CTA launches and its rule: the pace of one SM, divided by the number of SMs.
+
+    The CTAs go to the SMs in turn, and all CTAs of an SM are resident at once.
+    """
     rows = t["launch"].rows(kind="cta", threads=128)
     fewest = min(int(row["ctas"]) for row in rows)
     begins: dict[str, list[int]] = {}

@@ -1,4 +1,4 @@
-"""The experiment on what the hardware counts for LDGSTS: chosen addresses, known counts, one ncu run over them."""
+"""Runs an experiment on what the hardware counts for LDGSTS: launches with chosen addresses, profiled by ncu."""
 
 import argparse
 import sys
@@ -55,15 +55,15 @@ METRICS = (
 @dataclass(frozen=True, slots=True)
 class Case:
     """
-    One launch of one CTA: a pattern of copies and how they are written.
+    One launch of one CTA: a pattern of copies and the form of cp.async.
 
     Attributes:
-        pattern: Global and shared byte offsets of every copy and thread.
+        pattern: Global and shared-memory byte offsets of every copy and thread.
         op: "ca" or "cg".
-        mode: Whether copies zero-fill, are predicated, or are neither.
-        repetitions: Times the copies are made, a barrier and a wait between.
-        step_bytes: How far each repetition moves on in global memory; 0 reads the same bytes again.
-        stages: Slots of shared memory the repetitions write to in turn.
+        mode: "plain", "zfill" (lanes without a source zero-fill) or "guarded" (they are predicated off).
+        repetitions: Number of times the copies are made, with a wait and a barrier in between.
+        step_bytes: Bytes by which each repetition advances in global memory; 0 reads the same bytes again.
+        stages: Slots of shared memory that the repetitions write to in turn.
     """
 
     pattern: Pattern
@@ -80,17 +80,17 @@ class Case:
 
     @property
     def instructions(self) -> int:
-        """Warp-level LDGSTS the launch executes."""
+        """Number of warp-level LDGSTS that the launch executes."""
         return self.pattern.copies * self.pattern.threads // WARP * self.repetitions
 
 
 def cases() -> list[Case]:
-    """Every launch of the experiment, in order."""
+    """Return every launch of the experiment, in order."""
     return [*_global_rows(), *_targets(), *_widths(), *_partial(), *_bursts(), *_tiles(), *_sectors()]
 
 
 def _global_rows() -> Iterator[Case]:
-    """Length and alignment of the global rows, conflict-free targets: does the count follow the lines?"""
+    """Vary length and alignment of the global rows, with conflict-free targets: does the count follow the lines?"""
     for row_bytes in (512, 128, 64, 32, 16):
         for skew in (0,) if row_bytes >= _LINE else (0, row_bytes):
             pattern = row_pattern(row_bytes, target="crosswise", skew=skew)
@@ -100,7 +100,7 @@ def _global_rows() -> Iterator[Case]:
 
 
 def _targets() -> Iterator[Case]:
-    """Permuted and conflicting targets, for rows of each length; with .ca, also bytes that are in L1 already."""
+    """Vary permuted and conflicting targets, for rows of each length; with .ca also for bytes that are in L1."""
     for row_bytes in (512, 128, 64, 16):
         for target in ("linear", "row_major"):
             pattern = row_pattern(row_bytes, target=target)
@@ -109,7 +109,7 @@ def _targets() -> Iterator[Case]:
 
 
 def _widths() -> Iterator[Case]:
-    """Copies of 8 and 4 bytes."""
+    """Vary the width: copies of 8 and 4 bytes."""
     for width in (8, 4):
         for row_bytes in (32 * width, 64, 32):
             for target in ("linear", "row_major"):
@@ -117,7 +117,7 @@ def _widths() -> Iterator[Case]:
 
 
 def _partial() -> Iterator[Case]:
-    """Half the lanes, one lane, no lane: by zero-fill and by predicate."""
+    """Vary the active lanes: half of them, one, or none, by zero-fill and by predicate."""
     for row_bytes in (128, 64):
         for lanes in ("even", "low", "one", "none"):
             pattern = row_pattern(row_bytes, target="crosswise", lanes=lanes)
@@ -127,7 +127,7 @@ def _partial() -> Iterator[Case]:
 
 
 def _bursts() -> Iterator[Case]:
-    """Copies back to back, each of the rows after the last one's: do neighbours in a burst share wavefronts?"""
+    """Vary the number of successive copies: do neighbours in a burst share wavefronts?"""
     for row_bytes in (128, 64):
         for copies in (2, 4, 8, 16):
             for warps in (1, 4):
@@ -137,14 +137,14 @@ def _bursts() -> Iterator[Case]:
 
 
 def _tiles() -> Iterator[Case]:
-    """The copies of whole k tiles of GEMM kernels whose counters are known, in the order the mainloop issues them."""
+    """Copy whole k tiles of GEMM kernels whose counters are known, in the order of the mainloop."""
     for pattern in gemm_patterns():
         for mode in ("guarded", "zfill"):
             yield Case(pattern, "cg", mode, repetitions=16, step_bytes=pattern.step_bytes, stages=pattern.stages)
 
 
 def _sectors() -> Iterator[Case]:
-    """Sources and targets that meet at odd vectors: when is a sector asked for more than once?"""
+    """Vary the alignment of sources and targets at vectors: when is a sector requested more than once?"""
     for pattern in single_phases():
         yield Case(pattern, "cg", "zfill", step_bytes=4096)
     for pattern in pitched_rows():
@@ -154,12 +154,12 @@ def _sectors() -> Iterator[Case]:
 
 def hypotheses(case: Case) -> Row:
     """
-    What each reading of the counter predicts for a launch.
+    Return the wavefronts that each hypothesis about the counter predicts for a launch.
 
-    ``by_pattern``: the shared address pattern alone, of the lanes that write (with zero-fill, all). ``by_line``: each
-    128-byte line of the source returns by itself, and writes the lanes it feeds. ``by_half_line``: each aligned half of
-    a line does. ``by_sector``: each 32-byte sector does. ``by_tag``: at least one wavefront for each line, and the
-    pattern's where those are more.
+    ``by_pattern``: the shared-memory address pattern alone decides, over the lanes that write (with zero-fill, all).
+    ``by_line``: each 128-byte line of the source returns separately and writes its own lanes. ``by_half_line``: each
+    aligned half of a line does. ``by_sector``: each 32-byte sector does. ``by_tag``: the pattern decides, but each line
+    takes at least one wavefront.
     """
     pattern = case.pattern
     valid = pattern.source != NOTHING
@@ -183,14 +183,14 @@ def hypotheses(case: Case) -> Row:
 
 
 def _pieces(source: IntArray, reading: BoolArray, piece: int) -> IntArray:
-    """Distinct aligned pieces of global memory each warp instruction reads."""
+    """Return the number of distinct aligned pieces of global memory that each warp instruction reads."""
     flat, active = (source // piece).reshape(-1, WARP), reading.reshape(-1, WARP)
     counts = [len(np.unique(of[lanes])) for of, lanes in zip(flat, active, strict=True)]
     return np.array(counts, dtype=np.int64).reshape(source.shape[:-1])
 
 
 def _apart(target: IntArray, source: IntArray, reading: BoolArray, width: int, piece: int) -> int:
-    """Wavefronts when the lanes of each piece of global memory write by themselves."""
+    """Return the wavefronts if the lanes of each aligned piece of global memory write separately."""
     total = 0
     for to, at, lanes in zip(
         target.reshape(-1, WARP), (source // piece).reshape(-1, WARP), reading.reshape(-1, WARP), strict=True
@@ -201,7 +201,7 @@ def _apart(target: IntArray, source: IntArray, reading: BoolArray, width: int, p
 
 
 def launch_all() -> None:
-    """Launch every case once, in order: what ``run`` profiles."""
+    """Launch every case once, in order, for ``run`` to profile."""
     device = Device()
     data = device.cupy.zeros(64 * 2**20, dtype=np.uint8)
     module = device.module("ldgsts")
@@ -224,13 +224,13 @@ def launch_all() -> None:
 
 def run(output_dir: Path, progress: Callable[[str], None] = lambda _: None) -> Path:
     """
-    Profile every case and write ``ldgsts.csv``: the case, what each hypothesis predicts, what ncu counted.
+    Profile every case, and write ``ldgsts.csv`` with the case, the predictions of each hypothesis and ncu's counters.
 
     Returns:
-        The file.
+        Path of the file.
 
     Raises:
-        CannotRun: A GPU, CuPy or ncu is missing or refuses, or ncu did not see every launch.
+        CannotRun: A GPU, CuPy or ncu is missing or fails, or ncu did not profile every launch.
     """
     provenance = Device().provenance()
     wanted = cases()
@@ -273,7 +273,7 @@ def _description(case: Case) -> Row:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """``python -m gpusim.gpu.calibrate.ldgsts_experiment OUTDIR``: profile, write, print wavefronts."""
+    """Run ``python -m gpusim.gpu.calibrate.ldgsts_experiment OUTDIR``: profile, write the CSV, print its path."""
     parser = argparse.ArgumentParser(prog="python -m gpusim.gpu.calibrate.ldgsts_experiment", description=run.__doc__)
     parser.add_argument("output_dir", type=Path, nargs="?")
     parser.add_argument("--launches", action="store_true", help="only launch the kernels, for ncu to profile")

@@ -1,4 +1,4 @@
-"""Which lane copies what to where in the LDGSTS experiment: rows of chosen length, and k tiles of real GEMM kernels."""
+"""Defines the addresses of the LDGSTS experiment: rows of chosen length, and k tiles of GEMM kernels."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from gpusim.tile.operand import SIDES, Operand, Side, Tiling
 from gpusim.tile.shared_store import store_offsets
 
 NOTHING = -1
-"""The source of a lane that copies nothing."""
+"""Source offset of a lane that copies nothing."""
 
 LANES = {
     "all": lambda lane: lane >= 0,
@@ -25,7 +25,7 @@ LANES = {
     "one": lambda lane: lane == 0,
     "none": lambda lane: lane < 0,
 }
-"""Which lanes have a source."""
+"""Predicates over the lane index, by name: which lanes have a source."""
 
 _WARP = 32
 _PHASE = 8
@@ -36,19 +36,19 @@ _ROW_STRIDE = 8192
 @dataclass(frozen=True, slots=True)
 class Pattern:
     """
-    The copies of one step of one CTA.
+    The copies that one CTA makes in one step.
 
     Attributes:
-        name: The global side, in words.
-        target_name: The shared side, in words.
-        lanes: Which lanes have a source: a key of ``LANES``.
-        bytes: Of one lane's copy.
-        source: Global byte offsets, shape [copies, threads]; ``NOTHING`` where a lane has none.
-        target: Shared byte offsets, shape [copies, threads].
-        shared_bytes: Shared memory the launch needs, all stages.
-        step_bytes: How far the next k tile lies in global memory.
+        name: Description of the global addresses.
+        target_name: Description of the shared-memory addresses.
+        lanes: Description of the lanes that have a source, such as a key of ``LANES``.
+        bytes: Bytes that one lane copies.
+        source: Global byte offsets, shape [copies, threads]; ``NOTHING`` for lanes without a source.
+        target: Shared-memory byte offsets, shape [copies, threads].
+        shared_bytes: Shared memory that the launch needs for all stages.
+        step_bytes: Distance of the next k tile in global memory, bytes.
         stages: Slots of shared memory.
-        stage_bytes: From one slot to the next.
+        stage_bytes: Distance between slots, bytes.
     """
 
     name: str
@@ -64,12 +64,12 @@ class Pattern:
 
     @property
     def copies(self) -> int:
-        """Copy instructions each warp issues."""
+        """Number of copy instructions that each warp issues."""
         return int(self.source.shape[0])
 
     @property
     def threads(self) -> int:
-        """Threads of the CTA."""
+        """Number of threads of the CTA."""
         return int(self.source.shape[1])
 
 
@@ -84,20 +84,21 @@ def row_pattern(
     warps: int = 1,
 ) -> Pattern:
     """
-    Each warp instruction reads rows of ``row_bytes``, 8192 bytes apart, 32 lanes in all.
+    Return a pattern in which the 32 lanes of each warp instruction read rows of ``row_bytes``, 8192 bytes apart.
 
     Args:
-        row_bytes: 512 for one contiguous row, 16 for 32 rows, with copies of 16 bytes.
+        row_bytes: Bytes of a row. With copies of 16 bytes, 512 makes one contiguous row and 16 makes 32 rows.
         width: Bytes of a copy: 4, 8 or 16.
-        target: "linear" (lane after lane), "row_major" (rows 128 bytes apart, unpermuted: short rows conflict), or
-            "crosswise" (CUTLASS's layout for rows of 128 and 64 bytes, an XOR of the vector with the row for others).
-        lanes: A key of ``LANES``.
-        skew: Bytes by which the rows start after a 128-byte line's start.
-        copies: Instructions of a warp; each takes the rows after the last one's.
-        warps: Warps of the CTA; each takes the rows after the last one's.
+        target: "linear" (lane after lane), "row_major" (rows 128 bytes apart and not permuted, so that short rows have
+            bank conflicts), or "crosswise" (CUTLASS's layout for rows of 128 and 64 bytes, an XOR of vector and row for
+            other lengths).
+        lanes: Key of ``LANES``.
+        skew: Distance of the rows' first byte from the start of a 128-byte line.
+        copies: Instructions of a warp. Each reads the rows that follow those of the previous one.
+        warps: Warps of the CTA. Each reads the rows that follow those of the previous one.
 
     Raises:
-        BadInput: The row does not hold whole copies, or the target is unknown.
+        BadInput: A row is not a whole number of copies, or the target is unknown.
     """
     if row_bytes % width or row_bytes > _WARP * width:
         raise BadInput(f"row_bytes must be a multiple of {width} up to {_WARP * width}, got {row_bytes}")
@@ -133,13 +134,14 @@ def _target(target: str, row: IntArray, vector: IntArray, width: int, row_bytes:
 
 def phase_pattern(name: str, target_name: str, first: IntArray, vectors: int, target: IntArray) -> Pattern:
     """
-    One warp instruction of four phases of 8 lanes; each phase reads neighbouring 16-byte vectors of global memory.
+    Return a pattern of one warp instruction with four phases of 8 lanes, each reading consecutive 16-byte vectors.
 
     Args:
-        name: The global side, in words.
-        target_name: The shared side, in words.
-        first: Vector of global memory that each phase's first lane reads, shape [4]; ``NOTHING`` where none does.
-        vectors: Lanes of a phase that have a source: its first ones.
+        name: Description of the global addresses.
+        target_name: Description of the shared-memory addresses.
+        first: Vector of global memory that the first lane of each phase reads, shape [4]; ``NOTHING`` for a phase
+            without a source.
+        vectors: Number of leading lanes of a phase that have a source.
         target: Vector of shared memory that each lane writes, shape [4, 8].
     """
     lane = np.arange(_PHASE, dtype=np.int64)
@@ -154,9 +156,10 @@ def phase_pattern(name: str, target_name: str, first: IntArray, vectors: int, ta
 
 def single_phases() -> Iterator[Pattern]:
     """
-    One phase with a source: from every vector of a line, into a line permuted by every XOR, and into every rotation.
+    Yield patterns in which only one phase has a source.
 
-    The other phases write lines of their own.
+    It reads from every vector of a line, and writes a line permuted by every XOR or rotated by every distance. The
+    other phases write lines of their own.
     """
     lane = np.arange(_PHASE, dtype=np.int64)
     own_lines = (2 + np.arange(4, dtype=np.int64))[:, None] * _PHASE + lane
@@ -187,10 +190,10 @@ def single_phases() -> Iterator[Pattern]:
 
 def pitched_rows() -> Iterator[Pattern]:
     """
-    Four phases at once: rows of 5 vectors that follow each other without a gap, and rows at every shared pitch.
+    Yield patterns in which all four phases have a source.
 
-    The first are a GEMM's with K = 40; from row 0 or 4 of the crosswise tile. The others have whole global
-    lines (8 vectors) or half lines (4 vectors, two rows in a phase).
+    The first ones read packed rows of 5 vectors, as in a GEMM with K = 40, into rows from 0 or 4 of the tile. The
+    others read whole lines (8 vectors) or half lines (4 vectors, two rows in a phase) into rows of every pitch.
     """
     lane = np.arange(_PHASE, dtype=np.int64)
     phase = np.arange(4, dtype=np.int64)
@@ -220,9 +223,9 @@ def pitched_rows() -> Iterator[Pattern]:
 
 def gemm_patterns() -> Iterator[Pattern]:
     """
-    One k tile's copies, A and B, of fp16 TN GEMM kernels with crosswise shared memory, in the mainloop's order.
+    Yield the copies of one k tile of fp16 TN GEMM kernels with crosswise shared memory, in the mainloop's order.
 
-    First both operands, then the copies of A alone and of B alone.
+    Each kernel gives three patterns: both operands, A alone, and B alone.
     """
     for threadblock, warp, stages in (
         ((128, 128, 32), (64, 64, 32), 3),
@@ -239,13 +242,13 @@ def gemm_patterns() -> Iterator[Pattern]:
 
 
 def _operand(side: Side, tiling: Tiling) -> Operand:
-    """An operand of a GEMM of 1024 x 1024 x 1024."""
+    """Return an operand of a GEMM of 1024 x 1024 x 1024."""
     matrix = GemmSource(side, extent=1024, k=1024, leading=1024, bits=16)
     return Operand(side, side, "f16", 8, k_contiguous=True, layout="crosswise", tiling=tiling, source=matrix)
 
 
 def _mainloop_order(operands: Mapping[Side, Operand]) -> list[tuple[Side, int]]:
-    """Operand and access of each copy of the first k tile the mainloop fetches."""
+    """Return operand and access of each copy of the first k tile that the mainloop fetches."""
     shape = shape_of(operands, multistage.GEMM)
     prologue, iterations, tail = multistage.mainloop(shape, multistage.GEMM, shape.stages)
     ops = (*prologue, *(op for body in iterations for op in body), *tail)
@@ -256,7 +259,7 @@ def _mainloop_order(operands: Mapping[Side, Operand]) -> list[tuple[Side, int]]:
 def _tile(operands: Mapping[Side, Operand], order: list[tuple[Side, int]], names: str) -> Pattern:
     tiling = operands["a"].tiling
     bases = {"a": 0, "b": operands["a"].shared_bytes}
-    # The operands lie apart in global memory, B past all of A.
+    # B lies after all of A in global memory.
     apart = {"a": 0, "b": 1024 * 1024 * 2}
     sources, targets = [], []
     for side, access in order:

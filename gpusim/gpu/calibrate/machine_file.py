@@ -1,4 +1,4 @@
-"""Writes measured figures into a machine file, line by line, so that everything else in it stays as it is."""
+"""Writes measured figures into a machine file, line by line, and leaves everything else in it unchanged."""
 
 import json
 import re
@@ -18,18 +18,18 @@ def update_machine(path: Path, derived: Mapping[str, Derived], source: str, titl
     """
     Replace the records of the derived figures in a machine file by measured ones.
 
-    A record keeps its unit and its ``effect``; its reason, spread and fitting runs go. No other line changes, but for
-    the source, which is added after the file's last source if it is not there.
+    A record keeps its unit and its ``effect``, and loses its reason, spread and fitting runs. If the file lacks the
+    source, it is added after the last one. No other line changes.
 
     Args:
         path: The machine file.
         derived: Figures by dotted key.
         source: Key of the source in the file.
-        title: Its title.
-        file: The folder with the CSV, as the file shall name it.
+        title: Title of the source.
+        file: Folder with the CSV files, as it is to be written in the source.
 
     Returns:
-        Keys the file has no record of; they are left out.
+        Keys of figures that the file has no record of. They are not written.
 
     Raises:
         CannotRun: The file cannot be read or written.

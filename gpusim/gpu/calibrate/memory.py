@@ -1,4 +1,4 @@
-"""What is measured from an SM outwards: cp.async, latencies of L1, L2 and DRAM, bandwidths of L2 and DRAM."""
+"""Measures the memory system: cp.async, latencies of L1, L2 and DRAM, bandwidths of L1, L2 and DRAM."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,11 +19,12 @@ COPY_KINDS = (("cg", 16), ("ca", 16), ("ca", 8), ("ca", 4))
 
 def measure_cp_async(device: Device, *, quick: bool) -> list[Row]:
     """
-    Bursts of copies, streams of copies, the release of their sources, empty commits and waits.
+    Measure bursts and streams of cp.async, the release of their source registers, and empty commits and waits.
 
-    Of a burst, in median cycles over its repetitions: ``issue`` (before the first copy to after the last), ``commit``,
-    ``wait``, ``total``. ``source``: "l1" reads the same bytes again and again, "l2" lines that only the L2 holds.
-    ``shared_lane_bytes``: 16 or the width is free of conflicts, 128 puts all lanes on the same banks.
+    A burst has columns ``issue`` (from before the first copy to after the last), ``commit``, ``wait`` and ``total``, in
+    median cycles over its repetitions. With ``source`` "l1", the same bytes are copied repeatedly; with "l2", lines
+    that only the L2 holds. ``shared_lane_bytes`` is the distance of the lanes' targets: the copy's width avoids bank
+    conflicts, 128 puts all lanes on the same banks.
     """
     data = device.cupy.zeros(16 * _MIB, dtype=np.uint8)
     rows: list[Row] = []
@@ -68,7 +69,7 @@ def _copy_pattern(op: str, width: int, shared_lane: int) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class _Burst:
-    """A kernel of cp_async.cu, and how far its repetitions and its lanes lie apart."""
+    """A burst kernel of cp_async.cu, and the distances in bytes between its repetitions and between its lanes."""
 
     kernel: str
     width: int
@@ -91,14 +92,14 @@ def _run_burst(device: Device, burst: _Burst, data: Any) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class _Hops:
-    """A closed chain of pointers through lines: where it starts and how many lines it has."""
+    """A closed chain of pointers through cache lines: its first address and its number of lines."""
 
     start: int
     lines: int
 
 
 def _chain(device: Device, words: Any, lines: IntArray, line_words: int) -> _Hops:
-    """Write into each line the address of the next; the last points to the first."""
+    """Write into each line the address of the next one; the last line points to the first."""
     base = int(words.data.ptr)
     addresses = (base + lines * line_words * 8).astype(np.uint64)
     words[device.cupy.asarray(lines * line_words)] = device.cupy.asarray(np.roll(addresses, -1))
@@ -106,7 +107,7 @@ def _chain(device: Device, words: Any, lines: IntArray, line_words: int) -> _Hop
 
 
 def _per_hop(device: Device, kernel: str, chain: _Hops, *, hops: int, warm: int, sm: int = -1) -> float | None:
-    """Mean cycles of a hop; None where no CTA came to lie on the wanted SM."""
+    """Return the mean cycles of a hop, or None if no CTA ran on the wanted SM."""
     ctas = 1 if sm < 0 else 4 * device.sms
     spans = device.cupy.zeros(4, dtype=np.uint64)
     claimed = device.cupy.zeros(1, dtype=np.uint32)
@@ -118,10 +119,10 @@ def _per_hop(device: Device, kernel: str, chain: _Hops, *, hops: int, warm: int,
 
 def measure_latency(device: Device, *, quick: bool) -> list[Row]:
     """
-    Pointer chases: L1, L2 lines near and far for several SMs, DRAM over several regions.
+    Measure latencies by pointer chases: L1, near and far L2 lines for several SMs, and DRAM over several regions.
 
-    The L2 rows "line" are a histogram of single loads, clock reads included (``overhead`` cycles above a chase's
-    hops); "near" and "far" chase the lines that the histogram puts below and above the middle of its two modes.
+    The L2 rows "line" are a histogram of single loads. They include clock reads, so they are longer than the hops of a
+    chase. The rows "near" and "far" chase the lines that ``far_lines`` puts in the near and the far partition.
     """
     rows: list[Row] = []
     generator = np.random.default_rng(0)
@@ -157,10 +158,16 @@ def measure_latency(device: Device, *, quick: bool) -> list[Row]:
 
 def far_lines(latencies: IntArray) -> BoolArray:
     """
-    Which of the lines lie in the far partition: those slower than the threshold that best parts the latencies in two.
+    Return which lines lie in the far partition: those slower than the threshold that best separates two classes.
 
-    The threshold is Otsu's: it makes the variance between the two classes largest. The slowest twentieth, where misses
-    are, does not move it. All are near where the two means differ by less than a tenth.
+    The threshold is Otsu's, which maximises the variance between the classes. The slowest twentieth, which contains
+    misses, does not affect it. If the means of the two classes differ by less than a tenth, all lines are near.
+
+    Args:
+        latencies: Cycles of one load of each line, shape [lines].
+
+    Returns:
+        True for far lines, shape [lines].
     """
     clipped = np.minimum(latencies, int(np.percentile(latencies, 95, method="lower")))
     candidates = np.unique(clipped)[:-1]
@@ -180,12 +187,12 @@ def far_lines(latencies: IntArray) -> BoolArray:
 
 
 def _dram_latency(device: Device, generator: np.random.Generator, regions: tuple[int, ...]) -> list[Row]:
-    """Chases over lines nobody has read since the L2 was filled with something else."""
+    """Chase pointers over lines that were not read since the L2 was filled with other data."""
     rows: list[Row] = []
     flush = device.cupy.zeros(256 * _MIB, dtype=np.uint8)
     for region in regions:
         words = device.cupy.zeros(region * _MIB // 8, dtype=np.uint64)
-        # Lines 4 KiB apart: no two of a DRAM burst or of a sector's neighbours.
+        # Lines 4 KiB apart, so that no two are in the same DRAM burst or in neighbouring sectors.
         pages = generator.permutation(region * _MIB // 4096)[:8192]
         chain = _chain(device, words, pages, 4096 // 8)
         for _ in range(2):
@@ -205,7 +212,7 @@ def _dram_latency(device: Device, generator: np.random.Generator, regions: tuple
 
 @dataclass(frozen=True, slots=True)
 class _Stream:
-    """A read of global memory: ``per_cta`` bytes from ``cta * stride`` on, ``passes`` times."""
+    """A read of global memory: each CTA reads ``per_cta`` bytes from byte ``cta * stride`` on, ``passes`` times."""
 
     level: str
     kernel: str
@@ -217,14 +224,15 @@ class _Stream:
 
 def measure_bandwidth(device: Device, *, quick: bool) -> list[Row]:
     """
-    Reads of L1, L2 and DRAM by one SM and by all, with 16-byte loads and with cp.async.cg.
+    Measure the bandwidth of L1, L2 and DRAM for one SM and for all, with 16-byte loads and with cp.async.cg.
 
-    ``bytes_per_cycle`` by the longest span of any CTA, ``gb_per_s`` by events around the launch (launch included).
+    Column ``bytes_per_cycle`` is based on the longest span of any CTA, ``gb_per_s`` on CUDA events around the launch,
+    which include launch overhead.
     """
     free = int(device.cupy.cuda.runtime.memGetInfo()[0])
     per_cta = min(16 * _MIB, free // 4 // (2 * device.sms) // (256 * _KIB) * (256 * _KIB))
     buffer = device.cupy.zeros(2 * device.sms * per_cta, dtype=np.uint8)
-    # One SM must read more than the L2 holds, or it reads what the launch before it left there.
+    # A single SM must read more than the L2 holds, or it would find data of the previous launch there.
     alone = min(512 * _MIB, 2 * device.sms * per_cta)
     streams = [_Stream("l1", "read_all", 1, 128 * _KIB, 0, 64)]
     for kernel in ("read_l2", "read_cp_async"):
@@ -254,7 +262,7 @@ def _read(device: Device, stream: _Stream, buffer: Any, repeats: int) -> Row:
     for _ in range(repeats):
         milliseconds = device.milliseconds(launch)
         found = device.cupy.asnumpy(spans).astype(np.int64)
-        # Counters of different SMs do not agree: spans are taken CTA by CTA.
+        # Cycle counters of different SMs are not synchronised, so spans are taken per CTA.
         by_cta = found.reshape(stream.ctas, 32, 2)
         cycles = int((by_cta[..., 1].max(axis=1) - by_cta[..., 0].min(axis=1)).max())
         best = min(best, (milliseconds, cycles)) if best else (milliseconds, cycles)

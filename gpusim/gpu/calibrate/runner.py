@@ -1,4 +1,4 @@
-"""Runs the microbenchmark kernels through CuPy and reads their spans back; it knows no figure and no formula."""
+"""Runs the microbenchmark kernels through CuPy and reads back their spans; knows no figure of a machine file."""
 
 import csv
 import platform
@@ -25,11 +25,11 @@ WARP = 32
 
 class Device:
     """
-    The current GPU: compiles each source once, launches its kernels, returns what they recorded.
+    The current GPU: compiles each microbenchmark once, launches its kernels and returns what they recorded.
 
     Attributes:
         cupy: The CuPy module.
-        sms: Streaming multiprocessors.
+        sms: Number of SMs.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Device:
         self._modules: dict[str, Any] = {}
 
     def module(self, name: str) -> Any:
-        """The compiled source ``<name>.cu``."""
+        """Return the CuPy module of source ``<name>.cu``, compiled on first use."""
         if name not in self._modules:
             folder = kernels_folder() / "microbench"
             source = (folder / f"{name}.cu").read_text(encoding="utf-8")
@@ -56,7 +56,17 @@ class Device:
         threads: int = WARP,
         shared: int = 0,
     ) -> None:
-        """Launch one kernel; integers of ``arguments`` must be numpy scalars of the parameter's type."""
+        """
+        Launch one kernel.
+
+        Args:
+            source: Name of the source, without ".cu".
+            kernel: Name of the kernel.
+            arguments: Its arguments. Integers must be numpy scalars of the parameter's type.
+            ctas: Number of CTAs.
+            threads: Threads of a CTA.
+            shared: Dynamic shared memory of a CTA, bytes.
+        """
         function = self.module(source).get_function(kernel)
         if shared > 48 * 1024:
             function.max_dynamic_shared_size_bytes = shared
@@ -74,10 +84,15 @@ class Device:
         repeats: int = 3,
     ) -> IntArray:
         """
-        Launch a kernel whose first parameter takes the spans, and return the shortest of some launches.
+        Launch a kernel several times, and return the spans of its shortest launch.
+
+        The kernel's first parameter is the buffer of the spans; ``arguments`` are the others.
 
         Returns:
             SM cycles at begin and end of every warp that took part, shape [warps, 2].
+
+        Raises:
+            ValueError: ``repeats`` is less than 1.
         """
         best: IntArray | None = None
         for _ in range(repeats):
@@ -92,7 +107,7 @@ class Device:
         return took_part
 
     def milliseconds(self, launch: Any) -> float:
-        """Time of one call of ``launch`` on the GPU, by events around it."""
+        """Return the milliseconds that one call of ``launch`` takes on the GPU, measured by CUDA events."""
         begin, end = self.cupy.cuda.Event(), self.cupy.cuda.Event()
         begin.record()
         launch()
@@ -101,7 +116,7 @@ class Device:
         return float(self.cupy.cuda.get_elapsed_time(begin, end))
 
     def provenance(self) -> dict[str, str]:
-        """Where, with what and when: GPU, driver, CUDA, CuPy, clocks, commit, date, command."""
+        """Return the origin of measured figures: GPU, driver, CUDA, CuPy, clocks, commit, date, command."""
         found = environment()
         clocks = ", ".join(f"{name} {mhz}" for name, mhz in found["clocks_mhz"].items())
         nvrtc = ".".join(map(str, self.cupy.cuda.nvrtc.getVersion()))
@@ -124,15 +139,15 @@ def _longest(spans: IntArray) -> int:
 
 
 def elapsed(spans: IntArray) -> int:
-    """Cycles from the first begin to the last end, of warps on one SM."""
+    """Return the cycles from the first begin to the last end of warps on one SM; ``spans`` has shape [warps, 2]."""
     return int(spans[:, 1].max() - spans[:, 0].min())
 
 
 def write_rows(path: Path, rows: Sequence[Row], provenance: dict[str, str]) -> None:
     """
-    Write rows as CSV under comment lines that say where they come from.
+    Write rows as CSV, below comment lines with their provenance.
 
-    The columns are the keys of all rows, in the order they first appear; a row without a key has an empty field.
+    The columns are the keys of all rows, in order of first appearance. A row that lacks a key has an empty field.
     """
     columns = list(dict.fromkeys(key for row in rows for key in row))
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -145,7 +160,7 @@ def write_rows(path: Path, rows: Sequence[Row], provenance: dict[str, str]) -> N
 
 def read_rows(path: Path) -> list[dict[str, str]]:
     """
-    The rows ``write_rows`` wrote, as text.
+    Read the rows of a file that ``write_rows`` wrote. Values are text.
 
     Raises:
         CannotRun: The file cannot be read.

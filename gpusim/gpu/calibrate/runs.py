@@ -1,4 +1,4 @@
-"""What is measured inside one SM: mma.sync, ldmatrix, shared memory, arithmetic, barriers and how CTAs start."""
+"""Measures what happens inside one SM: mma.sync, ldmatrix, shared memory, arithmetic, barriers, and CTA launches."""
 
 import sys
 
@@ -24,10 +24,10 @@ MMA_TYPES = {
     "S8K16": "m16n8k16.s8.s32",
     "S4K64": "m16n8k64.s4.s32",
 }
-"""The kernel's name of each shape and type -> the machine file's: shape.input.accumulator."""
+"""The machine file's key (shape.input.accumulator) of each mma.sync, by its name in the microbenchmark."""
 
 EMULATED = "S4K64"
-"""A shape whose mma is a call on sm_90: two ILPs are measured, and no reuse."""
+"""The mma.sync that sm_90 emulates by a function call. It is measured with two ILPs and without operand reuse."""
 
 REUSE = ("same A, same B", "same A, distinct B", "distinct A, distinct B")
 ORDERS = ("serpentine", "rows", "columns")
@@ -39,7 +39,7 @@ TILES = (
     *(("F16K16", m, n, 0, loads) for m, n in ((2, 8), (4, 4), (2, 4)) for loads in range(3)),
     *((name, 4, 8, 0, loads) for name in ("F16K16H", "BF16K16", "TF32K8", "S8K32") for loads in range(3)),
 )
-"""Warp tiles: type, mma along M and N, order, where the ldmatrix stand."""
+"""Warp tiles to measure: type, mma.sync along M and N, index into ``ORDERS``, index into ``LOADS``."""
 
 _SEED = np.uint32(12345)
 _ALL_SMSPS = np.int32(SMSPS)
@@ -47,10 +47,10 @@ _ALL_SMSPS = np.int32(SMSPS)
 
 def measure_mma(device: Device, *, quick: bool) -> list[Row]:
     """
-    Chains of mma by type, ILP, warps and operand reuse; then whole warp tiles.
+    Measure chains of mma.sync by type, ILP, warps and operand reuse, and then whole warp tiles.
 
-    ``interval``: cycles an SMSP's tensor core takes for each mma; ``per_round``: cycles from one mma of a chain to the
-    next, which at ILP 1 in a lone warp is the latency.
+    Column ``interval`` has the cycles that an SMSP's tensor core takes for each mma.sync. ``per_round`` has the cycles
+    from one mma.sync of a chain to the next; with ILP 1 and a single warp, that is the latency.
     """
     rows: list[Row] = []
     for name, key in MMA_TYPES.items():
@@ -86,7 +86,7 @@ def _of(pattern: str, kind: str, **columns: str | int) -> Row:
 
 
 def _mma_row(cycles: int, warps: int, each: int, smsps: int = SMSPS) -> Row:
-    """``warps``: those that took part; ``each``: mma of one of them."""
+    """Return the columns of one measurement; ``warps`` took part, each with ``each`` mma.sync."""
     on_one = -(-warps // smsps)
     return {
         "warps": warps,
@@ -99,7 +99,12 @@ def _mma_row(cycles: int, warps: int, each: int, smsps: int = SMSPS) -> Row:
 
 
 def measure_ldmatrix(device: Device, *, quick: bool) -> list[Row]:
-    """Chains of ldmatrix by matrices, ILP, warps, SMSPs and row pitch. ``per_round``: as for mma; ILP 1 is latency."""
+    """
+    Measure chains of ldmatrix by matrices, ILP, warps, SMSPs and row pitch.
+
+    Column ``per_round`` has the cycles from one ldmatrix of a chain to the next; with ILP 1 and a single warp, that is
+    the latency.
+    """
     rows: list[Row] = []
     for matrices in (1, 2, 4):
         for pitch in (16, 144) if quick else (16, 32, 64, 128, 144):
@@ -113,10 +118,11 @@ def measure_ldmatrix(device: Device, *, quick: bool) -> list[Row]:
 
 def measure_shared(device: Device, *, quick: bool) -> list[Row]:
     """
-    ld.shared, st.shared and bursts of ld.shared.
+    Measure ld.shared, st.shared, and bursts of ld.shared.
 
-    ``wavefronts`` are those of the address pattern (gpusim.layout.banks), ``per_round`` as for mma; for ``release`` the
-    cycles from one store to the next that needs its address register back, one IMAD included.
+    Column ``wavefronts`` has those of the address pattern (gpusim.layout.banks). ``per_round`` has the cycles from one
+    instruction of a chain to the next. For "sts release", it has the cycles from one store to the next that overwrites
+    a register of the first, including one IMAD.
     """
     rows: list[Row] = []
     for words in (1, 2, 4):
@@ -148,7 +154,7 @@ def _wavefronts(pitch: int, width: int) -> int:
 
 
 def _loads(device: Device, kernel: str, ilp: int, pitch: int, *, short: bool) -> list[Row]:
-    """One kernel of shared.cu over warps; on one SMSP, too, where ``short`` is not set."""
+    """Measure one kernel of shared.cu with several numbers of warps; ``short`` leaves out most of them."""
     places = [(1, 1), (4, 4), (16, 4)]
     if not short:
         places = [(1, 1), (2, 1), (4, 1), (2, 4), (4, 4), (6, 4), (8, 4), (12, 4), (16, 4)]
@@ -161,7 +167,7 @@ def _loads(device: Device, kernel: str, ilp: int, pitch: int, *, short: bool) ->
 
 
 def _threads(warps: int, smsps: int) -> int:
-    """Threads to launch so that ``warps`` warps take part when only ``smsps`` SMSPs do."""
+    """Return the threads to launch so that ``warps`` warps take part on ``smsps`` SMSPs."""
     return WARP * (warps if smsps == SMSPS else (warps - 1) // smsps * SMSPS + (warps - 1) % smsps + 1)
 
 
@@ -185,8 +191,11 @@ LOOP_BODIES = (1, 2, 4, 8, 16, 32)
 
 def measure_arith(device: Device, *, quick: bool) -> list[Row]:
     """
-    Chains of one instruction. ``per_round`` at ILP 1 in a lone warp is the latency; ``interval`` the cycles an SMSP
-    takes for each. isetp_sel is two instructions, counted as one. Then loops of LOP3: cycles an iteration.
+    Measure chains of one arithmetic instruction, and then loops of LOP3.
+
+    Column ``per_round`` with ILP 1 and a single warp is the latency; ``interval`` has the cycles that an SMSP takes for
+    each instruction. isetp_sel is two instructions that count as one. For a loop, ``per_round`` has the cycles of an
+    iteration.
     """
     rows: list[Row] = []
     for name in ARITHMETIC:
@@ -205,14 +214,18 @@ def measure_arith(device: Device, *, quick: bool) -> list[Row]:
 
 
 def measure_barrier(device: Device, *, quick: bool) -> list[Row]:
-    """bar.sync in a row, by warps of a CTA and CTAs of an SM. ``per_barrier``: cycles from one to the next."""
+    """
+    Measure successive bar.sync by warps of a CTA and CTAs of an SM.
+
+    Column ``per_barrier`` has the cycles from one barrier to the next.
+    """
     rows: list[Row] = []
     for ctas_per_sm in (1, 2):
         for warps in (1, 4, 8, 32) if quick else (1, 2, 3, 4, 6, 8, 12, 16, 24, 32):
             iterations = 100
             ctas = 1 if ctas_per_sm == 1 else 2 * device.sms
             sms = device.cupy.zeros(ctas, dtype=np.uint32)
-            # Two CTAs of 100 KiB fill an SM: the third would not fit.
+            # Two CTAs with 100 KiB of shared memory each fill an SM. A third does not fit.
             shared = 1024 if ctas_per_sm == 1 else 100 * 1024
             arguments = (sms, np.int32(iterations))
             place = {"ctas": ctas, "threads": warps * WARP, "shared": shared}
@@ -238,7 +251,7 @@ _EMPTY_METRICS = (
 
 
 def launch_empty_kernels() -> None:
-    """Launch the empty kernel over one CTA, one CTA an SM, and eight: what ``measure_launch`` profiles."""
+    """Launch the empty kernel with one CTA, one per SM, and eight per SM, for ``measure_launch`` to profile."""
     device = Device()
     for ctas in (1, device.sms, 8 * device.sms):
         device.launch("arith", "nothing", (), ctas=ctas, threads=128)
@@ -247,9 +260,9 @@ def launch_empty_kernels() -> None:
 
 def measure_launch(device: Device, *, quick: bool) -> list[Row]:
     """
-    When CTAs start, by SM counter and chip timer; and what ncu counts for an empty kernel.
+    Measure when CTAs start, by the SM's cycle counter and the chip's timer, and profile an empty kernel with ncu.
 
-    Where ncu is missing or refuses, a row of kind "note" says so in ``kernel``.
+    If ncu is missing or fails, a row of kind "note" has the reason in column ``kernel``.
     """
     rows: list[Row] = []
     for threads, per_sm in ((128, 8),) if quick else ((128, 8), (32, 16), (1024, 2), (1024, 4)):

@@ -1,4 +1,4 @@
-"""The regular opcodes of sm_80 to sm_90: bits 0 to 8 name them, bits 9 to 11 say where sources b and c come from.
+"""Decodes the regular opcodes of sm_75 to sm_90: bits 0 to 8 name them, bits 9 to 11 give the form of sources b and c.
 
 Roles of operands: ``d`` destination, ``a b c`` sources, ``p q`` predicate destinations, ``x y z`` predicate sources,
 ``k`` an immediate field. A role written with "?" is left out of the text when it is the always-true predicate.
@@ -28,14 +28,18 @@ class Arithmetic:
     An opcode of the regular form: bits 0-8 name it, bits 9-11 say where sources b and c come from.
 
     Attributes:
-        sign: What the negation bits of the sources mean: "" (they are other fields), "-", or "-x" ("~" under .X).
-        signed_sources: The sources that have one.
+        name: Opcode without modifiers.
+        roles: Roles of the operands in the order they are written, or a function that returns them for a word.
+        modifiers: Returns the modifiers that a word has.
+        sign: Meaning of the sources' negation bits: "-" negates, "-x" negates but inverts under .X, "" means that the
+            bits belong to other fields.
+        signed_sources: Roles of the sources that have a negation bit.
         values: How an immediate is written.
         absolute: The sources have absolute-value bits.
-        swizzled: The sources are pairs of halves, with a selection of halves.
-        fields: Bits of role ``k``.
-        uniform: It works on the uniform register file.
-        adder: A sum, whose second source takes the third slot's reuse bit.
+        swizzled: The sources are pairs of halves, with fields that select halves.
+        fields: Lowest bit and width of role ``k``.
+        uniform: The opcode works on the uniform register file.
+        adder: The opcode is a sum, whose second source takes the third slot's reuse bit.
     """
 
     name: str
@@ -96,7 +100,7 @@ def _imad(w: Word) -> list[str]:
         return ["MOV", *signed]
     if form == 4 and immediate == 1 and w.flag(73):
         return ["IADD"]
-    # nvdisasm has no name of its own for the shift by 16, which makes an f32 of a bf16.
+    # nvdisasm does not write a shift by 16, which converts bf16 to f32, as SHL.
     if form == 4 and c_is_zero and immediate.bit_count() == 1 and immediate != 1 << 16 and not w.flag(73):
         return ["SHL", "U32"]
     return signed
@@ -274,11 +278,11 @@ ARITHMETIC: dict[int, Arithmetic] = {
     0x111: Arithmetic("F2I", "d b", _f2i, "-", absolute=True),
     0x112: Arithmetic("I2F", "d b", _i2f),
 }
-"""Regular opcodes by bits 0 to 8. Uniform ones have bit 7 set and read uniform registers."""
+"""Regular opcodes by bits 0 to 8. Uniform opcodes have bit 7 set and read uniform registers."""
 
 
 def decode_arithmetic(word: Word) -> Operation | None:
-    """A regular opcode's operation, or None where bits 0 to 8 name none."""
+    """Decode a word of a regular opcode. Return None if bits 0 to 8 name no such opcode."""
     entry = ARITHMETIC.get(word.bits(0, 9))
     form = word.bits(9, 3)
     if entry is None or form == 0:
@@ -323,7 +327,11 @@ def _operand(word: Word, entry: Arithmetic, role: str) -> SassOperand:
 
 
 def _source(word: Word, entry: Arithmetic, role: str) -> SassOperand:
-    """Source a lies at bit 24. Of b and c, one lies at bit 64 and the other, of any kind, at bits 32 to 63."""
+    """
+    Decode source a, b or c.
+
+    Source a is at bit 24. Either b or c is a register at bit 64; the other, of any kind, is at bits 32 to 63.
+    """
     if role == "a":
         return _register(word, entry, role, 24, REUSE_A, negated=72, absolute=73)
     form = word.bits(9, 3)

@@ -1,4 +1,4 @@
-"""Reads a cubin (an ELF file): one kernel's machine code, constants and resources; decodes no instruction."""
+"""Reads one kernel's machine code, constants and resources from a cubin (an ELF file); decodes no instruction."""
 
 import struct
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ SECTION_HEADER = struct.Struct("<IIQQQQIIQQ")
 SYMBOL = struct.Struct("<IBBHQQ")
 MACHINE_CUDA = 190
 OS_ABI_WITHOUT_VERSION = 0x41
-"""Cubins of this OS ABI (CUDA 13) hold the architecture in bits 8 to 15 of the ELF flags; before, in bits 0 to 7."""
+"""OS ABI of CUDA 13 cubins. They hold the architecture in bits 8 to 15 of the ELF flags, older ones in bits 0 to 7."""
 
 EIATTR_PARAM_CBANK = 0x0A
 EIATTR_FRAME_SIZE = 0x11
@@ -21,7 +21,7 @@ EIATTR_REGCOUNT = 0x2F
 
 VALUES_INLINE = (1, 2, 3)
 SIZED = 4
-"""Formats of an attribute: two bytes of value in the record itself, or a size and that many bytes."""
+"""Formats of an attribute: a two-byte value in the record itself, or a size followed by that many bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +30,16 @@ class Cubin:
     One kernel of a cubin.
 
     Attributes:
-        kernel: Its name.
-        architecture: 10 * major + minor of the target.
+        kernel: Name of the kernel.
+        architecture: Compute capability of the target as 10 * major + minor.
         code: Machine code.
         registers: Registers of one thread.
-        local_bytes: Stack of one thread: spills and local arrays.
-        shared_bytes: Static shared memory, which on sm_90 begins with 1024 bytes the system reserves; dynamic shared
-            memory follows it.
-        constants: Image of constant bank 0, whose parameters are still zero.
-        parameters_at: Byte offset of the parameters in it.
-        parameter_bytes: Their size.
+        local_bytes: Stack of one thread in bytes: spills and local arrays.
+        shared_bytes: Static shared memory in bytes. On sm_90 it begins with 1024 bytes that the system reserves.
+            Dynamic shared memory follows it.
+        constants: Image of constant bank 0. Its parameters are still zero.
+        parameters_at: Byte offset of the parameters in ``constants``.
+        parameter_bytes: Size of the parameters.
     """
 
     kernel: str
@@ -67,15 +67,15 @@ class _Section(NamedTuple):
 
 def read_cubin(data: bytes, kernel: str, where: str) -> Cubin:
     """
-    Read one kernel.
+    Read one kernel of a cubin.
 
     Args:
-        data: The file.
-        kernel: Name of the kernel as it is in the symbol table.
-        where: What to call the file in errors.
+        data: Bytes of the file.
+        kernel: Name of the kernel in the symbol table.
+        where: Name of the file in error messages.
 
     Raises:
-        BadInput: It is not a cubin, or has no such kernel (the message lists those it has).
+        BadInput: The file is not a cubin, or has no such kernel. The message lists the kernels it has.
     """
     try:
         header = ELF_HEADER.unpack_from(data)
@@ -147,6 +147,6 @@ def _records(info: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _of_symbol(attributes: list[tuple[int, bytes]], code: int, symbol: int) -> int:
-    """The value an attribute gives for a symbol; 0 where it gives none."""
+    """Return the value of an attribute for a symbol, or 0 if there is none."""
     pairs = (struct.unpack("<II", payload) for found, payload in attributes if found == code)
     return next((int(value) for index, value in pairs if index == symbol), 0)

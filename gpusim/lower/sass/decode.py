@@ -13,7 +13,7 @@ from gpusim.lower.stream import INSTRUCTION_BYTES
 OperandT = TypeVar("OperandT")
 
 NO_BARRIER = 7
-"""What a scoreboard field of the control field says when it names none."""
+"""Value of the control field's read or write scoreboard that means none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +23,11 @@ class Control:
 
     Attributes:
         stall: Cycles to the warp's next instruction (0 to 15).
-        yield_: The assembler's hint to switch to another warp is off when set.
-        write: Scoreboard set until the result is written, 7 for none.
-        read: Scoreboard set until the sources are read, 7 for none.
-        wait_mask: Scoreboards (bits) to wait for.
-        reuse: SassOperand slots kept in the reuse cache (bits).
+        yield_: The yield bit. If it is set, the hint to switch to another warp is off.
+        write: Scoreboard held until the result is written, 7 for none.
+        read: Scoreboard held until the sources are read, 7 for none.
+        wait_mask: Scoreboards to wait for; bit s stands for scoreboard s.
+        reuse: Operand slots kept in the reuse cache, one bit each.
 
     Source: Jia et al. 2018, section 2.1; Huerta et al., MICRO'25; maxas and CuAssembler documentation.
     """
@@ -55,7 +55,8 @@ class Sass:
         address: Byte address within the kernel's text.
         mnemonic: Opcode with its modifiers, "IMAD.WIDE.U32".
         guard: The predicate under which it executes.
-        operands: Role -> operand (``sass_opcodes`` names the roles), in the order they are written.
+        operands: Operands by role, in the order they are written (``sass.arithmetic`` and ``sass.opcodes`` list the
+            roles).
         shown: Roles that the text shows.
         control: The control field.
     """
@@ -79,10 +80,14 @@ class Sass:
 
     def operand(self, role: str, kind: type[OperandT]) -> OperandT:
         """
-        The operand in a role, of the kind that the opcode table puts there.
+        Return the operand in a role.
+
+        Args:
+            role: Role of the operand.
+            kind: Class that the operand must have.
 
         Raises:
-            TypeError: It is of another kind.
+            TypeError: The operand is of another class.
         """
         operand = self.operands[role]
         if not isinstance(operand, kind):
@@ -91,7 +96,7 @@ class Sass:
 
     @property
     def text(self) -> str:
-        """As a disassembler writes it."""
+        """Guard, mnemonic and operands, as a disassembler writes them."""
         guard = "" if self.guard == Predicate(PT, self.guard.uniform) else f"@{self.guard} "
         listed = ", ".join(str(self.operands[role]) for role in self.shown)
         return f"{guard}{self.mnemonic}{' ' if listed else ''}{listed}"
@@ -109,7 +114,7 @@ def decode(code: bytes, architecture: int) -> tuple[Sass, ...]:
         architecture: 10 * major + minor of the target, 75 to 90.
 
     Raises:
-        BadInput: The architecture is not one of those, or an opcode is unknown; names the address and the word.
+        BadInput: The architecture is not one of these, or an opcode is unknown. The message has its address and word.
     """
     if not 75 <= architecture <= 90:
         raise BadInput(f"architecture: machine code of sm_75 to sm_90 can be decoded, got sm_{architecture}")
@@ -120,7 +125,17 @@ def decode(code: bytes, architecture: int) -> tuple[Sass, ...]:
 
 
 def decode_word(word: int, address: int, architecture: int) -> Sass:
-    """Decode one 128-bit instruction at a byte address of the text."""
+    """
+    Decode one 128-bit instruction.
+
+    Args:
+        word: The instruction.
+        address: Its byte address in the text section.
+        architecture: Compute capability of the target as 10 * major + minor.
+
+    Raises:
+        BadInput: The opcode is unknown.
+    """
     try:
         operation = decode_operation(word, address, architecture)
     except UnknownOpcode as error:
@@ -130,7 +145,7 @@ def decode_word(word: int, address: int, architecture: int) -> Sass:
 
 
 def control_field(word: int) -> Control:
-    """The control field of a 128-bit instruction: bits 105 to 125."""
+    """Return the control field of a 128-bit instruction: bits 105 to 125."""
     return Control(
         stall=word >> 105 & 0xF,
         yield_=bool(word >> 109 & 1),

@@ -1,8 +1,8 @@
-"""Executes one warp's SASS for concrete indices, parameters and constants: the path taken and every lane address.
+"""Executes one warp's SASS with concrete indices, parameters and constants, to find its path and every lane's address.
 
-Integers, predicates, branches and local memory are exact; what is loaded from shared or global memory is zero unless
-``Warp.load`` says otherwise, and floating-point results are zero. So the path is right as long as data does not steer
-it; the semaphore of serial split-K does, and ``load`` answers for it.
+Integers, predicates, branches and local memory are exact. Floating-point results are zero, and so is all data loaded
+from shared or global memory, unless ``Warp.load`` supplies it. The path is therefore right if no other data steers it.
+The semaphore of serial split-K does steer it, which is why ``Warp.load`` exists.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,32 +22,32 @@ from gpusim.lower.stream import INSTRUCTION_BYTES
 from gpusim.units import WARP_SIZE
 
 Load: TypeAlias = Callable[[IntArray], IntArray]
-"""Global byte addresses of the lanes -> the 32-bit words there."""
+"""Maps the global byte addresses of the lanes to the 32-bit words there."""
 
 MOST_STEPS = 20_000_000
-"""A warp that executes more instructions than this is taken to wait for something that never comes."""
+"""Limit of executed instructions. A warp that exceeds it is assumed to spin forever."""
 
 STACK_POINTER_AT = 0x28
-"""Where constant bank 0 holds the top of the stack. Source: the first instruction of every kernel that has one."""
+"""Byte offset of the stack pointer in constant bank 0. Source: the first instruction of every kernel with a stack."""
 
 WIDTHS = {"U8": 1, "S8": 1, "U16": 1, "S16": 1, "64": 2, "128": 4}
 WHOLE_WARP = -1
-"""Key of the convergence that WARPSYNC asks for, beside the convergence barriers B0 to B15."""
+"""Key for WARPSYNC among the keys of the convergence barriers, 0 to 15 for B0 to B15."""
 
 
 @dataclass(frozen=True, slots=True)
 class Warp:
     """
-    Which warp of which CTA runs, and what it is given.
+    The warp to execute, and the state that its launch gives it.
 
     Attributes:
         ctaid: blockIdx x, y, z.
         grid: gridDim x, y, z.
         threads: blockDim.x.
         index: Warp index in the CTA.
-        constants: Bank 0, parameters included.
-        local_bytes: Stack of one thread.
-        load: What global memory holds.
+        constants: Constant bank 0, parameters included.
+        local_bytes: Stack of one thread in bytes.
+        load: Reads global memory; None reads zeros.
     """
 
     ctaid: tuple[int, int, int]
@@ -61,14 +61,14 @@ class Warp:
 
 class Step(NamedTuple):
     """
-    One instruction executed.
+    One executed instruction.
 
     Attributes:
-        at: Position in the decoded code.
+        at: Index of the instruction in the decoded code.
         lanes: Active lanes whose guard holds; None for all 32.
-        address: Byte address of each lane in the space the instruction accesses; None where it accesses none.
-        target: For a copy to shared memory: the shared address (``address`` is the global one). Else None.
-        predicate: For a copy or load with a predicate operand: its value. Else None.
+        address: Byte address of each lane in the memory space that it accesses; None if it accesses none.
+        target: Shared-memory address of each lane of a copy, whose ``address`` is the global one; otherwise None.
+        predicate: Predicate operand of a copy in each lane; otherwise None.
     """
 
     at: int
@@ -80,16 +80,16 @@ class Step(NamedTuple):
 
 def run_warp(code: Sequence[Sass], warp: Warp) -> list[Step]:
     """
-    Execute a warp to its end.
+    Execute a warp to its end, and return the instructions it executed.
 
     Raises:
-        BadInput: An instruction on the path is not emulated, or the path does not end; names the address.
+        BadInput: An instruction on the path is not emulated, or the path does not end. The message has its address.
     """
     return _Emulation(code, warp).run()
 
 
 class _Emulation:
-    """The warp's state: registers, local memory, groups of lanes that wait to converge."""
+    """The state of a warp: registers, local memory, and groups of lanes that wait to converge."""
 
     def __init__(self, code: Sequence[Sass], warp: Warp) -> None:
         self.code = code
@@ -111,7 +111,8 @@ class _Emulation:
         axes = "XYZ"
         values = {"SR_LANEID": lanes, "SR_TID.X": thread, "SR_TID.Y": word(0), "SR_TID.Z": word(0), "SRZ": word(0)}
         values |= {f"SR_CTAID.{axis}": word(one) for axis, one in zip(axes, self.warp.ctaid, strict=True)}
-        # The high word of the shared window is what a generic address is tested against; shared addresses drop it.
+        # SR_SWINHI is the high word of the shared window, against which generic addresses are tested. Shared addresses
+        # do not contain it.
         return values | {name: word(0) for name in ("SR_CgaCtaId", "SR_CLOCKLO", "SR_CLOCKHI", "SR_SWINHI")}
 
     def run(self) -> list[Step]:
@@ -156,7 +157,11 @@ class _Emulation:
     # --- control flow ---
 
     def _next_group(self) -> int | None:
-        """Lanes that wait at a convergence point that all their fellows have reached or left, or a diverged group."""
+        """
+        Activate another group of lanes, and return its next instruction; None if all lanes have exited.
+
+        A group at a convergence point that all its members have reached or left comes first, then a diverged group.
+        """
         for key, (at, arrived) in list(self.arrived.items()):
             if not (self.barriers.get(key, self.alive) & self.alive & ~arrived).any():
                 del self.arrived[key]
@@ -175,7 +180,7 @@ class _Emulation:
         if "x" in sass.operands:
             taken = lanes & tester(sass.operands["x"])(self.registers)
         if "CONV" in sass.modifiers or "DIV" in sass.modifiers:
-            # Where the warp goes as one (or does not), whatever lanes the mask names.
+            # BRA.CONV is taken if the warp is converged and BRA.DIV if it is not, whatever lanes the mask names.
             whole = not (self.alive & ~self.active).any()
             taken = taken & (whole == ("CONV" in sass.modifiers))
         target = self._target(sass)
@@ -206,7 +211,7 @@ class _Emulation:
         return at + 1
 
     def clear_barrier(self, at: int, sass: Sass, lanes: BoolArray) -> None:
-        """BMOV.32.CLEAR to no register: nobody is to wait there."""
+        """Execute BMOV.32.CLEAR to RZ: no lane waits at this convergence barrier any more."""
         if "CLEAR" not in sass.modifiers or sass.operand("d", Register).number != RZ:
             raise BadInput(f"text {sass}: only clearing a convergence barrier is emulated")
         self.barriers.pop(sass.operand("n", Named).number, None)
@@ -356,7 +361,7 @@ class _Emulation:
 
 
 def _bank(warp: Warp) -> bytes:
-    """Constant bank 0 with the launch's dimensions and the stack pointer, as the driver fills it in."""
+    """Return constant bank 0 with the launch's dimensions and the stack pointer, as the driver fills it in."""
     head = np.array([warp.threads, 1, 1, *warp.grid], dtype="<u4").tobytes()
     bank = bytearray(warp.constants)
     bank[: len(head)] = head
@@ -365,7 +370,7 @@ def _bank(warp: Warp) -> bytes:
 
 
 def _width(sass: Sass) -> int:
-    """32-bit words that a memory instruction moves."""
+    """Return the 32-bit words per lane that a memory instruction moves."""
     return next((WIDTHS[m] for m in sass.modifiers if m in WIDTHS), 1)
 
 
@@ -389,7 +394,7 @@ CONTROL: dict[str, Callable[[_Emulation, int, Sass, BoolArray], int | None]] = {
     "CALL": _Emulation.branch,
     "RET": _Emulation.give_back,
 }
-"""Opcodes that say which instruction comes next."""
+"""Opcodes that determine the next instruction. Each function returns its index, or None to switch to other lanes."""
 
 ACCESS: dict[str, Callable[[_Emulation, int, Sass, BoolArray], None]] = {
     "LDGSTS": _Emulation.copy,
@@ -414,4 +419,4 @@ ACCESS: dict[str, Callable[[_Emulation, int, Sass, BoolArray], None]] = {
         _Emulation.ignore,
     ),
 }
-"""Opcodes that touch memory, other lanes or the CTA."""
+"""Opcodes that involve memory, other lanes or the CTA."""

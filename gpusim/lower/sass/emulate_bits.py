@@ -1,4 +1,4 @@
-"""What the opcodes that look at bits compute: logic, shifts, bytes, counts, conversions in integer division."""
+"""Emulates the bitwise opcodes: logic, shifts, byte permutations, bit counts, and conversions for integer division."""
 
 from collections.abc import Callable
 
@@ -25,12 +25,12 @@ from gpusim.lower.sass.operands import Immediate, Predicate
 
 
 def as_float(value: Words) -> npt.NDArray[np.float32]:
-    """32-bit words as f32."""
+    """Return 32-bit words reinterpreted as f32."""
     return value.astype(np.uint32).view(np.float32)
 
 
 def lut3(a: Words, b: Words, c: Words, table: int) -> Words:
-    """LOP3: bit ``4a + 2b + c`` of the table, at every bit position."""
+    """Evaluate LOP3: each bit of the result is bit ``4a + 2b + c`` of the table, for that position's bits a, b, c."""
     total = np.zeros(1, dtype=np.uint64)
     for minterm in range(8):
         if table >> minterm & 1:
@@ -69,7 +69,7 @@ def _predicate_logic(sass: Sass) -> Execute:
 
 
 def _shift(sass: Sass) -> Execute:
-    """SHF: the pair (c, a) shifted, of which the low or the high word is kept."""
+    """SHF: shift the pair (c, a) and keep its low or high word."""
     read_a, read_b, read_c = (reader(sass.operands[role]) for role in "abc")
     modifiers = sass.modifiers
     right, high, wraps = "R" in modifiers, "HI" in modifiers, "W" in modifiers
@@ -101,7 +101,7 @@ def _shift(sass: Sass) -> Execute:
 
 
 def _permute(sass: Sass) -> Execute:
-    """PRMT: each result byte is one of the pair (c, a)'s eight, or its sign."""
+    """PRMT: each byte of the result is one of the eight bytes of the pair (c, a), or its replicated sign."""
     if sass.modifiers:
         raise NotImplementedError(f"{sass.mnemonic} selects bytes in a mode that is not emulated")
     read_a, read_b, read_c = (reader(sass.operands[role]) for role in "abc")
@@ -122,7 +122,7 @@ def _permute(sass: Sass) -> Execute:
 
 
 def unary(function: Callable[[Sass], Callable[[Words], Words]]) -> Callable[[Sass], Execute]:
-    """An opcode that computes its destination from source b alone."""
+    """Return the maker of an opcode that computes its destination from source b alone, by ``function(sass)``."""
 
     def make(sass: Sass) -> Execute:
         read, d, compute = reader(sass.operands["b"]), result(sass), function(sass)
@@ -182,7 +182,11 @@ def _integer_to_float(sass: Sass) -> Callable[[Words], Words]:
 
 
 def _float_to_integer(sass: Sass) -> Callable[[Words], Words]:
-    """Clamped to the range of the result: U32 by truncation, as divisions use it, or S32 to nearest, ties to even."""
+    """
+    F2I, clamped to the range of the result.
+
+    U32 truncates, as integer divisions use it. S32 rounds to nearest, ties to even.
+    """
     modifiers = frozenset(sass.modifiers)
     truncates = modifiers >= {"U32", "TRUNC"}
     if not truncates and not modifiers <= {"NTZ"}:
@@ -199,7 +203,7 @@ def _float_to_integer(sass: Sass) -> Callable[[Words], Words]:
 
 
 def _multifunction(sass: Sass) -> Callable[[Words], Words]:
-    """MUFU.RCP rounded to nearest: the hardware's last bit may differ, which the division that follows corrects."""
+    """MUFU.RCP, rounded to nearest. The hardware's last bit may differ, which the integer division corrects."""
     if "RCP" not in sass.modifiers:
         return np.zeros_like
 
@@ -222,4 +226,4 @@ BITWISE: dict[str, Callable[[Sass], Execute]] = {
     "F2I": unary(_float_to_integer),
     "MUFU": unary(_multifunction),
 }
-"""Opcode -> what makes its execution from an instruction."""
+"""Bitwise opcodes, each with the function that turns one of its instructions into an ``Execute``."""

@@ -1,6 +1,6 @@
-"""What each arithmetic opcode of SASS computes, over the 32 lanes of a warp at once: integers exactly, data not at all.
+"""Emulates the arithmetic opcodes of SASS over all lanes of a warp at once: integers exactly, floats as zero.
 
-Floating-point results are zero: what is loaded is not known, and it steers no branch.
+Floating-point results are zero because the loaded data is not known, and it steers no branch.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ def _carries(sass: Sass) -> list[Test]:
 
 
 def _add(sass: Sass) -> Execute:
-    """IADD3, VIADD: the sum of two or three sources and carries; ``p`` and ``q`` count the carries out."""
+    """IADD3, VIADD: the sum of two or three sources and carries. ``p`` is set if it carries, ``q`` if it does twice."""
     sources = [addend(sass.operands[role]) for role in "abc" if role in sass.operands]
     extra = np.uint64(sum(one for _, one in sources))
     reads = [read for read, _ in sources]
@@ -56,7 +56,7 @@ def _add(sass: Sass) -> Execute:
 
 
 def _multiply(sass: Sass) -> Execute:
-    """IMAD in its forms: low 32 bits, .WIDE to a pair, .HI with a 64-bit addend, each with a carry in and out."""
+    """IMAD: low 32 bits; .WIDE to a register pair; .HI with a 64-bit addend; each with a carry in and out."""
     kind = next((m for m in sass.modifiers if m in ("WIDE", "HI")), "")
     unsigned = "U32" in sass.modifiers or not kind
     a, b, c = (sass.operands[role] for role in "abc")
@@ -92,7 +92,7 @@ def _multiply(sass: Sass) -> Execute:
 
 
 def _shift_add(sass: Sass) -> Execute:
-    """LEA: (a << k) + b; .HI adds the high word of the pair (c, a) shifted; .SX32 takes c as a's sign."""
+    """LEA: (a << k) + b. .HI adds the high word of the shifted pair (c, a) instead; .SX32 has a's sign for c."""
     k = np.uint64(sass.operand("k", Immediate).value)
     read_a = reader(sass.operands["a"])
     negated = sign_of(sass.operands["a"])
@@ -140,7 +140,7 @@ COMBINE: dict[str, Callable[[BoolArray, BoolArray], BoolArray]] = {
 
 
 def _set_predicates(sass: Sass) -> Execute:
-    """ISETP: compares, then combines with ``x``; .EX goes on from the low words' comparison ``z``."""
+    """ISETP: compare, then combine with ``x``. .EX compares high words, given the low words' comparison ``z``."""
     read_a, read_b = reader(sass.operands["a"]), reader(sass.operands["b"])
     compare = COMPARE[sass.modifiers[0]]
     combine = COMBINE[next(m for m in sass.modifiers[1:] if m in COMBINE)]
@@ -162,7 +162,7 @@ def _set_predicates(sass: Sass) -> Execute:
 
 
 def _set_float_predicates(sass: Sass) -> Execute:
-    """FSETP, without signs: what tests alpha and beta."""
+    """FSETP without signs of the sources, as kernels test alpha and beta."""
     name = sass.modifiers[0]
     compare = COMPARE[name.removesuffix("U")]
     unordered = name.endswith("U")
@@ -191,7 +191,7 @@ def _select(sass: Sass) -> Execute:
 
 
 def _extreme(sass: Sass) -> Execute:
-    """IMNMX, VIMNMX: the smaller where ``x`` holds, else the larger."""
+    """IMNMX, VIMNMX: the smaller source if ``x`` holds, otherwise the larger."""
     a, b, least = reader(sass.operands["a"]), reader(sass.operands["b"]), tester(sass.operands["x"])
     d, unsigned = result(sass), "U32" in sass.modifiers
 
@@ -204,7 +204,7 @@ def _extreme(sass: Sass) -> Execute:
 
 
 def _add_extreme(sass: Sass) -> Execute:
-    """VIADDMNMX: the sum of a and b, then the smaller of it and c where ``x`` holds, else the larger."""
+    """VIADDMNMX: the smaller of a + b and c if ``x`` holds, otherwise the larger."""
     a, (b, one) = reader(sass.operands["a"]), addend(sass.operands["b"])
     c, least = reader(sass.operands["c"]), tester(sass.operands["x"])
     d, unsigned, extra = result(sass), "U32" in sass.modifiers, np.uint64(one)
@@ -223,7 +223,7 @@ def _move(sass: Sass) -> Execute:
 
 
 def _data(sass: Sass) -> Execute:
-    """Floating-point arithmetic: the result is zero, except where it is a constant in disguise (0 * 0 + c)."""
+    """Floating-point arithmetic: the result is zero, except for 0 * 0 + c, which loads the constant c."""
     a, b, c = (sass.operands.get(role) for role in "abc")
     zero = all(isinstance(one, Register) and one.number == RZ for one in (a, b))
     constant = word(c.value if zero and isinstance(c, Immediate) else 0)
@@ -253,4 +253,4 @@ EXECUTE: dict[str, Callable[[Sass], Execute]] = {
     "IABS": unary(lambda _: lambda value: np.abs(signed(value)).astype(np.uint64)),
     **dict.fromkeys(("HMMA", "IMMA"), _matrix_multiply),
 }
-"""Opcode -> what makes its execution from an instruction."""
+"""All emulated arithmetic opcodes, each with the function that turns one of its instructions into an ``Execute``."""

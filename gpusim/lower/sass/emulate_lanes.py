@@ -1,4 +1,4 @@
-"""What the opcodes that look across a warp's lanes compute: shuffles, votes, predicates packed into words."""
+"""Emulates shuffles, votes and the packing of predicates into words."""
 
 from collections.abc import Iterator
 
@@ -9,21 +9,24 @@ from gpusim.lower.sass.emulate_registers import MASK, Words, word
 from gpusim.units import WARP_SIZE
 
 PREDICATES = 7
-"""Predicate registers that hold a value; the eighth is always true."""
+"""Number of predicate registers that can be written. The eighth, PT, is always true."""
 
 BYTES = {"": 0, "B1": 8, "B2": 16, "B3": 24}
-"""Shift of the byte that P2R and R2P name."""
+"""Bit shift of the byte that a modifier of P2R or R2P selects."""
 
 
 def shuffle(value: Words, wanted: Words, limits: Words, kind: str) -> tuple[Words, BoolArray]:
     """
-    SHFL: each lane's value from another lane, and whether that lane lies inside its segment.
+    Evaluate SHFL.
 
     Args:
-        value: Of each lane, or one for all.
-        wanted: Lane, distance or mask.
-        limits: Bits 0-4 the clamp, bits 8-12 the segment mask.
+        value: Value of each lane, or one for all lanes.
+        wanted: Source lane, distance or xor mask, by ``kind``.
+        limits: The clamp in bits 0-4, the segment mask in bits 8-12.
         kind: IDX, UP, DOWN or BFLY.
+
+    Returns:
+        The value that each lane receives, and whether its source lane is inside its segment.
 
     Source: PTX ISA, shfl.sync.
     """
@@ -46,7 +49,17 @@ def shuffle(value: Words, wanted: Words, limits: Words, kind: str) -> tuple[Word
 
 
 def ballot(said: BoolArray, lanes: BoolArray, kind: str) -> tuple[Words, BoolArray]:
-    """VOTE: the bits of the active lanes that say yes, and whether all, any, or all alike do."""
+    """
+    Evaluate VOTE.
+
+    Args:
+        said: Predicate of each lane.
+        lanes: Active lanes.
+        kind: ALL, ANY or EQ.
+
+    Returns:
+        The mask of active lanes whose predicate holds, and whether all, any, or either all or none of them hold.
+    """
     yes = said & lanes
     bits = word(sum(1 << int(lane) for lane in np.flatnonzero(yes)))
     every, some = bool(said[lanes].all()), bool(yes.any())
@@ -55,7 +68,7 @@ def ballot(said: BoolArray, lanes: BoolArray, kind: str) -> tuple[Words, BoolArr
 
 
 def pack(predicates: BoolArray, kept: Words, chosen: int, byte: str) -> Words:
-    """P2R: the chosen predicates as bits of one byte of a word whose other bits are ``kept``."""
+    """Evaluate P2R: replace bits of one byte of ``kept`` by the predicates in mask ``chosen``, and return the words."""
     shift = np.uint64(BYTES[byte])
     packed = np.zeros(WARP_SIZE, dtype=np.uint64)
     for bit in range(PREDICATES):
@@ -66,7 +79,7 @@ def pack(predicates: BoolArray, kept: Words, chosen: int, byte: str) -> Words:
 
 
 def unpack(value: Words, chosen: int, byte: str) -> Iterator[tuple[int, BoolArray]]:
-    """R2P: number and value of each chosen predicate, from the bits of one byte of a word."""
+    """Evaluate R2P: yield number and value of each predicate in mask ``chosen``, from the bits of one byte."""
     for bit in range(PREDICATES):
         if chosen >> bit & 1:
             yield bit, (value >> np.uint64(BYTES[byte] + bit) & np.uint64(1)) != 0

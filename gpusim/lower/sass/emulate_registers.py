@@ -1,7 +1,7 @@
-"""The register files of an emulated warp and how operands are read from them: 32-bit values over all lanes at once.
+"""Holds the register files of an emulated warp, and reads operands from them for all lanes at once.
 
-Values stand in unsigned 64-bit arrays: a vector register has one for each lane, a uniform register, an immediate or a
-constant one for all.
+32-bit values are kept in unsigned 64-bit arrays. A vector register has one value per lane; a uniform register, an
+immediate or a constant has one for all lanes.
 """
 
 from collections.abc import Callable
@@ -28,11 +28,11 @@ class Registers:
     The register files of one warp and the constant bank it reads.
 
     Attributes:
-        vector: [256, 32]; row ``RZ`` stays zero.
-        uniform: [64, 1]; row ``URZ`` stays zero.
-        predicates: [8, 32]; row ``PT`` stays true.
-        uniform_predicates: [8, 1]; the same.
-        constants: Bank 0 as 32-bit words.
+        vector: Vector registers, shape [256, 32]. Row ``RZ`` stays zero.
+        uniform: Uniform registers, shape [64, 1]. Row ``URZ`` stays zero.
+        predicates: Predicate registers, shape [8, 32]. Row ``PT`` stays true.
+        uniform_predicates: Uniform predicate registers, shape [8, 1]. Row ``PT`` stays true.
+        constants: Constant bank 0 as 32-bit words.
     """
 
     __slots__ = ("constants", "predicates", "uniform", "uniform_predicates", "vector")
@@ -56,7 +56,7 @@ class Registers:
             np.copyto(self.vector[register.number + part], value, where=mask)
 
     def write_predicate(self, predicate: Predicate, value: BoolArray, mask: BoolArray) -> None:
-        """Write a predicate destination in the lanes of ``mask``; the true predicate swallows it."""
+        """Write a predicate destination in the lanes of ``mask``. A write to ``PT`` has no effect."""
         if predicate.number == PT:
             return
         if predicate.uniform:
@@ -72,23 +72,23 @@ Execute: TypeAlias = Callable[[Registers, BoolArray], None]
 
 
 def word(value: int) -> Words:
-    """A 32-bit constant for all lanes."""
+    """Return a 32-bit constant for all lanes, shape [1]."""
     return np.array([value & 0xFFFFFFFF], dtype=np.uint64)
 
 
 def reader(operand: SassOperand, part: int = 0) -> Read:
     """
-    How to read a source, or the ``part``-th word of a wide one, before its sign.
+    Return a function that reads a source, or the ``part``-th 32-bit word of a wide one, without applying its sign.
 
     Raises:
-        TypeError: The operand is no source of arithmetic.
+        TypeError: The operand is no register, immediate or constant.
     """
     if isinstance(operand, Register):
         number, uniform = operand.number, operand.uniform
         row = number if number == (URZ if uniform else RZ) else number + part
         return (lambda r: r.uniform[row]) if uniform else (lambda r: r.vector[row])
     if isinstance(operand, Immediate):
-        # An immediate of a wide operation is sign-extended only by signed ones, which read part 0.
+        # Only signed wide operations sign-extend an immediate, and those read part 0 alone.
         constant = word(operand.value if part == 0 else 0)
         return lambda _: constant
     if isinstance(operand, Constant):
@@ -101,7 +101,12 @@ def reader(operand: SassOperand, part: int = 0) -> Read:
 
 
 def tester(operand: SassOperand) -> Test:
-    """How to read a predicate source."""
+    """
+    Return a function that reads a predicate source, inversion included.
+
+    Raises:
+        TypeError: The operand is no predicate.
+    """
     if not isinstance(operand, Predicate):
         raise TypeError(f"{operand} is no predicate")
     number, inverted, uniform = operand.number, operand.inverted, operand.uniform
@@ -111,20 +116,20 @@ def tester(operand: SassOperand) -> Test:
 
 
 def signed(value: Words) -> npt.NDArray[np.int64]:
-    """32-bit words as signed integers."""
+    """Return 32-bit words as signed integers."""
     return (value ^ SIGN).astype(np.int64) - np.int64(0x80000000)
 
 
 def sign_of(operand: SassOperand) -> str:
-    """The sign of a source: "", "-" or "~"."""
+    """Return the sign of a source: "", "-" or "~"."""
     return operand.sign if isinstance(operand, Register | Constant) else ""
 
 
 def addend(operand: SassOperand) -> tuple[Read, int]:
     """
-    A source of a sum: how to read it, and what its sign adds.
+    Return a function that reads a source of a sum with its sign applied, and a constant to add to the sum.
 
-    -v is the inverse plus one, so that the carry comes out as the adder's does; ~v is the inverse alone.
+    -v is read as ~v and adds 1, so that the sum carries out as the hardware's adder does. ~v adds 0.
     """
     read = reader(operand)
     sign = sign_of(operand)
@@ -134,5 +139,5 @@ def addend(operand: SassOperand) -> tuple[Read, int]:
 
 
 def result(sass: Sass) -> Register:
-    """The destination register."""
+    """Return the destination register of an instruction."""
     return sass.operand("d", Register)

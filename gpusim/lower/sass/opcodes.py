@@ -1,9 +1,10 @@
-"""The opcode table of sm_75 to sm_90: every opcode that tile kernels execute, with its modifiers and operands.
+"""Decodes every opcode that tile kernels execute on sm_75 to sm_90, with its modifiers and operands.
 
-Roles beyond those of ``sass_arithmetic``: ``m`` memory address, ``s`` shared-memory address of a copy, ``t`` branch
-target, ``n`` something named, ``v`` stored data.
+Roles beyond those of ``sass.arithmetic``: ``m`` memory address, ``s`` shared-memory address of a copy, ``t`` branch
+target, ``n`` special register, scoreboard or convergence barrier, ``v`` stored data.
 
-Source: as ``sass_arithmetic``; field positions of LDGSTS, LDSM and HMMA were found by flipping bits under nvdisasm 13.
+Sources: those of ``sass.arithmetic``. The field positions of LDGSTS, LDSM and HMMA were found by flipping bits and
+disassembling with nvdisasm 13.
 """
 
 from collections.abc import Callable
@@ -52,7 +53,7 @@ SPECIAL = {
 
 ORDERS = {0: (), 4: ("CONSTANT",), 5: ("STRONG", "SM"), 7: ("STRONG", "GPU"), 10: ("STRONG", "SYS")}
 TURING_ORDERS = {7: ("SYS",), 10: ("STRONG", "GPU")}
-"""Before sm_80 a weak access names its scope."""
+"""Memory orders before sm_80, where a weak access names its scope."""
 
 EVICTIONS = ("EF", "", "EL", "LU", "EU", "NA", "INVALID6", "INVALID7")
 PREFETCHES = ("", "LTC64B", "LTC128B", "LTC256B")
@@ -63,7 +64,15 @@ Fields: TypeAlias = Callable[[Word], dict[str, SassOperand]]
 
 @dataclass(frozen=True, slots=True)
 class Irregular:
-    """An opcode named by all of bits 0 to 11, with fields of its own."""
+    """
+    An opcode that all of bits 0 to 11 name, with fields of its own.
+
+    Attributes:
+        modifiers: Returns the modifiers that a word has.
+        operands: Returns the operands of a word by role.
+        hidden: Roles of predicates that the text leaves out if they are always true.
+        uniform: The guard is a uniform predicate.
+    """
 
     modifiers: Callable[[Word], list[str]]
     operands: Fields
@@ -76,7 +85,7 @@ def _size(w: Word) -> list[str]:
 
 
 def _lds_modifiers(w: Word) -> list[str]:
-    """Before sm_80 an access may say that all lanes' addresses are unrelated."""
+    """Return the modifiers of LDS. Before sm_80, .U says that the lanes' addresses are unrelated."""
     return [*when(w.architecture < 80 and w.flag(76), "U"), *_size(w)]
 
 
@@ -101,7 +110,7 @@ def _data(w: Word) -> Register:
 
 
 def _window(w: Word, low: int) -> tuple[Register | None, Register | None]:
-    """Descriptor and uniform offset of a global access: sm_90 names the descriptor, before it is not written."""
+    """Return descriptor and uniform offset of a global access. Before sm_90, the text does not show the descriptor."""
     uniform = Register(w.bits(low, 6), uniform=True)
     if not w.flag(76):
         return None, uniform
@@ -119,7 +128,7 @@ def _shared(w: Word, uniform_at: int = 32) -> Memory:
 
 
 TURING_GLOBAL = frozenset({0x381, 0x386, 0x3A8})
-"""LDG, STG and ATOMG of sm_75 at the address in a register pair alone."""
+"""LDG, STG and ATOMG of sm_75 whose address is a register pair without a uniform register."""
 
 
 def _global(w: Word, uniform_at: int) -> Memory:
@@ -180,7 +189,7 @@ def _special(w: Word) -> Named:
 
 
 def _branch_target(w: Word) -> Target:
-    """The next instruction's address plus a signed offset; sm_90 has eight more low bits of it at bits 16 to 23."""
+    """Return the next instruction's address plus a signed offset. sm_90 has eight more low bits at bits 16 to 23."""
     offset = w.signed(34, 48) * 4
     if w.architecture >= 90:
         offset = w.signed(34, 48) * 1024 + w.bits(16, 8) * 4
@@ -314,7 +323,7 @@ def _register_to_predicates(w: Word) -> dict[str, SassOperand]:
 
 
 IMMA_SHAPES = {0: "8816", 2: "8832", 4: "16816", 5: "16832", 6: "16864"}
-"""mma.sync shape by bits 75, 85 and 86."""
+"""Shapes of IMMA as its mnemonic has them, by bits 75, 85 and 86."""
 
 
 def _imma_modifiers(w: Word) -> list[str]:
@@ -337,7 +346,7 @@ def _imma(w: Word) -> dict[str, SassOperand]:
 
 
 I2IP_RESULTS = {(0, 0): ("8", ""), (3, 2): ("4", ".24")}
-"""Width of the integers that I2IP packs, and the bits of c that it packs them below, by bits 77-78 and 72-73."""
+"""Width of the integers that I2IP packs, and the suffix of source c, by bits 77-78 and 72-73."""
 
 
 def _i2ip_result(w: Word) -> tuple[str, str]:
@@ -348,7 +357,7 @@ def _i2ip_result(w: Word) -> tuple[str, str]:
 
 
 def _i2ip_modifiers(w: Word) -> list[str]:
-    """Up to sm_80 it always saturates; bit 74 says that it does not on sm_86 and sm_89, and that it does on sm_90."""
+    """Return the modifiers of I2IP: up to sm_80 always SAT, on sm_86 and sm_89 if bit 74 is clear, on sm_90 if set."""
     saturates = w.architecture < 86 or w.flag(74) == (w.architecture >= 90)
     return [("S" if w.flag(76) else "U") + _i2ip_result(w)[0], "S32", *when(saturates, "SAT")]
 
@@ -463,17 +472,17 @@ IRREGULAR: dict[int, tuple[str, Irregular]] = {
         ("SHFL", Irregular(lambda w: [("IDX", "UP", "DOWN", "BFLY")[w.bits(58, 2)]], _shuffle)),
     ),
 }
-"""Opcodes by bits 0 to 11."""
+"""Irregular opcodes by bits 0 to 11."""
 
 VOTES = ("VOTE", "VOTEU")
 
 
 def decode_operation(value: int, address: int, architecture: int) -> Operation:
     """
-    Decode an instruction word apart from its guard and control field.
+    Decode an instruction word except its guard and control field.
 
     Raises:
-        UnknownOpcode: No entry has its opcode.
+        UnknownOpcode: Neither table has its opcode, or one of its fields has an unknown value.
     """
     word = Word(value, address, architecture)
     entry = IRREGULAR.get(word.bits(0, 12))

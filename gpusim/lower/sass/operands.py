@@ -1,4 +1,4 @@
-"""The operands of a SASS instruction and how a disassembler writes them; never what an opcode does with them."""
+"""Defines the operands of a SASS instruction and their text in a disassembly; knows no opcode."""
 
 import struct
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ class Register:
     A register as a source or a destination.
 
     Attributes:
-        number: Register index; ``RZ`` or ``URZ`` is the zero register.
-        uniform: In the warp's uniform file.
-        sign: "" or "-" (negated) or "~" (inverted).
-        absolute: Its absolute value is taken.
+        number: Register index. ``RZ``, or ``URZ`` of the uniform file, is the zero register.
+        uniform: The register is in the warp's uniform file.
+        sign: "", "-" (negated) or "~" (inverted).
+        absolute: The operand is the register's absolute value.
         reuse: The operand is kept in the reuse cache.
-        suffix: A part or width, such as ".64" or ".H0_H0".
+        suffix: Part or width, such as ".64" or ".H0_H0".
     """
 
     number: int
@@ -44,7 +44,7 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """A predicate register, ``number`` ``PT`` meaning true."""
+    """A predicate register. Number ``PT`` is always true."""
 
     number: int
     uniform: bool = False
@@ -58,11 +58,11 @@ class Predicate:
 @dataclass(frozen=True, slots=True)
 class Immediate:
     """
-    A constant in the instruction.
+    A constant in the instruction word.
 
     Attributes:
-        value: The bits.
-        kind: How they are written: an integer (32 bits signed, or not), a float, or two halves.
+        value: Its bits.
+        kind: How the text shows them: unsigned or signed 32-bit integer, float, or two halves.
     """
 
     value: int
@@ -87,7 +87,7 @@ def _float_text(value: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A word of a constant bank, at ``offset`` bytes plus the index register."""
+    """A word of a constant bank, at byte ``offset`` plus the index register."""
 
     bank: int
     offset: int
@@ -106,12 +106,12 @@ class Constant:
 @dataclass(frozen=True, slots=True)
 class Memory:
     """
-    An address: base register (32 or 64 bits), uniform register and signed offset in bytes.
+    A memory address: the sum of a base register, a uniform register and a signed offset in bytes.
 
     Attributes:
-        wide: The base is a register pair.
-        descriptor: The uniform register pair that describes the global window; it adds nothing to the address.
-        alone: A pair that no uniform register can be added to: sm_75 writes it without its suffix.
+        wide: The base is a 64-bit register pair.
+        descriptor: Uniform register pair that describes the global window. It adds nothing to the address.
+        alone: The form of sm_75 has no uniform register, and the text shows the pair without the suffix .64.
     """
 
     base: Register
@@ -135,7 +135,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An instruction address within the kernel's text."""
+    """The byte address of an instruction within the kernel's text."""
 
     address: int
 

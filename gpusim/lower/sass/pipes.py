@@ -1,10 +1,10 @@
-"""Which unit of the SM executes each SASS opcode, by the machine file's pipe names; knows no timing.
+"""Maps each SASS opcode to the unit of the SM that executes it, by the machine file's pipe names; knows no timing.
 
 Sources: [ncu-guide] Nsight Compute, Kernel Profiling Guide, metrics decoder, "Pipelines": ALU does bit manipulation,
 logic, integer arithmetic except multiplication, comparisons, and FP32-to-FP16 conversion; FMA does FP32 arithmetic and,
 in its heavy half, IMAD; XU does transcendentals and int/float conversions; ADU does branches and constant loads; LSU
 (behind the MIO queue) does memory instructions; the uniform datapath does U* opcodes.
-[assumed]: no public figure; the reason stands beside it.
+[assumed] marks opcodes without a public figure; the reason stands beside them.
 """
 
 from gpusim.lower.sass.decode import Sass
@@ -15,7 +15,7 @@ ALU = frozenset(
     {
         *("IADD3", "VIADD", "LEA", "LOP3", "PLOP3", "SHF", "PRMT", "SGXT", "BMSK", "IABS"),  # [ncu-guide] ALU
         *("ISETP", "FSETP", "SEL", "FSEL", "IMNMX", "VIMNMX", "VIADDMNMX", "FMNMX", "MOV"),  # [ncu-guide] ALU
-        *("I2FP", "F2IP", "I2IP", "HMNMX2"),  # [assumed] fixed latency, beside their like: F2FP and FMNMX
+        *("I2FP", "F2IP", "I2IP", "HMNMX2"),  # [assumed] fixed latency, like the similar F2FP and FMNMX
         *("F2FP", "P2R", "R2P"),  # [ncu-guide] ALU: fast FP32-to-FP16 conversion; predicates as integers
         *("VOTE", "MOVM", "CS2R", "B2R", "BMOV", "NOP", "YIELD"),  # [assumed] fixed latency, no unit documented
     }
@@ -75,11 +75,12 @@ MEMORY = frozenset({"shared", "ldgsts", "global"})
 
 def unit_of(sass: Sass, *, scheduled: bool) -> tuple[Unit, str]:
     """
-    The unit, and for unit "pipe" the machine file's pipe.
+    Return the unit that executes an instruction and, for unit "pipe", the machine file's name of the pipe.
 
     Args:
         sass: The instruction.
-        scheduled: Whether the schedule names it. A memory instruction that it does not name has no lane addresses.
+        scheduled: Whether it executes an op of the schedule. Other memory instructions have no lane addresses, so they
+            go to a pipe.
 
     Raises:
         KeyError: The opcode is in neither table.
@@ -88,7 +89,7 @@ def unit_of(sass: Sass, *, scheduled: bool) -> tuple[Unit, str]:
     if unit is None:
         return "pipe", PIPES[sass.name]
     if unit in MEMORY and not scheduled:
-        # @!PT LDS RZ, [RZ] never leaves the issue stage; the others are semaphores.
+        # @!PT LDS RZ, [RZ] never leaves the issue stage. All others access semaphores.
         never = sass.guard.inverted and sass.guard.number == PT
         return "pipe", "alu" if never else "mufu"
     return unit, ""

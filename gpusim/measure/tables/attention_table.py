@@ -1,4 +1,4 @@
-"""``python -m gpusim.measure.tables.attention_table``: attention beside CUTLASS and PyTorch, and flash's gain."""
+"""``python -m gpusim.measure.tables.attention_table``: compares attention with CUTLASS, PyTorch and its simulation."""
 
 import argparse
 import json
@@ -18,13 +18,13 @@ from gpusim.scenario.models import Scenario
 from gpusim.verbs.simulate import simulate
 
 BENCH = Path("attention") / "bench.json"
-"""Under the folder of a GPU's records: what ``tests/hardware/bench_attention.py`` printed, and where it comes from."""
+"""Output of ``tests/hardware/bench_attention.py`` with its origin, in the folder of a GPU's records."""
 
 DEFAULT_TILE = "128x64 w32, 2 CTAs"
-"""Of ``flash`` in the bench's rows: the tile that scenarios have, and for how many CTAs of an SM it is compiled."""
+"""Configuration of ``flash`` to take from the bench's rows: the tile and resident CTAs that scenarios have."""
 
 CTAS_PER_SM = 4
-"""For how many CTAs of an SM ``attention`` is compiled, as CUTLASS's is."""
+"""CTAs per SM that ``attention`` is compiled for in the bench's rows to take, as CUTLASS's kernel is."""
 
 KIND = "attention"
 """Problem kind of the records that are compared."""
@@ -35,13 +35,13 @@ ELAPSED = "sm__cycles_elapsed.max"
 @dataclass(frozen=True, slots=True)
 class Gain:
     """
-    One problem in both schedules.
+    The gain of mainloop ``flash`` over mainloop ``attention`` for one problem.
 
     Attributes:
-        name: Of the problem: the records' names less their schedule.
-        measured: Elapsed cycles of ``attention`` over those of ``flash``, one cold launch each.
-        simulated: The same, simulated.
-        errors: (simulated - measured) / measured of the elapsed cycles of ``attention`` and of ``flash``.
+        name: Name of the problem: the record's name without its mainloop.
+        measured: Elapsed cycles of ``attention`` divided by those of ``flash``, one cold launch each.
+        simulated: The same ratio from simulated cycles.
+        errors: (simulated - measured) / measured of the elapsed cycles, for ``attention`` and for ``flash``.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Gain:
 
 
 def bench_tables(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Both tables of the bench as markdown lines: microseconds of a warm loop, all measured in one call."""
+    """Return both tables of the bench as markdown lines. Times are microseconds in a warm loop, all of one run."""
     lines = [
         "## `attention` beside CUTLASS's fused attention",
         "",
@@ -85,11 +85,11 @@ def bench_tables(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def gains(records: Sequence[Record], elapsed: Callable[[Scenario], int]) -> Iterator[Gain]:
     """
-    Every problem that is recorded in both schedules.
+    Yield the gain for every problem that is recorded with both mainloops.
 
     Args:
-        records: Of any scenarios.
-        elapsed: Simulates a scenario's cycles.
+        records: Records of any scenarios.
+        elapsed: Returns the simulated elapsed cycles of a scenario.
     """
     by_problem: dict[str, dict[str, list[Record]]] = {}
     for record in records:
@@ -112,7 +112,7 @@ def _gain(attention: Record, flash: Record, elapsed: Callable[[Scenario], int]) 
 
 
 def gain_table(rows: Sequence[Gain]) -> list[str]:
-    """The table as markdown lines."""
+    """Return the table of gains as markdown lines."""
     lines = [
         "## What FlashAttention-2's order gains",
         "",
@@ -151,12 +151,12 @@ def _line(row: Mapping[str, Any], block: str, theirs: float, ours: float, speed:
 
 @cache
 def elapsed(scenario: Scenario) -> int:
-    """Simulated cycles, by stated estimates."""
+    """Return the simulated elapsed cycles of a scenario, with estimated streams."""
     return simulate(scenario, stream="estimated")[0].cycles.elapsed
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Read the bench and the records, simulate both schedules of every problem, and write the tables."""
+    """Read the bench and the records, simulate both mainloops of every problem, and write the tables."""
     parser = argparse.ArgumentParser(prog="python -m gpusim.measure.tables.attention_table", description=__doc__)
     parser.add_argument("gpu", nargs="?", default="h200", help="folder of reports/measured")
     parser.add_argument("--out", type=Path, help="default: standard output")

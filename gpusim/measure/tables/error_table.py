@@ -1,4 +1,4 @@
-"""``python -m gpusim.measure.tables.error_table``: simulated against measured cycles over all records, good or bad."""
+"""``python -m gpusim.measure.tables.error_table``: compares simulated with measured cycles over all records."""
 
 import argparse
 import math
@@ -24,12 +24,12 @@ FIGURES = ("elapsed", "active", "k tile", "instructions")
 @dataclass(frozen=True, slots=True)
 class ErrorRow:
     """
-    One record.
+    The measured and simulated figures of one record. Figures that are not known are absent.
 
     Attributes:
-        name: Of the scenario.
-        measured: Figure -> cycles (or warp instructions); absent where not measured.
-        simulated: Stream origin -> figure -> the same, simulated; absent where there is no such stream.
+        name: Name of the scenario.
+        measured: Cycles (or warp instructions) by figure (``FIGURES``).
+        simulated: The same figures from simulation, by stream origin (``ORIGINS``).
     """
 
     name: str
@@ -37,13 +37,13 @@ class ErrorRow:
     simulated: Mapping[str, Mapping[str, float]]
 
     def error(self, origin: str, figure: str) -> float | None:
-        """(simulated - measured) / measured; None where either is missing."""
+        """Return (simulated - measured) / measured, or None if either is missing."""
         simulated, measured = self.simulated.get(origin, {}).get(figure), self.measured.get(figure)
         return (simulated - measured) / measured if simulated is not None and measured else None
 
 
 def error_row(record: Record, results: Mapping[str, Result]) -> ErrorRow:
-    """A record beside its simulated results, by stream origin."""
+    """Return the figures of a record and of its simulated results, which are given by stream origin."""
     ctas = next(iter(results.values())).ctas
     measured = {
         "elapsed": record.counters.get("sm__cycles_elapsed.max"),
@@ -69,7 +69,7 @@ def error_row(record: Record, results: Mapping[str, Result]) -> ErrorRow:
 
 
 def error_table(rows: Sequence[ErrorRow], title: str) -> str:
-    """The table as markdown: the geometric mean of the factors first, then every record."""
+    """Return the table as markdown: a summary of the errors first, then every record."""
     lines = [f"# {title}", "", *_preamble(), "", *_summary(rows), ""]
     heads = ["scenario"]
     for figure in FIGURES[:3]:
@@ -124,7 +124,7 @@ def _results(scenario: Scenario) -> dict[str, Result]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Simulate every record's scenario, and write the table."""
+    """Simulate the scenario of every record, and write the table. Return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m gpusim.measure.tables.error_table", description=__doc__)
     parser.add_argument("gpu", nargs="?", default="h200", help="folder of reports/measured")
     parser.add_argument("--out", type=Path, help="default: standard output")

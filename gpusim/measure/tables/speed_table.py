@@ -1,4 +1,4 @@
-"""``python -m gpusim.measure.tables.speed_table ROWS``: our kernels' speed beside CUTLASS's of equal configuration."""
+"""``python -m gpusim.measure.tables.speed_table ROWS``: compares our kernels with CUTLASS's of equal configuration."""
 
 import argparse
 import json
@@ -24,13 +24,13 @@ ELAPSED = "sm__cycles_elapsed.max"
 @dataclass(frozen=True, slots=True)
 class SpeedRow:
     """
-    One configuration and problem. Cycles are ncu's ``sm__cycles_elapsed.max`` of one cold launch.
+    The speed of CUTLASS's and of our kernel for one configuration and problem. Ours is None if not recorded.
 
     Attributes:
-        name: Of the scenario; of CUTLASS's row where none is recorded.
-        cutlass, ours: Cycles; ours None where not recorded.
-        cutlass_registers, registers: Of one thread.
-        cutlass_us, us: Microseconds in a warm loop.
+        name: Name of the scenario, or of CUTLASS's row if the scenario is not recorded.
+        cutlass, ours: Cycles of one cold launch, ncu's ``sm__cycles_elapsed.max``.
+        cutlass_registers, registers: Registers of one thread.
+        cutlass_us, us: Microseconds of one launch in a warm loop.
     """
 
     name: str
@@ -43,12 +43,12 @@ class SpeedRow:
 
     @property
     def speed(self) -> float | None:
-        """CUTLASS's cycles over ours: above 1 where ours is faster."""
+        """CUTLASS's cycles divided by ours: above 1 if ours is faster, None if ours is not recorded."""
         return None if self.ours is None else self.cutlass / self.ours
 
 
 def scenario_of(row: Mapping[str, Any]) -> GemmScenario:
-    """The scenario that one of CUTLASS's rows (of kind gemm or conv2d_fprop) answers."""
+    """Return the scenario with the configuration and problem of one of CUTLASS's rows (gemm or conv2d_fprop)."""
     dtype = DTypes(ab=row["dtype_ab"], accumulator=row["accumulator"], output=row["dtype_c"])
     problem: GemmProblem | Conv2dFpropProblem
     if row["kind"] == "gemm":
@@ -71,7 +71,7 @@ def scenario_of(row: Mapping[str, Any]) -> GemmScenario:
 
 
 def speed_rows(cutlass: Sequence[Mapping[str, Any]], records: Sequence[Record]) -> tuple[SpeedRow, ...]:
-    """Each of CUTLASS's rows beside the record of the same scenario."""
+    """Return each of CUTLASS's rows together with our record of the same scenario."""
     known = {record.scenario_sha256: record for record in records}
     rows = []
     for row in cutlass:
@@ -92,13 +92,13 @@ def speed_rows(cutlass: Sequence[Mapping[str, Any]], records: Sequence[Record]) 
 
 
 def geometric_mean(rows: Sequence[SpeedRow]) -> float | None:
-    """Of the speeds that are known."""
+    """Return the geometric mean of the known speeds, or None if there are none."""
     speeds = [row.speed for row in rows if row.speed is not None]
     return math.exp(sum(map(math.log, speeds)) / len(speeds)) if speeds else None
 
 
 def speed_table(rows: Sequence[SpeedRow], title: str) -> str:
-    """The table as markdown."""
+    """Return the table as markdown."""
     mean = geometric_mean(rows)
     known = [row.speed for row in rows if row.speed is not None]
     lines = [
@@ -123,7 +123,7 @@ def speed_table(rows: Sequence[SpeedRow], title: str) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Read CUTLASS's rows and the records, and write the table."""
+    """Read CUTLASS's rows and our records, and write the table. Return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m gpusim.measure.tables.speed_table", description=__doc__)
     parser.add_argument("rows", type=Path, help="JSON with CUTLASS's measured rows under `rows`")
     parser.add_argument("--gpu", default="h200", help="folder of reports/measured")

@@ -1,4 +1,4 @@
-"""What the second kernel of a parallel split-K is compiled with and launched with."""
+"""Specialises the second kernel of a parallel split-K: macros, grid, entry point."""
 
 from typing import Final
 
@@ -8,16 +8,16 @@ from gpusim.families.gemm.specialise import tile_macros
 from gpusim.scenario.gemm import GemmScenario
 
 REDUCTION_ENTRY: Final = "gpusim_reduction"
-"""The entry point of a parallel split-K's second kernel, in kernels_cuda/reduction.cu."""
+"""Name of the ``__global__`` function of the reduction, in kernels_cuda/reduction.cu."""
 
 
 def specialise_reduction(scenario: GemmScenario, build: Build = "plain") -> Specialisation:
     """
-    The second kernel of a parallel split-K.
+    Return the specialised second kernel of a parallel split-K.
 
     Args:
-        scenario: One whose problem ``reduces``.
-        build: ``plain`` or ``trace``; there is no timeline of it.
+        scenario: A scenario with a parallel split-K.
+        build: ``plain`` or ``trace``. There is no timeline build.
 
     Raises:
         CannotRun: The CUDA sources are missing.

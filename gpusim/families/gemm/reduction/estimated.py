@@ -1,4 +1,4 @@
-"""The stream of a parallel split-K's second kernel, by stated estimates."""
+"""Makes the stream of a parallel split-K's second kernel by stated estimates."""
 
 from collections.abc import Iterator
 
@@ -20,15 +20,15 @@ from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.ops import LoadBias, LoadPartial, Op, StoreGlobal
 
 REDUCTION_SETUP = 24
-"""Before the first load: indices of block and thread (4), row, column, their tests (8), three 64-bit offsets (12)."""
+"""Instructions before the first load: indices (4), row, column and their tests (8), three 64-bit offsets (12)."""
 
 REDUCTION_REGISTERS_BEYOND_DATA = 16
-"""Pointers, offsets and predicate of one thread of the reduction."""
+"""Registers of one thread of the reduction for pointers, offsets and the predicate."""
 
 
 def estimated_reduction(scenario: GemmScenario) -> Stream:
     """
-    The stream of a parallel split-K's second kernel, one segment.
+    Return the estimated stream of a parallel split-K's second kernel, which is one segment.
 
     Raises:
         BadInput: The scenario has no parallel split-K.
@@ -64,7 +64,7 @@ def _reduction_access(tile: ReductionTile, does: OutputOp, op: Op) -> Iterator[I
 
 
 def _additions(tile: ReductionTile, slices: int) -> Iterator[Instruction]:
-    """Sums of the slices that were loaded since the last, the first waiting for their data."""
+    """Yield the additions of the slices loaded since the last additions. The first one waits for their data."""
     opcode, pipe = {"f32": ("FADD", "fma"), "f16": ("HADD2", "half"), "s32": ("IADD3", "alu")}[tile.accumulator_type]
     count = tile.elements_per_access if tile.accumulator_type != "f16" else -(-tile.elements_per_access // 2)
     for index in range(slices * count):
@@ -72,7 +72,7 @@ def _additions(tile: ReductionTile, slices: int) -> Iterator[Instruction]:
 
 
 def _registers(tile: ReductionTile, does: OutputOp) -> int:
-    """Sums, the partial sums of one stage, source and bias, and a constant for the rest; a multiple of 8."""
+    """Estimate the registers of a thread: sums, one stage of partial sums, source, bias and a constant."""
     words = -(-tile.elements_per_access * element_bits(tile.accumulator_type) // 32)
     held = words * (1 + min(tile.slices, stage_ends(tile.slices)[0]))
     held += -(-tile.access_bits // 32) * (does.with_source + does.with_bias)

@@ -1,4 +1,4 @@
-"""The reduction's ops on real data: partial sums of all slices to the output."""
+"""Executes the reduction's ops on real data: adds the partial sums of all slices, and stores the output."""
 
 import numpy as np
 
@@ -12,12 +12,12 @@ from gpusim.schedule.ops import LoadBias, LoadPartial, LoadSource, Op, StoreGlob
 
 class Reduction:
     """
-    All CTAs of the second kernel, after the first has stored every partial sum.
+    Executes all CTAs of the second kernel, after the first kernel has stored every partial sum.
 
-    Sums are rounded to the accumulator's type after each slice, from slice 0 on.
+    Slices are added in order, and sums are rounded to the accumulator's type after each slice.
 
     Attributes:
-        hazards: Where what the data shows is written down.
+        hazards: Log of the hazards that the data shows.
     """
 
     def __init__(
@@ -31,13 +31,15 @@ class Reduction:
         hazards: HazardLog,
     ) -> None:
         """
+        Prepare the execution.
+
         Args:
-            tile: Addresses.
-            does: What becomes of a sum.
+            tile: Addresses of the reduction.
+            does: Output operation that is applied to a sum.
             workspace: Partial sums, flat.
-            output: Where the result goes.
-            inputs: What else is read.
-            hazards: Where what the data shows is written down.
+            output: The output tensor.
+            inputs: Source and bias.
+            hazards: Log of the hazards that the data shows.
         """
         self._tile, self._does = tile, does
         self._workspace, self._output, self._inputs, self.hazards = workspace, output, inputs, hazards
@@ -52,7 +54,12 @@ class Reduction:
         self._bias = np.zeros_like(self._sum)
 
     def execute(self, op: Op) -> None:
-        """Do one op in every CTA."""
+        """
+        Execute one op in every CTA.
+
+        Raises:
+            TypeError: It is no op of a reduction.
+        """
         match op:
             case LoadPartial(slice_, access):
                 self._add(slice_, access)

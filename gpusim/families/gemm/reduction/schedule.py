@@ -1,4 +1,4 @@
-"""The second kernel of a parallel split-K as a schedule: its ops in order, and the addresses of each of its CTAs."""
+"""Schedules the second kernel of a parallel split-K: its ops in order, and the addresses of its CTAs."""
 
 from collections.abc import Iterable, Sequence
 from typing import get_args
@@ -20,14 +20,15 @@ from gpusim.tile.lanes import STANDARD, Banks
 
 def reduction_ops(scenario: GemmScenario) -> tuple[Op, ...]:
     """
-    What every warp does: partial sums of a few slices at a time, then source and bias where they are needed, then the
-    one store. The additions between the loads have no address and are no ops.
+    Return the ops of every warp: loads of partial sums, then of source and bias if needed, then one store.
+
+    The additions between the loads have no address and are no ops.
 
     Raises:
         BadInput: The scenario has no parallel split-K.
 
-    Source: CUTLASS include/cutlass/reduction/kernel/reduce_split_k.h, whose output operators take no bias: that is
-    loaded beside the source.
+    Source: CUTLASS include/cutlass/reduction/kernel/reduce_split_k.h. Its output operators take no bias; here the bias
+    is loaded after the source.
     """
     tile, does = reduction_tile(scenario), reduction_output_op(scenario)
     partial: list[Op] = [
@@ -39,39 +40,39 @@ def reduction_ops(scenario: GemmScenario) -> tuple[Op, ...]:
 
 
 def stage_ends(slices: int) -> tuple[int, ...]:
-    """The slices after which what was loaded is added: every few, and the last."""
+    """Return the numbers of slices after which loaded partial sums are added: every few slices, and at the end."""
     return (*range(PARTITIONS_PER_STAGE, slices, PARTITIONS_PER_STAGE), slices)
 
 
 class ReductionLanes(Lanes[Op]):
-    """The lanes of a reduction, which touches global memory alone."""
+    """The lane addresses of a reduction, which accesses global memory alone."""
 
     def __init__(self, tile: ReductionTile, banks: Banks) -> None:
         self.tile, self.warps, self.banks = tile, tile.warps, banks
         self.operands = {}
 
     def cta(self, block: int) -> "ReductionCta":
-        """The CTA of a block."""
+        """Return the global-memory accesses of a block's CTA."""
         return ReductionCta(self, block)
 
     def op(self, step: Op) -> Op:
-        """Steps are ops."""
+        """Return the step itself: steps of a reduction are ops."""
         return step
 
     def operand_name(self, step: Op) -> str:
-        """No op of a reduction has an operand."""
+        """Raise TypeError, because no op of a reduction has an operand."""
         raise TypeError(f"{type(step).__name__} is no op of a reduction")
 
     def mmas(self, step: Op) -> int:  # noqa: ARG002 - there is none
-        """No mma.sync."""
+        """Return 0: a reduction has no mma.sync."""
         return 0
 
     def shared(self, step: Op) -> Shared | None:  # noqa: ARG002 - there is none
-        """No access of shared memory."""
+        """Return None: a reduction does not access shared memory."""
         return None
 
     def target(self, step: Op) -> tuple[int, int]:
-        """Rows are the slices, then output and source, then the bias."""
+        """Return row and access of a step. Rows are the slices, then one for output and source, then the bias."""
         match step:
             case LoadPartial(slice_, access):
                 return slice_, access
@@ -82,21 +83,21 @@ class ReductionLanes(Lanes[Op]):
 
 
 class ReductionCta(CtaLanes[Op]):
-    """One CTA of a reduction."""
+    """The global accesses of one CTA of a reduction."""
 
     def __init__(self, lanes: ReductionLanes, cta: int) -> None:
         self._lanes, self._access = lanes, lanes.tile.access(cta)
 
     def copies(self) -> list[list[GlobalAccess]]:
-        """A reduction fetches no operand."""
+        """Return an empty list: a reduction fetches no operand."""
         return []
 
     def fetched(self, row: int, number: int) -> GlobalAccess:
-        """A reduction fetches no operand."""
+        """Raise TypeError, because a reduction fetches no operand."""
         raise TypeError(f"a reduction has no fetch {number} in row {row}")
 
     def outputs(self) -> list[GlobalRow]:
-        """Partial sums of each slice, the output's vector, the bias."""
+        """Return the accesses to partial sums of each slice, then those to the output, then those to the bias."""
         tile, access = self._lanes.tile, self._access
         partial = [self._row(offset.T, tile.accumulator_type, tile.elements_per_load) for offset in access.partial]
         others = (access.output[:, None], access.bias[:, None])
@@ -108,7 +109,7 @@ class ReductionCta(CtaLanes[Op]):
         return GlobalRow(offset, valid, bits, elements * bits // 8)
 
     def reached(self, step: Op) -> Reached | None:
-        """Every op reaches global memory."""
+        """Return the global access of a step. Every op of a reduction has one."""
         row, access = self._lanes.target(step)
         match step:
             case LoadPartial():
@@ -123,7 +124,7 @@ class ReductionCta(CtaLanes[Op]):
 
 
 class ReductionKernel(CountedKernel[Op]):
-    """The second kernel of a scenario with a parallel split-K."""
+    """The second kernel of a parallel split-K as a schedule."""
 
     op_kinds = get_args(Op)
 
@@ -136,37 +137,37 @@ class ReductionKernel(CountedKernel[Op]):
         return self.tile.grid
 
     def lanes(self, banks: Banks = STANDARD) -> ReductionLanes:
-        """The addresses of all CTAs."""
+        """Return the addresses of all CTAs."""
         return ReductionLanes(self.tile, banks)
 
     def steps(self, block: int) -> Sequence[Op]:  # noqa: ARG002 - all CTAs do the same
-        """What every CTA executes."""
+        """Return the ops that every CTA executes."""
         return reduction_ops(self.scenario)
 
     def fills(self, block: int, operand: str) -> Sequence[Fill]:  # noqa: ARG002 - none
-        """None: nothing lies in shared memory."""
+        """Return nothing: a reduction does not use shared memory."""
         return ()
 
     def fragments(self, block: int, operand: str) -> Sequence[FragmentTile]:  # noqa: ARG002 - none
-        """None."""
+        """Return nothing: a reduction has no fragments."""
         return ()
 
     @property
     def traced_blocks(self) -> tuple[int, ...]:
-        """The first, one in the middle, the last."""
+        """The first, the middle and the last block."""
         return tuple(sorted({0, self.tile.ctas // 2, self.tile.ctas - 1}))
 
     @property
     def ctas(self) -> int:
-        """CTAs of the grid."""
+        """Number of CTAs of the grid."""
         return self.tile.ctas
 
     def programs(self) -> Iterable[GridProgram[Op]]:
-        """All CTAs execute the same."""
+        """Yield the one program that all CTAs execute."""
         yield GridProgram(reduction_ops(self.scenario), self.tile.ctas)
 
     def global_counts(self) -> GlobalCounts:
-        """Partial sums of all slices, source, bias and output."""
+        """Return the counts of global accesses: partial sums of all slices, source, bias and output."""
         tile, kinds = self.tile, {type(op) for op in reduction_ops(self.scenario)}
         access = tile.access(np.arange(tile.ctas, dtype=np.int64))
         outputs, bias = (

@@ -1,4 +1,4 @@
-"""Which partial sums and outputs each thread of a parallel split-K's second kernel touches: addresses, never when."""
+"""Computes the addresses of each thread of a parallel split-K's second kernel; knows no order of ops."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -13,22 +13,24 @@ from gpusim.tile.requests import distinct_sectors
 from gpusim.units import SECTOR_BITS, WARP_SIZE
 
 ROWS: Final = 4
-"""Output rows of a CTA: one for each of its warps."""
+"""Output rows of a CTA, one for each of its warps."""
 
 PARTITIONS_PER_STAGE: Final = 4
-"""Slices whose partial sums are loaded before the first of them is added."""
+"""Number of slices whose partial sums are loaded before the first of them is added."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReductionAccess:
     """
-    The global accesses of one CTA; offsets are the pointer arithmetic's, also where not valid.
+    The global accesses of one or several CTAs.
+
+    Offsets of accesses that are not valid are those that the pointer arithmetic gives.
 
     Attributes:
-        partial: Element offset in the workspace of each load, shape [*ctas, slices, loads, threads].
+        partial: Element offset of each load in the workspace, shape [*ctas, slices, loads, threads].
         output: Element offset of the vector in output and source, shape [*ctas, threads].
-        bias: Element offset in the bias, shape [*ctas, threads].
-        valid: The predicate of all of them, shape [*ctas, threads].
+        bias: Element offset of the vector in the bias, shape [*ctas, threads].
+        valid: Predicate of all these accesses, shape [*ctas, threads].
     """
 
     partial: IntArray
@@ -40,20 +42,21 @@ class ReductionAccess:
 @dataclass(frozen=True, slots=True)
 class ReductionTile:
     """
-    The reduction of partial sums [slices, rows, columns], packed, to an output of rows and columns.
+    The reduction of packed partial sums [slices, rows, columns] to an output [rows, columns].
 
-    A thread makes one vector of the output; a warp's lanes lie along a row, a CTA's warps down ``ROWS`` rows.
+    A thread computes one vector of the output. The lanes of a warp lie along a row, and the warps of a CTA in ``ROWS``
+    successive rows.
 
     Attributes:
-        slices: Partial sums of one output.
+        slices: Number of partial sums of one output element.
         extent: Rows and columns of the output.
-        leading: Elements from one output row to the next.
+        leading: Leading dimension of the output, elements.
         accumulator_type, output_type: Element types of workspace and output.
-        elements_per_access: Vector length of one output access.
-        elements_per_load: Vector length of one load of partial sums.
+        elements_per_access: Elements of one output access.
+        elements_per_load: Elements of one load of partial sums.
 
-    Not modelled: rows that leave early. CUTLASS's threads without an element return at once; here their accesses are
-    predicated off.
+    Not modelled: threads that return early. In CUTLASS, threads without an element return at once; here their accesses
+    are predicated off.
 
     Source: CUTLASS include/cutlass/reduction/kernel/reduce_split_k.h and gemm/device/gemm_splitk_parallel.h.
     """
@@ -68,33 +71,33 @@ class ReductionTile:
 
     @property
     def threads(self) -> int:
-        """Threads of a CTA."""
+        """Number of threads of a CTA."""
         return ROWS * WARP_SIZE
 
     @property
     def warps(self) -> int:
-        """Warps of a CTA."""
+        """Number of warps of a CTA."""
         return ROWS
 
     @property
     def columns(self) -> int:
-        """Output columns of a CTA."""
+        """Number of output columns of a CTA."""
         return WARP_SIZE * self.elements_per_access
 
     @property
     def grid(self) -> tuple[int, int, int]:
-        """gridDim: rows of CTAs along x, columns along y."""
+        """gridDim x, y, z. x runs over rows of the output, y over columns."""
         return -(-self.extent[0] // ROWS), -(-self.extent[1] // self.columns), 1
 
     @property
     def ctas(self) -> int:
-        """CTAs of the grid."""
+        """Number of CTAs of the grid."""
         x, y, z = self.grid
         return x * y * z
 
     @property
     def loads_per_slice(self) -> int:
-        """Loads of one thread that bring one slice's part of its vector."""
+        """Number of loads of one thread for one slice's part of its vector."""
         return self.elements_per_access // self.elements_per_load
 
     @property
@@ -109,10 +112,10 @@ class ReductionTile:
 
     def access(self, cta: int | IntArray) -> ReductionAccess:
         """
-        Every address of a CTA.
+        Return all addresses of a CTA.
 
         Args:
-            cta: Linear block index, x fastest; may be an array.
+            cta: Linear block index, x fastest. It may be an array.
         """
         block_y, block_x = np.divmod(np.asarray(cta, dtype=np.int64), self.grid[0])
         warp, lane = np.divmod(np.arange(self.threads, dtype=np.int64), WARP_SIZE)
@@ -131,16 +134,16 @@ class ReductionTile:
 
     def sectors(self, offset: IntArray, valid: BoolArray, element: str, elements: int) -> IntArray:
         """
-        Distinct 32-byte sectors of each warp's access.
+        Count the distinct 32-byte sectors of each warp's access.
 
         Args:
-            offset: Elements, shape [..., threads].
+            offset: Element offsets, shape [..., threads].
             valid: Predicates, broadcast against ``offset``.
             element: Element type of the tensor.
-            elements: Of one access.
+            elements: Elements of one access.
 
         Returns:
-            Shape [..., warps].
+            Number of sectors, shape [..., warps].
         """
         lanes = (*offset.shape[:-1], self.warps, WARP_SIZE)
         active = np.broadcast_to(valid, offset.shape).reshape(lanes)
@@ -150,7 +153,7 @@ class ReductionTile:
 
 def reduction_tile(scenario: GemmScenario) -> ReductionTile:
     """
-    The reduction of a scenario.
+    Return the reduction of a scenario.
 
     Raises:
         BadInput: The scenario has no parallel split-K.

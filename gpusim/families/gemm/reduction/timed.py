@@ -1,4 +1,4 @@
-"""The second kernel of a parallel split-K in time: alike CTAs, partial sums that lie in the L2."""
+"""Describes the second kernel of a parallel split-K for simulation in time."""
 
 from collections.abc import Hashable, Mapping
 from functools import cached_property
@@ -24,7 +24,7 @@ from gpusim.sim.timed_kernel import Origin, TimedKernel
 
 class TimedReduction(ReductionKernel, CompilableKernel[Op], TimedKernel[Op]):
     """
-    The reduction of a scenario.
+    The reduction of a parallel split-K for simulation in time. All its CTAs are alike, and partial sums are in the L2.
 
     Not modelled: partial sums that have left the L2 before they are read (D28).
     """
@@ -44,42 +44,42 @@ class TimedReduction(ReductionKernel, CompilableKernel[Op], TimedKernel[Op]):
 
     @cached_property
     def launched(self) -> IntArray:
-        """All blocks."""
+        """Linear indices of all blocks."""
         return np.arange(self.tile.ctas, dtype=np.int64)
 
     def behaviour(self, cta: int) -> Hashable:  # noqa: ARG002 - all are alike
-        """All CTAs execute the same."""
+        """Return 0: all CTAs execute the same stream."""
         return 0
 
     @cached_property
     def specialisation(self) -> Specialisation:
-        """Its plain build."""
+        """The kernel's plain build."""
         return specialise_reduction(self.scenario)
 
     def stream(self, behaviour: Hashable, origin: Origin) -> Stream:  # noqa: ARG002 - all are alike
-        """Estimated, or of its own machine code."""
+        """Return the stream of all CTAs, estimated or from the machine code."""
         return self.compiled().stream if origin == "compiled" else estimated_reduction(self.scenario)
 
     def values(self, k_iterations: int) -> Mapping[str, Any]:
-        """Its parameters."""
+        """Return the parameters of a launch."""
         problem = self.scenario.problem
         return {**POINTERS, "alpha": problem.alpha, "beta": problem.beta, "k_iterations": k_iterations}
 
     def found(self, cta: int, *, first_wave: bool) -> tuple[L2Status, ...]:  # noqa: ARG002 - all are alike
-        """The partial sums were just written; source and bias come from DRAM."""
+        """Return the L2 status of the loads: partial sums were just written, source and bias come from DRAM."""
         return (IN_L2,) * self.tile.slices + (FROM_DRAM, FROM_DRAM)
 
     @property
     def other_dram_bytes(self) -> int:
-        """The source, once."""
+        """Bytes of the source, which is read once."""
         return source_bytes(self.scenario)
 
     def k_tiles(self, cta: int) -> int:  # noqa: ARG002 - none has any
-        """None."""
+        """Return 0: a reduction has no k tiles."""
         return 0
 
 
 def source_bytes(scenario: GemmScenario) -> int:
-    """What an epilogue, or the reduction of a parallel split-K, brings from DRAM: the source, once."""
+    """Return the bytes of the source that an epilogue or a reduction reads from DRAM; 0 if beta is 0."""
     problem, extents = scenario.problem, scenario.problem.extents
     return extents.m * extents.n * element_bits(problem.dtype.output) // 8 if problem.beta != 0 else 0
