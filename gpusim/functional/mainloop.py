@@ -97,7 +97,7 @@ def _fragment_places(instruction: Shape, operand: Side, warp_rows: int, bits: in
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class OperandData:
     """
     Where one operand of a batch of CTAs comes from.
 
@@ -133,7 +133,7 @@ class WarpTiles:
         tiling: Tiling,
         mma: Mma,
         tables: dict[Side, OperandTables],
-        sources: dict[Side, Source],
+        sources: dict[Side, OperandData],
         ctas: IntArray,
         *,
         queue: CopyQueue,

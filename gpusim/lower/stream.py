@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
+from gpusim.results.result import StreamOrigin
 from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadFragment, LoadGlobal, Op, StoreTile, WarpMma
 
 NO_SCOREBOARD = -1
@@ -92,7 +93,7 @@ class Stream:
         segments: In order.
     """
 
-    origin: Literal["estimated", "compiled"]
+    origin: StreamOrigin
     registers_per_thread: int
     segments: tuple[Segment, ...]
 

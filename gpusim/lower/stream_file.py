@@ -12,7 +12,7 @@ from gpusim.errors import BadInput
 from gpusim.lower.stream import Instruction, Segment, Stream
 from gpusim.schedule.ops import Op
 
-SCHEMA = "gpusim.stream/1"
+STREAM_SCHEMA = "gpusim.stream/1"
 SHIPPED = Path(__file__).parent / "streams"
 _OPS = {kind.__name__: kind for kind in get_args(Op)}
 
@@ -55,7 +55,7 @@ class CompiledStream:
 
 def stream_key(kernel_digest: str, architecture: int, slice_: int) -> str:
     """The name under which a stream is kept: equal for equal kernels, targets and split-K slices."""
-    return hashlib.sha256(f"{SCHEMA} {kernel_digest} sm_{architecture} {slice_}".encode()).hexdigest()[:24]
+    return hashlib.sha256(f"{STREAM_SCHEMA} {kernel_digest} sm_{architecture} {slice_}".encode()).hexdigest()[:24]
 
 
 def shipped_path(kernel_digest: str, architecture: int, slice_: int) -> Path:
@@ -72,7 +72,7 @@ def shipped_stream(kernel_digest: str, architecture: int, slice_: int) -> Compil
 def save_stream(path: Path, compiled: CompiledStream) -> None:
     """Write a stream; equal streams are equal bytes."""
     data = {
-        "schema": SCHEMA,
+        "schema": STREAM_SCHEMA,
         "compiler": compiled.compiler,
         "architecture": compiled.architecture,
         "registers_per_thread": compiled.stream.registers_per_thread,
@@ -102,8 +102,8 @@ def load_stream(path: Path) -> CompiledStream:
     try:
         data = json.loads(gzip.decompress(path.read_bytes()))
         found = data["schema"]
-        if found != SCHEMA:
-            raise BadInput(f"{path}: schema must be {SCHEMA!r}, got {found!r}")
+        if found != STREAM_SCHEMA:
+            raise BadInput(f"{path}: schema must be {STREAM_SCHEMA!r}, got {found!r}")
         return _compiled(data)
     except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
         raise BadInput(f"{path}: not a readable stream ({error})") from error

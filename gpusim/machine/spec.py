@@ -6,15 +6,15 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias, get_args
 
-Kind: TypeAlias = Literal["documented", "measured", "fitted", "assumed"]
-KINDS: tuple[str, ...] = get_args(Kind)
+FigureKind: TypeAlias = Literal["documented", "measured", "fitted", "assumed"]
+FIGURE_KINDS: tuple[str, ...] = get_args(FigureKind)
 
 PIPES = ("alu", "fma", "fmaheavy", "half", "mufu", "branch", "uniform")
 """Execution pipes of one SMSP, besides the tensor core and the MIO queue."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class FigureUnit:
     """
     Marks an attribute that a record of the machine file fills.
 
@@ -50,7 +50,7 @@ class FigureRecord:
     key: str
     value: int | bool
     unit: str
-    kind: Kind
+    kind: FigureKind
     source: str
     at: str
     why: str
@@ -76,29 +76,29 @@ class Limits:
         threads_per_cta: Most threads of a CTA.
     """
 
-    max_warps: Annotated[int, Unit("warps")]
-    max_ctas: Annotated[int, Unit("CTAs")]
-    registers: Annotated[int, Unit("registers")]
-    registers_per_thread: Annotated[int, Unit("registers")]
-    register_unit: Annotated[int, Unit("registers")]
-    warp_unit: Annotated[int, Unit("warps")]
-    shared_bytes: Annotated[int, Unit("bytes")]
-    shared_bytes_per_cta: Annotated[int, Unit("bytes")]
-    shared_reserved_per_cta: Annotated[int, Unit("bytes", least=0)]
-    shared_unit: Annotated[int, Unit("bytes")]
-    threads_per_cta: Annotated[int, Unit("threads")]
+    max_warps: Annotated[int, FigureUnit("warps")]
+    max_ctas: Annotated[int, FigureUnit("CTAs")]
+    registers: Annotated[int, FigureUnit("registers")]
+    registers_per_thread: Annotated[int, FigureUnit("registers")]
+    register_unit: Annotated[int, FigureUnit("registers")]
+    warp_unit: Annotated[int, FigureUnit("warps")]
+    shared_bytes: Annotated[int, FigureUnit("bytes")]
+    shared_bytes_per_cta: Annotated[int, FigureUnit("bytes")]
+    shared_reserved_per_cta: Annotated[int, FigureUnit("bytes", least=0)]
+    shared_unit: Annotated[int, FigureUnit("bytes")]
+    threads_per_cta: Annotated[int, FigureUnit("threads")]
 
 
 @dataclass(frozen=True, slots=True)
 class Features:
     """Instructions the machine has: cp.async (sm_80), ldmatrix (sm_75)."""
 
-    cp_async: Annotated[bool, Unit("bool")]
-    ldmatrix: Annotated[bool, Unit("bool")]
+    cp_async: Annotated[bool, FigureUnit("bool")]
+    ldmatrix: Annotated[bool, FigureUnit("bool")]
 
 
 @dataclass(frozen=True, slots=True)
-class Pipe:
+class PipeSpec:
     """
     An execution pipe of one SMSP.
 
@@ -107,12 +107,12 @@ class Pipe:
         latency: Cycles until a dependent instruction may issue.
     """
 
-    interval: Annotated[int, Unit("cycles")]
-    latency: Annotated[int, Unit("cycles", least=0)]
+    interval: Annotated[int, FigureUnit("cycles")]
+    latency: Annotated[int, FigureUnit("cycles", least=0)]
 
 
 @dataclass(frozen=True, slots=True)
-class Mio:
+class MioSpec:
     """
     The queue from the issue port of an SMSP to the memory units of the SM.
 
@@ -122,13 +122,13 @@ class Mio:
         sm_interval: Cycles between two instructions leaving any SMSP of the SM.
     """
 
-    queue_depth: Annotated[int, Unit("instructions")]
-    smsp_interval: Annotated[int, Unit("cycles")]
-    sm_interval: Annotated[int, Unit("cycles")]
+    queue_depth: Annotated[int, FigureUnit("instructions")]
+    smsp_interval: Annotated[int, FigureUnit("cycles")]
+    sm_interval: Annotated[int, FigureUnit("cycles")]
 
 
 @dataclass(frozen=True, slots=True)
-class SharedMemory:
+class SharedMemorySpec:
     """
     The banked data array of one SM.
 
@@ -143,20 +143,20 @@ class SharedMemory:
         wavefronts_per_cycle: Wavefronts the data stage serves in a cycle.
     """
 
-    banks: Annotated[int, Unit("banks")]
-    bank_bytes: Annotated[int, Unit("bytes")]
-    load_latency: Annotated[int, Unit("cycles", least=0)]
-    wavefront_latency: Annotated[int, Unit("cycles", least=0)]
-    store_latency: Annotated[int, Unit("cycles", least=0)]
-    ldmatrix_latency_x1: Annotated[int, Unit("cycles", least=0)]
-    shuffle_latency: Annotated[int, Unit("cycles", least=0)]
-    atomic_wavefronts: Annotated[int, Unit("wavefronts")]
-    smsp_return_bytes: Annotated[int, Unit("bytes/cycle")]
-    wavefronts_per_cycle: Annotated[int, Unit("wavefronts/cycle")]
+    banks: Annotated[int, FigureUnit("banks")]
+    bank_bytes: Annotated[int, FigureUnit("bytes")]
+    load_latency: Annotated[int, FigureUnit("cycles", least=0)]
+    wavefront_latency: Annotated[int, FigureUnit("cycles", least=0)]
+    store_latency: Annotated[int, FigureUnit("cycles", least=0)]
+    ldmatrix_latency_x1: Annotated[int, FigureUnit("cycles", least=0)]
+    shuffle_latency: Annotated[int, FigureUnit("cycles", least=0)]
+    atomic_wavefronts: Annotated[int, FigureUnit("wavefronts")]
+    smsp_return_bytes: Annotated[int, FigureUnit("bytes/cycle")]
+    wavefronts_per_cycle: Annotated[int, FigureUnit("wavefronts/cycle")]
 
 
 @dataclass(frozen=True, slots=True)
-class AsyncCopy:
+class AsyncCopySpec:
     """
     cp.async (LDGSTS).
 
@@ -168,15 +168,15 @@ class AsyncCopy:
         wait_latency: wait_group with nothing pending, issue to next issue of the warp.
     """
 
-    issue_interval: Annotated[int, Unit("cycles")]
-    source_release: Annotated[int, Unit("cycles", least=0)]
-    l1_latency: Annotated[int, Unit("cycles", least=0)]
-    commit_latency: Annotated[int, Unit("cycles", least=0)]
-    wait_latency: Annotated[int, Unit("cycles", least=0)]
+    issue_interval: Annotated[int, FigureUnit("cycles")]
+    source_release: Annotated[int, FigureUnit("cycles", least=0)]
+    l1_latency: Annotated[int, FigureUnit("cycles", least=0)]
+    commit_latency: Annotated[int, FigureUnit("cycles", least=0)]
+    wait_latency: Annotated[int, FigureUnit("cycles", least=0)]
 
 
 @dataclass(frozen=True, slots=True)
-class L1:
+class L1Spec:
     """
     The L1 data cache of one SM.
 
@@ -185,15 +185,15 @@ class L1:
         hit_latency: Of a load, issue to dependent issue.
     """
 
-    bytes: Annotated[int, Unit("bytes")]
-    line_bytes: Annotated[int, Unit("bytes")]
-    sector_bytes: Annotated[int, Unit("bytes")]
-    hit_latency: Annotated[int, Unit("cycles", least=0)]
-    bytes_per_cycle: Annotated[int, Unit("bytes/cycle")]
+    bytes: Annotated[int, FigureUnit("bytes")]
+    line_bytes: Annotated[int, FigureUnit("bytes")]
+    sector_bytes: Annotated[int, FigureUnit("bytes")]
+    hit_latency: Annotated[int, FigureUnit("cycles", least=0)]
+    bytes_per_cycle: Annotated[int, FigureUnit("bytes/cycle")]
 
 
 @dataclass(frozen=True, slots=True)
-class L2:
+class L2Spec:
     """
     The L2 of the chip.
 
@@ -207,18 +207,18 @@ class L2:
         bytes_per_cycle_per_sm: Port of one SM.
     """
 
-    bytes: Annotated[int, Unit("bytes")]
-    partitions: Annotated[int, Unit("partitions")]
-    line_bytes: Annotated[int, Unit("bytes")]
-    hit_latency: Annotated[int, Unit("cycles", least=0)]
-    far_latency: Annotated[int, Unit("cycles", least=0)]
-    far_fraction_percent: Annotated[int, Unit("percent", least=0)]
-    bytes_per_cycle: Annotated[int, Unit("bytes/cycle")]
-    bytes_per_cycle_per_sm: Annotated[int, Unit("bytes/cycle")]
+    bytes: Annotated[int, FigureUnit("bytes")]
+    partitions: Annotated[int, FigureUnit("partitions")]
+    line_bytes: Annotated[int, FigureUnit("bytes")]
+    hit_latency: Annotated[int, FigureUnit("cycles", least=0)]
+    far_latency: Annotated[int, FigureUnit("cycles", least=0)]
+    far_fraction_percent: Annotated[int, FigureUnit("percent", least=0)]
+    bytes_per_cycle: Annotated[int, FigureUnit("bytes/cycle")]
+    bytes_per_cycle_per_sm: Annotated[int, FigureUnit("bytes/cycle")]
 
 
 @dataclass(frozen=True, slots=True)
-class Dram:
+class DramSpec:
     """
     The memory behind the L2.
 
@@ -228,9 +228,9 @@ class Dram:
         achievable_percent: Share of the peak a stream reaches.
     """
 
-    latency: Annotated[int, Unit("cycles", least=0)]
-    bandwidth_gb_s: Annotated[int, Unit("GB/s")]
-    achievable_percent: Annotated[int, Unit("percent")]
+    latency: Annotated[int, FigureUnit("cycles", least=0)]
+    bandwidth_gb_s: Annotated[int, FigureUnit("GB/s")]
+    achievable_percent: Annotated[int, FigureUnit("percent")]
     clock_mhz: Annotated[int, Inherited("clock_mhz")]
 
     @property
@@ -240,15 +240,15 @@ class Dram:
 
 
 @dataclass(frozen=True, slots=True)
-class Barrier:
+class BarrierSpec:
     """bar.sync over W warps takes ``base + per_warp * W`` cycles from the last arrival's issue."""
 
-    base: Annotated[int, Unit("cycles", least=0)]
-    per_warp: Annotated[int, Unit("cycles", least=0)]
+    base: Annotated[int, FigureUnit("cycles", least=0)]
+    per_warp: Annotated[int, FigureUnit("cycles", least=0)]
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class LaunchSpec:
     """
     How a grid and its CTAs start.
 
@@ -258,13 +258,13 @@ class Launch:
         cta_setup: Cycles from handing out a CTA to its first issue.
     """
 
-    overhead: Annotated[int, Unit("cycles", least=0)]
-    cta_interval: Annotated[int, Unit("cycles", least=0)]
-    cta_setup: Annotated[int, Unit("cycles", least=0)]
+    overhead: Annotated[int, FigureUnit("cycles", least=0)]
+    cta_interval: Annotated[int, FigureUnit("cycles", least=0)]
+    cta_setup: Annotated[int, FigureUnit("cycles", least=0)]
 
 
 @dataclass(frozen=True, slots=True)
-class InstructionCache:
+class InstructionCacheSpec:
     """
     The instruction caches: L0 of an SMSP, L1 of the SM.
 
@@ -274,19 +274,19 @@ class InstructionCache:
         l1_miss_latency: Cycles an L1 miss waits for the L2.
     """
 
-    line_bytes: Annotated[int, Unit("bytes")]
-    l0_bytes: Annotated[int, Unit("bytes")]
-    l1_bytes: Annotated[int, Unit("bytes")]
-    stream_lines: Annotated[int, Unit("lines", least=0)]
-    miss_latency: Annotated[int, Unit("cycles", least=0)]
-    l1_miss_latency: Annotated[int, Unit("cycles", least=0)]
+    line_bytes: Annotated[int, FigureUnit("bytes")]
+    l0_bytes: Annotated[int, FigureUnit("bytes")]
+    l1_bytes: Annotated[int, FigureUnit("bytes")]
+    stream_lines: Annotated[int, FigureUnit("lines", least=0)]
+    miss_latency: Annotated[int, FigureUnit("cycles", least=0)]
+    l1_miss_latency: Annotated[int, FigureUnit("cycles", least=0)]
 
 
 @dataclass(frozen=True, slots=True)
-class ConstantCache:
+class ConstantCacheSpec:
     """The constant cache behind fixed-latency operands. ``miss_latency``: what a miss adds to such an instruction."""
 
-    miss_latency: Annotated[int, Unit("cycles", least=0)]
+    miss_latency: Annotated[int, FigureUnit("cycles", least=0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,31 +309,31 @@ class Machine:
 
     name: str
     title: str
-    compute_capability: Annotated[int, Unit("10*major+minor")]
-    sms: Annotated[int, Unit("SMs")]
-    smsps: Annotated[int, Unit("SMSPs")]
-    clock_mhz: Annotated[int, Unit("MHz")]
+    compute_capability: Annotated[int, FigureUnit("10*major+minor")]
+    sms: Annotated[int, FigureUnit("SMs")]
+    smsps: Annotated[int, FigureUnit("SMSPs")]
+    clock_mhz: Annotated[int, FigureUnit("MHz")]
     limits: Limits
     features: Features
-    pipes: dict[str, Pipe]
-    tensor: dict[str, Pipe]
-    mio: Mio
-    shared: SharedMemory
-    async_copy: AsyncCopy | None
-    l1: L1
-    l2: L2
-    dram: Dram
-    barrier: Barrier
-    launch: Launch
-    instruction_cache: InstructionCache
-    constant_cache: ConstantCache
+    pipes: dict[str, PipeSpec]
+    tensor: dict[str, PipeSpec]
+    mio: MioSpec
+    shared: SharedMemorySpec
+    async_copy: AsyncCopySpec | None
+    l1: L1Spec
+    l2: L2Spec
+    dram: DramSpec
+    barrier: BarrierSpec
+    launch: LaunchSpec
+    instruction_cache: InstructionCacheSpec
+    constant_cache: ConstantCacheSpec
     figures: tuple[FigureRecord, ...]
     sources: dict[str, str]
 
     def figure_counts(self) -> dict[str, int]:
         """How many figures are of each kind, all four kinds named."""
         counts = Counter[str](record.kind for record in self.figures)
-        return {kind: counts[kind] for kind in KINDS}
+        return {kind: counts[kind] for kind in FIGURE_KINDS}
 
     def digest(self) -> str:
         """SHA-256 over the name and every figure's key, value and kind: equal for machines that simulate alike."""

@@ -41,7 +41,7 @@ class Attempts:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class RecordOrigin:
     """
     Where figures come from.
 
@@ -56,7 +56,7 @@ class Origin:
     commit: str | None
 
     @classmethod
-    def here(cls, command: tuple[str, ...], known_commit: str | None = None) -> "Origin":
+    def here(cls, command: tuple[str, ...], known_commit: str | None = None) -> "RecordOrigin":
         """Of this machine and tree."""
         return cls(device.environment(), command, known_commit or commit())
 
@@ -64,7 +64,7 @@ class Origin:
 NO_PIPELINE = "no build of this kernel stamps its k tiles"
 
 
-def measure(name: str, scenario: Scenario, origin: Origin, *, seed: int, say: Say = lambda _: None) -> Record:
+def measure(name: str, scenario: Scenario, origin: RecordOrigin, *, seed: int, say: Say = lambda _: None) -> Record:
     """
     Numerics, trace, time and pipeline of a scenario on the current GPU; the counters are ``with_counters``' business.
 
@@ -106,7 +106,7 @@ def measure(name: str, scenario: Scenario, origin: Origin, *, seed: int, say: Sa
 def record_of(
     name: str,
     scenario: Scenario,
-    origin: Origin,
+    origin: RecordOrigin,
     *,
     kernel: dict[str, Any],
     numerics: Numerics | None,

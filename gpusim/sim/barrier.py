@@ -1,6 +1,6 @@
 """bar.sync: warps arrive one after the other at the SM's barrier unit; the last arrival lets all go."""
 
-from gpusim.machine.spec import Barrier as BarrierSpec
+from gpusim.machine.spec import BarrierSpec
 from gpusim.sim.cta import Cta
 
 

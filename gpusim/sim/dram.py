@@ -1,6 +1,6 @@
 """DRAM: one channel of the chip's bandwidth with a latency, in thousandths of a cycle so that time stays an integer."""
 
-from gpusim.machine.spec import Dram as DramSpec
+from gpusim.machine.spec import DramSpec
 
 MILLI = 1000
 

@@ -1,6 +1,6 @@
 """Instruction fetch of one SM: a stream buffer runs ahead of execution; what it has not brought yet is waited for."""
 
-from gpusim.machine.spec import InstructionCache as InstructionCacheSpec
+from gpusim.machine.spec import InstructionCacheSpec
 
 
 class InstructionCache:

@@ -3,19 +3,17 @@
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from gpusim.arrays import IntArray
 from gpusim.element_types import Mma
 from gpusim.lower.stream import Stream
 from gpusim.machine.spec import Machine
-from gpusim.schedule.counts import CountedKernel, Sass
+from gpusim.results.result import StreamOrigin
+from gpusim.schedule.counts import CountedKernel, SassOpcode
 from gpusim.schedule.lanes import Lanes, StepT
 from gpusim.sim.code import Access, Noted
 from gpusim.sim.footprint import L2Status
-
-Origin: TypeAlias = Literal["estimated", "compiled"]
-"""Where an instruction stream comes from."""
 
 
 class Touch(NamedTuple):
@@ -55,7 +53,7 @@ class Watch:
     numbers_waits: bool
 
 
-NOTHING = Watch((), "", "", "", frozenset(), numbers_waits=True)
+UNWATCHED = Watch((), "", "", "", frozenset(), numbers_waits=True)
 """Of a kernel whose CTAs are not watched."""
 
 
@@ -78,12 +76,12 @@ class TimedKernel(CountedKernel[StepT]):
 
     machine: Machine
 
-    watch: ClassVar[Watch] = NOTHING
+    watch: ClassVar[Watch] = UNWATCHED
     trips_go_round: ClassVar[bool] = False
     most_kinds: ClassVar[int] = 16
     waves_differ: ClassVar[bool] = False
     shares_evenly: ClassVar[bool] = False
-    counters: ClassVar[Mapping[str, Sass]] = {}
+    counters: ClassVar[Mapping[str, SassOpcode]] = {}
     pipes: ClassVar[tuple[str, ...]] = ()
 
     # --- its CTAs ---
@@ -141,7 +139,7 @@ class TimedKernel(CountedKernel[StepT]):
         """Slots of the ring that its k tiles go round."""
 
     @abstractmethod
-    def stream(self, behaviour: Hashable, origin: Origin) -> Stream:
+    def stream(self, behaviour: Hashable, origin: StreamOrigin) -> Stream:
         """
         The instructions of the CTAs of one behaviour.
 

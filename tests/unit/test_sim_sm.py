@@ -8,7 +8,7 @@ import pytest
 import simpy
 
 from gpusim.machine import load_machine
-from gpusim.machine.spec import Mio
+from gpusim.machine.spec import MioSpec
 from gpusim.sim.code import (
     BAR,
     COMMIT,
@@ -31,7 +31,7 @@ from gpusim.sim.l2 import SimulatedL2
 from gpusim.sim.observer import Observer
 from gpusim.sim.sm import Sm
 from gpusim.sim.stall_reasons import REASONS
-from gpusim.sim.timed_kernel import NOTHING
+from gpusim.sim.timed_kernel import UNWATCHED
 
 A100 = load_machine("a100")
 H200 = load_machine("h200")
@@ -104,7 +104,7 @@ def execute(*segments, warps=1, ctas=1, machine=A100, copies=()):
         if len(sm.lives) == ctas:
             done.succeed()
 
-    sm = Sm(env, machine, l1, assembly=lambda _: assembly, finished=finished, observer=Observer(NOTHING))
+    sm = Sm(env, machine, l1, assembly=lambda _: assembly, finished=finished, observer=Observer(UNWATCHED))
     for index in range(ctas):
         sm.expect(0)
         sm.launch(index, footprint(copies), 0, observed=True)
@@ -301,7 +301,7 @@ def test_a_barrier_frees_nobody_before_the_last_arrival():
 
 # --- the MIO queue ---
 
-GA10X = Mio(queue_depth=4, smsp_interval=4, sm_interval=2)
+GA10X = MioSpec(queue_depth=4, smsp_interval=4, sm_interval=2)
 
 
 def test_back_to_back_loads_of_one_smsp():

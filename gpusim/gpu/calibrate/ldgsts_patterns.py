@@ -15,10 +15,10 @@ from gpusim.tile.gemm_iterators import GemmSource
 from gpusim.tile.operand import SIDES, Operand, Side, Tiling
 from gpusim.tile.shared_store import store_offsets
 
-NOTHING = -1
+NO_SOURCE = -1
 """The source of a lane that copies nothing."""
 
-LANES = {
+LANE_MASKS = {
     "all": lambda lane: lane >= 0,
     "even": lambda lane: lane % 2 == 0,
     "low": lambda lane: lane < 16,
@@ -41,9 +41,9 @@ class Pattern:
     Attributes:
         name: The global side, in words.
         target_name: The shared side, in words.
-        lanes: Which lanes have a source: a key of ``LANES``.
+        lanes: Which lanes have a source: a key of ``LANE_MASKS``.
         bytes: Of one lane's copy.
-        source: Global byte offsets, shape [copies, threads]; ``NOTHING`` where a lane has none.
+        source: Global byte offsets, shape [copies, threads]; ``NO_SOURCE`` where a lane has none.
         target: Shared byte offsets, shape [copies, threads].
         shared_bytes: Shared memory the launch needs, all stages.
         step_bytes: How far the next k tile lies in global memory.
@@ -91,7 +91,7 @@ def row_pattern(
         width: Bytes of a copy: 4, 8 or 16.
         target: "linear" (lane after lane), "row_major" (rows 128 bytes apart, unpermuted: short rows conflict), or
             "crosswise" (CUTLASS's layout for rows of 128 and 64 bytes, an XOR of the vector with the row for others).
-        lanes: A key of ``LANES``.
+        lanes: A key of ``LANE_MASKS``.
         skew: Bytes by which the rows start after a 128-byte line's start.
         copies: Instructions of a warp; each takes the rows after the last one's.
         warps: Warps of the CTA; each takes the rows after the last one's.
@@ -109,7 +109,7 @@ def row_pattern(
     row = (warp * copies + copy) * rows + lane // across
     vector = np.broadcast_to(lane % across, row.shape)
     source = row * _ROW_STRIDE + vector * width + skew
-    source = np.where(LANES[lanes](lane)[None, :], source, NOTHING)
+    source = np.where(LANE_MASKS[lanes](lane)[None, :], source, NO_SOURCE)
     offsets = _target(target, row, vector, width, row_bytes)
     name = f"{rows} rows of {row_bytes} B" + (f" from {skew} B of the line" if skew else "")
     return Pattern(name, target, lanes, width, source, offsets, int(offsets.max()) + width)
@@ -138,13 +138,13 @@ def phase_pattern(name: str, target_name: str, first: IntArray, vectors: int, ta
     Args:
         name: The global side, in words.
         target_name: The shared side, in words.
-        first: Vector of global memory that each phase's first lane reads, shape [4]; ``NOTHING`` where none does.
+        first: Vector of global memory that each phase's first lane reads, shape [4]; ``NO_SOURCE`` where none does.
         vectors: Lanes of a phase that have a source: its first ones.
         target: Vector of shared memory that each lane writes, shape [4, 8].
     """
     lane = np.arange(_PHASE, dtype=np.int64)
-    has_source = (lane < vectors) & (first[:, None] != NOTHING)
-    source = np.where(has_source, (first[:, None] + lane) * _VECTOR, NOTHING)
+    has_source = (lane < vectors) & (first[:, None] != NO_SOURCE)
+    source = np.where(has_source, (first[:, None] + lane) * _VECTOR, NO_SOURCE)
     shared_bytes = (int(target.max()) + 1) * _VECTOR
     lanes = f"{vectors} of 8"
     return Pattern(
@@ -168,7 +168,7 @@ def single_phases() -> Iterator[Pattern]:
                 yield phase_pattern(
                     f"{vectors} vectors from vector {start} of a line",
                     f"XOR {permuted}",
-                    np.array([start, NOTHING, NOTHING, NOTHING], dtype=np.int64),
+                    np.array([start, NO_SOURCE, NO_SOURCE, NO_SOURCE], dtype=np.int64),
                     vectors,
                     target,
                 )
@@ -179,7 +179,7 @@ def single_phases() -> Iterator[Pattern]:
             yield phase_pattern(
                 f"8 vectors from vector {start} of a line",
                 f"from vector {rotation} of a line",
-                np.array([start, NOTHING, NOTHING, NOTHING], dtype=np.int64),
+                np.array([start, NO_SOURCE, NO_SOURCE, NO_SOURCE], dtype=np.int64),
                 8,
                 target,
             )
@@ -246,8 +246,8 @@ def _operand(side: Side, tiling: Tiling) -> Operand:
 
 def _mainloop_order(operands: Mapping[Side, Operand]) -> list[tuple[Side, int]]:
     """Operand and access of each copy of the first k tile the mainloop fetches."""
-    shape = shape_of(operands, multistage.GEMM)
-    prologue, iterations, tail = multistage.mainloop(shape, multistage.GEMM, shape.stages)
+    shape = shape_of(operands, multistage.GEMM_POLICY)
+    prologue, iterations, tail = multistage.mainloop(shape, multistage.GEMM_POLICY, shape.stages)
     ops = (*prologue, *(op for body in iterations for op in body), *tail)
     fetch = shape.stages - 1
     return [(op.operand, op.access) for op in ops if isinstance(op, CopyAsync) and op.fetch == fetch]

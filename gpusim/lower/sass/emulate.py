@@ -1,8 +1,8 @@
 """Executes one warp's SASS for concrete indices, parameters and constants: the path taken and every lane address.
 
 Integers, predicates, branches and local memory are exact; what is loaded from shared or global memory is zero unless
-``Warp.load`` says otherwise, and floating-point results are zero. So the path is right as long as data does not steer
-it; the semaphore of serial split-K does, and ``load`` answers for it.
+``EmulatedWarp.load`` says otherwise, and floating-point results are zero. So the path is right as long as data does not
+steer it; the semaphore of serial split-K does, and ``load`` answers for it.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,8 +16,8 @@ from gpusim.errors import BadInput
 from gpusim.lower.sass.decode import Sass
 from gpusim.lower.sass.emulate_integer import EXECUTE
 from gpusim.lower.sass.emulate_lanes import ballot, pack, shuffle, unpack
-from gpusim.lower.sass.emulate_registers import MASK, Execute, Registers, Words, reader, result, tester, word
-from gpusim.lower.sass.operands import PT, RZ, Constant, Immediate, Memory, Named, Predicate, Register, Target
+from gpusim.lower.sass.emulate_registers import MASK, Execute, LaneWords, Registers, reader, result, tester, word
+from gpusim.lower.sass.operands import PT, RZ, CodeAddress, Constant, Immediate, Memory, Named, Predicate, Register
 from gpusim.lower.stream import INSTRUCTION_BYTES
 from gpusim.units import WARP_SIZE
 
@@ -36,7 +36,7 @@ WHOLE_WARP = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Warp:
+class EmulatedWarp:
     """
     Which warp of which CTA runs, and what it is given.
 
@@ -59,7 +59,7 @@ class Warp:
     load: Load | None = None
 
 
-class Step(NamedTuple):
+class ExecutedInstruction(NamedTuple):
     """
     One instruction executed.
 
@@ -78,7 +78,7 @@ class Step(NamedTuple):
     predicate: BoolArray | None = None
 
 
-def run_warp(code: Sequence[Sass], warp: Warp) -> list[Step]:
+def run_warp(code: Sequence[Sass], warp: EmulatedWarp) -> list[ExecutedInstruction]:
     """
     Execute a warp to its end.
 
@@ -91,12 +91,12 @@ def run_warp(code: Sequence[Sass], warp: Warp) -> list[Step]:
 class _Emulation:
     """The warp's state: registers, local memory, groups of lanes that wait to converge."""
 
-    def __init__(self, code: Sequence[Sass], warp: Warp) -> None:
+    def __init__(self, code: Sequence[Sass], warp: EmulatedWarp) -> None:
         self.code = code
         self.warp = warp
         self.registers = Registers(_bank(warp))
-        self.local: Words = np.zeros((warp.local_bytes // 4 + 1, WARP_SIZE), dtype=np.uint64)
-        self.steps: list[Step] = []
+        self.local: LaneWords = np.zeros((warp.local_bytes // 4 + 1, WARP_SIZE), dtype=np.uint64)
+        self.steps: list[ExecutedInstruction] = []
         self.alive: BoolArray = np.ones(WARP_SIZE, dtype=np.bool_)
         self.active: BoolArray = self.alive.copy()
         self.waiting: list[tuple[int, BoolArray]] = []
@@ -105,7 +105,7 @@ class _Emulation:
         self.special = self._special_registers()
         self.compiled: list[Execute | None] = [None] * len(code)
 
-    def _special_registers(self) -> dict[str, Words]:
+    def _special_registers(self) -> dict[str, LaneWords]:
         lanes = np.arange(WARP_SIZE, dtype=np.uint64)
         thread = lanes + np.uint64(self.warp.index * WARP_SIZE)
         axes = "XYZ"
@@ -114,7 +114,7 @@ class _Emulation:
         # The high word of the shared window is what a generic address is tested against; shared addresses drop it.
         return values | {name: word(0) for name in ("SR_CgaCtaId", "SR_CLOCKLO", "SR_CLOCKHI", "SR_SWINHI")}
 
-    def run(self) -> list[Step]:
+    def run(self) -> list[ExecutedInstruction]:
         at = 0
         while True:
             if len(self.steps) > MOST_STEPS:
@@ -140,7 +140,7 @@ class _Emulation:
             at = following
 
     def _note(self, at: int, lanes: BoolArray, *more: IntArray | BoolArray | None) -> None:
-        self.steps.append(Step(at, None if lanes.all() else lanes, *more))  # type: ignore[arg-type]
+        self.steps.append(ExecutedInstruction(at, None if lanes.all() else lanes, *more))  # type: ignore[arg-type]
 
     def _execute(self, at: int, sass: Sass, lanes: BoolArray) -> None:
         access = ACCESS.get(sass.name)
@@ -189,7 +189,7 @@ class _Emulation:
         return target
 
     def _target(self, sass: Sass) -> int:
-        return sass.operand("t", Target).address // INSTRUCTION_BYTES
+        return sass.operand("t", CodeAddress).address // INSTRUCTION_BYTES
 
     def exit(self, at: int, _: Sass, lanes: BoolArray) -> int | None:
         self.alive = self.alive & ~lanes
@@ -248,9 +248,9 @@ class _Emulation:
         address = base.astype(np.int64) + memory.offset
         return address if memory.wide else address & 0xFFFFFFFF
 
-    def _scaled(self, base: Register) -> Words:
+    def _scaled(self, base: Register) -> LaneWords:
         scale = {"": 1, ".X4": 4, ".X8": 8, ".X16": 16}[base.suffix]
-        scaled: Words = self.registers.vector[base.number] * np.uint64(scale)
+        scaled: LaneWords = self.registers.vector[base.number] * np.uint64(scale)
         return scaled
 
     def copy(self, at: int, sass: Sass, lanes: BoolArray) -> None:
@@ -355,7 +355,7 @@ class _Emulation:
         self._note(at, lanes)
 
 
-def _bank(warp: Warp) -> bytes:
+def _bank(warp: EmulatedWarp) -> bytes:
     """Constant bank 0 with the launch's dimensions and the stack pointer, as the driver fills it in."""
     head = np.array([warp.threads, 1, 1, *warp.grid], dtype="<u4").tobytes()
     bank = bytearray(warp.constants)

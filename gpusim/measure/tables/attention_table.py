@@ -14,6 +14,7 @@ from gpusim.errors import CannotRun, GpusimError
 from gpusim.families.registry import parse_scenario
 from gpusim.records.check_table import number, percent
 from gpusim.records.record import Record, load_record, measured_folder
+from gpusim.results.result import ELAPSED
 from gpusim.scenario.models import Scenario
 from gpusim.verbs.simulate import simulate
 
@@ -28,8 +29,6 @@ CTAS_PER_SM = 4
 
 KIND = "attention"
 """Problem kind of the records that are compared."""
-
-ELAPSED = "sm__cycles_elapsed.max"
 
 
 @dataclass(frozen=True, slots=True)
