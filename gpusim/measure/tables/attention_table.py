@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.errors import CannotRun, GpusimError
+from gpusim.families.attention.family import ATTENTION
 from gpusim.families.registry import parse_scenario
 from gpusim.records.check_table import number, percent
 from gpusim.records.record import Record, load_record, measured_folder
@@ -27,8 +28,8 @@ DEFAULT_TILE = "128x64 w32, 2 CTAs"
 CTAS_PER_SM = 4
 """For how many CTAs of an SM ``attention`` is compiled, as CUTLASS's is."""
 
-KIND = "attention"
-"""Problem kind of the records that are compared."""
+COMPARED_KINDS = tuple(kind.name for kind in ATTENTION.kinds)
+"""Problem kinds of the records that are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ def gains(records: Sequence[Record], elapsed: Callable[[Scenario], int]) -> Iter
     """
     by_problem: dict[str, dict[str, list[Record]]] = {}
     for record in records:
-        if record.scenario["problem"]["kind"] == KIND:
+        if record.scenario["problem"]["kind"] in COMPARED_KINDS:
             key = json.dumps(record.scenario["problem"], sort_keys=True)
             mainloop = record.scenario["kernel"]["mainloop"]
             by_problem.setdefault(key, {"attention": [], "flash": []})[mainloop].append(record)
