@@ -18,11 +18,9 @@ from gpusim.sim.code import (
     PIPE,
     SHARED,
     THROTTLES,
-    Access,
     Assembly,
     Decoded,
     DecodedSegment,
-    Noted,
     pipe_names,
 )
 from gpusim.sim.footprint import Footprint
@@ -47,10 +45,9 @@ def instruction(kind, *, pipe="alu", stall=1, waits=(), **fields):
         port = PIPES.index(pipe)
         known = A100.tensor["m16n8k16.f16.f32"] if pipe == "tensor core" else A100.pipes[pipe]
         figures = {"interval": known.interval, "latency": known.latency}
-    plain = Access()._asdict() | Noted()._asdict() | figures
-    plain |= {"kind": kind, "port": port, "throttle": THROTTLES.get(kind, 0), "stall": stall, "waits": waits}
-    plain |= {"write": -1, "read": -1, "line": -1, "is_branch": False, "gated": bool(waits) or kind in (DEPBAR, EXIT)}
-    return Decoded(**(plain | fields))
+    gated = {"gated": bool(waits) or kind in (DEPBAR, EXIT)}
+    throttle = THROTTLES.get(kind, 0)
+    return Decoded(kind, port, throttle, stall=stall, waits=waits, **(gated | figures | fields))
 
 
 def ldmatrix(matrices, board, wavefronts=None, **fields):
