@@ -121,9 +121,8 @@ def room_of(module: str) -> str:
     _, *inside = module.split(".")
     if not inside:
         return "__init__"
-    if inside[0] == "families" and len(inside) > 1 and "/".join(inside[:2]) in ROOMS:
-        return "/".join(inside[:2])
-    return inside[0]
+    wing = "/".join(inside[:2])
+    return wing if inside[0] == "families" and (wing in ROOMS or (PACKAGE / wing).is_dir()) else inside[0]
 
 
 def edges() -> dict[str, list[str]]:
