@@ -24,7 +24,7 @@ FIND_PYTHON = for python in $(or $(PYTHON),$(PYTHONS)); do \
 		echo "Name one with: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)" >&2; exit 1; \
 	fi
 
-.PHONY: demo test check format images reports streams lock wheel clean
+.PHONY: demo test check format images rooms reports streams lock wheel clean
 
 demo: $(READY)
 	$(VENV)/bin/gpusim run $(SCENARIO) --out runs/demo --force
@@ -52,6 +52,10 @@ images: $(READY)
 	$(VENV)/bin/gpusim plot runs/attention_64x64 overlap --out docs/images/attention_overlap.png
 	$(VENV)/bin/gpusim plot runs/attention_64x64 conflicts --out docs/images/attention_conflicts.png
 	$(VENV)/bin/gpusim plot runs/flash_128x64 overlap --out docs/images/flash_overlap.png
+
+# The picture of the rooms and their imports, in docs/architecture.md.
+rooms: $(READY)
+	$(VENV)/bin/python docs/rooms.py
 
 # The tables over the committed records, and the README's picture of measured over simulated.
 reports: $(READY)

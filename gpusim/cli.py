@@ -24,7 +24,7 @@ app = typer.Typer(
 )
 
 
-class FigureKind(StrEnum):
+class PictureKind(StrEnum):
     """The kinds of pictures of a run."""
 
     OVERLAP = "overlap"
@@ -40,7 +40,7 @@ class TraceFormat(StrEnum):
     KANATA = "kanata"
 
 
-class StreamOrigin(StrEnum):
+class StreamChoice(StrEnum):
     """The origins of instruction streams."""
 
     AUTO = "auto"
@@ -123,11 +123,11 @@ def run(
     ] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Simulate every CTA and k tile: no sampling.")] = False,
     stream: Annotated[
-        StreamOrigin,
+        StreamChoice,
         typer.Option(
             help="Origin of the instruction streams. auto: compiled if all are shipped or a compiler is installed."
         ),
-    ] = StreamOrigin.AUTO,
+    ] = StreamChoice.AUTO,
     no_figures: Annotated[bool, typer.Option("--no-figures", help="Write no pictures and no trace.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier run in the run directory.")] = False,
     reference_check: Annotated[
@@ -269,7 +269,7 @@ def layout(
 @app.command()
 def plot(
     run_directory: RunArgument,
-    kind: Annotated[FigureKind, typer.Argument(metavar="KIND", help="overlap, conflicts, stalls or roofline.")],
+    kind: Annotated[PictureKind, typer.Argument(metavar="KIND", help="overlap, conflicts, stalls or roofline.")],
     out: Annotated[Path | None, typer.Option(help="The PNG file.  [default: RUN/KIND.png]")] = None,
     as_json: JsonOption = False,
 ) -> None:

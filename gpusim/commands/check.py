@@ -16,7 +16,7 @@ from gpusim.gpu import counters
 from gpusim.gpu.device import gpu_slug
 from gpusim.machine import load_machine
 from gpusim.measure import measure
-from gpusim.records.check import Latitude, Row, check_rows, holds
+from gpusim.records.check import CheckRow, Latitude, check_rows, holds
 from gpusim.records.check_table import check_table
 from gpusim.records.record import Record, find_record, load_record, measured_folder, write_record
 from gpusim.results.result import Result
@@ -168,7 +168,7 @@ def draw_overlay(
 def _measured(source: NamedScenario, file: str, options: CheckOptions) -> Record:
     place = file if source.path is None else str(source.path)
     command = ["gpusim", "check", place, *(word for text in options.overrides for word in ("--set", text))]
-    origin = measure.Origin.here((*command, "--seed", str(options.seed)))
+    origin = measure.RecordOrigin.here((*command, "--seed", str(options.seed)))
     progress(f"{source.name}: on {origin.environment['gpu']}")
     record = measure.measure(source.name, source.scenario, origin, seed=options.seed, say=progress)
     record = _counted(record, source, options)
@@ -222,7 +222,7 @@ def _where(record: Record) -> str:
     return ", ".join(words)
 
 
-def _summary(rows: tuple[Row, ...]) -> str:
+def _summary(rows: tuple[CheckRow, ...]) -> str:
     exact = sum(row.verdict == "exact" for row in rows)
     missing = [row.what for row in rows if row.verdict == "not measured"]
     return f"  {exact} rows equal" + (f"; not measured: {', '.join(missing)}" if missing else "")

@@ -8,7 +8,7 @@ from gpusim.errors import BadInput
 from gpusim.gpu.ncu import read_report
 from gpusim.machine import load_machine
 from gpusim.measure.compare import choose_launch, compare_rows
-from gpusim.records.check import Row
+from gpusim.records.check import CheckRow
 from gpusim.records.check_table import check_table
 from gpusim.results.run_directory import read_run
 
@@ -38,5 +38,5 @@ def compare_run(directory: Path, report: Path, kernel: str | None, launch: int |
     print_text(check_table(rows))
 
 
-def _data(rows: tuple[Row, ...]) -> list[dict[str, object]]:
+def _data(rows: tuple[CheckRow, ...]) -> list[dict[str, object]]:
     return [{**asdict(row), "error": row.error} for row in rows]

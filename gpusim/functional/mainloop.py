@@ -99,7 +99,7 @@ def _fragment_places(instruction: Shape, operand: Side, warp_rows: int, bits: in
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class OperandData:
     """
     The global tensor of one operand for a batch of CTAs, and the shared memory it is copied to.
 
@@ -135,7 +135,7 @@ class WarpTiles:
         tiling: Tiling,
         mma: Mma,
         tables: dict[Side, OperandTables],
-        sources: dict[Side, Source],
+        sources: dict[Side, OperandData],
         ctas: IntArray,
         *,
         queue: CopyQueue,

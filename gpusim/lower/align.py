@@ -14,7 +14,7 @@ import numpy as np
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.errors import CheckFailed
 from gpusim.lower.sass.decode import Sass
-from gpusim.lower.sass.emulate import Step
+from gpusim.lower.sass.emulate import ExecutedInstruction
 from gpusim.lower.sass.operands import RZ, Immediate, Register
 from gpusim.schedule.counts import CountedKernel
 from gpusim.schedule.ops import (
@@ -84,7 +84,7 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class OpPart:
     """The op that an instruction executes. For a ``WarpMma``, ``part`` is the number of its mma.sync."""
 
     op: Any
@@ -93,12 +93,12 @@ class Named:
 
 def align(
     code: Sequence[Sass],
-    steps: Sequence[Step],
+    steps: Sequence[ExecutedInstruction],
     kernel: CountedKernel[Any],
     placement: Placement,
     *,
     vertical: bool = False,
-) -> list[Named | None]:
+) -> list[OpPart | None]:
     """
     Find the op of the schedule that each executed instruction carries out.
 
@@ -115,7 +115,7 @@ def align(
     Raises:
         CheckFailed: The warp did not execute the schedule. The message shows both sides of the first difference.
     """
-    named: list[Named | None] = [None] * len(steps)
+    named: list[OpPart | None] = [None] * len(steps)
     wanted: dict[tuple[int, str], list[Expected]] = defaultdict(list)
     for one in expected(kernel, placement):
         wanted[one.region, one.name].append(one)
@@ -128,7 +128,7 @@ def align(
             region += sass.name == "BAR"
     for key in sorted({*wanted, *found}):
         for position, op in match_region(code, steps, key, wanted.get(key, []), found.get(key, [])):
-            named[position] = Named(op)
+            named[position] = OpPart(op)
     _name_mmas(code, steps, kernel, placement.block, named, vertical=vertical)
     return named
 
@@ -136,7 +136,7 @@ def align(
 NAMES = frozenset({"LDGSTS", "LDGDEPBAR", "DEPBAR", "BAR", "LDSM", "STS", "LDS", "LDG", "STG"})
 
 
-def _is_beside(sass: Sass, step: Step) -> bool:
+def _is_beside(sass: Sass, step: ExecutedInstruction) -> bool:
     """Return whether a step is no op of the schedule: a semaphore's access, or an LDS that no lane executes."""
     never = sass.name == "LDS" and step.lanes is not None and not step.lanes.any()
     return never or not ORDERED_ELSEWHERE.isdisjoint(sass.modifiers)
@@ -193,7 +193,11 @@ class _Schedule:
 
 
 def match_region(
-    code: Sequence[Sass], steps: Sequence[Step], key: tuple[int, str], wanted: list[Expected], found: list[int]
+    code: Sequence[Sass],
+    steps: Sequence[ExecutedInstruction],
+    key: tuple[int, str],
+    wanted: list[Expected],
+    found: list[int],
 ) -> list[tuple[int, Any]]:
     """
     Pair the executed instructions of one opcode in one region with the expected ones that have their addresses.
@@ -244,7 +248,7 @@ def _key(address: IntArray | None, active: BoolArray | None) -> bytes:
     return np.broadcast_to(chosen, (WARP_SIZE,)).astype(np.int64).tobytes()
 
 
-def _check(sass: Sass, step: Step, one: Expected) -> None:
+def _check(sass: Sass, step: ExecutedInstruction, one: Expected) -> None:
     """Check what the matched address does not cover: a copy's global address, the predicate, the pending groups."""
     lanes = _executed(step)
     if one.name == "DEPBAR":
@@ -270,7 +274,7 @@ def _check(sass: Sass, step: Step, one: Expected) -> None:
         raise CheckFailed(f"{sass} leaves lanes {_lanes(~lanes)} untouched where the schedule fills zeros: {one.op}")
 
 
-def _difference(sass: Sass, step: Step, region: int, left: list[Expected]) -> str:
+def _difference(sass: Sass, step: ExecutedInstruction, region: int, left: list[Expected]) -> str:
     """Describe both sides at the first lane in which an instruction differs from the op with the most equal lanes."""
     address = step.target if step.target is not None else step.address
     said = f"after barrier {region} the kernel executes {sass}"
@@ -288,7 +292,7 @@ def _difference(sass: Sass, step: Step, region: int, left: list[Expected]) -> st
     )
 
 
-def _executed(step: Step) -> BoolArray:
+def _executed(step: ExecutedInstruction) -> BoolArray:
     return np.ones(WARP_SIZE, dtype=np.bool_) if step.lanes is None else step.lanes
 
 
@@ -315,10 +319,10 @@ class _Fragment:
 
 def _name_mmas(
     code: Sequence[Sass],
-    steps: Sequence[Step],
+    steps: Sequence[ExecutedInstruction],
     kernel: CountedKernel[Any],
     block: int,
-    named: list[Named | None],
+    named: list[OpPart | None],
     *,
     vertical: bool,
 ) -> None:
@@ -348,7 +352,7 @@ def _name_mmas(
             if (b.op.k_tile, b.op.k_group) != key or (key, part) not in missing:
                 raise CheckFailed(f"{sass} multiplies {a.op} by {b.op}, which the schedule does not do, or only once")
             missing.remove((key, part))
-            named[position] = Named(ops[key], part)
+            named[position] = OpPart(ops[key], part)
         elif one is not None and isinstance(one.op, Ldmatrix | LoadFragment):
             first, loaded = sass.operand("d", Register).number, matrices[one.op.operand]
             for register in range(loaded):

@@ -18,12 +18,12 @@ from gpusim.cuda.compiled_kernel import CompiledKernel, compile_kernel, compiler
 from gpusim.cuda.specialise import SHARED_ALIGNMENT, Specialisation
 from gpusim.element_types import Mma, is_emulated, walks_vertically
 from gpusim.errors import BadInput, CheckFailed
-from gpusim.lower.align import MMA_OPCODES, Named, Placement, align
+from gpusim.lower.align import MMA_OPCODES, OpPart, Placement, align
 from gpusim.lower.estimated import tensor_pipe
 from gpusim.lower.sass.cubin import Cubin, read_cubin
 from gpusim.lower.sass.decode import NO_BARRIER, Sass, decode
-from gpusim.lower.sass.emulate import Load, Step, Warp, run_warp
-from gpusim.lower.sass.operands import PT, Target
+from gpusim.lower.sass.emulate import EmulatedWarp, ExecutedInstruction, Load, run_warp
+from gpusim.lower.sass.operands import PT, CodeAddress
 from gpusim.lower.sass.pipes import unit_of
 from gpusim.lower.shipped import find_stream, shipped_stream
 from gpusim.lower.stream import NO_SCOREBOARD, Instruction, Segment, Stream, shifted
@@ -147,12 +147,12 @@ class KernelRunner:
         bank[cubin.parameters_at : cubin.parameters_at + cubin.parameter_bytes] = values.tobytes()
         return bytes(bank)
 
-    def run(self, block: int, warp: int) -> list[Step]:
+    def run(self, block: int, warp: int) -> list[ExecutedInstruction]:
         """Execute one warp of the CTA with linear block index ``block``, and return the instructions it executed."""
         x, y, _ = self.specialisation.grid
         return run_warp(
             self.code,
-            Warp(
+            EmulatedWarp(
                 ctaid=(block % x, block // x % y, block // (x * y)),
                 grid=self.specialisation.grid,
                 threads=self.specialisation.block_threads,
@@ -163,7 +163,7 @@ class KernelRunner:
             ),
         )
 
-    def align(self, block: int, warp: int, steps: Sequence[Step]) -> list[Named | None]:
+    def align(self, block: int, warp: int, steps: Sequence[ExecutedInstruction]) -> list[OpPart | None]:
         """
         Return the op that each instruction of one warp executes, or None for the arithmetic between ops.
 
@@ -217,8 +217,8 @@ class _Executed:
     """One executed instruction, the op that it executes, and whether it is the warp's last one."""
 
     sass: Sass
-    step: Step
-    named: Named | None
+    step: ExecutedInstruction
+    named: OpPart | None
     last: bool
 
 
@@ -270,7 +270,7 @@ class _Segments:
         spans = []
         for at, sass in enumerate(code):
             target = sass.operands.get("t")
-            if sass.name == "BRA" and isinstance(target, Target) and target.address < sass.address:
+            if sass.name == "BRA" and isinstance(target, CodeAddress) and target.address < sass.address:
                 head = next(index for index, one in enumerate(code) if one.address == target.address)
                 if any(head <= mma <= at for mma in mmas):
                     spans.append((at - head, head, at))
@@ -342,8 +342,8 @@ class _Segments:
         )
 
 
-def _moved(named: Named | None, k_tiles: int, stages: int) -> Named | None:
-    return None if named is None else Named(shifted(named.op, k_tiles, stages), named.part)
+def _moved(named: OpPart | None, k_tiles: int, stages: int) -> OpPart | None:
+    return None if named is None else OpPart(shifted(named.op, k_tiles, stages), named.part)
 
 
 def _guard(executed: _Executed) -> str:

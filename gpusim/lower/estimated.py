@@ -20,7 +20,7 @@ from gpusim.lower.estimated_output import (
     output_arithmetic,
 )
 from gpusim.lower.stream import Instruction
-from gpusim.machine.spec import Machine, Pipe
+from gpusim.machine.spec import Machine, PipeSpec
 from gpusim.numerics.output_op import OutputOp
 from gpusim.schedule.ops import (
     Barrier,
@@ -108,7 +108,7 @@ def tensor_mnemonic(mma: Mma) -> str:
     return f"{opcode}.{m}{n}{k}.{accumulator}" + (f".{ab}" if ab in ("BF16", "TF32") else "")
 
 
-def tensor_core(mma: Mma, machine: Machine) -> Pipe:
+def tensor_core(mma: Mma, machine: Machine) -> PipeSpec:
     """
     Return the issue interval and latency of a mma.sync.
 

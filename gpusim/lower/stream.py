@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
+from gpusim.results.result import StreamOrigin
 from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadFragment, LoadGlobal, Op, StoreTile, WarpMma
 
 NO_SCOREBOARD = -1
@@ -103,7 +104,7 @@ class Stream:
         segments: The segments in the order of execution.
     """
 
-    origin: Literal["estimated", "compiled"]
+    origin: StreamOrigin
     registers_per_thread: int
     segments: tuple[Segment, ...]
 

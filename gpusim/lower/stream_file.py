@@ -11,7 +11,7 @@ from gpusim.errors import BadInput
 from gpusim.lower.stream import Instruction, Segment, Stream
 from gpusim.schedule.ops import Op
 
-SCHEMA = "gpusim.stream/1"
+STREAM_SCHEMA = "gpusim.stream/1"
 _OPS = {kind.__name__: kind for kind in get_args(Op)}
 
 
@@ -54,7 +54,7 @@ class CompiledStream:
 def save_stream(path: Path, compiled: CompiledStream) -> None:
     """Write a stream. Equal streams give equal files."""
     data = {
-        "schema": SCHEMA,
+        "schema": STREAM_SCHEMA,
         "compiler": compiled.compiler,
         "architecture": compiled.architecture,
         "registers_per_thread": compiled.stream.registers_per_thread,
@@ -84,8 +84,8 @@ def load_stream(path: Path) -> CompiledStream:
     try:
         data = json.loads(gzip.decompress(path.read_bytes()))
         found = data["schema"]
-        if found != SCHEMA:
-            raise BadInput(f"{path}: schema must be {SCHEMA!r}, got {found!r}")
+        if found != STREAM_SCHEMA:
+            raise BadInput(f"{path}: schema must be {STREAM_SCHEMA!r}, got {found!r}")
         return _compiled(data)
     except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
         raise BadInput(f"{path}: not a readable stream ({error})") from error

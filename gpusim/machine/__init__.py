@@ -1,4 +1,9 @@
-"""Machines: one TOML file per GPU, every figure with its source, and the frozen spec it loads into."""
+"""
+Machines: one TOML file per GPU, every figure with its source, and the frozen spec it loads into.
+
+Its face is ``load_machine``, ``Machine`` and ``ctas_per_sm``. It never knows a kernel beyond the registers and shared
+memory that one of its CTAs takes.
+"""
 
 from gpusim.machine.load import load_machine, machine_names
 from gpusim.machine.occupancy import Occupancy, ctas_per_sm

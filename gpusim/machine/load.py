@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from gpusim.errors import BadInput, nearest
-from gpusim.machine.spec import KINDS, PIPES, FigureRecord, Inherited, Machine, Pipe, Unit
+from gpusim.machine.spec import FIGURE_KINDS, PIPES, FigureRecord, FigureUnit, Inherited, Machine, PipeSpec
 
 _TENSOR_NAME = re.compile(r"m\d+n\d+k\d+\.[a-z]+\d+\.[a-z]+\d+")
 _RECORD_KEYS = ("value", "unit", "kind", "source", "at", "why", "spread", "effect", "fitted_on")
@@ -140,7 +140,7 @@ class _Reader:
             mark = marks[name]
             if isinstance(mark, Inherited):
                 values[name] = self._data[mark.name]["value"]
-            elif isinstance(mark, Unit):
+            elif isinstance(mark, FigureUnit):
                 values[name] = self._figure(get_args(hints[name])[0], mark, table.get(name), prefix + name)
             else:
                 values[name] = self._table(hints[name], table.get(name), prefix + name)
@@ -154,7 +154,7 @@ class _Reader:
             return self._pipes(found, key)
         return hint(**self._values(hint, found, f"{key}.", {}))
 
-    def _pipes(self, found: object, key: str) -> dict[str, Pipe]:
+    def _pipes(self, found: object, key: str) -> dict[str, PipeSpec]:
         if not isinstance(found, dict):
             raise self._refuse(f"{key} must be a table", found, key)
         if key == "pipes":
@@ -165,9 +165,9 @@ class _Reader:
             for name in names:
                 if not _TENSOR_NAME.fullmatch(name):
                     raise self._refuse("tensor keys must read like m16n8k16.f16.f32", name, f"{key}.{name}")
-        return {name: Pipe(**self._values(Pipe, found.get(name), f"{key}.{name}.", {})) for name in names}
+        return {name: PipeSpec(**self._values(PipeSpec, found.get(name), f"{key}.{name}.", {})) for name in names}
 
-    def _figure(self, hint: Any, unit: Unit, found: object, key: str) -> object:
+    def _figure(self, hint: Any, unit: FigureUnit, found: object, key: str) -> object:
         name = key.rpartition(".")[2]
         if not isinstance(found, dict):
             raise self._refuse(f"{name} must be a record {{ value, unit, kind, source or why }}", found, key)
@@ -180,8 +180,8 @@ class _Reader:
             raise self._refuse(f"unit must be {unit.name!r}", found.get("unit"), f"{key}.unit")
         kind, source, why = found.get("kind"), found.get("source"), found.get("why")
         fitted_on = tuple(found.get("fitted_on", ()))
-        if kind not in KINDS:
-            raise self._refuse(f"kind must be one of {', '.join(KINDS)}", kind, f"{key}.kind")
+        if kind not in FIGURE_KINDS:
+            raise self._refuse(f"kind must be one of {', '.join(FIGURE_KINDS)}", kind, f"{key}.kind")
         if kind == "assumed" and not why:
             raise self._refuse("an assumed figure must say why", why, f"{key}.why")
         if kind == "fitted" and not fitted_on:

@@ -6,15 +6,15 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias, get_args
 
-Kind: TypeAlias = Literal["documented", "measured", "fitted", "assumed"]
-KINDS: tuple[str, ...] = get_args(Kind)
+FigureKind: TypeAlias = Literal["documented", "measured", "fitted", "assumed"]
+FIGURE_KINDS: tuple[str, ...] = get_args(FigureKind)
 
 PIPES = ("alu", "fma", "fmaheavy", "half", "mufu", "branch", "uniform")
 """Execution pipes of one SMSP, besides the tensor core and the MIO queue."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class FigureUnit:
     """
     Marks an attribute that is filled by one figure record of the machine file.
 
@@ -53,7 +53,7 @@ class FigureRecord:
     key: str
     value: int | bool
     unit: str
-    kind: Kind
+    kind: FigureKind
     source: str
     at: str
     why: str
@@ -79,29 +79,29 @@ class Limits:
         threads_per_cta: Most threads of a CTA.
     """
 
-    max_warps: Annotated[int, Unit("warps")]
-    max_ctas: Annotated[int, Unit("CTAs")]
-    registers: Annotated[int, Unit("registers")]
-    registers_per_thread: Annotated[int, Unit("registers")]
-    register_unit: Annotated[int, Unit("registers")]
-    warp_unit: Annotated[int, Unit("warps")]
-    shared_bytes: Annotated[int, Unit("bytes")]
-    shared_bytes_per_cta: Annotated[int, Unit("bytes")]
-    shared_reserved_per_cta: Annotated[int, Unit("bytes", least=0)]
-    shared_unit: Annotated[int, Unit("bytes")]
-    threads_per_cta: Annotated[int, Unit("threads")]
+    max_warps: Annotated[int, FigureUnit("warps")]
+    max_ctas: Annotated[int, FigureUnit("CTAs")]
+    registers: Annotated[int, FigureUnit("registers")]
+    registers_per_thread: Annotated[int, FigureUnit("registers")]
+    register_unit: Annotated[int, FigureUnit("registers")]
+    warp_unit: Annotated[int, FigureUnit("warps")]
+    shared_bytes: Annotated[int, FigureUnit("bytes")]
+    shared_bytes_per_cta: Annotated[int, FigureUnit("bytes")]
+    shared_reserved_per_cta: Annotated[int, FigureUnit("bytes", least=0)]
+    shared_unit: Annotated[int, FigureUnit("bytes")]
+    threads_per_cta: Annotated[int, FigureUnit("threads")]
 
 
 @dataclass(frozen=True, slots=True)
 class Features:
     """Whether the machine has cp.async (sm_80 and later) and ldmatrix (sm_75 and later)."""
 
-    cp_async: Annotated[bool, Unit("bool")]
-    ldmatrix: Annotated[bool, Unit("bool")]
+    cp_async: Annotated[bool, FigureUnit("bool")]
+    ldmatrix: Annotated[bool, FigureUnit("bool")]
 
 
 @dataclass(frozen=True, slots=True)
-class Pipe:
+class PipeSpec:
     """
     An execution pipe of one SMSP.
 
@@ -110,12 +110,12 @@ class Pipe:
         latency: Cycles from issue until a dependent instruction may issue.
     """
 
-    interval: Annotated[int, Unit("cycles")]
-    latency: Annotated[int, Unit("cycles", least=0)]
+    interval: Annotated[int, FigureUnit("cycles")]
+    latency: Annotated[int, FigureUnit("cycles", least=0)]
 
 
 @dataclass(frozen=True, slots=True)
-class Mio:
+class MioSpec:
     """
     The queue from the issue port of an SMSP to the memory units of the SM.
 
@@ -125,13 +125,13 @@ class Mio:
         sm_interval: Cycles between two instructions leaving any SMSP of the SM.
     """
 
-    queue_depth: Annotated[int, Unit("instructions")]
-    smsp_interval: Annotated[int, Unit("cycles")]
-    sm_interval: Annotated[int, Unit("cycles")]
+    queue_depth: Annotated[int, FigureUnit("instructions")]
+    smsp_interval: Annotated[int, FigureUnit("cycles")]
+    sm_interval: Annotated[int, FigureUnit("cycles")]
 
 
 @dataclass(frozen=True, slots=True)
-class SharedMemory:
+class SharedMemorySpec:
     """
     The banked data array of one SM.
 
@@ -150,20 +150,20 @@ class SharedMemory:
         wavefronts_per_cycle: Wavefronts that the data stage serves in a cycle.
     """
 
-    banks: Annotated[int, Unit("banks")]
-    bank_bytes: Annotated[int, Unit("bytes")]
-    load_latency: Annotated[int, Unit("cycles", least=0)]
-    wavefront_latency: Annotated[int, Unit("cycles", least=0)]
-    store_latency: Annotated[int, Unit("cycles", least=0)]
-    ldmatrix_latency_x1: Annotated[int, Unit("cycles", least=0)]
-    shuffle_latency: Annotated[int, Unit("cycles", least=0)]
-    atomic_wavefronts: Annotated[int, Unit("wavefronts")]
-    smsp_return_bytes: Annotated[int, Unit("bytes/cycle")]
-    wavefronts_per_cycle: Annotated[int, Unit("wavefronts/cycle")]
+    banks: Annotated[int, FigureUnit("banks")]
+    bank_bytes: Annotated[int, FigureUnit("bytes")]
+    load_latency: Annotated[int, FigureUnit("cycles", least=0)]
+    wavefront_latency: Annotated[int, FigureUnit("cycles", least=0)]
+    store_latency: Annotated[int, FigureUnit("cycles", least=0)]
+    ldmatrix_latency_x1: Annotated[int, FigureUnit("cycles", least=0)]
+    shuffle_latency: Annotated[int, FigureUnit("cycles", least=0)]
+    atomic_wavefronts: Annotated[int, FigureUnit("wavefronts")]
+    smsp_return_bytes: Annotated[int, FigureUnit("bytes/cycle")]
+    wavefronts_per_cycle: Annotated[int, FigureUnit("wavefronts/cycle")]
 
 
 @dataclass(frozen=True, slots=True)
-class AsyncCopy:
+class AsyncCopySpec:
     """
     cp.async (LDGSTS).
 
@@ -175,15 +175,15 @@ class AsyncCopy:
         wait_latency: Cycles from the issue of a wait_group with nothing pending to the warp's next issue.
     """
 
-    issue_interval: Annotated[int, Unit("cycles")]
-    source_release: Annotated[int, Unit("cycles", least=0)]
-    l1_latency: Annotated[int, Unit("cycles", least=0)]
-    commit_latency: Annotated[int, Unit("cycles", least=0)]
-    wait_latency: Annotated[int, Unit("cycles", least=0)]
+    issue_interval: Annotated[int, FigureUnit("cycles")]
+    source_release: Annotated[int, FigureUnit("cycles", least=0)]
+    l1_latency: Annotated[int, FigureUnit("cycles", least=0)]
+    commit_latency: Annotated[int, FigureUnit("cycles", least=0)]
+    wait_latency: Annotated[int, FigureUnit("cycles", least=0)]
 
 
 @dataclass(frozen=True, slots=True)
-class L1:
+class L1Spec:
     """
     The L1 data cache of one SM.
 
@@ -195,15 +195,15 @@ class L1:
         bytes_per_cycle: Bytes per cycle that the cache delivers.
     """
 
-    bytes: Annotated[int, Unit("bytes")]
-    line_bytes: Annotated[int, Unit("bytes")]
-    sector_bytes: Annotated[int, Unit("bytes")]
-    hit_latency: Annotated[int, Unit("cycles", least=0)]
-    bytes_per_cycle: Annotated[int, Unit("bytes/cycle")]
+    bytes: Annotated[int, FigureUnit("bytes")]
+    line_bytes: Annotated[int, FigureUnit("bytes")]
+    sector_bytes: Annotated[int, FigureUnit("bytes")]
+    hit_latency: Annotated[int, FigureUnit("cycles", least=0)]
+    bytes_per_cycle: Annotated[int, FigureUnit("bytes/cycle")]
 
 
 @dataclass(frozen=True, slots=True)
-class L2:
+class L2Spec:
     """
     The L2 of the chip.
 
@@ -219,18 +219,18 @@ class L2:
         bytes_per_cycle_per_sm: Bytes per SM cycle of one SM's port.
     """
 
-    bytes: Annotated[int, Unit("bytes")]
-    partitions: Annotated[int, Unit("partitions")]
-    line_bytes: Annotated[int, Unit("bytes")]
-    hit_latency: Annotated[int, Unit("cycles", least=0)]
-    far_latency: Annotated[int, Unit("cycles", least=0)]
-    far_fraction_percent: Annotated[int, Unit("percent", least=0)]
-    bytes_per_cycle: Annotated[int, Unit("bytes/cycle")]
-    bytes_per_cycle_per_sm: Annotated[int, Unit("bytes/cycle")]
+    bytes: Annotated[int, FigureUnit("bytes")]
+    partitions: Annotated[int, FigureUnit("partitions")]
+    line_bytes: Annotated[int, FigureUnit("bytes")]
+    hit_latency: Annotated[int, FigureUnit("cycles", least=0)]
+    far_latency: Annotated[int, FigureUnit("cycles", least=0)]
+    far_fraction_percent: Annotated[int, FigureUnit("percent", least=0)]
+    bytes_per_cycle: Annotated[int, FigureUnit("bytes/cycle")]
+    bytes_per_cycle_per_sm: Annotated[int, FigureUnit("bytes/cycle")]
 
 
 @dataclass(frozen=True, slots=True)
-class Dram:
+class DramSpec:
     """
     The memory behind the L2.
 
@@ -241,9 +241,9 @@ class Dram:
         clock_mhz: SM clock of the machine.
     """
 
-    latency: Annotated[int, Unit("cycles", least=0)]
-    bandwidth_gb_s: Annotated[int, Unit("GB/s")]
-    achievable_percent: Annotated[int, Unit("percent")]
+    latency: Annotated[int, FigureUnit("cycles", least=0)]
+    bandwidth_gb_s: Annotated[int, FigureUnit("GB/s")]
+    achievable_percent: Annotated[int, FigureUnit("percent")]
     clock_mhz: Annotated[int, Inherited("clock_mhz")]
 
     @property
@@ -253,15 +253,15 @@ class Dram:
 
 
 @dataclass(frozen=True, slots=True)
-class Barrier:
+class BarrierSpec:
     """Cost of bar.sync: over W warps it takes ``base + per_warp * W`` cycles from the last arrival's issue."""
 
-    base: Annotated[int, Unit("cycles", least=0)]
-    per_warp: Annotated[int, Unit("cycles", least=0)]
+    base: Annotated[int, FigureUnit("cycles", least=0)]
+    per_warp: Annotated[int, FigureUnit("cycles", least=0)]
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class LaunchSpec:
     """
     The time a grid and its CTAs take to start.
 
@@ -271,13 +271,13 @@ class Launch:
         cta_setup: Cycles from the launch of a CTA to its first issue.
     """
 
-    overhead: Annotated[int, Unit("cycles", least=0)]
-    cta_interval: Annotated[int, Unit("cycles", least=0)]
-    cta_setup: Annotated[int, Unit("cycles", least=0)]
+    overhead: Annotated[int, FigureUnit("cycles", least=0)]
+    cta_interval: Annotated[int, FigureUnit("cycles", least=0)]
+    cta_setup: Annotated[int, FigureUnit("cycles", least=0)]
 
 
 @dataclass(frozen=True, slots=True)
-class InstructionCache:
+class InstructionCacheSpec:
     """
     The instruction caches: L0 of an SMSP and L1 of the SM.
 
@@ -290,16 +290,16 @@ class InstructionCache:
         l1_miss_latency: Cycles an L1 miss waits for the L2.
     """
 
-    line_bytes: Annotated[int, Unit("bytes")]
-    l0_bytes: Annotated[int, Unit("bytes")]
-    l1_bytes: Annotated[int, Unit("bytes")]
-    stream_lines: Annotated[int, Unit("lines", least=0)]
-    miss_latency: Annotated[int, Unit("cycles", least=0)]
-    l1_miss_latency: Annotated[int, Unit("cycles", least=0)]
+    line_bytes: Annotated[int, FigureUnit("bytes")]
+    l0_bytes: Annotated[int, FigureUnit("bytes")]
+    l1_bytes: Annotated[int, FigureUnit("bytes")]
+    stream_lines: Annotated[int, FigureUnit("lines", least=0)]
+    miss_latency: Annotated[int, FigureUnit("cycles", least=0)]
+    l1_miss_latency: Annotated[int, FigureUnit("cycles", least=0)]
 
 
 @dataclass(frozen=True, slots=True)
-class ConstantCache:
+class ConstantCacheSpec:
     """
     The constant cache that feeds constant operands of fixed-latency instructions.
 
@@ -307,7 +307,7 @@ class ConstantCache:
         miss_latency: Cycles that a miss adds to such an instruction.
     """
 
-    miss_latency: Annotated[int, Unit("cycles", least=0)]
+    miss_latency: Annotated[int, FigureUnit("cycles", least=0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,31 +331,31 @@ class Machine:
 
     name: str
     title: str
-    compute_capability: Annotated[int, Unit("10*major+minor")]
-    sms: Annotated[int, Unit("SMs")]
-    smsps: Annotated[int, Unit("SMSPs")]
-    clock_mhz: Annotated[int, Unit("MHz")]
+    compute_capability: Annotated[int, FigureUnit("10*major+minor")]
+    sms: Annotated[int, FigureUnit("SMs")]
+    smsps: Annotated[int, FigureUnit("SMSPs")]
+    clock_mhz: Annotated[int, FigureUnit("MHz")]
     limits: Limits
     features: Features
-    pipes: dict[str, Pipe]
-    tensor: dict[str, Pipe]
-    mio: Mio
-    shared: SharedMemory
-    async_copy: AsyncCopy | None
-    l1: L1
-    l2: L2
-    dram: Dram
-    barrier: Barrier
-    launch: Launch
-    instruction_cache: InstructionCache
-    constant_cache: ConstantCache
+    pipes: dict[str, PipeSpec]
+    tensor: dict[str, PipeSpec]
+    mio: MioSpec
+    shared: SharedMemorySpec
+    async_copy: AsyncCopySpec | None
+    l1: L1Spec
+    l2: L2Spec
+    dram: DramSpec
+    barrier: BarrierSpec
+    launch: LaunchSpec
+    instruction_cache: InstructionCacheSpec
+    constant_cache: ConstantCacheSpec
     figures: tuple[FigureRecord, ...]
     sources: dict[str, str]
 
     def figure_counts(self) -> dict[str, int]:
         """Return the number of figures of each kind, with all four kinds present."""
         counts = Counter[str](record.kind for record in self.figures)
-        return {kind: counts[kind] for kind in KINDS}
+        return {kind: counts[kind] for kind in FIGURE_KINDS}
 
     def digest(self) -> str:
         """

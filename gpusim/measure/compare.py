@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from gpusim.errors import BadInput
 from gpusim.gpu.ncu import KernelCounters
-from gpusim.records.check import STALL_RATIO, Row, active_cycles, stall_shares
+from gpusim.records.check import STALL_RATIO, CheckRow, active_cycles, stall_shares
 from gpusim.results.result import Result
 
 _LEAST_SHARE = 0.01
@@ -43,7 +43,7 @@ def choose_launch(launches: Sequence[KernelCounters], result: Result, kernel: st
     return (alike or named)[0]
 
 
-def compare_rows(result: Result, measured: KernelCounters, sms: int) -> tuple[Row, ...]:
+def compare_rows(result: Result, measured: KernelCounters, sms: int) -> tuple[CheckRow, ...]:
     """
     Return a row for every figure that the run and the launch both have.
 
@@ -79,5 +79,5 @@ def compare_rows(result: Result, measured: KernelCounters, sms: int) -> tuple[Ro
     return tuple(rows)
 
 
-def _row(what: str, source: str, simulated: float, measured: float, note: str = "") -> Row:
-    return Row(what, source, simulated, measured, "exact" if simulated == measured else "approximate", note)
+def _row(what: str, source: str, simulated: float, measured: float, note: str = "") -> CheckRow:
+    return CheckRow(what, source, simulated, measured, "exact" if simulated == measured else "approximate", note)

@@ -47,7 +47,7 @@ class Attempts:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class RecordOrigin:
     """
     The origin of measured figures.
 
@@ -62,7 +62,7 @@ class Origin:
     commit: str | None
 
     @classmethod
-    def here(cls, command: tuple[str, ...], known_commit: str | None = None) -> "Origin":
+    def here(cls, command: tuple[str, ...], known_commit: str | None = None) -> "RecordOrigin":
         """Return the origin of figures measured on this machine with this source tree."""
         return cls(device.environment(), command, known_commit or commit())
 
@@ -70,7 +70,7 @@ class Origin:
 NO_PIPELINE = "no build of this kernel stamps its k tiles"
 
 
-def measure(name: str, scenario: Scenario, origin: Origin, *, seed: int, say: Say = lambda _: None) -> Record:
+def measure(name: str, scenario: Scenario, origin: RecordOrigin, *, seed: int, say: Say = lambda _: None) -> Record:
     """
     Measure numerics, trace, time and pipeline of a scenario on the current GPU.
 
@@ -114,7 +114,7 @@ def measure(name: str, scenario: Scenario, origin: Origin, *, seed: int, say: Sa
 def record_of(
     name: str,
     scenario: Scenario,
-    origin: Origin,
+    origin: RecordOrigin,
     *,
     kernel: dict[str, Any],
     numerics: Numerics | None,

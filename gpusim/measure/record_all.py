@@ -122,7 +122,7 @@ def _watch(worker: subprocess.Popen[bytes], progress: Path, session: Session) ->
                 return worker.wait()
 
 
-def work(files: Sequence[Path], session: Session, origin: measure.Origin, progress: Path, seed: int) -> int:
+def work(files: Sequence[Path], session: Session, origin: measure.RecordOrigin, progress: Path, seed: int) -> int:
     """
     Measure scenarios one after the other in a worker process.
 
@@ -231,7 +231,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments.out.mkdir(parents=True, exist_ok=True)
         session = Session(arguments.out, time.monotonic(), arguments.seconds)
         files = scenario_files(arguments.names)
-        origin = measure.Origin.here(command, arguments.commit)
+        origin = measure.RecordOrigin.here(command, arguments.commit)
         if arguments.worker:
             return work(files, session, origin, arguments.progress, arguments.seed)
         session.say(f"{len(files)} scenarios on {origin.environment['gpu']}")

@@ -16,7 +16,7 @@ from gpusim.scenario.product import Axes
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TensorTable:
     """
     One tensor as a CSV file: a header, then a line for each combination of the leading coordinates.
 
@@ -102,7 +102,7 @@ def save_tensors(
     return tuple(paths)
 
 
-def _tables(scenario: GemmScenario, tensors: Tensors, output: Values, reference: Any | None) -> Iterator[Table]:
+def _tables(scenario: GemmScenario, tensors: Tensors, output: Values, reference: Any | None) -> Iterator[TensorTable]:
     problem = scenario.problem
     types = problem.dtype
     view_a, view_b = problem.operand_views
@@ -110,10 +110,10 @@ def _tables(scenario: GemmScenario, tensors: Tensors, output: Values, reference:
     b = view_b.of(decode(tensors.b, types.ab))
     in_whole, out_whole = types.ab in INTEGERS, types.output in INTEGERS
     for axes, values in zip(problem.operand_axes, problem.in_lines(a, b), strict=True):
-        yield Table(axes, values, in_whole)
+        yield TensorTable(axes, values, in_whole)
     if tensors.source is not None:
         source = problem.output_view.of(decode(tensors.source, types.output))
-        yield Table(replace(problem.output_axes, name="source"), source, out_whole)
-    yield Table(problem.output_axes, output, out_whole)
+        yield TensorTable(replace(problem.output_axes, name="source"), source, out_whole)
+    yield TensorTable(problem.output_axes, output, out_whole)
     if reference is not None:
-        yield Table(replace(problem.output_axes, name="reference"), reference, out_whole)
+        yield TensorTable(replace(problem.output_axes, name="reference"), reference, out_whole)

@@ -8,7 +8,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from gpusim.records.pipeline import steady_k_tile
 from gpusim.records.record import Record
-from gpusim.results.result import BankConflicts, Result
+from gpusim.results.result import ELAPSED, BankConflicts, Result
 from gpusim.schedule.counts import Counts
 
 Verdict: TypeAlias = Literal["exact", "differs", "approximate", "not measured"]
@@ -51,7 +51,7 @@ _APPROXIMATE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CheckRow:
     """
     One line of a check.
 
@@ -79,7 +79,7 @@ class Row:
         return (self.simulated - self.measured) / self.measured
 
 
-def holds(rows: tuple[Row, ...]) -> bool:
+def holds(rows: tuple[CheckRow, ...]) -> bool:
     """Return whether every figure that must be equal is equal."""
     return all(row.verdict != "differs" for row in rows)
 
@@ -103,7 +103,7 @@ def check_rows(
     results: Mapping[str, Result],
     record: Record,
     expected_trace: str | None = None,
-) -> tuple[Row, ...]:
+) -> tuple[CheckRow, ...]:
     """
     Return every line of a check: what must be equal first, then what may differ, then what could not be measured.
 
@@ -122,7 +122,7 @@ def check_rows(
         *(row for origin, result in results.items() for row in _timing(origin, result, record)),
         *_ldgsts(counts, record),
         *(row for result in list(results.values())[:1] for row in _memory_and_stalls(result, record)),
-        *(Row(part, "", None, None, "not measured", reason) for part, reason in record.missing.items()),
+        *(CheckRow(part, "", None, None, "not measured", reason) for part, reason in record.missing.items()),
     )
 
 
@@ -165,18 +165,18 @@ def stall_shares(counters: Mapping[str, float]) -> dict[str, float]:
     return {reason: ratio / total for reason, ratio in ratios.items()} if total else {}
 
 
-def _must_equal(what: str, source: str, simulated: float, measured: float, note: str = "") -> Row:
-    return Row(what, source, simulated, measured, "exact" if simulated == measured else "differs", note)
+def _must_equal(what: str, source: str, simulated: float, measured: float, note: str = "") -> CheckRow:
+    return CheckRow(what, source, simulated, measured, "exact" if simulated == measured else "differs", note)
 
 
 def _may_differ(
     what: str, source: str, simulated: float | None, measured: float | None, note: str = ""
-) -> Iterator[Row]:
+) -> Iterator[CheckRow]:
     if simulated is not None and measured is not None:
-        yield Row(what, source, simulated, measured, "approximate", note)
+        yield CheckRow(what, source, simulated, measured, "approximate", note)
 
 
-def _numerics(record: Record) -> Iterator[Row]:
+def _numerics(record: Record) -> Iterator[CheckRow]:
     if record.numerics is None:
         return
     found = record.numerics
@@ -188,7 +188,7 @@ def _numerics(record: Record) -> Iterator[Row]:
     yield _must_equal("elements beyond their bound", "float64 reference", 0, found.wrong_elements, note)
 
 
-def _trace(record: Record, expected: str | None) -> Iterator[Row]:
+def _trace(record: Record, expected: str | None) -> Iterator[CheckRow]:
     if record.trace is None:
         return
     found = record.trace
@@ -201,20 +201,20 @@ def _trace(record: Record, expected: str | None) -> Iterator[Row]:
         yield _must_equal("recorded stream unlike today's", "trace build", 0, int(not same), note)
 
 
-def _counters(latitude: Latitude, counts: Counts, record: Record) -> Iterator[Row]:
+def _counters(latitude: Latitude, counts: Counts, record: Record) -> Iterator[CheckRow]:
     for metric, simulated in exact_counters(counts).items():
         if metric in record.counters:
             yield _counted(latitude, metric, metric, simulated, record.counters[metric])
 
 
-def _counted(latitude: Latitude, what: str, source: str, simulated: float, measured: float) -> Row:
+def _counted(latitude: Latitude, what: str, source: str, simulated: float, measured: float) -> CheckRow:
     note = latitude(source, fewer=measured < simulated)
     if note:
-        return Row(what, source, simulated, measured, "approximate", note)
+        return CheckRow(what, source, simulated, measured, "approximate", note)
     return _must_equal(what, source, simulated, measured)
 
 
-def _opcodes(latitude: Latitude, counts: Counts, record: Record) -> Iterator[Row]:
+def _opcodes(latitude: Latitude, counts: Counts, record: Record) -> Iterator[CheckRow]:
     if not record.opcodes:
         return
     for opcode in (opcode for opcode in NAMED_OPCODES if opcode in counts.instructions):
@@ -233,10 +233,10 @@ def _opcodes(latitude: Latitude, counts: Counts, record: Record) -> Iterator[Row
                 yield _counted(latitude, f"{opcode} {words}", f"{opcode} by instruction", expected, found[figure])
 
 
-def _timing(origin: str, result: Result, record: Record) -> Iterator[Row]:
+def _timing(origin: str, result: Result, record: Record) -> Iterator[CheckRow]:
     counters, note = record.counters, f"{origin} stream"
-    elapsed = counters.get("sm__cycles_elapsed.max")
-    yield from _may_differ("cycles elapsed", "sm__cycles_elapsed.max", result.cycles.elapsed, elapsed, note)
+    elapsed = counters.get(ELAPSED)
+    yield from _may_differ("cycles elapsed", ELAPSED, result.cycles.elapsed, elapsed, note)
     active = active_cycles(counters, result.ctas, int(record.environment.get("sms", 0)))
     words = "mean of the SMs that had work"
     yield from _may_differ("cycles active", "sm__cycles_active.avg", result.cycles.active, active, f"{note}; {words}")
@@ -249,7 +249,7 @@ def _timing(origin: str, result: Result, record: Record) -> Iterator[Row]:
     yield from _may_differ("registers per thread", "cubin", result.registers_per_thread, registers, note)
 
 
-def _ldgsts(counts: Counts, record: Record) -> Iterator[Row]:
+def _ldgsts(counts: Counts, record: Record) -> Iterator[CheckRow]:
     """
     Compare LDGSTS wavefronts: those of the shared address pattern, and one more for each line that returns alone (D9).
     """
@@ -263,7 +263,7 @@ def _ldgsts(counts: Counts, record: Record) -> Iterator[Row]:
         yield from _may_differ(metric, metric, simulated, record.counters.get(metric), note)
 
 
-def _memory_and_stalls(result: Result, record: Record) -> Iterator[Row]:
+def _memory_and_stalls(result: Result, record: Record) -> Iterator[CheckRow]:
     for metric in _APPROXIMATE:
         yield from _may_differ(metric, metric, result.counters.get(metric), record.counters.get(metric))
     shares = stall_shares(record.counters)

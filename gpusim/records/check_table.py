@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from gpusim.records.check import Row
+from gpusim.records.check import CheckRow
 
 _HEADER = ("", "simulated", "measured", "error", "")
 _MARKS = {"exact": "equal", "differs": "DIFFERS", "approximate": "", "not measured": "not measured"}
 
 
-def check_table(rows: Sequence[Row], *, quiet: bool = False) -> str:
+def check_table(rows: Sequence[CheckRow], *, quiet: bool = False) -> str:
     """
     Return the table as text. Whole numbers are printed whole, and errors in percent of the measured figure.
 
@@ -38,7 +38,7 @@ def percent(error: float | None) -> str:
     return "" if error is None else f"{100 * error:+.1f} %"
 
 
-def _cells(row: Row) -> tuple[str, str, str, str, str]:
+def _cells(row: CheckRow) -> tuple[str, str, str, str, str]:
     if row.verdict == "not measured":
         return row.what, "", "", "", f"not measured: {row.note}"
     error = "" if row.verdict == "exact" else percent(row.error)

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from gpusim.errors import BadInput, CannotRun
 from gpusim.results.result import PipelineRow
 
-SCHEMA = "gpusim.record/1"
+RECORD_SCHEMA = "gpusim.record/1"
 
 Opcodes: TypeAlias = dict[str, dict[str, float]]
 """Totals over the grid by SASS opcode and figure: ``executed`` warp instructions, ``wavefronts`` and ``ideal``."""
@@ -131,7 +131,7 @@ class Record:
     commit: str | None
     date: str
     command: tuple[str, ...]
-    schema: str = SCHEMA
+    schema: str = RECORD_SCHEMA
 
 
 def measured_folder() -> Path:
@@ -179,8 +179,8 @@ def load_record(path: Path) -> Record:
     except (OSError, ValueError) as error:
         raise BadInput(f"{path}: not a readable record ({error})") from error
     found = data.get("schema") if isinstance(data, dict) else type(data).__name__
-    if found != SCHEMA:
-        raise BadInput(f"{path}: schema must be {SCHEMA!r}, got {found!r}")
+    if found != RECORD_SCHEMA:
+        raise BadInput(f"{path}: schema must be {RECORD_SCHEMA!r}, got {found!r}")
     known = {field.name for field in fields(Record)}
     if set(data) != known:
         raise BadInput(f"{path}: keys must be {', '.join(sorted(known))}, got {', '.join(sorted(data))}")

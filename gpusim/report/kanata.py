@@ -8,7 +8,7 @@ from gpusim.results.result import Result
 from gpusim.results.timeline import KTileSpan, Timeline
 
 VERSION = "0004"
-STAGES = {"copy": "C", "wait": "W", "ldmatrix": "L", "mma": "M"} | {
+KANATA_STAGES = {"copy": "C", "wait": "W", "ldmatrix": "L", "mma": "M"} | {
     activity: activity.replace("copy_", "C").replace("wait_", "W") for activity in KEY_BLOCK_ACTIVITIES
 }
 """Name of each activity's stage in the log."""
@@ -50,8 +50,8 @@ def kanata_log(result: Result, timeline: Timeline) -> str:
         for lane, name in enumerate(ACTIVITIES):
             if name in activities:
                 first, last = activities[name]
-                events.append((first, 4, f"S\t{number}\t{lane}\t{STAGES[name]}"))
-                events.append((last, 0 if last > first else 5, f"E\t{number}\t{lane}\t{STAGES[name]}"))
+                events.append((first, 4, f"S\t{number}\t{lane}\t{KANATA_STAGES[name]}"))
+                events.append((last, 0 if last > first else 5, f"E\t{number}\t{lane}\t{KANATA_STAGES[name]}"))
         events.append((end, 6, f"R\t{number}\t{retire_order[number]}\t0"))
     events.sort(key=lambda event: event[:2])
     now = events[0][0] if events else 0

@@ -24,7 +24,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Fill:
+class SlotFill:
     """
     The filling and reading of one stage slot by one k tile, in cycles from the CTA's start.
 
@@ -73,7 +73,7 @@ class WarpPipeline:
         mma: MMA bursts, by k group if known.
     """
 
-    fills: tuple[Fill, ...]
+    fills: tuple[SlotFill, ...]
     waits: tuple[Block, ...]
     loads: tuple[Block, ...]
     mma: tuple[Block, ...]
@@ -135,7 +135,7 @@ def from_rows(rows: Sequence[PipelineRow]) -> WarpPipeline:
     rows = sorted(rows, key=lambda row: row.k_tile)
     return WarpPipeline(
         fills=tuple(
-            Fill(row.k_tile, row.stage, row.copy_issue, row.copy_done, row.wait_end, row.mma_begin, row.mma_end)
+            SlotFill(row.k_tile, row.stage, row.copy_issue, row.copy_done, row.wait_end, row.mma_begin, row.mma_end)
             for row in rows
         ),
         waits=tuple(Block(row.k_tile, -1, row.stage, row.wait_begin, row.wait_end) for row in rows),
@@ -172,9 +172,9 @@ def _blocks(spans: Iterable[KTileSpan], activity: str) -> tuple[Block, ...]:
     return tuple(sorted(blocks, key=lambda block: (block.begin, block.k_tile, block.k_group)))
 
 
-def _read_by(fill: Fill, loads: Sequence[Block]) -> Fill:
+def _read_by(fill: SlotFill, loads: Sequence[Block]) -> SlotFill:
     reads = [block for block in loads if block.k_tile == fill.k_tile]
     if not reads:
         return fill
     begin, end = min(block.begin for block in reads), max(block.end for block in reads)
-    return Fill(fill.k_tile, fill.stage, fill.issue, fill.landed, fill.wait_end, begin, end)
+    return SlotFill(fill.k_tile, fill.stage, fill.issue, fill.landed, fill.wait_end, begin, end)

@@ -9,7 +9,7 @@ from typing import Any, Self
 from gpusim.machine.spec import Machine
 from gpusim.results.result import BankConflicts
 
-TENSOR = tuple(f"sm__inst_executed_pipe_tensor_op_{kind}.sum" for kind in ("hmma", "imma"))
+TENSOR_METRICS = tuple(f"sm__inst_executed_pipe_tensor_op_{kind}.sum" for kind in ("hmma", "imma"))
 """ncu metrics that count the instructions of the tensor core; a kernel executes only one kind."""
 
 BOUND_SHARE = 0.6
@@ -57,7 +57,7 @@ class Demand:
         return cls(
             {
                 "tensor core": round(
-                    of_sm(sum(counters.get(metric, 0) for metric in TENSOR)) * tensor_interval / machine.smsps
+                    of_sm(sum(counters.get(metric, 0) for metric in TENSOR_METRICS)) * tensor_interval / machine.smsps
                 ),
                 **{
                     f"{pipe} pipe": round(of_sm(count) * machine.pipes[pipe].interval / machine.smsps)

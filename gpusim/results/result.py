@@ -9,9 +9,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from gpusim.errors import BadInput
 
-SCHEMA = "gpusim.result/1"
+RESULT_SCHEMA = "gpusim.result/1"
 
-Stream: TypeAlias = Literal["estimated", "compiled"]
+ELAPSED = "sm__cycles_elapsed.max"
+"""ncu's metric of a launch's elapsed cycles."""
+
+StreamOrigin: TypeAlias = Literal["estimated", "compiled"]
+"""Where an instruction stream comes from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +127,7 @@ class Result:
 
     scenario: dict[str, Any]
     machine: dict[str, Any]
-    stream: Stream
+    stream: StreamOrigin
     grid: tuple[int, int, int]
     ctas: int
     ctas_per_sm: int
@@ -143,7 +147,7 @@ class Result:
     bound: dict[str, Any]
     provenance: dict[str, Any]
     reduction: ReductionLaunch | None = None
-    schema: str = field(default=SCHEMA)
+    schema: str = field(default=RESULT_SCHEMA)
 
 
 def to_json(result: Result) -> str:
@@ -173,9 +177,9 @@ def load(path: Path) -> Result:
         data = json.loads(text)
     except (OSError, ValueError, RecursionError) as error:
         raise BadInput(f"{path}: not a readable result.json ({error})") from error
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+    if not isinstance(data, dict) or data.get("schema") != RESULT_SCHEMA:
         found = data.get("schema") if isinstance(data, dict) else type(data).__name__
-        raise BadInput(f"{path}: schema must be {SCHEMA!r}, got {found!r}")
+        raise BadInput(f"{path}: schema must be {RESULT_SCHEMA!r}, got {found!r}")
     try:
         _RESULT.validate_json(text, strict=True, extra="forbid")
     except ValidationError as error:

@@ -26,7 +26,7 @@ OUTPUT_ROW_BITS = 2048
 """Bits of one output row that a warp's access covers where it can."""
 
 
-CROSSWISE_BITS = (LINE_BITS // 2, LINE_BITS)
+CROSSWISE_ROW_BITS = (LINE_BITS // 2, LINE_BITS)
 """Bits of a row of a crosswise tile: half a line or a whole line (CUTLASS layout/tensor_op_multiplicand_sm75.h)."""
 
 CONGRUOUS_ROWS = 4
@@ -247,7 +247,7 @@ def _check_shared_layouts(scenario: GemmScenario, origin: Origin) -> None:
         if name == other:
             raise origin.refusal(key, f"{names} for an operand that is contiguous along {axis}", name)
         if name == "crosswise":
-            allowed = [width // bits for width in CROSSWISE_BITS]
+            allowed = [width // bits for width in CROSSWISE_ROW_BITS]
             if contiguous not in allowed:
                 rule = f"{' or '.join(map(str, allowed))} along K for a crosswise {dtype} tile"
                 raise origin.refusal("kernel.threadblock", rule, list(kernel.threadblock))

@@ -15,11 +15,13 @@ ROUNDED: Final = ("f32", "f32")
 
 _TYPED = (*MMA_SHAPES.items(), (ROUNDED, MMA_SHAPES["tf32", "f32"]))
 
-INSTRUCTIONS: Final[dict[str, Shape]] = {"".join(map(str, shape)): shape for _, shapes in _TYPED for shape in shapes}
+INSTRUCTION_SHAPES: Final[dict[str, Shape]] = {
+    "".join(map(str, shape)): shape for _, shapes in _TYPED for shape in shapes
+}
 """The mma.sync shape for each string of digits that a name writes it with."""
 
 OPERANDS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
-    digits: tuple(types for types, shapes in _TYPED if shape in shapes) for digits, shape in INSTRUCTIONS.items()
+    digits: tuple(types for types, shapes in _TYPED if shape in shapes) for digits, shape in INSTRUCTION_SHAPES.items()
 }
 """The (operand type, accumulator type) pairs for each instruction, by its digits."""
 
@@ -88,4 +90,4 @@ def output_alignment(digits: str, threadblock: Shape, output: str, alignment: in
 
 def is_turing(digits: str, ab: str) -> bool:
     """Return whether the library builds kernels of this instruction for sm_75; the others are for sm_80."""
-    return least_capability(ab, INSTRUCTIONS[digits]) < 80
+    return least_capability(ab, INSTRUCTION_SHAPES[digits]) < 80

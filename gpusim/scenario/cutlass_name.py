@@ -118,7 +118,7 @@ def parse_name(name: str) -> dict[str, Any]:
         "mainloop": "multistage" if stages > 2 else "pipelined",
         "threadblock": list(threadblock),
         "warp": list(warp),
-        "instruction": list(library.INSTRUCTIONS[found["digits"]]),
+        "instruction": list(library.INSTRUCTION_SHAPES[found["digits"]]),
         "stages": stages,
         "threadblock_swizzle": library.GEMM_SWIZZLE if found["a"] else library.CONV_SWIZZLE,
         "shared": {"a": "crosswise", "b": "crosswise"},
@@ -137,8 +137,8 @@ def parse_name(name: str) -> dict[str, Any]:
 
 def _input_type(name: str, found: re.Match[str], accumulator: str) -> str:
     """Return the operands' element type in memory."""
-    if found["digits"] not in library.INSTRUCTIONS:
-        allowed = ", ".join(library.INSTRUCTIONS)
+    if found["digits"] not in library.INSTRUCTION_SHAPES:
+        allowed = ", ".join(library.INSTRUCTION_SHAPES)
         raise BadInput(f"the instruction of a CUTLASS name must be one of {allowed}, got {found['digits']} ({name})")
     ab = found["ab"] or accumulator
     legal = (ab, accumulator) in library.OPERANDS[found["digits"]] and found["ab"] != accumulator

@@ -25,7 +25,7 @@ Pair: TypeAlias = Annotated[tuple[Extent, Extent], Rule("two integers of at leas
 Offsets: TypeAlias = Annotated[tuple[Offset, Offset], Rule("two integers of at least 0")]
 Scale: TypeAlias = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Alignment: TypeAlias = Annotated[int, Field(strict=True)]
-Layout: TypeAlias = Literal["row", "column"]
+MatrixLayout: TypeAlias = Literal["row", "column"]
 SplitK: TypeAlias = Literal["serial", "parallel"]
 
 

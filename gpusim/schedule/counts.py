@@ -29,12 +29,12 @@ from gpusim.schedule.ops import (
 )
 from gpusim.tile.lanes import SharedTable
 
-Sass: TypeAlias = Literal[
+SassOpcode: TypeAlias = Literal[
     "HMMA", "IMMA", "LDSM", "LDGSTS", "LDGDEPBAR", "DEPBAR", "BAR", "STS", "LDS", "LDG", "STG", "SHFL", "ATOMS", "MUFU"
 ]
 
 
-SASS_OF_OP: dict[type[Op], Sass] = {
+SASS_OF_OP: dict[type[Op], SassOpcode] = {
     WarpMma: "HMMA",
     Ldmatrix: "LDSM",
     LoadFragment: "LDS",
@@ -56,7 +56,7 @@ The SASS instruction of each op. A WarpMma is as many HMMA (IMMA for integers) a
 """
 
 
-TENSOR: dict[Sass, str] = {
+METRIC_OF_TENSOR_OPCODE: dict[SassOpcode, str] = {
     "HMMA": "sm__inst_executed_pipe_tensor_op_hmma.sum",
     "IMMA": "sm__inst_executed_pipe_tensor_op_imma.sum",
 }
@@ -83,7 +83,7 @@ class Counts:
 
     ctas: int
     warps: int
-    instructions: Mapping[Sass, int]
+    instructions: Mapping[SassOpcode, int]
     load_sectors: Mapping[str, int]
     line_returns: int
     store_sectors: int
@@ -93,7 +93,11 @@ class Counts:
         """Return the totals under ncu's full metric names."""
         ldmatrix = [row for row in self.bank_conflicts if row.op == "ldmatrix"]
         return {
-            **{metric: self.instructions[opcode] for opcode, metric in TENSOR.items() if opcode in self.instructions},
+            **{
+                metric: self.instructions[opcode]
+                for opcode, metric in METRIC_OF_TENSOR_OPCODE.items()
+                if opcode in self.instructions
+            },
             "smsp__inst_executed_op_ldsm.sum": self.instructions["LDSM"],
             "smsp__inst_executed_op_ldgsts.sum": self.instructions["LDGSTS"],
             "smsp__inst_executed_op_shared_st.sum": self.instructions["STS"],
@@ -108,7 +112,7 @@ class Counts:
         }
 
 
-class Row(NamedTuple):
+class ConflictRow(NamedTuple):
     """
     A row of the table of bank conflicts.
 
@@ -161,7 +165,7 @@ class CountedKernel(KernelSchedule[StepT]):
         opcodes: SASS instruction of each op that has one. A warp-level MMA counts as its number of mma.sync.
     """
 
-    opcodes: ClassVar[Mapping[type, Sass]] = SASS_OF_OP
+    opcodes: ClassVar[Mapping[type, SassOpcode]] = SASS_OF_OP
 
     @property
     @abstractmethod
@@ -176,26 +180,26 @@ class CountedKernel(KernelSchedule[StepT]):
     def global_counts(self) -> GlobalCounts:
         """Return the grid's requests to global memory."""
 
-    def tensor_opcode(self) -> Sass | None:
+    def tensor_opcode(self) -> SassOpcode | None:
         """Return the SASS instruction of the kernel's mma.sync; None where the assembler emulates it (D27)."""
         return "HMMA"
 
-    def beside(self, step: StepT) -> Mapping[Sass, int]:  # noqa: ARG002 - an op of a tile GEMM is one instruction
+    def beside(self, step: StepT) -> Mapping[SassOpcode, int]:  # noqa: ARG002 - an op of a tile GEMM is one instruction
         """Return further SASS instructions of a step, per warp."""
         return {}
 
-    def row(self, step: StepT, lanes: Lanes[StepT]) -> Row | None:
+    def row(self, step: StepT, lanes: Lanes[StepT]) -> ConflictRow | None:
         """Return the bank-conflict row that a step's shared access belongs to; None where it has none."""
         op = lanes.op(step)
         match op:
             case StoreShared():
-                return Row((2, 0), "sts", "accumulator")
+                return ConflictRow((2, 0), "sts", "accumulator")
             case LoadShared():
-                return Row((2, 1), "lds", "accumulator")
+                return ConflictRow((2, 1), "lds", "accumulator")
             case Ldmatrix() | LoadFragment() | CopyAsync() | StoreTile():
                 name = lanes.operand_name(step)
                 kind, rank = _ROWS[type(op)]
-                return Row((rank, self.operand_names.index(name)), kind, name)
+                return ConflictRow((rank, self.operand_names.index(name)), kind, name)
             case _:
                 return None
 
@@ -217,9 +221,9 @@ def count(kernel: CountedKernel[StepT]) -> Counts:
     lanes, asked = kernel.lanes(), kernel.global_counts()
     tensor = kernel.tensor_opcode()
     opcodes = {kind: tensor if kind is WarpMma else opcode for kind, opcode in kernel.opcodes.items()}
-    instructions: Counter[Sass] = Counter(dict.fromkeys(filter(None, opcodes.values()), 0))
-    requests: Counter[Row] = Counter()
-    issued: Counter[tuple[Row, SharedTable, tuple[int, ...]]] = Counter()
+    instructions: Counter[SassOpcode] = Counter(dict.fromkeys(filter(None, opcodes.values()), 0))
+    requests: Counter[ConflictRow] = Counter()
+    issued: Counter[tuple[ConflictRow, SharedTable, tuple[int, ...]]] = Counter()
     for steps, ctas in kernel.programs():
         for step, times in Counter(steps).items():
             op, number = lanes.op(step), times * ctas
@@ -234,8 +238,8 @@ def count(kernel: CountedKernel[StepT]) -> Counts:
                 requests[row] += number * lanes.warps
                 if not isinstance(op, CopyAsync) or op.zfill:
                     issued[row, *shared] += number
-    wavefronts: Counter[Row] = Counter()
-    ideal: Counter[Row] = Counter()
+    wavefronts: Counter[ConflictRow] = Counter()
+    ideal: Counter[ConflictRow] = Counter()
     for (row, table, place), number in issued.items():
         wavefronts[row] += number * int(table.wavefronts[place].sum())
         ideal[row] += number * int(table.ideal[place].sum())

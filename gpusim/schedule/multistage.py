@@ -52,7 +52,7 @@ class Multistage(MainloopPolicy):
         return mainloop(shape, self, k_iterations)
 
 
-GEMM = Multistage(
+GEMM_POLICY = Multistage(
     name="gemm",
     copies_before_mma=False,
     share_lead=0,
@@ -61,7 +61,7 @@ GEMM = Multistage(
     always_through_l1=frozenset(),
 )
 
-CONVOLUTION = Multistage(
+CONVOLUTION_POLICY = Multistage(
     name="convolution",
     copies_before_mma=True,
     share_lead=1,

@@ -1,6 +1,6 @@
 """Models bar.sync: warps arrive one after the other at the SM's barrier unit, and the last arrival releases all."""
 
-from gpusim.machine.spec import Barrier as BarrierSpec
+from gpusim.machine.spec import BarrierSpec
 from gpusim.sim.cta import Cta
 
 

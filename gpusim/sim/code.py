@@ -120,29 +120,29 @@ class Decoded(NamedTuple):
 
     kind: int
     port: int
-    throttle: int
-    interval: int
-    latency: int
-    stall: int
-    gated: bool
-    waits: tuple[int, ...]
-    write: int
-    read: int
-    line: int
-    is_branch: bool
-    wavefronts: Wavefronts
-    bytes: int
-    target: Target
-    stage: int
-    pending: int
-    is_load: bool
-    through_l1: bool
-    zero_fills: bool
-    fills: bool
-    activity: int
-    k_tile: int
-    k_group: int
-    opens_wait: bool
+    throttle: int = 0
+    interval: int = 0
+    latency: int = 0
+    stall: int = 1
+    gated: bool = False
+    waits: tuple[int, ...] = ()
+    write: int = -1
+    read: int = -1
+    line: int = -1
+    is_branch: bool = False
+    wavefronts: Wavefronts = ()
+    bytes: int = 0
+    target: Target = (OUTPUT, -1, 0, 0)
+    stage: int = 0
+    pending: int = 0
+    is_load: bool = False
+    through_l1: bool = False
+    zero_fills: bool = False
+    fills: bool = False
+    activity: int = NOT_WATCHED
+    k_tile: int = 0
+    k_group: int = -1
+    opens_wait: bool = False
 
 
 class DecodedSegment(NamedTuple):

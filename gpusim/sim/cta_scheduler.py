@@ -6,7 +6,7 @@ from typing import Any
 
 import simpy
 
-from gpusim.machine.spec import Launch
+from gpusim.machine.spec import LaunchSpec
 from gpusim.sim.cta import Cta
 from gpusim.sim.footprint import Footprint
 from gpusim.sim.sm import Sm
@@ -28,7 +28,7 @@ class CtaScheduler:
     def __init__(
         self,
         env: simpy.Environment,
-        spec: Launch,
+        spec: LaunchSpec,
         *,
         queue: Sequence[int],
         slots: int,

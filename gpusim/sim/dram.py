@@ -1,6 +1,6 @@
 """Models DRAM as one channel with the chip's bandwidth and a latency, in integer thousandths of a cycle."""
 
-from gpusim.machine.spec import Dram as DramSpec
+from gpusim.machine.spec import DramSpec
 
 MILLI = 1000
 

@@ -1,6 +1,6 @@
 """Models instruction fetch of one SM: a stream buffer prefetches, and warps wait for lines that are not there yet."""
 
-from gpusim.machine.spec import InstructionCache as InstructionCacheSpec
+from gpusim.machine.spec import InstructionCacheSpec
 
 
 class InstructionCache:

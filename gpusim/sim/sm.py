@@ -6,14 +6,14 @@ import simpy
 
 from gpusim.machine.spec import Machine
 from gpusim.sim.barrier import BarrierUnit
-from gpusim.sim.code import Assembly, port_count
+from gpusim.sim.code import Assembly
 from gpusim.sim.cta import Cta, CtaLife
 from gpusim.sim.footprint import Footprint
 from gpusim.sim.instruction_cache import InstructionCache
 from gpusim.sim.l1 import L1
 from gpusim.sim.observer import Observer
 from gpusim.sim.shared_memory import SharedMemory
-from gpusim.sim.smsp import Smsp
+from gpusim.sim.smsp import Connections, Smsp
 from gpusim.sim.stall_reasons import IMC_MISS, REASONS
 from gpusim.sim.warp import Warp
 
@@ -47,13 +47,19 @@ class Sm:
     ) -> None:
         self.shared_memory = SharedMemory(machine)
         self.l1 = l1
-        self.barrier = BarrierUnit(machine.barrier)
-        self.instruction_cache = InstructionCache(machine.instruction_cache)
         self.observer = observer
-        copy = machine.async_copy
-        self.source_release = 0 if copy is None else copy.source_release
-        self.copy_interval = 0 if copy is None else copy.issue_interval
-        self.smsps = [Smsp(env, self, each, port_count(machine)) for each in range(machine.smsps)]
+        self._barrier = BarrierUnit(machine.barrier)
+        connections = Connections(
+            shared_memory=self.shared_memory,
+            l1=l1,
+            instruction_cache=InstructionCache(machine.instruction_cache),
+            barrier_shortest=self._barrier.shortest,
+            observer=observer,
+            next_launch=self._next_launch,
+            arrive=self._arrive,
+            leave=self._leave,
+        )
+        self.smsps = [Smsp(env, machine, connections, each) for each in range(machine.smsps)]
         self.stalls = [0] * len(REASONS)
         self.lives: list[CtaLife] = []
         self._assembly = assembly
@@ -68,7 +74,7 @@ class Sm:
         """Announce that a CTA will be launched on this SM at cycle ``at``."""
         self._expected.append(at)
 
-    def next_launch(self, now: int) -> int:
+    def _next_launch(self, now: int) -> int:
         """Return the earliest cycle at which a CTA may be launched: an announced one, or one that replaces another."""
         return min((*self._expected, now + self._launch_delay))
 
@@ -92,18 +98,18 @@ class Sm:
             self.smsps[smsp].add(warp)
         self._cold = False
 
-    def arrive(self, warp: Warp, at: int) -> None:
+    def _arrive(self, warp: Warp, at: int) -> None:
         """Let a warp arrive at its CTA's barrier at cycle ``at``. The last arrival releases all warps of the CTA."""
         waiting = self._barred[warp.cta.index]
         waiting.append(warp)
-        release = self.barrier.arrive(warp.cta, at)
+        release = self._barrier.arrive(warp.cta, at)
         if release is None:
             return
         self._barred[warp.cta.index] = []
         for each in waiting:
             self.smsps[each.smsp].release(each, release)
 
-    def exit(self, warp: Warp, at: int) -> None:
+    def _leave(self, warp: Warp, at: int) -> None:
         """Remove a warp that has issued its last instruction; ``at`` is the cycle after it."""
         for reason, cycles in enumerate(warp.stalls):
             self.stalls[reason] += cycles

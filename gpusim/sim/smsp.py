@@ -6,11 +6,13 @@ up to the earliest cycle at which another warp could arrive. Instructions that u
 issued when the clock reaches their cycle.
 """
 
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any
 
 import simpy
 
+from gpusim.machine.spec import Machine
 from gpusim.sim.code import (
     BAR,
     COMMIT,
@@ -21,7 +23,12 @@ from gpusim.sim.code import (
     OUTPUT,
     PIPE,
     SHARED,
+    port_count,
 )
+from gpusim.sim.instruction_cache import InstructionCache
+from gpusim.sim.l1 import L1
+from gpusim.sim.observer import Observer
+from gpusim.sim.shared_memory import SharedMemory
 from gpusim.sim.stall_reasons import (
     BARRIER,
     BRANCH_RESOLVING,
@@ -33,10 +40,33 @@ from gpusim.sim.stall_reasons import (
 )
 from gpusim.sim.warp import Warp
 
-if TYPE_CHECKING:
-    from gpusim.sim.sm import Sm
-
 NEVER = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Connections:
+    """
+    What an SMSP reaches beyond itself: the units it shares with the SM's other SMSPs, and whom it tells.
+
+    Attributes:
+        shared_memory: The SM's MIO and data stage.
+        l1: The SM's L1.
+        instruction_cache: The SM's instruction fetch.
+        barrier_shortest: Fewest cycles from an arrival at the barrier to a release.
+        observer: Takes notes of the watched CTA's warps.
+        next_launch: Cycle now -> earliest cycle at which another CTA may come.
+        arrive: Called with a warp that reaches the barrier, and the cycle of its arrival.
+        leave: Called with a warp that has issued its last instruction, and the cycle at which it is gone.
+    """
+
+    shared_memory: SharedMemory
+    l1: L1
+    instruction_cache: InstructionCache
+    barrier_shortest: int
+    observer: Observer
+    next_launch: Callable[[int], int]
+    arrive: Callable[[Warp, int], None]
+    leave: Callable[[Warp, int], None]
 
 
 class Smsp:
@@ -50,19 +80,18 @@ class Smsp:
     Not modelled: register banks and operand reuse, on which a pipe's interval depends (D23).
 
     Args:
-        env: The SimPy environment.
-        sm: The SM it belongs to.
-        index: Index of the SMSP in its SM.
-        ports: Number of ports: the pipes, the MIO queue, and one that is always free.
-
-    Attributes:
-        issued: Number of warp instructions issued.
+        sm: What the SMSP reaches of its SM.
+        index: Number of the SMSP in its SM.
     """
 
-    def __init__(self, env: simpy.Environment, sm: "Sm", index: int, ports: int) -> None:
+    def __init__(self, env: simpy.Environment, machine: Machine, sm: Connections, index: int) -> None:
+        ports, copy = port_count(machine), machine.async_copy
         self._env = env
         self._sm = sm
         self._index = index
+        self._source_release = 0 if copy is None else copy.source_release
+        self._copy_interval = 0 if copy is None else copy.issue_interval
+        # Places an instruction can ask for: the pipes, then the MIO queue, then none.
         self._port_free = [0] * ports
         self._mio_port = ports - 2
         self._warps: list[Warp] = []
@@ -115,7 +144,7 @@ class Smsp:
     def _horizon(self, now: int) -> int:
         """Return the earliest cycle at which a warp could issue that is now at a barrier or not yet launched."""
         launch = self._sm.next_launch(now)
-        return min(launch, now + self._sm.barrier.shortest) if self._blocked else launch
+        return min(launch, now + self._sm.barrier_shortest) if self._blocked else launch
 
     def _issue_from(self, now: int) -> int:  # noqa: C901 - the hot loop: splitting it costs a call per instruction
         """
@@ -173,7 +202,7 @@ class Smsp:
             self._sm.observer.note(warp, at, landed)
         if kind == EXIT:
             self._warps.remove(warp)
-            self._sm.exit(warp, at + 1)
+            self._sm.leave(warp, at + 1)
         elif kind == BAR:
             self._next(warp, at)
             self._warps.remove(warp)
@@ -226,11 +255,11 @@ class Smsp:
         footprint = warp.cta.footprint
         request = footprint.copies[row][turn][access][vec][warp.index]
         wavefronts = _wavefronts(warp) if request[0] or instruction.zero_fills else 0
-        leaves = sm.shared_memory.dispatch(self._index, at, wavefronts, sm.copy_interval)
+        leaves = sm.shared_memory.dispatch(self._index, at, wavefronts, self._copy_interval)
         status = footprint.status[row][turn] if footprint.status else None
         landed = sm.l1.copy(leaves, request, issued=at, cached=instruction.through_l1, status=status)
         warp.open_group = max(landed, warp.open_group)
-        return leaves + sm.source_release, landed
+        return leaves + self._source_release, landed
 
     def _global_access(self, warp: Warp, at: int) -> tuple[int, int]:
         instruction = warp.instruction

@@ -3,19 +3,17 @@
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from gpusim.arrays import IntArray
 from gpusim.element_types import Mma
 from gpusim.lower.stream import Stream
 from gpusim.machine.spec import Machine
-from gpusim.schedule.counts import CountedKernel, Sass
+from gpusim.results.result import StreamOrigin
+from gpusim.schedule.counts import CountedKernel, SassOpcode
 from gpusim.schedule.lanes import Lanes, StepT
 from gpusim.sim.code import Access, Noted
 from gpusim.sim.footprint import L2Status
-
-Origin: TypeAlias = Literal["estimated", "compiled"]
-"""Origin of an instruction stream: estimated by stated rules, or compiled."""
 
 
 class Touch(NamedTuple):
@@ -55,7 +53,7 @@ class Watch:
     numbers_waits: bool
 
 
-NOTHING = Watch((), "", "", "", frozenset(), numbers_waits=True)
+UNWATCHED = Watch((), "", "", "", frozenset(), numbers_waits=True)
 """Watch of a kernel whose CTAs are not watched."""
 
 
@@ -77,11 +75,11 @@ class TimedKernel(CountedKernel[StepT]):
 
     machine: Machine
 
-    watch: ClassVar[Watch] = NOTHING
+    watch: ClassVar[Watch] = UNWATCHED
     trips_go_round: ClassVar[bool] = False
     most_kinds: ClassVar[int] = 16
     waves_differ: ClassVar[bool] = False
-    counters: ClassVar[Mapping[str, Sass]] = {}
+    counters: ClassVar[Mapping[str, SassOpcode]] = {}
     pipes: ClassVar[tuple[str, ...]] = ()
 
     # --- its CTAs ---
@@ -139,7 +137,7 @@ class TimedKernel(CountedKernel[StepT]):
         """Number of slots in the shared-memory ring of k tiles."""
 
     @abstractmethod
-    def stream(self, behaviour: Hashable, origin: Origin) -> Stream:
+    def stream(self, behaviour: Hashable, origin: StreamOrigin) -> Stream:
         """
         Return the instruction stream of the CTAs of one behaviour.
 

@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from gpusim.errors import BadInput
 from gpusim.families.registry import family_of
@@ -13,16 +14,16 @@ from gpusim.machine.load import load_machine
 from gpusim.machine.occupancy import ctas_per_sm, require_room
 from gpusim.results.bound import Demand, first_bound
 from gpusim.results.provenance import provenance
-from gpusim.results.result import Cycles, ReductionLaunch, Result, Simulated
+from gpusim.results.result import ELAPSED, Cycles, ReductionLaunch, Result, Simulated, StreamOrigin
 from gpusim.results.timeline import Timeline
 from gpusim.scenario.models import Scenario
 from gpusim.schedule.counts import Counts, count_all
 from gpusim.sim.launch import Launch, Outcome, Progress, simulate_launch
 from gpusim.sim.stall_reasons import shares
-from gpusim.sim.timed_kernel import AnyKernel, Origin
+from gpusim.sim.timed_kernel import AnyKernel
 from gpusim.units import SECTOR_BYTES
 
-ORIGINS = ("auto", "estimated", "compiled")
+STREAM_CHOICES = ("auto", *get_args(StreamOrigin))
 """
 Origins of instruction streams that can be asked for.
 
@@ -61,8 +62,8 @@ def simulate(
     """
     started = time.perf_counter()
     say = progress or (lambda _: None)
-    if stream not in ORIGINS:
-        raise BadInput(f"--stream must be one of {', '.join(ORIGINS)}, got {stream!r}")
+    if stream not in STREAM_CHOICES:
+        raise BadInput(f"--stream must be one of {', '.join(STREAM_CHOICES)}, got {stream!r}")
     family = family_of(scenario)
     kernels = family.timing.timed_kernels(scenario, load_machine(scenario.machine))
     for kernel in kernels:
@@ -79,7 +80,7 @@ def simulate(
     return _result(scenario, launches, counts, time.perf_counter() - started), launches[0].outcome.timeline
 
 
-def _origin(stream: str, kernels: Sequence[AnyKernel]) -> Origin:
+def _origin(stream: str, kernels: Sequence[AnyKernel]) -> StreamOrigin:
     if stream == "auto":
         return "compiled" if all(kernel.can_be_compiled() for kernel in kernels) else "estimated"
     return "compiled" if stream == "compiled" else "estimated"
@@ -130,7 +131,7 @@ class _Simulated:
         return {pipe: totals[pipe] for pipe in kernel.pipes}
 
 
-def _simulated(kernel: AnyKernel, origin: Origin, *, exact: bool, say: Progress) -> _Simulated:
+def _simulated(kernel: AnyKernel, origin: StreamOrigin, *, exact: bool, say: Progress) -> _Simulated:
     streams: dict[Hashable, Stream] = {}
     for cta in range(len(kernel.launched)):
         behaviour = kernel.behaviour(cta)
@@ -157,7 +158,7 @@ def _result(scenario: Scenario, launches: Sequence[_Simulated], counts: Counts, 
     counters: dict[str, float] = dict(counts.counters())
     counters |= {metric: counts.instructions.get(opcode, 0) for metric, opcode in kernel.counters.items()}
     counters["smsp__inst_executed.sum"] = instructions
-    counters["sm__cycles_elapsed.max"] = elapsed
+    counters[ELAPSED] = elapsed
     counters["sm__cycles_active.avg"] = round(sum(one.active for one in launches), 2)
     counters |= _memory_counters(counters, outcome, sum(one.outcome.dram_bytes for one in launches))
     demand = Demand.of(

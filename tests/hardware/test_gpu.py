@@ -20,7 +20,7 @@ NAMES = (
 
 @pytest.fixture(scope="module")
 def origin():
-    return measure.Origin.here(("pytest", "-m", "gpu"))
+    return measure.RecordOrigin.here(("pytest", "-m", "gpu"))
 
 
 @pytest.mark.parametrize("seed", [1, 2])

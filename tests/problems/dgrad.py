@@ -13,13 +13,13 @@ from problems.draw import Draw
 from problems.gemm import TYPES, drawn_data
 
 from gpusim.element_types import element_bits, widest_alignment
-from gpusim.families.gemm.gemm import TRANSPOSED_BITS
+from gpusim.families.gemm.gemm import TRANSPOSABLE_BITS
 from gpusim.families.registry import parse_gemm_scenario
 from gpusim.scenario.checks import COPY_BYTES
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.units import VECTOR_BITS
 
-DGRAD_TYPES = tuple(one for one in TYPES if element_bits(one[0]) in TRANSPOSED_BITS)
+DGRAD_TYPES = tuple(one for one in TYPES if element_bits(one[0]) in TRANSPOSABLE_BITS)
 
 
 def random_dgrad(seed: int) -> GemmScenario:

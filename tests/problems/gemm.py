@@ -34,7 +34,7 @@ from gpusim.element_types import (
     element_bits,
     widest_alignment,
 )
-from gpusim.families.gemm.gemm import TRANSPOSED_BITS
+from gpusim.families.gemm.gemm import TRANSPOSABLE_BITS
 from gpusim.families.registry import parse_gemm_scenario
 from gpusim.scenario.checks import COPY_BYTES
 from gpusim.scenario.gemm import GemmScenario
@@ -140,7 +140,7 @@ def drawn_data(draw: Draw, *, mainloop: str | None = None, types: Types | None =
 
 def _may_transpose(types: Types) -> bool:
     """Whether operands of the type need not be contiguous along K."""
-    return element_bits(types[0]) in TRANSPOSED_BITS
+    return element_bits(types[0]) in TRANSPOSABLE_BITS
 
 
 def _rescaled(layout: str, bits: int) -> str:

@@ -229,9 +229,9 @@ def test_a_kernel_without_a_name_says_which_key_stands_in_the_way(scenario, mess
 
 @st.composite
 def names(draw):
-    digits = draw(st.sampled_from(sorted(library.INSTRUCTIONS)))
+    digits = draw(st.sampled_from(sorted(library.INSTRUCTION_SHAPES)))
     ab, accumulator = draw(st.sampled_from(library.OPERANDS[digits]))
-    depth = library.INSTRUCTIONS[digits][2] * draw(st.sampled_from((2, 4, 8)))
+    depth = library.INSTRUCTION_SHAPES[digits][2] * draw(st.sampled_from((2, 4, 8)))
     m, n = draw(st.sampled_from(((256, 128), (128, 256), (128, 128), (64, 256), (256, 64), (64, 128), (64, 64))))
     output = draw(st.sampled_from((accumulator, ab)))
     letter = {"f16": "h", "f32": "s", "s32": "i"}[accumulator]

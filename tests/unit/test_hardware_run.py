@@ -400,7 +400,7 @@ def test_a_steady_k_tile_is_the_median_away_from_both_ends():
     assert steady_k_tile(rows[:5]) is None
 
 
-ORIGIN = measure.Origin({"gpu": "NVIDIA H200", "sms": 132}, ("gpusim", "check"), "abc")
+ORIGIN = measure.RecordOrigin({"gpu": "NVIDIA H200", "sms": 132}, ("gpusim", "check"), "abc")
 
 
 def measured(said=None):

@@ -13,7 +13,7 @@ from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.kernel import Kernel
 from gpusim.schedule.hazards import find_hazards
 from gpusim.schedule.mainloop import MainloopShape, OperandCopies
-from gpusim.schedule.multistage import CONVOLUTION, GEMM, mainloop
+from gpusim.schedule.multistage import CONVOLUTION_POLICY, GEMM_POLICY, mainloop
 from gpusim.schedule.mutations import MUTATIONS, lax_wait, missing_barrier, one_stage_too_few, skipped_zero_fill
 from gpusim.schedule.ops import (
     Barrier,
@@ -37,7 +37,7 @@ operand_copies = st.builds(
 shapes = st.builds(
     MainloopShape, stages=st.integers(3, 8), k_groups=st.integers(2, 8), a=operand_copies, b=operand_copies
 )
-families = st.sampled_from([GEMM, CONVOLUTION])
+families = st.sampled_from([GEMM_POLICY, CONVOLUTION_POLICY])
 
 GEMM_SCENARIO = GemmScenario(machine="h200", problem=GemmProblem(m=128, n=128, k=320))
 CONVOLUTION_SCENARIO = GemmScenario(

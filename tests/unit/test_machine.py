@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gpusim.errors import BadInput
 from gpusim.machine import ctas_per_sm, load_machine, machine_names
 from gpusim.machine.load import parse_machine
-from gpusim.machine.spec import KINDS, PIPES
+from gpusim.machine.spec import FIGURE_KINDS, PIPES
 
 H200 = resources.files("gpusim.machine").joinpath("h200.toml").read_text()
 BANKS = 'banks = { value = 32, unit = "banks", kind = "documented", source = "cuda-guide", at = "shared memory" }'
@@ -42,7 +42,7 @@ def test_every_figure_of_a_machine_file_is_accounted_for(name):
 
     assert {record.key for record in machine.figures} == set(figures_in(tomllib.loads(text)))
     assert sum(machine.figure_counts().values()) == len(machine.figures)
-    assert tuple(machine.figure_counts()) == KINDS
+    assert tuple(machine.figure_counts()) == FIGURE_KINDS
 
 
 @pytest.mark.parametrize("name", machine_names())

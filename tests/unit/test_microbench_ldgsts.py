@@ -6,8 +6,8 @@ import pytest
 from gpusim.errors import BadInput, CannotRun
 from gpusim.gpu import ncu
 from gpusim.gpu.calibrate import ldgsts_experiment
-from gpusim.gpu.calibrate.ldgsts_experiment import METRICS, Case, cases, hypotheses
-from gpusim.gpu.calibrate.ldgsts_patterns import NOTHING, gemm_patterns, row_pattern
+from gpusim.gpu.calibrate.ldgsts_experiment import LDGSTS_METRICS, Case, cases, hypotheses
+from gpusim.gpu.calibrate.ldgsts_patterns import NO_SOURCE, gemm_patterns, row_pattern
 from gpusim.gpu.calibrate.runner import read_rows
 
 
@@ -43,7 +43,7 @@ def test_zero_fill_writes_every_lane_and_a_guard_only_the_valid_ones():
 
 def test_copies_without_a_source_read_nothing():
     pattern = row_pattern(128, target="crosswise", lanes="none")
-    assert (pattern.source == NOTHING).all()
+    assert (pattern.source == NO_SOURCE).all()
     assert hypotheses(Case(pattern, "cg", "guarded"))["by_pattern"] == 0
 
 
@@ -93,7 +93,7 @@ class TestRun:
 
     def counted(self):
         return [
-            ncu.KernelCounters(case.kernel, (1, 1, 1), (case.pattern.threads, 1, 1), {METRICS[0]: 4.0 * number})
+            ncu.KernelCounters(case.kernel, (1, 1, 1), (case.pattern.threads, 1, 1), {LDGSTS_METRICS[0]: 4.0 * number})
             for number, case in enumerate(cases())
         ]
 
@@ -104,7 +104,7 @@ class TestRun:
 
         assert "# metrics not on this GPU: lost__metric.sum" in (tmp_path / "new" / "ldgsts.csv").read_text()
         assert len(rows) == len(cases())
-        assert [row[METRICS[0]] for row in rows[:3]] == ["0", "4", "8"]
+        assert [row[LDGSTS_METRICS[0]] for row in rows[:3]] == ["0", "4", "8"]
         assert {"pattern", "target", "op", "mode", "instructions", "by_pattern", "by_line"} <= set(rows[0])
 
     def test_a_lost_launch_is_an_error(self, monkeypatch, tmp_path):

@@ -13,7 +13,7 @@ from gpusim.families.gemm.program import mainloop_shape, program
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.kernel import Kernel
 from gpusim.schedule.mainloop import MainloopShape, OperandCopies
-from gpusim.schedule.multistage import CONVOLUTION, GEMM, mainloop
+from gpusim.schedule.multistage import CONVOLUTION_POLICY, GEMM_POLICY, mainloop
 from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,
@@ -37,7 +37,7 @@ operand_copies = st.builds(
 shapes = st.builds(
     MainloopShape, stages=st.integers(3, 8), k_groups=st.integers(2, 8), a=operand_copies, b=operand_copies
 )
-families = st.sampled_from([GEMM, CONVOLUTION])
+families = st.sampled_from([GEMM_POLICY, CONVOLUTION_POLICY])
 k_iterations_of = st.integers(0, 20)
 
 
@@ -66,7 +66,7 @@ def test_every_fetch_issues_each_access_once_in_order(shape, family, k_iteration
     for operand in ("a", "b"):
         issued = [(op.fetch, op.access, op.vec) for op in of(CopyAsync, ops) if op.operand == operand]
         copies = shape.of(operand)
-        lead = shape.share(operand, 0) if family is CONVOLUTION else range(0)
+        lead = shape.share(operand, 0) if family is CONVOLUTION_POLICY else range(0)
         whole = [(fetch, access) for fetch in range(fetches) for access in range(copies.accesses)]
         part = [(fetches, access) for access in lead]
         assert issued == [(fetch, access, vec) for fetch, access in whole + part for vec in range(copies.vecs)]
@@ -82,7 +82,7 @@ def test_every_commit_group_is_one_fetch(shape, family, k_iterations):
             groups.append(set())
     fetches = k_iterations + shape.stages - 1
     assert groups[:fetches] == [{fetch} for fetch in range(fetches)]
-    assert groups[fetches:] == ([{fetches}, set()] if family is CONVOLUTION else [set(), set()])
+    assert groups[fetches:] == ([{fetches}, set()] if family is CONVOLUTION_POLICY else [set(), set()])
 
 
 @given(shapes, families, k_iterations_of)
@@ -118,8 +118,10 @@ def test_waits_leave_all_but_the_next_stage_in_flight_and_a_barrier_follows_each
 
 @given(shapes, k_iterations_of)
 def test_a_convolution_always_zero_fills_and_a_gemm_only_in_the_prologue(shape, k_iterations):
-    assert all(op.zfill for op in of(CopyAsync, flat(shape, CONVOLUTION, k_iterations)))
-    assert all(op.zfill == (op.fetch < shape.stages - 1) for op in of(CopyAsync, flat(shape, GEMM, k_iterations)))
+    assert all(op.zfill for op in of(CopyAsync, flat(shape, CONVOLUTION_POLICY, k_iterations)))
+    assert all(
+        op.zfill == (op.fetch < shape.stages - 1) for op in of(CopyAsync, flat(shape, GEMM_POLICY, k_iterations))
+    )
 
 
 @pytest.mark.parametrize(

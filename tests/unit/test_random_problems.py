@@ -13,7 +13,7 @@ from problems.paths import edges, paths
 
 from gpusim.element_types import INTEGER_RANGE, OUTPUTS, element_bits
 from gpusim.families.gemm.execute import run
-from gpusim.families.gemm.gemm import TRANSPOSED_BITS
+from gpusim.families.gemm.gemm import TRANSPOSABLE_BITS
 from gpusim.numerics.tensors import make_tensors
 from gpusim.scenario.text import write_toml
 from gpusim.verbs.verify import verify
@@ -53,7 +53,7 @@ def meet(first, second):
     layouts, mainloop, types = (both.get(aspect) for aspect in ("layouts", "mainloop", "types"))
     if layouts and mainloop:
         return (layouts == "NHWC") == mainloop.endswith("conv")
-    return not (layouts and types) or layouts in ("NHWC", "TN") or element_bits(types.split()[0]) in TRANSPOSED_BITS
+    return not (layouts and types) or layouts in ("NHWC", "TN") or element_bits(types.split()[0]) in TRANSPOSABLE_BITS
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gpusim.errors import BadInput
 from gpusim.lower.sass.cubin import read_cubin
 from gpusim.lower.sass.decode import decode
-from gpusim.lower.sass.emulate import Warp, run_warp
+from gpusim.lower.sass.emulate import EmulatedWarp, run_warp
 from gpusim.lower.sass.emulate_bits import lut3
 from gpusim.lower.sass.emulate_registers import word
 
@@ -36,7 +36,7 @@ def shown(architecture, warp=1, block=5, **parameters):
     packed = struct.pack("<QiIqif", OUT, *(parameters[key] for key in ("divisor", "modulus", "wide", "few", "zero")))
     bank = bytearray(cubin.constants)
     bank[cubin.parameters_at : cubin.parameters_at + len(packed)] = packed
-    steps = run_warp(code, Warp((block, 0, 0), (9, 1, 1), 128, warp, bytes(bank), cubin.local_bytes))
+    steps = run_warp(code, EmulatedWarp((block, 0, 0), (9, 1, 1), 128, warp, bytes(bank), cubin.local_bytes))
     return [
         (np.ones(32, dtype=np.bool_) if step.lanes is None else step.lanes, step.address - OUT)
         for step in steps

@@ -8,7 +8,7 @@ import pytest
 import simpy
 
 from gpusim.machine import load_machine
-from gpusim.machine.spec import Mio
+from gpusim.machine.spec import MioSpec
 from gpusim.sim.code import (
     BAR,
     COMMIT,
@@ -18,11 +18,9 @@ from gpusim.sim.code import (
     PIPE,
     SHARED,
     THROTTLES,
-    Access,
     Assembly,
     Decoded,
     DecodedSegment,
-    Noted,
     pipe_names,
 )
 from gpusim.sim.footprint import Footprint
@@ -31,7 +29,7 @@ from gpusim.sim.l2 import SimulatedL2
 from gpusim.sim.observer import Observer
 from gpusim.sim.sm import Sm
 from gpusim.sim.stall_reasons import REASONS
-from gpusim.sim.timed_kernel import NOTHING
+from gpusim.sim.timed_kernel import UNWATCHED
 
 A100 = load_machine("a100")
 H200 = load_machine("h200")
@@ -47,10 +45,9 @@ def instruction(kind, *, pipe="alu", stall=1, waits=(), **fields):
         port = PIPES.index(pipe)
         known = A100.tensor["m16n8k16.f16.f32"] if pipe == "tensor core" else A100.pipes[pipe]
         figures = {"interval": known.interval, "latency": known.latency}
-    plain = Access()._asdict() | Noted()._asdict() | figures
-    plain |= {"kind": kind, "port": port, "throttle": THROTTLES.get(kind, 0), "stall": stall, "waits": waits}
-    plain |= {"write": -1, "read": -1, "line": -1, "is_branch": False, "gated": bool(waits) or kind in (DEPBAR, EXIT)}
-    return Decoded(**(plain | fields))
+    gated = {"gated": bool(waits) or kind in (DEPBAR, EXIT)}
+    throttle = THROTTLES.get(kind, 0)
+    return Decoded(kind, port, throttle, stall=stall, waits=waits, **(gated | figures | fields))
 
 
 def ldmatrix(matrices, board, wavefronts=None, **fields):
@@ -104,7 +101,7 @@ def execute(*segments, warps=1, ctas=1, machine=A100, copies=()):
         if len(sm.lives) == ctas:
             done.succeed()
 
-    sm = Sm(env, machine, l1, assembly=lambda _: assembly, finished=finished, observer=Observer(NOTHING))
+    sm = Sm(env, machine, l1, assembly=lambda _: assembly, finished=finished, observer=Observer(UNWATCHED))
     for index in range(ctas):
         sm.expect(0)
         sm.launch(index, footprint(copies), 0, observed=True)
@@ -301,7 +298,7 @@ def test_a_barrier_frees_nobody_before_the_last_arrival():
 
 # --- the MIO queue ---
 
-GA10X = Mio(queue_depth=4, smsp_interval=4, sm_interval=2)
+GA10X = MioSpec(queue_depth=4, smsp_interval=4, sm_interval=2)
 
 
 def test_back_to_back_loads_of_one_smsp():

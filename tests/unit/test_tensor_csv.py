@@ -11,7 +11,7 @@ from gpusim.errors import CannotRun
 from gpusim.families.registry import parse_scenario
 from gpusim.numerics.elements import decode, round_to
 from gpusim.numerics.reference import reference
-from gpusim.numerics.tensor_csv import Table, save_tensors, tensor_names
+from gpusim.numerics.tensor_csv import TensorTable, save_tensors, tensor_names
 from gpusim.numerics.tensors import make_tensors
 from gpusim.scenario.product import Axes
 
@@ -72,7 +72,7 @@ def test_a_convolution_has_a_line_for_each_pixel_and_filter_position(tmp_path):
 @given(element=st.sampled_from(("f16", "bf16", "tf32", "f32")), value=st.floats(-60000, 60000))
 def test_a_number_read_back_is_the_value(element, value):
     stored = round_to(np.array([[value]]), element)
-    line = list(Table(Axes("t", (("m", 1),), "n"), stored, whole=False).lines())[1]
+    line = list(TensorTable(Axes("t", (("m", 1),), "n"), stored, whole=False).lines())[1]
 
     assert float(line.split(",")[1]) == stored[0, 0]
 

@@ -18,13 +18,13 @@ from gpusim.tile.epilogue import EpilogueTile
 
 def qk_shape(scenario: AttentionScenario) -> MainloopShape:
     """The mainloop of S = Q * K^T."""
-    shape = shape_of(gemm_operands(scenario, "qk"), multistage.GEMM)
+    shape = shape_of(gemm_operands(scenario, "qk"), multistage.GEMM_POLICY)
     return replace(shape, whole=attention_shape(scenario).qk_whole)
 
 
 def pv_shape(scenario: AttentionScenario) -> MainloopShape:
     """The mainloop of O = P * V: nothing is copied for P, and flash loads no fragments of it either."""
-    shape = shape_of(gemm_operands(scenario, "pv"), multistage.GEMM)
+    shape = shape_of(gemm_operands(scenario, "pv"), multistage.GEMM_POLICY)
     fragments = 0 if scenario.flash else shape.a.fragment_loads
     return replace(shape, a=replace(shape.a, accesses=0, fragment_loads=fragments), whole=True)
 
@@ -77,8 +77,8 @@ def _key_block(
     scenario: AttentionScenario, shape: AttentionShape, block: KeyBlock, *, first: bool, last: bool
 ) -> list[Step]:
     number = block.number
-    scores = multistage.mainloop(qk_shape(scenario), multistage.GEMM, shape.qk_tiles)
-    output = multistage.mainloop(pv_shape(scenario), multistage.GEMM, block.k_tiles(shape.pv[2]))
+    scores = multistage.mainloop(qk_shape(scenario), multistage.GEMM_POLICY, shape.qk_tiles)
+    output = multistage.mainloop(pv_shape(scenario), multistage.GEMM_POLICY, block.k_tiles(shape.pv[2]))
     copies, entry, rest = _split(output)
     preload = scenario.kernel.preload_v
     steps = [*in_phase("qk", number, 0, _flat(scores))]

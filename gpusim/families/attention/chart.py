@@ -21,7 +21,7 @@ MOST_DRAWN = 5
 
 ENDS = (3, 2)
 
-LANES = (
+CHART_LANES = (
     ("copy_k", "Q and K", "copies in flight", 0.42),
     ("copy_v", "V", "copies in flight", 0.42),
     ("qk", "S = Q·Kᵀ", "first GEMM", 0.46),
@@ -102,7 +102,7 @@ def attention_overlap_chart(result: Result, words: Words, timeline: Timeline, pa
 def _lanes(warp: KeyBlockSpans) -> list[ChartLane]:
     lanes, top = [], 0.0
     present = {span.activity for span in warp.spans} | {"waits"}
-    for kind, name, note, height in LANES:
+    for kind, name, note, height in CHART_LANES:
         if kind in present:
             lanes.append(ChartLane(kind, name, note, top, height))
             top += height + SPACE

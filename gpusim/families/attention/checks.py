@@ -31,7 +31,7 @@ FARTHEST_OPERAND = 8
 FEWEST_STAGES, MOST_STAGES = 3, 10
 """Slots of the ring where the k tiles of head_dim are more than its slots."""
 
-INSTRUCTIONS = {"attention": ((16, 8, 8), (16, 8, 16)), "flash": ((16, 8, 16),)}
+MAINLOOP_INSTRUCTIONS = {"attention": ((16, 8, 8), (16, 8, 16)), "flash": ((16, 8, 16),)}
 """mma.sync shapes of each kernel. Flash's P is the A fragment of the deeper one."""
 
 
@@ -89,7 +89,7 @@ def _check_types(scenario: AttentionScenario, origin: Origin) -> None:
     dtype, kernel = scenario.problem.dtype, scenario.kernel
     if dtype.output not in ("f32", dtype.ab):
         raise origin.refusal("problem.dtype.output", f'"f32" or "{dtype.ab}" for {dtype.ab} operands', dtype.output)
-    shapes = INSTRUCTIONS[kernel.mainloop]
+    shapes = MAINLOOP_INSTRUCTIONS[kernel.mainloop]
     if scenario.instruction not in shapes:
         rule = f"{' or '.join(shown(list(shape)) for shape in shapes)} of the {kernel.mainloop} kernel"
         raise origin.refusal("kernel.instruction", rule, list(scenario.instruction))

@@ -23,7 +23,7 @@ from gpusim.units import WARP_SIZE
 LOG2_E = np.float32(np.log2(np.e))
 LN_2 = np.float32(np.log(2))
 
-Lanes = npt.NDArray[np.float32]
+LaneValues = npt.NDArray[np.float32]
 """One value in each lane: shape (ctas, warps, 32)."""
 
 
@@ -62,7 +62,7 @@ class AttentionCtas:
         self._gemms = AttentionGemms(scenario, tables, tensors, ctas, hazards)
         self._scores: Values = np.zeros(0)
         self._output: Values = np.zeros((len(ctas), warps, *shape.pv_warp[:2]), np.float32)
-        self._lanes: dict[tuple[str, int], Lanes] = {}
+        self._lanes: dict[tuple[str, int], LaneValues] = {}
         self._owner: dict[str, Values] = {}
         self._out = AttentionOutput(scenario, ctas, output, hazards)
 
@@ -262,13 +262,13 @@ class AttentionCtas:
         self._out.store_lse(rows, lse)
 
 
-def _lanes(values: Values) -> Lanes:
+def _lanes(values: Values) -> LaneValues:
     """Rows by quarters, as lanes."""
-    lanes: Lanes = values.reshape(*values.shape[:2], WARP_SIZE)
+    lanes: LaneValues = values.reshape(*values.shape[:2], WARP_SIZE)
     return lanes
 
 
-def _spread(lanes: Lanes) -> Values:
+def _spread(lanes: LaneValues) -> Values:
     """A value of each lane, to be broadcast over its accumulators of a row."""
     return lanes.reshape(*lanes.shape[:2], MATRIX, 1, WARP_SIZE // MATRIX, 1)
 

@@ -22,7 +22,7 @@ from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.shape import attention_shape
 from gpusim.families.attention.tensors import AttentionTensors
 from gpusim.functional.data_hazards import HazardLog
-from gpusim.functional.mainloop import OperandTables, Source, WarpTiles, operand_tables
+from gpusim.functional.mainloop import OperandData, OperandTables, WarpTiles, operand_tables
 from gpusim.functional.shared_memory import CopyQueue, SharedArray
 from gpusim.numerics.elements import WORKING, Values, decode
 from gpusim.schedule.ops import WarpMma
@@ -143,7 +143,7 @@ class AttentionGemms:
         key = gemm, key_block, column_block
         if key not in self._known:
             scenario, advance = self._scenario, self._advance
-            row: dict[Side, Source] = {}
+            row: dict[Side, OperandData] = {}
             zero, keys = np.zeros_like(advance.num_keys), scenario.keys_per_block
             first_query, end_query = advance.query_start, advance.query_start + advance.num_queries
             if gemm == "qk":
@@ -169,13 +169,13 @@ class AttentionGemms:
 
     def _source(
         self, operand: CopiedTensor, first: IntArray, end: int | IntArray, *, key_block: int = 0, column_block: int = 0
-    ) -> Source:
+    ) -> OperandData:
         def fetch(number: int) -> GlobalAccess:
             return operand_access(
                 self._scenario, operand, self._ctas, key_block=key_block, column_block=column_block, fetch=number
             )
 
-        return Source(operand, self._values[operand], fetch, first, end, self.operands)
+        return OperandData(operand, self._values[operand], fetch, first, end, self.operands)
 
 
 def _nothing(_number: int) -> GlobalAccess:

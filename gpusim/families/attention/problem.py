@@ -12,7 +12,7 @@ Mask: TypeAlias = Literal["none", "causal_top_left", "causal_bottom_right"]
 Lengths: TypeAlias = Annotated[
     tuple[Offset, ...] | None, Rule("a list of integers of at least 0, one for each batch")
 ]  # fmt: skip
-Instruction: TypeAlias = Annotated[tuple[Extent, Extent, Extent] | None, Rule("three integers of at least 1")]
+InstructionShape: TypeAlias = Annotated[tuple[Extent, Extent, Extent] | None, Rule("three integers of at least 1")]
 
 FLASH_STAGES = 2
 """Slots of flash's ring: one holds keys, the other values."""
@@ -107,7 +107,7 @@ class AttentionKernel(Table):
     keep_output_in_registers: StrictBool | None = Field(
         None, description="Else in a global f32 buffer. Default: where head_dim_v is at most keys_per_block."
     )
-    instruction: Instruction = Field(None, description="mma.sync shape M, N, K. Default: [16, 8, 16].")
+    instruction: InstructionShape = Field(None, description="mma.sync shape M, N, K. Default: [16, 8, 16].")
 
 
 class AttentionScenario(Scenario):

@@ -30,7 +30,7 @@ from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.shape import AttentionShape, attention_shape
 from gpusim.families.attention.step import AttentionProgram, Step
 from gpusim.layout.banks import access_ideal, access_wavefronts
-from gpusim.schedule.counts import SASS_OF_OP, CountedKernel, GlobalCounts, GridProgram, Row, Sass
+from gpusim.schedule.counts import SASS_OF_OP, ConflictRow, CountedKernel, GlobalCounts, GridProgram, SassOpcode
 from gpusim.schedule.kernel import Fill, FragmentTile
 from gpusim.schedule.lanes import GlobalRow, Lanes
 from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadSource, Op, StoreGlobal
@@ -38,7 +38,7 @@ from gpusim.tile.lanes import STANDARD, Banks, copy_table, over_warps
 from gpusim.tile.requests import access_sectors, copy_requests
 from gpusim.units import LINE_BITS
 
-ARITHMETIC = (
+SOFTMAX_ARITHMETIC = (
     softmax.ScaleScores,
     softmax.RowMax,
     softmax.RescaleFactor,
@@ -50,7 +50,7 @@ ARITHMETIC = (
 )
 """Ops between registers, which a trace leaves out."""
 
-SASS_OF_SOFTMAX: dict[type, Sass] = {
+SASS_OF_SOFTMAX: dict[type, SassOpcode] = {
     softmax.AtomicMax: "ATOMS",
     softmax.Shuffle: "SHFL",
     softmax.LoadStatistic: "LDS",
@@ -60,11 +60,11 @@ SASS_OF_SOFTMAX: dict[type, Sass] = {
 }
 """The named machine instruction of each softmax op that has one."""
 
-_ROWS: dict[type, Row] = {
-    softmax.StoreP: Row((1, len(COPIED)), "sts", "p"),
-    softmax.StoreStatistic: Row((3, 0), "sts", "statistics"),
-    softmax.LoadStatistic: Row((3, 1), "lds", "statistics"),
-    softmax.AtomicMax: Row((3, 2), "atoms", "statistics"),
+_ROWS: dict[type, ConflictRow] = {
+    softmax.StoreP: ConflictRow((1, len(COPIED)), "sts", "p"),
+    softmax.StoreStatistic: ConflictRow((3, 0), "sts", "statistics"),
+    softmax.LoadStatistic: ConflictRow((3, 1), "lds", "statistics"),
+    softmax.AtomicMax: ConflictRow((3, 2), "atoms", "statistics"),
 }
 
 _BEFORE_EPILOGUE = ("start", "qk", "softmax", "pv", "normalise")
@@ -95,7 +95,7 @@ class FusedKernel(CountedKernel[Step]):
     op_kinds = (*get_args(Op), *get_args(softmax.SoftmaxOp))
     operand_names = tuple(PLACE_OF)
     copied = COPIED
-    opcodes: ClassVar[Mapping[type, Sass]] = SASS_OF_OP | SASS_OF_SOFTMAX
+    opcodes: ClassVar[Mapping[type, SassOpcode]] = SASS_OF_OP | SASS_OF_SOFTMAX
 
     def __init__(self, scenario: AttentionScenario) -> None:
         self.scenario, self.shape = scenario, attention_shape(scenario)
@@ -133,7 +133,7 @@ class FusedKernel(CountedKernel[Step]):
 
     def traced_steps(self, block: int) -> Sequence[Step]:
         """What has an address, or a place among the copies and barriers."""
-        return [step for step in self.steps(block) if not isinstance(step.op, ARITHMETIC)]
+        return [step for step in self.steps(block) if not isinstance(step.op, SOFTMAX_ARITHMETIC)]
 
     def block_at(self, ctaid: tuple[int, int, int]) -> int:
         """The block of a query block, which flash under a causal mask begins with the last of."""
@@ -189,11 +189,11 @@ class FusedKernel(CountedKernel[Step]):
         for ctas in self.alike.values():
             yield GridProgram(self.steps(ctas[0]), len(ctas))
 
-    def beside(self, step: Step) -> Mapping[Sass, int]:
+    def beside(self, step: Step) -> Mapping[SassOpcode, int]:
         """MUFU of exponentials, reciprocals and logarithms."""
         return {"MUFU": mufu_of(step, self.shape)}
 
-    def row(self, step: Step, lanes: Lanes[Step]) -> Row | None:
+    def row(self, step: Step, lanes: Lanes[Step]) -> ConflictRow | None:
         """Those of a GEMM; P and the row statistics besides."""
         return _ROWS.get(type(step.op)) or super().row(step, lanes)
 

@@ -12,7 +12,7 @@ WARPS = 4
 WARP_TILE = 32
 """Rows and columns of the warps of ``attention`` in both GEMMs (golden fmha_facts, MM0_WarpShape_MNK)."""
 
-LINE = 64
+ELEMENTS_PER_LINE = 64
 """16-bit elements of a 128-byte line of shared memory: V's rows are whole lines."""
 
 P_PADDING = 8
@@ -138,9 +138,9 @@ def attention_shape(scenario: AttentionScenario) -> AttentionShape:
     """The shape of a scenario's kernel."""
     problem, queries, keys = scenario.problem, scenario.queries_per_block, scenario.keys_per_block
     if scenario.flash:
-        depth = LINE if problem.head_dim % LINE == 0 else TILE_DEPTH
+        depth = ELEMENTS_PER_LINE if problem.head_dim % ELEMENTS_PER_LINE == 0 else TILE_DEPTH
         tiles = -(-problem.head_dim // depth)
-        columns = LINE
+        columns = ELEMENTS_PER_LINE
         while columns < problem.head_dim_v:
             columns *= 2
         return AttentionShape(

@@ -18,16 +18,17 @@ from gpusim.families.attention.schedule import FusedKernel
 from gpusim.families.attention.step import Step
 from gpusim.lower.stream import Stream
 from gpusim.machine.spec import Machine
-from gpusim.schedule.counts import Sass
+from gpusim.results.result import StreamOrigin
+from gpusim.schedule.counts import SassOpcode
 from gpusim.schedule.lanes import Lanes
 from gpusim.schedule.ops import Barrier, CommitGroup, CopyAsync, WaitGroup
 from gpusim.sim.code import OUTPUT, Access, Noted
 from gpusim.sim.decode import wavefronts_of
 from gpusim.sim.footprint import IN_L2, L2Status
-from gpusim.sim.timed_kernel import Origin, TimedKernel, Touch, Watch
+from gpusim.sim.timed_kernel import TimedKernel, Touch, Watch
 from gpusim.units import WARP_SIZE, WORD_BYTES
 
-ACTIVITIES = ("copy_q", "copy_k", "copy_v", "qk", "softmax", "pv", "output")
+WATCHED_ACTIVITIES = ("copy_q", "copy_k", "copy_v", "qk", "softmax", "pv", "output")
 """What a watched instruction belongs to."""
 
 
@@ -35,17 +36,17 @@ class TimedFusedKernel(FusedKernel, TimedKernel[Step]):
     """The kernel of an attention scenario; key blocks are numbered by turn, in the order in which a CTA walks them."""
 
     watch = Watch(
-        activities=ACTIVITIES,
+        activities=WATCHED_ACTIVITIES,
         copy="copy_k",
         first="qk",
         last="pv",
-        uncut=frozenset(ACTIVITIES[:3]),
+        uncut=frozenset(WATCHED_ACTIVITIES[:3]),
         numbers_waits=False,
     )
     most_kinds = 10
     waves_differ = True
     stages = 1
-    counters: ClassVar[Mapping[str, Sass]] = {
+    counters: ClassVar[Mapping[str, SassOpcode]] = {
         "smsp__inst_executed_op_shared_ld.sum": "LDS",
         "smsp__inst_executed_op_shared_atom.sum": "ATOMS",
         "smsp__inst_executed_pipe_xu.sum": "MUFU",
@@ -95,7 +96,7 @@ class TimedFusedKernel(FusedKernel, TimedKernel[Step]):
         """Of a CTA."""
         return self.shape.shared_bytes
 
-    def stream(self, behaviour: Hashable, origin: Origin) -> Stream:
+    def stream(self, behaviour: Hashable, origin: StreamOrigin) -> Stream:
         """
         Estimated.
 
@@ -144,9 +145,9 @@ class TimedFusedKernel(FusedKernel, TimedKernel[Step]):
         if isinstance(op, CopyAsync):
             name = f"copy_{self.lanes().operand_name(step)}"
         else:
-            name = phase if phase in ACTIVITIES else "output"
+            name = phase if phase in WATCHED_ACTIVITIES else "output"
         waits = isinstance(op, Barrier | WaitGroup)
-        return Noted(ACTIVITIES.index(name), self.turn(step, behaviour), opens_wait=waits)
+        return Noted(WATCHED_ACTIVITIES.index(name), self.turn(step, behaviour), opens_wait=waits)
 
     # --- its data ---
 

@@ -9,7 +9,7 @@ import numpy as np
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.element_types import element_bits
 from gpusim.families.dgrad.source import DgradSource
-from gpusim.families.gemm.gemm import TRANSPOSED_BITS
+from gpusim.families.gemm.gemm import TRANSPOSABLE_BITS
 from gpusim.layout.matrix import MatrixView
 from gpusim.scenario.convolution import Convolution
 from gpusim.scenario.product import Axes, ProblemSize, Walked
@@ -119,7 +119,7 @@ class Conv2dDgradProblem(Convolution):
 
     def check_contiguity(self, origin: Origin) -> None:
         """Refuse elements that no load brings together along K: the filter lies along c, which is GEMM N."""
-        if element_bits(self.dtype.ab) not in TRANSPOSED_BITS:
+        if element_bits(self.dtype.ab) not in TRANSPOSABLE_BITS:
             rule = "of 16 or 32 bits for conv2d_dgrad: its filter is contiguous along c, not along GEMM K"
             raise origin.refusal("problem.dtype.ab", rule, self.dtype.ab)
 

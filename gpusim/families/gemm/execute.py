@@ -12,7 +12,7 @@ from gpusim.families.gemm.reduction.schedule import reduction_ops
 from gpusim.families.gemm.reduction.tile import reduction_tile
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.epilogue import Epilogue, EpilogueInputs, OutputTensor
-from gpusim.functional.mainloop import OperandTables, Source, WarpTiles, operand_tables
+from gpusim.functional.mainloop import OperandData, OperandTables, WarpTiles, operand_tables
 from gpusim.functional.shared_memory import BATCH_BYTES, CopyQueue, SharedArray
 from gpusim.numerics.elements import WORKING, Values, decode
 from gpusim.numerics.output_op import reduction_output_op, slice_output_op
@@ -142,10 +142,10 @@ def mainloop_of(
         hazards: Log of the hazards that the data shows.
     """
     stored: dict[Side, Values] = {"a": tensors.a, "b": tensors.b}
-    sources: dict[Side, Source] = {}
+    sources: dict[Side, OperandData] = {}
     for side, operand in scenario.operands.items():
         tile, warps = tiles[:, operand.axis], operand.tiling.threads // WARP_SIZE
-        sources[side] = Source(
+        sources[side] = OperandData(
             name=side,
             values=decode(stored[side], operand.element),
             fetch=operand.iterator(tile, tiles[:, 2]).fetch,

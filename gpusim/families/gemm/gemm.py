@@ -9,14 +9,14 @@ from pydantic import Field
 from gpusim.arrays import IntArray
 from gpusim.element_types import element_bits
 from gpusim.layout.matrix import MatrixView
-from gpusim.scenario.models import Extent, Layout
+from gpusim.scenario.models import Extent, MatrixLayout
 from gpusim.scenario.product import Axes, MatrixProduct, ProblemSize, Walked
 from gpusim.scenario.text import Origin
 from gpusim.tile.extents import GemmExtents, ceil_div, gemm_k_iterations
 from gpusim.tile.gemm_iterators import GemmSource
 from gpusim.tile.operand import Side
 
-TRANSPOSED_BITS = (16, 32)
+TRANSPOSABLE_BITS = (16, 32)
 """Widths of elements that may be strided along K, bits: ldmatrix.trans transposes 16 bits, a plain load takes 32."""
 
 
@@ -31,8 +31,8 @@ class GemmProblem(MatrixProduct):
     m: Extent = Field(description="Rows of the output.")
     n: Extent = Field(description="Columns of the output.")
     k: Extent = Field(description="Length of the sum.")
-    layout_a: Layout = Field("row", description="Layout of A.")
-    layout_b: Layout = Field("column", description="Layout of B.")
+    layout_a: MatrixLayout = Field("row", description="Layout of A.")
+    layout_b: MatrixLayout = Field("column", description="Layout of B.")
     lda: Extent | None = Field(None, description="Leading dimension of A, elements. Default: packed.")
     ldb: Extent | None = Field(None, description="Leading dimension of B, elements. Default: packed.")
     ldc: Extent | None = Field(None, description="Leading dimension of C and D, elements. Default: packed.")
@@ -198,7 +198,7 @@ class GemmProblem(MatrixProduct):
         Raises:
             BadInput: One is not.
         """
-        if element_bits(self.dtype.ab) in TRANSPOSED_BITS:
+        if element_bits(self.dtype.ab) in TRANSPOSABLE_BITS:
             return
         for name, layout, k_contiguous in (("layout_a", self.layout_a, "row"), ("layout_b", self.layout_b, "column")):
             if layout != k_contiguous:

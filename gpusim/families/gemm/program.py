@@ -14,7 +14,7 @@ def mainloop_policy(scenario: GemmScenario) -> MainloopPolicy:
     """Return the mainloop policy of the scenario's kernel."""
     if scenario.kernel.mainloop == "pipelined":
         return PIPELINED
-    return multistage.CONVOLUTION if scenario.problem.implicit else multistage.GEMM
+    return multistage.CONVOLUTION_POLICY if scenario.problem.implicit else multistage.GEMM_POLICY
 
 
 def mainloop_shape(scenario: GemmScenario) -> MainloopShape:

@@ -16,7 +16,7 @@ from gpusim.layout.banks import access_ideal, access_wavefronts
 from gpusim.machine import load_machine
 from gpusim.numerics.output_op import slice_output_op
 from gpusim.scenario.gemm import GemmScenario
-from gpusim.schedule.counts import CountedKernel, GlobalCounts, GridProgram, Sass
+from gpusim.schedule.counts import CountedKernel, GlobalCounts, GridProgram, SassOpcode
 from gpusim.schedule.kernel import Each, Fill, FragmentTile
 from gpusim.schedule.ops import CopyAsync, Op, Program
 from gpusim.tile.lanes import STANDARD, Banks, copy_table, over_warps
@@ -107,7 +107,7 @@ class TileKernel(CountedKernel[Op]):
             steps = program(self.scenario, self.scenario.k_iterations(slice_), slice_).ops()
             yield GridProgram(steps, tiled.m * tiled.n)
 
-    def tensor_opcode(self) -> Sass | None:
+    def tensor_opcode(self) -> SassOpcode | None:
         """Return HMMA or IMMA, depending on the operands' type; None if the mma.sync is emulated (D27)."""
         ab = self.scenario.problem.dtype.ab
         emulated = is_emulated(ab, load_machine(self.scenario.machine).compute_capability)

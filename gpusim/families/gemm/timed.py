@@ -20,6 +20,7 @@ from gpusim.lower.compiled import CompilableKernel
 from gpusim.lower.sass.emulate import Load
 from gpusim.lower.stream import Stream
 from gpusim.machine.spec import Machine
+from gpusim.results.result import StreamOrigin
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.ops import (
     Barrier,
@@ -35,7 +36,7 @@ from gpusim.schedule.ops import (
 )
 from gpusim.sim.code import Noted
 from gpusim.sim.footprint import FROM_DRAM, IN_L2, L2Status
-from gpusim.sim.timed_kernel import Origin, TimedKernel, Touch, Watch
+from gpusim.sim.timed_kernel import TimedKernel, Touch, Watch
 from gpusim.tile.global_access import Pixels
 from gpusim.tile.operand import SIDES
 from gpusim.units import WARP_SIZE
@@ -130,7 +131,7 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
             mainloop = self.scenario.kernel.mainloop
             raise BadInput(f"{self.machine.name}: the {mainloop} mainloop needs cp.async, which this machine lacks")
 
-    def stream(self, behaviour: Any, origin: Origin) -> Stream:
+    def stream(self, behaviour: Any, origin: StreamOrigin) -> Stream:
         """Return the stream of a split-K slice, estimated or from its machine code."""
         if origin == "compiled":
             return self.compiled(behaviour).stream

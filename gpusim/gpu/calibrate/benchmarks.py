@@ -10,9 +10,9 @@ from typing import TypeAlias
 from gpusim.errors import CannotRun, GpusimError
 from gpusim.gpu.calibrate import memory, runs
 from gpusim.gpu.calibrate.derive import Derived, derive
-from gpusim.gpu.calibrate.runner import Device, Row, write_rows
+from gpusim.gpu.calibrate.runner import Device, MeasuredRow, write_rows
 
-_Measure: TypeAlias = Callable[..., list[Row]]
+_Measure: TypeAlias = Callable[..., list[MeasuredRow]]
 
 BENCHMARKS: dict[str, _Measure] = {
     "mma": runs.measure_mma,

@@ -12,14 +12,14 @@ from gpusim.arrays import BoolArray, IntArray
 from gpusim.errors import CannotRun, GpusimError
 from gpusim.gpu import ncu
 from gpusim.gpu.calibrate.ldgsts_patterns import (
-    NOTHING,
+    NO_SOURCE,
     Pattern,
     gemm_patterns,
     pitched_rows,
     row_pattern,
     single_phases,
 )
-from gpusim.gpu.calibrate.runner import WARP, Device, Row, write_rows
+from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow, write_rows
 from gpusim.layout.banks import access_ideal, access_wavefronts
 
 MODES = ("plain", "zfill", "guarded")
@@ -28,7 +28,7 @@ _SECTOR = 32
 _MAX_COPIES, _MAX_THREADS = 16, 256
 
 _OPS = ("", "_cache_access", "_cache_bypass")
-METRICS = (
+LDGSTS_METRICS = (
     "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum",
     *(f"sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts{op}.sum" for op in _OPS[1:]),
     *(f"sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts{op}.sum" for op in _OPS),
@@ -152,7 +152,7 @@ def _sectors() -> Iterator[Case]:
             yield Case(pattern, op, "zfill", step_bytes=65536)
 
 
-def hypotheses(case: Case) -> Row:
+def hypotheses(case: Case) -> MeasuredRow:
     """
     Return the wavefronts that each hypothesis about the counter predicts for a launch.
 
@@ -162,14 +162,14 @@ def hypotheses(case: Case) -> Row:
     takes at least one wavefront.
     """
     pattern = case.pattern
-    valid = pattern.source != NOTHING
+    valid = pattern.source != NO_SOURCE
     writes = np.ones_like(valid) if case.mode != "guarded" else valid
     by_warp = (pattern.copies, pattern.threads // WARP, WARP)
     target, source = pattern.target.reshape(by_warp), np.where(valid, pattern.source, 0).reshape(by_warp)
     writing, reading = writes.reshape(by_warp), valid.reshape(by_warp)
     whole = access_wavefronts(target, pattern.bytes, writing)
     lines = _pieces(source, reading, _LINE)
-    row: Row = {
+    row: MeasuredRow = {
         "instructions": case.instructions,
         "ideal": int(access_ideal(pattern.bytes, writing).sum()) * case.repetitions,
         "by_pattern": int(whole.sum()) * case.repetitions,
@@ -234,7 +234,7 @@ def run(output_dir: Path, progress: Callable[[str], None] = lambda _: None) -> P
     """
     provenance = Device().provenance()
     wanted = cases()
-    found, missing = ncu.existing(METRICS, ncu.available_metrics())
+    found, missing = ncu.existing(LDGSTS_METRICS, ncu.available_metrics())
     progress(f"{len(wanted)} launches, {len(found)} metrics")
     command = [sys.executable, "-m", "gpusim.gpu.calibrate.ldgsts_experiment", "--launches"]
     launches, dropped = ncu.profile(command, found, kernels="^copies_")
@@ -242,7 +242,7 @@ def run(output_dir: Path, progress: Callable[[str], None] = lambda _: None) -> P
     if names != [case.kernel for case in wanted]:
         raise CannotRun(f"ncu saw {len(names)} launches, not the {len(wanted)} of the experiment in their order")
     provenance["metrics not on this GPU"] = ", ".join([*missing, *dropped]) or "none"
-    rows: list[Row] = []
+    rows: list[MeasuredRow] = []
     for case, launch in zip(wanted, launches, strict=True):
         row = _description(case) | hypotheses(case)
         row.update({metric: launch.metrics[metric] for metric in found if metric in launch.metrics})
@@ -255,7 +255,7 @@ def run(output_dir: Path, progress: Callable[[str], None] = lambda _: None) -> P
     return output_dir / "ldgsts.csv"
 
 
-def _description(case: Case) -> Row:
+def _description(case: Case) -> MeasuredRow:
     pattern = case.pattern
     return {
         "pattern": pattern.name,

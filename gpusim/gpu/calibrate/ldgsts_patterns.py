@@ -15,10 +15,10 @@ from gpusim.tile.gemm_iterators import GemmSource
 from gpusim.tile.operand import SIDES, Operand, Side, Tiling
 from gpusim.tile.shared_store import store_offsets
 
-NOTHING = -1
+NO_SOURCE = -1
 """Source offset of a lane that copies nothing."""
 
-LANES = {
+LANE_MASKS = {
     "all": lambda lane: lane >= 0,
     "even": lambda lane: lane % 2 == 0,
     "low": lambda lane: lane < 16,
@@ -41,9 +41,9 @@ class Pattern:
     Attributes:
         name: Description of the global addresses.
         target_name: Description of the shared-memory addresses.
-        lanes: Description of the lanes that have a source, such as a key of ``LANES``.
+        lanes: Description of the lanes that have a source, such as a key of ``LANE_MASKS``.
         bytes: Bytes that one lane copies.
-        source: Global byte offsets, shape [copies, threads]; ``NOTHING`` for lanes without a source.
+        source: Global byte offsets, shape [copies, threads]; ``NO_SOURCE`` for lanes without a source.
         target: Shared-memory byte offsets, shape [copies, threads].
         shared_bytes: Shared memory that the launch needs for all stages.
         step_bytes: Distance of the next k tile in global memory, bytes.
@@ -92,7 +92,7 @@ def row_pattern(
         target: "linear" (lane after lane), "row_major" (rows 128 bytes apart and not permuted, so that short rows have
             bank conflicts), or "crosswise" (CUTLASS's layout for rows of 128 and 64 bytes, an XOR of vector and row for
             other lengths).
-        lanes: Key of ``LANES``.
+        lanes: Key of ``LANE_MASKS``.
         skew: Distance of the rows' first byte from the start of a 128-byte line.
         copies: Instructions of a warp. Each reads the rows that follow those of the previous one.
         warps: Warps of the CTA. Each reads the rows that follow those of the previous one.
@@ -110,7 +110,7 @@ def row_pattern(
     row = (warp * copies + copy) * rows + lane // across
     vector = np.broadcast_to(lane % across, row.shape)
     source = row * _ROW_STRIDE + vector * width + skew
-    source = np.where(LANES[lanes](lane)[None, :], source, NOTHING)
+    source = np.where(LANE_MASKS[lanes](lane)[None, :], source, NO_SOURCE)
     offsets = _target(target, row, vector, width, row_bytes)
     name = f"{rows} rows of {row_bytes} B" + (f" from {skew} B of the line" if skew else "")
     return Pattern(name, target, lanes, width, source, offsets, int(offsets.max()) + width)
@@ -139,14 +139,14 @@ def phase_pattern(name: str, target_name: str, first: IntArray, vectors: int, ta
     Args:
         name: Description of the global addresses.
         target_name: Description of the shared-memory addresses.
-        first: Vector of global memory that the first lane of each phase reads, shape [4]; ``NOTHING`` for a phase
+        first: Vector of global memory that the first lane of each phase reads, shape [4]; ``NO_SOURCE`` for a phase
             without a source.
         vectors: Number of leading lanes of a phase that have a source.
         target: Vector of shared memory that each lane writes, shape [4, 8].
     """
     lane = np.arange(_PHASE, dtype=np.int64)
-    has_source = (lane < vectors) & (first[:, None] != NOTHING)
-    source = np.where(has_source, (first[:, None] + lane) * _VECTOR, NOTHING)
+    has_source = (lane < vectors) & (first[:, None] != NO_SOURCE)
+    source = np.where(has_source, (first[:, None] + lane) * _VECTOR, NO_SOURCE)
     shared_bytes = (int(target.max()) + 1) * _VECTOR
     lanes = f"{vectors} of 8"
     return Pattern(
@@ -171,7 +171,7 @@ def single_phases() -> Iterator[Pattern]:
                 yield phase_pattern(
                     f"{vectors} vectors from vector {start} of a line",
                     f"XOR {permuted}",
-                    np.array([start, NOTHING, NOTHING, NOTHING], dtype=np.int64),
+                    np.array([start, NO_SOURCE, NO_SOURCE, NO_SOURCE], dtype=np.int64),
                     vectors,
                     target,
                 )
@@ -182,7 +182,7 @@ def single_phases() -> Iterator[Pattern]:
             yield phase_pattern(
                 f"8 vectors from vector {start} of a line",
                 f"from vector {rotation} of a line",
-                np.array([start, NOTHING, NOTHING, NOTHING], dtype=np.int64),
+                np.array([start, NO_SOURCE, NO_SOURCE, NO_SOURCE], dtype=np.int64),
                 8,
                 target,
             )
@@ -249,8 +249,8 @@ def _operand(side: Side, tiling: Tiling) -> Operand:
 
 def _mainloop_order(operands: Mapping[Side, Operand]) -> list[tuple[Side, int]]:
     """Return operand and access of each copy of the first k tile that the mainloop fetches."""
-    shape = shape_of(operands, multistage.GEMM)
-    prologue, iterations, tail = multistage.mainloop(shape, multistage.GEMM, shape.stages)
+    shape = shape_of(operands, multistage.GEMM_POLICY)
+    prologue, iterations, tail = multistage.mainloop(shape, multistage.GEMM_POLICY, shape.stages)
     ops = (*prologue, *(op for body in iterations for op in body), *tail)
     fetch = shape.stages - 1
     return [(op.operand, op.access) for op in ops if isinstance(op, CopyAsync) and op.fetch == fetch]

@@ -6,18 +6,18 @@ from typing import Any
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.gpu.calibrate.runner import WARP, Device, Row, elapsed
+from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow, elapsed
 from gpusim.gpu.calibrate.runs import SMSPS
 from gpusim.layout.banks import access_wavefronts
+from gpusim.units import LINE_BYTES
 
-LINE = 128
 _KIB, _MIB = 1 << 10, 1 << 20
 _REPETITIONS = 32
 _WARM_REPETITIONS = 2
 COPY_KINDS = (("cg", 16), ("ca", 16), ("ca", 8), ("ca", 4))
 
 
-def measure_cp_async(device: Device, *, quick: bool) -> list[Row]:
+def measure_cp_async(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     Measure bursts and streams of cp.async, the release of their source registers, and empty commits and waits.
 
@@ -27,7 +27,7 @@ def measure_cp_async(device: Device, *, quick: bool) -> list[Row]:
     conflicts, 128 puts all lanes on the same banks.
     """
     data = device.cupy.zeros(16 * _MIB, dtype=np.uint8)
-    rows: list[Row] = []
+    rows: list[MeasuredRow] = []
     for op, width in COPY_KINDS:
         counts = (1, 4, 16, 32) if quick else (1, 2, 4, 8, 16, 32)
         for source, advance in (("l1", 0), ("l2", 64 * _KIB)):
@@ -37,7 +37,7 @@ def measure_cp_async(device: Device, *, quick: bool) -> list[Row]:
                 for shared_lane in (width, 128):
                     for warps in (1,) if quick or shared_lane == 128 else (1, 4, 8):
                         burst = _Burst(f"burst_{op}_{width}_{count}", width, advance, shared_lane, warps)
-                        row: Row = {"what": "burst", "source": source, "copies": count, "warps": warps}
+                        row: MeasuredRow = {"what": "burst", "source": source, "copies": count, "warps": warps}
                         rows.append(row | _copy_pattern(op, width, shared_lane) | _run_burst(device, burst, data))
         for shared_lane in (width, 128):
             for warps, smsps in ((1, 1), (16, 4)) if quick else ((1, 1), (4, 1), (4, 4), (8, 4), (16, 4)):
@@ -57,7 +57,7 @@ def measure_cp_async(device: Device, *, quick: bool) -> list[Row]:
     return rows
 
 
-def _copy_pattern(op: str, width: int, shared_lane: int) -> Row:
+def _copy_pattern(op: str, width: int, shared_lane: int) -> MeasuredRow:
     addresses: IntArray = np.arange(WARP, dtype=np.int64) * shared_lane
     return {
         "op": op,
@@ -78,7 +78,7 @@ class _Burst:
     warps: int
 
 
-def _run_burst(device: Device, burst: _Burst, data: Any) -> Row:
+def _run_burst(device: Device, burst: _Burst, data: Any) -> MeasuredRow:
     stamps = device.cupy.zeros((burst.warps, _REPETITIONS, 4), dtype=np.uint64)
     steps = (np.uint32(burst.width), np.uint32(burst.advance), np.uint32(burst.shared_lane))
     for _ in range(2):
@@ -117,17 +117,17 @@ def _per_hop(device: Device, kernel: str, chain: _Hops, *, hops: int, warm: int,
     return (end - begin) / hops if end else None
 
 
-def measure_latency(device: Device, *, quick: bool) -> list[Row]:
+def measure_latency(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     Measure latencies by pointer chases: L1, near and far L2 lines for several SMs, and DRAM over several regions.
 
     The L2 rows "line" are a histogram of single loads. They include clock reads, so they are longer than the hops of a
     chase. The rows "near" and "far" chase the lines that ``far_lines`` puts in the near and the far partition.
     """
-    rows: list[Row] = []
+    rows: list[MeasuredRow] = []
     generator = np.random.default_rng(0)
     words = device.cupy.zeros(_MIB, dtype=np.uint64)
-    line_words = LINE // 8
+    line_words = LINE_BYTES // 8
     chain = _chain(device, words, generator.permutation(64), line_words)
     hop = _per_hop(device, "chase_all", chain, hops=4096, warm=128)
     rows.append({"level": "l1", "what": "chase", "lines": 64, "cycles": hop or 0.0})
@@ -136,7 +136,7 @@ def measure_latency(device: Device, *, quick: bool) -> list[Row]:
         words.fill(0)
         latencies = device.cupy.zeros(lines, dtype=np.uint32)
         claimed = device.cupy.zeros(1, dtype=np.uint32)
-        arguments = (latencies, claimed, words, np.int32(lines), np.uint32(LINE), np.int32(sm))
+        arguments = (latencies, claimed, words, np.int32(lines), np.uint32(LINE_BYTES), np.int32(sm))
         device.launch("memory", "line_latencies", arguments, ctas=4 * device.sms)
         found = device.cupy.asnumpy(latencies).astype(np.int64)
         if not found.any():
@@ -186,9 +186,9 @@ def far_lines(latencies: IntArray) -> BoolArray:
     return far
 
 
-def _dram_latency(device: Device, generator: np.random.Generator, regions: tuple[int, ...]) -> list[Row]:
+def _dram_latency(device: Device, generator: np.random.Generator, regions: tuple[int, ...]) -> list[MeasuredRow]:
     """Chase pointers over lines that were not read since the L2 was filled with other data."""
-    rows: list[Row] = []
+    rows: list[MeasuredRow] = []
     flush = device.cupy.zeros(256 * _MIB, dtype=np.uint8)
     for region in regions:
         words = device.cupy.zeros(region * _MIB // 8, dtype=np.uint64)
@@ -198,7 +198,7 @@ def _dram_latency(device: Device, generator: np.random.Generator, regions: tuple
         for _ in range(2):
             flush.fill(1)
             hop = _per_hop(device, "chase_l2", chain, hops=chain.lines // 16 * 16, warm=0)
-            row: Row = {
+            row: MeasuredRow = {
                 "level": "dram",
                 "what": "chase",
                 "region_mib": region,
@@ -222,7 +222,7 @@ class _Stream:
     passes: int
 
 
-def measure_bandwidth(device: Device, *, quick: bool) -> list[Row]:
+def measure_bandwidth(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     Measure the bandwidth of L1, L2 and DRAM for one SM and for all, with 16-byte loads and with cp.async.cg.
 
@@ -248,7 +248,7 @@ def measure_bandwidth(device: Device, *, quick: bool) -> list[Row]:
     return [_read(device, stream, buffer, 2 if quick else 4) for stream in streams]
 
 
-def _read(device: Device, stream: _Stream, buffer: Any, repeats: int) -> Row:
+def _read(device: Device, stream: _Stream, buffer: Any, repeats: int) -> MeasuredRow:
     sms = device.cupy.zeros(stream.ctas, dtype=np.uint32)
     spans = device.cupy.zeros((stream.ctas * 32, 2), dtype=np.uint64)
     shared = 64 * _KIB if stream.kernel == "read_cp_async" else 0

@@ -18,7 +18,7 @@ from gpusim.errors import CannotRun
 from gpusim.gpu.device import environment, import_cupy
 from gpusim.results.provenance import commit
 
-Row: TypeAlias = dict[str, str | int | float]
+MeasuredRow: TypeAlias = dict[str, str | int | float]
 
 WARP = 32
 
@@ -143,7 +143,7 @@ def elapsed(spans: IntArray) -> int:
     return int(spans[:, 1].max() - spans[:, 0].min())
 
 
-def write_rows(path: Path, rows: Sequence[Row], provenance: dict[str, str]) -> None:
+def write_rows(path: Path, rows: Sequence[MeasuredRow], provenance: dict[str, str]) -> None:
     """
     Write rows as CSV, below comment lines with their provenance.
 

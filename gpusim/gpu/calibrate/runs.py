@@ -7,7 +7,7 @@ import numpy as np
 from gpusim.arrays import IntArray
 from gpusim.errors import CannotRun
 from gpusim.gpu import ncu
-from gpusim.gpu.calibrate.runner import WARP, Device, Row, elapsed
+from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow, elapsed
 from gpusim.layout.banks import access_wavefronts, ldmatrix_wavefronts
 
 SMSPS = 4
@@ -30,7 +30,7 @@ EMULATED = "S4K64"
 """The mma.sync that sm_90 emulates by a function call. It is measured with two ILPs and without operand reuse."""
 
 REUSE = ("same A, same B", "same A, distinct B", "distinct A, distinct B")
-ORDERS = ("serpentine", "rows", "columns")
+MMA_ORDERS = ("serpentine", "rows", "columns")
 LOADS = ("none", "first", "spread")
 TILES = (
     *(("F16K16", 4, 8, 0, loads) for loads in range(3)),
@@ -45,14 +45,14 @@ _SEED = np.uint32(12345)
 _ALL_SMSPS = np.int32(SMSPS)
 
 
-def measure_mma(device: Device, *, quick: bool) -> list[Row]:
+def measure_mma(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     Measure chains of mma.sync by type, ILP, warps and operand reuse, and then whole warp tiles.
 
     Column ``interval`` has the cycles that an SMSP's tensor core takes for each mma.sync. ``per_round`` has the cycles
     from one mma.sync of a chain to the next; with ILP 1 and a single warp, that is the latency.
     """
-    rows: list[Row] = []
+    rows: list[MeasuredRow] = []
     for name, key in MMA_TYPES.items():
         ilps = (1, 2) if name == EMULATED else (1, 2, 3, 4, 6, 8)
         variants = [(ilp, 2) for ilp in ilps] + ([] if name == EMULATED else [(4, 0), (4, 1), (8, 0), (8, 1)])
@@ -74,18 +74,18 @@ def measure_mma(device: Device, *, quick: bool) -> list[Row]:
             kernel = f"tile_{name}_{m}_{n}_{order}_{loads}"
             spans = device.spans("mma", kernel, arguments, threads=warps * WARP)
             rows.append(
-                _of("tile", MMA_TYPES[name], tile=f"{m}x{n}", order=ORDERS[order], ldmatrix=LOADS[loads])
+                _of("tile", MMA_TYPES[name], tile=f"{m}x{n}", order=MMA_ORDERS[order], ldmatrix=LOADS[loads])
                 | {"ldmatrix_per_k_group": m + n // 2 if loads else 0}
                 | _mma_row(elapsed(spans), warps * smsps // SMSPS, iterations * 2 * m * n, smsps)
             )
     return rows
 
 
-def _of(pattern: str, kind: str, **columns: str | int) -> Row:
+def _of(pattern: str, kind: str, **columns: str | int) -> MeasuredRow:
     return {"pattern": pattern, "type": kind, **columns}
 
 
-def _mma_row(cycles: int, warps: int, each: int, smsps: int = SMSPS) -> Row:
+def _mma_row(cycles: int, warps: int, each: int, smsps: int = SMSPS) -> MeasuredRow:
     """Return the columns of one measurement; ``warps`` took part, each with ``each`` mma.sync."""
     on_one = -(-warps // smsps)
     return {
@@ -98,14 +98,14 @@ def _mma_row(cycles: int, warps: int, each: int, smsps: int = SMSPS) -> Row:
     }
 
 
-def measure_ldmatrix(device: Device, *, quick: bool) -> list[Row]:
+def measure_ldmatrix(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     Measure chains of ldmatrix by matrices, ILP, warps, SMSPs and row pitch.
 
     Column ``per_round`` has the cycles from one ldmatrix of a chain to the next; with ILP 1 and a single warp, that is
     the latency.
     """
-    rows: list[Row] = []
+    rows: list[MeasuredRow] = []
     for matrices in (1, 2, 4):
         for pitch in (16, 144) if quick else (16, 32, 64, 128, 144):
             lanes = np.arange(WARP, dtype=np.int64) * pitch
@@ -116,7 +116,7 @@ def measure_ldmatrix(device: Device, *, quick: bool) -> list[Row]:
     return rows
 
 
-def measure_shared(device: Device, *, quick: bool) -> list[Row]:
+def measure_shared(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     Measure ld.shared, st.shared, and bursts of ld.shared.
 
@@ -124,11 +124,15 @@ def measure_shared(device: Device, *, quick: bool) -> list[Row]:
     instruction of a chain to the next. For "sts release", it has the cycles from one store to the next that overwrites
     a register of the first, including one IMAD.
     """
-    rows: list[Row] = []
+    rows: list[MeasuredRow] = []
     for words in (1, 2, 4):
         for ways in (1, 2, 8, 32) if quick else (1, 2, 4, 8, 16, 32):
             pitch = 4 * words * ways
-            pattern: Row = {"bytes": 4 * words, "stride_bytes": pitch, "wavefronts": _wavefronts(pitch, 4 * words)}
+            pattern: MeasuredRow = {
+                "bytes": 4 * words,
+                "stride_bytes": pitch,
+                "wavefronts": _wavefronts(pitch, 4 * words),
+            }
             for ilp in (1, 8) if quick or ways > 1 else (1, 2, 3, 4, 5, 8):
                 found = _loads(device, f"lds_{words}_{ilp}", ilp, pitch, short=quick or ways > 1)
                 rows += [{"instruction": "lds"} | pattern | row for row in found]
@@ -143,7 +147,7 @@ def measure_shared(device: Device, *, quick: bool) -> list[Row]:
         for smsps in (1, 4):
             arguments = (np.int32(32), np.uint32(4), np.int32(smsps))
             spans = device.spans("shared", f"burst_{count}", arguments, threads=smsps * WARP)
-            burst: Row = {"bytes": 4, "stride_bytes": 4, "wavefronts": 1, "warps": smsps, "smsps": smsps}
+            burst: MeasuredRow = {"bytes": 4, "stride_bytes": 4, "wavefronts": 1, "warps": smsps, "smsps": smsps}
             rows.append({"instruction": "lds burst"} | burst | {"instructions": count, "cycles": elapsed(spans)})
     return rows
 
@@ -153,12 +157,12 @@ def _wavefronts(pitch: int, width: int) -> int:
     return int(access_wavefronts(addresses, width))
 
 
-def _loads(device: Device, kernel: str, ilp: int, pitch: int, *, short: bool) -> list[Row]:
+def _loads(device: Device, kernel: str, ilp: int, pitch: int, *, short: bool) -> list[MeasuredRow]:
     """Measure one kernel of shared.cu with several numbers of warps; ``short`` leaves out most of them."""
     places = [(1, 1), (4, 4), (16, 4)]
     if not short:
         places = [(1, 1), (2, 1), (4, 1), (2, 4), (4, 4), (6, 4), (8, 4), (12, 4), (16, 4)]
-    rows: list[Row] = []
+    rows: list[MeasuredRow] = []
     for warps, smsps in places:
         arguments = (np.int32(32), np.uint32(pitch), np.int32(smsps))
         spans = device.spans("shared", kernel, arguments, threads=_threads(warps, smsps))
@@ -171,7 +175,7 @@ def _threads(warps: int, smsps: int) -> int:
     return WARP * (warps if smsps == SMSPS else (warps - 1) // smsps * SMSPS + (warps - 1) % smsps + 1)
 
 
-def _load_row(cycles: int, warps: int, smsps: int, ilp: int, rounds: int) -> Row:
+def _load_row(cycles: int, warps: int, smsps: int, ilp: int, rounds: int) -> MeasuredRow:
     return {
         "warps": warps,
         "smsps": smsps,
@@ -182,14 +186,14 @@ def _load_row(cycles: int, warps: int, smsps: int, ilp: int, rounds: int) -> Row
     }
 
 
-ARITHMETIC = (
+ARITHMETIC_KERNELS = (
     *("lop3", "imad", "ffma", "fadd", "fmnmx", "hfma2", "mufu_ex2", "mufu_rsq", "f2fp", "shfl", "shf", "prmt", "popc"),
     "isetp_sel",
 )
 LOOP_BODIES = (1, 2, 4, 8, 16, 32)
 
 
-def measure_arith(device: Device, *, quick: bool) -> list[Row]:
+def measure_arith(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     Measure chains of one arithmetic instruction, and then loops of LOP3.
 
@@ -197,8 +201,8 @@ def measure_arith(device: Device, *, quick: bool) -> list[Row]:
     each instruction. isetp_sel is two instructions that count as one. For a loop, ``per_round`` has the cycles of an
     iteration.
     """
-    rows: list[Row] = []
-    for name in ARITHMETIC:
+    rows: list[MeasuredRow] = []
+    for name in ARITHMETIC_KERNELS:
         for ilp in (1, 8):
             for warps in (1, 16) if quick else (1, 4, 8, 16, 32):
                 arguments = (np.int32(32), np.uint32(3), np.uint32(5), _ALL_SMSPS)
@@ -213,13 +217,13 @@ def measure_arith(device: Device, *, quick: bool) -> list[Row]:
     return rows
 
 
-def measure_barrier(device: Device, *, quick: bool) -> list[Row]:
+def measure_barrier(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     Measure successive bar.sync by warps of a CTA and CTAs of an SM.
 
     Column ``per_barrier`` has the cycles from one barrier to the next.
     """
-    rows: list[Row] = []
+    rows: list[MeasuredRow] = []
     for ctas_per_sm in (1, 2):
         for warps in (1, 4, 8, 32) if quick else (1, 2, 3, 4, 6, 8, 12, 16, 24, 32):
             iterations = 100
@@ -258,13 +262,13 @@ def launch_empty_kernels() -> None:
     device.cupy.cuda.Device().synchronize()
 
 
-def measure_launch(device: Device, *, quick: bool) -> list[Row]:
+def measure_launch(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     Measure when CTAs start, by the SM's cycle counter and the chip's timer, and profile an empty kernel with ncu.
 
     If ncu is missing or fails, a row of kind "note" has the reason in column ``kernel``.
     """
-    rows: list[Row] = []
+    rows: list[MeasuredRow] = []
     for threads, per_sm in ((128, 8),) if quick else ((128, 8), (32, 16), (1024, 2), (1024, 4)):
         ctas = per_sm * device.sms
         seen = device.cupy.zeros((ctas, 4), dtype=np.uint64)
@@ -273,7 +277,7 @@ def measure_launch(device: Device, *, quick: bool) -> list[Row]:
         found = device.cupy.asnumpy(seen).astype(np.int64)
         first_time = int(found[:, 2].min())
         for cta, (sm, begin, time, end) in enumerate(found.tolist()):
-            place: Row = {"kind": "cta", "threads": threads, "ctas": ctas, "cta": cta, "sm": sm}
+            place: MeasuredRow = {"kind": "cta", "threads": threads, "ctas": ctas, "cta": cta, "sm": sm}
             rows.append(place | {"begin": begin, "end": end, "nanoseconds": time - first_time})
     command = [sys.executable, "-m", "gpusim.gpu.calibrate.benchmarks", "--empty-kernels"]
     try:
@@ -281,6 +285,6 @@ def measure_launch(device: Device, *, quick: bool) -> list[Row]:
     except CannotRun as error:
         return [*rows, {"kind": "note", "kernel": f"empty kernels were not profiled: {error}"}]
     for counted in launches:
-        row: Row = {"kind": "empty", "kernel": counted.name, "ctas": counted.grid[0]}
+        row: MeasuredRow = {"kind": "empty", "kernel": counted.name, "ctas": counted.grid[0]}
         rows.append(row | {metric: counted.metrics[metric] for metric in _EMPTY_METRICS if metric in counted.metrics})
     return rows

@@ -1,0 +1,6 @@
+"""
+Machine code of sm_75 to sm_90: read from a cubin, decoded, and executed for one warp.
+
+Its face is ``read_cubin``, ``decode``, ``run_warp`` and ``unit_of``. It never knows a scenario, a schedule or a tile:
+it would decode any kernel, and refuses an opcode it has no row for.
+"""

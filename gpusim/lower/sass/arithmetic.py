@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from gpusim.lower.sass.operands import PT, RZ, Constant, Immediate, Predicate, Register, SassOperand
 from gpusim.lower.sass.words import Modifiers, Operation, UnknownOpcode, Word, optional, when
 
-Values: TypeAlias = Literal["integer", "signed", "float", "halves"]
+ValueKind: TypeAlias = Literal["integer", "signed", "float", "halves"]
 Roles: TypeAlias = str | Callable[[Word], str]
 
 
@@ -46,7 +46,7 @@ class Arithmetic:
     roles: Roles
     modifiers: Modifiers = _none
     sign: str = ""
-    values: Values = "integer"
+    values: ValueKind = "integer"
     absolute: bool = False
     swizzled: bool = False
     signed_sources: str = "abc"

@@ -1,8 +1,8 @@
 """Executes one warp's SASS with concrete indices, parameters and constants, to find its path and every lane's address.
 
 Integers, predicates, branches and local memory are exact. Floating-point results are zero, and so is all data loaded
-from shared or global memory, unless ``Warp.load`` supplies it. The path is therefore right if no other data steers it.
-The semaphore of serial split-K does steer it, which is why ``Warp.load`` exists.
+from shared or global memory, unless ``EmulatedWarp.load`` supplies it. The path is therefore right if no other data
+steers it. The semaphore of serial split-K does steer it, which is why ``EmulatedWarp.load`` exists.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,8 +16,8 @@ from gpusim.errors import BadInput
 from gpusim.lower.sass.decode import Sass
 from gpusim.lower.sass.emulate_integer import EXECUTE
 from gpusim.lower.sass.emulate_lanes import ballot, pack, shuffle, unpack
-from gpusim.lower.sass.emulate_registers import MASK, Execute, Registers, Words, reader, result, tester, word
-from gpusim.lower.sass.operands import PT, RZ, Constant, Immediate, Memory, Named, Predicate, Register, Target
+from gpusim.lower.sass.emulate_registers import MASK, Execute, LaneWords, Registers, reader, result, tester, word
+from gpusim.lower.sass.operands import PT, RZ, CodeAddress, Constant, Immediate, Memory, Named, Predicate, Register
 from gpusim.lower.stream import INSTRUCTION_BYTES
 from gpusim.units import WARP_SIZE
 
@@ -36,7 +36,7 @@ WHOLE_WARP = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Warp:
+class EmulatedWarp:
     """
     The warp to execute, and the state that its launch gives it.
 
@@ -59,7 +59,7 @@ class Warp:
     load: Load | None = None
 
 
-class Step(NamedTuple):
+class ExecutedInstruction(NamedTuple):
     """
     One executed instruction.
 
@@ -78,7 +78,7 @@ class Step(NamedTuple):
     predicate: BoolArray | None = None
 
 
-def run_warp(code: Sequence[Sass], warp: Warp) -> list[Step]:
+def run_warp(code: Sequence[Sass], warp: EmulatedWarp) -> list[ExecutedInstruction]:
     """
     Execute a warp to its end, and return the instructions it executed.
 
@@ -91,12 +91,12 @@ def run_warp(code: Sequence[Sass], warp: Warp) -> list[Step]:
 class _Emulation:
     """The state of a warp: registers, local memory, and groups of lanes that wait to converge."""
 
-    def __init__(self, code: Sequence[Sass], warp: Warp) -> None:
+    def __init__(self, code: Sequence[Sass], warp: EmulatedWarp) -> None:
         self.code = code
         self.warp = warp
         self.registers = Registers(_bank(warp))
-        self.local: Words = np.zeros((warp.local_bytes // 4 + 1, WARP_SIZE), dtype=np.uint64)
-        self.steps: list[Step] = []
+        self.local: LaneWords = np.zeros((warp.local_bytes // 4 + 1, WARP_SIZE), dtype=np.uint64)
+        self.steps: list[ExecutedInstruction] = []
         self.alive: BoolArray = np.ones(WARP_SIZE, dtype=np.bool_)
         self.active: BoolArray = self.alive.copy()
         self.waiting: list[tuple[int, BoolArray]] = []
@@ -105,7 +105,7 @@ class _Emulation:
         self.special = self._special_registers()
         self.compiled: list[Execute | None] = [None] * len(code)
 
-    def _special_registers(self) -> dict[str, Words]:
+    def _special_registers(self) -> dict[str, LaneWords]:
         lanes = np.arange(WARP_SIZE, dtype=np.uint64)
         thread = lanes + np.uint64(self.warp.index * WARP_SIZE)
         axes = "XYZ"
@@ -115,7 +115,7 @@ class _Emulation:
         # do not contain it.
         return values | {name: word(0) for name in ("SR_CgaCtaId", "SR_CLOCKLO", "SR_CLOCKHI", "SR_SWINHI")}
 
-    def run(self) -> list[Step]:
+    def run(self) -> list[ExecutedInstruction]:
         at = 0
         while True:
             if len(self.steps) > MOST_STEPS:
@@ -141,7 +141,7 @@ class _Emulation:
             at = following
 
     def _note(self, at: int, lanes: BoolArray, *more: IntArray | BoolArray | None) -> None:
-        self.steps.append(Step(at, None if lanes.all() else lanes, *more))  # type: ignore[arg-type]
+        self.steps.append(ExecutedInstruction(at, None if lanes.all() else lanes, *more))  # type: ignore[arg-type]
 
     def _execute(self, at: int, sass: Sass, lanes: BoolArray) -> None:
         access = ACCESS.get(sass.name)
@@ -194,7 +194,7 @@ class _Emulation:
         return target
 
     def _target(self, sass: Sass) -> int:
-        return sass.operand("t", Target).address // INSTRUCTION_BYTES
+        return sass.operand("t", CodeAddress).address // INSTRUCTION_BYTES
 
     def exit(self, at: int, _: Sass, lanes: BoolArray) -> int | None:
         self.alive = self.alive & ~lanes
@@ -253,9 +253,9 @@ class _Emulation:
         address = base.astype(np.int64) + memory.offset
         return address if memory.wide else address & 0xFFFFFFFF
 
-    def _scaled(self, base: Register) -> Words:
+    def _scaled(self, base: Register) -> LaneWords:
         scale = {"": 1, ".X4": 4, ".X8": 8, ".X16": 16}[base.suffix]
-        scaled: Words = self.registers.vector[base.number] * np.uint64(scale)
+        scaled: LaneWords = self.registers.vector[base.number] * np.uint64(scale)
         return scaled
 
     def copy(self, at: int, sass: Sass, lanes: BoolArray) -> None:
@@ -360,7 +360,7 @@ class _Emulation:
         self._note(at, lanes)
 
 
-def _bank(warp: Warp) -> bytes:
+def _bank(warp: EmulatedWarp) -> bytes:
     """Return constant bank 0 with the launch's dimensions and the stack pointer, as the driver fills it in."""
     head = np.array([warp.threads, 1, 1, *warp.grid], dtype="<u4").tobytes()
     bank = bytearray(warp.constants)

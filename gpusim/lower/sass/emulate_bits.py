@@ -13,8 +13,8 @@ from gpusim.lower.sass.emulate_registers import (
     ONE,
     SIGN,
     Execute,
+    LaneWords,
     Registers,
-    Words,
     reader,
     result,
     sign_of,
@@ -24,12 +24,12 @@ from gpusim.lower.sass.emulate_registers import (
 from gpusim.lower.sass.operands import Immediate, Predicate
 
 
-def as_float(value: Words) -> npt.NDArray[np.float32]:
+def as_float(value: LaneWords) -> npt.NDArray[np.float32]:
     """Return 32-bit words reinterpreted as f32."""
     return value.astype(np.uint32).view(np.float32)
 
 
-def lut3(a: Words, b: Words, c: Words, table: int) -> Words:
+def lut3(a: LaneWords, b: LaneWords, c: LaneWords, table: int) -> LaneWords:
     """Evaluate LOP3: each bit of the result is bit ``4a + 2b + c`` of the table, for that position's bits a, b, c."""
     total = np.zeros(1, dtype=np.uint64)
     for minterm in range(8):
@@ -121,7 +121,7 @@ def _permute(sass: Sass) -> Execute:
     return execute
 
 
-def unary(function: Callable[[Sass], Callable[[Words], Words]]) -> Callable[[Sass], Execute]:
+def unary(function: Callable[[Sass], Callable[[LaneWords], LaneWords]]) -> Callable[[Sass], Execute]:
     """Return the maker of an opcode that computes its destination from source b alone, by ``function(sass)``."""
 
     def make(sass: Sass) -> Execute:
@@ -137,15 +137,15 @@ def unary(function: Callable[[Sass], Callable[[Words], Words]]) -> Callable[[Sas
     return make
 
 
-def _highest_bit(value: Words) -> Words:
+def _highest_bit(value: LaneWords) -> LaneWords:
     found = np.frexp(value.astype(np.float64))[1] - 1
     return found.astype(np.int64).astype(np.uint64) & MASK
 
 
-def _find_leading(sass: Sass) -> Callable[[Words], Words]:
+def _find_leading(sass: Sass) -> Callable[[LaneWords], LaneWords]:
     unsigned, distance = "U32" in sass.modifiers, "SH" in sass.modifiers
 
-    def compute(value: Words) -> Words:
+    def compute(value: LaneWords) -> LaneWords:
         if not unsigned:
             value = np.where(value & SIGN != 0, MASK - value, value)
         bit = _highest_bit(value)
@@ -154,24 +154,24 @@ def _find_leading(sass: Sass) -> Callable[[Words], Words]:
     return compute
 
 
-def _reverse(value: Words) -> Words:
+def _reverse(value: LaneWords) -> LaneWords:
     total = np.zeros_like(value)
     for bit in range(32):
         total = total | (value >> np.uint64(bit) & ONE) << np.uint64(31 - bit)
     return total
 
 
-def _count(value: Words) -> Words:
+def _count(value: LaneWords) -> LaneWords:
     return np.bitwise_count(value).astype(np.uint64)
 
 
-def _integer_to_float(sass: Sass) -> Callable[[Words], Words]:
+def _integer_to_float(sass: Sass) -> Callable[[LaneWords], LaneWords]:
     wide = "U64" in sass.modifiers or "S64" in sass.modifiers
     if wide:
         raise NotImplementedError(f"{sass.mnemonic}: 64-bit conversions are not emulated")
     is_unsigned, up = "U32" in sass.modifiers, "RP" in sass.modifiers
 
-    def compute(value: Words) -> Words:
+    def compute(value: LaneWords) -> LaneWords:
         exact = value.astype(np.float64) if is_unsigned else signed(value).astype(np.float64)
         near = exact.astype(np.float32)
         if up:
@@ -181,7 +181,7 @@ def _integer_to_float(sass: Sass) -> Callable[[Words], Words]:
     return compute
 
 
-def _float_to_integer(sass: Sass) -> Callable[[Words], Words]:
+def _float_to_integer(sass: Sass) -> Callable[[LaneWords], LaneWords]:
     """
     F2I, clamped to the range of the result.
 
@@ -193,21 +193,21 @@ def _float_to_integer(sass: Sass) -> Callable[[Words], Words]:
         raise NotImplementedError(f"{sass.mnemonic}: only U32 by truncation and S32 to nearest are emulated")
     least, most = (0, 2**32 - 1) if truncates else (-(2**31), 2**31 - 1)
 
-    def compute(value: Words) -> Words:
+    def compute(value: LaneWords) -> LaneWords:
         exact = as_float(value).astype(np.float64)
         near = np.nan_to_num(np.trunc(exact) if truncates else np.rint(exact))
-        whole: Words = np.clip(near, least, most).astype(np.int64).astype(np.uint64) & MASK
+        whole: LaneWords = np.clip(near, least, most).astype(np.int64).astype(np.uint64) & MASK
         return whole
 
     return compute
 
 
-def _multifunction(sass: Sass) -> Callable[[Words], Words]:
+def _multifunction(sass: Sass) -> Callable[[LaneWords], LaneWords]:
     """MUFU.RCP, rounded to nearest. The hardware's last bit may differ, which the integer division corrects."""
     if "RCP" not in sass.modifiers:
         return np.zeros_like
 
-    def compute(value: Words) -> Words:
+    def compute(value: LaneWords) -> LaneWords:
         with np.errstate(divide="ignore"):
             return (np.float64(1) / as_float(value)).astype(np.float32).view(np.uint32).astype(np.uint64)
 

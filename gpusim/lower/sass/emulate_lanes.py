@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpusim.arrays import BoolArray
-from gpusim.lower.sass.emulate_registers import MASK, Words, word
+from gpusim.lower.sass.emulate_registers import MASK, LaneWords, word
 from gpusim.units import WARP_SIZE
 
 PREDICATES = 7
@@ -15,7 +15,7 @@ BYTES = {"": 0, "B1": 8, "B2": 16, "B3": 24}
 """Bit shift of the byte that a modifier of P2R or R2P selects."""
 
 
-def shuffle(value: Words, wanted: Words, limits: Words, kind: str) -> tuple[Words, BoolArray]:
+def shuffle(value: LaneWords, wanted: LaneWords, limits: LaneWords, kind: str) -> tuple[LaneWords, BoolArray]:
     """
     Evaluate SHFL.
 
@@ -48,7 +48,7 @@ def shuffle(value: Words, wanted: Words, limits: Words, kind: str) -> tuple[Word
     return given, np.broadcast_to(inside, (WARP_SIZE,))
 
 
-def ballot(said: BoolArray, lanes: BoolArray, kind: str) -> tuple[Words, BoolArray]:
+def ballot(said: BoolArray, lanes: BoolArray, kind: str) -> tuple[LaneWords, BoolArray]:
     """
     Evaluate VOTE.
 
@@ -67,18 +67,18 @@ def ballot(said: BoolArray, lanes: BoolArray, kind: str) -> tuple[Words, BoolArr
     return bits, np.full(1, outcome)
 
 
-def pack(predicates: BoolArray, kept: Words, chosen: int, byte: str) -> Words:
+def pack(predicates: BoolArray, kept: LaneWords, chosen: int, byte: str) -> LaneWords:
     """Evaluate P2R: replace bits of one byte of ``kept`` by the predicates in mask ``chosen``, and return the words."""
     shift = np.uint64(BYTES[byte])
     packed = np.zeros(WARP_SIZE, dtype=np.uint64)
     for bit in range(PREDICATES):
         packed |= predicates[bit].astype(np.uint64) << np.uint64(bit)
     replaced = np.uint64(chosen) << shift & MASK
-    merged: Words = kept & (MASK - replaced) | (packed << shift & replaced)
+    merged: LaneWords = kept & (MASK - replaced) | (packed << shift & replaced)
     return merged
 
 
-def unpack(value: Words, chosen: int, byte: str) -> Iterator[tuple[int, BoolArray]]:
+def unpack(value: LaneWords, chosen: int, byte: str) -> Iterator[tuple[int, BoolArray]]:
     """Evaluate R2P: yield number and value of each predicate in mask ``chosen``, from the bits of one byte."""
     for bit in range(PREDICATES):
         if chosen >> bit & 1:

@@ -15,7 +15,7 @@ from gpusim.lower.sass.decode import Sass
 from gpusim.lower.sass.operands import PT, RZ, URZ, Constant, Immediate, Predicate, Register, SassOperand
 from gpusim.units import WARP_SIZE
 
-Words: TypeAlias = npt.NDArray[np.uint64]
+LaneWords: TypeAlias = npt.NDArray[np.uint64]
 
 MASK = np.uint64(0xFFFFFFFF)
 SIGN = np.uint64(0x80000000)
@@ -38,16 +38,16 @@ class Registers:
     __slots__ = ("constants", "predicates", "uniform", "uniform_predicates", "vector")
 
     def __init__(self, constants: bytes) -> None:
-        self.vector: Words = np.zeros((256, WARP_SIZE), dtype=np.uint64)
-        self.uniform: Words = np.zeros((64, 1), dtype=np.uint64)
+        self.vector: LaneWords = np.zeros((256, WARP_SIZE), dtype=np.uint64)
+        self.uniform: LaneWords = np.zeros((64, 1), dtype=np.uint64)
         self.predicates: BoolArray = np.zeros((8, WARP_SIZE), dtype=np.bool_)
         self.uniform_predicates: BoolArray = np.zeros((8, 1), dtype=np.bool_)
         self.predicates[PT] = True
         self.uniform_predicates[PT] = True
         padded = constants + bytes(-len(constants) % 4)
-        self.constants: Words = np.frombuffer(padded, dtype="<u4").astype(np.uint64)
+        self.constants: LaneWords = np.frombuffer(padded, dtype="<u4").astype(np.uint64)
 
-    def write(self, register: Register, value: Words, mask: BoolArray, part: int = 0) -> None:
+    def write(self, register: Register, value: LaneWords, mask: BoolArray, part: int = 0) -> None:
         """Write a destination, or the ``part``-th register after it, in the lanes of ``mask``."""
         if register.uniform:
             if register.number != URZ and mask.any():
@@ -66,12 +66,12 @@ class Registers:
             np.copyto(self.predicates[predicate.number], value, where=mask)
 
 
-Read: TypeAlias = Callable[[Registers], Words]
+Read: TypeAlias = Callable[[Registers], LaneWords]
 Test: TypeAlias = Callable[[Registers], BoolArray]
 Execute: TypeAlias = Callable[[Registers, BoolArray], None]
 
 
-def word(value: int) -> Words:
+def word(value: int) -> LaneWords:
     """Return a 32-bit constant for all lanes, shape [1]."""
     return np.array([value & 0xFFFFFFFF], dtype=np.uint64)
 
@@ -115,7 +115,7 @@ def tester(operand: SassOperand) -> Test:
     return (lambda r: ~r.predicates[number]) if inverted else (lambda r: r.predicates[number])
 
 
-def signed(value: Words) -> npt.NDArray[np.int64]:
+def signed(value: LaneWords) -> npt.NDArray[np.int64]:
     """Return 32-bit words as signed integers."""
     return (value ^ SIGN).astype(np.int64) - np.int64(0x80000000)
 

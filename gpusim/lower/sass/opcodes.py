@@ -15,6 +15,7 @@ from gpusim.lower.sass.arithmetic import decode_arithmetic
 from gpusim.lower.sass.operands import (
     PT,
     RZ,
+    CodeAddress,
     Constant,
     Immediate,
     Memory,
@@ -22,7 +23,6 @@ from gpusim.lower.sass.operands import (
     Predicate,
     Register,
     SassOperand,
-    Target,
 )
 from gpusim.lower.sass.words import Operation, UnknownOpcode, Word, optional, when
 from gpusim.lower.stream import INSTRUCTION_BYTES
@@ -188,16 +188,16 @@ def _special(w: Word) -> Named:
     return Named(SPECIAL.get(number, f"SR{number}"), number)
 
 
-def _branch_target(w: Word) -> Target:
+def _branch_target(w: Word) -> CodeAddress:
     """Return the next instruction's address plus a signed offset. sm_90 has eight more low bits at bits 16 to 23."""
     offset = w.signed(34, 48) * 4
     if w.architecture >= 90:
         offset = w.signed(34, 48) * 1024 + w.bits(16, 8) * 4
-    return Target(w.address + INSTRUCTION_BYTES + offset)
+    return CodeAddress(w.address + INSTRUCTION_BYTES + offset)
 
 
-def _near_target(w: Word) -> Target:
-    return Target(w.address + INSTRUCTION_BYTES + w.signed(32, 32))
+def _near_target(w: Word) -> CodeAddress:
+    return CodeAddress(w.address + INSTRUCTION_BYTES + w.signed(32, 32))
 
 
 def _convergence(w: Word) -> Named:

@@ -134,7 +134,7 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class CodeAddress:
     """The byte address of an instruction within the kernel's text."""
 
     address: int
@@ -154,4 +154,4 @@ class Named:
         return self.name
 
 
-SassOperand: TypeAlias = Register | Predicate | Immediate | Constant | Memory | Target | Named
+SassOperand: TypeAlias = Register | Predicate | Immediate | Constant | Memory | CodeAddress | Named

@@ -45,7 +45,7 @@ UNIFORM = frozenset(
     }
 )  # [ncu-guide] Uniform
 
-PIPES = {
+PIPE_OF_OPCODE = {
     **dict.fromkeys(ALU, "alu"),
     **dict.fromkeys(FMA, "fma"),
     **dict.fromkeys(FMA_HEAVY, "fmaheavy"),
@@ -87,7 +87,7 @@ def unit_of(sass: Sass, *, scheduled: bool) -> tuple[Unit, str]:
     """
     unit = UNITS.get(sass.name)
     if unit is None:
-        return "pipe", PIPES[sass.name]
+        return "pipe", PIPE_OF_OPCODE[sass.name]
     if unit in MEMORY and not scheduled:
         # @!PT LDS RZ, [RZ] never leaves the issue stage. All others access semaphores.
         never = sass.guard.inverted and sass.guard.number == PT

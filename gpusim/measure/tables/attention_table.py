@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.errors import CannotRun, GpusimError
+from gpusim.families.attention.family import ATTENTION
 from gpusim.families.registry import parse_scenario
 from gpusim.records.check_table import number, percent
 from gpusim.records.record import Record, load_record, measured_folder
+from gpusim.results.result import ELAPSED
 from gpusim.scenario.models import Scenario
 from gpusim.verbs.simulate import simulate
 
@@ -26,10 +28,8 @@ DEFAULT_TILE = "128x64 w32, 2 CTAs"
 CTAS_PER_SM = 4
 """CTAs per SM that ``attention`` is compiled for in the bench's rows to take, as CUTLASS's kernel is."""
 
-KIND = "attention"
-"""Problem kind of the records that are compared."""
-
-ELAPSED = "sm__cycles_elapsed.max"
+COMPARED_KINDS = tuple(kind.name for kind in ATTENTION.kinds)
+"""Problem kinds of the records that are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def gains(records: Sequence[Record], elapsed: Callable[[Scenario], int]) -> Iter
     """
     by_problem: dict[str, dict[str, list[Record]]] = {}
     for record in records:
-        if record.scenario["problem"]["kind"] == KIND:
+        if record.scenario["problem"]["kind"] in COMPARED_KINDS:
             key = json.dumps(record.scenario["problem"], sort_keys=True)
             mainloop = record.scenario["kernel"]["mainloop"]
             by_problem.setdefault(key, {"attention": [], "flash": []})[mainloop].append(record)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 from gpusim.errors import GpusimError
 from gpusim.families.registry import parse_scenario
@@ -13,12 +14,12 @@ from gpusim.records.check import active_cycles
 from gpusim.records.check_table import number, percent
 from gpusim.records.pipeline import steady_k_tile
 from gpusim.records.record import Record, load_record, measured_folder
-from gpusim.results.result import Result
+from gpusim.results.result import Result, StreamOrigin
 from gpusim.scenario.models import Scenario
 from gpusim.verbs.simulate import simulate
 
-ORIGINS = ("estimated", "compiled")
-FIGURES = ("elapsed", "active", "k tile", "instructions")
+STREAM_ORIGINS: tuple[str, ...] = get_args(StreamOrigin)
+COMPARED_FIGURES = ("elapsed", "active", "k tile", "instructions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +73,14 @@ def error_table(rows: Sequence[ErrorRow], title: str) -> str:
     """Return the table as markdown: a summary of the errors first, then every record."""
     lines = [f"# {title}", "", *_preamble(), "", *_summary(rows), ""]
     heads = ["scenario"]
-    for figure in FIGURES[:3]:
-        heads += [figure, *(f"{origin}" for origin in ORIGINS)]
+    for figure in COMPARED_FIGURES[:3]:
+        heads += [figure, *(f"{origin}" for origin in STREAM_ORIGINS)]
     lines += ["| " + " | ".join(heads) + " |", "|---" + "|---:" * (len(heads) - 1) + "|"]
     for row in sorted(rows, key=lambda row: row.name):
         cells = [row.name]
-        for figure in FIGURES[:3]:
+        for figure in COMPARED_FIGURES[:3]:
             cells.append(number(row.measured.get(figure)))
-            cells += [percent(row.error(origin, figure)) or "-" for origin in ORIGINS]
+            cells += [percent(row.error(origin, figure)) or "-" for origin in STREAM_ORIGINS]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
@@ -96,8 +97,8 @@ def _preamble() -> Iterator[str]:
 def _summary(rows: Sequence[ErrorRow]) -> Iterator[str]:
     yield "| | stream | records | simulated / measured, geometric mean | mean of abs. error | worst |"
     yield "|---|---|---:|---:|---:|---|"
-    for figure in FIGURES:
-        for origin in ORIGINS:
+    for figure in COMPARED_FIGURES:
+        for origin in STREAM_ORIGINS:
             errors = {row.name: error for row in rows if (error := row.error(origin, figure)) is not None}
             if errors:
                 factor = math.exp(sum(math.log(1 + error) for error in errors.values()) / len(errors))
@@ -115,7 +116,7 @@ def _known(figures: Mapping[str, float | None]) -> dict[str, float]:
 
 def _results(scenario: Scenario) -> dict[str, Result]:
     results = {}
-    for origin in ORIGINS:
+    for origin in STREAM_ORIGINS:
         try:
             results[origin], _ = simulate(scenario, stream=origin)
         except GpusimError as error:

@@ -14,11 +14,10 @@ from gpusim.families.gemm.conv2d import Conv2dFpropProblem
 from gpusim.families.gemm.gemm import GemmProblem
 from gpusim.records.check_table import number
 from gpusim.records.record import Record, load_record, measured_folder
+from gpusim.results.result import ELAPSED
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.kernel import Kernel
 from gpusim.scenario.models import DTypes
-
-ELAPSED = "sm__cycles_elapsed.max"
 
 
 @dataclass(frozen=True, slots=True)

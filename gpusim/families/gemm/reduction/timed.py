@@ -16,10 +16,11 @@ from gpusim.families.gemm.specialise import POINTERS
 from gpusim.lower.compiled import CompilableKernel
 from gpusim.lower.stream import Stream
 from gpusim.machine.spec import Machine
+from gpusim.results.result import StreamOrigin
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.ops import Op
 from gpusim.sim.footprint import FROM_DRAM, IN_L2, L2Status
-from gpusim.sim.timed_kernel import Origin, TimedKernel
+from gpusim.sim.timed_kernel import TimedKernel
 
 
 class TimedReduction(ReductionKernel, CompilableKernel[Op], TimedKernel[Op]):
@@ -56,7 +57,7 @@ class TimedReduction(ReductionKernel, CompilableKernel[Op], TimedKernel[Op]):
         """The kernel's plain build."""
         return specialise_reduction(self.scenario)
 
-    def stream(self, behaviour: Hashable, origin: Origin) -> Stream:  # noqa: ARG002 - all are alike
+    def stream(self, behaviour: Hashable, origin: StreamOrigin) -> Stream:  # noqa: ARG002 - all are alike
         """Return the stream of all CTAs, estimated or from the machine code."""
         return self.compiled().stream if origin == "compiled" else estimated_reduction(self.scenario)
 
