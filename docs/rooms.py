@@ -7,6 +7,7 @@ picture was drawn from lies in its own metadata, where a test compares it with t
 
 import ast
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -41,6 +42,21 @@ class Room(NamedTuple):
     words: str
 
 
+def wings() -> tuple[tuple[Room, ...], ...]:
+    """Return a box for each family, with its problem kinds: a storey of those that extend no other, and one that do."""
+    found: tuple[list[str], list[str]] = ([], [])
+    words = {}
+    for source in sorted((PACKAGE / "families").glob("*/family.py")):
+        text, name = source.read_text(encoding="utf-8"), f"families/{source.parent.name}"
+        words[name] = ", ".join(re.findall(r'Kind\(\s*"(\w+)"', text))
+        found["extends=" in text].append(name)
+    return tuple(
+        tuple(Room(name, 5.5 + 4.0 * (place - (len(row) - 1) / 2), words[name]) for place, name in enumerate(row))
+        for row in found
+        if row
+    )
+
+
 GROUND = ("__init__", "arrays", "element_types", "errors", "units")
 """What every room may import; the picture has it as the ground that all stand on, without arrows."""
 
@@ -59,7 +75,7 @@ STOREYS = (
         Room("report", 10.3, "pictures and tables"),
     ),
     (Room("families", 5.5, "the questions to a family"),),
-    (Room("families/gemm", 3.5, "GEMM, convolution"), Room("families/attention", 7.5, "fused attention")),
+    *wings(),
     (Room("families/registry", 5.5, "kind of problem to family"),),
     (Room("verbs", 7.0, "simulate, verify"),),
     (Room("measure", 4.0, "a run on a GPU, its tables"),),
