@@ -23,6 +23,12 @@ class Answer:
     out: str
     err: str
 
+    @property
+    def is_refusal(self) -> bool:
+        """Whether it is bad usage, answered by one line."""
+        one_line = self.err.startswith("gpusim: ") and self.err.count("\n") == 1
+        return self.code == 2 and self.out == "" and one_line
+
 
 @pytest.fixture(autouse=True)
 def no_compiler_for_auto(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,166 @@
+"""The emulator against arithmetic: each value that the kernel of expressions.cu stores to, in order."""
+
+import gzip
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from gpusim.errors import BadInput
+from gpusim.lower.sass.cubin import read_cubin
+from gpusim.lower.sass.decode import decode
+from gpusim.lower.sass.emulate import Warp, run_warp
+
+FOLDER = Path(__file__).parent / "data"
+KERNEL = "gpusim_kernel"
+OUT = 1 << 40
+WARP_SIZE = np.arange(32, dtype=np.int64)
+
+
+def cubin_bytes(name):
+    return gzip.decompress((FOLDER / f"{name}.cubin.gz").read_bytes())
+
+
+def shown(architecture, warp=1, block=5, **parameters):
+    """
+    (lanes that store, value in each lane) of every store, in order.
+    """
+    name = f"expressions_sm{architecture}"
+    cubin = read_cubin(cubin_bytes(name), KERNEL, name)
+    code = decode(cubin.code, cubin.architecture)
+    packed = struct.pack("<QiIqif", OUT, *(parameters[key] for key in ("divisor", "modulus", "wide", "few", "zero")))
+    bank = bytearray(cubin.constants)
+    bank[cubin.parameters_at : cubin.parameters_at + len(packed)] = packed
+    steps = run_warp(code, Warp((block, 0, 0), (9, 1, 1), 128, warp, bytes(bank), cubin.local_bytes))
+    return [
+        (np.ones(32, dtype=np.bool_) if step.lanes is None else step.lanes, step.address - OUT)
+        for step in steps
+        if code[step.at].name == "STG"
+    ]
+
+
+def unsigned(value):
+    return int(value) & 0xFFFFFFFF
+
+
+def as_signed(value):
+    return (unsigned(value) ^ 0x80000000) - 0x80000000
+
+
+def quotient(a, b):
+    """As C divides: towards zero."""
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+def collatz(n):
+    steps = 0
+    while n != 1:
+        n = 3 * n + 1 if n % 2 else n // 2
+        steps += 1
+    return steps
+
+
+def reverse(value):
+    return int(f"{value:032b}"[::-1], 2)
+
+
+def expected(warp, block, *, divisor, modulus, wide, few):
+    """What each store shows, by lane, from the source's expressions."""
+    threads = [warp * 32 + lane for lane in range(32)]
+    s = [as_signed(thread * 7919 - 300000) for thread in threads]
+    u = [unsigned(thread * 2654435761 + block) for thread in threads]
+    w = [wide * a + b for a, b in zip(s, u, strict=True)]
+    w = [(value & (2**64 - 1) ^ 2**63) - 2**63 for value in w]
+    lanes = range(32)
+    ballot = sum(1 << lane for lane in lanes if u[lane] & 4)
+    by_lane = [
+        [
+            quotient(s[i], divisor),
+            s[i] - quotient(s[i], divisor) * divisor,
+            u[i] // modulus,
+            u[i] % modulus,
+            quotient(s[i], 13),
+            u[i] % 17,
+            u[i] * modulus >> 32,
+            s[i] * divisor >> 32,
+            w[i],
+            w[i] >> 32,
+            w[i] << few >> 32,
+            w[i] >> few,
+            w[i] - divisor >> 32,
+            int(w[i] < wide),
+            3 if w[i] & (2**64 - 1) >= wide & (2**64 - 1) else 2,
+            min(max(s[i], divisor), 5000),
+            abs(s[i]),
+            u[i].bit_count(),
+            32 - u[i].bit_length(),
+            (s[i] & -s[i]).bit_length(),
+            reverse(u[i]),
+            permuted(u[i], unsigned(s[i]), 0x7250 + few),
+            u[i] << few,
+            s[i] >> few,
+            ((unsigned(s[i]) << 32 | u[i]) << (threads[i] & 31)) >> 32,
+            (u[i] & s[i]) | (~u[i] & divisor) ^ s[i],
+            u[i // 2],
+            u[i - 3] if i >= 3 else u[i],
+            u[i + 5] if i + 5 < 32 else u[i],
+            u[i ^ 9],
+            ballot,
+            int(0 in s) * 2 + int(max(s) < 0),
+            u[i] + ((threads[i] + few) & 3),
+            collatz(i + 1),
+        ]
+        for i in lanes
+    ]
+    return [[unsigned(value) for value in values] for values in zip(*by_lane, strict=True)]
+
+
+def permuted(x, y, selector):
+    pair = y << 32 | x
+    return sum((pair >> 8 * (selector >> 4 * byte & 7) & 255) << 8 * byte for byte in range(4))
+
+
+PARAMETERS = {
+    "divisor": st.integers(-(2**31) + 1, 2**31 - 1).filter(bool),
+    "modulus": st.integers(1, 2**32 - 1),
+    "wide": st.integers(-(2**40), 2**40),
+    "few": st.integers(1, 31),
+}
+
+
+@pytest.mark.parametrize("architecture", [80, 90])
+def test_expressions(architecture):
+    @given(**PARAMETERS, warp=st.integers(0, 3), block=st.integers(0, 8))
+    @example(divisor=-37, modulus=1000003, wide=-123456789012345, few=9, warp=1, block=5)
+    @example(divisor=1, modulus=1, wide=0, few=1, warp=0, block=0)
+    @example(divisor=2**31 - 1, modulus=2**32 - 1, wide=-1, few=31, warp=3, block=8)
+    def law(warp, block, **parameters):
+        found = shown(architecture, warp, block, zero=0.0, **parameters)
+        wanted = expected(warp, block, **parameters)
+        for number, values in enumerate(wanted):
+            lanes, address = found[number]
+            assert lanes.all()
+            assert [unsigned(value) for value in address] == values, f"expression {number}"
+
+    law()
+
+
+@pytest.mark.parametrize("architecture", [80, 90])
+@pytest.mark.parametrize("zero", [0.0, 1.5])
+def test_lanes_part_at_a_branch_and_every_lane_stores_once(architecture, zero):
+    stores = shown(architecture, divisor=3, modulus=5, wide=7, few=2, zero=zero)[34:]
+    stored = sum(lanes.astype(int) for lanes, _ in stores)
+    values = sum(np.where(lanes, address, 0) for lanes, address in stores)
+
+    assert stored.tolist() == [1] * 32
+    assert values.tolist() == np.where(WARP_SIZE % 3 == 0, WARP_SIZE * 5, 77 if zero else WARP_SIZE * 7).tolist()
+
+
+def test_an_endless_wait_is_an_error(monkeypatch):
+    monkeypatch.setattr("gpusim.lower.sass.emulate.MOST_STEPS", 100)
+
+    with pytest.raises(BadInput, match=r"^text 0x[0-9a-f]{4}: the warp does not end after 100 instructions$"):
+        shown(90, divisor=3, modulus=5, wide=7, few=2, zero=0.0)
