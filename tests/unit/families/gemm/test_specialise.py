@@ -1,6 +1,5 @@
 """What a kernel is compiled and launched with, and that nvcc takes it where there is one."""
 
-import shutil
 import subprocess
 from typing import Any
 
@@ -143,7 +142,7 @@ def test_params_are_packed_as_the_source_lays_them_out():
     assert PARAMS["recorded"] == np.dtype((np.int32, 8))
 
 
-@pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
+@pytest.mark.compiler("nvcc")
 @pytest.mark.parametrize("build", ["plain", "trace", "timeline"])
 @pytest.mark.parametrize("problem", [GEMM, CONV, {**GEMM, "k": 640, "split_k_slices": 2, "dtype": {"output": "f16"}}])
 def test_nvcc_compiles_every_build(problem, build, tmp_path):
