@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from problems.small import small_attention
 
 from gpusim.errors import BadInput
 from gpusim.families.attention.schedule import FusedKernel
@@ -9,6 +10,7 @@ from gpusim.families.attention.shape import attention_shape
 from gpusim.families.registry import parse_scenario
 from gpusim.schedule.addresses import Selection, block_of, stream, stream_names
 from gpusim.schedule.events import events
+from gpusim.schedule.ops import LoadSource, StoreGlobal
 
 EVERYTHING = Selection()
 CTA = (1, 1, 1)
@@ -150,3 +152,71 @@ def test_the_command_prints_them(gpusim, tmp_path):
     assert '"columns"' in answer.out
     assert "atoms_max maximum" in gpusim("addresses", file, "events", "--thread", "7").out
     assert gpusim("addresses", file, "gmem_a").code == 2
+
+
+BLOCKS_OF_64 = {"queries_per_block": 64, "keys_per_block": 64}
+
+
+def test_events_have_every_mma_sync_of_both_gemms():
+    """
+    Flash, 32 queries by 64 keys a warp, m16n8k16: 2 x 8 mma.sync for each 16 of head_dim 64; then of an output 128 wide
+    2 x 16 for each 16 of 64 keys.
+    """
+    listed = events(FusedKernel(small_attention("flash", head_dim_v=128)), 0, 0)
+
+    assert [event[1] for event in listed if event[0] == "mma"] == [16] * 4 + [32] * 4
+
+
+def test_events_of_a_softmax_through_shared_memory():
+    """
+    Lane 20 of warp 1 has rows 37, 45, 53 and 61 of 64 and columns 0 and 1 of each 8. It stores their partial sums, for
+    20 mod 4 = 0. Rows 16 to 31 are the warp's to update, by 16 lanes: it would be row 36 and takes no part.
+
+    Arrays of 64 floats: maximum, previous, sum, rescale, partial sums of two warp columns. P's rows are 72 elements.
+    """
+    listed = events(FusedKernel(small_attention(kernel=BLOCKS_OF_64)), 0, 52)
+    rows, first = (37, 45, 53, 61), listed.index(["atoms_max", "maximum", 37])
+    sums = [[["shfl", "sum", 1], ["shfl", "sum", 2], ["sts", "partial_sum", 256 + row, 1]] for row in rows]
+    softmax = [event for event in listed[first:] if event[0] in {"atoms_max", "lds", "sts", "shfl"}]
+
+    assert listed[:3] == [["sts", "maximum", 36, 0], ["sts", "previous", 64 + 36, 0], ["sts", "sum", 128 + 36, 0]]
+    assert softmax == [
+        *(["atoms_max", "maximum", row] for row in rows),
+        *(["lds", "previous", 64 + 36, 0], ["lds", "maximum", 36, 0], ["lds", "sum", 128 + 36, 0]),
+        *(["sts", "rescale", 192 + 36, 0], ["sts", "sum", 128 + 36, 0]),
+        *(["lds", "maximum", row, 1] for row in rows),
+        *(event for of_row in sums for event in of_row),
+        *(["sts", "P", 72 * row + 8 * block, 4] for row in rows for block in range(4)),
+        *(["lds", "partial_sum", 256 + 36, 0], ["lds", "partial_sum", 320 + 36, 0]),
+        *(["sts", "sum", 128 + 36, 0], ["sts", "previous", 64 + 36, 0]),
+        *(["lds", "sum", 128 + row, 1] for row in rows),
+    ]
+
+
+@pytest.mark.parametrize(("mainloop", "walked"), [("attention", (0, 1, 2)), ("flash", (2, 1, 0))])
+def test_copies_are_in_the_order_of_the_walk(mainloop, walked):
+    """Keys of three blocks of 64: flash begins with the last."""
+    lanes = FusedKernel(small_attention(mainloop, keys=192)).lanes()
+    cta = lanes.cta(0)
+    row = [tensor for tensor, _, _ in lanes.rows].index("k")
+
+    for copied, number in zip(cta.copies()[row], walked, strict=True):
+        assert np.array_equal(copied.offset, cta.fetched(row, number).offset)
+
+
+def test_each_store_reaches_the_tensor_of_its_phase():
+    """An output of 160 columns passes through the buffer from key block to key block."""
+    kernel = FusedKernel(small_attention(keys=300, head_dim_v=160))
+    cta = kernel.lanes().cta(0)
+    reached = {
+        (step.phase, type(step.op), cta.reached(step).tensor)
+        for step in kernel.steps(0)
+        if isinstance(step.op, StoreGlobal | LoadSource)
+    }
+
+    assert reached == {
+        ("buffer", LoadSource, "buffer"),
+        ("buffer", StoreGlobal, "buffer"),
+        ("epilogue", LoadSource, "buffer"),
+        ("epilogue", StoreGlobal, "output"),
+    }
