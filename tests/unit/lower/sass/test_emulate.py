@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from gpusim.errors import BadInput
 from gpusim.lower.sass.cubin import read_cubin
-from gpusim.lower.sass.decode import decode
+from gpusim.lower.sass.decode import Sass, control_field, decode
 from gpusim.lower.sass.emulate import Warp, run_warp
+from gpusim.lower.sass.operands import PT, RZ, Constant, Memory, Named, Predicate, Register
 
 FOLDER = Path(__file__).parent / "data"
 KERNEL = "gpusim_kernel"
@@ -164,3 +165,51 @@ def test_an_endless_wait_is_an_error(monkeypatch):
 
     with pytest.raises(BadInput, match=r"^text 0x[0-9a-f]{4}: the warp does not end after 100 instructions$"):
         shown(90, divisor=3, modulus=5, wide=7, few=2, zero=0.0)
+
+
+ALWAYS = Predicate(PT)
+EXIT = ("EXIT", {})
+
+
+def r(number):
+    return Register(number)
+
+
+def executed(*code, load=None, constants=bytes(1024)):
+    """The steps of lanes 0 to 31 through (mnemonic, operands) of each instruction."""
+    sass = [
+        Sass(16 * at, mnemonic, ALWAYS, operands, (), control_field(0))
+        for at, (mnemonic, operands) in enumerate((*code, EXIT))
+    ]
+    return run_warp(sass, Warp((0, 0, 0), (1, 1, 1), 32, 0, constants, 0, load))
+
+
+def shown_by(steps):
+    """The registers that stores use as their addresses."""
+    return [step.address.tolist() for step in steps if step.address is not None and step.target is None]
+
+
+def store_to(number):
+    return "STS", {"m": Memory(r(number)), "v": r(RZ)}
+
+
+@pytest.mark.parametrize(
+    ("mnemonic", "words"),
+    {"LDG.E.64": (0x40, 0x44), "ATOMG.E.64": (0x40, 0x44), "LDS.64": (0, 0)}.items(),
+)
+def test_only_loads_from_global_memory_are_answered(mnemonic, words):
+    """Where each word holds its own address; shared memory is zero."""
+    place = {"d": r(2), "m": Memory(r(RZ), 0x40, wide=mnemonic != "LDS.64")}
+    steps = executed((mnemonic, place), store_to(2), store_to(3), load=lambda addresses: addresses)
+
+    assert shown_by(steps)[1:] == [[word] * 32 for word in words]
+
+
+def test_an_indexed_constant_is_loaded_lane_by_lane():
+    """LDC.64 R2, c[0x0][R4+0x200], R4 the lane: four lanes to a word, and the word after it."""
+    constants = np.arange(256, dtype="<u4").tobytes()
+    lane = ("S2R", {"d": r(4), "n": Named("SR_LANEID", 0)})
+    load = ("LDC.64", {"d": r(2), "m": Constant(0, 0x200, r(4))})
+    steps = executed(lane, load, store_to(2), store_to(3), constants=constants)
+
+    assert shown_by(steps) == [[128 + part + lane // 4 for lane in range(32)] for part in (0, 1)]
