@@ -13,7 +13,7 @@ from gpusim.errors import BadInput
 from gpusim.lower.sass.cubin import read_cubin
 from gpusim.lower.sass.decode import Sass, control_field, decode
 from gpusim.lower.sass.emulate import Warp, run_warp
-from gpusim.lower.sass.operands import PT, RZ, Constant, Memory, Named, Predicate, Register
+from gpusim.lower.sass.operands import PT, RZ, Constant, Immediate, Memory, Named, Predicate, Register
 
 FOLDER = Path(__file__).parent / "data"
 KERNEL = "gpusim_kernel"
@@ -175,13 +175,24 @@ def r(number):
     return Register(number)
 
 
-def executed(*code, load=None, constants=bytes(1024)):
-    """The steps of lanes 0 to 31 through (mnemonic, operands) of each instruction."""
+def ur(number):
+    return Register(number, uniform=True)
+
+
+LANE = ("S2R", {"d": r(4), "n": Named("SR_LANEID", 0)})
+"""R4 is the lane."""
+
+ODD_LANES = ("R2P", {"a": r(4), "b": Immediate(1)})
+"""P0 is bit 0 of the lane."""
+
+
+def executed(*code, load=None, constants=bytes(1024), local_bytes=0, grid=(1, 1, 1)):
+    """The steps of lanes 0 to 31 through (mnemonic, operands) of each instruction, or (.., .., guard)."""
     sass = [
-        Sass(16 * at, mnemonic, ALWAYS, operands, (), control_field(0))
-        for at, (mnemonic, operands) in enumerate((*code, EXIT))
+        Sass(16 * at, mnemonic, guard[0] if guard else ALWAYS, operands, (), control_field(0))
+        for at, (mnemonic, operands, *guard) in enumerate((*code, EXIT))
     ]
-    return run_warp(sass, Warp((0, 0, 0), (1, 1, 1), 32, 0, constants, 0, load))
+    return run_warp(sass, Warp((0, 0, 0), grid, 32, 0, constants, local_bytes, load))
 
 
 def shown_by(steps):
@@ -208,8 +219,67 @@ def test_only_loads_from_global_memory_are_answered(mnemonic, words):
 def test_an_indexed_constant_is_loaded_lane_by_lane():
     """LDC.64 R2, c[0x0][R4+0x200], R4 the lane: four lanes to a word, and the word after it."""
     constants = np.arange(256, dtype="<u4").tobytes()
-    lane = ("S2R", {"d": r(4), "n": Named("SR_LANEID", 0)})
     load = ("LDC.64", {"d": r(2), "m": Constant(0, 0x200, r(4))})
-    steps = executed(lane, load, store_to(2), store_to(3), constants=constants)
+    steps = executed(LANE, load, store_to(2), store_to(3), constants=constants)
 
     assert shown_by(steps) == [[128 + part + lane // 4 for lane in range(32)] for part in (0, 1)]
+
+
+def test_a_shared_address_has_32_bits_and_a_scaled_register():
+    (below,) = shown_by(executed(("STS", {"m": Memory(r(RZ), -16), "v": r(RZ)})))
+    scaled = {suffix: Register(4, suffix=suffix) for suffix in ("", ".X4", ".X8", ".X16")}
+    found = [shown_by(executed(LANE, ("STS", {"m": Memory(base, 4), "v": r(RZ)})))[0][3] for base in scaled.values()]
+
+    assert below == [2**32 - 16] * 32
+    assert found == [4 + 3, 4 + 12, 4 + 24, 4 + 48]
+
+
+def test_a_global_address_adds_a_pair_of_uniform_registers():
+    """[R2.64+UR6-0x8]: R3 is 1 and UR7 is 2, the high words."""
+    words = [("MOV", {"d": r(3), "b": Immediate(1)}), ("UMOV", {"d": ur(6), "b": Immediate(0x10)})]
+    words.append(("UMOV", {"d": ur(7), "b": Immediate(2)}))
+    place = Memory(r(2), -8, ur(6), wide=True)
+
+    assert shown_by(executed(*words, ("STG", {"m": place, "v": r(RZ)}))) == [[(3 << 32) + 8] * 32]
+
+
+def test_a_copy_has_a_source_a_target_and_a_predicate():
+    """LDGSTS [R4+0x100], [RZ.64+0x40], P0."""
+    operands = {"s": Memory(r(4), 0x100), "m": Memory(r(RZ), 0x40, wide=True), "x": Predicate(0)}
+    copy = executed(LANE, ODD_LANES, ("LDGSTS.E.128", operands))[2]
+
+    assert copy.address.tolist() == [0x40] * 32
+    assert copy.target.tolist() == [0x100 + lane for lane in range(32)]
+    assert copy.predicate.tolist() == [False, True] * 16
+
+
+def test_a_uniform_register_takes_the_first_active_lane_s_value():
+    """@P0 R2UR UR6, R4: lane 1 is the first of the odd ones."""
+    taken = ("R2UR", {"d": ur(6), "a": r(4)}, Predicate(0))
+    store = ("STS", {"m": Memory(r(RZ), uniform=ur(6)), "v": r(RZ)})
+
+    assert shown_by(executed(LANE, ODD_LANES, taken, store)) == [[1] * 32]
+
+
+@pytest.mark.parametrize(("mnemonic", "after"), [("CS2R", 0), ("CS2R.32", 7), ("S2R", 7)])
+def test_only_a_wide_special_register_clears_the_register_after_it(mnemonic, after):
+    seven = ("MOV", {"d": r(3), "b": Immediate(7)})
+
+    assert shown_by(executed(seven, (mnemonic, {"d": r(2), "n": Named("SRZ", 255)}), store_to(3))) == [[after] * 32]
+
+
+def test_the_stack_ends_where_it_ends():
+    """Of 8 bytes, STL.64 at byte 0 takes all; at byte 8 it lies outside."""
+    pair = {"v": r(RZ)}
+
+    assert len(executed(("STL.64", {"m": Memory(r(RZ)), **pair}), local_bytes=8)) == 2
+    with pytest.raises(BadInput, match="local address outside the stack of 8 bytes"):
+        executed(("STL.64", {"m": Memory(r(RZ), 8), **pair}), local_bytes=8)
+
+
+def test_the_bank_begins_with_the_extents_of_block_and_grid():
+    loads = [(("LDC", {"d": r(2), "m": Constant(0, 4 * word)}), store_to(2)) for word in range(6)]
+
+    found = shown_by(executed(*(one for pair in loads for one in pair), grid=(5, 6, 7)))
+
+    assert [lanes[0] for lanes in found] == [32, 1, 1, 5, 6, 7]
