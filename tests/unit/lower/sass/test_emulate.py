@@ -13,7 +13,7 @@ from gpusim.errors import BadInput
 from gpusim.lower.sass.cubin import read_cubin
 from gpusim.lower.sass.decode import Sass, control_field, decode
 from gpusim.lower.sass.emulate import Warp, run_warp
-from gpusim.lower.sass.operands import PT, RZ, Constant, Immediate, Memory, Named, Predicate, Register
+from gpusim.lower.sass.operands import PT, RZ, Constant, Immediate, Memory, Named, Predicate, Register, Target
 
 FOLDER = Path(__file__).parent / "data"
 KERNEL = "gpusim_kernel"
@@ -283,3 +283,58 @@ def test_the_bank_begins_with_the_extents_of_block_and_grid():
     found = shown_by(executed(*(one for pair in loads for one in pair), grid=(5, 6, 7)))
 
     assert [lanes[0] for lanes in found] == [32, 1, 1, 5, 6, 7]
+
+
+EVEN, ODD = [lane % 2 == 0 for lane in range(32)], [lane % 2 == 1 for lane in range(32)]
+NOP, B0 = ("NOP", {}), {"n": Named("B0", 0)}
+ON_ODD, ON_EVEN = Predicate(0), Predicate(0, inverted=True)
+
+
+def to(place):
+    return {"t": Target(16 * place)}
+
+
+def path(steps):
+    return [step.at for step in steps]
+
+
+@pytest.mark.parametrize(("how", "followed"), [("CONV", [0, 2]), ("DIV", [0, 1, 2])])
+def test_a_warp_that_is_whole_goes_where_it_converges_and_not_where_it_diverges(how, followed):
+    assert path(executed((f"BRA.{how}", to(2)), NOP)) == followed
+
+
+@pytest.mark.parametrize(("how", "followed"), [("CONV", [3, 4, 5, 5]), ("DIV", [3, 5, 5])])
+def test_lanes_that_have_parted_go_where_it_diverges_and_not_where_it_converges(how, followed):
+    parted = (LANE, ODD_LANES, ("BRA", to(5), ON_ODD))
+
+    assert path(executed(*parted, (f"BRA.{how}", to(5)), NOP))[3:] == followed
+
+
+def test_lanes_that_part_go_on_together_from_where_they_converge():
+    parted = (LANE, ODD_LANES, ("BSSY", B0), ("BRA", to(5), ON_ODD))
+    steps = executed(*parted, NOP, ("BSYNC", B0), NOP)
+
+    assert path(steps) == [0, 1, 2, 3, 4, 5, 5, 6, 7]
+    assert [None if step.lanes is None else step.lanes.tolist() for step in steps[4:]] == [EVEN, EVEN, ODD, None, None]
+
+
+def test_nobody_waits_for_lanes_that_left_the_barrier():
+    """The even lanes pass BSYNC and end; the odd ones, which branched past it, end after them."""
+    parted = (LANE, ODD_LANES, ("BSSY", B0), ("BREAK", B0, ON_ODD), ("BRA", to(6), ON_ODD))
+    steps = executed(*parted, ("BSYNC", B0))
+
+    assert [step.lanes.tolist() for step in steps if step.at == 6] == [EVEN, ODD]
+
+
+def test_a_call_returns_to_where_its_active_lanes_say(monkeypatch):
+    """@!P0 EXIT; R2 = 0x60; RET R2: lane 0, whose R2 is still 0, is gone."""
+    monkeypatch.setattr("gpusim.lower.sass.emulate.MOST_STEPS", 100)
+    gone = (LANE, ODD_LANES, ("EXIT", {}, ON_EVEN), ("MOV", {"d": r(2), "b": Immediate(0x60)}))
+
+    assert path(executed(*gone, ("RET", {"a": r(2), **to(0)}), NOP)) == [0, 1, 2, 3, 4, 6]
+
+
+@pytest.mark.parametrize(("mnemonic", "register"), [("BMOV.32.CLEAR", 5), ("BMOV.32", RZ)])
+def test_a_convergence_barrier_can_only_be_cleared(mnemonic, register):
+    with pytest.raises(BadInput, match="only clearing a convergence barrier is emulated"):
+        executed((mnemonic, {"d": r(register), **B0}))
