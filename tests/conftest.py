@@ -1,6 +1,7 @@
-"""What every test stands on: repeatable hypothesis runs, no display, and the command line in-process."""
+"""What every test stands on: repeatable hypothesis runs, no display, compilers, and the command line in-process."""
 
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -15,6 +16,23 @@ settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Leave a test out whose compiler is missing."""
+    for marker in item.iter_markers("compiler"):
+        (name,) = marker.args
+        if shutil.which(name) is None:
+            pytest.skip(f"needs {name}")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name every test that was left out, and the compiler that it needs."""
+    left_out = [report for report in terminalreporter.stats.get("skipped", ()) if "compiler" in report.keywords]
+    if left_out:
+        terminalreporter.section(f"{len(left_out)} TESTS DID NOT RUN: NO COMPILER", sep="!", red=True, bold=True)
+    for report in left_out:
+        terminalreporter.line(f"{report.longrepr[2].removeprefix('Skipped: ')}: {report.nodeid}", red=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What one command left behind."""
@@ -22,6 +40,12 @@ class Answer:
     code: int
     out: str
     err: str
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether it is bad usage, answered by one line."""
+        one_line = self.err.startswith("gpusim: ") and self.err.count("\n") == 1
+        return self.code == 2 and self.out == "" and one_line
 
 
 @pytest.fixture(autouse=True)

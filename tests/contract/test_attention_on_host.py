@@ -4,7 +4,6 @@ The attention kernels' own source, run on the CPU thread by thread: the schedule
 Only the PTX instructions are replaced (host_kernel/host_ptx.hpp and host_softmax_ptx.hpp).
 """
 
-import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +28,7 @@ from gpusim.numerics.elements import Values
 
 HOST_KERNEL = Path(__file__).parent / "host_kernel" / "attention_on_host.cpp"
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++17 compiler, g++")
+pytestmark = pytest.mark.compiler("g++")
 
 
 def scenario(mainloop: str, kernel: dict[str, Any] | None = None, **keys: Any) -> AttentionScenario:

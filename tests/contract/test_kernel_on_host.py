@@ -5,7 +5,6 @@ Only the PTX instructions are replaced (host_kernel/host_ptx.hpp). What the trac
 Python stream in every field, offsets of invalid accesses included.
 """
 
-import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +31,7 @@ from gpusim.scenario.gemm import GemmScenario
 
 HOST_KERNEL = Path(__file__).parent / "host_kernel" / "kernel_on_host.cpp"
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++17 compiler, g++")
+pytestmark = pytest.mark.compiler("g++")
 
 
 def scenario(problem: dict[str, Any], kernel: dict[str, Any]) -> GemmScenario:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -205,3 +206,15 @@ def make_run() -> Callable[..., Run]:
 def run(make_run: Callable[..., Run]) -> Run:
     """The 3-stage, 9-k-tile run."""
     return make_run()
+
+
+@pytest.fixture
+def png_size() -> Callable[[Path], tuple[int, int]]:
+    """The path of a PNG to its width and height, from its header."""
+
+    def call(path: Path) -> tuple[int, int]:
+        data = path.read_bytes()
+        assert data[:8] == b"\x89PNG\r\n\x1a\n"
+        return int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
+
+    return call

@@ -1,0 +1,168 @@
+"""``gpusim check`` on a machine without GPU, CuPy and ncu: what it compares, and what it says is missing."""
+
+import json
+import sys
+from dataclasses import replace
+
+import pytest
+
+from gpusim.commands import check as check_command
+from gpusim.cuda.trace import expected_records, stream_digest
+from gpusim.families.gemm.schedule import TileKernel
+from gpusim.families.registry import load_scenario
+from gpusim.records.check import exact_counters
+from gpusim.records.record import MeasuredPipeline, Record, TraceCheck, write_record
+from gpusim.scenario.catalogue import find_scenario
+from gpusim.schedule.counts import count
+from gpusim.verbs.simulate import simulate
+
+NAME = "conv_9_k_tiles"
+NO_CUPY = "CuPy is not installed: pip install 'gpusim[cuda13]', or 'gpusim[cuda12]' for a driver of CUDA 12"
+
+
+@pytest.fixture(scope="module")
+def perfect():
+    """A record of a GPU that does exactly what the schedule says, in the simulated number of cycles."""
+    scenario = load_scenario(find_scenario(NAME))
+    result, _ = simulate(scenario)
+    kernel = TileKernel(scenario)
+    blocks = kernel.traced_blocks
+    digest = stream_digest(expected_records(kernel, blocks))
+    counters = {name: float(value) for name, value in exact_counters(count(kernel)).items()}
+    counters |= {"sm__cycles_elapsed.max": 25000.0, "sm__cycles_active.avg": 150.0, "smsp__inst_executed.sum": 12000.0}
+    return Record(
+        name=NAME,
+        scenario=scenario.resolved(),
+        scenario_sha256=scenario.digest(),
+        environment={"gpu": "NVIDIA H200", "sms": 132, "driver": "580", "cuda_driver": "13.0"},
+        kernel={"registers": 200},
+        numerics=None,
+        trace=TraceCheck(blocks, 100, digest, equal=True, first_difference=None),
+        time_us=None,
+        pipeline=MeasuredPipeline(result.pipeline, 20.0, 1.05, 9000),
+        counters=counters,
+        opcodes={},
+        missing={},
+        commit=None,
+        date="2026-11-21",
+        command=(),
+    )
+
+
+@pytest.mark.usefixtures("no_cupy")
+@pytest.mark.parametrize("arguments", [["check", NAME], ["check", NAME, "--record"], ["calibrate"]], ids=" ".join)
+def test_without_cupy_a_command_that_needs_it_says_what_to_install(gpusim, arguments):
+    answer = gpusim(*arguments)
+
+    assert (answer.code, answer.out, answer.err) == (1, "", f"gpusim: {NO_CUPY}\n")
+
+
+def test_without_a_gpu_the_driver_s_reason_is_shown(gpusim, monkeypatch):
+    class NoDevice(RuntimeError):
+        pass
+
+    def count():
+        raise NoDevice("cudaErrorNoDevice: no CUDA-capable device is detected")
+
+    class Runtime:
+        CUDARuntimeError = NoDevice
+        getDeviceCount = staticmethod(count)  # noqa: N815 # CuPy's name
+
+    monkeypatch.setitem(sys.modules, "cupy", type("Cupy", (), {"cuda": type("Cuda", (), {"runtime": Runtime})}))
+
+    assert gpusim("check", NAME).err == (
+        "gpusim: no GPU can be used: cudaErrorNoDevice: no CUDA-capable device is detected; install NVIDIA's driver,"
+        " and see `gpusim doctor`\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["check"], "check needs a FILE; without one, --recorded compares everything that is recorded"),
+        (["check", NAME, "--record", "--recorded"], "--recorded compares with what was measured before"),
+        (["check", NAME, "--record", "--set", "problem.c=128"], "--record keeps scenarios as their files state them"),
+        (["check", "no-such-scenario"], "no-such-scenario: no such file"),
+        (["compare", "no-such-run", "report.csv"], "no-such-run: not a run directory"),
+    ],
+)
+def test_bad_usage_is_one_line_and_exit_2(gpusim, arguments, words):
+    answer = gpusim(*arguments)
+
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith(f"gpusim: {words}")
+    assert answer.err.count("\n") == 1
+
+
+def test_a_record_that_agrees_is_exit_0(gpusim, folder, perfect):
+    write_record(perfect, folder / "h200")
+
+    answer = gpusim("check", NAME, "--recorded", "--json")
+
+    assert answer.code == 0
+    data = json.loads(answer.out)
+    assert data["holds"]
+    assert data["environment"]["gpu"] == "NVIDIA H200"
+    assert {row["verdict"] for row in data["rows"]} <= {"exact", "approximate"}
+    assert {"sm__cycles_elapsed.max", "timeline build", "trace build"} <= {row["source"] for row in data["rows"]}
+
+
+def test_a_record_that_disagrees_is_exit_3_and_names_the_row(gpusim, folder, perfect):
+    wrong = {"smsp__inst_executed_op_ldgsts.sum": 1.0}
+    write_record(replace(perfect, counters=perfect.counters | wrong), folder / "h200")
+
+    answer = gpusim("check", NAME, "--recorded")
+
+    assert answer.code == 3
+    (line,) = [line for line in answer.out.splitlines() if "DIFFERS" in line]
+    assert line.startswith("smsp__inst_executed_op_ldgsts.sum")
+
+
+def test_a_stream_that_today_s_schedule_no_longer_has_is_exit_3(gpusim, folder, perfect):
+    write_record(replace(perfect, trace=replace(perfect.trace, sha256="0" * 64)), folder / "h200")
+
+    assert gpusim("check", NAME, "--recorded").code == 3
+
+
+def test_a_scenario_without_a_record_is_exit_1(gpusim, folder):
+    answer = gpusim("check", NAME, "--recorded")
+
+    assert answer.code == 1
+    assert answer.err == (
+        f"gpusim: {NAME}: no record under {folder}; measure it on a GPU with `gpusim check {NAME} --record`\n"
+    )
+
+
+def test_an_override_asks_another_question_than_the_record(gpusim, folder, perfect):
+    path = write_record(perfect, folder / "h200")
+
+    answer = gpusim("check", NAME, "--recorded", "--set", "problem.k=64")
+
+    assert answer.code == 1
+    assert answer.err.startswith(f"gpusim: {path}: records another scenario of this name")
+
+
+def test_everything_recorded_is_compared_without_a_file(gpusim, folder, perfect, monkeypatch):
+    write_record(perfect, folder / "h200")
+    monkeypatch.setattr(check_command, "recordable_scenarios", lambda: (find_scenario(NAME),))
+
+    answer = gpusim("check", "--recorded")
+
+    assert answer.code == 0
+    assert "rows equal" in answer.out
+
+
+def test_the_overlay_is_a_picture(gpusim, folder, perfect, tmp_path):
+    write_record(perfect, folder / "h200")
+
+    assert gpusim("check", NAME, "--recorded", "--overlay", tmp_path / "overlay.png").code == 0
+    assert (tmp_path / "overlay.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_overlay_needs_a_measured_pipeline(gpusim, folder, perfect, tmp_path):
+    write_record(replace(perfect, pipeline=None, missing={"pipeline": "it hung"}), folder / "h200")
+
+    answer = gpusim("check", NAME, "--recorded", "--overlay", tmp_path / "overlay.png")
+
+    assert answer.code == 1
+    assert answer.err.endswith(f"gpusim: {NAME}: no pipeline was measured (it hung)\n")

@@ -1,0 +1,182 @@
+"""
+Attention in time: softmax ops on one SM against arithmetic on paper, keys in the L2, CTAs dealt to SMs, the chart.
+"""
+
+from dataclasses import replace
+
+import pytest
+import simpy
+from problems.small import small_attention
+
+from gpusim.families.attention import softmax
+from gpusim.families.attention.blocks import cta_blocks
+from gpusim.families.attention.lowering import attention_registers
+from gpusim.families.attention.lowering_softmax import softmax_instructions
+from gpusim.families.attention.shape import attention_shape
+from gpusim.families.attention.step import Step
+from gpusim.families.attention.timed import TimedFusedKernel
+from gpusim.lower.stream import Instruction, Segment, Stream
+from gpusim.machine import load_machine
+from gpusim.schedule.ops import Barrier
+from gpusim.sim.decode import assemble
+from gpusim.sim.footprint import Footprint
+from gpusim.sim.l1 import L1
+from gpusim.sim.l2 import SimulatedL2
+from gpusim.sim.l2_walk import L2Walk
+from gpusim.sim.launch import Launch, sm_kinds, watched_cta
+from gpusim.sim.observer import Observer
+from gpusim.sim.sm import Sm
+from gpusim.sim.stall_reasons import REASONS
+
+H200 = load_machine("h200")
+
+
+def launch_of(scenario, ctas_per_sm=2):
+    return Launch(TimedFusedKernel(scenario, H200), {}, ctas_per_sm)
+
+
+def issues(*ops, mainloop="attention"):
+    """
+    Cycles at which one warp alone issues the instructions of softmax ops of one key block, from its first on; the last
+    one is an exit.
+    """
+    scenario = small_attention(mainloop)
+    kernel = TimedFusedKernel(scenario, H200)
+    made = []
+    for op in ops:
+        step = Step("softmax", 0, 0, op)
+        if isinstance(op, Barrier):
+            made.append(Instruction("BAR.SYNC", "barrier", stall=2, op=step))
+        else:
+            made += softmax_instructions(step, attention_shape(scenario))
+    made.append(Instruction("EXIT", "exit"))
+    stream = Stream("estimated", 32, (Segment("mainloop", tuple(made), 1, 1),))
+    # One warp, whose code is there from the first cycle on.
+    assembly = replace(assemble(stream, kernel, ((64, False),)), warps=1)
+    (segment,) = assembly.segments
+    there = segment._replace(code=tuple(one._replace(line=-1) for one in segment.code))
+    assembly = replace(assembly, segments=(there,))
+    env = simpy.Environment()
+    done = env.event()
+    sm = Sm(
+        env,
+        H200,
+        L1(H200, SimulatedL2(H200, 1), 0, 0),
+        assembly=lambda _: assembly,
+        finished=lambda _sm, _cta: done.succeed(),
+        observer=Observer(kernel.watch),
+    )
+    sm.expect(0)
+    sm.launch(0, Footprint((), [], (), ()), 0, observed=True)
+    env.run(until=done)
+    (warp,) = sm.observer.retired
+    cycles = [begin for begin, _, reason in warp.spans if REASONS[reason] == "selected"]
+    return [cycle - cycles[0] for cycle in cycles]
+
+
+def test_a_shuffle_s_value_is_awaited():
+    """
+    SHFL at 0 has its value at 24, the measured latency; the sum takes 4, so that the second SHFL issues at 28.
+    """
+    assert issues(softmax.Shuffle("sum", 0, 1), softmax.Shuffle("sum", 0, 2)) == [0, 24, 28, 52, 56]
+
+
+def test_a_barrier_waits_until_the_four_lanes_of_a_row_have_passed():
+    """
+    The key of the atomic takes 2 and 4 cycles; ATOMS at 6 leaves at 7, and 4 lanes pass one by one: the barrier at 11.
+
+    One warp alone is let go after 13 + 2 cycles.
+    """
+    assert issues(softmax.AtomicMax(0), Barrier()) == [0, 2, 6, 11, 26]
+
+
+def test_exponentials_keep_the_mufu():
+    """
+    A row of 8 scores: the maximum's key in 2 x 4 cycles, FFMA at 8, MUFU at 10 and every 8 cycles, the last at 66; each
+    further FFMA 2 cycles after the MUFU before it. The last result is there at 66 + 17 = 83; the sums follow each other
+    by 2 in two chains.
+    """
+    mufu = [10 + 8 * score for score in range(8)]
+    fma = [8, *(at + 2 for at in mufu[:-1])]
+
+    found = issues(softmax.Exponentials(0), softmax.RowSum(0))
+
+    assert found == [0, 4, *sorted(mufu + fma), *(83 + 2 * score for score in range(8)), 99]
+
+
+@pytest.mark.parametrize("mainloop", ["attention", "flash"])
+def test_keys_and_values_of_a_head_come_from_dram_once(mainloop):
+    """
+    Two heads of 1024 queries and 1024 keys, 64 halves each: 128 KiB of each of Q, K and V a head.
+    """
+    launch = launch_of(small_attention(mainloop, heads=2, queries=1024, keys=1024))
+
+    walk = L2Walk(launch.kernel, resident=264, waves=1)
+
+    assert walk.bytes_missed() == 2 * 3 * 1024 * 64 * 2
+
+
+def test_a_later_wave_finds_its_head_s_keys_in_the_l2():
+    """
+    Two query blocks of one head, one at a time: the second brings its queries alone, and those once.
+    """
+    launch = launch_of(small_attention(queries=128, keys=128))
+
+    walk = L2Walk(launch.kernel, resident=1, waves=2)
+
+    queries, keys, values = walk.status(1)
+    assert [one.slow for one in queries] == [1000, 0]
+    assert {one.slow for one in (*keys, *values)} == {0}
+    assert {one.slow for one in walk.status(0)[1]} == {1000}
+
+
+def test_ctas_go_round_the_sms_and_then_to_the_first_that_is_free():
+    """
+    One head for each of 133 batches; the second batch alone has no key, so that SM 1 is free first.
+    """
+    lengths = [64, 0] + [64] * 131
+    launch = launch_of(small_attention(batch=133, key_lengths=lengths), ctas_per_sm=1)
+
+    assert [queue[0] for queue in launch.queues] == list(range(132))
+    assert launch.queues[1] == [1, 132]
+
+
+def test_uniform_ctas_make_two_kinds_of_sm():
+    """
+    140 CTAs of one program on 132 SMs: eight run two, the others one.
+    """
+    kinds = sm_kinds(launch_of(small_attention(batch=140), ctas_per_sm=1))
+
+    assert sorted((len(kind.queue), kind.count) for kind in kinds) == [(1, 124), (2, 8)]
+
+
+def test_many_kinds_are_few_that_stand_for_all_sms():
+    launch = launch_of(small_attention(heads=60, queries=1024, keys=1024, mask="causal_top_left"))
+
+    kinds = sm_kinds(launch)
+
+    assert len(kinds) <= launch.kernel.most_kinds
+    assert sum(kind.count for kind in kinds) == 132
+    walked = [sum(len(launch.kernel.walked_blocks(cta)) for cta in queue) for queue in launch.queues]
+    assert max(walked) == sum(len(launch.kernel.walked_blocks(cta)) for cta in kinds[-1].queue)
+
+
+def test_the_watched_cta_has_most_key_blocks():
+    launch = launch_of(small_attention(queries=256, keys=256, mask="causal_top_left"))
+
+    assert watched_cta(launch, range(4)) == 3
+
+
+def test_a_key_block_that_every_query_sees_is_not_masked():
+    """
+    Queries 64 to 127 see keys up to their own: block 0 all of it, block 1 not.
+    """
+    blocks = cta_blocks(small_attention(queries=128, keys=128, mask="causal_top_left"))
+
+    assert [[block.masked for block in walked] for walked in blocks] == [[True], [False, True]]
+
+
+def test_more_registers_hold_a_wider_output():
+    narrow, wide = (attention_registers(small_attention("flash", head_dim_v=width), H200) for width in (64, 128))
+
+    assert wide > narrow

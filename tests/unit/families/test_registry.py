@@ -1,0 +1,18 @@
+"""The families there are, as the schema of a scenario file lists them."""
+
+from gpusim.families.attention.problem import AttentionProblem
+from gpusim.families.gemm.gemm import GemmProblem
+from gpusim.families.registry import scenario_schema
+
+
+def test_the_schema_lists_every_key_and_what_works_today():
+    schema = scenario_schema()
+    kernel, problem = schema["$defs"]["Kernel"], schema["$defs"]["GemmProblem"]
+
+    assert schema["additionalProperties"] is False
+    assert kernel["properties"]["mainloop"]["supported"] == ["multistage", "pipelined"]
+    assert set(problem["properties"]) == set(GemmProblem.model_fields)
+    assert {"m", "n", "k"} <= set(problem["required"])
+    assert set(schema["properties"]) == {"machine", "problem", "kernel"}
+    assert set(schema["$defs"]["AttentionProblem"]["properties"]) == set(AttentionProblem.model_fields)
+    assert set(schema["properties"]["problem"]["discriminator"]["mapping"]) == {"gemm", "conv2d_fprop", "attention"}

@@ -1,0 +1,178 @@
+"""The microbenchmarks on a GPU that runs nothing: every launch they make, every figure that follows from their rows."""
+
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from gpusim.cuda.specialise import kernels_folder
+from gpusim.gpu import ncu
+from gpusim.gpu.calibrate import benchmarks as microbench
+from gpusim.gpu.calibrate import runs as microbench_runs
+from gpusim.gpu.calibrate.derive import derive
+from gpusim.gpu.calibrate.runner import Device, write_rows
+from gpusim.machine import load
+
+SMS = 4
+SPAN = 96_000
+
+
+class Array(np.ndarray):
+    """
+    A numpy array with CuPy's ``data.ptr``.
+    """
+
+    @property
+    def data(self):
+        return SimpleNamespace(ptr=1 << 20)
+
+
+class Buffer:
+    """
+    Gigabytes that nobody reads.
+    """
+
+    data = SimpleNamespace(ptr=1 << 20)
+
+    def fill(self, value):
+        pass
+
+    def __setitem__(self, index, value):
+        pass
+
+
+class Event:
+    def record(self):
+        pass
+
+    def synchronize(self):
+        pass
+
+
+def zeros(shape, dtype):
+    return np.zeros(shape, dtype=dtype).view(Array) if np.prod(shape) < 1 << 22 else Buffer()
+
+
+class DoubleDevice(Device):
+    """
+    Numpy in place of CuPy, spans of one length in place of kernels.
+    """
+
+    def __init__(self):
+        runtime = SimpleNamespace(memGetInfo=lambda: (1 << 36, 1 << 37))
+        cuda = SimpleNamespace(Event=Event, get_elapsed_time=lambda _begin, _end: 2.0, runtime=runtime)
+        self.cupy = SimpleNamespace(zeros=zeros, asnumpy=np.array, asarray=np.asarray, cuda=cuda)
+        self.sms = SMS
+        self.launches = []
+
+    def launch(self, source, kernel, arguments, *, ctas=1, threads=32, shared=0):
+        assert threads % 32 == 0
+        assert threads <= 1024
+        assert shared <= 227 * 1024
+        self.launches.append((source, kernel))
+        first = arguments[0]
+        if source == "cp_async" and kernel.startswith("burst_"):
+            copies = int(kernel.rsplit("_", 1)[1])
+            first[...] = np.array([0, 4 * copies, 4 * copies + 5, 6 * copies + 45])
+        elif kernel == "cta_starts":
+            cta = np.arange(ctas)
+            first[...] = np.stack([cta % SMS, 2 * cta, cta, 2 * cta + 40_000], axis=-1)
+        elif kernel == "line_latencies":
+            first[...] = np.where(np.arange(len(first)) % 4 == 0, 420, 260)
+        elif kernel.startswith("chase"):
+            first[:2] = 1, 1 + 250 * int(arguments[3])
+        else:
+            first[..., 0], first[..., 1] = 1, 1 + SPAN
+            if isinstance(arguments[1], Array) and len(arguments[1]) == ctas:
+                arguments[1][...] = np.arange(ctas) % SMS
+
+
+@pytest.fixture
+def measured(tmp_path, monkeypatch):
+    """
+    A folder with the CSV of a full run on the double.
+    """
+    counted = ncu.KernelCounters(
+        "nothing", (4, 1, 1), (128, 1, 1), {"sm__cycles_elapsed.max": 4500.0, "sm__cycles_active.max": 300.0}
+    )
+    monkeypatch.setattr(microbench_runs.ncu, "profile", lambda *_a, **_k: ([counted], []))
+    device = DoubleDevice()
+    for name, measure in microbench.BENCHMARKS.items():
+        write_rows(tmp_path / f"{name}.csv", measure(device, quick=False), {"GPU": "double"})
+    return tmp_path
+
+
+def figure_keys(text):
+    return {record.key for record in load.parse_machine(text, "h200", "h200.toml").figures}
+
+
+MACHINE = (load.resources.files("gpusim.machine") / "h200.toml").read_text()
+
+
+@pytest.mark.parametrize("quick", [True, False], ids=["quick", "full"])
+def test_every_kernel_a_benchmark_launches_is_in_its_source(quick, monkeypatch):
+    """
+    The macros paste names together: their parts must all stand in the source.
+    """
+    monkeypatch.setattr(microbench_runs.ncu, "profile", lambda *_a, **_k: ([], []))
+    device = DoubleDevice()
+    for measure in microbench.BENCHMARKS.values():
+        assert measure(device, quick=quick)
+    for source in {source for source, _ in device.launches}:
+        text = (kernels_folder() / "microbench" / f"{source}.cu").read_text()
+        words = set(re.findall(r"[A-Za-z0-9]+", text.replace("_", " ")))
+        for kernel in {kernel for of, kernel in device.launches if of == source}:
+            assert set(kernel.split("_")) <= words | {str(number) for number in range(33)}
+
+
+def test_every_figure_of_the_issue_is_derived(measured):
+    derived = derive(measured)
+
+    wanted = ("tensor.", "pipes.", "mio.", "shared.", "async_copy.", "l1.", "l2.", "dram.", "barrier.", "launch.")
+    given = {key for key in figure_keys(MACHINE) if key.startswith(wanted)}
+    not_measured = {
+        "pipes.branch.interval",
+        "pipes.branch.latency",
+        "pipes.uniform.interval",
+        "pipes.uniform.latency",
+        "mio.queue_depth",  # the double's bursts take one time whatever their length: no queue shows
+        "shared.banks",
+        "shared.bank_bytes",
+        "shared.atomic_wavefronts",
+        "l1.bytes",
+        "l1.line_bytes",
+        "l1.sector_bytes",
+        "l2.bytes",
+        "l2.partitions",
+        "l2.line_bytes",
+        "dram.bandwidth_gb_s",
+        "launch.cta_setup",
+        "tensor.m8n8k16.s8.s32.interval",  # an instruction of Turing's that no benchmark issues
+        "tensor.m8n8k16.s8.s32.latency",
+        "tensor.m16n8k8.bf16.f32.interval",
+        "tensor.m16n8k8.bf16.f32.latency",
+    }
+    assert given - set(derived) == not_measured
+
+
+def test_figures_follow_from_the_rows(measured):
+    derived = {key: figure.value for key, figure in derive(measured).items()}
+
+    # 64 iterations of two k groups of 4x8 mma by two warps: 96000 / (4096 * 2).
+    assert derived["tensor.m16n8k16.f16.f32.interval"] == round(96_000 / 8192)
+    assert derived["tensor.m16n8k8.f16.f32.latency"] == round(96_000 / (64 * 48))
+    assert derived["async_copy.issue_interval"] == 4
+    assert derived["async_copy.l1_latency"] == 6
+    assert derived["l2.far_fraction_percent"] == 25
+    assert derived["l1.hit_latency"] == 250
+    assert derived["launch.overhead"] == 4200
+    # CTAs two cycles apart over four SMs.
+    assert derived["launch.cta_interval"] == 2
+
+
+def test_without_cupy_the_driver_says_what_to_install(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(__import__("sys").modules, "cupy", None)
+    assert microbench.main([str(tmp_path / "out")]) == 1
+    assert "CuPy is not installed" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

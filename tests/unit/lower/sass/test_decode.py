@@ -1,0 +1,133 @@
+"""The decoder against nvdisasm, instruction by instruction, and the control field."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from gpusim.errors import BadInput
+from gpusim.lower.sass.cubin import read_cubin
+from gpusim.lower.sass.decode import control_field, decode, decode_word
+from gpusim.lower.sass.operands import Immediate, Memory, Predicate, Register
+from gpusim.lower.sass.pipes import PIPE_OF_OPCODE, UNITS
+
+FOLDER = Path(__file__).parent / "data"
+KERNEL = "gpusim_kernel"
+CUBINS = sorted(path.name.removesuffix(".cubin.gz") for path in FOLDER.glob("*.cubin.gz"))
+
+LDGSTS = 0x0003E2000B901C4A0C0000000A2D6FAE
+HMMA = 0x020FEC00000018540000009890DC723C
+
+
+def cubin_bytes(name):
+    return gzip.decompress((FOLDER / f"{name}.cubin.gz").read_bytes())
+
+
+def disassembly(name):
+    return gzip.decompress((FOLDER / f"{name}.txt.gz").read_bytes()).decode().splitlines()
+
+
+@pytest.mark.parametrize("name", CUBINS)
+def test_every_instruction_reads_as_nvdisasm_writes_it(name):
+    cubin = read_cubin(cubin_bytes(name), KERNEL, name)
+    decoded = [str(sass) for sass in decode(cubin.code, cubin.architecture)]
+
+    assert decoded == disassembly(name)
+
+
+@pytest.mark.parametrize("name", CUBINS)
+def test_every_opcode_has_a_unit(name):
+    cubin = read_cubin(cubin_bytes(name), KERNEL, name)
+
+    assert {sass.name for sass in decode(cubin.code, cubin.architecture)} <= {*PIPE_OF_OPCODE, *UNITS}
+
+
+def test_the_operands_of_a_copy():
+    sass = decode_word(LDGSTS, 0, 90)
+
+    assert sass.text == "@P6 LDGSTS.E.BYPASS.128 [R45+0xc000], desc[UR10][R10.64]"
+    assert sass.guard == Predicate(6)
+    assert sass.operand("s", Memory) == Memory(Register(45), 0xC000)
+    assert sass.operand("m", Memory).wide
+
+
+MMAS = {
+    0x004FDE0000445C08_000000060C087237: "IMMA.16832.S8.S8.SAT R8, R12.ROW, R6.COL, R8",
+    0x004FDE0000405C08_000000060C087237: "IMMA.16832.S8.S8 R8, R12.ROW, R6.COL, R8",
+    0x004FDE0000440C08_000000060C087237: "IMMA.16832.U8.U8.SAT R8, R12.ROW, R6.COL, R8",
+    0x004FDE0000441408_0000000006087237: "IMMA.16816.S8.U8.SAT R8, R6.ROW, R0.COL, R8",
+    0x004FD80000045406_0000000900067237: "IMMA.8816.S8.S8.SAT R6, R0.ROW, R9.COL, R6",
+    0x004FF600007C5408_000000060C087237: "IMMA.16864.S4.S4.SAT R8, R12.ROW, R6.COL, R8",
+    0x004FF600007C0408_000000060C087237: "IMMA.16864.U4.U4.SAT R8, R12.ROW, R6.COL, R8",
+    0x004FDE00005C5C08_0000000006087237: "IMMA.16832.S4.S4.SAT R8, R6.ROW, R0.COL, R8",
+    0x004FD800003C5406_0000000900067237: "IMMA.8832.S4.S4.SAT R6, R0.ROW, R9.COL, R6",
+    0x004FDE0000000806_0000000C0806723C: "HMMA.16816.F16 R6, R8, R12, R6",
+    0x004FDE0000000006_000000000806723C: "HMMA.1688.F16 R6, R8, R0, R6",
+    0x004FDE0000001008_000000000608723C: "HMMA.1688.F32 R8, R6, R0, R8",
+    0x004FDE0000081008_000000060C08723C: "HMMA.1688.F32.TF32 R8, R12, R6, R8",
+    0x004FDE0000041808_000000060C08723C: "HMMA.16816.F32.BF16 R8, R12, R6, R8",
+}
+"""Instruction words of every mma.sync, assembled by ptxas 13 for sm_80 and sm_90, as nvdisasm writes them."""
+
+
+@pytest.mark.parametrize(("word", "text"), MMAS.items(), ids=MMAS.values())
+def test_every_mma_reads_as_nvdisasm_writes_it(word, text):
+    assert decode_word(word, 0, 80).text == text
+
+
+CONVERSIONS = {
+    (0x001FE4000000001A_0000001C1F247239, 80): "I2IP.U8.S32.SAT R36, R31, R28, R26",
+    (0x001FCE00000010FF_0000000302027239, 75): "I2IP.S8.S32.SAT R2, R2, R3, RZ",
+    (0x001FCE00000072FF_0000000403037239, 75): "I2IP.S4.S32.SAT R3, R3, R4, RZ.24",
+    (0x001FCE00000072FF_0000000403037239, 90): "I2IP.S4.S32 R3, R3, R4, RZ.24",
+    (0x001FCE00000076FF_0000000403037239, 90): "I2IP.S4.S32.SAT R3, R3, R4, RZ.24",
+    (0x001FCE00000076FF_0000000403037239, 89): "I2IP.S4.S32 R3, R3, R4, RZ.24",
+    (0x000FF00000200800_0000002400247304, 75): "F2F.F16.F32 R36, R36",
+    (0x000E220000200800_0000620000007B04, 75): "F2F.F16.F32 R0, c[0x0][0x188]",
+}
+"""Instruction words of the epilogue's conversions, and their architecture, as nvdisasm writes them."""
+
+
+@pytest.mark.parametrize(("word", "text"), CONVERSIONS.items(), ids=CONVERSIONS.values())
+def test_conversions_read_as_nvdisasm_writes_them(word, text):
+    value, architecture = word
+
+    assert decode_word(value, 0, architecture).text == text
+
+
+def test_before_sm_90_a_global_address_names_no_descriptor():
+    assert decode_word(LDGSTS, 0, 80).text == "@P6 LDGSTS.E.BYPASS.128 [R45+0xc000], [R10.64]"
+
+
+def test_the_control_field():
+    """
+    020fec...: bits 116-121 wait for nothing but scoreboard 5, stall 6, no scoreboard set.
+    """
+    control = control_field(HMMA)
+
+    assert (control.stall, control.write, control.read, control.wait_mask) == (6, 7, 7, 0b100000)
+    assert str(control) == "B-----5:R-:W-:-:S06"
+
+
+def test_scoreboards_of_a_copy():
+    """
+    0003e2...: read scoreboard 1... of three bits at 113: 0x3e2 >> 1 gives stall 1 and no write scoreboard.
+    """
+    control = control_field(LDGSTS)
+
+    assert (control.stall, control.write, control.read) == (1, 7, 1)
+
+
+def test_an_operand_of_another_kind_is_refused():
+    with pytest.raises(TypeError, match=r"d must be a Immediate, got Register"):
+        decode_word(HMMA, 0, 90).operand("d", Immediate)
+
+
+def test_an_unknown_opcode_names_its_address():
+    with pytest.raises(BadInput, match=r"^text 0x0040: opcode 0xfff is not known \(word 0{29}fff\)$"):
+        decode_word(0xFFF, 0x40, 90)
+
+
+def test_other_architectures_are_refused():
+    with pytest.raises(BadInput, match=r"^architecture: machine code of sm_75 to sm_90 can be decoded, got sm_120$"):
+        decode(b"", 120)

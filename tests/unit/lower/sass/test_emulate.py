@@ -1,0 +1,340 @@
+"""The emulator against arithmetic: each value that the kernel of expressions.cu stores to, in order."""
+
+import gzip
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from gpusim.errors import BadInput
+from gpusim.lower.sass.cubin import read_cubin
+from gpusim.lower.sass.decode import Sass, control_field, decode
+from gpusim.lower.sass.emulate import EmulatedWarp, run_warp
+from gpusim.lower.sass.operands import PT, RZ, CodeAddress, Constant, Immediate, Memory, Named, Predicate, Register
+
+FOLDER = Path(__file__).parent / "data"
+KERNEL = "gpusim_kernel"
+OUT = 1 << 40
+WARP_SIZE = np.arange(32, dtype=np.int64)
+
+
+def cubin_bytes(name):
+    return gzip.decompress((FOLDER / f"{name}.cubin.gz").read_bytes())
+
+
+def shown(architecture, warp=1, block=5, **parameters):
+    """
+    (lanes that store, value in each lane) of every store, in order.
+    """
+    name = f"expressions_sm{architecture}"
+    cubin = read_cubin(cubin_bytes(name), KERNEL, name)
+    code = decode(cubin.code, cubin.architecture)
+    packed = struct.pack("<QiIqif", OUT, *(parameters[key] for key in ("divisor", "modulus", "wide", "few", "zero")))
+    bank = bytearray(cubin.constants)
+    bank[cubin.parameters_at : cubin.parameters_at + len(packed)] = packed
+    steps = run_warp(code, EmulatedWarp((block, 0, 0), (9, 1, 1), 128, warp, bytes(bank), cubin.local_bytes))
+    return [
+        (np.ones(32, dtype=np.bool_) if step.lanes is None else step.lanes, step.address - OUT)
+        for step in steps
+        if code[step.at].name == "STG"
+    ]
+
+
+def unsigned(value):
+    return int(value) & 0xFFFFFFFF
+
+
+def as_signed(value):
+    return (unsigned(value) ^ 0x80000000) - 0x80000000
+
+
+def quotient(a, b):
+    """As C divides: towards zero."""
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+def collatz(n):
+    steps = 0
+    while n != 1:
+        n = 3 * n + 1 if n % 2 else n // 2
+        steps += 1
+    return steps
+
+
+def reverse(value):
+    return int(f"{value:032b}"[::-1], 2)
+
+
+def expected(warp, block, *, divisor, modulus, wide, few):
+    """What each store shows, by lane, from the source's expressions."""
+    threads = [warp * 32 + lane for lane in range(32)]
+    s = [as_signed(thread * 7919 - 300000) for thread in threads]
+    u = [unsigned(thread * 2654435761 + block) for thread in threads]
+    w = [wide * a + b for a, b in zip(s, u, strict=True)]
+    w = [(value & (2**64 - 1) ^ 2**63) - 2**63 for value in w]
+    lanes = range(32)
+    ballot = sum(1 << lane for lane in lanes if u[lane] & 4)
+    by_lane = [
+        [
+            quotient(s[i], divisor),
+            s[i] - quotient(s[i], divisor) * divisor,
+            u[i] // modulus,
+            u[i] % modulus,
+            quotient(s[i], 13),
+            u[i] % 17,
+            u[i] * modulus >> 32,
+            s[i] * divisor >> 32,
+            w[i],
+            w[i] >> 32,
+            w[i] << few >> 32,
+            w[i] >> few,
+            w[i] - divisor >> 32,
+            int(w[i] < wide),
+            3 if w[i] & (2**64 - 1) >= wide & (2**64 - 1) else 2,
+            min(max(s[i], divisor), 5000),
+            abs(s[i]),
+            u[i].bit_count(),
+            32 - u[i].bit_length(),
+            (s[i] & -s[i]).bit_length(),
+            reverse(u[i]),
+            permuted(u[i], unsigned(s[i]), 0x7250 + few),
+            u[i] << few,
+            s[i] >> few,
+            ((unsigned(s[i]) << 32 | u[i]) << (threads[i] & 31)) >> 32,
+            (u[i] & s[i]) | (~u[i] & divisor) ^ s[i],
+            u[i // 2],
+            u[i - 3] if i >= 3 else u[i],
+            u[i + 5] if i + 5 < 32 else u[i],
+            u[i ^ 9],
+            ballot,
+            int(0 in s) * 2 + int(max(s) < 0),
+            u[i] + ((threads[i] + few) & 3),
+            collatz(i + 1),
+        ]
+        for i in lanes
+    ]
+    return [[unsigned(value) for value in values] for values in zip(*by_lane, strict=True)]
+
+
+def permuted(x, y, selector):
+    pair = y << 32 | x
+    return sum((pair >> 8 * (selector >> 4 * byte & 7) & 255) << 8 * byte for byte in range(4))
+
+
+PARAMETERS = {
+    "divisor": st.integers(-(2**31) + 1, 2**31 - 1).filter(bool),
+    "modulus": st.integers(1, 2**32 - 1),
+    "wide": st.integers(-(2**40), 2**40),
+    "few": st.integers(1, 31),
+}
+
+
+@pytest.mark.parametrize("architecture", [80, 90])
+def test_expressions(architecture):
+    @given(**PARAMETERS, warp=st.integers(0, 3), block=st.integers(0, 8))
+    @example(divisor=-37, modulus=1000003, wide=-123456789012345, few=9, warp=1, block=5)
+    @example(divisor=1, modulus=1, wide=0, few=1, warp=0, block=0)
+    @example(divisor=2**31 - 1, modulus=2**32 - 1, wide=-1, few=31, warp=3, block=8)
+    def law(warp, block, **parameters):
+        found = shown(architecture, warp, block, zero=0.0, **parameters)
+        wanted = expected(warp, block, **parameters)
+        for number, values in enumerate(wanted):
+            lanes, address = found[number]
+            assert lanes.all()
+            assert [unsigned(value) for value in address] == values, f"expression {number}"
+
+    law()
+
+
+@pytest.mark.parametrize("architecture", [80, 90])
+@pytest.mark.parametrize("zero", [0.0, 1.5])
+def test_lanes_part_at_a_branch_and_every_lane_stores_once(architecture, zero):
+    stores = shown(architecture, divisor=3, modulus=5, wide=7, few=2, zero=zero)[34:]
+    stored = sum(lanes.astype(int) for lanes, _ in stores)
+    values = sum(np.where(lanes, address, 0) for lanes, address in stores)
+
+    assert stored.tolist() == [1] * 32
+    assert values.tolist() == np.where(WARP_SIZE % 3 == 0, WARP_SIZE * 5, 77 if zero else WARP_SIZE * 7).tolist()
+
+
+def test_an_endless_wait_is_an_error(monkeypatch):
+    monkeypatch.setattr("gpusim.lower.sass.emulate.MOST_STEPS", 100)
+
+    with pytest.raises(BadInput, match=r"^text 0x[0-9a-f]{4}: the warp does not end after 100 instructions$"):
+        shown(90, divisor=3, modulus=5, wide=7, few=2, zero=0.0)
+
+
+ALWAYS = Predicate(PT)
+EXIT = ("EXIT", {})
+
+
+def r(number):
+    return Register(number)
+
+
+def ur(number):
+    return Register(number, uniform=True)
+
+
+LANE = ("S2R", {"d": r(4), "n": Named("SR_LANEID", 0)})
+"""R4 is the lane."""
+
+ODD_LANES = ("R2P", {"a": r(4), "b": Immediate(1)})
+"""P0 is bit 0 of the lane."""
+
+
+def executed(*code, load=None, constants=bytes(1024), local_bytes=0, grid=(1, 1, 1)):
+    """The steps of lanes 0 to 31 through (mnemonic, operands) of each instruction, or (.., .., guard)."""
+    sass = [
+        Sass(16 * at, mnemonic, guard[0] if guard else ALWAYS, operands, (), control_field(0))
+        for at, (mnemonic, operands, *guard) in enumerate((*code, EXIT))
+    ]
+    return run_warp(sass, EmulatedWarp((0, 0, 0), grid, 32, 0, constants, local_bytes, load))
+
+
+def shown_by(steps):
+    """The registers that stores use as their addresses."""
+    return [step.address.tolist() for step in steps if step.address is not None and step.target is None]
+
+
+def store_to(number):
+    return "STS", {"m": Memory(r(number)), "v": r(RZ)}
+
+
+@pytest.mark.parametrize(
+    ("mnemonic", "words"),
+    {"LDG.E.64": (0x40, 0x44), "ATOMG.E.64": (0x40, 0x44), "LDS.64": (0, 0)}.items(),
+)
+def test_only_loads_from_global_memory_are_answered(mnemonic, words):
+    """Where each word holds its own address; shared memory is zero."""
+    place = {"d": r(2), "m": Memory(r(RZ), 0x40, wide=mnemonic != "LDS.64")}
+    steps = executed((mnemonic, place), store_to(2), store_to(3), load=lambda addresses: addresses)
+
+    assert shown_by(steps)[1:] == [[word] * 32 for word in words]
+
+
+def test_an_indexed_constant_is_loaded_lane_by_lane():
+    """LDC.64 R2, c[0x0][R4+0x200], R4 the lane: four lanes to a word, and the word after it."""
+    constants = np.arange(256, dtype="<u4").tobytes()
+    load = ("LDC.64", {"d": r(2), "m": Constant(0, 0x200, r(4))})
+    steps = executed(LANE, load, store_to(2), store_to(3), constants=constants)
+
+    assert shown_by(steps) == [[128 + part + lane // 4 for lane in range(32)] for part in (0, 1)]
+
+
+def test_a_shared_address_has_32_bits_and_a_scaled_register():
+    (below,) = shown_by(executed(("STS", {"m": Memory(r(RZ), -16), "v": r(RZ)})))
+    scaled = {suffix: Register(4, suffix=suffix) for suffix in ("", ".X4", ".X8", ".X16")}
+    found = [shown_by(executed(LANE, ("STS", {"m": Memory(base, 4), "v": r(RZ)})))[0][3] for base in scaled.values()]
+
+    assert below == [2**32 - 16] * 32
+    assert found == [4 + 3, 4 + 12, 4 + 24, 4 + 48]
+
+
+def test_a_global_address_adds_a_pair_of_uniform_registers():
+    """[R2.64+UR6-0x8]: R3 is 1 and UR7 is 2, the high words."""
+    words = [("MOV", {"d": r(3), "b": Immediate(1)}), ("UMOV", {"d": ur(6), "b": Immediate(0x10)})]
+    words.append(("UMOV", {"d": ur(7), "b": Immediate(2)}))
+    place = Memory(r(2), -8, ur(6), wide=True)
+
+    assert shown_by(executed(*words, ("STG", {"m": place, "v": r(RZ)}))) == [[(3 << 32) + 8] * 32]
+
+
+def test_a_copy_has_a_source_a_target_and_a_predicate():
+    """LDGSTS [R4+0x100], [RZ.64+0x40], P0."""
+    operands = {"s": Memory(r(4), 0x100), "m": Memory(r(RZ), 0x40, wide=True), "x": Predicate(0)}
+    copy = executed(LANE, ODD_LANES, ("LDGSTS.E.128", operands))[2]
+
+    assert copy.address.tolist() == [0x40] * 32
+    assert copy.target.tolist() == [0x100 + lane for lane in range(32)]
+    assert copy.predicate.tolist() == [False, True] * 16
+
+
+def test_a_uniform_register_takes_the_first_active_lane_s_value():
+    """@P0 R2UR UR6, R4: lane 1 is the first of the odd ones."""
+    taken = ("R2UR", {"d": ur(6), "a": r(4)}, Predicate(0))
+    store = ("STS", {"m": Memory(r(RZ), uniform=ur(6)), "v": r(RZ)})
+
+    assert shown_by(executed(LANE, ODD_LANES, taken, store)) == [[1] * 32]
+
+
+@pytest.mark.parametrize(("mnemonic", "after"), [("CS2R", 0), ("CS2R.32", 7), ("S2R", 7)])
+def test_only_a_wide_special_register_clears_the_register_after_it(mnemonic, after):
+    seven = ("MOV", {"d": r(3), "b": Immediate(7)})
+
+    assert shown_by(executed(seven, (mnemonic, {"d": r(2), "n": Named("SRZ", 255)}), store_to(3))) == [[after] * 32]
+
+
+def test_the_stack_ends_where_it_ends():
+    """Of 8 bytes, STL.64 at byte 0 takes all; at byte 8 it lies outside."""
+    pair = {"v": r(RZ)}
+
+    assert len(executed(("STL.64", {"m": Memory(r(RZ)), **pair}), local_bytes=8)) == 2
+    with pytest.raises(BadInput, match="local address outside the stack of 8 bytes"):
+        executed(("STL.64", {"m": Memory(r(RZ), 8), **pair}), local_bytes=8)
+
+
+def test_the_bank_begins_with_the_extents_of_block_and_grid():
+    loads = [(("LDC", {"d": r(2), "m": Constant(0, 4 * word)}), store_to(2)) for word in range(6)]
+
+    found = shown_by(executed(*(one for pair in loads for one in pair), grid=(5, 6, 7)))
+
+    assert [lanes[0] for lanes in found] == [32, 1, 1, 5, 6, 7]
+
+
+EVEN, ODD = [lane % 2 == 0 for lane in range(32)], [lane % 2 == 1 for lane in range(32)]
+NOP, B0 = ("NOP", {}), {"n": Named("B0", 0)}
+ON_ODD, ON_EVEN = Predicate(0), Predicate(0, inverted=True)
+
+
+def to(place):
+    return {"t": CodeAddress(16 * place)}
+
+
+def path(steps):
+    return [step.at for step in steps]
+
+
+@pytest.mark.parametrize(("how", "followed"), [("CONV", [0, 2]), ("DIV", [0, 1, 2])])
+def test_a_warp_that_is_whole_goes_where_it_converges_and_not_where_it_diverges(how, followed):
+    assert path(executed((f"BRA.{how}", to(2)), NOP)) == followed
+
+
+@pytest.mark.parametrize(("how", "followed"), [("CONV", [3, 4, 5, 5]), ("DIV", [3, 5, 5])])
+def test_lanes_that_have_parted_go_where_it_diverges_and_not_where_it_converges(how, followed):
+    parted = (LANE, ODD_LANES, ("BRA", to(5), ON_ODD))
+
+    assert path(executed(*parted, (f"BRA.{how}", to(5)), NOP))[3:] == followed
+
+
+def test_lanes_that_part_go_on_together_from_where_they_converge():
+    parted = (LANE, ODD_LANES, ("BSSY", B0), ("BRA", to(5), ON_ODD))
+    steps = executed(*parted, NOP, ("BSYNC", B0), NOP)
+
+    assert path(steps) == [0, 1, 2, 3, 4, 5, 5, 6, 7]
+    assert [None if step.lanes is None else step.lanes.tolist() for step in steps[4:]] == [EVEN, EVEN, ODD, None, None]
+
+
+def test_nobody_waits_for_lanes_that_left_the_barrier():
+    """The even lanes pass BSYNC and end; the odd ones, which branched past it, end after them."""
+    parted = (LANE, ODD_LANES, ("BSSY", B0), ("BREAK", B0, ON_ODD), ("BRA", to(6), ON_ODD))
+    steps = executed(*parted, ("BSYNC", B0))
+
+    assert [step.lanes.tolist() for step in steps if step.at == 6] == [EVEN, ODD]
+
+
+def test_a_call_returns_to_where_its_active_lanes_say(monkeypatch):
+    """@!P0 EXIT; R2 = 0x60; RET R2: lane 0, whose R2 is still 0, is gone."""
+    monkeypatch.setattr("gpusim.lower.sass.emulate.MOST_STEPS", 100)
+    gone = (LANE, ODD_LANES, ("EXIT", {}, ON_EVEN), ("MOV", {"d": r(2), "b": Immediate(0x60)}))
+
+    assert path(executed(*gone, ("RET", {"a": r(2), **to(0)}), NOP)) == [0, 1, 2, 3, 4, 6]
+
+
+@pytest.mark.parametrize(("mnemonic", "register"), [("BMOV.32.CLEAR", 5), ("BMOV.32", RZ)])
+def test_a_convergence_barrier_can_only_be_cleared(mnemonic, register):
+    with pytest.raises(BadInput, match="only clearing a convergence barrier is emulated"):
+        executed((mnemonic, {"d": r(register), **B0}))

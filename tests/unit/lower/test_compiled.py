@@ -1,0 +1,207 @@
+"""Compiled streams: the kernel executes the schedule, address by address, and a kernel that does not is refused."""
+
+import gzip
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gpusim.cuda.compiled_kernel import CompiledKernel
+from gpusim.element_types import tensor_opcode
+from gpusim.errors import BadInput, CannotRun, CheckFailed
+from gpusim.families.gemm.program import program
+from gpusim.families.gemm.specialise import specialise
+from gpusim.families.gemm.timed import TimedTileKernel
+from gpusim.families.registry import load_scenario
+from gpusim.lower.compiled import KernelRunner, annotated, lower
+from gpusim.lower.stream import shifted
+from gpusim.lower.stream_file import load_stream, save_stream
+from gpusim.machine.load import load_machine
+from gpusim.schedule.counts import SASS_OF_OP
+from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadSource, WarpMma
+
+FOLDER = Path(__file__).parent / "sass" / "data"
+SCENARIOS = Path(__file__).parents[3] / "scenarios"
+COMMITTED = {
+    "gemm_ragged_sm90": ("gemm_ragged", ()),
+    "gemm_split_k_sm90": ("gemm_ragged", ("problem.split_k_slices=3",)),
+    "conv_9_k_tiles_sm90": ("conv_9_k_tiles", ()),
+    "conv_s6_swizzle_sm80": ("conv_s6_swizzle", ()),
+    "gemm_pipelined_sm90": ("recorded/gemm_pipelined_ragged_alignment4", ()),
+    "conv_pipelined_sm75": (
+        "recorded/conv_pipelined_optimized_stride2",
+        ("machine='t4'", "kernel.instruction=[16, 8, 8]"),
+    ),
+    "turing_int4_conv_sm75": ("turing_int4_conv", ()),
+}
+"""Committed kernels, and the scenarios they were compiled for."""
+
+
+def committed(name, *overrides):
+    """
+    A committed kernel and its scenario, or another one that it was not compiled for.
+    """
+    file, own = COMMITTED[name]
+    scenario = load_scenario(SCENARIOS / f"{file}.toml", (*own, *overrides))
+    cubin = gzip.decompress((FOLDER / f"{name}.cubin.gz").read_bytes())
+    return scenario, CompiledKernel(cubin, "nvcc 13.0", specialise(scenario, "plain"))
+
+
+def timed(scenario):
+    return TimedTileKernel(scenario, load_machine(scenario.machine))
+
+
+def lower_kernel(scenario, compiled, slice_=0):
+    kernel = timed(scenario)
+    return lower(kernel, compiled, kernel.slice_blocks[slice_])
+
+
+@pytest.fixture(scope="module", params=COMMITTED)
+def lowered(request):
+    scenario, kernel = committed(request.param)
+    return scenario, kernel, lower_kernel(scenario, kernel)
+
+
+def executed_ops(scenario, stream):
+    """
+    Every named instruction of a stream, all trips unrolled: (op, part).
+    """
+    return [
+        (shifted(one.op, trip * segment.tiles_per_trip, scenario.kernel.stages), one.part)
+        for segment in stream.segments
+        for trip in range(segment.trips)
+        for one in segment.instructions
+        if one.op is not None
+    ]
+
+
+def test_the_stream_executes_every_op_of_the_schedule_once(lowered):
+    """
+    Up to the epilogue's accesses that no lane of the warp makes.
+    """
+    scenario, _, one = lowered
+    ops = program(scenario, scenario.k_iterations(0)).mainloop_ops()
+    warp_m, warp_n, _ = scenario.kernel.warp
+    parts = warp_m // scenario.kernel.instruction[0] * (warp_n // scenario.kernel.instruction[1])
+    wanted = Counter((op, part) for op in ops for part in range(parts if isinstance(op, WarpMma) else 1))
+    mainloop = replace(one.stream, segments=one.stream.segments[:-1])
+
+    assert Counter(executed_ops(scenario, mainloop)) == wanted
+
+
+def test_each_op_is_its_own_machine_instruction(lowered):
+    scenario, _, one = lowered
+    opcodes = SASS_OF_OP | {WarpMma: tensor_opcode(scenario.problem.dtype.ab)}
+    named = [i for segment in one.stream.segments for i in segment.instructions if i.op is not None]
+
+    assert {(type(i.op), i.opcode.split(".")[0]) for i in named} <= set(opcodes.items())
+
+
+def test_the_mainloop_is_one_segment_of_one_k_tile_a_trip(lowered):
+    scenario, _, one = lowered
+    names = [segment.name for segment in one.stream.segments]
+    loop = one.stream.segments[1]
+
+    assert names == ["prologue", "mainloop", "tail", "epilogue"]
+    assert (loop.trips, loop.tiles_per_trip) == (scenario.k_iterations(0), 1)
+    assert [i.unit for i in one.stream.segments[-1].instructions].count("exit") == 1
+
+
+def test_copies_and_fragment_loads_come_from_the_schedule_alone(lowered):
+    _, _, one = lowered
+    loop = one.stream.segments[1].instructions
+
+    assert all(isinstance(i.op, CopyAsync) for i in loop if i.unit == "ldgsts")
+    assert all(isinstance(i.op, Ldmatrix) for i in loop if i.opcode.startswith("LDSM"))
+    assert all(i.stall >= 1 and i.wait_mask < 64 for i in loop)
+
+
+def test_the_listing_goes_with_the_stream(lowered):
+    _, _, one = lowered
+    rows = annotated(one)
+
+    assert len(rows) == sum(len(segment.instructions) for segment in one.stream.segments)
+    assert all(row.stage is not None for row in rows if "LDGSTS" in row.text)
+    assert {row.op.split("(")[0] for row in rows if "MMA." in row.text} == {"WarpMma"}
+
+
+def test_every_warp_of_some_ctas_executes_the_schedule(lowered):
+    scenario, kernel, _ = lowered
+    runner = KernelRunner(timed(scenario), kernel)
+    live = timed(scenario).launched.tolist()
+    for block in {live[0], live[len(live) // 2], live[-1]}:
+        for warp in range(runner.warps):
+            named = runner.align(block, warp, runner.run(block, warp))
+            assert sum(one is not None and isinstance(one.op, WarpMma) for one in named) > 0
+
+
+def test_a_stream_is_read_back_as_it_was_written(lowered, tmp_path):
+    _, _, one = lowered
+    path = tmp_path / "stream.json.gz"
+    save_stream(path, one)
+    first = path.read_bytes()
+    save_stream(path, load_stream(path))
+
+    assert load_stream(path) == one
+    assert path.read_bytes() == first
+
+
+def test_later_slices_of_a_split_read_their_source():
+    scenario, kernel = committed("gemm_split_k_sm90")
+    first, second = (lower_kernel(scenario, kernel, slice_).stream for slice_ in (0, 1))
+
+    def sources(stream):
+        return sum(i.opcode.startswith("LDG.") and i.op is not None for i in stream.segments[-1].instructions)
+
+    wanted = sum(isinstance(op, LoadSource) for op in program(scenario, scenario.k_iterations(1), 1).epilogue)
+
+    assert (sources(first), sources(second)) == (0, wanted)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("kernel.stages=4", r"DEPBAR\.LE SB0, 0x1 waits for 0x1 pending groups, the schedule for 2: WaitGroup"),
+        (
+            "kernel.shared.a='row_major'",
+            r"LDGSTS\..* in lane \d+, where no remaining op .*; most like it is CopyAsync\(.* at 0x",
+        ),
+        ("problem.lda=720", r"^0x[0-9a-f]{4} LDGSTS\..* copies from 0x[0-9a-f]+ in lane 0?\d+, the schedule from 0x"),
+        ("problem.m=1001", r"touches memory in lanes \[.*\], the schedule in \["),
+        ("problem.beta=1.0", r"^after barrier \d+ the schedule has 2 LDG, the kernel executes 0; "),
+        ("problem.ldc=1008", r"^after barrier 16 the kernel executes .*STG\..* most like it is StoreGlobal\(step=0,"),
+        ("problem.k=776", r"^0x[0-9a-f]{4} LDGSTS\..* copies from 0x[0-9a-f]+ in lane \d+, the schedule from 0x"),
+    ],
+    ids=["stages", "layout", "leading-dimension", "predicate", "source", "output", "k-tiles"],
+)
+def test_a_kernel_of_another_scenario_is_refused_with_both_sides(override, message):
+    scenario, _ = committed("gemm_ragged_sm90", override)
+    _, kernel = committed("gemm_ragged_sm90")
+
+    runner = KernelRunner(timed(scenario), kernel)
+
+    def align_all():
+        for block, warp in ((0, 0), (0, 3), (63, 0), (63, 3)):
+            runner.align(block, warp, runner.run(block, warp))
+
+    with pytest.raises(CheckFailed, match=message):
+        align_all()
+
+
+def test_a_kernel_whose_mma_is_emulated_is_refused_before_its_code_is_read(monkeypatch):
+    monkeypatch.setattr("gpusim.lower.compiled.decode", lambda *_: pytest.fail("decoded"))
+    scenario = load_scenario(SCENARIOS / "recorded" / "gemm_u4.toml")
+    _, kernel = committed("gemm_ragged_sm90")
+
+    with pytest.raises(BadInput, match=r"^problem\.dtype\.ab must be a type that sm_90 multiplies, got 'u4': its "):
+        lower_kernel(scenario, kernel)
+
+
+def test_without_a_compiler_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setattr("gpusim.cuda.compiler._find_nvrtc", lambda: None)
+    monkeypatch.setattr("gpusim.cuda.compiler._find_nvcc", lambda: None)
+    scenario = load_scenario(SCENARIOS / "gemm_ragged.toml", ("problem.k=40",))
+
+    with pytest.raises(CannotRun, match=r"^no CUDA compiler is installed: pip install 'gpusim\[compiler\]' brings"):
+        timed(scenario).compiled()

@@ -1,0 +1,45 @@
+"""Streams as files: every shipped scenario has one, and what is none is refused."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from gpusim.errors import BadInput
+from gpusim.families.gemm.specialise import specialise
+from gpusim.families.registry import load_scenario
+from gpusim.lower.shipped import shipped_stream
+from gpusim.lower.stream_file import load_stream
+from gpusim.machine.load import load_machine
+
+SCENARIOS = Path(__file__).parents[3] / "scenarios"
+SHIPPED = sorted(path for path in SCENARIOS.glob("*.toml") if load_scenario(path).kind != "attention")
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_every_shipped_scenario_has_its_stream(path):
+    """
+    Of its kernel as it stands in kernels_cuda/: `python -m gpusim.measure.ship_streams` writes them anew.
+    """
+    scenario = load_scenario(path)
+    architecture = load_machine(scenario.machine).compute_capability
+    one = shipped_stream(specialise(scenario, "plain"), architecture, 0)
+
+    assert one is not None
+    assert one.stream.segments[1].trips == scenario.k_iterations(0)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"no gzip", r"x\.json\.gz: not a readable stream "),
+        (gzip.compress(b'{"schema": "other"}'), r"x\.json\.gz: schema must be 'gpusim\.stream/1', got 'other'$"),
+    ],
+    ids=["damaged", "schema"],
+)
+def test_a_file_that_is_no_stream_is_refused(tmp_path, data, message):
+    path = tmp_path / "x.json.gz"
+    path.write_bytes(data)
+
+    with pytest.raises(BadInput, match=message):
+        load_stream(path)

@@ -1,0 +1,250 @@
+"""Machine files: every figure a record with its source, and what breaks a rule is refused."""
+
+import re
+import tomllib
+from importlib import resources
+
+import pytest
+
+from gpusim.errors import BadInput
+from gpusim.machine import load_machine, machine_names
+from gpusim.machine.load import parse_machine
+from gpusim.machine.spec import FIGURE_KINDS, PIPES
+
+H200 = resources.files("gpusim.machine").joinpath("h200.toml").read_text()
+BANKS = 'banks = { value = 32, unit = "banks", kind = "documented", source = "cuda-guide", at = "shared memory" }'
+
+
+def figures_in(table, prefix=""):
+    for key, value in table.items():
+        if isinstance(value, dict) and "value" in value:
+            yield prefix + key
+        elif isinstance(value, dict) and key != "sources":
+            yield from figures_in(value, f"{prefix}{key}.")
+
+
+def with_banks(record):
+    assert H200.count(BANKS) == 1
+    return H200.replace(BANKS, f"banks = {record}" if record else "")
+
+
+def test_the_machines_that_ship():
+    assert machine_names() == ("a100", "h200", "rtx3090", "rtx4090", "t4")
+
+
+@pytest.mark.parametrize("name", machine_names())
+def test_every_figure_of_a_machine_file_is_accounted_for(name):
+    machine = load_machine(name)
+    text = resources.files("gpusim.machine").joinpath(f"{name}.toml").read_text()
+
+    assert {record.key for record in machine.figures} == set(figures_in(tomllib.loads(text)))
+    assert sum(machine.figure_counts().values()) == len(machine.figures)
+    assert tuple(machine.figure_counts()) == FIGURE_KINDS
+
+
+@pytest.mark.parametrize("name", machine_names())
+def test_every_figure_has_a_source_or_a_reason_and_every_source_is_used(name):
+    machine = load_machine(name)
+
+    for record in machine.figures:
+        assert record.why if record.kind == "assumed" else record.source, record.key
+    assert {record.source for record in machine.figures} - {""} == set(machine.sources)
+
+
+@pytest.mark.parametrize("name", machine_names())
+def test_a_machine_is_consistent(name):
+    machine = load_machine(name)
+    limits = machine.limits
+
+    assert tuple(machine.pipes) == PIPES
+    assert machine.features.cp_async == (machine.compute_capability >= 80) == (machine.async_copy is not None)
+    assert limits.shared_bytes_per_cta + limits.shared_reserved_per_cta <= limits.shared_bytes <= machine.l1.bytes
+    assert machine.shared.banks * machine.shared.bank_bytes == machine.l1.line_bytes
+    assert machine.l2.hit_latency <= machine.l2.far_latency < machine.dram.latency
+    assert machine.shared.load_latency <= machine.l1.hit_latency < machine.l2.hit_latency
+    assert all(pipe.interval <= pipe.latency for pipe in (*machine.pipes.values(), *machine.tensor.values()))
+
+
+def test_tensor_rates_follow_the_published_tables():
+    fma_per_cycle = {
+        (name, shape): 4 * m * n * k / load_machine(name).tensor[shape].interval
+        for name, shape, m, n, k in [
+            ("a100", "m16n8k16.f16.f32", 16, 8, 16),
+            ("a100", "m16n8k8.f16.f32", 16, 8, 8),
+            ("t4", "m16n8k8.f16.f32", 16, 8, 8),
+        ]
+    }
+
+    assert fma_per_cycle == {
+        ("a100", "m16n8k16.f16.f32"): 1024,
+        ("a100", "m16n8k8.f16.f32"): 1024,
+        ("t4", "m16n8k8.f16.f32"): 512,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "peaks"),
+    [
+        ("a100", {"m16n8k16.f16.f32": 312, "m16n8k16.f16.f16": 312, "m16n8k8.tf32.f32": 156, "m16n8k32.s8.s32": 624}),
+        ("rtx3090", {"m16n8k16.f16.f32": 71.2, "m16n8k8.f16.f32": 71.2, "m16n8k16.bf16.f32": 71.2}),
+        ("rtx3090", {"m16n8k16.f16.f16": 142.3, "m16n8k8.tf32.f32": 35.6, "m16n8k4.tf32.f32": 35.6}),
+        ("rtx3090", {"m16n8k32.s8.s32": 284.7, "m16n8k16.s8.s32": 284.7, "m16n8k64.s4.s32": 569.3}),
+        ("rtx4090", {"m16n8k16.f16.f32": 165.2, "m16n8k8.f16.f32": 165.2, "m16n8k16.bf16.f32": 165.2}),
+        ("rtx4090", {"m16n8k16.f16.f16": 330.3, "m16n8k8.tf32.f32": 82.6, "m16n8k4.tf32.f32": 82.6}),
+        ("rtx4090", {"m16n8k32.s8.s32": 660.6, "m16n8k16.s8.s32": 660.6, "m16n8k64.s4.s32": 1321.2}),
+        ("t4", {"m16n8k8.f16.f32": 65, "m8n8k16.s8.s32": 130, "m8n8k32.s4.s32": 260}),
+    ],
+)
+def test_tensor_cores_at_boost_reach_the_peak_of_the_whitepaper(name, peaks):
+    """Dense, in 10^12 operations a second; whitepapers round to 0.1, T4's and A100's to 1."""
+    machine = load_machine(name)
+    reached = {}
+    for shape in peaks:
+        m, n, k = map(int, re.fullmatch(r"m(\d+)n(\d+)k(\d+)\..*", shape).groups())
+        operations = 2 * m * n * k * machine.smsps * machine.sms
+        reached[shape] = operations * machine.clock_mhz / machine.tensor[shape].interval / 1e6
+
+    assert reached == pytest.approx(peaks, rel=0.002)
+
+
+def test_the_same_file_is_the_same_machine():
+    assert parse_machine(H200, "h200", "x.toml") == load_machine("h200")
+    assert parse_machine(H200, "h200", "x.toml").digest() == load_machine("h200").digest()
+    assert load_machine("a100").digest() != load_machine("h200").digest()
+
+
+def test_dram_bytes_per_kilocycle_follow_from_bandwidth_and_clock():
+    dram = load_machine("h200").dram
+
+    assert dram.clock_mhz == 1980
+    assert dram.bytes_per_kilocycle == int(dram.bandwidth_gb_s * dram.achievable_percent / 100 * 1e6 / 1980)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (with_banks(""), "banks must be a record {{ value, unit, kind, source or why }}, got nothing (x.toml: {key})"),
+        (with_banks("32"), "banks must be a record {{ value, unit, kind, source or why }}, got 32 (x.toml: {key})"),
+        (with_banks('{ unit = "banks" }'), "value must be an integer of at least 1, got nothing (x.toml: {key}.value)"),
+        (
+            with_banks('{ value = 32.0, unit = "banks" }'),
+            "value must be an integer of at least 1, got 32.0 (x.toml: {key}.value)",
+        ),
+        (
+            with_banks('{ value = true, unit = "banks" }'),
+            "value must be an integer of at least 1, got True (x.toml: {key}.value)",
+        ),
+        (with_banks('{ value = 32, unit = "bytes" }'), "unit must be 'banks', got 'bytes' (x.toml: {key}.unit)"),
+        (
+            with_banks('{ value = 32, unit = "banks", kind = "guessed" }'),
+            "kind must be one of documented, measured, fitted, assumed, got 'guessed' (x.toml: {key}.kind)",
+        ),
+        (
+            with_banks('{ value = 32, unit = "banks", kind = "measured" }'),
+            "a measured figure must name a source, got nothing (x.toml: {key}.source)",
+        ),
+        (
+            with_banks('{ value = 32, unit = "banks", kind = "assumed" }'),
+            "an assumed figure must say why, got nothing (x.toml: {key}.why)",
+        ),
+        (
+            with_banks('{ value = 32, unit = "banks", kind = "fitted", source = "driver" }'),
+            "a fitted figure must list the runs it was fitted on, got nothing (x.toml: {key}.fitted_on)",
+        ),
+        (
+            with_banks('{ value = 32, unit = "banks", kind = "measured", sauce = "driver" }'),
+            'unknown key "sauce", did you mean "source"? (x.toml: {key}.sauce)',
+        ),
+        (
+            H200.replace("[constant_cache]", "[constant_cash]"),
+            'unknown key "constant_cash", did you mean "constant_cache"? (x.toml: constant_cash)',
+        ),
+        (
+            H200.replace('[tensor."m16n8k16.f16.f32"]', "[tensor.hmma]"),
+            "tensor keys must read like m16n8k16.f16.f32, got 'hmma' (x.toml: tensor.hmma)",
+        ),
+        (
+            H200.replace("[pipes.mufu]", "[pipes.mfu]"),
+            'unknown key "mfu", did you mean "mufu"? (x.toml: pipes.mfu)',
+        ),
+        (H200.replace("title = ", "titel = ", 1), "title must be a string, got nothing (x.toml: title)"),
+        (
+            H200.replace("cp_async = { value = true", "cp_async = { value = false"),
+            "async_copy must be given exactly where features.cp_async is true, got a table (x.toml: async_copy)",
+        ),
+        (
+            "shared",
+            "machine file must be TOML: Expected '=' after a key in a key/value pair (at end of document) (x.toml)",
+        ),
+    ],
+)
+def test_a_machine_file_that_breaks_a_rule_is_refused(text, message):
+    with pytest.raises(BadInput) as refused:
+        parse_machine(text, "x", "x.toml")
+
+    assert str(refused.value) == message.format(key="shared.banks")
+
+
+def with_zero(key):
+    """The shipped text with one figure's value turned to 0, found by table and name."""
+    table, _, name = key.rpartition(".")
+    start = H200.index(f"\n[{table or name}]\n")
+    record = f"{name} = {{{{ value = " if table else "value = "
+    changed, count = re.subn(rf"^({record.format()})\d+", r"\g<1>0", H200[start:], count=1, flags=re.MULTILINE)
+    assert count == 1
+    return H200[:start] + changed
+
+
+MAY_BE_NOTHING = re.compile(
+    r"latency|release|overhead|cta_interval|cta_setup|far_fraction|reserved|stream_lines|barrier\."
+)
+INTEGER_FIGURES = sorted(
+    record.key
+    for record in load_machine("h200").figures
+    if type(record.value) is int and not record.key.startswith("tensor.") and not record.key.startswith("pipes.")
+)
+
+
+@pytest.mark.parametrize("key", [*INTEGER_FIGURES, "pipes.alu.interval", "pipes.alu.latency"])
+def test_zero_is_refused_where_something_is_counted_or_divided_by(key):
+    """
+    Latencies and overheads may be nothing; counts, sizes, rates and intervals may not.
+    """
+    if MAY_BE_NOTHING.search(key):
+        parse_machine(with_zero(key), "x", "x.toml")
+        return
+
+    with pytest.raises(BadInput) as refused:
+        parse_machine(with_zero(key), "x", "x.toml")
+
+    assert str(refused.value) == f"value must be an integer of at least 1, got 0 (x.toml: {key}.value)"
+
+
+def test_a_source_that_is_not_listed_is_refused():
+    text = with_banks('{ value = 32, unit = "banks", kind = "measured", source = "hearsay" }')
+
+    with pytest.raises(BadInput, match=r"^source must be one of .*, got 'hearsay' \(x.toml: shared.banks.source\)$"):
+        parse_machine(text, "x", "x.toml")
+
+
+def test_a_name_that_is_no_machine_is_refused():
+    with pytest.raises(BadInput) as refused:
+        load_machine("h20")
+
+    assert str(refused.value) == (
+        "machine must be one of a100, h200, rtx3090, rtx4090, t4 or the path of a .toml file,"
+        ' got "h20", did you mean "h200"?'
+    )
+
+
+def test_a_machine_may_be_a_file_of_ones_own(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(H200)
+
+    assert load_machine(str(path)).name == "mine"
+    assert load_machine(str(path)).figures == load_machine("h200").figures
+
+
+def test_a_machine_file_that_is_missing_is_refused():
+    with pytest.raises(BadInput, match=r'^machine file must be readable, got "nowhere/x.toml" \('):
+        load_machine("nowhere/x.toml")

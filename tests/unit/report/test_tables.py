@@ -1,0 +1,72 @@
+"""The summary of a run, as text."""
+
+import io
+import subprocess
+import sys
+from dataclasses import replace
+
+from gpusim.report.captions import Words
+from gpusim.report.tables import print_summary
+from gpusim.results.result import Cycles, ReductionLaunch
+
+
+def summary_lines(result):
+    out = io.StringIO()
+    print_summary(result, Words("a problem", "its kernel"), out)
+    return out.getvalue().splitlines()
+
+
+def test_the_summary_names_what_ran_and_how_fast(run):
+    lines = summary_lines(run.result)
+
+    assert lines[:2] == ["a problem", "its kernel"]
+    assert "machine      h200 (figures: 21 documented, 9 measured, 0 fitted, 14 assumed)" in lines
+    assert "grid         32 x 1 x 1 = 32 CTAs, 0.12 waves" in lines
+    assert "cycles       14,210 elapsed, 9,876 active" in lines
+    assert "time         7.18 us at 1,980 MHz, 42.08 TFLOP/s" in lines
+
+
+def test_the_summary_counts_conflicts_by_operand(make_run):
+    lines = summary_lines(make_run(a="row_major").result)
+
+    assert "ldmatrix   a            18,432      589,824   73,728     516,096    8.00" in lines
+    assert "ldmatrix   b            18,432       73,728   73,728           0    1.00" in lines
+
+
+def test_stalls_come_largest_first_and_those_that_took_nothing_are_left_out(run):
+    lines = summary_lines(run.result)
+    stalls = [line.split()[:2] for line in lines[lines.index("Stalls, share of warp cycles") + 1 :]]
+
+    assert stalls[0] == ["long_scoreboard", "41.2"]
+    assert [float(share) for _, share in stalls] == sorted((float(share) for _, share in stalls), reverse=True)
+    assert "drain" not in [reason for reason, _ in stalls]
+
+
+def test_output_that_is_no_terminal_has_no_colour_and_no_trailing_blanks(make_run):
+    lines = summary_lines(make_run(a="row_major").result)
+
+    assert not any("\x1b" in line or line != line.rstrip() or len(line) > 100 for line in lines)
+
+
+def test_hazards_are_said(run):
+    assert summary_lines(replace(run.result, hazards=({"name": "overwritten"},)))[-1] == "1 hazard in the schedule"
+
+
+def test_the_reduction_of_a_parallel_split_k_has_a_line(run):
+    second = ReductionLaunch((66, 1, 1), 66, 12, 32, Cycles(elapsed=5165, active=2408))
+
+    lines = summary_lines(replace(run.result, reduction=second))
+
+    assert not any(line.startswith("reduction") for line in summary_lines(run.result))
+    (at,) = (number for number, line in enumerate(lines) if line.startswith("reduction"))
+    assert " ".join(" ".join(lines[at : at + 2]).split()) == (
+        "reduction 66 CTAs of a second launch, 12 per SM, 5,165 of the cycles elapsed, 2,408 of those active"
+    )
+
+
+def test_tables_and_traces_import_neither_matplotlib_nor_protobuf():
+    code = (
+        "import sys, gpusim.report.tables, gpusim.report.perfetto; assert not {'matplotlib', 'google'} & {*sys.modules}"
+    )
+
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,273 @@
+"""A scenario file: overrides, digests, and what is refused in one line."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpusim.errors import BadInput
+from gpusim.families.gemm.conv2d import Conv2dFpropProblem
+from gpusim.families.registry import load_scenario, parse_scenario
+from gpusim.machine import machine_names
+from gpusim.scenario.text import write_toml
+
+SCENARIOS = Path(__file__).parents[3] / "scenarios"
+FILES = sorted(SCENARIOS.glob("*.toml"))
+GEMM = {"machine": "h200", "problem": {"kind": "gemm", "m": 100, "n": 36, "k": 44}}
+
+
+def refusal(data):
+    """The message of a refused scenario, or nothing."""
+    try:
+        parse_scenario(data, "x.toml")
+    except BadInput as refused:
+        return str(refused)
+    return ""
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_shipped_scenarios_load_and_open_with_their_question(path):
+    first = path.read_text().splitlines()[0]
+
+    assert first.startswith("# ")
+    assert first.endswith("?")
+    assert load_scenario(path).machine in machine_names()
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_resolved_scenario_loads_back_as_itself(path, tmp_path):
+    scenario = load_scenario(path)
+    copy = tmp_path / "scenario.resolved.toml"
+    copy.write_text(write_toml(scenario.resolved()))
+
+    again = load_scenario(copy)
+
+    assert again.resolved() == scenario.resolved()
+    assert again.digest() == scenario.digest()
+
+
+def test_equal_questions_have_equal_digests_and_different_ones_do_not():
+    written_out = {"lda": 44, "ldb": 44, "ldc": 36, "alignment_a": 4, "alpha": 1}
+
+    assert parse_scenario(GEMM, "a.toml").digest() == (
+        parse_scenario(GEMM | {"problem": GEMM["problem"] | written_out}, "b.toml").digest()
+    )
+    assert parse_scenario(GEMM, "a.toml").digest() != (
+        parse_scenario(GEMM | {"problem": GEMM["problem"] | {"beta": 1.0}}, "a.toml").digest()
+    )
+
+
+def test_overrides_take_toml_values_and_bare_words():
+    scenario = load_scenario(
+        SCENARIOS / "conv_s6_crosswise.toml",
+        [
+            "problem.c=64",
+            "problem.c = 256",
+            "problem.padding=[2, 0]",
+            "problem.alpha=0.5",
+            "machine=a100",
+            "kernel.shared.b=padded<8>",
+            'problem.dtype={ output = "f16" }',
+            "problem.mode=convolution",
+        ],
+    )
+    problem = scenario.problem
+
+    assert isinstance(problem, Conv2dFpropProblem)
+    assert (problem.c, problem.padding, problem.alpha, problem.mode) == (256, (2, 0), 0.5, "convolution")
+    assert (scenario.machine, scenario.kernel.shared.b, problem.dtype.output) == ("a100", "padded<8>", "f16")
+
+
+def test_an_override_may_name_a_table_the_file_left_out():
+    scenario = load_scenario(SCENARIOS / "gemm_ragged.toml", ["kernel.shared.a=row_major"])
+
+    assert [scenario.shared_layout(operand) for operand in ("a", "b")] == ["row_major", "crosswise"]
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("problem.cc=256", 'unknown key "cc", did you mean "c"? ({file}: problem.cc, by --set problem.cc=256)'),
+        ("kernel.stages=1", "stages must be 3..10, got 1 ({file}: kernel.stages, by --set kernel.stages=1)"),
+        ("problem.c=-1", "c must be at least 1, got -1 ({file}: problem.c, by --set problem.c=-1)"),
+        ("problem.c.d=1", "problem.c must be a table, got 128 ({file}: problem.c.d, by --set problem.c.d=1)"),
+        ("problem.c", '--set must be KEY=VALUE with a dotted key, got "problem.c"'),
+        ("=3", '--set must be KEY=VALUE with a dotted key, got "=3"'),
+        ("kernel.stages=x", 'stages must be an integer, got "x" ({file}: kernel.stages, by --set kernel.stages=x)'),
+        ("problem.c=1\nd=2", '--set must be KEY=VALUE with a dotted key, got "problem.c=1\\nd=2"'),
+    ],
+)
+def test_a_bad_override_is_named_in_the_message(override, message):
+    with pytest.raises(BadInput) as refused:
+        load_scenario(SCENARIOS / "conv_s6_crosswise.toml", [override])
+
+    assert str(refused.value) == message.format(file=SCENARIOS / "conv_s6_crosswise.toml")
+
+
+@pytest.mark.parametrize(
+    ("scenario", "overrides", "message"),
+    [
+        (
+            "gemm_4096",
+            ["problem.n=16777216", "problem.m=128"],
+            (
+                "n must be small enough that gridDim.y is at most 65535, not 131072, got 16777216 ({file}: problem.n, "
+                "by --set problem.n=16777216)"
+            ),
+        ),
+        (
+            "gemm_4096",
+            ["problem.m=16777216", "problem.n=128", "kernel.threadblock_swizzle=horizontal"],
+            (
+                "m must be small enough that gridDim.y is at most 65535, not 131072, got 16777216 ({file}: problem.m, "
+                "by --set problem.m=16777216)"
+            ),
+        ),
+        (
+            "gemm_4096",
+            ["problem.m=2147483647", "problem.n=256", "problem.k=64"],
+            (
+                "m must be small enough that the grid has at most 16777216 CTAs, not 33554432, got 2147483647 "
+                "({file}: problem.m, by --set problem.m=2147483647)"
+            ),
+        ),
+        (
+            "gemm_4096",
+            ["problem.k=2147483640", "problem.m=8", "problem.n=8"],
+            (
+                "k must be small enough that a CTA has at most 2097152 k tiles, not 33554432, got 2147483640 "
+                "({file}: problem.k, by --set problem.k=2147483640)"
+            ),
+        ),
+        (
+            "gemm_4096",
+            ["problem.lda=2000000000"],
+            (
+                "lda must be small enough that A has at most 1099511627776 elements, not 8192000000000, got 2000000000 "
+                "({file}: problem.lda, by --set problem.lda=2000000000)"
+            ),
+        ),
+        (
+            "gemm_4096",
+            ["problem.split_k_slices=70000", "problem.k=4480000", "problem.m=8", "problem.n=8"],
+            (
+                "split_k_slices must be such that gridDim.z is at most 65535, not 70000, got 70000 "
+                "({file}: problem.split_k_slices, by --set problem.split_k_slices=70000)"
+            ),
+        ),
+        (
+            "conv_s6_crosswise",
+            ["problem.h=2147483647"],
+            (
+                "h must be small enough that the activation has at most 1099511627776 elements, not {elements}, "
+                "got 2147483647 ({file}: problem.h, by --set problem.h=2147483647)"
+            ),
+        ),
+        (
+            "gemm_4096",
+            ["problem.k=2147483648"],
+            "k must be at most 2147483647, got 2147483648 ({file}: problem.k, by --set problem.k=2147483648)",
+        ),
+    ],
+    ids=["grid-y", "grid-y-horizontal", "ctas", "k-tiles", "elements", "grid-z", "activation", "extent"],
+)
+def test_sizes_beyond_a_launch_or_the_simulation_are_refused(scenario, overrides, message):
+    path = SCENARIOS / f"{scenario}.toml"
+    with pytest.raises(BadInput) as refused:
+        load_scenario(path, overrides)
+
+    shape = load_scenario(path).problem
+    elements = 2147483647 * shape.n * shape.w * shape.c if isinstance(shape, Conv2dFpropProblem) else 0
+    assert str(refused.value) == message.format(file=path, elements=elements)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "near"),
+    [
+        ("problem.C=4", "c"),
+        ("problem.pading=[1,1]", "padding"),
+        ("kernel.acc=4", None),
+        ("kernel.swizzle=1", "threadblock_swizzle"),
+    ],
+)
+def test_a_misspelt_key_is_answered_with_the_nearest(wrong, near):
+    with pytest.raises(BadInput) as refused:
+        load_scenario(SCENARIOS / "conv_s6_crosswise.toml", [wrong])
+
+    key = wrong.partition("=")[0]
+    hint = (
+        f'did you mean "{near}"?'
+        if near
+        else f"allowed: {', '.join(type(load_scenario(SCENARIOS / 'conv_s6_crosswise.toml').kernel).model_fields)}"
+    )
+    name = key.rpartition(".")[2]
+    file = SCENARIOS / "conv_s6_crosswise.toml"
+    assert str(refused.value) == f'unknown key "{name}", {hint} ({file}: {key}, by --set {wrong})'
+
+
+@pytest.mark.parametrize("text", ["m = " + "9" * 5000, "m = " + "[" * 5000], ids=["digits", "brackets"])
+def test_text_that_breaks_the_toml_reader_is_bad_input(tmp_path, text):
+    path = tmp_path / "x.toml"
+    path.write_text(text)
+
+    with pytest.raises(BadInput, match=r"^scenario must be TOML: .* \(.*x.toml\)$"):
+        load_scenario(path)
+
+
+def test_a_missing_file_is_bad_input():
+    with pytest.raises(BadInput) as refused:
+        load_scenario("nowhere/x.toml")
+
+    assert str(refused.value) == ('scenario must be a readable file, got "nowhere/x.toml" (No such file or directory)')
+
+
+def test_bytes_that_are_no_text_are_bad_input(tmp_path):
+    path = tmp_path / "x.toml"
+    path.write_bytes(b"machine = '\xff'")
+
+    with pytest.raises(BadInput, match=r"^scenario must be UTF-8 text: invalid start byte at byte 11 \("):
+        load_scenario(path)
+
+
+def test_a_machine_path_is_relative_to_the_scenario_and_kept_whole(tmp_path):
+    shipped = Path(__file__).parents[3] / "gpusim" / "machine" / "h200.toml"
+    (tmp_path / "mine.toml").write_text(shipped.read_text())
+    (tmp_path / "x.toml").write_text('machine = "mine.toml"\n[problem]\nkind = "gemm"\nm = 8\nn = 8\nk = 8\n')
+
+    assert load_scenario(tmp_path / "x.toml").machine == str(tmp_path / "mine.toml")
+
+
+plain = st.recursive(
+    st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+WRITTEN_OUT = load_scenario(SCENARIOS / "conv_s6_crosswise.toml").resolved()
+KEYS = [
+    *[(key,) for key in WRITTEN_OUT],
+    *[(table, key) for table in ("problem", "kernel") for key in WRITTEN_OUT[table]],
+    *[("problem", "dtype", key) for key in WRITTEN_OUT["problem"]["dtype"]],
+    *[("kernel", "shared", key) for key in "ab"],
+]
+
+
+@given(path=st.sampled_from(KEYS), value=plain | st.integers(-2, 70) | st.lists(st.integers(-1, 200), max_size=4))
+def test_whatever_stands_at_a_key_the_answer_is_a_scenario_or_one_line(path, value):
+    data = tomllib.loads(write_toml(WRITTEN_OUT))
+    table = data
+    for key in path[:-1]:
+        table = table[key]
+    table[path[-1]] = value
+
+    message = refusal(data)
+
+    assert "\n" not in message
+    assert not message or message.endswith(")")
+
+
+def test_odd_names_stay_on_one_line():
+    assert refusal(GEMM | {"a\nb": 1}) == ('unknown key "a\\nb", allowed: machine, problem, kernel (x.toml: "a\\nb")')
+    assert "\n" not in refusal(GEMM | {"machine": "a\nb"})
+    assert refusal(GEMM | {"machine": "a\0/b"}).startswith("machine file must be readable")

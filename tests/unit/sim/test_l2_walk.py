@@ -1,0 +1,150 @@
+"""What a grid finds in the L2, in the order of its CTAs, with the arithmetic on paper."""
+
+from types import SimpleNamespace
+
+import pytest
+from doubles.published import H200
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from problems.small import small_conv, small_gemm
+
+from gpusim.families.gemm.timed import TimedTileKernel
+from gpusim.sim.footprint import L2Status
+from gpusim.sim.l2_walk import L2Walk, LruGranules
+from gpusim.sim.timed_kernel import Touch
+
+
+def test_the_walk_misses_once_then_hits_until_it_is_driven_out():
+    """Room for 1000 bytes; granules of 400: a, b, a, then c drives b out."""
+    held = LruGranules(1000)
+    log = [(name, held.touch(Touch((0, name, 0, 0), 1, 400))) for name in (1, 2, 1, 3, 1, 2)]
+
+    assert log == [(1, 1), (2, 1), (1, 0), (3, 1), (1, 0), (2, 1)]
+
+
+def test_the_walk_misses_only_the_pixels_that_are_new():
+    held = LruGranules(1 << 20)
+    log = [held.touch(Touch((0, 0, 0, 0), parts, 128)) for parts in (0b0011, 0b0110, 0b0111)]
+
+    assert log == [0b0011, 0b0100, 0]
+
+
+def walk_of(scenario, resident, waves, machine=H200):
+    return L2Walk(TimedTileKernel(scenario, machine), resident, waves)
+
+
+def test_each_byte_of_a_gemm_that_fits_is_missed_once():
+    """256 x 192 x 320 f16: A and B once each, however many CTAs read them."""
+    walk = walk_of(small_gemm(256, 192, 320), 6, 2)
+
+    assert walk.bytes_missed() == (256 + 192) * 320 * 2
+    assert walk.bytes_asked == (256 * 3 + 192 * 4) * 320 * 2
+
+
+def test_the_second_wave_finds_what_the_first_brought():
+    """
+    One column of tiles, two waves of two CTAs. A's tiles are new in each wave, B's tile is there in the second.
+
+    In a wave, both CTAs of the first wait for B: 1000 per mille. Of two CTAs' requests for B, half is brought.
+    """
+    walk = walk_of(small_gemm(256, 64, 128), 2, 2)
+    (a0, b0), (a2, b2) = walk.status(0), walk.status(2)
+
+    assert a0[0] == a2[0] == L2Status(slow=1000, missed=1000)
+    assert b0[0] == L2Status(slow=1000, missed=500)
+    assert b2[0] == L2Status(slow=0, missed=0)
+
+
+def test_fetches_past_the_last_k_tile_ask_for_nothing():
+    walk = walk_of(small_gemm(64, 64, 128), 1, 1)
+
+    assert [status.slow for status in walk.status(0)[0]] == [1000, 1000, 0, 0, 0]
+
+
+def test_what_does_not_fit_is_missed_again():
+    """
+    An L2 of half the tile: B's k tiles are driven out before the next wave asks for them.
+    """
+    small = SimpleNamespace(l2=SimpleNamespace(bytes=64 * 1024 * 2 // 2, partitions=1))
+    walk = walk_of(small_gemm(256, 64, 1024), 1, 4, machine=small)
+
+    assert walk.bytes_missed() == walk.bytes_asked
+
+
+def test_neighbouring_ctas_share_pixels_of_the_activation():
+    """All of the 16 x 16 x 64 activation and of the 64 x 3 x 3 x 64 filter, once."""
+    walk = walk_of(small_conv(), 4, 1)
+
+    assert walk.bytes_missed() == 16 * 16 * 64 * 2 + 64 * 9 * 64 * 2
+
+
+def test_a_strided_convolution_misses_only_pixels_it_touches():
+    """1 x 1, stride 2: a quarter of the pixels."""
+    walk = walk_of(small_conv(r=1, s=1, padding=[0, 0], stride=[2, 2]), 4, 1)
+
+    assert walk.bytes_missed() == 8 * 8 * 64 * 2 + 64 * 64 * 2
+
+
+def test_a_ragged_channel_interval_is_missed_at_its_size():
+    """C = 72: intervals of 64 and 8 channels."""
+    walk = walk_of(small_conv(c=72), 4, 1)
+
+    assert walk.bytes_missed() == 16 * 16 * 72 * 2 + 64 * 9 * 72 * 2
+
+
+def test_who_waits_for_another_ctas_miss_is_slow_too():
+    """Three rows of pixels above each CTA's four are its neighbour's: missed by one, waited for by both."""
+    walk = walk_of(small_conv(), 4, 1)
+    slow = [walk.status(cta)[0][0].slow for cta in range(4)]
+
+    assert slow == [1000] * 4
+
+
+def small_l2(tiles, tile_bytes=64 * 64 * 2):
+    return SimpleNamespace(l2=SimpleNamespace(bytes=tiles * tile_bytes, partitions=1))
+
+
+@pytest.mark.parametrize(
+    ("swizzle", "tiles_missed"), {"identity<1>": 72, "identity<2>": 40, "identity<4>": 24, "horizontal": 72}.items()
+)
+def test_the_order_of_ctas_decides_what_the_l2_still_holds(swizzle, tiles_missed):
+    """
+    8 x 8 tiles of one k tile, 8 CTAs at a time, an L2 that holds 8 operand tiles. A wave touches its A, then its B.
+
+    identity<1>: a wave is a column, 8 A + 1 B = 9 tiles. One more than fit: least recently used first, each is gone
+    before the next wave asks for it. 8 waves * 9 = 72. horizontal: a row, 1 A + 8 B, the same.
+    identity<2>: 4 x 2 tiles, 4 A + 2 B. The next wave finds its B and brings 4 A; then come other B, and all of A is
+    gone. 4 pairs of waves * (6 + 4) = 40.
+    identity<4>: 2 x 4 tiles, 2 A + 4 B, then three times 2 A. 2 groups of waves * (6 + 2 + 2 + 2) = 24.
+    """
+    walk = walk_of(small_gemm(512, 512, 64, swizzle=swizzle), 8, 8, machine=small_l2(8))
+
+    assert walk.bytes_missed() == tiles_missed * 64 * 64 * 2
+
+
+@given(
+    tiles_m=st.integers(24, 64),
+    tiles_n=st.integers(24, 64),
+    resident=st.sampled_from([64, 128]),
+    k_tiles=st.integers(1, 3),
+)
+@settings(deadline=None, max_examples=20)
+def test_a_wide_identity_brings_no_more_than_a_narrow_one_where_columns_do_not_fit(tiles_m, tiles_n, resident, k_tiles):
+    """The L2 holds half of A: identity<1> brings most of A anew for every few columns, identity<8> for every eight."""
+    machine = small_l2(tiles_m * k_tiles // 2)
+    missed = {}
+    for swizzle in ("identity<1>", "identity<8>"):
+        asked = small_gemm(64 * tiles_m, 64 * tiles_n, 64 * k_tiles, swizzle=swizzle)
+        waves = -(-tiles_m * tiles_n // resident)
+        missed[swizzle] = walk_of(asked, resident, waves, machine=machine).bytes_missed()
+
+    assert missed["identity<8>"] <= missed["identity<1>"]
+
+
+def test_waves_that_are_not_walked_bring_what_the_later_ones_brought():
+    """
+    One row of tiles that all fit, 8 columns, 2 CTAs at a time. Walked: A and B 0, 1, then B 2, 3; left: B 4 to 7.
+    """
+    asked = small_gemm(64, 512, 64)
+
+    assert walk_of(asked, 2, 2).bytes_missed() == walk_of(asked, 2, 4).bytes_missed() == (1 + 8) * 64 * 64 * 2

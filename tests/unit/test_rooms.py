@@ -1,0 +1,39 @@
+"""Where a unit test lies: in the room of the module that it tests, under that module's name."""
+
+from pathlib import Path
+
+import gpusim
+
+PACKAGE = Path(gpusim.__file__).parent
+UNIT = Path(__file__).parent
+TESTS = sorted(path.relative_to(UNIT) for path in UNIT.rglob("test_*.py"))
+
+MOST_FILES = 20
+
+WHOLE_PACKAGE = {
+    "test_code_lines.py",
+    "test_deviations.py",
+    "test_docs.py",
+    "test_house.py",
+    "test_imports.py",
+    "test_readme.py",
+    "test_recorded.py",
+    "test_rooms.py",
+}
+"""What these state is true of the package as a whole, or of what lies beside it."""
+
+
+def module_of(test: Path) -> Path:
+    return PACKAGE / test.with_name(test.name.removeprefix("test_"))
+
+
+def test_every_unit_test_has_the_name_and_place_of_a_module():
+    without = {str(test) for test in TESTS if not module_of(test).is_file()}
+
+    assert without == WHOLE_PACKAGE
+
+
+def test_no_folder_of_unit_tests_holds_more_than_twenty():
+    folders = [test.parent for test in TESTS]
+
+    assert {str(folder) for folder in folders if folders.count(folder) > MOST_FILES} == set()
