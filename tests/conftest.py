@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -24,7 +25,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.skip(f"needs {name}")
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Name every test that was left out, and the compiler that it needs."""
     left_out = [report for report in terminalreporter.stats.get("skipped", ()) if "compiler" in report.keywords]
     if left_out:

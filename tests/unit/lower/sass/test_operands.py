@@ -1,4 +1,4 @@
-"""Operands of machine code as a disassembler writes them."""
+"""Operands of machine code as text, those included that no committed kernel has: indexed constants and halves."""
 
 import pytest
 
@@ -46,5 +46,5 @@ WRITTEN = {
 
 
 @pytest.mark.parametrize(("text", "operand"), WRITTEN.items(), ids=WRITTEN)
-def test_an_operand_is_written_as_nvdisasm_writes_it(text, operand):
+def test_an_operand_has_one_spelling(text, operand):
     assert str(operand) == text
