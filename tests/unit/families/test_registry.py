@@ -2,7 +2,7 @@
 
 from gpusim.families.attention.problem import AttentionProblem
 from gpusim.families.gemm.gemm import GemmProblem
-from gpusim.families.registry import scenario_schema
+from gpusim.families.registry import kinds, scenario_schema
 
 
 def test_the_schema_lists_every_key_and_what_works_today():
@@ -15,4 +15,5 @@ def test_the_schema_lists_every_key_and_what_works_today():
     assert {"m", "n", "k"} <= set(problem["required"])
     assert set(schema["properties"]) == {"machine", "problem", "kernel"}
     assert set(schema["$defs"]["AttentionProblem"]["properties"]) == set(AttentionProblem.model_fields)
-    assert set(schema["properties"]["problem"]["discriminator"]["mapping"]) == {"gemm", "conv2d_fprop", "attention"}
+    mapping = schema["properties"]["problem"]["discriminator"]["mapping"]
+    assert set(mapping) == {kind.name for kind in kinds()} >= {"gemm", "conv2d_fprop", "attention"}

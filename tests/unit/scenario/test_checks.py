@@ -6,10 +6,18 @@ from pathlib import Path
 import pytest
 
 from gpusim.errors import BadInput
-from gpusim.families.registry import load_gemm_scenario, load_scenario
+from gpusim.families.registry import kinds, load_gemm_scenario, load_scenario
 from gpusim.machine import machine_names
+from gpusim.scenario.gemm import GemmScenario
 
 MALFORMED = Path(__file__).parent / "malformed"
+
+
+def listed(names):
+    """The names as a sentence has them: "a", "b" or "c"."""
+    *others, last = (f'"{name}"' for name in names)
+    return f"{', '.join(others)} or {last}"
+
 
 MESSAGES = {
     "attention_block_uneven": "keys_per_block must be 64 with 64 queries per block of the attention kernel, got 128 ({file}: kernel.keys_per_block)",
@@ -48,8 +56,8 @@ MESSAGES = {
     "extent_of_zero": "h must be at least 1, got 0 ({file}: problem.h)",
     "filter_too_large": "r must be at most 16, so that it fits the padded h, got 19 ({file}: problem.r)",
     "instruction_of_other_types": "instruction must be [16, 8, 16] or [16, 8, 8] for f16 operands on h200, got [16, 8, 32] ({file}: kernel.instruction)",
-    "kind_missing": 'kind must be "gemm", "conv2d_fprop" or "attention", got nothing ({file}: problem.kind)',
-    "kind_of_other_commands": 'kind must be "gemm" or "conv2d_fprop" for this command, got "attention" ({file}: problem.kind)',
+    "kind_missing": "kind must be {kinds}, got nothing ({file}: problem.kind)",
+    "kind_of_other_commands": 'kind must be {gemm_kinds} for this command, got "attention" ({file}: problem.kind)',
     "layout_name_unknown": 'shared.b must be crosswise, row_major, padded<N> or Swizzle<B,M,S>, got "rowmajor" ({file}: kernel.shared.b)',
     "layout_of_other_contiguity": 'shared.b must be congruous, row_major, padded<N> or Swizzle<B,M,S> for an operand that is contiguous along N, got "crosswise" ({file}: kernel.shared.b)',
     "lda_misaligned": "lda must be a multiple of 2: cp.async moves at least 4 bytes of A, got 259 ({file}: problem.lda)",
@@ -109,6 +117,11 @@ def test_refused_with_exactly_this_line(name, monkeypatch):
     with pytest.raises(BadInput) as refused:
         (load_gemm_scenario if name == "kind_of_other_commands" else load_scenario)(file)
 
-    assert str(refused.value) == MESSAGES[name].format(file=file, machines=", ".join(machine_names()))
+    assert str(refused.value) == MESSAGES[name].format(
+        file=file,
+        machines=", ".join(machine_names()),
+        kinds=listed(kind.name for kind in kinds()),
+        gemm_kinds=listed(kind.name for kind in kinds() if kind.scenario is GemmScenario),
+    )
     assert "\n" not in str(refused.value)
     assert refused.value.exit_code == 2
