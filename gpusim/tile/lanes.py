@@ -1,6 +1,6 @@
 """Where every lane of every warp touches shared memory, as tables of like accesses, and what an access takes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, TypeVar
 
@@ -85,6 +85,10 @@ class SharedTable:
         else:
             least = access_ideal(self.width, self.active, self.banks.count, self.banks.width)
         return np.broadcast_to(least, self.wavefronts.shape)
+
+    def predicated(self, place: int, valid: BoolArray) -> "SharedTable":
+        """The accesses of one place, by the valid lanes alone: their shape is that of the offsets at the place."""
+        return replace(self, offsets=self.offsets[place], active=valid)
 
     @property
     def returned_bytes(self) -> int:

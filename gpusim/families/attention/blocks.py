@@ -186,10 +186,10 @@ def operand_access(
     scenario: AttentionScenario,
     tensor: CopiedTensor,
     ctas: IntArray,
+    fetch: int,
     *,
     key_block: int = 0,
     column_block: int = 0,
-    fetch: int,
 ) -> GlobalAccess:
     """
     The global accesses of one fetch.
@@ -198,9 +198,9 @@ def operand_access(
         scenario: Problem and kernel.
         tensor: q, k or v.
         ctas: blockIdx (x, y, z), shape [ctas, 3].
-        key_block: Of k and v.
-        column_block: Of v.
         fetch: k tile of the GEMM.
+        key_block: Number of the key block, for k and v.
+        column_block: Number of the column block, for v.
 
     Returns:
         Arrays of shape [ctas, threads, accesses, vecs]; coordinates ``row`` (query or key) and ``column`` (element of

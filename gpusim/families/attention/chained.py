@@ -55,7 +55,7 @@ def attention_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -
     lse: list[softmax.SoftmaxOp] = [
         softmax.LoadStatistic("maximum", "owner"),
         softmax.LoadStatistic("sum", "owner"),
-        softmax.StoreLse(),
+        softmax.StoreLse(0),
     ]
     return AttentionProgram((*steps, *in_phase("lse", -1, 0, lse)))
 

@@ -17,7 +17,7 @@ from gpusim.errors import BadInput
 from gpusim.families.attention import softmax
 from gpusim.families.attention.blocks import attention_epilogue, attention_grid
 from gpusim.families.attention.problem import TILE_DEPTH, AttentionScenario
-from gpusim.families.attention.shape import AttentionShape, attention_shape
+from gpusim.families.attention.shape import CTAS_PER_SM, AttentionShape, attention_shape
 from gpusim.schedule.ops import Op
 
 ATTENTION_ENTRY: Final = "gpusim_attention"
@@ -39,9 +39,6 @@ ATTENTION_PARAMS: Final = np.dtype(
 
 _INSTRUCTION = (16, 8, 16)
 """What kernels_cuda/attention issues, whatever CUTLASS's example does."""
-
-_CTAS_PER_SM = {"attention": 4, "flash": 2}
-"""For how many CTAs of an SM the compiler keeps registers free."""
 
 _OPERAND: Final[dict[str, int | str]] = {
     "LAYOUT": "Crosswise",
@@ -119,7 +116,7 @@ def _macros(scenario: AttentionScenario, shape: AttentionShape, build: Build) ->
         "HEAD_DIM_V": problem.head_dim_v,
         "MASK": problem.mask,
         "RAGGED": int(ragged),
-        "CTAS_PER_SM": _CTAS_PER_SM[scenario.kernel.mainloop],
+        "CTAS_PER_SM": CTAS_PER_SM[scenario.kernel.mainloop],
         "SHARED_BYTES": shape.shared_bytes,
         "QUERIES_IN_REGISTERS": 0,
         "PRELOAD_V": int(scenario.kernel.preload_v),

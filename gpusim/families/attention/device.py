@@ -1,6 +1,6 @@
 """The tensors of an attention scenario on the GPU: what its kernel is given, and what it stored."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from math import e, log2
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from gpusim.families.attention.cuda import ATTENTION_PARAMS
 from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.reference import attention_reference
+from gpusim.families.attention.reference import attention_reference, lse_agreement, output_agreement
 from gpusim.families.attention.tensors import (
     AttentionTensors,
     fresh_attention_output,
@@ -18,6 +18,7 @@ from gpusim.families.attention.tensors import (
 )
 from gpusim.gpu.run import DeviceProblem, Recording, put_pointers, put_recording
 from gpusim.numerics.elements import decode, is_unwritten, unwritten
+from gpusim.numerics.reference import Agreement
 from gpusim.records.record import Numerics
 
 
@@ -99,28 +100,11 @@ def compare(
         seed: Of the inputs.
         xp: The array module.
     """
-    extents = scenario.problem
-    expected = attention_reference(scenario, tensors, xp)
-    element = extents.dtype.output
-    used = xp.asarray(output_rows(extents))
-    found = decode(stored[0], element, xp).reshape(-1, extents.head_dim_v)
-    error = abs(found.astype(xp.float64) - expected.value)
-    close = xp.where(used[:, None], error <= expected.bound, is_unwritten(found, element, xp))
-    lse = stored[1][:, :, : extents.queries].astype(xp.float64)
-    both = xp.isinf(lse) & (lse == expected.lse)
-    near = both | (abs(xp.where(both, 0.0, lse) - xp.where(both, 0.0, expected.lse)) <= expected.lse_bound)
-    in_use = used.reshape(extents.batch, extents.queries, extents.heads)[:, :, 0][:, None, :]
-    sums = xp.where(in_use, near, xp.isnan(lse))
-    over = xp.where(used[:, None], error / xp.where(expected.bound > 0, expected.bound, 1.0), 0.0)
-    worst = int(xp.argmax(xp.nan_to_num(over, nan=xp.inf)))
-    largest = float(xp.where(used[:, None], error, 0.0).max())
-    quotient = float(over.max())
-    finite = bool(np.isfinite(largest)) and bool(np.isfinite(quotient))
-    return Numerics(
-        seed=seed,
-        elements=int(found.size),
-        wrong_elements=int((~close).sum()) + int((~sums).sum()),
-        max_error=largest if finite else None,
-        max_error_over_bound=quotient if finite else None,
-        worst_element=(worst // extents.head_dim_v, worst % extents.head_dim_v),
-    )
+    problem, element = scenario.problem, scenario.problem.dtype.output
+    expected, used = attention_reference(scenario, tensors, xp), output_rows(problem)
+    output = decode(stored[0], element, xp).reshape(-1, problem.head_dim_v)
+    stray = ~is_unwritten(output[xp.asarray(~used)], element, xp)
+    wrong_sums, _ = lse_agreement(stored[1][:, :, : problem.queries].astype(xp.float64), expected, xp)
+    found = output_agreement(output, expected, used, xp) if used.any() else Agreement(0, 0, 0.0, 0.0, (0, 0))
+    wrong = found.wrong_elements + int(stray.sum()) + wrong_sums
+    return Numerics(seed=seed, **asdict(replace(found, elements=int(output.size), wrong_elements=wrong)))

@@ -132,7 +132,7 @@ class AttentionLanes(Lanes[Step]):
                 return Shared(self.p_stores, (access,))
             case softmax.AtomicMax(row):
                 return Shared(self._statistic(AtomicTable, "maximum", "fragment", row), ())
-            case softmax.LoadStatistic(statistic, at, index) | softmax.StoreStatistic(statistic, at, index):
+            case softmax.StatisticAccess(statistic, at, index):
                 stores = "stores" if isinstance(step.op, softmax.StoreStatistic) else ""
                 return Shared(self._statistic(SharedTable, statistic, at, index, stores), ())
             case _:
@@ -209,7 +209,8 @@ class AttentionCta(CtaLanes[Step]):
         accesses = [
             output_access(scenario, self._place, column, step) for column in columns for step in range(tile.steps)
         ]
-        rows = [GlobalRow(*lse_access(scenario, self._advance, 0), bits, bits // 8)]
+        offset, valid = lse_access(scenario, self._advance)
+        rows = [GlobalRow(offset[0], valid[0], bits, bits // 8)]
         rows += [GlobalRow(one.offset[0], one.valid[0], tile.output_bits, tile.access_bytes) for one in accesses]
         if not self._lanes.shape.in_registers:
             rows += [GlobalRow(*buffer_access(scenario, one), bits, VECTOR_BITS // 8) for one in accesses]
@@ -238,7 +239,7 @@ class AttentionCta(CtaLanes[Step]):
         match step.op:
             case softmax.Shuffle(_, _, mask):
                 return {"shared": mask}
-            case softmax.LoadStatistic() | softmax.StoreStatistic():
+            case softmax.StatisticAccess():
                 shared = self._lanes.shared(step)
                 return {} if shared is None else {"predicate": shared.table.active}
             case softmax.StoreLse(row):
@@ -263,7 +264,7 @@ class AttentionCta(CtaLanes[Step]):
                 return ["sts", "P", offset, shared.table.width]
             case softmax.AtomicMax():
                 return ["atoms_max", "maximum", offset]
-            case softmax.LoadStatistic(statistic) | softmax.StoreStatistic(statistic):
+            case softmax.StatisticAccess(statistic):
                 words = "sts" if isinstance(step.op, softmax.StoreStatistic) else "lds"
                 taking = shared.table.active
                 return [words, statistic, offset, int(taking is None or taking[warp, lane])]

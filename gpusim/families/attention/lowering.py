@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from gpusim.element_types import element_bits
 from gpusim.families.attention import softmax
@@ -11,7 +11,7 @@ from gpusim.families.attention.blocks import attention_epilogue, source_parts
 from gpusim.families.attention.lowering_softmax import softmax_instructions
 from gpusim.families.attention.operands import GEMMS, gemm_operands
 from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.shape import AttentionShape, attention_shape
+from gpusim.families.attention.shape import CTAS_PER_SM, AttentionShape, attention_shape
 from gpusim.families.attention.step import AttentionProgram, Step
 from gpusim.lower.estimated import (
     BRANCH_STALL,
@@ -43,21 +43,6 @@ from gpusim.schedule.ops import (
 
 SOFTMAX_OPS = get_args(softmax.SoftmaxOp)
 
-ROW_OPS = (
-    softmax.RowMax,
-    softmax.RowSum,
-    softmax.AtomicMax,
-    softmax.Shuffle,
-    softmax.RescaleOutput,
-    softmax.Exponentials,
-    softmax.Normalise,
-    softmax.StoreLse,
-)
-"""Ops of one of the lane's rows; of the statistics' accesses those at ``fragment`` are too."""
-
-RESIDENT = {"attention": 4, "flash": 2}
-"""CTAs of an SM for which the kernels' launch bounds keep registers free (golden fmha_facts has 4 of ``attention``)."""
-
 PASSED_BY_BARE_CTAS = 8
 """Instructions of a CTA whose first query does not exist: block indices, the batch's length, a test, the branch."""
 
@@ -67,7 +52,7 @@ def attention_registers(scenario: AttentionScenario, machine: Machine) -> int:
     Registers of one thread: accumulators of both GEMMs, two fragments of each operand of one, a constant for the rest.
 
     In flash the second GEMM's A fragments are the first one's accumulators, and a row's maximum and sum are held. Where
-    the output lies in a buffer, no accumulators outlast their GEMM. At most what ``RESIDENT`` CTAs leave each other.
+    the output lies in a buffer, no accumulators outlast their GEMM. At most what ``CTAS_PER_SM`` CTAs leave each other.
 
     Not modelled: spills, where a kernel would need more (D17).
 
@@ -82,7 +67,7 @@ def attention_registers(scenario: AttentionScenario, machine: Machine) -> int:
     fragments = 2 * max(rows) * bits // 32 // 32
     statistics = 2 * shape.rows_of_lane if shape.flash else 0
     total = accumulators + fragments + statistics + REGISTERS_BEYOND_FRAGMENTS
-    shared_out = machine.limits.registers // (RESIDENT[scenario.kernel.mainloop] * shape.threads) // 8 * 8
+    shared_out = machine.limits.registers // (CTAS_PER_SM[scenario.kernel.mainloop] * shape.threads) // 8 * 8
     return min(-(-total // 8) * 8, shared_out, machine.limits.registers_per_thread)
 
 
@@ -307,7 +292,9 @@ def rows_together(steps: Sequence[Step]) -> list[Step]:
             continue
         alike: dict[Step, list[Step]] = {}
         for step in group:
-            alike.setdefault(_of_any_row(step), []).append(step)
+            op: Any = step.op
+            first = replace(op, **{"index" if isinstance(op, softmax.StatisticAccess) else "row": 0})
+            alike.setdefault(replace(step, op=first), []).append(step)
         ordered += [step for steps_alike in alike.values() for step in steps_alike]
     return ordered
 
@@ -315,17 +302,9 @@ def rows_together(steps: Sequence[Step]) -> list[Step]:
 def row_of(step: Step) -> int:
     """Which of the lane's rows a softmax step is about; -1 where it is about all, about an owned one, or about P."""
     op = step.op
-    if isinstance(op, softmax.LoadStatistic | softmax.StoreStatistic):
+    if isinstance(op, softmax.StatisticAccess):
         return op.index if op.at == "fragment" else -1
-    return op.row if isinstance(op, ROW_OPS) else -1
-
-
-def _of_any_row(step: Step) -> Step:
-    """The step with row 0 in place of its own."""
-    op = step.op
-    if isinstance(op, softmax.LoadStatistic | softmax.StoreStatistic):
-        return replace(step, op=replace(op, index=0))
-    return replace(step, op=replace(op, row=0)) if isinstance(op, ROW_OPS) else step
+    return op.row if isinstance(op, softmax.RowOp | softmax.Shuffle) else -1
 
 
 def _kind(step: Step) -> Literal["gemm", "softmax", "output"]:

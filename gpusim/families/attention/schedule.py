@@ -1,8 +1,6 @@
 """An attention kernel as a schedule: which program each CTA executes, and what its grid asks of global memory."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import ClassVar, get_args
 
@@ -19,22 +17,22 @@ from gpusim.families.attention.blocks import (
     block_advance,
     cta_blocks,
     launched_ctas,
-    operand_access,
     source_parts,
 )
 from gpusim.families.attention.chained import attention_program
 from gpusim.families.attention.flash import flash_program
 from gpusim.families.attention.lanes import AttentionCta, AttentionLanes
-from gpusim.families.attention.operands import COPIED, PLACE_OF, CopiedTensor
+from gpusim.families.attention.operands import COPIED, PLACE_OF
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.shape import AttentionShape, attention_shape
 from gpusim.families.attention.step import AttentionProgram, Step
-from gpusim.layout.banks import access_ideal, access_wavefronts
 from gpusim.schedule.counts import SASS_OF_OP, CountedKernel, GlobalCounts, GridProgram, Row, Sass
 from gpusim.schedule.kernel import Fill, FragmentTile
 from gpusim.schedule.lanes import GlobalRow, Lanes
 from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadSource, Op, StoreGlobal
+from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.lanes import STANDARD, Banks, copy_table, over_warps
+from gpusim.tile.operand import Operand
 from gpusim.tile.requests import access_sectors, copy_requests
 from gpusim.units import LINE_BITS
 
@@ -202,101 +200,68 @@ class FusedKernel(CountedKernel[Step]):
         return _GlobalTally(self).counts()
 
 
-@dataclass(frozen=True, slots=True)
-class _Fetch:
-    """
-    One fetch of a copied tensor, of one CTA and key block.
-
-    Attributes:
-        rows: Queries or keys that it brings.
-        phase: Where in a line of 128 bytes the tensor begins.
-        stage: Slot that is written.
-        zfill: Whether rows past these are filled with zeros.
-    """
-
-    tensor: CopiedTensor
-    column_block: int
-    number: int
-    rows: int
-    phase: int
-    stage: int
-    zfill: bool
-
-
 class _GlobalTally:
-    """Totals over programs and their CTAs; equal fetches are evaluated once and multiplied."""
+    """What the CTAs of all programs ask of global memory; fetches and outputs that are alike are evaluated once."""
 
     def __init__(self, kernel: FusedKernel) -> None:
         self.kernel, self.scenario, self.lanes = kernel, kernel.scenario, kernel.lanes()
         self.places = launched_ctas(self.scenario)
         self.advance = block_advance(self.scenario, self.places)
-        self.sectors: Counter[str] = Counter(q=0, k=0, v=0, buffer=0)
-        self.returns = self.stored = 0
-        self.predicated: dict[str, tuple[int, int]] = dict.fromkeys(COPIED, (0, 0))
-        self._fetches: dict[_Fetch, tuple[int, int, int, int]] = {}
+        # Sectors, line returns, and where invalid lanes write nothing wavefronts and ideal wavefronts.
+        self.copied: dict[str, IntArray] = {tensor: np.zeros(4, np.int64) for tensor in COPIED}
+        self.stored = self.buffered = 0
+        self._fetches: dict[tuple[int, ...], IntArray] = {}
         self._outputs: dict[tuple[int, ...], tuple[int, int]] = {}
 
     def counts(self) -> GlobalCounts:
-        """All programs'."""
+        """The totals of all programs."""
         for ctas in self.kernel.alike.values():
-            self._add(self.kernel.steps(ctas[0]), np.array(ctas, dtype=np.int64))
-        return GlobalCounts(dict(self.sectors), self.returns, self.stored, self.predicated)
+            steps = self.kernel.steps(ctas[0])
+            for step in steps:
+                if isinstance(step.op, CopyAsync) and step.op.access == step.op.vec == 0:
+                    self._add_fetch(step, step.op, np.array(ctas, dtype=np.int64))
+            self._add_outputs(steps, ctas)
+        totals = {tensor: figures.tolist() for tensor, figures in self.copied.items()}
+        sectors = {tensor: figures[0] for tensor, figures in totals.items()}
+        returns = sum(figures[1] for figures in totals.values())
+        predicated = {tensor: (figures[2], figures[3]) for tensor, figures in totals.items()}
+        return GlobalCounts(sectors | {"buffer": self.buffered}, returns, self.stored, predicated)
 
-    def _add(self, steps: Sequence[Step], ctas: IntArray) -> None:
-        """The CTAs that run one program."""
-        for step in steps:
-            if isinstance(step.op, CopyAsync) and step.op.access == step.op.vec == 0:
-                self._add_fetch(step, step.op, ctas)
+    def _add_fetch(self, step: Step, op: CopyAsync, ctas: IntArray) -> None:
+        """All copies of one fetch by some CTAs: alike are those with as many rows, as far into a line of 128 bytes."""
+        row, number = self.lanes.target(step)
+        tensor, per_block = self.lanes.rows[row][0], self.scenario.keys_per_block
+        base, left = getattr(self.advance, tensor)[ctas], self.advance.num_keys[ctas] - step.key_block * per_block
+        if tensor == "q":
+            left, per_block = self.advance.num_queries[ctas], self.scenario.queries_per_block
+        kinds = np.stack([np.minimum(per_block, left), base % (LINE_BITS // self.lanes.operands[tensor].bits)])
+        kinds, first, counts = np.unique(kinds, axis=1, return_index=True, return_counts=True)
+        for kind, index, times in zip(kinds.T.tolist(), first.tolist(), counts.tolist(), strict=True):
+            alike = row, op.stage, op.zfill, *kind
+            if alike not in self._fetches:
+                access = self._cta(int(ctas[index])).fetched(row, number)
+                self._fetches[alike] = self._evaluated(op, self.lanes.operands[tensor], access)
+            self.copied[tensor] += times * self._fetches[alike]
+
+    def _evaluated(self, op: CopyAsync, operand: Operand, access: GlobalAccess) -> IntArray:
+        """The figures of ``copied`` for all copies of one fetch."""
+        table, valid = copy_table(operand), over_warps(access.valid)
+        target, width = table.offsets[op.stage], table.width
+        asked = copy_requests(over_warps(access.offset), target, valid, operand.bits, width, around_l1=op.cache == "cg")
+        taken = table.predicated(op.stage, valid)
+        shared = (0, 0) if op.zfill else (taken.wavefronts.sum(), taken.ideal.sum())
+        return np.array([asked.sectors.sum(), asked.returns.sum(), *shared], dtype=np.int64)
+
+    def _add_outputs(self, steps: Sequence[Step], ctas: Sequence[int]) -> None:
+        """Outputs, log-sum-exps, and all passes over the buffer of the CTAs that run one program."""
         tile = self.lanes.epilogue
         passed = tile.steps * tile.accesses_per_step * source_parts(self.scenario) * self.kernel.shape.column_blocks
         loads = sum(isinstance(step.op, LoadSource) for step in steps) // passed
         stores = sum(isinstance(step.op, StoreGlobal) and step.phase == "buffer" for step in steps) // passed
-        for cta in ctas.tolist():
+        for cta in ctas:
             output, buffer = self._stored(cta)
             self.stored += output + stores * buffer
-            self.sectors["buffer"] += loads * buffer
-
-    def _add_fetch(self, step: Step, op: CopyAsync, ctas: IntArray) -> None:
-        """All copies of one fetch by some CTAs: sectors, and the shared side where predicates matter to it."""
-        tensor: CopiedTensor = self.lanes.operand_name(step)  # type: ignore[assignment]
-        if tensor == "q":
-            rows = np.minimum(self.scenario.queries_per_block, self.advance.num_queries[ctas])
-            base = self.advance.q[ctas]
-        else:
-            first = step.key_block * self.scenario.keys_per_block
-            rows = np.minimum(self.scenario.keys_per_block, self.advance.num_keys[ctas] - first)
-            base = (self.advance.k if tensor == "k" else self.advance.v)[ctas]
-        phase = base % (LINE_BITS // self.lanes.operands[tensor].bits)
-        kinds, at, counts = np.unique(np.stack([rows, phase]), axis=1, return_index=True, return_counts=True)
-        for (rows_of, phase_of), first_of, times in zip(kinds.T.tolist(), at.tolist(), counts.tolist(), strict=True):
-            fetch = _Fetch(tensor, step.column_block, op.fetch, rows_of, phase_of, op.stage, op.zfill)
-            if fetch not in self._fetches:
-                self._fetches[fetch] = self._evaluate(fetch, op, int(ctas[first_of]), step.key_block)
-            sectors, returns, wavefronts, ideal = self._fetches[fetch]
-            self.sectors[tensor] += sectors * times
-            self.returns += returns * times
-            if not op.zfill:
-                before = self.predicated[tensor]
-                self.predicated[tensor] = before[0] + wavefronts * times, before[1] + ideal * times
-
-    def _evaluate(self, fetch: _Fetch, op: CopyAsync, cta: int, key_block: int) -> tuple[int, int, int, int]:
-        """(sectors, line returns, wavefronts, ideal wavefronts) of all copies of a fetch."""
-        access = operand_access(
-            self.scenario,
-            fetch.tensor,
-            self.places[cta : cta + 1],
-            key_block=max(0, key_block),
-            column_block=fetch.column_block,
-            fetch=fetch.number,
-        )
-        operand = self.lanes.operands[fetch.tensor]
-        table = copy_table(operand)
-        target, offset = table.offsets[fetch.stage], over_warps(access.offset[0])
-        valid = over_warps(np.broadcast_to(access.valid, access.offset.shape)[0])
-        asked = copy_requests(offset, target, valid, operand.bits, table.width, around_l1=op.cache == "cg")
-        wavefronts = int(access_wavefronts(table.addresses[fetch.stage], table.width, valid).sum())
-        ideal = int(access_ideal(table.width, valid).sum())
-        return int(asked.sectors.sum()), int(asked.returns.sum()), wavefronts, ideal
+            self.buffered += loads * buffer
 
     def _stored(self, cta: int) -> tuple[int, int]:
         """Sectors of one CTA's output and log-sum-exp, and of one pass over its part of the buffer."""
@@ -305,13 +270,13 @@ class _GlobalTally:
         rows = min(self.scenario.queries_per_block, int(advance.num_queries[cta]))
         alike = rows, int(advance.o[cta]) % line, int(advance.lse[cta]) % line
         if alike not in self._outputs:
-            found = AttentionCta(self.lanes, self.places[cta : cta + 1], ()).outputs()
+            sectors = list(map(_sectors, self._cta(cta).outputs()))
             first_of_buffer = 1 + self.kernel.shape.column_blocks * self.lanes.epilogue.steps
-            self._outputs[alike] = (
-                sum(map(_sectors, found[:first_of_buffer])),
-                sum(map(_sectors, found[first_of_buffer:])),
-            )
+            self._outputs[alike] = sum(sectors[:first_of_buffer]), sum(sectors[first_of_buffer:])
         return self._outputs[alike]
+
+    def _cta(self, cta: int) -> AttentionCta:
+        return AttentionCta(self.lanes, self.places[cta : cta + 1], ())
 
 
 def _sectors(row: GlobalRow) -> int:

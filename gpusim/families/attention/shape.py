@@ -9,6 +9,9 @@ from gpusim.tile.operand import Tiling
 WARPS = 4
 """Of every attention kernel (golden fmha_facts, kNumWarpsPerBlock)."""
 
+CTAS_PER_SM = {"attention": 4, "flash": 2}
+"""CTAs of an SM for which a kernel's launch bounds keep registers free (golden fmha_facts has 4 of ``attention``)."""
+
 WARP_TILE = 32
 """Rows and columns of the warps of ``attention`` in both GEMMs (golden fmha_facts, MM0_WarpShape_MNK)."""
 

@@ -17,53 +17,70 @@ warp updates, by as many lanes. output: the row of the epilogue's vector ``index
 
 
 @dataclass(frozen=True, slots=True)
+class RowOp:
+    """An op on one of the rows of S, and of the output, that a lane holds accumulators of."""
+
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticAccess:
+    """
+    One warp-wide access of a row statistic, a float for each lane that takes part.
+
+    Attributes:
+        statistic: Which one.
+        at: What tells a lane its row.
+        index: The lane's row, the warp column of an owner's partial sum, or the epilogue's vector.
+    """
+
+    statistic: Statistic
+    at: At
+    index: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ScaleScores:
     """
-    S * scale * log2(e) in registers; with ``masked``, -inf where the query does not see the key.
+    S * scale * log2(e) in registers.
+
+    Attributes:
+        masked: Whether a score is -inf where the query does not see the key.
     """
 
     masked: bool
 
 
-@dataclass(frozen=True, slots=True)
-class RowMax:
-    """The maximum of the lane's scores of one of its rows. In flash it includes the running maximum."""
-
-    row: int
+class RowMax(RowOp):
+    """The maximum of the lane's scores of the row. In flash it includes the running maximum."""
 
 
-@dataclass(frozen=True, slots=True)
-class AtomicMax:
-    """atom.shared.max of the lane's maximum of one of its rows into ``maximum``."""
-
-    row: int
+class AtomicMax(RowOp):
+    """atom.shared.max of the lane's maximum of the row into ``maximum``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shuffle:
-    """shfl.sync.bfly, lane XOR ``mask`` (1 or 2), of a value of one of the lane's rows, and the max or sum of both."""
+    """
+    shfl.sync.bfly of a value of one of the lane's rows, and the maximum or sum of both lanes' values.
+
+    Attributes:
+        what: The value, and how both are combined.
+        row: Which of the lane's rows.
+        mask: The other lane is lane XOR this, 1 or 2.
+    """
 
     what: Literal["maximum", "sum"]
     row: int
     mask: int
 
 
-@dataclass(frozen=True, slots=True)
-class LoadStatistic:
-    """ld.shared of one float of a statistic. ``index``: the lane's row, the warp column of an owner, or the vector."""
-
-    statistic: Statistic
-    at: At
-    index: int = 0
+class LoadStatistic(StatisticAccess):
+    """ld.shared of one float of a statistic."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoreStatistic:
-    """st.shared of one float of a statistic, by lanes with lane mod 4 = 0 at ``fragment``."""
-
-    statistic: Statistic
-    at: At
-    index: int = 0
+class StoreStatistic(StatisticAccess):
+    """st.shared of one float of a statistic; at ``fragment`` by lanes with lane mod 4 = 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,25 +88,16 @@ class RescaleFactor:
     """2^(previous - maximum), 1 where they are equal, and the sum times it: of owned rows, in flash of the lane's."""
 
 
-@dataclass(frozen=True, slots=True)
-class RescaleOutput:
-    """The lane's output of one of its rows, times the factor."""
-
-    row: int
+class RescaleOutput(RowOp):
+    """The product of the lane's output of the row and the rescale factor."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exponentials:
-    """2^(S - maximum) of one of the lane's rows; 0 where the maximum is -inf."""
-
-    row: int
+class Exponentials(RowOp):
+    """2^(S - maximum) of the lane's scores of the row; 0 where the maximum is -inf."""
 
 
-@dataclass(frozen=True, slots=True)
-class RowSum:
-    """The sum of the lane's exponentials of one of its rows. In flash it is added to the running sum."""
-
-    row: int
+class RowSum(RowOp):
+    """The sum of the lane's exponentials of the row. In flash it is added to the running sum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,20 +112,14 @@ class AddSums:
     """The running sum of an owned row and the partial sums of all warp columns."""
 
 
-@dataclass(frozen=True, slots=True)
-class Normalise:
-    """The lane's output of one of its rows, divided by the sum; 0 where that is 0."""
-
-    row: int
+class Normalise(RowOp):
+    """The lane's output of the row, divided by the sum; 0 where that is 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoreLse:
+class StoreLse(RowOp):
     """
     st.global of maximum * ln 2 + ln sum: of an owned row; in flash of a row of the lane, by lanes with lane mod 4 = 0.
     """
-
-    row: int = 0
 
 
 SoftmaxOp: TypeAlias = (

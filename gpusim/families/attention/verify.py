@@ -10,12 +10,13 @@ import numpy as np
 from gpusim.arrays import IntArray
 from gpusim.families.attention.blocks import KeyBlock, attention_ctas, block_advance, key_blocks
 from gpusim.families.attention.execute import AttentionCtas
-from gpusim.families.attention.execute_gemms import attention_tables
+from gpusim.families.attention.execute_gemms import gemm_tables
 from gpusim.families.attention.execute_output import OutputTensors
 from gpusim.families.attention.hazards import find_attention_hazards
+from gpusim.families.attention.lanes import AttentionLanes
 from gpusim.families.attention.mutations import ATTENTION_MUTATIONS
 from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.reference import AttentionReference, attention_reference
+from gpusim.families.attention.reference import attention_reference, lse_agreement, output_agreement
 from gpusim.families.attention.schedule import cta_program
 from gpusim.families.attention.shape import attention_shape
 from gpusim.families.attention.step import AttentionProgram
@@ -24,7 +25,6 @@ from gpusim.families.verification import Compared, Executed, SayDone, SecondOutp
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.shared_memory import BATCH_BYTES
 from gpusim.numerics.elements import Values
-from gpusim.numerics.reference import Reference, agreement
 from gpusim.schedule.hazards import Hazard
 
 
@@ -73,7 +73,8 @@ def run_attention(
 
     Not modelled: the order in which a tensor core adds its products, and the last bits of ex2.approx and lg2.approx.
     """
-    hazards, output, tables = HazardLog(), OutputTensors(scenario), attention_tables(scenario)
+    hazards, output, lanes = HazardLog(), OutputTensors(scenario), AttentionLanes(scenario)
+    tables = gemm_tables(lanes)
     own = cta_programs(scenario)
     total, done = sum(len(ctas) for _, ctas in own), 0
     size = max(1, BATCH_BYTES // (8 * attention_shape(scenario).shared_bytes))
@@ -81,13 +82,13 @@ def run_attention(
         for steps, (_, ctas) in zip(programs or [program for program, _ in own], own, strict=True):
             for begin in range(0, len(ctas), size):
                 batch = ctas[begin : begin + size]
-                AttentionCtas(scenario, tables, tensors, batch, output=output, hazards=hazards).execute(steps)
+                AttentionCtas(lanes, tables, tensors, batch, output=output, hazards=hazards).execute(steps)
                 done += len(batch)
                 if progress is not None:
                     progress(done, total)
     _check_stores(scenario, output, hazards)
     problem = scenario.problem
-    lse = output.lse.reshape(problem.batch, problem.heads, -1)[..., : problem.queries]
+    lse = output.lse.values.reshape(problem.batch, problem.heads, -1)[..., : problem.queries]
     return AttentionRun(output.output.values.reshape(-1, problem.head_dim_v), lse, hazards.hazards())
 
 
@@ -102,7 +103,7 @@ def _check_stores(scenario: AttentionScenario, output: OutputTensors, hazards: H
         hazards.add(DataHazard("output_not_written_once", message, -1, -1, "output", -1, row))
     expected = np.zeros((problem.batch, problem.heads, problem.lse_length), np.uint8)
     expected[..., : problem.queries] = rows_in_use(problem.queries, problem.lengths_q)[:, None]
-    if (output.lse_stores.reshape(expected.shape) != expected).any():
+    if (output.lse.stores.reshape(expected.shape) != expected).any():
         message = "log-sum-exps are not all stored once"
         hazards.add(DataHazard("output_not_written_once", message, -1, -1, "lse", -1, -1))
 
@@ -143,26 +144,13 @@ class AttentionVerification(Verification[AttentionProgram, AttentionTensors]):
     def compare(self, tensors: AttentionTensors, done: Executed) -> Compared:
         """Rows in use, and log-sum-exps."""
         expected, used = attention_reference(self.scenario, tensors), output_rows(self.scenario.problem)
-        wrong, error = _lse_agreement(done.stored.lse, expected)
-        found = agreement(done.stored.output[used], Reference(expected.value[used], expected.bound[used]))
-        row, column = found.worst_element
-        found = replace(found, worst_element=(int(np.flatnonzero(used)[row]), column))
+        found = output_agreement(done.stored.output, expected, used)
+        wrong, error = lse_agreement(done.stored.lse, expected)
         return Compared(found, replace(self.uncompared(), wrong=wrong, max_error=error), expected)
 
     def uncompared(self) -> SecondOutput:
         """Log-sum-exps."""
         return SecondOutput("lse", "log-sum-exps", 0, None)
-
-
-def _lse_agreement(found: Values, expected: AttentionReference) -> tuple[int, float | None]:
-    """Log-sum-exps beyond their bound, and the largest finite difference; rows past a batch's length must be NaN."""
-    both_empty = np.isneginf(expected.lse) & np.isneginf(found)
-    with np.errstate(invalid="ignore"):
-        error = np.where(both_empty, 0.0, np.abs(found - expected.lse))
-    unused = np.isnan(expected.lse)
-    right = np.where(unused, np.isnan(found), error <= expected.lse_bound)
-    used = error[~unused]
-    return int((~right).sum()), None if np.isnan(used).any() else float(used.max(initial=0))
 
 
 def verification(scenario: AttentionScenario) -> AttentionVerification:
