@@ -6,7 +6,8 @@ spread evenly among them, never across a wait or a barrier. Registers follow fro
 fitted (D1).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from gpusim.element_types import Mma, tensor_opcode
 from gpusim.errors import BadInput
@@ -167,21 +168,10 @@ class Lowering:
 
     def copied_k_tile(self, ops: Sequence[Op], control: list[Instruction]) -> Iterator[Instruction]:
         """The loop's control comes with the last k group."""
-        beside: list[Instruction] = []
-        mmas: list[Instruction] = []
-        for op in ops:
-            if isinstance(op, WarpMma):
-                mmas += self.instructions(op)
-            elif isinstance(op, CommitGroup | WaitGroup | Barrier):
-                yield from spread(mmas, beside)
-                beside, mmas = [], []
-                yield from self.instructions(op)
-            else:
-                if mmas and isinstance(op, Ldmatrix | LoadFragment):
-                    yield from spread(mmas, beside)
-                    beside, mmas = [], []
-                beside += self.instructions(op)
-        yield from spread(mmas, beside + control)
+        *before, last = under_mmas((op, self.instructions(op)) for op in ops)
+        for mmas, beside in before:
+            yield from spread(mmas, beside)
+        yield from spread(last.mmas, last.beside + control)
 
     def k_tile_through_registers(self, ops: Sequence[Op], control: list[Instruction]) -> Iterator[Instruction]:
         """
@@ -317,6 +307,48 @@ class Lowering:
             return Instruction(f"STS.{tile.store_bytes * 8}", "shared", stall=MEMORY_STALL, op=op)
         opcode = f"LDS.{tile.load_bytes * 8}"
         return Instruction(opcode, "shared", stall=MEMORY_STALL, write_scoreboard=EPILOGUE_SCOREBOARD, op=op)
+
+
+class KGroup(NamedTuple):
+    """
+    What is issued together.
+
+    Attributes:
+        mmas: MMAs of a k group; none where it only loads.
+        beside: What else is issued meanwhile.
+    """
+
+    mmas: list[Instruction]
+    beside: list[Instruction]
+
+
+def under_mmas(lowered: Iterable[tuple[object, Iterable[Instruction]]]) -> Iterator[KGroup]:
+    """
+    The instructions of a mainloop's ops by the MMAs among which they are issued.
+
+    The first fragments of a k group come before its MMAs; those of the next one, and copies, among them. Nothing passes
+    a wait or a barrier.
+
+    Args:
+        lowered: Ops in order, each with its instructions.
+    """
+    group = KGroup([], [])
+    loading: tuple[int, int] | None = None
+    for op, made in lowered:
+        if isinstance(op, CommitGroup | WaitGroup | Barrier):
+            yield group
+            yield KGroup([], list(made))
+            group = KGroup([], [])
+        elif isinstance(op, WarpMma):
+            group.mmas.extend(made)
+        else:
+            if isinstance(op, Ldmatrix | LoadFragment):
+                if group.mmas or (op.k_tile, op.k_group) != loading:
+                    yield group
+                    group = KGroup([], [])
+                loading = op.k_tile, op.k_group
+            group.beside.extend(made)
+    yield group
 
 
 def spread(mmas: list[Instruction], beside: list[Instruction]) -> Iterator[Instruction]:

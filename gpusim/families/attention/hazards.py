@@ -33,8 +33,10 @@ def find_attention_hazards(program: AttentionProgram, scenario: AttentionScenari
 
 def _numbered(program: AttentionProgram, scenario: AttentionScenario) -> list[Op]:
     """The ops of both GEMMs, and every wait and barrier, with operands and k tiles by their place in the program."""
-    places = list(dict.fromkeys(_place(step) for step in program.steps if step.phase in ("qk", "pv")))
-    first = {place: number * _stride(program) for number, place in enumerate(places)}
+    of_gemms = [step for step in program.steps if step.phase in ("qk", "pv")]
+    # More than any fetch or k tile of one GEMM.
+    stride = 1 + max((getattr(step.op, "fetch", getattr(step.op, "k_tile", 0)) for step in of_gemms), default=0)
+    first = {place: number * stride for number, place in enumerate(dict.fromkeys(map(_place, of_gemms)))}
     ops: list[Op] = []
     for step in program.steps:
         op = step.op
@@ -61,15 +63,3 @@ def _numbered(program: AttentionProgram, scenario: AttentionScenario) -> list[Op
 
 def _place(step: Step) -> tuple[str, int, int]:
     return step.phase, step.key_block, step.column_block
-
-
-def _stride(program: AttentionProgram) -> int:
-    """More than any fetch or k tile of one GEMM."""
-    return 1 + max(
-        (
-            step.op.fetch if isinstance(step.op, CopyAsync) else step.op.k_tile
-            for step in program.steps
-            if isinstance(step.op, CopyAsync | Ldmatrix | WarpMma)
-        ),
-        default=0,
-    )

@@ -64,7 +64,7 @@ class AttentionLanes(Lanes[Step]):
         super().__init__(operands, attention_epilogue(scenario), self.shape.threads // WARP_SIZE, banks)
         self.shared_base = self.shape.operand_base
         self.staging_base = self.shape.staging_base
-        self._statistics: dict[tuple[type, str, str, int], SharedTable] = {}
+        self._statistic = lru_cache(maxsize=None)(self._statistic_table)
 
     def op(self, step: Step) -> Any:
         """The op of a step."""
@@ -130,11 +130,8 @@ class AttentionLanes(Lanes[Step]):
         match step.op:
             case softmax.StoreP(access):
                 return Shared(self.p_stores, (access,))
-            case softmax.AtomicMax(row):
-                return Shared(self._statistic(AtomicTable, "maximum", "fragment", row), ())
-            case softmax.StatisticAccess(statistic, at, index):
-                stores = "stores" if isinstance(step.op, softmax.StoreStatistic) else ""
-                return Shared(self._statistic(SharedTable, statistic, at, index, stores), ())
+            case softmax.AtomicMax() | softmax.StatisticAccess():
+                return Shared(self._statistic(step.op), ())
             case _:
                 return super().shared(step)
 
@@ -150,18 +147,17 @@ class AttentionLanes(Lanes[Step]):
         offsets = over_warps(p_store_offsets(self.scenario))
         return SharedTable(offsets, self.operands["p"].bits, WORD_BYTES, banks=self.banks)
 
-    def _statistic(
-        self, kind: type[SharedTable], statistic: softmax.Statistic, at: Any, index: int, stores: str = ""
-    ) -> SharedTable:
+    def _statistic_table(self, op: softmax.AtomicMax | softmax.StatisticAccess) -> SharedTable:
         """One access of a row statistic, in floats from the base of shared memory."""
-        key = kind, f"{statistic} {stores}", at, index
-        if key not in self._statistics:
-            partial = statistic == "partial_sum"
-            array = len(ROW_STATISTICS) if partial else ROW_STATISTICS.index(statistic)
-            words = array * self.shape.qk[0] + statistic_words(self.scenario, at, index, partial=partial)
-            lanes = None if kind is AtomicTable else statistic_lanes(self.scenario, at, stores=bool(stores))
-            self._statistics[key] = kind(words, element_bits("f32"), WORD_BYTES, active=lanes, banks=self.banks)
-        return self._statistics[key]
+        access = softmax.StatisticAccess("maximum", "fragment", op.row) if isinstance(op, softmax.AtomicMax) else op
+        partial = access.statistic == "partial_sum"
+        array = len(ROW_STATISTICS) if partial else ROW_STATISTICS.index(access.statistic)
+        within = statistic_words(self.scenario, access.at, access.index, partial=partial)
+        words = array * self.shape.qk[0] + within
+        if isinstance(op, softmax.AtomicMax):
+            return AtomicTable(words, element_bits("f32"), WORD_BYTES, banks=self.banks)
+        lanes = statistic_lanes(self.scenario, access.at, stores=isinstance(op, softmax.StoreStatistic))
+        return SharedTable(words, element_bits("f32"), WORD_BYTES, active=lanes, banks=self.banks)
 
     def cta(self, block: int) -> "AttentionCta":
         """The CTA of a block, by the place that the kernel gives it."""
@@ -176,30 +172,24 @@ class AttentionCta(CtaLanes[Step]):
     def __init__(self, lanes: AttentionLanes, place: IntArray, walked: Sequence[KeyBlock]) -> None:
         self._lanes, self._place, self._walked = lanes, place, walked
         self._advance = block_advance(lanes.scenario, place)
-        self._access = lru_cache(maxsize=4)(self._fetch)
+        self._fetch = lru_cache(maxsize=None)(self._one_fetch)
 
-    def _fetch(self, tensor: CopiedTensor, column_block: int, fetch: int, key_block: int) -> GlobalAccess:
+    def _one_fetch(self, tensor: CopiedTensor, column_block: int, fetch: int, key_block: int) -> GlobalAccess:
         found = operand_access(
-            self._lanes.scenario, tensor, self._place, key_block=key_block, column_block=column_block, fetch=fetch
+            self._lanes.scenario, tensor, self._place, fetch, key_block=key_block, column_block=column_block
         )
         axes = {name: np.broadcast_to(axis, found.offset.shape)[0] for name, axis in found.coordinates.items()}
         return GlobalAccess(axes, found.offset[0], np.broadcast_to(found.valid, found.offset.shape)[0])
 
     def fetched(self, row: int, number: int) -> GlobalAccess:
-        """One fetch, by row and number of its key block."""
-        return self._access(*self._lanes.rows[row], max(0, number))
+        """One fetch, by row and number of its key block; Q's are the same for all of them."""
+        place = self._lanes.rows[row]
+        return self._fetch(*place, 0 if place[0] == "q" else number)
 
     def copies(self) -> list[list[GlobalAccess]]:
-        """By row, and by the place of the key block in the walk; of Q the same for all."""
-        found = []
-        for tensor, column_block, fetch in self._lanes.rows:
-            known: dict[int, GlobalAccess] = {}
-            for block in self._walked:
-                number = 0 if tensor == "q" else block.number
-                if number not in known:
-                    known[number] = self._fetch(tensor, column_block, fetch, number)
-            found.append([known[0 if tensor == "q" else block.number] for block in self._walked])
-        return found
+        """By row, and by the place of the key block in the walk."""
+        rows = range(len(self._lanes.rows))
+        return [[self.fetched(row, block.number) for block in self._walked] for row in rows]
 
     def outputs(self) -> list[GlobalRow]:
         """The log-sum-exp, the output by column block and step, and where there is one the buffer likewise."""

@@ -23,21 +23,25 @@ from gpusim.lower.estimated import (
     Lowering,
     spread,
     tensor_core,
+    under_mmas,
 )
-from gpusim.lower.estimated_output import ACCESS_ARITHMETIC, MEMORY_STALL, OUTPUT_SCOREBOARD, global_opcode, integer
+from gpusim.lower.estimated_output import (
+    ACCESS_ARITHMETIC,
+    MEMORY_STALL,
+    OUTPUT_SCOREBOARD,
+    global_opcode,
+    integer,
+    repeated,
+)
 from gpusim.lower.stream import Instruction, Segment, Stream
 from gpusim.machine.spec import Machine
 from gpusim.schedule.ops import (
-    Barrier,
     CommitGroup,
     CopyAsync,
-    Ldmatrix,
-    LoadFragment,
     LoadShared,
     LoadSource,
     StoreGlobal,
     StoreShared,
-    WaitGroup,
     WarpMma,
 )
 
@@ -182,36 +186,13 @@ class AttentionLowering:
         """
         Copies, waits, barriers, fragments and MMAs of both GEMMs.
 
-        The first fragments of a GEMM come before its MMAs; those of each next k group, and copies, among them. What
-        reads the accumulators after the last MMA waits for its latency.
+        What reads the accumulators after the last MMA waits for its latency.
         """
-        beside: list[Instruction] = []
-        mmas: list[Instruction] = []
-        loading: tuple[int, int] | None = None
-
-        def flush() -> Iterator[Instruction]:
-            nonlocal beside, mmas
+        *before, last = under_mmas((step.op, self.instructions(step)) for step in steps)
+        if last.mmas:
+            last.mmas[-1] = replace(last.mmas[-1], stall=self.tensor_latency)
+        for mmas, beside in (*before, last):
             yield from spread(mmas, beside)
-            beside, mmas = [], []
-
-        for step in steps:
-            op = step.op
-            if isinstance(op, Ldmatrix | LoadFragment):
-                if mmas or (op.k_tile, op.k_group) != loading:
-                    yield from flush()
-                loading = op.k_tile, op.k_group
-            elif isinstance(op, CommitGroup | WaitGroup | Barrier):
-                yield from flush()
-            made = list(self.instructions(step))
-            if isinstance(op, WarpMma):
-                mmas += made
-            elif isinstance(op, CommitGroup | WaitGroup | Barrier):
-                yield from made
-            else:
-                beside += made
-        if mmas:
-            mmas[-1] = replace(mmas[-1], stall=self.tensor_latency)
-        yield from flush()
 
     def instructions(self, step: Step) -> Iterator[Instruction]:
         """One step of a GEMM with the arithmetic it needs."""
@@ -220,8 +201,8 @@ class AttentionLowering:
         if isinstance(op, WarpMma) and self.shape.flash and gemm == "pv":
             # The A fragment: accumulators of S rounded to the operands' type, two to a register.
             m, _, k = self.scenario.instruction
-            for _ in range(self.shape.pv_warp[0] // m * m * k // 32 // 2):
-                yield Instruction("F2FP.PACK_AB", "pipe", "alu", stall=2, op=step)
+            count = self.shape.pv_warp[0] // m * m * k // 32 // 2
+            yield from (replace(one, op=step) for one in repeated("F2FP.PACK_AB", "alu", count, 2))
         for instruction in self.gemms[gemm].instructions(op):  # type: ignore[arg-type]
             yield instruction if instruction.op is None else replace(instruction, op=step)
 
@@ -271,9 +252,9 @@ class AttentionLowering:
         """What the elements of one store take: what was loaded is waited for first, a reciprocal where it is used."""
         board = OUTPUT_SCOREBOARD
         made = [Instruction("MUFU.RCP", "pipe", "mufu", write_scoreboard=board)] if division else []
-        made += [Instruction("FFMA", "pipe", "fma", stall=2)] * (elements if source else 0)
+        made += repeated("FFMA", "fma", elements if source else 0, 2)
         made += [Instruction("FMUL", "pipe", "fma", stall=2, wait_mask=1 << board)] * (elements if division else 0)
-        made += [Instruction("F2FP.PACK_AB", "pipe", "alu", stall=2)] * (elements // 2 if bits == 16 else 0)
+        made += repeated("F2FP.PACK_AB", "alu", elements // 2 if bits == 16 else 0, 2)
         first, *rest = made or [Instruction("MOV", "pipe", "alu")]
         yield replace(first, wait_mask=1 << board)
         yield from rest

@@ -6,7 +6,7 @@ from dataclasses import replace
 from gpusim.families.attention import softmax
 from gpusim.families.attention.shape import AttentionShape
 from gpusim.families.attention.step import Step
-from gpusim.lower.estimated_output import ACCESS_ARITHMETIC, MEMORY_STALL, SHORTEST_DEPENDENT, integer
+from gpusim.lower.estimated_output import ACCESS_ARITHMETIC, MEMORY_STALL, SHORTEST_DEPENDENT, integer, repeated
 from gpusim.lower.stream import Instruction
 
 OWNER_SCOREBOARD = 5
@@ -62,7 +62,7 @@ def _of(step: Step, shape: AttentionShape, *, masked: bool) -> Iterator[Instruct
         case softmax.RowMax(_):
             yield from _chains("FMNMX", "alu", scores - 1, 0)
             yield _arithmetic("FMUL", "fma", stall=SHORTEST_DEPENDENT)
-            yield from _many("FMNMX", "alu", int(shape.flash), SHORTEST_DEPENDENT)
+            yield from repeated("FMNMX", "alu", int(shape.flash), SHORTEST_DEPENDENT)
         case softmax.RowSum(row):
             yield from _chains("FADD", "fma", scores, _board(row))
         case softmax.RescaleFactor():
@@ -70,7 +70,7 @@ def _of(step: Step, shape: AttentionShape, *, masked: bool) -> Iterator[Instruct
         case softmax.Exponentials(row):
             yield from _exponentials(scores, _board(row), masked=masked, ordered=not shape.flash)
         case softmax.AddSums():
-            yield from _many("FADD", "fma", shape.warp_columns, SHORTEST_DEPENDENT, waits=1 << OWNER_SCOREBOARD)
+            yield from repeated("FADD", "fma", shape.warp_columns, SHORTEST_DEPENDENT, waits=1 << OWNER_SCOREBOARD)
         case softmax.RescaleOutput() | softmax.Normalise():
             yield from _of_output(step.op, shape.pv_warp[1] // 4)
         case _:
@@ -82,9 +82,9 @@ def _of_output(op: softmax.RescaleOutput | softmax.Normalise, columns: int) -> I
     waits = 1 << _board(op.row)
     if isinstance(op, softmax.Normalise):
         yield Instruction("MUFU.RCP", "pipe", "mufu", write_scoreboard=_board(op.row), wait_mask=waits)
-        yield from _many("FFMA", "fma", RECIPROCAL_STEPS, SHORTEST_DEPENDENT, waits=waits)
+        yield from repeated("FFMA", "fma", RECIPROCAL_STEPS, SHORTEST_DEPENDENT, waits=waits)
         yield from _selected()
-    yield from _many("FMUL", "fma", columns, waits=waits)
+    yield from repeated("FMUL", "fma", columns, waits=waits)
 
 
 def _memory(step: Step, shape: AttentionShape) -> Iterator[Instruction]:
@@ -116,9 +116,9 @@ def _memory(step: Step, shape: AttentionShape) -> Iterator[Instruction]:
 
 def _log_sum_exp() -> Iterator[Instruction]:
     waits = 1 << OWNER_SCOREBOARD
-    yield from _many("FSETP", "alu", SUBNORMAL_TEST, waits=waits)
+    yield from repeated("FSETP", "alu", SUBNORMAL_TEST, waits=waits)
     yield Instruction("MUFU.LG2", "pipe", "mufu", write_scoreboard=OWNER_SCOREBOARD)
-    yield from _many("FADD", "fma", 2, SHORTEST_DEPENDENT, waits=waits)
+    yield from repeated("FADD", "fma", 2, SHORTEST_DEPENDENT, waits=waits)
     yield from _selected()
     yield from integer(ACCESS_ARITHMETIC)
     yield Instruction("STG.E", "global", stall=MEMORY_STALL, guard="predicate")
@@ -137,16 +137,10 @@ def _arithmetic(opcode: str, pipe: str, *, stall: int, waits: int = 0) -> Instru
     return Instruction(opcode, "pipe", pipe, stall=stall, wait_mask=waits)
 
 
-def _many(opcode: str, pipe: str, count: int, stall: int = 1, *, waits: int = 0) -> Iterator[Instruction]:
-    """Instructions that do not depend on each other unless ``stall`` says so; the first waits."""
-    for index in range(count):
-        yield _arithmetic(opcode, pipe, stall=stall, waits=0 if index else waits)
-
-
 def _chains(opcode: str, pipe: str, count: int, board: int) -> Iterator[Instruction]:
     """A reduction in two chains side by side: every second instruction depends on the one two before it."""
     waits = 1 << board if pipe == "fma" else 0
-    yield from _many(opcode, pipe, count, SHORTEST_DEPENDENT // 2, waits=waits)
+    yield from repeated(opcode, pipe, count, SHORTEST_DEPENDENT // 2, waits=waits)
 
 
 def _mask(rows: int, scores: int) -> Iterator[Instruction]:
@@ -162,7 +156,7 @@ def _factors(shape: AttentionShape) -> Iterator[Instruction]:
         board = _board(row) if shape.flash else OWNER_SCOREBOARD
         waits = 1 << board
         if not shape.flash:
-            yield from _many("LOP3", "alu", ORDERED_BITS, SHORTEST_DEPENDENT, waits=waits)
+            yield from repeated("LOP3", "alu", ORDERED_BITS, SHORTEST_DEPENDENT, waits=waits)
         yield _arithmetic("FADD", "fma", stall=SHORTEST_DEPENDENT, waits=waits)
         yield Instruction("MUFU.EX2", "pipe", "mufu", write_scoreboard=board)
         if not shape.flash:
