@@ -41,7 +41,7 @@ def attention_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -
     is our own: it needs two barriers a key block in place of four.
     """
     shape = attention_shape(scenario)
-    steps = [*in_phase("start", -1, 0, _clear())]
+    steps = [*in_phase("start", -1, 0, _stores("maximum", "previous", "sum"))]
     for block in blocks:
         steps += _key_block(scenario, shape, block, first=block is blocks[0], last=block is blocks[-1])
     if shape.in_registers:
@@ -49,14 +49,9 @@ def attention_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -
         steps += in_phase("epilogue", -1, 0, tile_ops(attention_epilogue(scenario)))
     elif not blocks:
         for column in range(shape.column_blocks):
-            steps += in_phase(
-                "epilogue", -1, column, _buffer_epilogue(attention_epilogue(scenario), source=0, division=True)
-            )
-    lse: list[softmax.SoftmaxOp] = [
-        softmax.LoadStatistic("maximum", "owner"),
-        softmax.LoadStatistic("sum", "owner"),
-        softmax.StoreLse(0),
-    ]
+            empty = _buffer_epilogue(attention_epilogue(scenario), source=0, division=True)
+            steps += in_phase("epilogue", -1, column, empty)
+    lse = [*_loads("maximum", "sum"), softmax.StoreLse(0)]
     return AttentionProgram((*steps, *in_phase("lse", -1, 0, lse)))
 
 
@@ -65,12 +60,12 @@ def in_phase(phase: Phase, key_block: int, column_block: int, ops: Iterable[Op |
     return (Step(phase, key_block, column_block, op) for op in ops)
 
 
-def _clear() -> list[softmax.SoftmaxOp]:
-    return [
-        softmax.StoreStatistic("maximum", "owner"),
-        softmax.StoreStatistic("previous", "owner"),
-        softmax.StoreStatistic("sum", "owner"),
-    ]
+def _loads(*statistics: softmax.Statistic) -> list[Op | softmax.SoftmaxOp]:
+    return [softmax.LoadStatistic(statistic, "owner") for statistic in statistics]
+
+
+def _stores(*statistics: softmax.Statistic) -> list[Op | softmax.SoftmaxOp]:
+    return [softmax.StoreStatistic(statistic, "owner") for statistic in statistics]
 
 
 def _key_block(
@@ -84,9 +79,8 @@ def _key_block(
     steps = [*in_phase("qk", number, 0, _flat(scores))]
     if preload:
         steps += in_phase("pv", number, 0, copies)
-    steps += in_phase(
-        "softmax", number, 0, _softmax(shape, masked=block.masked, rescales=shape.in_registers and not first)
-    )
+    between = _softmax(shape, masked=block.masked, rescales=shape.in_registers and not first)
+    steps += in_phase("softmax", number, 0, between)
     for column in range(shape.column_blocks):
         if not preload:
             steps += in_phase("pv", number, column, copies)
@@ -121,13 +115,8 @@ def _softmax(shape: AttentionShape, *, masked: bool, rescales: bool) -> list[Op 
     ops: list[Op | softmax.SoftmaxOp] = [softmax.ScaleScores(masked)]
     for row in rows:
         ops += [softmax.RowMax(row), softmax.AtomicMax(row)]
-    ops += [Barrier(), *(softmax.LoadStatistic(statistic, "owner") for statistic in ("previous", "maximum", "sum"))]
-    ops += [
-        softmax.RescaleFactor(),
-        softmax.StoreStatistic("rescale", "owner"),
-        softmax.StoreStatistic("sum", "owner"),
-        Barrier(),
-    ]
+    ops += [Barrier(), *_loads("previous", "maximum", "sum")]
+    ops += [softmax.RescaleFactor(), *_stores("rescale", "sum"), Barrier()]
     for row in rows if rescales else ():
         ops += [softmax.LoadStatistic("rescale", "fragment", row), softmax.RescaleOutput(row)]
     for row in rows:
@@ -138,17 +127,10 @@ def _softmax(shape: AttentionShape, *, masked: bool, rescales: bool) -> list[Op 
     return ops + [softmax.StoreP(access) for access in range(shape.rows_of_lane * shape.qk_warp[1] // 8)]
 
 
-def _add_sums(shape: AttentionShape) -> list[softmax.SoftmaxOp]:
+def _add_sums(shape: AttentionShape) -> list[Op | softmax.SoftmaxOp]:
     """After the barrier that shows the partial sums; the owner knows sum and maximum still."""
-    loads: list[softmax.SoftmaxOp] = [
-        softmax.LoadStatistic("partial_sum", "owner", column) for column in range(shape.warp_columns)
-    ]
-    return [
-        *loads,
-        softmax.AddSums(),
-        softmax.StoreStatistic("sum", "owner"),
-        softmax.StoreStatistic("previous", "owner"),
-    ]
+    partial = [softmax.LoadStatistic("partial_sum", "owner", column) for column in range(shape.warp_columns)]
+    return [*partial, softmax.AddSums(), *_stores("sum", "previous")]
 
 
 def _normalise(shape: AttentionShape) -> list[softmax.SoftmaxOp]:

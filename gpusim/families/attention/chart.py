@@ -6,13 +6,22 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
-from matplotlib.artist import Artist
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch
-
 from gpusim.report.captions import Words, footer
-from gpusim.report.overlap import BOTTOM, SPACE, TOP, WIDTH, ChartLane, Panel, legend_line, name_lanes, panels_of
-from gpusim.report.style import FAINT, INK, LANE, MUTED, PAPER, WAIT, png, text_on, tile_colour, tint, title_block
+from gpusim.report.overlap import (
+    BOTTOM,
+    TOP,
+    WIDTH,
+    ChartLane,
+    Panel,
+    break_note,
+    draw_wait,
+    legend,
+    name_lanes,
+    panels_of,
+    stacked,
+    waiting,
+)
+from gpusim.report.style import FAINT, INK, LANE, MUTED, PAPER, png, text_on, tile_colour, tint, title_block
 from gpusim.results.result import Result
 from gpusim.results.timeline import KTileSpan, Timeline
 
@@ -85,28 +94,20 @@ def attention_overlap_chart(result: Result, words: Words, timeline: Timeline, pa
     """
     blocks = len(result.pipeline)
     warp = warp_spans(timeline, blocks)
-    lanes = _lanes(warp)
+    present = {span.activity for span in warp.spans} | {"waits"}
+    lanes = stacked(lane for lane in LANES if lane[0] in present)
     body = lanes[-1].bottom
     with png(path, WIDTH, TOP + body + BOTTOM) as figure:
         panels = panels_of(figure, warp.windows(), body)
         for panel in panels:
             _draw(panel, warp, lanes)
         name_lanes(panels[0], [lanes[0], *lanes], "")
-        _break_note(figure, panels, blocks)
-        _legend(figure)
+        for before, after in pairwise(panels):
+            break_note(figure, before, after, f"key blocks {ENDS[0]} to {blocks - ENDS[1] - 1} left out")
+        legend(figure, "copies in flight", "issued to done")
         title = f"{result.scenario['kernel']['mainloop']}: {blocks} key blocks, warp 0 of CTA {timeline.warps[0].cta}"
         title_block(figure, title, [f"{words.problem}; {words.kernel}", _pace(warp)], footer(result))
     return path
-
-
-def _lanes(warp: KeyBlockSpans) -> list[ChartLane]:
-    lanes, top = [], 0.0
-    present = {span.activity for span in warp.spans} | {"waits"}
-    for kind, name, note, height in LANES:
-        if kind in present:
-            lanes.append(ChartLane(kind, name, note, top, height))
-            top += height + SPACE
-    return lanes
 
 
 def _draw(panel: Panel, warp: KeyBlockSpans, lanes: Sequence[ChartLane]) -> None:
@@ -117,10 +118,8 @@ def _draw(panel: Panel, warp: KeyBlockSpans, lanes: Sequence[ChartLane]) -> None
         if panel.begin <= begin <= panel.end:
             panel.axes.plot([begin, begin], [0, lanes[-1].bottom], color=FAINT, linewidth=0.9, zorder=0.8)
     for wait in warp.waits:
-        panel.box(wait.begin, wait.end, 0, lanes[-1].bottom, WAIT, alpha=0.13, zorder=0.5)
-        lane = rows["waits"]
-        panel.box(wait.begin, wait.end, lane.top, lane.height, WAIT, zorder=2)
-        panel.label((wait.begin, wait.end), lane.middle, (f"{wait.end - wait.begin:,}",), PAPER, size=8)
+        words = (f"{wait.end - wait.begin:,}",)
+        draw_wait(panel, (wait.begin, wait.end), words, rows["waits"], (0, lanes[-1].bottom))
     for span in warp.spans:
         copies = span.activity.startswith("copy")
         lane = rows["copy_k" if span.activity == "copy_q" else span.activity]
@@ -136,25 +135,6 @@ def _draw(panel: Panel, warp: KeyBlockSpans, lanes: Sequence[ChartLane]) -> None
             panel.label((span.begin, span.end), lane.middle, (str(span.k_tile),), ink, size=10, fontweight="bold")
 
 
-def _break_note(figure: Figure, panels: Sequence[Panel], blocks: int) -> None:
-    """Between two panels, which key blocks are left out."""
-    for before, after in pairwise(panels):
-        left, right = before.axes.get_position(), after.axes.get_position()
-        text = f"⋯  key blocks {ENDS[0]} to {blocks - ENDS[1] - 1} left out  ⋯"
-        x, y = (left.x1 + right.x0) / 2, (left.y0 + left.y1) / 2
-        figure.text(x, y, text, rotation=90, fontsize=8.5, color=MUTED, ha="center", va="center")
-
-
-def _legend(figure: Figure) -> None:
-    sample = tile_colour(0)
-    handles: list[Artist] = [
-        Patch(facecolor=tint(sample, 0.28), edgecolor=sample, hatch="////", label="copies in flight"),
-        Patch(facecolor=sample, label="issued to done"),
-        Patch(facecolor=WAIT, label="the warp waits"),
-    ]
-    legend_line(figure, handles)
-
-
 def _pace(warp: KeyBlockSpans) -> str:
     """The chart in words: cycles of a steady key block, and of its parts."""
     if not warp.blocks:
@@ -166,8 +146,5 @@ def _pace(warp: KeyBlockSpans) -> str:
         each = [sum(span.end - span.begin for span in warp.of(activity, block)) for block in range(warp.blocks)]
         parts.append(f"{name} {int(median(each)):,}")
     waited = sum(span.end - span.begin for span in warp.waits)
-    return (
-        f"{pace}{', '.join(parts)}; "
-        f"the warp waits {waited:,} of {warp.end:,} cycles ({100 * waited / warp.end:.0f} %). "
-        "Colour and number name the key block, in the order walked."
-    )
+    name = "Colour and number name the key block, in the order walked."
+    return f"{pace}{', '.join(parts)}; {waiting(waited, warp.end)} {name}"

@@ -13,6 +13,7 @@ from gpusim.cuda.specialise import (
     options,
     sources_digest,
 )
+from gpusim.element_types import ptx_name
 from gpusim.errors import BadInput
 from gpusim.families.attention import softmax
 from gpusim.families.attention.blocks import attention_epilogue, attention_grid
@@ -127,7 +128,7 @@ def _macros(scenario: AttentionScenario, shape: AttentionShape, build: Build) ->
 
 def _gemm_macros(scenario: AttentionScenario, shape: AttentionShape) -> dict[str, int | str]:
     """What kernels_cuda/scenario.cuh wants to know: the second GEMM, P by V, is its GEMM."""
-    problem, (m, n, k) = scenario.problem, scenario.instruction
+    problem, (m, _, k) = scenario.problem, scenario.instruction
     ab = problem.dtype.ab
     return {
         "CONVOLUTION": 0,
@@ -140,7 +141,7 @@ def _gemm_macros(scenario: AttentionScenario, shape: AttentionShape) -> dict[str
         "BIAS": 0,
         "RELU": 0,
         "REDUCES": 0,
-        "MMA": f"m{m}n{n}k{k}.row.col.f32.{ab}.{ab}.f32",
+        "MMA": ptx_name(ab, "f32", scenario.instruction),
         "INSTRUCTION_M": m,
         "INSTRUCTION_K": k,
         "TILE_M": shape.pv[0],

@@ -30,9 +30,8 @@ def flash_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -> At
     steps: list[Step] = []
     if blocks:
         first = blocks[-1].number
-        steps += in_phase(
-            "qk", first, 0, [*_copies(scenario, shape, "a"), *_copies(scenario, shape, "b"), CommitGroup()]
-        )
+        copies = [*_copies(scenario, shape, "a"), *_copies(scenario, shape, "b"), CommitGroup()]
+        steps += in_phase("qk", first, 0, copies)
     for block in reversed(blocks):
         steps += _key_block(scenario, shape, block)
     rows = range(shape.rows_of_lane)

@@ -10,6 +10,7 @@ from gpusim.arrays import IntArray
 from gpusim.element_types import element_bits, widest_alignment
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.shape import P_PADDING, attention_shape
+from gpusim.layout.linear import PaddedLayout
 from gpusim.layout.shared import SharedLayout
 from gpusim.tile.gemm_iterators import GemmSource
 from gpusim.tile.mma import MATRIX, PAIR, warp_coordinates
@@ -35,31 +36,23 @@ PLACE_OF: Final[dict[Tensor, tuple[Gemm, Side]]] = {
 TENSOR_AT: Final[dict[tuple[str, str], Tensor]] = {place: tensor for tensor, place in PLACE_OF.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class RowsOfKeys(SharedLayout):
-    """
-    P in shared memory: a row of all keys of a block for each query, padded; its k tiles lie side by side.
-
-    Attributes:
-        padding: Elements after each row.
-    """
-
-    padding: int
+class RowsOfKeys(PaddedLayout):
+    """P in shared memory: a row of all keys of a block for each query, padded; its k tiles lie side by side."""
 
     @property
-    def row(self) -> int:
+    def row_stride(self) -> int:
         """Elements from one query's row to the next."""
         return self.contiguous * self.stages + self.padding
 
     @property
-    def elements(self) -> int:
-        """Elements of the whole allocation."""
-        return self.strided * self.row
+    def stage_elements(self) -> int:
+        """Elements from one k tile to the next, in every row."""
+        return self.contiguous
 
-    def offset(self, contiguous: int | IntArray, strided: int | IntArray, stage: int | IntArray = 0) -> IntArray:
-        """Element offset of a key of a k tile (``stage``) in a query's row."""
-        key = np.asarray(stage, dtype=np.int64) * self.contiguous + contiguous
-        return np.asarray(strided, dtype=np.int64) * self.row + key
+    @property
+    def elements(self) -> int:
+        """Elements of the whole allocation, padding included."""
+        return self.strided * self.row_stride
 
 
 @dataclass(frozen=True, slots=True)
