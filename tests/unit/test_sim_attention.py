@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 import simpy
 
-from gpusim.families.attention import softmax
-from gpusim.families.attention.blocks import cta_blocks
 from gpusim.families.attention.chart import attention_overlap_chart, warp_spans
-from gpusim.families.attention.lowering import attention_registers
-from gpusim.families.attention.lowering_softmax import softmax_instructions
-from gpusim.families.attention.shape import attention_shape
-from gpusim.families.attention.step import Step
+from gpusim.families.attention.lower.softmax import softmax_instructions
+from gpusim.families.attention.lower.stream import attention_registers
+from gpusim.families.attention.program import softmax
+from gpusim.families.attention.program.step import Step
+from gpusim.families.attention.tile.blocks import cta_blocks
+from gpusim.families.attention.tile.shape import attention_shape
 from gpusim.families.attention.timed import TimedFusedKernel
 from gpusim.families.attention.words import words
 from gpusim.families.registry import parse_scenario

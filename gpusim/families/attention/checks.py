@@ -10,7 +10,7 @@ from gpusim.families.attention.problem import (
     WIDEST_IN_REGISTERS,
     AttentionScenario,
 )
-from gpusim.families.attention.shape import attention_shape
+from gpusim.families.attention.tile.shape import attention_shape
 from gpusim.machine import Machine
 from gpusim.scenario.checks import GREATEST_FLOAT, MOST_CTAS, MOST_ELEMENTS, MOST_GRID_Y, MOST_GRID_Z
 from gpusim.scenario.text import Origin, shown

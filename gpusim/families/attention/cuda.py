@@ -15,10 +15,10 @@ from gpusim.cuda.specialise import (
 )
 from gpusim.element_types import ptx_name
 from gpusim.errors import BadInput
-from gpusim.families.attention import softmax
-from gpusim.families.attention.blocks import attention_epilogue, attention_grid
 from gpusim.families.attention.problem import TILE_DEPTH, AttentionScenario
-from gpusim.families.attention.shape import CTAS_PER_SM, AttentionShape, attention_shape
+from gpusim.families.attention.program import softmax
+from gpusim.families.attention.tile.blocks import attention_epilogue, attention_grid
+from gpusim.families.attention.tile.shape import CTAS_PER_SM, AttentionShape, attention_shape
 from gpusim.schedule.ops import Op
 
 ATTENTION_ENTRY: Final = "gpusim_attention"

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gpusim.families.attention.chart import attention_overlap_chart
-from gpusim.families.attention.lanes import AttentionLanes
 from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.attention.tile.lanes import AttentionLanes
 from gpusim.families.attention.words import words
 from gpusim.report.bank_grid import BankPicture
 from gpusim.results.result import PipelineRow, Result

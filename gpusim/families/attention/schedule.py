@@ -8,8 +8,12 @@ import numpy as np
 
 from gpusim.arrays import IntArray
 from gpusim.element_types import element_bits
-from gpusim.families.attention import softmax
-from gpusim.families.attention.blocks import (
+from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.attention.program import softmax
+from gpusim.families.attention.program.chained import attention_program
+from gpusim.families.attention.program.flash import flash_program
+from gpusim.families.attention.program.step import AttentionProgram, Step
+from gpusim.families.attention.tile.blocks import (
     Behaviour,
     KeyBlock,
     attention_grid,
@@ -19,13 +23,9 @@ from gpusim.families.attention.blocks import (
     launched_ctas,
     source_parts,
 )
-from gpusim.families.attention.chained import attention_program
-from gpusim.families.attention.flash import flash_program
-from gpusim.families.attention.lanes import AttentionCta, AttentionLanes
-from gpusim.families.attention.operands import COPIED, PLACE_OF
-from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.shape import AttentionShape, attention_shape
-from gpusim.families.attention.step import AttentionProgram, Step
+from gpusim.families.attention.tile.lanes import AttentionCta, AttentionLanes
+from gpusim.families.attention.tile.operands import COPIED, PLACE_OF
+from gpusim.families.attention.tile.shape import AttentionShape, attention_shape
 from gpusim.schedule.counts import SASS_OF_OP, CountedKernel, GlobalCounts, GridProgram, Row, Sass
 from gpusim.schedule.kernel import Fill, FragmentTile
 from gpusim.schedule.lanes import GlobalRow, Lanes

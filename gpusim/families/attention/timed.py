@@ -9,13 +9,13 @@ import numpy as np
 from gpusim.arrays import IntArray
 from gpusim.element_types import Mma, element_bits
 from gpusim.errors import BadInput
-from gpusim.families.attention import softmax
-from gpusim.families.attention.blocks import attention_ctas, behaviour_of, block_advance, cta_blocks, launched_ctas
-from gpusim.families.attention.lowering import attention_stream
-from gpusim.families.attention.operands import COPIED
+from gpusim.families.attention.lower.stream import attention_stream
 from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.attention.program import softmax
+from gpusim.families.attention.program.step import Step
 from gpusim.families.attention.schedule import FusedKernel
-from gpusim.families.attention.step import Step
+from gpusim.families.attention.tile.blocks import attention_ctas, behaviour_of, block_advance, cta_blocks, launched_ctas
+from gpusim.families.attention.tile.operands import COPIED
 from gpusim.lower.stream import Stream
 from gpusim.machine.spec import Machine
 from gpusim.schedule.counts import Sass

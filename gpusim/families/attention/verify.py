@@ -8,19 +8,19 @@ from functools import cached_property
 import numpy as np
 
 from gpusim.arrays import IntArray
-from gpusim.families.attention.blocks import KeyBlock, attention_ctas, block_advance, key_blocks
-from gpusim.families.attention.execute import AttentionCtas
-from gpusim.families.attention.execute_gemms import gemm_tables
-from gpusim.families.attention.execute_output import OutputTensors
-from gpusim.families.attention.hazards import find_attention_hazards
-from gpusim.families.attention.lanes import AttentionLanes
-from gpusim.families.attention.mutations import ATTENTION_MUTATIONS
+from gpusim.families.attention.execute.ctas import AttentionCtas
+from gpusim.families.attention.execute.gemms import gemm_tables
+from gpusim.families.attention.execute.output import OutputTensors
 from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.attention.program.hazards import find_attention_hazards
+from gpusim.families.attention.program.mutations import ATTENTION_MUTATIONS
+from gpusim.families.attention.program.step import AttentionProgram
 from gpusim.families.attention.reference import attention_reference, lse_agreement, output_agreement
 from gpusim.families.attention.schedule import cta_program
-from gpusim.families.attention.shape import attention_shape
-from gpusim.families.attention.step import AttentionProgram
 from gpusim.families.attention.tensors import AttentionTensors, make_attention_tensors, output_rows, rows_in_use
+from gpusim.families.attention.tile.blocks import KeyBlock, attention_ctas, block_advance, key_blocks
+from gpusim.families.attention.tile.lanes import AttentionLanes
+from gpusim.families.attention.tile.shape import attention_shape
 from gpusim.families.verification import Compared, Executed, SayDone, SecondOutput, Verification
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.shared_memory import BATCH_BYTES

@@ -6,13 +6,13 @@ from itertools import groupby
 from typing import Any, Literal, get_args
 
 from gpusim.element_types import element_bits
-from gpusim.families.attention import softmax
-from gpusim.families.attention.blocks import attention_epilogue, source_parts
-from gpusim.families.attention.lowering_softmax import softmax_instructions
-from gpusim.families.attention.operands import GEMMS, gemm_operands
+from gpusim.families.attention.lower.softmax import softmax_instructions
 from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.shape import CTAS_PER_SM, AttentionShape, attention_shape
-from gpusim.families.attention.step import AttentionProgram, Step
+from gpusim.families.attention.program import softmax
+from gpusim.families.attention.program.step import AttentionProgram, Step
+from gpusim.families.attention.tile.blocks import attention_epilogue, source_parts
+from gpusim.families.attention.tile.operands import GEMMS, gemm_operands
+from gpusim.families.attention.tile.shape import CTAS_PER_SM, AttentionShape, attention_shape
 from gpusim.lower.estimated import (
     BRANCH_STALL,
     EPILOGUE_SETUP,

@@ -5,11 +5,11 @@ from functools import lru_cache
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.families.attention.blocks import BlockAdvance, attention_epilogue, source_parts
-from gpusim.families.attention.operands import fragment_rows
 from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.shape import attention_shape
-from gpusim.families.attention.softmax import At
+from gpusim.families.attention.program.softmax import At
+from gpusim.families.attention.tile.blocks import BlockAdvance, attention_epilogue, source_parts
+from gpusim.families.attention.tile.operands import fragment_rows
+from gpusim.families.attention.tile.shape import attention_shape
 from gpusim.tile.epilogue import OutputAccess
 from gpusim.tile.mma import warp_coordinates
 from gpusim.units import WARP_SIZE

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpusim.families.attention import softmax
-from gpusim.families.attention.shape import AttentionShape
-from gpusim.families.attention.step import Step
+from gpusim.families.attention.program import softmax
+from gpusim.families.attention.program.step import Step
+from gpusim.families.attention.tile.shape import AttentionShape
 from gpusim.lower.estimated_output import ACCESS_ARITHMETIC, MEMORY_STALL, SHORTEST_DEPENDENT, integer, repeated
 from gpusim.lower.stream import Instruction
 

@@ -4,16 +4,16 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.families.attention import softmax
-from gpusim.families.attention.blocks import block_advance
-from gpusim.families.attention.execute_gemms import AttentionGemms, FlashOutput, GemmTables
-from gpusim.families.attention.execute_output import AttentionOutput, Held, OutputTensors
-from gpusim.families.attention.lanes import AttentionLanes
-from gpusim.families.attention.operands import Gemm
-from gpusim.families.attention.shape import ROW_STATISTICS
-from gpusim.families.attention.statistics import lse_access, statistic_lanes
-from gpusim.families.attention.step import AttentionProgram, Step
+from gpusim.families.attention.execute.gemms import AttentionGemms, FlashOutput, GemmTables
+from gpusim.families.attention.execute.output import AttentionOutput, Held, OutputTensors
+from gpusim.families.attention.program import softmax
+from gpusim.families.attention.program.step import AttentionProgram, Step
 from gpusim.families.attention.tensors import AttentionTensors
+from gpusim.families.attention.tile.blocks import block_advance
+from gpusim.families.attention.tile.lanes import AttentionLanes
+from gpusim.families.attention.tile.operands import Gemm
+from gpusim.families.attention.tile.shape import ROW_STATISTICS
+from gpusim.families.attention.tile.statistics import lse_access, statistic_lanes
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.shared_memory import SharedArray
 from gpusim.numerics.elements import Values, round_to

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import cast
 
-from gpusim.families.attention.chained import pv_shape, qk_shape
-from gpusim.families.attention.operands import TENSOR_AT
 from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.step import AttentionProgram, Step
+from gpusim.families.attention.program.chained import pv_shape, qk_shape
+from gpusim.families.attention.program.step import AttentionProgram, Step
+from gpusim.families.attention.tile.operands import TENSOR_AT
 from gpusim.schedule.hazards import Hazard, find_hazards
 from gpusim.schedule.ops import Barrier, CommitGroup, CopyAsync, Ldmatrix, Op, WaitGroup, WarpMma
 from gpusim.tile.operand import Side
@@ -24,7 +24,7 @@ def find_attention_hazards(program: AttentionProgram, scenario: AttentionScenari
         scenario: Says how many copies fill a slot, and whether Q is copied once.
 
     Not modelled: P, the row statistics and the epilogue, and that P and V lie in the place of Q and K: what they lack
-    of barriers shows in data (``functional.attention``).
+    of barriers shows in data (``execute.ctas``).
     """
     qk, pv = qk_shape(scenario), pv_shape(scenario)
     fills = {"q": qk.a.accesses * qk.a.vecs, "k": qk.b.accesses * qk.b.vecs, "v": pv.b.accesses * pv.b.vecs}

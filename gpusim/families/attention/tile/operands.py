@@ -9,7 +9,7 @@ import numpy as np
 from gpusim.arrays import IntArray
 from gpusim.element_types import element_bits, widest_alignment
 from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.shape import P_PADDING, attention_shape
+from gpusim.families.attention.tile.shape import P_PADDING, attention_shape
 from gpusim.layout.linear import PaddedLayout
 from gpusim.layout.shared import SharedLayout
 from gpusim.tile.gemm_iterators import GemmSource

@@ -9,8 +9,10 @@ import numpy as np
 
 from gpusim.arrays import IntArray
 from gpusim.element_types import element_bits
-from gpusim.families.attention import softmax
-from gpusim.families.attention.blocks import (
+from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.attention.program import softmax
+from gpusim.families.attention.program.step import Step
+from gpusim.families.attention.tile.blocks import (
     KeyBlock,
     attention_epilogue,
     block_advance,
@@ -19,7 +21,7 @@ from gpusim.families.attention.blocks import (
     operand_access,
     output_access,
 )
-from gpusim.families.attention.operands import (
+from gpusim.families.attention.tile.operands import (
     COPIED,
     PLACE_OF,
     TENSOR_AT,
@@ -27,10 +29,8 @@ from gpusim.families.attention.operands import (
     attention_operand,
     p_store_offsets,
 )
-from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.shape import ROW_STATISTICS, attention_shape
-from gpusim.families.attention.statistics import buffer_access, lse_access, statistic_lanes, statistic_words
-from gpusim.families.attention.step import Step
+from gpusim.families.attention.tile.shape import ROW_STATISTICS, attention_shape
+from gpusim.families.attention.tile.statistics import buffer_access, lse_access, statistic_lanes, statistic_words
 from gpusim.schedule.lanes import CtaLanes, GlobalRow, Lanes, Reached, Shared, at_access, at_output
 from gpusim.schedule.ops import CopyAsync, LoadSource, StoreGlobal
 from gpusim.tile.global_access import GlobalAccess

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from gpusim.families.attention import softmax
-from gpusim.families.attention.blocks import KeyBlock, attention_epilogue, source_parts
-from gpusim.families.attention.operands import gemm_operands
 from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.shape import AttentionShape, attention_shape
-from gpusim.families.attention.step import AttentionProgram, Phase, Step
+from gpusim.families.attention.program import softmax
+from gpusim.families.attention.program.step import AttentionProgram, Phase, Step
+from gpusim.families.attention.tile.blocks import KeyBlock, attention_epilogue, source_parts
+from gpusim.families.attention.tile.operands import gemm_operands
+from gpusim.families.attention.tile.shape import AttentionShape, attention_shape
 from gpusim.schedule import multistage
 from gpusim.schedule.epilogue import tile_ops
 from gpusim.schedule.mainloop import Mainloop, MainloopShape, shape_of

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import IntArray
-from gpusim.families.attention.blocks import block_advance, operand_access
-from gpusim.families.attention.lanes import AttentionLanes
-from gpusim.families.attention.operands import GEMMS, TENSOR_AT, Gemm, gemm_operands
 from gpusim.families.attention.tensors import AttentionTensors
+from gpusim.families.attention.tile.blocks import block_advance, operand_access
+from gpusim.families.attention.tile.lanes import AttentionLanes
+from gpusim.families.attention.tile.operands import GEMMS, TENSOR_AT, Gemm, gemm_operands
 from gpusim.functional.data_hazards import HazardLog
 from gpusim.functional.mainloop import OperandTables, Source, WarpTiles, operand_tables
 from gpusim.functional.shared_memory import CopyQueue, SharedArray

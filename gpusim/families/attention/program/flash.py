@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from gpusim.families.attention import softmax
-from gpusim.families.attention.blocks import KeyBlock, attention_epilogue
-from gpusim.families.attention.chained import in_phase, pv_shape, qk_shape
 from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.shape import AttentionShape, attention_shape
-from gpusim.families.attention.step import AttentionProgram, Step
+from gpusim.families.attention.program import softmax
+from gpusim.families.attention.program.chained import in_phase, pv_shape, qk_shape
+from gpusim.families.attention.program.step import AttentionProgram, Step
+from gpusim.families.attention.tile.blocks import KeyBlock, attention_epilogue
+from gpusim.families.attention.tile.shape import AttentionShape, attention_shape
 from gpusim.schedule.epilogue import tile_ops
 from gpusim.schedule.mainloop import resident
 from gpusim.schedule.multistage import copy_ops

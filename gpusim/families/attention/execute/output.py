@@ -5,11 +5,11 @@ from typing import TypeAlias
 import numpy as np
 
 from gpusim.arrays import IntArray
-from gpusim.families.attention import softmax
-from gpusim.families.attention.blocks import output_access, source_parts
-from gpusim.families.attention.lanes import AttentionLanes
 from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.step import Step
+from gpusim.families.attention.program import softmax
+from gpusim.families.attention.program.step import Step
+from gpusim.families.attention.tile.blocks import output_access, source_parts
+from gpusim.families.attention.tile.lanes import AttentionLanes
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.epilogue import OutputTensor, Staging
 from gpusim.numerics.elements import Values, round_to

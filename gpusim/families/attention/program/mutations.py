@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from gpusim.families.attention import softmax
-from gpusim.families.attention.step import AttentionProgram, Phase
+from gpusim.families.attention.program import softmax
+from gpusim.families.attention.program.step import AttentionProgram, Phase
 from gpusim.schedule.ops import Barrier, CopyAsync, WaitGroup
 
 AttentionMutation: TypeAlias = Callable[[AttentionProgram], AttentionProgram]

@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.element_types import element_bits
-from gpusim.families.attention.operands import CopiedTensor, attention_operand
 from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.shape import attention_shape
+from gpusim.families.attention.tile.operands import CopiedTensor, attention_operand
+from gpusim.families.attention.tile.shape import attention_shape
 from gpusim.tile.epilogue import EpilogueTile, OutputAccess
 from gpusim.tile.extents import ceil_div
 from gpusim.tile.global_access import GlobalAccess, over_lanes
