@@ -197,16 +197,7 @@ class Lowering:
 
     def epilogue(self, ops: Sequence[Op], does: OutputOp) -> Iterator[Instruction]:
         """Accumulators through shared memory to global, step by step, then exit."""
-        yield from integer(EPILOGUE_SETUP)
-        step = -1
-        for op in ops:
-            if isinstance(op, StoreShared) and op.step != step:
-                step = op.step
-                yield from integer(EPILOGUE_STEP)
-            if isinstance(op, StoreShared | LoadShared | LoadSource | LoadBias | StoreGlobal):
-                yield from self.epilogue_access(op, does)
-            else:
-                yield from self.instructions(op)
+        yield from in_epilogue((op, self.epilogue_access(op, does)) for op in ops)
         yield Instruction("EXIT", "exit")
 
     def instructions(self, op: Op) -> Iterator[Instruction]:
@@ -279,9 +270,7 @@ class Lowering:
                 part=part,
             )
 
-    def epilogue_access(
-        self, op: StoreShared | LoadShared | LoadSource | LoadBias | StoreGlobal, does: OutputOp
-    ) -> Iterator[Instruction]:
+    def epilogue_access(self, op: Op, does: OutputOp) -> Iterator[Instruction]:
         """One access of the epilogue; a global store first converts and scales its elements."""
         tile = self.epilogue_tile
         board, elements = EPILOGUE_SCOREBOARD, tile.elements_per_access
@@ -299,6 +288,8 @@ class Lowering:
                 yield from integer(ACCESS_ARITHMETIC)
                 opcode = global_opcode("STG", tile.access_bits)
                 yield Instruction(opcode, "global", stall=MEMORY_STALL, guard="predicate", op=op)
+            case _:
+                yield from self.instructions(op)
 
     def exchange(self, op: StoreShared | LoadShared) -> Instruction:
         """One access of the epilogue's staging."""
@@ -307,6 +298,22 @@ class Lowering:
             return Instruction(f"STS.{tile.store_bytes * 8}", "shared", stall=MEMORY_STALL, op=op)
         opcode = f"LDS.{tile.load_bytes * 8}"
         return Instruction(opcode, "shared", stall=MEMORY_STALL, write_scoreboard=EPILOGUE_SCOREBOARD, op=op)
+
+
+def in_epilogue(lowered: Iterable[tuple[object, Iterable[Instruction]]]) -> Iterator[Instruction]:
+    """
+    The instructions of an epilogue's ops, with the arithmetic of its own and of each of its steps.
+
+    Args:
+        lowered: Ops in order, each with its instructions.
+    """
+    yield from integer(EPILOGUE_SETUP)
+    step = -1
+    for op, made in lowered:
+        if isinstance(op, StoreShared) and op.step != step:
+            step = op.step
+            yield from integer(EPILOGUE_STEP)
+        yield from made
 
 
 class KGroup(NamedTuple):

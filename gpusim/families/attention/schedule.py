@@ -1,5 +1,6 @@
 """An attention kernel as a schedule: which program each CTA executes, and what its grid asks of global memory."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import ClassVar, get_args
@@ -21,7 +22,6 @@ from gpusim.families.attention.tile.blocks import (
     block_advance,
     cta_blocks,
     launched_ctas,
-    source_parts,
 )
 from gpusim.families.attention.tile.lanes import AttentionCta, AttentionLanes
 from gpusim.families.attention.tile.operands import COPIED, PLACE_OF
@@ -65,6 +65,8 @@ _ROWS: dict[type, Row] = {
     softmax.AtomicMax: Row((3, 2), "atoms", "statistics"),
 }
 
+_OUTPUT_OPS = (LoadSource, StoreGlobal, softmax.StoreLse)
+
 _BEFORE_EPILOGUE = ("start", "qk", "softmax", "pv", "normalise")
 
 
@@ -77,7 +79,7 @@ def mufu_of(step: Step, shape: AttentionShape) -> int:
     """MUFU instructions that a step needs: one for each 2^x, 1/x and log2 of a lane."""
     match step.op:
         case softmax.Exponentials():
-            return shape.qk_warp[1] // 4
+            return shape.scores_of_row
         case softmax.RescaleFactor():
             return shape.rows_of_lane if shape.flash else 1
         case softmax.Normalise() | softmax.StoreLse():
@@ -211,7 +213,7 @@ class _GlobalTally:
         self.copied: dict[str, IntArray] = {tensor: np.zeros(4, np.int64) for tensor in COPIED}
         self.stored = self.buffered = 0
         self._fetches: dict[tuple[int, ...], IntArray] = {}
-        self._outputs: dict[tuple[int, ...], tuple[int, int]] = {}
+        self._outputs: dict[tuple[int, ...], list[int]] = {}
 
     def counts(self) -> GlobalCounts:
         """The totals of all programs."""
@@ -254,25 +256,21 @@ class _GlobalTally:
 
     def _add_outputs(self, steps: Sequence[Step], ctas: Sequence[int]) -> None:
         """Outputs, log-sum-exps, and all passes over the buffer of the CTAs that run one program."""
-        tile = self.lanes.epilogue
-        passed = tile.steps * tile.accesses_per_step * source_parts(self.scenario) * self.kernel.shape.column_blocks
-        loads = sum(isinstance(step.op, LoadSource) for step in steps) // passed
-        stores = sum(isinstance(step.op, StoreGlobal) and step.phase == "buffer" for step in steps) // passed
+        targets = [(step, *self.lanes.target(step)) for step in steps if isinstance(step.op, _OUTPUT_OPS)]
+        loads = Counter(row for step, row, access in targets if not access and isinstance(step.op, LoadSource))
+        stores = Counter(row for step, row, access in targets if not access and not isinstance(step.op, LoadSource))
         for cta in ctas:
-            output, buffer = self._stored(cta)
-            self.stored += output + stores * buffer
-            self.buffered += loads * buffer
+            sectors = self._sectors(cta)
+            self.stored += sum(times * sectors[row] for row, times in stores.items())
+            self.buffered += sum(times * sectors[row] for row, times in loads.items())
 
-    def _stored(self, cta: int) -> tuple[int, int]:
-        """Sectors of one CTA's output and log-sum-exp, and of one pass over its part of the buffer."""
-        line = LINE_BITS // element_bits("f32")
-        advance = self.advance
+    def _sectors(self, cta: int) -> list[int]:
+        """Sectors of one CTA's output by row: those alike in rows in use, and as far into a line of 128 bytes."""
+        line, advance = LINE_BITS // element_bits("f32"), self.advance
         rows = min(self.scenario.queries_per_block, int(advance.num_queries[cta]))
         alike = rows, int(advance.o[cta]) % line, int(advance.lse[cta]) % line
         if alike not in self._outputs:
-            sectors = list(map(_sectors, self._cta(cta).outputs()))
-            first_of_buffer = 1 + self.kernel.shape.column_blocks * self.lanes.epilogue.steps
-            self._outputs[alike] = sum(sectors[:first_of_buffer]), sum(sectors[first_of_buffer:])
+            self._outputs[alike] = list(map(_sectors, self._cta(cta).outputs()))
         return self._outputs[alike]
 
     def _cta(self, cta: int) -> AttentionCta:

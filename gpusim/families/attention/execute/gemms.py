@@ -1,6 +1,5 @@
 """Both GEMMs of a batch of attention CTAs on real data: their operands in one shared memory, their warps."""
 
-from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
@@ -25,16 +24,10 @@ GemmTables: TypeAlias = dict[Gemm, dict[Side, OperandTables]]
 
 def gemm_tables(lanes: AttentionLanes) -> GemmTables:
     """What no CTA changes, computed once for a run."""
-
-    def moved(table: OperandTables, base: int) -> OperandTables:
-        return replace(table, store=table.store + base, load=table.load + base)
-
+    base = {tensor: first // 2 for tensor, first in lanes.shared_base.items()}
     return {
-        gemm: {
-            side: moved(operand_tables(operand), lanes.shared_base[operand.name] // 2)
-            for side, operand in gemm_operands(lanes.scenario, gemm).items()
-        }
-        for gemm in GEMMS
+        gemm: {side: operand_tables(operand, base[operand.name]) for side, operand in operands.items()}
+        for gemm, operands in ((gemm, gemm_operands(lanes.scenario, gemm)) for gemm in GEMMS)
     }
 
 

@@ -55,7 +55,7 @@ def softmax_instructions(step: Step, shape: AttentionShape, *, masked: bool = Fa
 
 
 def _of(step: Step, shape: AttentionShape, *, masked: bool) -> Iterator[Instruction]:
-    scores = scores_of_row(shape)
+    scores = shape.scores_of_row
     match step.op:
         case softmax.ScaleScores(hides):
             yield from _mask(shape.rows_of_lane if hides else 0, scores)
@@ -122,11 +122,6 @@ def _log_sum_exp() -> Iterator[Instruction]:
     yield from _selected()
     yield from integer(ACCESS_ARITHMETIC)
     yield Instruction("STG.E", "global", stall=MEMORY_STALL, guard="predicate")
-
-
-def scores_of_row(shape: AttentionShape) -> int:
-    """Scores of one row that a lane holds."""
-    return shape.qk_warp[1] // 4
 
 
 def _board(row: int) -> int:

@@ -15,12 +15,11 @@ from gpusim.families.attention.tile.operands import GEMMS, gemm_operands
 from gpusim.families.attention.tile.shape import CTAS_PER_SM, AttentionShape, attention_shape
 from gpusim.lower.estimated import (
     BRANCH_STALL,
-    EPILOGUE_SETUP,
-    EPILOGUE_STEP,
     KERNEL_SETUP,
     LOOP_CONTROL,
     REGISTERS_BEYOND_FRAGMENTS,
     Lowering,
+    in_epilogue,
     spread,
     tensor_core,
     under_mmas,
@@ -204,7 +203,7 @@ class AttentionLowering:
             count = self.shape.pv_warp[0] // m * m * k // 32 // 2
             yield from (replace(one, op=step) for one in repeated("F2FP.PACK_AB", "alu", count, 2))
         for instruction in self.gemms[gemm].instructions(op):  # type: ignore[arg-type]
-            yield instruction if instruction.op is None else replace(instruction, op=step)
+            yield _of(step, instruction)
 
     def output(self, steps: Sequence[Step]) -> Iterator[Instruction]:
         """
@@ -213,17 +212,10 @@ class AttentionLowering:
         An element takes an FFMA where the buffer is read (times the rescaling factor), an FMUL where the sum divides
         (whose reciprocal each vector computes), and half an F2FP where the output has 16 bits.
         """
-        yield from integer(EPILOGUE_SETUP)
-        number = -1
         source = any(isinstance(step.op, LoadSource) for step in steps)
         division = any(isinstance(step.op, softmax.LoadStatistic) and step.op.statistic == "sum" for step in steps)
-        for step in steps:
-            op = step.op
-            if isinstance(op, StoreShared) and op.step != number:
-                number = op.step
-                yield from integer(EPILOGUE_STEP)
-            for one in self.output_access(step, source=source, division=division):
-                yield one if one.op is None else replace(one, op=step)
+        accesses = ((step, self.output_access(step, source=source, division=division)) for step in steps)
+        yield from in_epilogue((step.op, (_of(step, one) for one in made)) for step, made in accesses)
 
     def output_access(self, step: Step, *, source: bool, division: bool) -> Iterator[Instruction]:
         """One step of an epilogue with the arithmetic it needs; a store first computes its elements."""
@@ -258,6 +250,11 @@ class AttentionLowering:
         first, *rest = made or [Instruction("MOV", "pipe", "alu")]
         yield replace(first, wait_mask=1 << board)
         yield from rest
+
+
+def _of(step: Step, instruction: Instruction) -> Instruction:
+    """The instruction of a step's op as one of the step."""
+    return instruction if instruction.op is None else replace(instruction, op=step)
 
 
 def rows_together(steps: Sequence[Step]) -> list[Step]:

@@ -12,8 +12,7 @@ from gpusim.families.attention.tile.shape import AttentionShape, attention_shape
 from gpusim.schedule import multistage
 from gpusim.schedule.epilogue import tile_ops
 from gpusim.schedule.mainloop import Mainloop, MainloopShape, shape_of
-from gpusim.schedule.ops import Barrier, LoadShared, LoadSource, Op, StoreGlobal, StoreShared, WaitGroup
-from gpusim.tile.epilogue import EpilogueTile
+from gpusim.schedule.ops import Barrier, Op, WaitGroup
 
 
 def qk_shape(scenario: AttentionScenario) -> MainloopShape:
@@ -49,8 +48,7 @@ def attention_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -
         steps += in_phase("epilogue", -1, 0, tile_ops(attention_epilogue(scenario)))
     elif not blocks:
         for column in range(shape.column_blocks):
-            empty = _buffer_epilogue(attention_epilogue(scenario), source=0, division=True)
-            steps += in_phase("epilogue", -1, column, empty)
+            steps += in_phase("epilogue", -1, column, _buffer_epilogue(scenario, first=True, last=True))
     lse = [*_loads("maximum", "sum"), softmax.StoreLse(0)]
     return AttentionProgram((*steps, *in_phase("lse", -1, 0, lse)))
 
@@ -91,9 +89,7 @@ def _key_block(
         if preload and column + 1 < shape.column_blocks:
             steps += in_phase("pv", number, column + 1, copies)
         if not shape.in_registers:
-            source = 0 if first else source_parts(scenario)
-            parts = 1 if last else source_parts(scenario)
-            epilogue = _buffer_epilogue(attention_epilogue(scenario), source=source, division=last, parts=parts)
+            epilogue = _buffer_epilogue(scenario, first=first, last=last)
             steps += in_phase("epilogue" if last else "buffer", number, column, epilogue)
     return steps
 
@@ -138,27 +134,19 @@ def _normalise(shape: AttentionShape) -> list[softmax.SoftmaxOp]:
     return [op for row in rows for op in (softmax.LoadStatistic("sum", "fragment", row), softmax.Normalise(row))]
 
 
-def _buffer_epilogue(
-    tile: EpilogueTile, *, source: int, division: bool, parts: int = 1
-) -> list[Op | softmax.SoftmaxOp]:
+def _buffer_epilogue(scenario: AttentionScenario, *, first: bool, last: bool) -> tuple[Op | softmax.SoftmaxOp, ...]:
     """
-    Accumulators through shared memory to the buffer or the output.
+    Accumulators through shared memory to the buffer, or to the output.
 
     Args:
-        tile: Of the output; the buffer has its vectors.
-        source: Loads that bring one vector of the buffer; 0: it is not read.
-        division: The output is divided by the sum here.
-        parts: Stores of one vector.
+        scenario: Problem and kernel.
+        first: There is nothing in the buffer yet, so that it is not read, and nothing rescaled.
+        last: The sum is divided by, and the output stored.
     """
-    ops: list[Op | softmax.SoftmaxOp] = []
-    accesses = range(tile.accesses_per_step)
-    for step in range(tile.steps):
-        ops += [LoadSource(step, access) for access in range(tile.accesses_per_step * source)]
-        ops += [Barrier(), *(StoreShared(step, access) for access in range(tile.stores_per_step)), Barrier()]
-        ops += [LoadShared(step, access) for access in range(tile.loads_per_step)]
-        for access in accesses:
-            vector = step * tile.accesses_per_step + access
-            ops += [softmax.LoadStatistic("rescale", "output", vector)] if source else []
-            ops += [softmax.LoadStatistic("sum", "output", vector)] if division else []
-            ops += [StoreGlobal(step, access * parts + part) for part in range(parts)]
-    return ops
+    parts = source_parts(scenario)
+
+    def scale(vector: int) -> list[softmax.SoftmaxOp]:
+        factors: list[softmax.SoftmaxOp] = [] if first else [softmax.LoadStatistic("rescale", "output", vector)]
+        return [*factors, softmax.LoadStatistic("sum", "output", vector)] if last else factors
+
+    return tile_ops(attention_epilogue(scenario), loads=0 if first else parts, stores=1 if last else parts, scale=scale)

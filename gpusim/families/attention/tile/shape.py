@@ -85,6 +85,11 @@ class AttentionShape:
         return self.qk_warp[0] // 8
 
     @property
+    def scores_of_row(self) -> int:
+        """Scores of one row that a lane holds."""
+        return self.qk_warp[1] // 4
+
+    @property
     def owned_rows(self) -> int:
         """Rows whose statistics one warp updates, a lane each."""
         return self.qk[0] // WARPS
