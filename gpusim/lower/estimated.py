@@ -12,11 +12,11 @@ from typing import NamedTuple
 from gpusim.element_types import Mma, tensor_opcode
 from gpusim.errors import BadInput
 from gpusim.lower.estimated_output import (
-    ACCESS_ARITHMETIC,
     MEMORY_STALL,
     OUTPUT_SCOREBOARD,
     bias_arithmetic,
-    global_opcode,
+    global_load,
+    global_store,
     integer,
     output_arithmetic,
 )
@@ -273,21 +273,17 @@ class Lowering:
     def epilogue_access(self, op: Op, does: OutputOp) -> Iterator[Instruction]:
         """One access of the epilogue; a global store first converts and scales its elements."""
         tile = self.epilogue_tile
-        board, elements = EPILOGUE_SCOREBOARD, tile.elements_per_access
+        elements = tile.elements_per_access
         match op:
             case StoreShared() | LoadShared():
                 yield self.exchange(op)
             case LoadSource() | LoadBias():
-                yield from integer(ACCESS_ARITHMETIC)
-                opcode = global_opcode("LDG", tile.access_bits)
-                yield Instruction(opcode, "global", stall=MEMORY_STALL, write_scoreboard=board, op=op)
+                yield from global_load(tile.access_bits, op)
                 if isinstance(op, LoadBias):
                     yield from bias_arithmetic(does, elements)
             case StoreGlobal():
                 yield from output_arithmetic(does, elements)
-                yield from integer(ACCESS_ARITHMETIC)
-                opcode = global_opcode("STG", tile.access_bits)
-                yield Instruction(opcode, "global", stall=MEMORY_STALL, guard="predicate", op=op)
+                yield from global_store(tile.access_bits, op)
             case _:
                 yield from self.instructions(op)
 

@@ -42,6 +42,19 @@ def global_opcode(name: str, bits: int) -> str:
     return f"{name}.E.{suffix}" if suffix else f"{name}.E"
 
 
+def global_load(bits: int, op: object) -> Iterator[Instruction]:
+    """One predicated global load of an epilogue, of so many bits, with the arithmetic of its address."""
+    yield from integer(ACCESS_ARITHMETIC)
+    opcode = global_opcode("LDG", bits)
+    yield Instruction(opcode, "global", stall=MEMORY_STALL, write_scoreboard=OUTPUT_SCOREBOARD, op=op)
+
+
+def global_store(bits: int, op: object) -> Iterator[Instruction]:
+    """One predicated global store of an epilogue, of so many bits, with the arithmetic of its address."""
+    yield from integer(ACCESS_ARITHMETIC)
+    yield Instruction(global_opcode("STG", bits), "global", stall=MEMORY_STALL, guard="predicate", op=op)
+
+
 def output_arithmetic(does: OutputOp, elements: int) -> Iterator[Instruction]:
     """
     What one vector of the output takes, the first instruction waiting for what was loaded.

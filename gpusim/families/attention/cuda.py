@@ -103,7 +103,6 @@ def specialise_attention(
 
 def _macros(scenario: AttentionScenario, shape: AttentionShape, build: Build) -> dict[str, int | str]:
     problem, tile = scenario.problem, attention_epilogue(scenario)
-    ragged = problem.query_lengths is not None or problem.key_lengths is not None
     macros: dict[str, int | str] = {
         **_gemm_macros(scenario, shape),
         "KEYS": problem.keys,
@@ -116,7 +115,7 @@ def _macros(scenario: AttentionScenario, shape: AttentionShape, build: Build) ->
         "HEAD_DIM": problem.head_dim,
         "HEAD_DIM_V": problem.head_dim_v,
         "MASK": problem.mask,
-        "RAGGED": int(ragged),
+        "RAGGED": int(problem.ragged),
         "CTAS_PER_SM": CTAS_PER_SM[scenario.kernel.mainloop],
         "SHARED_BYTES": shape.shared_bytes,
         "QUERIES_IN_REGISTERS": 0,

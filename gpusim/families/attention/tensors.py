@@ -61,5 +61,4 @@ def output_rows(problem: AttentionProblem) -> BoolArray:
 def fresh_attention_output(scenario: AttentionScenario) -> Values:
     """A stored flat output of NaN: an element never written cannot pass for a result."""
     problem = scenario.problem
-    elements = problem.batch * problem.queries * problem.heads * problem.head_dim_v
-    return encode(np.full(elements, np.nan, WORKING[problem.dtype.output]), problem.dtype.output)
+    return encode(np.full(problem.output_elements, np.nan, WORKING[problem.dtype.output]), problem.dtype.output)

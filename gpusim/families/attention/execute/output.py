@@ -32,7 +32,7 @@ class OutputTensors:
 
     def __init__(self, scenario: AttentionScenario) -> None:
         problem = scenario.problem
-        elements = problem.batch * problem.queries * problem.heads * problem.head_dim_v
+        elements = problem.output_elements
         self.output = OutputTensor(elements, problem.dtype.output)
         self.buffer: Values = np.full(0 if scenario.in_registers else elements, np.nan, np.float32)
         self.lse = OutputTensor(problem.batch * problem.heads * problem.lse_length, "f32")

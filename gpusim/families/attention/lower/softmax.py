@@ -6,7 +6,7 @@ from dataclasses import replace
 from gpusim.families.attention.program import softmax
 from gpusim.families.attention.program.step import Step
 from gpusim.families.attention.tile.shape import AttentionShape
-from gpusim.lower.estimated_output import ACCESS_ARITHMETIC, MEMORY_STALL, SHORTEST_DEPENDENT, integer, repeated
+from gpusim.lower.estimated_output import MEMORY_STALL, SHORTEST_DEPENDENT, global_store, integer, repeated
 from gpusim.lower.stream import Instruction
 
 OWNER_SCOREBOARD = 5
@@ -120,8 +120,7 @@ def _log_sum_exp() -> Iterator[Instruction]:
     yield Instruction("MUFU.LG2", "pipe", "mufu", write_scoreboard=OWNER_SCOREBOARD)
     yield from repeated("FADD", "fma", 2, SHORTEST_DEPENDENT, waits=waits)
     yield from _selected()
-    yield from integer(ACCESS_ARITHMETIC)
-    yield Instruction("STG.E", "global", stall=MEMORY_STALL, guard="predicate")
+    yield from global_store(32, None)
 
 
 def _board(row: int) -> int:

@@ -24,14 +24,7 @@ from gpusim.lower.estimated import (
     tensor_core,
     under_mmas,
 )
-from gpusim.lower.estimated_output import (
-    ACCESS_ARITHMETIC,
-    MEMORY_STALL,
-    OUTPUT_SCOREBOARD,
-    global_opcode,
-    integer,
-    repeated,
-)
+from gpusim.lower.estimated_output import OUTPUT_SCOREBOARD, global_load, global_store, integer, repeated
 from gpusim.lower.stream import Instruction, Segment, Stream
 from gpusim.machine.spec import Machine
 from gpusim.schedule.ops import (
@@ -43,6 +36,7 @@ from gpusim.schedule.ops import (
     StoreShared,
     WarpMma,
 )
+from gpusim.units import VECTOR_BITS
 
 SOFTMAX_OPS = get_args(softmax.SoftmaxOp)
 
@@ -219,26 +213,22 @@ class AttentionLowering:
 
     def output_access(self, step: Step, *, source: bool, division: bool) -> Iterator[Instruction]:
         """One step of an epilogue with the arithmetic it needs; a store first computes its elements."""
-        op = step.op
         tile, lowering = self.epilogue, self.gemms["pv"]
-        if isinstance(op, softmax.LoadStatistic):
-            yield from softmax_instructions(step, self.shape)
-        elif isinstance(op, LoadSource):
-            yield from integer(ACCESS_ARITHMETIC)
-            opcode = global_opcode("LDG", 128)
-            yield Instruction(opcode, "global", stall=MEMORY_STALL, write_scoreboard=OUTPUT_SCOREBOARD, op=step)
-        elif isinstance(op, StoreGlobal):
-            parts = source_parts(self.scenario) if step.phase == "buffer" else 1
-            elements = tile.elements_per_access // parts
-            bits = 128 if step.phase == "buffer" else tile.access_bits
-            yield from self.output_arithmetic(elements, source=source, division=division, bits=bits // elements)
-            yield from integer(ACCESS_ARITHMETIC)
-            opcode = global_opcode("STG", bits)
-            yield Instruction(opcode, "global", stall=MEMORY_STALL, guard="predicate", op=step)
-        elif isinstance(op, StoreShared | LoadShared):
-            yield lowering.exchange(op)
-        else:
-            yield from lowering.instructions(op)  # type: ignore[arg-type]
+        match step.op:
+            case softmax.LoadStatistic():
+                yield from softmax_instructions(step, self.shape)
+            case LoadSource() as op:
+                yield from global_load(VECTOR_BITS, op)
+            case StoreGlobal() as op:
+                parts = source_parts(self.scenario) if step.phase == "buffer" else 1
+                elements = tile.elements_per_access // parts
+                bits = VECTOR_BITS if step.phase == "buffer" else tile.access_bits
+                yield from self.output_arithmetic(elements, source=source, division=division, bits=bits // elements)
+                yield from global_store(bits, op)
+            case StoreShared() | LoadShared() as op:
+                yield lowering.exchange(op)
+            case op:
+                yield from lowering.instructions(op)  # type: ignore[arg-type]
 
     def output_arithmetic(self, elements: int, *, source: bool, division: bool, bits: int) -> Iterator[Instruction]:
         """What the elements of one store take: what was loaded is waited for first, a reciprocal where it is used."""
