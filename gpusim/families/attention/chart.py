@@ -6,21 +6,8 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
+from gpusim.report import overlap
 from gpusim.report.captions import Words, footer
-from gpusim.report.overlap import (
-    BOTTOM,
-    TOP,
-    WIDTH,
-    ChartLane,
-    Panel,
-    break_note,
-    draw_wait,
-    legend,
-    name_lanes,
-    panels_of,
-    stacked,
-    waiting,
-)
 from gpusim.report.style import FAINT, INK, LANE, MUTED, PAPER, png, text_on, tile_colour, tint, title_block
 from gpusim.results.result import Result
 from gpusim.results.timeline import KTileSpan, Timeline
@@ -45,7 +32,7 @@ LANES = (
 @dataclass(frozen=True, slots=True)
 class KeyBlockSpans:
     """
-    What one warp did.
+    Everything that one warp did between its first cycle and its last.
 
     Attributes:
         spans: Its activities, the waits apart.
@@ -61,15 +48,15 @@ class KeyBlockSpans:
 
     @property
     def begins(self) -> list[int]:
-        """First instruction of each key block's first GEMM."""
+        """Cycle at which each key block's first GEMM issues its first instruction."""
         return [min(span.begin for span in self.of("qk", block)) for block in range(self.blocks)]
 
     def of(self, activity: str, block: int) -> list[KTileSpan]:
-        """Stretches of one activity for one key block."""
+        """Return the stretches that one activity took for one key block."""
         return [span for span in self.spans if span.activity == activity and span.k_tile == block]
 
     def windows(self) -> list[tuple[int, int]]:
-        """Cycles to draw: everything, or both ends of a long walk."""
+        """Return the cycles to draw: everything, or both ends of a long walk."""
         if self.blocks <= MOST_DRAWN:
             return [(0, self.end)]
         begins, (head, tail) = self.begins, ENDS
@@ -77,7 +64,7 @@ class KeyBlockSpans:
 
 
 def warp_spans(timeline: Timeline, blocks: int) -> KeyBlockSpans:
-    """What warp 0 of the watched CTA did, of ``blocks`` key blocks."""
+    """Return what warp 0 of the watched CTA did; the CTA walked ``blocks`` key blocks."""
     own = [span for span in timeline.k_tiles if span.warp == 0]
     waits = tuple(span for span in own if span.activity.startswith("wait"))
     end = max(span.end for span in timeline.warps if span.warp == 0)
@@ -95,22 +82,22 @@ def attention_overlap_chart(result: Result, words: Words, timeline: Timeline, pa
     blocks = len(result.pipeline)
     warp = warp_spans(timeline, blocks)
     present = {span.activity for span in warp.spans} | {"waits"}
-    lanes = stacked(lane for lane in LANES if lane[0] in present)
+    lanes = overlap.stacked(lane for lane in LANES if lane[0] in present)
     body = lanes[-1].bottom
-    with png(path, WIDTH, TOP + body + BOTTOM) as figure:
-        panels = panels_of(figure, warp.windows(), body)
+    with png(path, overlap.WIDTH, overlap.TOP + body + overlap.BOTTOM) as figure:
+        panels = overlap.panels_of(figure, warp.windows(), body)
         for panel in panels:
             _draw(panel, warp, lanes)
-        name_lanes(panels[0], [lanes[0], *lanes], "")
+        overlap.name_lanes(panels[0], [lanes[0], *lanes], "")
         for before, after in pairwise(panels):
-            break_note(figure, before, after, f"key blocks {ENDS[0]} to {blocks - ENDS[1] - 1} left out")
-        legend(figure, "copies in flight", "issued to done")
+            overlap.break_note(figure, before, after, f"key blocks {ENDS[0]} to {blocks - ENDS[1] - 1} left out")
+        overlap.legend(figure, "copies in flight", "issued to done")
         title = f"{result.scenario['kernel']['mainloop']}: {blocks} key blocks, warp 0 of CTA {timeline.warps[0].cta}"
         title_block(figure, title, [f"{words.problem}; {words.kernel}", _pace(warp)], footer(result))
     return path
 
 
-def _draw(panel: Panel, warp: KeyBlockSpans, lanes: Sequence[ChartLane]) -> None:
+def _draw(panel: overlap.Panel, warp: KeyBlockSpans, lanes: Sequence[overlap.ChartLane]) -> None:
     rows = {lane.kind: lane for lane in lanes}
     for lane in lanes:
         panel.box(panel.begin, panel.end, lane.top, lane.height, LANE, zorder=0)
@@ -119,7 +106,7 @@ def _draw(panel: Panel, warp: KeyBlockSpans, lanes: Sequence[ChartLane]) -> None
             panel.axes.plot([begin, begin], [0, lanes[-1].bottom], color=FAINT, linewidth=0.9, zorder=0.8)
     for wait in warp.waits:
         words = (f"{wait.end - wait.begin:,}",)
-        draw_wait(panel, (wait.begin, wait.end), words, rows["waits"], (0, lanes[-1].bottom))
+        overlap.draw_wait(panel, (wait.begin, wait.end), words, rows["waits"], (0, lanes[-1].bottom))
     for span in warp.spans:
         copies = span.activity.startswith("copy")
         lane = rows["copy_k" if span.activity == "copy_q" else span.activity]
@@ -147,4 +134,4 @@ def _pace(warp: KeyBlockSpans) -> str:
         parts.append(f"{name} {int(median(each)):,}")
     waited = sum(span.end - span.begin for span in warp.waits)
     name = "Colour and number name the key block, in the order walked."
-    return f"{pace}{', '.join(parts)}; {waiting(waited, warp.end)} {name}"
+    return f"{pace}{', '.join(parts)}; {overlap.waiting(waited, warp.end)} {name}"

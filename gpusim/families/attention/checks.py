@@ -29,7 +29,7 @@ FARTHEST_OPERAND = 8
 """An element of Q or K that no draw exceeds: both are standard normal."""
 
 FEWEST_STAGES, MOST_STAGES = 3, 10
-"""Slots of the ring where the k tiles of head_dim are more than its slots."""
+"""Slots that a ring may have where head_dim has more k tiles than the ring has slots."""
 
 INSTRUCTIONS = {"attention": ((16, 8, 8), (16, 8, 16)), "flash": ((16, 8, 16),)}
 """mma.sync shapes of each kernel. Flash's P is the A fragment of the deeper one."""

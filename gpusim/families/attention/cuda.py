@@ -39,7 +39,7 @@ ATTENTION_PARAMS: Final = np.dtype(
 """struct AttentionParams of kernels_cuda/attention/launch.cuh, passed to the kernel by value."""
 
 _INSTRUCTION = (16, 8, 16)
-"""What kernels_cuda/attention issues, whatever CUTLASS's example does."""
+"""The one mma.sync shape that kernels_cuda/attention issues, whatever CUTLASS's example does."""
 
 _OPERAND: Final[dict[str, int | str]] = {
     "LAYOUT": "Crosswise",
@@ -49,12 +49,12 @@ _OPERAND: Final[dict[str, int | str]] = {
     "STORE_POINTERS_CONTIGUOUS": 1,
     "WALK": "exclusive_or",
 }
-"""Of Q and K, as scenario.cuh names them; the attention kernels' own tiles say what is used."""
+"""What scenario.cuh must be told of the GEMM's operands; the attention kernels have tiles of their own instead."""
 
 
 def specialisations(scenario: AttentionScenario, build: Build = "plain") -> tuple[Specialisation, ...]:
     """
-    The one kernel of a scenario; none stamps its k tiles.
+    Return the one kernel of a scenario; of the timeline build there is none, because no kernel stamps its key blocks.
 
     Raises:
         BadInput: kernels_cuda has no such kernel.
@@ -66,7 +66,7 @@ def specialise_attention(
     scenario: AttentionScenario, build: Build = "plain", shape: AttentionShape | None = None, **changed: int
 ) -> Specialisation:
     """
-    The kernel of an attention scenario.
+    Return the kernel of an attention scenario as it is compiled and launched.
 
     Args:
         scenario: Problem and kernel.

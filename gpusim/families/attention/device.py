@@ -50,7 +50,7 @@ class AttentionOnDevice(DeviceProblem):
         self.lse.fill(np.nan)
 
     def params(self, k_iterations: int, recording: Recording = Recording()) -> npt.NDArray[np.void]:  # noqa: ARG002, B008
-        """``struct AttentionParams`` of one launch; its k tiles follow from the lengths."""
+        """Return the ``struct AttentionParams`` of one launch; its k tiles follow from the lengths."""
         params = np.zeros((), ATTENTION_PARAMS)
         common: Any = params["common"]
         own: Any = self.tensors
@@ -62,12 +62,12 @@ class AttentionOnDevice(DeviceProblem):
         return params
 
     def numerics(self) -> Numerics:
-        """Every element of output and log-sum-exp against float64 softmax."""
+        """Compare every element of output and log-sum-exp with float64 softmax attention."""
         return compare(self.scenario, self.tensors, (self.output, self.lse), self.seed, self.cupy)
 
 
 def upload(cupy: Any, scenario: AttentionScenario, seed: int) -> AttentionOnDevice:
-    """Random inputs of a seed, NaN past every batch's length, and an output of NaN, on the GPU."""
+    """Put random inputs of a seed, NaN past every batch's length, and an output of NaN on the GPU."""
     host, problem = make_attention_tensors(scenario, seed), scenario.problem
     output = fresh_attention_output(scenario)
     return AttentionOnDevice(
@@ -89,7 +89,7 @@ def compare(
     scenario: AttentionScenario, tensors: AttentionTensors, stored: tuple[Any, Any], seed: int, xp: Any = np
 ) -> Numerics:
     """
-    What a launch stored against float64 softmax attention.
+    Compare what a launch stored with float64 softmax attention.
 
     Rows past a batch's length that were written count as wrong. The figures of the worst element are the output's.
 

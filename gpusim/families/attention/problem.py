@@ -133,7 +133,7 @@ class AttentionScenario(Scenario):
 
     @property
     def kind(self) -> str:
-        """As its problem names it."""
+        """The name of its kind of problem."""
         return self.problem.kind
 
     @property

@@ -18,7 +18,7 @@ P_ROUNDOFF = {"f16": 2.0**-11, "bf16": 2.0**-8}
 """Unit roundoff of P's type."""
 
 _ROUNDINGS = 4
-"""Of P, and of the output, that a result may be wrong by."""
+"""Roundings of P, and of the output, that a result may be wrong by."""
 
 _LSE_ROUNDOFF = 2.0**-14
 """Relative error of a log-sum-exp: of a score in float32, which a score of 100 multiplies, and of exponentials."""
@@ -44,7 +44,7 @@ class AttentionReference(Reference):
 
 
 def visible(problem: AttentionProblem, batch: int, xp: Any = np) -> Any:
-    """Which keys each query of a batch sees, shape [queries, keys], both in use."""
+    """Return which keys each query of a batch sees, shape [queries, keys], both those in use."""
     queries, keys = problem.lengths_q[batch], problem.lengths_k[batch]
     if problem.mask == "none":
         return xp.ones((queries, keys), bool)
@@ -54,7 +54,7 @@ def visible(problem: AttentionProblem, batch: int, xp: Any = np) -> Any:
 
 def attention_reference(scenario: AttentionScenario, tensors: AttentionTensors, xp: Any = np) -> AttentionReference:
     """
-    Compute it head by head.
+    Compute the reference head by head.
 
     Args:
         scenario: The problem.

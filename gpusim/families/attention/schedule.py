@@ -71,12 +71,12 @@ _BEFORE_EPILOGUE = ("start", "qk", "softmax", "pv", "normalise")
 
 
 def cta_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -> AttentionProgram:
-    """The steps of a CTA that walks these key blocks, ascending among the keys."""
+    """Return the steps of a CTA that walks these key blocks, given in ascending order."""
     return flash_program(scenario, blocks) if scenario.flash else attention_program(scenario, blocks)
 
 
 def mufu_of(step: Step, shape: AttentionShape) -> int:
-    """MUFU instructions that a step needs: one for each 2^x, 1/x and log2 of a lane."""
+    """Return the MUFU instructions that a step needs: one for each 2^x, 1/x and log2 of a lane."""
     match step.op:
         case softmax.Exponentials():
             return shape.scores_of_row
@@ -104,46 +104,46 @@ class FusedKernel(CountedKernel[Step]):
 
     @property
     def grid(self) -> tuple[int, int, int]:
-        """Query blocks, heads, batches."""
+        """gridDim: query blocks along x, heads along y, batches along z."""
         return attention_grid(self.scenario)
 
     def lanes(self, banks: Banks = STANDARD) -> AttentionLanes:
-        """The addresses of all CTAs."""
+        """Return the addresses of all CTAs."""
         return self._lanes(banks)
 
     def walked_blocks(self, block: int) -> tuple[KeyBlock, ...]:
-        """The key blocks of a CTA, ascending; none where it finds no query."""
+        """Return the key blocks of a CTA, ascending; none where it finds no query."""
         return cta_blocks(self.scenario)[block] or ()
 
     def program(self, block: int) -> AttentionProgram:
-        """What a CTA executes."""
+        """Return what a CTA executes."""
         return self._program(self.walked_blocks(block))
 
     def steps(self, block: int) -> Sequence[Step]:
-        """Both GEMMs of each key block, the softmax between them, then the output."""
+        """Return both GEMMs of each key block, the softmax between them, then the output."""
         return self.program(block).steps
 
     def steps_before_epilogue(self, block: int) -> Sequence[Step]:
-        """All but what brings the output to global memory."""
+        """Return all steps but those that bring the output, or a part of it, to global memory."""
         return [step for step in self.steps(block) if step.phase in _BEFORE_EPILOGUE]
 
     def epilogue_steps(self, block: int) -> Sequence[Step]:
-        """What brings the output from the accumulators to global memory; not to the buffer."""
+        """Return the steps that bring the output from the accumulators to global memory; not those to the buffer."""
         return [step for step in self.steps(block) if step.phase == "epilogue"]
 
     def traced_steps(self, block: int) -> Sequence[Step]:
-        """What has an address, or a place among the copies and barriers."""
+        """Return the steps that have an address, or a place among the copies and barriers."""
         return [step for step in self.steps(block) if not isinstance(step.op, ARITHMETIC)]
 
     def block_at(self, ctaid: tuple[int, int, int]) -> int:
-        """The block of a query block, which flash under a causal mask begins with the last of."""
+        """Return the block that works on a query block; flash under a causal mask begins with the last query block."""
         x, y, z = ctaid
         if self.scenario.flash and self.scenario.problem.mask != "none":
             x = self.grid[0] - 1 - x
         return super().block_at((x, y, z))
 
     def fills(self, block: int, operand: str) -> Sequence[Fill]:
-        """Every fetch of Q, K or V, and P of every key block."""
+        """Return every fetch of Q, K or V; of P its stores of every key block."""
         lanes, found = self.lanes(), dict[Fill, None]()
         for step in self.steps(block):
             if isinstance(step.op, CopyAsync | softmax.StoreP) and lanes.operand_name(step) == operand:
@@ -152,7 +152,7 @@ class FusedKernel(CountedKernel[Step]):
         return tuple(found)
 
     def fragments(self, block: int, operand: str) -> Sequence[FragmentTile]:
-        """The k tiles of all key blocks; P lies whole, by k tile."""
+        """Return the k tiles of all key blocks; P lies whole, by k tile."""
         lanes, found = self.lanes(), dict[tuple[tuple[int, ...], int], list[int]]()
         for step in self.steps(block):
             op = step.op
@@ -161,12 +161,12 @@ class FusedKernel(CountedKernel[Step]):
         return tuple(FragmentTile(slot, groups) for (_, slot), groups in found.items())
 
     def missing_work(self, block: int) -> str:
-        """A block past its batch's queries has none."""
+        """Say that a block past its batch's queries has none."""
         return "no query" if cta_blocks(self.scenario)[block] is None else ""
 
     @property
     def traced_blocks(self) -> tuple[int, ...]:
-        """First, middle and last, those of them that have a query."""
+        """The first, the middle and the last of the CTAs that have a query."""
         active = [block for block, walked in enumerate(cta_blocks(self.scenario)) if walked is not None]
         return tuple(sorted({active[0], active[len(active) // 2], active[-1]})) if active else ()
 
@@ -185,25 +185,25 @@ class FusedKernel(CountedKernel[Step]):
         return found
 
     def programs(self) -> Iterable[GridProgram[Step]]:
-        """One for each sequence of key blocks."""
+        """Yield one program for each sequence of key blocks."""
         for ctas in self.alike.values():
             yield GridProgram(self.steps(ctas[0]), len(ctas))
 
     def beside(self, step: Step) -> Mapping[Sass, int]:
-        """MUFU of exponentials, reciprocals and logarithms."""
+        """Return the MUFU instructions of exponentials, reciprocals and logarithms."""
         return {"MUFU": mufu_of(step, self.shape)}
 
     def row(self, step: Step, lanes: Lanes[Step]) -> Row | None:
-        """Those of a GEMM; P and the row statistics besides."""
+        """Return the row of a GEMM's access, or of one of P or of a row statistic."""
         return _ROWS.get(type(step.op)) or super().row(step, lanes)
 
     def global_counts(self) -> GlobalCounts:
-        """Q, K, V, the buffer where there is one, output and log-sum-exp."""
+        """Count the accesses of Q, K and V, of the buffer where there is one, of output and log-sum-exp."""
         return _GlobalTally(self).counts()
 
 
 class _GlobalTally:
-    """What the CTAs of all programs ask of global memory; fetches and outputs that are alike are evaluated once."""
+    """Adds up what all CTAs ask of global memory; fetches and outputs that are alike are evaluated once."""
 
     def __init__(self, kernel: FusedKernel) -> None:
         self.kernel, self.scenario, self.lanes = kernel, kernel.scenario, kernel.lanes()
@@ -216,7 +216,7 @@ class _GlobalTally:
         self._outputs: dict[tuple[int, ...], list[int]] = {}
 
     def counts(self) -> GlobalCounts:
-        """The totals of all programs."""
+        """Return the totals of all programs."""
         for ctas in self.kernel.alike.values():
             steps = self.kernel.steps(ctas[0])
             for step in steps:
@@ -230,7 +230,7 @@ class _GlobalTally:
         return GlobalCounts(sectors | {"buffer": self.buffered}, returns, self.stored, predicated)
 
     def _add_fetch(self, step: Step, op: CopyAsync, ctas: IntArray) -> None:
-        """All copies of one fetch by some CTAs: alike are those with as many rows, as far into a line of 128 bytes."""
+        """Add all copies of one fetch by some CTAs; alike are those with as many rows, as far into a 128-byte line."""
         row, number = self.lanes.target(step)
         tensor, per_block = self.lanes.rows[row][0], self.scenario.keys_per_block
         base, left = getattr(self.advance, tensor)[ctas], self.advance.num_keys[ctas] - step.key_block * per_block
@@ -246,7 +246,7 @@ class _GlobalTally:
             self.copied[tensor] += times * self._fetches[alike]
 
     def _evaluated(self, op: CopyAsync, operand: Operand, access: GlobalAccess) -> IntArray:
-        """The figures of ``copied`` for all copies of one fetch."""
+        """Return the figures of ``copied`` for all copies of one fetch."""
         table, valid = copy_table(operand), over_warps(access.valid)
         target, width = table.offsets[op.stage], table.width
         asked = copy_requests(over_warps(access.offset), target, valid, operand.bits, width, around_l1=op.cache == "cg")
@@ -255,7 +255,7 @@ class _GlobalTally:
         return np.array([asked.sectors.sum(), asked.returns.sum(), *shared], dtype=np.int64)
 
     def _add_outputs(self, steps: Sequence[Step], ctas: Sequence[int]) -> None:
-        """Outputs, log-sum-exps, and all passes over the buffer of the CTAs that run one program."""
+        """Add outputs, log-sum-exps, and all passes over the buffer of the CTAs that run one program."""
         targets = [(step, *self.lanes.target(step)) for step in steps if isinstance(step.op, _OUTPUT_OPS)]
         loads = Counter(row for step, row, access in targets if not access and isinstance(step.op, LoadSource))
         stores = Counter(row for step, row, access in targets if not access and not isinstance(step.op, LoadSource))
@@ -265,7 +265,7 @@ class _GlobalTally:
             self.buffered += sum(times * sectors[row] for row, times in loads.items())
 
     def _sectors(self, cta: int) -> list[int]:
-        """Sectors of one CTA's output by row: those alike in rows in use, and as far into a line of 128 bytes."""
+        """Return the sectors of a CTA's outputs by row; CTAs with as many rows, as far into a line, are alike."""
         line, advance = LINE_BITS // element_bits("f32"), self.advance
         rows = min(self.scenario.queries_per_block, int(advance.num_queries[cta]))
         alike = rows, int(advance.o[cta]) % line, int(advance.lse[cta]) % line
@@ -278,11 +278,11 @@ class _GlobalTally:
 
 
 def _sectors(row: GlobalRow) -> int:
-    """Of all warps of a CTA."""
+    """Return the sectors that all warps of a CTA request in a row of accesses."""
     offset, valid = over_warps(row.offset), over_warps(row.valid)
     return access_sectors(offset, valid, row.bits, row.access_bytes * 8 // row.bits)
 
 
 def kernels(scenario: AttentionScenario) -> tuple[CountedKernel[Step], ...]:
-    """The one kernel of a scenario."""
+    """Return the one kernel of a scenario."""
     return (FusedKernel(scenario),)

@@ -31,6 +31,8 @@ from gpusim.schedule.hazards import Hazard
 @dataclass(frozen=True, slots=True)
 class AttentionRun:
     """
+    What an execution stored.
+
     Attributes:
         output: Shape (batch * queries * heads, head_dim_v), as the working type of its elements; NaN where nothing was
             stored.
@@ -44,7 +46,7 @@ class AttentionRun:
 
 
 def cta_programs(scenario: AttentionScenario) -> tuple[tuple[AttentionProgram, IntArray], ...]:
-    """Each program that CTAs of the grid walk, and their blockIdx [ctas, 3]; CTAs without a query have none."""
+    """Return each program that CTAs walk, and their blockIdx [ctas, 3]; CTAs without a query have none."""
     ctas = attention_ctas(scenario)
     advance = block_advance(scenario, ctas)
     alike: dict[tuple[KeyBlock, ...], list[int]] = defaultdict(list)
@@ -93,7 +95,7 @@ def run_attention(
 
 
 def _check_stores(scenario: AttentionScenario, output: OutputTensors, hazards: HazardLog) -> None:
-    """Every row in use once, nothing else."""
+    """Report unless every row in use was stored once, and nothing else."""
     problem = scenario.problem
     rows = output_rows(problem)
     wrong = output.output.stores.reshape(len(rows), -1) != rows[:, None]
@@ -109,7 +111,7 @@ def _check_stores(scenario: AttentionScenario, output: OutputTensors, hazards: H
 
 
 class AttentionVerification(Verification[AttentionProgram, AttentionTensors]):
-    """Of one scenario; a row of the output is a (batch, query, head)."""
+    """The verification of one scenario; a row of the output is a (batch, query, head)."""
 
     mutations = ATTENTION_MUTATIONS
 
@@ -118,41 +120,41 @@ class AttentionVerification(Verification[AttentionProgram, AttentionTensors]):
 
     @cached_property
     def programs(self) -> Sequence[AttentionProgram]:
-        """One for each sequence of key blocks."""
+        """One program for each sequence of key blocks."""
         return tuple(program for program, _ in cta_programs(self.scenario))
 
     def order_hazards(self, programs: Sequence[AttentionProgram]) -> list[tuple[int, Hazard]]:
-        """Of all programs together."""
+        """Return the hazards of all programs together."""
         found = (one for program in programs for one in find_attention_hazards(program, self.scenario))
         return [(-1, hazard) for hazard in dict.fromkeys(found)]
 
     def draw(self, seed: int) -> AttentionTensors:
-        """Q, K and V."""
+        """Draw Q, K and V."""
         return make_attention_tensors(self.scenario, seed)
 
     def execute(
         self, tensors: AttentionTensors, programs: Sequence[AttentionProgram], progress: SayDone | None
     ) -> Executed:
-        """All CTAs that have a query."""
+        """Execute all CTAs that have a query."""
         done = run_attention(self.scenario, tensors, programs, progress)
         return Executed(done, done.hazards)
 
     def elements(self, done: Executed) -> int:  # noqa: ARG002 - lengths alone tell
-        """Of the rows in use."""
+        """Return the elements of the rows in use."""
         return int(output_rows(self.scenario.problem).sum()) * self.scenario.problem.head_dim_v
 
     def compare(self, tensors: AttentionTensors, done: Executed) -> Compared:
-        """Rows in use, and log-sum-exps."""
+        """Compare the rows in use, and the log-sum-exps."""
         expected, used = attention_reference(self.scenario, tensors), output_rows(self.scenario.problem)
         found = output_agreement(done.stored.output, expected, used)
         wrong, error = lse_agreement(done.stored.lse, expected)
         return Compared(found, replace(self.uncompared(), wrong=wrong, max_error=error), expected)
 
     def uncompared(self) -> SecondOutput:
-        """Log-sum-exps."""
+        """Return that no log-sum-exp was compared."""
         return SecondOutput("lse", "log-sum-exps", 0, None)
 
 
 def verification(scenario: AttentionScenario) -> AttentionVerification:
-    """Of one scenario."""
+    """Return the verification of one scenario."""
     return AttentionVerification(scenario)

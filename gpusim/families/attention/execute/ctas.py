@@ -123,7 +123,7 @@ class AttentionCtas:
                 self._out.execute(step, self._output, self._held)
 
     def _row(self, step: Step, row: int) -> None:
-        """What an op does with one row of each lane."""
+        """Do an op that is about one row of each lane."""
         held = self._held
         match step.op:
             case softmax.RowMax():
@@ -170,7 +170,7 @@ class AttentionCtas:
         self._scores[...] = np.where(seen, self._scores, np.float32(-np.inf))
 
     def _factors(self) -> None:
-        """2^(previous - maximum), 1 where they are equal, as two infinities are; and the sum times it."""
+        """Compute 2^(previous - maximum), which is 1 where both are equal, as two infinities are, and scale the sum."""
         places: list[tuple[softmax.At, int]] = [("owner", 0)]
         if self._shape.flash:
             places = [("fragment", row) for row in range(self._shape.rows_of_lane)]
@@ -183,7 +183,7 @@ class AttentionCtas:
             self._held["sum", at, row] = self._held["sum", at, row] * factor
 
     def _words(self, step: Step) -> tuple[IntArray, BoolArray]:
-        """The floats of a row statistic that lanes access, [warps, lanes that take part], and which lanes these are."""
+        """Return the floats that a step's lanes access, [warps, lanes that take part], and which lanes take part."""
         shared = self._lanes.shared(step)
         if shared is None:
             raise TypeError(f"{step} has no place in shared memory")
@@ -203,7 +203,7 @@ class AttentionCtas:
         return values
 
     def _store(self, step: Step, op: softmax.StoreStatistic) -> None:
-        """What is known of the rows; the sum of a lane's row is a partial one of the CTA's."""
+        """Store what lanes know of their rows; the sum of a lane's row is a partial sum of the CTA's row."""
         words, taking = self._words(step)
         if step.phase == "start":
             values = np.full(
@@ -241,11 +241,11 @@ class AttentionCtas:
 
 
 def _lanes(values: Values) -> Lanes:
-    """Rows by quarters, as lanes."""
+    """Return values by row and quarter as one value in each lane, which is lane = 4 * row + quarter."""
     lanes: Lanes = values.reshape(*values.shape[:2], WARP_SIZE)
     return lanes
 
 
 def _spread(lanes: Lanes) -> Values:
-    """A value of each lane, to be broadcast over its accumulators of a row."""
+    """Return a value of each lane such that it broadcasts with the lane's accumulators of a row (``_slab``)."""
     return lanes.reshape(*lanes.shape[:2], MATRIX, 1, WARP_SIZE // MATRIX, 1)

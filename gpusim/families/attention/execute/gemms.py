@@ -23,7 +23,7 @@ GemmTables: TypeAlias = dict[Gemm, dict[Side, OperandTables]]
 
 
 def gemm_tables(lanes: AttentionLanes) -> GemmTables:
-    """What no CTA changes, computed once for a run."""
+    """Return what no CTA changes, computed once for a run."""
     base = {tensor: first // 2 for tensor, first in lanes.shared_base.items()}
     return {
         gemm: {side: operand_tables(operand, base[operand.name]) for side, operand in operands.items()}
@@ -42,7 +42,7 @@ class FlashOutput(WarpTiles):
     p: npt.NDArray[np.float32] = np.zeros(0, np.float32)
 
     def _matrix(self, operand: Side, op: WarpMma) -> npt.NDArray[np.float32]:
-        """A: the accumulators of two neighbouring column blocks of S lie as the fragment of 16 keys does."""
+        """Side a is P: accumulators of two neighbouring column blocks of S lie as the fragment of 16 keys does."""
         if operand == "b":
             return super()._matrix(operand, op)
         depth = self._tables["b"].place.shape[1]
@@ -82,7 +82,7 @@ class AttentionGemms:
         self._known: dict[tuple[Gemm, int, int], WarpTiles] = {}
 
     def tiles(self, gemm: Gemm, key_block: int, column_block: int) -> WarpTiles:
-        """The warps in one GEMM of one key block, made when its first op comes, and dropped with those before."""
+        """Return the warps in one GEMM of one key block, made at its first op; older key blocks' are dropped."""
         key = gemm, key_block, column_block
         if key not in self._known:
             sources: dict[Side, Source] = {
@@ -103,7 +103,7 @@ class AttentionGemms:
         return self._known[key]
 
     def _source(self, gemm: Gemm, side: Side, key_block: int, column_block: int) -> Source:
-        """An operand in global memory; no op copies P, whose rows end where those of Q do."""
+        """Return an operand in global memory; no op copies P, and its rows end where those of Q do."""
         advance, tensor = self._advance, TENSOR_AT[gemm, side]
         first, end = advance.query_start, advance.query_start + advance.num_queries
         if tensor == "k":

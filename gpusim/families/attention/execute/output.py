@@ -58,7 +58,7 @@ class AttentionOutput:
         self._sound = True
 
     def barrier(self) -> None:
-        """All warps arrive."""
+        """Let all warps arrive at a barrier."""
         if self._staging is not None:
             self._staging.barrier()
 
@@ -92,13 +92,13 @@ class AttentionOutput:
                 raise TypeError(f"{step.op} is no op of the {step.phase} of an attention kernel")
 
     def _part(self, index: int) -> tuple[int, slice]:
-        """Of an access of the buffer, the vector of the output that it is a part of, and which elements it has."""
+        """Return the vector of the output that an access of the buffer is a part of, and the elements of that part."""
         access, part = divmod(index, self._parts)
         width = self._tile.elements_per_access // self._parts
         return access, slice(part * width, (part + 1) * width)
 
     def _lanes(self, column_block: int, number: int, access: int, mine: slice) -> tuple[IntArray, IntArray, IntArray]:
-        """CTA and thread of each valid lane, and some elements of its vector, shape (lanes, width)."""
+        """Return CTA and thread of each valid lane, and the elements ``mine`` of its vector, shape (lanes, width)."""
         key = column_block, number
         if self._access is None or self._access[0] != key:
             self._access = key, output_access(self._scenario, self._ctas, column_block, number)
@@ -116,7 +116,7 @@ class AttentionOutput:
         self._source[cta, thread, access, mine] = loaded
 
     def _store(self, step: Step, staging: Staging, number: int, index: int, held: Held) -> None:
-        """(accumulators + buffer * rescale), in the end divided by the sum, each operation in float32."""
+        """Store accumulators + buffer * rescale, in the end divided by the sum; each operation is done in float32."""
         final = step.phase == "epilogue"
         access, mine = (index, slice(0, self._tile.elements_per_access)) if final else self._part(index)
         cta, thread, elements = self._lanes(step.column_block, number, access, mine)

@@ -41,12 +41,14 @@ from gpusim.units import VECTOR_BITS
 SOFTMAX_OPS = get_args(softmax.SoftmaxOp)
 
 PASSED_BY_BARE_CTAS = 8
-"""Instructions of a CTA whose first query does not exist: block indices, the batch's length, a test, the branch."""
+"""Instructions that a CTA without a query executes: block indices, the batch's length, a test, the branch."""
 
 
 def attention_registers(scenario: AttentionScenario, machine: Machine) -> int:
     """
-    Registers of one thread: accumulators of both GEMMs, two fragments of each operand of one, a constant for the rest.
+    Estimate the registers of one thread.
+
+    They hold the accumulators of both GEMMs, two fragments of each operand of one GEMM, and a constant for the rest.
 
     In flash the second GEMM's A fragments are the first one's accumulators, and a row's maximum and sum are held. Where
     the output lies in a buffer, no accumulators outlast their GEMM. At most what ``CTAS_PER_SM`` CTAs leave each other.
@@ -100,7 +102,7 @@ def attention_stream(scenario: AttentionScenario, program: AttentionProgram | No
 @dataclass(frozen=True, slots=True)
 class _Stretch:
     """
-    Steps up to the key loop, of one of its trips, or after it.
+    A run of steps: those before the key loop, of one of its trips, or after it.
 
     Attributes:
         alike: Equal for trips of one loop: the steps, their key blocks counted from the trip's own.
@@ -113,7 +115,7 @@ class _Stretch:
 
 def _stretches(program: AttentionProgram, *, flash: bool) -> list[_Stretch]:
     """
-    The program cut at the key loop's trips.
+    Cut a program at the trips of its key loop.
 
     A step that only copies belongs to the trip of what is done next: flash copies a key block's keys a trip before.
     """
@@ -149,21 +151,21 @@ class AttentionLowering:
         self.tensor_latency = tensor_core(scenario.mma, machine).latency
 
     def setup(self) -> Iterator[Instruction]:
-        """Parameters, lengths and tile coordinates, the iterators of Q, K and V."""
+        """Lower what comes before the first op: parameters, lengths, tile coordinates, the iterators of Q, K and V."""
         yield from integer(KERNEL_SETUP)
         for lowering in self.gemms.values():
             for arithmetic in lowering.arithmetic.values():
                 yield from integer(arithmetic.setup)
 
     def loop_control(self) -> Iterator[Instruction]:
-        """Of a trip of the key loop: its counter, the key block's extent, the pointers of K and V."""
+        """Lower what ends a trip of the key loop: its counter, the key block's extent, the pointers of K and V."""
         yield from integer(LOOP_CONTROL)
         for lowering in self.gemms.values():
             yield from integer(lowering.arithmetic["b"].advance)
         yield Instruction("BRA", "pipe", "branch", stall=BRANCH_STALL)
 
     def stretch(self, steps: Sequence[Step]) -> Iterator[Instruction]:
-        """Steps in order, what a k group issues besides its MMAs spread among them."""
+        """Lower steps in order; what a k group issues besides its MMAs is spread among these."""
         masked = any(isinstance(step.op, softmax.ScaleScores) and step.op.masked for step in steps)
         for kind, group in groupby(steps, key=_kind):
             run = tuple(group)
@@ -177,7 +179,7 @@ class AttentionLowering:
 
     def gemm(self, steps: Sequence[Step]) -> Iterator[Instruction]:
         """
-        Copies, waits, barriers, fragments and MMAs of both GEMMs.
+        Lower copies, waits, barriers, fragments and MMAs of both GEMMs.
 
         What reads the accumulators after the last MMA waits for its latency.
         """
@@ -188,7 +190,7 @@ class AttentionLowering:
             yield from spread(mmas, beside)
 
     def instructions(self, step: Step) -> Iterator[Instruction]:
-        """One step of a GEMM with the arithmetic it needs."""
+        """Lower one step of a GEMM with the arithmetic it needs."""
         op = step.op
         gemm = step.phase if step.phase in GEMMS else "pv"
         if isinstance(op, WarpMma) and self.shape.flash and gemm == "pv":
@@ -201,7 +203,7 @@ class AttentionLowering:
 
     def output(self, steps: Sequence[Step]) -> Iterator[Instruction]:
         """
-        An epilogue to the buffer or the output.
+        Lower an epilogue to the buffer or the output.
 
         An element takes an FFMA where the buffer is read (times the rescaling factor), an FMUL where the sum divides
         (whose reciprocal each vector computes), and half an F2FP where the output has 16 bits.
@@ -212,7 +214,7 @@ class AttentionLowering:
         yield from in_epilogue((step.op, (_of(step, one) for one in made)) for step, made in accesses)
 
     def output_access(self, step: Step, *, source: bool, division: bool) -> Iterator[Instruction]:
-        """One step of an epilogue with the arithmetic it needs; a store first computes its elements."""
+        """Lower one step of an epilogue with the arithmetic it needs; a store first computes its elements."""
         tile, lowering = self.epilogue, self.gemms["pv"]
         match step.op:
             case softmax.LoadStatistic():
@@ -231,7 +233,7 @@ class AttentionLowering:
                 yield from lowering.instructions(op)  # type: ignore[arg-type]
 
     def output_arithmetic(self, elements: int, *, source: bool, division: bool, bits: int) -> Iterator[Instruction]:
-        """What the elements of one store take: what was loaded is waited for first, a reciprocal where it is used."""
+        """Lower what one store's elements take: a wait for what was loaded, a reciprocal where the sum divides."""
         board = OUTPUT_SCOREBOARD
         made = [Instruction("MUFU.RCP", "pipe", "mufu", write_scoreboard=board)] if division else []
         made += repeated("FFMA", "fma", elements if source else 0, 2)
@@ -243,13 +245,13 @@ class AttentionLowering:
 
 
 def _of(step: Step, instruction: Instruction) -> Instruction:
-    """The instruction of a step's op as one of the step."""
+    """Return the instruction of a step's op as one that carries the step."""
     return instruction if instruction.op is None else replace(instruction, op=step)
 
 
 def rows_together(steps: Sequence[Step]) -> list[Step]:
     """
-    Softmax steps as an assembler places them: each op of all rows, then the next op of all rows.
+    Return softmax steps as an assembler places them: each op of all rows, then the next op of all rows.
 
     Steps without a row stay where they are; nothing passes them.
     """
@@ -268,7 +270,7 @@ def rows_together(steps: Sequence[Step]) -> list[Step]:
 
 
 def row_of(step: Step) -> int:
-    """Which of the lane's rows a softmax step is about; -1 where it is about all, about an owned one, or about P."""
+    """Return the lane's row that a softmax step is about; -1 where that is all rows, an owned row, or P."""
     op = step.op
     if isinstance(op, softmax.StatisticAccess):
         return op.index if op.at == "fragment" else -1

@@ -16,13 +16,13 @@ from gpusim.schedule.ops import Barrier, Op, WaitGroup
 
 
 def qk_shape(scenario: AttentionScenario) -> MainloopShape:
-    """The mainloop of S = Q * K^T."""
+    """Return the shape of the mainloop of S = Q * K^T."""
     shape = shape_of(gemm_operands(scenario, "qk"), multistage.GEMM)
     return replace(shape, whole=attention_shape(scenario).qk_whole)
 
 
 def pv_shape(scenario: AttentionScenario) -> MainloopShape:
-    """The mainloop of O = P * V: nothing is copied for P, and flash loads no fragments of it either."""
+    """Return the shape of the mainloop of O = P * V: P is not copied, and flash loads no fragments of it either."""
     shape = shape_of(gemm_operands(scenario, "pv"), multistage.GEMM)
     fragments = 0 if scenario.flash else shape.a.fragment_loads
     return replace(shape, a=replace(shape.a, accesses=0, fragment_loads=fragments), whole=True)
@@ -30,7 +30,7 @@ def pv_shape(scenario: AttentionScenario) -> MainloopShape:
 
 def attention_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -> AttentionProgram:
     """
-    The steps of one CTA.
+    Return the steps of one CTA.
 
     Args:
         scenario: Problem and kernel.
@@ -54,7 +54,7 @@ def attention_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -
 
 
 def in_phase(phase: Phase, key_block: int, column_block: int, ops: Iterable[Op | softmax.SoftmaxOp]) -> Iterator[Step]:
-    """Ops as steps of one phase."""
+    """Return ops as steps of one phase."""
     return (Step(phase, key_block, column_block, op) for op in ops)
 
 
@@ -100,7 +100,7 @@ def _flat(mainloop: Mainloop) -> list[Op]:
 
 
 def _split(mainloop: Mainloop) -> tuple[list[Op], list[Op], list[Op]]:
-    """The prologue's copies, its wait and barrier, and all that follows."""
+    """Return the prologue's copies, its wait and barrier, and all that follows."""
     ops = _flat(mainloop)
     wait = next(index for index, op in enumerate(ops) if isinstance(op, WaitGroup))
     return ops[:wait], ops[wait : wait + 2], ops[wait + 2 :]
@@ -124,7 +124,7 @@ def _softmax(shape: AttentionShape, *, masked: bool, rescales: bool) -> list[Op 
 
 
 def _add_sums(shape: AttentionShape) -> list[Op | softmax.SoftmaxOp]:
-    """After the barrier that shows the partial sums; the owner knows sum and maximum still."""
+    """Return what follows the barrier that shows the partial sums; the owner still holds sum and maximum."""
     partial = [softmax.LoadStatistic("partial_sum", "owner", column) for column in range(shape.warp_columns)]
     return [*partial, softmax.AddSums(), *_stores("sum", "previous")]
 
@@ -136,7 +136,7 @@ def _normalise(shape: AttentionShape) -> list[softmax.SoftmaxOp]:
 
 def _buffer_epilogue(scenario: AttentionScenario, *, first: bool, last: bool) -> tuple[Op | softmax.SoftmaxOp, ...]:
     """
-    Accumulators through shared memory to the buffer, or to the output.
+    Return the ops that bring accumulators through shared memory to the buffer, or to the output.
 
     Args:
         scenario: Problem and kernel.

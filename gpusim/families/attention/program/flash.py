@@ -17,7 +17,7 @@ from gpusim.tile.operand import Side
 
 def flash_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -> AttentionProgram:
     """
-    The steps of one CTA.
+    Return the steps of one CTA.
 
     Args:
         scenario: Problem and kernel.
@@ -65,7 +65,7 @@ def _key_block(scenario: AttentionScenario, shape: AttentionShape, block: KeyBlo
 
 
 def _softmax(shape: AttentionShape, *, masked: bool) -> list[softmax.SoftmaxOp]:
-    """The same in the first key block, which rescales nothing by 2^-inf: one code for all of them."""
+    """Return the ops between both GEMMs; the first key block has the same, and rescales zeros by 2^-inf = 0."""
     rows = range(shape.rows_of_lane)
     ops: list[softmax.SoftmaxOp] = [softmax.ScaleScores(masked)]
     for row in rows:

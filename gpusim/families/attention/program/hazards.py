@@ -14,7 +14,7 @@ from gpusim.tile.operand import Side
 
 def find_attention_hazards(program: AttentionProgram, scenario: AttentionScenario) -> tuple[Hazard, ...]:
     """
-    Every hazard of the copies of Q, K and V and of the fragments loaded from them, in op order.
+    Find every hazard of the copies of Q, K and V and of the fragments loaded from them, in op order.
 
     As ``hazards.find_hazards``. ``k_tile`` counts on from GEMM to GEMM, in the order in which the program first comes
     to each.
@@ -32,7 +32,7 @@ def find_attention_hazards(program: AttentionProgram, scenario: AttentionScenari
 
 
 def _numbered(program: AttentionProgram, scenario: AttentionScenario) -> list[Op]:
-    """The ops of both GEMMs, and every wait and barrier, with operands and k tiles by their place in the program."""
+    """Return both GEMMs' ops, waits and barriers; operands and k tiles are named by their place in the program."""
     of_gemms = [step for step in program.steps if step.phase in ("qk", "pv")]
     # More than any fetch or k tile of one GEMM.
     stride = 1 + max((getattr(step.op, "fetch", getattr(step.op, "k_tile", 0)) for step in of_gemms), default=0)

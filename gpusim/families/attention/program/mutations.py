@@ -47,14 +47,14 @@ def skipped_zero_fill(program: AttentionProgram) -> AttentionProgram:
 
 
 def _without(program: AttentionProgram, kind: type, *phases: Phase) -> AttentionProgram:
-    """The program without the ops of a kind in some phases."""
+    """Return the program without the ops of a kind in some phases."""
     return AttentionProgram(
         tuple(step for step in program.steps if step.phase not in phases or not isinstance(step.op, kind))
     )
 
 
 def _changed(program: AttentionProgram, kind: type, change: Callable[[Any], Any]) -> AttentionProgram:
-    """The program with every op of a kind changed."""
+    """Return the program with every op of a kind changed."""
     steps = program.steps
     return AttentionProgram(
         tuple(replace(step, op=change(step.op)) if isinstance(step.op, kind) else step for step in steps)

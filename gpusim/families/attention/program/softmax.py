@@ -42,7 +42,7 @@ class StatisticAccess:
 @dataclass(frozen=True, slots=True)
 class ScaleScores:
     """
-    S * scale * log2(e) in registers.
+    Multiplies S in registers by scale * log2(e).
 
     Attributes:
         masked: Whether a score is -inf where the query does not see the key.
@@ -52,7 +52,7 @@ class ScaleScores:
 
 
 class RowMax(RowOp):
-    """The maximum of the lane's scores of the row. In flash it includes the running maximum."""
+    """Takes the maximum of the lane's scores of the row. In flash it includes the running maximum."""
 
 
 class AtomicMax(RowOp):
@@ -85,19 +85,19 @@ class StoreStatistic(StatisticAccess):
 
 @dataclass(frozen=True, slots=True)
 class RescaleFactor:
-    """2^(previous - maximum), 1 where they are equal, and the sum times it: of owned rows, in flash of the lane's."""
+    """Computes 2^(previous - maximum), 1 where both are equal, and scales the sum: owned rows, in flash the lane's."""
 
 
 class RescaleOutput(RowOp):
-    """The product of the lane's output of the row and the rescale factor."""
+    """Multiplies the lane's output of the row by the rescale factor."""
 
 
 class Exponentials(RowOp):
-    """2^(S - maximum) of the lane's scores of the row; 0 where the maximum is -inf."""
+    """Replaces the lane's scores of the row by 2^(S - maximum); by 0 where the maximum is -inf."""
 
 
 class RowSum(RowOp):
-    """The sum of the lane's exponentials of the row. In flash it is added to the running sum."""
+    """Adds up the lane's exponentials of the row. In flash they are added to the running sum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +109,11 @@ class StoreP:
 
 @dataclass(frozen=True, slots=True)
 class AddSums:
-    """The running sum of an owned row and the partial sums of all warp columns."""
+    """Adds the partial sums of all warp columns to the running sum of an owned row."""
 
 
 class Normalise(RowOp):
-    """The lane's output of the row, divided by the sum; 0 where that is 0."""
+    """Divides the lane's output of the row by the sum; the output is 0 where the sum is 0."""
 
 
 class StoreLse(RowOp):

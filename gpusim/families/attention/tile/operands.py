@@ -61,7 +61,7 @@ class ProbabilitiesOperand(Operand):
 
     @property
     def shared(self) -> SharedLayout:
-        """Its rows of keys."""
+        """Rows of keys, one for each query."""
         queries, _, depth = self.tiling.threadblock
         return RowsOfKeys(self.bits, depth, queries, self.tiling.stages, P_PADDING)
 
@@ -69,7 +69,7 @@ class ProbabilitiesOperand(Operand):
 @lru_cache(maxsize=256)
 def attention_operand(scenario: AttentionScenario, tensor: Tensor) -> Operand:
     """
-    An operand of one head, for a single CTA: its tile, type and leading dimension.
+    Return an operand of one head, as a single CTA sees it: its tile, type and leading dimension.
 
     K of the second GEMM is a whole key block, so that no residue comes first: P lies in order.
     """
@@ -101,12 +101,12 @@ def attention_operand(scenario: AttentionScenario, tensor: Tensor) -> Operand:
 
 
 def gemm_operands(scenario: AttentionScenario, gemm: Gemm) -> dict[Side, Operand]:
-    """Both operands of one GEMM."""
+    """Return both operands of one GEMM."""
     return {side: attention_operand(scenario, TENSOR_AT[gemm, side]) for side in ("a", "b")}
 
 
 def fragment_rows(scenario: AttentionScenario) -> IntArray:
-    """Row of the CTA of each of a lane's rows of S, shape [warps, 32, rows]."""
+    """Return the CTA's row that each of a lane's rows of S is, shape [warps, 32, rows]."""
     shape = attention_shape(scenario)
     row = np.arange(shape.rows_of_lane, dtype=np.int64) * MATRIX
     in_warp = np.arange(WARP_SIZE, dtype=np.int64)[:, None] // 4 + row
@@ -117,7 +117,7 @@ def fragment_rows(scenario: AttentionScenario) -> IntArray:
 
 def p_store_offsets(scenario: AttentionScenario) -> IntArray:
     """
-    Where each lane stores its accumulators of S as P: pairs of neighbours, rows first.
+    Return where each lane stores its accumulators of S as P: pairs of neighbours, rows first.
 
     Returns:
         Element offsets from P's base, shape [threads, accesses]; access = row * column blocks of 8 + column block.

@@ -18,13 +18,13 @@ from gpusim.units import WARP_SIZE
 @lru_cache(maxsize=1024)
 def statistic_words(scenario: AttentionScenario, at: At, index: int, *, partial: bool) -> IntArray:
     """
-    The words of one access, from the base of its statistic.
+    Return the words that lanes access, counted from the base of their statistic.
 
     Args:
         scenario: Problem and kernel.
         at: What tells a lane its row, as of ``softmax.LoadStatistic``.
         index: The lane's row, the warp column of an owner, or the epilogue's vector.
-        partial: Of the partial sums, which have a row for each warp column.
+        partial: The statistic is that of partial sums, which has rows for each warp column.
 
     Returns:
         Shape [warps, 32].
@@ -45,7 +45,7 @@ def statistic_words(scenario: AttentionScenario, at: At, index: int, *, partial:
 
 def statistic_lanes(scenario: AttentionScenario, at: At, *, stores: bool) -> BoolArray:
     """
-    The lanes that take part in one access, shape [warps, 32].
+    Return the lanes that take part in one access, shape [warps, 32].
 
     A row's statistic is stored by the first of the four lanes that hold the row; an owner is one of as many lanes as a
     warp has rows.
@@ -63,7 +63,7 @@ def statistic_lanes(scenario: AttentionScenario, at: At, *, stores: bool) -> Boo
 
 def lse_access(scenario: AttentionScenario, advance: BlockAdvance) -> tuple[IntArray, BoolArray]:
     """
-    Where CTAs store their log-sum-exps, and which of their threads do: rows of the CTA's batch only.
+    Return where CTAs store their log-sum-exps, and which of their threads do: rows of the CTA's batch only.
 
     A thread stores the row that it owns; in flash each of its rows, by the first of the four lanes that hold the row.
 
@@ -82,10 +82,10 @@ def lse_access(scenario: AttentionScenario, advance: BlockAdvance) -> tuple[IntA
 
 def buffer_access(scenario: AttentionScenario, output: OutputAccess) -> tuple[IntArray, BoolArray]:
     """
-    The accesses of the f32 buffer that stand for one step's of the output, of one CTA.
+    Return the accesses of the f32 buffer that stand for those of one step of the output, by one CTA.
 
     Args:
-        output: Of the output, arrays [1, threads, accesses].
+        output: The accesses of the output, arrays [1, threads, accesses].
 
     Returns:
         Element offsets and predicates, shape [threads, accesses * source_parts].
