@@ -120,9 +120,10 @@ def lse_agreement(found: Any, expected: AttentionReference, xp: Any = np) -> tup
     Returns:
         How many are beyond their bound, and the largest difference; None where one is not a number.
     """
-    both_empty, unused = xp.isneginf(expected.lse) & xp.isneginf(found), xp.isnan(expected.lse)
+    unused = xp.isnan(expected.lse)
     with np.errstate(invalid="ignore"):
-        error = xp.where(both_empty, 0.0, abs(found - expected.lse))
+        # Where both are -inf, their difference is not a number.
+        error = xp.where(found == expected.lse, 0.0, abs(found - expected.lse))
     right = xp.where(unused, xp.isnan(found), error <= expected.lse_bound)
     used = xp.where(unused, 0.0, error)
     return int((~right).sum()), None if bool(xp.isnan(used).any()) else float(used.max())
