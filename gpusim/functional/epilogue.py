@@ -45,6 +45,11 @@ class OutputTensor:
         self.element = element
         self.stores = np.zeros(elements, np.uint8)
 
+    def store(self, elements: IntArray, values: Values) -> None:
+        """Store values, which the element type has, to elements; both of one shape."""
+        self.values[elements] = values.astype(self.values.dtype)
+        np.add.at(self.stores, elements, 1)
+
 
 class Staging:
     """
@@ -204,8 +209,7 @@ class Epilogue:
         self._report_poison(step, cta, elements, aligned)
         bias = self._bias[cta, thread, self._tile.bias_of_access(access)]
         result = apply(self._does, aligned, self._from_source[cta, thread, access], bias)
-        self._output.values[elements] = result.astype(self._output.values.dtype)
-        np.add.at(self._output.stores, elements, 1)
+        self._output.store(elements, result)
 
     def _report_poison(self, step: int, cta: IntArray, elements: IntArray, aligned: Values) -> None:
         """Report NaN that was picked up in the staging area, that is, NaN the accumulator does not have."""

@@ -67,8 +67,14 @@ class OperandTables:
     first_row: IntArray
 
 
-def operand_tables(operand: Operand) -> OperandTables:
-    """Compute the tables of one operand from its tile iterator and the fragment layouts."""
+def operand_tables(operand: Operand, base: int = 0) -> OperandTables:
+    """
+    Compute the tables of one operand from its tile iterator and the fragment layouts.
+
+    Args:
+        operand: Operand of a tile GEMM.
+        base: Element of shared memory at which its ring begins.
+    """
     tiling, loads = operand.tiling, fragment_loads(operand)
     stages = range(tiling.stages)
     store = np.stack([store_offsets(operand, stage) for stage in stages])
@@ -76,8 +82,8 @@ def operand_tables(operand: Operand) -> OperandTables:
     return OperandTables(
         width=operand.access,
         shared_elements=operand.shared.elements,
-        store=store[..., None] + np.arange(operand.access, dtype=np.int64),
-        load=load,
+        store=base + store[..., None] + np.arange(operand.access, dtype=np.int64),
+        load=base + load,
         place=_fragment_places(tiling.instruction, operand.side, operand.warp_extent, operand.bits),
         first_row=warp_coordinates(tiling.warps)[:, operand.axis] * operand.warp_extent,
     )

@@ -6,16 +6,17 @@ spread evenly among its MMAs, but never across a wait or a barrier. Registers fo
 is fitted (D1).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from gpusim.element_types import Mma, tensor_opcode
 from gpusim.errors import BadInput
 from gpusim.lower.estimated_output import (
-    ACCESS_ARITHMETIC,
     MEMORY_STALL,
     OUTPUT_SCOREBOARD,
     bias_arithmetic,
-    global_opcode,
+    global_load,
+    global_store,
     integer,
     output_arithmetic,
 )
@@ -183,21 +184,10 @@ class Lowering:
 
         The other instructions of a k group are spread among its MMAs. The loop's control comes with the last k group.
         """
-        beside: list[Instruction] = []
-        mmas: list[Instruction] = []
-        for op in ops:
-            if isinstance(op, WarpMma):
-                mmas += self.instructions(op)
-            elif isinstance(op, CommitGroup | WaitGroup | Barrier):
-                yield from spread(mmas, beside)
-                beside, mmas = [], []
-                yield from self.instructions(op)
-            else:
-                if mmas and isinstance(op, Ldmatrix | LoadFragment):
-                    yield from spread(mmas, beside)
-                    beside, mmas = [], []
-                beside += self.instructions(op)
-        yield from spread(mmas, beside + control)
+        *before, last = under_mmas((op, self.instructions(op)) for op in ops)
+        for mmas, beside in before:
+            yield from spread(mmas, beside)
+        yield from spread(last.mmas, last.beside + control)
 
     def k_tile_through_registers(self, ops: Sequence[Op], control: list[Instruction]) -> Iterator[Instruction]:
         """
@@ -225,16 +215,7 @@ class Lowering:
 
     def epilogue(self, ops: Sequence[Op], does: OutputOp) -> Iterator[Instruction]:
         """Yield the epilogue: accumulators pass through shared memory to global memory, step by step; then EXIT."""
-        yield from integer(EPILOGUE_SETUP)
-        step = -1
-        for op in ops:
-            if isinstance(op, StoreShared) and op.step != step:
-                step = op.step
-                yield from integer(EPILOGUE_STEP)
-            if isinstance(op, StoreShared | LoadShared | LoadSource | LoadBias | StoreGlobal):
-                yield from self.epilogue_access(op, does)
-            else:
-                yield from self.instructions(op)
+        yield from in_epilogue((op, self.epilogue_access(op, does)) for op in ops)
         yield Instruction("EXIT", "exit")
 
     def instructions(self, op: Op) -> Iterator[Instruction]:
@@ -312,26 +293,22 @@ class Lowering:
                 part=part,
             )
 
-    def epilogue_access(
-        self, op: StoreShared | LoadShared | LoadSource | LoadBias | StoreGlobal, does: OutputOp
-    ) -> Iterator[Instruction]:
+    def epilogue_access(self, op: Op, does: OutputOp) -> Iterator[Instruction]:
         """Yield one access of the epilogue. A global store first scales and converts its elements."""
         tile = self.epilogue_tile
-        board, elements = EPILOGUE_SCOREBOARD, tile.elements_per_access
+        elements = tile.elements_per_access
         match op:
             case StoreShared() | LoadShared():
                 yield self.exchange(op)
             case LoadSource() | LoadBias():
-                yield from integer(ACCESS_ARITHMETIC)
-                opcode = global_opcode("LDG", tile.access_bits)
-                yield Instruction(opcode, "global", stall=MEMORY_STALL, write_scoreboard=board, op=op)
+                yield from global_load(tile.access_bits, op)
                 if isinstance(op, LoadBias):
                     yield from bias_arithmetic(does, elements)
             case StoreGlobal():
                 yield from output_arithmetic(does, elements)
-                yield from integer(ACCESS_ARITHMETIC)
-                opcode = global_opcode("STG", tile.access_bits)
-                yield Instruction(opcode, "global", stall=MEMORY_STALL, guard="predicate", op=op)
+                yield from global_store(tile.access_bits, op)
+            case _:
+                yield from self.instructions(op)
 
     def exchange(self, op: StoreShared | LoadShared) -> Instruction:
         """Return the instruction of one access to the epilogue's staging in shared memory."""
@@ -340,6 +317,64 @@ class Lowering:
             return Instruction(f"STS.{tile.store_bytes * 8}", "shared", stall=MEMORY_STALL, op=op)
         opcode = f"LDS.{tile.load_bytes * 8}"
         return Instruction(opcode, "shared", stall=MEMORY_STALL, write_scoreboard=EPILOGUE_SCOREBOARD, op=op)
+
+
+def in_epilogue(lowered: Iterable[tuple[object, Iterable[Instruction]]]) -> Iterator[Instruction]:
+    """
+    The instructions of an epilogue's ops, with the arithmetic of its own and of each of its steps.
+
+    Args:
+        lowered: Ops in order, each with its instructions.
+    """
+    yield from integer(EPILOGUE_SETUP)
+    step = -1
+    for op, made in lowered:
+        if isinstance(op, StoreShared) and op.step != step:
+            step = op.step
+            yield from integer(EPILOGUE_STEP)
+        yield from made
+
+
+class KGroup(NamedTuple):
+    """
+    What is issued together.
+
+    Attributes:
+        mmas: MMAs of a k group; none where it only loads.
+        beside: What else is issued meanwhile.
+    """
+
+    mmas: list[Instruction]
+    beside: list[Instruction]
+
+
+def under_mmas(lowered: Iterable[tuple[object, Iterable[Instruction]]]) -> Iterator[KGroup]:
+    """
+    The instructions of a mainloop's ops by the MMAs among which they are issued.
+
+    The first fragments of a k group come before its MMAs; those of the next one, and copies, among them. Nothing passes
+    a wait or a barrier.
+
+    Args:
+        lowered: Ops in order, each with its instructions.
+    """
+    group = KGroup([], [])
+    loading: tuple[int, int] | None = None
+    for op, made in lowered:
+        if isinstance(op, CommitGroup | WaitGroup | Barrier):
+            yield group
+            yield KGroup([], list(made))
+            group = KGroup([], [])
+        elif isinstance(op, WarpMma):
+            group.mmas.extend(made)
+        else:
+            if isinstance(op, Ldmatrix | LoadFragment):
+                if group.mmas or (op.k_tile, op.k_group) != loading:
+                    yield group
+                    group = KGroup([], [])
+                loading = op.k_tile, op.k_group
+            group.beside.extend(made)
+    yield group
 
 
 def spread(mmas: list[Instruction], beside: list[Instruction]) -> Iterator[Instruction]:

@@ -29,11 +29,30 @@ def integer(count: int, opcode: str = "IADD3") -> Iterator[Instruction]:
         yield Instruction(opcode, "pipe", "alu", stall=SHORTEST_DEPENDENT if index % 2 else 2)
 
 
+def repeated(opcode: str, pipe: str, count: int, stall: int = 1, *, waits: int = 0) -> Iterator[Instruction]:
+    """``count`` instructions of one pipe, independent unless ``stall`` says otherwise; the first has a wait mask."""
+    for index in range(count):
+        yield Instruction(opcode, "pipe", pipe, stall=stall, wait_mask=0 if index else waits)
+
+
 def global_opcode(name: str, bits: int) -> str:
     """Return the opcode of a global access of ``bits`` bits, such as ``LDG.E.128`` or ``STG.E.U16``."""
     narrow = {8: "U8", 16: "U16", 32: ""}
     suffix = narrow.get(bits, str(bits))
     return f"{name}.E.{suffix}" if suffix else f"{name}.E"
+
+
+def global_load(bits: int, op: object) -> Iterator[Instruction]:
+    """One predicated global load of an epilogue, of so many bits, with the arithmetic of its address."""
+    yield from integer(ACCESS_ARITHMETIC)
+    opcode = global_opcode("LDG", bits)
+    yield Instruction(opcode, "global", stall=MEMORY_STALL, write_scoreboard=OUTPUT_SCOREBOARD, op=op)
+
+
+def global_store(bits: int, op: object) -> Iterator[Instruction]:
+    """One predicated global store of an epilogue, of so many bits, with the arithmetic of its address."""
+    yield from integer(ACCESS_ARITHMETIC)
+    yield Instruction(global_opcode("STG", bits), "global", stall=MEMORY_STALL, guard="predicate", op=op)
 
 
 def output_arithmetic(does: OutputOp, elements: int) -> Iterator[Instruction]:
@@ -66,8 +85,7 @@ def bias_arithmetic(does: OutputOp, elements: int) -> Iterator[Instruction]:
 def _to_compute(does: OutputOp, elements: int, waits: int = 0) -> Iterator[Instruction]:
     if does.compute == "f32" and does.output != "f32":
         opcode, pipe = ("I2FP.F32.S32", "alu") if does.output in INTEGERS else ("HADD2.F32", "half")
-        for element in range(elements):
-            yield Instruction(opcode, "pipe", pipe, wait_mask=0 if element else waits)
+        yield from repeated(opcode, pipe, elements, waits=waits)
 
 
 def _combination(does: OutputOp, elements: int) -> Iterator[Instruction]:
@@ -80,14 +98,14 @@ def _combination(does: OutputOp, elements: int) -> Iterator[Instruction]:
     count = -(-elements // 2) if does.compute == "f16" else elements
     if does.with_source:
         yield from _to_compute(does, elements)
-        yield from _repeated(scale, pipe, count)
+        yield from repeated(scale, pipe, count)
     if does.compute == "f32" and does.accumulator in INTEGERS:
-        yield from _repeated("I2FP.F32.S32", "alu", count)
-    yield from _repeated(both if does.with_source else scale, pipe, count)
+        yield from repeated("I2FP.F32.S32", "alu", count)
+    yield from repeated(both if does.with_source else scale, pipe, count)
     if does.with_bias:
-        yield from _repeated(add, "alu" if does.compute == "s32" else pipe, count)
+        yield from repeated(add, "alu" if does.compute == "s32" else pipe, count)
     if does.with_relu:
-        yield from _repeated(most, "alu", count)
+        yield from repeated(most, "alu", count)
 
 
 def _conversion(does: OutputOp, elements: int) -> Iterator[Instruction]:
@@ -96,15 +114,9 @@ def _conversion(does: OutputOp, elements: int) -> Iterator[Instruction]:
         return
     pairs = -(-elements // 2)
     if does.output in ("s8", "u8"):
-        yield from _repeated(f"F2IP.{does.output.upper()}.F32.NTZ", "alu", pairs)
+        yield from repeated(f"F2IP.{does.output.upper()}.F32.NTZ", "alu", pairs)
     elif does.output in INTEGERS:
-        yield from _repeated("F2I.NTZ", "mufu", elements)
-        yield from _repeated("I2IP.SAT", "alu", pairs if does.output in ("s4", "u4") else 0)
+        yield from repeated("F2I.NTZ", "mufu", elements)
+        yield from repeated("I2IP.SAT", "alu", pairs if does.output in ("s4", "u4") else 0)
     elif does.output != "f32":
-        for _ in range(elements // 2):
-            yield Instruction(f"F2FP.{does.output.upper()}.F32.PACK_AB", "pipe", "half", stall=2)
-
-
-def _repeated(opcode: str, pipe: str, count: int) -> Iterator[Instruction]:
-    for _ in range(count):
-        yield Instruction(opcode, "pipe", pipe)
+        yield from repeated(f"F2FP.{does.output.upper()}.F32.PACK_AB", "half", elements // 2, 2)

@@ -1,6 +1,6 @@
 """Draws the stage-overlap chart: which shared-memory stages fill while which are read, and where the warp waits."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -39,7 +39,7 @@ WHOLE_LIMIT = 14
 
 WIDTH = 14.0
 LEFT, RIGHT, TOP, BOTTOM, _GAP = 1.55, 0.25, 0.92, 0.72, 0.62
-_STRIP, _STAGE, _WAITS, _LOADS, _MMA, SPACE, _GROUP_GAP = 0.26, 0.50, 0.30, 0.60, 0.50, 0.10, 0.28
+_STRIP, _STAGE, _WAITS, _LOADS, _MMA, _SPACE, _GROUP_GAP = 0.26, 0.50, 0.30, 0.60, 0.50, 0.10, 0.28
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +165,15 @@ def _lanes(pipeline: WarpPipeline, ring: int, top: float, waited_for: str) -> li
     if pipeline.loads:
         kinds.append(("loads", "fragment loads", "ldmatrix, by k group", _LOADS))
     kinds.append(("mma", "MMA", "by k tile" + (" and k group" if pipeline.loads else ""), _MMA))
+    return stacked(kinds, top)
+
+
+def stacked(kinds: Iterable[tuple[str, str, str, float]], top: float = 0.0) -> list[ChartLane]:
+    """Lanes one below the other, given as kind, name, note and height, from ``top`` inches on."""
     lanes = []
     for kind, name, note, height in kinds:
         lanes.append(ChartLane(kind, name, note, top, height))
-        top += height + SPACE
+        top += height + _SPACE
     return lanes
 
 
@@ -212,16 +217,20 @@ def _draw(panel: Panel, pipeline: WarpPipeline, lanes: Sequence[ChartLane], ring
         panel.box(panel.begin, panel.end, lane.top, lane.height, LANE, zorder=0)
     _draw_phases(panel, pipeline, rows["phases"], lanes[-1].bottom, ring)
     for wait in pipeline.waits:
-        first, last = rows["stage 0"], lanes[-1]
-        panel.box(wait.begin, wait.end, first.top, last.bottom - first.top, WAIT, alpha=0.13, zorder=0.5)
-    _draw_stages(panel, pipeline, rows)
-    lane = rows["waits"]
-    for wait in pipeline.waits:
-        panel.box(wait.begin, wait.end, lane.top, lane.height, WAIT, zorder=2)
         words = (f"{wait.end - wait.begin:,} cycles", f"{wait.end - wait.begin:,}")
-        panel.label((wait.begin, wait.end), lane.middle, words, PAPER, size=8)
+        draw_wait(panel, (wait.begin, wait.end), words, rows["waits"], (rows["stage 0"].top, lanes[-1].bottom))
+    _draw_stages(panel, pipeline, rows)
     _draw_loads(panel, pipeline, rows)
     _draw_mma(panel, pipeline, rows["mma"])
+
+
+def draw_wait(
+    panel: Panel, span: tuple[int, int], words: Sequence[str], lane: ChartLane, extent: tuple[float, float]
+) -> None:
+    """A wait in its own lane, with the first of ``words`` that fits, and as a tint from a top to a bottom."""
+    panel.box(*span, extent[0], extent[1] - extent[0], WAIT, alpha=0.13, zorder=0.5)
+    panel.box(*span, lane.top, lane.height, WAIT, zorder=2)
+    panel.label(span, lane.middle, words, PAPER, size=8)
 
 
 def _draw_mma(panel: Panel, pipeline: WarpPipeline, lane: ChartLane) -> None:
@@ -302,34 +311,34 @@ def _break_note(figure: Figure, panels: Sequence[Panel], pipeline: WarpPipeline)
     extents = pipeline.tile_extents()
     for before, after in pairwise(panels):
         hidden = [tile for tile, (begin, end) in extents.items() if begin >= before.end and end <= after.begin]
-        box = before.axes.get_position()
-        middle = (box.x1 + after.axes.get_position().x0) / 2
-        text = f"k tiles {hidden[0]} to {hidden[-1]} left out" if hidden else "left out"
-        y = (box.y0 + box.y1) / 2
-        figure.text(middle, y, f"⋯  {text}  ⋯", rotation=90, fontsize=8.5, color=MUTED, ha="center", va="center")
+        break_note(figure, before, after, f"k tiles {hidden[0]} to {hidden[-1]} left out" if hidden else "left out")
+
+
+def break_note(figure: Figure, before: Panel, after: Panel, text: str) -> None:
+    """Say between two panels what is left out there."""
+    left, right = before.axes.get_position(), after.axes.get_position()
+    x, y = (left.x1 + right.x0) / 2, (left.y0 + left.y1) / 2
+    figure.text(x, y, f"⋯  {text}  ⋯", rotation=90, fontsize=8.5, color=MUTED, ha="center", va="center")
 
 
 def _legend(figure: Figure, filling: str, *, loads: bool, unobserved: bool) -> None:
     sample = tile_colour(0)
+    between: list[Artist] = [Line2D([], [], color=sample, linewidth=3, label="landed")]
+    if unobserved:
+        words = "landing not observed: drawn to the wait's end"
+        between.insert(0, Patch(facecolor=tint(sample, 0.28), edgecolor=sample, linestyle="--", label=words))
+    legend(figure, filling, "read by fragment loads" if loads else "read (MMA of the k tile)", between)
+
+
+def legend(figure: Figure, hatched: str, solid: str, between: Sequence[Artist] = ()) -> None:
+    """What hatched and solid boxes, other samples and waits mean: one line under the chart, at its right edge."""
+    sample = tile_colour(0)
     handles: list[Artist] = [
-        Patch(facecolor=tint(sample, 0.28), edgecolor=sample, hatch="////", label=filling),
-        Line2D([], [], color=sample, linewidth=3, label="landed"),
-        Patch(facecolor=sample, label="read by fragment loads" if loads else "read (MMA of the k tile)"),
+        Patch(facecolor=tint(sample, 0.28), edgecolor=sample, hatch="////", label=hatched),
+        *between,
+        Patch(facecolor=sample, label=solid),
         Patch(facecolor=WAIT, label="the warp waits"),
     ]
-    if unobserved:
-        dashed = Patch(
-            facecolor=tint(sample, 0.28),
-            edgecolor=sample,
-            linestyle="--",
-            label="landing not observed: drawn to the wait's end",
-        )
-        handles.insert(1, dashed)
-    legend_line(figure, handles)
-
-
-def legend_line(figure: Figure, handles: list[Artist]) -> None:
-    """Draw a legend in one line below the chart, at its right edge."""
     width, height = figure.get_size_inches()
     figure.legend(
         handles=handles,
@@ -352,6 +361,10 @@ def _pace(pipeline: WarpPipeline, ring: int) -> str:
     return (
         f"prologue {phases.mainloop:,} cycles, mainloop {phases.drain - phases.mainloop:,}, drain "
         f"{phases.end - phases.drain:,}; {pipeline.steady_interval():,} cycles per k tile (median); "
-        f"the warp waits {waited:,} of {phases.end:,} cycles ({100 * waited / phases.end:.0f} %). "
-        "Colour and number name the k tile."
+        f"{waiting(waited, phases.end)} Colour and number name the k tile."
     )
+
+
+def waiting(waited: int, cycles: int) -> str:
+    """How long the warp waits, in words."""
+    return f"the warp waits {waited:,} of {cycles:,} cycles ({100 * waited / cycles:.0f} %)."

@@ -110,6 +110,16 @@ class Origin:
                 return f"{self.file}: {key}, by --set {text}"
         return f"{self.file}: {key}"
 
+    def require(self, holds: bool, key: str, rule: str, found: object) -> None:
+        """
+        Refuse a value unless its rule holds.
+
+        Raises:
+            BadInput: The rule does not hold: ``refusal``.
+        """
+        if not holds:
+            raise self.refusal(key, rule, found)
+
     def refusal(self, key: str, rule: str, found: object) -> BadInput:
         """
         Return the error "NAME must be RULE, got FOUND (PLACE)".

@@ -2,6 +2,9 @@
 The order of the epilogue's ops: accumulators through shared memory to the output, a few rows of every warp at a time.
 """
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 from gpusim.numerics.output_op import OutputOp
 from gpusim.schedule.ops import Barrier, LoadBias, LoadShared, LoadSource, Op, StoreGlobal, StoreShared
 from gpusim.tile.epilogue import EpilogueTile
@@ -23,22 +26,30 @@ def epilogue_ops(tile: EpilogueTile, does: OutputOp) -> tuple[Op, ...]:
     ``source.load()`` ahead of the first barrier) and epilogue_with_broadcast.h.
     """
     bias: list[Op] = [LoadBias(access) for access in range(tile.bias_accesses if does.with_bias else 0)]
-    return (*bias, *tile_ops(tile, with_source=does.with_source))
+    return (*bias, *tile_ops(tile, loads=int(does.with_source)))
 
 
-def tile_ops(tile: EpilogueTile, *, with_source: bool = False) -> tuple[Op, ...]:
-    """Return every op of one tile's epilogue steps, without a bias."""
-    return tuple(op for step in range(tile.steps) for op in _step(tile, step, with_source=with_source))
+def tile_ops(
+    tile: EpilogueTile, *, loads: int = 0, stores: int = 1, scale: Callable[[int], Sequence[Any]] = lambda _vector: ()
+) -> tuple[Any, ...]:
+    """
+    Return every op of one tile's epilogue steps, without a bias.
+
+    Args:
+        tile: The vectors and the staging of the tile.
+        loads: Loads that bring one vector of the source; 0 where it is not read.
+        stores: Stores of one vector of the output.
+        scale: A family's own ops ahead of the stores of a vector, by its number in the tile.
+    """
+    return tuple(op for step in range(tile.steps) for op in _step(tile, step, loads, stores, scale))
 
 
-def _step(tile: EpilogueTile, step: int, *, with_source: bool) -> list[Op]:
+def _step(tile: EpilogueTile, step: int, loads: int, stores: int, scale: Callable[[int], Sequence[Any]]) -> list[Any]:
     accesses = range(tile.accesses_per_step)
-    source: list[Op] = [LoadSource(step, access) for access in accesses] if with_source else []
-    return [
-        *source,
-        Barrier(),
-        *(StoreShared(step, access) for access in range(tile.stores_per_step)),
-        Barrier(),
-        *(LoadShared(step, access) for access in range(tile.loads_per_step)),
-        *(StoreGlobal(step, access) for access in accesses),
-    ]
+    ops: list[Any] = [LoadSource(step, access) for access in range(tile.accesses_per_step * loads)]
+    ops += [Barrier(), *(StoreShared(step, access) for access in range(tile.stores_per_step)), Barrier()]
+    ops += [LoadShared(step, access) for access in range(tile.loads_per_step)]
+    for access in accesses:
+        ops += scale(step * tile.accesses_per_step + access)
+        ops += [StoreGlobal(step, access * stores + part) for part in range(stores)]
+    return ops

@@ -2,7 +2,7 @@
 Shared-memory addresses of every lane of every warp, as tables of like accesses, and the wavefronts each access takes.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, TypeVar
 
@@ -93,6 +93,10 @@ class SharedTable:
         else:
             least = access_ideal(self.width, self.active, self.banks.count, self.banks.width)
         return np.broadcast_to(least, self.wavefronts.shape)
+
+    def predicated(self, place: int, valid: BoolArray) -> "SharedTable":
+        """The accesses of one place, by the valid lanes alone: their shape is that of the offsets at the place."""
+        return replace(self, offsets=self.offsets[place], active=valid)
 
     @property
     def returned_bytes(self) -> int:

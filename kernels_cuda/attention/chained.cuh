@@ -1,7 +1,7 @@
 // The order of CUTLASS's fused attention (example 41): two GEMMs of the CTA's tile a key block, chained through shared
 // memory. Scores by a first multistage GEMM, whose k tiles all have a stage; row statistics in shared memory; probabilities
 // through shared memory, as operand A of the second; V's tiles prefetched right after the first. The output stays in
-// registers, or in a global fp32 buffer. Mirrors gpusim/families/attention/chained.py.
+// registers, or in a global fp32 buffer. Mirrors gpusim/families/attention/program/chained.py.
 #pragma once
 
 #include "attention/output.cuh"

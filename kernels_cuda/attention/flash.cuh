@@ -1,6 +1,6 @@
 // FlashAttention-2's order: warps split over queries only, scores stay in registers, where they become operand A of the
 // second GEMM. K of the next key block and V of this one are in flight while the other is consumed; the last key block
-// comes first, so that the blocks that need a mask do. Mirrors gpusim/families/attention/flash.py.
+// comes first, so that the blocks that need a mask do. Mirrors gpusim/families/attention/program/flash.py.
 // Dao, "FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning", 2023.
 #pragma once
 

@@ -22,8 +22,8 @@ from gpusim.families.attention.cuda import specialise_attention
 from gpusim.families.attention.device import compare
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.schedule import FusedKernel
-from gpusim.families.attention.shape import attention_shape
 from gpusim.families.attention.tensors import fresh_attention_output, make_attention_tensors
+from gpusim.families.attention.tile.shape import attention_shape
 from gpusim.numerics.elements import Values
 
 HOST_KERNEL = Path(__file__).parent / "host_kernel" / "attention_on_host.cpp"

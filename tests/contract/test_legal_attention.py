@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.errors import BadInput
-from gpusim.families.attention.blocks import attention_ctas, block_advance
 from gpusim.families.attention.schedule import FusedKernel
+from gpusim.families.attention.tile.blocks import attention_ctas, block_advance
 from gpusim.families.registry import parse_scenario
 from gpusim.schedule.addresses import Selection, block_of, stream, stream_names
 from gpusim.schedule.events import events

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusim.families.attention.blocks import attention_ctas, attention_grid, block_advance, key_blocks
-from gpusim.families.attention.operands import attention_operand
-from gpusim.families.attention.shape import attention_shape
+from gpusim.families.attention.tile.blocks import attention_ctas, attention_grid, block_advance, key_blocks
+from gpusim.families.attention.tile.operands import attention_operand
+from gpusim.families.attention.tile.shape import attention_shape
 from gpusim.families.registry import parse_scenario
 
 DATA = Path(__file__).parent / "data"

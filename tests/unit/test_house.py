@@ -20,9 +20,6 @@ FOLDERS = sorted({Path(name).parent.as_posix() for name in TREES})
 MOST_MODULES = 20
 MOST_LOOSE = 8
 
-# Rooms that are larger, and by how much they may be.
-CROWDED = {"families/attention": 30}
-
 # Functions that users call, so that gpusim.load can be one.
 FUNCTIONS = ("load", "simulate", "verify", "compare", "explain", "tune", "sweep")
 
@@ -119,7 +116,7 @@ def test_one_public_constant_has_one_home():
 def test_a_room_has_at_most_twenty_modules(folder):
     modules = [name for name in TREES if Path(name).parent.as_posix() == folder and Path(name).name != "__init__.py"]
 
-    assert len(modules) <= CROWDED.get(folder, MOST_MODULES)
+    assert len(modules) <= MOST_MODULES
 
 
 def test_few_modules_lie_loose():

@@ -6,13 +6,9 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
-from matplotlib.artist import Artist
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch
-
+from gpusim.report import overlap
 from gpusim.report.captions import Words, footer
-from gpusim.report.overlap import BOTTOM, SPACE, TOP, WIDTH, ChartLane, Panel, legend_line, name_lanes, panels_of
-from gpusim.report.style import FAINT, INK, LANE, MUTED, PAPER, WAIT, png, text_on, tile_colour, tint, title_block
+from gpusim.report.style import FAINT, INK, LANE, MUTED, PAPER, png, text_on, tile_colour, tint, title_block
 from gpusim.results.result import Result
 from gpusim.results.timeline import KTileSpan, Timeline
 
@@ -36,7 +32,7 @@ CHART_LANES = (
 @dataclass(frozen=True, slots=True)
 class KeyBlockSpans:
     """
-    What one warp did.
+    Everything that one warp did between its first cycle and its last.
 
     Attributes:
         spans: Its activities, the waits apart.
@@ -52,15 +48,15 @@ class KeyBlockSpans:
 
     @property
     def begins(self) -> list[int]:
-        """First instruction of each key block's first GEMM."""
+        """Cycle at which each key block's first GEMM issues its first instruction."""
         return [min(span.begin for span in self.of("qk", block)) for block in range(self.blocks)]
 
     def of(self, activity: str, block: int) -> list[KTileSpan]:
-        """Stretches of one activity for one key block."""
+        """Return the stretches that one activity took for one key block."""
         return [span for span in self.spans if span.activity == activity and span.k_tile == block]
 
     def windows(self) -> list[tuple[int, int]]:
-        """Cycles to draw: everything, or both ends of a long walk."""
+        """Return the cycles to draw: everything, or both ends of a long walk."""
         if self.blocks <= MOST_DRAWN:
             return [(0, self.end)]
         begins, (head, tail) = self.begins, ENDS
@@ -68,7 +64,7 @@ class KeyBlockSpans:
 
 
 def warp_spans(timeline: Timeline, blocks: int) -> KeyBlockSpans:
-    """What warp 0 of the watched CTA did, of ``blocks`` key blocks."""
+    """Return what warp 0 of the watched CTA did; the CTA walked ``blocks`` key blocks."""
     own = [span for span in timeline.k_tiles if span.warp == 0]
     waits = tuple(span for span in own if span.activity.startswith("wait"))
     end = max(span.end for span in timeline.warps if span.warp == 0)
@@ -85,31 +81,23 @@ def attention_overlap_chart(result: Result, words: Words, timeline: Timeline, pa
     """
     blocks = len(result.pipeline)
     warp = warp_spans(timeline, blocks)
-    lanes = _lanes(warp)
+    present = {span.activity for span in warp.spans} | {"waits"}
+    lanes = overlap.stacked(lane for lane in CHART_LANES if lane[0] in present)
     body = lanes[-1].bottom
-    with png(path, WIDTH, TOP + body + BOTTOM) as figure:
-        panels = panels_of(figure, warp.windows(), body)
+    with png(path, overlap.WIDTH, overlap.TOP + body + overlap.BOTTOM) as figure:
+        panels = overlap.panels_of(figure, warp.windows(), body)
         for panel in panels:
             _draw(panel, warp, lanes)
-        name_lanes(panels[0], [lanes[0], *lanes], "")
-        _break_note(figure, panels, blocks)
-        _legend(figure)
+        overlap.name_lanes(panels[0], [lanes[0], *lanes], "")
+        for before, after in pairwise(panels):
+            overlap.break_note(figure, before, after, f"key blocks {ENDS[0]} to {blocks - ENDS[1] - 1} left out")
+        overlap.legend(figure, "copies in flight", "issued to done")
         title = f"{result.scenario['kernel']['mainloop']}: {blocks} key blocks, warp 0 of CTA {timeline.warps[0].cta}"
         title_block(figure, title, [f"{words.problem}; {words.kernel}", _pace(warp)], footer(result))
     return path
 
 
-def _lanes(warp: KeyBlockSpans) -> list[ChartLane]:
-    lanes, top = [], 0.0
-    present = {span.activity for span in warp.spans} | {"waits"}
-    for kind, name, note, height in CHART_LANES:
-        if kind in present:
-            lanes.append(ChartLane(kind, name, note, top, height))
-            top += height + SPACE
-    return lanes
-
-
-def _draw(panel: Panel, warp: KeyBlockSpans, lanes: Sequence[ChartLane]) -> None:
+def _draw(panel: overlap.Panel, warp: KeyBlockSpans, lanes: Sequence[overlap.ChartLane]) -> None:
     rows = {lane.kind: lane for lane in lanes}
     for lane in lanes:
         panel.box(panel.begin, panel.end, lane.top, lane.height, LANE, zorder=0)
@@ -117,10 +105,8 @@ def _draw(panel: Panel, warp: KeyBlockSpans, lanes: Sequence[ChartLane]) -> None
         if panel.begin <= begin <= panel.end:
             panel.axes.plot([begin, begin], [0, lanes[-1].bottom], color=FAINT, linewidth=0.9, zorder=0.8)
     for wait in warp.waits:
-        panel.box(wait.begin, wait.end, 0, lanes[-1].bottom, WAIT, alpha=0.13, zorder=0.5)
-        lane = rows["waits"]
-        panel.box(wait.begin, wait.end, lane.top, lane.height, WAIT, zorder=2)
-        panel.label((wait.begin, wait.end), lane.middle, (f"{wait.end - wait.begin:,}",), PAPER, size=8)
+        words = (f"{wait.end - wait.begin:,}",)
+        overlap.draw_wait(panel, (wait.begin, wait.end), words, rows["waits"], (0, lanes[-1].bottom))
     for span in warp.spans:
         copies = span.activity.startswith("copy")
         lane = rows["copy_k" if span.activity == "copy_q" else span.activity]
@@ -136,25 +122,6 @@ def _draw(panel: Panel, warp: KeyBlockSpans, lanes: Sequence[ChartLane]) -> None
             panel.label((span.begin, span.end), lane.middle, (str(span.k_tile),), ink, size=10, fontweight="bold")
 
 
-def _break_note(figure: Figure, panels: Sequence[Panel], blocks: int) -> None:
-    """Between two panels, which key blocks are left out."""
-    for before, after in pairwise(panels):
-        left, right = before.axes.get_position(), after.axes.get_position()
-        text = f"⋯  key blocks {ENDS[0]} to {blocks - ENDS[1] - 1} left out  ⋯"
-        x, y = (left.x1 + right.x0) / 2, (left.y0 + left.y1) / 2
-        figure.text(x, y, text, rotation=90, fontsize=8.5, color=MUTED, ha="center", va="center")
-
-
-def _legend(figure: Figure) -> None:
-    sample = tile_colour(0)
-    handles: list[Artist] = [
-        Patch(facecolor=tint(sample, 0.28), edgecolor=sample, hatch="////", label="copies in flight"),
-        Patch(facecolor=sample, label="issued to done"),
-        Patch(facecolor=WAIT, label="the warp waits"),
-    ]
-    legend_line(figure, handles)
-
-
 def _pace(warp: KeyBlockSpans) -> str:
     """The chart in words: cycles of a steady key block, and of its parts."""
     if not warp.blocks:
@@ -166,8 +133,5 @@ def _pace(warp: KeyBlockSpans) -> str:
         each = [sum(span.end - span.begin for span in warp.of(activity, block)) for block in range(warp.blocks)]
         parts.append(f"{name} {int(median(each)):,}")
     waited = sum(span.end - span.begin for span in warp.waits)
-    return (
-        f"{pace}{', '.join(parts)}; "
-        f"the warp waits {waited:,} of {warp.end:,} cycles ({100 * waited / warp.end:.0f} %). "
-        "Colour and number name the key block, in the order walked."
-    )
+    name = "Colour and number name the key block, in the order walked."
+    return f"{pace}{', '.join(parts)}; {overlap.waiting(waited, warp.end)} {name}"

@@ -10,14 +10,14 @@ from gpusim.families.attention.problem import (
     WIDEST_IN_REGISTERS,
     AttentionScenario,
 )
-from gpusim.families.attention.shape import attention_shape
+from gpusim.families.attention.tile.shape import attention_shape
 from gpusim.machine import Machine
 from gpusim.scenario.checks import GREATEST_FLOAT, MOST_CTAS, MOST_ELEMENTS, MOST_GRID_Y, MOST_GRID_Z
 from gpusim.scenario.text import Origin, shown
 from gpusim.units import VECTOR_BITS
 
-BLOCKS = ((64, 64), (32, 128))
-"""(queries, keys) of attention's CTAs: four warps of 32 x 32 (golden fmha_facts)."""
+BLOCKS = {64: 64, 32: 128}
+"""Queries -> keys of attention's key blocks: four warps of 32 x 32 (golden fmha_facts)."""
 
 FLASH_QUERIES = (64, 128)
 """Queries of flash's CTAs: four warps of 16 or 32."""
@@ -29,7 +29,7 @@ FARTHEST_OPERAND = 8
 """An element of Q or K that no draw exceeds: both are standard normal."""
 
 FEWEST_STAGES, MOST_STAGES = 3, 10
-"""Slots of the ring where the k tiles of head_dim are more than its slots."""
+"""Slots that a ring may have where head_dim has more k tiles than the ring has slots."""
 
 MAINLOOP_INSTRUCTIONS = {"attention": ((16, 8, 8), (16, 8, 16)), "flash": ((16, 8, 16),)}
 """mma.sync shapes of each kernel. Flash's P is the A fragment of the deeper one."""
@@ -53,9 +53,8 @@ def check_attention(scenario: AttentionScenario, machine: Machine, origin: Origi
 
 
 def _check_machine(scenario: AttentionScenario, machine: Machine, origin: Origin) -> None:
-    if not machine.features.cp_async:
-        rule = f"one with cp.async: {machine.name} has none, and attention's copies are asynchronous"
-        raise origin.refusal("machine", rule, scenario.machine)
+    rule = f"one with cp.async: {machine.name} has none, and attention's copies are asynchronous"
+    origin.require(machine.features.cp_async, "machine", rule, scenario.machine)
 
 
 def _check_problem(scenario: AttentionScenario, origin: Origin) -> None:
@@ -63,16 +62,14 @@ def _check_problem(scenario: AttentionScenario, origin: Origin) -> None:
     vector = VECTOR_BITS // element_bits(problem.dtype.ab)
     for name in ("head_dim", "head_dim_v"):
         extent = int(getattr(problem, name))
-        if extent % vector or extent > MOST_HEAD:
-            raise origin.refusal(f"problem.{name}", f"a multiple of {vector}, at most {MOST_HEAD}", extent)
+        fits = extent % vector == 0 and extent <= MOST_HEAD
+        origin.require(fits, f"problem.{name}", f"a multiple of {vector}, at most {MOST_HEAD}", extent)
     for name, most, of in (("query_lengths", problem.queries, "queries"), ("key_lengths", problem.keys, "keys")):
         lengths = getattr(problem, name)
-        if lengths is None:
-            continue
-        if len(lengths) != problem.batch:
-            raise origin.refusal(f"problem.{name}", f"one for each of the {problem.batch} batches", list(lengths))
-        if max(lengths) > most:
-            raise origin.refusal(f"problem.{name}", f"at most {of} = {most}", list(lengths))
+        if lengths is not None:
+            key, found, each = f"problem.{name}", list(lengths), f"one for each of the {problem.batch} batches"
+            origin.require(len(lengths) == problem.batch, key, each, found)
+            origin.require(max(lengths) <= most, key, f"at most {of} = {most}", found)
     _check_scale(scenario, origin)
 
 
@@ -80,85 +77,73 @@ def _check_scale(scenario: AttentionScenario, origin: Origin) -> None:
     """A score of base 2 that is infinite has no distance from its row's maximum."""
     problem = scenario.problem
     greatest = GREATEST_FLOAT["f32"] / (log2(e) * problem.head_dim * FARTHEST_OPERAND**2)
-    if abs(problem.score_scale) > greatest:
-        rule = f"at most {greatest:g} in magnitude with head_dim = {problem.head_dim}, so that no score overflows f32"
-        raise origin.refusal("problem.scale", rule, problem.score_scale)
+    rule = f"at most {greatest:g} in magnitude with head_dim = {problem.head_dim}, so that no score overflows f32"
+    origin.require(abs(problem.score_scale) <= greatest, "problem.scale", rule, problem.score_scale)
 
 
 def _check_types(scenario: AttentionScenario, origin: Origin) -> None:
     dtype, kernel = scenario.problem.dtype, scenario.kernel
-    if dtype.output not in ("f32", dtype.ab):
-        raise origin.refusal("problem.dtype.output", f'"f32" or "{dtype.ab}" for {dtype.ab} operands', dtype.output)
+    rule = f'"f32" or "{dtype.ab}" for {dtype.ab} operands'
+    origin.require(dtype.output in ("f32", dtype.ab), "problem.dtype.output", rule, dtype.output)
     shapes = MAINLOOP_INSTRUCTIONS[kernel.mainloop]
-    if scenario.instruction not in shapes:
-        rule = f"{' or '.join(shown(list(shape)) for shape in shapes)} of the {kernel.mainloop} kernel"
-        raise origin.refusal("kernel.instruction", rule, list(scenario.instruction))
+    rule = f"{' or '.join(shown(list(shape)) for shape in shapes)} of the {kernel.mainloop} kernel"
+    origin.require(scenario.instruction in shapes, "kernel.instruction", rule, list(scenario.instruction))
 
 
 def _check_blocks(scenario: AttentionScenario, origin: Origin) -> None:
-    queries, keys = scenario.queries_per_block, scenario.keys_per_block
+    queries, keys, width = scenario.queries_per_block, scenario.keys_per_block, scenario.problem.head_dim_v
     if scenario.flash:
-        allowed = FLASH_QUERIES if scenario.problem.head_dim_v <= WIDEST_IN_REGISTERS else FLASH_QUERIES[:1]
-        if queries not in allowed:
-            rule = (
-                f"{' or '.join(map(str, allowed))} of the flash kernel with head_dim_v = {scenario.problem.head_dim_v}"
-            )
-            raise origin.refusal("kernel.queries_per_block", rule, queries)
-        if keys != FLASH_KEYS:
-            raise origin.refusal("kernel.keys_per_block", f"{FLASH_KEYS} of the flash kernel", keys)
-    elif (queries, keys) not in BLOCKS:
-        key, rule, found = "queries_per_block", " or ".join(str(block[0]) for block in BLOCKS), queries
-        of = dict(BLOCKS)
-        if queries in of:
-            key, rule, found = "keys_per_block", f"{of[queries]} with {queries} queries per block", keys
-        raise origin.refusal(f"kernel.{key}", f"{rule} of the attention kernel", found)
+        allowed = FLASH_QUERIES if width <= WIDEST_IN_REGISTERS else FLASH_QUERIES[:1]
+        rule = f"{' or '.join(map(str, allowed))} of the flash kernel with head_dim_v = {width}"
+        origin.require(queries in allowed, "kernel.queries_per_block", rule, queries)
+        origin.require(keys == FLASH_KEYS, "kernel.keys_per_block", f"{FLASH_KEYS} of the flash kernel", keys)
+        return
+    rule = f"{' or '.join(map(str, BLOCKS))} of the attention kernel"
+    origin.require(queries in BLOCKS, "kernel.queries_per_block", rule, queries)
+    rule = f"{BLOCKS[queries]} with {queries} queries per block of the attention kernel"
+    origin.require(keys == BLOCKS[queries], "kernel.keys_per_block", rule, keys)
 
 
 def _check_output(scenario: AttentionScenario, origin: Origin) -> None:
     kernel, width = scenario.kernel, scenario.problem.head_dim_v
     if scenario.flash:
         for name in ("keep_output_in_registers", "preload_v"):
-            if getattr(kernel, name) is False:
-                raise origin.refusal(f"kernel.{name}", "true of the flash kernel", getattr(kernel, name))
-    elif scenario.in_registers and width > scenario.keys_per_block:
-        rule = f"false where head_dim_v = {width} is more than the {scenario.keys_per_block} keys per block"
-        raise origin.refusal("kernel.keep_output_in_registers", rule, scenario.in_registers)
+            found = getattr(kernel, name)
+            origin.require(found is not False, f"kernel.{name}", "true of the flash kernel", found)
+        return
+    rule = f"false where head_dim_v = {width} is more than the {scenario.keys_per_block} keys per block"
+    fits = not scenario.in_registers or width <= scenario.keys_per_block
+    origin.require(fits, "kernel.keep_output_in_registers", rule, scenario.in_registers)
 
 
 def _check_stages(scenario: AttentionScenario, origin: Origin) -> None:
     stages, keys, depth = scenario.stages, scenario.keys_per_block, scenario.problem.head_dim
     if scenario.flash:
-        if stages != FLASH_STAGES:
-            raise origin.refusal(
-                "kernel.stages", f"{FLASH_STAGES}: flash keeps one block of keys and one of values", stages
-            )
+        rule = f"{FLASH_STAGES}: flash keeps one block of keys and one of values"
+        origin.require(stages == FLASH_STAGES, "kernel.stages", rule, stages)
         return
     fewest = keys // TILE_DEPTH
     if -(-depth // TILE_DEPTH) > max(stages, fewest):
         fewest = max(fewest, FEWEST_STAGES)
-    if not fewest <= stages <= MOST_STAGES:
-        rule = f"{fewest}..{MOST_STAGES} for {keys} keys per block and head_dim = {depth}"
-        raise origin.refusal("kernel.stages", rule, stages)
+    rule = f"{fewest}..{MOST_STAGES} for {keys} keys per block and head_dim = {depth}"
+    origin.require(fewest <= stages <= MOST_STAGES, "kernel.stages", rule, stages)
 
 
 def _check_shared_memory(scenario: AttentionScenario, machine: Machine, origin: Origin) -> None:
     need, most = attention_shape(scenario).shared_bytes, machine.limits.shared_bytes_per_cta
-    if need > most:
-        rule = f"such that a CTA needs at most the {most} shared-memory bytes of {machine.name}, not {need}"
-        raise origin.refusal("problem.head_dim", rule, scenario.problem.head_dim)
+    rule = f"such that a CTA needs at most the {most} shared-memory bytes of {machine.name}, not {need}"
+    origin.require(need <= most, "problem.head_dim", rule, scenario.problem.head_dim)
 
 
 def _check_size(scenario: AttentionScenario, origin: Origin) -> None:
     problem = scenario.problem
     for name, most, what in (("heads", MOST_GRID_Y, "gridDim.y"), ("batch", MOST_GRID_Z, "gridDim.z")):
-        if getattr(problem, name) > most:
-            raise origin.refusal(f"problem.{name}", f"at most {most}, the largest {what}", getattr(problem, name))
+        found = getattr(problem, name)
+        origin.require(found <= most, f"problem.{name}", f"at most {most}, the largest {what}", found)
     ctas = -(-problem.queries // scenario.queries_per_block) * problem.heads * problem.batch
-    if ctas > MOST_CTAS:
-        rule = f"small enough that the grid has at most {MOST_CTAS} CTAs, not {ctas}"
-        raise origin.refusal("problem.queries", rule, problem.queries)
+    rule = f"small enough that the grid has at most {MOST_CTAS} CTAs, not {ctas}"
+    origin.require(ctas <= MOST_CTAS, "problem.queries", rule, problem.queries)
     for name, width in (("queries", max(problem.head_dim, problem.head_dim_v)), ("keys", problem.head_dim)):
         elements = prod((problem.batch, problem.heads, getattr(problem, name), width))
-        if elements > MOST_ELEMENTS:
-            rule = f"small enough that no tensor has more than {MOST_ELEMENTS} elements, not {elements}"
-            raise origin.refusal(f"problem.{name}", rule, getattr(problem, name))
+        rule = f"small enough that no tensor has more than {MOST_ELEMENTS} elements, not {elements}"
+        origin.require(elements <= MOST_ELEMENTS, f"problem.{name}", rule, getattr(problem, name))

@@ -12,11 +12,12 @@ from gpusim.cuda.specialise import (
     kernels_folder,
     options,
 )
+from gpusim.element_types import ptx_name
 from gpusim.errors import BadInput
-from gpusim.families.attention import softmax
-from gpusim.families.attention.blocks import attention_epilogue, attention_grid
 from gpusim.families.attention.problem import TILE_DEPTH, AttentionScenario
-from gpusim.families.attention.shape import AttentionShape, attention_shape
+from gpusim.families.attention.program import softmax
+from gpusim.families.attention.tile.blocks import attention_epilogue, attention_grid
+from gpusim.families.attention.tile.shape import CTAS_PER_SM, AttentionShape, attention_shape
 from gpusim.schedule.ops import Op
 
 ATTENTION_ENTRY: Final = "gpusim_attention"
@@ -37,10 +38,7 @@ ATTENTION_PARAMS: Final = np.dtype(
 """struct AttentionParams of kernels_cuda/attention/launch.cuh, passed to the kernel by value."""
 
 _INSTRUCTION = (16, 8, 16)
-"""What kernels_cuda/attention issues, whatever CUTLASS's example does."""
-
-_CTAS_PER_SM = {"attention": 4, "flash": 2}
-"""For how many CTAs of an SM the compiler keeps registers free."""
+"""The one mma.sync shape that kernels_cuda/attention issues, whatever CUTLASS's example does."""
 
 _OPERAND: Final[dict[str, int | str]] = {
     "LAYOUT": "Crosswise",
@@ -50,12 +48,12 @@ _OPERAND: Final[dict[str, int | str]] = {
     "STORE_POINTERS_CONTIGUOUS": 1,
     "WALK": "exclusive_or",
 }
-"""Of Q and K, as scenario.cuh names them; the attention kernels' own tiles say what is used."""
+"""What scenario.cuh must be told of the GEMM's operands; the attention kernels have tiles of their own instead."""
 
 
 def specialisations(scenario: AttentionScenario, build: Build = "plain") -> tuple[Specialisation, ...]:
     """
-    The one kernel of a scenario; none stamps its k tiles.
+    Return the one kernel of a scenario; of the timeline build there is none, because no kernel stamps its key blocks.
 
     Raises:
         BadInput: kernels_cuda has no such kernel.
@@ -67,7 +65,7 @@ def specialise_attention(
     scenario: AttentionScenario, build: Build = "plain", shape: AttentionShape | None = None, **changed: int
 ) -> Specialisation:
     """
-    The kernel of an attention scenario.
+    Return the kernel of an attention scenario as it is compiled and launched.
 
     Args:
         scenario: Problem and kernel.
@@ -103,7 +101,6 @@ def specialise_attention(
 
 def _macros(scenario: AttentionScenario, shape: AttentionShape, build: Build) -> dict[str, int | str]:
     problem, tile = scenario.problem, attention_epilogue(scenario)
-    ragged = problem.query_lengths is not None or problem.key_lengths is not None
     macros: dict[str, int | str] = {
         **_gemm_macros(scenario, shape),
         "KEYS": problem.keys,
@@ -116,8 +113,8 @@ def _macros(scenario: AttentionScenario, shape: AttentionShape, build: Build) ->
         "HEAD_DIM": problem.head_dim,
         "HEAD_DIM_V": problem.head_dim_v,
         "MASK": problem.mask,
-        "RAGGED": int(ragged),
-        "CTAS_PER_SM": _CTAS_PER_SM[scenario.kernel.mainloop],
+        "RAGGED": int(problem.ragged),
+        "CTAS_PER_SM": CTAS_PER_SM[scenario.kernel.mainloop],
         "SHARED_BYTES": shape.shared_bytes,
         "QUERIES_IN_REGISTERS": 0,
         "PRELOAD_V": int(scenario.kernel.preload_v),
@@ -128,7 +125,7 @@ def _macros(scenario: AttentionScenario, shape: AttentionShape, build: Build) ->
 
 def _gemm_macros(scenario: AttentionScenario, shape: AttentionShape) -> dict[str, int | str]:
     """What kernels_cuda/scenario.cuh wants to know: the second GEMM, P by V, is its GEMM."""
-    problem, (m, n, k) = scenario.problem, scenario.instruction
+    problem, (m, _, k) = scenario.problem, scenario.instruction
     ab = problem.dtype.ab
     return {
         "CONVOLUTION": 0,
@@ -141,7 +138,7 @@ def _gemm_macros(scenario: AttentionScenario, shape: AttentionShape) -> dict[str
         "BIAS": 0,
         "RELU": 0,
         "REDUCES": 0,
-        "MMA": f"m{m}n{n}k{k}.row.col.f32.{ab}.{ab}.f32",
+        "MMA": ptx_name(ab, "f32", scenario.instruction),
         "INSTRUCTION_M": m,
         "INSTRUCTION_K": k,
         "TILE_M": shape.pv[0],

@@ -1,6 +1,6 @@
 """The tensors of an attention scenario on the GPU: what its kernel is given, and what it stored."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from math import e, log2
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from gpusim.families.attention.cuda import ATTENTION_PARAMS
 from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.reference import attention_reference
+from gpusim.families.attention.reference import attention_reference, lse_agreement, output_agreement
 from gpusim.families.attention.tensors import (
     AttentionTensors,
     fresh_attention_output,
@@ -18,6 +18,7 @@ from gpusim.families.attention.tensors import (
 )
 from gpusim.gpu.run import DeviceProblem, Recording, put_pointers, put_recording
 from gpusim.numerics.elements import decode, is_unwritten, unwritten
+from gpusim.numerics.reference import Agreement
 from gpusim.records.record import Numerics
 
 
@@ -49,7 +50,7 @@ class AttentionOnDevice(DeviceProblem):
         self.lse.fill(np.nan)
 
     def params(self, k_iterations: int, recording: Recording = Recording()) -> npt.NDArray[np.void]:  # noqa: ARG002, B008
-        """``struct AttentionParams`` of one launch; its k tiles follow from the lengths."""
+        """Return the ``struct AttentionParams`` of one launch; its k tiles follow from the lengths."""
         params = np.zeros((), ATTENTION_PARAMS)
         common: Any = params["common"]
         own: Any = self.tensors
@@ -61,12 +62,12 @@ class AttentionOnDevice(DeviceProblem):
         return params
 
     def numerics(self) -> Numerics:
-        """Every element of output and log-sum-exp against float64 softmax."""
+        """Compare every element of output and log-sum-exp with float64 softmax attention."""
         return compare(self.scenario, self.tensors, (self.output, self.lse), self.seed, self.cupy)
 
 
 def upload(cupy: Any, scenario: AttentionScenario, seed: int) -> AttentionOnDevice:
-    """Random inputs of a seed, NaN past every batch's length, and an output of NaN, on the GPU."""
+    """Put random inputs of a seed, NaN past every batch's length, and an output of NaN on the GPU."""
     host, problem = make_attention_tensors(scenario, seed), scenario.problem
     output = fresh_attention_output(scenario)
     return AttentionOnDevice(
@@ -88,7 +89,7 @@ def compare(
     scenario: AttentionScenario, tensors: AttentionTensors, stored: tuple[Any, Any], seed: int, xp: Any = np
 ) -> Numerics:
     """
-    What a launch stored against float64 softmax attention.
+    Compare what a launch stored with float64 softmax attention.
 
     Rows past a batch's length that were written count as wrong. The figures of the worst element are the output's.
 
@@ -99,28 +100,11 @@ def compare(
         seed: Of the inputs.
         xp: The array module.
     """
-    extents = scenario.problem
-    expected = attention_reference(scenario, tensors, xp)
-    element = extents.dtype.output
-    used = xp.asarray(output_rows(extents))
-    found = decode(stored[0], element, xp).reshape(-1, extents.head_dim_v)
-    error = abs(found.astype(xp.float64) - expected.value)
-    close = xp.where(used[:, None], error <= expected.bound, is_unwritten(found, element, xp))
-    lse = stored[1][:, :, : extents.queries].astype(xp.float64)
-    both = xp.isinf(lse) & (lse == expected.lse)
-    near = both | (abs(xp.where(both, 0.0, lse) - xp.where(both, 0.0, expected.lse)) <= expected.lse_bound)
-    in_use = used.reshape(extents.batch, extents.queries, extents.heads)[:, :, 0][:, None, :]
-    sums = xp.where(in_use, near, xp.isnan(lse))
-    over = xp.where(used[:, None], error / xp.where(expected.bound > 0, expected.bound, 1.0), 0.0)
-    worst = int(xp.argmax(xp.nan_to_num(over, nan=xp.inf)))
-    largest = float(xp.where(used[:, None], error, 0.0).max())
-    quotient = float(over.max())
-    finite = bool(np.isfinite(largest)) and bool(np.isfinite(quotient))
-    return Numerics(
-        seed=seed,
-        elements=int(found.size),
-        wrong_elements=int((~close).sum()) + int((~sums).sum()),
-        max_error=largest if finite else None,
-        max_error_over_bound=quotient if finite else None,
-        worst_element=(worst // extents.head_dim_v, worst % extents.head_dim_v),
-    )
+    problem, element = scenario.problem, scenario.problem.dtype.output
+    expected, used = attention_reference(scenario, tensors, xp), output_rows(problem)
+    output = decode(stored[0], element, xp).reshape(-1, problem.head_dim_v)
+    stray = ~is_unwritten(output[xp.asarray(~used)], element, xp)
+    wrong_sums, _ = lse_agreement(stored[1][:, :, : problem.queries].astype(xp.float64), expected, xp)
+    found = output_agreement(output, expected, used, xp) if used.any() else Agreement(0, 0, 0.0, 0.0, (0, 0))
+    wrong = found.wrong_elements + int(stray.sum()) + wrong_sums
+    return Numerics(seed=seed, **asdict(replace(found, elements=int(output.size), wrong_elements=wrong)))

@@ -5,10 +5,10 @@ from gpusim.records.check import GLOBAL_LOADS, GLOBAL_STORES, SUMS
 
 
 def latitude(scenario: AttentionScenario, source: str, *, fewer: bool) -> str:
-    """Why a count may differ; empty where it must not."""
+    """Say why a count may differ from what was measured; empty where it must not."""
     if source in GLOBAL_STORES and fewer:
         return "clipped warps branch around their stores (D26)"
-    if scenario.problem.query_lengths is None and scenario.problem.key_lengths is None:
+    if not scenario.problem.ragged:
         return ""
     if source in GLOBAL_LOADS and not fewer:
         return "every warp reads the lengths of its batch"

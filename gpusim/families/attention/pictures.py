@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gpusim.families.attention.chart import attention_overlap_chart
-from gpusim.families.attention.lanes import AttentionLanes
 from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.attention.tile.lanes import AttentionLanes
 from gpusim.families.attention.words import words
 from gpusim.report.bank_grid import BankPicture
 from gpusim.results.result import PipelineRow, Result
@@ -15,9 +15,9 @@ from gpusim.tile.lanes import fragment_table
 
 def bank_pictures(scenario: AttentionScenario) -> tuple[BankPicture, ...]:
     """
-    Where P lies in shared memory its round trip, stores and fragments; else the first ldmatrix of Q and K; and V's.
+    Return the first accesses of shared memory by warp 0.
 
-    The first access of each, of warp 0.
+    Where P goes through shared memory they are P's store and ldmatrix, else those of Q and K; and V's ldmatrix.
     """
     lanes = AttentionLanes(scenario)
     pictures = []
@@ -38,5 +38,5 @@ def draw_overlap(
     path: Path,
     measured: Sequence[PipelineRow] | None = None,  # noqa: ARG001 - no build stamps key blocks
 ) -> Path:
-    """Key blocks: both GEMMs, the softmax, and what the warp waits for."""
+    """Draw the key blocks of one warp: both GEMMs, the softmax, and what the warp waits for."""
     return attention_overlap_chart(result, words(scenario), timeline, path)

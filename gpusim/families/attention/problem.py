@@ -76,6 +76,16 @@ class AttentionProblem(Table):
         return self.key_lengths if self.key_lengths is not None else (self.keys,) * self.batch
 
     @property
+    def ragged(self) -> bool:
+        """Whether batches have lengths of their own."""
+        return self.query_lengths is not None or self.key_lengths is not None
+
+    @property
+    def output_elements(self) -> int:
+        """Elements of the output."""
+        return self.batch * self.queries * self.heads * self.head_dim_v
+
+    @property
     def access_o(self) -> int:
         """Elements per global access of the output."""
         return widest_alignment(self.dtype.output, self.head_dim_v)
@@ -123,7 +133,7 @@ class AttentionScenario(Scenario):
 
     @property
     def kind(self) -> str:
-        """As its problem names it."""
+        """The name of its kind of problem."""
         return self.problem.kind
 
     @property

@@ -3,47 +3,48 @@
 Whoever keeps the tensors on a device passes its array module (``xp``), whose functions are numpy's by name.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from gpusim.arrays import FloatArray
+from gpusim.arrays import BoolArray, FloatArray
 from gpusim.families.attention.problem import AttentionProblem, AttentionScenario
 from gpusim.families.attention.tensors import AttentionTensors
 from gpusim.numerics.elements import decode
-from gpusim.numerics.reference import half_step
+from gpusim.numerics.reference import Agreement, Reference, agreement, half_step
 
 P_ROUNDOFF = {"f16": 2.0**-11, "bf16": 2.0**-8}
 """Unit roundoff of P's type."""
 
 _ROUNDINGS = 4
-"""Of P, and of the output, that a result may be wrong by."""
+"""Roundings of P, and of the output, that a result may be wrong by."""
 
 _LSE_ROUNDOFF = 2.0**-14
 """Relative error of a log-sum-exp: of a score in float32, which a score of 100 multiplies, and of exponentials."""
 
 
 @dataclass(frozen=True, slots=True)
-class AttentionReference:
+class AttentionReference(Reference):
     """
+    softmax(scale * Q * K^T + mask) * V and its log-sum-exps, in float64.
+
+    The output's value is 0 where a query sees no key, and NaN in rows past a batch's length; its shape is
+    (batch * queries * heads, head_dim_v). Its bound is 4 roundings of the output, and 4 of P times the largest |V| of
+    the head.
+
     Attributes:
-        value: softmax(scale * Q * K^T + mask) * V in float64, 0 where a query sees no key. Shape
-            (batch * queries * heads, head_dim_v); NaN in rows past a batch's length.
-        bound: Largest absolute difference a correct kernel may show: 4 roundings of the output, and 4 of P times the
-            largest |V| of the head.
-        lse: Natural log of the sum of exponentials, -inf where a query sees no key. Shape (batch, heads, queries).
-        lse_bound: Of that.
+        lse: Natural logarithm of the sum of exponentials, -inf where a query sees no key, NaN in rows past a batch's
+            length. Shape (batch, heads, queries).
+        lse_bound: Largest absolute difference that a correct kernel's log-sum-exp may show. Shape of ``lse``.
     """
 
-    value: FloatArray
-    bound: FloatArray
     lse: FloatArray
     lse_bound: FloatArray
 
 
 def visible(problem: AttentionProblem, batch: int, xp: Any = np) -> Any:
-    """Which keys each query of a batch sees, shape [queries, keys], both in use."""
+    """Return which keys each query of a batch sees, shape [queries, keys], both those in use."""
     queries, keys = problem.lengths_q[batch], problem.lengths_k[batch]
     if problem.mask == "none":
         return xp.ones((queries, keys), bool)
@@ -53,7 +54,7 @@ def visible(problem: AttentionProblem, batch: int, xp: Any = np) -> Any:
 
 def attention_reference(scenario: AttentionScenario, tensors: AttentionTensors, xp: Any = np) -> AttentionReference:
     """
-    Compute it head by head.
+    Compute the reference head by head.
 
     Args:
         scenario: The problem.
@@ -89,3 +90,40 @@ def attention_reference(scenario: AttentionScenario, tensors: AttentionTensors, 
     return AttentionReference(
         value.reshape(rows), bound.reshape(rows), lse, _LSE_ROUNDOFF * (1 + abs(xp.where(xp.isinf(lse), 0.0, lse)))
     )
+
+
+def output_agreement(output: Any, expected: AttentionReference, used: BoolArray, xp: Any = np) -> Agreement:
+    """
+    Compare the rows of an output that are in use with the reference.
+
+    Args:
+        output: Shape (batch * queries * heads, head_dim_v), decoded, NaN where nothing was written.
+        expected: The reference, of the same array module.
+        used: Rows in use, at least one: ``tensors.output_rows``.
+        xp: The array module.
+    """
+    rows = xp.asarray(used)
+    found = agreement(output[rows], Reference(expected.value[rows], expected.bound[rows]), xp)
+    row, column = found.worst_element
+    return replace(found, worst_element=(int(np.flatnonzero(used)[row]), column))
+
+
+def lse_agreement(found: Any, expected: AttentionReference, xp: Any = np) -> tuple[int, float | None]:
+    """
+    Compare log-sum-exps with the reference; those past a batch's length must be NaN.
+
+    Args:
+        found: Shape (batch, heads, queries), NaN where nothing was written.
+        expected: The reference, of the same array module.
+        xp: The array module.
+
+    Returns:
+        How many are beyond their bound, and the largest difference; None where one is not a number.
+    """
+    unused = xp.isnan(expected.lse)
+    with np.errstate(invalid="ignore"):
+        # Where both are -inf, their difference is not a number.
+        error = xp.where(found == expected.lse, 0.0, abs(found - expected.lse))
+    right = xp.where(unused, xp.isnan(found), error <= expected.lse_bound)
+    used = xp.where(unused, 0.0, error)
+    return int((~right).sum()), None if bool(xp.isnan(used).any()) else float(used.max())

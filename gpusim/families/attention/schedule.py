@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import ClassVar, get_args
 
@@ -10,8 +9,12 @@ import numpy as np
 
 from gpusim.arrays import IntArray
 from gpusim.element_types import element_bits
-from gpusim.families.attention import softmax
-from gpusim.families.attention.blocks import (
+from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.attention.program import softmax
+from gpusim.families.attention.program.chained import attention_program
+from gpusim.families.attention.program.flash import flash_program
+from gpusim.families.attention.program.step import AttentionProgram, Step
+from gpusim.families.attention.tile.blocks import (
     Behaviour,
     KeyBlock,
     attention_grid,
@@ -19,22 +22,17 @@ from gpusim.families.attention.blocks import (
     block_advance,
     cta_blocks,
     launched_ctas,
-    operand_access,
-    source_parts,
 )
-from gpusim.families.attention.chained import attention_program
-from gpusim.families.attention.flash import flash_program
-from gpusim.families.attention.lanes import AttentionCta, AttentionLanes
-from gpusim.families.attention.operands import COPIED, PLACE_OF, CopiedTensor
-from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.shape import AttentionShape, attention_shape
-from gpusim.families.attention.step import AttentionProgram, Step
-from gpusim.layout.banks import access_ideal, access_wavefronts
+from gpusim.families.attention.tile.lanes import AttentionCta, AttentionLanes
+from gpusim.families.attention.tile.operands import COPIED, PLACE_OF
+from gpusim.families.attention.tile.shape import AttentionShape, attention_shape
 from gpusim.schedule.counts import SASS_OF_OP, ConflictRow, CountedKernel, GlobalCounts, GridProgram, SassOpcode
 from gpusim.schedule.kernel import Fill, FragmentTile
 from gpusim.schedule.lanes import GlobalRow, Lanes
 from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadSource, Op, StoreGlobal
+from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.lanes import STANDARD, Banks, copy_table, over_warps
+from gpusim.tile.operand import Operand
 from gpusim.tile.requests import access_sectors, copy_requests
 from gpusim.units import LINE_BITS
 
@@ -67,19 +65,21 @@ _ROWS: dict[type, ConflictRow] = {
     softmax.AtomicMax: ConflictRow((3, 2), "atoms", "statistics"),
 }
 
+_OUTPUT_OPS = (LoadSource, StoreGlobal, softmax.StoreLse)
+
 _BEFORE_EPILOGUE = ("start", "qk", "softmax", "pv", "normalise")
 
 
 def cta_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -> AttentionProgram:
-    """The steps of a CTA that walks these key blocks, ascending among the keys."""
+    """Return the steps of a CTA that walks these key blocks, given in ascending order."""
     return flash_program(scenario, blocks) if scenario.flash else attention_program(scenario, blocks)
 
 
 def mufu_of(step: Step, shape: AttentionShape) -> int:
-    """MUFU instructions that a step needs: one for each 2^x, 1/x and log2 of a lane."""
+    """Return the MUFU instructions that a step needs: one for each 2^x, 1/x and log2 of a lane."""
     match step.op:
         case softmax.Exponentials():
-            return shape.qk_warp[1] // 4
+            return shape.scores_of_row
         case softmax.RescaleFactor():
             return shape.rows_of_lane if shape.flash else 1
         case softmax.Normalise() | softmax.StoreLse():
@@ -104,46 +104,46 @@ class FusedKernel(CountedKernel[Step]):
 
     @property
     def grid(self) -> tuple[int, int, int]:
-        """Query blocks, heads, batches."""
+        """gridDim: query blocks along x, heads along y, batches along z."""
         return attention_grid(self.scenario)
 
     def lanes(self, banks: Banks = STANDARD) -> AttentionLanes:
-        """The addresses of all CTAs."""
+        """Return the addresses of all CTAs."""
         return self._lanes(banks)
 
     def walked_blocks(self, block: int) -> tuple[KeyBlock, ...]:
-        """The key blocks of a CTA, ascending; none where it finds no query."""
+        """Return the key blocks of a CTA, ascending; none where it finds no query."""
         return cta_blocks(self.scenario)[block] or ()
 
     def program(self, block: int) -> AttentionProgram:
-        """What a CTA executes."""
+        """Return what a CTA executes."""
         return self._program(self.walked_blocks(block))
 
     def steps(self, block: int) -> Sequence[Step]:
-        """Both GEMMs of each key block, the softmax between them, then the output."""
+        """Return both GEMMs of each key block, the softmax between them, then the output."""
         return self.program(block).steps
 
     def steps_before_epilogue(self, block: int) -> Sequence[Step]:
-        """All but what brings the output to global memory."""
+        """Return all steps but those that bring the output, or a part of it, to global memory."""
         return [step for step in self.steps(block) if step.phase in _BEFORE_EPILOGUE]
 
     def epilogue_steps(self, block: int) -> Sequence[Step]:
-        """What brings the output from the accumulators to global memory; not to the buffer."""
+        """Return the steps that bring the output from the accumulators to global memory; not those to the buffer."""
         return [step for step in self.steps(block) if step.phase == "epilogue"]
 
     def traced_steps(self, block: int) -> Sequence[Step]:
-        """What has an address, or a place among the copies and barriers."""
+        """Return the steps that have an address, or a place among the copies and barriers."""
         return [step for step in self.steps(block) if not isinstance(step.op, SOFTMAX_ARITHMETIC)]
 
     def block_at(self, ctaid: tuple[int, int, int]) -> int:
-        """The block of a query block, which flash under a causal mask begins with the last of."""
+        """Return the block that works on a query block; flash under a causal mask begins with the last query block."""
         x, y, z = ctaid
         if self.scenario.flash and self.scenario.problem.mask != "none":
             x = self.grid[0] - 1 - x
         return super().block_at((x, y, z))
 
     def fills(self, block: int, operand: str) -> Sequence[Fill]:
-        """Every fetch of Q, K or V, and P of every key block."""
+        """Return every fetch of Q, K or V; of P its stores of every key block."""
         lanes, found = self.lanes(), dict[Fill, None]()
         for step in self.steps(block):
             if isinstance(step.op, CopyAsync | softmax.StoreP) and lanes.operand_name(step) == operand:
@@ -152,7 +152,7 @@ class FusedKernel(CountedKernel[Step]):
         return tuple(found)
 
     def fragments(self, block: int, operand: str) -> Sequence[FragmentTile]:
-        """The k tiles of all key blocks; P lies whole, by k tile."""
+        """Return the k tiles of all key blocks; P lies whole, by k tile."""
         lanes, found = self.lanes(), dict[tuple[tuple[int, ...], int], list[int]]()
         for step in self.steps(block):
             op = step.op
@@ -161,12 +161,12 @@ class FusedKernel(CountedKernel[Step]):
         return tuple(FragmentTile(slot, groups) for (_, slot), groups in found.items())
 
     def missing_work(self, block: int) -> str:
-        """A block past its batch's queries has none."""
+        """Say that a block past its batch's queries has none."""
         return "no query" if cta_blocks(self.scenario)[block] is None else ""
 
     @property
     def traced_blocks(self) -> tuple[int, ...]:
-        """First, middle and last, those of them that have a query."""
+        """The first, the middle and the last of the CTAs that have a query."""
         active = [block for block, walked in enumerate(cta_blocks(self.scenario)) if walked is not None]
         return tuple(sorted({active[0], active[len(active) // 2], active[-1]})) if active else ()
 
@@ -185,141 +185,104 @@ class FusedKernel(CountedKernel[Step]):
         return found
 
     def programs(self) -> Iterable[GridProgram[Step]]:
-        """One for each sequence of key blocks."""
+        """Yield one program for each sequence of key blocks."""
         for ctas in self.alike.values():
             yield GridProgram(self.steps(ctas[0]), len(ctas))
 
     def beside(self, step: Step) -> Mapping[SassOpcode, int]:
-        """MUFU of exponentials, reciprocals and logarithms."""
+        """Return the MUFU instructions of exponentials, reciprocals and logarithms."""
         return {"MUFU": mufu_of(step, self.shape)}
 
     def row(self, step: Step, lanes: Lanes[Step]) -> ConflictRow | None:
-        """Those of a GEMM; P and the row statistics besides."""
+        """Return the row of a GEMM's access, or of one of P or of a row statistic."""
         return _ROWS.get(type(step.op)) or super().row(step, lanes)
 
     def global_counts(self) -> GlobalCounts:
-        """Q, K, V, the buffer where there is one, output and log-sum-exp."""
+        """Count the accesses of Q, K and V, of the buffer where there is one, of output and log-sum-exp."""
         return _GlobalTally(self).counts()
 
 
-@dataclass(frozen=True, slots=True)
-class _Fetch:
-    """
-    One fetch of a copied tensor, of one CTA and key block.
-
-    Attributes:
-        rows: Queries or keys that it brings.
-        phase: Where in a line of 128 bytes the tensor begins.
-        stage: Slot that is written.
-        zfill: Whether rows past these are filled with zeros.
-    """
-
-    tensor: CopiedTensor
-    column_block: int
-    number: int
-    rows: int
-    phase: int
-    stage: int
-    zfill: bool
-
-
 class _GlobalTally:
-    """Totals over programs and their CTAs; equal fetches are evaluated once and multiplied."""
+    """Adds up what all CTAs ask of global memory; fetches and outputs that are alike are evaluated once."""
 
     def __init__(self, kernel: FusedKernel) -> None:
         self.kernel, self.scenario, self.lanes = kernel, kernel.scenario, kernel.lanes()
         self.places = launched_ctas(self.scenario)
         self.advance = block_advance(self.scenario, self.places)
-        self.sectors: Counter[str] = Counter(q=0, k=0, v=0, buffer=0)
-        self.returns = self.stored = 0
-        self.predicated: dict[str, tuple[int, int]] = dict.fromkeys(COPIED, (0, 0))
-        self._fetches: dict[_Fetch, tuple[int, int, int, int]] = {}
-        self._outputs: dict[tuple[int, ...], tuple[int, int]] = {}
+        # Sectors, line returns, and where invalid lanes write nothing wavefronts and ideal wavefronts.
+        self.copied: dict[str, IntArray] = {tensor: np.zeros(4, np.int64) for tensor in COPIED}
+        self.stored = self.buffered = 0
+        self._fetches: dict[tuple[int, ...], IntArray] = {}
+        self._outputs: dict[tuple[int, ...], list[int]] = {}
 
     def counts(self) -> GlobalCounts:
-        """All programs'."""
+        """Return the totals of all programs."""
         for ctas in self.kernel.alike.values():
-            self._add(self.kernel.steps(ctas[0]), np.array(ctas, dtype=np.int64))
-        return GlobalCounts(dict(self.sectors), self.returns, self.stored, self.predicated)
-
-    def _add(self, steps: Sequence[Step], ctas: IntArray) -> None:
-        """The CTAs that run one program."""
-        for step in steps:
-            if isinstance(step.op, CopyAsync) and step.op.access == step.op.vec == 0:
-                self._add_fetch(step, step.op, ctas)
-        tile = self.lanes.epilogue
-        passed = tile.steps * tile.accesses_per_step * source_parts(self.scenario) * self.kernel.shape.column_blocks
-        loads = sum(isinstance(step.op, LoadSource) for step in steps) // passed
-        stores = sum(isinstance(step.op, StoreGlobal) and step.phase == "buffer" for step in steps) // passed
-        for cta in ctas.tolist():
-            output, buffer = self._stored(cta)
-            self.stored += output + stores * buffer
-            self.sectors["buffer"] += loads * buffer
+            steps = self.kernel.steps(ctas[0])
+            for step in steps:
+                if isinstance(step.op, CopyAsync) and step.op.access == step.op.vec == 0:
+                    self._add_fetch(step, step.op, np.array(ctas, dtype=np.int64))
+            self._add_outputs(steps, ctas)
+        totals = {tensor: figures.tolist() for tensor, figures in self.copied.items()}
+        sectors = {tensor: figures[0] for tensor, figures in totals.items()}
+        returns = sum(figures[1] for figures in totals.values())
+        predicated = {tensor: (figures[2], figures[3]) for tensor, figures in totals.items()}
+        return GlobalCounts(sectors | {"buffer": self.buffered}, returns, self.stored, predicated)
 
     def _add_fetch(self, step: Step, op: CopyAsync, ctas: IntArray) -> None:
-        """All copies of one fetch by some CTAs: sectors, and the shared side where predicates matter to it."""
-        tensor: CopiedTensor = self.lanes.operand_name(step)  # type: ignore[assignment]
+        """Add all copies of one fetch by some CTAs; alike are those with as many rows, as far into a 128-byte line."""
+        row, number = self.lanes.target(step)
+        tensor, per_block = self.lanes.rows[row][0], self.scenario.keys_per_block
+        base, left = getattr(self.advance, tensor)[ctas], self.advance.num_keys[ctas] - step.key_block * per_block
         if tensor == "q":
-            rows = np.minimum(self.scenario.queries_per_block, self.advance.num_queries[ctas])
-            base = self.advance.q[ctas]
-        else:
-            first = step.key_block * self.scenario.keys_per_block
-            rows = np.minimum(self.scenario.keys_per_block, self.advance.num_keys[ctas] - first)
-            base = (self.advance.k if tensor == "k" else self.advance.v)[ctas]
-        phase = base % (LINE_BITS // self.lanes.operands[tensor].bits)
-        kinds, at, counts = np.unique(np.stack([rows, phase]), axis=1, return_index=True, return_counts=True)
-        for (rows_of, phase_of), first_of, times in zip(kinds.T.tolist(), at.tolist(), counts.tolist(), strict=True):
-            fetch = _Fetch(tensor, step.column_block, op.fetch, rows_of, phase_of, op.stage, op.zfill)
-            if fetch not in self._fetches:
-                self._fetches[fetch] = self._evaluate(fetch, op, int(ctas[first_of]), step.key_block)
-            sectors, returns, wavefronts, ideal = self._fetches[fetch]
-            self.sectors[tensor] += sectors * times
-            self.returns += returns * times
-            if not op.zfill:
-                before = self.predicated[tensor]
-                self.predicated[tensor] = before[0] + wavefronts * times, before[1] + ideal * times
+            left, per_block = self.advance.num_queries[ctas], self.scenario.queries_per_block
+        kinds = np.stack([np.minimum(per_block, left), base % (LINE_BITS // self.lanes.operands[tensor].bits)])
+        kinds, first, counts = np.unique(kinds, axis=1, return_index=True, return_counts=True)
+        for kind, index, times in zip(kinds.T.tolist(), first.tolist(), counts.tolist(), strict=True):
+            alike = row, op.stage, op.zfill, *kind
+            if alike not in self._fetches:
+                access = self._cta(int(ctas[index])).fetched(row, number)
+                self._fetches[alike] = self._evaluated(op, self.lanes.operands[tensor], access)
+            self.copied[tensor] += times * self._fetches[alike]
 
-    def _evaluate(self, fetch: _Fetch, op: CopyAsync, cta: int, key_block: int) -> tuple[int, int, int, int]:
-        """(sectors, line returns, wavefronts, ideal wavefronts) of all copies of a fetch."""
-        access = operand_access(
-            self.scenario,
-            fetch.tensor,
-            self.places[cta : cta + 1],
-            key_block=max(0, key_block),
-            column_block=fetch.column_block,
-            fetch=fetch.number,
-        )
-        operand = self.lanes.operands[fetch.tensor]
-        table = copy_table(operand)
-        target, offset = table.offsets[fetch.stage], over_warps(access.offset[0])
-        valid = over_warps(np.broadcast_to(access.valid, access.offset.shape)[0])
-        asked = copy_requests(offset, target, valid, operand.bits, table.width, around_l1=op.cache == "cg")
-        wavefronts = int(access_wavefronts(table.addresses[fetch.stage], table.width, valid).sum())
-        ideal = int(access_ideal(table.width, valid).sum())
-        return int(asked.sectors.sum()), int(asked.returns.sum()), wavefronts, ideal
+    def _evaluated(self, op: CopyAsync, operand: Operand, access: GlobalAccess) -> IntArray:
+        """Return the figures of ``copied`` for all copies of one fetch."""
+        table, valid = copy_table(operand), over_warps(access.valid)
+        target, width = table.offsets[op.stage], table.width
+        asked = copy_requests(over_warps(access.offset), target, valid, operand.bits, width, around_l1=op.cache == "cg")
+        taken = table.predicated(op.stage, valid)
+        shared = (0, 0) if op.zfill else (taken.wavefronts.sum(), taken.ideal.sum())
+        return np.array([asked.sectors.sum(), asked.returns.sum(), *shared], dtype=np.int64)
 
-    def _stored(self, cta: int) -> tuple[int, int]:
-        """Sectors of one CTA's output and log-sum-exp, and of one pass over its part of the buffer."""
-        line = LINE_BITS // element_bits("f32")
-        advance = self.advance
+    def _add_outputs(self, steps: Sequence[Step], ctas: Sequence[int]) -> None:
+        """Add outputs, log-sum-exps, and all passes over the buffer of the CTAs that run one program."""
+        targets = [(step, *self.lanes.target(step)) for step in steps if isinstance(step.op, _OUTPUT_OPS)]
+        loads = Counter(row for step, row, access in targets if not access and isinstance(step.op, LoadSource))
+        stores = Counter(row for step, row, access in targets if not access and not isinstance(step.op, LoadSource))
+        for cta in ctas:
+            sectors = self._sectors(cta)
+            self.stored += sum(times * sectors[row] for row, times in stores.items())
+            self.buffered += sum(times * sectors[row] for row, times in loads.items())
+
+    def _sectors(self, cta: int) -> list[int]:
+        """Return the sectors of a CTA's outputs by row; CTAs with as many rows, as far into a line, are alike."""
+        line, advance = LINE_BITS // element_bits("f32"), self.advance
         rows = min(self.scenario.queries_per_block, int(advance.num_queries[cta]))
         alike = rows, int(advance.o[cta]) % line, int(advance.lse[cta]) % line
         if alike not in self._outputs:
-            found = AttentionCta(self.lanes, self.places[cta : cta + 1], ()).outputs()
-            first_of_buffer = 1 + self.kernel.shape.column_blocks * self.lanes.epilogue.steps
-            self._outputs[alike] = (
-                sum(map(_sectors, found[:first_of_buffer])),
-                sum(map(_sectors, found[first_of_buffer:])),
-            )
+            self._outputs[alike] = list(map(_sectors, self._cta(cta).outputs()))
         return self._outputs[alike]
+
+    def _cta(self, cta: int) -> AttentionCta:
+        return AttentionCta(self.lanes, self.places[cta : cta + 1], ())
 
 
 def _sectors(row: GlobalRow) -> int:
-    """Of all warps of a CTA."""
+    """Return the sectors that all warps of a CTA request in a row of accesses."""
     offset, valid = over_warps(row.offset), over_warps(row.valid)
     return access_sectors(offset, valid, row.bits, row.access_bytes * 8 // row.bits)
 
 
 def kernels(scenario: AttentionScenario) -> tuple[CountedKernel[Step], ...]:
-    """The one kernel of a scenario."""
+    """Return the one kernel of a scenario."""
     return (FusedKernel(scenario),)

@@ -24,7 +24,7 @@ class AttentionTensors:
 
 def make_attention_tensors(scenario: AttentionScenario, seed: int) -> AttentionTensors:
     """
-    Random inputs: standard normal, rounded to their type. A score has a deviation of about scale * sqrt(head_dim).
+    Draw inputs: standard normal, rounded to their type. A score has a deviation of about scale * sqrt(head_dim).
 
     Args:
         scenario: Extents, lengths and types.
@@ -48,18 +48,17 @@ def _draw(
 
 
 def rows_in_use(length: int, lengths: tuple[int, ...]) -> BoolArray:
-    """Which of ``length`` rows each batch has, shape [batch, length]."""
+    """Return which of ``length`` rows each batch uses, shape [batch, length]."""
     return np.arange(length) < np.array(lengths)[:, None]
 
 
 def output_rows(problem: AttentionProblem) -> BoolArray:
-    """Which rows of the output, seen as [batch * queries * heads, head_dim_v], are computed."""
+    """Return which rows of the output, seen as [batch * queries * heads, head_dim_v], are computed."""
     used = rows_in_use(problem.queries, problem.lengths_q)
     return np.repeat(used.reshape(-1), problem.heads)
 
 
 def fresh_attention_output(scenario: AttentionScenario) -> Values:
-    """A stored flat output of NaN: an element never written cannot pass for a result."""
+    """Return a stored flat output of NaN: an element never written cannot pass for a result."""
     problem = scenario.problem
-    elements = problem.batch * problem.queries * problem.heads * problem.head_dim_v
-    return encode(np.full(elements, np.nan, WORKING[problem.dtype.output]), problem.dtype.output)
+    return encode(np.full(problem.output_elements, np.nan, WORKING[problem.dtype.output]), problem.dtype.output)

@@ -9,13 +9,13 @@ import numpy as np
 from gpusim.arrays import IntArray
 from gpusim.element_types import Mma, element_bits
 from gpusim.errors import BadInput
-from gpusim.families.attention import softmax
-from gpusim.families.attention.blocks import attention_ctas, behaviour_of, block_advance, cta_blocks, launched_ctas
-from gpusim.families.attention.lowering import attention_stream
-from gpusim.families.attention.operands import COPIED
+from gpusim.families.attention.lower.stream import attention_stream
 from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.attention.program import softmax
+from gpusim.families.attention.program.step import Step
 from gpusim.families.attention.schedule import FusedKernel
-from gpusim.families.attention.step import Step
+from gpusim.families.attention.tile.blocks import attention_ctas, behaviour_of, block_advance, cta_blocks, launched_ctas
+from gpusim.families.attention.tile.operands import COPIED
 from gpusim.lower.stream import Stream
 from gpusim.machine.spec import Machine
 from gpusim.results.result import StreamOrigin
@@ -29,7 +29,7 @@ from gpusim.sim.timed_kernel import TimedKernel, Touch, Watch
 from gpusim.units import WARP_SIZE, WORD_BYTES
 
 WATCHED_ACTIVITIES = ("copy_q", "copy_k", "copy_v", "qk", "softmax", "pv", "output")
-"""What a watched instruction belongs to."""
+"""The activities that a watched instruction may belong to."""
 
 
 class TimedFusedKernel(FusedKernel, TimedKernel[Step]):
@@ -61,29 +61,29 @@ class TimedFusedKernel(FusedKernel, TimedKernel[Step]):
 
     @cached_property
     def launched(self) -> IntArray:
-        """All blocks: one without a query begins, and ends."""
+        """Every block of the grid: one without a query begins, and ends."""
         return np.arange(self.ctas, dtype=np.int64)
 
     def behaviour(self, cta: int) -> Hashable:
-        """The keys of each of its key blocks, and whether these are masked; None where it finds no query."""
+        """Return keys and masking of each of a CTA's key blocks; None where it finds no query."""
         walked = cta_blocks(self.scenario)[cta]
         return None if walked is None else behaviour_of(walked)
 
     def work(self, cta: int) -> int:
-        """Its key blocks."""
+        """Return the number of a CTA's key blocks."""
         return len(self.walked_blocks(cta))
 
     # --- its code ---
 
     @property
     def mma(self) -> Mma:
-        """Of both GEMMs."""
+        """The mma.sync of both GEMMs."""
         return self.scenario.mma
 
     @cached_property
     def flops(self) -> int:
         """
-        Of both GEMMs: queries in use by the keys that their CTA walks.
+        Multiplications and additions of both GEMMs, queries in use by the keys that their CTA walks.
 
         A causal mask saves the keys beyond a query block's last, not the scores that it masks before.
         """
@@ -93,12 +93,12 @@ class TimedFusedKernel(FusedKernel, TimedKernel[Step]):
 
     @property
     def shared_bytes(self) -> int:
-        """Of a CTA."""
+        """Bytes of a CTA's shared memory."""
         return self.shape.shared_bytes
 
     def stream(self, behaviour: Hashable, origin: StreamOrigin) -> Stream:
         """
-        Estimated.
+        Return the estimated instructions of the CTAs of one behaviour.
 
         Raises:
             BadInput: A compiled stream is asked for.
@@ -109,14 +109,14 @@ class TimedFusedKernel(FusedKernel, TimedKernel[Step]):
         return attention_stream(self.scenario, None if ctas is None else self.program(ctas[0]), self.machine)
 
     def turn(self, step: Step, behaviour: Any) -> int:
-        """The place of a step's key block in the walk; past all of them outside the key loop."""
+        """Return the place of a step's key block in the walk; the number of key blocks outside the key loop."""
         blocks = len(behaviour)
         if step.key_block < 0:
             return blocks
         return blocks - 1 - step.key_block if self.scenario.flash else step.key_block
 
     def access(self, step: Step, lanes: Lanes[Step]) -> Access:
-        """Row statistics and P pass the data stage; so do shuffles, in one wavefront."""
+        """Return what a step adds: row statistics and P pass the data stage, and so do shuffles, in one wavefront."""
         shared, wavefronts = self.machine.shared, wavefronts_of(lanes.shared(step))
         size = WORD_BYTES * WARP_SIZE
         match step.op:
@@ -138,7 +138,7 @@ class TimedFusedKernel(FusedKernel, TimedKernel[Step]):
                 return Access()
 
     def noted(self, step: Step, behaviour: Hashable) -> Noted:
-        """Copies by tensor, both GEMMs, the softmax between them, the output; a wait is of what waits."""
+        """Return the activity of a step: a copy by tensor, a GEMM, the softmax, the output; a wait is of what waits."""
         op, phase = step.op, step.phase
         if phase == "start" or isinstance(op, CommitGroup):
             return Noted()
@@ -152,20 +152,22 @@ class TimedFusedKernel(FusedKernel, TimedKernel[Step]):
     # --- its data ---
 
     def tensor_of(self, row: int) -> int:
-        """q, k or v."""
+        """Return the number of q, k or v."""
         return COPIED.index(self.lanes().rows[row][0])
 
     def found(self, cta: int, *, first_wave: bool) -> tuple[L2Status, ...]:  # noqa: ARG002 - all are alike
-        """The buffer is written a key block before it is read: it is in the L2."""
+        """Say that all loads find their data in the L2: the buffer is written a key block before it is read."""
         return (IN_L2,) * self.lanes().output_rows
 
     def walked(self, cta: int) -> tuple[Hashable, ...]:
-        """Each CTA has its own queries, and its own last key block."""
+        """Return the CTA for each tensor, because each CTA has its own queries, and its own last key block."""
         return () if self.behaviour(cta) is None else (cta,) * len(COPIED)
 
     def touches(self, tensor: int, walked: Any) -> Sequence[Sequence[Touch]]:
         """
-        By key block: queries of one query block; keys or values of a key block, which the head's query blocks share.
+        Return by key block what a CTA's fetches of a tensor touch in the L2.
+
+        Queries are those of one query block; keys or values are a key block's, which the head's query blocks share.
         """
         problem, queries = self.scenario.problem, self.scenario.queries_per_block
         block, head, batch = launched_ctas(self.scenario)[walked].tolist()
@@ -182,17 +184,17 @@ class TimedFusedKernel(FusedKernel, TimedKernel[Step]):
     # --- its work ---
 
     def k_tiles(self, cta: int) -> int:
-        """Of both GEMMs."""
+        """Return the k tiles that a CTA multiplies in both GEMMs."""
         shape = self.shape
         return sum(
             shape.qk_tiles + shape.column_blocks * block.k_tiles(shape.pv[2]) for block in self.walked_blocks(cta)
         )
 
     def pipeline_rows(self, cta: int) -> int:
-        """Its key blocks."""
+        """Return the number of a CTA's key blocks."""
         return len(self.walked_blocks(cta))
 
 
 def timed_kernels(scenario: AttentionScenario, machine: Machine) -> tuple[TimedKernel[Step], ...]:
-    """The one kernel of a scenario."""
+    """Return the one kernel of a scenario."""
     return (TimedFusedKernel(scenario, machine),)

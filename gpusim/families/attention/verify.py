@@ -8,29 +8,31 @@ from functools import cached_property
 import numpy as np
 
 from gpusim.arrays import IntArray
-from gpusim.families.attention.blocks import KeyBlock, attention_ctas, block_advance, key_blocks
-from gpusim.families.attention.execute import AttentionCtas
-from gpusim.families.attention.execute_gemms import attention_tables
-from gpusim.families.attention.execute_output import OutputTensors
-from gpusim.families.attention.hazards import find_attention_hazards
-from gpusim.families.attention.mutations import ATTENTION_MUTATIONS
+from gpusim.families.attention.execute.ctas import AttentionCtas
+from gpusim.families.attention.execute.gemms import gemm_tables
+from gpusim.families.attention.execute.output import OutputTensors
 from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.reference import AttentionReference, attention_reference
+from gpusim.families.attention.program.hazards import find_attention_hazards
+from gpusim.families.attention.program.mutations import ATTENTION_MUTATIONS
+from gpusim.families.attention.program.step import AttentionProgram
+from gpusim.families.attention.reference import attention_reference, lse_agreement, output_agreement
 from gpusim.families.attention.schedule import cta_program
-from gpusim.families.attention.shape import attention_shape
-from gpusim.families.attention.step import AttentionProgram
 from gpusim.families.attention.tensors import AttentionTensors, make_attention_tensors, output_rows, rows_in_use
+from gpusim.families.attention.tile.blocks import KeyBlock, attention_ctas, block_advance, key_blocks
+from gpusim.families.attention.tile.lanes import AttentionLanes
+from gpusim.families.attention.tile.shape import attention_shape
 from gpusim.families.verification import Compared, Executed, SayDone, SecondOutput, Verification
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.shared_memory import BATCH_BYTES
 from gpusim.numerics.elements import Values
-from gpusim.numerics.reference import Reference, agreement
 from gpusim.schedule.hazards import Hazard
 
 
 @dataclass(frozen=True, slots=True)
 class AttentionRun:
     """
+    What an execution stored.
+
     Attributes:
         output: Shape (batch * queries * heads, head_dim_v), as the working type of its elements; NaN where nothing was
             stored.
@@ -44,7 +46,7 @@ class AttentionRun:
 
 
 def cta_programs(scenario: AttentionScenario) -> tuple[tuple[AttentionProgram, IntArray], ...]:
-    """Each program that CTAs of the grid walk, and their blockIdx [ctas, 3]; CTAs without a query have none."""
+    """Return each program that CTAs walk, and their blockIdx [ctas, 3]; CTAs without a query have none."""
     ctas = attention_ctas(scenario)
     advance = block_advance(scenario, ctas)
     alike: dict[tuple[KeyBlock, ...], list[int]] = defaultdict(list)
@@ -73,7 +75,8 @@ def run_attention(
 
     Not modelled: the order in which a tensor core adds its products, and the last bits of ex2.approx and lg2.approx.
     """
-    hazards, output, tables = HazardLog(), OutputTensors(scenario), attention_tables(scenario)
+    hazards, output, lanes = HazardLog(), OutputTensors(scenario), AttentionLanes(scenario)
+    tables = gemm_tables(lanes)
     own = cta_programs(scenario)
     total, done = sum(len(ctas) for _, ctas in own), 0
     size = max(1, BATCH_BYTES // (8 * attention_shape(scenario).shared_bytes))
@@ -81,18 +84,18 @@ def run_attention(
         for steps, (_, ctas) in zip(programs or [program for program, _ in own], own, strict=True):
             for begin in range(0, len(ctas), size):
                 batch = ctas[begin : begin + size]
-                AttentionCtas(scenario, tables, tensors, batch, output=output, hazards=hazards).execute(steps)
+                AttentionCtas(lanes, tables, tensors, batch, output=output, hazards=hazards).execute(steps)
                 done += len(batch)
                 if progress is not None:
                     progress(done, total)
     _check_stores(scenario, output, hazards)
     problem = scenario.problem
-    lse = output.lse.reshape(problem.batch, problem.heads, -1)[..., : problem.queries]
+    lse = output.lse.values.reshape(problem.batch, problem.heads, -1)[..., : problem.queries]
     return AttentionRun(output.output.values.reshape(-1, problem.head_dim_v), lse, hazards.hazards())
 
 
 def _check_stores(scenario: AttentionScenario, output: OutputTensors, hazards: HazardLog) -> None:
-    """Every row in use once, nothing else."""
+    """Report unless every row in use was stored once, and nothing else."""
     problem = scenario.problem
     rows = output_rows(problem)
     wrong = output.output.stores.reshape(len(rows), -1) != rows[:, None]
@@ -102,13 +105,13 @@ def _check_stores(scenario: AttentionScenario, output: OutputTensors, hazards: H
         hazards.add(DataHazard("output_not_written_once", message, -1, -1, "output", -1, row))
     expected = np.zeros((problem.batch, problem.heads, problem.lse_length), np.uint8)
     expected[..., : problem.queries] = rows_in_use(problem.queries, problem.lengths_q)[:, None]
-    if (output.lse_stores.reshape(expected.shape) != expected).any():
+    if (output.lse.stores.reshape(expected.shape) != expected).any():
         message = "log-sum-exps are not all stored once"
         hazards.add(DataHazard("output_not_written_once", message, -1, -1, "lse", -1, -1))
 
 
 class AttentionVerification(Verification[AttentionProgram, AttentionTensors]):
-    """Of one scenario; a row of the output is a (batch, query, head)."""
+    """The verification of one scenario; a row of the output is a (batch, query, head)."""
 
     mutations = ATTENTION_MUTATIONS
 
@@ -117,54 +120,41 @@ class AttentionVerification(Verification[AttentionProgram, AttentionTensors]):
 
     @cached_property
     def programs(self) -> Sequence[AttentionProgram]:
-        """One for each sequence of key blocks."""
+        """One program for each sequence of key blocks."""
         return tuple(program for program, _ in cta_programs(self.scenario))
 
     def order_hazards(self, programs: Sequence[AttentionProgram]) -> list[tuple[int, Hazard]]:
-        """Of all programs together."""
+        """Return the hazards of all programs together."""
         found = (one for program in programs for one in find_attention_hazards(program, self.scenario))
         return [(-1, hazard) for hazard in dict.fromkeys(found)]
 
     def draw(self, seed: int) -> AttentionTensors:
-        """Q, K and V."""
+        """Draw Q, K and V."""
         return make_attention_tensors(self.scenario, seed)
 
     def execute(
         self, tensors: AttentionTensors, programs: Sequence[AttentionProgram], progress: SayDone | None
     ) -> Executed:
-        """All CTAs that have a query."""
+        """Execute all CTAs that have a query."""
         done = run_attention(self.scenario, tensors, programs, progress)
         return Executed(done, done.hazards)
 
     def elements(self, done: Executed) -> int:  # noqa: ARG002 - lengths alone tell
-        """Of the rows in use."""
+        """Return the elements of the rows in use."""
         return int(output_rows(self.scenario.problem).sum()) * self.scenario.problem.head_dim_v
 
     def compare(self, tensors: AttentionTensors, done: Executed) -> Compared:
-        """Rows in use, and log-sum-exps."""
+        """Compare the rows in use, and the log-sum-exps."""
         expected, used = attention_reference(self.scenario, tensors), output_rows(self.scenario.problem)
-        wrong, error = _lse_agreement(done.stored.lse, expected)
-        found = agreement(done.stored.output[used], Reference(expected.value[used], expected.bound[used]))
-        row, column = found.worst_element
-        found = replace(found, worst_element=(int(np.flatnonzero(used)[row]), column))
+        found = output_agreement(done.stored.output, expected, used)
+        wrong, error = lse_agreement(done.stored.lse, expected)
         return Compared(found, replace(self.uncompared(), wrong=wrong, max_error=error), expected)
 
     def uncompared(self) -> SecondOutput:
-        """Log-sum-exps."""
+        """Return that no log-sum-exp was compared."""
         return SecondOutput("lse", "log-sum-exps", 0, None)
 
 
-def _lse_agreement(found: Values, expected: AttentionReference) -> tuple[int, float | None]:
-    """Log-sum-exps beyond their bound, and the largest finite difference; rows past a batch's length must be NaN."""
-    both_empty = np.isneginf(expected.lse) & np.isneginf(found)
-    with np.errstate(invalid="ignore"):
-        error = np.where(both_empty, 0.0, np.abs(found - expected.lse))
-    unused = np.isnan(expected.lse)
-    right = np.where(unused, np.isnan(found), error <= expected.lse_bound)
-    used = error[~unused]
-    return int((~right).sum()), None if np.isnan(used).any() else float(used.max(initial=0))
-
-
 def verification(scenario: AttentionScenario) -> AttentionVerification:
-    """Of one scenario."""
+    """Return the verification of one scenario."""
     return AttentionVerification(scenario)

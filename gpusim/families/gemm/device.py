@@ -1,6 +1,6 @@
 """Holds the tensors of a GEMM or convolution on the GPU, and checks what its kernels store."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -71,14 +71,7 @@ class GemmOnDevice(DeviceProblem):
         found = agreement(view.of(output), reference(scenario, self.tensors, cupy), cupy)
         padding = output.reshape(view.rows, view.leading)[:, view.columns :]
         stray = int((~is_unwritten(padding, scenario.problem.dtype.output, cupy)).sum()) if padding.size else 0
-        return Numerics(
-            seed=self.seed,
-            elements=found.elements,
-            wrong_elements=found.wrong_elements + stray,
-            max_error=found.max_error,
-            max_error_over_bound=found.max_error_over_bound,
-            worst_element=found.worst_element,
-        )
+        return Numerics(seed=self.seed, **asdict(replace(found, wrong_elements=found.wrong_elements + stray)))
 
 
 def upload(cupy: Any, scenario: GemmScenario, seed: int) -> GemmOnDevice:

@@ -213,13 +213,11 @@ class GemmProblem(MatrixProduct):
             BadInput: There are more slices than k tiles, or the last slice would have none.
         """
         tiles, slices = ceil_div(self.k, tile_k), self.split_k_slices
-        if slices > tiles:
-            raise origin.refusal("problem.split_k_slices", f"1..{tiles}, the k tiles to share", slices)
+        origin.require(slices <= tiles, "problem.split_k_slices", f"1..{tiles}, the k tiles to share", slices)
         each = ceil_div(tiles, slices)
-        if (slices - 1) * each >= tiles:
-            below = ceil_div(tiles, each)
-            rule = f"such that each slice of {each} of the {tiles} k tiles finds one ({below}, for example)"
-            raise origin.refusal("problem.split_k_slices", rule, slices)
+        below = ceil_div(tiles, each)
+        rule = f"such that each slice of {each} of the {tiles} k tiles finds one ({below}, for example)"
+        origin.require((slices - 1) * each < tiles, "problem.split_k_slices", rule, slices)
 
     def check_iterator(self, iterator: str, origin: Origin) -> None:
         """
@@ -228,8 +226,8 @@ class GemmProblem(MatrixProduct):
         Raises:
             BadInput: It is another one.
         """
-        if iterator != "analytic":
-            raise origin.refusal("kernel.iterator", '"analytic" for a GEMM; "optimized" is of convolutions', iterator)
+        rule = '"analytic" for a GEMM; "optimized" is of convolutions'
+        origin.require(iterator == "analytic", "kernel.iterator", rule, iterator)
 
     def size(self, tile_k: int) -> ProblemSize:
         """Return the size of the problem: its matrices by extent and leading dimension."""

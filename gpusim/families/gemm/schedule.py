@@ -12,7 +12,6 @@ from gpusim.element_types import is_emulated, tensor_opcode
 from gpusim.families.gemm.lanes import GemmLanes
 from gpusim.families.gemm.program import mainloop_shape, program
 from gpusim.families.gemm.reduction.schedule import ReductionKernel
-from gpusim.layout.banks import access_ideal, access_wavefronts
 from gpusim.machine import load_machine
 from gpusim.numerics.output_op import slice_output_op
 from gpusim.scenario.gemm import GemmScenario
@@ -163,9 +162,9 @@ class TileKernel(CountedKernel[Op]):
             for place, times in zip(first.tolist(), count.tolist(), strict=True):
                 tile, index = divmod(place, len(number))
                 valid = over_warps(operand.iterator(tile, slice_).fetch(fetches[index]).valid)
-                addresses = table.addresses[fetches[index] % stages]
-                wavefronts += times * int(access_wavefronts(addresses, table.width, valid).sum())
-                ideal += times * int(access_ideal(table.width, valid).sum())
+                taken = table.predicated(fetches[index] % stages, valid)
+                wavefronts += times * int(taken.wavefronts.sum())
+                ideal += times * int(taken.ideal.sum())
         return wavefronts * sharing_ctas, ideal * sharing_ctas
 
 

@@ -25,7 +25,7 @@ BENCH = Path("attention") / "bench.json"
 DEFAULT_TILE = "128x64 w32, 2 CTAs"
 """Configuration of ``flash`` to take from the bench's rows: the tile and resident CTAs that scenarios have."""
 
-CTAS_PER_SM = 4
+COMPARED_CTAS_PER_SM = 4
 """CTAs per SM that ``attention`` is compiled for in the bench's rows to take, as CUTLASS's kernel is."""
 
 COMPARED_KINDS = tuple(kind.name for kind in ATTENTION.kinds)
@@ -64,7 +64,7 @@ def bench_tables(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     for row in rows:
         by_schedule[row["schedule"]].append(row)
     for row in by_schedule["attention"]:
-        if row["ctas_per_sm"] == CTAS_PER_SM:
+        if row["ctas_per_sm"] == COMPARED_CTAS_PER_SM:
             block = f"{row['queries_per_block']}x{row['keys_per_block']}"
             lines.append(_line(row, block, row["cutlass_us"], row["us"], row["speed"]))
     lines += [

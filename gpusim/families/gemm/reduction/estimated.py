@@ -6,13 +6,13 @@ from gpusim.element_types import element_bits
 from gpusim.families.gemm.reduction.schedule import reduction_ops, stage_ends
 from gpusim.families.gemm.reduction.tile import ReductionTile, reduction_tile
 from gpusim.lower.estimated_output import (
-    ACCESS_ARITHMETIC,
-    MEMORY_STALL,
     OUTPUT_SCOREBOARD,
     bias_arithmetic,
-    global_opcode,
+    global_load,
+    global_store,
     integer,
     output_arithmetic,
+    repeated,
 )
 from gpusim.lower.stream import Instruction, Segment, Stream
 from gpusim.numerics.output_op import OutputOp, reduction_output_op
@@ -49,16 +49,9 @@ def estimated_reduction(scenario: GemmScenario) -> Stream:
 def _reduction_access(tile: ReductionTile, does: OutputOp, op: Op) -> Iterator[Instruction]:
     if isinstance(op, StoreGlobal):
         yield from output_arithmetic(does, tile.elements_per_access)
-        yield from integer(ACCESS_ARITHMETIC)
-        yield Instruction(
-            global_opcode("STG", tile.access_bits), "global", stall=MEMORY_STALL, guard="predicate", op=op
-        )
+        yield from global_store(tile.access_bits, op)
         return
-    yield from integer(ACCESS_ARITHMETIC)
-    bits = tile.load_bytes * 8 if isinstance(op, LoadPartial) else tile.access_bits
-    yield Instruction(
-        global_opcode("LDG", bits), "global", stall=MEMORY_STALL, write_scoreboard=OUTPUT_SCOREBOARD, op=op
-    )
+    yield from global_load(tile.load_bytes * 8 if isinstance(op, LoadPartial) else tile.access_bits, op)
     if isinstance(op, LoadBias):
         yield from bias_arithmetic(does, tile.elements_per_access)
 
@@ -67,8 +60,7 @@ def _additions(tile: ReductionTile, slices: int) -> Iterator[Instruction]:
     """Yield the additions of the slices loaded since the last additions. The first one waits for their data."""
     opcode, pipe = {"f32": ("FADD", "fma"), "f16": ("HADD2", "half"), "s32": ("IADD3", "alu")}[tile.accumulator_type]
     count = tile.elements_per_access if tile.accumulator_type != "f16" else -(-tile.elements_per_access // 2)
-    for index in range(slices * count):
-        yield Instruction(opcode, "pipe", pipe, wait_mask=0 if index else 1 << OUTPUT_SCOREBOARD)
+    yield from repeated(opcode, pipe, slices * count, waits=1 << OUTPUT_SCOREBOARD)
 
 
 def _registers(tile: ReductionTile, does: OutputOp) -> int:

@@ -69,8 +69,7 @@ class Reduction:
                 self._bias[:] = self._given("bias", self._inputs.bias)[self._columns]
             case StoreGlobal():
                 result = apply(self._does, self._sum, self._source, self._bias)
-                self._output.values[self._elements] = result.astype(self._output.values.dtype)
-                np.add.at(self._output.stores, self._elements, 1)
+                self._output.store(self._elements, result)
             case _:
                 raise TypeError(f"{op} is no op of a reduction")
 

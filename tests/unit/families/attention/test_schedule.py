@@ -7,10 +7,10 @@ from collections import Counter
 import pytest
 from problems.small import small_attention
 
-from gpusim.families.attention import softmax
-from gpusim.families.attention.blocks import cta_blocks
+from gpusim.families.attention.program import softmax
 from gpusim.families.attention.schedule import FusedKernel, cta_program, mufu_of
-from gpusim.families.attention.shape import attention_shape
+from gpusim.families.attention.tile.blocks import cta_blocks
+from gpusim.families.attention.tile.shape import attention_shape
 from gpusim.schedule.counts import count
 from gpusim.schedule.ops import Barrier, CopyAsync, Ldmatrix, WarpMma
 

@@ -8,12 +8,12 @@ import pytest
 import simpy
 from problems.small import small_attention
 
-from gpusim.families.attention import softmax
-from gpusim.families.attention.blocks import cta_blocks
-from gpusim.families.attention.lowering import attention_registers
-from gpusim.families.attention.lowering_softmax import softmax_instructions
-from gpusim.families.attention.shape import attention_shape
-from gpusim.families.attention.step import Step
+from gpusim.families.attention.lower.softmax import softmax_instructions
+from gpusim.families.attention.lower.stream import attention_registers
+from gpusim.families.attention.program import softmax
+from gpusim.families.attention.program.step import Step
+from gpusim.families.attention.tile.blocks import cta_blocks
+from gpusim.families.attention.tile.shape import attention_shape
 from gpusim.families.attention.timed import TimedFusedKernel
 from gpusim.lower.stream import Instruction, Segment, Stream
 from gpusim.machine import load_machine

@@ -9,11 +9,11 @@ import pytest
 from problems.attention import HEADS, HEADS_V, LARGEST_EXPONENT, random_attention
 
 from gpusim.errors import BadInput
-from gpusim.families.attention.blocks import attention_ctas, block_advance
-from gpusim.families.attention.mutations import ATTENTION_MUTATIONS
+from gpusim.families.attention.program.mutations import ATTENTION_MUTATIONS
 from gpusim.families.attention.reference import attention_reference, visible
-from gpusim.families.attention.shape import attention_shape
 from gpusim.families.attention.tensors import AttentionTensors, make_attention_tensors, output_rows
+from gpusim.families.attention.tile.blocks import attention_ctas, block_advance
+from gpusim.families.attention.tile.shape import attention_shape
 from gpusim.families.attention.verify import cta_programs, run_attention
 from gpusim.families.registry import parse_scenario
 from gpusim.numerics.elements import decode

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from gpusim.families.attention import softmax
-from gpusim.families.attention.blocks import KeyBlock, attention_epilogue
-from gpusim.families.attention.chained import in_phase, pv_shape, qk_shape
 from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.shape import AttentionShape, attention_shape
-from gpusim.families.attention.step import AttentionProgram, Step
+from gpusim.families.attention.program import softmax
+from gpusim.families.attention.program.chained import in_phase, pv_shape, qk_shape
+from gpusim.families.attention.program.step import AttentionProgram, Step
+from gpusim.families.attention.tile.blocks import KeyBlock, attention_epilogue
+from gpusim.families.attention.tile.shape import AttentionShape, attention_shape
 from gpusim.schedule.epilogue import tile_ops
 from gpusim.schedule.mainloop import resident
 from gpusim.schedule.multistage import copy_ops
@@ -17,7 +17,7 @@ from gpusim.tile.operand import Side
 
 def flash_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -> AttentionProgram:
     """
-    The steps of one CTA.
+    Return the steps of one CTA.
 
     Args:
         scenario: Problem and kernel.
@@ -30,9 +30,8 @@ def flash_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -> At
     steps: list[Step] = []
     if blocks:
         first = blocks[-1].number
-        steps += in_phase(
-            "qk", first, 0, [*_copies(scenario, shape, "a"), *_copies(scenario, shape, "b"), CommitGroup()]
-        )
+        copies = [*_copies(scenario, shape, "a"), *_copies(scenario, shape, "b"), CommitGroup()]
+        steps += in_phase("qk", first, 0, copies)
     for block in reversed(blocks):
         steps += _key_block(scenario, shape, block)
     rows = range(shape.rows_of_lane)
@@ -66,7 +65,7 @@ def _key_block(scenario: AttentionScenario, shape: AttentionShape, block: KeyBlo
 
 
 def _softmax(shape: AttentionShape, *, masked: bool) -> list[softmax.SoftmaxOp]:
-    """The same in the first key block, which rescales nothing by 2^-inf: one code for all of them."""
+    """Return the ops between both GEMMs; the first key block has the same, and rescales zeros by 2^-inf = 0."""
     rows = range(shape.rows_of_lane)
     ops: list[softmax.SoftmaxOp] = [softmax.ScaleScores(masked)]
     for row in rows:

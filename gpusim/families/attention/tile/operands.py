@@ -9,7 +9,8 @@ import numpy as np
 from gpusim.arrays import IntArray
 from gpusim.element_types import element_bits, widest_alignment
 from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.shape import P_PADDING, attention_shape
+from gpusim.families.attention.tile.shape import P_PADDING, attention_shape
+from gpusim.layout.linear import PaddedLayout
 from gpusim.layout.shared import SharedLayout
 from gpusim.tile.gemm_iterators import GemmSource
 from gpusim.tile.mma import MATRIX, PAIR, warp_coordinates
@@ -35,31 +36,23 @@ PLACE_OF: Final[dict[Tensor, tuple[Gemm, Side]]] = {
 TENSOR_AT: Final[dict[tuple[str, str], Tensor]] = {place: tensor for tensor, place in PLACE_OF.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class RowsOfKeys(SharedLayout):
-    """
-    P in shared memory: a row of all keys of a block for each query, padded; its k tiles lie side by side.
-
-    Attributes:
-        padding: Elements after each row.
-    """
-
-    padding: int
+class RowsOfKeys(PaddedLayout):
+    """P in shared memory: a row of all keys of a block for each query, padded; its k tiles lie side by side."""
 
     @property
-    def row(self) -> int:
+    def row_stride(self) -> int:
         """Elements from one query's row to the next."""
         return self.contiguous * self.stages + self.padding
 
     @property
-    def elements(self) -> int:
-        """Elements of the whole allocation."""
-        return self.strided * self.row
+    def stage_elements(self) -> int:
+        """Elements from one k tile to the next, in every row."""
+        return self.contiguous
 
-    def offset(self, contiguous: int | IntArray, strided: int | IntArray, stage: int | IntArray = 0) -> IntArray:
-        """Element offset of a key of a k tile (``stage``) in a query's row."""
-        key = np.asarray(stage, dtype=np.int64) * self.contiguous + contiguous
-        return np.asarray(strided, dtype=np.int64) * self.row + key
+    @property
+    def elements(self) -> int:
+        """Elements of the whole allocation, padding included."""
+        return self.strided * self.row_stride
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +61,7 @@ class ProbabilitiesOperand(Operand):
 
     @property
     def shared(self) -> SharedLayout:
-        """Its rows of keys."""
+        """Rows of keys, one for each query."""
         queries, _, depth = self.tiling.threadblock
         return RowsOfKeys(self.bits, depth, queries, self.tiling.stages, P_PADDING)
 
@@ -76,7 +69,7 @@ class ProbabilitiesOperand(Operand):
 @lru_cache(maxsize=256)
 def attention_operand(scenario: AttentionScenario, tensor: Tensor) -> Operand:
     """
-    An operand of one head, for a single CTA: its tile, type and leading dimension.
+    Return an operand of one head, as a single CTA sees it: its tile, type and leading dimension.
 
     K of the second GEMM is a whole key block, so that no residue comes first: P lies in order.
     """
@@ -108,12 +101,12 @@ def attention_operand(scenario: AttentionScenario, tensor: Tensor) -> Operand:
 
 
 def gemm_operands(scenario: AttentionScenario, gemm: Gemm) -> dict[Side, Operand]:
-    """Both operands of one GEMM."""
+    """Return both operands of one GEMM."""
     return {side: attention_operand(scenario, TENSOR_AT[gemm, side]) for side in ("a", "b")}
 
 
 def fragment_rows(scenario: AttentionScenario) -> IntArray:
-    """Row of the CTA of each of a lane's rows of S, shape [warps, 32, rows]."""
+    """Return the CTA's row that each of a lane's rows of S is, shape [warps, 32, rows]."""
     shape = attention_shape(scenario)
     row = np.arange(shape.rows_of_lane, dtype=np.int64) * MATRIX
     in_warp = np.arange(WARP_SIZE, dtype=np.int64)[:, None] // 4 + row
@@ -124,7 +117,7 @@ def fragment_rows(scenario: AttentionScenario) -> IntArray:
 
 def p_store_offsets(scenario: AttentionScenario) -> IntArray:
     """
-    Where each lane stores its accumulators of S as P: pairs of neighbours, rows first.
+    Return where each lane stores its accumulators of S as P: pairs of neighbours, rows first.
 
     Returns:
         Element offsets from P's base, shape [threads, accesses]; access = row * column blocks of 8 + column block.

@@ -1,32 +1,30 @@
 """Where the lanes of an attention kernel keep what is one number a row, and its output in f32; never when."""
 
 from functools import lru_cache
-from typing import Literal, TypeAlias
 
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.families.attention.blocks import BlockAdvance, attention_epilogue, source_parts
-from gpusim.families.attention.operands import fragment_rows
 from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.shape import attention_shape
+from gpusim.families.attention.program.softmax import At
+from gpusim.families.attention.tile.blocks import BlockAdvance, attention_epilogue, source_parts
+from gpusim.families.attention.tile.operands import fragment_rows
+from gpusim.families.attention.tile.shape import attention_shape
 from gpusim.tile.epilogue import OutputAccess
 from gpusim.tile.mma import warp_coordinates
 from gpusim.units import WARP_SIZE
 
-Place: TypeAlias = Literal["fragment", "owner", "output"]
-
 
 @lru_cache(maxsize=1024)
-def statistic_words(scenario: AttentionScenario, at: Place, index: int, *, partial: bool) -> IntArray:
+def statistic_words(scenario: AttentionScenario, at: At, index: int, *, partial: bool) -> IntArray:
     """
-    The words of one access, from the base of its statistic.
+    Return the words that lanes access, counted from the base of their statistic.
 
     Args:
         scenario: Problem and kernel.
-        at: What tells a lane its row, as of ``schedule.attention_ops.LoadStatistic``.
+        at: What tells a lane its row, as of ``softmax.LoadStatistic``.
         index: The lane's row, the warp column of an owner, or the epilogue's vector.
-        partial: Of the partial sums, which have a row for each warp column.
+        partial: The statistic is that of partial sums, which has rows for each warp column.
 
     Returns:
         Shape [warps, 32].
@@ -45,9 +43,9 @@ def statistic_words(scenario: AttentionScenario, at: Place, index: int, *, parti
     return tile.output(step, 0, 0).rows[:, access].reshape(-1, WARP_SIZE)
 
 
-def statistic_lanes(scenario: AttentionScenario, at: Place, *, stores: bool) -> BoolArray:
+def statistic_lanes(scenario: AttentionScenario, at: At, *, stores: bool) -> BoolArray:
     """
-    The lanes that take part in one access, shape [warps, 32].
+    Return the lanes that take part in one access, shape [warps, 32].
 
     A row's statistic is stored by the first of the four lanes that hold the row; an owner is one of as many lanes as a
     warp has rows.
@@ -63,31 +61,31 @@ def statistic_lanes(scenario: AttentionScenario, at: Place, *, stores: bool) -> 
     return taking
 
 
-def lse_access(scenario: AttentionScenario, advance: BlockAdvance, cta: int) -> tuple[IntArray, BoolArray]:
+def lse_access(scenario: AttentionScenario, advance: BlockAdvance) -> tuple[IntArray, BoolArray]:
     """
-    Where one CTA stores its log-sum-exp, and which of its threads do: rows of its batch only.
+    Return where CTAs store their log-sum-exps, and which of their threads do: rows of the CTA's batch only.
 
-    The owned rows; in flash each row of a lane, by the first of the four lanes that hold it.
+    A thread stores the row that it owns; in flash each of its rows, by the first of the four lanes that hold the row.
 
     Returns:
-        Element offsets and predicates, shape [threads, stores].
+        Element offsets and predicates, shape [ctas, threads, stores].
     """
     shape = attention_shape(scenario)
-    if shape.flash:
-        rows = fragment_rows(scenario).reshape(shape.threads, -1)
-        taking = statistic_lanes(scenario, "fragment", stores=True).reshape(-1, 1)
-    else:
-        rows = statistic_words(scenario, "owner", 0, partial=False).reshape(-1, 1)
-        taking = statistic_lanes(scenario, "owner", stores=True).reshape(-1, 1)
-    return int(advance.lse[cta]) + rows, taking & (rows < int(advance.num_queries[cta]))
+    at: At = "fragment" if shape.flash else "owner"
+    rows = [
+        statistic_words(scenario, at, row, partial=False) for row in range(shape.rows_of_lane if shape.flash else 1)
+    ]
+    within = np.stack(rows, axis=-1).reshape(shape.threads, -1)
+    taking = statistic_lanes(scenario, at, stores=True).reshape(-1, 1)
+    return advance.lse[:, None, None] + within, taking & (within < advance.num_queries[:, None, None])
 
 
 def buffer_access(scenario: AttentionScenario, output: OutputAccess) -> tuple[IntArray, BoolArray]:
     """
-    The accesses of the f32 buffer that stand for one step's of the output, of one CTA.
+    Return the accesses of the f32 buffer that stand for those of one step of the output, by one CTA.
 
     Args:
-        output: Of the output, arrays [1, threads, accesses].
+        output: The accesses of the output, arrays [1, threads, accesses].
 
     Returns:
         Element offsets and predicates, shape [threads, accesses * source_parts].

@@ -2,7 +2,7 @@
 
 from problems.small import small_attention
 
-from gpusim.families.attention.blocks import cta_blocks
+from gpusim.families.attention.tile.blocks import cta_blocks
 
 
 def test_flash_begins_with_the_last_queries_of_a_causal_problem():

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import cast
 
-from gpusim.families.attention.chained import pv_shape, qk_shape
-from gpusim.families.attention.operands import TENSOR_AT
 from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.step import AttentionProgram, Step
+from gpusim.families.attention.program.chained import pv_shape, qk_shape
+from gpusim.families.attention.program.step import AttentionProgram, Step
+from gpusim.families.attention.tile.operands import TENSOR_AT
 from gpusim.schedule.hazards import Hazard, find_hazards
 from gpusim.schedule.ops import Barrier, CommitGroup, CopyAsync, Ldmatrix, Op, WaitGroup, WarpMma
 from gpusim.tile.operand import Side
@@ -14,7 +14,7 @@ from gpusim.tile.operand import Side
 
 def find_attention_hazards(program: AttentionProgram, scenario: AttentionScenario) -> tuple[Hazard, ...]:
     """
-    Every hazard of the copies of Q, K and V and of the fragments loaded from them, in op order.
+    Find every hazard of the copies of Q, K and V and of the fragments loaded from them, in op order.
 
     As ``hazards.find_hazards``. ``k_tile`` counts on from GEMM to GEMM, in the order in which the program first comes
     to each.
@@ -24,7 +24,7 @@ def find_attention_hazards(program: AttentionProgram, scenario: AttentionScenari
         scenario: Says how many copies fill a slot, and whether Q is copied once.
 
     Not modelled: P, the row statistics and the epilogue, and that P and V lie in the place of Q and K: what they lack
-    of barriers shows in data (``functional.attention``).
+    of barriers shows in data (``execute.ctas``).
     """
     qk, pv = qk_shape(scenario), pv_shape(scenario)
     fills = {"q": qk.a.accesses * qk.a.vecs, "k": qk.b.accesses * qk.b.vecs, "v": pv.b.accesses * pv.b.vecs}
@@ -32,9 +32,11 @@ def find_attention_hazards(program: AttentionProgram, scenario: AttentionScenari
 
 
 def _numbered(program: AttentionProgram, scenario: AttentionScenario) -> list[Op]:
-    """The ops of both GEMMs, and every wait and barrier, with operands and k tiles by their place in the program."""
-    places = list(dict.fromkeys(_place(step) for step in program.steps if step.phase in ("qk", "pv")))
-    first = {place: number * _stride(program) for number, place in enumerate(places)}
+    """Return both GEMMs' ops, waits and barriers; operands and k tiles are named by their place in the program."""
+    of_gemms = [step for step in program.steps if step.phase in ("qk", "pv")]
+    # More than any fetch or k tile of one GEMM.
+    stride = 1 + max((getattr(step.op, "fetch", getattr(step.op, "k_tile", 0)) for step in of_gemms), default=0)
+    first = {place: number * stride for number, place in enumerate(dict.fromkeys(map(_place, of_gemms)))}
     ops: list[Op] = []
     for step in program.steps:
         op = step.op
@@ -61,15 +63,3 @@ def _numbered(program: AttentionProgram, scenario: AttentionScenario) -> list[Op
 
 def _place(step: Step) -> tuple[str, int, int]:
     return step.phase, step.key_block, step.column_block
-
-
-def _stride(program: AttentionProgram) -> int:
-    """More than any fetch or k tile of one GEMM."""
-    return 1 + max(
-        (
-            step.op.fetch if isinstance(step.op, CopyAsync) else step.op.k_tile
-            for step in program.steps
-            if isinstance(step.op, CopyAsync | Ldmatrix | WarpMma)
-        ),
-        default=0,
-    )

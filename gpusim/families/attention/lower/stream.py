@@ -3,71 +3,55 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from gpusim.element_types import element_bits
-from gpusim.families.attention import softmax
-from gpusim.families.attention.blocks import attention_epilogue, source_parts
-from gpusim.families.attention.lowering_softmax import softmax_instructions
-from gpusim.families.attention.operands import GEMMS, gemm_operands
+from gpusim.families.attention.lower.softmax import softmax_instructions
 from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.shape import AttentionShape, attention_shape
-from gpusim.families.attention.step import AttentionProgram, Step
+from gpusim.families.attention.program import softmax
+from gpusim.families.attention.program.step import AttentionProgram, Step
+from gpusim.families.attention.tile.blocks import attention_epilogue, source_parts
+from gpusim.families.attention.tile.operands import GEMMS, gemm_operands
+from gpusim.families.attention.tile.shape import CTAS_PER_SM, AttentionShape, attention_shape
 from gpusim.lower.estimated import (
     BRANCH_STALL,
-    EPILOGUE_SETUP,
-    EPILOGUE_STEP,
     KERNEL_SETUP,
     LOOP_CONTROL,
     REGISTERS_BEYOND_FRAGMENTS,
     Lowering,
+    in_epilogue,
     spread,
     tensor_core,
+    under_mmas,
 )
-from gpusim.lower.estimated_output import ACCESS_ARITHMETIC, MEMORY_STALL, OUTPUT_SCOREBOARD, global_opcode, integer
+from gpusim.lower.estimated_output import OUTPUT_SCOREBOARD, global_load, global_store, integer, repeated
 from gpusim.lower.stream import Instruction, Segment, Stream
 from gpusim.machine.spec import Machine
 from gpusim.schedule.ops import (
-    Barrier,
     CommitGroup,
     CopyAsync,
-    Ldmatrix,
-    LoadFragment,
     LoadShared,
     LoadSource,
     StoreGlobal,
     StoreShared,
-    WaitGroup,
     WarpMma,
 )
+from gpusim.units import VECTOR_BITS
 
 SOFTMAX_OPS = get_args(softmax.SoftmaxOp)
 
-ROW_OPS = (
-    softmax.RowMax,
-    softmax.RowSum,
-    softmax.AtomicMax,
-    softmax.Shuffle,
-    softmax.RescaleOutput,
-    softmax.Exponentials,
-    softmax.Normalise,
-    softmax.StoreLse,
-)
-"""Ops of one of the lane's rows; of the statistics' accesses those at ``fragment`` are too."""
-
-RESIDENT = {"attention": 4, "flash": 2}
-"""CTAs of an SM for which the kernels' launch bounds keep registers free (golden fmha_facts has 4 of ``attention``)."""
-
 PASSED_BY_BARE_CTAS = 8
-"""Instructions of a CTA whose first query does not exist: block indices, the batch's length, a test, the branch."""
+"""Instructions that a CTA without a query executes: block indices, the batch's length, a test, the branch."""
 
 
 def attention_registers(scenario: AttentionScenario, machine: Machine) -> int:
     """
-    Registers of one thread: accumulators of both GEMMs, two fragments of each operand of one, a constant for the rest.
+    Estimate the registers of one thread.
+
+    They hold the accumulators of both GEMMs, two fragments of each operand of one GEMM, and a constant for the rest.
 
     In flash the second GEMM's A fragments are the first one's accumulators, and a row's maximum and sum are held. Where
-    the output lies in a buffer, no accumulators outlast their GEMM. At most what ``RESIDENT`` CTAs leave each other.
+    the output lies in a buffer, no accumulators outlast their GEMM. At most what ``CTAS_PER_SM`` CTAs leave each other.
 
     Not modelled: spills, where a kernel would need more (D17).
 
@@ -82,7 +66,7 @@ def attention_registers(scenario: AttentionScenario, machine: Machine) -> int:
     fragments = 2 * max(rows) * bits // 32 // 32
     statistics = 2 * shape.rows_of_lane if shape.flash else 0
     total = accumulators + fragments + statistics + REGISTERS_BEYOND_FRAGMENTS
-    shared_out = machine.limits.registers // (RESIDENT[scenario.kernel.mainloop] * shape.threads) // 8 * 8
+    shared_out = machine.limits.registers // (CTAS_PER_SM[scenario.kernel.mainloop] * shape.threads) // 8 * 8
     return min(-(-total // 8) * 8, shared_out, machine.limits.registers_per_thread)
 
 
@@ -118,7 +102,7 @@ def attention_stream(scenario: AttentionScenario, program: AttentionProgram | No
 @dataclass(frozen=True, slots=True)
 class _Stretch:
     """
-    Steps up to the key loop, of one of its trips, or after it.
+    A run of steps: those before the key loop, of one of its trips, or after it.
 
     Attributes:
         alike: Equal for trips of one loop: the steps, their key blocks counted from the trip's own.
@@ -131,7 +115,7 @@ class _Stretch:
 
 def _stretches(program: AttentionProgram, *, flash: bool) -> list[_Stretch]:
     """
-    The program cut at the key loop's trips.
+    Cut a program at the trips of its key loop.
 
     A step that only copies belongs to the trip of what is done next: flash copies a key block's keys a trip before.
     """
@@ -167,21 +151,21 @@ class AttentionLowering:
         self.tensor_latency = tensor_core(scenario.mma, machine).latency
 
     def setup(self) -> Iterator[Instruction]:
-        """Parameters, lengths and tile coordinates, the iterators of Q, K and V."""
+        """Lower what comes before the first op: parameters, lengths, tile coordinates, the iterators of Q, K and V."""
         yield from integer(KERNEL_SETUP)
         for lowering in self.gemms.values():
             for arithmetic in lowering.arithmetic.values():
                 yield from integer(arithmetic.setup)
 
     def loop_control(self) -> Iterator[Instruction]:
-        """Of a trip of the key loop: its counter, the key block's extent, the pointers of K and V."""
+        """Lower what ends a trip of the key loop: its counter, the key block's extent, the pointers of K and V."""
         yield from integer(LOOP_CONTROL)
         for lowering in self.gemms.values():
             yield from integer(lowering.arithmetic["b"].advance)
         yield Instruction("BRA", "pipe", "branch", stall=BRANCH_STALL)
 
     def stretch(self, steps: Sequence[Step]) -> Iterator[Instruction]:
-        """Steps in order, what a k group issues besides its MMAs spread among them."""
+        """Lower steps in order; what a k group issues besides its MMAs is spread among these."""
         masked = any(isinstance(step.op, softmax.ScaleScores) and step.op.masked for step in steps)
         for kind, group in groupby(steps, key=_kind):
             run = tuple(group)
@@ -195,108 +179,79 @@ class AttentionLowering:
 
     def gemm(self, steps: Sequence[Step]) -> Iterator[Instruction]:
         """
-        Copies, waits, barriers, fragments and MMAs of both GEMMs.
+        Lower copies, waits, barriers, fragments and MMAs of both GEMMs.
 
-        The first fragments of a GEMM come before its MMAs; those of each next k group, and copies, among them. What
-        reads the accumulators after the last MMA waits for its latency.
+        What reads the accumulators after the last MMA waits for its latency.
         """
-        beside: list[Instruction] = []
-        mmas: list[Instruction] = []
-        loading: tuple[int, int] | None = None
-
-        def flush() -> Iterator[Instruction]:
-            nonlocal beside, mmas
+        *before, last = under_mmas((step.op, self.instructions(step)) for step in steps)
+        if last.mmas:
+            last.mmas[-1] = replace(last.mmas[-1], stall=self.tensor_latency)
+        for mmas, beside in (*before, last):
             yield from spread(mmas, beside)
-            beside, mmas = [], []
-
-        for step in steps:
-            op = step.op
-            if isinstance(op, Ldmatrix | LoadFragment):
-                if mmas or (op.k_tile, op.k_group) != loading:
-                    yield from flush()
-                loading = op.k_tile, op.k_group
-            elif isinstance(op, CommitGroup | WaitGroup | Barrier):
-                yield from flush()
-            made = list(self.instructions(step))
-            if isinstance(op, WarpMma):
-                mmas += made
-            elif isinstance(op, CommitGroup | WaitGroup | Barrier):
-                yield from made
-            else:
-                beside += made
-        if mmas:
-            mmas[-1] = replace(mmas[-1], stall=self.tensor_latency)
-        yield from flush()
 
     def instructions(self, step: Step) -> Iterator[Instruction]:
-        """One step of a GEMM with the arithmetic it needs."""
+        """Lower one step of a GEMM with the arithmetic it needs."""
         op = step.op
         gemm = step.phase if step.phase in GEMMS else "pv"
         if isinstance(op, WarpMma) and self.shape.flash and gemm == "pv":
             # The A fragment: accumulators of S rounded to the operands' type, two to a register.
             m, _, k = self.scenario.instruction
-            for _ in range(self.shape.pv_warp[0] // m * m * k // 32 // 2):
-                yield Instruction("F2FP.PACK_AB", "pipe", "alu", stall=2, op=step)
+            count = self.shape.pv_warp[0] // m * m * k // 32 // 2
+            yield from (replace(one, op=step) for one in repeated("F2FP.PACK_AB", "alu", count, 2))
         for instruction in self.gemms[gemm].instructions(op):  # type: ignore[arg-type]
-            yield instruction if instruction.op is None else replace(instruction, op=step)
+            yield _of(step, instruction)
 
     def output(self, steps: Sequence[Step]) -> Iterator[Instruction]:
         """
-        An epilogue to the buffer or the output.
+        Lower an epilogue to the buffer or the output.
 
         An element takes an FFMA where the buffer is read (times the rescaling factor), an FMUL where the sum divides
         (whose reciprocal each vector computes), and half an F2FP where the output has 16 bits.
         """
-        yield from integer(EPILOGUE_SETUP)
-        number = -1
         source = any(isinstance(step.op, LoadSource) for step in steps)
         division = any(isinstance(step.op, softmax.LoadStatistic) and step.op.statistic == "sum" for step in steps)
-        for step in steps:
-            op = step.op
-            if isinstance(op, StoreShared) and op.step != number:
-                number = op.step
-                yield from integer(EPILOGUE_STEP)
-            for one in self.output_access(step, source=source, division=division):
-                yield one if one.op is None else replace(one, op=step)
+        accesses = ((step, self.output_access(step, source=source, division=division)) for step in steps)
+        yield from in_epilogue((step.op, (_of(step, one) for one in made)) for step, made in accesses)
 
     def output_access(self, step: Step, *, source: bool, division: bool) -> Iterator[Instruction]:
-        """One step of an epilogue with the arithmetic it needs; a store first computes its elements."""
-        op = step.op
+        """Lower one step of an epilogue with the arithmetic it needs; a store first computes its elements."""
         tile, lowering = self.epilogue, self.gemms["pv"]
-        if isinstance(op, softmax.LoadStatistic):
-            yield from softmax_instructions(step, self.shape)
-        elif isinstance(op, LoadSource):
-            yield from integer(ACCESS_ARITHMETIC)
-            opcode = global_opcode("LDG", 128)
-            yield Instruction(opcode, "global", stall=MEMORY_STALL, write_scoreboard=OUTPUT_SCOREBOARD, op=step)
-        elif isinstance(op, StoreGlobal):
-            parts = source_parts(self.scenario) if step.phase == "buffer" else 1
-            elements = tile.elements_per_access // parts
-            bits = 128 if step.phase == "buffer" else tile.access_bits
-            yield from self.output_arithmetic(elements, source=source, division=division, bits=bits // elements)
-            yield from integer(ACCESS_ARITHMETIC)
-            opcode = global_opcode("STG", bits)
-            yield Instruction(opcode, "global", stall=MEMORY_STALL, guard="predicate", op=step)
-        elif isinstance(op, StoreShared | LoadShared):
-            yield lowering.exchange(op)
-        else:
-            yield from lowering.instructions(op)  # type: ignore[arg-type]
+        match step.op:
+            case softmax.LoadStatistic():
+                yield from softmax_instructions(step, self.shape)
+            case LoadSource() as op:
+                yield from global_load(VECTOR_BITS, op)
+            case StoreGlobal() as op:
+                parts = source_parts(self.scenario) if step.phase == "buffer" else 1
+                elements = tile.elements_per_access // parts
+                bits = VECTOR_BITS if step.phase == "buffer" else tile.access_bits
+                yield from self.output_arithmetic(elements, source=source, division=division, bits=bits // elements)
+                yield from global_store(bits, op)
+            case StoreShared() | LoadShared() as op:
+                yield lowering.exchange(op)
+            case op:
+                yield from lowering.instructions(op)  # type: ignore[arg-type]
 
     def output_arithmetic(self, elements: int, *, source: bool, division: bool, bits: int) -> Iterator[Instruction]:
-        """What the elements of one store take: what was loaded is waited for first, a reciprocal where it is used."""
+        """Lower what one store's elements take: a wait for what was loaded, a reciprocal where the sum divides."""
         board = OUTPUT_SCOREBOARD
         made = [Instruction("MUFU.RCP", "pipe", "mufu", write_scoreboard=board)] if division else []
-        made += [Instruction("FFMA", "pipe", "fma", stall=2)] * (elements if source else 0)
+        made += repeated("FFMA", "fma", elements if source else 0, 2)
         made += [Instruction("FMUL", "pipe", "fma", stall=2, wait_mask=1 << board)] * (elements if division else 0)
-        made += [Instruction("F2FP.PACK_AB", "pipe", "alu", stall=2)] * (elements // 2 if bits == 16 else 0)
+        made += repeated("F2FP.PACK_AB", "alu", elements // 2 if bits == 16 else 0, 2)
         first, *rest = made or [Instruction("MOV", "pipe", "alu")]
         yield replace(first, wait_mask=1 << board)
         yield from rest
 
 
+def _of(step: Step, instruction: Instruction) -> Instruction:
+    """Return the instruction of a step's op as one that carries the step."""
+    return instruction if instruction.op is None else replace(instruction, op=step)
+
+
 def rows_together(steps: Sequence[Step]) -> list[Step]:
     """
-    Softmax steps as an assembler places them: each op of all rows, then the next op of all rows.
+    Return softmax steps as an assembler places them: each op of all rows, then the next op of all rows.
 
     Steps without a row stay where they are; nothing passes them.
     """
@@ -307,25 +262,19 @@ def rows_together(steps: Sequence[Step]) -> list[Step]:
             continue
         alike: dict[Step, list[Step]] = {}
         for step in group:
-            alike.setdefault(_of_any_row(step), []).append(step)
+            op: Any = step.op
+            first = replace(op, **{"index" if isinstance(op, softmax.StatisticAccess) else "row": 0})
+            alike.setdefault(replace(step, op=first), []).append(step)
         ordered += [step for steps_alike in alike.values() for step in steps_alike]
     return ordered
 
 
 def row_of(step: Step) -> int:
-    """Which of the lane's rows a softmax step is about; -1 where it is about all, about an owned one, or about P."""
+    """Return the lane's row that a softmax step is about; -1 where that is all rows, an owned row, or P."""
     op = step.op
-    if isinstance(op, softmax.LoadStatistic | softmax.StoreStatistic):
+    if isinstance(op, softmax.StatisticAccess):
         return op.index if op.at == "fragment" else -1
-    return op.row if isinstance(op, ROW_OPS) else -1
-
-
-def _of_any_row(step: Step) -> Step:
-    """The step with row 0 in place of its own."""
-    op = step.op
-    if isinstance(op, softmax.LoadStatistic | softmax.StoreStatistic):
-        return replace(step, op=replace(op, index=0))
-    return replace(step, op=replace(op, row=0)) if isinstance(op, ROW_OPS) else step
+    return op.row if isinstance(op, softmax.RowOp | softmax.Shuffle) else -1
 
 
 def _kind(step: Step) -> Literal["gemm", "softmax", "output"]:

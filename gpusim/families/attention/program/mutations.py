@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from gpusim.families.attention import softmax
-from gpusim.families.attention.step import AttentionProgram, Step
+from gpusim.families.attention.program import softmax
+from gpusim.families.attention.program.step import AttentionProgram, Phase
 from gpusim.schedule.ops import Barrier, CopyAsync, WaitGroup
 
 AttentionMutation: TypeAlias = Callable[[AttentionProgram], AttentionProgram]
@@ -13,55 +13,52 @@ AttentionMutation: TypeAlias = Callable[[AttentionProgram], AttentionProgram]
 
 def missing_v_wait(program: AttentionProgram) -> AttentionProgram:
     """Nothing waits for V: where it is preloaded, its prologue's copies may still be on their way when P * V begins."""
-    return _kept(program, lambda step: not (step.phase == "pv" and isinstance(step.op, WaitGroup)))
+    return _without(program, WaitGroup, "pv")
 
 
 def lax_wait(program: AttentionProgram) -> AttentionProgram:
     """Every wait_group allows one group more to be in flight."""
-
-    def lax(step: Step) -> Step:
-        return (
-            replace(step, op=replace(step.op, pending=step.op.pending + 1)) if isinstance(step.op, WaitGroup) else step
-        )
-
-    return AttentionProgram(tuple(map(lax, program.steps)))
+    return _changed(program, WaitGroup, lambda op: replace(op, pending=op.pending + 1))
 
 
 def missing_barrier(program: AttentionProgram) -> AttentionProgram:
     """The barriers of both GEMMs are left out."""
-    return _kept(program, lambda step: not (step.phase in ("qk", "pv") and isinstance(step.op, Barrier)))
+    return _without(program, Barrier, "qk", "pv")
 
 
 def missing_softmax_barrier(program: AttentionProgram) -> AttentionProgram:
     """The barriers between the warps' maxima, the rescale factors and their readers are left out."""
-    return _kept(program, lambda step: not (step.phase == "softmax" and isinstance(step.op, Barrier)))
+    return _without(program, Barrier, "softmax")
 
 
 def missing_maximum(program: AttentionProgram) -> AttentionProgram:
     """A row of each lane takes no part in the running maximum."""
-    return _kept(program, lambda step: step.op != softmax.AtomicMax(1))
+    return AttentionProgram(tuple(step for step in program.steps if step.op != softmax.AtomicMax(1)))
 
 
 def missing_mask(program: AttentionProgram) -> AttentionProgram:
     """No score is masked."""
-
-    def unmasked(step: Step) -> Step:
-        return replace(step, op=softmax.ScaleScores(masked=False)) if isinstance(step.op, softmax.ScaleScores) else step
-
-    return AttentionProgram(tuple(map(unmasked, program.steps)))
+    return _changed(program, softmax.ScaleScores, lambda op: replace(op, masked=False))
 
 
 def skipped_zero_fill(program: AttentionProgram) -> AttentionProgram:
     """Invalid accesses leave their place in shared memory as it was."""
-
-    def left(step: Step) -> Step:
-        return replace(step, op=replace(step.op, zfill=False)) if isinstance(step.op, CopyAsync) else step
-
-    return AttentionProgram(tuple(map(left, program.steps)))
+    return _changed(program, CopyAsync, lambda op: replace(op, zfill=False))
 
 
-def _kept(program: AttentionProgram, keep: Callable[[Step], bool]) -> AttentionProgram:
-    return AttentionProgram(tuple(filter(keep, program.steps)))
+def _without(program: AttentionProgram, kind: type, *phases: Phase) -> AttentionProgram:
+    """Return the program without the ops of a kind in some phases."""
+    return AttentionProgram(
+        tuple(step for step in program.steps if step.phase not in phases or not isinstance(step.op, kind))
+    )
+
+
+def _changed(program: AttentionProgram, kind: type, change: Callable[[Any], Any]) -> AttentionProgram:
+    """Return the program with every op of a kind changed."""
+    steps = program.steps
+    return AttentionProgram(
+        tuple(replace(step, op=change(step.op)) if isinstance(step.op, kind) else step for step in steps)
+    )
 
 
 ATTENTION_MUTATIONS: dict[str, AttentionMutation] = {

@@ -3,33 +3,33 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpusim.families.attention import softmax
-from gpusim.families.attention.shape import AttentionShape
-from gpusim.families.attention.step import Step
-from gpusim.lower.estimated_output import ACCESS_ARITHMETIC, MEMORY_STALL, SHORTEST_DEPENDENT, integer
+from gpusim.families.attention.program import softmax
+from gpusim.families.attention.program.step import Step
+from gpusim.families.attention.tile.shape import AttentionShape
+from gpusim.lower.estimated_output import MEMORY_STALL, SHORTEST_DEPENDENT, global_store, integer, repeated
 from gpusim.lower.stream import Instruction
 
 OWNER_SCOREBOARD = 5
-"""Of what a lane loads or computes for the row that it owns. 0 to 3, the fragments', are its rows' of S by turns."""
+"""Scoreboard of the row that a lane owns; 0 to 3, a GEMM's fragments', are its rows' of S by turns."""
 
 ROW_SCOREBOARDS = 4
 
 ORDERED_BITS = 2
-"""A float to an integer of the same order, for the atomic, or back: its sign spread over all bits, an exclusive or."""
+"""Instructions from a float to an integer of the same order, or back: its sign spread over all bits, an XOR."""
 
 MASK_ROW = 3
-"""Per row of a masked block: the last key that its query sees (an addition and a minimum), less the lane's first."""
+"""Instructions per row of a masked block: the last key that its query sees (two), less the lane's first key."""
 
 RECIPROCAL_STEPS = 4
-"""FFMA that round MUFU.RCP's result to nearest (__frcp_rn): a step of Newton's, and its remainder."""
+"""FFMA instructions that round MUFU.RCP's result to nearest (__frcp_rn): a Newton step, and its remainder."""
 
 SUBNORMAL_TEST = 3
-"""Around MUFU.LG2, which takes no subnormal (lg2.approx without ftz): a test, a scaling, a correction."""
+"""Instructions around MUFU.LG2, which takes no subnormal (lg2.approx without ftz): test, scaling, correction."""
 
 
 def softmax_instructions(step: Step, shape: AttentionShape, *, masked: bool = False) -> Iterator[Instruction]:
     """
-    The instructions of one softmax op; all of them carry the step.
+    Lower one softmax op; all of its instructions carry the step.
 
     Maxima (FMNMX), tests and selections run on the ALU, as F2FP does, products, sums and differences on the FMA pipe,
     2^x, 1/x and log2 on the MUFU. Shuffles, and loads, stores and atomics of row statistics, pass the MIO. With n
@@ -55,14 +55,14 @@ def softmax_instructions(step: Step, shape: AttentionShape, *, masked: bool = Fa
 
 
 def _of(step: Step, shape: AttentionShape, *, masked: bool) -> Iterator[Instruction]:
-    scores = scores_of_row(shape)
+    scores = shape.scores_of_row
     match step.op:
         case softmax.ScaleScores(hides):
             yield from _mask(shape.rows_of_lane if hides else 0, scores)
         case softmax.RowMax(_):
             yield from _chains("FMNMX", "alu", scores - 1, 0)
-            yield _arithmetic("FMUL", "fma", stall=SHORTEST_DEPENDENT)
-            yield from _many("FMNMX", "alu", int(shape.flash), SHORTEST_DEPENDENT)
+            yield from repeated("FMUL", "fma", 1, SHORTEST_DEPENDENT)
+            yield from repeated("FMNMX", "alu", int(shape.flash), SHORTEST_DEPENDENT)
         case softmax.RowSum(row):
             yield from _chains("FADD", "fma", scores, _board(row))
         case softmax.RescaleFactor():
@@ -70,7 +70,7 @@ def _of(step: Step, shape: AttentionShape, *, masked: bool) -> Iterator[Instruct
         case softmax.Exponentials(row):
             yield from _exponentials(scores, _board(row), masked=masked, ordered=not shape.flash)
         case softmax.AddSums():
-            yield from _many("FADD", "fma", shape.warp_columns, SHORTEST_DEPENDENT, waits=1 << OWNER_SCOREBOARD)
+            yield from repeated("FADD", "fma", shape.warp_columns, SHORTEST_DEPENDENT, waits=1 << OWNER_SCOREBOARD)
         case softmax.RescaleOutput() | softmax.Normalise():
             yield from _of_output(step.op, shape.pv_warp[1] // 4)
         case _:
@@ -78,17 +78,17 @@ def _of(step: Step, shape: AttentionShape, *, masked: bool) -> Iterator[Instruct
 
 
 def _of_output(op: softmax.RescaleOutput | softmax.Normalise, columns: int) -> Iterator[Instruction]:
-    """Products of one row of the output."""
+    """Lower the products of one row of the output."""
     waits = 1 << _board(op.row)
     if isinstance(op, softmax.Normalise):
         yield Instruction("MUFU.RCP", "pipe", "mufu", write_scoreboard=_board(op.row), wait_mask=waits)
-        yield from _many("FFMA", "fma", RECIPROCAL_STEPS, SHORTEST_DEPENDENT, waits=waits)
+        yield from repeated("FFMA", "fma", RECIPROCAL_STEPS, SHORTEST_DEPENDENT, waits=waits)
         yield from _selected()
-    yield from _many("FMUL", "fma", columns, waits=waits)
+    yield from repeated("FMUL", "fma", columns, waits=waits)
 
 
 def _memory(step: Step, shape: AttentionShape) -> Iterator[Instruction]:
-    """What passes the MIO with a value on its way in or out."""
+    """Lower an op whose value passes the MIO on its way in or out."""
     match step.op:
         case softmax.LoadStatistic(_, at, index):
             board = _board(index) if at == "fragment" else OWNER_SCOREBOARD
@@ -99,7 +99,7 @@ def _memory(step: Step, shape: AttentionShape) -> Iterator[Instruction]:
         case softmax.Shuffle(what, row):
             yield Instruction("SHFL.BFLY", "shared", stall=MEMORY_STALL, write_scoreboard=_board(row))
             opcode, pipe = ("FMNMX", "alu") if what == "maximum" else ("FADD", "fma")
-            yield _arithmetic(opcode, pipe, stall=SHORTEST_DEPENDENT, waits=1 << _board(row))
+            yield from repeated(opcode, pipe, 1, SHORTEST_DEPENDENT, waits=1 << _board(row))
         case softmax.StoreStatistic():
             yield Instruction("STS", "shared", stall=MEMORY_STALL)
         case softmax.StoreP(access):
@@ -116,45 +116,29 @@ def _memory(step: Step, shape: AttentionShape) -> Iterator[Instruction]:
 
 def _log_sum_exp() -> Iterator[Instruction]:
     waits = 1 << OWNER_SCOREBOARD
-    yield from _many("FSETP", "alu", SUBNORMAL_TEST, waits=waits)
+    yield from repeated("FSETP", "alu", SUBNORMAL_TEST, waits=waits)
     yield Instruction("MUFU.LG2", "pipe", "mufu", write_scoreboard=OWNER_SCOREBOARD)
-    yield from _many("FADD", "fma", 2, SHORTEST_DEPENDENT, waits=waits)
+    yield from repeated("FADD", "fma", 2, SHORTEST_DEPENDENT, waits=waits)
     yield from _selected()
-    yield from integer(ACCESS_ARITHMETIC)
-    yield Instruction("STG.E", "global", stall=MEMORY_STALL, guard="predicate")
-
-
-def scores_of_row(shape: AttentionShape) -> int:
-    """Scores of one row that a lane holds."""
-    return shape.qk_warp[1] // 4
+    yield from global_store(32, None)
 
 
 def _board(row: int) -> int:
     return row % ROW_SCOREBOARDS
 
 
-def _arithmetic(opcode: str, pipe: str, *, stall: int, waits: int = 0) -> Instruction:
-    return Instruction(opcode, "pipe", pipe, stall=stall, wait_mask=waits)
-
-
-def _many(opcode: str, pipe: str, count: int, stall: int = 1, *, waits: int = 0) -> Iterator[Instruction]:
-    """Instructions that do not depend on each other unless ``stall`` says so; the first waits."""
-    for index in range(count):
-        yield _arithmetic(opcode, pipe, stall=stall, waits=0 if index else waits)
-
-
 def _chains(opcode: str, pipe: str, count: int, board: int) -> Iterator[Instruction]:
-    """A reduction in two chains side by side: every second instruction depends on the one two before it."""
+    """Lower a reduction in two chains side by side: an instruction depends on the one two before it."""
     waits = 1 << board if pipe == "fma" else 0
-    yield from _many(opcode, pipe, count, SHORTEST_DEPENDENT // 2, waits=waits)
+    yield from repeated(opcode, pipe, count, SHORTEST_DEPENDENT // 2, waits=waits)
 
 
 def _mask(rows: int, scores: int) -> Iterator[Instruction]:
     for _ in range(rows):
         yield from integer(MASK_ROW)
         for _ in range(scores):
-            yield _arithmetic("ISETP", "alu", stall=2)
-            yield _arithmetic("FSEL", "alu", stall=2)
+            yield from repeated("ISETP", "alu", 1, 2)
+            yield from repeated("FSEL", "alu", 1, 2)
 
 
 def _factors(shape: AttentionShape) -> Iterator[Instruction]:
@@ -162,26 +146,26 @@ def _factors(shape: AttentionShape) -> Iterator[Instruction]:
         board = _board(row) if shape.flash else OWNER_SCOREBOARD
         waits = 1 << board
         if not shape.flash:
-            yield from _many("LOP3", "alu", ORDERED_BITS, SHORTEST_DEPENDENT, waits=waits)
-        yield _arithmetic("FADD", "fma", stall=SHORTEST_DEPENDENT, waits=waits)
+            yield from repeated("LOP3", "alu", ORDERED_BITS, SHORTEST_DEPENDENT, waits=waits)
+        yield from repeated("FADD", "fma", 1, SHORTEST_DEPENDENT, waits=waits)
         yield Instruction("MUFU.EX2", "pipe", "mufu", write_scoreboard=board)
         if not shape.flash:
             yield from _selected()
-        yield _arithmetic("FMUL", "fma", stall=SHORTEST_DEPENDENT, waits=waits)
+        yield from repeated("FMUL", "fma", 1, SHORTEST_DEPENDENT, waits=waits)
 
 
 def _selected() -> Iterator[Instruction]:
-    """A test and a selection by it."""
-    yield _arithmetic("FSETP", "alu", stall=SHORTEST_DEPENDENT)
-    yield _arithmetic("FSEL", "alu", stall=SHORTEST_DEPENDENT)
+    """Yield a test and a selection by it."""
+    yield from repeated("FSETP", "alu", 1, SHORTEST_DEPENDENT)
+    yield from repeated("FSEL", "alu", 1, SHORTEST_DEPENDENT)
 
 
 def _exponentials(scores: int, board: int, *, masked: bool, ordered: bool) -> Iterator[Instruction]:
-    made = [_arithmetic("LOP3", "alu", stall=SHORTEST_DEPENDENT)] * (ORDERED_BITS if ordered else 0)
+    made = list(repeated("LOP3", "alu", ORDERED_BITS if ordered else 0, SHORTEST_DEPENDENT))
     made += _selected() if masked else ()
     for _ in range(scores):
         # The next difference is computed under the last one's 2^x.
-        made.append(_arithmetic("FFMA", "fma", stall=2))
+        made += repeated("FFMA", "fma", 1, 2)
         made.append(Instruction("MUFU.EX2", "pipe", "mufu", stall=2, write_scoreboard=board))
     yield replace(made[0], wait_mask=1 << board)
     yield from made[1:]

@@ -6,7 +6,7 @@ from problems.small import small_attention
 
 from gpusim.errors import BadInput
 from gpusim.families.attention.schedule import FusedKernel
-from gpusim.families.attention.shape import attention_shape
+from gpusim.families.attention.tile.shape import attention_shape
 from gpusim.families.registry import parse_scenario
 from gpusim.schedule.addresses import Selection, block_of, stream, stream_names
 from gpusim.schedule.events import events

@@ -6,16 +6,16 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from gpusim.families.attention import softmax
-from gpusim.families.attention.blocks import (
+from gpusim.families.attention.program import softmax
+from gpusim.families.attention.program.chained import pv_shape, qk_shape
+from gpusim.families.attention.schedule import cta_program
+from gpusim.families.attention.tile.blocks import (
     KeyBlock,
     attention_ctas,
     attention_epilogue,
     operand_access,
 )
-from gpusim.families.attention.chained import pv_shape, qk_shape
-from gpusim.families.attention.schedule import cta_program
-from gpusim.families.attention.shape import attention_shape
+from gpusim.families.attention.tile.shape import attention_shape
 from gpusim.families.registry import parse_scenario
 from gpusim.schedule.ops import Barrier, CommitGroup, CopyAsync, Ldmatrix, LoadSource, StoreGlobal, WaitGroup, WarpMma
 

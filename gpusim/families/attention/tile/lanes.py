@@ -9,8 +9,10 @@ import numpy as np
 
 from gpusim.arrays import IntArray
 from gpusim.element_types import element_bits
-from gpusim.families.attention import softmax
-from gpusim.families.attention.blocks import (
+from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.attention.program import softmax
+from gpusim.families.attention.program.step import Step
+from gpusim.families.attention.tile.blocks import (
     KeyBlock,
     attention_epilogue,
     block_advance,
@@ -19,7 +21,7 @@ from gpusim.families.attention.blocks import (
     operand_access,
     output_access,
 )
-from gpusim.families.attention.operands import (
+from gpusim.families.attention.tile.operands import (
     COPIED,
     PLACE_OF,
     TENSOR_AT,
@@ -27,10 +29,8 @@ from gpusim.families.attention.operands import (
     attention_operand,
     p_store_offsets,
 )
-from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.shape import ROW_STATISTICS, attention_shape
-from gpusim.families.attention.statistics import buffer_access, lse_access, statistic_lanes, statistic_words
-from gpusim.families.attention.step import Step
+from gpusim.families.attention.tile.shape import ROW_STATISTICS, attention_shape
+from gpusim.families.attention.tile.statistics import buffer_access, lse_access, statistic_lanes, statistic_words
 from gpusim.schedule.lanes import CtaLanes, GlobalRow, Lanes, Reached, Shared, at_access, at_output
 from gpusim.schedule.ops import CopyAsync, LoadSource, StoreGlobal
 from gpusim.tile.global_access import GlobalAccess
@@ -45,18 +45,18 @@ class AtomicTable(SharedTable):
 
     @cached_property
     def wavefronts(self) -> IntArray:
-        """Lanes in the fullest bank, shape [warps]."""
+        """Number of lanes in the fullest bank, shape [warps]."""
         banks = self.addresses // self.banks.width % self.banks.count
         return np.array([int(np.bincount(lanes).max()) for lanes in banks], dtype=np.int64)
 
     @cached_property
     def ideal(self) -> IntArray:
-        """One for each warp."""
+        """One wavefront for each warp, shape [warps]."""
         return np.ones_like(self.wavefronts)
 
 
 class AttentionLanes(Lanes[Step]):
-    """The lanes of a scenario's kernel."""
+    """The addresses of an attention kernel, by the steps of its programs."""
 
     def __init__(self, scenario: AttentionScenario, banks: Banks = STANDARD) -> None:
         self.scenario, self.shape = scenario, attention_shape(scenario)
@@ -64,26 +64,26 @@ class AttentionLanes(Lanes[Step]):
         super().__init__(operands, attention_epilogue(scenario), self.shape.threads // WARP_SIZE, banks)
         self.shared_base = self.shape.operand_base
         self.staging_base = self.shape.staging_base
-        self._statistics: dict[tuple[type, str, str, int], SharedTable] = {}
+        self._statistic = lru_cache(maxsize=None)(self._statistic_table)
 
     def op(self, step: Step) -> Any:
-        """The op of a step."""
+        """Return the op of a step."""
         return step.op
 
     def operand_name(self, step: Step) -> str:
-        """q, k, p or v."""
+        """Return q, k, p or v."""
         return "p" if isinstance(step.op, softmax.StoreP) else TENSOR_AT[step.phase, step.op.operand]  # type: ignore[union-attr]
 
     def mmas(self, step: Step) -> int:
-        """mma.sync of a warp-level MMA of either GEMM."""
+        """Return the mma.sync of a warp-level MMA of either GEMM."""
         return self.shape.tiling(step.phase).mmas
 
     def k_tile(self, step: Step) -> tuple[int, ...]:
-        """Key block, column block and k tile of the GEMM."""
+        """Return key block, column block and k tile of the GEMM."""
         return step.key_block, step.column_block, step.op.k_tile  # type: ignore[union-attr]
 
     def output_step(self, step: Step) -> int:
-        """The epilogue's steps of all column blocks, one block after the other."""
+        """Number the epilogue's steps through all column blocks, one block after the other."""
         return step.column_block * self.epilogue.steps + step.op.step  # type: ignore[union-attr]
 
     @property
@@ -100,15 +100,16 @@ class AttentionLanes(Lanes[Step]):
 
     @property
     def output_rows(self) -> int:
-        """Rows of outputs: see ``target``."""
+        """Number of rows of outputs, as ``target`` numbers them."""
         steps = self.shape.column_blocks * self.epilogue.steps
         return 1 + steps * (1 if self.shape.in_registers else 2)
 
     def target(self, step: Step) -> tuple[int, int]:
         """
-        Rows of fetches as ``rows`` lists them, numbers are key blocks.
+        Return row and number of a fetch, or row and access of an output.
 
-        Rows of outputs: the log-sum-exp, then the output's steps by column block, then the buffer's.
+        Rows of fetches are numbered as in ``rows``, and a fetch's number is its key block. Row 0 of the outputs is the
+        log-sum-exp; the output's steps by column block follow, then the buffer's.
         """
         match step.op:
             case softmax.StoreLse(row):
@@ -126,45 +127,41 @@ class AttentionLanes(Lanes[Step]):
                 return -1, step.key_block
 
     def shared(self, step: Step) -> Shared | None:
-        """The shared access of a step; a shuffle, which has no address, has none."""
+        """Return the shared access of a step; a shuffle, which has no address, has none."""
         match step.op:
             case softmax.StoreP(access):
                 return Shared(self.p_stores, (access,))
-            case softmax.AtomicMax(row):
-                return Shared(self._statistic(AtomicTable, "maximum", "fragment", row), ())
-            case softmax.LoadStatistic(statistic, at, index) | softmax.StoreStatistic(statistic, at, index):
-                stores = "stores" if isinstance(step.op, softmax.StoreStatistic) else ""
-                return Shared(self._statistic(SharedTable, statistic, at, index, stores), ())
+            case softmax.AtomicMax() | softmax.StatisticAccess():
+                return Shared(self._statistic(step.op), ())
             case _:
                 return super().shared(step)
 
     def fill_offsets(self, operand: str) -> IntArray:
-        """Those of P are its stores'."""
+        """Return where an operand is written; P by its stores."""
         if operand == "p":
             return p_store_offsets(self.scenario)[None]
         return super().fill_offsets(operand)
 
     @cached_property
     def p_stores(self) -> SharedTable:
-        """Stores of P."""
+        """Stores of P; places are (access,)."""
         offsets = over_warps(p_store_offsets(self.scenario))
         return SharedTable(offsets, self.operands["p"].bits, WORD_BYTES, banks=self.banks)
 
-    def _statistic(
-        self, kind: type[SharedTable], statistic: softmax.Statistic, at: Any, index: int, stores: str = ""
-    ) -> SharedTable:
-        """One access of a row statistic, in floats from the base of shared memory."""
-        key = kind, f"{statistic} {stores}", at, index
-        if key not in self._statistics:
-            partial = statistic == "partial_sum"
-            array = len(ROW_STATISTICS) if partial else ROW_STATISTICS.index(statistic)
-            words = array * self.shape.qk[0] + statistic_words(self.scenario, at, index, partial=partial)
-            lanes = None if kind is AtomicTable else statistic_lanes(self.scenario, at, stores=bool(stores))
-            self._statistics[key] = kind(words, element_bits("f32"), WORD_BYTES, active=lanes, banks=self.banks)
-        return self._statistics[key]
+    def _statistic_table(self, op: softmax.AtomicMax | softmax.StatisticAccess) -> SharedTable:
+        """Return one access of a row statistic, in floats from the base of shared memory."""
+        access = softmax.StatisticAccess("maximum", "fragment", op.row) if isinstance(op, softmax.AtomicMax) else op
+        partial = access.statistic == "partial_sum"
+        array = len(ROW_STATISTICS) if partial else ROW_STATISTICS.index(access.statistic)
+        within = statistic_words(self.scenario, access.at, access.index, partial=partial)
+        words = array * self.shape.qk[0] + within
+        if isinstance(op, softmax.AtomicMax):
+            return AtomicTable(words, element_bits("f32"), WORD_BYTES, banks=self.banks)
+        lanes = statistic_lanes(self.scenario, access.at, stores=isinstance(op, softmax.StoreStatistic))
+        return SharedTable(words, element_bits("f32"), WORD_BYTES, active=lanes, banks=self.banks)
 
     def cta(self, block: int) -> "AttentionCta":
-        """The CTA of a block, by the place that the kernel gives it."""
+        """Return the CTA of a block, at the place that the kernel gives it."""
         walked = cta_blocks(self.scenario)[block] or ()
         onward = walked[::-1] if self.scenario.flash else walked
         return AttentionCta(self, launched_ctas(self.scenario)[block : block + 1], onward)
@@ -176,40 +173,35 @@ class AttentionCta(CtaLanes[Step]):
     def __init__(self, lanes: AttentionLanes, place: IntArray, walked: Sequence[KeyBlock]) -> None:
         self._lanes, self._place, self._walked = lanes, place, walked
         self._advance = block_advance(lanes.scenario, place)
-        self._access = lru_cache(maxsize=4)(self._fetch)
+        self._fetch = lru_cache(maxsize=None)(self._one_fetch)
 
-    def _fetch(self, tensor: CopiedTensor, column_block: int, fetch: int, key_block: int) -> GlobalAccess:
+    def _one_fetch(self, tensor: CopiedTensor, column_block: int, fetch: int, key_block: int) -> GlobalAccess:
         found = operand_access(
-            self._lanes.scenario, tensor, self._place, key_block=key_block, column_block=column_block, fetch=fetch
+            self._lanes.scenario, tensor, self._place, fetch, key_block=key_block, column_block=column_block
         )
         axes = {name: np.broadcast_to(axis, found.offset.shape)[0] for name, axis in found.coordinates.items()}
         return GlobalAccess(axes, found.offset[0], np.broadcast_to(found.valid, found.offset.shape)[0])
 
     def fetched(self, row: int, number: int) -> GlobalAccess:
-        """One fetch, by row and number of its key block."""
-        return self._access(*self._lanes.rows[row], max(0, number))
+        """Return one fetch by row and key block; a fetch of Q is the same for all key blocks."""
+        place = self._lanes.rows[row]
+        return self._fetch(*place, 0 if place[0] == "q" else number)
 
     def copies(self) -> list[list[GlobalAccess]]:
-        """By row, and by the place of the key block in the walk; of Q the same for all."""
-        found = []
-        for tensor, column_block, fetch in self._lanes.rows:
-            known: dict[int, GlobalAccess] = {}
-            for block in self._walked:
-                number = 0 if tensor == "q" else block.number
-                if number not in known:
-                    known[number] = self._fetch(tensor, column_block, fetch, number)
-            found.append([known[0 if tensor == "q" else block.number] for block in self._walked])
-        return found
+        """Return every fetch by row, and by the place of its key block in the walk."""
+        rows = range(len(self._lanes.rows))
+        return [[self.fetched(row, block.number) for block in self._walked] for row in rows]
 
     def outputs(self) -> list[GlobalRow]:
-        """The log-sum-exp, the output by column block and step, and where there is one the buffer likewise."""
+        """Return the log-sum-exp, the output by column block and step, and likewise the buffer where there is one."""
         scenario, tile = self._lanes.scenario, self._lanes.epilogue
         bits = element_bits("f32")
         columns = range(self._lanes.shape.column_blocks)
         accesses = [
             output_access(scenario, self._place, column, step) for column in columns for step in range(tile.steps)
         ]
-        rows = [GlobalRow(*lse_access(scenario, self._advance, 0), bits, bits // 8)]
+        offset, valid = lse_access(scenario, self._advance)
+        rows = [GlobalRow(offset[0], valid[0], bits, bits // 8)]
         rows += [GlobalRow(one.offset[0], one.valid[0], tile.output_bits, tile.access_bytes) for one in accesses]
         if not self._lanes.shape.in_registers:
             rows += [GlobalRow(*buffer_access(scenario, one), bits, VECTOR_BITS // 8) for one in accesses]
@@ -220,7 +212,7 @@ class AttentionCta(CtaLanes[Step]):
         return self.outputs()
 
     def reached(self, step: Step) -> Reached | None:
-        """Of copies and of the epilogue's accesses; the log-sum-exp is no operand's and no output's element."""
+        """Return where a copy or an access of the epilogue reaches; the log-sum-exp is no element of the output."""
         lanes = self._lanes
         match step.op:
             case CopyAsync(_, _, access, vec):
@@ -234,11 +226,11 @@ class AttentionCta(CtaLanes[Step]):
                 return None
 
     def traced(self, step: Step) -> dict[str, Any]:
-        """Ops between the GEMMs have one address, in the place of the shared one, and the lanes that take part."""
+        """Return the one address of an op between the GEMMs, as its shared one, and the lanes that take part."""
         match step.op:
             case softmax.Shuffle(_, _, mask):
                 return {"shared": mask}
-            case softmax.LoadStatistic() | softmax.StoreStatistic():
+            case softmax.StatisticAccess():
                 shared = self._lanes.shared(step)
                 return {} if shared is None else {"predicate": shared.table.active}
             case softmax.StoreLse(row):
@@ -249,6 +241,8 @@ class AttentionCta(CtaLanes[Step]):
 
     def event(self, step: Step, warp: int, lane: int) -> list[Any]:
         """
+        Return what one lane does at an op between the GEMMs.
+
         ``[sts, P, shared offset, bytes]``, ``[lds | sts, statistic, float, takes part]``, ``[atoms_max, maximum,
         float]``, ``[shfl, what, mask]``; floats from the base of shared memory.
         """
@@ -263,7 +257,7 @@ class AttentionCta(CtaLanes[Step]):
                 return ["sts", "P", offset, shared.table.width]
             case softmax.AtomicMax():
                 return ["atoms_max", "maximum", offset]
-            case softmax.LoadStatistic(statistic) | softmax.StoreStatistic(statistic):
+            case softmax.StatisticAccess(statistic):
                 words = "sts" if isinstance(step.op, softmax.StoreStatistic) else "lds"
                 taking = shared.table.active
                 return [words, statistic, offset, int(taking is None or taking[warp, lane])]

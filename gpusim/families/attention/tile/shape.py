@@ -7,7 +7,10 @@ from gpusim.families.attention.problem import TILE_DEPTH, AttentionScenario
 from gpusim.tile.operand import Tiling
 
 WARPS = 4
-"""Of every attention kernel (golden fmha_facts, kNumWarpsPerBlock)."""
+"""Warps of a CTA of every attention kernel (golden fmha_facts, kNumWarpsPerBlock)."""
+
+CTAS_PER_SM = {"attention": 4, "flash": 2}
+"""CTAs of an SM for which a kernel's launch bounds keep registers free (golden fmha_facts has 4 of ``attention``)."""
 
 WARP_TILE = 32
 """Rows and columns of the warps of ``attention`` in both GEMMs (golden fmha_facts, MM0_WarpShape_MNK)."""
@@ -61,7 +64,7 @@ class AttentionShape:
         return self.tiling("qk").threads
 
     def tiling(self, gemm: str) -> Tiling:
-        """The tiles of a GEMM, "qk" or "pv"."""
+        """Return the tiles of a GEMM, "qk" or "pv"."""
         if gemm == "qk":
             return Tiling(self.qk, self.qk_warp, self.instruction, self.qk_slots)
         return Tiling(self.pv, self.pv_warp, self.instruction, self.pv_slots)
@@ -82,19 +85,24 @@ class AttentionShape:
         return self.qk_warp[0] // 8
 
     @property
+    def scores_of_row(self) -> int:
+        """Scores of one row that a lane holds."""
+        return self.qk_warp[1] // 4
+
+    @property
     def owned_rows(self) -> int:
         """Rows whose statistics one warp updates, a lane each."""
         return self.qk[0] // WARPS
 
     @property
     def statistics_bytes(self) -> int:
-        """Row statistics at the base of shared memory."""
+        """Bytes of the row statistics, which lie at the base of shared memory."""
         arrays = 0 if self.flash else len(ROW_STATISTICS) + self.warp_columns
         return arrays * self.qk[0] * _ACCUMULATOR_BYTES
 
     @property
     def operand_bytes(self) -> dict[str, int]:
-        """What each operand's slots take; P none in flash."""
+        """Bytes that each operand's slots take; P takes none in flash."""
         (queries, keys, depth), (_, columns, deep) = self.qk, self.pv
         return {
             "q": self.qk_slots * queries * depth * _ELEMENT_BYTES,
@@ -118,14 +126,14 @@ class AttentionShape:
 
     @property
     def staging_bytes(self) -> int:
-        """The epilogue's staging: padded rows of f32 accumulators."""
+        """Bytes of the epilogue's staging: padded rows of f32 accumulators."""
         columns = self.pv[1] + P_PADDING
         return self.pv[0] // self.pv_warp[0] * _STAGED_ROWS * columns * _ACCUMULATOR_BYTES
 
     @property
     def shared_bytes(self) -> int:
         """
-        Shared memory of a CTA.
+        Bytes of a CTA's shared memory.
 
         Source: golden fmha_facts, ``shared_storage_bytes``.
         """
@@ -135,7 +143,7 @@ class AttentionShape:
 
 
 def attention_shape(scenario: AttentionScenario) -> AttentionShape:
-    """The shape of a scenario's kernel."""
+    """Return the shape of a scenario's kernel."""
     problem, queries, keys = scenario.problem, scenario.queries_per_block, scenario.keys_per_block
     if scenario.flash:
         depth = ELEMENTS_PER_LINE if problem.head_dim % ELEMENTS_PER_LINE == 0 else TILE_DEPTH

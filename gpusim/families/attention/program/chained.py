@@ -3,27 +3,26 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from gpusim.families.attention import softmax
-from gpusim.families.attention.blocks import KeyBlock, attention_epilogue, source_parts
-from gpusim.families.attention.operands import gemm_operands
 from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.shape import AttentionShape, attention_shape
-from gpusim.families.attention.step import AttentionProgram, Phase, Step
+from gpusim.families.attention.program import softmax
+from gpusim.families.attention.program.step import AttentionProgram, Phase, Step
+from gpusim.families.attention.tile.blocks import KeyBlock, attention_epilogue, source_parts
+from gpusim.families.attention.tile.operands import gemm_operands
+from gpusim.families.attention.tile.shape import AttentionShape, attention_shape
 from gpusim.schedule import multistage
 from gpusim.schedule.epilogue import tile_ops
 from gpusim.schedule.mainloop import Mainloop, MainloopShape, shape_of
-from gpusim.schedule.ops import Barrier, LoadShared, LoadSource, Op, StoreGlobal, StoreShared, WaitGroup
-from gpusim.tile.epilogue import EpilogueTile
+from gpusim.schedule.ops import Barrier, Op, WaitGroup
 
 
 def qk_shape(scenario: AttentionScenario) -> MainloopShape:
-    """The mainloop of S = Q * K^T."""
+    """Return the shape of the mainloop of S = Q * K^T."""
     shape = shape_of(gemm_operands(scenario, "qk"), multistage.GEMM_POLICY)
     return replace(shape, whole=attention_shape(scenario).qk_whole)
 
 
 def pv_shape(scenario: AttentionScenario) -> MainloopShape:
-    """The mainloop of O = P * V: nothing is copied for P, and flash loads no fragments of it either."""
+    """Return the shape of the mainloop of O = P * V: P is not copied, and flash loads no fragments of it either."""
     shape = shape_of(gemm_operands(scenario, "pv"), multistage.GEMM_POLICY)
     fragments = 0 if scenario.flash else shape.a.fragment_loads
     return replace(shape, a=replace(shape.a, accesses=0, fragment_loads=fragments), whole=True)
@@ -31,7 +30,7 @@ def pv_shape(scenario: AttentionScenario) -> MainloopShape:
 
 def attention_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -> AttentionProgram:
     """
-    The steps of one CTA.
+    Return the steps of one CTA.
 
     Args:
         scenario: Problem and kernel.
@@ -41,7 +40,7 @@ def attention_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -
     is our own: it needs two barriers a key block in place of four.
     """
     shape = attention_shape(scenario)
-    steps = [*in_phase("start", -1, 0, _clear())]
+    steps = [*in_phase("start", -1, 0, _stores("maximum", "previous", "sum"))]
     for block in blocks:
         steps += _key_block(scenario, shape, block, first=block is blocks[0], last=block is blocks[-1])
     if shape.in_registers:
@@ -49,28 +48,22 @@ def attention_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -
         steps += in_phase("epilogue", -1, 0, tile_ops(attention_epilogue(scenario)))
     elif not blocks:
         for column in range(shape.column_blocks):
-            steps += in_phase(
-                "epilogue", -1, column, _buffer_epilogue(attention_epilogue(scenario), source=0, division=True)
-            )
-    lse: list[softmax.SoftmaxOp] = [
-        softmax.LoadStatistic("maximum", "owner"),
-        softmax.LoadStatistic("sum", "owner"),
-        softmax.StoreLse(),
-    ]
+            steps += in_phase("epilogue", -1, column, _buffer_epilogue(scenario, first=True, last=True))
+    lse = [*_loads("maximum", "sum"), softmax.StoreLse(0)]
     return AttentionProgram((*steps, *in_phase("lse", -1, 0, lse)))
 
 
 def in_phase(phase: Phase, key_block: int, column_block: int, ops: Iterable[Op | softmax.SoftmaxOp]) -> Iterator[Step]:
-    """Ops as steps of one phase."""
+    """Return ops as steps of one phase."""
     return (Step(phase, key_block, column_block, op) for op in ops)
 
 
-def _clear() -> list[softmax.SoftmaxOp]:
-    return [
-        softmax.StoreStatistic("maximum", "owner"),
-        softmax.StoreStatistic("previous", "owner"),
-        softmax.StoreStatistic("sum", "owner"),
-    ]
+def _loads(*statistics: softmax.Statistic) -> list[Op | softmax.SoftmaxOp]:
+    return [softmax.LoadStatistic(statistic, "owner") for statistic in statistics]
+
+
+def _stores(*statistics: softmax.Statistic) -> list[Op | softmax.SoftmaxOp]:
+    return [softmax.StoreStatistic(statistic, "owner") for statistic in statistics]
 
 
 def _key_block(
@@ -84,9 +77,8 @@ def _key_block(
     steps = [*in_phase("qk", number, 0, _flat(scores))]
     if preload:
         steps += in_phase("pv", number, 0, copies)
-    steps += in_phase(
-        "softmax", number, 0, _softmax(shape, masked=block.masked, rescales=shape.in_registers and not first)
-    )
+    between = _softmax(shape, masked=block.masked, rescales=shape.in_registers and not first)
+    steps += in_phase("softmax", number, 0, between)
     for column in range(shape.column_blocks):
         if not preload:
             steps += in_phase("pv", number, column, copies)
@@ -97,9 +89,7 @@ def _key_block(
         if preload and column + 1 < shape.column_blocks:
             steps += in_phase("pv", number, column + 1, copies)
         if not shape.in_registers:
-            source = 0 if first else source_parts(scenario)
-            parts = 1 if last else source_parts(scenario)
-            epilogue = _buffer_epilogue(attention_epilogue(scenario), source=source, division=last, parts=parts)
+            epilogue = _buffer_epilogue(scenario, first=first, last=last)
             steps += in_phase("epilogue" if last else "buffer", number, column, epilogue)
     return steps
 
@@ -110,7 +100,7 @@ def _flat(mainloop: Mainloop) -> list[Op]:
 
 
 def _split(mainloop: Mainloop) -> tuple[list[Op], list[Op], list[Op]]:
-    """The prologue's copies, its wait and barrier, and all that follows."""
+    """Return the prologue's copies, its wait and barrier, and all that follows."""
     ops = _flat(mainloop)
     wait = next(index for index, op in enumerate(ops) if isinstance(op, WaitGroup))
     return ops[:wait], ops[wait : wait + 2], ops[wait + 2 :]
@@ -121,13 +111,8 @@ def _softmax(shape: AttentionShape, *, masked: bool, rescales: bool) -> list[Op 
     ops: list[Op | softmax.SoftmaxOp] = [softmax.ScaleScores(masked)]
     for row in rows:
         ops += [softmax.RowMax(row), softmax.AtomicMax(row)]
-    ops += [Barrier(), *(softmax.LoadStatistic(statistic, "owner") for statistic in ("previous", "maximum", "sum"))]
-    ops += [
-        softmax.RescaleFactor(),
-        softmax.StoreStatistic("rescale", "owner"),
-        softmax.StoreStatistic("sum", "owner"),
-        Barrier(),
-    ]
+    ops += [Barrier(), *_loads("previous", "maximum", "sum")]
+    ops += [softmax.RescaleFactor(), *_stores("rescale", "sum"), Barrier()]
     for row in rows if rescales else ():
         ops += [softmax.LoadStatistic("rescale", "fragment", row), softmax.RescaleOutput(row)]
     for row in rows:
@@ -138,17 +123,10 @@ def _softmax(shape: AttentionShape, *, masked: bool, rescales: bool) -> list[Op 
     return ops + [softmax.StoreP(access) for access in range(shape.rows_of_lane * shape.qk_warp[1] // 8)]
 
 
-def _add_sums(shape: AttentionShape) -> list[softmax.SoftmaxOp]:
-    """After the barrier that shows the partial sums; the owner knows sum and maximum still."""
-    loads: list[softmax.SoftmaxOp] = [
-        softmax.LoadStatistic("partial_sum", "owner", column) for column in range(shape.warp_columns)
-    ]
-    return [
-        *loads,
-        softmax.AddSums(),
-        softmax.StoreStatistic("sum", "owner"),
-        softmax.StoreStatistic("previous", "owner"),
-    ]
+def _add_sums(shape: AttentionShape) -> list[Op | softmax.SoftmaxOp]:
+    """Return what follows the barrier that shows the partial sums; the owner still holds sum and maximum."""
+    partial = [softmax.LoadStatistic("partial_sum", "owner", column) for column in range(shape.warp_columns)]
+    return [*partial, softmax.AddSums(), *_stores("sum", "previous")]
 
 
 def _normalise(shape: AttentionShape) -> list[softmax.SoftmaxOp]:
@@ -156,27 +134,19 @@ def _normalise(shape: AttentionShape) -> list[softmax.SoftmaxOp]:
     return [op for row in rows for op in (softmax.LoadStatistic("sum", "fragment", row), softmax.Normalise(row))]
 
 
-def _buffer_epilogue(
-    tile: EpilogueTile, *, source: int, division: bool, parts: int = 1
-) -> list[Op | softmax.SoftmaxOp]:
+def _buffer_epilogue(scenario: AttentionScenario, *, first: bool, last: bool) -> tuple[Op | softmax.SoftmaxOp, ...]:
     """
-    Accumulators through shared memory to the buffer or the output.
+    Return the ops that bring accumulators through shared memory to the buffer, or to the output.
 
     Args:
-        tile: Of the output; the buffer has its vectors.
-        source: Loads that bring one vector of the buffer; 0: it is not read.
-        division: The output is divided by the sum here.
-        parts: Stores of one vector.
+        scenario: Problem and kernel.
+        first: There is nothing in the buffer yet, so that it is not read, and nothing rescaled.
+        last: The sum is divided by, and the output stored.
     """
-    ops: list[Op | softmax.SoftmaxOp] = []
-    accesses = range(tile.accesses_per_step)
-    for step in range(tile.steps):
-        ops += [LoadSource(step, access) for access in range(tile.accesses_per_step * source)]
-        ops += [Barrier(), *(StoreShared(step, access) for access in range(tile.stores_per_step)), Barrier()]
-        ops += [LoadShared(step, access) for access in range(tile.loads_per_step)]
-        for access in accesses:
-            vector = step * tile.accesses_per_step + access
-            ops += [softmax.LoadStatistic("rescale", "output", vector)] if source else []
-            ops += [softmax.LoadStatistic("sum", "output", vector)] if division else []
-            ops += [StoreGlobal(step, access * parts + part) for part in range(parts)]
-    return ops
+    parts = source_parts(scenario)
+
+    def scale(vector: int) -> list[softmax.SoftmaxOp]:
+        factors: list[softmax.SoftmaxOp] = [] if first else [softmax.LoadStatistic("rescale", "output", vector)]
+        return [*factors, softmax.LoadStatistic("sum", "output", vector)] if last else factors
+
+    return tile_ops(attention_epilogue(scenario), loads=0 if first else parts, stores=1 if last else parts, scale=scale)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from gpusim.families.attention.softmax import SoftmaxOp
+from gpusim.families.attention.program.softmax import SoftmaxOp
 from gpusim.schedule.ops import Op
 
 Phase: TypeAlias = Literal["start", "qk", "softmax", "pv", "buffer", "normalise", "epilogue", "lse"]

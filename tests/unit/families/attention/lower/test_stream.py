@@ -7,11 +7,11 @@ from collections import Counter
 import pytest
 from problems.attention import random_attention
 
-from gpusim.families.attention import softmax
-from gpusim.families.attention.blocks import cta_blocks
-from gpusim.families.attention.lowering import attention_registers, attention_stream, rows_together
+from gpusim.families.attention.lower.stream import attention_registers, attention_stream, rows_together
+from gpusim.families.attention.program import softmax
+from gpusim.families.attention.program.step import Step
 from gpusim.families.attention.schedule import FusedKernel, cta_program
-from gpusim.families.attention.step import Step
+from gpusim.families.attention.tile.blocks import cta_blocks
 from gpusim.families.registry import parse_scenario
 from gpusim.machine import load_machine
 from gpusim.schedule.counts import count

@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.element_types import element_bits
-from gpusim.families.attention.operands import CopiedTensor, attention_operand
 from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.shape import attention_shape
+from gpusim.families.attention.tile.operands import CopiedTensor, attention_operand
+from gpusim.families.attention.tile.shape import attention_shape
 from gpusim.tile.epilogue import EpilogueTile, OutputAccess
 from gpusim.tile.extents import ceil_div
 from gpusim.tile.global_access import GlobalAccess, over_lanes
@@ -57,13 +57,13 @@ class BlockAdvance:
 
 
 def attention_grid(scenario: AttentionScenario) -> tuple[int, int, int]:
-    """gridDim: query blocks, heads, batches."""
+    """Return gridDim: query blocks along x, heads along y, batches along z."""
     problem = scenario.problem
     return ceil_div(problem.queries, scenario.queries_per_block), problem.heads, problem.batch
 
 
 def attention_ctas(scenario: AttentionScenario) -> IntArray:
-    """blockIdx (x, y, z) of every CTA in launch order, x fastest, shape [ctas, 3]."""
+    """Return blockIdx (x, y, z) of every CTA in launch order, x fastest, shape [ctas, 3]."""
     x, y, z = attention_grid(scenario)
     block = np.arange(x * y * z, dtype=np.int64)
     return np.stack([block % x, block // x % y, block // (x * y)], axis=-1)
@@ -71,7 +71,7 @@ def attention_ctas(scenario: AttentionScenario) -> IntArray:
 
 def launched_ctas(scenario: AttentionScenario) -> IntArray:
     """
-    The CTAs of ``attention_ctas`` in the order in which they do their work.
+    Return the CTAs of ``attention_ctas`` in the order in which they do their work.
 
     Under a causal mask flash starts with the last queries, which see the most keys (kernels_cuda/attention/kernel.cu).
     """
@@ -83,7 +83,7 @@ def launched_ctas(scenario: AttentionScenario) -> IntArray:
 
 def block_advance(scenario: AttentionScenario, ctas: IntArray) -> BlockAdvance:
     """
-    Where CTAs stand.
+    Return where CTAs stand in the tensors, and how much of the problem lies before them.
 
     Args:
         scenario: Problem and kernel.
@@ -131,13 +131,13 @@ class KeyBlock:
     masked: bool
 
     def k_tiles(self, depth: int) -> int:
-        """k tiles of the second GEMM."""
+        """Return the k tiles of the second GEMM."""
         return ceil_div(self.keys, depth)
 
 
 def key_blocks(scenario: AttentionScenario, advance: BlockAdvance, cta: int) -> tuple[KeyBlock, ...]:
     """
-    The key loop of one CTA, ascending.
+    Return the key blocks that one CTA walks, ascending.
 
     Source: golden fmha_loops_*, ``mask_applied_signed`` (the example compares unsigned, which leaves scores unmasked
     where the causal offset is negative).
@@ -158,7 +158,7 @@ def key_blocks(scenario: AttentionScenario, advance: BlockAdvance, cta: int) -> 
 @lru_cache(maxsize=16)
 def cta_blocks(scenario: AttentionScenario) -> tuple[tuple[KeyBlock, ...] | None, ...]:
     """
-    The key blocks of every CTA in launch order, ascending; None for one that finds no query.
+    Return the key blocks of every CTA in launch order, ascending; None for a CTA that finds no query.
 
     A block is masked where a score is invisible, as kernels_cuda/attention/shape.cuh has it: golden, and the schedule
     from it, mask one more, which ends where the first query's sight does.
@@ -178,7 +178,7 @@ def cta_blocks(scenario: AttentionScenario) -> tuple[tuple[KeyBlock, ...] | None
 
 
 def behaviour_of(blocks: Sequence[KeyBlock]) -> Behaviour:
-    """What tells a CTA's program, of its key blocks."""
+    """Return what of a CTA's key blocks decides its program."""
     return tuple((block.keys, block.masked) for block in blocks)
 
 
@@ -186,21 +186,21 @@ def operand_access(
     scenario: AttentionScenario,
     tensor: CopiedTensor,
     ctas: IntArray,
+    fetch: int,
     *,
     key_block: int = 0,
     column_block: int = 0,
-    fetch: int,
 ) -> GlobalAccess:
     """
-    The global accesses of one fetch.
+    Return the global accesses of one fetch by some CTAs.
 
     Args:
         scenario: Problem and kernel.
         tensor: q, k or v.
         ctas: blockIdx (x, y, z), shape [ctas, 3].
-        key_block: Of k and v.
-        column_block: Of v.
         fetch: k tile of the GEMM.
+        key_block: Number of the key block, for k and v.
+        column_block: Number of the column block, for v.
 
     Returns:
         Arrays of shape [ctas, threads, accesses, vecs]; coordinates ``row`` (query or key) and ``column`` (element of
@@ -230,13 +230,13 @@ def operand_access(
 
 
 def row_stride(scenario: AttentionScenario, tensor: CopiedTensor) -> int:
-    """Elements from one query, key or value of a head to the next."""
+    """Return the elements from one query, key or value of a head to the next."""
     problem = scenario.problem
     return problem.heads * (problem.head_dim_v if tensor == "v" else problem.head_dim)
 
 
 def attention_epilogue(scenario: AttentionScenario) -> EpilogueTile:
-    """The epilogue of the output, for one head: rows are queries, the extent is the longest batch's."""
+    """Return the output's epilogue for one head: rows are queries, the extent is that of the longest batch."""
     problem, tiling = scenario.problem, attention_shape(scenario).tiling("pv")
     return EpilogueTile(
         threadblock=tiling.threadblock,
@@ -250,7 +250,7 @@ def attention_epilogue(scenario: AttentionScenario) -> EpilogueTile:
 
 
 def source_parts(scenario: AttentionScenario) -> int:
-    """16-byte accesses of the f32 buffer that make one vector of the output."""
+    """Return the 16-byte accesses of the f32 buffer that make one vector of the output."""
     return scenario.problem.access_o * element_bits("f32") // VECTOR_BITS
 
 
@@ -258,7 +258,7 @@ def output_access(
     scenario: AttentionScenario, ctas: IntArray, column_block: int, step: int | npt.NDArray[np.int64]
 ) -> OutputAccess:
     """
-    The global accesses of one epilogue step; those of the buffer are the same elements.
+    Return the global accesses of one epilogue step by some CTAs; the buffer's are the same elements.
 
     Returns:
         Arrays of shape [ctas, threads, accesses]. Rows are queries; valid those of the batch.

@@ -1,0 +1,117 @@
+"""Both GEMMs of a batch of attention CTAs on real data: their operands in one shared memory, their warps."""
+
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusim.arrays import IntArray
+from gpusim.families.attention.tensors import AttentionTensors
+from gpusim.families.attention.tile.blocks import block_advance, operand_access
+from gpusim.families.attention.tile.lanes import AttentionLanes
+from gpusim.families.attention.tile.operands import GEMMS, TENSOR_AT, Gemm, gemm_operands
+from gpusim.functional.data_hazards import HazardLog
+from gpusim.functional.mainloop import OperandData, OperandTables, WarpTiles, operand_tables
+from gpusim.functional.shared_memory import CopyQueue, SharedArray
+from gpusim.numerics.elements import WORKING, Values, decode
+from gpusim.schedule.ops import WarpMma
+from gpusim.tile.operand import Side
+
+GemmTables: TypeAlias = dict[Gemm, dict[Side, OperandTables]]
+"""The operands' tables of both GEMMs; their offsets count 16-bit elements from the base of shared memory."""
+
+
+def gemm_tables(lanes: AttentionLanes) -> GemmTables:
+    """Return what no CTA changes, computed once for a run."""
+    base = {tensor: first // 2 for tensor, first in lanes.shared_base.items()}
+    return {
+        gemm: {side: operand_tables(operand, base[operand.name]) for side, operand in operands.items()}
+        for gemm, operands in ((gemm, gemm_operands(lanes.scenario, gemm)) for gemm in GEMMS)
+    }
+
+
+class FlashOutput(WarpTiles):
+    """
+    The second GEMM of flash: P is the warp's own registers.
+
+    Attributes:
+        p: Rounded to its type. Shape (ctas, warps, warp M, keys of a block); empty before its first MMA.
+    """
+
+    p: npt.NDArray[np.float32] = np.zeros(0, np.float32)
+
+    def _matrix(self, operand: Side, op: WarpMma) -> npt.NDArray[np.float32]:
+        """Side a is P: accumulators of two neighbouring column blocks of S lie as the fragment of 16 keys does."""
+        if operand == "b":
+            return super()._matrix(operand, op)
+        depth = self._tables["b"].place.shape[1]
+        return self.p[..., op.k_group * depth : (op.k_group + 1) * depth]
+
+
+class AttentionGemms:
+    """
+    The operands and warps of a batch of CTAs.
+
+    Operands lie in one shared array, P and V in the place of Q and K where the kernel has them there, so that an
+    overwrite of what may still be read shows.
+
+    Attributes:
+        shared: That array, 16-bit elements from the base of shared memory.
+    """
+
+    def __init__(
+        self, lanes: AttentionLanes, tables: GemmTables, tensors: AttentionTensors, ctas: IntArray, hazards: HazardLog
+    ) -> None:
+        """
+        Args:
+            lanes: Addresses of the scenario's kernel.
+            tables: Its ``gemm_tables``.
+            tensors: Global memory.
+            ctas: blockIdx (x, y, z) of each. Shape (ctas, 3).
+            hazards: Where what the data shows is written down.
+        """
+        self._scenario, self._shape, self._tables = lanes.scenario, lanes.shape, tables
+        self._ctas, self._hazards = ctas, hazards
+        self._advance = block_advance(lanes.scenario, ctas)
+        element = lanes.scenario.problem.dtype.ab
+        self.shared = SharedArray(len(ctas), lanes.shape.shared_bytes // 2, lanes.warps, WORKING[element])
+        self._queue = CopyQueue()
+        stored = {"q": tensors.q, "k": tensors.k, "v": tensors.v}
+        self._values: dict[str, Values] = {name: decode(tensor, element) for name, tensor in stored.items()}
+        self._known: dict[tuple[Gemm, int, int], WarpTiles] = {}
+
+    def tiles(self, gemm: Gemm, key_block: int, column_block: int) -> WarpTiles:
+        """Return the warps in one GEMM of one key block, made at its first op; older key blocks' are dropped."""
+        key = gemm, key_block, column_block
+        if key not in self._known:
+            sources: dict[Side, OperandData] = {
+                "a": self._source(gemm, "a", *key[1:]),
+                "b": self._source(gemm, "b", *key[1:]),
+            }
+            kind = FlashOutput if gemm == "pv" and self._shape.flash else WarpTiles
+            self._known = {known: tiles for known, tiles in self._known.items() if abs(known[1] - key_block) <= 1}
+            self._known[key] = kind(
+                self._shape.tiling(gemm),
+                self._scenario.mma,
+                self._tables[gemm],
+                sources,
+                self._ctas,
+                queue=self._queue,
+                hazards=self._hazards,
+            )
+        return self._known[key]
+
+    def _source(self, gemm: Gemm, side: Side, key_block: int, column_block: int) -> OperandData:
+        """Return an operand in global memory; no op copies P, and its rows end where those of Q do."""
+        advance, tensor = self._advance, TENSOR_AT[gemm, side]
+        first, end = advance.query_start, advance.query_start + advance.num_queries
+        if tensor == "k":
+            first, end = np.full_like(first, key_block * self._scenario.keys_per_block), advance.num_keys
+        elif tensor == "v":
+            first = np.full_like(first, column_block * self._shape.pv[1])
+            end = np.full_like(first, self._scenario.problem.head_dim_v)
+        copied = "v" if tensor == "p" else tensor
+        place = {"key_block": key_block, "column_block": column_block}
+        fetch = partial(operand_access, self._scenario, copied, self._ctas, **place)
+        return OperandData(tensor, self._values[copied], fetch, first, end, self.shared)
