@@ -90,11 +90,7 @@ class KernelSchedule(ABC, Generic[StepT]):
         """Linear block indices of the few CTAs that are traced, ascending. Each of them has work."""
 
     def block_at(self, ctaid: tuple[int, int, int]) -> int:
-        """
-        Return the linear block index of the CTA that a user names by (x, y, z).
-
-        These are its blockIdx, unless a kernel assigns its tiles to blocks in another order.
-        """
+        """Return the linear block index of the CTA with blockIdx (x, y, z)."""
         x, y, z = ctaid
         return x + self.grid[0] * (y + self.grid[1] * z)
 

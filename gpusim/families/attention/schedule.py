@@ -135,13 +135,6 @@ class FusedKernel(CountedKernel[Step]):
         """Return the steps that have an address, or a place among the copies and barriers."""
         return [step for step in self.steps(block) if not isinstance(step.op, SOFTMAX_ARITHMETIC)]
 
-    def block_at(self, ctaid: tuple[int, int, int]) -> int:
-        """Return the block that works on a query block; flash under a causal mask begins with the last query block."""
-        x, y, z = ctaid
-        if self.scenario.flash and self.scenario.problem.mask != "none":
-            x = self.grid[0] - 1 - x
-        return super().block_at((x, y, z))
-
     def fills(self, block: int, operand: str) -> Sequence[Fill]:
         """Return every fetch of Q, K or V; of P its stores of every key block."""
         lanes, found = self.lanes(), dict[Fill, None]()
