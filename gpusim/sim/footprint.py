@@ -1,13 +1,12 @@
-"""Evaluates the sectors and cache lines that each global-memory instruction of a CTA touches."""
+"""Evaluates the sectors and cache lines that the global-memory instructions of a CTA touch."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.schedule.lanes import CtaLanes, GlobalRow
+from gpusim.schedule.lanes import GlobalRow
 from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.lanes import over_warps
 from gpusim.tile.requests import distinct_sectors
@@ -18,9 +17,6 @@ Lines: TypeAlias = tuple[tuple[int, int], ...]
 
 Request: TypeAlias = tuple[int, Lines]
 """(number of sectors, lines) of one warp instruction. Lines are empty if no simulated cache needs them."""
-
-Requests: TypeAlias = list[list[list[Request]]]
-"""Requests of one fetch, indexed [access][vec][warp]."""
 
 TENSOR_STRIDE = 1 << 40
 """Distance in lines between the first lines of two tensors, larger than any tensor."""
@@ -47,82 +43,57 @@ IN_L2 = L2Status(slow=0, missed=0)
 
 
 @dataclass(frozen=True, slots=True)
-class Footprint:
+class Pattern:
     """
-    The global accesses of one CTA.
+    The requests of one fetch.
 
     Attributes:
-        copies: Requests of the copies and loads of operands, indexed [row][turn][access][vec][warp]. A turn is the
-            number of a fetch in the CTA's program.
-        outputs: Sectors of the other global accesses, indexed [row][access][warp].
-        found: L2 status of those rows of ``outputs`` that are loads, indexed [row].
-        status: L2 status of the copies, indexed [row][turn]; empty if the L2 itself is simulated.
+        requests: Indexed [access][vec][warp]; lines count from the first line that the fetch touches.
     """
 
-    copies: Sequence[Sequence[Requests]]
-    outputs: list[list[list[int]]]
-    found: tuple[L2Status, ...]
-    status: Sequence[tuple[L2Status, ...]]
+    requests: list[list[list[Request]]]
 
 
-class Footprints:
+class Patterns:
     """
-    Evaluates the footprints of CTAs.
+    Evaluates which sectors and lines accesses touch.
 
     Each address pattern is evaluated once: accesses that differ by a whole number of lines touch as many sectors.
     """
 
     def __init__(self) -> None:
-        self._sectors: dict[Any, Requests] = {}
-        self._lines: dict[Any, list[list[list[Lines]]]] = {}
+        self._copies: dict[Any, Pattern] = {}
         self._outputs: dict[Any, list[list[int]]] = {}
 
-    def copies(
-        self, cta: CtaLanes[Any], bits: Callable[[int], int], base: Callable[[int], int | None]
-    ) -> list[list[Requests]]:
+    def copies(self, access: GlobalAccess, bits: int, *, needs_lines: bool) -> tuple[int, Pattern]:
         """
-        Return the requests of a CTA's copies, indexed [row][turn].
+        Return the first line of a fetch, and its pattern; equal patterns are one object.
 
         Args:
-            cta: Addresses of the CTA.
-            bits: Returns the width of an element of a row's tensor, in bits.
-            base: Returns the first line of a row's tensor, or None if lines are not needed.
+            access: Accesses of the fetch.
+            bits: Width of an element, in bits.
+            needs_lines: Whether a cache looks lines up; if not, requests have no lines.
         """
-        return [
-            [self._requests(access, bits(row), base(row)) for access in turns] for row, turns in enumerate(cta.copies())
-        ]
-
-    def outputs(self, cta: CtaLanes[Any]) -> list[list[list[int]]]:
-        """Return the sectors of a CTA's other global accesses, indexed [row][access][warp]."""
-        return [self._output(row) for row in cta.outputs()]
-
-    def _requests(self, access: GlobalAccess, bits: int, base: int | None) -> Requests:
         valid = np.broadcast_to(access.valid, access.offset.shape)
-        first, pattern = _pattern(access.offset, valid, bits)
-        if pattern not in self._sectors:
+        first, key = _pattern(access.offset, valid, bits)
+        key = (*key, needs_lines)
+        if key not in self._copies:
             sectors = distinct_sectors(over_warps(access.offset), over_warps(valid), bits).tolist()
-            self._sectors[pattern] = [[[(count, ()) for count in warps] for warps in vec] for vec in sectors]
-        found = self._sectors[pattern]
-        if base is None:
-            return found
-        if pattern not in self._lines:
             offset = over_warps(access.offset - first * LINE_BITS // bits)
-            touched = np.where(over_warps(valid), offset * bits // SECTOR_BITS, -1).tolist()
-            self._lines[pattern] = [[[_lines(lanes) for lanes in warps] for warps in vec] for vec in touched]
-        begin = base + first
-        return [
-            [
+            touched = np.where(over_warps(valid), offset * bits // SECTOR_BITS, -1).tolist() if needs_lines else None
+            self._copies[key] = Pattern(
                 [
-                    (count, tuple((begin + line, mask) for line, mask in lines))
-                    for (count, _), lines in zip(*both, strict=True)
+                    [
+                        [(count, _lines(touched[a][v][w]) if touched else ()) for w, count in enumerate(warps)]
+                        for v, warps in enumerate(vecs)
+                    ]
+                    for a, vecs in enumerate(sectors)
                 ]
-                for both in zip(*vecs, strict=True)
-            ]
-            for vecs in zip(found, self._lines[pattern], strict=True)
-        ]
+            )
+        return first, self._copies[key]
 
-    def _output(self, row: GlobalRow) -> list[list[int]]:
-        """Return the sectors of one row, indexed [access][warp]."""
+    def output(self, row: GlobalRow) -> list[list[int]]:
+        """Return the sectors of one row of other global accesses, indexed [access][warp]."""
         _, pattern = _pattern(row.offset, row.valid, row.bits)
         key = pattern, row.access_bytes
         if key not in self._outputs:

@@ -6,22 +6,16 @@ from functools import cached_property
 from heapq import heappop, heappush
 from itertools import pairwise
 
-import simpy
-
 from gpusim.lower.stream import Stream
 from gpusim.machine.spec import Machine
 from gpusim.results.result import PipelineRow
 from gpusim.results.timeline import Timeline
 from gpusim.sim.code import Assembly
-from gpusim.sim.cta_scheduler import CtaScheduler
 from gpusim.sim.decode import assemble
-from gpusim.sim.footprint import TENSOR_STRIDE, Footprint, Footprints, L2Status
-from gpusim.sim.l1 import L1
-from gpusim.sim.l2 import L2, SimulatedL2
 from gpusim.sim.l2_walk import L2Walk
-from gpusim.sim.observer import Observer
-from gpusim.sim.sampling import CTAS_SIMULATED_PER_SM, SampledKind, sample, share_of, stall_cycles
-from gpusim.sim.sm import Sm
+from gpusim.sim.run import Ran, Resident, run_sms
+from gpusim.sim.sampling import CTAS_SIMULATED_PER_SM, SampledKind, sample, share_of
+from gpusim.sim.stall_reasons import REASONS
 from gpusim.sim.timed_kernel import AnyKernel
 
 Progress = Callable[[str], None]
@@ -86,6 +80,11 @@ class Launch:
             queues[sm].append(cta)
             heappush(free, (at + self.kernel.work(cta) + 1, slot, sm))
         return queues
+
+    def run(self, queue: Sequence[int], *, sms: int, share: int, walk: L2Walk | None, watched: int) -> Ran:
+        """Run a queue of its CTAs to its end; arguments as of ``run_sms``."""
+        resident = Resident(self.kernel, self.assemblies, self.ctas_per_sm)
+        return run_sms(resident, queue, sms=sms, share=share, walk=walk, watched=watched)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,18 +189,17 @@ def watched_cta(launch: Launch, ctas: Sequence[int]) -> int:
 
 def _exact(launch: Launch, progress: Progress) -> Outcome:
     working = launch.working
-    l2 = SimulatedL2(launch.machine, working)
     progress(f"simulating all {launch.ctas} CTAs on {working} SMs")
     watched = watched_cta(launch, range(launch.ctas))
-    sms = _run(launch, l2, working, range(launch.ctas), walk=None, watched=watched)
-    spans = [sm.span for sm in sms]
+    ran = launch.run(range(launch.ctas), sms=working, share=1, walk=None, watched=watched)
+    spans = ran.spans()
     return _outcome(
         launch,
-        dict.fromkeys(sms, 1),
+        [(ran, 1)],
         active=sum(spans) // working,
         longest=max(spans),
-        l2_sectors=l2.sectors_read,
-        dram_bytes=l2.dram.bytes,
+        l2_sectors=ran.l2_sectors,
+        dram_bytes=ran.dram_bytes,
     )
 
 
@@ -211,7 +209,6 @@ def _sampled(launch: Launch, progress: Progress) -> Outcome:
     walk = _walk(launch, max(simulated), progress)
     watched = watched_cta(launch, simulated)
     sampled = sample(
-        launch.machine,
         [
             SampledKind(
                 kind.queue,
@@ -221,7 +218,7 @@ def _sampled(launch: Launch, progress: Progress) -> Outcome:
             for kind in kinds
         ],
         launch.ctas_per_sm,
-        lambda l2, queue: _run(launch, l2, 1, queue, walk=walk, watched=watched)[0],
+        lambda queue, share: launch.run(queue, sms=1, share=share, walk=walk, watched=watched),
         progress,
     )
     return _outcome(
@@ -243,104 +240,31 @@ def _walk(launch: Launch, last_cta: int, progress: Progress) -> L2Walk:
     return L2Walk(launch.kernel, resident, walked)
 
 
-def _run(launch: Launch, l2: L2, ports: int, queue: Sequence[int], *, walk: L2Walk | None, watched: int) -> list[Sm]:
-    """
-    Run a queue of CTAs to its end, and return the SMs.
-
-    Args:
-        launch: The launch.
-        l2: The L2 that the SMs share.
-        ports: Number of SMs, each on its own port of the L2.
-        queue: CTAs in launch order.
-        walk: Hits and misses in the L2; None if the L2 itself is simulated.
-        watched: CTA to watch.
-    """
-    machine, kernel = launch.machine, launch.kernel
-    footprints = CtaFootprints(launch, walk)
-    env = simpy.Environment()
-    scheduler = CtaScheduler(
-        env,
-        machine.launch,
-        queue=queue,
-        slots=launch.ctas_per_sm,
-        footprint=footprints.of,
-        watched=watched if kernel.watch.activities else None,
-    )
-    carve_out = launch.ctas_per_sm * (kernel.shared_bytes + machine.limits.shared_reserved_per_cta)
-    sms = [
-        Sm(
-            env,
-            machine,
-            L1(machine, l2, port, carve_out),
-            assembly=lambda cta: launch.assemblies[kernel.behaviour(cta)],
-            finished=scheduler.finished,
-            observer=Observer(kernel.watch),
-        )
-        for port in range(ports)
-    ]
-    scheduler.start(sms)
-    env.run(until=scheduler.done)
-    return sms
-
-
-class CtaFootprints:
-    """Evaluates the footprints of a launch's CTAs. ``walk`` is None if the L2 itself is simulated."""
-
-    def __init__(self, launch: Launch, walk: L2Walk | None) -> None:
-        self._launch, self._walk = launch, walk
-        self._lanes, self._known = launch.kernel.lanes(), Footprints()
-
-    def of(self, cta: int) -> Footprint:
-        """Return the footprint of one CTA; empty for a CTA that has no work."""
-        kernel, walk = self._launch.kernel, self._walk
-        block = int(kernel.launched[cta])
-        if kernel.missing_work(block):
-            return Footprint((), [], (), ())
-        lanes = self._lanes.cta(block)
-        copies = self._known.copies(lanes, self._bits, self._base)
-        status: list[tuple[L2Status, ...]] = []
-        if walk is not None:
-            of_tensor = walk.status(cta)
-            status = [of_tensor[kernel.tensor_of(row)] for row in range(len(copies))]
-        first_wave = cta < self._launch.ctas_per_sm * self._launch.machine.sms
-        return Footprint(copies, self._known.outputs(lanes), kernel.found(cta, first_wave=first_wave), status)
-
-    def _bits(self, row: int) -> int:
-        """Return the width in bits of an element of a row's tensor."""
-        kernel = self._launch.kernel
-        return self._lanes.operands[kernel.copied[kernel.tensor_of(row)]].bits
-
-    def _base(self, row: int) -> int | None:
-        """Return the first line of a row's tensor, or None if no cache needs lines."""
-        kernel = self._launch.kernel
-        needed = self._walk is None or kernel.cached_in_l1(row)
-        return kernel.tensor_of(row) * TENSOR_STRIDE if needed else None
-
-
 def _outcome(
-    launch: Launch, stands_for: dict[Sm, int], *, active: int, longest: int, l2_sectors: int, dram_bytes: int
+    launch: Launch,
+    stands_for: Sequence[tuple[Ran, int]],
+    *,
+    active: int,
+    longest: int,
+    l2_sectors: int,
+    dram_bytes: int,
 ) -> Outcome:
-    """Gather the counts of the simulated SMs."""
-    sms, kernel = list(stands_for), launch.kernel
-    ctas = [life.cta for sm in sms for life in sm.lives]
-    watcher = next((sm.observer for sm in sms if sm.observer.retired), None)
-    pipeline: tuple[PipelineRow, ...] = ()
-    timeline = Timeline((), ())
-    if watcher is not None:
-        watched = watcher.retired[0].cta.index
-        pipeline = watcher.pipeline(kernel.pipeline_rows(watched), kernel.stages)
-        timeline = watcher.timeline(kernel.stages)
+    """Gather the counts of the simulated SMs, each with the number of SMs that it represents."""
+    kernel = launch.kernel
+    ctas = [life.cta for ran, _ in stands_for for life in ran.lives]
+    observer = next((ran.observer for ran, _ in stands_for if ran.observer is not None), None)
+    cycles = [sum(ran.stalls[reason] * count for ran, count in stands_for) for reason in range(len(REASONS))]
     return Outcome(
         active=active,
         longest=longest,
-        stalls=stall_cycles(stands_for),
-        pipeline=pipeline,
-        timeline=timeline,
+        stalls={reason: own for reason, own in zip(REASONS, cycles, strict=True) if own},
+        pipeline=() if observer is None else observer.pipeline(kernel.pipeline_rows(observer.cta), kernel.stages),
+        timeline=Timeline((), ()) if observer is None else observer.timeline(kernel.stages),
         ctas=len(ctas),
         k_tiles=sum(map(kernel.k_tiles, ctas)),
-        instructions=sum(sm.instructions for sm in sms),
+        instructions=sum(ran.instructions for ran, _ in stands_for),
         sampled=len(ctas) < launch.ctas,
-        asked_sectors=sum(sm.l1.sectors * count for sm, count in stands_for.items()),
+        asked_sectors=sum(ran.asked_sectors * count for ran, count in stands_for),
         l2_sectors=l2_sectors,
         dram_bytes=dram_bytes,
     )

@@ -1,13 +1,14 @@
-"""Watches one CTA while it runs: collects its warps' stall spans and their activities for each k tile or key block."""
+"""Reads what one watched CTA did: its warps' stall spans, and their activities for each k tile or key block."""
 
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from gpusim.results.result import PipelineRow
 from gpusim.results.timeline import KTileSpan, Timeline, WarpSpan
 from gpusim.sim.code import BAR, DEPBAR, Decoded
+from gpusim.sim.core.chip import NOTED, RELEASED, SPENT
 from gpusim.sim.stall_reasons import REASONS
 from gpusim.sim.timed_kernel import Watch
-from gpusim.sim.warp import Warp
 
 
 class _Done(NamedTuple):
@@ -30,38 +31,56 @@ class _Wait(NamedTuple):
 
 class Observer:
     """
-    Collects what observed warps do.
+    Reads the log of a watched CTA (``core.chip``).
 
-    Cycles passed in are absolute. Those in ``timeline`` and ``pipeline`` count from the CTA's launch.
+    Cycles in the log are absolute. Those in ``timeline`` and ``pipeline`` count from the CTA's launch.
 
-    Attributes:
-        retired: Observed warps that have exited, in order of exit.
+    Args:
+        watch: The activities that are observed.
+        code: The instructions that the log's places count.
+        cta: Number of the CTA.
+        launched: Cycle of its launch.
+        log: The rows.
     """
 
-    def __init__(self, watch: Watch) -> None:
-        self._watch = watch
+    def __init__(
+        self, watch: Watch, code: Sequence[Decoded], cta: int, launched: int, log: Iterable[tuple[int, ...]]
+    ) -> None:
+        self.cta = cta
+        self._watch, self._code, self._launched = watch, code, launched
         self._windows: dict[_Done, list[int]] = {}
         self._waits: dict[int, list[_Wait]] = {}
         self._waiting: set[int] = set()
-        self.retired: list[Warp] = []
+        self._smsps: dict[int, int] = {}
+        self._spans: dict[int, list[tuple[int, int, int]]] = {}
+        for kind, warp, *row in log:
+            if kind == SPENT:
+                begin, end, reason = row
+                self._spans.setdefault(warp, []).append((begin, end, reason))
+            elif kind == NOTED:
+                self._note(warp, *row)
+            elif kind == RELEASED:
+                self._released(warp, *row)
+            else:
+                self._smsps[warp] = row[1]
 
-    def note(self, warp: Warp, at: int, landed: int) -> None:
-        """Note that the warp's current instruction issued at cycle ``at`` and has its result at cycle ``landed``."""
-        instruction, watch = warp.instruction, self._watch
-        k_tile = instruction.k_tile + warp.trip * warp.segment.tiles_per_trip
+    def _note(self, warp: int, place: int, tiles: int, at: int, landed: int, stalled: int) -> None:  # noqa: PLR0917 - a row
+        """Note an instruction that issued at cycle ``at`` and has its result at cycle ``landed``."""
+        instruction, watch = self._code[place], self._watch
+        k_tile = instruction.k_tile + tiles
         if instruction.kind not in (DEPBAR, BAR):
             if not watch.numbers_waits:
-                self._waiting.discard(warp.index)
+                self._waiting.discard(warp)
             activity = watch.activities[instruction.activity]
-            self._widen(warp.index, activity, instruction, k_tile, (at, landed))
-        if instruction.opens_wait and warp.index not in self._waiting:
-            waits = self._waits.setdefault(warp.index, [])
-            begin = at if instruction.kind == BAR else min(at, warp.stalled_until)
+            self._widen(warp, activity, instruction, k_tile, (at, landed))
+        if instruction.opens_wait and warp not in self._waiting:
+            waits = self._waits.setdefault(warp, [])
+            begin = at if instruction.kind == BAR else min(at, stalled)
             if watch.numbers_waits:
                 waits.append(_Wait("wait", len(waits), [begin, at]))
             else:
                 waits.append(_Wait(f"wait_{watch.activities[instruction.activity]}", k_tile, [begin, at + 1]))
-            self._waiting.add(warp.index)
+            self._waiting.add(warp)
 
     def _widen(self, warp: int, activity: str, instruction: Decoded, k_tile: int, window: tuple[int, int]) -> None:
         """Extend the activity of a k tile. It lasts from the issue of its first instruction to the last result."""
@@ -70,15 +89,11 @@ class Observer:
         so_far = self._windows.setdefault(done, list(window))
         so_far[0], so_far[1] = min(so_far[0], window[0]), max(so_far[1], window[1])
 
-    def released(self, warp: Warp, at: int) -> None:
+    def _released(self, warp: int, at: int) -> None:
         """End the warp's open wait at cycle ``at``, when it leaves a barrier."""
-        if warp.index in self._waiting:
-            self._waits[warp.index][-1].window[1] = at
-            self._waiting.discard(warp.index)
-
-    def retire(self, warp: Warp) -> None:
-        """Note that a warp has exited."""
-        self.retired.append(warp)
+        if warp in self._waiting:
+            self._waits[warp][-1].window[1] = at
+            self._waiting.discard(warp)
 
     def pipeline(self, k_tiles: int, stages: int) -> tuple[PipelineRow, ...]:
         """
@@ -90,9 +105,7 @@ class Observer:
             k_tiles: Number of rows.
             stages: Slots of the shared-memory ring.
         """
-        if not self.retired:
-            return ()
-        begin, watch = self.retired[0].launched, self._watch
+        begin, watch = self._launched, self._watch
         of_warp: dict[tuple[str, int], list[list[int]]] = {}
         for done, window in self._windows.items():
             if done.warp == 0:
@@ -120,14 +133,11 @@ class Observer:
 
     def timeline(self, stages: int) -> Timeline:
         """Return the stall spans and the activities of the watched CTA's warps, warp by warp."""
-        warps = sorted(self.retired, key=lambda warp: warp.index)
-        if not warps:
-            return Timeline((), ())
-        begin, cta = warps[0].launched, warps[0].cta.index
+        begin, cta = self._launched, self.cta
         spans = [
-            WarpSpan(cta, warp.index, warp.smsp, first - begin, end - begin, REASONS[reason])
-            for warp in warps
-            for first, end, reason in warp.spans or ()
+            WarpSpan(cta, warp, self._smsps[warp], first - begin, end - begin, REASONS[reason])
+            for warp in sorted(self._smsps)
+            for first, end, reason in self._spans[warp]
         ]
         found = [(done.warp, done.k_tile, done.k_group, done.activity, to) for done, to in self._windows.items()]
         found += [

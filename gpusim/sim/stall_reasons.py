@@ -38,6 +38,9 @@ REASONS = (
     DRAIN,
 ) = range(13)
 
+REASON_COUNT = len(REASONS)
+"""Columns of a table by stall reason."""
+
 
 def shares(cycles: Mapping[str, int]) -> dict[str, float]:
     """Return the share of each reason in all warp cycles, 0 to 1, largest first; equal shares are sorted by name."""

@@ -1,0 +1,94 @@
+"""Types of ``chip.py`` for Cython: columns are views of 64-bit integers, everything else is one."""
+
+cimport cython
+
+cdef long long NEVER, _MILLI, _PERCENT, _GROUPS, _LINES_AT_ONCE, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
+cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
+cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
+cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN
+cdef long long NOTED, RELEASED, SPENT, RETIRED
+
+cdef long long sectors_in(long long mask) noexcept
+
+cdef class Lines:
+    cdef long long mask, free, oldest, youngest
+    cdef readonly long long count
+    cdef long long[::1] head, chain, line, ready, held, older, younger
+    cdef long long bucket(self, long long line) noexcept
+    cdef long long find(self, long long line) noexcept
+    cdef void unlink(self, long long slot) noexcept
+    cdef void append(self, long long slot) noexcept
+    cdef long long insert(self, long long line) noexcept
+    cdef long long used(self, long long line) noexcept
+    cdef void drop_oldest(self) noexcept
+
+cdef class Chip:
+    cdef readonly long long sms, slots, share, now, instructions, wavefronts, l2_sectors, dram_bytes
+    cdef readonly long long ended, ended_at, ended_sm, ended_slot, ended_launched
+    cdef readonly list log
+    cdef list l1
+    cdef Lines l2
+    cdef readonly long long[::1] stalls, sectors
+    cdef long long smsps, ports, depth, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
+    cdef long long source_release, copy_interval, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
+    cdef long long launch_delay, fetch_miss, stream_lines, port_bytes, chip_bytes, near, far, far_percent
+    cdef long long dram_latency, dram_rate, l1_lines, l2_lines
+    cdef long long warps, lines, cached, simulates_l2, rows, outputs
+    cdef long long chip_free, dram_free, turn, fetched, status, requested, slow_credit, missed_credit, pending, scheduled
+    cdef const long long[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, read, fetches, is_branch
+    cdef const long long[::1] wave, wave_slots, bytes, row, turn_of, access, vec, stage, pending_groups, is_load, through_l1
+    cdef const long long[::1] zero_fills, fills, activity, waves, first, end, trips, tiles, begins, program, warps_of
+    cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, slow, missed, request, vecs, asked, touched
+    cdef const long long[::1] line, sector_mask, output_sectors, found_slow, found_missed
+    cdef long long[::1] sm_free, data_free, barrier_free, cold, line_ready
+    cdef long long[::1] port_free, mio_free, return_free, queue, queue_at, clock, asleep, last, active, blocked, members
+    cdef long long[::1] cta, expected, launched, remaining, arrived, arrivals, observed
+    cdef long long[::1] age, home, at, segment, trip, ready, stalled, issued, reason, board, board_reason
+    cdef long long[::1] groups, committed, open_group, stored, drained
+    cdef long long[::1] l2_free, heap, place, due, order
+    cdef bint before(self, long long one, long long other) noexcept
+    cdef void schedule(self, long long event, long long at, long long rank) noexcept
+    cdef void rise(self, long long place) noexcept
+    cdef void sink(self, long long place) noexcept
+    cdef long long take(self) noexcept
+    cpdef long long run(self) except -2
+    cdef void wake(self, long long smsp, long long at) noexcept
+    cpdef hand(self, long long sm, long long cta, long long at, long long observed)
+    cdef long long next_launch(self, long long sm, long long now) noexcept
+    cdef void launch(self, long long slot, long long at) noexcept
+    cdef void leave(self, long long warp, long long at) noexcept
+    cdef void remove(self, long long smsp, long long warp) noexcept
+    cdef void arrive(self, long long warp, long long at) noexcept
+    cdef void release(self, long long warp, long long at) noexcept
+    cdef long long horizon(self, long long smsp, long long now) noexcept
+    cdef long long issue_from(self, long long smsp, long long now) noexcept
+    cdef void issue_beyond(self, long long smsp, long long warp, long long at) noexcept
+    cdef void account(self, long long warp, long long at, long long free, long long throttle) noexcept
+    cdef long long charge(self, long long warp, long long begin, long long end, long long reason) noexcept
+    cdef void note(self, long long warp, long long at, long long landed) noexcept
+    cdef void wait_until(self, long long warp, long long cycle, long long reason) noexcept
+    cdef void hold(self, long long warp, long long board, long long free, long long reason) noexcept
+    cdef void commit(self, long long warp) noexcept
+    cdef void advance(self, long long warp, long long at) noexcept
+    cdef long long next_trip(self, long long warp, long long segment) noexcept
+    cdef void gate(self, long long warp, long long code) noexcept
+    cdef void fetch(self, long long warp) noexcept
+    cdef long long wavefronts_of(self, long long warp, long long code) noexcept
+    cdef long long service(self, long long wavefronts) noexcept
+    cdef long long dispatch(self, long long smsp, long long at, long long wavefronts, long long interval) noexcept
+    cdef long long memory(self, long long smsp, long long warp, long long at) noexcept
+    cdef long long shared(self, long long smsp, long long warp, long long leaves, long long wavefronts) noexcept
+    cdef void resolve(self, long long warp, long long code) noexcept
+    cdef long long serve(self, long long sm, long long at, long long issued, long long size) noexcept
+    cdef long long l2_latency(self) noexcept
+    cdef long long read_known(self, long long sm, long long at, long long issued, long long sectors, long long slow, long long missed) noexcept
+    cdef long long arrival(self, long long start, long long issued, long long asked, long long slow, long long missed) noexcept
+    @cython.locals(cache=Lines)
+    cdef long long fill(self, long long line, long long mask, long long start, long long issued) noexcept
+    cdef long long dram(self, long long start, long long size, long long issued) noexcept
+    cdef long long copy(self, long long sm, long long at, long long issued, long long code) noexcept
+    @cython.locals(cache=Lines)
+    cdef long long bring(self, long long sm, long long at, long long issued, long long missing) noexcept
+    @cython.locals(cache=Lines)
+    cdef long long look_up(self, long long sm, long long at, long long issued, long long hit) noexcept
+    cdef long long output(self, long long sm, long long warp, long long at, long long leaves) noexcept

@@ -1,0 +1,873 @@
+"""
+The machine in integers: SMs, SMSPs, warps, MIO, data stage, barriers, caches and DRAM, cycle by cycle.
+
+One text, executed twice: interpreted by Python, or compiled by Cython with the types of ``chip.pxd``. Tables come in as
+columns of integers (``columns``), logs go out; it knows no scenario, no op and no name. Times are cycles; those of
+the L2 and DRAM are thousandths of a cycle.
+
+An SMSP sleeps until one of its warps can issue. Instructions that use only the SMSP itself are issued ahead of the
+clock, up to the earliest cycle at which another warp could arrive; those that use units shared with other SMSPs are
+issued when the clock reaches their cycle. Events of one cycle are taken in the order in which they were scheduled,
+SMSPs that were woken first.
+"""
+
+from array import array
+from typing import TYPE_CHECKING, Final
+
+from gpusim.sim.code import BAR, COMMIT, DEPBAR, EXIT, GLOBAL, LDGSTS, PIPE, SHARED
+from gpusim.sim.stall_reasons import (
+    BARRIER,
+    BRANCH_RESOLVING,
+    DRAIN,
+    IMC_MISS,
+    LONG_SCOREBOARD,
+    NO_INSTRUCTION,
+    NOT_SELECTED,
+    REASON_COUNT,
+    SELECTED,
+    SHORT_SCOREBOARD,
+    WAIT,
+)
+from gpusim.units import SCOREBOARDS, SECTOR_BYTES
+
+if TYPE_CHECKING:
+    from gpusim.sim.core.columns import Code, Column, Data
+    from gpusim.sim.figures import Figures
+
+NEVER: Final = 1 << 62
+"""A cycle that does not come."""
+
+_MILLI, _PERCENT = 1000, 100
+_GROUPS = 32
+"""Commit groups of a warp that are remembered: more than any wait leaves pending."""
+
+_LINES_AT_ONCE = 32
+"""Most lines that one warp instruction touches: one for each lane."""
+
+_WOKEN, _TIMED = 0, 1
+"""Ranks of events: at the same cycle, SMSPs that are woken come before those that slept until then."""
+
+NOTED, RELEASED, SPENT, RETIRED = range(4)
+"""
+Kinds of rows in ``Chip.log``, each followed by the warp's index in its CTA.
+
+``NOTED``: place in the code, k tiles of the trip, issue, arrival of data, end of the instruction before's fixed stall.
+``RELEASED``: cycle. ``SPENT``: begin, end, stall reason. ``RETIRED``: cycle, SMSP.
+"""
+
+
+def zeros(count: int, value: int = 0) -> "Column":
+    """Return a column of ``count`` equal integers."""
+    return array("q", [value]) * count
+
+
+def sectors_in(mask: int) -> int:
+    """Return the number of sectors, of the four of a line, in a mask."""
+    return (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)
+
+
+class Lines:
+    """Lines of a cache with the cycle they are there and the sectors held, in order of use: a hash and a list."""
+
+    def __init__(self, most: int) -> None:
+        """Hold at most ``most`` lines."""
+        buckets = 1
+        while buckets < 2 * most:
+            buckets *= 2
+        self.mask = buckets - 1
+        self.head = zeros(buckets, -1)
+        self.chain = zeros(most + 1)
+        self.line = zeros(most + 1)
+        self.ready = zeros(most + 1)
+        self.held = zeros(most + 1)
+        self.older = zeros(most + 1)
+        self.younger = zeros(most + 1)
+        for slot in range(most):
+            self.chain[slot] = slot + 1
+        self.chain[most] = -1
+        self.free = 0
+        self.oldest = -1
+        self.youngest = -1
+        self.count = 0
+
+    def bucket(self, line: int) -> int:
+        """Return the bucket of a line."""
+        return (line ^ line >> 17) * 40503 & self.mask
+
+    def find(self, line: int) -> int:
+        """Return the slot of a line, or -1."""
+        slot = self.head[self.bucket(line)]
+        while slot >= 0 and self.line[slot] != line:
+            slot = self.chain[slot]
+        return slot
+
+    def unlink(self, slot: int) -> None:
+        """Take a slot out of the order of use."""
+        older, younger = self.older[slot], self.younger[slot]
+        if older >= 0:
+            self.younger[older] = younger
+        else:
+            self.oldest = younger
+        if younger >= 0:
+            self.older[younger] = older
+        else:
+            self.youngest = older
+
+    def append(self, slot: int) -> None:
+        """Make a slot the most recently used."""
+        self.older[slot] = self.youngest
+        self.younger[slot] = -1
+        if self.youngest >= 0:
+            self.younger[self.youngest] = slot
+        else:
+            self.oldest = slot
+        self.youngest = slot
+
+    def insert(self, line: int) -> int:
+        """Add a line that is not there as the most recently used, without sectors; return its slot."""
+        slot = self.free
+        self.free = self.chain[slot]
+        bucket = self.bucket(line)
+        self.chain[slot] = self.head[bucket]
+        self.head[bucket] = slot
+        self.line[slot] = line
+        self.ready[slot] = 0
+        self.held[slot] = 0
+        self.append(slot)
+        self.count += 1
+        return slot
+
+    def used(self, line: int) -> int:
+        """Make a line the most recently used, added if need be; return its slot."""
+        slot = self.find(line)
+        if slot < 0:
+            return self.insert(line)
+        if slot != self.youngest:
+            self.unlink(slot)
+            self.append(slot)
+        return slot
+
+    def drop_oldest(self) -> None:
+        """Remove the least recently used line."""
+        slot = self.oldest
+        self.unlink(slot)
+        bucket = self.bucket(self.line[slot])
+        at = self.head[bucket]
+        if at == slot:
+            self.head[bucket] = self.chain[slot]
+        else:
+            while self.chain[at] != slot:
+                at = self.chain[at]
+            self.chain[at] = self.chain[slot]
+        self.chain[slot] = self.free
+        self.free = slot
+        self.count -= 1
+
+
+class Chip:
+    """
+    SMs that share an L2, and the CTAs they are handed.
+
+    ``hand`` sends a CTA to an SM; ``run`` goes on until a CTA ends. Warps lie in slots: ``slots`` CTAs of ``warps``
+    warps on each SM.
+    """
+
+    def __init__(self, figures: "Figures", code: "Code", data: "Data", sms: int, slots: int, share: int) -> None:
+        """
+        Build the chip.
+
+        Args:
+            figures: Those of the machine.
+            code: The code of all CTAs.
+            data: What all CTAs to come execute and touch.
+            sms: Simulated SMs.
+            slots: CTAs that an SM holds at once.
+            share: SMs that each simulated request stands for.
+        """
+        self.figures_of(figures)
+        self.code_of(code)
+        self.data_of(data)
+        self.sms, self.slots, self.share = sms, slots, share
+        smsps, resident = sms * self.smsps, sms * slots
+        warps = resident * self.warps
+        self.now = 0
+        self.ended_sm = 0
+        self.instructions = 0
+        self.wavefronts = 0
+        self.log: list[tuple[int, ...]] = []
+        # SMs
+        self.sm_free, self.data_free, self.barrier_free = zeros(sms), zeros(sms), zeros(sms)
+        self.cold, self.sectors = zeros(sms, 1), zeros(sms)
+        self.line_ready = zeros(sms * self.lines, -1)
+        self.stalls = zeros(sms * REASON_COUNT)
+        # SMSPs
+        self.port_free = zeros(smsps * self.ports)
+        self.mio_free, self.return_free = zeros(smsps), zeros(smsps)
+        self.queue, self.queue_at = zeros(smsps * self.depth), zeros(smsps)
+        self.clock, self.asleep = zeros(smsps), zeros(smsps, NEVER)
+        self.last, self.active, self.blocked = zeros(smsps, -1), zeros(smsps), zeros(smsps)
+        self.members = zeros(smsps * slots * self.warps)
+        # CTAs, by slot
+        self.cta, self.expected = zeros(resident, -1), zeros(resident, NEVER)
+        self.launched, self.remaining = zeros(resident), zeros(resident)
+        self.arrived, self.arrivals, self.observed = zeros(resident), zeros(warps), zeros(resident)
+        # Warps, by slot
+        self.age, self.home = zeros(warps), zeros(warps)
+        self.at, self.segment, self.trip = zeros(warps), zeros(warps), zeros(warps)
+        self.ready, self.stalled, self.issued, self.reason = zeros(warps), zeros(warps), zeros(warps), zeros(warps)
+        self.board, self.board_reason = zeros(warps * SCOREBOARDS), zeros(warps * SCOREBOARDS)
+        self.groups, self.committed, self.open_group = zeros(warps * _GROUPS), zeros(warps), zeros(warps)
+        self.stored, self.drained = zeros(warps), zeros(warps)
+        # Caches and DRAM
+        self.l1 = [Lines(self.l1_lines + _LINES_AT_ONCE) for _ in range(sms)] if self.cached else []
+        self.l2 = Lines(self.l2_lines + 1) if self.simulates_l2 else Lines(1)
+        self.l2_free, self.chip_free, self.dram_free = zeros(sms), 0, 0
+        self.turn, self.slow_credit, self.missed_credit = 0, 0, 0
+        self.l2_sectors, self.dram_bytes = 0, 0
+        # The calendar: a heap of SMSPs and CTA slots, one entry each.
+        ids = smsps + resident
+        self.heap, self.place, self.pending = zeros(ids), zeros(ids, -1), 0
+        self.due, self.order, self.scheduled = zeros(ids), zeros(ids), 0
+
+    def figures_of(self, figures: "Figures") -> None:
+        """Take over the machine's figures."""
+        self.smsps, self.ports, self.depth = figures.smsps, figures.ports, figures.queue_depth
+        self.sm_interval, self.smsp_interval = figures.sm_interval, figures.smsp_interval
+        self.per_cycle, self.wavefront_latency = figures.wavefronts_per_cycle, figures.wavefront_latency
+        self.return_bytes = figures.smsp_return_bytes
+        self.source_release, self.copy_interval = figures.source_release, figures.copy_interval
+        self.load_hit, self.copy_hit = figures.load_hit, figures.copy_hit
+        self.barrier_base, self.barrier_each = figures.barrier_base, figures.barrier_per_warp
+        self.constant_miss, self.launch_delay = figures.constant_miss, figures.launch_delay
+        self.fetch_miss, self.stream_lines = figures.fetch_miss, figures.stream_lines
+        self.port_bytes, self.chip_bytes = figures.l2_port_bytes, figures.l2_bytes
+        self.near, self.far, self.far_percent = figures.l2_near, figures.l2_far, figures.l2_far_percent
+        self.dram_latency, self.dram_rate = figures.dram_latency, figures.dram_bytes_per_kilocycle
+        self.l1_lines, self.l2_lines = figures.l1_lines, figures.l2_lines
+
+    def code_of(self, code: "Code") -> None:
+        """Take over the columns of the code."""
+        self.warps, self.lines = code.warps, code.lines
+        self.kind, self.port, self.throttle = code.kind, code.port, code.throttle
+        self.interval, self.latency, self.stall = code.interval, code.latency, code.stall
+        self.gated, self.waits, self.write, self.read = code.gated, code.waits, code.write, code.read
+        self.fetches, self.is_branch = code.line, code.is_branch
+        self.wave, self.wave_slots, self.waves = code.wave, code.wave_slots, code.waves
+        self.row, self.turn_of, self.access, self.vec = code.row, code.turn, code.access, code.vec
+        self.stage, self.pending_groups, self.bytes = code.stage, code.pending, code.bytes
+        self.is_load, self.through_l1 = code.is_load, code.through_l1
+        self.zero_fills, self.fills, self.activity = code.zero_fills, code.fills, code.activity
+        self.first, self.end, self.trips, self.tiles = code.first, code.end, code.trips, code.tiles
+        self.begins, self.warps_of = code.begins, code.warps_of
+
+    def data_of(self, data: "Data") -> None:
+        """Take over the columns of what CTAs touch."""
+        self.program, self.rows, self.outputs = data.program, data.rows, data.outputs
+        self.cached, self.simulates_l2 = data.cached, data.simulates_l2
+        self.row_fetch, self.row_status, self.row_output = data.row_fetch, data.row_status, data.row_output
+        self.found_slow, self.found_missed = data.found_slow, data.found_missed
+        self.pattern, self.fetch_line = data.pattern, data.fetch_line
+        self.slow, self.missed = data.slow, data.missed
+        self.request, self.vecs = data.request, data.vecs
+        self.asked, self.touched = data.asked, data.touched
+        self.line, self.sector_mask = data.line, data.mask
+        self.output_sectors = data.output_sectors
+
+    # --- the calendar ---
+
+    def before(self, one: int, other: int) -> bool:
+        """Return whether an event comes before another."""
+        if self.due[one] != self.due[other]:
+            return self.due[one] < self.due[other]
+        return self.order[one] < self.order[other]
+
+    def schedule(self, event: int, at: int, rank: int) -> None:
+        """Schedule an event (an SMSP, or a CTA slot after them) at a cycle, anew where it was scheduled before."""
+        due = at * 2 + rank
+        self.order[event] = self.scheduled
+        self.scheduled += 1
+        earlier = self.place[event] < 0 or due < self.due[event]
+        self.due[event] = due
+        if self.place[event] < 0:
+            self.heap[self.pending] = event
+            self.place[event] = self.pending
+            self.pending += 1
+        if earlier:
+            self.rise(self.place[event])
+        else:
+            self.sink(self.place[event])
+
+    def rise(self, place: int) -> None:
+        """Move an entry of the heap up to where it belongs."""
+        event = self.heap[place]
+        while place > 0:
+            parent = (place - 1) // 2
+            above = self.heap[parent]
+            if not self.before(event, above):
+                break
+            self.heap[place] = above
+            self.place[above] = place
+            place = parent
+        self.heap[place] = event
+        self.place[event] = place
+
+    def sink(self, place: int) -> None:
+        """Move an entry of the heap down to where it belongs."""
+        event = self.heap[place]
+        while True:
+            child = 2 * place + 1
+            if child >= self.pending:
+                break
+            if child + 1 < self.pending and self.before(self.heap[child + 1], self.heap[child]):
+                child += 1
+            below = self.heap[child]
+            if not self.before(below, event):
+                break
+            self.heap[place] = below
+            self.place[below] = place
+            place = child
+        self.heap[place] = event
+        self.place[event] = place
+
+    def take(self) -> int:
+        """Remove the first event of the heap; return it."""
+        event = self.heap[0]
+        self.place[event] = -1
+        self.pending -= 1
+        if self.pending > 0:
+            self.heap[0] = self.heap[self.pending]
+            self.place[self.heap[0]] = 0
+            self.sink(0)
+        return event
+
+    def run(self) -> int:
+        """Go on until a CTA ends; return its number, or -1 where nothing is left to do."""
+        smsps = self.sms * self.smsps
+        self.ended = -1
+        while self.pending > 0 and self.ended < 0:
+            event = self.take()
+            now = self.due[event] // 2
+            self.now = now
+            if event >= smsps:
+                self.launch(event - smsps, now)
+            else:
+                self.asleep[event] = -1
+                until = self.issue_from(event, now)
+                self.asleep[event] = until
+                if until < NEVER:
+                    self.schedule(event, until, _TIMED)
+        return self.ended
+
+    def wake(self, smsp: int, at: int) -> None:
+        """Let an SMSP that sleeps beyond a cycle look again at the current one."""
+        if self.asleep[smsp] > at:
+            self.asleep[smsp] = -1
+            self.schedule(smsp, self.now, _WOKEN)
+
+    # --- CTAs ---
+
+    def hand(self, sm: int, cta: int, at: int, observed: int) -> None:
+        """Send a CTA to an SM, where it may issue from a cycle on."""
+        slot = sm * self.slots
+        while self.cta[slot] >= 0:
+            slot += 1
+        self.cta[slot] = cta
+        self.expected[slot] = at
+        self.observed[slot] = observed
+        self.schedule(self.sms * self.smsps + slot, at, _TIMED)
+
+    def next_launch(self, sm: int, now: int) -> int:
+        """Return the earliest cycle at which a CTA may come: an announced one, or one that replaces another."""
+        first = now + self.launch_delay
+        for slot in range(sm * self.slots, (sm + 1) * self.slots):
+            if self.expected[slot] < first:  # noqa: PLR1730 - max and min cost a call where this is interpreted
+                first = self.expected[slot]
+        return first
+
+    def launch(self, slot: int, at: int) -> None:
+        """Make a CTA resident; its warps go to the SMSPs in turn, from the one with the fewest warps on (D13)."""
+        self.expected[slot] = NEVER
+        sm, cta = slot // self.slots, self.cta[slot]
+        program = self.program[cta]
+        warps = self.warps_of[program]
+        self.launched[slot] = at
+        self.remaining[slot] = warps
+        self.arrived[slot] = 0
+        base = sm * self.smsps
+        fewest = base
+        for smsp in range(base + 1, base + self.smsps):
+            if self.active[smsp] + self.blocked[smsp] < self.active[fewest] + self.blocked[fewest]:
+                fewest = smsp
+        for number in range(warps):
+            warp = slot * self.warps + number
+            smsp = base + (fewest - base + number) % self.smsps
+            self.age[warp] = cta * self.warps + number
+            self.home[warp] = smsp
+            segment = self.begins[program]
+            self.segment[warp], self.trip[warp], self.at[warp] = segment, 0, self.first[segment]
+            self.issued[warp], self.stalled[warp], self.ready[warp], self.reason[warp] = at - 1, at, at, WAIT
+            self.committed[warp] = self.open_group[warp] = self.stored[warp] = self.drained[warp] = 0
+            for board in range(warp * SCOREBOARDS, (warp + 1) * SCOREBOARDS):
+                self.board[board] = 0
+                self.board_reason[board] = SHORT_SCOREBOARD
+            if self.cold[sm]:
+                # The first CTA of each SM misses the constant cache for the kernel's parameters.
+                self.charge(warp, at, at + self.constant_miss, IMC_MISS)
+                at_first = at + self.constant_miss
+                self.issued[warp] = at_first - 1
+                self.stalled[warp] = self.ready[warp] = at_first
+            self.members[smsp * self.slots * self.warps + self.active[smsp]] = warp
+            self.active[smsp] += 1
+            self.fetch(warp)
+            self.wake(smsp, self.ready[warp])
+        self.cold[sm] = 0
+
+    def leave(self, warp: int, at: int) -> None:
+        """Remove a warp that has issued its last instruction."""
+        slot = warp // self.warps
+        self.remove(self.home[warp], warp)
+        if self.observed[slot]:
+            self.log.append((RETIRED, warp % self.warps, at, self.home[warp] % self.smsps))
+        self.remaining[slot] -= 1
+        if self.remaining[slot] == 0:
+            # Exits come in order of time, so this warp is the last of its CTA.
+            self.ended, self.ended_at, self.ended_slot = self.cta[slot], at, slot
+            self.ended_sm, self.ended_launched = slot // self.slots, self.launched[slot]
+            self.cta[slot] = -1
+
+    def remove(self, smsp: int, warp: int) -> None:
+        """Take a warp out of those that its SMSP chooses from."""
+        base = smsp * self.slots * self.warps
+        count = self.active[smsp] - 1
+        at = 0
+        while self.members[base + at] != warp:
+            at += 1
+        for place in range(base + at, base + count):
+            self.members[place] = self.members[place + 1]
+        self.active[smsp] = count
+
+    def arrive(self, warp: int, at: int) -> None:
+        """Let a warp arrive at its CTA's barrier; the last one releases all, in the order in which they came."""
+        slot = warp // self.warps
+        sm = slot // self.slots
+        self.barrier_free[sm] = max(at, self.barrier_free[sm]) + self.barrier_each
+        self.arrivals[slot * self.warps + self.arrived[slot]] = warp
+        self.arrived[slot] += 1
+        warps = self.warps_of[self.program[self.cta[slot]]]
+        if self.arrived[slot] < warps:
+            return
+        self.arrived[slot] = 0
+        release = self.barrier_free[sm] + self.barrier_base
+        for place in range(slot * self.warps, slot * self.warps + warps):
+            self.release(self.arrivals[place], release)
+
+    def release(self, warp: int, at: int) -> None:
+        """Return a warp from the barrier to its SMSP, by age."""
+        smsp = self.home[warp]
+        self.wait_until(warp, at, BARRIER)
+        if self.observed[warp // self.warps]:
+            self.log.append((RELEASED, warp % self.warps, at))
+        self.fetch(warp)
+        self.blocked[smsp] -= 1
+        place = smsp * self.slots * self.warps + self.active[smsp]
+        while place > smsp * self.slots * self.warps and self.age[self.members[place - 1]] > self.age[warp]:
+            self.members[place] = self.members[place - 1]
+            place -= 1
+        self.members[place] = warp
+        self.active[smsp] += 1
+        self.wake(smsp, self.ready[warp])
+
+    # --- issue ---
+
+    def horizon(self, smsp: int, now: int) -> int:
+        """Return the earliest cycle at which a warp could issue that is now at a barrier or not yet launched."""
+        launch = self.next_launch(smsp // self.smsps, now)
+        if self.blocked[smsp]:
+            return min(launch, now + self.barrier_base + self.barrier_each)
+        return launch
+
+    def issue_from(self, smsp: int, now: int) -> int:  # noqa: C901 - the hot loop: splitting it costs a call per instruction
+        """
+        Issue every instruction that can be decided at cycle ``now``: greedy, then oldest (D4).
+
+        Returns:
+            Cycle of the next instruction, ``NEVER`` where no warp can issue.
+        """
+        horizon = self.horizon(smsp, now)
+        clock = max(self.clock[smsp], now)
+        ports, base = smsp * self.ports, smsp * self.slots * self.warps
+        while True:
+            chosen, best, last = -1, NEVER, self.last[smsp]
+            for place in range(base, base + self.active[smsp]):
+                warp = self.members[place]
+                at = self.ready[warp]
+                free = self.port_free[ports + self.port[self.at[warp]]]
+                if free > at:  # noqa: PLR1730
+                    at = free
+                if at < clock:  # noqa: PLR1730
+                    at = clock
+                if at < best or (at == best and warp == last):
+                    chosen, best = warp, at
+            if chosen < 0:
+                return NEVER
+            code = self.at[chosen]
+            kind = self.kind[code]
+            if best > now and (kind != PIPE or best >= horizon):
+                self.clock[smsp] = clock
+                return best
+            port = ports + self.port[code]
+            self.account(chosen, best, self.port_free[port], self.throttle[code])
+            self.last[smsp] = chosen
+            self.instructions += 1
+            clock = best + 1
+            self.clock[smsp] = clock
+            if kind == PIPE:
+                self.port_free[port] = best + self.interval[code]
+                if self.write[code] >= 0:
+                    self.hold(chosen, self.write[code], best + self.latency[code], SHORT_SCOREBOARD)
+                if self.observed[chosen // self.warps] and self.activity[code] >= 0:
+                    self.note(chosen, best, best + self.latency[code])
+                self.advance(chosen, best)
+            else:
+                self.issue_beyond(smsp, chosen, best)
+                horizon = self.horizon(smsp, now)
+
+    def issue_beyond(self, smsp: int, warp: int, at: int) -> None:
+        """Issue an instruction of any kind but ``PIPE``."""
+        code = self.at[warp]
+        kind = self.kind[code]
+        landed = at
+        if kind in (SHARED, LDGSTS, GLOBAL):
+            landed = self.memory(smsp, warp, at)
+        elif kind == COMMIT:
+            self.commit(warp)
+        if self.observed[warp // self.warps] and self.activity[code] >= 0:
+            self.note(warp, at, landed)
+        if kind == EXIT:
+            self.leave(warp, at + 1)
+        elif kind == BAR:
+            self.advance(warp, at)
+            self.remove(smsp, warp)
+            self.blocked[smsp] += 1
+            self.arrive(warp, at)
+        else:
+            self.advance(warp, at)
+
+    def account(self, warp: int, at: int, free: int, throttle: int) -> None:
+        """Charge the cycles since the last issue to stall reasons, and this one to "selected"."""
+        begin = self.issued[warp] + 1
+        if at > begin:
+            # Each reason lasts until its cycle. In the cycles that remain, another warp was selected.
+            begin = self.charge(warp, begin, self.stalled[warp], WAIT)
+            begin = self.charge(warp, begin, self.ready[warp], self.reason[warp])
+            begin = self.charge(warp, begin, free, throttle)
+            self.charge(warp, begin, at, NOT_SELECTED)
+        self.charge(warp, at, at + 1, SELECTED)
+        self.issued[warp] = at
+
+    def charge(self, warp: int, begin: int, end: int, reason: int) -> int:
+        """Charge cycles to a reason; return the cycle at which the next one begins."""
+        if end <= begin:
+            return begin
+        slot = warp // self.warps
+        self.stalls[slot // self.slots * REASON_COUNT + reason] += end - begin
+        if self.observed[slot]:
+            self.log.append((SPENT, warp % self.warps, begin, end, reason))
+        return end
+
+    def note(self, warp: int, at: int, landed: int) -> None:
+        """Log an instruction of a watched CTA."""
+        tiles = self.trip[warp] * self.tiles[self.segment[warp]]
+        self.log.append((NOTED, warp % self.warps, self.at[warp], tiles, at, landed, self.stalled[warp]))
+
+    def wait_until(self, warp: int, cycle: int, reason: int) -> None:
+        """Delay the next instruction; the longest wait gives the reason."""
+        if cycle > self.ready[warp]:
+            self.ready[warp] = cycle
+            self.reason[warp] = reason
+
+    def hold(self, warp: int, board: int, free: int, reason: int) -> None:
+        """Hold a scoreboard until a cycle; of several instructions that hold it, the last one frees it."""
+        board += warp * SCOREBOARDS
+        if free >= self.board[board]:
+            self.board[board] = free
+            self.board_reason[board] = reason
+
+    def commit(self, warp: int) -> None:
+        """Close the open copy group. Groups complete in order."""
+        done, count = self.open_group[warp], self.committed[warp]
+        if count > 0:
+            done = max(done, self.groups[warp * _GROUPS + (count - 1) % _GROUPS])
+        self.groups[warp * _GROUPS + count % _GROUPS] = done
+        self.committed[warp] = count + 1
+        self.open_group[warp] = 0
+
+    def advance(self, warp: int, at: int) -> None:
+        """Move a warp to its next instruction, and find the first cycle at which that may issue."""
+        code = self.at[warp]
+        self.stalled[warp] = self.ready[warp] = at + self.stall[code]
+        self.reason[warp] = WAIT
+        if self.is_branch[code]:
+            self.wait_until(warp, at + self.latency[code], BRANCH_RESOLVING)
+        was_barrier = self.kind[code] == BAR
+        code += 1
+        segment = self.segment[warp]
+        if code == self.end[segment]:
+            code = self.next_trip(warp, segment)
+        self.at[warp] = code
+        if self.gated[code]:
+            self.gate(warp, code)
+            if not was_barrier:
+                self.fetch(warp)
+
+    def next_trip(self, warp: int, segment: int) -> int:
+        """Begin another trip of a segment, or the next one that has code; return its first instruction."""
+        self.trip[warp] += 1
+        while self.trip[warp] >= self.trips[segment] or self.first[segment] == self.end[segment]:
+            segment += 1
+            self.trip[warp] = 0
+        self.segment[warp] = segment
+        return self.first[segment]
+
+    def gate(self, warp: int, code: int) -> None:
+        """Delay the next instruction until its scoreboards, commit groups and stores allow it."""
+        waits, board = self.waits[code], warp * SCOREBOARDS
+        while waits:
+            if waits & 1:
+                self.wait_until(warp, self.board[board], self.board_reason[board])
+            waits >>= 1
+            board += 1
+        kind = self.kind[code]
+        if kind == DEPBAR:
+            done = self.committed[warp] - self.pending_groups[code]
+            if done > 0:
+                self.wait_until(warp, self.groups[warp * _GROUPS + (done - 1) % _GROUPS], LONG_SCOREBOARD)
+        elif kind == BAR:
+            # Stores that the barrier makes visible must have been written.
+            self.wait_until(warp, self.stored[warp], BARRIER)
+        elif kind == EXIT:
+            self.wait_until(warp, self.drained[warp], DRAIN)
+
+    def fetch(self, warp: int) -> None:
+        """Let a warp wait for the instruction line that its next instruction begins (D7)."""
+        line = self.fetches[self.at[warp]]
+        if line < 0:
+            return
+        base = self.home[warp] // self.smsps * self.lines
+        ahead = line + self.stream_lines
+        while ahead >= line and self.line_ready[base + ahead] < 0:
+            self.line_ready[base + ahead] = self.ready[warp] + self.fetch_miss
+            ahead -= 1
+        self.wait_until(warp, self.line_ready[base + line], NO_INSTRUCTION)
+
+    # --- shared memory ---
+
+    def wavefronts_of(self, warp: int, code: int) -> int:
+        """Return the wavefronts of a shared access in the ring slot that this trip uses."""
+        slot = self.stage[code] + self.trip[warp] * self.tiles[self.segment[warp]]
+        return self.waves[self.wave[code] + slot % self.wave_slots[code] * self.warps + warp % self.warps]
+
+    def service(self, wavefronts: int) -> int:
+        """Return the cycles that the data stage takes for some wavefronts."""
+        return (wavefronts + self.per_cycle - 1) // self.per_cycle
+
+    def dispatch(self, smsp: int, at: int, wavefronts: int, interval: int) -> int:
+        """Queue a memory instruction in the MIO; return the cycle at which it leaves (D2, D3, D8, D20)."""
+        sm = smsp // self.smsps
+        leaves = max(at + 1, self.mio_free[smsp], self.sm_free[sm])
+        if wavefronts:
+            leaves = max(leaves, self.data_free[sm])
+            self.data_free[sm] = leaves + self.service(wavefronts)
+            self.wavefronts += wavefronts
+        self.mio_free[smsp] = leaves + max(self.smsp_interval, interval)
+        self.sm_free[sm] = leaves + self.sm_interval
+        self.queue[smsp * self.depth + self.queue_at[smsp]] = leaves
+        self.queue_at[smsp] = (self.queue_at[smsp] + 1) % self.depth
+        return leaves
+
+    def memory(self, smsp: int, warp: int, at: int) -> int:
+        """Issue a memory instruction; return the cycle at which its data has arrived."""
+        code = self.at[warp]
+        kind = self.kind[code]
+        reason = SHORT_SCOREBOARD
+        if kind == SHARED:
+            wavefronts = self.wavefronts_of(warp, code)
+            leaves = released = self.dispatch(smsp, at, wavefronts, 0)
+            landed = self.shared(smsp, warp, leaves, wavefronts)
+        elif kind == LDGSTS:
+            self.resolve(warp, code)
+            # Without active lanes a copy takes no wavefront, unless it fills with zeros (D21).
+            wavefronts = self.wavefronts_of(warp, code) if self.asked[self.requested] or self.zero_fills[code] else 0
+            leaves = self.dispatch(smsp, at, wavefronts, self.copy_interval)
+            landed = self.copy(smsp // self.smsps, leaves, at, code)
+            self.open_group[warp] = max(landed, self.open_group[warp])
+            released = leaves + self.source_release
+        else:
+            reason = LONG_SCOREBOARD
+            if self.row[code] >= 0:
+                self.resolve(warp, code)
+                leaves = self.dispatch(smsp, at, self.wavefronts_of(warp, code) if self.asked[self.requested] else 0, 0)
+                landed = self.look_up(smsp // self.smsps, leaves, at, self.load_hit)
+            else:
+                leaves = self.dispatch(smsp, at, 0, 0)
+                landed = self.output(smsp // self.smsps, warp, at, leaves)
+            released = leaves
+        self.port_free[smsp * self.ports + self.ports - 2] = self.queue[smsp * self.depth + self.queue_at[smsp]]
+        if self.write[code] >= 0:
+            self.hold(warp, self.write[code], landed, reason)
+        if self.read[code] >= 0:
+            self.hold(warp, self.read[code], released, reason)
+        return landed
+
+    def shared(self, smsp: int, warp: int, leaves: int, wavefronts: int) -> int:
+        """Serve a shared access; return the cycle at which a load's value can be used, or a store is done."""
+        code = self.at[warp]
+        if self.is_load[code]:
+            landed = leaves - 1 + self.latency[code] + self.wavefront_latency * (wavefronts - 1)
+            path = (self.bytes[code] + self.return_bytes - 1) // self.return_bytes
+            landed = max(landed, self.return_free[smsp] + path)
+            self.return_free[smsp] = landed
+            return landed
+        if self.fills[code]:
+            self.stored[warp] = leaves + self.service(wavefronts)
+            return self.stored[warp]
+        return leaves + self.latency[code]
+
+    # --- global memory ---
+
+    def resolve(self, warp: int, code: int) -> None:
+        """Find the fetch, the request and the L2 status of a warp's access to an operand."""
+        row = self.cta[warp // self.warps] * self.rows + self.row[code]
+        turn = self.turn_of[code] + self.trip[warp] * self.tiles[self.segment[warp]]
+        self.fetched, self.status = self.row_fetch[row] + turn, self.row_status[row] + turn
+        pattern = self.pattern[self.fetched]
+        place = self.access[code] * self.vecs[pattern] + self.vec[code]
+        self.requested = self.request[pattern] + place * self.warps + warp % self.warps
+
+    def output(self, sm: int, warp: int, at: int, leaves: int) -> int:
+        """Serve a load or store of the epilogue; return the cycle at which a load's data has arrived (D10)."""
+        code = self.at[warp]
+        output = self.cta[warp // self.warps] * self.outputs + self.turn_of[code]
+        sectors = self.output_sectors[self.row_output[output] + self.access[code] * self.warps + warp % self.warps]
+        if not self.is_load[code]:
+            if sectors:
+                self.serve(sm, leaves, at, sectors * SECTOR_BYTES)
+            self.drained[warp] = leaves
+            return leaves
+        if not sectors:
+            return leaves + self.copy_hit
+        self.sectors[sm] += sectors
+        return self.read_known(sm, leaves, at, sectors, self.found_slow[output], self.found_missed[output])
+
+    def copy(self, sm: int, at: int, issued: int, code: int) -> int:
+        """Serve a cp.async; return the cycle at which its data is in shared memory."""
+        sectors = self.asked[self.requested]
+        if self.through_l1[code] or sectors == 0:
+            return self.look_up(sm, at, issued, self.copy_hit)
+        self.sectors[sm] += sectors
+        # The latencies of L2 and DRAM are those of loads; a copy takes longer by what it takes longer on a hit.
+        beyond = self.copy_hit - self.load_hit
+        if not self.simulates_l2:
+            return self.read_known(sm, at, issued, sectors, self.slow[self.status], self.missed[self.status]) + beyond
+        start = self.serve(sm, at, issued, sectors * SECTOR_BYTES)
+        self.l2_sectors += sectors
+        done = 0
+        for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
+            line = self.line[touched] + self.fetch_line[self.fetched]
+            done = max(done, self.fill(line, self.sector_mask[touched], start, issued))
+        return max(start // _MILLI + self.l2_latency(), done) + beyond
+
+    def look_up(self, sm: int, at: int, issued: int, hit: int) -> int:
+        """Look lines up in the L1 and bring what is missing (D12, D24); return the cycle of the last one's data."""
+        done, asked = at + hit, self.asked[self.requested]
+        if not asked:
+            return done
+        self.sectors[sm] += asked
+        cache, missing = self.l1[sm], 0
+        base = self.fetch_line[self.fetched]
+        for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
+            slot = cache.used(self.line[touched] + base)
+            mask, held = self.sector_mask[touched], cache.held[slot]
+            if mask & held:
+                done = max(done, cache.ready[slot])
+            missing += sectors_in(mask & ~held)
+        if missing:
+            landed = self.bring(sm, at, issued, missing) + hit - self.load_hit
+            for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
+                slot = cache.find(self.line[touched] + base)
+                mask = self.sector_mask[touched]
+                if mask & ~cache.held[slot]:
+                    cache.ready[slot] = landed
+                    cache.held[slot] |= mask
+            while cache.count > self.l1_lines:
+                cache.drop_oldest()
+            done = max(done, landed)
+        return done
+
+    def bring(self, sm: int, at: int, issued: int, missing: int) -> int:
+        """Read the sectors of a request that the L1 lacks from the L2."""
+        start = self.serve(sm, at, issued, missing * SECTOR_BYTES)
+        self.l2_sectors += missing
+        if not self.simulates_l2:
+            asked = self.asked[self.requested]
+            return self.arrival(start, issued, asked, self.slow[self.status], self.missed[self.status])
+        cache, base, done = self.l1[sm], self.fetch_line[self.fetched], 0
+        for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
+            line = self.line[touched] + base
+            mask = self.sector_mask[touched] & ~cache.held[cache.find(line)]
+            if mask:
+                done = max(done, self.fill(line, mask, start, issued))
+        return max(start // _MILLI + self.l2_latency(), done)
+
+    # --- L2 and DRAM ---
+
+    def serve(self, sm: int, at: int, issued: int, size: int) -> int:
+        """Queue a request of some bytes; return when the L2 accepts it, in thousandths of a cycle."""
+        start = max(at * _MILLI, self.l2_free[sm])
+        self.l2_free[sm] = start + size * _MILLI // self.port_bytes
+        backlog = max(issued * _MILLI, self.chip_free)
+        self.chip_free = backlog + size * self.share * _MILLI // self.chip_bytes
+        return max(start, backlog)
+
+    def l2_latency(self) -> int:
+        """Return the latency of the next request: near and far alternate in the machine's proportion (D5)."""
+        self.turn = (self.turn + self.far_percent) % _PERCENT
+        return self.far if self.turn < self.far_percent else self.near
+
+    def read_known(self, sm: int, at: int, issued: int, sectors: int, slow: int, missed: int) -> int:
+        """Read sectors whose hits and misses are known per mille; return the cycle at which all have arrived."""
+        start = self.serve(sm, at, issued, sectors * SECTOR_BYTES)
+        self.l2_sectors += sectors
+        return self.arrival(start, issued, sectors, slow, missed)
+
+    def arrival(self, start: int, issued: int, asked: int, slow: int, missed: int) -> int:
+        """Return when the sectors of a request have arrived; its misses accrue in the proportion known beforehand."""
+        self.slow_credit += asked * slow
+        self.missed_credit += asked * missed
+        missing, late = self.missed_credit // _MILLI, self.slow_credit // _MILLI
+        self.missed_credit -= missing * _MILLI
+        self.slow_credit -= late * _MILLI
+        filled = self.dram(start, missing * SECTOR_BYTES, issued) if missing or late else 0
+        return max(start // _MILLI + self.l2_latency(), filled if late else 0)
+
+    def fill(self, line: int, mask: int, start: int, issued: int) -> int:
+        """Look a line up in the L2, read what is missing from DRAM; return the cycle at which it is there (D11)."""
+        cache = self.l2
+        slot = cache.used(line)
+        held, ready = cache.held[slot], cache.ready[slot]
+        missing = sectors_in(mask & ~held)
+        if missing:
+            ready = max(ready, self.dram(start, missing * SECTOR_BYTES, issued))
+            if cache.count > self.l2_lines:
+                cache.drop_oldest()
+        cache.ready[slot] = ready
+        cache.held[slot] = held | mask
+        return ready
+
+    def dram(self, start: int, size: int, issued: int) -> int:
+        """Read from DRAM, one channel in order of issue (D6); return the cycle at which the data reaches the SM."""
+        begin = max(start, self.dram_free)
+        backlog = max(issued * _MILLI, self.dram_free)
+        self.dram_free = backlog + size * self.share * _MILLI * _MILLI // self.dram_rate
+        self.dram_bytes += size * self.share
+        return begin // _MILLI + self.dram_latency

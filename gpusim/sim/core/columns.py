@@ -1,0 +1,111 @@
+"""The columns of integers that the core reads: the code of every behaviour, and what every CTA touches."""
+
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Column: TypeAlias = "array[int]"
+"""A column of 64-bit integers."""
+
+
+def column(values: Iterable[int]) -> Column:
+    """Return integers as a column; never an empty one, which no view can be taken of."""
+    return array("q", values) or array("q", [0])
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """
+    Instructions of all behaviours, one after another (``code.Decoded``), and where segments and programs begin.
+
+    Attributes:
+        kind ... activity: As in ``Decoded``; ``waits`` is a mask of scoreboards, ``line`` -1 where no line begins.
+        wave, wave_slots: First entry in ``waves``, and the ring slots that it has; each slot has a warp after another.
+        row, turn, access, vec: As in ``code.Target``; row is -1 of an epilogue's access, whose ``turn`` is its output.
+        first, end, trips, tiles: Of each segment: its first instruction, the one after its last, trips, k tiles a trip.
+        begins, warps_of: Of each program: its first segment, and its warps.
+        warps: Most warps of a CTA.
+        lines: Lines of the instruction cache that can be fetched.
+    """
+
+    kind: Column
+    port: Column
+    throttle: Column
+    interval: Column
+    latency: Column
+    stall: Column
+    gated: Column
+    waits: Column
+    write: Column
+    read: Column
+    line: Column
+    is_branch: Column
+    wave: Column
+    wave_slots: Column
+    bytes: Column
+    row: Column
+    turn: Column
+    access: Column
+    vec: Column
+    stage: Column
+    pending: Column
+    is_load: Column
+    through_l1: Column
+    zero_fills: Column
+    fills: Column
+    activity: Column
+    waves: Column
+    first: Column
+    end: Column
+    trips: Column
+    tiles: Column
+    begins: Column
+    warps_of: Column
+    warps: int
+    lines: int
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """
+    What CTAs execute and touch; CTAs are numbered from 0 in the order in which they are handed out.
+
+    Attributes:
+        program: Of each CTA.
+        rows, outputs: Rows of copies, and of other global accesses, of a CTA.
+        row_fetch, row_status: For each CTA and row of copies, its first entry among fetches and among statuses.
+        row_output: For each CTA and output, its first entry in ``output_sectors``.
+        found_slow, found_missed: For each CTA and output, its L2 status, per mille.
+        pattern, fetch_line: Of each fetch: its pattern, and the line that the pattern's lines count from.
+        slow, missed: L2 status of fetches, per mille.
+        request, vecs: Of each pattern: its first request, and the requests of one access. Requests are ordered by
+            access, vec and warp.
+        asked, touched: Of each request: sectors, and its first line; ``touched`` has one entry more than requests.
+        line, mask: Of each line that is touched: its number, and the mask of its sectors.
+        output_sectors: Sectors by access and warp.
+        cached: Whether some access looks up the L1.
+        simulates_l2: Whether the L2's lines are simulated; else statuses say what hits.
+    """
+
+    program: Column
+    rows: int
+    outputs: int
+    row_fetch: Column
+    row_status: Column
+    row_output: Column
+    found_slow: Column
+    found_missed: Column
+    pattern: Column
+    fetch_line: Column
+    slow: Column
+    missed: Column
+    request: Column
+    vecs: Column
+    asked: Column
+    touched: Column
+    line: Column
+    mask: Column
+    output_sectors: Column
+    cached: bool
+    simulates_l2: bool

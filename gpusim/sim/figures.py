@@ -1,0 +1,103 @@
+"""The figures of a machine that the core executes with, as plain integers."""
+
+from typing import NamedTuple
+
+from gpusim.machine.spec import Machine
+from gpusim.sim.code import port_count
+from gpusim.units import SECTOR_BYTES, SECTORS_PER_LINE
+
+
+class Figures(NamedTuple):
+    """
+    Figures of one machine, in cycles and bytes; the machine file has their sources.
+
+    Attributes:
+        smsps: SMSPs of an SM.
+        ports: Ports of an SMSP (``code.port_count``).
+        queue_depth: Entries of an SMSP's MIO queue.
+        sm_interval, smsp_interval: Cycles between two instructions that leave the MIO, of an SM and of an SMSP.
+        wavefronts_per_cycle: Wavefronts that the data stage takes in a cycle.
+        wavefront_latency: Cycles that each further wavefront adds to a load.
+        smsp_return_bytes: Bytes that an SMSP's registers take from the MIO in a cycle.
+        source_release, copy_interval: Cycles until a cp.async has read its registers; those it occupies the address
+            unit.
+        load_hit, copy_hit: Latency of a load and of a cp.async that hit the L1.
+        barrier_base, barrier_per_warp: Cycles from the last arrival to the release; those between two arrivals.
+        constant_miss: Cycles that the first CTA of an SM waits for the kernel's parameters.
+        launch_delay: Fewest cycles from the end of a CTA to the first issue of the next one.
+        fetch_miss, stream_lines: Latency of an instruction line; lines that are fetched ahead.
+        l2_port_bytes, l2_bytes: Bytes per cycle of an SM's port and of the chip.
+        l2_near, l2_far, l2_far_percent: Latencies of both partitions, and the share of the far one.
+        dram_latency, dram_bytes_per_kilocycle: Latency and bandwidth.
+        l1_lines, l2_lines: Lines that each cache holds.
+    """
+
+    smsps: int
+    ports: int
+    queue_depth: int
+    sm_interval: int
+    smsp_interval: int
+    wavefronts_per_cycle: int
+    wavefront_latency: int
+    smsp_return_bytes: int
+    source_release: int
+    copy_interval: int
+    load_hit: int
+    copy_hit: int
+    barrier_base: int
+    barrier_per_warp: int
+    constant_miss: int
+    launch_delay: int
+    fetch_miss: int
+    stream_lines: int
+    l2_port_bytes: int
+    l2_bytes: int
+    l2_near: int
+    l2_far: int
+    l2_far_percent: int
+    dram_latency: int
+    dram_bytes_per_kilocycle: int
+    l1_lines: int
+    l2_lines: int
+
+
+def figures_of(machine: Machine, carve_out: int) -> Figures:
+    """
+    Return the figures of a machine.
+
+    Data that SMs of both partitions read is kept in both, so the L2 holds as much as one partition (D11).
+
+    Args:
+        machine: The machine.
+        carve_out: Shared memory of the CTAs resident on an SM, bytes; the L1 has the rest (D12).
+    """
+    copy = machine.async_copy
+    return Figures(
+        smsps=machine.smsps,
+        ports=port_count(machine),
+        queue_depth=machine.mio.queue_depth,
+        sm_interval=machine.mio.sm_interval,
+        smsp_interval=machine.mio.smsp_interval,
+        wavefronts_per_cycle=machine.shared.wavefronts_per_cycle,
+        wavefront_latency=machine.shared.wavefront_latency,
+        smsp_return_bytes=machine.shared.smsp_return_bytes,
+        source_release=0 if copy is None else copy.source_release,
+        copy_interval=0 if copy is None else copy.issue_interval,
+        load_hit=machine.l1.hit_latency,
+        copy_hit=machine.l1.hit_latency if copy is None else copy.l1_latency,
+        barrier_base=machine.barrier.base,
+        barrier_per_warp=machine.barrier.per_warp,
+        constant_miss=machine.constant_cache.miss_latency,
+        launch_delay=machine.launch.cta_interval + machine.launch.cta_setup,
+        fetch_miss=machine.instruction_cache.l1_miss_latency,
+        stream_lines=machine.instruction_cache.stream_lines,
+        l2_port_bytes=machine.l2.bytes_per_cycle_per_sm,
+        l2_bytes=machine.l2.bytes_per_cycle,
+        l2_near=machine.l2.hit_latency,
+        l2_far=machine.l2.far_latency,
+        l2_far_percent=machine.l2.far_fraction_percent,
+        dram_latency=machine.dram.latency,
+        dram_bytes_per_kilocycle=machine.dram.bytes_per_kilocycle,
+        l1_lines=max(0, machine.l1.bytes - carve_out) // machine.l1.line_bytes,
+        l2_lines=machine.l2.bytes // machine.l2.partitions // (SECTORS_PER_LINE * SECTOR_BYTES),
+    )

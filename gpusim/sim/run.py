@@ -1,0 +1,106 @@
+"""Runs CTAs on SMs: makes the columns that the core executes, hands it CTAs, and reads what it leaves."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+import simpy
+
+from gpusim.sim.code import Assembly
+from gpusim.sim.core.chip import Chip
+from gpusim.sim.core.engine import engine
+from gpusim.sim.cta_scheduler import CtaLife, CtaScheduler
+from gpusim.sim.figures import figures_of
+from gpusim.sim.l2_walk import L2Walk
+from gpusim.sim.observer import Observer
+from gpusim.sim.stall_reasons import REASONS
+from gpusim.sim.tables import DataTables, code_of, decoded_of
+from gpusim.sim.timed_kernel import AnyKernel
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """
+    SMs that have run a queue of CTAs to its end.
+
+    Attributes:
+        lives: The CTAs, in order of their end.
+        stalls: Warp cycles by stall reason.
+        instructions: Warp instructions issued.
+        asked_sectors: Sectors that copies and loads requested.
+        l2_sectors: Sectors read from the L2.
+        dram_bytes: Bytes read from DRAM.
+        observer: What the watched CTA did; None where none was watched.
+    """
+
+    lives: tuple[CtaLife, ...]
+    stalls: tuple[int, ...]
+    instructions: int
+    asked_sectors: int
+    l2_sectors: int
+    dram_bytes: int
+    observer: Observer | None
+
+    def spans(self) -> list[int]:
+        """Return the cycles of each SM from the launch of its first CTA to the end of its last."""
+        of_sm: dict[int, list[CtaLife]] = {}
+        for life in self.lives:
+            of_sm.setdefault(life.sm, []).append(life)
+        return [
+            max(life.finished for life in lives) - min(life.launched for life in lives)
+            for _, lives in sorted(of_sm.items())
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Resident:
+    """
+    What SMs hold.
+
+    Attributes:
+        kernel: The kernel.
+        assemblies: Decoded code of each behaviour of its CTAs.
+        slots: CTAs that are resident on an SM at once.
+    """
+
+    kernel: AnyKernel
+    assemblies: Mapping[Hashable, Assembly]
+    slots: int
+
+
+def run_sms(
+    resident: Resident, queue: Sequence[int], *, sms: int, share: int, walk: L2Walk | None, watched: int
+) -> Ran:
+    """
+    Run a queue of CTAs to its end.
+
+    Args:
+        resident: What the SMs hold.
+        queue: CTAs in launch order.
+        sms: Number of SMs, each on its own port of the L2.
+        share: Number of SMs that each simulated request represents at the L2 and DRAM.
+        walk: Hits and misses in the L2; None if the L2 itself is simulated.
+        watched: CTA to watch.
+    """
+    kernel, slots = resident.kernel, resident.slots
+    machine = kernel.machine
+    carve_out = slots * (kernel.shared_bytes + machine.limits.shared_reserved_per_cta)
+    code = code_of(resident.assemblies, machine.instruction_cache.stream_lines)
+    tables = DataTables(kernel, code.warps, walk, slots * machine.sms)
+    data = tables.of(queue, {behaviour: number for number, behaviour in enumerate(resident.assemblies)})
+    chip: Chip = engine().module.Chip(figures_of(machine, carve_out), code, data, sms, slots, share)
+    env = simpy.Environment()
+    scheduler = CtaScheduler(env, machine.launch, chip, queue, watched if kernel.watch.activities else None)
+    env.run(until=env.process(scheduler.run()))
+    launched = {life.cta: life.launched for life in scheduler.lives}
+    observer = None
+    if chip.log:
+        observer = Observer(kernel.watch, decoded_of(resident.assemblies), watched, launched[watched], chip.log)
+    return Ran(
+        lives=tuple(scheduler.lives),
+        stalls=tuple(sum(chip.stalls[reason :: len(REASONS)]) for reason in range(len(REASONS))),
+        instructions=chip.instructions,
+        asked_sectors=sum(chip.sectors),
+        l2_sectors=chip.l2_sectors,
+        dram_bytes=chip.dram_bytes,
+        observer=observer,
+    )

@@ -1,0 +1,197 @@
+"""Turns decoded code and footprints of CTAs into the columns that the core executes."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+from gpusim.sim.code import Assembly, Decoded
+from gpusim.sim.core.columns import Code, Data, column
+from gpusim.sim.footprint import TENSOR_STRIDE, L2Status, Pattern, Patterns
+from gpusim.sim.l2_walk import L2Walk
+from gpusim.sim.timed_kernel import AnyKernel
+
+_COPIED = (
+    *("kind", "port", "throttle", "interval", "latency", "stall", "gated", "write", "read", "line", "is_branch"),
+    *("bytes", "stage", "pending", "is_load", "through_l1", "zero_fills", "fills", "activity"),
+)
+"""Fields of ``Decoded`` that are columns as they stand."""
+
+_TARGET = ("row", "turn", "access", "vec")
+
+
+def decoded_of(assemblies: Mapping[Hashable, Assembly]) -> list[Decoded]:
+    """Return the instructions of all behaviours in the order of the columns."""
+    return [one for assembly in assemblies.values() for segment in assembly.segments for one in segment.code]
+
+
+def code_of(assemblies: Mapping[Hashable, Assembly], stream_lines: int) -> Code:
+    """
+    Return the code of all behaviours as columns.
+
+    Args:
+        assemblies: The code of each behaviour; their order numbers the programs.
+        stream_lines: Instruction lines that are fetched ahead.
+    """
+    code = decoded_of(assemblies)
+    warps = max(assembly.warps for assembly in assemblies.values())
+    segments = [segment for assembly in assemblies.values() for segment in assembly.segments]
+    ends, begins = [0], [0]
+    for segment in segments:
+        ends.append(ends[-1] + len(segment.code))
+    for assembly in assemblies.values():
+        begins.append(begins[-1] + len(assembly.segments))
+    waves: list[int] = []
+    first_wave: dict[Any, int] = {}
+    for one in code:
+        if one.wavefronts not in first_wave:
+            first_wave[one.wavefronts] = len(waves)
+            for slot in one.wavefronts or ((),):
+                waves += [*slot, *[0] * (warps - len(slot))]
+    return Code(
+        **{name: column(int(getattr(one, name)) for one in code) for name in _COPIED},
+        **{name: column(one.target[place] for one in code) for place, name in enumerate(_TARGET)},
+        waits=column(sum(1 << board for board in one.waits) for one in code),
+        wave=column(first_wave[one.wavefronts] for one in code),
+        wave_slots=column(max(1, len(one.wavefronts)) for one in code),
+        waves=column(waves),
+        first=column(ends[:-1]),
+        end=column(ends[1:]),
+        trips=column(segment.trips for segment in segments),
+        tiles=column(segment.tiles_per_trip for segment in segments),
+        begins=column(begins[:-1]),
+        warps_of=column(assembly.warps for assembly in assemblies.values()),
+        warps=warps,
+        lines=max(one.line for one in code) + stream_lines + 1,
+    )
+
+
+class DataTables:
+    """
+    Collects what CTAs touch. Each address pattern, and the fetches of each tile, are evaluated once.
+
+    Args:
+        kernel: The kernel whose CTAs they are.
+        warps: Most warps of a CTA.
+        walk: Hits and misses in the L2; None if the L2 itself is simulated.
+        first_wave: Number of CTAs that run at once on the whole chip.
+    """
+
+    def __init__(self, kernel: AnyKernel, warps: int, walk: L2Walk | None, first_wave: int) -> None:
+        self._kernel, self._warps, self._walk, self._first_wave = kernel, warps, walk, first_wave
+        self._lanes = kernel.lanes()
+        self._patterns = Patterns()
+        self._columns: dict[str, list[int]] = {
+            name: []
+            for name in (
+                *("program", "row_fetch", "row_status", "row_output", "found_slow", "found_missed", "pattern"),
+                *("fetch_line", "slow", "missed", "request", "vecs", "asked", "touched", "line", "mask"),
+                "output_sectors",
+            )
+        }
+        self._fetches: dict[Hashable, int] = {}
+        self._statuses: dict[Hashable, int] = {}
+        self._outputs: dict[Hashable, tuple[int, ...]] = {}
+        self._tensors: list[int] | None = None
+        self._known: dict[int, int] = {}
+
+    def of(self, ctas: Sequence[int], programs: Mapping[Hashable, int]) -> Data:
+        """
+        Return the columns of some CTAs.
+
+        Args:
+            ctas: CTAs in the order in which they are handed out.
+            programs: Number of the program of each behaviour.
+        """
+        kernel, columns = self._kernel, self._columns
+        found = [self._cta(cta) for cta in ctas]
+        rows = max((len(fetches) for fetches, _, _, _ in found), default=0)
+        outputs = max((len(own) for _, _, own, _ in found), default=0)
+        for cta, (fetches, statuses, own, status) in zip(ctas, found, strict=True):
+            columns["program"].append(programs[kernel.behaviour(cta)])
+            columns["row_fetch"] += [*fetches, *[0] * (rows - len(fetches))]
+            columns["row_status"] += [*statuses, *[0] * (rows - len(statuses))]
+            columns["row_output"] += [*own, *[0] * (outputs - len(own))]
+            padded = [*status, *[L2Status(0, 0)] * (outputs - len(status))]
+            columns["found_slow"] += [one.slow for one in padded]
+            columns["found_missed"] += [one.missed for one in padded]
+        columns["touched"].append(len(columns["line"]))
+        return Data(
+            **{name: column(values) for name, values in columns.items()},
+            rows=rows,
+            outputs=outputs,
+            cached=any(kernel.cached_in_l1(row) for row in range(rows)),
+            simulates_l2=self._walk is None,
+        )
+
+    def _cta(self, cta: int) -> tuple[list[int], list[int], tuple[int, ...], tuple[L2Status, ...]]:
+        """Return the first fetch and status of each row, the first sectors of each output, and the outputs' status."""
+        kernel = self._kernel
+        block = int(kernel.launched[cta])
+        if kernel.missing_work(block):
+            return [], [], (), ()
+        walked, lanes = kernel.walked(cta), self._lanes.cta(block)
+        if self._tensors is None:
+            self._tensors = [kernel.tensor_of(row) for row in range(len(lanes.copies()))] if kernel.copied else []
+        keys = [(row, walked[tensor]) for row, tensor in enumerate(self._tensors)]
+        if any(key not in self._fetches for key in keys):
+            for key, accesses in zip(keys, lanes.copies(), strict=True):
+                if key not in self._fetches:
+                    self._fetches[key] = self._fetched(key[0], accesses)
+        alike = kernel.outputs_alike(cta)
+        if alike not in self._outputs:
+            self._outputs[alike] = tuple(self._output(row) for row in lanes.outputs())
+        found = kernel.found(cta, first_wave=cta < self._first_wave)
+        statuses = self._status(cta, self._tensors)
+        return [self._fetches[key] for key in keys], statuses, self._outputs[alike], found
+
+    def _status(self, cta: int, tensors: Sequence[int]) -> list[int]:
+        """Return the first L2 status of each row's fetches."""
+        if self._walk is None:
+            return [0] * len(tensors)
+        of_tensor = self._walk.status(cta)
+        firsts = []
+        for tensor in tensors:
+            key = of_tensor[tensor]
+            if key not in self._statuses:
+                self._statuses[key] = len(self._columns["slow"])
+                self._columns["slow"] += [one.slow for one in key]
+                self._columns["missed"] += [one.missed for one in key]
+            firsts.append(self._statuses[key])
+        return firsts
+
+    def _fetched(self, row: int, accesses: Sequence[Any]) -> int:
+        """Add the fetches of one row, and return the first one's number."""
+        kernel, columns = self._kernel, self._columns
+        needs_lines = self._walk is None or kernel.cached_in_l1(row)
+        tensor = kernel.tensor_of(row)
+        bits = self._lanes.operands[kernel.copied[tensor]].bits
+        base = tensor * TENSOR_STRIDE if needs_lines else 0
+        first = len(columns["pattern"])
+        for access in accesses:
+            line, pattern = self._patterns.copies(access, bits, needs_lines=needs_lines)
+            columns["pattern"].append(self._number(pattern))
+            columns["fetch_line"].append(base + line if needs_lines else 0)
+        return first
+
+    def _number(self, pattern: Pattern) -> int:
+        """Return the number of a pattern, which is added where it is new."""
+        columns = self._columns
+        if id(pattern) not in self._known:
+            self._known[id(pattern)] = len(columns["request"])
+            columns["request"].append(len(columns["asked"]))
+            columns["vecs"].append(len(pattern.requests[0]))
+            for vecs in pattern.requests:
+                for warps in vecs:
+                    for sectors, lines in [*warps, *[(0, ())] * (self._warps - len(warps))]:
+                        columns["asked"].append(sectors)
+                        columns["touched"].append(len(columns["line"]))
+                        columns["line"] += [line for line, _ in lines]
+                        columns["mask"] += [mask for _, mask in lines]
+        return self._known[id(pattern)]
+
+    def _output(self, row: Any) -> int:
+        """Add the sectors of one output by access and warp, and return the first entry's place."""
+        columns = self._columns
+        first = len(columns["output_sectors"])
+        for warps in self._patterns.output(row):
+            columns["output_sectors"] += [*warps, *[0] * (self._warps - len(warps))]
+        return first

@@ -1,0 +1,99 @@
+"""
+Compiles the core of the simulator, where that is possible, for a wheel or in place.
+
+``python hatch_build.py`` compiles it in place. hatchling calls ``CustomBuildHook`` for a wheel. Where Cython, a C
+compiler or Python's headers are missing, the core is interpreted: the wheel is pure, and nothing fails.
+"""
+
+import hashlib
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+ROOT = Path(__file__).parent
+CORE = ROOT / "gpusim" / "sim" / "core"
+NAME = "_chip"
+"""Module name of the compiled copy: a name of its own, so that it does not hide ``chip.py``."""
+
+DIRECTIVES = {
+    "language_level": 3,
+    "boundscheck": False,
+    "wraparound": False,
+    "initializedcheck": False,
+    "nonecheck": False,
+    "cdivision": True,
+    "infer_types": True,
+    "annotation_typing": False,
+}
+"""No operand of // and % in the core is negative, so C's division is Python's."""
+
+
+def source_digest() -> str:
+    """Return the SHA-256 of the core's text and its types, which the compiled copy carries."""
+    return hashlib.sha256((CORE / "chip.py").read_bytes() + (CORE / "chip.pxd").read_bytes()).hexdigest()
+
+
+def compile_core(folder: Path) -> Path | None:
+    """
+    Compile the core into a folder.
+
+    Whether it can be compiled is found out by compiling it: a compiler without Python's headers is none.
+
+    Returns:
+        The extension, or None where it cannot be compiled; stderr has the reason.
+    """
+    try:
+        from Cython.Build import cythonize  # noqa: PLC0415 - may be missing
+        from setuptools import Distribution, Extension  # noqa: PLC0415
+    except ImportError as error:
+        sys.stderr.write(f"the core is not compiled, and will be interpreted: {error}\n")
+        return None
+    with tempfile.TemporaryDirectory() as work:
+        source = Path(work) / f"{NAME}.py"
+        text = (CORE / "chip.py").read_text(encoding="utf-8")
+        source.write_text(f'{text}\nSOURCE_DIGEST = "{source_digest()}"\n', encoding="utf-8")
+        shutil.copy(CORE / "chip.pxd", source.with_suffix(".pxd"))
+        try:
+            extensions = cythonize(
+                [Extension(NAME, [str(source)], extra_compile_args=["-O3"])],
+                compiler_directives=DIRECTIVES,
+                build_dir=work,
+                quiet=True,
+            )
+            command = Distribution({"ext_modules": extensions}).get_command_obj("build_ext")
+            command.build_lib, command.build_temp = str(folder), work
+            command.ensure_finalized()
+            command.run()
+            return Path(command.get_ext_fullpath(NAME))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the tools raise, the core is interpreted
+            sys.stderr.write(f"the core is not compiled, and will be interpreted: {type(error).__name__}: {error}\n")
+            return None
+
+
+class CustomBuildHook(BuildHookInterface[Any]):
+    """Adds the compiled core to a wheel."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compile the core; in place for an editable install, else into the wheel."""
+        if version == "editable":
+            compile_core(CORE)
+            return
+        self._folder = Path(tempfile.mkdtemp())
+        extension = compile_core(self._folder)
+        if extension is not None:
+            build_data["force_include"][str(extension)] = f"gpusim/sim/core/{extension.name}"
+            build_data["pure_python"] = False
+            build_data["infer_tag"] = True
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002 - hatchling's
+        """Remove what was compiled beside the wheel."""
+        if version != "editable":
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(0 if compile_core(CORE) is not None else 1)
