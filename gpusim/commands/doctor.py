@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from gpusim import __version__
 from gpusim.commands.output import print_json, print_text
 from gpusim.gpu.doctor import Finding, hardware_findings
+from gpusim.sim.core.engine import engine
 
 
 def print_findings(*, as_json: bool) -> None:
@@ -30,8 +31,16 @@ def findings() -> tuple[Finding, ...]:
         Finding("gpusim", __version__, simulating, "pip install gpusim"),
         Finding("Python", platform.python_version(), simulating, "Python 3.11, 3.12 or 3.13"),
         *(Finding(name, _version(name), simulating, f"pip install {name}") for name in _core_packages()),
+        _core(),
         *hardware_findings(),
     )
+
+
+def _core() -> Finding:
+    """Return how the simulator's core is executed."""
+    found = engine()
+    remedy = f"{found.why}; an installation with a C compiler and Python's headers builds it"
+    return Finding("compiled core", found.name if not found.why else None, "simulating fast", remedy)
 
 
 def _core_packages() -> list[str]:

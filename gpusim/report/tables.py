@@ -79,6 +79,7 @@ def _fact_rows(result: Result) -> Sequence[tuple[str, str]]:
     simulated = result.simulated
     scope = "CTAs stand for others" if simulated.sampled else "every CTA simulated"
     rate = f", {simulated.instructions / simulated.seconds:,.0f} a second" if simulated.seconds else ""
+    core = f", {simulated.engine} core" if simulated.engine else ""
     extents = " x ".join(str(extent) for extent in result.grid)
     occupancy = (
         f"{_count(result.ctas_per_sm, 'CTA')} per SM: {result.registers_per_thread} registers per thread, "
@@ -86,7 +87,7 @@ def _fact_rows(result: Result) -> Sequence[tuple[str, str]]:
     )
     simulation = (
         f"{_count(simulated.ctas, 'CTA')} of {result.ctas:,}, {_count(simulated.k_tiles, 'k tile')}, "
-        f"{_count(simulated.instructions, 'warp instruction')} in {simulated.seconds:.2f} s{rate} ({scope})"
+        f"{_count(simulated.instructions, 'warp instruction')} in {simulated.seconds:.2f} s{rate} ({scope}{core})"
     )
     second = result.reduction
     reduction = (

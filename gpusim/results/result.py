@@ -41,8 +41,10 @@ class Simulated:
         ctas: CTAs simulated.
         k_tiles: k tiles simulated.
         instructions: Warp instructions issued by the simulated SMs.
-        seconds: Wall time of the simulation, the only field of a result that differs between runs.
+        seconds: Wall time of the SMs' execution alone; like ``total_seconds`` and ``engine``, no part of the answer.
         sampled: True when some CTAs stand for others.
+        engine: How the core was executed: "compiled" or "interpreted"; empty in results of older versions.
+        total_seconds: Wall time of the whole simulation, lowering and counting included.
     """
 
     ctas: int
@@ -50,6 +52,8 @@ class Simulated:
     instructions: int
     seconds: float
     sampled: bool
+    engine: str = ""
+    total_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,6 +118,7 @@ class Outcome:
         asked_sectors: Sectors that copies and loads requested.
         l2_sectors: Sectors that SMs read from L2; the others hit L1.
         dram_bytes: Bytes that the whole chip read from DRAM.
+        seconds: Wall time of the core's execution.
     """
 
     active: int
@@ -132,6 +133,7 @@ class Outcome:
     asked_sectors: int
     l2_sectors: int
     dram_bytes: int
+    seconds: float
 
 
 def simulate_launch(launch: Launch, *, exact: bool, progress: Progress) -> Outcome:
@@ -267,4 +269,5 @@ def _outcome(
         asked_sectors=sum(ran.asked_sectors * count for ran, count in stands_for),
         l2_sectors=l2_sectors,
         dram_bytes=dram_bytes,
+        seconds=sum(ran.seconds for ran, _ in stands_for),
     )

@@ -1,5 +1,6 @@
 """Runs CTAs on SMs: makes the columns that the core executes, hands it CTAs, and reads what it leaves."""
 
+import time
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -29,6 +30,7 @@ class Ran:
         asked_sectors: Sectors that copies and loads requested.
         l2_sectors: Sectors read from the L2.
         dram_bytes: Bytes read from DRAM.
+        seconds: Wall time of the core's execution.
         observer: What the watched CTA did; None where none was watched.
     """
 
@@ -38,6 +40,7 @@ class Ran:
     asked_sectors: int
     l2_sectors: int
     dram_bytes: int
+    seconds: float
     observer: Observer | None
 
     def spans(self) -> list[int]:
@@ -90,7 +93,9 @@ def run_sms(
     chip: Chip = engine().module.Chip(figures_of(machine, carve_out), code, data, sms, slots, share)
     env = simpy.Environment()
     scheduler = CtaScheduler(env, machine.launch, chip, queue, watched if kernel.watch.activities else None)
+    started = time.perf_counter()
     env.run(until=env.process(scheduler.run()))
+    seconds = time.perf_counter() - started
     launched = {life.cta: life.launched for life in scheduler.lives}
     observer = None
     if chip.log:
@@ -102,5 +107,6 @@ def run_sms(
         asked_sectors=sum(chip.sectors),
         l2_sectors=chip.l2_sectors,
         dram_bytes=chip.dram_bytes,
+        seconds=seconds,
         observer=observer,
     )

@@ -18,6 +18,7 @@ from gpusim.results.result import ELAPSED, Cycles, ReductionLaunch, Result, Simu
 from gpusim.results.timeline import Timeline
 from gpusim.scenario.models import Scenario
 from gpusim.schedule.counts import Counts, count_all
+from gpusim.sim.core.engine import engine
 from gpusim.sim.launch import Launch, Outcome, Progress, simulate_launch
 from gpusim.sim.stall_reasons import shares
 from gpusim.sim.timed_kernel import AnyKernel
@@ -188,8 +189,10 @@ def _result(scenario: Scenario, launches: Sequence[_Simulated], counts: Counts, 
             ctas=sum(one.outcome.ctas for one in launches),
             k_tiles=outcome.k_tiles,
             instructions=sum(one.outcome.instructions for one in launches),
-            seconds=round(seconds, 3),
+            seconds=sum(one.outcome.seconds for one in launches),
             sampled=outcome.sampled,
+            engine=engine().name,
+            total_seconds=seconds,
         ),
         counters=counters,
         bank_conflicts=counts.bank_conflicts,

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import pytest
+from gpusim.sim.sm import Sm
 from problems.gemm import TYPES, random_scenario
 
 from gpusim.families.gemm.estimated import estimated_stream
@@ -14,7 +15,6 @@ from gpusim.machine import load_machine
 from gpusim.machine.occupancy import ctas_per_sm
 from gpusim.sim import launch as launching
 from gpusim.sim.launch import Launch, Outcome, simulate_launch
-from gpusim.sim.sm import Sm
 from gpusim.sim.stall_reasons import REASONS
 
 SMALL_CHIP = 3

@@ -1,7 +1,6 @@
 """The barrier unit: its arrivals, one after the other."""
 
 from doubles.published import H200
-
 from gpusim.sim.barrier import BarrierUnit
 from gpusim.sim.cta import Cta
 

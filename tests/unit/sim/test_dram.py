@@ -3,10 +3,9 @@
 from dataclasses import replace
 
 from doubles.published import H200
+from gpusim.sim.dram import Dram
 from hypothesis import given
 from hypothesis import strategies as st
-
-from gpusim.sim.dram import Dram
 
 KILOCYCLE = replace(H200.dram, bandwidth_gb_s=64, achievable_percent=100, clock_mhz=1000)
 """64 bytes a cycle."""

@@ -2,9 +2,9 @@
 
 import pytest
 from doubles.published import H200
+from gpusim.sim.instruction_cache import InstructionCache
 
 from gpusim.machine import load_machine
-from gpusim.sim.instruction_cache import InstructionCache
 
 
 def test_the_stream_buffer_hides_all_lines_but_the_first_and_those_it_is_late_for():

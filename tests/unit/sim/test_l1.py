@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from doubles.published import H200
-
 from gpusim.sim.l1 import L1
 from gpusim.sim.l2 import SimulatedL2
 

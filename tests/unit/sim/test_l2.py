@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from doubles.published import H200
+from gpusim.sim.l2 import L2Read, SampledL2, SimulatedL2
 
 from gpusim.sim.footprint import FROM_DRAM, IN_L2, L2Status
-from gpusim.sim.l2 import L2Read, SampledL2, SimulatedL2
 
 NEAR_ONLY = replace(H200, l2=replace(H200.l2, far_fraction_percent=0))
 

@@ -2,11 +2,11 @@
 
 import pytest
 from doubles.published import H200
+from gpusim.sim.shared_memory import SharedMemory
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.machine import load_machine
-from gpusim.sim.shared_memory import SharedMemory
 
 
 def test_the_data_stage_serves_one_wavefront_a_cycle():

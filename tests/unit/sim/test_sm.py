@@ -6,6 +6,9 @@ from itertools import pairwise
 
 import pytest
 import simpy
+from gpusim.sim.l1 import L1
+from gpusim.sim.l2 import SimulatedL2
+from gpusim.sim.sm import Sm
 
 from gpusim.machine import load_machine
 from gpusim.machine.spec import MioSpec
@@ -24,10 +27,7 @@ from gpusim.sim.code import (
     pipe_names,
 )
 from gpusim.sim.footprint import Footprint
-from gpusim.sim.l1 import L1
-from gpusim.sim.l2 import SimulatedL2
 from gpusim.sim.observer import Observer
-from gpusim.sim.sm import Sm
 from gpusim.sim.stall_reasons import REASONS
 from gpusim.sim.timed_kernel import UNWATCHED
 

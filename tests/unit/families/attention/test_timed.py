@@ -6,6 +6,9 @@ from dataclasses import replace
 
 import pytest
 import simpy
+from gpusim.sim.l1 import L1
+from gpusim.sim.l2 import SimulatedL2
+from gpusim.sim.sm import Sm
 from problems.small import small_attention
 
 from gpusim.families.attention.lower.softmax import softmax_instructions
@@ -20,12 +23,9 @@ from gpusim.machine import load_machine
 from gpusim.schedule.ops import Barrier
 from gpusim.sim.decode import assemble
 from gpusim.sim.footprint import Footprint
-from gpusim.sim.l1 import L1
-from gpusim.sim.l2 import SimulatedL2
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.launch import Launch, sm_kinds, watched_cta
 from gpusim.sim.observer import Observer
-from gpusim.sim.sm import Sm
 from gpusim.sim.stall_reasons import REASONS
 
 H200 = load_machine("h200")
