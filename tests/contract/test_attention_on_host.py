@@ -97,7 +97,8 @@ def launch(  # noqa: PLR0917 (one for each thing that a launch is given)
     """
     problem, shape = asked.problem, attention_shape(asked)
     if warp_queries is not None:
-        tiles = {name: (warp_queries, *getattr(shape, name)[1:]) for name in ("qk_warp", "pv_warp")}
+        tilings = {name: shape.tiling(name) for name in ("qk", "pv")}
+        tiles = {name: replace(own, warp=(warp_queries, *own.warp[1:])) for name, own in tilings.items()}
         shape = replace(shape, **tiles)
     kernel = specialise_attention(asked, "trace" if blocks else "plain", shape, **(changed or {}))
     warps = kernel.block_threads // 32

@@ -187,7 +187,8 @@ class TimedFusedKernel(FusedKernel, TimedKernel[Step]):
         """Return the k tiles that a CTA multiplies in both GEMMs."""
         shape = self.shape
         return sum(
-            shape.qk_tiles + shape.column_blocks * block.k_tiles(shape.pv[2]) for block in self.walked_blocks(cta)
+            shape.qk_tiles + shape.column_blocks * block.k_tiles(shape.pv.threadblock[2])
+            for block in self.walked_blocks(cta)
         )
 
     def pipeline_rows(self, cta: int) -> int:

@@ -58,12 +58,12 @@ class AttentionCtas:
         self._lanes, self._shape, self._hazards = lanes, lanes.shape, hazards
         self._problem = lanes.scenario.problem
         self._advance = block_advance(lanes.scenario, ctas)
-        self._first = warp_coordinates(lanes.shape.tiling("qk").warps)[:, :2] * lanes.shape.qk_warp[:2]
+        self._first = warp_coordinates(lanes.shape.qk.warps)[:, :2] * lanes.shape.qk.warp[:2]
         arrays = len(ROW_STATISTICS) + lanes.shape.warp_columns
-        self._statistics = SharedArray(len(ctas), arrays * lanes.shape.qk[0], lanes.warps, np.float32)
+        self._statistics = SharedArray(len(ctas), arrays * lanes.shape.qk.threadblock[0], lanes.warps, np.float32)
         self._gemms = AttentionGemms(lanes, tables, tensors, ctas, hazards)
         self._scores: Values = np.zeros(0)
-        self._output: Values = np.zeros((len(ctas), lanes.warps, *lanes.shape.pv_warp[:2]), np.float32)
+        self._output: Values = np.zeros((len(ctas), lanes.warps, *lanes.shape.pv.warp[:2]), np.float32)
         self._held: Held = {}
         for row in range(lanes.shape.rows_of_lane if lanes.shape.flash else 0):
             nothing = np.zeros((len(ctas), lanes.warps, WARP_SIZE), np.float32)
@@ -161,7 +161,7 @@ class AttentionCtas:
             return
         advance, (rows, columns) = self._advance, self._scores.shape[2:]
         first_row, first_column = self._first.T
-        key = (key_block * self._shape.qk[1] + first_column)[:, None, None] + np.arange(columns)
+        key = (key_block * self._shape.qk.threadblock[1] + first_column)[:, None, None] + np.arange(columns)
         seen = key[None] < advance.num_keys[:, None, None, None]
         if self._problem.mask != "none":
             query = first_row[:, None] + np.arange(rows)
@@ -194,7 +194,7 @@ class AttentionCtas:
     def _load(self, step: Step, statistic: softmax.Statistic, at: softmax.At) -> Values:
         words, _ = self._words(step)
         values = self._statistics.load(words)
-        used = words % self._shape.qk[0] < self._advance.num_queries[:, None, None]
+        used = words % self._shape.qk.threadblock[0] < self._advance.num_queries[:, None, None]
         if (np.isnan(values) & used).any():
             message = (
                 f"key block {step.key_block}: {statistic} is read at {at} where no visible store or atomic has put it"
@@ -217,7 +217,7 @@ class AttentionCtas:
             self._overwritten(step, op.statistic)
 
     def _store_p(self, step: Step, access: int) -> None:
-        row, block = divmod(access, self._shape.qk_warp[1] // MATRIX)
+        row, block = divmod(access, self._shape.qk.warp[1] // MATRIX)
         pairs = self._slab(self._scores, row)[:, :, :, block]
         values = round_to(pairs.reshape(len(pairs), -1, PAIR), self._problem.dtype.ab)
         first = self._lanes.shared_base["p"] // 2 + self._lanes.p_stores.offsets[access]

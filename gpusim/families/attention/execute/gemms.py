@@ -109,7 +109,7 @@ class AttentionGemms:
         if tensor == "k":
             first, end = np.full_like(first, key_block * self._scenario.keys_per_block), advance.num_keys
         elif tensor == "v":
-            first = np.full_like(first, column_block * self._shape.pv[1])
+            first = np.full_like(first, column_block * self._shape.pv.threadblock[1])
             end = np.full_like(first, self._scenario.problem.head_dim_v)
         copied = "v" if tensor == "p" else tensor
         place = {"key_block": key_block, "column_block": column_block}

@@ -61,7 +61,7 @@ def _key_block(scenario: AttentionScenario, shape: AttentionShape, block: KeyBlo
     if number:
         steps += in_phase("qk", number - 1, 0, [*_copies(scenario, shape, "b"), CommitGroup()])
     steps += in_phase("softmax", number, 0, _softmax(shape, masked=block.masked))
-    return [*steps, *in_phase("pv", number, 0, resident(pv, shape.pv_slots))]
+    return [*steps, *in_phase("pv", number, 0, resident(pv, shape.pv.stages))]
 
 
 def _softmax(shape: AttentionShape, *, masked: bool) -> list[softmax.SoftmaxOp]:

@@ -237,7 +237,7 @@ def row_stride(scenario: AttentionScenario, tensor: CopiedTensor) -> int:
 
 def attention_epilogue(scenario: AttentionScenario) -> EpilogueTile:
     """Return the output's epilogue for one head: rows are queries, the extent is that of the longest batch."""
-    problem, tiling = scenario.problem, attention_shape(scenario).tiling("pv")
+    problem, tiling = scenario.problem, attention_shape(scenario).pv
     return EpilogueTile(
         threadblock=tiling.threadblock,
         warp=tiling.warp,

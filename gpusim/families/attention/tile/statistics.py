@@ -33,11 +33,11 @@ def statistic_words(scenario: AttentionScenario, at: At, index: int, *, partial:
     thread = np.arange(shape.threads, dtype=np.int64).reshape(-1, WARP_SIZE)
     if at == "fragment":
         rows = fragment_rows(scenario)[:, :, index]
-        column = warp_coordinates(shape.tiling("qk").warps)[:, 1, None]
-        return rows + column * shape.qk[0] if partial else rows
+        column = warp_coordinates(shape.qk.warps)[:, 1, None]
+        return rows + column * shape.qk.threadblock[0] if partial else rows
     if at == "owner":
         rows = thread // WARP_SIZE * shape.owned_rows + thread % WARP_SIZE
-        return rows + index * shape.qk[0] if partial else rows
+        return rows + index * shape.qk.threadblock[0] if partial else rows
     tile = attention_epilogue(scenario)
     step, access = divmod(index, tile.accesses_per_step)
     return tile.output(step, 0, 0).rows[:, access].reshape(-1, WARP_SIZE)

@@ -25,7 +25,9 @@ def test_every_kernel_that_was_timed_computed_the_right_numbers():
 
 
 def test_attention_is_as_fast_as_cutlass_s_on_its_nine_rows():
-    speeds = [row["speed"] for row in ROWS if row["schedule"] == "attention" and row["ctas_per_sm"] == COMPARED_CTAS_PER_SM]
+    speeds = [
+        row["speed"] for row in ROWS if row["schedule"] == "attention" and row["ctas_per_sm"] == COMPARED_CTAS_PER_SM
+    ]
     assert len(speeds) == 9
     assert min(speeds) >= 0.95
 

@@ -45,7 +45,7 @@ def test_every_key_block_multiplies_all_of_both_gemms(kernel, head_dim):
         depth = scenario.instruction[2]
         scores = [op for op in ops_of(program, "qk", block) if isinstance(op, WarpMma)]
         output = [op for op in ops_of(program, "pv", block) if isinstance(op, WarpMma)]
-        assert len(scores) == shape.qk_tiles * shape.qk[2] // depth
+        assert len(scores) == shape.qk_tiles * shape.qk.threadblock[2] // depth
         assert len(output) == scenario.keys_per_block // depth * shape.column_blocks
 
 
@@ -181,7 +181,7 @@ def test_each_valid_element_of_a_tensor_is_fetched_once(kernel):
     mine = ctas[(ctas[:, 0] == 0) & (ctas[:, 1] == 1) & (ctas[:, 2] == 1)]
     for operand, (length, width) in tensors.items():
         shape = attention_shape(scenario)
-        tiles = shape.qk_tiles if operand != "v" else scenario.keys_per_block // shape.pv[2]
+        tiles = shape.qk_tiles if operand != "v" else scenario.keys_per_block // shape.pv.threadblock[2]
         seen = []
         for fetch in range(tiles):
             access = operand_access(scenario, operand, mine, key_block=1, fetch=fetch)
