@@ -115,13 +115,9 @@ class FusedKernel(CountedKernel[Step]):
         """Return the key blocks of a CTA, ascending; none where it finds no query."""
         return cta_blocks(self.scenario)[block] or ()
 
-    def program(self, block: int) -> AttentionProgram:
-        """Return what a CTA executes."""
-        return self._program(self.walked_blocks(block))
-
-    def steps(self, block: int) -> Sequence[Step]:
+    def steps(self, block: int) -> AttentionProgram:
         """Return both GEMMs of each key block, the softmax between them, then the output."""
-        return self.program(block).steps
+        return self._program(self.walked_blocks(block))
 
     def steps_before_epilogue(self, block: int) -> Sequence[Step]:
         """Return all steps but those that bring the output, or a part of it, to global memory."""

@@ -106,7 +106,7 @@ class TimedFusedKernel(FusedKernel, TimedKernel[Step]):
         if origin == "compiled":
             raise BadInput("--stream compiled is not for attention yet: its streams are estimated")
         ctas = self.alike.get(behaviour)  # type: ignore[call-overload]
-        return attention_stream(self.scenario, None if ctas is None else self.program(ctas[0]), self.machine)
+        return attention_stream(self.scenario, None if ctas is None else self.steps(ctas[0]), self.machine)
 
     def turn(self, step: Step, behaviour: Any) -> int:
         """Return the place of a step's key block in the walk; the number of key blocks outside the key loop."""

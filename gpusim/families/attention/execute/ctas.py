@@ -73,7 +73,7 @@ class AttentionCtas:
 
     def execute(self, program: AttentionProgram) -> None:
         """Do every step, in order."""
-        for step in program.steps:
+        for step in program:
             if isinstance(step.op, Barrier):
                 self._gemms.shared.barrier()
                 self._statistics.barrier()

@@ -122,13 +122,13 @@ def _stretches(program: AttentionProgram, *, flash: bool) -> list[_Stretch]:
     onward = -1 if flash else 1
     trips: list[int] = []
     trip = -1
-    for step in reversed(program.steps):
+    for step in reversed(program):
         if not trips or not isinstance(step.op, CopyAsync | CommitGroup) or step.key_block < 0:
             trip = step.key_block
         trips.append(trip)
     trips.reverse()
     stretches: list[_Stretch] = []
-    for trip, group in groupby(zip(trips, program.steps, strict=True), key=lambda pair: pair[0]):
+    for trip, group in groupby(zip(trips, program, strict=True), key=lambda pair: pair[0]):
         steps = tuple(step for _, step in group)
         if trip >= 0:
             alike = tuple((step.phase, onward * (step.key_block - trip), step.column_block, step.op) for step in steps)

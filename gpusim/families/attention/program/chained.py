@@ -50,7 +50,7 @@ def attention_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -
         for column in range(shape.column_blocks):
             steps += in_phase("epilogue", -1, column, _buffer_epilogue(scenario, first=True, last=True))
     lse = [*_loads("maximum", "sum"), softmax.StoreLse(0)]
-    return AttentionProgram((*steps, *in_phase("lse", -1, 0, lse)))
+    return (*steps, *in_phase("lse", -1, 0, lse))
 
 
 def in_phase(phase: Phase, key_block: int, column_block: int, ops: Iterable[Op | softmax.SoftmaxOp]) -> Iterator[Step]:

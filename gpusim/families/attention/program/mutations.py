@@ -33,7 +33,7 @@ def missing_softmax_barrier(program: AttentionProgram) -> AttentionProgram:
 
 def missing_maximum(program: AttentionProgram) -> AttentionProgram:
     """A row of each lane takes no part in the running maximum."""
-    return AttentionProgram(tuple(step for step in program.steps if step.op != softmax.AtomicMax(1)))
+    return tuple(step for step in program if step.op != softmax.AtomicMax(1))
 
 
 def missing_mask(program: AttentionProgram) -> AttentionProgram:
@@ -48,17 +48,12 @@ def skipped_zero_fill(program: AttentionProgram) -> AttentionProgram:
 
 def _without(program: AttentionProgram, kind: type, *phases: Phase) -> AttentionProgram:
     """Return the program without the ops of a kind in some phases."""
-    return AttentionProgram(
-        tuple(step for step in program.steps if step.phase not in phases or not isinstance(step.op, kind))
-    )
+    return tuple(step for step in program if step.phase not in phases or not isinstance(step.op, kind))
 
 
 def _changed(program: AttentionProgram, kind: type, change: Callable[[Any], Any]) -> AttentionProgram:
     """Return the program with every op of a kind changed."""
-    steps = program.steps
-    return AttentionProgram(
-        tuple(replace(step, op=change(step.op)) if isinstance(step.op, kind) else step for step in steps)
-    )
+    return tuple(replace(step, op=change(step.op)) if isinstance(step.op, kind) else step for step in program)
 
 
 ATTENTION_MUTATIONS: dict[str, AttentionMutation] = {
