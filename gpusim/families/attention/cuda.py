@@ -4,14 +4,7 @@ from typing import Final, get_args
 
 import numpy as np
 
-from gpusim.cuda.specialise import (
-    PARAMS,
-    Build,
-    Specialisation,
-    build_macros,
-    kernels_folder,
-    options,
-)
+from gpusim.cuda.specialise import PARAMS, Build, Specialisation, build_macros, specialised
 from gpusim.element_types import ptx_name
 from gpusim.errors import BadInput
 from gpusim.families.attention.problem import TILE_DEPTH, AttentionScenario
@@ -83,19 +76,16 @@ def specialise_attention(
             f"kernel.instruction must be {list(_INSTRUCTION)} on a GPU: kernels_cuda/attention issues nothing else,"
             f" got {list(scenario.instruction)}"
         )
-    folder, tiles = kernels_folder(), shape or attention_shape(scenario)
-    own = options(_macros(scenario, tiles, build) | changed)
-    return Specialisation(
-        entry=ATTENTION_ENTRY,
-        build=build,
-        options=own,
-        grid=attention_grid(scenario),
+    tiles = shape or attention_shape(scenario)
+    return specialised(
+        "attention/kernel.cu",
+        ATTENTION_ENTRY,
+        build,
+        _macros(scenario, tiles, build) | changed,
+        attention_grid(scenario),
         block_threads=tiles.threads,
         shared_bytes=tiles.shared_bytes,
         k_iterations=-(-scenario.problem.keys // scenario.keys_per_block),
-        semaphores=0,
-        source=folder / "attention" / "kernel.cu",
-        include=folder,
     )
 
 
