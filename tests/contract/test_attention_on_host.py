@@ -22,9 +22,9 @@ from gpusim.families.attention.cuda import specialise_attention
 from gpusim.families.attention.device import compare
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.schedule import FusedKernel
-from gpusim.families.attention.tensors import fresh_attention_output, make_attention_tensors
+from gpusim.families.attention.tensors import make_attention_tensors
 from gpusim.families.attention.tile.shape import attention_shape
-from gpusim.numerics.elements import Values
+from gpusim.numerics.elements import Values, unwritten_tensor
 
 HOST_KERNEL = Path(__file__).parent / "host_kernel" / "attention_on_host.cpp"
 
@@ -105,7 +105,8 @@ def launch(  # noqa: PLR0917 (one for each thing that a launch is given)
     program = folder / kernel.entry
     command = ["g++", "-O1", "-w", *kernel.options, f"-I{kernel.include}", str(HOST_KERNEL), "-o", str(program)]
     subprocess.run(command, check=True)
-    inputs, output = make_attention_tensors(asked, seed=1), fresh_attention_output(asked)
+    inputs = make_attention_tensors(asked, seed=1)
+    output = unwritten_tensor(problem.output_elements, problem.dtype.output)
     lse = np.full((problem.batch, problem.heads, problem.lse_length), np.nan, np.float32)
     tensors = [inputs.q, inputs.k, inputs.v, output, np.full(output.size, np.nan, np.float32), lse]
     record_bytes = 8 * trace_format.buffer_words(len(blocks), warps, capacity)
