@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.families.attention.execute.gemms import AttentionGemms, FlashOutput, GemmTables
-from gpusim.families.attention.execute.output import AttentionOutput, Held, OutputTensors
+from gpusim.families.attention.execute.output import AttentionEpilogue, Held, OutputTensors
 from gpusim.families.attention.program import softmax
 from gpusim.families.attention.program.step import AttentionProgram, Step
 from gpusim.families.attention.tensors import AttentionTensors
@@ -69,7 +69,8 @@ class AttentionCtas:
             nothing = np.zeros((len(ctas), lanes.warps, WARP_SIZE), np.float32)
             self._held["maximum", "fragment", row] = nothing - np.float32(np.inf)
             self._held["sum", "fragment", row] = nothing
-        self._tensors, self._out = output, AttentionOutput(lanes, ctas, output, hazards)
+        self._ctas, self._tensors = ctas, output
+        self._epilogue: AttentionEpilogue | None = None
 
     def execute(self, program: AttentionProgram) -> None:
         """Do every step, in order."""
@@ -77,7 +78,8 @@ class AttentionCtas:
             if isinstance(step.op, Barrier):
                 self._gemms.shared.barrier()
                 self._statistics.barrier()
-                self._out.barrier()
+                if self._epilogue is not None:
+                    self._epilogue.execute(step.op)
             elif step.phase in ("qk", "pv"):
                 self._gemm(step)
             else:
@@ -120,7 +122,21 @@ class AttentionCtas:
                 self._held["sum", "owner", 0] = sum(partial, start=self._held["sum", "owner", 0])
                 self._held["previous", "owner", 0] = self._held["maximum", "owner", 0]
             case _:
-                self._out.execute(step, self._output, self._held)
+                self._epilogue_of(step).execute(step.op)
+
+    def _epilogue_of(self, step: Step) -> AttentionEpilogue:
+        """Return the epilogue that a step belongs to; a new one stages the accumulators anew."""
+        if self._epilogue is None or self._epilogue.place != (step.key_block, step.column_block):
+            self._epilogue = AttentionEpilogue(
+                self._lanes,
+                self._ctas,
+                step,
+                accumulators=self._output,
+                held=self._held,
+                tensors=self._tensors,
+                hazards=self._hazards,
+            )
+        return self._epilogue
 
     def _row(self, step: Step, row: int) -> None:
         """Do an op that is about one row of each lane."""
