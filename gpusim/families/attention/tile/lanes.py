@@ -207,10 +207,6 @@ class AttentionCta(CtaLanes[Step]):
             rows += [GlobalRow(*buffer_access(scenario, one), bits, VECTOR_BITS // 8) for one in accesses]
         return rows
 
-    @cached_property
-    def _outputs(self) -> list[GlobalRow]:
-        return self.outputs()
-
     def reached(self, step: Step) -> Reached | None:
         """Return where a copy or an access of the epilogue reaches; the log-sum-exp is no element of the output."""
         lanes = self._lanes
@@ -221,7 +217,7 @@ class AttentionCta(CtaLanes[Step]):
             case LoadSource() | StoreGlobal():
                 row, access = lanes.target(step)
                 tensor = "output" if row <= lanes.shape.column_blocks * lanes.epilogue.steps else "buffer"
-                return at_output(self._outputs[row], tensor, access, lanes.warps)
+                return at_output(self.output_rows[row], tensor, access, lanes.warps)
             case _:
                 return None
 
@@ -234,7 +230,7 @@ class AttentionCta(CtaLanes[Step]):
                 shared = self._lanes.shared(step)
                 return {} if shared is None else {"predicate": shared.table.active}
             case softmax.StoreLse(row):
-                lse = at_output(self._outputs[0], "lse", row, self._lanes.warps)
+                lse = at_output(self.output_rows[0], "lse", row, self._lanes.warps)
                 return {"shared": lse.offset, "predicate": lse.valid}
             case _:
                 return {}

@@ -120,7 +120,7 @@ class ReductionCta(CtaLanes[Op]):
                 tensor = "bias"
             case _:
                 tensor = "output"
-        return at_output(self.outputs()[row], tensor, access, self._lanes.warps)
+        return at_output(self.output_rows[row], tensor, access, self._lanes.warps)
 
 
 class ReductionKernel(CountedKernel[Op]):
