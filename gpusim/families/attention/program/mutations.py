@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 from gpusim.families.attention.program import softmax
 from gpusim.families.attention.program.step import AttentionProgram, Phase
+from gpusim.schedule.mutations import by_name
 from gpusim.schedule.ops import Barrier, CopyAsync, WaitGroup
-
-AttentionMutation: TypeAlias = Callable[[AttentionProgram], AttentionProgram]
 
 
 def missing_v_wait(program: AttentionProgram) -> AttentionProgram:
@@ -56,16 +55,7 @@ def _changed(program: AttentionProgram, kind: type, change: Callable[[Any], Any]
     return tuple(replace(step, op=change(step.op)) if isinstance(step.op, kind) else step for step in program)
 
 
-ATTENTION_MUTATIONS: dict[str, AttentionMutation] = {
-    mutation.__name__: mutation
-    for mutation in (
-        missing_v_wait,
-        lax_wait,
-        missing_barrier,
-        missing_softmax_barrier,
-        missing_maximum,
-        missing_mask,
-        skipped_zero_fill,
-    )
-}
+ATTENTION_MUTATIONS = by_name(
+    missing_v_wait, lax_wait, missing_barrier, missing_softmax_barrier, missing_maximum, missing_mask, skipped_zero_fill
+)
 """Name, as ``gpusim verify --mutate`` takes it, -> mutation. It leaves a program in which it finds nothing to break."""
