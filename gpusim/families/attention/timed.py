@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gpusim.arrays import IntArray
 from gpusim.element_types import Mma, element_bits
 from gpusim.errors import BadInput
 from gpusim.families.attention.lower.stream import attention_stream
@@ -59,13 +58,8 @@ class TimedFusedKernel(FusedKernel, TimedKernel[Step]):
 
     # --- its CTAs ---
 
-    @cached_property
-    def launched(self) -> IntArray:
-        """Every block of the grid: one without a query begins, and ends."""
-        return np.arange(self.ctas, dtype=np.int64)
-
     def behaviour(self, cta: int) -> Hashable:
-        """Return keys and masking of each of a CTA's key blocks; None where it finds no query."""
+        """Return keys and masking of each of a CTA's key blocks; None where it finds no query: it begins, and ends."""
         walked = cta_blocks(self.scenario)[cta]
         return None if walked is None else behaviour_of(walked)
 
