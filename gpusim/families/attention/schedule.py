@@ -36,18 +36,6 @@ from gpusim.tile.operand import Operand
 from gpusim.tile.requests import access_sectors, copy_requests
 from gpusim.units import LINE_BITS
 
-SOFTMAX_ARITHMETIC = (
-    softmax.ScaleScores,
-    softmax.RowMax,
-    softmax.RescaleFactor,
-    softmax.RescaleOutput,
-    softmax.Exponentials,
-    softmax.RowSum,
-    softmax.AddSums,
-    softmax.Normalise,
-)
-"""Ops between registers, which a trace leaves out."""
-
 SASS_OF_SOFTMAX: dict[type, SassOpcode] = {
     softmax.AtomicMax: "ATOMS",
     softmax.Shuffle: "SHFL",
@@ -57,6 +45,9 @@ SASS_OF_SOFTMAX: dict[type, SassOpcode] = {
     softmax.StoreLse: "STG",
 }
 """The named machine instruction of each softmax op that has one."""
+
+SOFTMAX_ARITHMETIC = tuple(kind for kind in get_args(softmax.SoftmaxOp) if kind not in SASS_OF_SOFTMAX)
+"""Ops between registers, which a trace leaves out."""
 
 _ROWS: dict[type, ConflictRow] = {
     softmax.StoreP: ConflictRow((1, len(COPIED)), "sts", "p"),
@@ -133,12 +124,10 @@ class FusedKernel(CountedKernel[Step]):
 
     def fills(self, block: int, operand: str) -> Sequence[Fill]:
         """Return every fetch of Q, K or V; of P its stores of every key block."""
-        lanes, found = self.lanes(), dict[Fill, None]()
-        for step in self.steps(block):
-            if isinstance(step.op, CopyAsync | softmax.StoreP) and lanes.operand_name(step) == operand:
-                fill = Fill(lanes.target(step), step.op.stage if isinstance(step.op, CopyAsync) else 0)
-                found[fill] = None
-        return tuple(found)
+        lanes = self.lanes()
+        filling = (step for step in self.steps(block) if isinstance(step.op, CopyAsync | softmax.StoreP))
+        own = (step for step in filling if lanes.operand_name(step) == operand)
+        return tuple(dict.fromkeys(Fill(lanes.target(step), getattr(step.op, "stage", 0)) for step in own))
 
     def fragments(self, block: int, operand: str) -> Sequence[FragmentTile]:
         """Return the k tiles of all key blocks; P lies whole, by k tile."""

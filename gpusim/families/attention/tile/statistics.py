@@ -51,14 +51,9 @@ def statistic_lanes(scenario: AttentionScenario, at: At, *, stores: bool) -> Boo
     warp has rows.
     """
     shape = attention_shape(scenario)
-    thread = np.arange(shape.threads, dtype=np.int64).reshape(-1, WARP_SIZE)
-    lanes = thread % WARP_SIZE
-    taking = np.ones_like(thread, dtype=np.bool_)
-    if at == "fragment" and stores:
-        taking = lanes % 4 == 0
-    elif at == "owner":
-        taking = lanes < shape.owned_rows
-    return taking
+    lanes = np.arange(shape.threads, dtype=np.int64).reshape(-1, WARP_SIZE) % WARP_SIZE
+    taking: BoolArray = lanes < (shape.owned_rows if at == "owner" else WARP_SIZE)
+    return taking & (lanes % 4 == 0) if at == "fragment" and stores else taking
 
 
 def lse_access(scenario: AttentionScenario, advance: BlockAdvance) -> tuple[IntArray, BoolArray]:
