@@ -13,7 +13,7 @@ from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.program import softmax
 from gpusim.families.attention.program.step import Step
 from gpusim.families.attention.schedule import FusedKernel
-from gpusim.families.attention.tile.blocks import attention_ctas, behaviour_of, block_advance, cta_blocks, launched_ctas
+from gpusim.families.attention.tile.blocks import block_advance, launched_ctas
 from gpusim.families.attention.tile.operands import COPIED
 from gpusim.lower.stream import Stream
 from gpusim.machine.spec import Machine
@@ -58,11 +58,6 @@ class TimedFusedKernel(FusedKernel, TimedKernel[Step]):
 
     # --- its CTAs ---
 
-    def behaviour(self, cta: int) -> Hashable:
-        """Return keys and masking of each of a CTA's key blocks; None where it finds no query: it begins, and ends."""
-        walked = cta_blocks(self.scenario)[cta]
-        return None if walked is None else behaviour_of(walked)
-
     def work(self, cta: int) -> int:
         """Return the number of a CTA's key blocks."""
         return len(self.walked_blocks(cta))
@@ -81,7 +76,7 @@ class TimedFusedKernel(FusedKernel, TimedKernel[Step]):
 
         A causal mask saves the keys beyond a query block's last, not the scores that it masks before.
         """
-        problem, advance = self.scenario.problem, block_advance(self.scenario, attention_ctas(self.scenario))
+        problem, advance = self.scenario.problem, block_advance(self.scenario, launched_ctas(self.scenario))
         rows = np.clip(advance.num_queries, 0, self.scenario.queries_per_block)
         return 2 * int((rows * advance.num_keys).sum()) * (problem.head_dim + problem.head_dim_v)
 

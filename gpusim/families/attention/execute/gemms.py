@@ -10,7 +10,7 @@ from gpusim.arrays import IntArray
 from gpusim.families.attention.tensors import AttentionTensors
 from gpusim.families.attention.tile.blocks import block_advance, operand_access
 from gpusim.families.attention.tile.lanes import AttentionLanes
-from gpusim.families.attention.tile.operands import GEMMS, TENSOR_AT, Gemm, gemm_operands
+from gpusim.families.attention.tile.operands import GEMMS, PLACE_OF, TENSOR_AT, Gemm
 from gpusim.functional.data_hazards import HazardLog
 from gpusim.functional.mainloop import OperandData, OperandTables, WarpTiles, operand_tables
 from gpusim.functional.shared_memory import CopyQueue, SharedArray
@@ -24,11 +24,10 @@ GemmTables: TypeAlias = dict[Gemm, dict[Side, OperandTables]]
 
 def gemm_tables(lanes: AttentionLanes) -> GemmTables:
     """Return what no CTA changes, computed once for a run."""
-    base = {tensor: first // 2 for tensor, first in lanes.shared_base.items()}
-    return {
-        gemm: {side: operand_tables(operand, base[operand.name]) for side, operand in operands.items()}
-        for gemm, operands in ((gemm, gemm_operands(lanes.scenario, gemm)) for gemm in GEMMS)
-    }
+    tables: GemmTables = {gemm: {} for gemm in GEMMS}
+    for tensor, (gemm, side) in PLACE_OF.items():
+        tables[gemm][side] = operand_tables(lanes.operands[tensor], lanes.shared_base[tensor] // 2)
+    return tables
 
 
 class FlashOutput(WarpTiles):

@@ -5,7 +5,6 @@ The operands are those of a single GEMM (``operands``); what a grid adds is the 
 and where its lengths end.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeAlias
@@ -175,11 +174,6 @@ def cta_blocks(scenario: AttentionScenario) -> tuple[tuple[KeyBlock, ...] | None
         else None
         for cta in range(len(ctas))
     )
-
-
-def behaviour_of(blocks: Sequence[KeyBlock]) -> Behaviour:
-    """Return what of a CTA's key blocks decides its program."""
-    return tuple((block.keys, block.masked) for block in blocks)
 
 
 def operand_access(

@@ -157,11 +157,6 @@ class ReductionKernel(CountedKernel[Op]):
         """The first, the middle and the last block."""
         return tuple(sorted({0, self.tile.ctas // 2, self.tile.ctas - 1}))
 
-    @property
-    def ctas(self) -> int:
-        """Number of CTAs of the grid."""
-        return self.tile.ctas
-
     def programs(self) -> Iterable[GridProgram[Op]]:
         """Yield the one program that all CTAs execute."""
         yield GridProgram(reduction_ops(self.scenario), self.tile.ctas)
