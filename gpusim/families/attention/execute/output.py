@@ -1,17 +1,15 @@
-"""What attention stores, on real data: accumulators through shared memory to the buffer or the output, log-sum-exps."""
+"""What attention stores, on real data: accumulators through shared memory to the buffer or the output."""
 
 from typing import TypeAlias
 
 import numpy as np
 
-from gpusim.arrays import IntArray
-from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.attention.execute.batch import Batch
 from gpusim.families.attention.program import softmax
 from gpusim.families.attention.program.step import Step
 from gpusim.families.attention.tile.blocks import output_access, source_parts
-from gpusim.families.attention.tile.lanes import AttentionLanes
-from gpusim.functional.data_hazards import DataHazard, HazardLog
-from gpusim.functional.epilogue import OutputTensor, TileEpilogue
+from gpusim.functional.data_hazards import DataHazard
+from gpusim.functional.epilogue import TileEpilogue
 from gpusim.numerics.elements import Values, round_to
 from gpusim.tile.epilogue import OutputAccess
 
@@ -19,52 +17,21 @@ Held: TypeAlias = dict[tuple[softmax.Statistic, softmax.At, int], Values]
 """Row statistics in registers, by (statistic, at, index) of their access: shape (ctas, warps, lanes that take part)."""
 
 
-class OutputTensors:
-    """
-    The output, the f32 buffer and the log-sum-exps in global memory, all NaN where nothing was stored.
-
-    Attributes:
-        output: Shape [batch * queries * heads * head_dim_v].
-        buffer: Elements as the output's, f32; empty where that stays in registers.
-        lse: Shape [batch * heads * queries rounded up].
-    """
-
-    def __init__(self, scenario: AttentionScenario) -> None:
-        problem = scenario.problem
-        elements = problem.output_elements
-        self.output = OutputTensor(elements, problem.dtype.output)
-        self.buffer: Values = np.full(0 if scenario.in_registers else elements, np.nan, np.float32)
-        self.lse = OutputTensor(problem.batch * problem.heads * problem.lse_length, "f32")
-
-
 class AttentionEpilogue(TileEpilogue):
     """One column block of a batch of CTAs, from its accumulators to the f32 buffer, or after all keys to the output."""
 
-    def __init__(
-        self,
-        lanes: AttentionLanes,
-        ctas: IntArray,
-        first: Step,
-        *,
-        accumulators: Values,
-        held: Held,
-        tensors: OutputTensors,
-        hazards: HazardLog,
-    ) -> None:
+    def __init__(self, batch: Batch, first: Step, accumulators: Values, held: Held) -> None:
         """
         Args:
-            lanes: Addresses of the scenario's kernel.
-            ctas: blockIdx (x, y, z) of each. Shape (ctas, 3).
+            batch: The CTAs.
             first: Any step of the epilogue; its phase says where results go.
             accumulators: Warp tiles as matrices. Shape (ctas, warps, warp M, warp N).
             held: What the lanes know of row statistics, now and later.
-            tensors: Where results go.
-            hazards: Where what the data shows is written down.
         """
-        super().__init__(lanes.epilogue, accumulators, tensors.output, hazards)
+        super().__init__(batch.lanes.epilogue, accumulators, batch.output.output, batch.hazards)
         self.place = first.key_block, first.column_block
-        self._scenario, self._ctas, self._final = lanes.scenario, ctas, first.phase == "epilogue"
-        self._parts, self._buffer, self._held = source_parts(lanes.scenario), tensors.buffer, held
+        self._scenario, self._ctas, self._final = batch.lanes.scenario, batch.ctas, first.phase == "epilogue"
+        self._parts, self._buffer, self._held = source_parts(self._scenario), batch.output.buffer, held
         self._source = np.zeros(self._staging.loaded.shape, np.float32)
         self._sound = not np.isnan(accumulators).any()
 
