@@ -94,7 +94,7 @@ class Footprints:
 
     def outputs(self, cta: CtaLanes[Any]) -> list[list[list[int]]]:
         """Return the sectors of a CTA's other global accesses, indexed [row][access][warp]."""
-        return [self._output(row) for row in cta.outputs()]
+        return [self._output(row) for row in cta.output_rows]
 
     def _requests(self, access: GlobalAccess, bits: int, base: int | None) -> Requests:
         valid = np.broadcast_to(access.valid, access.offset.shape)
