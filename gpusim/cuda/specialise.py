@@ -106,9 +106,48 @@ def kernels_folder() -> Path:
     raise CannotRun(f"no CUDA sources: neither {folders[0]} nor {folders[1]} has kernel.cu; reinstall gpusim")
 
 
-def options(macros: Mapping[str, int | str]) -> tuple[str, ...]:
-    """Return the compiler options that define a kernel's macros. Names in ``macros`` lack their prefix ``GPUSIM_``."""
-    return ("-std=c++17", *(f"-DGPUSIM_{name}={value}" for name, value in macros.items()))
+def specialised(
+    file: str,
+    entry: str,
+    build: Build,
+    macros: Mapping[str, int | str],
+    grid: tuple[int, int, int],
+    *,
+    block_threads: int,
+    shared_bytes: int = 0,
+    k_iterations: int = 0,
+    semaphores: int = 0,
+) -> Specialisation:
+    """
+    Return a kernel as it is compiled from its macros and launched; the attributes of ``Specialisation`` say more.
+
+    Args:
+        file: Path of the source below the folder of the CUDA sources.
+        entry: Name of the ``__global__`` function.
+        build: "plain", "trace" or "timeline".
+        macros: Values in the order of the options. Their names lack the prefix ``GPUSIM_``.
+        grid: gridDim x, y, z.
+        block_threads: Threads of a CTA.
+        shared_bytes: Dynamic shared memory of a CTA.
+        k_iterations: Number of k tiles of split-K slice 0.
+        semaphores: Number of int32 flags.
+
+    Raises:
+        CannotRun: The CUDA sources are missing.
+    """
+    folder = kernels_folder()
+    return Specialisation(
+        entry=entry,
+        build=build,
+        options=("-std=c++17", *(f"-DGPUSIM_{name}={value}" for name, value in macros.items())),
+        grid=grid,
+        block_threads=block_threads,
+        shared_bytes=shared_bytes,
+        k_iterations=k_iterations,
+        semaphores=semaphores,
+        source=folder / file,
+        include=folder,
+    )
 
 
 def build_macros(build: Build, op_kinds: Sequence[type]) -> dict[str, int | str]:

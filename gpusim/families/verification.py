@@ -10,8 +10,8 @@ from gpusim.errors import BadInput
 from gpusim.functional.data_hazards import DataHazard
 from gpusim.numerics.reference import Agreement
 from gpusim.schedule.hazards import Hazard
+from gpusim.schedule.mutations import ProgramT
 
-ProgramT = TypeVar("ProgramT")
 TensorsT = TypeVar("TensorsT")
 
 SayDone: TypeAlias = Callable[[int, int], None]
@@ -113,6 +113,7 @@ class Verification(ABC, Generic[ProgramT, TensorsT]):
     The verification of one scenario.
 
     Attributes:
+        scenario: Problem and kernel.
         mutations: Functions by name that break a program on purpose. One that finds nothing to break returns the
             program unchanged.
         mainloop: Name of the schedule in messages.
@@ -120,6 +121,10 @@ class Verification(ABC, Generic[ProgramT, TensorsT]):
 
     mutations: ClassVar[Mapping[str, Callable[[Any], Any]]]
     mainloop: str
+
+    def __init__(self, scenario: Any) -> None:
+        """Prepare the verification of a scenario."""
+        self.scenario, self.mainloop = scenario, scenario.kernel.mainloop
 
     @property
     @abstractmethod

@@ -1,5 +1,6 @@
 """The epilogue's ops on real data: accumulators through shared memory to the output, for a batch of CTAs."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -101,7 +102,92 @@ class Staging:
             self._hazards.add(DataHazard("overwrite_while_read", message, -1, -1, "accumulator", step, -1))
 
 
-class Epilogue:
+class TileEpilogue(ABC):
+    """
+    The part that all epilogues share: accumulators are exchanged through shared memory, and lanes access the output.
+
+    A family says which elements of the output a step accesses, what is read besides the accumulators, and what a store
+    computes.
+    """
+
+    def __init__(
+        self, tile: EpilogueTile, accumulators: Accumulators, output: OutputTensor, hazards: HazardLog
+    ) -> None:
+        """
+        Prepare the epilogue of a batch.
+
+        Args:
+            tile: Epilogue tile, which gives offsets and predicates.
+            accumulators: Warp tiles as matrices. Shape (ctas, warps, warp M, warp N).
+            output: Tensor that the result is written to.
+            hazards: Log that found hazards are added to.
+        """
+        self._tile, self._output, self._hazards = tile, output, hazards
+        self._staging = Staging(tile, accumulators, hazards)
+        self._access: tuple[int, OutputAccess] | None = None
+
+    def execute(self, op: Op) -> None:
+        """
+        Execute one op in every CTA of the batch.
+
+        Raises:
+            TypeError: The op is not one of an epilogue.
+        """
+        match op:
+            case Barrier():
+                self._staging.barrier()
+            case StoreShared(step, access):
+                self._staging.store(step, access)
+            case LoadShared(_, access):
+                self._staging.load(access)
+            case LoadSource(step, access):
+                self._load_source(step, access)
+            case LoadBias(access):
+                self._load_bias(access)
+            case StoreGlobal(step, access):
+                self._store_global(step, access)
+            case _:
+                raise TypeError(f"{op} is no op of an epilogue")
+
+    @abstractmethod
+    def _output_access(self, step: int) -> OutputAccess:
+        """Return the accesses of one step in global memory. Shape (ctas, threads, accesses)."""
+
+    @abstractmethod
+    def _load_source(self, step: int, access: int) -> None:
+        """Execute one load of what the output adds to the accumulators."""
+
+    @abstractmethod
+    def _store_global(self, step: int, access: int) -> None:
+        """Execute one store of a vector, or of a part of it."""
+
+    def _load_bias(self, access: int) -> None:
+        """Execute one load of the bias; an epilogue without one has no such op."""
+        raise TypeError(f"an epilogue without a bias loads {access} of it")
+
+    def _vectors(self, step: int, access: int) -> tuple[IntArray, IntArray]:
+        """
+        Return the (cta, thread) pairs of the valid lanes, shape (2, lanes), and their elements, shape (lanes, width).
+        """
+        if self._access is None or self._access[0] != step:
+            self._access = step, self._output_access(step)
+        offset, valid = self._access[1].offset[..., access], self._access[1].valid[..., access]
+        column = self._access[1].columns[..., access]
+        width = self._tile.elements_per_access
+        illegal = valid & ((column + width > self._tile.extent[1]) | (offset < 0) | (offset % width != 0))
+        illegal |= valid & (offset + width > len(self._output.values))
+        if illegal.any():
+            message = (
+                f"epilogue step {step}: element offset {int(offset[illegal][0])} is outside the output's rows or not a"
+                f" multiple of the access of {width}"
+            )
+            self._hazards.add(DataHazard("illegal_global_access", message, -1, -1, "output", step, -1))
+            valid = valid & ~illegal
+        lanes = np.stack(valid.nonzero())
+        return lanes, offset[valid][:, None] + np.arange(width, dtype=np.int64)
+
+
+class Epilogue(TileEpilogue):
     """
     The epilogue of a batch of CTAs of one split-K slice, from their accumulators to the output.
 
@@ -131,62 +217,18 @@ class Epilogue:
             inputs: Tensors that are read.
             hazards: Log that found hazards are added to.
         """
+        super().__init__(tile, accumulators, output, hazards)
         ctas = len(accumulators)
-        self._tile, self._does = tile, does
+        self._does = does
         self._matrices = accumulators
         self._tiles = tiles
-        self._output = output
         self._inputs = inputs
-        self._hazards = hazards
-        self._staging = Staging(tile, accumulators, hazards)
         vectors = ctas, tile.threads, tile.accesses_per_step, tile.elements_per_access
         self._from_source = np.zeros(vectors, np.float64)
         self._bias = np.zeros((ctas, tile.threads, tile.bias_accesses, tile.elements_per_access), np.float64)
-        self._access: tuple[int, OutputAccess] | None = None
 
-    def execute(self, op: Op) -> None:
-        """
-        Execute one op in every CTA of the batch.
-
-        Raises:
-            TypeError: The op is not one of an epilogue.
-        """
-        match op:
-            case Barrier():
-                self._staging.barrier()
-            case StoreShared(step, access):
-                self._staging.store(step, access)
-            case LoadShared(_, access):
-                self._staging.load(access)
-            case LoadSource(step, access):
-                self._load_source(step, access)
-            case LoadBias(access):
-                self._load_bias(access)
-            case StoreGlobal(step, access):
-                self._store_global(step, access)
-            case _:
-                raise TypeError(f"{op} is no op of an epilogue")
-
-    def _vectors(self, step: int, access: int) -> tuple[IntArray, IntArray]:
-        """
-        Return the (cta, thread) pairs of the valid lanes, shape (2, lanes), and their elements, shape (lanes, width).
-        """
-        if self._access is None or self._access[0] != step:
-            self._access = step, self._tile.output(step, *self._tiles.T)
-        offset, valid = self._access[1].offset[..., access], self._access[1].valid[..., access]
-        column = self._access[1].columns[..., access]
-        width = self._tile.elements_per_access
-        illegal = valid & ((column + width > self._tile.extent[1]) | (offset < 0) | (offset % width != 0))
-        illegal |= valid & (offset + width > len(self._output.values))
-        if illegal.any():
-            message = (
-                f"epilogue step {step}: element offset {int(offset[illegal][0])} is outside the output's rows or not a"
-                f" multiple of the access of {width}"
-            )
-            self._hazards.add(DataHazard("illegal_global_access", message, -1, -1, "output", step, -1))
-            valid = valid & ~illegal
-        lanes = np.stack(valid.nonzero())
-        return lanes, offset[valid][:, None] + np.arange(width, dtype=np.int64)
+    def _output_access(self, step: int) -> OutputAccess:
+        return self._tile.output(step, *self._tiles.T)
 
     def _load_source(self, step: int, access: int) -> None:
         if self._inputs.source is None:

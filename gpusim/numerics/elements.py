@@ -76,13 +76,22 @@ def encode(values: Values, element: str) -> Values:
     return rounded
 
 
+def unwritten_tensor(elements: int, element: str) -> Values:
+    """
+    Return a stored flat tensor that was never written: all NaN, or integers that a result is unlikely to have.
+
+    An element that a kernel leaves out can so be told from a result.
+    """
+    return encode(np.full(elements, np.nan, WORKING[element]), element)
+
+
 def unwritten(element: str) -> Any:
     """
     Return the stored form of an element that was never written, as ``encode`` makes it.
 
     For 4-bit integers it is a byte with two such elements.
     """
-    return encode(np.full(2, np.nan, WORKING[element]), element)[0]
+    return unwritten_tensor(2, element)[0]
 
 
 def is_unwritten(values: Any, element: str, xp: Any = np) -> Any:

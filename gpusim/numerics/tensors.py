@@ -7,7 +7,7 @@ import numpy as np
 
 from gpusim.element_types import INTEGER_RANGE, INTEGERS
 from gpusim.layout.matrix import MatrixView
-from gpusim.numerics.elements import WORKING, Values, as_multiplied, encode, round_to
+from gpusim.numerics.elements import WORKING, Values, as_multiplied, encode, round_to, unwritten_tensor
 from gpusim.scenario.gemm import GemmScenario
 
 Distribution: TypeAlias = Literal["normal", "uniform"]
@@ -96,14 +96,10 @@ def make_tensors(scenario: GemmScenario, seed: int, distribution: Distribution =
 
 
 def fresh_output(scenario: GemmScenario) -> Values:
-    """
-    Return a stored flat output filled with NaN or an unlikely integer, so that an unwritten element is recognised.
-    """
-    element = scenario.problem.dtype.output
-    return encode(np.full(scenario.problem.output_view.elements, np.nan, WORKING[element]), element)
+    """Return a stored flat output in which an unwritten element is recognised (``elements.unwritten_tensor``)."""
+    return unwritten_tensor(scenario.problem.output_view.elements, scenario.problem.dtype.output)
 
 
 def fresh_workspace(scenario: GemmScenario) -> Values:
     """Return stored flat partial sums, filled like ``fresh_output``; empty without a parallel split-K."""
-    element = scenario.problem.dtype.accumulator
-    return encode(np.full(workspace_view(scenario).elements, np.nan, WORKING[element]), element)
+    return unwritten_tensor(workspace_view(scenario).elements, scenario.problem.dtype.accumulator)

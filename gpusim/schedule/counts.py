@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias
 
 from gpusim.results.result import BankConflicts
@@ -168,9 +169,9 @@ class CountedKernel(KernelSchedule[StepT]):
     opcodes: ClassVar[Mapping[type, SassOpcode]] = SASS_OF_OP
 
     @property
-    @abstractmethod
     def ctas(self) -> int:
-        """Number of CTAs of the grid that have a tile."""
+        """Number of CTAs of the grid that have a tile. By default all have one."""
+        return prod(self.grid)
 
     @abstractmethod
     def programs(self) -> Iterable[GridProgram[StepT]]:

@@ -108,6 +108,11 @@ class CtaLanes(ABC, Generic[StepT]):
     def outputs(self) -> list[GlobalRow]:
         """Return the global accesses that are not fetches, by row (``Lanes.target``)."""
 
+    @cached_property
+    def output_rows(self) -> list[GlobalRow]:
+        """The rows of ``outputs``, made once."""
+        return self.outputs()
+
     def traced(self, step: StepT) -> dict[str, Any]:  # noqa: ARG002 - a GEMM has none
         """Return the fields that a family's own op adds to a trace record."""
         return {}

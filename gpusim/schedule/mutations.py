@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TypeVar
 
 from gpusim.schedule.ops import (
     Barrier,
@@ -16,7 +16,7 @@ from gpusim.schedule.ops import (
     WaitGroup,
 )
 
-Mutation: TypeAlias = Callable[[Program], Program]
+ProgramT = TypeVar("ProgramT")
 
 
 def lax_wait(program: Program) -> Program:
@@ -103,17 +103,14 @@ def _each_mainloop_op(program: Program, change: Callable[[Op], Op]) -> Program:
     )
 
 
-MUTATIONS: dict[str, Mutation] = {
-    mutation.__name__: mutation
-    for mutation in (
-        lax_wait,
-        missing_barrier,
-        one_stage_too_few,
-        skipped_zero_fill,
-        load_too_early,
-        store_after_barrier,
-    )
-}
+def by_name(*mutations: Callable[[ProgramT], ProgramT]) -> dict[str, Callable[[ProgramT], ProgramT]]:
+    """Return mutations of one kind of program by their names, as ``gpusim verify --mutate`` takes them."""
+    return {mutation.__name__: mutation for mutation in mutations}
+
+
+MUTATIONS = by_name(
+    lax_wait, missing_barrier, one_stage_too_few, skipped_zero_fill, load_too_early, store_after_barrier
+)
 """
 Each mutation, by its name for ``gpusim verify --mutate``. It returns a program unchanged if it has nothing to break.
 """

@@ -138,7 +138,7 @@ class DataTables:
                     self._fetches[key] = self._fetched(key[0], accesses)
         alike = kernel.outputs_alike(cta)
         if alike not in self._outputs:
-            self._outputs[alike] = tuple(self._output(row) for row in lanes.outputs())
+            self._outputs[alike] = tuple(self._output(row) for row in lanes.output_rows)
         found = kernel.found(cta, first_wave=cta < self._first_wave)
         statuses = self._status(cta, self._tensors)
         return [self._fetches[key] for key in keys], statuses, self._outputs[alike], found

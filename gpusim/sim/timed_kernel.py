@@ -3,7 +3,11 @@
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from math import prod
 from typing import Any, ClassVar, NamedTuple, TypeAlias
+
+import numpy as np
 
 from gpusim.arrays import IntArray
 from gpusim.element_types import Mma
@@ -84,10 +88,10 @@ class TimedKernel(CountedKernel[StepT]):
 
     # --- its CTAs ---
 
-    @property
-    @abstractmethod
+    @cached_property
     def launched(self) -> IntArray:
-        """Linear block index of every CTA, in launch order."""
+        """Linear block index of every CTA, in launch order. By default every block of the grid is one."""
+        return np.arange(prod(self.grid), dtype=np.int64)
 
     @abstractmethod
     def behaviour(self, cta: int) -> Hashable:

@@ -22,9 +22,9 @@ from gpusim.families.attention.cuda import specialise_attention
 from gpusim.families.attention.device import compare
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.schedule import FusedKernel
-from gpusim.families.attention.tensors import fresh_attention_output, make_attention_tensors
+from gpusim.families.attention.tensors import make_attention_tensors
 from gpusim.families.attention.tile.shape import attention_shape
-from gpusim.numerics.elements import Values
+from gpusim.numerics.elements import Values, unwritten_tensor
 
 HOST_KERNEL = Path(__file__).parent / "host_kernel" / "attention_on_host.cpp"
 
@@ -97,14 +97,16 @@ def launch(  # noqa: PLR0917 (one for each thing that a launch is given)
     """
     problem, shape = asked.problem, attention_shape(asked)
     if warp_queries is not None:
-        tiles = {name: (warp_queries, *getattr(shape, name)[1:]) for name in ("qk_warp", "pv_warp")}
+        tilings = {name: shape.tiling(name) for name in ("qk", "pv")}
+        tiles = {name: replace(own, warp=(warp_queries, *own.warp[1:])) for name, own in tilings.items()}
         shape = replace(shape, **tiles)
     kernel = specialise_attention(asked, "trace" if blocks else "plain", shape, **(changed or {}))
     warps = kernel.block_threads // 32
     program = folder / kernel.entry
     command = ["g++", "-O1", "-w", *kernel.options, f"-I{kernel.include}", str(HOST_KERNEL), "-o", str(program)]
     subprocess.run(command, check=True)
-    inputs, output = make_attention_tensors(asked, seed=1), fresh_attention_output(asked)
+    inputs = make_attention_tensors(asked, seed=1)
+    output = unwritten_tensor(problem.output_elements, problem.dtype.output)
     lse = np.full((problem.batch, problem.heads, problem.lse_length), np.nan, np.float32)
     tensors = [inputs.q, inputs.k, inputs.v, output, np.full(output.size, np.nan, np.float32), lse]
     record_bytes = 8 * trace_format.buffer_words(len(blocks), warps, capacity)

@@ -40,13 +40,13 @@ def test_what_is_left_out_follows_cutlass(name, head_dim_v):
     assert scenario.in_registers == (shape.column_blocks == 1)
     assert (not scenario.in_registers) == facts["kNeedsOutputAccumulatorBuffer"]
     assert scenario.kernel.preload_v == facts["kPreloadV"]
-    assert list(shape.qk) == facts["MM0_ThreadblockShape_MNK"]
-    assert list(shape.qk_warp) == facts["MM0_WarpShape_MNK"]
-    assert list(shape.pv) == facts["MM1_ThreadblockShape_MNK"]
+    assert list(shape.qk.threadblock) == facts["MM0_ThreadblockShape_MNK"]
+    assert list(shape.qk.warp) == facts["MM0_WarpShape_MNK"]
+    assert list(shape.pv.threadblock) == facts["MM1_ThreadblockShape_MNK"]
     assert list(scenario.instruction) == facts["InstructionShape_MNK"]
     assert shape.threads == facts["kNumThreads"] == 32 * facts["kNumWarpsPerBlock"]
     assert shape.shared_bytes == facts["shared_storage_bytes"]
-    assert shape.tiling("qk").threads == shape.tiling("pv").threads == facts["kNumThreads"]
+    assert shape.qk.threads == shape.pv.threads == facts["kNumThreads"]
     accesses = tuple(attention_operand(scenario, tensor).access for tensor in "qk")
     assert accesses == (facts["kAlignmentQ"], facts["kAlignmentK"])
 

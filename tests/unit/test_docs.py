@@ -1,16 +1,38 @@
-"""What the pages of docs/ show and claim: their examples run, and the tests they name are there."""
+"""What the pages show and claim: their examples run, and the tests, files, modules and names they name are there."""
 
+import ast
 import contextlib
 import io
 import re
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 import rooms
 
-DOCS = Path(__file__).parents[2] / "docs"
+from gpusim.families.registry import FAMILIES
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
 ARCHITECTURE = (DOCS / "architecture.md").read_text(encoding="utf-8")
 PYTHON = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", flags=re.DOTALL | re.MULTILINE)
+
+PAGES = {
+    page.relative_to(ROOT).as_posix(): page
+    for page in (*sorted(DOCS.glob("*.md")), ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "tests" / "README.md")
+}
+
+# A word is a path if it has a slash or one of these endings; a module of gpusim by its dotted name is told apart.
+ENDINGS = (".py", ".cu", ".cuh", ".toml", ".md", ".json", ".csv", ".png", ".txt", ".log", ".gz")
+PATH = re.compile(r"[\w.*<>/-]+")
+MODULE = re.compile(r"gpusim(\.\w+)+")
+
+# How comments and docstrings of a source name another.
+IN_A_SOURCE = re.compile(r"\b(?:gpusim|kernels_cuda|scenarios|tests)/[\w/.-]+\.(?:py|cuh?|toml)\b")
+
+# What commands write, relative to where they write it.
+WRITTEN = {"result.json", "overlay.png"}
 
 
 @pytest.mark.parametrize("page", sorted(page.name for page in DOCS.glob("*.md")))
@@ -50,3 +72,117 @@ def test_the_links_of_a_page_lead_somewhere(page):
     links = re.findall(r"\]\(([^)#:]+)\)", (DOCS / page).read_text(encoding="utf-8"))
 
     assert {link for link in links if not (DOCS / link).exists()} == set()
+
+
+def told(text):
+    """The text of a page, less the columns of tables that tell of the tree as it was ("before")."""
+    was_before = False
+    for line in text.splitlines():
+        cells = line.strip("| ").split("|") if line.startswith("|") else []
+        was_before = bool(cells) and (was_before or cells[-1].strip() == "before")
+        yield line.rpartition(cells[-1])[0] if was_before else line
+
+
+def spans(text):
+    """What stands in backticks, outside of blocks of code; a span may go over the end of a line."""
+    prose = re.sub(r"^```.*?^```$", "", "\n".join(told(text)), flags=re.DOTALL | re.MULTILINE)
+    return re.findall(r"`([^`]+)`", prose)
+
+
+def named_files(text):
+    """Paths, and dotted names of modules, that a page has in backticks, also among the words of a command."""
+    words = (word.partition("::")[0].strip(",;:()") for span in spans(text) for word in span.split())
+    return {
+        word
+        for word in words
+        if MODULE.fullmatch(word) or (PATH.fullmatch(word) and ("/" in word or word.endswith(ENDINGS)))
+    }
+
+
+def is_stage(name):
+    """Whether every family that extends no other has a file of this name."""
+    return all((ROOT / family.folder.replace(".", "/") / name).is_file() for family in FAMILIES if not family.extends)
+
+
+def is_there(name, page):
+    """Whether a page's path lies at the top of the tree, in gpusim/, beside the page, or among the unit tests."""
+    if MODULE.fullmatch(name):
+        return is_module(name)
+    if is_stage(name):
+        return True
+    pattern = re.sub(r"<\w+>", "*", name)
+    folders = (ROOT, ROOT / "gpusim", page.parent, Path(__file__).parent)
+    return any(any(folder.glob(each)) for folder in folders for each in (pattern, f"{pattern.rstrip('/')}.py"))
+
+
+def is_module(name):
+    """Whether a dotted name is a module of gpusim, or what a module defines."""
+    module, _, attribute = name.rpartition(".")
+    return name in rooms.modules() or (module in rooms.modules() and hasattr(import_module(module), attribute))
+
+
+@cache
+def source_words():
+    """Names and words of strings in the sources of gpusim, without their docstrings and comments."""
+    words = set()
+    for name, source in rooms.modules().items():
+        tree = ast.parse(source.read_text(encoding="utf-8"))
+        told_of = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        words |= set(name.split("."))
+        for node in ast.walk(tree):
+            for field in ("id", "attr", "arg", "name", "asname"):
+                words.add(getattr(node, field, None))
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in told_of:
+                words |= set(re.findall(r"\w+", node.value))
+    return words
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_path_and_module_that_a_page_names_is_there(page):
+    named = named_files(PAGES[page].read_text(encoding="utf-8"))
+
+    assert {name for name in named - WRITTEN if not is_there(name, PAGES[page])} == set()
+
+
+def test_every_file_that_a_source_names_is_there():
+    sources = (*rooms.modules().values(), *sorted((ROOT / "kernels_cuda").rglob("*.cu*")))
+    named = {(source.name, name) for source in sources for name in IN_A_SOURCE.findall(source.read_text("utf-8"))}
+
+    assert len(named) > 30
+    assert {(source, name) for source, name in named if not (ROOT / name).is_file()} == set()
+
+
+def unknown_words(text):
+    """Words in backticks that are no names of the sources; the words of a path are tested as a path."""
+    named = {word for span in spans(text) for word in re.findall(r"[A-Za-z_]\w*", span)}
+    paths = {word for name in named_files(text) for word in re.findall(r"\w+", name)}
+    return named - paths - source_words()
+
+
+def test_every_name_in_the_design_is_one_of_the_sources():
+    assert unknown_words(PAGES["docs/design.md"].read_text(encoding="utf-8")) == set()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("sim/kernel.py", "hardware/", "hardware/record", "program.py", "mainloop.cuh", "kernels_cuda/none_*"),
+        *("gpusim.hardware.run", "gpusim.sim.code.Nothing", "python -m gpusim.hardware.launch FILE"),
+    ],
+)
+def test_a_name_of_what_is_gone_is_seen(name):
+    page = PAGES["docs/design.md"]
+    (named,) = named_files(f"It is `{name}`.")
+
+    assert not is_there(named, page)
+
+
+def test_what_is_there_is_found_and_what_was_before_is_let_be():
+    page = PAGES["docs/architecture.md"]
+    text = "`families/registry` `gpusim/lower/streams/h200/dgrad_*` `gpu/` `schedule.py` `gpusim.sim.code.Decoded`"
+    table = "| | room | before |\n|---|---|---|\n| 1 | `sim/launch` | `sim/kernel` |\n\n`sim/attention`"
+
+    assert all(is_there(name, page) for name in named_files(text))
+    assert len(named_files(text)) == 5
+    assert named_files(table) == {"sim/launch", "sim/attention"}
+    assert unknown_words("`load_any_scenario(path) -> Scenario`") == {"load_any_scenario"}

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from gpusim.families.registry import load_scenario
+from gpusim.scenario.catalogue import recordable_scenarios
+
 README = Path(__file__).parents[2] / "README.md"
 BLOCKS = re.findall(r"^```sh\n(.*?)^```", README.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
 COMMANDS = [line for block in BLOCKS for line in block.splitlines() if line.startswith("gpusim ")]
@@ -52,6 +55,16 @@ def test_the_readmes_commands_run_one_after_another(gpusim, tmp_path, monkeypatc
 
     assert failed == {}
     assert (tmp_path / "row_major.png").is_file()
+
+
+def test_the_readme_says_how_many_records_there_are():
+    (said,) = re.findall(
+        r"^(\d+) GEMMs and convolutions, .* and (\d+) attentions", README.read_text("utf-8"), re.MULTILINE
+    )
+    kinds = [load_scenario(path).kind for path in recordable_scenarios()]
+
+    attentions = kinds.count("attention")
+    assert [int(number) for number in said] == [len(kinds) - attentions, attentions]
 
 
 @pytest.mark.parametrize("path", re.findall(r"\]\(([^)#:]+)\)", README.read_text(encoding="utf-8")))

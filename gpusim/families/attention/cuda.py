@@ -4,14 +4,7 @@ from typing import Final, get_args
 
 import numpy as np
 
-from gpusim.cuda.specialise import (
-    PARAMS,
-    Build,
-    Specialisation,
-    build_macros,
-    kernels_folder,
-    options,
-)
+from gpusim.cuda.specialise import PARAMS, Build, Specialisation, build_macros, specialised
 from gpusim.element_types import ptx_name
 from gpusim.errors import BadInput
 from gpusim.families.attention.problem import TILE_DEPTH, AttentionScenario
@@ -83,19 +76,16 @@ def specialise_attention(
             f"kernel.instruction must be {list(_INSTRUCTION)} on a GPU: kernels_cuda/attention issues nothing else,"
             f" got {list(scenario.instruction)}"
         )
-    folder, tiles = kernels_folder(), shape or attention_shape(scenario)
-    own = options(_macros(scenario, tiles, build) | changed)
-    return Specialisation(
-        entry=ATTENTION_ENTRY,
-        build=build,
-        options=own,
-        grid=attention_grid(scenario),
+    tiles = shape or attention_shape(scenario)
+    return specialised(
+        "attention/kernel.cu",
+        ATTENTION_ENTRY,
+        build,
+        _macros(scenario, tiles, build) | changed,
+        attention_grid(scenario),
         block_threads=tiles.threads,
         shared_bytes=tiles.shared_bytes,
         k_iterations=-(-scenario.problem.keys // scenario.keys_per_block),
-        semaphores=0,
-        source=folder / "attention" / "kernel.cu",
-        include=folder,
     )
 
 
@@ -104,8 +94,8 @@ def _macros(scenario: AttentionScenario, shape: AttentionShape, build: Build) ->
     macros: dict[str, int | str] = {
         **_gemm_macros(scenario, shape),
         "KEYS": problem.keys,
-        "BLOCK_KEYS": shape.qk[1],
-        "COMPUTED_V": shape.pv[1],
+        "BLOCK_KEYS": shape.qk.threadblock[1],
+        "COMPUTED_V": shape.pv.threadblock[1],
         "ACCESS_C": tile.elements_per_access,
         "EPILOGUE_MIXED": int(tile.mixed),
         "FLASH": int(shape.flash),
@@ -141,12 +131,12 @@ def _gemm_macros(scenario: AttentionScenario, shape: AttentionShape) -> dict[str
         "MMA": ptx_name(ab, "f32", scenario.instruction),
         "INSTRUCTION_M": m,
         "INSTRUCTION_K": k,
-        "TILE_M": shape.pv[0],
-        "TILE_N": shape.pv[1],
+        "TILE_M": shape.pv.threadblock[0],
+        "TILE_N": shape.pv.threadblock[1],
         "TILE_K": TILE_DEPTH,
-        "WARP_M": shape.pv_warp[0],
-        "WARP_N": shape.pv_warp[1],
-        "STAGES": 2 if shape.flash else max(2, shape.pv_slots),
+        "WARP_M": shape.pv.warp[0],
+        "WARP_N": shape.pv.warp[1],
+        "STAGES": 2 if shape.flash else max(2, shape.pv.stages),
         "SPLIT_K_SLICES": 1,
         "THREADBLOCK_SWIZZLE": "IdentitySwizzle<1>",
         "LDC": problem.heads * problem.head_dim_v,

@@ -10,14 +10,9 @@ import numpy.typing as npt
 from gpusim.families.attention.cuda import ATTENTION_PARAMS
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.reference import attention_reference, lse_agreement, output_agreement
-from gpusim.families.attention.tensors import (
-    AttentionTensors,
-    fresh_attention_output,
-    make_attention_tensors,
-    output_rows,
-)
+from gpusim.families.attention.tensors import AttentionTensors, make_attention_tensors, output_rows
 from gpusim.gpu.run import DeviceProblem, Recording, put_pointers, put_recording
-from gpusim.numerics.elements import decode, is_unwritten, unwritten
+from gpusim.numerics.elements import decode, is_unwritten, unwritten, unwritten_tensor
 from gpusim.numerics.reference import Agreement
 from gpusim.records.record import Numerics
 
@@ -29,7 +24,7 @@ class AttentionOnDevice(DeviceProblem):
 
     Attributes:
         tensors: Q, K and V, device arrays.
-        output: Flat, as ``fresh_attention_output``.
+        output: Flat, as from ``elements.unwritten_tensor``.
         lse: [batch, heads, lse_length], f32.
         buffer: Of an output that is not kept in registers, f32; else one element.
         lengths: Queries and keys in use of each batch, int32.
@@ -69,7 +64,7 @@ class AttentionOnDevice(DeviceProblem):
 def upload(cupy: Any, scenario: AttentionScenario, seed: int) -> AttentionOnDevice:
     """Put random inputs of a seed, NaN past every batch's length, and an output of NaN on the GPU."""
     host, problem = make_attention_tensors(scenario, seed), scenario.problem
-    output = fresh_attention_output(scenario)
+    output = unwritten_tensor(problem.output_elements, problem.dtype.output)
     return AttentionOnDevice(
         cupy=cupy,
         scenario=scenario,

@@ -1,9 +1,9 @@
 """An attention kernel as a schedule: which program each CTA executes, and what its grid asks of global memory."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import ClassVar, get_args
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from gpusim.families.attention.tile.blocks import (
     Behaviour,
     KeyBlock,
     attention_grid,
-    behaviour_of,
     block_advance,
     cta_blocks,
     launched_ctas,
@@ -28,25 +27,11 @@ from gpusim.families.attention.tile.operands import COPIED, PLACE_OF
 from gpusim.families.attention.tile.shape import AttentionShape, attention_shape
 from gpusim.schedule.counts import SASS_OF_OP, ConflictRow, CountedKernel, GlobalCounts, GridProgram, SassOpcode
 from gpusim.schedule.kernel import Fill, FragmentTile
-from gpusim.schedule.lanes import GlobalRow, Lanes
+from gpusim.schedule.lanes import Lanes
 from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadSource, Op, StoreGlobal
-from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.lanes import STANDARD, Banks, copy_table, over_warps
-from gpusim.tile.operand import Operand
 from gpusim.tile.requests import access_sectors, copy_requests
 from gpusim.units import LINE_BITS
-
-SOFTMAX_ARITHMETIC = (
-    softmax.ScaleScores,
-    softmax.RowMax,
-    softmax.RescaleFactor,
-    softmax.RescaleOutput,
-    softmax.Exponentials,
-    softmax.RowSum,
-    softmax.AddSums,
-    softmax.Normalise,
-)
-"""Ops between registers, which a trace leaves out."""
 
 SASS_OF_SOFTMAX: dict[type, SassOpcode] = {
     softmax.AtomicMax: "ATOMS",
@@ -58,14 +43,15 @@ SASS_OF_SOFTMAX: dict[type, SassOpcode] = {
 }
 """The named machine instruction of each softmax op that has one."""
 
+SOFTMAX_ARITHMETIC = tuple(kind for kind in get_args(softmax.SoftmaxOp) if kind not in SASS_OF_SOFTMAX)
+"""Ops between registers, which a trace leaves out."""
+
 _ROWS: dict[type, ConflictRow] = {
     softmax.StoreP: ConflictRow((1, len(COPIED)), "sts", "p"),
     softmax.StoreStatistic: ConflictRow((3, 0), "sts", "statistics"),
     softmax.LoadStatistic: ConflictRow((3, 1), "lds", "statistics"),
     softmax.AtomicMax: ConflictRow((3, 2), "atoms", "statistics"),
 }
-
-_OUTPUT_OPS = (LoadSource, StoreGlobal, softmax.StoreLse)
 
 _BEFORE_EPILOGUE = ("start", "qk", "softmax", "pv", "normalise")
 
@@ -115,13 +101,9 @@ class FusedKernel(CountedKernel[Step]):
         """Return the key blocks of a CTA, ascending; none where it finds no query."""
         return cta_blocks(self.scenario)[block] or ()
 
-    def program(self, block: int) -> AttentionProgram:
-        """Return what a CTA executes."""
-        return self._program(self.walked_blocks(block))
-
-    def steps(self, block: int) -> Sequence[Step]:
+    def steps(self, block: int) -> AttentionProgram:
         """Return both GEMMs of each key block, the softmax between them, then the output."""
-        return self.program(block).steps
+        return self._program(self.walked_blocks(block))
 
     def steps_before_epilogue(self, block: int) -> Sequence[Step]:
         """Return all steps but those that bring the output, or a part of it, to global memory."""
@@ -137,12 +119,10 @@ class FusedKernel(CountedKernel[Step]):
 
     def fills(self, block: int, operand: str) -> Sequence[Fill]:
         """Return every fetch of Q, K or V; of P its stores of every key block."""
-        lanes, found = self.lanes(), dict[Fill, None]()
-        for step in self.steps(block):
-            if isinstance(step.op, CopyAsync | softmax.StoreP) and lanes.operand_name(step) == operand:
-                fill = Fill(lanes.target(step), step.op.stage if isinstance(step.op, CopyAsync) else 0)
-                found[fill] = None
-        return tuple(found)
+        lanes = self.lanes()
+        filling = (step for step in self.steps(block) if isinstance(step.op, CopyAsync | softmax.StoreP))
+        own = (step for step in filling if lanes.operand_name(step) == operand)
+        return tuple(dict.fromkeys(Fill(lanes.target(step), getattr(step.op, "stage", 0)) for step in own))
 
     def fragments(self, block: int, operand: str) -> Sequence[FragmentTile]:
         """Return the k tiles of all key blocks; P lies whole, by k tile."""
@@ -163,18 +143,19 @@ class FusedKernel(CountedKernel[Step]):
         active = [block for block, walked in enumerate(cta_blocks(self.scenario)) if walked is not None]
         return tuple(sorted({active[0], active[len(active) // 2], active[-1]})) if active else ()
 
-    @property
-    def ctas(self) -> int:
-        """CTAs of the grid, those without a query among them."""
-        return len(cta_blocks(self.scenario))
+    def behaviour(self, cta: int) -> Behaviour | None:
+        """Return keys and masking of each of a CTA's key blocks; None where it finds no query: it begins, and ends."""
+        walked = cta_blocks(self.scenario)[cta]
+        return None if walked is None else tuple((block.keys, block.masked) for block in walked)
 
     @cached_property
     def alike(self) -> dict[Behaviour, list[int]]:
         """The CTAs of each program."""
         found: dict[Behaviour, list[int]] = {}
-        for cta, walked in enumerate(cta_blocks(self.scenario)):
-            if walked is not None:
-                found.setdefault(behaviour_of(walked), []).append(cta)
+        for cta in range(self.ctas):
+            behaviour = self.behaviour(cta)
+            if behaviour is not None:
+                found.setdefault(behaviour, []).append(cta)
         return found
 
     def programs(self) -> Iterable[GridProgram[Step]]:
@@ -196,84 +177,70 @@ class FusedKernel(CountedKernel[Step]):
 
 
 class _GlobalTally:
-    """Adds up what all CTAs ask of global memory; fetches and outputs that are alike are evaluated once."""
+    """Adds up what all CTAs ask of global memory; fetches and rows of outputs that are alike are evaluated once."""
 
     def __init__(self, kernel: FusedKernel) -> None:
         self.kernel, self.scenario, self.lanes = kernel, kernel.scenario, kernel.lanes()
         self.places = launched_ctas(self.scenario)
         self.advance = block_advance(self.scenario, self.places)
-        # Sectors, line returns, and where invalid lanes write nothing wavefronts and ideal wavefronts.
-        self.copied: dict[str, IntArray] = {tensor: np.zeros(4, np.int64) for tensor in COPIED}
-        self.stored = self.buffered = 0
-        self._fetches: dict[tuple[int, ...], IntArray] = {}
-        self._outputs: dict[tuple[int, ...], list[int]] = {}
+        self._cta = lru_cache(maxsize=16)(lambda cta: AttentionCta(self.lanes, self.places[cta : cta + 1], ()))
+        self._known: dict[tuple[Any, ...], IntArray] = {}
 
     def counts(self) -> GlobalCounts:
         """Return the totals of all programs."""
+        # Sectors, line returns, and where invalid lanes write nothing wavefronts and ideal wavefronts.
+        totals: dict[str, IntArray] = {name: np.zeros(4, np.int64) for name in (*COPIED, "buffer", "stored")}
         for ctas in self.kernel.alike.values():
-            steps = self.kernel.steps(ctas[0])
-            for step in steps:
-                if isinstance(step.op, CopyAsync) and step.op.access == step.op.vec == 0:
-                    self._add_fetch(step, step.op, np.array(ctas, dtype=np.int64))
-            self._add_outputs(steps, ctas)
-        totals = {tensor: figures.tolist() for tensor, figures in self.copied.items()}
-        sectors = {tensor: figures[0] for tensor, figures in totals.items()}
-        returns = sum(figures[1] for figures in totals.values())
-        predicated = {tensor: (figures[2], figures[3]) for tensor, figures in totals.items()}
-        return GlobalCounts(sectors | {"buffer": self.buffered}, returns, self.stored, predicated)
+            alike = np.array(ctas, dtype=np.int64)
+            for (name, row, number, op), times in Counter(self._asked(ctas[0])).items():
+                totals[name] += times * self._of_ctas(row, number, op, alike)
+        stored, *_ = totals.pop("stored").tolist()
+        loaded = {name: figures.tolist() for name, figures in totals.items()}
+        sectors = {name: figures[0] for name, figures in loaded.items()}
+        predicated = {name: (figures[2], figures[3]) for name, figures in loaded.items()}
+        return GlobalCounts(sectors, sum(figures[1] for figures in loaded.values()), stored, predicated)
 
-    def _add_fetch(self, step: Step, op: CopyAsync, ctas: IntArray) -> None:
-        """Add all copies of one fetch by some CTAs; alike are those with as many rows, as far into a 128-byte line."""
-        row, number = self.lanes.target(step)
-        tensor, per_block = self.lanes.rows[row][0], self.scenario.keys_per_block
-        base, left = getattr(self.advance, tensor)[ctas], self.advance.num_keys[ctas] - step.key_block * per_block
-        if tensor == "q":
-            left, per_block = self.advance.num_queries[ctas], self.scenario.queries_per_block
-        kinds = np.stack([np.minimum(per_block, left), base % (LINE_BITS // self.lanes.operands[tensor].bits)])
-        kinds, first, counts = np.unique(kinds, axis=1, return_index=True, return_counts=True)
-        for kind, index, times in zip(kinds.T.tolist(), first.tolist(), counts.tolist(), strict=True):
-            alike = row, op.stage, op.zfill, *kind
-            if alike not in self._fetches:
-                access = self._cta(int(ctas[index])).fetched(row, number)
-                self._fetches[alike] = self._evaluated(op, self.lanes.operands[tensor], access)
-            self.copied[tensor] += times * self._fetches[alike]
+    def _asked(self, cta: int) -> Iterator[tuple[str, int, int, CopyAsync | None]]:
+        """Yield each fetch of a CTA's program by tensor, row, number and first op, and each row of outputs, 0, None."""
+        for step in self.kernel.steps(cta):
+            if isinstance(step.op, CopyAsync) and step.op.access == step.op.vec == 0:
+                yield self.lanes.operand_name(step), *self.lanes.target(step), step.op
+            elif isinstance(step.op, LoadSource | StoreGlobal | softmax.StoreLse):
+                row, access = self.lanes.target(step)
+                if access == 0:
+                    yield "buffer" if isinstance(step.op, LoadSource) else "stored", row, 0, None
 
-    def _evaluated(self, op: CopyAsync, operand: Operand, access: GlobalAccess) -> IntArray:
-        """Return the figures of ``copied`` for all copies of one fetch."""
-        table, valid = copy_table(operand), over_warps(access.valid)
-        target, width = table.offsets[op.stage], table.width
-        asked = copy_requests(over_warps(access.offset), target, valid, operand.bits, width, around_l1=op.cache == "cg")
+    def _of_ctas(self, row: int, number: int, op: CopyAsync | None, ctas: IntArray) -> IntArray:
+        """Return the figures of some CTAs; alike are those with as many rows, as far into a 128-byte line."""
+        tensor = self.lanes.rows[row][0] if op else "o" if row else "lse"
+        bits = self.lanes.operands[tensor].bits if op else element_bits("f32")
+        most, left = self.scenario.queries_per_block, self.advance.num_queries[ctas]
+        if tensor in ("k", "v"):
+            most = self.scenario.keys_per_block
+            left = self.advance.num_keys[ctas] - number * most
+        kinds = np.minimum(most, left) * LINE_BITS + getattr(self.advance, tensor)[ctas] * bits % LINE_BITS
+        kinds, first, counts = np.unique(kinds, return_index=True, return_counts=True)
+        total = np.zeros(4, np.int64)
+        for kind, index, times in zip(kinds.tolist(), first.tolist(), counts.tolist(), strict=True):
+            alike = row, op and (op.stage, op.zfill), kind
+            if alike not in self._known:
+                self._known[alike] = self._evaluated(row, number, op, self._cta(int(ctas[index])))
+            total += times * self._known[alike]
+        return total
+
+    def _evaluated(self, row: int, number: int, op: CopyAsync | None, cta: AttentionCta) -> IntArray:
+        """Return the figures of all copies of one fetch, or of a row of outputs, by one CTA."""
+        if op is None:
+            own = cta.output_rows[row]
+            offset, valid = over_warps(own.offset), over_warps(own.valid)
+            return np.array([access_sectors(offset, valid, own.bits, own.access_bytes * 8 // own.bits), 0, 0, 0])
+        table = copy_table(self.lanes.operands[self.lanes.rows[row][0]])
+        access, target = cta.fetched(row, number), table.offsets[op.stage]
+        offset, valid = over_warps(access.offset), over_warps(access.valid)
+        asked = copy_requests(offset, target, valid, table.bits, table.width, around_l1=op.cache == "cg")
         taken = table.predicated(op.stage, valid)
         shared = (0, 0) if op.zfill else (taken.wavefronts.sum(), taken.ideal.sum())
         return np.array([asked.sectors.sum(), asked.returns.sum(), *shared], dtype=np.int64)
-
-    def _add_outputs(self, steps: Sequence[Step], ctas: Sequence[int]) -> None:
-        """Add outputs, log-sum-exps, and all passes over the buffer of the CTAs that run one program."""
-        targets = [(step, *self.lanes.target(step)) for step in steps if isinstance(step.op, _OUTPUT_OPS)]
-        loads = Counter(row for step, row, access in targets if not access and isinstance(step.op, LoadSource))
-        stores = Counter(row for step, row, access in targets if not access and not isinstance(step.op, LoadSource))
-        for cta in ctas:
-            sectors = self._sectors(cta)
-            self.stored += sum(times * sectors[row] for row, times in stores.items())
-            self.buffered += sum(times * sectors[row] for row, times in loads.items())
-
-    def _sectors(self, cta: int) -> list[int]:
-        """Return the sectors of a CTA's outputs by row; CTAs with as many rows, as far into a line, are alike."""
-        line, advance = LINE_BITS // element_bits("f32"), self.advance
-        rows = min(self.scenario.queries_per_block, int(advance.num_queries[cta]))
-        alike = rows, int(advance.o[cta]) % line, int(advance.lse[cta]) % line
-        if alike not in self._outputs:
-            self._outputs[alike] = list(map(_sectors, self._cta(cta).outputs()))
-        return self._outputs[alike]
-
-    def _cta(self, cta: int) -> AttentionCta:
-        return AttentionCta(self.lanes, self.places[cta : cta + 1], ())
-
-
-def _sectors(row: GlobalRow) -> int:
-    """Return the sectors that all warps of a CTA request in a row of accesses."""
-    offset, valid = over_warps(row.offset), over_warps(row.valid)
-    return access_sectors(offset, valid, row.bits, row.access_bytes * 8 // row.bits)
 
 
 def kernels(scenario: AttentionScenario) -> tuple[CountedKernel[Step], ...]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from gpusim.arrays import BoolArray
 from gpusim.families.attention.problem import AttentionProblem, AttentionScenario
-from gpusim.numerics.elements import WORKING, Values, encode, round_to
+from gpusim.numerics.elements import Values, encode, round_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,3 @@ def output_rows(problem: AttentionProblem) -> BoolArray:
     """Return which rows of the output, seen as [batch * queries * heads, head_dim_v], are computed."""
     used = rows_in_use(problem.queries, problem.lengths_q)
     return np.repeat(used.reshape(-1), problem.heads)
-
-
-def fresh_attention_output(scenario: AttentionScenario) -> Values:
-    """Return a stored flat output of NaN: an element never written cannot pass for a result."""
-    problem = scenario.problem
-    return encode(np.full(problem.output_elements, np.nan, WORKING[problem.dtype.output]), problem.dtype.output)

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gpusim.arrays import IntArray
 from gpusim.element_types import Mma, element_bits
 from gpusim.errors import BadInput
 from gpusim.families.attention.lower.stream import attention_stream
@@ -14,7 +13,7 @@ from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.program import softmax
 from gpusim.families.attention.program.step import Step
 from gpusim.families.attention.schedule import FusedKernel
-from gpusim.families.attention.tile.blocks import attention_ctas, behaviour_of, block_advance, cta_blocks, launched_ctas
+from gpusim.families.attention.tile.blocks import block_advance, launched_ctas
 from gpusim.families.attention.tile.operands import COPIED
 from gpusim.lower.stream import Stream
 from gpusim.machine.spec import Machine
@@ -59,16 +58,6 @@ class TimedFusedKernel(FusedKernel, TimedKernel[Step]):
 
     # --- its CTAs ---
 
-    @cached_property
-    def launched(self) -> IntArray:
-        """Every block of the grid: one without a query begins, and ends."""
-        return np.arange(self.ctas, dtype=np.int64)
-
-    def behaviour(self, cta: int) -> Hashable:
-        """Return keys and masking of each of a CTA's key blocks; None where it finds no query."""
-        walked = cta_blocks(self.scenario)[cta]
-        return None if walked is None else behaviour_of(walked)
-
     def work(self, cta: int) -> int:
         """Return the number of a CTA's key blocks."""
         return len(self.walked_blocks(cta))
@@ -87,7 +76,7 @@ class TimedFusedKernel(FusedKernel, TimedKernel[Step]):
 
         A causal mask saves the keys beyond a query block's last, not the scores that it masks before.
         """
-        problem, advance = self.scenario.problem, block_advance(self.scenario, attention_ctas(self.scenario))
+        problem, advance = self.scenario.problem, block_advance(self.scenario, launched_ctas(self.scenario))
         rows = np.clip(advance.num_queries, 0, self.scenario.queries_per_block)
         return 2 * int((rows * advance.num_keys).sum()) * (problem.head_dim + problem.head_dim_v)
 
@@ -106,7 +95,7 @@ class TimedFusedKernel(FusedKernel, TimedKernel[Step]):
         if origin == "compiled":
             raise BadInput("--stream compiled is not for attention yet: its streams are estimated")
         ctas = self.alike.get(behaviour)  # type: ignore[call-overload]
-        return attention_stream(self.scenario, None if ctas is None else self.program(ctas[0]), self.machine)
+        return attention_stream(self.scenario, None if ctas is None else self.steps(ctas[0]), self.machine)
 
     def turn(self, step: Step, behaviour: Any) -> int:
         """Return the place of a step's key block in the walk; the number of key blocks outside the key loop."""
@@ -187,7 +176,8 @@ class TimedFusedKernel(FusedKernel, TimedKernel[Step]):
         """Return the k tiles that a CTA multiplies in both GEMMs."""
         shape = self.shape
         return sum(
-            shape.qk_tiles + shape.column_blocks * block.k_tiles(shape.pv[2]) for block in self.walked_blocks(cta)
+            shape.qk_tiles + shape.column_blocks * block.k_tiles(shape.pv.threadblock[2])
+            for block in self.walked_blocks(cta)
         )
 
     def pipeline_rows(self, cta: int) -> int:

@@ -2,15 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from gpusim.arrays import IntArray
+from gpusim.families.attention.execute.batch import Batch, OutputTensors, gemm_tables
 from gpusim.families.attention.execute.ctas import AttentionCtas
-from gpusim.families.attention.execute.gemms import gemm_tables
-from gpusim.families.attention.execute.output import OutputTensors
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.program.hazards import find_attention_hazards
 from gpusim.families.attention.program.mutations import ATTENTION_MUTATIONS
@@ -24,25 +23,7 @@ from gpusim.families.attention.tile.shape import attention_shape
 from gpusim.families.verification import Compared, Executed, SayDone, SecondOutput, Verification
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.shared_memory import BATCH_BYTES
-from gpusim.numerics.elements import Values
 from gpusim.schedule.hazards import Hazard
-
-
-@dataclass(frozen=True, slots=True)
-class AttentionRun:
-    """
-    What an execution stored.
-
-    Attributes:
-        output: Shape (batch * queries * heads, head_dim_v), as the working type of its elements; NaN where nothing was
-            stored.
-        lse: Log-sum-exps, shape (batch, heads, queries), likewise.
-        hazards: What the data gave away, in the order it was met.
-    """
-
-    output: Values
-    lse: Values
-    hazards: tuple[DataHazard, ...]
 
 
 def cta_programs(scenario: AttentionScenario) -> tuple[tuple[AttentionProgram, IntArray], ...]:
@@ -60,7 +41,7 @@ def run_attention(
     tensors: AttentionTensors,
     programs: Sequence[AttentionProgram] | None = None,
     progress: SayDone | None = None,
-) -> AttentionRun:
+) -> Executed:
     """
     Execute a scenario's kernel.
 
@@ -71,7 +52,7 @@ def run_attention(
         progress: Called after each batch with the CTAs done and the CTAs of the grid.
 
     Returns:
-        Output, log-sum-exps and hazards. The same arguments give the same bits.
+        What was stored, as ``OutputTensors``, and hazards. The same arguments give the same bits.
 
     Not modelled: the order in which a tensor core adds its products, and the last bits of ex2.approx and lg2.approx.
     """
@@ -83,15 +64,13 @@ def run_attention(
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         for steps, (_, ctas) in zip(programs or [program for program, _ in own], own, strict=True):
             for begin in range(0, len(ctas), size):
-                batch = ctas[begin : begin + size]
-                AttentionCtas(lanes, tables, tensors, batch, output=output, hazards=hazards).execute(steps)
-                done += len(batch)
+                batch = Batch(lanes, tables, ctas[begin : begin + size], tensors, output, hazards)
+                AttentionCtas(batch).execute(steps)
+                done += len(batch.ctas)
                 if progress is not None:
                     progress(done, total)
     _check_stores(scenario, output, hazards)
-    problem = scenario.problem
-    lse = output.lse.values.reshape(problem.batch, problem.heads, -1)[..., : problem.queries]
-    return AttentionRun(output.output.values.reshape(-1, problem.head_dim_v), lse, hazards.hazards())
+    return Executed(output, hazards.hazards())
 
 
 def _check_stores(scenario: AttentionScenario, output: OutputTensors, hazards: HazardLog) -> None:
@@ -113,10 +92,8 @@ def _check_stores(scenario: AttentionScenario, output: OutputTensors, hazards: H
 class AttentionVerification(Verification[AttentionProgram, AttentionTensors]):
     """The verification of one scenario; a row of the output is a (batch, query, head)."""
 
+    scenario: AttentionScenario
     mutations = ATTENTION_MUTATIONS
-
-    def __init__(self, scenario: AttentionScenario) -> None:
-        self.scenario, self.mainloop = scenario, scenario.kernel.mainloop
 
     @cached_property
     def programs(self) -> Sequence[AttentionProgram]:
@@ -136,8 +113,7 @@ class AttentionVerification(Verification[AttentionProgram, AttentionTensors]):
         self, tensors: AttentionTensors, programs: Sequence[AttentionProgram], progress: SayDone | None
     ) -> Executed:
         """Execute all CTAs that have a query."""
-        done = run_attention(self.scenario, tensors, programs, progress)
-        return Executed(done, done.hazards)
+        return run_attention(self.scenario, tensors, programs, progress)
 
     def elements(self, done: Executed) -> int:  # noqa: ARG002 - lengths alone tell
         """Return the elements of the rows in use."""
@@ -146,8 +122,8 @@ class AttentionVerification(Verification[AttentionProgram, AttentionTensors]):
     def compare(self, tensors: AttentionTensors, done: Executed) -> Compared:
         """Compare the rows in use, and the log-sum-exps."""
         expected, used = attention_reference(self.scenario, tensors), output_rows(self.scenario.problem)
-        found = output_agreement(done.stored.output, expected, used)
-        wrong, error = lse_agreement(done.stored.lse, expected)
+        found = output_agreement(done.stored.rows, expected, used)
+        wrong, error = lse_agreement(done.stored.sums, expected)
         return Compared(found, replace(self.uncompared(), wrong=wrong, max_error=error), expected)
 
     def uncompared(self) -> SecondOutput:

@@ -115,16 +115,12 @@ class GemmCta(CtaLanes[Op]):
         tile = (self.tile_m, self.tile_n)[row]
         return self._lanes.operands[SIDES[row]].iterator(tile, self.slice_).fetch(number)
 
-    @cached_property
-    def _outputs(self) -> list[GlobalRow]:
+    def outputs(self) -> list[GlobalRow]:
+        """Return the epilogue's accesses by step, followed by those of the bias."""
         tile = self._lanes.epilogue
         accesses = [tile.output(step, self.tile_m, self.tile_n, self.slice_) for step in range(tile.steps)]
         accesses.append(tile.bias(self.tile_n))
         return [GlobalRow(one.offset, one.valid, tile.output_bits, tile.access_bytes) for one in accesses]
-
-    def outputs(self) -> list[GlobalRow]:
-        """Return the epilogue's accesses by step, followed by those of the bias."""
-        return self._outputs
 
     def reached(self, step: Op) -> Reached | None:
         """Return the global access of a copy, a load into registers or an epilogue's access; None for other ops."""
@@ -135,12 +131,12 @@ class GemmCta(CtaLanes[Op]):
                 return at_access(own, operand, (access, vec), lanes.operands[operand].bits, lanes.warps)
             case LoadSource(number, access):
                 # Later slices of a serial split-K add to the output that the previous slice stored.
-                return at_output(self._outputs[number], "output" if self.slice_ else "source", access, lanes.warps)
+                return at_output(self.output_rows[number], "output" if self.slice_ else "source", access, lanes.warps)
             case StoreGlobal(number, access):
                 tensor = "partial" if lanes.scenario.problem.reduces else "output"
-                return at_output(self._outputs[number], tensor, access, lanes.warps)
+                return at_output(self.output_rows[number], tensor, access, lanes.warps)
             case LoadBias(access):
-                return at_output(self._outputs[-1], "bias", access, lanes.warps)
+                return at_output(self.output_rows[-1], "bias", access, lanes.warps)
             case _:
                 return None
 

@@ -13,8 +13,7 @@ from gpusim.cuda.specialise import (
     Build,
     Specialisation,
     build_macros,
-    kernels_folder,
-    options,
+    specialised,
 )
 from gpusim.element_types import element_bits, ptx_name
 from gpusim.families.gemm.program import mainloop_policy
@@ -53,20 +52,17 @@ def specialise(scenario: GemmScenario, build: Build = "plain") -> Specialisation
     Raises:
         CannotRun: The CUDA sources are missing.
     """
-    folder = kernels_folder()
-    own = options(tile_macros(scenario, build))
     tiled = scenario.grid.tiled
-    return Specialisation(
-        entry=ENTRY,
-        build=build,
-        options=own,
-        grid=scenario.grid.dim,
+    return specialised(
+        "kernel.cu",
+        ENTRY,
+        build,
+        tile_macros(scenario, build),
+        scenario.grid.dim,
         block_threads=scenario.kernel.threads,
         shared_bytes=scenario.shared_bytes,
         k_iterations=scenario.k_iterations(),
         semaphores=tiled.m * tiled.n if tiled.slices > 1 and not scenario.problem.reduces else 0,
-        source=folder / "kernel.cu",
-        include=folder,
     )
 
 

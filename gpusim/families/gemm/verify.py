@@ -20,10 +20,8 @@ from gpusim.schedule.ops import Program
 class GemmVerification(Verification[Program, Tensors]):
     """The verification of one GEMM or convolution."""
 
+    scenario: GemmScenario
     mutations = MUTATIONS
-
-    def __init__(self, scenario: GemmScenario) -> None:
-        self.scenario, self.mainloop = scenario, scenario.kernel.mainloop
 
     @cached_property
     def programs(self) -> Sequence[Program]:

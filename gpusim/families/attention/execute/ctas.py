@@ -4,17 +4,16 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.families.attention.execute.gemms import AttentionGemms, FlashOutput, GemmTables
-from gpusim.families.attention.execute.output import AttentionOutput, Held, OutputTensors
+from gpusim.families.attention.execute.batch import Batch
+from gpusim.families.attention.execute.gemms import AttentionGemms, FlashOutput
+from gpusim.families.attention.execute.output import AttentionEpilogue, Held
 from gpusim.families.attention.program import softmax
 from gpusim.families.attention.program.step import AttentionProgram, Step
-from gpusim.families.attention.tensors import AttentionTensors
 from gpusim.families.attention.tile.blocks import block_advance
-from gpusim.families.attention.tile.lanes import AttentionLanes
 from gpusim.families.attention.tile.operands import Gemm
 from gpusim.families.attention.tile.shape import ROW_STATISTICS
 from gpusim.families.attention.tile.statistics import lse_access, statistic_lanes
-from gpusim.functional.data_hazards import DataHazard, HazardLog
+from gpusim.functional.data_hazards import DataHazard
 from gpusim.functional.shared_memory import SharedArray
 from gpusim.numerics.elements import Values, round_to
 from gpusim.schedule.ops import Barrier, WarpMma
@@ -36,48 +35,32 @@ class AttentionCtas:
     All threads of a CTA do an op together, but see only what the memory model promises them (``shared_memory``).
     """
 
-    def __init__(
-        self,
-        lanes: AttentionLanes,
-        tables: GemmTables,
-        tensors: AttentionTensors,
-        ctas: IntArray,
-        *,
-        output: OutputTensors,
-        hazards: HazardLog,
-    ) -> None:
-        """
-        Args:
-            lanes: Addresses of the scenario's kernel.
-            tables: Its ``gemm_tables``.
-            tensors: Global memory.
-            ctas: blockIdx (x, y, z) of each. Shape (ctas, 3).
-            output: Where results go.
-            hazards: Where what the data shows is written down.
-        """
-        self._lanes, self._shape, self._hazards = lanes, lanes.shape, hazards
+    def __init__(self, batch: Batch) -> None:
+        lanes, ctas = batch.lanes, batch.ctas
+        self._batch, self._lanes, self._shape, self._hazards = batch, lanes, lanes.shape, batch.hazards
         self._problem = lanes.scenario.problem
         self._advance = block_advance(lanes.scenario, ctas)
-        self._first = warp_coordinates(lanes.shape.tiling("qk").warps)[:, :2] * lanes.shape.qk_warp[:2]
+        self._first = warp_coordinates(lanes.shape.qk.warps)[:, :2] * lanes.shape.qk.warp[:2]
         arrays = len(ROW_STATISTICS) + lanes.shape.warp_columns
-        self._statistics = SharedArray(len(ctas), arrays * lanes.shape.qk[0], lanes.warps, np.float32)
-        self._gemms = AttentionGemms(lanes, tables, tensors, ctas, hazards)
+        self._statistics = SharedArray(len(ctas), arrays * lanes.shape.qk.threadblock[0], lanes.warps, np.float32)
+        self._gemms = AttentionGemms(batch)
         self._scores: Values = np.zeros(0)
-        self._output: Values = np.zeros((len(ctas), lanes.warps, *lanes.shape.pv_warp[:2]), np.float32)
+        self._output: Values = np.zeros((len(ctas), lanes.warps, *lanes.shape.pv.warp[:2]), np.float32)
         self._held: Held = {}
         for row in range(lanes.shape.rows_of_lane if lanes.shape.flash else 0):
             nothing = np.zeros((len(ctas), lanes.warps, WARP_SIZE), np.float32)
             self._held["maximum", "fragment", row] = nothing - np.float32(np.inf)
             self._held["sum", "fragment", row] = nothing
-        self._tensors, self._out = output, AttentionOutput(lanes, ctas, output, hazards)
+        self._epilogue: AttentionEpilogue | None = None
 
     def execute(self, program: AttentionProgram) -> None:
         """Do every step, in order."""
-        for step in program.steps:
+        for step in program:
             if isinstance(step.op, Barrier):
                 self._gemms.shared.barrier()
                 self._statistics.barrier()
-                self._out.barrier()
+                if self._epilogue is not None:
+                    self._epilogue.execute(step.op)
             elif step.phase in ("qk", "pv"):
                 self._gemm(step)
             else:
@@ -120,7 +103,13 @@ class AttentionCtas:
                 self._held["sum", "owner", 0] = sum(partial, start=self._held["sum", "owner", 0])
                 self._held["previous", "owner", 0] = self._held["maximum", "owner", 0]
             case _:
-                self._out.execute(step, self._output, self._held)
+                self._epilogue_of(step).execute(step.op)
+
+    def _epilogue_of(self, step: Step) -> AttentionEpilogue:
+        """Return the epilogue that a step belongs to; a new one stages the accumulators anew."""
+        if self._epilogue is None or self._epilogue.place != (step.key_block, step.column_block):
+            self._epilogue = AttentionEpilogue(self._batch, step, self._output, self._held)
+        return self._epilogue
 
     def _row(self, step: Step, row: int) -> None:
         """Do an op that is about one row of each lane."""
@@ -161,7 +150,7 @@ class AttentionCtas:
             return
         advance, (rows, columns) = self._advance, self._scores.shape[2:]
         first_row, first_column = self._first.T
-        key = (key_block * self._shape.qk[1] + first_column)[:, None, None] + np.arange(columns)
+        key = (key_block * self._shape.qk.threadblock[1] + first_column)[:, None, None] + np.arange(columns)
         seen = key[None] < advance.num_keys[:, None, None, None]
         if self._problem.mask != "none":
             query = first_row[:, None] + np.arange(rows)
@@ -194,7 +183,7 @@ class AttentionCtas:
     def _load(self, step: Step, statistic: softmax.Statistic, at: softmax.At) -> Values:
         words, _ = self._words(step)
         values = self._statistics.load(words)
-        used = words % self._shape.qk[0] < self._advance.num_queries[:, None, None]
+        used = words % self._shape.qk.threadblock[0] < self._advance.num_queries[:, None, None]
         if (np.isnan(values) & used).any():
             message = (
                 f"key block {step.key_block}: {statistic} is read at {at} where no visible store or atomic has put it"
@@ -217,7 +206,7 @@ class AttentionCtas:
             self._overwritten(step, op.statistic)
 
     def _store_p(self, step: Step, access: int) -> None:
-        row, block = divmod(access, self._shape.qk_warp[1] // MATRIX)
+        row, block = divmod(access, self._shape.qk.warp[1] // MATRIX)
         pairs = self._slab(self._scores, row)[:, :, :, block]
         values = round_to(pairs.reshape(len(pairs), -1, PAIR), self._problem.dtype.ab)
         first = self._lanes.shared_base["p"] // 2 + self._lanes.p_stores.offsets[access]
@@ -237,7 +226,7 @@ class AttentionCtas:
         offsets, valid = lse_access(self._lanes.scenario, self._advance)
         used = over_warps(valid[..., row], axis=1)[..., taking]
         mine = lse[..., taking] if at == "fragment" else lse
-        self._tensors.lse.store(over_warps(offsets[..., row], axis=1)[..., taking][used], mine[used])
+        self._batch.output.lse.store(over_warps(offsets[..., row], axis=1)[..., taking][used], mine[used])
 
 
 def _lanes(values: Values) -> LaneValues:

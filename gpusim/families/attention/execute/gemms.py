@@ -1,34 +1,18 @@
 """Both GEMMs of a batch of attention CTAs on real data: their operands in one shared memory, their warps."""
 
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from gpusim.arrays import IntArray
-from gpusim.families.attention.tensors import AttentionTensors
+from gpusim.families.attention.execute.batch import Batch
 from gpusim.families.attention.tile.blocks import block_advance, operand_access
-from gpusim.families.attention.tile.lanes import AttentionLanes
-from gpusim.families.attention.tile.operands import GEMMS, TENSOR_AT, Gemm, gemm_operands
-from gpusim.functional.data_hazards import HazardLog
-from gpusim.functional.mainloop import OperandData, OperandTables, WarpTiles, operand_tables
+from gpusim.families.attention.tile.operands import TENSOR_AT, Gemm
+from gpusim.functional.mainloop import OperandData, WarpTiles
 from gpusim.functional.shared_memory import CopyQueue, SharedArray
 from gpusim.numerics.elements import WORKING, Values, decode
 from gpusim.schedule.ops import WarpMma
 from gpusim.tile.operand import Side
-
-GemmTables: TypeAlias = dict[Gemm, dict[Side, OperandTables]]
-"""The operands' tables of both GEMMs; their offsets count 16-bit elements from the base of shared memory."""
-
-
-def gemm_tables(lanes: AttentionLanes) -> GemmTables:
-    """Return what no CTA changes, computed once for a run."""
-    base = {tensor: first // 2 for tensor, first in lanes.shared_base.items()}
-    return {
-        gemm: {side: operand_tables(operand, base[operand.name]) for side, operand in operands.items()}
-        for gemm, operands in ((gemm, gemm_operands(lanes.scenario, gemm)) for gemm in GEMMS)
-    }
 
 
 class FlashOutput(WarpTiles):
@@ -60,22 +44,13 @@ class AttentionGemms:
         shared: That array, 16-bit elements from the base of shared memory.
     """
 
-    def __init__(
-        self, lanes: AttentionLanes, tables: GemmTables, tensors: AttentionTensors, ctas: IntArray, hazards: HazardLog
-    ) -> None:
-        """
-        Args:
-            lanes: Addresses of the scenario's kernel.
-            tables: Its ``gemm_tables``.
-            tensors: Global memory.
-            ctas: blockIdx (x, y, z) of each. Shape (ctas, 3).
-            hazards: Where what the data shows is written down.
-        """
-        self._scenario, self._shape, self._tables = lanes.scenario, lanes.shape, tables
-        self._ctas, self._hazards = ctas, hazards
-        self._advance = block_advance(lanes.scenario, ctas)
+    def __init__(self, batch: Batch) -> None:
+        lanes, tensors = batch.lanes, batch.inputs
+        self._scenario, self._shape, self._tables = lanes.scenario, lanes.shape, batch.tables
+        self._ctas, self._hazards = batch.ctas, batch.hazards
+        self._advance = block_advance(lanes.scenario, batch.ctas)
         element = lanes.scenario.problem.dtype.ab
-        self.shared = SharedArray(len(ctas), lanes.shape.shared_bytes // 2, lanes.warps, WORKING[element])
+        self.shared = SharedArray(len(batch.ctas), lanes.shape.shared_bytes // 2, lanes.warps, WORKING[element])
         self._queue = CopyQueue()
         stored = {"q": tensors.q, "k": tensors.k, "v": tensors.v}
         self._values: dict[str, Values] = {name: decode(tensor, element) for name, tensor in stored.items()}
@@ -109,7 +84,7 @@ class AttentionGemms:
         if tensor == "k":
             first, end = np.full_like(first, key_block * self._scenario.keys_per_block), advance.num_keys
         elif tensor == "v":
-            first = np.full_like(first, column_block * self._shape.pv[1])
+            first = np.full_like(first, column_block * self._shape.pv.threadblock[1])
             end = np.full_like(first, self._scenario.problem.head_dim_v)
         copied = "v" if tensor == "p" else tensor
         place = {"key_block": key_block, "column_block": column_block}

@@ -72,7 +72,7 @@ def _of(step: Step, shape: AttentionShape, *, masked: bool) -> Iterator[Instruct
         case softmax.AddSums():
             yield from repeated("FADD", "fma", shape.warp_columns, SHORTEST_DEPENDENT, waits=1 << OWNER_SCOREBOARD)
         case softmax.RescaleOutput() | softmax.Normalise():
-            yield from _of_output(step.op, shape.pv_warp[1] // 4)
+            yield from _of_output(step.op, shape.pv.warp[1] // 4)
         case _:
             yield from _memory(step, shape)
 
@@ -103,7 +103,7 @@ def _memory(step: Step, shape: AttentionShape) -> Iterator[Instruction]:
         case softmax.StoreStatistic():
             yield Instruction("STS", "shared", stall=MEMORY_STALL)
         case softmax.StoreP(access):
-            blocks = shape.qk_warp[1] // 8
+            blocks = shape.qk.warp[1] // 8
             # The first pair of a row waits for its exponentials.
             waits = 0 if access % blocks else 1 << _board(access // blocks)
             yield Instruction("F2FP.PACK_AB", "pipe", "alu", stall=SHORTEST_DEPENDENT, wait_mask=waits)

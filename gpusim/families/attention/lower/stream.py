@@ -59,10 +59,10 @@ def attention_registers(scenario: AttentionScenario, machine: Machine) -> int:
         A multiple of 8, at most the architecture's limit.
     """
     shape = attention_shape(scenario)
-    scores, output = (warp[0] * warp[1] // 32 for warp in (shape.qk_warp, shape.pv_warp))
+    scores, output = (warp[0] * warp[1] // 32 for warp in (shape.qk.warp, shape.pv.warp))
     accumulators = scores + output if shape.in_registers else max(scores, output)
     bits = element_bits(scenario.problem.dtype.ab) * scenario.instruction[2]
-    rows = shape.qk_warp[0] + shape.qk_warp[1], (0 if shape.flash else shape.pv_warp[0]) + shape.pv_warp[1]
+    rows = shape.qk.warp[0] + shape.qk.warp[1], (0 if shape.flash else shape.pv.warp[0]) + shape.pv.warp[1]
     fragments = 2 * max(rows) * bits // 32 // 32
     statistics = 2 * shape.rows_of_lane if shape.flash else 0
     total = accumulators + fragments + statistics + REGISTERS_BEYOND_FRAGMENTS
@@ -122,13 +122,13 @@ def _stretches(program: AttentionProgram, *, flash: bool) -> list[_Stretch]:
     onward = -1 if flash else 1
     trips: list[int] = []
     trip = -1
-    for step in reversed(program.steps):
+    for step in reversed(program):
         if not trips or not isinstance(step.op, CopyAsync | CommitGroup) or step.key_block < 0:
             trip = step.key_block
         trips.append(trip)
     trips.reverse()
     stretches: list[_Stretch] = []
-    for trip, group in groupby(zip(trips, program.steps, strict=True), key=lambda pair: pair[0]):
+    for trip, group in groupby(zip(trips, program, strict=True), key=lambda pair: pair[0]):
         steps = tuple(step for _, step in group)
         if trip >= 0:
             alike = tuple((step.phase, onward * (step.key_block - trip), step.column_block, step.op) for step in steps)
@@ -196,7 +196,7 @@ class AttentionLowering:
         if isinstance(op, WarpMma) and self.shape.flash and gemm == "pv":
             # The A fragment: accumulators of S rounded to the operands' type, two to a register.
             m, _, k = self.scenario.instruction
-            count = self.shape.pv_warp[0] // m * m * k // 32 // 2
+            count = self.shape.pv.warp[0] // m * m * k // 32 // 2
             yield from (replace(one, op=step) for one in repeated("F2FP.PACK_AB", "alu", count, 2))
         for instruction in self.gemms[gemm].instructions(op):  # type: ignore[arg-type]
             yield _of(step, instruction)

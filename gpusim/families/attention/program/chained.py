@@ -50,7 +50,7 @@ def attention_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -
         for column in range(shape.column_blocks):
             steps += in_phase("epilogue", -1, column, _buffer_epilogue(scenario, first=True, last=True))
     lse = [*_loads("maximum", "sum"), softmax.StoreLse(0)]
-    return AttentionProgram((*steps, *in_phase("lse", -1, 0, lse)))
+    return (*steps, *in_phase("lse", -1, 0, lse))
 
 
 def in_phase(phase: Phase, key_block: int, column_block: int, ops: Iterable[Op | softmax.SoftmaxOp]) -> Iterator[Step]:
@@ -71,7 +71,7 @@ def _key_block(
 ) -> list[Step]:
     number = block.number
     scores = multistage.mainloop(qk_shape(scenario), multistage.GEMM_POLICY, shape.qk_tiles)
-    output = multistage.mainloop(pv_shape(scenario), multistage.GEMM_POLICY, block.k_tiles(shape.pv[2]))
+    output = multistage.mainloop(pv_shape(scenario), multistage.GEMM_POLICY, block.k_tiles(shape.pv.threadblock[2]))
     copies, entry, rest = _split(output)
     preload = scenario.kernel.preload_v
     steps = [*in_phase("qk", number, 0, _flat(scores))]
@@ -120,7 +120,7 @@ def _softmax(shape: AttentionShape, *, masked: bool, rescales: bool) -> list[Op 
     for row in rows:
         ops += [softmax.RowSum(row), softmax.Shuffle("sum", row, 1), softmax.Shuffle("sum", row, 2)]
         ops.append(softmax.StoreStatistic("partial_sum", "fragment", row))
-    return ops + [softmax.StoreP(access) for access in range(shape.rows_of_lane * shape.qk_warp[1] // 8)]
+    return ops + [softmax.StoreP(access) for access in range(shape.rows_of_lane * shape.qk.warp[1] // 8)]
 
 
 def _add_sums(shape: AttentionShape) -> list[Op | softmax.SoftmaxOp]:

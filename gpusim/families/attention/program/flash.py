@@ -41,7 +41,7 @@ def flash_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -> At
         ]
         steps += in_phase("normalise", -1, 0, [op for row in ends for op in row])
     steps += in_phase("lse", -1, 0, [softmax.StoreLse(row) for row in rows])
-    return AttentionProgram((*steps, *in_phase("epilogue", -1, 0, tile_ops(attention_epilogue(scenario)))))
+    return (*steps, *in_phase("epilogue", -1, 0, tile_ops(attention_epilogue(scenario))))
 
 
 def _copies(scenario: AttentionScenario, shape: AttentionShape, operand: Side) -> list[Op]:
@@ -61,7 +61,7 @@ def _key_block(scenario: AttentionScenario, shape: AttentionShape, block: KeyBlo
     if number:
         steps += in_phase("qk", number - 1, 0, [*_copies(scenario, shape, "b"), CommitGroup()])
     steps += in_phase("softmax", number, 0, _softmax(shape, masked=block.masked))
-    return [*steps, *in_phase("pv", number, 0, resident(pv, shape.pv_slots))]
+    return [*steps, *in_phase("pv", number, 0, resident(pv, shape.pv.stages))]
 
 
 def _softmax(shape: AttentionShape, *, masked: bool) -> list[softmax.SoftmaxOp]:

@@ -33,12 +33,12 @@ def find_attention_hazards(program: AttentionProgram, scenario: AttentionScenari
 
 def _numbered(program: AttentionProgram, scenario: AttentionScenario) -> list[Op]:
     """Return both GEMMs' ops, waits and barriers; operands and k tiles are named by their place in the program."""
-    of_gemms = [step for step in program.steps if step.phase in ("qk", "pv")]
+    of_gemms = [step for step in program if step.phase in ("qk", "pv")]
     # More than any fetch or k tile of one GEMM.
     stride = 1 + max((getattr(step.op, "fetch", getattr(step.op, "k_tile", 0)) for step in of_gemms), default=0)
     first = {place: number * stride for number, place in enumerate(dict.fromkeys(map(_place, of_gemms)))}
     ops: list[Op] = []
-    for step in program.steps:
+    for step in program:
         op = step.op
         if isinstance(op, Barrier | CommitGroup | WaitGroup):
             ops.append(op)

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 from gpusim.families.attention.program import softmax
 from gpusim.families.attention.program.step import AttentionProgram, Phase
+from gpusim.schedule.mutations import by_name
 from gpusim.schedule.ops import Barrier, CopyAsync, WaitGroup
-
-AttentionMutation: TypeAlias = Callable[[AttentionProgram], AttentionProgram]
 
 
 def missing_v_wait(program: AttentionProgram) -> AttentionProgram:
@@ -33,7 +32,7 @@ def missing_softmax_barrier(program: AttentionProgram) -> AttentionProgram:
 
 def missing_maximum(program: AttentionProgram) -> AttentionProgram:
     """A row of each lane takes no part in the running maximum."""
-    return AttentionProgram(tuple(step for step in program.steps if step.op != softmax.AtomicMax(1)))
+    return tuple(step for step in program if step.op != softmax.AtomicMax(1))
 
 
 def missing_mask(program: AttentionProgram) -> AttentionProgram:
@@ -48,29 +47,15 @@ def skipped_zero_fill(program: AttentionProgram) -> AttentionProgram:
 
 def _without(program: AttentionProgram, kind: type, *phases: Phase) -> AttentionProgram:
     """Return the program without the ops of a kind in some phases."""
-    return AttentionProgram(
-        tuple(step for step in program.steps if step.phase not in phases or not isinstance(step.op, kind))
-    )
+    return tuple(step for step in program if step.phase not in phases or not isinstance(step.op, kind))
 
 
 def _changed(program: AttentionProgram, kind: type, change: Callable[[Any], Any]) -> AttentionProgram:
     """Return the program with every op of a kind changed."""
-    steps = program.steps
-    return AttentionProgram(
-        tuple(replace(step, op=change(step.op)) if isinstance(step.op, kind) else step for step in steps)
-    )
+    return tuple(replace(step, op=change(step.op)) if isinstance(step.op, kind) else step for step in program)
 
 
-ATTENTION_MUTATIONS: dict[str, AttentionMutation] = {
-    mutation.__name__: mutation
-    for mutation in (
-        missing_v_wait,
-        lax_wait,
-        missing_barrier,
-        missing_softmax_barrier,
-        missing_maximum,
-        missing_mask,
-        skipped_zero_fill,
-    )
-}
+ATTENTION_MUTATIONS = by_name(
+    missing_v_wait, lax_wait, missing_barrier, missing_softmax_barrier, missing_maximum, missing_mask, skipped_zero_fill
+)
 """Name, as ``gpusim verify --mutate`` takes it, -> mutation. It leaves a program in which it finds nothing to break."""

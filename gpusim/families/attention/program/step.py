@@ -31,8 +31,5 @@ class Step:
     op: Op | SoftmaxOp
 
 
-@dataclass(frozen=True, slots=True)
-class AttentionProgram:
-    """The ordered steps of one CTA. Every warp executes all of them; lanes differ in addresses and predicates."""
-
-    steps: tuple[Step, ...]
+AttentionProgram: TypeAlias = tuple[Step, ...]
+"""The ordered steps of one CTA. Every warp executes all of them; lanes differ in addresses and predicates."""

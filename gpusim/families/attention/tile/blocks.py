@@ -5,7 +5,6 @@ The operands are those of a single GEMM (``operands``); what a grid adds is the 
 and where its lengths end.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeAlias
@@ -177,11 +176,6 @@ def cta_blocks(scenario: AttentionScenario) -> tuple[tuple[KeyBlock, ...] | None
     )
 
 
-def behaviour_of(blocks: Sequence[KeyBlock]) -> Behaviour:
-    """Return what of a CTA's key blocks decides its program."""
-    return tuple((block.keys, block.masked) for block in blocks)
-
-
 def operand_access(
     scenario: AttentionScenario,
     tensor: CopiedTensor,
@@ -237,7 +231,7 @@ def row_stride(scenario: AttentionScenario, tensor: CopiedTensor) -> int:
 
 def attention_epilogue(scenario: AttentionScenario) -> EpilogueTile:
     """Return the output's epilogue for one head: rows are queries, the extent is that of the longest batch."""
-    problem, tiling = scenario.problem, attention_shape(scenario).tiling("pv")
+    problem, tiling = scenario.problem, attention_shape(scenario).pv
     return EpilogueTile(
         threadblock=tiling.threadblock,
         warp=tiling.warp,

@@ -89,13 +89,13 @@ class AttentionLanes(Lanes[Step]):
     @property
     def qk_fetches(self) -> int:
         """Fetches of Q, and of K for each key block: its k tiles, and the overrun of a ring that does not hold all."""
-        return self.shape.qk_tiles + (0 if self.shape.qk_whole else self.shape.qk_slots)
+        return self.shape.qk_tiles + (0 if self.shape.qk_whole else self.shape.qk.stages)
 
     @cached_property
     def rows(self) -> list[tuple[CopiedTensor, int, int]]:
         """(tensor, column block, fetch) of each row of fetches: all of Q's, then K's, then V's by column block."""
         first = [(tensor, 0, fetch) for tensor in COPIED[:2] for fetch in range(self.qk_fetches)]
-        columns, slots = range(self.shape.column_blocks), range(self.shape.pv_slots)
+        columns, slots = range(self.shape.column_blocks), range(self.shape.pv.stages)
         return [*first, *(("v", column, fetch) for column in columns for fetch in slots)]
 
     @property
@@ -121,7 +121,7 @@ class AttentionLanes(Lanes[Step]):
             case CopyAsync(_, fetch):
                 tensor = self.operand_name(step)
                 if tensor == "v":
-                    return 2 * self.qk_fetches + step.column_block * self.shape.pv_slots + fetch, step.key_block
+                    return 2 * self.qk_fetches + step.column_block * self.shape.pv.stages + fetch, step.key_block
                 return fetch + (self.qk_fetches if tensor == "k" else 0), step.key_block
             case _:
                 return -1, step.key_block
@@ -154,7 +154,7 @@ class AttentionLanes(Lanes[Step]):
         partial = access.statistic == "partial_sum"
         array = len(ROW_STATISTICS) if partial else ROW_STATISTICS.index(access.statistic)
         within = statistic_words(self.scenario, access.at, access.index, partial=partial)
-        words = array * self.shape.qk[0] + within
+        words = array * self.shape.qk.threadblock[0] + within
         if isinstance(op, softmax.AtomicMax):
             return AtomicTable(words, element_bits("f32"), WORD_BYTES, banks=self.banks)
         lanes = statistic_lanes(self.scenario, access.at, stores=isinstance(op, softmax.StoreStatistic))
@@ -207,10 +207,6 @@ class AttentionCta(CtaLanes[Step]):
             rows += [GlobalRow(*buffer_access(scenario, one), bits, VECTOR_BITS // 8) for one in accesses]
         return rows
 
-    @cached_property
-    def _outputs(self) -> list[GlobalRow]:
-        return self.outputs()
-
     def reached(self, step: Step) -> Reached | None:
         """Return where a copy or an access of the epilogue reaches; the log-sum-exp is no element of the output."""
         lanes = self._lanes
@@ -221,7 +217,7 @@ class AttentionCta(CtaLanes[Step]):
             case LoadSource() | StoreGlobal():
                 row, access = lanes.target(step)
                 tensor = "output" if row <= lanes.shape.column_blocks * lanes.epilogue.steps else "buffer"
-                return at_output(self._outputs[row], tensor, access, lanes.warps)
+                return at_output(self.output_rows[row], tensor, access, lanes.warps)
             case _:
                 return None
 
@@ -234,7 +230,7 @@ class AttentionCta(CtaLanes[Step]):
                 shared = self._lanes.shared(step)
                 return {} if shared is None else {"predicate": shared.table.active}
             case softmax.StoreLse(row):
-                lse = at_output(self._outputs[0], "lse", row, self._lanes.warps)
+                lse = at_output(self.output_rows[0], "lse", row, self._lanes.warps)
                 return {"shared": lse.offset, "predicate": lse.valid}
             case _:
                 return {}

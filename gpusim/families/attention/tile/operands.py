@@ -82,7 +82,7 @@ def attention_operand(scenario: AttentionScenario, tensor: Tensor) -> Operand:
     source = GemmSource(
         side,
         extent=extent,
-        k=problem.head_dim if gemm == "qk" else shape.qk[1],
+        k=problem.head_dim if gemm == "qk" else shape.qk.threadblock[1],
         leading=row,
         bits=element_bits(problem.dtype.ab),
         k_contiguous=k_contiguous,
@@ -110,8 +110,8 @@ def fragment_rows(scenario: AttentionScenario) -> IntArray:
     shape = attention_shape(scenario)
     row = np.arange(shape.rows_of_lane, dtype=np.int64) * MATRIX
     in_warp = np.arange(WARP_SIZE, dtype=np.int64)[:, None] // 4 + row
-    warps = warp_coordinates(shape.tiling("qk").warps)
-    rows: IntArray = warps[:, 0, None, None] * shape.qk_warp[0] + in_warp
+    warps = warp_coordinates(shape.qk.warps)
+    rows: IntArray = warps[:, 0, None, None] * shape.qk.warp[0] + in_warp
     return rows
 
 
@@ -123,10 +123,10 @@ def p_store_offsets(scenario: AttentionScenario) -> IntArray:
         Element offsets from P's base, shape [threads, accesses]; access = row * column blocks of 8 + column block.
     """
     shape = attention_shape(scenario)
-    column = np.arange(shape.qk_warp[1] // MATRIX, dtype=np.int64) * MATRIX
+    column = np.arange(shape.qk.warp[1] // MATRIX, dtype=np.int64) * MATRIX
     within = column + np.arange(WARP_SIZE, dtype=np.int64)[:, None] % 4 * PAIR
-    warps = warp_coordinates(shape.tiling("qk").warps)
-    key = warps[:, 1, None, None, None] * shape.qk_warp[1] + within[:, None, :]
+    warps = warp_coordinates(shape.qk.warps)
+    key = warps[:, 1, None, None, None] * shape.qk.warp[1] + within[:, None, :]
     query = fragment_rows(scenario)[..., None]
-    stage, in_tile = np.divmod(key, shape.pv[2])
+    stage, in_tile = np.divmod(key, shape.pv.threadblock[2])
     return attention_operand(scenario, "p").shared.offset(in_tile, query, stage).reshape(shape.threads, -1)

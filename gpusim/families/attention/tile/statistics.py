@@ -33,11 +33,11 @@ def statistic_words(scenario: AttentionScenario, at: At, index: int, *, partial:
     thread = np.arange(shape.threads, dtype=np.int64).reshape(-1, WARP_SIZE)
     if at == "fragment":
         rows = fragment_rows(scenario)[:, :, index]
-        column = warp_coordinates(shape.tiling("qk").warps)[:, 1, None]
-        return rows + column * shape.qk[0] if partial else rows
+        column = warp_coordinates(shape.qk.warps)[:, 1, None]
+        return rows + column * shape.qk.threadblock[0] if partial else rows
     if at == "owner":
         rows = thread // WARP_SIZE * shape.owned_rows + thread % WARP_SIZE
-        return rows + index * shape.qk[0] if partial else rows
+        return rows + index * shape.qk.threadblock[0] if partial else rows
     tile = attention_epilogue(scenario)
     step, access = divmod(index, tile.accesses_per_step)
     return tile.output(step, 0, 0).rows[:, access].reshape(-1, WARP_SIZE)
@@ -51,14 +51,9 @@ def statistic_lanes(scenario: AttentionScenario, at: At, *, stores: bool) -> Boo
     warp has rows.
     """
     shape = attention_shape(scenario)
-    thread = np.arange(shape.threads, dtype=np.int64).reshape(-1, WARP_SIZE)
-    lanes = thread % WARP_SIZE
-    taking = np.ones_like(thread, dtype=np.bool_)
-    if at == "fragment" and stores:
-        taking = lanes % 4 == 0
-    elif at == "owner":
-        taking = lanes < shape.owned_rows
-    return taking
+    lanes = np.arange(shape.threads, dtype=np.int64).reshape(-1, WARP_SIZE) % WARP_SIZE
+    taking: BoolArray = lanes < (shape.owned_rows if at == "owner" else WARP_SIZE)
+    return taking & (lanes % 4 == 0) if at == "fragment" and stores else taking
 
 
 def lse_access(scenario: AttentionScenario, advance: BlockAdvance) -> tuple[IntArray, BoolArray]:

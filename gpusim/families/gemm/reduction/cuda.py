@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from gpusim.cuda.specialise import Build, Specialisation, kernels_folder, options
+from gpusim.cuda.specialise import Build, Specialisation, specialised
 from gpusim.families.gemm.reduction.tile import reduction_tile
 from gpusim.families.gemm.specialise import tile_macros
 from gpusim.scenario.gemm import GemmScenario
@@ -23,7 +23,6 @@ def specialise_reduction(scenario: GemmScenario, build: Build = "plain") -> Spec
         CannotRun: The CUDA sources are missing.
         BadInput: The scenario has no parallel split-K.
     """
-    folder = kernels_folder()
     tile, problem = reduction_tile(scenario), scenario.problem
     macros = tile_macros(scenario, build) | {
         "BETA_IS_ZERO": int(problem.beta == 0),
@@ -34,16 +33,4 @@ def specialise_reduction(scenario: GemmScenario, build: Build = "plain") -> Spec
         "ACCESS_C": tile.elements_per_access,
         "ACCESS_PARTIAL": tile.elements_per_load,
     }
-    own = options(macros)
-    return Specialisation(
-        entry=REDUCTION_ENTRY,
-        build=build,
-        options=own,
-        grid=tile.grid,
-        block_threads=tile.threads,
-        shared_bytes=0,
-        k_iterations=0,
-        semaphores=0,
-        source=folder / "reduction.cu",
-        include=folder,
-    )
+    return specialised("reduction.cu", REDUCTION_ENTRY, build, macros, tile.grid, block_threads=tile.threads)

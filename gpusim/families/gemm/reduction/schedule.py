@@ -120,7 +120,7 @@ class ReductionCta(CtaLanes[Op]):
                 tensor = "bias"
             case _:
                 tensor = "output"
-        return at_output(self.outputs()[row], tensor, access, self._lanes.warps)
+        return at_output(self.output_rows[row], tensor, access, self._lanes.warps)
 
 
 class ReductionKernel(CountedKernel[Op]):
@@ -156,11 +156,6 @@ class ReductionKernel(CountedKernel[Op]):
     def traced_blocks(self) -> tuple[int, ...]:
         """The first, the middle and the last block."""
         return tuple(sorted({0, self.tile.ctas // 2, self.tile.ctas - 1}))
-
-    @property
-    def ctas(self) -> int:
-        """Number of CTAs of the grid."""
-        return self.tile.ctas
 
     def programs(self) -> Iterable[GridProgram[Op]]:
         """Yield the one program that all CTAs execute."""

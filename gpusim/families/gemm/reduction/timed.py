@@ -4,9 +4,6 @@ from collections.abc import Hashable, Mapping
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from gpusim.arrays import IntArray
 from gpusim.cuda.specialise import PARAMS, Specialisation
 from gpusim.element_types import element_bits
 from gpusim.families.gemm.reduction.cuda import specialise_reduction
@@ -42,11 +39,6 @@ class TimedReduction(ReductionKernel, CompilableKernel[Op], TimedKernel[Op]):
     def __init__(self, scenario: GemmScenario, machine: Machine) -> None:
         super().__init__(scenario)
         self.machine = machine
-
-    @cached_property
-    def launched(self) -> IntArray:
-        """Linear indices of all blocks."""
-        return np.arange(self.tile.ctas, dtype=np.int64)
 
     def behaviour(self, cta: int) -> Hashable:  # noqa: ARG002 - all are alike
         """Return 0: all CTAs execute the same stream."""

@@ -43,7 +43,7 @@ def test_instructions_are_those_of_the_steps(scenario):
     ops = Counter()
     for blocks in cta_blocks(scenario):
         if blocks is not None:
-            ops.update(type(step.op) for step in cta_program(scenario, blocks).steps)
+            ops.update(type(step.op) for step in cta_program(scenario, blocks))
 
     found = attention_executed(scenario).instructions
 
@@ -140,7 +140,7 @@ def test_the_buffer_is_written_by_every_key_block_but_the_last_and_read_by_every
 
 def test_an_exponential_is_a_mufu_for_each_score_of_the_lane():
     for scenario, scores in ((small_attention(), 8), (small_attention("flash"), 16)):
-        steps = cta_program(scenario, cta_blocks(scenario)[0]).steps
+        steps = cta_program(scenario, cta_blocks(scenario)[0])
         shape = attention_shape(scenario)
 
         assert {mufu_of(step, shape) for step in steps if isinstance(step.op, softmax.Exponentials)} == {scores}

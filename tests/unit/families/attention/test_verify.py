@@ -147,13 +147,13 @@ def test_rows_that_see_no_key_are_zero_and_their_lse_minus_infinity(kernel):
     """Of 150 queries and 100 keys aligned at the end the first 50 see none; the second batch has no keys."""
     scenario = attention(kernel, mask="causal_bottom_right", keys=100, key_lengths=[100, 0])
     done = run_attention(scenario, make_attention_tensors(scenario, 2))
-    output = done.output.reshape(2, 150, 2, 64)
+    output = done.stored.rows.reshape(2, 150, 2, 64)
     assert done.hazards == ()
     assert (output[0, :50] == 0).all()
     assert (output[1] == 0).all()
-    assert np.isneginf(done.lse[0, :, :50]).all()
-    assert np.isneginf(done.lse[1]).all()
-    assert np.isfinite(done.lse[0, :, 50:]).all()
+    assert np.isneginf(done.stored.sums[0, :, :50]).all()
+    assert np.isneginf(done.stored.sums[1]).all()
+    assert np.isfinite(done.stored.sums[0, :, 50:]).all()
     assert (output[0, 50:] != 0).any(axis=-1).all()
 
 
@@ -166,8 +166,8 @@ def test_equal_scores_give_the_mean_of_the_visible_values(kernel):
     done = run_attention(scenario, tensors)
     values = drawn.v.astype(np.float64).reshape(100, 64)
     mean = np.cumsum(values, axis=0) / np.arange(1, 101)[:, None]
-    np.testing.assert_allclose(done.output.astype(np.float64), mean, atol=1e-3)
-    np.testing.assert_allclose(done.lse[0, 0], np.log(np.arange(1, 101)), atol=1e-5)
+    np.testing.assert_allclose(done.stored.rows.astype(np.float64), mean, atol=1e-3)
+    np.testing.assert_allclose(done.stored.sums[0, 0], np.log(np.arange(1, 101)), atol=1e-5)
 
 
 def test_both_schedules_agree_within_twice_the_bound():
@@ -175,13 +175,14 @@ def test_both_schedules_agree_within_twice_the_bound():
     first, second = attention(ATTENTION, **problem), attention(FLASH, **problem)
     tensors = make_attention_tensors(first, 4)
     bound = attention_reference(first, tensors).bound
-    assert (np.abs(run_attention(first, tensors).output - run_attention(second, tensors).output) <= 2 * bound).all()
+    rows, others = (run_attention(one, tensors).stored.rows for one in (first, second))
+    assert (np.abs(rows - others) <= 2 * bound).all()
 
 
 def test_the_same_seed_gives_the_same_bits():
     scenario = attention(FLASH)
     tensors = make_attention_tensors(scenario, 5)
-    assert np.array_equal(run_attention(scenario, tensors).output, run_attention(scenario, tensors).output)
+    assert np.array_equal(run_attention(scenario, tensors).stored.rows, run_attention(scenario, tensors).stored.rows)
 
 
 def test_every_cta_with_a_query_walks_one_program():

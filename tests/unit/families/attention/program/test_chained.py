@@ -32,7 +32,7 @@ def full_blocks(scenario, count=3):
 
 
 def ops_of(program, phase, key_block):
-    return [step.op for step in program.steps if step.phase == phase and step.key_block == key_block]
+    return [step.op for step in program if step.phase == phase and step.key_block == key_block]
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -45,7 +45,7 @@ def test_every_key_block_multiplies_all_of_both_gemms(kernel, head_dim):
         depth = scenario.instruction[2]
         scores = [op for op in ops_of(program, "qk", block) if isinstance(op, WarpMma)]
         output = [op for op in ops_of(program, "pv", block) if isinstance(op, WarpMma)]
-        assert len(scores) == shape.qk_tiles * shape.qk[2] // depth
+        assert len(scores) == shape.qk_tiles * shape.qk.threadblock[2] // depth
         assert len(output) == scenario.keys_per_block // depth * shape.column_blocks
 
 
@@ -72,14 +72,14 @@ def _at(op):
 def test_v_is_preloaded_between_the_first_gemm_and_the_softmax():
     scenario = attention(KERNELS[0])
     program = cta_program(scenario, full_blocks(scenario))
-    phases = list(dict.fromkeys((step.phase, step.key_block) for step in program.steps if step.key_block == 1))
+    phases = list(dict.fromkeys((step.phase, step.key_block) for step in program if step.key_block == 1))
     assert phases == [("qk", 1), ("pv", 1), ("softmax", 1)]
-    first = [step.op for step in program.steps if step.key_block == 1]
+    first = [step.op for step in program if step.key_block == 1]
     scale = first.index(softmax.ScaleScores(masked=False))
     copies = [index for index, op in enumerate(first) if isinstance(op, CopyAsync)]
     assert max(copies) < scale
     late = cta_program(attention(KERNELS[1]), full_blocks(scenario))
-    ops = [step for step in late.steps if step.key_block == 1]
+    ops = [step for step in late if step.key_block == 1]
     stored = max(index for index, step in enumerate(ops) if isinstance(step.op, softmax.StoreP))
     assert min(i for i, step in enumerate(ops) if step.phase == "pv" and isinstance(step.op, CopyAsync)) > stored
 
@@ -97,7 +97,7 @@ def test_counts_of_a_key_block_of_64_by_64(head_dim, copies, ldmatrix, barriers)
     """
     scenario = attention(KERNELS[0], head_dim=head_dim)
     program = cta_program(scenario, full_blocks(scenario))
-    ops = Counter(type(step.op) for step in program.steps if step.key_block == 1)
+    ops = Counter(type(step.op) for step in program if step.key_block == 1)
     assert ops[CopyAsync] == copies
     assert ops[Ldmatrix] == ldmatrix
     assert ops[Barrier] == barriers
@@ -135,7 +135,7 @@ def test_beyond_the_keys_of_a_block_the_output_goes_through_the_buffer():
     tile = attention_epilogue(scenario)
     vectors = tile.steps * tile.accesses_per_step
     for block, phase in ((0, "buffer"), (1, "buffer"), (2, "epilogue")):
-        ops = [step.op for step in program.steps if step.phase == phase and step.key_block == block]
+        ops = [step.op for step in program if step.phase == phase and step.key_block == block]
         assert sum(isinstance(op, StoreGlobal) for op in ops) == 2 * vectors
         assert sum(isinstance(op, LoadSource) for op in ops) == (0 if block == 0 else 2 * vectors)
 
@@ -144,21 +144,19 @@ def test_flash_walks_down_and_copies_under_both_gemms():
     """K and V land behind one wait each; V's copies are issued before Q * K^T, those of the next K before P * V."""
     scenario = attention(KERNELS[2])
     program = cta_program(scenario, full_blocks(scenario))
-    walked = list(dict.fromkeys(step.key_block for step in program.steps if step.phase == "softmax"))
+    walked = list(dict.fromkeys(step.key_block for step in program if step.phase == "softmax"))
     assert walked == [2, 1, 0]
-    ops = [step for step in program.steps if step.key_block in (1, 0)]
+    ops = [step for step in program if step.key_block in (1, 0)]
     first_mma = next(i for i, step in enumerate(ops) if step.phase == "qk" and isinstance(step.op, WarpMma))
     assert any(step.phase == "pv" and isinstance(step.op, CopyAsync) for step in ops[:first_mma])
     next_k = next(i for i, s in enumerate(ops) if (s.phase, s.key_block) == ("qk", 0) and isinstance(s.op, CopyAsync))
     p_times_v = next(i for i, step in enumerate(ops) if step.phase == "pv" and isinstance(step.op, WarpMma))
     assert first_mma < next_k < p_times_v
-    waits = [step.op for step in program.steps if isinstance(step.op, WaitGroup)]
+    waits = [step.op for step in program if isinstance(step.op, WaitGroup)]
     assert waits == [WaitGroup(0)] * 6
-    barriers = sum(isinstance(step.op, Barrier) for step in program.steps if step.key_block >= 0)
+    barriers = sum(isinstance(step.op, Barrier) for step in program if step.key_block >= 0)
     assert barriers == 6
-    assert not any(
-        isinstance(step.op, softmax.StoreP | softmax.AtomicMax | softmax.StoreStatistic) for step in program.steps
-    )
+    assert not any(isinstance(step.op, softmax.StoreP | softmax.AtomicMax | softmax.StoreStatistic) for step in program)
     q = [op for block in range(3) for op in ops_of(program, "qk", block) if isinstance(op, CopyAsync)]
     assert {op.fetch for op in q if op.operand == "a"} == {0}
     assert sum(op.operand == "b" for op in q) == 3 * qk_shape(scenario).b.accesses
@@ -169,8 +167,8 @@ def test_a_cta_without_keys_stores_zeros(kernel):
     for head_dim_v in (64, 160):
         scenario = attention(kernel, head_dim_v=head_dim_v)
         program = cta_program(scenario, ())
-        assert {step.phase for step in program.steps} <= {"start", "epilogue", "lse"}
-        assert any(isinstance(step.op, StoreGlobal) for step in program.steps)
+        assert {step.phase for step in program} <= {"start", "epilogue", "lse"}
+        assert any(isinstance(step.op, StoreGlobal) for step in program)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -181,7 +179,7 @@ def test_each_valid_element_of_a_tensor_is_fetched_once(kernel):
     mine = ctas[(ctas[:, 0] == 0) & (ctas[:, 1] == 1) & (ctas[:, 2] == 1)]
     for operand, (length, width) in tensors.items():
         shape = attention_shape(scenario)
-        tiles = shape.qk_tiles if operand != "v" else scenario.keys_per_block // shape.pv[2]
+        tiles = shape.qk_tiles if operand != "v" else scenario.keys_per_block // shape.pv.threadblock[2]
         seen = []
         for fetch in range(tiles):
             access = operand_access(scenario, operand, mine, key_block=1, fetch=fetch)

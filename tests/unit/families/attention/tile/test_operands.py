@@ -28,7 +28,7 @@ def test_p_is_stored_and_loaded_without_bank_conflicts(head_dim):
 @pytest.mark.parametrize("head_dim", [64, 128])
 def test_every_element_of_p_is_stored_once_and_where_its_row_and_key_lie(head_dim):
     scenario = small_attention(head_dim=head_dim, head_dim_v=head_dim)
-    queries, keys, _ = attention_shape(scenario).qk
+    queries, keys, _ = attention_shape(scenario).qk.threadblock
     layout = attention_operand(scenario, "p").shared
     offsets = p_store_offsets(scenario)
     assert layout.elements == queries * (keys + 8)

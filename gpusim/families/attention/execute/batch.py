@@ -1,0 +1,79 @@
+"""What CTAs of attention that are executed together start from: addresses, inputs, places for results."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from gpusim.arrays import IntArray
+from gpusim.families.attention.problem import AttentionScenario
+from gpusim.families.attention.tensors import AttentionTensors
+from gpusim.families.attention.tile.lanes import AttentionLanes
+from gpusim.families.attention.tile.operands import GEMMS, PLACE_OF, Gemm
+from gpusim.functional.data_hazards import HazardLog
+from gpusim.functional.epilogue import OutputTensor
+from gpusim.functional.mainloop import OperandTables, operand_tables
+from gpusim.numerics.elements import Values
+from gpusim.tile.operand import Side
+
+GemmTables: TypeAlias = dict[Gemm, dict[Side, OperandTables]]
+"""The operands' tables of both GEMMs; their offsets count 16-bit elements from the base of shared memory."""
+
+
+def gemm_tables(lanes: AttentionLanes) -> GemmTables:
+    """Return what no CTA changes, computed once for a run."""
+    tables: GemmTables = {gemm: {} for gemm in GEMMS}
+    for tensor, (gemm, side) in PLACE_OF.items():
+        tables[gemm][side] = operand_tables(lanes.operands[tensor], lanes.shared_base[tensor] // 2)
+    return tables
+
+
+class OutputTensors:
+    """
+    The output, the f32 buffer and the log-sum-exps in global memory, all NaN where nothing was stored.
+
+    Attributes:
+        output: Shape [batch * queries * heads * head_dim_v].
+        buffer: Elements as the output's, f32; empty where that stays in registers.
+        lse: Shape [batch * heads * queries rounded up].
+    """
+
+    def __init__(self, scenario: AttentionScenario) -> None:
+        self._problem = problem = scenario.problem
+        elements = problem.output_elements
+        self.output = OutputTensor(elements, problem.dtype.output)
+        self.buffer: Values = np.full(0 if scenario.in_registers else elements, np.nan, np.float32)
+        self.lse = OutputTensor(problem.batch * problem.heads * problem.lse_length, "f32")
+
+    @property
+    def rows(self) -> Values:
+        """The output. Shape (batch * queries * heads, head_dim_v)."""
+        return self.output.values.reshape(-1, self._problem.head_dim_v)
+
+    @property
+    def sums(self) -> Values:
+        """The log-sum-exps of all queries. Shape (batch, heads, queries)."""
+        problem = self._problem
+        return self.lse.values.reshape(problem.batch, problem.heads, -1)[..., : problem.queries]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """
+    CTAs that walk the same program together.
+
+    Attributes:
+        lanes: Addresses of the scenario's kernel.
+        tables: Its ``gemm_tables``.
+        ctas: blockIdx (x, y, z) of each. Shape (ctas, 3).
+        inputs: Q, K and V in global memory.
+        output: Where results go.
+        hazards: Where what the data shows is written down.
+    """
+
+    lanes: AttentionLanes
+    tables: GemmTables
+    ctas: IntArray
+    inputs: AttentionTensors
+    output: OutputTensors
+    hazards: HazardLog
