@@ -24,16 +24,20 @@ FIND_PYTHON = for python in $(or $(PYTHON),$(PYTHONS)); do \
 		echo "Name one with: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)" >&2; exit 1; \
 	fi
 
+# The compiled core, built again whenever its text changes; where it cannot be, the simulator interprets it and says so.
+CORE = gpusim/sim/core/.built
+CORE_TEXT = gpusim/sim/core/chip.py gpusim/sim/core/chip.pxd hatch_build.py
+
 .PHONY: demo test check format images rooms reports streams lock wheel clean
 
-demo: $(READY)
+demo: $(READY) $(CORE)
 	$(VENV)/bin/gpusim run $(SCENARIO) --out runs/demo --force
 	@echo "The picture: $(CURDIR)/runs/demo/overlap.png"
 
-test: $(READY)
+test: $(READY) $(CORE)
 	$(VENV)/bin/python -m pytest -n $(JOBS)
 
-check: $(READY)
+check: $(READY) $(CORE)
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
@@ -81,6 +85,10 @@ $(READY): pyproject.toml requirements/lock.txt
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
+$(CORE): $(READY) $(CORE_TEXT)
+	-@$(VENV)/bin/python hatch_build.py
+	@touch $@
+
 # Give PYTHON=python3.11: what the lowest Python resolves, the others can install too.
 lock:
 	rm -rf build/lock
@@ -91,4 +99,5 @@ lock:
 	mv build/lock/lock.txt requirements/lock.txt
 
 clean:
+	rm -rf gpusim/sim/core/_chip* $(CORE)
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

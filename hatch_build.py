@@ -28,8 +28,15 @@ DIRECTIVES = {
     "cdivision": True,
     "infer_types": True,
     "annotation_typing": False,
+    "show_performance_hints": False,
 }
 """No operand of // and % in the core is negative, so C's division is Python's."""
+
+
+OPTIMIZED = [] if sys.platform == "win32" else ["-O3", "-w"]
+
+BUILT = CORE / f"{NAME}.sha256"
+"""Beside an extension in place: the digest of the text that it was built from."""
 
 
 def source_digest() -> str:
@@ -59,7 +66,7 @@ def compile_core(folder: Path) -> Path | None:
         shutil.copy(CORE / "chip.pxd", source.with_suffix(".pxd"))
         try:
             extensions = cythonize(
-                [Extension(NAME, [str(source)], extra_compile_args=["-O3"])],
+                [Extension(NAME, [str(source)], extra_compile_args=OPTIMIZED)],
                 compiler_directives=DIRECTIVES,
                 build_dir=work,
                 quiet=True,
@@ -74,13 +81,25 @@ def compile_core(folder: Path) -> Path | None:
             return None
 
 
+def compile_in_place() -> bool:
+    """Compile the core beside its text, unless it was built from this text already; return whether it is there."""
+    built = any(CORE.glob(f"{NAME}.*.so")) or any(CORE.glob(f"{NAME}.*.pyd"))
+    known = f"{source_digest()} {sys.version}"
+    if built and BUILT.is_file() and BUILT.read_text(encoding="utf-8") == known:
+        return True
+    if compile_core(CORE) is None:
+        return False
+    BUILT.write_text(known, encoding="utf-8")
+    return True
+
+
 class CustomBuildHook(BuildHookInterface[Any]):
     """Adds the compiled core to a wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile the core; in place for an editable install, else into the wheel."""
         if version == "editable":
-            compile_core(CORE)
+            compile_in_place()
             return
         self._folder = Path(tempfile.mkdtemp())
         extension = compile_core(self._folder)
@@ -96,4 +115,4 @@ class CustomBuildHook(BuildHookInterface[Any]):
 
 
 if __name__ == "__main__":
-    sys.exit(0 if compile_core(CORE) is not None else 1)
+    sys.exit(0 if compile_in_place() else 1)

@@ -41,6 +41,10 @@ class Observer:
         cta: Number of the CTA.
         launched: Cycle of its launch.
         log: The rows.
+
+    Attributes:
+        cta: Number of the CTA.
+        spans: (begin, end, stall reason) of each warp, without gaps over its lifetime, in absolute cycles.
     """
 
     def __init__(
@@ -52,11 +56,11 @@ class Observer:
         self._waits: dict[int, list[_Wait]] = {}
         self._waiting: set[int] = set()
         self._smsps: dict[int, int] = {}
-        self._spans: dict[int, list[tuple[int, int, int]]] = {}
+        self.spans: dict[int, list[tuple[int, int, int]]] = {}
         for kind, warp, *row in log:
             if kind == SPENT:
                 begin, end, reason = row
-                self._spans.setdefault(warp, []).append((begin, end, reason))
+                self.spans.setdefault(warp, []).append((begin, end, reason))
             elif kind == NOTED:
                 self._note(warp, *row)
             elif kind == RELEASED:
@@ -137,7 +141,7 @@ class Observer:
         spans = [
             WarpSpan(cta, warp, self._smsps[warp], first - begin, end - begin, REASONS[reason])
             for warp in sorted(self._smsps)
-            for first, end, reason in self._spans[warp]
+            for first, end, reason in self.spans[warp]
         ]
         found = [(done.warp, done.k_tile, done.k_group, done.activity, to) for done, to in self._windows.items()]
         found += [
