@@ -33,7 +33,7 @@ DIRECTIVES = {
 """No operand of // and % in the core is negative, so C's division is Python's."""
 
 
-OPTIMIZED = [] if sys.platform == "win32" else ["-O3", "-w"]
+OPTIMIZED = [] if sys.platform == "win32" else ["-O3", "-g0", "-w"]
 
 BUILT = CORE / f"{NAME}.sha256"
 """Beside an extension in place: the digest of the text that it was built from."""
