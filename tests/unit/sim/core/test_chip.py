@@ -268,6 +268,18 @@ def test_wait_group_with_fewer_groups_than_n_waits_for_nothing(core):
     assert ran.warps[0, 0].issues[:3] == [0, 1, 2]
 
 
+def test_a_wait_may_leave_31_groups_pending(core):
+    """Of 32 groups the first, which comes from DRAM, is waited for; the 31 empty ones after it come with it."""
+    groups = [copy(0), *[instruction(COMMIT)] * 32]
+    memory = Memory([(1, ((0, 1),))])
+    first, pending = (
+        execute(core, ([*groups, instruction(DEPBAR, pending=left)], 1), memory=memory).warps[0, 0].issues[33]
+        for left in (31, 32)
+    )
+
+    assert (first, pending) == (1 + A100.dram.latency + A100.async_copy.l1_latency - A100.l1.hit_latency, 33)
+
+
 def test_a_copy_whose_lanes_are_all_predicated_off_takes_no_data_stage(core):
     """Zero-filling copies write all the same: 4 wavefronts each."""
     filled = execute(core, ([copy(0)], 1), memory=Memory([(0, ())]))
