@@ -2,14 +2,18 @@
 
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
 from gpusim.cli import main
+from gpusim.sim.core import chip
+from gpusim.sim.core.engine import engine
 
 os.environ["MPLBACKEND"] = "Agg"
 
@@ -17,8 +21,15 @@ settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the marker of what needs the compiled core."""
+    config.addinivalue_line("markers", "compiled: needs the core compiled from today's text")
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Leave a test out whose compiler is missing."""
+    """Leave a test out whose compiler, or whose compiled core, is missing."""
+    if item.get_closest_marker("compiled") and engine().why:
+        pytest.skip(f"needs the compiled core ({engine().why})")
     for marker in item.iter_markers("compiler"):
         (name,) = marker.args
         if shutil.which(name) is None:
@@ -26,8 +37,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Name every test that was left out, and the compiler that it needs."""
-    left_out = [report for report in terminalreporter.stats.get("skipped", ()) if "compiler" in report.keywords]
+    """Name every test that was left out, and the compiler that it needs; of the compiled core, why and how many."""
+    skipped = terminalreporter.stats.get("skipped", ())
+    of_core = Counter(
+        report.longrepr[2].removeprefix("Skipped: ") for report in skipped if "compiled" in report.keywords
+    )
+    for why, number in of_core.items():
+        terminalreporter.section(f"{number} TESTS DID NOT RUN: NO COMPILED CORE", sep="!", red=True, bold=True)
+        terminalreporter.line(why, red=True)
+    left_out = [report for report in skipped if "compiler" in report.keywords]
     if left_out:
         terminalreporter.section(f"{len(left_out)} TESTS DID NOT RUN: NO COMPILER", sep="!", red=True, bold=True)
     for report in left_out:
@@ -66,3 +84,9 @@ def gpusim(capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
         return Answer(code, captured.out, captured.err)
 
     return call
+
+
+@pytest.fixture(params=["interpreted", pytest.param("compiled", marks=pytest.mark.compiled)])
+def core(request: pytest.FixtureRequest) -> ModuleType:
+    """The module of each execution of the core."""
+    return chip if request.param == "interpreted" else engine().module

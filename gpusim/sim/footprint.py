@@ -12,10 +12,10 @@ from gpusim.tile.lanes import over_warps
 from gpusim.tile.requests import distinct_sectors
 from gpusim.units import LINE_BITS, SECTOR_BITS, SECTOR_BYTES, SECTORS_PER_LINE
 
-Lines: TypeAlias = tuple[tuple[int, int], ...]
+LineMasks: TypeAlias = tuple[tuple[int, int], ...]
 """Pairs (line, bit mask of its sectors) that one warp instruction touches. No two tensors share line numbers."""
 
-Request: TypeAlias = tuple[int, Lines]
+Request: TypeAlias = tuple[int, LineMasks]
 """(number of sectors, lines) of one warp instruction. Lines are empty if no simulated cache needs them."""
 
 TENSOR_STRIDE = 1 << 40
@@ -43,7 +43,7 @@ IN_L2 = L2Status(slow=0, missed=0)
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class FetchPattern:
     """
     The requests of one fetch.
 
@@ -62,10 +62,10 @@ class Patterns:
     """
 
     def __init__(self) -> None:
-        self._copies: dict[Any, Pattern] = {}
+        self._copies: dict[Any, FetchPattern] = {}
         self._outputs: dict[Any, list[list[int]]] = {}
 
-    def copies(self, access: GlobalAccess, bits: int, *, needs_lines: bool) -> tuple[int, Pattern]:
+    def copies(self, access: GlobalAccess, bits: int, *, needs_lines: bool) -> tuple[int, FetchPattern]:
         """
         Return the first line of a fetch, and its pattern; equal patterns are one object.
 
@@ -81,7 +81,7 @@ class Patterns:
             sectors = distinct_sectors(over_warps(access.offset), over_warps(valid), bits).tolist()
             offset = over_warps(access.offset - first * LINE_BITS // bits)
             touched = np.where(over_warps(valid), offset * bits // SECTOR_BITS, -1).tolist() if needs_lines else None
-            self._copies[key] = Pattern(
+            self._copies[key] = FetchPattern(
                 [
                     [
                         [(count, _lines(touched[a][v][w]) if touched else ()) for w, count in enumerate(warps)]
@@ -112,7 +112,7 @@ def _pattern(offset: IntArray, valid: BoolArray, bits: int) -> tuple[int, tuple[
     return first, (offset.shape, bits, moved.tobytes())
 
 
-def _lines(sectors: list[int]) -> Lines:
+def _lines(sectors: list[int]) -> LineMasks:
     masks: dict[int, int] = {}
     for sector in set(sectors):
         if sector >= 0:

@@ -5,7 +5,7 @@ from typing import Any
 
 from gpusim.sim.code import Assembly, Decoded
 from gpusim.sim.core.columns import Code, Data, column
-from gpusim.sim.footprint import TENSOR_STRIDE, L2Status, Pattern, Patterns
+from gpusim.sim.footprint import TENSOR_STRIDE, FetchPattern, L2Status, Patterns
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.timed_kernel import AnyKernel
 
@@ -172,7 +172,7 @@ class DataTables:
             columns["fetch_line"].append(base + line if needs_lines else 0)
         return first
 
-    def _number(self, pattern: Pattern) -> int:
+    def _number(self, pattern: FetchPattern) -> int:
         """Return the number of a pattern, which is added where it is new."""
         columns = self._columns
         if id(pattern) not in self._known:

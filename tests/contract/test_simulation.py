@@ -1,10 +1,11 @@
 """What every simulated launch keeps: it drains, repeats itself, respects capacity, and accounts for every cycle."""
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import pytest
-from gpusim.sim.sm import Sm
 from problems.gemm import TYPES, random_scenario
 
 from gpusim.families.gemm.estimated import estimated_stream
@@ -13,9 +14,9 @@ from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.families.registry import parse_scenario
 from gpusim.machine import load_machine
 from gpusim.machine.occupancy import ctas_per_sm
-from gpusim.sim import launch as launching
+from gpusim.results.timeline import WarpSpan
+from gpusim.sim.cta_scheduler import CtaLife
 from gpusim.sim.launch import Launch, Outcome, simulate_launch
-from gpusim.sim.stall_reasons import REASONS
 
 SMALL_CHIP = 3
 """SMs: few enough that a small grid makes waves and a tail."""
@@ -64,13 +65,37 @@ SCENARIOS |= {
 }
 
 
+class Warp(NamedTuple):
+    """A warp: its CTA's SM and launch, its SMSP, and its spans in cycles from that launch on."""
+
+    sm: int
+    launched: int
+    smsp: int
+    spans: list[WarpSpan]
+
+    @property
+    def ended(self):
+        return self.launched + self.spans[-1].end
+
+
 @dataclass
 class Traced:
-    """A launch with everything its SMs kept; ``sms`` are those of a second run in which all CTAs are watched."""
+    """
+    A launch, run with one CTA after the other watched.
+
+    Attributes:
+        launch: The launch.
+        outcome: Its outcome, from one run more.
+        lives: The lives of its CTAs.
+        warps: By (CTA, warp).
+        answers: What each run has beside what it watched.
+    """
 
     launch: Launch
     outcome: Outcome
-    sms: list
+    lives: tuple[CtaLife, ...]
+    warps: dict[tuple[int, int], Warp]
+    answers: set[tuple[object, ...]]
 
 
 def launch_of(scenario, timed=TimedTileKernel):
@@ -90,22 +115,17 @@ def run(launch, *, exact=True):
 
 
 def trace(scenario):
-    launch, kept = launch_of(scenario), []
-
-    class WatchedSm(Sm):
-        def __init__(self, *arguments, **named):
-            super().__init__(*arguments, **named)
-            kept.append(self)
-
-        def launch(self, index, footprint, at, **_observed):
-            super().launch(index, footprint, at, observed=True)
-
-    outcome = run(launch)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(launching, "Sm", WatchedSm)
-        watched = run(launch)
-    assert replace(watched, timeline=outcome.timeline, pipeline=outcome.pipeline) == outcome
-    return Traced(launch, outcome, kept)
+    launch, warps, answers = launch_of(scenario), {}, set()
+    outcome, every = run(launch), range(launch.ctas)
+    for cta in every:
+        ran = launch.run(every, sms=launch.working, share=1, walk=None, watched=cta)
+        answers.add((ran.lives, ran.stalls, ran.instructions, ran.asked_sectors, ran.l2_sectors, ran.dram_bytes))
+        life = next(life for life in ran.lives if life.cta == cta)
+        for span in ran.observer.timeline(launch.kernel.stages).warps:
+            assert span.cta == cta
+            warp = Warp(life.sm, life.launched, span.smsp, [])
+            warps.setdefault((cta, span.warp), warp).spans.append(span)
+    return Traced(launch, outcome, ran.lives, warps, answers)
 
 
 @pytest.fixture(params=SCENARIOS.values(), ids=SCENARIOS.keys(), scope="module")
@@ -113,62 +133,68 @@ def traced(request):
     return trace(request.param)
 
 
+def test_to_be_watched_changes_nothing(traced):
+    assert len(traced.answers) == 1
+
+
 def test_every_cta_runs_once(traced):
-    assert sorted(life.cta for sm in traced.sms for life in sm.lives) == list(range(traced.launch.ctas))
+    assert sorted(life.cta for life in traced.lives) == list(range(traced.launch.ctas))
 
 
 def test_it_drains(traced):
-    """No warp is left, none at a barrier, and all instructions of all warps have issued."""
+    """All warps of all CTAs have issued their exit, and with it all their instructions."""
     kernel, streams = traced.launch.kernel, traced.launch.streams
-    ctas = range(traced.launch.ctas)
-    issued = sum(streams[kernel.behaviour(cta)].instructions_per_warp * kernel.lanes().warps for cta in ctas)
+    ctas, warps = range(traced.launch.ctas), range(kernel.lanes().warps)
+    issued = sum(streams[kernel.behaviour(cta)].instructions_per_warp * len(warps) for cta in ctas)
 
-    assert all(smsp.resident == 0 for sm in traced.sms for smsp in sm.smsps)
+    assert sorted(traced.warps) == [(cta, warp) for cta in ctas for warp in warps]
+    assert all(warp.spans[-1].reason == "selected" for warp in traced.warps.values())
     assert traced.outcome.instructions == issued
 
 
 def test_the_spans_of_every_warp_tile_its_lifetime(traced):
-    for sm in traced.sms:
-        ends = {}
-        for warp in sm.observer.retired:
-            assert warp.spans[0][0] == warp.launched
-            assert all(before[1] == after[0] for before, after in pairwise(warp.spans))
-            assert all(begin < end for begin, end, _ in warp.spans)
-            ends[warp.cta.index] = max(ends.get(warp.cta.index, 0), warp.spans[-1][1])
-        assert ends == {life.cta: life.finished for life in sm.lives}
+    ends = {}
+    for (cta, _), warp in traced.warps.items():
+        assert warp.spans[0].begin == 0
+        assert all(before.end == after.begin for before, after in pairwise(warp.spans))
+        assert all(span.begin < span.end for span in warp.spans)
+        ends[cta] = max(ends.get(cta, 0), warp.ended)
+    assert ends == {life.cta: life.finished for life in traced.lives}
 
 
 def test_stall_cycles_are_the_sum_of_all_lifetimes(traced):
-    lifetimes = sum(warp.spans[-1][1] - warp.launched for sm in traced.sms for warp in sm.observer.retired)
+    spent = Counter()
+    for warp in traced.warps.values():
+        for span in warp.spans:
+            spent[span.reason] += span.end - span.begin
 
-    assert sum(traced.outcome.stalls.values()) == lifetimes
+    assert traced.outcome.stalls == spent
     assert traced.outcome.stalls["selected"] == traced.outcome.instructions
 
 
 def test_no_sm_holds_more_ctas_than_fit(traced):
-    for sm in traced.sms:
-        changes = sorted([(life.finished, -1) for life in sm.lives] + [(life.launched, 1) for life in sm.lives])
-        held = 0
-        for _, change in changes:
-            held += change
-            assert held <= traced.launch.ctas_per_sm
+    held = Counter()
+    changes = [(life.finished, -1, life.sm) for life in traced.lives]
+    changes += [(life.launched, 1, life.sm) for life in traced.lives]
+    for _, change, sm in sorted(changes):
+        held[sm] += change
+        assert held[sm] <= traced.launch.ctas_per_sm
 
 
 def test_an_smsp_issues_once_a_cycle_at_most(traced):
-    selected = REASONS.index("selected")
-    for sm in traced.sms:
-        slots = [
-            (warp.smsp, begin) for warp in sm.observer.retired for begin, _, reason in warp.spans if reason == selected
-        ]
-        assert len(slots) == len(set(slots))
+    slots = Counter(
+        (warp.sm, warp.smsp, warp.launched + span.begin)
+        for warp in traced.warps.values()
+        for span in warp.spans
+        if span.reason == "selected"
+    )
+
+    assert set(slots.values()) == {1}
 
 
 def test_time_is_whole_cycles(traced):
-    times = [time for sm in traced.sms for warp in sm.observer.retired for span in warp.spans for time in span] + [
-        traced.outcome.active,
-        traced.outcome.longest,
-        *traced.outcome.stalls.values(),
-    ]
+    times = [time for warp in traced.warps.values() for span in warp.spans for time in (span.begin, span.end)]
+    times += [traced.outcome.active, traced.outcome.longest, *traced.outcome.stalls.values()]
 
     assert {type(time) for time in times} == {int}
 

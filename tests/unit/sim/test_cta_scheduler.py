@@ -1,49 +1,47 @@
 """CTAs handed out to SMs: to whom, when, and in which order."""
 
+from heapq import heappop, heappush
+
 import pytest
 import simpy
+from doubles.by_hand import assembly, chip_of
 from doubles.published import H200
 
 from gpusim.sim.cta_scheduler import CtaScheduler
+from gpusim.sim.figures import figures_of
 
 INTERVAL, SETUP = H200.launch.cta_interval, H200.launch.cta_setup
 
 
-class BusySm:
-    """An SM whose CTAs take a given time each."""
+class BusyChip:
+    """SMs whose CTAs take a given time each, in place of a chip."""
 
-    def __init__(self, env, name, log, duration):
-        self.env, self.name, self.log, self.duration = env, name, log, duration
-        self.resident = self.most = 0
-        self.expected = []
+    def __init__(self, sms, slots, duration):
+        self.sms, self.slots, self.duration = sms, slots, duration
+        self.now = 0
+        self.log, self.running, self.resident = [], [], [0] * sms
 
-    def expect(self, at):
-        self.expected.append(at)
+    def hand(self, sm, cta, at, observed):
+        assert at > self.now
+        self.log.append((at, sm, cta, bool(observed)))
+        self.resident[sm] += 1
+        assert self.resident[sm] <= self.slots
+        heappush(self.running, (at + self.duration(cta), at, sm, cta))
 
-    def launch(self, index, _footprint, at, *, observed):
-        assert at == self.env.now
-        assert at in self.expected
-        self.log.append((at, self.name, index, observed))
-        self.resident += 1
-        self.most = max(self.most, self.resident)
-        self.env.process(self.run(index))
-
-    def run(self, index):
-        yield self.env.timeout(self.duration(index))
-        self.resident -= 1
-        self.scheduler.finished(self, index)
+    def run(self):
+        self.now, self.ended_launched, self.ended_sm, cta = heappop(self.running)
+        self.ended_at = self.now + 1
+        self.resident[self.ended_sm] -= 1
+        return cta
 
 
-def schedule(sms, slots, ctas, duration):
-    env = simpy.Environment()
-    log = []
-    scheduler = CtaScheduler(env, H200.launch, queue=range(ctas), slots=slots, footprint=lambda index: index, watched=0)
-    busy = [BusySm(env, name, log, duration) for name in range(sms)]
-    for sm in busy:
-        sm.scheduler = scheduler
-    scheduler.start(busy)
-    env.run(until=scheduler.done)
-    return log, busy
+def schedule(sms, slots, queue, duration, watched=0):
+    """What the scheduler handed out: (cycle, SM, number of the CTA, watched); and the lives."""
+    env, chip = simpy.Environment(), BusyChip(sms, slots, duration)
+    scheduler = CtaScheduler(env, H200.launch, chip, queue, watched)
+    env.run(until=env.process(scheduler.run()))
+    assert sum(chip.resident) == 0
+    return chip.log, scheduler.lives
 
 
 def test_ctas_go_round_the_sms_then_to_whoever_is_free():
@@ -53,7 +51,7 @@ def test_ctas_go_round_the_sms_then_to_whoever_is_free():
     CTA 1 is done first, after 10 cycles on SM 1, at 114: CTA 4 follows it, 102 cycles later. CTA 0 is done at 302:
     CTA 5 follows on SM 0, and nobody else comes.
     """
-    log, _ = schedule(2, 2, 6, lambda index: 10 if index == 1 else 200)
+    log, _ = schedule(2, 2, range(6), lambda index: 10 if index == 1 else 200)
 
     assert log == [
         (102, 0, 0, True),
@@ -67,29 +65,37 @@ def test_ctas_go_round_the_sms_then_to_whoever_is_free():
 
 def test_two_ctas_that_end_together_are_followed_one_after_the_other():
     """CTAs 0 and 1 end at 202: the scheduler's port takes 2 cycles for each follower."""
-    log, _ = schedule(2, 1, 4, lambda index: 100 - 2 * index if index < 2 else 50)
+    log, _ = schedule(2, 1, range(4), lambda index: 100 - 2 * index if index < 2 else 50)
 
     assert [entry[:3] for entry in log[2:]] == [(304, 0, 2), (306, 1, 3)]
 
 
 @pytest.mark.parametrize(("sms", "slots", "ctas"), [(1, 1, 1), (3, 2, 5), (3, 2, 6), (3, 2, 7), (4, 1, 17), (2, 3, 40)])
 def test_every_cta_runs_once_in_order_and_no_sm_holds_too_many(sms, slots, ctas):
-    log, busy = schedule(sms, slots, ctas, lambda index: 50 + index * 37 % 90)
+    log, lives = schedule(sms, slots, range(ctas), lambda index: 50 + index * 37 % 90)
 
     assert [index for _, _, index, _ in log] == list(range(ctas))
     assert sorted(log) == log
-    assert all(sm.most <= slots for sm in busy)
-    assert sum(sm.resident for sm in busy) == 0
+    assert sorted(life.cta for life in lives) == list(range(ctas))
 
 
 def test_sampled_ctas_start_when_all_before_them_in_the_grid_have_left():
-    """An SM that stands for 132 sees CTA 0 at 102 and CTA 132 at 102 + 2 * 132."""
-    env = simpy.Environment()
-    log = []
-    scheduler = CtaScheduler(env, H200.launch, queue=[0, 132], slots=2, footprint=lambda index: index, watched=None)
-    sm = BusySm(env, 0, log, lambda _: 1000)
-    sm.scheduler = scheduler
-    scheduler.start([sm])
-    env.run(until=scheduler.done)
+    """An SM that stands for 132 sees CTA 0 at 102 and CTA 132 at 102 + 2 * 132. To the chip that is number 1."""
+    log, lives = schedule(1, 2, [0, 132], lambda _: 1000, watched=132)
 
-    assert [entry[0] for entry in log] == [102, 102 + 132 * INTERVAL]
+    assert log == [(102, 0, 0, False), (102 + 132 * INTERVAL, 0, 1, True)]
+    assert [life.cta for life in lives] == [0, 132]
+
+
+def test_a_life_is_from_the_launch_to_the_cycle_after_the_last_exit(core):
+    """
+    One SM with room for one CTA; each CTA is one exit, which issues at its launch, but first waits for the parameters.
+
+    CTA 0 comes at 102 and exits 79 cycles later, at 181. CTA 1 comes at 181 + 2 + 100.
+    """
+    env = simpy.Environment()
+    chip = chip_of(assembly(warps=1), figures_of(H200, 0), core, ctas=2, slots=1)
+    scheduler = CtaScheduler(env, H200.launch, chip, range(2), None)
+    env.run(until=env.process(scheduler.run()))
+
+    assert scheduler.lives == [(0, 0, 102, 182), (1, 0, 283, 284)]

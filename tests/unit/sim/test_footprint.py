@@ -6,7 +6,8 @@ from doubles.published import H200
 from problems.small import small_conv, small_gemm
 
 from gpusim.families.gemm.timed import TimedTileKernel
-from gpusim.sim.footprint import Footprints
+from gpusim.sim.footprint import Patterns
+from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.requests import distinct_sectors
 
 
@@ -18,18 +19,43 @@ def test_the_footprint_has_the_sectors_that_the_counters_count(scenario, with_li
     """And the lines' masks hold as many sectors as are counted."""
     kernel = TimedTileKernel(scenario, H200)
     block = int(np.flatnonzero((kernel.tiles == [1, 0, 0]).all(axis=1))[0])
-    base = (lambda row: row << 40) if with_lines else (lambda _row: None)
-    copies = Footprints().copies(kernel.lanes().cta(block), lambda _row: 16, base)
+    copies, patterns = kernel.lanes().cta(block).copies(), Patterns()
     for operand, tile in ((0, 1), (1, 0)):
+        found = [patterns.copies(access, 16, needs_lines=with_lines) for access in copies[operand]]
         sectors = np.array(
-            [[[[request[0] for request in warps] for warps in vec] for vec in access] for access in copies[operand]]
+            [[[[count for count, _ in warps] for warps in vecs] for vecs in pattern.requests] for _, pattern in found]
         )
-        access = scenario.operand("ab"[operand]).iterator(tile, 0).fetch(np.arange(len(copies[operand])))
+        access = scenario.operand("ab"[operand]).iterator(tile, 0).fetch(np.arange(len(found)))
         fetches, threads, accesses, vecs = access.offset.shape
         lanes = (fetches, threads // 32, 32, accesses, vecs)
         offset, valid = (one.reshape(lanes).transpose(0, 3, 4, 1, 2) for one in (access.offset, access.valid))
         assert np.array_equal(sectors, distinct_sectors(offset, valid, bits=16))
-        if with_lines:
-            for fetch in copies[operand]:
-                for count, lines in (request for access in fetch for vec in access for request in vec):
-                    assert sum(mask.bit_count() for _, mask in lines) == count
+        for _, pattern in found:
+            for count, lines in (request for vecs in pattern.requests for warps in vecs for request in warps):
+                assert sum(mask.bit_count() for _, mask in lines) == (count if with_lines else 0)
+
+
+def access_at(*elements):
+    """One access of one warp, whose lanes read 8 elements of 2 bytes each from there on; other lanes nothing."""
+    given = np.full(32, -1)
+    given[: len(elements)] = elements
+    return GlobalAccess({}, np.maximum(given, 0)[:, None, None], (given >= 0)[:, None, None])
+
+
+def test_fetches_a_whole_number_of_lines_apart_are_one_pattern():
+    """Lines of 64 elements: elements 64 and 200 lie in sector 0 of line 1 and sector 0 of line 3."""
+    patterns = Patterns()
+    first, pattern = patterns.copies(access_at(64, 200), 16, needs_lines=True)
+    later, again = patterns.copies(access_at(64 + 640, 200 + 640), 16, needs_lines=True)
+    _, other = patterns.copies(access_at(64 + 16, 200 + 16), 16, needs_lines=True)
+
+    assert (first, later) == (1, 11)
+    assert again is pattern
+    assert pattern.requests == [[[(2, ((0, 1), (2, 1)))]]]
+    assert other.requests == [[[(2, ((0, 2), (2, 2)))]]]
+
+
+def test_lanes_that_read_nothing_touch_nothing():
+    _, pattern = Patterns().copies(access_at(), 16, needs_lines=True)
+
+    assert pattern.requests == [[[(0, ())]]]

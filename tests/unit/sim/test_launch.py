@@ -6,7 +6,7 @@ from doubles.published import H200
 from problems.small import small_gemm
 
 from gpusim.families.gemm.timed import TimedTileKernel
-from gpusim.sim.launch import CtaFootprints, Launch, sm_kinds
+from gpusim.sim.launch import Launch, sm_kinds
 
 
 def kinds_of(scenario):
@@ -66,8 +66,7 @@ def test_the_first_wave_ends_where_every_sm_is_full(monkeypatch):
     monkeypatch.setattr(
         kernel, "found", lambda cta, *, first_wave: waves.append(first_wave) or found(cta, first_wave=first_wave)
     )
-    footprints = CtaFootprints(Launch(kernel, {}, 2), None)
-    for cta in (0, 2 * 132 - 1, 2 * 132):
-        footprints.of(cta)
+    launch = Launch(kernel, {0: kernel.stream(0, "estimated")}, 2)
+    launch.run((0, 2 * 132 - 1, 2 * 132), sms=1, share=1, walk=None, watched=0)
 
     assert waves == [True, True, False]

@@ -5,10 +5,7 @@ Attention in time: softmax ops on one SM against arithmetic on paper, keys in th
 from dataclasses import replace
 
 import pytest
-import simpy
-from gpusim.sim.l1 import L1
-from gpusim.sim.l2 import SimulatedL2
-from gpusim.sim.sm import Sm
+from doubles.by_hand import run
 from problems.small import small_attention
 
 from gpusim.families.attention.lower.softmax import softmax_instructions
@@ -22,11 +19,8 @@ from gpusim.lower.stream import Instruction, Segment, Stream
 from gpusim.machine import load_machine
 from gpusim.schedule.ops import Barrier
 from gpusim.sim.decode import assemble
-from gpusim.sim.footprint import Footprint
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.launch import Launch, sm_kinds, watched_cta
-from gpusim.sim.observer import Observer
-from gpusim.sim.stall_reasons import REASONS
 
 H200 = load_machine("h200")
 
@@ -35,7 +29,7 @@ def launch_of(scenario, ctas_per_sm=2):
     return Launch(TimedFusedKernel(scenario, H200), {}, ctas_per_sm)
 
 
-def issues(*ops, mainloop="attention"):
+def issues(core, *ops, mainloop="attention"):
     """
     Cycles at which one warp alone issues the instructions of softmax ops of one key block, from its first on; the last
     one is an exit.
@@ -56,41 +50,26 @@ def issues(*ops, mainloop="attention"):
     (segment,) = assembly.segments
     there = segment._replace(code=tuple(one._replace(line=-1) for one in segment.code))
     assembly = replace(assembly, segments=(there,))
-    env = simpy.Environment()
-    done = env.event()
-    sm = Sm(
-        env,
-        H200,
-        L1(H200, SimulatedL2(H200, 1), 0, 0),
-        assembly=lambda _: assembly,
-        finished=lambda _sm, _cta: done.succeed(),
-        observer=Observer(kernel.watch),
-    )
-    sm.expect(0)
-    sm.launch(0, Footprint((), [], (), ()), 0, observed=True)
-    env.run(until=done)
-    (warp,) = sm.observer.retired
-    cycles = [begin for begin, _, reason in warp.spans if REASONS[reason] == "selected"]
-    return [cycle - cycles[0] for cycle in cycles]
+    return run(core, assembly, machine=H200).warps[0, 0].issues
 
 
-def test_a_shuffle_s_value_is_awaited():
+def test_a_shuffle_s_value_is_awaited(core):
     """
     SHFL at 0 has its value at 24, the measured latency; the sum takes 4, so that the second SHFL issues at 28.
     """
-    assert issues(softmax.Shuffle("sum", 0, 1), softmax.Shuffle("sum", 0, 2)) == [0, 24, 28, 52, 56]
+    assert issues(core, softmax.Shuffle("sum", 0, 1), softmax.Shuffle("sum", 0, 2)) == [0, 24, 28, 52, 56]
 
 
-def test_a_barrier_waits_until_the_four_lanes_of_a_row_have_passed():
+def test_a_barrier_waits_until_the_four_lanes_of_a_row_have_passed(core):
     """
     The key of the atomic takes 2 and 4 cycles; ATOMS at 6 leaves at 7, and 4 lanes pass one by one: the barrier at 11.
 
     One warp alone is let go after 13 + 2 cycles.
     """
-    assert issues(softmax.AtomicMax(0), Barrier()) == [0, 2, 6, 11, 26]
+    assert issues(core, softmax.AtomicMax(0), Barrier()) == [0, 2, 6, 11, 26]
 
 
-def test_exponentials_keep_the_mufu():
+def test_exponentials_keep_the_mufu(core):
     """
     A row of 8 scores: the maximum's key in 2 x 4 cycles, FFMA at 8, MUFU at 10 and every 8 cycles, the last at 66; each
     further FFMA 2 cycles after the MUFU before it. The last result is there at 66 + 17 = 83; the sums follow each other
@@ -99,7 +78,7 @@ def test_exponentials_keep_the_mufu():
     mufu = [10 + 8 * score for score in range(8)]
     fma = [8, *(at + 2 for at in mufu[:-1])]
 
-    found = issues(softmax.Exponentials(0), softmax.RowSum(0))
+    found = issues(core, softmax.Exponentials(0), softmax.RowSum(0))
 
     assert found == [0, 4, *sorted(mufu + fma), *(83 + 2 * score for score in range(8)), 99]
 

@@ -1,0 +1,265 @@
+"""CTAs of instructions written by hand, on a chip without a kernel: when each warp issues, and what it waits for."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from gpusim.machine import load_machine
+from gpusim.machine.spec import Machine
+from gpusim.sim.code import (
+    DEPBAR,
+    EXIT,
+    GLOBAL,
+    LDGSTS,
+    OUTPUT,
+    PIPE,
+    SHARED,
+    THROTTLES,
+    Assembly,
+    Decoded,
+    DecodedSegment,
+    pipe_names,
+)
+from gpusim.sim.core.chip import NOTED, RETIRED, SPENT, Chip
+from gpusim.sim.core.columns import Data, column
+from gpusim.sim.cta_scheduler import CtaLife
+from gpusim.sim.figures import Figures, figures_of
+from gpusim.sim.footprint import IN_L2, L2Status, Request
+from gpusim.sim.stall_reasons import REASONS
+from gpusim.sim.tables import code_of
+
+A100 = load_machine("a100")
+PIPES = pipe_names(A100)
+WARPS = 32
+
+
+def instruction(kind: int, *, pipe: str = "alu", waits: tuple[int, ...] = (), **fields: Any) -> Decoded:
+    """One instruction with A100's figures; what it leaves unsaid is nothing."""
+    figures = {"interval": 0, "latency": 0}
+    port = len(PIPES) + (kind not in THROTTLES)
+    if kind == PIPE:
+        port = PIPES.index(pipe)
+        known = A100.tensor["m16n8k16.f16.f32"] if pipe == "tensor core" else A100.pipes[pipe]
+        figures = {"interval": known.interval, "latency": known.latency}
+    gated = {"gated": bool(waits) or kind in (DEPBAR, EXIT)}
+    return Decoded(kind, port, THROTTLES.get(kind, 0), waits=waits, **(gated | figures | fields))
+
+
+def ldmatrix(matrices: int, board: int, wavefronts: int | None = None, **fields: Any) -> Decoded:
+    """An ldmatrix on a chain of its own: it waits for the one before it on the same scoreboard."""
+    made = {
+        "latency": A100.shared.ldmatrix_latency_x1,
+        "waits": (board,),
+        "write": board,
+        "bytes": 128 * matrices,
+        "wavefronts": ((wavefronts or matrices,) * WARPS,),
+        "is_load": True,
+    }
+    return instruction(SHARED, **(made | fields))
+
+
+def lds(**fields: Any) -> Decoded:
+    """A 4-byte load that nobody waits for."""
+    latency = A100.shared.load_latency
+    return instruction(SHARED, latency=latency, bytes=128, wavefronts=((1,) * WARPS,), is_load=True, **fields)
+
+
+def copy(fetch: int, **fields: Any) -> Decoded:
+    """A cp.async.cg that makes the request of a fetch."""
+    made = {"wavefronts": ((4,) * WARPS,), "target": (0, fetch, 0, 0), "zero_fills": True}
+    return instruction(LDGSTS, **(made | fields))
+
+
+def load(fetch: int, **fields: Any) -> Decoded:
+    """An ld.global of an operand that makes the request of a fetch."""
+    return instruction(GLOBAL, wavefronts=((1,) * WARPS,), target=(0, fetch, 0, 0), is_load=True, **fields)
+
+
+def epilogue_load(output: int, **fields: Any) -> Decoded:
+    """An ld.global of an epilogue."""
+    return instruction(GLOBAL, target=(OUTPUT, output, 0, 0), is_load=True, **fields)
+
+
+class Memory(NamedTuple):
+    """
+    What CTAs by hand find in global memory, the same for all of them.
+
+    Attributes:
+        requests: The request of each fetch, the same for all warps.
+        statuses: L2 status of each fetch; of no use where lines are simulated. All hit where none is given.
+        outputs: Sectors of each access of an epilogue, and their L2 status.
+        simulates_l2: Whether the L2's lines are simulated.
+    """
+
+    requests: Sequence[Request] = ()
+    statuses: Sequence[L2Status] = ()
+    outputs: Sequence[tuple[int, L2Status]] = ()
+    simulates_l2: bool = True
+
+    def data(self, warps: int, ctas: int) -> Data:
+        """The columns: one row of copies, whose fetches are a pattern each."""
+        fetches = range(len(self.requests))
+        lines = [lines for _, lines in self.requests for _ in range(warps)]
+        statuses = self.statuses or [IN_L2 for _ in fetches]
+        return Data(
+            program=column([0] * ctas),
+            rows=1,
+            outputs=len(self.outputs),
+            row_fetch=column([0] * ctas),
+            row_status=column([0] * ctas),
+            row_output=column([number * warps for _ in range(ctas) for number in range(len(self.outputs))]),
+            found_slow=column([status.slow for _ in range(ctas) for _, status in self.outputs]),
+            found_missed=column([status.missed for _ in range(ctas) for _, status in self.outputs]),
+            pattern=column(fetches),
+            fetch_line=column(0 for _ in fetches),
+            slow=column(status.slow for status in statuses),
+            missed=column(status.missed for status in statuses),
+            request=column(fetch * warps for fetch in fetches),
+            vecs=column(1 for _ in fetches),
+            asked=column(sectors for sectors, _ in self.requests for _ in range(warps)),
+            touched=column(sum(map(len, lines[:number])) for number in range(len(lines) + 1)),
+            line=column(line for one in lines for line, _ in one),
+            mask=column(mask for one in lines for _, mask in one),
+            output_sectors=column(sectors for sectors, _ in self.outputs for _ in range(warps)),
+            cached=True,
+            simulates_l2=self.simulates_l2,
+        )
+
+
+NOTHING = Memory()
+
+
+@dataclass(frozen=True)
+class Warp:
+    """
+    What one warp did.
+
+    Attributes:
+        launched: Cycle of its CTA's launch.
+        smsp: SMSP of the SM.
+        spans: [begin, end) in cycles, and the stall reason, in the order of the log.
+        notes: Issue of each instruction with an activity, and the cycle of its result.
+    """
+
+    launched: int
+    smsp: int
+    spans: list[tuple[int, int, str]]
+    notes: list[tuple[int, int]]
+
+    @property
+    def selected(self) -> list[int]:
+        """Cycles of its issues."""
+        return [begin for begin, _, reason in self.spans if reason == "selected"]
+
+    @property
+    def issues(self) -> list[int]:
+        """Cycles of its issues, counted from the first."""
+        return [at - self.selected[0] for at in self.selected]
+
+    def stalled(self, *reasons: str) -> int:
+        """Cycles of some stall reasons."""
+        return sum(end - begin for begin, end, reason in self.spans if reason in reasons)
+
+
+@dataclass(frozen=True)
+class Run:
+    """
+    A run of CTAs to its end.
+
+    Attributes:
+        chip: The chip as it was left.
+        lives: The CTAs, in order of their end.
+        warps: By (CTA, warp).
+    """
+
+    chip: Chip
+    lives: list[CtaLife]
+    warps: dict[tuple[int, int], Warp]
+
+    def period(self, trips: int) -> float:
+        """Cycles of one trip, where ``trips`` lie between the first issue of any warp and the last."""
+        cycles = [at for warp in self.warps.values() for at in warp.selected]
+        return (max(cycles) - min(cycles)) / trips
+
+
+def assembly(*segments: tuple[Iterable[Decoded], int], warps: int) -> Assembly:
+    """The code of a CTA: instructions and trips of each segment; an exit is appended."""
+    code = [DecodedSegment("mainloop", tuple(body), trips, 1) for body, trips in segments]
+    code.append(DecodedSegment("epilogue", (instruction(EXIT),), 1, 0))
+    return Assembly(tuple(code), warps, 0)
+
+
+def chip_of(
+    code: Assembly,
+    figures: Figures,
+    module: ModuleType,
+    *,
+    memory: Memory = NOTHING,
+    ctas: int = 1,
+    sms: int = 1,
+    slots: int | None = None,
+    share: int = 1,
+) -> Chip:
+    """A chip for some CTAs, on which all run at once unless ``slots`` says else."""
+    columns, slots = code_of({0: code}, figures.stream_lines), slots or -(-ctas // sms)
+    chip: Chip = module.Chip(figures, columns, memory.data(code.warps, ctas), sms, slots, share)
+    return chip
+
+
+def finish(chip: Chip, ctas: int, watched: int, at: int) -> list[CtaLife]:
+    """Hand CTAs to the SMs in turn, all to come at one cycle, and run them to their end."""
+    for cta in range(ctas):
+        chip.hand(cta % chip.sms, cta, at, int(cta == watched))
+    lives = []
+    while (cta := chip.run()) >= 0:
+        lives.append(CtaLife(cta, chip.ended_sm, chip.ended_launched, chip.ended_at))
+    return lives
+
+
+def run(
+    module: ModuleType,
+    code: Assembly,
+    *,
+    ctas: int = 1,
+    sms: int = 1,
+    share: int = 1,
+    figures: Figures | None = None,
+    machine: Machine = A100,
+    memory: Memory = NOTHING,
+    at: int = 0,
+) -> Run:
+    """
+    Run CTAs that are all launched at one cycle, on SMs whose L1 has all their memory unless ``figures`` say else.
+
+    A log tells the warps of one CTA, so that the run is repeated with each CTA watched in turn.
+    """
+    figures = figures or figures_of(machine, 0)
+    warps: dict[tuple[int, int], Warp] = {}
+    ended: list[list[CtaLife]] = []
+    for watched in range(ctas):
+        chip = chip_of(code, figures, module, memory=memory, ctas=ctas, sms=sms, share=share)
+        ended.append(finish(chip, ctas, watched, at))
+        launched = next(life.launched for life in ended[-1] if life.cta == watched)
+        warps |= {(watched, number): warp for number, warp in _watched(chip, launched).items()}
+    assert all(lives == ended[0] for lives in ended), "to be watched changes nothing"
+    return Run(chip, ended[0], warps)
+
+
+def execute(module: ModuleType, *segments: tuple[Iterable[Decoded], int], warps: int = 1, **named: Any) -> Run:
+    """Run CTAs of these segments; what is named is that of ``run``."""
+    return run(module, assembly(*segments, warps=warps), **named)
+
+
+def _watched(chip: Chip, launched: int) -> dict[int, Warp]:
+    """Read the warps of the CTA that was watched out of the log."""
+    return {
+        number: Warp(
+            launched,
+            smsp,
+            [(row[2], row[3], REASONS[row[4]]) for row in chip.log if row[:2] == (SPENT, number)],
+            [(row[4], row[5]) for row in chip.log if row[:2] == (NOTED, number)],
+        )
+        for kind, number, *_, smsp in chip.log
+        if kind == RETIRED
+    }

@@ -1,0 +1,86 @@
+"""Which execution of the core is used: what is asked for, what is there, and what is out of date."""
+
+import sys
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from gpusim.errors import BadInput
+from gpusim.sim.core import chip
+from gpusim.sim.core import engine as chooser
+from gpusim.sim.core.engine import engine
+
+FOLDER = Path(chip.__file__).parent
+TODAY = sha256((FOLDER / "chip.py").read_bytes() + (FOLDER / "chip.pxd").read_bytes()).hexdigest()
+
+
+@pytest.fixture
+def built(monkeypatch):
+    """Puts a compiled core of some digest in the place of what is built here; None for no compiled core."""
+
+    def build(digest):
+        module = None if digest is None else ModuleType("_chip")
+        if module is not None:
+            module.SOURCE_DIGEST = digest
+        monkeypatch.setitem(sys.modules, "gpusim.sim.core._chip", module)
+        return module
+
+    kept = chooser._compiled  # noqa: SLF001 - what it finds is kept for the process
+    kept.cache_clear()
+    monkeypatch.delenv("GPUSIM_ENGINE", raising=False)
+    yield build
+    kept.cache_clear()
+
+
+STALE = "the compiled core is of another text: run `python hatch_build.py`"
+ABSENT = "the core was not compiled when gpusim was installed"
+
+
+@pytest.mark.parametrize("wanted", ["", "compiled"])
+def test_a_core_compiled_from_today_s_text_is_used(built, monkeypatch, wanted):
+    monkeypatch.setenv("GPUSIM_ENGINE", wanted)
+    module = built(TODAY)
+
+    assert engine() == ("compiled", module, "")
+
+
+@pytest.mark.parametrize(("digest", "why"), [("0" * 64, STALE), (None, ABSENT)], ids=["stale", "absent"])
+def test_without_one_the_text_is_interpreted_and_the_reason_said(built, digest, why):
+    built(digest)
+
+    assert engine() == ("interpreted", chip, why)
+
+
+@pytest.mark.parametrize(("digest", "why"), [("0" * 64, STALE), (None, ABSENT)], ids=["stale", "absent"])
+def test_who_asks_for_the_compiled_core_gets_no_other(built, monkeypatch, digest, why):
+    monkeypatch.setenv("GPUSIM_ENGINE", "compiled")
+    built(digest)
+
+    with pytest.raises(BadInput) as refused:
+        engine()
+
+    assert str(refused.value) == f"GPUSIM_ENGINE asks for the compiled core, but {why}"
+
+
+def test_who_asks_for_the_interpreted_core_gets_it(built, monkeypatch):
+    built(TODAY)
+    monkeypatch.setenv("GPUSIM_ENGINE", "interpreted")
+
+    assert engine() == ("interpreted", chip, "GPUSIM_ENGINE asks for it")
+
+
+def test_another_word_is_refused(built, monkeypatch):
+    built(TODAY)
+    monkeypatch.setenv("GPUSIM_ENGINE", "fast")
+
+    with pytest.raises(BadInput) as refused:
+        engine()
+
+    assert str(refused.value) == "GPUSIM_ENGINE must be one of compiled, interpreted, got 'fast'"
+
+
+@pytest.mark.compiled
+def test_the_compiled_core_carries_the_digest_of_its_text():
+    assert engine().module.SOURCE_DIGEST == TODAY
