@@ -247,6 +247,15 @@ def test_never_more_instructions_wait_than_the_queue_holds(core):
     assert ran.chip.wavefronts == 20
 
 
+def test_of_two_loads_that_hold_a_scoreboard_the_last_to_land_frees_it(core):
+    """The first comes from DRAM; the second, of no lane, is there 33 cycles after it left the queue."""
+    code = [load(0, write=0, activity=0), load(1, write=0, activity=0), instruction(PIPE, waits=(0,))]
+    ran = execute(core, (code, 1), memory=Memory([(1, ((0, 1),)), (0, ())]))
+    (_, first), (_, second) = ran.warps[0, 0].notes
+
+    assert ran.warps[0, 0].selected[2] == first > second
+
+
 # --- cp.async groups ---
 
 
