@@ -213,7 +213,9 @@ STATUS = st.builds(L2Status, slow=st.integers(0, 1000), missed=st.integers(0, 10
     simulates_l2=st.booleans(),
     capacities=st.tuples(st.integers(0, 6), st.integers(1, 6)),
 )
-def test_random_code_runs_the_same_on_every_core(other, code, trips, shape, requests, status, simulates_l2, capacities):
+def test_random_code_runs_the_same_on_every_core(
+    other, *, code, trips, shape, requests, status, simulates_l2, capacities
+):
     """CTAs in turn on few SMs, with an L1 and an L2 of few lines; each trip fetches the next requests."""
     warps, ctas, sms, slots, share = shape
     figures = figures_of(A100, 0)._replace(l1_lines=capacities[0], l2_lines=capacities[1])

@@ -492,6 +492,8 @@ class Chip:
         """
         Issue every instruction that can be decided at cycle ``now``: greedy, then oldest (D4).
 
+        Not modelled: register banks and operand reuse, on which a pipe's interval depends (D23).
+
         Returns:
             Cycle of the next instruction, ``NEVER`` where no warp can issue.
         """
@@ -674,7 +676,13 @@ class Chip:
         return (wavefronts + self.per_cycle - 1) // self.per_cycle
 
     def dispatch(self, smsp: int, at: int, wavefronts: int, interval: int) -> int:
-        """Queue a memory instruction in the MIO; return the cycle at which it leaves (D2, D3, D8, D20)."""
+        """
+        Queue a memory instruction in the MIO; return the cycle at which it leaves.
+
+        An idle cycle before a queued instruction is not given to another SMSP (D2). LDGSTS occupies the data stage when
+        it leaves the queue, not when its data arrives (D3). An entry is free from the cycle its instruction leaves the
+        queue, without the time to the address unit (D8). On T4 the rate of the SM is that of GA10x (D20).
+        """
         sm = smsp // self.smsps
         leaves = max(at + 1, self.mio_free[smsp], self.sm_free[sm])
         if wavefronts:
@@ -780,7 +788,12 @@ class Chip:
         return max(start // _MILLI + self.l2_latency(), done) + beyond
 
     def look_up(self, sm: int, at: int, issued: int, hit: int) -> int:
-        """Look lines up in the L1 and bring what is missing (D12, D24); return the cycle of the last one's data."""
+        """
+        Look lines up in the L1 and bring what is missing; return the cycle of the last one's data.
+
+        The L1 has exactly what the resident CTAs leave of shared memory (D12). Not modelled: a limit on outstanding
+        requests (D24).
+        """
         done, asked = at + hit, self.asked[self.requested]
         if not asked:
             return done

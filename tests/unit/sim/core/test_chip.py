@@ -161,6 +161,22 @@ def test_an_idle_issue_slot_that_another_warp_took_counts_as_not_selected(core):
     ]
 
 
+def test_of_warps_that_go_on_together_the_last_one_goes_first_then_the_oldest(core):
+    """
+    Warps 0, 4 and 8 share SMSP 0, and wait for the same data. The last load was warp 8's: it goes on, to the barrier.
+
+    Then come the oldest, 0, and 4, each up to the barrier. When that lets all go, the last one was 4; then 0, then 8.
+    """
+    half = instruction(PIPE, pipe="half")
+    code = [load(0, write=0), half._replace(waits=(0,), gated=True), instruction(BAR, gated=True), half, half]
+    ran = execute(core, (code, 1), warps=9, memory=Memory([(1, ((0, 1),))]))
+
+    def order(place):
+        return sorted((0, 4, 8), key=lambda warp: ran.warps[0, warp].selected[place])
+
+    assert [order(place) for place in range(4)] == [[0, 4, 8], [8, 0, 4], [8, 0, 4], [4, 0, 8]]
+
+
 # --- barrier ---
 
 
@@ -229,6 +245,15 @@ def test_never_more_instructions_wait_than_the_queue_holds(core):
 
     assert all(at >= left for at, left in zip(ran.warps[0, 0].issues[4:20], leaves, strict=False))
     assert ran.chip.wavefronts == 20
+
+
+def test_of_two_loads_that_hold_a_scoreboard_the_last_to_land_frees_it(core):
+    """The first comes from DRAM; the second, of no lane, is there 33 cycles after it left the queue."""
+    code = [load(0, write=0, activity=0), load(1, write=0, activity=0), instruction(PIPE, waits=(0,))]
+    ran = execute(core, (code, 1), memory=Memory([(1, ((0, 1),)), (0, ())]))
+    (_, first), (_, second) = ran.warps[0, 0].notes
+
+    assert ran.warps[0, 0].selected[2] == first > second
 
 
 # --- cp.async groups ---
@@ -707,31 +732,33 @@ def test_dram_never_exceeds_its_bandwidth(requests):
 # --- lines, and the calendar ---
 
 
-@given(
-    st.integers(1, 12),
-    st.lists(
-        st.tuples(st.sampled_from((0, 1, 3, 17, 1 << 17, (1 << 40) + 1, 3 << 40, -5)), st.booleans()), max_size=80
-    ),
-)
+USED = st.sampled_from((0, 1, 2, 3, 4, 17, 1 << 17, (1 << 40) + 1, 3 << 40, -5))
+
+
+@given(st.integers(1, 8), st.lists(st.tuples(USED, st.booleans(), st.sampled_from((0, 0, 0, 1, 2, 5))), max_size=80))
 def test_lines_are_an_ordered_dictionary(most, uses):
     """Whatever is used, written and forgotten: the same lines, in the same order of use, with what they held."""
     lines, model = Lines(most), OrderedDict()
-    for number, (line, writes) in enumerate(uses):
+    for number, (line, writes, drops) in enumerate(uses):
+        if line not in model and len(model) == most:
+            lines.drop_oldest()
+            model.popitem(last=False)
         slot = lines.used(line)
         model.setdefault(line, (0, 0))
         model.move_to_end(line)
         assert (lines.ready[slot], lines.held[slot]) == model[line]
         if writes:
             lines.ready[slot], lines.held[slot] = model[line] = number, number % 16
-        while lines.count == most:
+        for _ in range(min(drops, len(model))):
             lines.drop_oldest()
             model.popitem(last=False)
-        found, slot = [], lines.oldest
-        while slot >= 0:
-            found.append((lines.line[slot], lines.ready[slot], lines.held[slot]))
-            assert lines.find(lines.line[slot]) == slot
-            slot = lines.younger[slot]
-        assert found == [(line, *held) for line, held in model.items()]
+        slots = [lines.find(line) for line in model]
+        assert [(lines.line[slot], lines.ready[slot], lines.held[slot]) for slot in slots] == [
+            (line, *held) for line, held in model.items()
+        ]
+        ends = [lines.oldest, *(lines.younger[slot] for slot in slots)]
+        assert ends == [*slots, -1]
+        assert [*(lines.older[slot] for slot in slots), lines.youngest] == [-1, *slots]
         assert lines.count == len(model)
         assert all(lines.find(line) < 0 for line in (*range(20), 1 << 17) if line not in model)
 

@@ -1,0 +1,129 @@
+"""Columns of code and of what CTAs touch: what they say, and what they say once."""
+
+import numpy as np
+import pytest
+from doubles.by_hand import assembly, instruction, lds
+from doubles.published import H200
+from problems.small import small_gemm
+
+from gpusim.families.gemm.timed import TimedTileKernel
+from gpusim.sim.code import PIPE
+from gpusim.sim.footprint import TENSOR_STRIDE, L2Status, Patterns
+from gpusim.sim.l2_walk import L2Walk
+from gpusim.sim.tables import DataTables, code_of, decoded_of
+
+
+def test_programs_follow_each_other_segment_by_segment():
+    """A program of 2 and 1 instructions and its exit, 4 warps; and one of 3 and its exit, 2 warps."""
+    add, multiply = instruction(PIPE, stall=2), instruction(PIPE, pipe="half", stall=3)
+    programs = {"long": assembly(([add] * 2, 5), ([multiply], 1), warps=4), "short": assembly(([add] * 3, 7), warps=2)}
+    code = code_of(programs, stream_lines=16)
+
+    assert list(code.begins) == [0, 3]
+    assert list(code.first) == [0, 2, 3, 4, 7]
+    assert list(code.end) == [2, 3, 4, 7, 8]
+    assert list(code.trips) == [5, 1, 1, 7, 1]
+    assert list(code.tiles) == [1, 1, 0, 1, 0]
+    assert list(code.warps_of) == [4, 2]
+    assert code.warps == 4
+    assert list(code.stall) == [one.stall for one in decoded_of(programs)] == [2, 2, 3, 1, 2, 2, 2, 1]
+
+
+def test_scoreboards_are_a_mask_and_lines_reach_as_far_as_is_fetched_ahead():
+    code = code_of({0: assembly(([instruction(PIPE, waits=(0, 2, 5), line=7)], 1), warps=1)}, stream_lines=16)
+
+    assert list(code.waits) == [0b100101, 0]
+    assert list(code.line) == [7, -1]
+    assert code.lines == 7 + 16 + 1
+
+
+def test_wavefronts_that_are_alike_are_there_once_for_each_ring_slot_and_warp():
+    """Two slots of two warps, in a launch whose CTAs have up to three."""
+    ring = lds()._replace(wavefronts=((1, 2), (3, 4)))
+    programs = {0: assembly(([ring, instruction(PIPE), ring], 1), warps=2), 1: assembly(warps=3)}
+    code = code_of(programs, stream_lines=0)
+
+    assert code.wave[0] == code.wave[2] != code.wave[1]
+    assert code.wave_slots[0] == 2
+    assert list(code.waves[code.wave[0] :][:6]) == [1, 2, 0, 3, 4, 0]
+
+
+def tables_of(kernel, *, walk=None):
+    return DataTables(kernel, kernel.lanes().warps, walk, 2 * H200.sms)
+
+
+def requests(data, cta, row, turn, warps):
+    """(sectors, lines) of each access, vec and warp of a fetch, as the core resolves them."""
+    fetch = data.row_fetch[cta * data.rows + row] + turn
+    first, ends = data.request[data.pattern[fetch]], [*data.request, len(data.asked)]
+    after = min(end for end in ends if end > first)
+    return [
+        (
+            data.asked[one],
+            [
+                (data.line[touched] + data.fetch_line[fetch], data.mask[touched])
+                for touched in range(data.touched[one], data.touched[one + 1])
+            ],
+        )
+        for one in range(first, after)
+    ], data.vecs[data.pattern[fetch]] * warps
+
+
+@pytest.mark.parametrize("alignment", [8, 2])
+def test_every_fetch_resolves_to_its_sectors_and_lines(alignment):
+    """2 x 2 tiles of a ragged GEMM; each tensor's lines begin 2^40 after the one's before."""
+    scenario = small_gemm(100, 72, 200, alignment_a=alignment, alignment_b=alignment)
+    kernel = TimedTileKernel(scenario, H200)
+    ctas, warps = range(len(kernel.launched)), kernel.lanes().warps
+    data = tables_of(kernel).of(ctas, {0: 0})
+
+    for cta in ctas:
+        for row, accesses in enumerate(kernel.lanes().cta(int(kernel.launched[cta])).copies()):
+            for turn, access in enumerate(accesses):
+                first, pattern = Patterns().copies(access, 16, needs_lines=True)
+                base = row * TENSOR_STRIDE + first
+                expected = [
+                    (sectors, [(base + line, mask) for line, mask in lines])
+                    for vecs in pattern.requests
+                    for each_warp in vecs
+                    for sectors, lines in each_warp
+                ]
+                assert requests(data, cta, row, turn, warps) == (expected, len(pattern.requests[0]) * warps)
+
+
+def test_a_tile_is_evaluated_once_for_all_ctas_that_fetch_it():
+    """3 x 2 tiles: 3 of A, 2 of B, of 4 k tiles and the 3 after them that bring nothing. Equal patterns are one."""
+    kernel = TimedTileKernel(small_gemm(192, 128, 256), H200)
+    data = tables_of(kernel).of(range(6), {0: 0})
+    of_row = np.array(data.row_fetch).reshape(6, 2)
+
+    assert [len(set(of_row[:, row])) for row in range(2)] == [3, 2]
+    assert len(data.pattern) == (3 + 2) * (4 + 3)
+    assert len(set(data.pattern)) == len(data.request)
+
+
+def test_a_walk_says_which_fetches_hit():
+    """One wave of 4 CTAs: the walk's own figures, and no lines."""
+    kernel = TimedTileKernel(small_gemm(128, 128, 128), H200)
+    walk = L2Walk(kernel, resident=264, waves=1)
+    data = tables_of(kernel, walk=walk).of(range(4), {0: 0})
+
+    for cta in range(4):
+        for row, status in enumerate(walk.status(cta)):
+            first = data.row_status[cta * data.rows + row]
+            assert (
+                tuple(L2Status(data.slow[first + turn], data.missed[first + turn]) for turn in range(len(status)))
+                == status
+            )
+    assert not data.simulates_l2
+    assert list(data.line) == [0]
+
+
+def test_what_no_cache_looks_up_has_no_lines():
+    """16-byte copies go around the L1; those of 4 bytes do not."""
+    for alignment, cached in ((8, False), (2, True)):
+        kernel = TimedTileKernel(small_gemm(64, 64, 128, alignment_a=alignment, alignment_b=alignment), H200)
+        data = tables_of(kernel, walk=L2Walk(kernel, resident=264, waves=1)).of([0], {0: 0})
+
+        assert data.cached == cached
+        assert (data.touched[-1] > 0) == cached
