@@ -50,10 +50,10 @@ class Simulated:
     ctas: int
     k_tiles: int
     instructions: int
-    seconds: float
+    seconds: float = field(compare=False)
     sampled: bool
-    engine: str = ""
-    total_seconds: float = 0.0
+    engine: str = field(default="", compare=False)
+    total_seconds: float = field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

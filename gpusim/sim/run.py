@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import simpy
 
@@ -40,7 +40,7 @@ class Ran:
     asked_sectors: int
     l2_sectors: int
     dram_bytes: int
-    seconds: float
+    seconds: float = field(compare=False)
     observer: Observer | None
 
     def spans(self) -> list[int]:

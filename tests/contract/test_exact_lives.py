@@ -2,8 +2,8 @@
 Exact runs to the cycle, as the engine before this one had them: every CTA's life, every stall, every sector and span.
 
 tests/frozen/lives.json was written by an engine of objects and SimPy processes, for every scenario of at most three
-million warp instructions: number of CTAs, last end, stalls, instructions, sectors and DRAM bytes in full, lives and spans
-as digests.
+million warp instructions: number of CTAs, last end, stalls, instructions, sectors and DRAM bytes in full, lives and
+spans as digests.
 """
 
 import hashlib
