@@ -92,7 +92,7 @@ def parse_gemm_scenario(data: Mapping[str, Any], where: str) -> GemmScenario:
 
 def _gemm(text: Text) -> GemmScenario:
     own = tuple(kind for kind in kinds() if kind.scenario is GemmScenario)
-    others = {kind.name for kind in kinds()} - {kind.name for kind in own}
+    others = [kind.name for kind in kinds() if kind not in own]  # a list: what stands there may be unhashable
     return cast("GemmScenario", read.parse(text, own, " for this command" if text.kind in others else ""))
 
 

@@ -55,7 +55,7 @@ _OUTSIDE = (
     (r".*(planar_complex|tensorop_g?[cz][0-9]|_g?[cz][0-9]+(gemm|fprop|dgrad|wgrad))", "complex kernels"),
     (r".*(gemm_grouped|schedule(Device|Host))", "grouped GEMMs"),
     (r".*(fprop3d|dgrad3d|wgrad3d|deconv3d)", "3-D convolutions"),
-    (r".*dgrad", "data-gradient convolutions (dgrad)"),
+    (r".*dgrad", 'names of data gradients (a scenario file has them as kind = "conv2d_dgrad")'),
     (r".*wgrad", "weight-gradient convolutions (wgrad)"),
     (r".*deconv", "transposed convolutions (deconv)"),
     (r".*(fixed_channels|few_channels)", "fixed- and few-channels iterators"),

@@ -216,9 +216,11 @@ def _undescribed(schema: Any) -> Any:
 
 def differences(frozen: dict[str, Answers], found: dict[str, Answers]) -> list[str]:
     """A line for every answer that is not as it was frozen."""
-    return [
+    unknown = [f"{name}: not frozen yet" for name in found.keys() - frozen.keys()]
+    return unknown + [
         f"{name or 'gpusim'}: {what}: {frozen[name].get(what, 'none')} frozen, {answers.get(what, 'none')} now"
         for name, answers in found.items()
+        if name in frozen
         for what in sorted(frozen.get(name, {}).keys() | answers.keys())
         if frozen.get(name, {}).get(what) != answers.get(what)
     ]
