@@ -33,7 +33,7 @@ def shipped(name):
 
 def timeless(result):
     """The result without what may differ between two runs."""
-    return replace(result, simulated=replace(result.simulated, seconds=0), provenance={})
+    return replace(result, simulated=replace(result.simulated, seconds=0, total_seconds=0), provenance={})
 
 
 SMALL = {
