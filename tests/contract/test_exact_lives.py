@@ -20,8 +20,8 @@ from gpusim.verbs.simulate import simulate
 
 FROZEN = json.loads((Path(__file__).parents[1] / "frozen" / "lives.json").read_text())
 
-INTERPRETED_AT_MOST = 150_000
-"""Warp instructions that an interpreted core executes in about a second."""
+INTERPRETED_AT_MOST = 300_000
+"""Warp instructions that an interpreted core executes in a second or two."""
 
 RUNS = {
     name: rows
