@@ -11,7 +11,7 @@ from gpusim.schedule.events import events
 
 EVENTS = "events"
 
-_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
+_RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 _INDEX = re.compile(r"[0-9]{1,10}")
 _MOST_INDICES = 1 << 22
 

@@ -70,6 +70,9 @@ def check_scenarios(files: list[str], options: CheckOptions) -> int:
         raise BadInput("check needs a FILE; without one, --recorded compares everything that is recorded")
     if options.record and options.overrides:
         raise BadInput("--record keeps scenarios as their files state them: it goes without --set")
+    folders = sorted(path.name for path in measured_folder().glob("*") if path.is_dir())
+    if options.recorded and folders and options.gpu not in (None, *folders):
+        raise BadInput(f"--gpu must be one of {', '.join(folders)}, the folders of records, got {options.gpu!r}")
     worst, answers = 0, []
     for file in files or [str(path) for path in recordable_scenarios()]:
         try:

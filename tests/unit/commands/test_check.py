@@ -166,3 +166,11 @@ def test_an_overlay_needs_a_measured_pipeline(gpusim, folder, perfect, tmp_path)
 
     assert answer.code == 1
     assert answer.err.endswith(f"gpusim: {NAME}: no pipeline was measured (it hung)\n")
+
+
+@pytest.mark.parametrize("gpu", ["", "../h200", "nope"])
+def test_a_gpu_without_records_is_refused_with_those_that_have_some(gpusim, gpu):
+    answer = gpusim("check", NAME, "--recorded", "--gpu", gpu)
+
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err == f"gpusim: --gpu must be one of h200, the folders of records, got {gpu!r}\n"
