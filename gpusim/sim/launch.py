@@ -16,6 +16,7 @@ from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.run import Ran, Resident, run_sms
 from gpusim.sim.sampling import CTAS_SIMULATED_PER_SM, SampledKind, sample, share_of
 from gpusim.sim.stall_reasons import REASONS
+from gpusim.sim.tables import code_of
 from gpusim.sim.timed_kernel import AnyKernel
 
 Progress = Callable[[str], None]
@@ -81,10 +82,15 @@ class Launch:
             heappush(free, (at + self.kernel.work(cta) + 1, slot, sm))
         return queues
 
+    @cached_property
+    def _resident(self) -> Resident:
+        """What each SM holds, whatever its queue."""
+        code = code_of(self.assemblies, self.machine.instruction_cache.stream_lines)
+        return Resident(self.kernel, self.assemblies, code, self.ctas_per_sm)
+
     def run(self, queue: Sequence[int], *, sms: int, share: int, walk: L2Walk | None, watched: int) -> Ran:
         """Run a queue of its CTAs to its end; arguments as of ``run_sms``."""
-        resident = Resident(self.kernel, self.assemblies, self.ctas_per_sm)
-        return run_sms(resident, queue, sms=sms, share=share, walk=walk, watched=watched)
+        return run_sms(self._resident, queue, sms=sms, share=share, walk=walk, watched=watched)
 
 
 @dataclass(frozen=True, slots=True)

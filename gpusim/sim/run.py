@@ -8,13 +8,14 @@ import simpy
 
 from gpusim.sim.code import Assembly
 from gpusim.sim.core.chip import Chip
+from gpusim.sim.core.columns import Code
 from gpusim.sim.core.engine import engine
 from gpusim.sim.cta_scheduler import CtaLife, CtaScheduler
 from gpusim.sim.figures import figures_of
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.observer import Observer
 from gpusim.sim.stall_reasons import REASONS
-from gpusim.sim.tables import DataTables, code_of, decoded_of
+from gpusim.sim.tables import DataTables, decoded_of
 from gpusim.sim.timed_kernel import AnyKernel
 
 
@@ -62,11 +63,13 @@ class Resident:
     Attributes:
         kernel: The kernel.
         assemblies: Decoded code of each behaviour of its CTAs.
+        code: The same as columns.
         slots: CTAs that are resident on an SM at once.
     """
 
     kernel: AnyKernel
     assemblies: Mapping[Hashable, Assembly]
+    code: Code
     slots: int
 
 
@@ -84,10 +87,9 @@ def run_sms(
         walk: Hits and misses in the L2; None if the L2 itself is simulated.
         watched: CTA to watch.
     """
-    kernel, slots = resident.kernel, resident.slots
+    kernel, code, slots = resident.kernel, resident.code, resident.slots
     machine = kernel.machine
     carve_out = slots * (kernel.shared_bytes + machine.limits.shared_reserved_per_cta)
-    code = code_of(resident.assemblies, machine.instruction_cache.stream_lines)
     tables = DataTables(kernel, code.warps, walk, slots * machine.sms)
     data = tables.of(queue, {behaviour: number for number, behaviour in enumerate(resident.assemblies)})
     chip: Chip = engine().module.Chip(figures_of(machine, carve_out), code, data, sms, slots, share)

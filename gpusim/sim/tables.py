@@ -89,7 +89,7 @@ class DataTables:
         }
         self._fetches: dict[Hashable, int] = {}
         self._statuses: dict[Hashable, int] = {}
-        self._outputs: dict[Hashable, tuple[int, ...]] = {}
+        self._outputs: dict[int, int] = {}
         self._tensors: list[int] | None = None
         self._known: dict[int, int] = {}
 
@@ -136,12 +136,10 @@ class DataTables:
             for key, accesses in zip(keys, lanes.copies(), strict=True):
                 if key not in self._fetches:
                     self._fetches[key] = self._fetched(key[0], accesses)
-        alike = kernel.outputs_alike(cta)
-        if alike not in self._outputs:
-            self._outputs[alike] = tuple(self._output(row) for row in lanes.output_rows)
+        outputs = tuple(self._output(row) for row in lanes.output_rows)
         found = kernel.found(cta, first_wave=cta < self._first_wave)
         statuses = self._status(cta, self._tensors)
-        return [self._fetches[key] for key in keys], statuses, self._outputs[alike], found
+        return [self._fetches[key] for key in keys], statuses, outputs, found
 
     def _status(self, cta: int, tensors: Sequence[int]) -> list[int]:
         """Return the first L2 status of each row's fetches."""
@@ -189,9 +187,10 @@ class DataTables:
         return self._known[id(pattern)]
 
     def _output(self, row: Any) -> int:
-        """Add the sectors of one output by access and warp, and return the first entry's place."""
-        columns = self._columns
-        first = len(columns["output_sectors"])
-        for warps in self._patterns.output(row):
-            columns["output_sectors"] += [*warps, *[0] * (self._warps - len(warps))]
-        return first
+        """Return the place of an output's first sectors, by access and warp; they are added where they are new."""
+        sectors, known = self._columns["output_sectors"], self._patterns.output(row)
+        if id(known) not in self._outputs:
+            self._outputs[id(known)] = len(sectors)
+            for warps in known:
+                sectors += [*warps, *[0] * (self._warps - len(warps))]
+        return self._outputs[id(known)]

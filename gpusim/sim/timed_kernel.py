@@ -180,10 +180,6 @@ class TimedKernel(CountedKernel[StepT]):
         """Return a key for each copied tensor, equal for CTAs that fetch the same data of it."""
         return ()
 
-    def outputs_alike(self, cta: int) -> Hashable:
-        """Return a key that is equal for CTAs whose rows of ``CtaLanes.outputs`` touch as many sectors each."""
-        return cta
-
     def touches(self, tensor: int, walked: Hashable) -> Sequence[Sequence[Touch]]:
         """Return the granules of the L2 that the fetches of one ``walked`` key touch, indexed by turn."""
         raise TypeError(f"{type(self).__name__} copies no tensor {tensor}: {walked}")
