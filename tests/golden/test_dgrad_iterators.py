@@ -1,38 +1,18 @@
 """Every recorded coordinate, offset and predicate of CUTLASS's analytic dgrad iterators is reproduced."""
 
 import json
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from problems.recorded import conv_shape, recorded_map
 
 from gpusim.families.dgrad.iterators import DgradFilterIterator, OutputGradientIterator
-from gpusim.tile.extents import ConvShape, implicit_gemm_k_iterations
-from gpusim.tile.thread_map import WarpThreadMap
+from gpusim.tile.extents import implicit_gemm_k_iterations
 
 DATA = Path(__file__).parent / "data"
 FILES = sorted(path.name for path in DATA.glob("gmem_dgrad_[AB]_*.json"))
 ITERATORS = {"A": OutputGradientIterator, "B": DgradFilterIterator}
-MODES = {"kCrossCorrelation": "cross_correlation", "kConvolution": "convolution"}
-
-
-def conv_shape(problem):
-    pairs = {
-        name: (problem[f"{key}_h"], problem[f"{key}_w"])
-        for name, key in (("padding", "pad"), ("stride", "stride"), ("dilation", "dilation"))
-    }
-    extents = {name.lower(): problem[name] for name in "NHWCKRSPQ"}
-    return ConvShape(**extents, **pairs, mode=MODES[problem["mode"]], split_k_slices=problem["split_k_slices"])
-
-
-def recorded_map(header):
-    """The recorded thread map: shape and threads from its type's name."""
-    pattern = r"PitchLinearShape<(\d+), (\d+)>, (\d+), cutlass::PitchLinearShape<(\d+), (\d+)>, (\d+)>"
-    contiguous, strided, threads, lanes, rows, elements = map(
-        int, re.search(pattern, header["threadmap_type"]).groups()
-    )
-    return WarpThreadMap((contiguous, strided), threads, elements, warp_arrangement=(lanes, rows))
 
 
 def test_the_recorded_files_are_here():

@@ -1,12 +1,12 @@
 """Every recorded coordinate, offset and predicate of CUTLASS's global iterators is reproduced, invalid ones too."""
 
 import json
-import re
 from dataclasses import astuple
 from pathlib import Path
 
 import numpy as np
 import pytest
+from problems.recorded import conv_shape, recorded_map
 
 from gpusim.families.gemm.fprop_iterators import ActivationIterator, FilterIterator
 from gpusim.families.gemm.fprop_optimized import (
@@ -15,9 +15,8 @@ from gpusim.families.gemm.fprop_optimized import (
     activation_steps,
     filter_steps,
 )
-from gpusim.tile.extents import ConvShape, gemm_k_ranges, implicit_gemm_extents, implicit_gemm_k_iterations
+from gpusim.tile.extents import gemm_k_ranges, implicit_gemm_extents, implicit_gemm_k_iterations
 from gpusim.tile.gemm_iterators import GemmSource, PredicatedIterator
-from gpusim.tile.thread_map import WarpThreadMap
 
 DATA = Path(__file__).parent / "data"
 CONV = sorted(path.name for path in DATA.glob("gmem_fprop_[AB]_*_f16_*.json"))
@@ -26,25 +25,6 @@ KINDS = {
     "analytic": (ActivationIterator, FilterIterator),
     "optimized": (ActivationIteratorOptimized, FilterIteratorOptimized),
 }
-MODES = {"kCrossCorrelation": "cross_correlation", "kConvolution": "convolution"}
-
-
-def conv_shape(problem):
-    pairs = {
-        name: (problem[f"{key}_h"], problem[f"{key}_w"])
-        for name, key in (("padding", "pad"), ("stride", "stride"), ("dilation", "dilation"))
-    }
-    extents = {name.lower(): problem[name] for name in "NHWCKRSPQ"}
-    return ConvShape(**extents, **pairs, mode=MODES[problem["mode"]], split_k_slices=problem["split_k_slices"])
-
-
-def recorded_map(header):
-    """The recorded thread map: shape and threads from its type's name."""
-    pattern = r"PitchLinearShape<(\d+), (\d+)>, (\d+), cutlass::PitchLinearShape<(\d+), (\d+)>, (\d+)>"
-    contiguous, strided, threads, lanes, rows, elements = map(
-        int, re.search(pattern, header["threadmap_type"]).groups()
-    )
-    return WarpThreadMap((contiguous, strided), threads, elements, warp_arrangement=(lanes, rows))
 
 
 def columns(recorded):
