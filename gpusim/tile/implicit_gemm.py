@@ -7,8 +7,9 @@ import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.tile.extents import ConvShape
-from gpusim.tile.global_access import GlobalAccess, GlobalIterator
+from gpusim.tile.global_access import GlobalAccess, GlobalIterator, Pixels, packed
 from gpusim.tile.thread_map import ThreadMap
+from gpusim.units import LINE_BITS
 
 
 class ImplicitGemmIterator(GlobalIterator):
@@ -96,3 +97,74 @@ class ImplicitGemmIterator(GlobalIterator):
         """Return a digit of the signature, with its radix: how many of the tile's rows exist."""
         rows = self.thread_map.shape[1]
         return np.clip(extent - self.tile * rows, 0, rows), rows + 1
+
+
+class ImageIterator(ImplicitGemmIterator):
+    """
+    An iterator over packed images, operand A of an implicit GEMM: each GEMM row reads other pixels of its image.
+
+    Its coordinates are image, row, column and channel.
+    """
+
+    @property
+    @abstractmethod
+    def image(self) -> dict[str, int]:
+        """Extents of the tensor that is read, by the names of its dimensions: images, rows, columns, channels."""
+
+    @property
+    @abstractmethod
+    def rows_of_image(self) -> int:
+        """GEMM rows of one image."""
+
+    def _offset(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> IntArray:  # noqa: ARG002 - of the coordinates alone
+        _, _, _, channel = self.image
+        return self._pixel(at) * self.image[channel] + at[channel]
+
+    def _pixel(self, at: dict[str, IntArray]) -> IntArray:
+        """Return the number of each access's pixel over all images."""
+        image, row, column, _ = self.image
+        return (at[image] * self.image[row] + at[row]) * self.image[column] + at[column]
+
+    def _inside(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> BoolArray:  # noqa: ARG002 - of the coordinates alone
+        image, row, column, channel = self.image
+        inside = (at[image] < self.image[image]) & (at[channel] < self.image[channel])
+        for axis in (row, column):
+            inside = inside & (at[axis] >= 0) & (at[axis] < self.image[axis])
+        return inside
+
+    def pixels(self, access: GlobalAccess) -> Pixels:
+        """Return the pixels that an access reads. Neighbouring GEMM rows and filter positions share them."""
+        images, rows, columns, _ = self.image.values()
+        *_, channel = self.image
+        interval = access.coordinates[channel] // self.tile_k
+        return Pixels(self._pixel(access.coordinates), interval, images * rows * columns)
+
+    def signature(self, number: npt.ArrayLike) -> IntArray:
+        """
+        Return a key that is equal for fetches with equal access patterns.
+
+        It packs the tile's first GEMM row within its image, the filter position, the rows and channels that exist, and
+        the offset of the base in its 128-byte line.
+        """
+        images, rows, columns, channels = self.image.values()
+        r, s, first = self.filter_position(number)
+        image, pixel = np.divmod(self.tile * self.thread_map.shape[1], self.rows_of_image)
+        return packed(
+            (pixel, self.rows_of_image),
+            (r, self.shape.r),
+            (s, self.shape.s),
+            self._rows_inside(images * self.rows_of_image),
+            self._channels_inside(first),
+            ((image * rows * columns * channels + first) * self.bits % LINE_BITS, LINE_BITS),
+        )
+
+
+class KrscIterator(ImplicitGemmIterator):
+    """An iterator over the packed filter [k, r, s, c], operand B of an implicit GEMM, contiguous along c."""
+
+    def _offset(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> IntArray:  # noqa: ARG002 - of the coordinates alone
+        shape = self.shape
+        return ((at["k"] * shape.r + at["r"]) * shape.s + at["s"]) * shape.c + at["c"]
+
+    def _inside(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> BoolArray:  # noqa: ARG002 - of the coordinates alone
+        return (at["k"] < self.shape.k) & (at["c"] < self.shape.c)

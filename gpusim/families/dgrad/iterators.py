@@ -3,9 +3,9 @@
 import numpy as np
 import numpy.typing as npt
 
-from gpusim.arrays import BoolArray, IntArray
-from gpusim.tile.global_access import GlobalAccess, Pixels, over_lanes, packed
-from gpusim.tile.implicit_gemm import ImplicitGemmIterator
+from gpusim.arrays import IntArray
+from gpusim.tile.global_access import over_lanes, packed
+from gpusim.tile.implicit_gemm import ImageIterator, ImplicitGemmIterator, KrscIterator
 from gpusim.units import LINE_BITS
 
 
@@ -18,7 +18,7 @@ class DgradIterator(ImplicitGemmIterator):
         return self.shape.k
 
 
-class OutputGradientIterator(DgradIterator):
+class OutputGradientIterator(DgradIterator, ImageIterator):
     """
     Conv2dDgradOutputGradientTileAccessIteratorAnalytic, unit stride: operand A, seen as [n·h·w, r·s·k].
 
@@ -44,38 +44,19 @@ class OutputGradientIterator(DgradIterator):
             "k": over_lanes(first) + self._contiguous(),
         }
 
-    def _offset(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> IntArray:  # noqa: ARG002 - of the coordinates alone
+    @property
+    def image(self) -> dict[str, int]:
+        """Extents of the output gradient."""
         shape = self.shape
-        return ((at["n"] * shape.p + at["p"]) * shape.q + at["q"]) * shape.k + at["k"]
+        return {"n": shape.n, "p": shape.p, "q": shape.q, "k": shape.k}
 
-    def _inside(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> BoolArray:  # noqa: ARG002 - of the coordinates alone
-        shape = self.shape
-        row = (at["n"] < shape.n) & (at["p"] >= 0) & (at["p"] < shape.p)
-        return row & (at["q"] >= 0) & (at["q"] < shape.q) & (at["k"] < shape.k)
-
-    def pixels(self, access: GlobalAccess) -> Pixels:
-        """Neighbouring inputs and filter positions read the same pixels of the output gradient."""
-        shape, at = self.shape, access.coordinates
-        pixel = (at["n"] * shape.p + at["p"]) * shape.q + at["q"]
-        return Pixels(pixel, at["k"] // self.tile_k, shape.n * shape.p * shape.q)
-
-    def signature(self, number: npt.ArrayLike) -> IntArray:
-        """The tile's first pixel within its image, the filter position, what exists, and the line phase."""
-        shape = self.shape
-        r, s, first = self.filter_position(number)
-        pixels = shape.h * shape.w
-        n, pixel = np.divmod(self.tile * self.thread_map.shape[1], pixels)
-        return packed(
-            (pixel, pixels),
-            (r, shape.r),
-            (s, shape.s),
-            self._rows_inside(shape.n * pixels),
-            self._channels_inside(first),
-            ((n * shape.p * shape.q * shape.k + first) * self.bits % LINE_BITS, LINE_BITS),
-        )
+    @property
+    def rows_of_image(self) -> int:
+        """Pixels of one image of the activation."""
+        return self.shape.h * self.shape.w
 
 
-class DgradFilterIterator(DgradIterator):
+class DgradFilterIterator(DgradIterator, KrscIterator):
     """
     Conv2dDgradFilterTileAccessIteratorAnalytic: operand B, the filter seen as [r·s·k, c], contiguous along c.
 
@@ -93,13 +74,6 @@ class DgradFilterIterator(DgradIterator):
         r, s, first = self.filter_position(number)
         c = over_lanes(self.tile * self.thread_map.shape[0]) + self._contiguous()
         return {"k": over_lanes(first) + self._strided(), "r": over_lanes(r), "s": over_lanes(s), "c": c}
-
-    def _offset(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> IntArray:  # noqa: ARG002 - of the coordinates alone
-        shape = self.shape
-        return ((at["k"] * shape.r + at["r"]) * shape.s + at["s"]) * shape.c + at["c"]
-
-    def _inside(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> BoolArray:  # noqa: ARG002 - of the coordinates alone
-        return (at["k"] < self.shape.k) & (at["c"] < self.shape.c)
 
     def signature(self, number: npt.ArrayLike) -> IntArray:
         """What of the tile exists, and the line phase of its base."""

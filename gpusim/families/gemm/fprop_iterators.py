@@ -3,9 +3,9 @@
 import numpy as np
 import numpy.typing as npt
 
-from gpusim.arrays import BoolArray, IntArray
-from gpusim.tile.global_access import GlobalAccess, Pixels, over_lanes, packed
-from gpusim.tile.implicit_gemm import ImplicitGemmIterator
+from gpusim.arrays import IntArray
+from gpusim.tile.global_access import over_lanes, packed
+from gpusim.tile.implicit_gemm import ImageIterator, ImplicitGemmIterator, KrscIterator
 from gpusim.units import LINE_BITS
 
 
@@ -18,7 +18,7 @@ class FpropIterator(ImplicitGemmIterator):
         return self.shape.c
 
 
-class ActivationIterator(FpropIterator):
+class ActivationIterator(FpropIterator, ImageIterator):
     """
     Conv2dFpropActivationTileAccessIteratorAnalytic: operand A, the activation seen as [n·p·q, r·s·c].
 
@@ -53,43 +53,19 @@ class ActivationIterator(FpropIterator):
         flipped = shape.s - 1 - s if shape.mode == "convolution" else s
         return q * shape.stride[1] - shape.padding[1] + flipped * shape.dilation[1]
 
-    def _offset(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> IntArray:  # noqa: ARG002 - of the coordinates alone
+    @property
+    def image(self) -> dict[str, int]:
+        """Extents of the activation."""
         shape = self.shape
-        return ((at["n"] * shape.h + at["h"]) * shape.w + at["w"]) * shape.c + at["c"]
+        return {"n": shape.n, "h": shape.h, "w": shape.w, "c": shape.c}
 
-    def _inside(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> BoolArray:  # noqa: ARG002 - of the coordinates alone
-        shape = self.shape
-        row = (at["n"] < shape.n) & (at["h"] >= 0) & (at["h"] < shape.h)
-        return row & (at["w"] >= 0) & (at["w"] < shape.w) & (at["c"] < shape.c)
-
-    def pixels(self, access: GlobalAccess) -> Pixels:
-        """Return the pixels that an access reads. Neighbouring outputs and filter positions share them."""
-        shape, at = self.shape, access.coordinates
-        pixel = (at["n"] * shape.h + at["h"]) * shape.w + at["w"]
-        return Pixels(pixel, at["c"] // self.tile_k, shape.n * shape.h * shape.w)
-
-    def signature(self, number: npt.ArrayLike) -> IntArray:
-        """
-        Return a key that is equal for fetches with equal access patterns.
-
-        It packs the tile's first pixel within its image, the filter position, the rows and channels that exist, and the
-        offset of the base in its 128-byte line.
-        """
-        shape = self.shape
-        r, s, first = self.filter_position(number)
-        pixels = shape.p * shape.q
-        n, pixel = np.divmod(self.tile * self.thread_map.shape[1], pixels)
-        return packed(
-            (pixel, pixels),
-            (r, shape.r),
-            (s, shape.s),
-            self._rows_inside(shape.n * pixels),
-            self._channels_inside(first),
-            ((n * shape.h * shape.w * shape.c + first) * self.bits % LINE_BITS, LINE_BITS),
-        )
+    @property
+    def rows_of_image(self) -> int:
+        """Output pixels of one image."""
+        return self.shape.p * self.shape.q
 
 
-class FilterIterator(FpropIterator):
+class FilterIterator(FpropIterator, KrscIterator):
     """
     Conv2dFpropFilterTileAccessIteratorAnalytic: operand B, the filter seen as [r·s·c, k].
 
@@ -102,13 +78,6 @@ class FilterIterator(FpropIterator):
         r, s, first = self.filter_position(number)
         k = over_lanes(self.tile * self.thread_map.shape[1]) + self._strided()
         return {"k": k, "r": over_lanes(r), "s": over_lanes(s), "c": over_lanes(first) + self._contiguous()}
-
-    def _offset(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> IntArray:  # noqa: ARG002 - of the coordinates alone
-        shape = self.shape
-        return ((at["k"] * shape.r + at["r"]) * shape.s + at["s"]) * shape.c + at["c"]
-
-    def _inside(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> BoolArray:  # noqa: ARG002 - of the coordinates alone
-        return (at["k"] < self.shape.k) & (at["c"] < self.shape.c)
 
     def signature(self, number: npt.ArrayLike) -> IntArray:
         """
