@@ -121,11 +121,13 @@ class MioSpec:
 
     Attributes:
         queue_depth: Instructions that can wait in one SMSP, besides the one in its address unit.
+        sm_credits: Further instructions that can wait in the SM, from any SMSP.
         smsp_interval: Cycles between two instructions leaving one SMSP.
         sm_interval: Cycles between two instructions leaving any SMSP of the SM.
     """
 
     queue_depth: Annotated[int, FigureUnit("instructions")]
+    sm_credits: Annotated[int, FigureUnit("instructions", least=0)]
     smsp_interval: Annotated[int, FigureUnit("cycles")]
     sm_interval: Annotated[int, FigureUnit("cycles")]
 
@@ -217,6 +219,10 @@ class L2Spec:
         far_fraction_percent: Share of the lines whose home is the other partition.
         bytes_per_cycle: Bytes per SM cycle of the whole chip.
         bytes_per_cycle_per_sm: Bytes per SM cycle of one SM's port.
+        write_bytes_per_cycle: Bytes per SM cycle that the whole chip takes from stores.
+        write_latency: Cycles until a store is acknowledged.
+        most_merged: Requests for a line that are served by one look-up while that is under way.
+        merge_window: Cycles for which a look-up that hits is under way.
     """
 
     bytes: Annotated[int, FigureUnit("bytes")]
@@ -227,6 +233,10 @@ class L2Spec:
     far_fraction_percent: Annotated[int, FigureUnit("percent", least=0)]
     bytes_per_cycle: Annotated[int, FigureUnit("bytes/cycle")]
     bytes_per_cycle_per_sm: Annotated[int, FigureUnit("bytes/cycle")]
+    write_bytes_per_cycle: Annotated[int, FigureUnit("bytes/cycle")]
+    write_latency: Annotated[int, FigureUnit("cycles", least=0)]
+    most_merged: Annotated[int, FigureUnit("requests")]
+    merge_window: Annotated[int, FigureUnit("cycles", least=0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +252,10 @@ class DramSpec:
     """
 
     latency: Annotated[int, FigureUnit("cycles", least=0)]
+    latency_least: Annotated[int, FigureUnit("cycles", least=0)]
+    latency_later: Annotated[int, FigureUnit("cycles", least=0)]
+    latency_late: Annotated[int, FigureUnit("cycles", least=0)]
+    latency_most: Annotated[int, FigureUnit("cycles", least=0)]
     bandwidth_gb_s: Annotated[int, FigureUnit("GB/s")]
     achievable_percent: Annotated[int, FigureUnit("percent")]
     clock_mhz: Annotated[int, Inherited("clock_mhz")]
@@ -286,6 +300,7 @@ class InstructionCacheSpec:
         l0_bytes: Capacity of the L0.
         l1_bytes: Capacity of the L1.
         stream_lines: Lines that the stream prefetcher runs ahead of execution.
+        line_interval: Cycles between two lines that arrive from beyond the cache that holds ``l0_bytes``.
         miss_latency: Cycles an L0 miss waits for the SM's L1.
         l1_miss_latency: Cycles an L1 miss waits for the L2.
     """
@@ -294,6 +309,7 @@ class InstructionCacheSpec:
     l0_bytes: Annotated[int, FigureUnit("bytes")]
     l1_bytes: Annotated[int, FigureUnit("bytes")]
     stream_lines: Annotated[int, FigureUnit("lines", least=0)]
+    line_interval: Annotated[int, FigureUnit("cycles", least=0)]
     miss_latency: Annotated[int, FigureUnit("cycles", least=0)]
     l1_miss_latency: Annotated[int, FigureUnit("cycles", least=0)]
 

@@ -66,7 +66,8 @@ def assemble(stream: Stream, kernel: TimedKernel[Any], behaviour: Hashable) -> A
         code = []
         for position, instruction in enumerate(segment.instructions):
             begins = line + position // per_line if position % per_line == 0 else -1
-            code.append(decoder.decode(instruction, begins))
+            awaits = kernel.orders_slices and segment.name == "epilogue" and position == 0
+            code.append(decoder.decode(instruction, begins, awaits=awaits))
         end = max(end, line - (-len(segment.instructions) // per_line))
         segments.append(DecodedSegment(segment.name, tuple(code), segment.trips, segment.tiles_per_trip))
     return Assembly(tuple(segments), decoder.lanes.warps, stream.instructions_per_warp)
@@ -88,7 +89,7 @@ class _Decoder:
         self.least_stall = {} if copy is None else {COMMIT: copy.commit_latency, DEPBAR: copy.wait_latency}
         self.pipes = {name: index for index, name in enumerate(pipe_names(machine))}
 
-    def decode(self, instruction: Instruction, line: int) -> Decoded:
+    def decode(self, instruction: Instruction, line: int, *, awaits: bool) -> Decoded:
         """Decode one instruction; ``line`` is ``Decoded.line``."""
         kind = KINDS[instruction.unit]
         port, interval, latency = self._port(instruction, kind)
@@ -102,12 +103,13 @@ class _Decoder:
             throttle=THROTTLES.get(kind, MIO_THROTTLE),
             interval=interval,
             stall=max(1, instruction.stall, self.least_stall.get(kind, 0)),
-            gated=bool(waits) or line >= 0 or kind in (DEPBAR, BAR, EXIT),
+            gated=bool(waits) or awaits or line >= 0 or kind in (DEPBAR, BAR, EXIT),
             waits=waits,
             write=-1 if instruction.write_scoreboard == NO_SCOREBOARD else instruction.write_scoreboard,
             read=-1 if instruction.read_scoreboard == NO_SCOREBOARD else instruction.read_scoreboard,
             line=line,
             is_branch=instruction.pipe == "branch",
+            awaits=awaits,
             **(access._asdict() | noted._asdict() | {"latency": latency or access.latency}),
         )
 

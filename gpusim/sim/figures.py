@@ -26,6 +26,7 @@ class Figures(NamedTuple):
         constant_miss: Cycles that the first CTA of an SM waits for the kernel's parameters.
         launch_delay: Fewest cycles from the end of a CTA to the first issue of the next one.
         fetch_miss, stream_lines: Latency of an instruction line; lines that are fetched ahead.
+        fetch_interval, cache_lines: Cycles between two instruction lines that arrive; lines that an SM keeps.
         l2_port_bytes, l2_bytes: Bytes per cycle of an SM's port and of the chip.
         l2_near, l2_far, l2_far_percent: Latencies of both partitions, and the share of the far one.
         dram_latency, dram_bytes_per_kilocycle: Latency and bandwidth.
@@ -50,12 +51,23 @@ class Figures(NamedTuple):
     launch_delay: int
     fetch_miss: int
     stream_lines: int
+    fetch_interval: int
+    cache_lines: int
     l2_port_bytes: int
     l2_bytes: int
     l2_near: int
     l2_far: int
     l2_far_percent: int
+    l2_write_bytes: int
+    l2_write_latency: int
+    semaphore: int
+    most_merged: int
+    merge_window: int
+    dram_least: int
     dram_latency: int
+    dram_late: int
+    dram_later: int
+    dram_most: int
     dram_bytes_per_kilocycle: int
     l1_lines: int
     l2_lines: int
@@ -75,7 +87,7 @@ def figures_of(machine: Machine, carve_out: int) -> Figures:
     return Figures(
         smsps=machine.smsps,
         ports=port_count(machine),
-        queue_depth=machine.mio.queue_depth,
+        queue_depth=machine.mio.queue_depth + machine.mio.sm_credits // machine.smsps,
         sm_interval=machine.mio.sm_interval,
         smsp_interval=machine.mio.smsp_interval,
         wavefronts_per_cycle=machine.shared.wavefronts_per_cycle,
@@ -91,12 +103,23 @@ def figures_of(machine: Machine, carve_out: int) -> Figures:
         launch_delay=machine.launch.cta_interval + machine.launch.cta_setup,
         fetch_miss=machine.instruction_cache.l1_miss_latency,
         stream_lines=machine.instruction_cache.stream_lines,
+        fetch_interval=machine.instruction_cache.line_interval,
+        cache_lines=machine.instruction_cache.l0_bytes // machine.instruction_cache.line_bytes,
         l2_port_bytes=machine.l2.bytes_per_cycle_per_sm,
         l2_bytes=machine.l2.bytes_per_cycle,
         l2_near=machine.l2.hit_latency,
         l2_far=machine.l2.far_latency,
         l2_far_percent=machine.l2.far_fraction_percent,
+        l2_write_bytes=machine.l2.write_bytes_per_cycle,
+        l2_write_latency=machine.l2.write_latency,
+        semaphore=machine.l2.write_latency + machine.l2.hit_latency * 3 // 2,
+        most_merged=machine.l2.most_merged,
+        merge_window=machine.l2.merge_window,
+        dram_least=machine.dram.latency_least,
         dram_latency=machine.dram.latency,
+        dram_late=machine.dram.latency_late,
+        dram_later=machine.dram.latency_later,
+        dram_most=machine.dram.latency_most,
         dram_bytes_per_kilocycle=machine.dram.bytes_per_kilocycle,
         l1_lines=max(0, machine.l1.bytes - carve_out) // machine.l1.line_bytes,
         l2_lines=machine.l2.bytes // machine.l2.partitions // (SECTORS_PER_LINE * SECTOR_BYTES),

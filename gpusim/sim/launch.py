@@ -205,8 +205,8 @@ def _exact(launch: Launch, progress: Progress) -> Outcome:
         launch,
         [(ran, 1)],
         active=sum(spans) // working,
-        longest=max(spans),
-        l2_sectors=ran.l2_sectors,
+        longest=max(max(spans), ran.acknowledged - min(life.launched for life in ran.lives)),
+        l2_sectors=ran.looked_up,
         dram_bytes=ran.dram_bytes,
     )
 

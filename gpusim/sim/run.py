@@ -41,6 +41,9 @@ class Ran:
     asked_sectors: int
     l2_sectors: int
     dram_bytes: int
+    looked_up: int
+    dram_written: int
+    acknowledged: int
     seconds: float = field(compare=False)
     observer: Observer | None
 
@@ -109,6 +112,9 @@ def run_sms(
         asked_sectors=sum(chip.sectors),
         l2_sectors=chip.l2_sectors,
         dram_bytes=chip.dram_bytes,
+        looked_up=chip.looked_up,
+        dram_written=chip.dram_written,
+        acknowledged=chip.acknowledged,
         seconds=seconds,
         observer=observer,
     )

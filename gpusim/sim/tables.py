@@ -10,7 +10,7 @@ from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.timed_kernel import AnyKernel
 
 _COPIED = (
-    *("kind", "port", "throttle", "interval", "latency", "stall", "gated", "write", "read", "line", "is_branch"),
+    *("kind", "port", "throttle", "interval", "latency", "stall", "gated", "awaits", "write", "read", "line", "is_branch"),
     *("bytes", "stage", "pending", "is_load", "through_l1", "zero_fills", "fills", "activity"),
 )
 """Fields of ``Decoded`` that are columns as they stand."""
@@ -114,7 +114,15 @@ class DataTables:
             columns["found_slow"] += [one.slow for one in padded]
             columns["found_missed"] += [one.missed for one in padded]
         columns["touched"].append(len(columns["line"]))
+        number = {cta: place for place, cta in enumerate(ctas)}
+        follows = [number.get(kernel.follows(cta), -1) for cta in ctas]
+        followed = [-1] * len(ctas)
+        for place, before in enumerate(follows):
+            if before >= 0:
+                followed[before] = place
         return Data(
+            follows=column(follows),
+            followed=column(followed),
             **{name: column(values) for name, values in columns.items()},
             rows=rows,
             outputs=outputs,

@@ -86,6 +86,15 @@ class TimedKernel(CountedKernel[StepT]):
     counters: ClassVar[Mapping[str, SassOpcode]] = {}
     pipes: ClassVar[tuple[str, ...]] = ()
 
+    @property
+    def orders_slices(self) -> bool:
+        """Whether a semaphore lets the slices of a split-K store one after the other."""
+        return False
+
+    def follows(self, cta: int) -> int:  # noqa: ARG002 - none by default
+        """Return the CTA whose stores a CTA's epilogue waits for, or -1."""
+        return -1
+
     # --- its CTAs ---
 
     @cached_property

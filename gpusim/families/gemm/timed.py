@@ -86,6 +86,24 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
         """Return the CTA's split-K slice. Slices may have equal programs, but wait for different semaphore values."""
         return self._tile(cta)[2]
 
+    @property
+    def orders_slices(self) -> bool:
+        """Whether this is a serial split-K."""
+        problem = self.scenario.problem
+        return problem.split_k_slices > 1 and not problem.reduces
+
+    @cached_property
+    def _of_tile(self) -> dict[tuple[int, ...], int]:
+        """The CTA of every (tile m, tile n, slice)."""
+        return {tuple(tile): cta for cta, tile in enumerate(self.tiles[self.launched].tolist())}
+
+    def follows(self, cta: int) -> int:
+        """Return the CTA of the slice before, which a serial split-K's semaphore waits for, or -1."""
+        if not self.orders_slices:
+            return -1
+        tile_m, tile_n, slice_ = self._tile(cta)
+        return self._of_tile.get((tile_m, tile_n, slice_ - 1), -1)
+
     def kind(self, cta: int, runs: Hashable) -> Hashable:
         """
         Return the kind of a CTA: its behaviour and, if there are no more CTAs than SMs, its place at ragged edges.

@@ -2,7 +2,7 @@
 
 cimport cython
 
-cdef long long NEVER, _MILLI, _PERCENT, _GROUPS, _LINES_AT_ONCE, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
+cdef long long NEVER, SECTORS_PER_LINE, _MULTIPLIER, _INCREMENT, _MODULUS, _WHOLE_LINE, _OUTPUT_LINES, _MILLI, _PERCENT, _GROUPS, _LINES_AT_ONCE, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
 cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
 cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
 cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN
@@ -13,7 +13,7 @@ cdef long long sectors_in(long long mask) noexcept
 cdef class Lines:
     cdef long long mask, free, oldest, youngest
     cdef readonly long long count
-    cdef long long[::1] head, chain, line, ready, held, older, younger
+    cdef long long[::1] head, chain, line, ready, held, dirty, merged, until, seen, older, younger
     cdef long long bucket(self, long long line) noexcept
     cdef long long find(self, long long line) noexcept
     cdef void unlink(self, long long slot) noexcept
@@ -23,7 +23,7 @@ cdef class Lines:
     cdef void drop_oldest(self) noexcept
 
 cdef class Chip:
-    cdef readonly long long sms, slots, share, now, instructions, wavefronts, l2_sectors, dram_bytes
+    cdef readonly long long sms, slots, share, now, instructions, wavefronts, l2_sectors, looked_up, dram_bytes, dram_written, acknowledged
     cdef readonly long long ended, ended_at, ended_sm, ended_slot, ended_launched
     cdef readonly list log
     cdef list l1
@@ -31,18 +31,20 @@ cdef class Chip:
     cdef readonly long long[::1] stalls, sectors
     cdef long long smsps, ports, depth, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
     cdef long long source_release, copy_interval, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
-    cdef long long launch_delay, fetch_miss, stream_lines, port_bytes, chip_bytes, near, far, far_percent
+    cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines, port_bytes, chip_bytes, near, far, far_percent
+    cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, write_latency, semaphore, most_merged, merge_window
+    cdef long long write_free, draw, written_sectors, next_line
     cdef long long dram_latency, dram_rate, l1_lines, l2_lines
     cdef long long warps, lines, cached, simulates_l2, rows, outputs
     cdef long long chip_free, dram_free, turn, fetched, status, requested, slow_credit, missed_credit, pending, scheduled
     cdef const long long[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, read, fetches, is_branch
-    cdef const long long[::1] wave, wave_slots, bytes, row, turn_of, access, vec, stage, pending_groups, is_load, through_l1
+    cdef const long long[::1] wave, wave_slots, bytes, row, turn_of, access, vec, stage, pending_groups, awaits, follows, followed, is_load, through_l1
     cdef const long long[::1] zero_fills, fills, activity, waves, first, end, trips, tiles, begins, program, warps_of
     cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, slow, missed, request, vecs, asked, touched
     cdef const long long[::1] line, sector_mask, output_sectors, found_slow, found_missed
-    cdef long long[::1] sm_free, data_free, barrier_free, cold, line_ready
+    cdef long long[::1] sm_free, data_free, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
     cdef long long[::1] port_free, mio_free, return_free, queue, queue_at, clock, asleep, last, active, blocked, members
-    cdef long long[::1] cta, expected, launched, remaining, arrived, arrivals, observed
+    cdef long long[::1] cta, expected, launched, remaining, arrived, arrivals, observed, parked, awaiting, finished, slot_of
     cdef long long[::1] age, home, at, segment, trip, ready, stalled, issued, reason, board, board_reason
     cdef long long[::1] groups, committed, open_group, stored, drained
     cdef long long[::1] l2_free, heap, place, due, order
@@ -73,6 +75,10 @@ cdef class Chip:
     cdef long long next_trip(self, long long warp, long long segment) noexcept
     cdef void gate(self, long long warp, long long code) noexcept
     cdef void fetch(self, long long warp) noexcept
+    cdef void await_slice(self, long long warp) noexcept
+    cdef void raise_semaphore(self, long long cta, long long at) noexcept
+    cdef void rejoin(self, long long warp) noexcept
+    cdef void fill_line(self, long long sm, long long line, long long at) noexcept
     cdef long long wavefronts_of(self, long long warp, long long code) noexcept
     cdef long long service(self, long long wavefronts) noexcept
     cdef long long dispatch(self, long long smsp, long long at, long long wavefronts, long long interval) noexcept
@@ -84,7 +90,14 @@ cdef class Chip:
     cdef long long read_known(self, long long sm, long long at, long long issued, long long sectors, long long slow, long long missed) noexcept
     cdef long long arrival(self, long long start, long long issued, long long asked, long long slow, long long missed) noexcept
     @cython.locals(cache=Lines)
-    cdef long long fill(self, long long line, long long mask, long long start, long long issued) noexcept
+    cdef long long fill(self, long long sm, long long line, long long mask, long long start, long long issued) noexcept
+    cdef long long enter(self, long long sm, long long at, long long size) noexcept
+    cdef long long look(self, long long start, long long issued, long long size) noexcept
+    cdef long long store(self, long long sm, long long at, long long issued, long long sectors) noexcept
+    @cython.locals(cache=Lines)
+    cdef void make_room(self, long long start, long long issued) noexcept
+    cdef long long occupy(self, long long issued, long long size) noexcept
+    cdef long long dram_latency_of(self) noexcept
     cdef long long dram(self, long long start, long long size, long long issued) noexcept
     cdef long long copy(self, long long sm, long long at, long long issued, long long code) noexcept
     @cython.locals(cache=Lines)

@@ -28,7 +28,7 @@ from gpusim.sim.stall_reasons import (
     SHORT_SCOREBOARD,
     WAIT,
 )
-from gpusim.units import SCOREBOARDS, SECTOR_BYTES
+from gpusim.units import SCOREBOARDS, SECTOR_BYTES, SECTORS_PER_LINE
 
 if TYPE_CHECKING:
     from gpusim.sim.core.columns import Code, Column, Data
@@ -41,8 +41,17 @@ _MILLI, _PERCENT = 1000, 100
 _GROUPS = 32
 """Commit groups of a warp that are remembered: more than any wait leaves pending."""
 
+_MULTIPLIER, _INCREMENT, _MODULUS = 1103515245, 12345, 1 << 31
+"""The linear congruential generator of the C standard's example, from which latencies are drawn."""
+
 _LINES_AT_ONCE = 32
 """Most lines that one warp instruction touches: one for each lane."""
+
+_OUTPUT_LINES = 1 << 48
+"""Numbers of the lines that stores fill; no operand's lines reach them."""
+
+_WHOLE_LINE = (1 << SECTORS_PER_LINE) - 1
+"""Mask of all sectors of a line."""
 
 _WOKEN, _TIMED = 0, 1
 """Ranks of events: at the same cycle, SMSPs that are woken come before those that slept until then."""
@@ -80,6 +89,10 @@ class Lines:
         self.line = zeros(most + 1)
         self.ready = zeros(most + 1)
         self.held = zeros(most + 1)
+        self.dirty = zeros(most + 1)
+        self.merged = zeros(most + 1)
+        self.until = zeros(most + 1)
+        self.seen = zeros(most + 1)
         self.older = zeros(most + 1)
         self.younger = zeros(most + 1)
         for slot in range(most):
@@ -132,7 +145,7 @@ class Lines:
         self.head[bucket] = slot
         self.line[slot] = line
         self.ready[slot] = 0
-        self.held[slot] = 0
+        self.held[slot] = self.dirty[slot] = self.merged[slot] = self.until[slot] = self.seen[slot] = 0
         self.append(slot)
         self.count += 1
         return slot
@@ -201,6 +214,8 @@ class Chip:
         self.sm_free, self.data_free, self.barrier_free = zeros(sms), zeros(sms), zeros(sms)
         self.cold, self.sectors = zeros(sms, 1), zeros(sms)
         self.line_ready = zeros(sms * self.lines, -1)
+        self.fetch_free, self.fetched_lines = zeros(sms), zeros(sms)
+        self.cached_line = zeros(sms * self.cache_lines)
         self.stalls = zeros(sms * REASON_COUNT)
         # SMSPs
         self.port_free = zeros(smsps * self.ports)
@@ -213,6 +228,8 @@ class Chip:
         self.cta, self.expected = zeros(resident, -1), zeros(resident, NEVER)
         self.launched, self.remaining = zeros(resident), zeros(resident)
         self.arrived, self.arrivals, self.observed = zeros(resident), zeros(warps), zeros(resident)
+        self.parked, self.awaiting = zeros(resident), zeros(warps)
+        self.finished, self.slot_of = zeros(len(self.program), -1), zeros(len(self.program), -1)
         # Warps, by slot
         self.age, self.home = zeros(warps), zeros(warps)
         self.at, self.segment, self.trip = zeros(warps), zeros(warps), zeros(warps)
@@ -222,10 +239,12 @@ class Chip:
         self.stored, self.drained = zeros(warps), zeros(warps)
         # Caches and DRAM
         self.l1 = [Lines(self.l1_lines + _LINES_AT_ONCE) for _ in range(sms)] if self.cached else []
-        self.l2 = Lines(self.l2_lines + 1) if self.simulates_l2 else Lines(1)
-        self.l2_free, self.chip_free, self.dram_free = zeros(sms), 0, 0
-        self.turn, self.slow_credit, self.missed_credit = 0, 0, 0
-        self.l2_sectors, self.dram_bytes = 0, 0
+        self.next_line = _OUTPUT_LINES
+        self.l2 = Lines(self.l2_lines + 2) if self.simulates_l2 else Lines(1)
+        self.l2_free, self.chip_free, self.dram_free, self.write_free = zeros(sms), 0, 0, 0
+        self.turn, self.draw, self.slow_credit, self.missed_credit = 0, 0, 0, 0
+        self.written_sectors, self.acknowledged = 0, 0
+        self.l2_sectors, self.looked_up, self.dram_bytes, self.dram_written = 0, 0, 0, 0
         # The calendar: a heap of SMSPs and CTA slots, one entry each.
         ids = smsps + resident
         self.heap, self.place, self.pending = zeros(ids), zeros(ids, -1), 0
@@ -242,9 +261,15 @@ class Chip:
         self.barrier_base, self.barrier_each = figures.barrier_base, figures.barrier_per_warp
         self.constant_miss, self.launch_delay = figures.constant_miss, figures.launch_delay
         self.fetch_miss, self.stream_lines = figures.fetch_miss, figures.stream_lines
+        self.fetch_interval, self.cache_lines = figures.fetch_interval, figures.cache_lines
         self.port_bytes, self.chip_bytes = figures.l2_port_bytes, figures.l2_bytes
         self.near, self.far, self.far_percent = figures.l2_near, figures.l2_far, figures.l2_far_percent
         self.dram_latency, self.dram_rate = figures.dram_latency, figures.dram_bytes_per_kilocycle
+        self.dram_least, self.dram_late = figures.dram_least, figures.dram_late
+        self.dram_later, self.dram_most = figures.dram_later, figures.dram_most
+        self.semaphore = figures.semaphore
+        self.write_bytes, self.write_latency = figures.l2_write_bytes, figures.l2_write_latency
+        self.most_merged, self.merge_window = figures.most_merged, figures.merge_window
         self.l1_lines, self.l2_lines = figures.l1_lines, figures.l2_lines
 
     def code_of(self, code: "Code") -> None:
@@ -257,7 +282,7 @@ class Chip:
         self.wave, self.wave_slots, self.waves = code.wave, code.wave_slots, code.waves
         self.row, self.turn_of, self.access, self.vec = code.row, code.turn, code.access, code.vec
         self.stage, self.pending_groups, self.bytes = code.stage, code.pending, code.bytes
-        self.is_load, self.through_l1 = code.is_load, code.through_l1
+        self.is_load, self.through_l1, self.awaits = code.is_load, code.through_l1, code.awaits
         self.zero_fills, self.fills, self.activity = code.zero_fills, code.fills, code.activity
         self.first, self.end, self.trips, self.tiles = code.first, code.end, code.trips, code.tiles
         self.begins, self.warps_of = code.begins, code.warps_of
@@ -265,6 +290,7 @@ class Chip:
     def data_of(self, data: "Data") -> None:
         """Take over the columns of what CTAs touch."""
         self.program, self.rows, self.outputs = data.program, data.rows, data.outputs
+        self.follows, self.followed = data.follows, data.followed
         self.cached, self.simulates_l2 = data.cached, data.simulates_l2
         self.row_fetch, self.row_status, self.row_output = data.row_fetch, data.row_status, data.row_output
         self.found_slow, self.found_missed = data.found_slow, data.found_missed
@@ -389,6 +415,7 @@ class Chip:
     def launch(self, slot: int, at: int) -> None:
         """Make a CTA resident; its warps go to the SMSPs in turn, from the one with the fewest warps on (D13)."""
         self.expected[slot] = NEVER
+        self.parked[slot], self.slot_of[self.cta[slot]] = 0, slot
         sm, cta = slot // self.slots, self.cta[slot]
         program = self.program[cta]
         warps = self.warps_of[program]
@@ -434,6 +461,8 @@ class Chip:
         if self.remaining[slot] == 0:
             # Exits come in order of time, so this warp is the last of its CTA.
             self.ended, self.ended_at, self.ended_slot = self.cta[slot], at, slot
+            self.raise_semaphore(self.ended, at)
+            self.slot_of[self.ended] = -1
             self.ended_sm, self.ended_launched = slot // self.slots, self.launched[slot]
             self.cta[slot] = -1
 
@@ -465,11 +494,15 @@ class Chip:
 
     def release(self, warp: int, at: int) -> None:
         """Return a warp from the barrier to its SMSP, by age."""
-        smsp = self.home[warp]
         self.wait_until(warp, at, BARRIER)
         if self.observed[warp // self.warps]:
             self.log.append((RELEASED, warp % self.warps, at))
         self.fetch(warp)
+        self.rejoin(warp)
+
+    def rejoin(self, warp: int) -> None:
+        """Put a warp back among those that its SMSP chooses from, by age."""
+        smsp = self.home[warp]
         self.blocked[smsp] -= 1
         place = smsp * self.slots * self.warps + self.active[smsp]
         while place > smsp * self.slots * self.warps and self.age[self.members[place - 1]] > self.age[warp]:
@@ -623,6 +656,35 @@ class Chip:
             self.gate(warp, code)
             if not was_barrier:
                 self.fetch(warp)
+            if self.awaits[code]:
+                self.await_slice(warp)
+
+    def await_slice(self, warp: int) -> None:
+        """Let a warp of a split-K slice wait until the CTA of the slice before has stored and raised its semaphore."""
+        slot, smsp = warp // self.warps, self.home[warp]
+        before = self.follows[self.cta[slot]]
+        if before < 0:
+            return
+        if self.finished[before] >= 0:
+            self.wait_until(warp, self.finished[before] + self.semaphore, LONG_SCOREBOARD)
+            return
+        self.remove(smsp, warp)
+        self.blocked[smsp] += 1
+        self.awaiting[slot * self.warps + self.parked[slot]] = warp
+        self.parked[slot] += 1
+
+    def raise_semaphore(self, cta: int, at: int) -> None:
+        """Return the warps that wait for a CTA to their SMSPs."""
+        self.finished[cta] = at
+        after = self.followed[cta]
+        slot = self.slot_of[after] if after >= 0 else -1
+        if slot < 0:
+            return
+        for place in range(slot * self.warps, slot * self.warps + self.parked[slot]):
+            warp = self.awaiting[place]
+            self.wait_until(warp, at + self.semaphore, LONG_SCOREBOARD)
+            self.rejoin(warp)
+        self.parked[slot] = 0
 
     def next_trip(self, warp: int, segment: int) -> int:
         """Begin another trip of a segment, or the next one that has code; return its first instruction."""
@@ -657,12 +719,23 @@ class Chip:
         line = self.fetches[self.at[warp]]
         if line < 0:
             return
-        base = self.home[warp] // self.smsps * self.lines
-        ahead = line + self.stream_lines
-        while ahead >= line and self.line_ready[base + ahead] < 0:
-            self.line_ready[base + ahead] = self.ready[warp] + self.fetch_miss
-            ahead -= 1
+        sm = self.home[warp] // self.smsps
+        base = sm * self.lines
+        for ahead in range(line, line + self.stream_lines + 1):
+            if self.line_ready[base + ahead] < 0:
+                self.fill_line(sm, ahead, self.ready[warp])
         self.wait_until(warp, self.line_ready[base + line], NO_INSTRUCTION)
+
+    def fill_line(self, sm: int, line: int, at: int) -> None:
+        """Bring an instruction line to an SM; lines come one after the other, and the oldest makes room."""
+        begin = max(at, self.fetch_free[sm])
+        self.fetch_free[sm] = begin + self.fetch_interval
+        place = sm * self.cache_lines + self.fetched_lines[sm] % self.cache_lines
+        if self.fetched_lines[sm] >= self.cache_lines:
+            self.line_ready[sm * self.lines + self.cached_line[place]] = -1
+        self.cached_line[place] = line
+        self.fetched_lines[sm] += 1
+        self.line_ready[sm * self.lines + line] = begin + self.fetch_miss
 
     # --- shared memory ---
 
@@ -760,9 +833,7 @@ class Chip:
         output = self.cta[warp // self.warps] * self.outputs + self.turn_of[code]
         sectors = self.output_sectors[self.row_output[output] + self.access[code] * self.warps + warp % self.warps]
         if not self.is_load[code]:
-            if sectors:
-                self.serve(sm, leaves, at, sectors * SECTOR_BYTES)
-            self.drained[warp] = leaves
+            self.drained[warp] = self.store(sm, leaves, at, sectors) if sectors else leaves
             return leaves
         if not sectors:
             return leaves + self.copy_hit
@@ -779,13 +850,13 @@ class Chip:
         beyond = self.copy_hit - self.load_hit
         if not self.simulates_l2:
             return self.read_known(sm, at, issued, sectors, self.slow[self.status], self.missed[self.status]) + beyond
-        start = self.serve(sm, at, issued, sectors * SECTOR_BYTES)
+        start = self.enter(sm, at, sectors * SECTOR_BYTES)
         self.l2_sectors += sectors
         done = 0
         for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
             line = self.line[touched] + self.fetch_line[self.fetched]
-            done = max(done, self.fill(line, self.sector_mask[touched], start, issued))
-        return max(start // _MILLI + self.l2_latency(), done) + beyond
+            done = max(done, self.fill(sm, line, self.sector_mask[touched], start, issued))
+        return done + beyond
 
     def look_up(self, sm: int, at: int, issued: int, hit: int) -> int:
         """
@@ -821,28 +892,74 @@ class Chip:
 
     def bring(self, sm: int, at: int, issued: int, missing: int) -> int:
         """Read the sectors of a request that the L1 lacks from the L2."""
-        start = self.serve(sm, at, issued, missing * SECTOR_BYTES)
         self.l2_sectors += missing
         if not self.simulates_l2:
-            asked = self.asked[self.requested]
+            start, asked = self.serve(sm, at, issued, missing * SECTOR_BYTES), self.asked[self.requested]
             return self.arrival(start, issued, asked, self.slow[self.status], self.missed[self.status])
+        start = self.enter(sm, at, missing * SECTOR_BYTES)
         cache, base, done = self.l1[sm], self.fetch_line[self.fetched], 0
         for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
             line = self.line[touched] + base
             mask = self.sector_mask[touched] & ~cache.held[cache.find(line)]
             if mask:
-                done = max(done, self.fill(line, mask, start, issued))
-        return max(start // _MILLI + self.l2_latency(), done)
+                done = max(done, self.fill(sm, line, mask, start, issued))
+        return done
 
     # --- L2 and DRAM ---
 
-    def serve(self, sm: int, at: int, issued: int, size: int) -> int:
-        """Queue a request of some bytes; return when the L2 accepts it, in thousandths of a cycle."""
+    def enter(self, sm: int, at: int, size: int) -> int:
+        """Queue a request of some bytes at its SM's port; return when it leaves, in thousandths of a cycle."""
         start = max(at * _MILLI, self.l2_free[sm])
         self.l2_free[sm] = start + size * _MILLI // self.port_bytes
+        return start
+
+    def look(self, start: int, issued: int, size: int) -> int:
+        """Queue a request of some bytes at the L2; return when it is accepted, in thousandths of a cycle."""
         backlog = max(issued * _MILLI, self.chip_free)
         self.chip_free = backlog + size * self.share * _MILLI // self.chip_bytes
         return max(start, backlog)
+
+    def serve(self, sm: int, at: int, issued: int, size: int) -> int:
+        """Queue a request at its SM's port and at the L2; return when that accepts it, in thousandths of a cycle."""
+        return self.look(self.enter(sm, at, size), issued, size)
+
+    def store(self, sm: int, at: int, issued: int, sectors: int) -> int:
+        """
+        Write sectors of the output; return the cycle at which the L2 has taken them.
+
+        The L2 takes all SMs' stores one after another. They fill lines of their own, which go to DRAM when others need
+        the room.
+        """
+        size = sectors * SECTOR_BYTES
+        start = max(self.enter(sm, at, size), self.write_free)
+        self.write_free = max(issued * _MILLI, self.write_free) + size * self.share * _MILLI // self.write_bytes
+        self.written_sectors += sectors
+        taken = start // _MILLI
+        self.acknowledged = max(self.acknowledged, taken + self.write_latency)
+        if self.simulates_l2:
+            while self.written_sectors >= SECTORS_PER_LINE:
+                self.written_sectors -= SECTORS_PER_LINE
+                self.next_line += 1
+                slot = self.l2.insert(self.next_line)
+                self.l2.dirty[slot] = 1
+                self.make_room(start, issued)
+        return taken
+
+    def make_room(self, start: int, issued: int) -> None:
+        """Drop the oldest line of the L2 where it holds too many; a modified one is written to DRAM."""
+        cache = self.l2
+        if cache.count > self.l2_lines:
+            if cache.dirty[cache.oldest]:
+                size = SECTORS_PER_LINE * SECTOR_BYTES
+                self.occupy(issued, size)
+                self.dram_written += size * self.share
+            cache.drop_oldest()
+
+    def occupy(self, issued: int, size: int) -> int:
+        """Let DRAM transfer some bytes, one channel in order of issue (D6); return when that begins."""
+        backlog = max(issued * _MILLI, self.dram_free)
+        self.dram_free = backlog + size * self.share * _MILLI * _MILLI // self.dram_rate
+        return backlog
 
     def l2_latency(self) -> int:
         """Return the latency of the next request: near and far alternate in the machine's proportion (D5)."""
@@ -853,6 +970,7 @@ class Chip:
         """Read sectors whose hits and misses are known per mille; return the cycle at which all have arrived."""
         start = self.serve(sm, at, issued, sectors * SECTOR_BYTES)
         self.l2_sectors += sectors
+        self.looked_up += sectors
         return self.arrival(start, issued, sectors, slow, missed)
 
     def arrival(self, start: int, issued: int, asked: int, slow: int, missed: int) -> int:
@@ -865,24 +983,54 @@ class Chip:
         filled = self.dram(start, missing * SECTOR_BYTES, issued) if missing or late else 0
         return max(start // _MILLI + self.l2_latency(), filled if late else 0)
 
-    def fill(self, line: int, mask: int, start: int, issued: int) -> int:
-        """Look a line up in the L2, read what is missing from DRAM; return the cycle at which it is there (D11)."""
+    def fill(self, sm: int, line: int, mask: int, start: int, issued: int) -> int:
+        """
+        Look a line up in the L2, read what is missing from DRAM; return the cycle at which it has arrived (D11).
+
+        A request for sectors that another one is about to bring is merged with it before the L2, up to a number.
+        """
         cache = self.l2
         slot = cache.used(line)
         held, ready = cache.held[slot], cache.ready[slot]
-        missing = sectors_in(mask & ~held)
+        missing = sectors_in(_WHOLE_LINE & ~held) if mask & ~held else 0
+        if missing == 0 and start < cache.until[slot] and cache.merged[slot] < self.most_merged:
+            cache.merged[slot] += 1
+            return max(start // _MILLI + self.l2_latency(), ready)
+        asked = sectors_in(mask)
+        self.looked_up += asked
+        begin = self.look(start, issued, asked * SECTOR_BYTES)
+        arrives = begin // _MILLI + self.l2_latency()
+        until = begin + self.merge_window * _MILLI
         if missing:
-            ready = max(ready, self.dram(start, missing * SECTOR_BYTES, issued))
-            if cache.count > self.l2_lines:
-                cache.drop_oldest()
+            ready = max(ready, self.dram(begin, missing * SECTOR_BYTES, issued))
+            until = max(until, (ready - self.near + self.merge_window) * _MILLI)
+            self.make_room(begin, issued)
+        cache.merged[slot] = 1
+        cache.until[slot] = until
         cache.ready[slot] = ready
-        cache.held[slot] = held | mask
-        return ready
+        cache.held[slot] = _WHOLE_LINE if missing else held
+        side = sm // 2 % 2
+        known = cache.seen[slot] >> side * SECTORS_PER_LINE
+        if side != line % 2:
+            self.looked_up += sectors_in(mask & ~known)
+        cache.seen[slot] |= mask << side * SECTORS_PER_LINE
+        return max(arrives, ready)
 
     def dram(self, start: int, size: int, issued: int) -> int:
-        """Read from DRAM, one channel in order of issue (D6); return the cycle at which the data reaches the SM."""
+        """Read from DRAM; return the cycle at which the data reaches the SM."""
         begin = max(start, self.dram_free)
-        backlog = max(issued * _MILLI, self.dram_free)
-        self.dram_free = backlog + size * self.share * _MILLI * _MILLI // self.dram_rate
+        self.occupy(issued, size)
         self.dram_bytes += size * self.share
-        return begin // _MILLI + self.dram_latency
+        return begin // _MILLI + self.dram_latency_of()
+
+    def dram_latency_of(self) -> int:
+        """Return the latency of the next miss, drawn from the distribution that was measured."""
+        self.draw = (self.draw * _MULTIPLIER + _INCREMENT) % _MODULUS
+        draw = self.draw * _MILLI // _MODULUS
+        if draw < 500:
+            return self.dram_least + (self.dram_latency - self.dram_least) * draw // 500
+        if draw < 900:
+            return self.dram_latency + (self.dram_late - self.dram_latency) * (draw - 500) // 400
+        if draw < 980:
+            return self.dram_late + (self.dram_later - self.dram_late) * (draw - 900) // 80
+        return self.dram_later + (self.dram_most - self.dram_later) * (draw - 980) // 20

@@ -53,6 +53,7 @@ class Code:
     is_load: Column
     through_l1: Column
     zero_fills: Column
+    awaits: Column
     fills: Column
     activity: Column
     waves: Column
@@ -73,6 +74,8 @@ class Data:
 
     Attributes:
         program: Of each CTA.
+        follows, followed: Of each CTA: the one whose stores its epilogue waits for, and the one that waits for it, or
+            -1.
         rows, outputs: Rows of copies, and of other global accesses, of a CTA.
         row_fetch, row_status: For each CTA and row of copies, its first entry among fetches and among statuses.
         row_output: For each CTA and output, its first entry in ``output_sectors``.
@@ -89,6 +92,8 @@ class Data:
     """
 
     program: Column
+    follows: Column
+    followed: Column
     rows: int
     outputs: int
     row_fetch: Column
