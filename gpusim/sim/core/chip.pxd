@@ -80,6 +80,7 @@ cdef class Chip:
     cdef void rejoin(self, long long warp) noexcept
     cdef void fill_line(self, long long sm, long long line, long long at) noexcept
     cdef long long wavefronts_of(self, long long warp, long long code) noexcept
+    cdef long long returning(self, long long warp, long long code) noexcept
     cdef long long service(self, long long wavefronts) noexcept
     cdef long long dispatch(self, long long smsp, long long at, long long wavefronts, long long interval) noexcept
     cdef long long memory(self, long long smsp, long long warp, long long at) noexcept

@@ -744,6 +744,11 @@ class Chip:
         slot = self.stage[code] + self.trip[warp] * self.tiles[self.segment[warp]]
         return self.waves[self.wave[code] + slot % self.wave_slots[code] * self.warps + warp % self.warps]
 
+    def returning(self, warp: int, code: int) -> int:
+        """Return the wavefronts in which global data arrives: those of its target, but one for each line at least."""
+        lines = self.touched[self.requested + 1] - self.touched[self.requested]
+        return max(self.wavefronts_of(warp, code), lines)
+
     def service(self, wavefronts: int) -> int:
         """Return the cycles that the data stage takes for some wavefronts."""
         return (wavefronts + self.per_cycle - 1) // self.per_cycle
@@ -780,7 +785,7 @@ class Chip:
         elif kind == LDGSTS:
             self.resolve(warp, code)
             # Without active lanes a copy takes no wavefront, unless it fills with zeros (D21).
-            wavefronts = self.wavefronts_of(warp, code) if self.asked[self.requested] or self.zero_fills[code] else 0
+            wavefronts = self.returning(warp, code) if self.asked[self.requested] or self.zero_fills[code] else 0
             leaves = self.dispatch(smsp, at, wavefronts, self.copy_interval)
             landed = self.copy(smsp // self.smsps, leaves, at, code)
             self.open_group[warp] = max(landed, self.open_group[warp])
