@@ -121,13 +121,11 @@ class MioSpec:
 
     Attributes:
         queue_depth: Instructions that can wait in one SMSP, besides the one in its address unit.
-        sm_credits: Further instructions that can wait in the SM, from any SMSP.
         smsp_interval: Cycles between two instructions leaving one SMSP.
         sm_interval: Cycles between two instructions leaving any SMSP of the SM.
     """
 
     queue_depth: Annotated[int, FigureUnit("instructions")]
-    sm_credits: Annotated[int, FigureUnit("instructions", least=0)]
     smsp_interval: Annotated[int, FigureUnit("cycles")]
     sm_interval: Annotated[int, FigureUnit("cycles")]
 
@@ -221,8 +219,8 @@ class L2Spec:
         bytes_per_cycle_per_sm: Bytes per SM cycle of one SM's port.
         write_bytes_per_cycle: Bytes per SM cycle that the whole chip takes from stores.
         write_latency: Cycles until a store is acknowledged.
-        most_merged: Requests for a line that are served by one look-up while that is under way.
-        merge_window: Cycles for which a look-up that hits is under way.
+        write_buffer: Cycles for which stores may wait in buffers after their warp has left.
+        most_merged: Requests for a line that is on its way from DRAM that one look-up serves.
     """
 
     bytes: Annotated[int, FigureUnit("bytes")]
@@ -235,8 +233,8 @@ class L2Spec:
     bytes_per_cycle_per_sm: Annotated[int, FigureUnit("bytes/cycle")]
     write_bytes_per_cycle: Annotated[int, FigureUnit("bytes/cycle")]
     write_latency: Annotated[int, FigureUnit("cycles", least=0)]
+    write_buffer: Annotated[int, FigureUnit("cycles", least=0)]
     most_merged: Annotated[int, FigureUnit("requests")]
-    merge_window: Annotated[int, FigureUnit("cycles", least=0)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,12 @@ class Figures(NamedTuple):
         fetch_interval, cache_lines: Cycles between two instruction lines that arrive; lines that an SM keeps.
         l2_port_bytes, l2_bytes: Bytes per cycle of an SM's port and of the chip.
         l2_near, l2_far, l2_far_percent: Latencies of both partitions, and the share of the far one.
-        dram_latency, dram_bytes_per_kilocycle: Latency and bandwidth.
+        l2_write_bytes, l2_write_latency, l2_write_buffer: Bytes per cycle of stores, cycles until one is acknowledged,
+            cycles for which one may wait after its warp has left.
+        semaphore: Cycles from the end of a split-K slice until the next one sees its semaphore.
+        most_merged: Requests for a line on its way from DRAM that one look-up serves.
+        dram_least, dram_latency, dram_late, dram_later, dram_most: Quantiles of a miss's latency: 0, .5, .9, .98, 1.
+        dram_bytes_per_kilocycle: Bandwidth.
         l1_lines, l2_lines: Lines that each cache holds.
     """
 
@@ -60,9 +65,9 @@ class Figures(NamedTuple):
     l2_far_percent: int
     l2_write_bytes: int
     l2_write_latency: int
+    l2_write_buffer: int
     semaphore: int
     most_merged: int
-    merge_window: int
     dram_least: int
     dram_latency: int
     dram_late: int
@@ -77,7 +82,9 @@ def figures_of(machine: Machine, carve_out: int) -> Figures:
     """
     Return the figures of a machine.
 
-    Data that SMs of both partitions read is kept in both, so the L2 holds as much as one partition (D11).
+    Data that SMs of both partitions read is kept in both, so the L2 holds as much as one partition (D11). A slice's
+    stores are acknowledged before it raises its semaphore; the next slice, which polls, sees that one and a half trips
+    to the L2 later in the mean.
 
     Args:
         machine: The machine.
@@ -87,7 +94,7 @@ def figures_of(machine: Machine, carve_out: int) -> Figures:
     return Figures(
         smsps=machine.smsps,
         ports=port_count(machine),
-        queue_depth=machine.mio.queue_depth + machine.mio.sm_credits // machine.smsps,
+        queue_depth=machine.mio.queue_depth,
         sm_interval=machine.mio.sm_interval,
         smsp_interval=machine.mio.smsp_interval,
         wavefronts_per_cycle=machine.shared.wavefronts_per_cycle,
@@ -112,9 +119,9 @@ def figures_of(machine: Machine, carve_out: int) -> Figures:
         l2_far_percent=machine.l2.far_fraction_percent,
         l2_write_bytes=machine.l2.write_bytes_per_cycle,
         l2_write_latency=machine.l2.write_latency,
+        l2_write_buffer=machine.l2.write_buffer,
         semaphore=machine.l2.write_latency + machine.l2.hit_latency * 3 // 2,
         most_merged=machine.l2.most_merged,
-        merge_window=machine.l2.merge_window,
         dram_least=machine.dram.latency_least,
         dram_latency=machine.dram.latency,
         dram_late=machine.dram.latency_late,

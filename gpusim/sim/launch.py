@@ -123,7 +123,7 @@ class Outcome:
         sampled: Whether only some of the CTAs were simulated.
         asked_sectors: Sectors that copies and loads requested.
         l2_sectors: Sectors that SMs read from L2; the others hit L1.
-        dram_bytes: Bytes that the whole chip read from DRAM.
+        dram_bytes, dram_written: Bytes that the whole chip read from DRAM, and wrote to it.
         seconds: Wall time of the core's execution.
     """
 
@@ -139,6 +139,7 @@ class Outcome:
     asked_sectors: int
     l2_sectors: int
     dram_bytes: int
+    dram_written: int
     seconds: float = field(compare=False)
 
 
@@ -208,6 +209,7 @@ def _exact(launch: Launch, progress: Progress) -> Outcome:
         longest=max(max(spans), ran.acknowledged - min(life.launched for life in ran.lives)),
         l2_sectors=ran.looked_up,
         dram_bytes=ran.dram_bytes,
+        dram_written=ran.dram_written,
     )
 
 
@@ -236,6 +238,7 @@ def _sampled(launch: Launch, progress: Progress) -> Outcome:
         longest=sampled.longest,
         l2_sectors=sampled.l2_sectors,
         dram_bytes=walk.bytes_missed() + kernel.other_dram_bytes,
+        dram_written=0,
     )
 
 
@@ -256,6 +259,7 @@ def _outcome(
     longest: int,
     l2_sectors: int,
     dram_bytes: int,
+    dram_written: int,
 ) -> Outcome:
     """Gather the counts of the simulated SMs, each with the number of SMs that it represents."""
     kernel = launch.kernel
@@ -275,5 +279,6 @@ def _outcome(
         asked_sectors=sum(ran.asked_sectors * count for ran, count in stands_for),
         l2_sectors=l2_sectors,
         dram_bytes=dram_bytes,
+        dram_written=dram_written,
         seconds=sum(ran.seconds for ran, _ in stands_for),
     )

@@ -30,7 +30,10 @@ class Ran:
         instructions: Warp instructions issued.
         asked_sectors: Sectors that copies and loads requested.
         l2_sectors: Sectors read from the L2.
-        dram_bytes: Bytes read from DRAM.
+        looked_up: Sectors that were looked up in the L2: those read and not merged, those that the other partition was
+            asked for, and those of instructions.
+        dram_bytes, dram_written: Bytes read from DRAM, and written to it.
+        acknowledged: Cycle at which the last store is acknowledged; 0 without stores.
         seconds: Wall time of the core's execution.
         observer: What the watched CTA did; None where none was watched.
     """

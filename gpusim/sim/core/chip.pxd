@@ -2,7 +2,7 @@
 
 cimport cython
 
-cdef long long NEVER, SECTORS_PER_LINE, _MULTIPLIER, _INCREMENT, _MODULUS, _WHOLE_LINE, _OUTPUT_LINES, _MILLI, _PERCENT, _GROUPS, _LINES_AT_ONCE, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
+cdef long long NEVER, SECTORS_PER_LINE, _SMS_PER_TPC, _MULTIPLIER, _INCREMENT, _MODULUS, _WHOLE_LINE, _OUTPUT_LINES, _MILLI, _PERCENT, _GROUPS, _LINES_AT_ONCE, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
 cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
 cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
 cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN
@@ -13,7 +13,7 @@ cdef long long sectors_in(long long mask) noexcept
 cdef class Lines:
     cdef long long mask, free, oldest, youngest
     cdef readonly long long count
-    cdef long long[::1] head, chain, line, ready, held, dirty, merged, until, seen, older, younger
+    cdef long long[::1] head, chain, line, ready, held, dirty, merged, asker, lands, seen, older, younger
     cdef long long bucket(self, long long line) noexcept
     cdef long long find(self, long long line) noexcept
     cdef void unlink(self, long long slot) noexcept
@@ -32,8 +32,8 @@ cdef class Chip:
     cdef long long smsps, ports, depth, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
     cdef long long source_release, copy_interval, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
     cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines, port_bytes, chip_bytes, near, far, far_percent
-    cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, write_latency, semaphore, most_merged, merge_window
-    cdef long long write_free, draw, written_sectors, next_line
+    cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, write_latency, write_buffer, semaphore, most_merged
+    cdef long long draw, written_sectors, next_line
     cdef long long dram_latency, dram_rate, l1_lines, l2_lines
     cdef long long warps, lines, cached, simulates_l2, rows, outputs
     cdef long long chip_free, dram_free, turn, fetched, status, requested, slow_credit, missed_credit, pending, scheduled

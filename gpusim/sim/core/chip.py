@@ -44,6 +44,9 @@ _GROUPS = 32
 _MULTIPLIER, _INCREMENT, _MODULUS = 1103515245, 12345, 1 << 31
 """The linear congruential generator of the C standard's example, from which latencies are drawn."""
 
+_SMS_PER_TPC = 2
+"""SMs of a TPC, which are neighbours in launch order."""
+
 _LINES_AT_ONCE = 32
 """Most lines that one warp instruction touches: one for each lane."""
 
@@ -91,7 +94,8 @@ class Lines:
         self.held = zeros(most + 1)
         self.dirty = zeros(most + 1)
         self.merged = zeros(most + 1)
-        self.until = zeros(most + 1)
+        self.asker = zeros(most + 1)
+        self.lands = zeros(most + 1)
         self.seen = zeros(most + 1)
         self.older = zeros(most + 1)
         self.younger = zeros(most + 1)
@@ -145,7 +149,7 @@ class Lines:
         self.head[bucket] = slot
         self.line[slot] = line
         self.ready[slot] = 0
-        self.held[slot] = self.dirty[slot] = self.merged[slot] = self.until[slot] = self.seen[slot] = 0
+        self.held[slot] = self.dirty[slot] = self.merged[slot] = self.lands[slot] = self.seen[slot] = 0
         self.append(slot)
         self.count += 1
         return slot
@@ -241,7 +245,7 @@ class Chip:
         self.l1 = [Lines(self.l1_lines + _LINES_AT_ONCE) for _ in range(sms)] if self.cached else []
         self.next_line = _OUTPUT_LINES
         self.l2 = Lines(self.l2_lines + 2) if self.simulates_l2 else Lines(1)
-        self.l2_free, self.chip_free, self.dram_free, self.write_free = zeros(sms), 0, 0, 0
+        self.l2_free, self.chip_free, self.dram_free = zeros(sms), 0, 0
         self.turn, self.draw, self.slow_credit, self.missed_credit = 0, 0, 0, 0
         self.written_sectors, self.acknowledged = 0, 0
         self.l2_sectors, self.looked_up, self.dram_bytes, self.dram_written = 0, 0, 0, 0
@@ -267,9 +271,9 @@ class Chip:
         self.dram_latency, self.dram_rate = figures.dram_latency, figures.dram_bytes_per_kilocycle
         self.dram_least, self.dram_late = figures.dram_least, figures.dram_late
         self.dram_later, self.dram_most = figures.dram_later, figures.dram_most
-        self.semaphore = figures.semaphore
+        self.semaphore, self.write_buffer = figures.semaphore, figures.l2_write_buffer
         self.write_bytes, self.write_latency = figures.l2_write_bytes, figures.l2_write_latency
-        self.most_merged, self.merge_window = figures.most_merged, figures.merge_window
+        self.most_merged = figures.most_merged
         self.l1_lines, self.l2_lines = figures.l1_lines, figures.l2_lines
 
     def code_of(self, code: "Code") -> None:
@@ -727,7 +731,11 @@ class Chip:
         self.wait_until(warp, self.line_ready[base + line], NO_INSTRUCTION)
 
     def fill_line(self, sm: int, line: int, at: int) -> None:
-        """Bring an instruction line to an SM; lines come one after the other, and the oldest makes room."""
+        """
+        Bring an instruction line to an SM; lines come one after the other, and the oldest makes room (D7).
+
+        The two SMs of a TPC read it from the L2 once. Not modelled: the bandwidth that this takes there.
+        """
         begin = max(at, self.fetch_free[sm])
         self.fetch_free[sm] = begin + self.fetch_interval
         place = sm * self.cache_lines + self.fetched_lines[sm] % self.cache_lines
@@ -735,6 +743,8 @@ class Chip:
             self.line_ready[sm * self.lines + self.cached_line[place]] = -1
         self.cached_line[place] = line
         self.fetched_lines[sm] += 1
+        if sm % _SMS_PER_TPC == 0:
+            self.looked_up += SECTORS_PER_LINE * self.share
         self.line_ready[sm * self.lines + line] = begin + self.fetch_miss
 
     # --- shared memory ---
@@ -930,14 +940,13 @@ class Chip:
 
     def store(self, sm: int, at: int, issued: int, sectors: int) -> int:
         """
-        Write sectors of the output; return the cycle at which the L2 has taken them.
+        Write sectors of the output; return the cycle at which the warp may leave.
 
-        The L2 takes all SMs' stores one after another. They fill lines of their own, which go to DRAM when others need
-        the room.
+        The L2 takes stores and reads of all SMs one after another; a stored byte takes longer. What it has not taken
+        yet waits in buffers, for a time. Stores fill lines of their own, which go to DRAM when others need the room.
         """
         size = sectors * SECTOR_BYTES
-        start = max(self.enter(sm, at, size), self.write_free)
-        self.write_free = max(issued * _MILLI, self.write_free) + size * self.share * _MILLI // self.write_bytes
+        start = self.look(self.enter(sm, at, size), issued, size * self.chip_bytes // self.write_bytes)
         self.written_sectors += sectors
         taken = start // _MILLI
         self.acknowledged = max(self.acknowledged, taken + self.write_latency)
@@ -948,7 +957,7 @@ class Chip:
                 slot = self.l2.insert(self.next_line)
                 self.l2.dirty[slot] = 1
                 self.make_room(start, issued)
-        return taken
+        return max(at, taken - self.write_buffer)
 
     def make_room(self, start: int, issued: int) -> None:
         """Drop the oldest line of the L2 where it holds too many; a modified one is written to DRAM."""
@@ -992,34 +1001,38 @@ class Chip:
         """
         Look a line up in the L2, read what is missing from DRAM; return the cycle at which it has arrived (D11).
 
-        A request for sectors that another one is about to bring is merged with it before the L2, up to a number.
+        An SM that asks again for a line on its way to it gets it with the first request. Up to a number of requests
+        from other SMs are merged before the L2 with one that waits for DRAM.
         """
         cache = self.l2
         slot = cache.used(line)
         held, ready = cache.held[slot], cache.ready[slot]
         missing = sectors_in(_WHOLE_LINE & ~held) if mask & ~held else 0
-        if missing == 0 and start < cache.until[slot] and cache.merged[slot] < self.most_merged:
-            cache.merged[slot] += 1
-            return max(start // _MILLI + self.l2_latency(), ready)
+        if missing == 0:
+            if start < cache.lands[slot] and cache.asker[slot] == sm:
+                return cache.lands[slot] // _MILLI
+            if start < ready * _MILLI and cache.merged[slot] < self.most_merged:
+                cache.merged[slot] += 1
+                return max(start // _MILLI + self.l2_latency(), ready)
         asked = sectors_in(mask)
         self.looked_up += asked
         begin = self.look(start, issued, asked * SECTOR_BYTES)
-        arrives = begin // _MILLI + self.l2_latency()
-        until = begin + self.merge_window * _MILLI
+        lands = begin // _MILLI + self.l2_latency()
         if missing:
             ready = max(ready, self.dram(begin, missing * SECTOR_BYTES, issued))
-            until = max(until, (ready - self.near + self.merge_window) * _MILLI)
             self.make_room(begin, issued)
+            cache.ready[slot] = ready
+            cache.held[slot] = _WHOLE_LINE
+        lands = max(lands, ready)
         cache.merged[slot] = 1
-        cache.until[slot] = until
-        cache.ready[slot] = ready
-        cache.held[slot] = _WHOLE_LINE if missing else held
-        side = sm // 2 % 2
+        cache.asker[slot] = sm
+        cache.lands[slot] = lands * _MILLI
+        side = sm // _SMS_PER_TPC % 2
         known = cache.seen[slot] >> side * SECTORS_PER_LINE
         if side != line % 2:
             self.looked_up += sectors_in(mask & ~known)
         cache.seen[slot] |= mask << side * SECTORS_PER_LINE
-        return max(arrives, ready)
+        return lands
 
     def dram(self, start: int, size: int, issued: int) -> int:
         """Read from DRAM; return the cycle at which the data reaches the SM."""

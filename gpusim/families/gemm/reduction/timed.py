@@ -60,7 +60,7 @@ class TimedReduction(ReductionKernel, CompilableKernel[Op], TimedKernel[Op]):
 
     def found(self, cta: int, *, first_wave: bool) -> tuple[L2Status, ...]:  # noqa: ARG002 - all are alike
         """Return the L2 status of the loads: partial sums were just written, source and bias come from DRAM."""
-        return (IN_L2,) * self.tile.slices + (FROM_DRAM, FROM_DRAM)
+        return (FROM_DRAM,) * (self.tile.slices + 2)
 
     @property
     def other_dram_bytes(self) -> int:
