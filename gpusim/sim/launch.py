@@ -206,7 +206,7 @@ def _exact(launch: Launch, progress: Progress) -> Outcome:
         launch,
         [(ran, 1)],
         active=sum(spans) // working,
-        longest=max(max(spans), ran.acknowledged - min(life.launched for life in ran.lives)),
+        longest=max(*spans, ran.acknowledged - min(life.launched for life in ran.lives)),
         l2_sectors=ran.looked_up,
         dram_bytes=ran.dram_bytes,
         dram_written=ran.dram_written,

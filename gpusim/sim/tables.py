@@ -10,7 +10,8 @@ from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.timed_kernel import AnyKernel
 
 _COPIED = (
-    *("kind", "port", "throttle", "interval", "latency", "stall", "gated", "awaits", "write", "read", "line", "is_branch"),
+    *("kind", "port", "throttle", "interval", "latency", "stall", "gated", "awaits", "write", "read", "line"),
+    "is_branch",
     *("bytes", "stage", "pending", "is_load", "through_l1", "zero_fills", "fills", "activity"),
 )
 """Fields of ``Decoded`` that are columns as they stand."""

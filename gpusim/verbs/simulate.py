@@ -161,7 +161,7 @@ def _result(scenario: Scenario, launches: Sequence[_Simulated], counts: Counts, 
     counters["smsp__inst_executed.sum"] = instructions
     counters[ELAPSED] = elapsed
     counters["sm__cycles_active.avg"] = round(sum(one.active for one in launches), 2)
-    read, written = (sum(getattr(one.outcome, name) for one in launches) for name in ("dram_bytes", "dram_written"))
+    read, written = sum(one.outcome.dram_bytes for one in launches), sum(one.outcome.dram_written for one in launches)
     counters |= _memory_counters(counters, outcome, read, written)
     demand = Demand.of(
         machine,
@@ -212,9 +212,7 @@ def _reduction(second: _Simulated) -> ReductionLaunch:
     return ReductionLaunch(launch.kernel.grid, launch.ctas, launch.ctas_per_sm, second.registers, cycles)
 
 
-def _memory_counters(
-    exact: dict[str, float], outcome: Outcome, dram_bytes: int, written: int
-) -> dict[str, float]:
+def _memory_counters(exact: dict[str, float], outcome: Outcome, dram_bytes: int, written: int) -> dict[str, float]:
     """
     Return the approximate counters of L2 and DRAM.
 

@@ -96,7 +96,7 @@ cdef class Chip:
     cdef long long look(self, long long start, long long issued, long long size) noexcept
     cdef long long store(self, long long sm, long long at, long long issued, long long sectors) noexcept
     @cython.locals(cache=Lines)
-    cdef void make_room(self, long long start, long long issued) noexcept
+    cdef void make_room(self, long long issued) noexcept
     cdef long long occupy(self, long long issued, long long size) noexcept
     cdef long long dram_latency_of(self) noexcept
     cdef long long dram(self, long long start, long long size, long long issued) noexcept

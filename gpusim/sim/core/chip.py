@@ -956,10 +956,10 @@ class Chip:
                 self.next_line += 1
                 slot = self.l2.insert(self.next_line)
                 self.l2.dirty[slot] = 1
-                self.make_room(start, issued)
+                self.make_room(issued)
         return max(at, taken - self.write_buffer)
 
-    def make_room(self, start: int, issued: int) -> None:
+    def make_room(self, issued: int) -> None:
         """Drop the oldest line of the L2 where it holds too many; a modified one is written to DRAM."""
         cache = self.l2
         if cache.count > self.l2_lines:
@@ -1020,7 +1020,7 @@ class Chip:
         lands = begin // _MILLI + self.l2_latency()
         if missing:
             ready = max(ready, self.dram(begin, missing * SECTOR_BYTES, issued))
-            self.make_room(begin, issued)
+            self.make_room(issued)
             cache.ready[slot] = ready
             cache.held[slot] = _WHOLE_LINE
         lands = max(lands, ready)

@@ -16,7 +16,7 @@ from gpusim.machine.spec import Machine
 from gpusim.results.result import StreamOrigin
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.ops import Op
-from gpusim.sim.footprint import FROM_DRAM, IN_L2, L2Status
+from gpusim.sim.footprint import FROM_DRAM, L2Status
 from gpusim.sim.timed_kernel import TimedKernel
 
 
