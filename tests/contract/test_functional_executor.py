@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from gpusim.families.gemm import execute as executor
-from gpusim.families.gemm.execute import mainloop_of, run, slice_programs
+from gpusim.families.gemm.execute import mainloop_of, operands_of, run, slice_programs
 from gpusim.families.gemm.program import mainloop_shape
 from gpusim.families.registry import parse_scenario
 from gpusim.functional.data_hazards import HazardLog
-from gpusim.functional.mainloop import operand_tables
+from gpusim.functional.mainloop import fragment_places, operand_tables
+from gpusim.functional.shared_memory import SharedMemory
 from gpusim.numerics.tensors import Tensors, make_tensors
 from gpusim.schedule import pipelined
 from gpusim.schedule.ops import Barrier, LoadShared, StoreGlobal, StoreShared, WarpMma
@@ -61,7 +62,14 @@ def test_a_second_problem_through_a_pipelined_mainloop_is_right_after_winding_do
     tables = {side: operand_tables(operand) for side, operand in scenario.operands.items()}
 
     def fresh(log):
-        return mainloop_of(scenario, tables, make_tensors(scenario, seed=5), tiles, log)
+        return mainloop_of(
+            scenario,
+            tables,
+            operands_of(scenario, make_tensors(scenario, seed=5)),
+            tiles,
+            memory=SharedMemory(),
+            hazards=log,
+        )
 
     hazards, wrong = HazardLog(), HazardLog()
     mainloop, other = fresh(hazards), fresh(wrong)
@@ -175,7 +183,7 @@ def test_inputs_are_left_alone():
 def test_fragment_places_are_a_bijection():
     scenario = scenario_of(GEMM)
     for operand in scenario.operands.values():
-        place = operand_tables(operand).place
+        place = fragment_places(operand)
         assert np.array_equal(np.sort(place, axis=None), np.arange(place.size))
 
 
@@ -244,7 +252,12 @@ def test_accumulators_start_at_zero():
     scenario = scenario_of(GEMM)
     tables = {side: operand_tables(operand) for side, operand in scenario.operands.items()}
     mainloop = mainloop_of(
-        scenario, tables, make_tensors(scenario, 1), np.zeros((1, 3), np.int64), executor.HazardLog()
+        scenario,
+        tables,
+        operands_of(scenario, make_tensors(scenario, 1)),
+        np.zeros((1, 3), np.int64),
+        memory=SharedMemory(),
+        hazards=HazardLog(),
     )
     assert (mainloop.accumulators == 0).all()
     assert mainloop.accumulators.shape == (1, 4, 32, 32)
