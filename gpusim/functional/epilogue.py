@@ -49,7 +49,7 @@ class OutputTensor:
     def store(self, elements: IntArray, values: Values) -> None:
         """Store values, which the element type has, to elements; both of one shape."""
         self.values[elements] = values.astype(self.values.dtype)
-        np.add.at(self.stores, elements, 1)
+        np.add.at(self.stores, elements.reshape(-1), np.uint8(1))
 
 
 class Staging:

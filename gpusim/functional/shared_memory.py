@@ -9,7 +9,7 @@ from gpusim.arrays import BoolArray, IntArray
 from gpusim.functional.visibility import LONGEST_RUN, Access, Visibility
 from gpusim.numerics.elements import Values
 
-BATCH_BYTES = 12 << 20
+BATCH_BYTES = 8 << 20
 """Most bytes that one batch of CTAs may hold at a time, small enough to stay near the caches."""
 
 
@@ -69,12 +69,7 @@ class SharedArray:
             True when another warp may still be reading an element that is overwritten.
         """
         access = self._visibility.store(offsets)
-        data, stored = self._runs(access), values.reshape(len(values), -1, access.runs.width)
-        if access.runs.span is None:
-            data[:, access.runs.index] = stored
-        else:
-            neighbours, order = access.runs.span
-            data[:, neighbours] = stored.take(order, axis=1)
+        self._runs(access)[:, access.runs.index] = values.reshape(len(values), -1, access.runs.width)
         return access.overwrites
 
     def atomic_max(self, offsets: IntArray, values: Values) -> bool:

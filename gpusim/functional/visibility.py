@@ -24,13 +24,10 @@ class Runs:
     Attributes:
         index: Number of each run, in the order of the access. Shape (runs,).
         width: Elements of a run, a power of two of at most ``LONGEST_RUN``.
-        span: Where the runs in another order are neighbours without a gap: the slice of them all, and the position in
-            ``index`` of each. None where they are not.
     """
 
     index: IntArray
     width: int
-    span: tuple[slice, IntArray] | None
 
     @property
     def size(self) -> int:
@@ -169,15 +166,6 @@ def longest_runs(offsets: IntArray) -> Runs:
             runs = offsets.reshape(-1, width)
             first = runs[:, 0]
             if not (first % width).any() and (runs == first[:, None] + np.arange(width)).all():
-                return Runs(first // width, width, _span(first // width))
+                return Runs(first // width, width)
         width //= 2
-    index = offsets.reshape(-1)
-    return Runs(index, 1, _span(index))
-
-
-def _span(index: IntArray) -> tuple[slice, IntArray] | None:
-    """Return ``Runs.span``."""
-    order = np.argsort(index)
-    if not index.size or (np.diff(index[order]) != 1).any():
-        return None
-    return slice(int(index[order[0]]), int(index[order[-1]]) + 1), order
+    return Runs(offsets.reshape(-1), 1)

@@ -173,7 +173,7 @@ class MatrixProduct(Table, ABC):
     @abstractmethod
     def factors(self, a: Any, b: Any, summed: slice, xp: Any) -> Iterator[tuple[Any, Any]]:
         """
-        Yield pairs of factors, [rows, k] and [k, columns] in float64, whose products sum to the product of the problem.
+        Yield pairs of factors, [rows, k] and [k, columns], whose products sum to the product of the problem.
 
         Args:
             a, b: Flat tensors of values, of the array module.
