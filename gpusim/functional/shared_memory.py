@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.functional.visibility import LONGEST_RUN, Access, Visibility
+from gpusim.functional.visibility import LONGEST_RUN, SharedAccess, Visibility
 from gpusim.numerics.elements import Values
 
 BATCH_BYTES = 8 << 20
@@ -41,7 +41,7 @@ class SharedArray:
         self._visibility = Visibility(elements, warps) if visibility is None else visibility
         self._visibility.begin_batch()
 
-    def _runs(self, access: Access) -> Values:
+    def _runs(self, access: SharedAccess) -> Values:
         """Return the data as the runs of elements that an access counts in. Shape (ctas, runs, width)."""
         return self._data.reshape(len(self._data), -1, access.runs.width)
 

@@ -36,7 +36,7 @@ class Runs:
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class SharedAccess:
     """
     An access of shared memory, with what holds for it in every CTA.
 
@@ -71,7 +71,7 @@ class Visibility:
         self._writer = np.full(elements, _EMPTY, np.int8)
         self._readers = np.zeros((warps, elements), np.bool_)
         self._warps = np.arange(warps)
-        self._accesses: list[Access] = []
+        self._accesses: list[SharedAccess] = []
         self._runs: dict[bytes, Runs] = {}
         self._next = self._decided = 0
 
@@ -79,19 +79,19 @@ class Visibility:
         """Begin with the program's first access again."""
         self._next, self._decided = 0, len(self._accesses)
 
-    def invalidate(self, offsets: IntArray) -> Access:
+    def invalidate(self, offsets: IntArray) -> SharedAccess:
         """Return an access that marks the destination of a copy in flight, of offsets of shape (threads, ...)."""
         return self._answer(self._invalidate, offsets)
 
-    def store(self, offsets: IntArray) -> Access:
+    def store(self, offsets: IntArray) -> SharedAccess:
         """Return a store, of offsets of shape (threads, ...)."""
         return self._answer(self._store, offsets)
 
-    def atomic(self, offsets: IntArray) -> Access:
+    def atomic(self, offsets: IntArray) -> SharedAccess:
         """Return an atomic access whose result no warp may see before a barrier, of offsets of shape (warps, ...)."""
         return self._answer(self._atomic, offsets)
 
-    def load(self, offsets: IntArray) -> Access:
+    def load(self, offsets: IntArray) -> SharedAccess:
         """Return a load, of offsets of shape (warps or threads, ...)."""
         return self._answer(self._load, offsets)
 
@@ -101,7 +101,7 @@ class Visibility:
             self._writer[self._writer != _EMPTY] = _EVERYONE
             self._readers[:] = False
 
-    def _answer(self, decide: Callable[[IntArray], Access], offsets: IntArray) -> Access:
+    def _answer(self, decide: Callable[[IntArray], SharedAccess], offsets: IntArray) -> SharedAccess:
         """
         Return the next access of the program.
 
@@ -115,25 +115,25 @@ class Visibility:
         self._next += 1
         return self._accesses[self._next - 1]
 
-    def _invalidate(self, offsets: IntArray) -> Access:
+    def _invalidate(self, offsets: IntArray) -> SharedAccess:
         self._writer[offsets] = _EMPTY
-        return Access(self._runs_of(offsets), overwrites=self._read_by_others(offsets))
+        return SharedAccess(self._runs_of(offsets), overwrites=self._read_by_others(offsets))
 
-    def _store(self, offsets: IntArray) -> Access:
+    def _store(self, offsets: IntArray) -> SharedAccess:
         self._writer[offsets] = self._own(offsets)
-        return Access(self._runs_of(offsets), overwrites=self._read_by_others(offsets))
+        return SharedAccess(self._runs_of(offsets), overwrites=self._read_by_others(offsets))
 
-    def _atomic(self, offsets: IntArray) -> Access:
+    def _atomic(self, offsets: IntArray) -> SharedAccess:
         lost = (self._writer[offsets] >= 0) | (self._writer[offsets] == _EMPTY)
         self._writer[offsets] = np.where(lost, _EMPTY, _NOBODY)
-        return Access(self._runs_of(offsets), overwrites=self._read_by_others(offsets))
+        return SharedAccess(self._runs_of(offsets), overwrites=self._read_by_others(offsets))
 
-    def _load(self, offsets: IntArray) -> Access:
+    def _load(self, offsets: IntArray) -> SharedAccess:
         own = self._own(offsets)
         self._readers[own, offsets] = True
         writer = self._writer[offsets]
         hidden = (writer != _EVERYONE) & (writer != own)
-        return Access(self._runs_of(offsets), hidden if hidden.any() else None)
+        return SharedAccess(self._runs_of(offsets), hidden if hidden.any() else None)
 
     def _own(self, offsets: IntArray) -> IntArray:
         """Return the warp that each offset belongs to, broadcasting against ``offsets`` [threads or warps, ...]."""

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from problems.gemm import random_scenario
 
 from gpusim.families.gemm import execute as executor
 from gpusim.families.gemm.execute import mainloop_of, operands_of, run, slice_programs
@@ -14,6 +15,7 @@ from gpusim.functional.mainloop import fragment_places, operand_tables
 from gpusim.functional.shared_memory import SharedMemory
 from gpusim.numerics.tensors import Tensors, make_tensors
 from gpusim.schedule import pipelined
+from gpusim.schedule.mutations import MUTATIONS
 from gpusim.schedule.ops import Barrier, LoadShared, StoreGlobal, StoreShared, WarpMma
 from gpusim.tile.operand import SIDES
 
@@ -169,6 +171,42 @@ def test_batches_of_ctas_do_not_change_the_bits(monkeypatch):
     together = run(scenario, tensors).output
     monkeypatch.setattr(executor, "BATCH_BYTES", 1)
     assert run(scenario, tensors).output.tobytes() == together.tobytes()
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("mutation", [None, *MUTATIONS])
+def test_a_cta_alone_shows_the_bits_and_hazards_it_shows_in_a_batch(monkeypatch, seed, mutation):
+    scenario = random_scenario(seed)
+    programs = [one if mutation is None else MUTATIONS[mutation](one) for one in slice_programs(scenario)]
+    tensors = make_tensors(scenario, seed)
+    together = run(scenario, tensors, programs)
+    monkeypatch.setattr(executor, "BATCH_BYTES", 1)
+    alone = run(scenario, tensors, programs)
+    assert alone.output.tobytes() == together.output.tobytes()
+    # Of the hazards of one kind and place the first is told: of the first CTA alone, of the first warp in a batch.
+    assert {(one.name, one.k_tile, one.k_group, one.operand, one.stage) for one in alone.hazards} == {
+        (one.name, one.k_tile, one.k_group, one.operand, one.stage) for one in together.hazards
+    }
+
+
+def test_a_hazard_in_one_cta_of_a_batch_is_told_with_its_tile():
+    """One row of A is missing at the end of the tensor, which only the CTAs of the last rows reach."""
+    scenario = scenario_of(GEMM | {"m": 192, "n": 64})
+    tensors = make_tensors(scenario, 1)
+    short = replace(tensors, a=tensors.a[: -scenario.problem.operand_views[0].leading])
+    hazards = run(scenario, short).hazards
+    assert hazards
+    assert all("tile [2, 0, 0]" in hazard.message for hazard in hazards)
+
+
+def test_a_nan_in_one_cta_of_a_batch_is_told_with_its_tile():
+    """Row 70 of A lies in the second of three CTAs."""
+    scenario = scenario_of(GEMM | {"m": 192, "n": 64})
+    tensors = make_tensors(scenario, 1)
+    scenario.problem.operand_views[0].of(tensors.a)[70, 5] = np.nan
+    (hazard,) = run(scenario, tensors).hazards
+    assert (hazard.name, hazard.row) == ("stale_data_consumed", 70)
+    assert "tile [1, 0, 0]" in hazard.message
 
 
 def test_inputs_are_left_alone():

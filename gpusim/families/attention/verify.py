@@ -60,7 +60,7 @@ def run_attention(
     tables, inputs = gemm_tables(lanes), inputs_of(scenario, tensors)
     own = cta_programs(scenario)
     total, done = sum(len(ctas) for _, ctas in own), 0
-    size = max(1, BATCH_BYTES // (8 * attention_shape(scenario).shared_bytes))
+    size = max(1, BATCH_BYTES // (2 * attention_shape(scenario).shared_bytes))
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         for steps, (_, ctas) in zip(programs or [program for program, _ in own], own, strict=True):
             memory = SharedMemory()
