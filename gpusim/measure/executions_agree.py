@@ -133,13 +133,6 @@ def launches_of(scenario: Scenario) -> tuple[Launch, ...]:
     return tuple(launches)
 
 
-def instructions_of(launch: Launch) -> int:
-    """Return the warp instructions that all CTAs of a launch execute."""
-    kernel = launch.kernel
-    each = {one: stream.instructions_per_warp for one, stream in launch.streams.items()}
-    return sum(each[kernel.behaviour(cta)] for cta in range(launch.ctas)) * kernel.lanes().warps
-
-
 def agreement(name: str, launches: Sequence[Launch], compiled: ModuleType) -> RanAlike:
     """
     Run all CTAs of some launches on both cores, on every SM that has work.
@@ -187,7 +180,7 @@ def agreements(files: Sequence[Path], most: int, compiled: ModuleType) -> Iterat
         except (BadInput, CannotRun) as error:
             yield f"{path.stem}: {error}"
             continue
-        instructions = sum(map(instructions_of, launches))
+        instructions = sum(launch.instructions for launch in launches)
         if instructions > most:
             yield f"{path.stem}: {instructions:,} warp instructions"
         else:

@@ -10,7 +10,7 @@ from problems.small import small_gemm
 from gpusim.errors import CheckFailed
 from gpusim.families.registry import load_scenario
 from gpusim.measure import executions_agree
-from gpusim.measure.executions_agree import agreement, agreements, instructions_of, launches_of, main
+from gpusim.measure.executions_agree import agreement, agreements, launches_of, main
 from gpusim.scenario.catalogue import find_scenario, recordable_scenarios
 from gpusim.sim.core import chip as interpreted
 from gpusim.sim.core.engine import Engine
@@ -24,7 +24,7 @@ def test_a_core_agrees_with_itself_on_every_row():
     found = agreement("small", LAUNCHES, interpreted)
 
     assert (found.launches, found.ctas) == (1, 1)
-    assert found.instructions == instructions_of(LAUNCHES[0])
+    assert found.instructions == LAUNCHES[0].instructions
     assert found.rows > found.instructions
 
 
