@@ -21,11 +21,11 @@ LARGEST_K = 65_536
 _MOST_EXACT_K = 4096
 _MOST_EXACT_EXTENT = 8192
 _LONG = ("gemm_4096", "attention_64x64", "flash_128x64")
-"""Scenarios that the interpreted core executes for a minute or more: it does so once."""
+"""Scenarios that the interpreted core executes for a minute or more: once, and in a quick bench not at all."""
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class BenchCase:
     """
     One thing to run, on each of its executions in turn.
 
@@ -48,30 +48,32 @@ class Case:
     figures: bool = False
 
     def runs(self, engine: str, repeats: int) -> int:
-        """Return the number of processes on one execution, of ``repeats`` asked for."""
-        return 1 if engine == "interpreted" and self.mode == "exact" and self.scenario in _LONG else repeats
+        """Return the number of processes on one execution, of ``repeats`` asked for; one is too few for a long run."""
+        if engine == "interpreted" and self.mode == "exact" and self.scenario in _LONG:
+            return int(repeats > 1)
+        return repeats
 
 
 BOTH = ("compiled", "interpreted")
 
 
-def scenario_cases(name: str) -> tuple[Case, ...]:
+def scenario_cases(name: str) -> tuple[BenchCase, ...]:
     """Return the cases of one scenario: exact and sampled, compiled and interpreted."""
     return (
-        Case(SCENARIOS, name, name, "exact", engines=BOTH),
-        Case(SCENARIOS, name, name, "sampled", engines=BOTH),
+        BenchCase(SCENARIOS, name, name, "exact", engines=BOTH),
+        BenchCase(SCENARIOS, name, name, "sampled", engines=BOTH),
     )
 
 
 SCENARIO_NAMES = ("gemm_4096", CUBE, "conv_s6_crosswise", "attention_64x64", "flash_128x64")
 
 
-def all_scenario_cases() -> Iterator[Case]:
+def all_scenario_cases() -> Iterator[BenchCase]:
     """Yield the cases of the scenarios that are reported, and two with pictures."""
     for name in SCENARIO_NAMES:
         yield from scenario_cases(name)
     for name in ("gemm_4096", "conv_s6_crosswise"):
-        yield Case(SCENARIOS, f"{name} with figures", name, "sampled", figures=True)
+        yield BenchCase(SCENARIOS, f"{name} with figures", name, "sampled", figures=True)
 
 
 def k_name(k: int) -> str:
@@ -79,7 +81,7 @@ def k_name(k: int) -> str:
     return f"K = {k:,}"
 
 
-def growth_cases(folder: Path) -> Iterator[Case]:
+def growth_cases(folder: Path) -> Iterator[BenchCase]:
     """
     Yield the cases that grow in K, in CTAs and in SMs.
 
@@ -88,15 +90,15 @@ def growth_cases(folder: Path) -> Iterator[Case]:
     """
     for k in (1024, 4096, 16_384, LARGEST_K):
         for mode in _modes(exact=k <= _MOST_EXACT_K):
-            yield Case(BY_K, k_name(k), "gemm_4096", mode, (f"problem.k={k}",))
+            yield BenchCase(BY_K, k_name(k), "gemm_4096", mode, (f"problem.k={k}",))
     for extent in (1024, 2048, 4096, 8192, 16_384):
         for mode in _modes(exact=extent <= _MOST_EXACT_EXTENT):
             overrides = (f"problem.m={extent}", f"problem.n={extent}", "problem.k=1024")
-            yield Case(BY_CTAS, f"{(extent // 128) ** 2:,} CTAs", "gemm_4096", mode, overrides)
+            yield BenchCase(BY_CTAS, f"{(extent // 128) ** 2:,} CTAs", "gemm_4096", mode, overrides)
     cube = tuple(f"problem.{extent}=2048" for extent in "mnk")
     for sms in (33, 66, 132, 264):
         machine = f"machine={machine_with(sms, folder)}"
-        yield Case(BY_SMS, f"{sms} SMs", "gemm_4096", "exact", (*cube, machine))
+        yield BenchCase(BY_SMS, f"{sms} SMs", "gemm_4096", "exact", (*cube, machine))
 
 
 def _modes(*, exact: bool) -> tuple[Mode, ...]:

@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 from gpusim.errors import CheckFailed
-from gpusim.measure.bench.cases import Case
+from gpusim.measure.bench.cases import BenchCase
 from gpusim.measure.bench.process import Cost, median_cost, run_python
 from gpusim.measure.bench.rows import LoopRow, OtherRow, RunRow
 
@@ -28,10 +28,10 @@ OTHERS = {
 LOOPS = {1024: 12, 2048: 12, 4096: 6}
 """M and N, and points of a loop after the first."""
 
-Say = Callable[[str], None]
+_Say = Callable[[str], None]
 
 
-def measure_case(case: Case, repeats: int, folder: Path, say: Say) -> Iterator[RunRow]:
+def measure_case(case: BenchCase, repeats: int, folder: Path, say: _Say) -> Iterator[RunRow]:
     """
     Run a case on each of its executions in turn, again and again, so that all meet the same machine.
 
@@ -53,10 +53,11 @@ def measure_case(case: Case, repeats: int, folder: Path, say: Say) -> Iterator[R
                 found[engine].append((cost, answer))
                 say(f"{case.name}, {case.mode}, {engine}: {cost.user_s:.2f} s, {cost.peak_mb:.0f} MB")
     for engine, processes in found.items():
-        yield run_row(case, engine, processes)
+        if processes:
+            yield run_row(case, engine, processes)
 
 
-def _run(case: Case, engine: str, folder: Path) -> tuple[Cost, dict[str, Any]]:
+def _run(case: BenchCase, engine: str, folder: Path) -> tuple[Cost, dict[str, Any]]:
     command = [
         "-m",
         "gpusim",
@@ -76,7 +77,7 @@ def _run(case: Case, engine: str, folder: Path) -> tuple[Cost, dict[str, Any]]:
     return cost, json.loads(said)
 
 
-def run_row(case: Case, engine: str, processes: Sequence[tuple[Cost, dict[str, Any]]]) -> RunRow:
+def run_row(case: BenchCase, engine: str, processes: Sequence[tuple[Cost, dict[str, Any]]]) -> RunRow:
     """
     Return the row of a case on one execution, from the cost and the result.json of its processes.
 
@@ -106,7 +107,7 @@ def run_row(case: Case, engine: str, processes: Sequence[tuple[Cost, dict[str, A
     )
 
 
-def measure_other(name: str, command: Sequence[str], repeats: int, folder: Path, say: Say) -> OtherRow:
+def measure_other(name: str, command: Sequence[str], repeats: int, folder: Path, say: _Say) -> OtherRow:
     """Return the cost of a command; ``{out}`` in it stands for a folder of its own."""
     arguments = [part.replace("{out}", str(folder / "other")) for part in command]
     cost = median_cost([run_python(arguments)[0] for _ in range(repeats)])
@@ -114,12 +115,12 @@ def measure_other(name: str, command: Sequence[str], repeats: int, folder: Path,
     return OtherRow(name, repeats, cost.user_s, cost.wall_s, cost.peak_mb)
 
 
-def measure_verify(repeats: int, folder: Path, say: Say) -> OtherRow:
+def measure_verify(repeats: int, folder: Path, say: _Say) -> OtherRow:
     """Return the cost of verifying gemm_4096, all CTAs of it."""
     return measure_other(VERIFY, ("-m", *VERIFY.split()), repeats, folder, say)
 
 
-def measure_loop(size: int, points: int, repeats: int, say: Say) -> LoopRow:
+def measure_loop(size: int, points: int, repeats: int, say: _Say) -> LoopRow:
     """Return the points that one process simulates in a second."""
     said = [
         json.loads(run_python(["-m", "gpusim.measure.bench.loop", str(size), str(points)])[1]) for _ in range(repeats)

@@ -26,8 +26,8 @@ PEERS = (
         "Accel-Sim 2.0",
         "27.5 KIPS, 2.2 times version 1",
         "13.4 % mean absolute error in cycles, over 34,000 kernel instances, H100",
-        "arXiv 2608.22602 (error, quoted); release.notes.md of accel-sim/accel-sim-framework v2.0.0. The notes print `~27.5K KIPS`; 2.2"
-        " times the 12.5 KIPS of ISCA'20 are 27.5",
+        "arXiv 2608.22602 (error, quoted); release.notes.md of accel-sim/accel-sim-framework v2.0.0. The notes print"
+        " `~27.5K KIPS`; 2.2 times the 12.5 KIPS of ISCA'20 are 27.5",
     ),
     Peer(
         "Accel-Sim 1.0",

@@ -97,12 +97,14 @@ class BenchReport:
         runs: Costs of ``gpusim run``, by table.
         others: Imports, ``--help`` and ``verify``.
         loops: Points a second.
+        note: What else is to be known of the measurement.
     """
 
     host: Host
     runs: tuple[RunRow, ...] = ()
     others: tuple[OtherRow, ...] = ()
     loops: tuple[LoopRow, ...] = ()
+    note: str = ""
     schema: str = field(default=BENCH_SCHEMA)
 
     def run_of(self, name: str, mode: Mode, engine: str = "compiled") -> RunRow | None:
@@ -139,4 +141,5 @@ def load_bench(path: Path) -> BenchReport:
         runs=tuple(RunRow(**row) for row in data["runs"]),
         others=tuple(OtherRow(**row) for row in data["others"]),
         loops=tuple(LoopRow(**row) for row in data["loops"]),
+        note=data["note"],
     )
