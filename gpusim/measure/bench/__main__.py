@@ -27,7 +27,7 @@ PARTS = ("scenarios", "growth", "loops", "others", "verify")
 """What can be measured on its own."""
 
 
-def measure_bench(names: Sequence[str], parts: Sequence[str], repeats: int) -> BenchReport:
+def measure_bench(names: Sequence[str], parts: Sequence[str], repeats: int, note: str = "") -> BenchReport:
     """
     Measure.
 
@@ -35,6 +35,7 @@ def measure_bench(names: Sequence[str], parts: Sequence[str], repeats: int) -> B
         names: Scenarios; none stands for those that are reported.
         parts: Of ``PARTS``.
         repeats: Processes of each figure.
+        note: What else is to be known of the measurement.
 
     Raises:
         CannotRun: A process failed.
@@ -53,7 +54,7 @@ def measure_bench(names: Sequence[str], parts: Sequence[str], repeats: int) -> B
         ]
         if "verify" in parts:
             others.append(measure_verify(repeats, folder, say))
-    return BenchReport(host_of_today(), tuple(runs), tuple(others), tuple(loops))
+    return BenchReport(host_of_today(), tuple(runs), tuple(others), tuple(loops), note)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -62,12 +63,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="scenarios in place of those that are reported")
     parser.add_argument("--only", action="append", choices=PARTS, help="repeatable; default: everything")
     parser.add_argument(
-        "--quick", action="store_true", help=f"one process for each figure, not the median of {REPEATS}"
+        "--quick", action="store_true", help=f"one process each, not {REPEATS}; none that takes minutes"
     )
+    parser.add_argument("--note", default="", help="a sentence that the report repeats")
     parser.add_argument("--out", type=Path, help="folder of bench.json and bench.md; default: standard output")
     arguments = parser.parse_args(argv)
     try:
-        report = measure_bench(arguments.names, arguments.only or PARTS, 1 if arguments.quick else REPEATS)
+        repeats = 1 if arguments.quick else REPEATS
+        report = measure_bench(arguments.names, arguments.only or PARTS, repeats, arguments.note)
     except GpusimError as error:
         sys.stderr.write(f"error: {error}\n")
         return error.exit_code

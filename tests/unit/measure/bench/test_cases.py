@@ -61,7 +61,8 @@ def test_a_machine_of_other_sms_is_an_h200_in_all_else(tmp_path, sms):
     assert (machine.smsps, machine.l2, machine.dram) == (h200.smsps, h200.l2, h200.dram)
 
 
-def test_a_scenario_that_takes_a_minute_interpreted_does_so_once():
+def test_a_scenario_that_takes_minutes_interpreted_does_so_once_and_not_in_a_quick_bench():
     exact, sampled = scenario_cases("gemm_4096")
 
     assert [case.runs(engine, 5) for case in (exact, sampled) for engine in case.engines] == [5, 1, 5, 5]
+    assert [case.runs(engine, 1) for case in (exact, sampled) for engine in case.engines] == [1, 0, 1, 1]
