@@ -18,7 +18,7 @@ from gpusim.measure.bench.commands import (
     say_on_stderr,
 )
 from gpusim.measure.bench.page import bench_page
-from gpusim.measure.bench.rows import BenchReport, write_bench
+from gpusim.measure.bench.rows import BenchReport, load_bench, write_bench
 from gpusim.measure.host import host_of_today
 
 REPEATS = 5
@@ -66,20 +66,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--quick", action="store_true", help=f"one process each, not {REPEATS}; none that takes minutes"
     )
     parser.add_argument("--note", default="", help="a sentence that the report repeats")
+    parser.add_argument(
+        "--page", type=Path, metavar="FOLDER", help="measure nothing: write bench.md of its bench.json anew"
+    )
     parser.add_argument("--out", type=Path, help="folder of bench.json and bench.md; default: standard output")
     arguments = parser.parse_args(argv)
+    repeats = 1 if arguments.quick else REPEATS
+    folder: Path | None = arguments.page or arguments.out
     try:
-        repeats = 1 if arguments.quick else REPEATS
-        report = measure_bench(arguments.names, arguments.only or PARTS, repeats, arguments.note)
+        if arguments.page:
+            report = load_bench(arguments.page / "bench.json")
+        else:
+            report = measure_bench(arguments.names, arguments.only or PARTS, repeats, arguments.note)
     except GpusimError as error:
         sys.stderr.write(f"error: {error}\n")
         return error.exit_code
     page = bench_page(report)
-    if arguments.out is None:
+    if folder is None:
         sys.stdout.write(page)
         return 0
-    write_bench(report, arguments.out / "bench.json")
-    (arguments.out / "bench.md").write_text(page, encoding="utf-8")
+    write_bench(report, folder / "bench.json")
+    (folder / "bench.md").write_text(page, encoding="utf-8")
     return 0
 
 

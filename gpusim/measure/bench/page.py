@@ -30,6 +30,8 @@ def bench_page(report: BenchReport) -> str:
         "does so once.",
         "",
         *_section("Bars", ("figure", "bar", "measured", "met"), _bar_cells(report)),
+        "That `verify` still catches every mutation is held by tests: `tests/unit/verbs/test_verify.py`.",
+        "",
         *_run_sections(report),
     ]
     ratios = [(name, ratio) for name in _names(report) if (ratio := ratio_of(report, name)) is not None]

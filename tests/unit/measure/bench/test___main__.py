@@ -1,10 +1,11 @@
 """``python -m gpusim.measure.bench``: the quick bench of one small scenario, from command to committed form."""
 
 import pytest
+from doubles.bench import REPORT
 
 from gpusim.measure.bench import __main__ as bench
 from gpusim.measure.bench.page import bench_page
-from gpusim.measure.bench.rows import load_bench
+from gpusim.measure.bench.rows import load_bench, write_bench
 
 
 @pytest.mark.compiled
@@ -25,6 +26,14 @@ def test_a_quick_bench_of_a_small_scenario_yields_all_columns(tmp_path):
         assert row.stream == "compiled"
     assert (report.others, report.loops) == ((), ())
     assert (tmp_path / "bench.md").read_text() == bench_page(report)
+
+
+def test_a_page_is_written_anew_from_its_figures(tmp_path):
+    write_bench(REPORT, tmp_path / "bench.json")
+    assert bench.main(["--page", str(tmp_path)]) == 0
+
+    assert (tmp_path / "bench.md").read_text() == bench_page(REPORT)
+    assert load_bench(tmp_path / "bench.json") == REPORT
 
 
 def test_a_process_that_fails_ends_the_bench_in_one_line(capsys):
