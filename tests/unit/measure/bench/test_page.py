@@ -69,13 +69,13 @@ def test_the_committed_page_is_that_of_the_committed_figures():
     assert (REPORTS / "bench.md").read_text() == bench_page(load_bench(REPORTS / "bench.json"))
 
 
-def test_the_committed_report_measures_every_bar_but_one_that_takes_minutes():
-    """A quick bench leaves the interpreted run of gemm_4096 out; a full one has it."""
+def test_the_committed_report_measures_every_bar_or_says_that_it_is_in_part():
     report = load_bench(REPORTS / "bench.json")
-    missing = {bar.what for bar in bars(report) if bar.met is None}
+    missing = [bar.what for bar in bars(report) if bar.met is None]
+    tables = {row.table for row in report.runs}
 
-    assert missing <= {"gemm_4096, exact, compiled over interpreted"}
-    assert {row.table for row in report.runs} == {SCENARIOS, BY_K, BY_CTAS, BY_SMS}
+    assert tables
+    assert "in part" in report.note or (missing, tables) == ([], {SCENARIOS, BY_K, BY_CTAS, BY_SMS})
 
 
 def test_the_committed_report_says_what_it_was_measured_on():
