@@ -28,7 +28,7 @@ class RunOptions:
     Attributes:
         overrides: Settings ``key=value``, in order.
         out: The run directory; with several scenarios, the folder of their run directories. None takes ``runs``.
-        exact: Simulate every CTA, without sampling.
+        exact: True simulates every CTA, False samples; None chooses by the number of warp instructions.
         stream: Origin of the instruction streams.
         figures: Draw the pictures and write the trace.
         force: Replace an earlier run.
@@ -41,7 +41,7 @@ class RunOptions:
 
     overrides: tuple[str, ...]
     out: Path | None
-    exact: bool
+    exact: bool | None
     stream: str
     figures: bool
     force: bool
@@ -154,8 +154,8 @@ def _command(file: str, options: RunOptions, origin: str) -> list[str]:
     command = ["gpusim", "run", file]
     for override in options.overrides:
         command += ["--set", override]
-    if options.exact:
-        command.append("--exact")
+    if options.exact is not None:
+        command.append("--exact" if options.exact else "--sampled")
     return [*command, "--stream", origin]
 
 

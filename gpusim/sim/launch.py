@@ -1,5 +1,6 @@
 """Simulates one kernel launch in time: either every SM, or one SM of each kind, which represents the others."""
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,6 +12,7 @@ from gpusim.machine.spec import Machine
 from gpusim.results.result import PipelineRow
 from gpusim.results.timeline import Timeline
 from gpusim.sim.code import Assembly
+from gpusim.sim.core.engine import engine
 from gpusim.sim.decode import assemble
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.run import Ran, Resident, run_sms
@@ -20,6 +22,17 @@ from gpusim.sim.tables import code_of
 from gpusim.sim.timed_kernel import AnyKernel
 
 Progress = Callable[[str], None]
+
+EXACT_AT_MOST = 20_000_000
+"""
+Largest number of warp instructions that are simulated exactly unless sampling is asked for.
+
+A compiled core takes about a second for them. The number is the same for an interpreted one, so that a result does not
+depend on the machine it was made on.
+"""
+
+INTERPRETED_RATE = 400_000
+"""Warp instructions that an interpreted core executes in a second, about."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +72,17 @@ class Launch:
         runs = {one: behaviours[streams.index(stream)] for one, stream in self.streams.items()}
         behaviour_of = map(self.kernel.behaviour, range(self.ctas))
         return [self.kernel.kind(cta, runs.get(one, one)) for cta, one in enumerate(behaviour_of)]
+
+    @cached_property
+    def executed(self) -> Counter[Hashable]:
+        """Number of CTAs of each behaviour."""
+        return Counter(map(self.kernel.behaviour, range(self.ctas)))
+
+    @property
+    def instructions(self) -> int:
+        """Number of warp instructions that the grid executes."""
+        warps = self.kernel.lanes().warps
+        return sum(self.streams[one].instructions_per_warp * ctas for one, ctas in self.executed.items()) * warps
 
     @property
     def working(self) -> int:
@@ -142,7 +166,7 @@ class Outcome:
     seconds: float = field(compare=False)
 
 
-def simulate_launch(launch: Launch, *, exact: bool, progress: Progress) -> Outcome:
+def simulate_launch(launch: Launch, *, exact: bool | None, progress: Progress) -> Outcome:
     """
     Simulate a launch, exactly or sampled.
 
@@ -154,12 +178,14 @@ def simulate_launch(launch: Launch, *, exact: bool, progress: Progress) -> Outco
 
     Args:
         launch: The launch.
-        exact: Whether to simulate every SM.
+        exact: Whether to simulate every SM; None if it has at most ``EXACT_AT_MOST`` warp instructions.
         progress: Called with a line about each phase.
 
     Raises:
         BadInput: The machine has no figure for a pipe.
     """
+    if exact is None:
+        exact = launch.instructions <= EXACT_AT_MOST
     return _exact(launch, progress) if exact else _sampled(launch, progress)
 
 
@@ -197,7 +223,7 @@ def watched_cta(launch: Launch, ctas: Sequence[int]) -> int:
 
 def _exact(launch: Launch, progress: Progress) -> Outcome:
     working = launch.working
-    progress(f"simulating all {launch.ctas} CTAs on {working} SMs")
+    progress(f"simulating all {launch.ctas} CTAs on {working} SMs{_cost(launch)}")
     watched = watched_cta(launch, range(launch.ctas))
     ran = launch.run(range(launch.ctas), sms=working, share=1, walk=None, watched=watched)
     spans = ran.spans()
@@ -209,6 +235,14 @@ def _exact(launch: Launch, progress: Progress) -> Outcome:
         l2_sectors=ran.l2_sectors,
         dram_bytes=ran.dram_bytes,
     )
+
+
+def _cost(launch: Launch) -> str:
+    """Return what an interpreted run of all CTAs will take; nothing for a compiled one, which takes seconds."""
+    if engine().name == "compiled":
+        return ""
+    seconds = max(1, round(launch.instructions / INTERPRETED_RATE))
+    return f": {launch.instructions:,} warp instructions, about {seconds:,} s with the interpreted core"
 
 
 def _sampled(launch: Launch, progress: Progress) -> Outcome:

@@ -36,7 +36,7 @@ which one was used.
 def simulate(
     scenario: Scenario,
     *,
-    exact: bool = False,
+    exact: bool | None = None,
     stream: str = "estimated",
     progress: Callable[[str], None] | None = None,
 ) -> tuple[Result, Timeline]:
@@ -47,8 +47,8 @@ def simulate(
 
     Args:
         scenario: Problem, kernel and machine.
-        exact: Simulate every CTA on every SM, instead of one SM for all that are alike. A second kernel is always
-            sampled.
+        exact: True simulates every CTA on every SM, False one SM for all that are alike. By default a launch is
+            exact up to ``EXACT_AT_MOST`` warp instructions. A second kernel is always sampled.
         stream: Origin of the instruction streams: "estimated" by stated rules, "compiled" from the kernel's own
             machine code, or "auto".
         progress: Called with a line about each phase.
@@ -110,21 +110,10 @@ class _Simulated:
         return max(stream.registers_per_thread for stream in self.launch.streams.values())
 
     @property
-    def executed(self) -> Counter[Hashable]:
-        """Number of CTAs of each behaviour."""
-        return Counter(map(self.launch.kernel.behaviour, range(self.launch.ctas)))
-
-    @property
-    def instructions(self) -> int:
-        """Number of warp instructions that the grid executes."""
-        streams, warps = self.launch.streams, self.launch.kernel.lanes().warps
-        return sum(streams[one].instructions_per_warp * ctas for one, ctas in self.executed.items()) * warps
-
-    @property
     def pipes(self) -> dict[str, int]:
         """Number of warp instructions that the grid executes, by pipe that may limit the kernel."""
         kernel, totals = self.launch.kernel, Counter[str]()
-        for behaviour, ctas in self.executed.items() if kernel.pipes else ():
+        for behaviour, ctas in self.launch.executed.items() if kernel.pipes else ():
             for segment in self.launch.streams[behaviour].segments:
                 found = Counter(one.pipe for one in segment.instructions if one.unit == "pipe")
                 for pipe, number in found.items():
@@ -132,7 +121,7 @@ class _Simulated:
         return {pipe: totals[pipe] for pipe in kernel.pipes}
 
 
-def _simulated(kernel: AnyKernel, origin: StreamOrigin, *, exact: bool, say: Progress) -> _Simulated:
+def _simulated(kernel: AnyKernel, origin: StreamOrigin, *, exact: bool | None, say: Progress) -> _Simulated:
     streams: dict[Hashable, Stream] = {}
     for cta in range(len(kernel.launched)):
         behaviour = kernel.behaviour(cta)
@@ -152,7 +141,7 @@ def _result(scenario: Scenario, launches: Sequence[_Simulated], counts: Counts, 
     machine = launch.machine
     elapsed = sum(one.elapsed for one in launches)
     time_us = elapsed / machine.clock_mhz  # (D25)
-    instructions = sum(one.instructions for one in launches)
+    instructions = sum(one.launch.instructions for one in launches)
     stalls = Counter(outcome.stalls)
     for one in others:
         stalls.update(one.outcome.stalls)
