@@ -12,6 +12,7 @@ from typing import Any
 
 from gpusim.cuda.compiled_kernel import CompiledKernel, compile_kernel, compiler_at_hand
 from gpusim.errors import CheckFailed
+from gpusim.lower.kept import kept_stream
 from gpusim.lower.runner import EmulatedKernel, KernelRunner
 from gpusim.lower.sass.repeat import Loop
 from gpusim.lower.segments import Segments
@@ -46,7 +47,7 @@ class CompilableKernel(EmulatedKernel[StepT]):
 
     def compiled(self, slice_: int = 0) -> CompiledStream:
         """
-        Return the stream of one split-K slice with its listing: the shipped one, or one that is compiled now.
+        Return the stream of one split-K slice with its listing: the shipped one, or one that is compiled now or before.
 
         Raises:
             CannotRun: There is no shipped stream of this kernel, and no compiler is installed.
@@ -54,7 +55,10 @@ class CompilableKernel(EmulatedKernel[StepT]):
         """
         own, target = self.specialisation, self.machine.compute_capability
         shipped = shipped_stream(own, target, slice_)
-        return shipped or lower(self, compile_kernel(own, target), self.slice_blocks[slice_])
+        if shipped is not None:
+            return shipped
+        binary, block = compile_kernel(own, target), self.slice_blocks[slice_]
+        return kept_stream(binary, block, lambda: lower(self, binary, block))
 
 
 def lower(

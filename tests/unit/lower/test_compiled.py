@@ -25,6 +25,7 @@ from gpusim.schedule.counts import SASS_OF_OP
 from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadSource, WarpMma
 
 FOLDER = Path(__file__).parent / "sass" / "data"
+LONG_FOLDER = Path(__file__).parent / "data"
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
 COMMITTED = {
     "gemm_ragged_sm90": ("gemm_ragged", ()),
@@ -53,7 +54,7 @@ def committed(name, *overrides):
     """
     file, own = (COMMITTED | LONG)[name]
     scenario = load_scenario(SCENARIOS / f"{file}.toml", (*own, *overrides))
-    cubin = gzip.decompress((FOLDER / f"{name}.cubin.gz").read_bytes())
+    cubin = gzip.decompress(((FOLDER if name in COMMITTED else LONG_FOLDER) / f"{name}.cubin.gz").read_bytes())
     return scenario, CompiledKernel(cubin, "nvcc 13.0", specialise(scenario, "plain"))
 
 
