@@ -123,6 +123,7 @@ class MultistageIterations(Iterations):
         return _iteration(self.shape, self.policy, k_tile, self.in_flight, ends=ends)
 
 
+@lru_cache(maxsize=256)
 def _iteration(shape: MainloopShape, policy: Multistage, k_tile: int, in_flight: int, *, ends: bool) -> tuple[Op, ...]:
     """Return the ops of one k tile; the one that ``ends`` the mainloop waits for nothing and loads nothing ahead."""
     ops: list[Op] = []

@@ -93,6 +93,7 @@ def wind_down(k_iterations: int, first_stage: int = 0) -> int:
     return (first_stage + k_iterations + 1) % PIPELINED_STAGES
 
 
+@lru_cache(maxsize=256)
 def _iteration(shape: MainloopShape, k_tile: int, stage: int) -> tuple[Op, ...]:
     ops: list[Op] = []
     last = shape.k_groups - 1
