@@ -134,6 +134,11 @@ class MatrixProduct(Table, ABC):
             slice_: Index of the slice.
         """
 
+    @property
+    def k_tiles_per_interval(self) -> int:
+        """Number of k tiles that walk one interval of K: a convolution has one for each filter position."""
+        return 1
+
     @abstractmethod
     def source(self, side: Side, iterator: str) -> Source:
         """Return an operand's tensor, walked by the kernel's kind of iterator."""

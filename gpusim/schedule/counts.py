@@ -130,11 +130,11 @@ class ConflictRow(NamedTuple):
 
 class GridProgram(NamedTuple, Generic[StepT]):
     """
-    A program and the number of CTAs that execute it.
+    A program, or a part of one, and the number of CTAs that execute it.
 
     Attributes:
         steps: Steps of the program.
-        ctas: Number of CTAs.
+        ctas: Number of CTAs. A CTA that executes the part several times counts as often.
     """
 
     steps: Sequence[StepT]

@@ -1,7 +1,7 @@
 """Executes a GEMM's or convolution's schedule on real data, in batches of CTAs. This defines what each op means."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,9 +39,14 @@ class FunctionalRun:
 
 
 def slice_programs(scenario: GemmScenario) -> tuple[Program, ...]:
-    """Return the program of each split-K slice's CTAs, in slice order."""
+    """
+    Return the program of each split-K slice's CTAs, in slice order.
+
+    Their k tiles are plain tuples, so that a mutation without effect gives an equal program.
+    """
     slices = range(scenario.problem.split_k_slices)
-    return tuple(program(scenario, scenario.k_iterations(number), number) for number in slices)
+    made = (program(scenario, scenario.k_iterations(number), number) for number in slices)
+    return tuple(replace(one, iterations=tuple(one.iterations)) for one in made)
 
 
 def run(

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
-from math import prod
+from math import lcm, prod
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from gpusim.families.gemm.reduction.timed import TimedReduction, source_bytes
 from gpusim.families.gemm.schedule import TileKernel
 from gpusim.families.gemm.specialise import POINTERS, specialise
 from gpusim.lower.compiled import CompilableKernel
+from gpusim.lower.runner import Repetition
 from gpusim.lower.sass.emulate import Load
 from gpusim.lower.stream import Stream
 from gpusim.machine.spec import Machine
@@ -160,6 +161,12 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
         """Return the parameters of a launch."""
         problem = self.scenario.problem
         return {**POINTERS, "alpha": problem.alpha, "beta": problem.beta, "k_iterations": k_iterations}
+
+    def repetition(self, block: int) -> Repetition[Op]:
+        """Return the mainloop of a block. Addresses repeat with the ring of stages and with the filter positions."""
+        runs = self.program(block)
+        turn = lcm(self.stages, self.scenario.problem.k_tiles_per_interval)
+        return Repetition(runs.prologue, runs.iterations, runs.tail + runs.epilogue, turn)
 
     def memory(self, block: int) -> Load:
         """
