@@ -3,11 +3,13 @@
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
+from gpusim.schedule.lanes import CtaLanes, Fetch
 from gpusim.sim.code import Assembly, Decoded
 from gpusim.sim.core.columns import Code, Data, column
 from gpusim.sim.footprint import TENSOR_STRIDE, FetchPattern, L2Status, Patterns
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.timed_kernel import AnyKernel
+from gpusim.units import LINE_BITS
 
 _COPIED = (
     *("kind", "port", "throttle", "interval", "latency", "stall", "gated", "write", "read", "line", "is_branch"),
@@ -89,7 +91,9 @@ class DataTables:
         }
         self._fetches: dict[Hashable, int] = {}
         self._statuses: dict[Hashable, int] = {}
+        self._alike: dict[tuple[int, Hashable], tuple[int, int | None, int]] = {}
         self._outputs: dict[int, int] = {}
+        self._alike_outputs: dict[Hashable, tuple[int, ...]] = {}
         self._tensors: list[int] | None = None
         self._known: dict[int, int] = {}
 
@@ -130,13 +134,16 @@ class DataTables:
             return [], [], (), ()
         walked, lanes = kernel.walked(cta), self._lanes.cta(block)
         if self._tensors is None:
-            self._tensors = [kernel.tensor_of(row) for row in range(len(lanes.copies()))] if kernel.copied else []
+            self._tensors = [kernel.tensor_of(row) for row in range(len(lanes.fetches()))] if kernel.copied else []
         keys = [(row, walked[tensor]) for row, tensor in enumerate(self._tensors)]
         if any(key not in self._fetches for key in keys):
-            for key, accesses in zip(keys, lanes.copies(), strict=True):
+            for key, fetches in zip(keys, lanes.fetches(), strict=True):
                 if key not in self._fetches:
-                    self._fetches[key] = self._fetched(key[0], accesses)
-        outputs = tuple(self._output(row) for row in lanes.output_rows)
+                    self._fetches[key] = self._fetched(key[0], fetches, lanes)
+        alike = lanes.alike_outputs()
+        if alike not in self._alike_outputs:
+            self._alike_outputs[alike] = tuple(self._output(row) for row in lanes.output_rows)
+        outputs = self._alike_outputs[alike]
         found = kernel.found(cta, first_wave=cta < self._first_wave)
         statuses = self._status(cta, self._tensors)
         return [self._fetches[key] for key in keys], statuses, outputs, found
@@ -156,18 +163,23 @@ class DataTables:
             firsts.append(self._statuses[key])
         return firsts
 
-    def _fetched(self, row: int, accesses: Sequence[Any]) -> int:
-        """Add the fetches of one row, and return the first one's number."""
+    def _fetched(self, row: int, fetches: Sequence[Fetch], lanes: CtaLanes[Any]) -> int:
+        """Add the fetches of one row, and return the first one's number. Of those that are alike, one is evaluated."""
         kernel, columns = self._kernel, self._columns
         needs_lines = self._walk is None or kernel.cached_in_l1(row)
         tensor = kernel.tensor_of(row)
         bits = self._lanes.operands[kernel.copied[tensor]].bits
-        base = tensor * TENSOR_STRIDE if needs_lines else 0
+        first_line = tensor * TENSOR_STRIDE
         first = len(columns["pattern"])
-        for access in accesses:
-            line, pattern = self._patterns.copies(access, bits, needs_lines=needs_lines)
-            columns["pattern"].append(self._number(pattern))
-            columns["fetch_line"].append(base + line if needs_lines else 0)
+        for number, alike, base in fetches:
+            if (row, alike) not in self._alike:
+                access = lanes.fetched(row, number)
+                line, pattern = self._patterns.copies(access, bits, needs_lines=needs_lines)
+                self._alike[row, alike] = self._number(pattern), line, base
+            known, line, at = self._alike[row, alike]
+            columns["pattern"].append(known)
+            lines = 0 if line is None else line + (base - at) * bits // LINE_BITS
+            columns["fetch_line"].append(first_line + lines if needs_lines else 0)
         return first
 
     def _number(self, pattern: FetchPattern) -> int:

@@ -1,7 +1,7 @@
 """Schedules the kernels of a GEMM or convolution: the tile kernel, and the reduction of a parallel split-K after it."""
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import prod
 from typing import get_args
 
@@ -31,6 +31,7 @@ class TileKernel(CountedKernel[Op]):
 
     def __init__(self, scenario: GemmScenario) -> None:
         self.scenario = scenario
+        self._lanes = lru_cache(maxsize=2)(lambda banks: GemmLanes(scenario, banks))
 
     @property
     def grid(self) -> tuple[int, int, int]:
@@ -44,7 +45,7 @@ class TileKernel(CountedKernel[Op]):
 
     def lanes(self, banks: Banks = STANDARD) -> GemmLanes:
         """Return the addresses of all CTAs."""
-        return GemmLanes(self.scenario, banks)
+        return self._lanes(banks)
 
     def program(self, block: int) -> Program:
         """Return the program of the block's split-K slice."""
