@@ -1,7 +1,8 @@
 """The observations of a timing run for pictures and traces: spans of warps, copies in flight and MMA bursts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from operator import eq
 from typing import Any, Generic, TypeVar, overload
 
@@ -71,20 +72,20 @@ class KTileSpan:
 
 class Spans(Sequence[SpanT], Generic[SpanT]):
     """
-    A sequence of spans that is kept as columns. A span becomes an object when it is asked for.
+    A sequence of spans that is kept as columns. Columns are made, and a span becomes an object, when asked for.
 
     Args:
         kind: Type of the spans.
-        columns: Values of each field, in the order of the type's fields.
-
-    Raises:
-        ValueError: The columns are not equally long.
+        columns: Returns the values of each field, equally many, in the order of the type's fields.
     """
 
-    def __init__(self, kind: type[SpanT], columns: Sequence[Sequence[Any]]) -> None:
-        if len(set(map(len, columns))) != 1:
-            raise ValueError("columns of spans must be equally long")
-        self._kind, self.columns = kind, columns
+    def __init__(self, kind: type[SpanT], columns: Callable[[], Sequence[Sequence[Any]]]) -> None:
+        self._kind, self._make = kind, columns
+
+    @cached_property
+    def columns(self) -> Sequence[Sequence[Any]]:
+        """The values of each field."""
+        return self._make()
 
     def __len__(self) -> int:
         return len(self.columns[0])
@@ -97,7 +98,7 @@ class Spans(Sequence[SpanT], Generic[SpanT]):
 
     def __getitem__(self, place: int | slice) -> "SpanT | Spans[SpanT]":
         values = [column[place] for column in self.columns]
-        return Spans(self._kind, values) if isinstance(place, slice) else self._kind(*values)
+        return Spans(self._kind, lambda: values) if isinstance(place, slice) else self._kind(*values)
 
     def __iter__(self) -> Iterator[SpanT]:
         return map(self._kind, *self.columns)

@@ -97,6 +97,7 @@ class _Decoder:
         copy = machine.async_copy
         self.least_stall = {} if copy is None else {COMMIT: copy.commit_latency, DEPBAR: copy.wait_latency}
         self.pipes = {name: index for index, name in enumerate(pipe_names(machine))}
+        self.ring: dict[tuple[int, tuple[int, ...]], Wavefronts] = {}
 
     def decode(self, instruction: Instruction, line: int) -> Decoded:
         """Decode one instruction; ``line`` is ``Decoded.line``."""
@@ -201,8 +202,13 @@ class _Decoder:
         shared = self.lanes.shared(step)
         if shared is None or not self.kernel.trips_go_round:
             return wavefronts_of(shared)
-        slots = range(len(shared.table.wavefronts))
-        return tuple(tuple(shared.table.wavefronts[(slot, *shared.place[1:])].tolist()) for slot in slots)
+        key = id(shared.table), shared.place[1:]
+        if key not in self.ring:
+            wavefronts = shared.table.wavefronts
+            for place in shared.place[1:]:
+                wavefronts = wavefronts[:, place]
+            self.ring[key] = tuple(map(tuple, wavefronts.tolist()))
+        return self.ring[key]
 
     def _returning(self, step: Any) -> Wavefronts:
         """Return the wavefronts that a global load's data takes through the data stage: the least for its bytes."""

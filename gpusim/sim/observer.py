@@ -1,9 +1,9 @@
 """Reads what one watched CTA did: its warps' stall spans, and their activities for each k tile or key block."""
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -108,20 +108,19 @@ class Observer:
 
     def timeline(self, stages: int) -> Timeline:
         """Return the stall spans and the activities of the watched CTA's warps, warp by warp."""
+        return Timeline(Spans(WarpSpan, self._warp_columns), Spans(KTileSpan, partial(self._k_tile_columns, stages)))
+
+    def _k_tile_columns(self, stages: int) -> list[list[Any]]:
         found, names, begin = self._stretches, self._names, self._launched
         alphabetical = np.argsort(np.argsort(names))
         order = np.lexsort((alphabetical[found.name], found.k_group, found.k_tile, found.begin, found.warp))
         warp, name, k_tile, k_group, first, end = (column[order] for column in found)
-        of_k_tile = (k_tile % stages).tolist(), [names[number] for number in name.tolist()]
+        of_name = [names[number] for number in name.tolist()]
         counted = (first - begin).tolist(), (end - begin).tolist()
-        return Timeline(
-            self._warp_spans(),
-            Spans(
-                KTileSpan, [self._of_cta(warp), warp.tolist(), k_tile.tolist(), k_group.tolist(), *of_k_tile, *counted]
-            ),
-        )
+        rest = (k_tile.tolist(), k_group.tolist(), (k_tile % stages).tolist(), of_name, *counted)
+        return [self._of_cta(warp), warp.tolist(), *rest]
 
-    def _warp_spans(self) -> Spans[WarpSpan]:
+    def _warp_columns(self) -> list[list[Any]]:
         spent, _ = self._of_kind(SPENT, 4)
         warp, first, end, reason = spent[:, np.argsort(spent[0], kind="stable")]
         (retired, _, smsp), _ = self._of_kind(RETIRED, 3)
@@ -129,7 +128,7 @@ class Observer:
         smsps[retired] = smsp
         counted = ((cycle - self._launched).tolist() for cycle in (first, end))
         reasons = [REASONS[one] for one in reason.tolist()]
-        return Spans(WarpSpan, [self._of_cta(warp), warp.tolist(), smsps[warp].tolist(), *counted, reasons])
+        return [self._of_cta(warp), warp.tolist(), smsps[warp].tolist(), *counted, reasons]
 
     def _of_cta(self, rows: IntArray) -> list[int]:
         return [self.cta] * len(rows)

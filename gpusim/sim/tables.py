@@ -91,6 +91,7 @@ class DataTables:
         }
         self._fetches: dict[Hashable, int] = {}
         self._statuses: dict[Hashable, int] = {}
+        self._status_of: dict[int, int] = {}
         self._alike: dict[tuple[int, Hashable], tuple[int, int | None, int]] = {}
         self._outputs: dict[int, int] = {}
         self._alike_outputs: dict[Hashable, tuple[int, ...]] = {}
@@ -156,11 +157,13 @@ class DataTables:
         firsts = []
         for tensor in tensors:
             key = of_tensor[tensor]
-            if key not in self._statuses:
-                self._statuses[key] = len(self._columns["slow"])
-                self._columns["slow"] += [one.slow for one in key]
-                self._columns["missed"] += [one.missed for one in key]
-            firsts.append(self._statuses[key])
+            if id(key) not in self._status_of:  # to hash a long tuple takes long
+                if key not in self._statuses:
+                    self._statuses[key] = len(self._columns["slow"])
+                    self._columns["slow"] += [one.slow for one in key]
+                    self._columns["missed"] += [one.missed for one in key]
+                self._status_of[id(key)] = self._statuses[key]
+            firsts.append(self._status_of[id(key)])
         return firsts
 
     def _fetched(self, row: int, fetches: Sequence[Fetch], lanes: CtaLanes[Any]) -> int:

@@ -101,11 +101,24 @@ class TileKernel(CountedKernel[Op]):
         return prod(self.scenario.grid.tiled)
 
     def programs(self) -> Iterable[GridProgram[Op]]:
-        """Yield the program of each split-K slice, with the number of CTAs that execute it."""
-        tiled = self.scenario.grid.tiled
-        for slice_ in range(tiled.slices):
-            steps = program(self.scenario, self.scenario.k_iterations(slice_), slice_).ops()
-            yield GridProgram(steps, tiled.m * tiled.n)
+        """
+        Yield the parts of each slice's program: all but its iterations, and one iteration for each ring slot.
+
+        Iterations that consume the same slot execute the same ops, but for their numbers of k tile and fetch.
+        """
+        tiled, stages = self.scenario.grid.tiled, self.scenario.tiling.stages
+        for slice_, own in enumerate(self.slice_programs):
+            ctas = tiled.m * tiled.n
+            yield GridProgram((*own.prologue, *own.tail, *own.epilogue), ctas)
+            for slot, steps in enumerate(own.iterations[:stages]):
+                yield GridProgram(steps, ctas * len(range(slot, self.scenario.k_iterations(slice_), stages)))
+
+    @cached_property
+    def slice_programs(self) -> tuple[Program, ...]:
+        """The program of each split-K slice."""
+        scenario = self.scenario
+        slices = range(scenario.grid.tiled.slices)
+        return tuple(program(scenario, scenario.k_iterations(slice_), slice_) for slice_ in slices)
 
     def tensor_opcode(self) -> SassOpcode | None:
         """Return HMMA or IMMA, depending on the operands' type; None if the mma.sync is emulated (D27)."""
@@ -123,7 +136,7 @@ class TileKernel(CountedKernel[Op]):
         epilogue, slices = scenario.epilogue, range(tiled.slices)
         readers = [slice_output_op(scenario, slice_) for slice_ in slices]
         sources, biases = (sum(does.with_source for does in readers), sum(does.with_bias for does in readers))
-        copies = any(isinstance(op, CopyAsync) for part in self.programs() for op in part.steps[:1])
+        copies = any(isinstance(op, CopyAsync) for own in self.slice_programs for op in own.prologue[:1])
         return GlobalCounts(
             load_sectors={
                 **{side: requests.sectors for side, requests in asked.items()},
@@ -152,9 +165,14 @@ class TileKernel(CountedKernel[Op]):
         tiles, sharing_ctas = (tiled.m, tiled.n) if side == "a" else (tiled.n, tiled.m)
         table, stages = copy_table(operand), operand.tiling.stages
         wavefronts = ideal = 0
-        for slice_, part in enumerate(self.programs()):
+        for slice_, own in enumerate(self.slice_programs):
             fetches = sorted(
-                {op.fetch for op in part.steps if isinstance(op, CopyAsync) and op.operand == side and not op.zfill}
+                {
+                    op.fetch
+                    for steps in (own.prologue, *own.iterations)
+                    for op in steps
+                    if isinstance(op, CopyAsync) and op.operand == side and not op.zfill
+                }
             )
             number = np.array(fetches, dtype=np.int64)
             iterator = operand.iterator(np.arange(tiles, dtype=np.int64)[:, None], slice_)
