@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import cached_property, partial
 from itertools import chain
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -140,7 +141,7 @@ class Observer:
 
     def _of_code(self, name: str, places: IntArray) -> IntArray:
         """Return a field of the instructions at some places of the code."""
-        return np.fromiter((getattr(one, name) for one in self._code), dtype=np.int64, count=len(self._code))[places]
+        return np.fromiter(map(attrgetter(name), self._code), dtype=np.int64, count=len(self._code))[places]
 
     @cached_property
     def _stretches(self) -> _Stretches:

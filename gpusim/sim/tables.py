@@ -34,6 +34,7 @@ def code_of(assemblies: Mapping[Hashable, Assembly], stream_lines: int) -> Code:
         stream_lines: Instruction lines that are fetched ahead.
     """
     code = decoded_of(assemblies)
+    fields = dict(zip(Decoded._fields, zip(*code, strict=True), strict=True))
     warps = max(assembly.warps for assembly in assemblies.values())
     segments = [segment for assembly in assemblies.values() for segment in assembly.segments]
     ends, begins = [0], [0]
@@ -43,17 +44,16 @@ def code_of(assemblies: Mapping[Hashable, Assembly], stream_lines: int) -> Code:
         begins.append(begins[-1] + len(assembly.segments))
     waves: list[int] = []
     first_wave: dict[Any, int] = {}
-    for one in code:
-        if one.wavefronts not in first_wave:
-            first_wave[one.wavefronts] = len(waves)
-            for slot in one.wavefronts or ((),):
-                waves += [*slot, *[0] * (warps - len(slot))]
+    for wavefronts in dict.fromkeys(fields["wavefronts"]):
+        first_wave[wavefronts] = len(waves)
+        for slot in wavefronts or ((),):
+            waves += [*slot, *[0] * (warps - len(slot))]
     return Code(
-        **{name: column(int(getattr(one, name)) for one in code) for name in _COPIED},
-        **{name: column(one.target[place] for one in code) for place, name in enumerate(_TARGET)},
-        waits=column(sum(1 << board for board in one.waits) for one in code),
-        wave=column(first_wave[one.wavefronts] for one in code),
-        wave_slots=column(max(1, len(one.wavefronts)) for one in code),
+        **{name: column(fields[name]) for name in _COPIED},
+        **dict(zip(_TARGET, map(column, zip(*fields["target"], strict=True)), strict=True)),
+        waits=column(sum(1 << board for board in boards) for boards in fields["waits"]),
+        wave=column(map(first_wave.__getitem__, fields["wavefronts"])),
+        wave_slots=column(max(1, slots) for slots in map(len, fields["wavefronts"])),
         waves=column(waves),
         first=column(ends[:-1]),
         end=column(ends[1:]),
@@ -62,7 +62,7 @@ def code_of(assemblies: Mapping[Hashable, Assembly], stream_lines: int) -> Code:
         begins=column(begins[:-1]),
         warps_of=column(assembly.warps for assembly in assemblies.values()),
         warps=warps,
-        lines=max(one.line for one in code) + stream_lines + 1,
+        lines=max(fields["line"]) + stream_lines + 1,
     )
 
 
