@@ -222,7 +222,7 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
     def touches(self, tensor: int, walked: Any) -> Sequence[Sequence[Touch]]:
         """Return the granules of each fetch: one per fetch, or for an activation those of its pixels."""
         tile, slice_ = walked
-        operand = self.scenario.operand(SIDES[tensor])
+        operand = self.lanes().operands[SIDES[tensor]]
         iterator = operand.iterator(tile, slice_)
         access = iterator.fetch(self._fetches)
         pixels = iterator.pixels(access)
@@ -237,8 +237,13 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
     def own_bytes(self, tensor: int, walked: Any) -> IntArray | None:
         """Return the bytes of each fetch; None for an activation, whose pixels other fetches touch."""
         tile, slice_ = walked
-        iterator = self.scenario.operand(SIDES[tensor]).iterator(tile, slice_)
-        return self._bytes(tensor, tile, slice_) if iterator.pixels(iterator.fetch(0)) is None else None
+        return None if self._shares_pixels[tensor] else self._bytes(tensor, tile, slice_)
+
+    @cached_property
+    def _shares_pixels(self) -> tuple[bool, ...]:
+        """Whether fetches of a tensor touch pixels that others touch, for A and B."""
+        iterators = [self.lanes().operands[side].iterator(0, 0) for side in SIDES]
+        return tuple(iterator.pixels(iterator.fetch(0)) is not None for iterator in iterators)
 
     @cached_property
     def _fetches(self) -> IntArray:
@@ -247,7 +252,7 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
 
     def _bytes(self, tensor: int, tile: int, slice_: int) -> IntArray:
         """Return the bytes of each fetch of a tile. Of fetches that are alike, one is evaluated."""
-        operand = self.scenario.operand(SIDES[tensor])
+        operand = self.lanes().operands[SIDES[tensor]]
         iterator = operand.iterator(tile, slice_)
         alike, first, which = np.unique(iterator.signature(self._fetches), return_index=True, return_inverse=True)
         for signature, number in zip(alike.tolist(), first.tolist(), strict=True):
