@@ -6,7 +6,6 @@ from typing import Any
 
 from gpusim.commands.output import complain, print_json, print_text, progress
 from gpusim.commands.scenario_source import read_any_scenario, scenario_name
-from gpusim.commands.verify import execute, refuse_failure, report_text
 from gpusim.errors import CannotRun, CheckFailed, GpusimError
 from gpusim.families.registry import family_of
 from gpusim.report.tables import print_summary
@@ -137,6 +136,8 @@ def _run_one(file: str, stem: str, scenario: Scenario, options: RunOptions, *, a
 
 
 def _execute(file: str, name: str, scenario: Scenario, options: RunOptions, *, alone: bool) -> None:
+    from gpusim.commands.verify import execute, refuse_failure, report_text  # a run without data does not need it
+
     folder = _tensor_folder(name, options, alone=alone)
     report = execute(scenario, options.seed, reference_check=options.reference_check, save_to=folder)
     for line in report_text(report).splitlines():

@@ -184,6 +184,14 @@ class TimedKernel(CountedKernel[StepT]):
         """Return the granules of the L2 that the fetches of one ``walked`` key touch, indexed by turn."""
         raise TypeError(f"{type(self).__name__} copies no tensor {tensor}: {walked}")
 
+    def own_bytes(self, tensor: int, walked: Hashable) -> IntArray | None:  # noqa: ARG002 - granules may be shared
+        """
+        Return the bytes of each fetch of one ``walked`` key, if no other fetch touches its granule of the L2.
+
+        None where fetches share granules, or parts of them.
+        """
+        return None
+
     @property
     def other_dram_bytes(self) -> int:
         """Bytes that the grid reads from DRAM besides its copies."""

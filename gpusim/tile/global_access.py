@@ -102,8 +102,17 @@ class GlobalIterator(ABC):
         """
         Return a number for each CTA's fetch; fetches with equal numbers are alike for the memory system.
 
-        Alike fetches have equal predicates, and their valid offsets differ by one constant, a whole number of 128-byte
-        lines.
+        Alike fetches have equal predicates, and their valid offsets differ as their ``base`` does: by one constant, a
+        whole number of 128-byte lines.
+
+        Returns:
+            Shape of ``number`` broadcast against the CTAs.
+        """
+
+    @abstractmethod
+    def base(self, number: npt.ArrayLike) -> IntArray:
+        """
+        Return the offset in elements from which those of each CTA's fetch count. No access need lie there.
 
         Returns:
             Shape of ``number`` broadcast against the CTAs.

@@ -77,7 +77,7 @@ def simulate(
         say("simulating the reduction")
         launches.append(_simulated(kernel, origin, exact=False, say=lambda _: None))
     say("counting what the grid executes")
-    counts = count_all(family.schedules.kernels(scenario))
+    counts = count_all(kernels)
     return _result(scenario, launches, counts, time.perf_counter() - started), launches[0].outcome.timeline
 
 

@@ -1,7 +1,7 @@
 """Schedules the kernels of a GEMM or convolution: the tile kernel, and the reduction of a parallel split-K after it."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Sequence
+from functools import cached_property, lru_cache
 from math import prod
 from typing import get_args
 
@@ -31,6 +31,7 @@ class TileKernel(CountedKernel[Op]):
 
     def __init__(self, scenario: GemmScenario) -> None:
         self.scenario = scenario
+        self._lanes = lru_cache(maxsize=2)(lambda banks: GemmLanes(scenario, banks))
 
     @property
     def grid(self) -> tuple[int, int, int]:
@@ -44,7 +45,7 @@ class TileKernel(CountedKernel[Op]):
 
     def lanes(self, banks: Banks = STANDARD) -> GemmLanes:
         """Return the addresses of all CTAs."""
-        return GemmLanes(self.scenario, banks)
+        return self._lanes(banks)
 
     def program(self, block: int) -> Program:
         """Return the program of the block's split-K slice."""
@@ -101,22 +102,23 @@ class TileKernel(CountedKernel[Op]):
 
     def programs(self) -> Iterable[GridProgram[Op]]:
         """
-        Yield the program of each split-K slice in parts, with how often the grid executes each.
+        Yield the parts of each slice's program: all but its iterations, and one iteration for each ring slot.
 
-        K tiles into the same stage are counted alike, so one of them stands for all.
+        Iterations that consume the same slot execute the same ops, but for their numbers of k tile and fetch.
         """
         tiled, stages = self.scenario.grid.tiled, self.scenario.tiling.stages
         ctas = tiled.m * tiled.n
-        for runs in self._slices():
-            yield GridProgram(runs.prologue + runs.tail + runs.epilogue, ctas)
-            for k_tile in range(min(stages, len(runs.iterations))):
-                alike = len(range(k_tile, len(runs.iterations), stages))
-                yield GridProgram(runs.iterations[k_tile], ctas * alike)
+        for own in self.slice_programs:
+            yield GridProgram(own.prologue + own.tail + own.epilogue, ctas)
+            for slot, steps in enumerate(own.iterations[:stages]):
+                yield GridProgram(steps, ctas * len(range(slot, len(own.iterations), stages)))
 
-    def _slices(self) -> Iterator[Program]:
-        """Yield the program of each split-K slice."""
-        for slice_ in range(self.scenario.grid.tiled.slices):
-            yield program(self.scenario, self.scenario.k_iterations(slice_), slice_)
+    @cached_property
+    def slice_programs(self) -> tuple[Program, ...]:
+        """The program of each split-K slice."""
+        scenario = self.scenario
+        slices = range(scenario.grid.tiled.slices)
+        return tuple(program(scenario, scenario.k_iterations(slice_), slice_) for slice_ in slices)
 
     def tensor_opcode(self) -> SassOpcode | None:
         """Return HMMA or IMMA, depending on the operands' type; None if the mma.sync is emulated (D27)."""
@@ -164,9 +166,9 @@ class TileKernel(CountedKernel[Op]):
         tiles, sharing_ctas = (tiled.m, tiled.n) if side == "a" else (tiled.n, tiled.m)
         table, stages = copy_table(operand), operand.tiling.stages
         wavefronts = ideal = 0
-        for slice_, runs in enumerate(self._slices()):
-            first = _predicated_fetches(runs.iterations[0], side) if runs.iterations else set()
-            number = np.array(sorted({one + k for one in first for k in range(len(runs.iterations))}), dtype=np.int64)
+        for slice_, own in enumerate(self.slice_programs):
+            first = _predicated_fetches(own.iterations[0], side) if own.iterations else set()
+            number = np.array(sorted({one + k for one in first for k in range(len(own.iterations))}), dtype=np.int64)
             iterator = operand.iterator(np.arange(tiles, dtype=np.int64)[:, None], slice_)
             alike = np.broadcast_to(iterator.signature(number) * stages + number % stages, (tiles, len(number)))
             _, places, count = np.unique(alike, return_index=True, return_counts=True)

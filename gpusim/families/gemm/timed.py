@@ -70,6 +70,7 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
         super().__init__(scenario)
         self.machine = machine
         self._estimated: dict[Program, Stream] = {}
+        self._bytes_of: dict[tuple[int, int], int] = {}
 
     # --- its CTAs ---
 
@@ -228,16 +229,44 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
     def touches(self, tensor: int, walked: Any) -> Sequence[Sequence[Touch]]:
         """Return the granules of each fetch: one per fetch, or for an activation those of its pixels."""
         tile, slice_ = walked
-        operand = self.scenario.operand(SIDES[tensor])
-        fetches = self.scenario.k_iterations() + self.scenario.tiling.stages
+        operand = self.lanes().operands[SIDES[tensor]]
         iterator = operand.iterator(tile, slice_)
-        access = iterator.fetch(np.arange(fetches, dtype=np.int64))
-        valid = access.valid.reshape(fetches, -1).sum(axis=1)
-        sizes = (valid * operand.access_bytes).tolist()
+        access = iterator.fetch(self._fetches)
         pixels = iterator.pixels(access)
         if pixels is not None:
-            return list(_pixel_touches(pixels, access.valid, sizes, tensor))
-        return [[Touch((tensor, tile, slice_, fetch), 1, size)] if size else [] for fetch, size in enumerate(sizes)]
+            sizes = access.valid.reshape(len(self._fetches), -1).sum(axis=1) * operand.access_bytes
+            return list(_pixel_touches(pixels, access.valid, sizes.tolist(), tensor))
+        sizes = self._bytes(tensor, tile, slice_)
+        return [
+            [Touch((tensor, tile, slice_, fetch), 1, size)] if size else [] for fetch, size in enumerate(sizes.tolist())
+        ]
+
+    def own_bytes(self, tensor: int, walked: Any) -> IntArray | None:
+        """Return the bytes of each fetch; None for an activation, whose pixels other fetches touch."""
+        tile, slice_ = walked
+        return None if self._shares_pixels[tensor] else self._bytes(tensor, tile, slice_)
+
+    @cached_property
+    def _shares_pixels(self) -> tuple[bool, ...]:
+        """Whether fetches of a tensor touch pixels that others touch, for A and B."""
+        iterators = [self.lanes().operands[side].iterator(0, 0) for side in SIDES]
+        return tuple(iterator.pixels(iterator.fetch(0)) is not None for iterator in iterators)
+
+    @cached_property
+    def _fetches(self) -> IntArray:
+        """Numbers of the fetches of the longest slice, overrun included."""
+        return np.arange(self.scenario.k_iterations() + self.scenario.tiling.stages, dtype=np.int64)
+
+    def _bytes(self, tensor: int, tile: int, slice_: int) -> IntArray:
+        """Return the bytes of each fetch of a tile. Of fetches that are alike, one is evaluated."""
+        operand = self.lanes().operands[SIDES[tensor]]
+        iterator = operand.iterator(tile, slice_)
+        alike, first, which = np.unique(iterator.signature(self._fetches), return_index=True, return_inverse=True)
+        for signature, number in zip(alike.tolist(), first.tolist(), strict=True):
+            if (tensor, signature) not in self._bytes_of:
+                valid = iterator.fetch(number).valid
+                self._bytes_of[tensor, signature] = int(valid.sum()) * operand.access_bytes
+        return np.array([self._bytes_of[tensor, signature] for signature in alike.tolist()], dtype=np.int64)[which]
 
     @property
     def other_dram_bytes(self) -> int:

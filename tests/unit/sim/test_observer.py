@@ -1,13 +1,18 @@
-"""A log written by hand: the activities, waits and spans that an observer reads in it."""
+"""Logs written by hand and at random: the activities, waits and spans that an observer reads in them."""
+
+from dataclasses import replace
+from itertools import pairwise
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gpusim.results.result import PipelineRow
-from gpusim.results.timeline import KTileSpan, WarpSpan
+from gpusim.results.timeline import KTileSpan, Spans, WarpSpan
 from gpusim.sim.code import BAR, DEPBAR, LDGSTS, PIPE, SHARED, Decoded
 from gpusim.sim.core.chip import NOTED, RELEASED, RETIRED, SPENT
 from gpusim.sim.observer import Observer
-from gpusim.sim.stall_reasons import BARRIER, SELECTED, WAIT
+from gpusim.sim.stall_reasons import BARRIER, REASONS, SELECTED, WAIT
 from gpusim.sim.timed_kernel import Watch
 
 TILES = Watch(("copy", "ldmatrix", "mma"), "copy", "mma", "mma", frozenset({"copy"}), numbers_waits=True)
@@ -180,7 +185,110 @@ def test_a_key_block_s_mmas_are_from_the_first_of_one_product_to_the_last_of_the
     assert observed(*log, watch=BLOCKS).pipeline(1, 1) == (row(0, 0, 0, 10, 65, 66, 20, 90),)
 
 
+def test_a_pipeline_row_has_all_copies_and_all_mmas_of_its_k_tile():
+    """Copies at 0 and 2, a wait from 3 that the barrier ends at 10, MMAs at 11 and 13."""
+    log = [note(COPY, 0, 5), note(COPY, 2, 7), note(DEP, 3, 3), (RELEASED, 0, 10), note(MMA, 11, 19), note(MMA, 13, 21)]
+
+    assert observed(*log).pipeline(1, 2) == (row(0, 0, 0, 7, 3, 10, 11, 21),)
+
+
 def test_of_several_waits_in_a_block_the_pipeline_shows_the_first():
     log = [note(COPY, 0, 10), note(DEP, 12, 12), note(LDMATRIX, 20, 30), note(DEP, 40, 40), note(MMA, 50, 60)]
 
     assert observed(*log, watch=BLOCKS).pipeline(1, 1) == (row(0, 0, 0, 10, 12, 13, 20, 60),)
+
+
+# --- random logs ---
+
+WARPS = 3
+
+
+@st.composite
+def watched_logs(draw):
+    """Instructions, and a log whose rows are in the order of their cycles."""
+    code = [
+        Decoded(
+            kind=kind,
+            port=0,
+            activity=draw(st.integers(0, 2)),
+            k_tile=draw(st.integers(0, 3)),
+            k_group=draw(st.integers(-1, 1)),
+            opens_wait=draw(st.booleans()),
+        )
+        for kind in draw(st.lists(st.sampled_from([PIPE, PIPE, BAR, DEPBAR]), min_size=1, max_size=6))
+    ]
+    log = []
+    for at in range(LAUNCHED, LAUNCHED + draw(st.integers(1, 40))):
+        warp = draw(st.integers(0, WARPS - 1))
+        if draw(st.integers(0, 3)):
+            place, tiles, landed = draw(st.integers(0, len(code) - 1)), draw(st.integers(0, 2)), draw(st.integers(1, 9))
+            log.append((NOTED, warp, place, tiles, at, at + landed, at - draw(st.integers(-2, 4))))
+        else:
+            log.append((RELEASED, warp, at))
+        log.append((SPENT, warp, at, at + 1, draw(st.integers(0, len(REASONS) - 1))))
+    return code, [*log, *((RETIRED, warp, 99, warp % 2) for warp in range(WARPS))]
+
+
+def read_row_by_row(watch, code, log):
+    """The activities and the waits of every warp, as (warp, k tile, k group, name, begin, end)."""
+    windows, waits, waiting = {}, {}, set()
+    for kind, warp, *row in log:
+        if kind == RELEASED and warp in waiting:
+            waits[warp][-1][-1] = row[0]
+            waiting.discard(warp)
+        if kind != NOTED:
+            continue
+        place, tiles, at, landed, stalled = row
+        one, k_tile = code[place], code[place].k_tile + tiles
+        name, own = watch.activities[one.activity], waits.setdefault(warp, [])
+        if one.kind not in (DEPBAR, BAR):
+            if not watch.numbers_waits:
+                waiting.discard(warp)
+            stretch = 0 if name in watch.uncut else len(own)
+            window = windows.setdefault((warp, k_tile, one.k_group, name, stretch), [at, landed])
+            window[:] = min(window[0], at), max(window[1], landed)
+        if one.opens_wait and warp not in waiting:
+            begin = at if one.kind == BAR else min(at, stalled)
+            wait = (
+                (len(own), -1, "wait", begin, at)
+                if watch.numbers_waits
+                else (k_tile, -1, f"wait_{name}", begin, at + 1)
+            )
+            own.append([warp, *wait])
+            waiting.add(warp)
+    found = [(*key[:4], *window) for key, window in windows.items()]
+    return found + [tuple(wait) for own in waits.values() for wait in own]
+
+
+@pytest.mark.parametrize("watch", [TILES, BLOCKS], ids=["waits numbered", "waits named"])
+@pytest.mark.parametrize("uncut", [(), ("copy", "copy_k"), (*TILES.activities, *BLOCKS.activities)])
+@given(watched=watched_logs())
+@settings(deadline=None, max_examples=40)
+def test_a_log_reads_the_same_as_columns_and_row_by_row(watch, uncut, watched):
+    (code, log), watch = watched, replace(watch, uncut=frozenset(uncut))
+    timeline = Observer(watch, code, 7, LAUNCHED, log).timeline(3)
+    expected = [
+        KTileSpan(7, warp, k_tile, k_group, k_tile % 3, name, begin - LAUNCHED, end - LAUNCHED)
+        for warp, k_tile, k_group, name, begin, end in read_row_by_row(watch, code, log)
+    ]
+
+    assert list(timeline.k_tiles) == sorted(
+        expected, key=lambda span: (span.warp, span.begin, span.k_tile, span.k_group, span.activity)
+    )
+    assert list(timeline.warps) == [
+        WarpSpan(7, warp, warp % 2, row[2] - LAUNCHED, row[3] - LAUNCHED, REASONS[row[4]])
+        for warp in range(WARPS)
+        for row in log
+        if row[0] == SPENT and row[1] == warp
+    ]
+
+
+def test_spans_kept_as_columns_are_the_spans():
+    spans = Spans(WarpSpan, lambda: [[0, 0], [0, 1], [0, 1], [4, 5], [5, 9], ["selected", "wait"]])
+    objects = (WarpSpan(0, 0, 0, 4, 5, "selected"), WarpSpan(0, 1, 1, 5, 9, "wait"))
+
+    assert spans == objects
+    assert objects == spans
+    assert (spans[1], len(spans), spans[:1]) == (objects[1], 2, objects[:1])
+    assert spans != objects[:1]
+    assert [before.warp < after.warp for before, after in pairwise(spans)] == [True]
