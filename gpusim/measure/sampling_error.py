@@ -133,19 +133,23 @@ def table(rows: Sequence[SamplingError]) -> str:
 
 
 def _lines(rows: Sequence[SamplingError]) -> Iterator[str]:
-    elapsed = [abs(row.elapsed) for row in rows]
-    active = [abs(row.active) for row in rows]
-    within = sum(error * 100 <= BAR_PERCENT for error in elapsed)
+    taken = [row for row in rows if row.sampled.sampled]
+    elapsed = [abs(row.elapsed) for row in taken] or [0.0]
+    active = [abs(row.active) for row in taken] or [0.0]
+    within = sum(abs(row.elapsed) * 100 <= BAR_PERCENT for row in taken)
     swings = [row.swing for row in rows if row.swing is not None]
     swinging = sum(swing * 100 > BAR_PERCENT for swing in swings)
     yield "# Sampled launches beside exact ones"
     yield ""
     yield "Made by `python -m gpusim.measure.sampling_error`, which has the list; estimated streams, H200."
     yield ""
+    mean, active_mean = sum(elapsed) / len(elapsed), sum(active) / len(active)
     yield (
-        f"Elapsed cycles of a sampled launch differ from the exact ones by {_percent(sum(elapsed) / len(rows))} in the"
-        f" mean and {_percent(max(elapsed))} at most; by at most {BAR_PERCENT} % in {within} of {len(rows)} problems."
-        f" Active cycles differ by {_percent(sum(active) / len(rows))} in the mean and {_percent(max(active))} at most."
+        f"Elapsed cycles of a sampled launch differ from the exact ones by {_percent(mean)} in the mean and"
+        f" {_percent(max(elapsed))} at most; by at most {BAR_PERCENT} % in {within} of {len(taken)} problems."
+        f" Active cycles differ by {_percent(active_mean)} in the mean and {_percent(max(active))} at most."
+        f" The other {len(rows) - len(taken)} are simulated whole, as small launches are that hang on a few left-over"
+        " CTAs."
     )
     yield ""
     if swings:

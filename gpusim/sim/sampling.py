@@ -9,7 +9,7 @@ EXPECTED_ERROR_PERCENT = 2.0
 """
 Expected error of a sampled launch's elapsed cycles, either way.
 
-It covers three in four of the sampled launches in reports/sampling_error.md.
+It covers 25 of the 28 sampled launches in reports/sampling_error.md.
 """
 
 LEAST_SMS = 4
