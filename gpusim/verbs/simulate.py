@@ -20,6 +20,7 @@ from gpusim.scenario.models import Scenario
 from gpusim.schedule.counts import Counts, count_all
 from gpusim.sim.core.engine import engine
 from gpusim.sim.launch import Launch, Outcome, Progress, simulate_launch
+from gpusim.sim.sampling import EXPECTED_ERROR_PERCENT
 from gpusim.sim.stall_reasons import shares
 from gpusim.sim.timed_kernel import AnyKernel
 from gpusim.units import SECTOR_BYTES
@@ -47,8 +48,8 @@ def simulate(
 
     Args:
         scenario: Problem, kernel and machine.
-        exact: True simulates every CTA on every SM, False one SM for all that are alike. By default a launch is
-            exact up to ``EXACT_AT_MOST`` warp instructions. A second kernel is always sampled.
+        exact: True simulates every CTA on every SM, False some CTAs on some SMs for all. By default a launch is exact
+            up to ``EXACT_AT_MOST`` warp instructions.
         stream: Origin of the instruction streams: "estimated" by stated rules, "compiled" from the kernel's own
             machine code, or "auto".
         progress: Called with a line about each phase.
@@ -75,7 +76,7 @@ def simulate(
     launches = [_simulated(first, origin, exact=exact, say=say)]
     for kernel in others:
         say("simulating the reduction")
-        launches.append(_simulated(kernel, origin, exact=False, say=lambda _: None))
+        launches.append(_simulated(kernel, origin, exact=exact, say=lambda _: None))
     say("counting what the grid executes")
     counts = count_all(kernels)
     return _result(scenario, launches, counts, time.perf_counter() - started), launches[0].outcome.timeline
@@ -121,7 +122,14 @@ class _Simulated:
         return {pipe: totals[pipe] for pipe in kernel.pipes}
 
 
-def _simulated(kernel: AnyKernel, origin: StreamOrigin, *, exact: bool | None, say: Progress) -> _Simulated:
+def launch_of(kernel: AnyKernel, origin: StreamOrigin) -> Launch:
+    """
+    Return the launch of a kernel with the streams of its CTAs and as many CTAs on an SM as fit.
+
+    Raises:
+        BadInput: No CTA fits on an SM, or the kernel has no stream of this origin.
+        CannotRun: A stream is to be compiled, but is not shipped, and no compiler is installed.
+    """
     streams: dict[Hashable, Stream] = {}
     for cta in range(len(kernel.launched)):
         behaviour = kernel.behaviour(cta)
@@ -131,7 +139,11 @@ def _simulated(kernel: AnyKernel, origin: StreamOrigin, *, exact: bool | None, s
     threads = kernel.lanes().warps * 32
     occupancy = ctas_per_sm(kernel.machine, threads, registers, kernel.shared_bytes)
     require_room(kernel.machine, occupancy, threads, registers, kernel.shared_bytes)
-    launch = Launch(kernel, streams, occupancy.ctas)
+    return Launch(kernel, streams, occupancy.ctas)
+
+
+def _simulated(kernel: AnyKernel, origin: StreamOrigin, *, exact: bool | None, say: Progress) -> _Simulated:
+    launch = launch_of(kernel, origin)
     return _Simulated(launch, simulate_launch(launch, exact=exact, progress=say))
 
 
@@ -182,6 +194,7 @@ def _result(scenario: Scenario, launches: Sequence[_Simulated], counts: Counts, 
             sampled=outcome.sampled,
             engine=engine().name,
             total_seconds=seconds,
+            sampling_error_percent=EXPECTED_ERROR_PERCENT if outcome.sampled else 0.0,
         ),
         counters=counters,
         bank_conflicts=counts.bank_conflicts,

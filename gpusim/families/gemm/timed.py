@@ -90,12 +90,10 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
 
     def kind(self, cta: int, runs: Hashable) -> Hashable:
         """
-        Return the kind of a CTA: its behaviour and, if there are no more CTAs than SMs, its place at ragged edges.
+        Return the kind of a CTA: its behaviour and its place at ragged edges of the output.
 
-        CTAs at a ragged edge of the output take less time, which matters if an SM has only one.
+        CTAs at a ragged edge fetch and store less.
         """
-        if len(self.launched) > self.machine.sms:
-            return runs
         tile_m, tile_n, _ = self._tile(cta)
         (rows, columns, _), extents = self.scenario.tiling.threadblock, self.scenario.problem.extents
         return runs, (tile_m + 1) * rows > extents.m, (tile_n + 1) * columns > extents.n

@@ -154,18 +154,18 @@ def test_a_longer_k_takes_longer_by_its_k_tiles():
     assert second == pytest.approx(first, rel=0.01)
 
 
-def test_more_ctas_than_an_sm_is_followed_through_continue_at_its_steady_rate():
-    """27 CTAs on each SM, 24 of them simulated; the whole takes 27/24 of what 24 take, the launch aside."""
-    followed, _ = simulate(gemm(128 * 132, 128 * 24, 64), exact=False)
+def test_many_ctas_are_sampled_to_the_end():
+    """24 and 27 CTAs of one k tile on each SM: the whole takes 27/24 as long, the launch aside."""
+    shorter, _ = simulate(gemm(128 * 132, 128 * 24, 64), exact=False)
     longer, _ = simulate(gemm(128 * 132, 128 * 27, 64), exact=False)
 
-    assert followed.simulated.ctas == longer.simulated.ctas == 24
-    assert longer.cycles.active / followed.cycles.active == pytest.approx(27 / 24, rel=0.03)
+    assert longer.simulated.ctas * 24 == shorter.simulated.ctas * 27
+    assert longer.cycles.active / shorter.cycles.active == pytest.approx(27 / 24, rel=0.03)
 
 
 @pytest.mark.parametrize(("above", "sampled"), [(0, False), (-1, True)])
 def test_a_launch_is_exact_up_to_a_number_of_warp_instructions(monkeypatch, above, sampled):
-    scenario = gemm(256, 256, 128)
+    scenario = gemm(512, 1024, 128)
     exact, _ = simulate(scenario, exact=True)
     executed = int(exact.counters["smsp__inst_executed.sum"])
     monkeypatch.setattr(launch, "EXACT_AT_MOST", executed + above)
@@ -208,8 +208,8 @@ def test_progress_is_told():
 
     assert told == [
         "lowering the schedule",
-        "walking 1 of 1 waves through the L2",
-        "simulating 1 of 1 CTAs of one SM for 1 like it",
+        "walking 1 waves through the L2",
+        "simulating 1 of 1 CTAs on 1 SMs for 1",
         "counting what the grid executes",
     ]
 
