@@ -28,7 +28,7 @@ FIND_PYTHON = for python in $(or $(PYTHON),$(PYTHONS)); do \
 CORE = gpusim/sim/core/.built
 CORE_TEXT = gpusim/sim/core/chip.py gpusim/sim/core/chip.pxd hatch_build.py
 
-.PHONY: demo test check format images rooms reports streams lock wheel clean
+.PHONY: demo test check format images rooms reports bench agree streams lock wheel clean
 
 demo: $(READY) $(CORE)
 	$(VENV)/bin/gpusim run $(SCENARIO) --out runs/demo --force
@@ -68,6 +68,14 @@ reports: $(READY)
 		--out reports/speed_vs_cutlass.md
 	$(VENV)/bin/python -m gpusim.measure.tables.attention_table h200 --out reports/attention.md
 	$(VENV)/bin/gpusim check conv_s6_crosswise --recorded --gpu h200 --overlay docs/images/measured_overlap.png
+
+# How fast gpusim is: half an hour on an idle machine. `python -m gpusim.measure.bench --help` has parts of it.
+bench: $(READY) $(CORE)
+	$(VENV)/bin/python -m gpusim.measure.bench --out reports
+
+# The compiled core held to the interpreted one, on every recorded scenario of up to three million warp instructions.
+agree: $(READY) $(CORE)
+	$(VENV)/bin/python -m gpusim.measure.executions_agree --out reports/executions_agree.md
 
 # The compiled streams that come with gpusim; needs a CUDA compiler. After a header of kernels_cuda/ has changed,
 # `python -m gpusim.measure.ship_streams --check` says whether the machine code has.

@@ -121,7 +121,14 @@ def run(
             "If it is not empty, -2, -3, ... is appended.  [default: runs/NAME-DIGEST]",
         ),
     ] = None,
-    exact: Annotated[bool, typer.Option("--exact", help="Simulate every CTA and k tile: no sampling.")] = False,
+    exact: Annotated[
+        bool | None,
+        typer.Option(
+            "--exact/--sampled",
+            help="Simulate every CTA and k tile, or sample.  [default: exact up to 20 million warp instructions]",
+            show_default=False,
+        ),
+    ] = None,
     stream: Annotated[
         StreamChoice,
         typer.Option(

@@ -6,7 +6,6 @@ from typing import Any
 
 from gpusim.commands.output import complain, print_json, print_text, progress
 from gpusim.commands.scenario_source import read_any_scenario, scenario_name
-from gpusim.commands.verify import execute, refuse_failure, report_text
 from gpusim.errors import CannotRun, CheckFailed, GpusimError
 from gpusim.families.registry import family_of
 from gpusim.report.tables import print_summary
@@ -28,7 +27,7 @@ class RunOptions:
     Attributes:
         overrides: Settings ``key=value``, in order.
         out: The run directory; with several scenarios, the folder of their run directories. None takes ``runs``.
-        exact: Simulate every CTA, without sampling.
+        exact: True simulates every CTA, False samples; None chooses by the number of warp instructions.
         stream: Origin of the instruction streams.
         figures: Draw the pictures and write the trace.
         force: Replace an earlier run.
@@ -41,7 +40,7 @@ class RunOptions:
 
     overrides: tuple[str, ...]
     out: Path | None
-    exact: bool
+    exact: bool | None
     stream: str
     figures: bool
     force: bool
@@ -137,6 +136,8 @@ def _run_one(file: str, stem: str, scenario: Scenario, options: RunOptions, *, a
 
 
 def _execute(file: str, name: str, scenario: Scenario, options: RunOptions, *, alone: bool) -> None:
+    from gpusim.commands.verify import execute, refuse_failure, report_text  # a run without data does not need it
+
     folder = _tensor_folder(name, options, alone=alone)
     report = execute(scenario, options.seed, reference_check=options.reference_check, save_to=folder)
     for line in report_text(report).splitlines():
@@ -154,8 +155,8 @@ def _command(file: str, options: RunOptions, origin: str) -> list[str]:
     command = ["gpusim", "run", file]
     for override in options.overrides:
         command += ["--set", override]
-    if options.exact:
-        command.append("--exact")
+    if options.exact is not None:
+        command.append("--exact" if options.exact else "--sampled")
     return [*command, "--stream", origin]
 
 

@@ -1,6 +1,6 @@
 """
 What each op means: a program of ops executed on real data, CTAs in batches, every hazard in the data noted.
 
-Its face is ``WarpTiles`` for the mainloop, ``Epilogue`` for the output, ``SharedArray`` and ``HazardLog``. It never
+Its face is ``WarpTiles`` for the mainloop, ``Epilogue`` for the output, ``SharedMemory`` and ``HazardLog``. It never
 counts a cycle and never meets the simulator in time or the GPU: three executors agree because none copies another.
 """

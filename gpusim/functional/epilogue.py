@@ -8,7 +8,7 @@ import numpy as np
 from gpusim.arrays import IntArray
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.mainloop import Accumulators
-from gpusim.functional.shared_memory import SharedArray
+from gpusim.functional.shared_memory import SharedMemory
 from gpusim.numerics.elements import WORKING, Values
 from gpusim.numerics.output_op import OutputOp, apply
 from gpusim.schedule.ops import Barrier, LoadBias, LoadShared, LoadSource, Op, StoreGlobal, StoreShared
@@ -49,7 +49,7 @@ class OutputTensor:
     def store(self, elements: IntArray, values: Values) -> None:
         """Store values, which the element type has, to elements; both of one shape."""
         self.values[elements] = values.astype(self.values.dtype)
-        np.add.at(self.stores, elements, 1)
+        np.add.at(self.stores, elements.reshape(-1), np.uint8(1))
 
 
 class Staging:
@@ -59,23 +59,28 @@ class Staging:
     Attributes:
         loaded: Values each thread has loaded. Shape (ctas, threads, vectors of a step, elements of a vector).
 
-    Not modelled: that it overlays the mainloop's shared memory (here it starts as NaN).
+    Not modelled: that it overlays the mainloop's shared memory (here nothing can be read at first).
     """
 
-    def __init__(self, tile: EpilogueTile, accumulators: Accumulators, hazards: HazardLog) -> None:
+    def __init__(
+        self, tile: EpilogueTile, accumulators: Accumulators, memory: SharedMemory, name: str, hazards: HazardLog
+    ) -> None:
         """
-        Fill the staging with NaN.
+        Allocate the staging, which is empty.
 
         Args:
             tile: Epilogue tile, which gives the offsets.
             accumulators: Warp tiles as matrices. Shape (ctas, warps, warp M, warp N).
+            memory: Shared memory of the program's CTAs.
+            name: Name of the staging among the allocations of the program.
             hazards: Log that found hazards are added to.
         """
         ctas, warps = accumulators.shape[:2]
         self._tile, self._hazards = tile, hazards
         place = tile.accumulator_map()
         self._accumulators = accumulators[:, :, place[..., 0], place[..., 1]]
-        self._shared = SharedArray(ctas, tile.storage_rows * tile.storage_columns, warps, accumulators.dtype)
+        elements = tile.storage_rows * tile.storage_columns
+        self._shared = memory.allocate(name, ctas, elements, warps, accumulators.dtype)
         self._store_offsets, self._load_offsets = tile.store_offsets(), tile.load_offsets()
         self._loaded = np.full((ctas, *self._load_offsets.shape), np.nan, accumulators.dtype)
 
@@ -111,7 +116,14 @@ class TileEpilogue(ABC):
     """
 
     def __init__(
-        self, tile: EpilogueTile, accumulators: Accumulators, output: OutputTensor, hazards: HazardLog
+        self,
+        tile: EpilogueTile,
+        accumulators: Accumulators,
+        *,
+        memory: SharedMemory,
+        output: OutputTensor,
+        hazards: HazardLog,
+        name: str = "staging",
     ) -> None:
         """
         Prepare the epilogue of a batch.
@@ -119,11 +131,13 @@ class TileEpilogue(ABC):
         Args:
             tile: Epilogue tile, which gives offsets and predicates.
             accumulators: Warp tiles as matrices. Shape (ctas, warps, warp M, warp N).
+            memory: Shared memory of the program's CTAs.
             output: Tensor that the result is written to.
             hazards: Log that found hazards are added to.
+            name: Name of the staging area, of which a program with several epilogues has several.
         """
         self._tile, self._output, self._hazards = tile, output, hazards
-        self._staging = Staging(tile, accumulators, hazards)
+        self._staging = Staging(tile, accumulators, memory, name, hazards)
         self._access: tuple[int, OutputAccess] | None = None
 
     def execute(self, op: Op) -> None:
@@ -201,6 +215,7 @@ class Epilogue(TileEpilogue):
         accumulators: Accumulators,
         tiles: IntArray,
         *,
+        memory: SharedMemory,
         output: OutputTensor,
         inputs: EpilogueInputs,
         hazards: HazardLog,
@@ -213,11 +228,12 @@ class Epilogue(TileEpilogue):
             does: Output operation.
             accumulators: Warp tiles as matrices. Shape (ctas, warps, warp M, warp N).
             tiles: (tile m, tile n, slice) of each CTA. Shape (ctas, 3).
+            memory: Shared memory of the program's CTAs.
             output: Tensor that the result is written to.
             inputs: Tensors that are read.
             hazards: Log that found hazards are added to.
         """
-        super().__init__(tile, accumulators, output, hazards)
+        super().__init__(tile, accumulators, memory=memory, output=output, hazards=hazards)
         ctas = len(accumulators)
         self._does = does
         self._matrices = accumulators

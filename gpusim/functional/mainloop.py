@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.element_types import INTEGER_RANGE, Mma, Shape
+from gpusim.element_types import INTEGER_RANGE, Mma
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.shared_memory import CopyQueue, SharedArray
-from gpusim.numerics.elements import WORKING, Values, as_multiplied
+from gpusim.numerics.elements import Values, as_multiplied, decode
 from gpusim.schedule.ops import (
     Barrier,
     CommitGroup,
@@ -52,10 +52,11 @@ class OperandTables:
         width: Elements of one global access.
         shared_elements: Elements of the whole shared allocation.
         store: Element that each copy, or vector of a store, writes. Shape (stages, threads, accesses, vecs, width).
-        load: Element that each register element is loaded from.
-            Shape (stages, warps, k_groups, instructions, 32, matrices, elements of a register).
-        place: Register element that holds each element of the warp's matrix, as an index into the flat
-            (lane, register element) pairs. Shape (warp rows, instruction K): rows along M for A, along N for B.
+        load: Element that each register element is loaded from, in the order in which an instruction's registers hold
+            the warp's matrix, row by row. Shape (instructions, stages, k_groups, warps, elements of an instruction).
+        held: Elements of the warp's matrix that each instruction loads, as indices into the flat matrix of (warp rows,
+            instruction K): rows along M for A, along N for B.
+        depth: Instruction K.
         first_row: First row of each warp inside the threadblock tile. Shape (warps,).
     """
 
@@ -63,8 +64,14 @@ class OperandTables:
     shared_elements: int
     store: IntArray
     load: IntArray
-    place: IntArray
+    held: tuple[slice | IntArray, ...]
+    depth: int
     first_row: IntArray
+
+    @property
+    def warp_elements(self) -> int:
+        """Elements of the warp's matrix, which are those of its fragment."""
+        return int(self.load.shape[0] * self.load.shape[-1])
 
 
 def operand_tables(operand: Operand, base: int = 0) -> OperandTables:
@@ -78,30 +85,61 @@ def operand_tables(operand: Operand, base: int = 0) -> OperandTables:
     tiling, loads = operand.tiling, fragment_loads(operand)
     stages = range(tiling.stages)
     store = np.stack([store_offsets(operand, stage) for stage in stages])
-    load = np.stack([delivered_offsets(ldmatrix_offsets(operand, stage), loads, operand.bits) for stage in stages])
+    delivered = [delivered_offsets(ldmatrix_offsets(operand, stage), loads, operand.bits) for stage in stages]
+    load = np.moveaxis(np.stack(delivered), (3, 2), (0, 2))
+    load = load.reshape(*load.shape[:4], -1)
+    held, order = _held_elements(fragment_places(operand), len(load))
     return OperandTables(
         width=operand.access,
         shared_elements=operand.shared.elements,
         store=base + store[..., None] + np.arange(operand.access, dtype=np.int64),
-        load=base + load,
-        place=_fragment_places(tiling.instruction, operand.side, operand.warp_extent, operand.bits),
+        load=base + np.take_along_axis(load, order[:, None, None, None], axis=-1),
+        held=held,
+        depth=tiling.instruction[2],
         first_row=warp_coordinates(tiling.warps)[:, operand.axis] * operand.warp_extent,
     )
 
 
-def _fragment_places(instruction: Shape, operand: Side, warp_rows: int, bits: int) -> IntArray:
+def fragment_places(operand: Operand) -> IntArray:
     """
-    Return ``OperandTables.place``: one instruction's fragment map, inverted and repeated for each instruction tile.
+    Return the register element that holds each element of a warp's matrix, an index of (lane, register element) pairs.
+
+    It is one instruction's fragment map, inverted and repeated for each instruction tile.
+
+    Returns:
+        Shape (warp rows, instruction K): rows along M for A, along N for B.
     """
-    tile_rows = instruction[0] if operand == "a" else instruction[1]
-    held = fragment_map(instruction, operand, bits)
-    row, k = (held[..., 0], held[..., 1]) if operand == "a" else (held[..., 1], held[..., 0])
+    instruction, warp_rows = operand.tiling.instruction, operand.warp_extent
+    tile_rows = instruction[operand.axis]
+    held = fragment_map(instruction, operand.side, operand.bits)
+    row, k = (held[..., 0], held[..., 1]) if operand.side == "a" else (held[..., 1], held[..., 0])
     tiles, elements = warp_rows // tile_rows, held.shape[1]
     lane, element = np.indices((WARP_SIZE, elements))
     place = np.empty((tiles, tile_rows, instruction[2]), np.int64)
     for tile in range(tiles):
         place[tile, row, k] = lane * (tiles * elements) + tile * elements + element
     return place.reshape(warp_rows, instruction[2])
+
+
+def _held_elements(place: IntArray, instructions: int) -> tuple[tuple[slice | IntArray, ...], IntArray]:
+    """
+    Return which elements of the warp's matrix each of the loads brings, and in which order its registers hold them.
+
+    Args:
+        place: ``fragment_places``.
+        instructions: Loads of the fragment, which share the register elements of each lane evenly.
+
+    Returns:
+        ``OperandTables.held``, and for each load its (lane, register element) pairs in the order of the flat matrix,
+        shape (instructions, elements of an instruction).
+    """
+    lane, element = np.divmod(place.reshape(-1), place.size // WARP_SIZE)
+    instruction, within = np.divmod(element, place.size // WARP_SIZE // instructions)
+    found = [np.flatnonzero(instruction == number) for number in range(instructions)]
+    order = [lane[at] * (place.size // WARP_SIZE // instructions) + within[at] for at in found]
+    contiguous = [bool((np.diff(at) == 1).all()) for at in found]
+    held = (slice(int(at[0]), int(at[-1]) + 1) if whole else at for at, whole in zip(found, contiguous, strict=True))
+    return tuple(held), np.stack(order)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +149,7 @@ class OperandData:
 
     Attributes:
         name: Name of the operand in messages.
-        values: The tensor, flat and decoded.
+        values: The tensor, flat and decoded, in float32, as the tensor core multiplies it (``multiplied``).
         fetch: Returns all accesses of a fetch, by its number.
         first_row: Row of the problem, along M for A and N for B, at which each tile begins. Shape (ctas,).
         end: First row that does not exist in the problem. Shape (ctas,), or one for all.
@@ -124,6 +162,12 @@ class OperandData:
     first_row: IntArray
     end: int | IntArray
     shared: SharedArray
+
+
+def multiplied(stored: Values, element: str) -> npt.NDArray[np.float32]:
+    """Return a stored tensor in float32, which has every value that a tensor core multiplies."""
+    values: npt.NDArray[np.float32] = as_multiplied(decode(stored, element).astype(np.float32, copy=False), element)
+    return values
 
 
 class WarpTiles:
@@ -163,7 +207,6 @@ class WarpTiles:
         self._tables, self._sources = tables, sources
         self._hazards, self._queue, self._tiles = hazards, queue, ctas
         self._types = mma
-        dtype = WORKING[self._types.ab]
         self._registers: dict[Side, Values] = {}
         self._threadblock_fragment: dict[Side, Values] = {}
         self._row_in_range: dict[Side, BoolArray] = {}
@@ -171,18 +214,19 @@ class WarpTiles:
         self._loaded_from: dict[tuple[Side, int], int] = {}
         for operand, table in tables.items():
             source = sources[operand]
-            fragment = (_BUFFERS, len(ctas), warps, *table.load.shape[3:])
-            self._registers[operand] = np.full(fragment, np.nan, dtype)
-            self._threadblock_fragment[operand] = np.full((len(ctas), *table.store.shape[1:]), np.nan, dtype)
+            fragment = (_BUFFERS, len(ctas), warps, table.warp_elements)
+            self._registers[operand] = np.full(fragment, np.nan, np.float32)
+            self._threadblock_fragment[operand] = np.full((len(ctas), *table.store.shape[1:]), np.nan, np.float32)
             rows = source.first_row[:, None, None] + self._warp_rows(operand)
             self._row_in_range[operand] = rows < np.asarray(source.end).reshape(-1, 1, 1)
         accumulated = ACCUMULATED[self._types.accumulator]
         self.accumulators: Accumulators = np.zeros((len(ctas), warps, *tiling.warp[:2]), accumulated)
+        self._products = np.empty(self.accumulators.shape, np.float32)
 
     def _warp_rows(self, operand: Side) -> IntArray:
         """Return the row inside the threadblock tile of each row of each warp's matrix. Shape (warps, warp rows)."""
         table = self._tables[operand]
-        return table.first_row[:, None] + np.arange(len(table.place), dtype=np.int64)
+        return table.first_row[:, None] + np.arange(table.warp_elements // table.depth, dtype=np.int64)
 
     def execute(self, op: Op) -> None:
         """
@@ -216,7 +260,8 @@ class WarpTiles:
         """
         Return what every access of a fetch brings (zeros where invalid), and which accesses are valid.
 
-        Shapes (ctas, threads, accesses, vecs, width) and (ctas, threads, accesses, vecs).
+        Shapes (accesses, vecs, ctas, threads, width) and (accesses, vecs, ctas, threads): what one op brings lies
+        together.
         """
         known = self._fetched.get(operand)
         if known is not None and known[0] == number:
@@ -237,16 +282,20 @@ class WarpTiles:
             )
             self._hazards.add(DataHazard("illegal_global_access", message, number, -1, name, -1, -1))
             valid = valid & ~illegal
-        values = memory[np.where(valid, vector, 0)]
-        values[~valid] = 0
+        vector, valid = (np.ascontiguousarray(np.moveaxis(one, (2, 3), (0, 1))) for one in (vector, valid))
+        if valid.all():
+            values = memory.take(vector, axis=0)
+        else:
+            values = memory.take(np.where(valid, vector, 0), axis=0)
+            values[~valid] = 0
         self._fetched[operand] = (number, values, valid)
         return values, valid
 
     def _copy(self, op: CopyAsync) -> None:
         values, valid = self._fetch(op.operand, op.fetch)
         offsets = self._tables[op.operand].store[op.stage, :, op.access, op.vec]
-        brought = values[:, :, op.access, op.vec]
-        arrives = valid[:, :, op.access, op.vec, None]
+        brought = values[op.access, op.vec]
+        arrives = valid[op.access, op.vec, ..., None]
         written = None if op.zfill or arrives.all() else np.broadcast_to(arrives, brought.shape)
         if self._queue.issue(self._sources[op.operand].shared, offsets, brought, written):
             self._report_overwrite("copy", op)
@@ -259,8 +308,8 @@ class WarpTiles:
         noticed.
         """
         values, valid = self._fetch(op.operand, op.fetch)
-        brought = values[:, :, op.access, op.vec]
-        arrives = valid[:, :, op.access, op.vec, None]
+        brought = values[op.access, op.vec]
+        arrives = valid[op.access, op.vec, ..., None]
         fragment = self._threadblock_fragment[op.operand]
         fragment[:, :, op.access, op.vec] = brought if op.zfill else np.where(arrives, brought, np.nan)
 
@@ -278,17 +327,15 @@ class WarpTiles:
         self._hazards.add(DataHazard("overwrite_while_read", message, op.fetch, -1, name, op.stage, -1))
 
     def _load_fragment(self, op: FragmentLoad) -> None:
-        offsets = self._tables[op.operand].load[op.stage, :, op.k_group, op.instruction]
-        buffer = op.k_group % _BUFFERS
-        self._registers[op.operand][buffer, :, :, op.instruction] = self._sources[op.operand].shared.load(offsets)
+        table, buffer = self._tables[op.operand], op.k_group % _BUFFERS
+        loaded = self._sources[op.operand].shared.load(table.load[op.instruction, op.stage, op.k_group])
+        self._registers[op.operand][buffer][..., table.held[op.instruction]] = loaded
         self._loaded_from[op.operand, buffer] = op.stage
 
     def _matrix(self, operand: Side, op: WarpMma) -> npt.NDArray[np.float32]:
         """Return the operand of a warp-level MMA from its registers. Shape (ctas, warps, warp rows, instruction K)."""
         registers = self._registers[operand][op.k_group % _BUFFERS]
-        by_lane = np.moveaxis(registers, 2, 3).reshape(*registers.shape[:2], -1)
-        held = by_lane[:, :, self._tables[operand].place].astype(np.float32)
-        matrix: npt.NDArray[np.float32] = as_multiplied(held, self._types.ab)
+        matrix: npt.NDArray[np.float32] = registers.reshape(*registers.shape[:2], -1, self._tables[operand].depth)
         poison = np.isnan(matrix)
         if poison.any():
             self._report_poison(operand, op, poison)
@@ -319,6 +366,7 @@ class WarpTiles:
         CUTLASS's integer kernels saturate (OpMultiplyAddSaturate).
         """
         a, b = self._matrix("a", op), self._matrix("b", op)
-        np.add(self.accumulators, a @ b.swapaxes(-1, -2), out=self.accumulators, casting="same_kind")
+        np.matmul(a, b.swapaxes(-1, -2), out=self._products)
+        np.add(self.accumulators, self._products, out=self.accumulators, casting="same_kind")
         if self._types.accumulator == "s32":
             np.clip(self.accumulators, *INTEGER_RANGE["s32"], out=self.accumulators)

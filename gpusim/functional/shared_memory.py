@@ -6,13 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
+from gpusim.functional.visibility import LONGEST_RUN, SharedAccess, Visibility
 from gpusim.numerics.elements import Values
 
-_EVERYONE = -1
-_NOBODY = -2
-
-
-BATCH_BYTES = 32 << 20
+BATCH_BYTES = 8 << 20
 """Most bytes that one batch of CTAs may hold at a time, small enough to stay near the caches."""
 
 
@@ -20,32 +17,33 @@ class SharedArray:
     """
     The shared allocation of one operand, in every CTA of the batch.
 
-    It is as unhelpful as the PTX memory model allows. The array starts as NaN. The destination of an asynchronous copy
-    is NaN from its issue until it lands. What a thread wrote is NaN to other warps until a barrier. Addresses do not
-    depend on the CTA, so the writer and the readers of an element are kept once for all CTAs of the batch.
+    It is as unhelpful as the PTX memory model allows. What nobody wrote, what an asynchronous copy will overwrite, and
+    what another warp wrote since the last barrier is read as NaN. Addresses do not depend on the CTA, so who may read
+    an element is known once for all CTAs (``Visibility``), and only data is kept for each.
 
     Not modelled: reordering inside a warp (its own stores are visible to all its lanes at once).
     """
 
-    def __init__(self, ctas: int, elements: int, warps: int, dtype: npt.DTypeLike) -> None:
+    def __init__(
+        self, ctas: int, elements: int, warps: int, dtype: npt.DTypeLike, visibility: Visibility | None = None
+    ) -> None:
         """
-        Fill the allocation with NaN.
+        Allocate the array, of which nothing can be read yet.
 
         Args:
             ctas: CTAs of the batch.
             elements: Elements of the whole allocation, all stages.
             warps: Warps of a CTA.
             dtype: A floating type, because NaN marks what may not be used.
+            visibility: What is known from earlier batches that execute the same program; None knows nothing.
         """
-        self._data = np.full((ctas, elements), np.nan, dtype)
-        self._writer = np.full(elements, _EVERYONE, np.int8)
-        self._readers = np.zeros((warps, elements), np.bool_)
-        self._warps = np.arange(warps)
+        self._data = np.zeros((ctas, -(-elements // LONGEST_RUN) * LONGEST_RUN), dtype)
+        self._visibility = Visibility(elements, warps) if visibility is None else visibility
+        self._visibility.begin_batch()
 
-    def _own(self, offsets: IntArray) -> IntArray:
-        """Return the warp that each offset belongs to, broadcasting against ``offsets`` [threads or warps, ...]."""
-        group = offsets.shape[0] // len(self._warps)
-        return np.repeat(self._warps, group).reshape(-1, *[1] * (offsets.ndim - 1))
+    def _runs(self, access: SharedAccess) -> Values:
+        """Return the data as the runs of elements that an access counts in. Shape (ctas, runs, width)."""
+        return self._data.reshape(len(self._data), -1, access.runs.width)
 
     def invalidate(self, offsets: IntArray) -> bool:
         """
@@ -57,29 +55,22 @@ class SharedArray:
         Returns:
             True when another warp has read one of them since the last barrier, and so may still be reading.
         """
-        self._data[:, offsets] = np.nan
-        return self._read_by_others(offsets)
+        return self._visibility.invalidate(offsets).overwrites
 
-    def _read_by_others(self, offsets: IntArray) -> bool:
-        read = self._readers[:, offsets]
-        others = self._warps.reshape(-1, *[1] * offsets.ndim) != self._own(offsets)
-        return bool((read & others).any())
-
-    def store(self, offsets: IntArray, values: Values, written: BoolArray | None = None) -> bool:
+    def store(self, offsets: IntArray, values: Values) -> bool:
         """
         Write elements, visible to the writer's warp now and to the others after a barrier.
 
         Args:
             offsets: Shape (threads, ...).
             values: Shape (ctas, threads, ...).
-            written: False leaves the element unchanged. Shape of ``values``; None writes all.
 
         Returns:
             True when another warp may still be reading an element that is overwritten.
         """
-        self._data[:, offsets] = values if written is None else np.where(written, values, self._data[:, offsets])
-        self._writer[offsets] = self._own(offsets)
-        return self._read_by_others(offsets)
+        access = self._visibility.store(offsets)
+        self._runs(access)[:, access.runs.index] = values.reshape(len(values), -1, access.runs.width)
+        return access.overwrites
 
     def atomic_max(self, offsets: IntArray, values: Values) -> bool:
         """
@@ -95,11 +86,10 @@ class SharedArray:
         Returns:
             True when another warp may still be reading an element.
         """
-        stored = self._writer[offsets] >= 0
+        access = self._visibility.atomic(offsets)
         ctas = np.arange(len(self._data)).reshape(-1, *[1] * offsets.ndim)
-        np.maximum.at(self._data, (ctas, offsets[None]), np.where(stored, np.nan, values))
-        self._writer[offsets] = _NOBODY
-        return self._read_by_others(offsets)
+        np.maximum.at(self._data, (ctas, offsets[None]), values)
+        return access.overwrites
 
     def load(self, offsets: IntArray) -> Values:
         """
@@ -111,19 +101,39 @@ class SharedArray:
         Returns:
             Shape (ctas, warps or threads, ...).
         """
-        own = self._own(offsets)
-        self._readers[own, offsets] = True
-        writer = self._writer[offsets]
-        hidden = (writer != _EVERYONE) & (writer != own)
-        values: Values = self._data[:, offsets]
-        if hidden.any():
-            values[:, hidden] = np.nan
+        access = self._visibility.load(offsets)
+        values: Values = self._runs(access).take(access.runs.index, axis=1).reshape(len(self._data), *offsets.shape)
+        if access.hidden is not None:
+            values[:, access.hidden] = np.nan
         return values
 
     def barrier(self) -> None:
         """Let all warps arrive: every write so far becomes visible to all, and every read so far is done."""
-        self._writer[:] = _EVERYONE
-        self._readers[:] = False
+        self._visibility.barrier()
+
+
+class SharedMemory:
+    """The shared memory of all CTAs that execute one program: data for each batch, what is visible once for all."""
+
+    def __init__(self) -> None:
+        """Begin without an allocation."""
+        self._visibilities: dict[str, Visibility] = {}
+
+    def allocate(
+        self, name: str, ctas: int, elements: int, warps: int, dtype: npt.DTypeLike = np.float32
+    ) -> SharedArray:
+        """
+        Return an allocation of a batch, of which nothing can be read yet.
+
+        Args:
+            name: Name of the allocation, by which later batches find what is known of it.
+            ctas: CTAs of the batch.
+            elements: Elements of the whole allocation, all stages.
+            warps: Warps of a CTA.
+            dtype: A floating type, because NaN marks what may not be used.
+        """
+        known = self._visibilities.setdefault(name, Visibility(elements, warps))
+        return SharedArray(ctas, elements, warps, dtype, known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +141,6 @@ class _Copy:
     array: SharedArray
     offsets: IntArray
     values: Values
-    written: BoolArray | None
 
 
 class CopyQueue:
@@ -161,7 +170,7 @@ class CopyQueue:
         Returns:
             True when another warp may still be reading an element that is overwritten.
         """
-        self._open.append(_Copy(array, offsets, values, written))
+        self._open.append(_Copy(array, offsets, values if written is None else np.where(written, values, np.nan)))
         return array.invalidate(offsets)
 
     def commit(self) -> None:
@@ -173,5 +182,5 @@ class CopyQueue:
         """Execute cp.async.wait_group: land every group but the last ``pending``."""
         done = max(len(self._groups) - pending, 0)
         for copy in (copy for group in self._groups[:done] for copy in group):
-            copy.array.store(copy.offsets, copy.values, copy.written)
+            copy.array.store(copy.offsets, copy.values)
         del self._groups[:done]

@@ -14,8 +14,9 @@ import numpy as np
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.errors import CheckFailed
 from gpusim.lower.sass.decode import Sass
-from gpusim.lower.sass.emulate import ExecutedInstruction
 from gpusim.lower.sass.operands import RZ, Immediate, Register
+from gpusim.lower.sass.repeat import ExecutedInstruction
+from gpusim.lower.stream import shifted
 from gpusim.schedule.counts import CountedKernel
 from gpusim.schedule.ops import (
     Barrier,
@@ -57,6 +58,22 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
+class ExecutedWarp:
+    """
+    What one warp executed, and the steps of the schedule that belong to it.
+
+    Attributes:
+        steps: The executed instructions.
+        scheduled: What the schedule requires, in its order, without the k tiles that were skipped.
+        skipped: Number of k tiles skipped, by the number of instructions executed before.
+    """
+
+    steps: Sequence[ExecutedInstruction]
+    scheduled: Sequence[Any]
+    skipped: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Expected:
     """
     One instruction that the schedule requires. Arrays have an entry for each of the 32 lanes.
@@ -93,7 +110,7 @@ class OpPart:
 
 def align(
     code: Sequence[Sass],
-    steps: Sequence[ExecutedInstruction],
+    executed: ExecutedWarp,
     kernel: CountedKernel[Any],
     placement: Placement,
     *,
@@ -104,7 +121,7 @@ def align(
 
     Args:
         code: The kernel's machine code.
-        steps: The instructions that one warp executed.
+        executed: What one warp executed.
         kernel: Schedule of the kernel.
         placement: The warp, and the addresses of its tensors and shared memory.
         vertical: Whether a warp's mma.sync run along M first on the target (``element_types.walks_vertically``).
@@ -115,9 +132,10 @@ def align(
     Raises:
         CheckFailed: The warp did not execute the schedule. The message shows both sides of the first difference.
     """
+    steps = executed.steps
     named: list[OpPart | None] = [None] * len(steps)
     wanted: dict[tuple[int, str], list[Expected]] = defaultdict(list)
-    for one in expected(kernel, placement):
+    for one in expected(kernel, placement, executed.scheduled):
         wanted[one.region, one.name].append(one)
     found: dict[tuple[int, str], list[int]] = defaultdict(list)
     region = 0
@@ -129,7 +147,7 @@ def align(
     for key in sorted({*wanted, *found}):
         for position, op in match_region(code, steps, key, wanted.get(key, []), found.get(key, [])):
             named[position] = OpPart(op)
-    _name_mmas(code, steps, kernel, placement.block, named, vertical=vertical)
+    _name_mmas(code, executed, kernel, named, vertical=vertical)
     return named
 
 
@@ -145,11 +163,11 @@ def _is_beside(sass: Sass, step: ExecutedInstruction) -> bool:
 # --- the schedule's side ---
 
 
-def expected(kernel: CountedKernel[Any], placement: Placement) -> list[Expected]:
-    """Return the instructions that the schedule requires of one warp, in the schedule's order and without MMAs."""
+def expected(kernel: CountedKernel[Any], placement: Placement, scheduled: Sequence[Any]) -> list[Expected]:
+    """Return the instructions that ``scheduled`` steps require of one warp, in their order and without MMAs."""
     side = _Schedule(kernel, placement)
     region, listed = 0, []
-    for step in kernel.steps(placement.block):
+    for step in scheduled:
         op = side.lanes.op(step)
         if isinstance(op, WarpMma):
             continue
@@ -319,9 +337,8 @@ class _Fragment:
 
 def _name_mmas(
     code: Sequence[Sass],
-    steps: Sequence[ExecutedInstruction],
+    executed: ExecutedWarp,
     kernel: CountedKernel[Any],
-    block: int,
     named: list[OpPart | None],
     *,
     vertical: bool,
@@ -332,7 +349,7 @@ def _name_mmas(
     Raises:
         CheckFailed: A mma.sync of a WarpMma does not occur exactly once, or multiplies other fragments.
     """
-    ops = {(op.k_tile, op.k_group): op for op in kernel.steps(block) if isinstance(op, WarpMma)}
+    ops = {(op.k_tile, op.k_group): op for op in executed.scheduled if isinstance(op, WarpMma)}
     if not ops:
         return
     operands = kernel.lanes().operands
@@ -343,7 +360,9 @@ def _name_mmas(
     missing = {(key, part) for key in ops for part in range(len(parts))}
     matrices = {name: fragment_loads(own).matrices for name, own in operands.items()}
     holds: dict[int, _Fragment] = {}
-    for position, step in enumerate(steps):
+    for position, step in enumerate(executed.steps):
+        if position in executed.skipped:
+            _advance(holds, executed.skipped[position], tiling.stages)
         sass, one = code[step.at], named[position]
         if sass.name in MMA_OPCODES:
             a, b = (_fragment(sass, role, holds) for role in "ab")
@@ -365,6 +384,12 @@ def _name_mmas(
             f"the kernel lacks {len(missing)} MMAs of the schedule, the first mma.sync {part} of"
             f" {WarpMma(k_tile, k_group)}"
         )
+
+
+def _advance(holds: dict[int, _Fragment], k_tiles: int, stages: int) -> None:
+    """Name the fragments in registers after ``k_tiles`` k tiles that were skipped and brought the like."""
+    for number, one in holds.items():
+        holds[number] = _Fragment(shifted(one.op, k_tiles, stages), one.register)
 
 
 def _write(sass: Sass, holds: dict[int, _Fragment]) -> None:

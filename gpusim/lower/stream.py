@@ -1,12 +1,14 @@
 """Defines the instruction streams that the simulated SM executes, whether estimated or compiled."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from gpusim.results.result import StreamOrigin
 from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadFragment, LoadGlobal, Op, StoreTile, WarpMma
 
 NO_SCOREBOARD = -1
+
+OpT = TypeVar("OpT", bound=Op)
 
 Unit: TypeAlias = Literal["pipe", "tensor", "shared", "ldgsts", "commit", "depbar", "barrier", "global", "exit"]
 """
@@ -71,7 +73,7 @@ class Segment:
     tiles_per_trip: int = 0
 
 
-def shifted(op: Op, k_tiles: int, stages: int) -> Op:
+def shifted(op: OpT, k_tiles: int, stages: int) -> OpT:
     """
     Return an op advanced by ``k_tiles`` k tiles: its k tile or fetch, and its slot in the shared-memory ring.
 

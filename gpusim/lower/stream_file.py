@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import zlib
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -87,7 +88,7 @@ def load_stream(path: Path) -> CompiledStream:
         if found != STREAM_SCHEMA:
             raise BadInput(f"{path}: schema must be {STREAM_SCHEMA!r}, got {found!r}")
         return _compiled(data)
-    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+    except (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError, AttributeError) as error:
         raise BadInput(f"{path}: not a readable stream ({error})") from error
 
 

@@ -218,6 +218,7 @@ class L2Spec:
         bytes_per_cycle: Bytes per SM cycle of the whole chip.
         bytes_per_cycle_per_sm: Bytes per SM cycle of one SM's port.
         write_bytes_per_cycle: Bytes per SM cycle that the whole chip takes from stores.
+        write_bytes_per_cycle_per_sm: Bytes per SM cycle that one SM stores.
         write_latency: Cycles until a store is acknowledged.
         write_buffer: Cycles for which stores may wait in buffers after their warp has left.
         most_merged: Requests for a line that is on its way from DRAM that one look-up serves.
@@ -232,6 +233,7 @@ class L2Spec:
     bytes_per_cycle: Annotated[int, FigureUnit("bytes/cycle")]
     bytes_per_cycle_per_sm: Annotated[int, FigureUnit("bytes/cycle")]
     write_bytes_per_cycle: Annotated[int, FigureUnit("bytes/cycle")]
+    write_bytes_per_cycle_per_sm: Annotated[int, FigureUnit("bytes/cycle")]
     write_latency: Annotated[int, FigureUnit("cycles", least=0)]
     write_buffer: Annotated[int, FigureUnit("cycles", least=0)]
     most_merged: Annotated[int, FigureUnit("requests")]
@@ -281,11 +283,15 @@ class LaunchSpec:
         overhead: Elapsed cycles of a launch during which no SM is active.
         cta_interval: Cycles between two CTAs that the chip's CTA scheduler launches.
         cta_setup: Cycles from the launch of a CTA to its first issue.
+        ctas_on_every_gpc: Fewest CTAs of a grid that leave no GPC idle.
+        idle_clock_percent: Cycles that an idle GPC counts for 100 of one whose tensor cores are busy.
     """
 
     overhead: Annotated[int, FigureUnit("cycles", least=0)]
     cta_interval: Annotated[int, FigureUnit("cycles", least=0)]
     cta_setup: Annotated[int, FigureUnit("cycles", least=0)]
+    ctas_on_every_gpc: Annotated[int, FigureUnit("CTAs")]
+    idle_clock_percent: Annotated[int, FigureUnit("percent")]
 
 
 @dataclass(frozen=True, slots=True)

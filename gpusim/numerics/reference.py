@@ -4,7 +4,8 @@ The float64 answer to a problem and the error bound of a correct kernel; it know
 A caller whose tensors are on a device passes its array module (``xp``), whose functions have numpy's names.
 """
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from gpusim.arrays import FloatArray
 from gpusim.element_types import INTEGER_RANGE, INTEGERS
+from gpusim.layout.matrix import MatrixView
 from gpusim.numerics.elements import as_multiplied, decode
 from gpusim.numerics.output_op import compute_type, scales
 from gpusim.numerics.tensors import Tensors
@@ -26,6 +28,9 @@ F16_SUMMED = 4
 
 # Significand bits, and the exponent of half the smallest subnormal step, for each floating output type.
 _OUTPUT_FORMATS = {"f16": (11, -25), "bf16": (8, -134), "f32": (24, -150)}
+
+BLOCK_ELEMENTS = 1 << 21
+"""Most elements of the output of which the float64 reference is held at a time."""
 
 _LEAST_BOUND = 2.0**-300
 """Replaces a bound of 0 where a difference is divided by it."""
@@ -75,26 +80,49 @@ def agreement(output: Any, expected: Reference, xp: Any = np) -> Agreement:
         expected: Value and bound, of the same array module.
         xp: Array module.
     """
-    error = xp.abs(output.astype(xp.float64) - expected.value)
-    quotient = error / xp.maximum(expected.bound, _LEAST_BOUND)
-    row, column = divmod(int(xp.argmax(quotient)), quotient.shape[1])
-    finite = bool(xp.isfinite(error).all())
-    return Agreement(
-        elements=int(error.size),
-        wrong_elements=int((~(error <= expected.bound)).sum()),
-        max_error=float(error.max()) if finite else None,
-        max_error_over_bound=float(quotient.max()) if finite else None,
-        worst_element=(row, column),
-    )
+    return agreement_of_blocks([(output, expected)], xp)
+
+
+def agreement_of_blocks(blocks: Iterable[tuple[Any, Reference]], xp: Any = np) -> Agreement:
+    """
+    Compare an output with its reference block by block, so that no more than a block of the reference need exist.
+
+    Args:
+        blocks: Blocks of consecutive rows of the output, each with its reference; at least one (``agreement``).
+        xp: Array module.
+    """
+    rows = elements = wrong = 0
+    finite, worst, largest, greatest = True, (0, 0), -1.0, -1.0
+    for output, expected in blocks:
+        error = xp.abs(output.astype(xp.float64) - expected.value)
+        quotient = error / xp.maximum(expected.bound, _LEAST_BOUND)
+        row, column = divmod(int(xp.argmax(quotient)), quotient.shape[1])
+        here = float(quotient[row, column])
+        if not math.isnan(greatest) and not here <= greatest:
+            greatest, worst = here, (rows + row, column)
+        finite = finite and bool(xp.isfinite(error).all())
+        largest = max(largest, float(error.max()))
+        rows, elements = rows + len(error), elements + int(error.size)
+        wrong += int((~(error <= expected.bound)).sum())
+    return Agreement(elements, wrong, largest if finite else None, greatest if finite else None, worst)
+
+
+def row_blocks(view: MatrixView) -> Iterator[slice]:
+    """Yield blocks of an output's rows of at most ``BLOCK_ELEMENTS`` elements, but one row at least."""
+    size = max(1, BLOCK_ELEMENTS // view.columns)
+    yield from (slice(begin, min(begin + size, view.rows)) for begin in range(0, view.rows, size))
 
 
 def _factors(
-    scenario: GemmScenario, tensors: Tensors, xp: Any, summed: slice = slice(None)
+    scenario: GemmScenario, tensors: Tensors, xp: Any, rows: slice, summed: slice = slice(None)
 ) -> Iterator[tuple[Any, Any]]:
-    """Yield the pairs of ``MatrixProduct.factors``, with the values as the tensor core multiplies them."""
+    """
+    Yield the pairs of ``MatrixProduct.factors`` for some rows, new arrays in float64, as the tensor core multiplies.
+    """
     element = scenario.problem.dtype.ab
     a, b = (as_multiplied(decode(stored, element, xp), element, xp) for stored in (tensors.a, tensors.b))
-    yield from scenario.problem.factors(a, b, summed, xp)
+    for left, right in scenario.problem.factors(a, b, summed, xp):
+        yield left[rows].astype(xp.float64), right.astype(xp.float64)
 
 
 def half_step(magnitude: Any, output: str, xp: Any = np) -> Any:
@@ -111,7 +139,7 @@ def half_step(magnitude: Any, output: str, xp: Any = np) -> Any:
     return xp.ldexp(xp.ones_like(magnitude), xp.maximum(exponent, smallest).astype(xp.int32))
 
 
-def reference(scenario: GemmScenario, tensors: Tensors, xp: Any = np) -> Reference:
+def reference(scenario: GemmScenario, tensors: Tensors, xp: Any = np, rows: slice = slice(None)) -> Reference:
     """
     Compute the answer to a problem and the error bound of a correct kernel.
 
@@ -134,6 +162,7 @@ def reference(scenario: GemmScenario, tensors: Tensors, xp: Any = np) -> Referen
         scenario: The problem and, for split-K, the threadblock's K extent.
         tensors: Inputs of the problem, as they are stored.
         xp: Array module of the inputs and of the answer.
+        rows: Rows of the output that are answered.
 
     Not modelled: overflow of a floating output type (``make_tensors`` stays far from it), and saturation of s32
     accumulators on the way (beyond 2^31, which 131072 products of 8 bits can reach).
@@ -143,16 +172,15 @@ def reference(scenario: GemmScenario, tensors: Tensors, xp: Any = np) -> Referen
     """
     problem, dtype = scenario.problem, scenario.problem.dtype
     if dtype.output in INTEGERS:
-        return _integer_reference(scenario, tensors, xp)
+        return _integer_reference(scenario, tensors, xp, rows)
     alpha, beta = scales(problem)
     compute = compute_type(problem)
-    view = scenario.problem.output_view
-    sums, bound = _SUMS[dtype.accumulator](scenario, tensors, xp)
+    sums, bound = _SUMS[dtype.accumulator](scenario, tensors, xp, rows)
     partials, bound = _partials(scenario, sums, bound, xp)
-    value = xp.zeros((view.rows, view.columns))
+    value = xp.zeros_like(bound)
     bound = abs(alpha) * bound
     if tensors.source is not None:
-        value = beta * view.of(decode(tensors.source, dtype.output, xp)).astype(xp.float64)
+        value = beta * _source(scenario, tensors.source, xp, rows)
         bound = bound + (1 + len(partials)) * F32_ROUNDOFF * xp.abs(value)
         if compute == "f16":
             bound = bound + half_step(xp.abs(value), "f16", xp)
@@ -178,6 +206,12 @@ def _partials(scenario: GemmScenario, sums: Any, bound: Any, xp: Any) -> tuple[l
     return [running], bound
 
 
+def _source(scenario: GemmScenario, stored: Any, xp: Any, rows: slice) -> Any:
+    """Return rows of the source C in float64."""
+    problem = scenario.problem
+    return problem.output_view.of(decode(stored, problem.dtype.output, xp))[rows].astype(xp.float64)
+
+
 def _finished(scenario: GemmScenario, tensors: Tensors, value: Any, bound: Any, xp: Any) -> tuple[Any, Any]:
     """Add the bias and apply the activation, in the floating type that the epilogue computes in."""
     problem = scenario.problem
@@ -187,43 +221,49 @@ def _finished(scenario: GemmScenario, tensors: Tensors, value: Any, bound: Any, 
     return (xp.maximum(value, 0.0) if problem.activation == "relu" else value), bound
 
 
-def _sums(scenario: GemmScenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
+def _shape(scenario: GemmScenario, rows: slice) -> tuple[int, int]:
+    """Return how many rows and columns some rows of the output have."""
+    view = scenario.problem.output_view
+    return len(range(view.rows)[rows]), view.columns
+
+
+def _sums(scenario: GemmScenario, tensors: Tensors, xp: Any, rows: slice) -> tuple[Any, Any]:
     """
     Return each split-K slice's sum of products, [slices, rows, columns], and the sum of magnitudes over all slices.
     """
-    slices, view = scenario.problem.split_k_slices, scenario.problem.output_view
+    slices, shape = scenario.problem.split_k_slices, _shape(scenario, rows)
     owner = xp.asarray(scenario.problem.slice_of_summed(scenario.kernel.threadblock[2]))
-    sums = xp.zeros((slices, view.rows, view.columns))
-    magnitudes = xp.zeros((view.rows, view.columns))
-    for a, b in _factors(scenario, tensors, xp):
+    sums = xp.zeros((slices, *shape))
+    magnitudes = xp.zeros(shape)
+    for a, b in _factors(scenario, tensors, xp, rows):
         for number in range(slices):
-            mine = owner == number
+            mine = owner == number if slices > 1 else slice(None)
             sums[number] += a[:, mine] @ b[mine]
-        magnitudes += xp.abs(a) @ xp.abs(b)
+        magnitudes += xp.abs(a, out=a) @ xp.abs(b, out=b)
     return sums, magnitudes
 
 
-def _f32_sums(scenario: GemmScenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
+def _f32_sums(scenario: GemmScenario, tensors: Tensors, xp: Any, rows: slice) -> tuple[Any, Any]:
     """Return the sums of each slice, and the error bound of float32 accumulators."""
-    sums, magnitudes = _sums(scenario, tensors, xp)
+    sums, magnitudes = _sums(scenario, tensors, xp, rows)
     return sums, 2 * scenario.problem.products * F32_ROUNDOFF * magnitudes
 
 
-def _f16_sums(scenario: GemmScenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
+def _f16_sums(scenario: GemmScenario, tensors: Tensors, xp: Any, rows: slice) -> tuple[Any, Any]:
     """
     Return the sums of each slice, and the error bound of 16-bit accumulators over all slices together.
 
     K tiles are walked in the order the kernel consumes them, so that the running sums are the kernel's own.
     """
-    slices, view = scenario.problem.split_k_slices, scenario.problem.output_view
+    slices, shape = scenario.problem.split_k_slices, _shape(scenario, rows)
     owner = scenario.problem.slice_of_summed(scenario.kernel.threadblock[2])
-    sums = xp.zeros((slices, view.rows, view.columns))
-    wrong = xp.zeros((view.rows, view.columns))
+    sums = xp.zeros((slices, *shape))
+    wrong = xp.zeros(shape)
     for number in range(slices):
         mine = np.flatnonzero(owner == number)
         error = xp.zeros_like(wrong)
         for k in scenario.problem.summed_tiles(scenario.kernel.threadblock[2], mine):
-            for a, b in _factors(scenario, tensors, xp, k):
+            for a, b in _factors(scenario, tensors, xp, rows, k):
                 for begin in range(0, a.shape[1], F16_SUMMED):
                     left, right = a[:, begin : begin + F16_SUMMED], b[begin : begin + F16_SUMMED]
                     sums[number] += left @ right
@@ -233,26 +273,25 @@ def _f16_sums(scenario: GemmScenario, tensors: Tensors, xp: Any) -> tuple[Any, A
     return sums, wrong
 
 
-def _s32_sums(scenario: GemmScenario, tensors: Tensors, xp: Any) -> tuple[Any, Any]:
+def _s32_sums(scenario: GemmScenario, tensors: Tensors, xp: Any, rows: slice) -> tuple[Any, Any]:
     """Return the exact sums of each slice, and the error of converting them to float32 and multiplying by alpha."""
-    sums, _ = _sums(scenario, tensors, xp)
+    sums, _ = _sums(scenario, tensors, xp, rows)
     return sums, 2 * F32_ROUNDOFF * xp.abs(sums).sum(axis=0)
 
 
 _SUMS = {"f32": _f32_sums, "f16": _f16_sums, "s32": _s32_sums}
 
 
-def _integer_reference(scenario: GemmScenario, tensors: Tensors, xp: Any) -> Reference:
+def _integer_reference(scenario: GemmScenario, tensors: Tensors, xp: Any, rows: slice) -> Reference:
     """Return the exact sum after the linear combination, and how far its rounding to integers may differ."""
     problem, output = scenario.problem, scenario.problem.dtype.output
     alpha, beta = scales(problem)
     error = _no_error if compute_type(problem) in INTEGERS else _float32_error
-    view = scenario.problem.output_view
-    partials, _ = _partials(scenario, _sums(scenario, tensors, xp)[0], 0.0, xp)
-    running = xp.zeros((view.rows, view.columns))
+    partials, _ = _partials(scenario, _sums(scenario, tensors, xp, rows)[0], 0.0, xp)
+    running = xp.zeros(_shape(scenario, rows))
     low = high = running
     if tensors.source is not None:
-        running = low = high = view.of(decode(tensors.source, output, xp)).astype(xp.float64)
+        running = low = high = _source(scenario, tensors.source, xp, rows)
     for number, partial in enumerate(partials):
         scale = beta if number == 0 else 1.0
         product = alpha * xp.clip(partial, *INTEGER_RANGE["s32"])

@@ -1,5 +1,6 @@
 """Writes the Kanata log of a run for the Konata viewer: a line for each warp and k tile, with activities as stages."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from gpusim.report.captions import footer
@@ -65,7 +66,7 @@ def kanata_log(result: Result, timeline: Timeline) -> str:
 
 
 def _lines(
-    spans: tuple[KTileSpan, ...],
+    spans: Sequence[KTileSpan],
 ) -> list[tuple[tuple[int, int, int, int], dict[str, tuple[int, int]]]]:
     """Return each (CTA, warp, k tile, stage), earliest first, with its activities in the order of ``ACTIVITIES``."""
     found: dict[tuple[int, int, int, int], dict[str, tuple[int, int]]] = {}

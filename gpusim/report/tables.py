@@ -74,10 +74,15 @@ def _facts(result: Result) -> Table:
     return table
 
 
+def _sampled(error_percent: float) -> str:
+    error = f", some {error_percent:g} % of the elapsed cycles either way" if error_percent else ""
+    return f"CTAs stand for others{error}"
+
+
 def _fact_rows(result: Result) -> Sequence[tuple[str, str]]:
     figures = ", ".join(f"{count} {kind}" for kind, count in result.machine.get("figures", {}).items())
     simulated = result.simulated
-    scope = "CTAs stand for others" if simulated.sampled else "every CTA simulated"
+    scope = _sampled(simulated.sampling_error_percent) if simulated.sampled else "every CTA simulated"
     rate = f", {simulated.instructions / simulated.seconds:,.0f} a second" if simulated.seconds else ""
     core = f", {simulated.engine} core" if simulated.engine else ""
     extents = " x ".join(str(extent) for extent in result.grid)

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ def digest(data: Any) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
+@cache
 def commit() -> str | None:
     """
     Return the commit of the source tree gpusim runs from, with ``-dirty`` when tracked files differ from it.

@@ -45,6 +45,8 @@ class Simulated:
         sampled: True when some CTAs stand for others.
         engine: How the core was executed: "compiled" or "interpreted"; empty in results of older versions.
         total_seconds: Wall time of the whole simulation, lowering and counting included.
+        sampling_error_percent: Expected difference of elapsed cycles from those of an exact run, either way; 0 of an
+            exact one (D14).
     """
 
     ctas: int
@@ -54,6 +56,7 @@ class Simulated:
     sampled: bool
     engine: str = field(default="", compare=False)
     total_seconds: float = field(default=0.0, compare=False)
+    sampling_error_percent: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

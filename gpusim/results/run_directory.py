@@ -13,7 +13,7 @@ from gpusim.errors import BadInput, CannotRun
 from gpusim.results import result as results
 from gpusim.results.provenance import digest
 from gpusim.results.result import Result
-from gpusim.results.timeline import KTileSpan, Timeline, WarpSpan
+from gpusim.results.timeline import KTileSpan, Spans, Timeline, WarpSpan
 
 SCENARIO = "scenario.resolved.toml"
 MANIFEST = "manifest.json"
@@ -138,7 +138,8 @@ def _timeline_text(timeline: Timeline) -> str:
 
 def _table(kind: type[WarpSpan | KTileSpan], spans: Sequence[WarpSpan | KTileSpan]) -> dict[str, Any]:
     columns = [field.name for field in fields(kind)]
-    return {"columns": columns, "rows": list(map(attrgetter(*columns), spans))}
+    rows = zip(*spans.columns, strict=True) if isinstance(spans, Spans) else map(attrgetter(*columns), spans)
+    return {"columns": columns, "rows": list(rows)}
 
 
 def _read_timeline(path: Path) -> Timeline:
@@ -159,5 +160,5 @@ def _read_timeline(path: Path) -> Timeline:
         raise BadInput(f"{path}: {results.damage(error)}") from error
 
 
-def _named_rows(table: dict[str, Any]) -> list[dict[str, Any]]:
-    return [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+def _named_rows(table: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+    return tuple(dict(zip(table["columns"], row, strict=True)) for row in table["rows"])

@@ -1,6 +1,12 @@
 """The observations of a timing run for pictures and traces: spans of warps, copies in flight and MMA bursts."""
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from operator import eq
+from typing import Any, Generic, TypeVar, overload
+
+SpanT = TypeVar("SpanT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +70,49 @@ class KTileSpan:
     end: int
 
 
+class Spans(Sequence[SpanT], Generic[SpanT]):
+    """
+    A sequence of spans that is kept as columns. Columns are made, and a span becomes an object, when asked for.
+
+    Args:
+        kind: Type of the spans.
+        columns: Returns the values of each field, equally many, in the order of the type's fields.
+    """
+
+    def __init__(self, kind: type[SpanT], columns: Callable[[], Sequence[Sequence[Any]]]) -> None:
+        self._kind, self._make = kind, columns
+
+    @cached_property
+    def columns(self) -> Sequence[Sequence[Any]]:
+        """The values of each field."""
+        return self._make()
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    @overload
+    def __getitem__(self, place: int) -> SpanT: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> "Spans[SpanT]": ...
+
+    def __getitem__(self, place: int | slice) -> "SpanT | Spans[SpanT]":
+        values = [column[place] for column in self.columns]
+        return Spans(self._kind, lambda: values) if isinstance(place, slice) else self._kind(*values)
+
+    def __iter__(self) -> Iterator[SpanT]:
+        return map(self._kind, *self.columns)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+
 @dataclass(frozen=True, slots=True)
 class Timeline:
     """The spans of the observed CTA: CTA 0, or in attention the first CTA with the most key blocks."""
 
-    warps: tuple[WarpSpan, ...]
-    k_tiles: tuple[KTileSpan, ...]
+    warps: Sequence[WarpSpan]
+    k_tiles: Sequence[KTileSpan]

@@ -105,6 +105,11 @@ class Convolution(MatrixProduct):
         """Return the number of k tiles of one split-K slice."""
         return k_iterations_of(self.shape, tile_k, self.operator)
 
+    @property
+    def k_tiles_per_interval(self) -> int:
+        """Number of filter positions, which are walked for each interval of channels."""
+        return self.r * self.s
+
     def derived(self) -> dict[str, int]:
         """Return the output height and width."""
         return {"p": self.output_p, "q": self.output_q}

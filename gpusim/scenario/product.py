@@ -134,6 +134,11 @@ class MatrixProduct(Table, ABC):
             slice_: Index of the slice.
         """
 
+    @property
+    def k_tiles_per_interval(self) -> int:
+        """Number of k tiles that walk one interval of K: a convolution has one for each filter position."""
+        return 1
+
     @abstractmethod
     def source(self, side: Side, iterator: str) -> Source:
         """Return an operand's tensor, walked by the kernel's kind of iterator."""
@@ -173,7 +178,7 @@ class MatrixProduct(Table, ABC):
     @abstractmethod
     def factors(self, a: Any, b: Any, summed: slice, xp: Any) -> Iterator[tuple[Any, Any]]:
         """
-        Yield pairs of factors, [rows, k] and [k, columns] in float64, whose products sum to the product of the problem.
+        Yield pairs of factors, [rows, k] and [k, columns], whose products sum to the product of the problem.
 
         Args:
             a, b: Flat tensors of values, of the array module.

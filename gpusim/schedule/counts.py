@@ -130,15 +130,15 @@ class ConflictRow(NamedTuple):
 
 class GridProgram(NamedTuple, Generic[StepT]):
     """
-    A program and the number of CTAs that execute it.
+    A program, or a part of one, and how often the grid executes it.
 
     Attributes:
-        steps: Steps of the program.
-        ctas: Number of CTAs.
+        steps: Steps of the program or part.
+        times: Number of executions: of CTAs, times those in each CTA.
     """
 
     steps: Sequence[StepT]
-    ctas: int
+    times: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ class CountedKernel(KernelSchedule[StepT]):
 
     @abstractmethod
     def programs(self) -> Iterable[GridProgram[StepT]]:
-        """Return the programs of the grid, with their CTAs. CTAs without work have none."""
+        """Return the programs of the grid, whole or in parts, in any order. CTAs without work have none."""
 
     @abstractmethod
     def global_counts(self) -> GlobalCounts:
@@ -225,9 +225,9 @@ def count(kernel: CountedKernel[StepT]) -> Counts:
     instructions: Counter[SassOpcode] = Counter(dict.fromkeys(filter(None, opcodes.values()), 0))
     requests: Counter[ConflictRow] = Counter()
     issued: Counter[tuple[ConflictRow, SharedTable, tuple[int, ...]]] = Counter()
-    for steps, ctas in kernel.programs():
+    for steps, executed in kernel.programs():
         for step, times in Counter(steps).items():
-            op, number = lanes.op(step), times * ctas
+            op, number = lanes.op(step), times * executed
             opcode = opcodes.get(type(op))
             if opcode is not None:
                 each = lanes.mmas(step) if isinstance(op, WarpMma) else 1

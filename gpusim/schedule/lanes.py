@@ -5,7 +5,7 @@ This module answers for what all tile GEMMs have. A family adds its own ops, and
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -89,6 +89,21 @@ class GlobalRow(NamedTuple):
     access_bytes: int
 
 
+class Fetch(NamedTuple):
+    """
+    One fetch of a CTA, and how it lies to others of its row, in any CTA.
+
+    Attributes:
+        number: Its number, as ``CtaLanes.fetched`` takes it.
+        alike: Equal for fetches with equal predicates whose valid offsets differ by one constant, whole 128-byte lines.
+        base: Offset in elements; of alike fetches, bases differ by that constant.
+    """
+
+    number: int
+    alike: Hashable
+    base: int
+
+
 class CtaLanes(ABC, Generic[StepT]):
     """The global-memory accesses of one CTA."""
 
@@ -101,12 +116,20 @@ class CtaLanes(ABC, Generic[StepT]):
         """Return one fetch of an operand (``Lanes.target``), with arrays of shape [threads, accesses, vecs]."""
 
     @abstractmethod
-    def copies(self) -> list[list[GlobalAccess]]:
-        """Return every fetch, by row and number; equal fetches may be the same object."""
+    def fetches(self) -> list[list[Fetch]]:
+        """Return every fetch, by row and turn."""
 
     @abstractmethod
     def outputs(self) -> list[GlobalRow]:
         """Return the global accesses that are not fetches, by row (``Lanes.target``)."""
+
+    @abstractmethod
+    def alike_outputs(self) -> Hashable:
+        """
+        Return a key of ``outputs``.
+
+        Where it is equal, CTAs have equal predicates, and in each row their offsets differ by whole 128-byte lines.
+        """
 
     @cached_property
     def output_rows(self) -> list[GlobalRow]:

@@ -5,16 +5,41 @@ This module knows counts and the order within one load; each mainloop decides wh
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from gpusim.schedule.ops import CacheOperator, Ldmatrix, LoadFragment, Op, WarpMma
 from gpusim.tile.ldmatrix import fragment_loads
 from gpusim.tile.operand import SIDES, Operand, Side
 
-Mainloop: TypeAlias = tuple[tuple[Op, ...], tuple[tuple[Op, ...], ...], tuple[Op, ...]]
+Mainloop: TypeAlias = tuple[tuple[Op, ...], Sequence[tuple[Op, ...]], tuple[Op, ...]]
 """The ops of a mainloop: prologue, one tuple per k tile consumed, and tail."""
+
+
+class Iterations(Sequence[tuple[Op, ...]], ABC):
+    """
+    The ops of each k tile of a mainloop, made when they are asked for, so that K costs no memory.
+
+    Subclasses are frozen dataclasses: iterations of equal shape and number are equal.
+
+    Attributes:
+        k_tiles: Number of k tiles.
+    """
+
+    __slots__ = ()
+    k_tiles: int
+
+    @abstractmethod
+    def at(self, k_tile: int) -> tuple[Op, ...]:
+        """Return the ops of one k tile."""
+
+    def __len__(self) -> int:
+        return self.k_tiles
+
+    def __getitem__(self, index: Any) -> Any:
+        chosen = range(self.k_tiles)[index]
+        return self.at(chosen) if isinstance(chosen, int) else tuple(map(self.at, chosen))
 
 
 @dataclass(frozen=True, slots=True)

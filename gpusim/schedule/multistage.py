@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
-from gpusim.schedule.mainloop import Mainloop, MainloopPolicy, MainloopShape, warp_fragment_loads
+from gpusim.schedule.mainloop import Iterations, Mainloop, MainloopPolicy, MainloopShape, warp_fragment_loads
 from gpusim.schedule.ops import Barrier, CacheOperator, CommitGroup, CopyAsync, Op, WaitGroup, WarpMma
 from gpusim.tile.operand import SIDES, Side
 
@@ -96,13 +96,34 @@ def mainloop(shape: MainloopShape, policy: Multistage, k_iterations: int) -> Mai
     prologue += warp_fragment_loads(shape, k_tile=0, k_group=0, stage=0)
     for share in range(0 if shape.whole else policy.share_lead):
         prologue += _share(shape, policy, shape.stages - 1, share)
-    iterations = tuple(
-        _iteration(shape, policy, k_tile, in_flight, ends=shape.whole and k_tile == k_iterations - 1)
-        for k_tile in range(k_iterations)
-    )
+    iterations = MultistageIterations(shape, policy, k_iterations, in_flight)
     return tuple(prologue), iterations, (Barrier(),) if shape.whole else (CommitGroup(), WaitGroup(0), Barrier())
 
 
+@dataclass(frozen=True, slots=True)
+class MultistageIterations(Iterations):
+    """
+    The ops of each k tile.
+
+    Attributes:
+        shape: Shape of the mainloop.
+        policy: Order of its ops.
+        k_tiles: Number of k tiles.
+        in_flight: Groups that each wait may leave pending.
+    """
+
+    shape: MainloopShape
+    policy: Multistage
+    k_tiles: int
+    in_flight: int
+
+    def at(self, k_tile: int) -> tuple[Op, ...]:
+        """Return the ops of one k tile. The last one of a ``whole`` shape ends the mainloop."""
+        ends = self.shape.whole and k_tile == self.k_tiles - 1
+        return _iteration(self.shape, self.policy, k_tile, self.in_flight, ends=ends)
+
+
+@lru_cache(maxsize=256)
 def _iteration(shape: MainloopShape, policy: Multistage, k_tile: int, in_flight: int, *, ends: bool) -> tuple[Op, ...]:
     """Return the ops of one k tile; the one that ``ends`` the mainloop waits for nothing and loads nothing ahead."""
     ops: list[Op] = []

@@ -74,7 +74,7 @@ def load_too_early(program: Program) -> Program:
         return replace(op, fetch=op.fetch + 1) if isinstance(op, LoadGlobal) else op
 
     second = tuple(ahead(op) for op in program.prologue if isinstance(op, LoadGlobal))
-    moved = tuple(tuple(map(ahead, body)) for body in program.iterations[:-1]) + program.iterations[-1:]
+    moved = (*(tuple(map(ahead, body)) for body in program.iterations[:-1]), *program.iterations[-1:])
     return replace(program, prologue=program.prologue + second, iterations=moved)
 
 

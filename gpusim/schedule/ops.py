@@ -1,5 +1,6 @@
 """The instruction set of schedules, in PTX's names: what each warp of a CTA does, but not when or at which address."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -221,7 +222,7 @@ class Program:
     """
 
     prologue: tuple[Op, ...]
-    iterations: tuple[tuple[Op, ...], ...]
+    iterations: Sequence[tuple[Op, ...]]
     tail: tuple[Op, ...]
     epilogue: tuple[Op, ...]
 

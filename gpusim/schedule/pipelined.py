@@ -5,11 +5,12 @@ This module knows the order of ops and the stages they touch; addresses and pred
 GEMM and convolution share this order.
 """
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
 from gpusim.scenario.kernel import PIPELINED_STAGES
-from gpusim.schedule.mainloop import Mainloop, MainloopPolicy, MainloopShape, warp_fragment_loads
+from gpusim.schedule.mainloop import Iterations, Mainloop, MainloopPolicy, MainloopShape, warp_fragment_loads
 from gpusim.schedule.ops import Barrier, CacheOperator, LoadGlobal, Op, StoreTile, WarpMma
 from gpusim.tile.operand import SIDES, Side
 
@@ -57,10 +58,27 @@ def mainloop(shape: MainloopShape, k_iterations: int, first_stage: int = 0) -> M
         Barrier(),
         *warp_fragment_loads(shape, k_tile=0, k_group=0, stage=first_stage),
     ]
-    iterations = tuple(
-        _iteration(shape, k_tile, (first_stage + k_tile) % PIPELINED_STAGES) for k_tile in range(k_iterations)
-    )
-    return tuple(prologue), iterations, ()
+    return tuple(prologue), PipelinedIterations(shape, k_iterations, first_stage), ()
+
+
+@dataclass(frozen=True, slots=True)
+class PipelinedIterations(Iterations):
+    """
+    The ops of each k tile.
+
+    Attributes:
+        shape: Shape of the mainloop.
+        k_tiles: Number of k tiles.
+        first_stage: Stage of k tile 0.
+    """
+
+    shape: MainloopShape
+    k_tiles: int
+    first_stage: int
+
+    def at(self, k_tile: int) -> tuple[Op, ...]:
+        """Return the ops of one k tile."""
+        return _iteration(self.shape, k_tile, (self.first_stage + k_tile) % PIPELINED_STAGES)
 
 
 def wind_down(k_iterations: int, first_stage: int = 0) -> int:
@@ -75,6 +93,7 @@ def wind_down(k_iterations: int, first_stage: int = 0) -> int:
     return (first_stage + k_iterations + 1) % PIPELINED_STAGES
 
 
+@lru_cache(maxsize=256)
 def _iteration(shape: MainloopShape, k_tile: int, stage: int) -> tuple[Op, ...]:
     ops: list[Op] = []
     last = shape.k_groups - 1

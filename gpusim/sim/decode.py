@@ -1,6 +1,7 @@
 """Decodes a kernel's stream for a machine into what the issue loop reads: ports, latencies, waits, wavefronts."""
 
 from collections.abc import Hashable
+from functools import lru_cache
 from typing import Any
 
 from gpusim.errors import BadInput
@@ -78,6 +79,15 @@ def wavefronts_of(shared: Shared | None) -> Wavefronts:
     return () if shared is None else (tuple(shared.table.wavefronts[shared.place].tolist()),)
 
 
+@lru_cache(maxsize=1 << SCOREBOARDS)
+def _boards(mask: int) -> tuple[int, ...]:
+    """Return the scoreboards of a mask."""
+    return tuple(board for board in range(SCOREBOARDS) if mask >> board & 1)
+
+
+_NO_ACCESS, _NOT_NOTED = Access(), Noted()
+
+
 class _Decoder:
     """Decodes the instructions of one stream."""
 
@@ -88,15 +98,16 @@ class _Decoder:
         copy = machine.async_copy
         self.least_stall = {} if copy is None else {COMMIT: copy.commit_latency, DEPBAR: copy.wait_latency}
         self.pipes = {name: index for index, name in enumerate(pipe_names(machine))}
+        self.ring: dict[tuple[int, tuple[int, ...]], Wavefronts] = {}
 
     def decode(self, instruction: Instruction, line: int, *, awaits: bool) -> Decoded:
         """Decode one instruction; ``line`` is ``Decoded.line``."""
         kind = KINDS[instruction.unit]
         port, interval, latency = self._port(instruction, kind)
         step = instruction.op
-        access = Access() if step is None else self._access(step)
-        noted = Noted() if step is None else self.kernel.noted(step, self.behaviour)
-        waits = tuple(board for board in range(SCOREBOARDS) if instruction.wait_mask >> board & 1)
+        access = _NO_ACCESS if step is None else self._access(step)
+        noted = _NOT_NOTED if step is None else self.kernel.noted(step, self.behaviour)
+        waits = _boards(instruction.wait_mask)
         return Decoded(
             kind=kind,
             port=port,
@@ -110,7 +121,20 @@ class _Decoder:
             line=line,
             is_branch=instruction.pipe == "branch",
             awaits=awaits,
-            **(access._asdict() | noted._asdict() | {"latency": latency or access.latency}),
+            latency=latency or access.latency,
+            wavefronts=access.wavefronts,
+            bytes=access.bytes,
+            target=access.target,
+            stage=access.stage,
+            pending=access.pending,
+            is_load=access.is_load,
+            through_l1=access.through_l1,
+            zero_fills=access.zero_fills,
+            fills=access.fills,
+            activity=noted.activity,
+            k_tile=noted.k_tile,
+            k_group=noted.k_group,
+            opens_wait=noted.opens_wait,
         )
 
     def _port(self, instruction: Instruction, kind: int) -> tuple[int, int, int]:
@@ -180,8 +204,13 @@ class _Decoder:
         shared = self.lanes.shared(step)
         if shared is None or not self.kernel.trips_go_round:
             return wavefronts_of(shared)
-        slots = range(len(shared.table.wavefronts))
-        return tuple(tuple(shared.table.wavefronts[(slot, *shared.place[1:])].tolist()) for slot in slots)
+        key = id(shared.table), shared.place[1:]
+        if key not in self.ring:
+            wavefronts = shared.table.wavefronts
+            for place in shared.place[1:]:
+                wavefronts = wavefronts[:, place]
+            self.ring[key] = tuple(map(tuple, wavefronts.tolist()))
+        return self.ring[key]
 
     def _returning(self, step: Any) -> Wavefronts:
         """Return the wavefronts that a global load's data takes through the data stage: the least for its bytes."""

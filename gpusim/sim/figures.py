@@ -29,8 +29,9 @@ class Figures(NamedTuple):
         fetch_interval, cache_lines: Cycles between two instruction lines that arrive; lines that an SM keeps.
         l2_port_bytes, l2_bytes: Bytes per cycle of an SM's port and of the chip.
         l2_near, l2_far, l2_far_percent: Latencies of both partitions, and the share of the far one.
-        l2_write_bytes, l2_write_latency, l2_write_buffer: Bytes per cycle of stores, cycles until one is acknowledged,
-            cycles for which one may wait after its warp has left.
+        l2_write_bytes, l2_store_port_bytes: Bytes of stores per cycle, of the chip and of an SM.
+        l2_write_latency, l2_write_buffer: Cycles until a store is acknowledged, and for which one may wait after its
+            warp has left.
         semaphore: Cycles from the end of a split-K slice until the next one sees its semaphore.
         most_merged: Requests for a line on its way from DRAM that one look-up serves.
         dram_least, dram_latency, dram_late, dram_later, dram_most: Quantiles of a miss's latency: 0, .5, .9, .98, 1.
@@ -64,6 +65,7 @@ class Figures(NamedTuple):
     l2_far: int
     l2_far_percent: int
     l2_write_bytes: int
+    l2_store_port_bytes: int
     l2_write_latency: int
     l2_write_buffer: int
     semaphore: int
@@ -118,6 +120,7 @@ def figures_of(machine: Machine, carve_out: int) -> Figures:
         l2_far=machine.l2.far_latency,
         l2_far_percent=machine.l2.far_fraction_percent,
         l2_write_bytes=machine.l2.write_bytes_per_cycle,
+        l2_store_port_bytes=machine.l2.write_bytes_per_cycle_per_sm,
         l2_write_latency=machine.l2.write_latency,
         l2_write_buffer=machine.l2.write_buffer,
         semaphore=machine.l2.write_latency + machine.l2.hit_latency * 3 // 2,

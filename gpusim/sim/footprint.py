@@ -65,9 +65,9 @@ class Patterns:
         self._copies: dict[Any, FetchPattern] = {}
         self._outputs: dict[Any, list[list[int]]] = {}
 
-    def copies(self, access: GlobalAccess, bits: int, *, needs_lines: bool) -> tuple[int, FetchPattern]:
+    def copies(self, access: GlobalAccess, bits: int, *, needs_lines: bool) -> tuple[int | None, FetchPattern]:
         """
-        Return the first line of a fetch, and its pattern; equal patterns are one object.
+        Return the first line of a fetch, None if it touches nothing, and its pattern; equal patterns are one object.
 
         Args:
             access: Accesses of the fetch.
@@ -79,7 +79,7 @@ class Patterns:
         key = (*key, needs_lines)
         if key not in self._copies:
             sectors = distinct_sectors(over_warps(access.offset), over_warps(valid), bits).tolist()
-            offset = over_warps(access.offset - first * LINE_BITS // bits)
+            offset = over_warps(access.offset - (first or 0) * LINE_BITS // bits)
             touched = np.where(over_warps(valid), offset * bits // SECTOR_BITS, -1).tolist() if needs_lines else None
             self._copies[key] = FetchPattern(
                 [
@@ -103,10 +103,10 @@ class Patterns:
         return self._outputs[key]
 
 
-def _pattern(offset: IntArray, valid: BoolArray, bits: int) -> tuple[int, tuple[Any, ...]]:
-    """Return the first line touched, and a key that is equal for accesses whole lines apart."""
+def _pattern(offset: IntArray, valid: BoolArray, bits: int) -> tuple[int | None, tuple[Any, ...]]:
+    """Return the first line touched, None if none is, and a key that is equal for accesses whole lines apart."""
     if not valid.any():
-        return 0, (offset.shape, bits)
+        return None, (offset.shape, bits)
     first = int(offset[valid].min()) * bits // LINE_BITS
     moved = np.where(valid, offset - first * LINE_BITS // bits, -1)
     return first, (offset.shape, bits, moved.tobytes())

@@ -7,12 +7,19 @@ defines its granules: the data of one fetch of one operand tile, or a part of it
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypeAlias
 
+import numpy as np
+
+from gpusim.arrays import IntArray
 from gpusim.sim.footprint import L2Status
+from gpusim.sim.stack_distance import missed_fetches
 from gpusim.sim.timed_kernel import TimedKernel, Touch
 
 PER_MILLE = 1000
+
+_Sharers: TypeAlias = list[dict[Hashable, int]]
 
 
 @dataclass(slots=True)
@@ -29,6 +36,11 @@ class _Walked:
     asked: int = 0
     missed: int = 0
     slow: int = 0
+
+
+@lru_cache(maxsize=4096)
+def _l2_status(slow: int, missed: int) -> L2Status:
+    return L2Status(slow=slow, missed=missed)
 
 
 class LruGranules:
@@ -78,9 +90,14 @@ class L2Walk:
         self._touches: dict[tuple[int, Hashable], Sequence[Sequence[Touch]]] = {}
         self.missed_by_wave: list[int] = []
         self.bytes_asked = 0
+        sharers = [self._sharers(wave) for wave in range(waves)]
+        own = self._own_bytes(sharers)
+        if own is not None:
+            self._walk_apart(sharers, own, machine.l2.bytes // machine.l2.partitions)
+            return
         for wave in range(waves):
             self.missed_by_wave.append(0)
-            self._walk_wave(wave)
+            self._walk_wave(wave, sharers[wave])
 
     def status(self, cta: int) -> tuple[tuple[L2Status, ...], ...]:
         """Return the L2 status of a CTA's fetches, indexed [tensor][turn]."""
@@ -101,14 +118,52 @@ class L2Walk:
         steady = sum(self.missed_by_wave[later:])
         return missed + steady * (ctas - walked) // (walked - later * resident)
 
-    def _walk_wave(self, wave: int) -> None:
+    def _sharers(self, wave: int) -> _Sharers:
+        """Return for each tensor the keys that a wave fetches, in the order of its CTAs, and the CTAs of each."""
         ctas = range(wave * self._resident, min((wave + 1) * self._resident, len(self._kernel.launched)))
-        sharers: list[dict[Hashable, int]] = []
+        sharers: _Sharers = []
         for cta in ctas:
             for tensor, key in enumerate(self._kernel.walked(cta)):
                 if tensor == len(sharers):
                     sharers.append({})
                 sharers[tensor][key] = sharers[tensor].get(key, 0) + 1
+        return sharers
+
+    def _own_bytes(self, sharers: Sequence[_Sharers]) -> dict[tuple[int, Hashable], IntArray] | None:
+        """Return the bytes of each fetch by tensor and key; None if fetches share granules or a key has fewer turns."""
+        own: dict[tuple[int, Hashable], IntArray] = {}
+        for tensor, key in dict.fromkeys(
+            (tensor, key) for one in sharers for tensor, of in enumerate(one) for key in of
+        ):
+            sizes = self._kernel.own_bytes(tensor, key)
+            if sizes is None:
+                return None
+            own[tensor, key] = sizes
+        return own if len(set(map(len, own.values()))) == 1 else None
+
+    def _walk_apart(
+        self, sharers: Sequence[_Sharers], own: dict[tuple[int, Hashable], IntArray], capacity: int
+    ) -> None:
+        """Walk all waves at once, where every fetch is a granule of its own."""
+        stream = {key: number for number, key in enumerate(own)}
+        sizes = np.stack(list(own.values()))
+        waves = [[stream[tensor, key] for tensor, of in enumerate(one) for key in of] for one in sharers]
+        for wave, (one, missed) in enumerate(zip(sharers, missed_fetches(waves, sizes, capacity), strict=True)):
+            bytes_missed = 0
+            end = 0
+            for tensor, of in enumerate(one):
+                begin, end = end, end + len(of)
+                of_fetch, slow = sizes[waves[wave][begin:end]], missed[begin:end]
+                asked = (of_fetch * np.array(list(of.values()))[:, None]).sum(axis=0)
+                from_dram = (of_fetch * slow).sum(axis=0)
+                chip = (from_dram * PER_MILLE // np.maximum(asked, 1)).tolist()
+                for key, row in zip(of, (slow * PER_MILLE).tolist(), strict=True):
+                    self._status[wave, tensor, key] = tuple(map(_l2_status, row, chip))
+                self.bytes_asked += int(asked.sum())
+                bytes_missed += int(from_dram.sum())
+            self.missed_by_wave.append(bytes_missed)
+
+    def _walk_wave(self, wave: int, sharers: _Sharers) -> None:
         touches = [{key: self._touches_of(tensor, key) for key in own} for tensor, own in enumerate(sharers)]
         longest = max((len(one) for own in touches for one in own.values()), default=0)
         collected: dict[tuple[int, int, Hashable], list[L2Status]] = {}
@@ -137,8 +192,7 @@ class L2Walk:
         self.missed_by_wave[-1] += missed
         chip = missed * PER_MILLE // asked if asked else 0
         return {
-            key: L2Status(slow=one.slow * PER_MILLE // one.asked if one.asked else 0, missed=chip)
-            for key, one in walked.items()
+            key: _l2_status(one.slow * PER_MILLE // one.asked if one.asked else 0, chip) for key, one in walked.items()
         }
 
     def _walk_fetch(self, touches: Sequence[Touch], coming: dict[Hashable, int]) -> _Walked:

@@ -1,25 +1,36 @@
-"""Simulates one kernel launch in time: either every SM, or one SM of each kind, which represents the others."""
+"""Simulates one kernel launch in time: either every SM, or some SMs, which represent the others."""
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from heapq import heappop, heappush
-from itertools import pairwise
 
 from gpusim.lower.stream import Stream
 from gpusim.machine.spec import Machine
 from gpusim.results.result import PipelineRow
 from gpusim.results.timeline import Timeline
 from gpusim.sim.code import Assembly
+from gpusim.sim.core.engine import engine
 from gpusim.sim.decode import assemble
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.run import Ran, Resident, run_sms
-from gpusim.sim.sampling import CTAS_SIMULATED_PER_SM, SampledKind, sample, share_of
+from gpusim.sim.sampling import hangs_on_a_few, take_sample
 from gpusim.sim.stall_reasons import REASONS
 from gpusim.sim.tables import code_of
 from gpusim.sim.timed_kernel import AnyKernel
 
 Progress = Callable[[str], None]
+
+EXACT_AT_MOST = 20_000_000
+"""
+Largest number of warp instructions that are simulated exactly unless sampling is asked for.
+
+A compiled core takes about a second for them. The number is the same for an interpreted one, so that a result does not
+depend on the machine it was made on.
+"""
+
+INTERPRETED_RATE = 400_000
+"""Warp instructions that an interpreted core executes in a second, about."""
 
 
 @dataclass(frozen=True)
@@ -60,27 +71,21 @@ class Launch:
         behaviour_of = map(self.kernel.behaviour, range(self.ctas))
         return [self.kernel.kind(cta, runs.get(one, one)) for cta, one in enumerate(behaviour_of)]
 
+    @cached_property
+    def executed(self) -> Counter[Hashable]:
+        """Number of CTAs of each behaviour."""
+        return Counter(map(self.kernel.behaviour, range(self.ctas)))
+
+    @property
+    def instructions(self) -> int:
+        """Number of warp instructions that the grid executes."""
+        warps = self.kernel.lanes().warps
+        return sum(self.streams[one].instructions_per_warp * ctas for one, ctas in self.executed.items()) * warps
+
     @property
     def working(self) -> int:
         """Number of SMs that have a CTA to run."""
         return min(self.machine.sms, self.ctas)
-
-    @cached_property
-    def queues(self) -> list[list[int]]:
-        """
-        The CTAs of each SM, in launch order, for a sampled run (D30).
-
-        A CTA is assumed to take time in proportion to its work plus one. The SMs get one CTA each in turn until all are
-        full; then the next CTA goes to the SM on which a CTA ends first. If all CTAs are alike, SM r of n has the CTAs
-        r, r + n, r + 2n, ...
-        """
-        queues: list[list[int]] = [[] for _ in range(self.working)]
-        free = [(0, slot, sm) for slot in range(self.ctas_per_sm) for sm in range(self.working)]
-        for cta in range(self.ctas):
-            at, slot, sm = heappop(free)
-            queues[sm].append(cta)
-            heappush(free, (at + self.kernel.work(cta) + 1, slot, sm))
-        return queues
 
     @cached_property
     def _resident(self) -> Resident:
@@ -91,20 +96,6 @@ class Launch:
     def run(self, queue: Sequence[int], *, sms: int, share: int, walk: L2Walk | None, watched: int) -> Ran:
         """Run a queue of its CTAs to its end; arguments as of ``run_sms``."""
         return run_sms(self._resident, queue, sms=sms, share=share, walk=walk, watched=watched)
-
-
-@dataclass(frozen=True, slots=True)
-class SmKind:
-    """
-    SMs that are assumed to behave alike.
-
-    Attributes:
-        queue: CTAs of the SM that is simulated for all of them.
-        count: Number of SMs of this kind.
-    """
-
-    queue: Sequence[int]
-    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,52 +134,30 @@ class Outcome:
     seconds: float = field(compare=False)
 
 
-def simulate_launch(launch: Launch, *, exact: bool, progress: Progress) -> Outcome:
+def simulate_launch(launch: Launch, *, exact: bool | None, progress: Progress) -> Outcome:
     """
     Simulate a launch, exactly or sampled.
 
-    An exact run simulates all SMs and the L2. A sampled run assigns CTAs to SMs in advance (``Launch.queues``) and
-    simulates one SM of each kind, which gets its share of the chip's bandwidth; L2 hits and misses come from
-    ``l2_walk`` (D14).
+    An exact run simulates all SMs and the L2. A sampled run simulates a smaller chip, which has a part of the SMs, of
+    the CTAs (``take_sample``) and of the bandwidth; L2 hits and misses come from ``l2_walk`` (D14). A small launch that
+    hangs on a few left-over CTAs is never sampled.
 
     Not modelled: the semaphore that orders the slices of a serial split-K (D16).
 
     Args:
         launch: The launch.
-        exact: Whether to simulate every SM.
+        exact: Whether to simulate every SM; None if it has at most ``EXACT_AT_MOST`` warp instructions.
         progress: Called with a line about each phase.
 
     Raises:
         BadInput: The machine has no figure for a pipe.
     """
-    return _exact(launch, progress) if exact else _sampled(launch, progress)
-
-
-def sm_kinds(launch: Launch) -> tuple[SmKind, ...]:
-    """
-    Group the SMs that have work into kinds.
-
-    SMs whose CTAs are of the same kinds in the same order form one kind; the kind of SM 0 comes first. If that makes
-    more kinds than the kernel's ``most_kinds``, the SMs are instead sorted by the work of their CTAs and cut into
-    ``most_kinds`` groups. The SM in the middle of a group represents it. The last group is represented by its last SM,
-    which ends the launch.
-    """
-    kernel, queues = launch.kernel, launch.queues
-    alike: dict[tuple[Hashable, ...], list[int]] = {}
-    for sm, queue in enumerate(queues):
-        alike.setdefault(tuple(launch.kinds[cta] for cta in queue), []).append(sm)
-    most = kernel.most_kinds
-    if len(alike) <= most:
-        return tuple(SmKind(queues[members[0]], len(members)) for members in alike.values())
-
-    def work(sm: int) -> int:
-        return sum(kernel.work(cta) for cta in queues[sm])
-
-    ordered = sorted(range(launch.working), key=lambda sm: (work(sm), sm))
-    bounds = [launch.working * kind // most for kind in range(most + 1)]
-    cuts = [ordered[first:end] for first, end in pairwise(bounds)]
-    chosen = [cut[len(cut) // 2] for cut in cuts[:-1]] + [ordered[-1]]
-    return tuple(SmKind(queues[sm], len(cut)) for sm, cut in zip(chosen, cuts, strict=True))
+    if exact is None:
+        exact = launch.instructions <= EXACT_AT_MOST
+    whole = exact or hangs_on_a_few(
+        launch.ctas, working=launch.working, slots=launch.ctas_per_sm, instructions=launch.instructions
+    )
+    return _exact(launch, progress) if whole else _sampled(launch, progress)
 
 
 def watched_cta(launch: Launch, ctas: Sequence[int]) -> int:
@@ -198,87 +167,68 @@ def watched_cta(launch: Launch, ctas: Sequence[int]) -> int:
 
 def _exact(launch: Launch, progress: Progress) -> Outcome:
     working = launch.working
-    progress(f"simulating all {launch.ctas} CTAs on {working} SMs")
+    progress(f"simulating all {launch.ctas} CTAs on {working} SMs{_cost(launch)}")
     watched = watched_cta(launch, range(launch.ctas))
     ran = launch.run(range(launch.ctas), sms=working, share=1, walk=None, watched=watched)
-    spans = ran.spans()
-    return _outcome(
-        launch,
-        [(ran, 1)],
-        active=sum(spans) // working,
-        longest=max(*spans, ran.acknowledged - min(life.launched for life in ran.lives)),
-        l2_sectors=ran.looked_up,
-        dram_bytes=ran.dram_bytes,
-        dram_written=ran.dram_written,
-    )
+    return _outcome(launch, ran, 1, dram_bytes=ran.dram_bytes, dram_written=ran.dram_written)
+
+
+def _cost(launch: Launch) -> str:
+    """Return what an interpreted run of all CTAs will take; nothing for a compiled one, which takes seconds."""
+    if engine().name == "compiled":
+        return ""
+    seconds = max(1, round(launch.instructions / INTERPRETED_RATE))
+    return f": {launch.instructions:,} warp instructions, about {seconds:,} s with the interpreted core"
 
 
 def _sampled(launch: Launch, progress: Progress) -> Outcome:
-    kernel, kinds = launch.kernel, sm_kinds(launch)
-    simulated = [cta for kind in kinds for cta in kind.queue[:CTAS_SIMULATED_PER_SM]]
-    walk = _walk(launch, max(simulated), progress)
-    watched = watched_cta(launch, simulated)
-    sampled = sample(
-        [
-            SampledKind(
-                kind.queue,
-                kind.count,
-                share_of(launch.working, launch.ctas, len(kind.queue)),
-            )
-            for kind in kinds
-        ],
-        launch.ctas_per_sm,
-        lambda queue, share: launch.run(queue, sms=1, share=share, walk=walk, watched=watched),
-        progress,
+    kernel = launch.kernel
+    sample = take_sample(
+        launch.kinds,
+        working=launch.working,
+        slots=launch.ctas_per_sm,
+        instructions=launch.instructions,
+        is_even=len(set(map(kernel.work, range(launch.ctas)))) == 1,
     )
-    return _outcome(
-        launch,
-        sampled.stands_for,
-        active=sampled.active,
-        longest=sampled.longest,
-        l2_sectors=sampled.l2_sectors,
-        dram_bytes=walk.bytes_missed() + kernel.other_dram_bytes,
-        dram_written=0,
-    )
-
-
-def _walk(launch: Launch, last_cta: int, progress: Progress) -> L2Walk:
-    """Walk all waves up to that of ``last_cta`` through the L2; all waves of the grid if they differ."""
     resident = launch.ctas_per_sm * launch.machine.sms
     waves = -(-launch.ctas // resident)
-    walked = waves if launch.kernel.waves_differ else last_cta // resident + 1
-    progress(f"walking {walked} of {waves} waves through the L2")
-    return L2Walk(launch.kernel, resident, walked)
+    progress(f"walking {waves} waves through the L2")
+    walk = L2Walk(kernel, resident, waves)
+    progress(f"simulating {len(sample.ctas)} of {launch.ctas} CTAs on {sample.sms} SMs for {launch.working}")
+    watched = watched_cta(launch, sample.ctas)
+    ran = launch.run(sample.ctas, sms=sample.sms, share=sample.share, walk=walk, watched=watched)
+    read, stored = walk.bytes_missed() + kernel.other_dram_bytes, ran.stored_bytes * sample.share
+    return _outcome(launch, ran, sample.share, dram_bytes=read, dram_written=_written(launch.machine, read, stored))
 
 
-def _outcome(
-    launch: Launch,
-    stands_for: Sequence[tuple[Ran, int]],
-    *,
-    active: int,
-    longest: int,
-    l2_sectors: int,
-    dram_bytes: int,
-    dram_written: int,
-) -> Outcome:
-    """Gather the counts of the simulated SMs, each with the number of SMs that it represents."""
-    kernel = launch.kernel
-    ctas = [life.cta for ran, _ in stands_for for life in ran.lives]
-    observer = next((ran.observer for ran, _ in stands_for if ran.observer is not None), None)
-    cycles = [sum(ran.stalls[reason] * count for ran, count in stands_for) for reason in range(len(REASONS))]
+def _written(machine: Machine, read: int, stored: int) -> int:
+    """
+    Return the bytes that stores make the L2 write to DRAM.
+
+    When the launch ends, the L2 holds what was read and stored last, in the proportion of both; the rest of what was
+    stored has been written.
+    """
+    held = machine.l2.bytes // machine.l2.partitions
+    return max(0, stored - held * stored // (read + stored)) if stored else 0
+
+
+def _outcome(launch: Launch, ran: Ran, share: int, *, dram_bytes: int, dram_written: int) -> Outcome:
+    """Gather the counts of the simulated SMs, each of which represents ``share`` SMs."""
+    kernel, observer, spans = launch.kernel, ran.observer, ran.spans()
+    ctas = [life.cta for life in ran.lives]
     return Outcome(
-        active=active,
-        longest=longest,
-        stalls={reason: own for reason, own in zip(REASONS, cycles, strict=True) if own},
+        active=sum(spans) // len(spans),
+        longest=max(*spans, ran.acknowledged - min(life.launched for life in ran.lives)),
+        stalls={reason: own * share for reason, own in zip(REASONS, ran.stalls, strict=True) if own},
         pipeline=() if observer is None else observer.pipeline(kernel.pipeline_rows(observer.cta), kernel.stages),
         timeline=Timeline((), ()) if observer is None else observer.timeline(kernel.stages),
         ctas=len(ctas),
         k_tiles=sum(map(kernel.k_tiles, ctas)),
-        instructions=sum(ran.instructions for ran, _ in stands_for),
+        instructions=ran.instructions,
         sampled=len(ctas) < launch.ctas,
-        asked_sectors=sum(ran.asked_sectors * count for ran, count in stands_for),
-        l2_sectors=l2_sectors,
+        asked_sectors=ran.asked_sectors * share,
+        l2_sectors=ran.looked_up * share,
         dram_bytes=dram_bytes,
         dram_written=dram_written,
-        seconds=sum(ran.seconds for ran, _ in stands_for),
+        seconds=ran.seconds,
     )

@@ -1,32 +1,40 @@
 """Reads what one watched CTA did: its warps' stall spans, and their activities for each k tile or key block."""
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from functools import cached_property, partial
+from itertools import chain
+from operator import attrgetter
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from gpusim.arrays import BoolArray, IntArray
 from gpusim.results.result import PipelineRow
-from gpusim.results.timeline import KTileSpan, Timeline, WarpSpan
+from gpusim.results.timeline import KTileSpan, Spans, Timeline, WarpSpan
 from gpusim.sim.code import BAR, DEPBAR, Decoded
-from gpusim.sim.core.chip import NOTED, RELEASED, SPENT
+from gpusim.sim.core.chip import NOTED, RELEASED, RETIRED, SPENT
 from gpusim.sim.stall_reasons import REASONS
 from gpusim.sim.timed_kernel import Watch
+from gpusim.tile.global_access import packed
 
 
-class _Done(NamedTuple):
-    """Key of one stretch of an activity: warp, activity, k tile, k group, and the number of waits before it."""
+class _Stretches(NamedTuple):
+    """
+    Stretches of activities and waits of all warps, warp by warp; the arrays have an entry for each.
 
-    warp: int
-    activity: str
-    k_tile: int
-    k_group: int
-    waits: int
+    Attributes:
+        warp: Warp within the CTA.
+        name: Index into ``Observer._names``.
+        k_tile, k_group: k tile and k group; a wait's k group is -1.
+        begin, end: Cycles.
+    """
 
-
-class _Wait(NamedTuple):
-    """A wait: its name, its k tile, and its [begin, end] in cycles."""
-
-    name: str
-    k_tile: int
-    window: list[int]
+    warp: IntArray
+    name: IntArray
+    k_tile: IntArray
+    k_group: IntArray
+    begin: IntArray
+    end: IntArray
 
 
 class Observer:
@@ -44,60 +52,31 @@ class Observer:
 
     Attributes:
         cta: Number of the CTA.
-        spans: (begin, end, stall reason) of each warp, without gaps over its lifetime, in absolute cycles.
     """
 
     def __init__(
-        self, watch: Watch, code: Sequence[Decoded], cta: int, launched: int, log: Iterable[tuple[int, ...]]
+        self, watch: Watch, code: Sequence[Decoded], cta: int, launched: int, log: Sequence[tuple[int, ...]]
     ) -> None:
         self.cta = cta
         self._watch, self._code, self._launched = watch, code, launched
-        self._windows: dict[_Done, list[int]] = {}
-        self._waits: dict[int, list[_Wait]] = {}
-        self._waiting: set[int] = set()
-        self._smsps: dict[int, int] = {}
-        self.spans: dict[int, list[tuple[int, int, int]]] = {}
-        for kind, warp, *row in log:
-            if kind == SPENT:
-                begin, end, reason = row
-                self.spans.setdefault(warp, []).append((begin, end, reason))
-            elif kind == NOTED:
-                self._note(warp, *row)
-            elif kind == RELEASED:
-                self._released(warp, *row)
-            else:
-                self._smsps[warp] = row[1]
+        self._log = np.fromiter(chain.from_iterable(log), dtype=np.int64)
+        lengths = np.fromiter(map(len, log), dtype=np.int64, count=len(log))
+        self._begins = lengths.cumsum() - lengths
+        self._kinds = self._log[self._begins]
 
-    def _note(self, warp: int, place: int, tiles: int, at: int, landed: int, stalled: int) -> None:  # noqa: PLR0917 - a row
-        """Note an instruction that issued at cycle ``at`` and has its result at cycle ``landed``."""
-        instruction, watch = self._code[place], self._watch
-        k_tile = instruction.k_tile + tiles
-        if instruction.kind not in (DEPBAR, BAR):
-            if not watch.numbers_waits:
-                self._waiting.discard(warp)
-            activity = watch.activities[instruction.activity]
-            self._widen(warp, activity, instruction, k_tile, (at, landed))
-        if instruction.opens_wait and warp not in self._waiting:
-            waits = self._waits.setdefault(warp, [])
-            begin = at if instruction.kind == BAR else min(at, stalled)
-            if watch.numbers_waits:
-                waits.append(_Wait("wait", len(waits), [begin, at]))
-            else:
-                waits.append(_Wait(f"wait_{watch.activities[instruction.activity]}", k_tile, [begin, at + 1]))
-            self._waiting.add(warp)
+    @property
+    def _names(self) -> tuple[str, ...]:
+        """Names of the activities, followed by those of waits."""
+        activities = self._watch.activities
+        return (*activities, *(["wait"] if self._watch.numbers_waits else [f"wait_{one}" for one in activities]))
 
-    def _widen(self, warp: int, activity: str, instruction: Decoded, k_tile: int, window: tuple[int, int]) -> None:
-        """Extend the activity of a k tile. It lasts from the issue of its first instruction to the last result."""
-        stretch = 0 if activity in self._watch.uncut else len(self._waits.get(warp, ()))
-        done = _Done(warp, activity, k_tile, instruction.k_group, stretch)
-        so_far = self._windows.setdefault(done, list(window))
-        so_far[0], so_far[1] = min(so_far[0], window[0]), max(so_far[1], window[1])
-
-    def _released(self, warp: int, at: int) -> None:
-        """End the warp's open wait at cycle ``at``, when it leaves a barrier."""
-        if warp in self._waiting:
-            self._waits[warp][-1].window[1] = at
-            self._waiting.discard(warp)
+    @cached_property
+    def spans(self) -> dict[int, list[tuple[int, int, int]]]:
+        """(begin, end, stall reason) of each warp, without gaps over its lifetime, in absolute cycles."""
+        spans: dict[int, list[tuple[int, int, int]]] = {}
+        for warp, begin, end, reason in self._of_kind(SPENT, 4)[0].T.tolist():
+            spans.setdefault(warp, []).append((begin, end, reason))
+        return spans
 
     def pipeline(self, k_tiles: int, stages: int) -> tuple[PipelineRow, ...]:
         """
@@ -109,47 +88,119 @@ class Observer:
             k_tiles: Number of rows.
             stages: Slots of the shared-memory ring.
         """
-        begin, watch = self._launched, self._watch
-        of_warp: dict[tuple[str, int], list[list[int]]] = {}
-        for done, window in self._windows.items():
-            if done.warp == 0:
-                of_warp.setdefault((done.activity, done.k_tile), []).append(window)
-        waits = {wait.k_tile: wait.window for wait in reversed(self._waits.get(0, []))}
+        watch, found = self._watch, self._stretches
+        of_first = np.flatnonzero(found.warp == 0)
+        columns = (found.name, found.k_tile, found.begin - self._launched, found.end - self._launched)
+        windows: dict[tuple[str, int], list[tuple[int, int]]] = {}
+        waits: dict[int, tuple[int, int]] = {}
+        for number, k_tile, *window in zip(*(column[of_first].tolist() for column in columns), strict=True):
+            if number < len(watch.activities):
+                windows.setdefault((watch.activities[number], k_tile), []).append((window[0], window[1]))
+            else:
+                waits.setdefault(k_tile, (window[0], window[1]))
         rows = []
         for k_tile in range(k_tiles):
-            copies = of_warp[watch.copy, k_tile]
-            first = min(window[0] for window in of_warp[watch.first, k_tile])
-            last = max(window[1] for window in of_warp[watch.last, k_tile])
-            wait = waits.get(k_tile, [first, first])
-            rows.append(
-                PipelineRow(
-                    k_tile=k_tile,
-                    stage=k_tile % stages,
-                    copy_issue=copies[0][0] - begin,
-                    copy_done=copies[0][1] - begin,
-                    wait_begin=wait[0] - begin,
-                    wait_end=wait[1] - begin,
-                    mma_begin=first - begin,
-                    mma_end=last - begin,
-                )
-            )
+            copy = windows[watch.copy, k_tile][0]
+            first = min(begin for begin, _ in windows[watch.first, k_tile])
+            last = max(end for _, end in windows[watch.last, k_tile])
+            wait = waits.get(k_tile, (first, first))
+            rows.append(PipelineRow(k_tile, k_tile % stages, *copy, *wait, first, last))
         return tuple(rows)
 
     def timeline(self, stages: int) -> Timeline:
         """Return the stall spans and the activities of the watched CTA's warps, warp by warp."""
-        begin, cta = self._launched, self.cta
-        spans = [
-            WarpSpan(cta, warp, self._smsps[warp], first - begin, end - begin, REASONS[reason])
-            for warp in sorted(self._smsps)
-            for first, end, reason in self.spans[warp]
-        ]
-        found = [(done.warp, done.k_tile, done.k_group, done.activity, to) for done, to in self._windows.items()]
-        found += [
-            (warp, wait.k_tile, -1, wait.name, wait.window) for warp, waits in self._waits.items() for wait in waits
-        ]
-        activities = [
-            KTileSpan(cta, warp, k_tile, k_group, k_tile % stages, activity, window[0] - begin, window[1] - begin)
-            for warp, k_tile, k_group, activity, window in found
-        ]
-        activities.sort(key=lambda span: (span.warp, span.begin, span.k_tile, span.k_group, span.activity))
-        return Timeline(tuple(spans), tuple(activities))
+        return Timeline(Spans(WarpSpan, self._warp_columns), Spans(KTileSpan, partial(self._k_tile_columns, stages)))
+
+    def _k_tile_columns(self, stages: int) -> list[list[Any]]:
+        found, names, begin = self._stretches, self._names, self._launched
+        alphabetical = np.argsort(np.argsort(names))
+        order = np.lexsort((alphabetical[found.name], found.k_group, found.k_tile, found.begin, found.warp))
+        warp, name, k_tile, k_group, first, end = (column[order] for column in found)
+        of_name = [names[number] for number in name.tolist()]
+        counted = (first - begin).tolist(), (end - begin).tolist()
+        rest = (k_tile.tolist(), k_group.tolist(), (k_tile % stages).tolist(), of_name, *counted)
+        return [self._of_cta(warp), warp.tolist(), *rest]
+
+    def _warp_columns(self) -> list[list[Any]]:
+        spent, _ = self._of_kind(SPENT, 4)
+        warp, first, end, reason = spent[:, np.argsort(spent[0], kind="stable")]
+        (retired, _, smsp), _ = self._of_kind(RETIRED, 3)
+        smsps = np.zeros(int(retired.max(initial=0)) + 1, dtype=np.int64)
+        smsps[retired] = smsp
+        counted = ((cycle - self._launched).tolist() for cycle in (first, end))
+        reasons = [REASONS[one] for one in reason.tolist()]
+        return [self._of_cta(warp), warp.tolist(), smsps[warp].tolist(), *counted, reasons]
+
+    def _of_cta(self, rows: IntArray) -> list[int]:
+        return [self.cta] * len(rows)
+
+    def _of_kind(self, kind: int, integers: int) -> tuple[IntArray, IntArray]:
+        """Return the rows of one kind without it, shape [integers, rows], and their places in the log."""
+        places = np.flatnonzero(self._kinds == kind)
+        return self._log[self._begins[places] + np.arange(1, integers + 1)[:, None]], places
+
+    def _of_code(self, name: str, places: IntArray) -> IntArray:
+        """Return a field of the instructions at some places of the code."""
+        return np.fromiter(map(attrgetter(name), self._code), dtype=np.int64, count=len(self._code))[places]
+
+    @cached_property
+    def _stretches(self) -> _Stretches:
+        """
+        The activities of all warps, each warp's in the order of their first instructions, and then the waits.
+
+        An activity of a k tile lasts from the issue of its first instruction to the last result. A wait ends when the
+        warp leaves a barrier.
+        """
+        noted, at_noted = self._of_kind(NOTED, 6)
+        released, at_released = self._of_kind(RELEASED, 2)
+        order = np.lexsort((np.concatenate([at_noted, at_released]), np.concatenate([noted[0], released[0]])))
+        blank = np.zeros((noted.shape[0], released.shape[1]), dtype=np.int64)
+        blank[0], blank[3] = released
+        warp, place, tiles, at, landed, stalled = np.concatenate([noted, blank], axis=1)[:, order]
+        leaves = order >= noted.shape[1]
+        kind, activity = self._of_code("kind", place), self._of_code("activity", place)
+        k_tile, k_group = self._of_code("k_tile", place) + tiles, self._of_code("k_group", place)
+        works = ~leaves & (kind != DEPBAR) & (kind != BAR)
+        asks = ~leaves & (self._of_code("opens_wait", place) == 1)
+
+        watch = self._watch
+        resumes = leaves | (works & (not watch.numbers_waits))
+        waiting = _last_of_warp(warp, asks | resumes, asks)
+        opens = asks & (resumes | ~waiting)
+        count = opens.cumsum()
+        before = count - opens  # waits of all earlier rows
+        waits_before = before - before[np.searchsorted(warp, warp)]
+        begin = np.where(kind == BAR, at, np.minimum(at, stalled))[opens]
+        end = at[opens] + (not watch.numbers_waits)
+        ends = leaves & waiting
+        end[count[ends] - 1] = at[ends]
+        name = activity[opens] if not watch.numbers_waits else np.zeros_like(begin)
+        of_wait = waits_before[opens] if watch.numbers_waits else k_tile[opens]
+        waits = _Stretches(warp[opens], name + len(watch.activities), of_wait, np.full_like(begin, -1), begin, end)
+
+        uncut = np.array([name in watch.uncut for name in watch.activities], dtype=bool)
+        stretch = np.where(uncut[activity], 0, waits_before)
+        rows = _Stretches(warp[works], activity[works], k_tile[works], k_group[works], at[works], landed[works])
+        active = _joined(rows, stretch[works])
+        return _Stretches(*map(np.concatenate, zip(active, waits, strict=True)))
+
+
+def _last_of_warp(warp: IntArray, counts: BoolArray, value: BoolArray) -> BoolArray:
+    """Return the value of the last row before each that counts and is of its warp; False if there is none."""
+    last = np.maximum.accumulate(np.where(counts, np.arange(len(warp)), -1))
+    last = np.concatenate([np.full(min(1, len(warp)), -1), last[:-1]])
+    return value[last] & (last >= np.searchsorted(warp, warp))
+
+
+def _joined(rows: _Stretches, stretch: IntArray) -> _Stretches:
+    """Join rows of equal warp, activity, k tile, k group and stretch, in the order of the first row of each."""
+    keys = (rows.warp, rows.name, rows.k_tile, rows.k_group + 1, stretch)
+    key = packed(*((one, int(one.max(initial=0)) + 1) for one in keys))
+    order = np.argsort(key, kind="stable")
+    firsts = np.flatnonzero(np.diff(key[order], prepend=-1))
+    begin, end = np.minimum.reduceat(rows.begin[order], firsts), np.maximum.reduceat(rows.end[order], firsts)
+    by_row = np.argsort(order[firsts])
+    first = order[firsts][by_row]
+    return _Stretches(
+        rows.warp[first], rows.name[first], rows.k_tile[first], rows.k_group[first], begin[by_row], end[by_row]
+    )

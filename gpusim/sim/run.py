@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 
 import simpy
 
+from gpusim.machine.spec import LaunchSpec
 from gpusim.sim.code import Assembly
 from gpusim.sim.core.chip import Chip
-from gpusim.sim.core.columns import Code
+from gpusim.sim.core.columns import Code, Data
 from gpusim.sim.core.engine import engine
 from gpusim.sim.cta_scheduler import CtaLife, CtaScheduler
-from gpusim.sim.figures import figures_of
+from gpusim.sim.figures import Figures, figures_of
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.observer import Observer
 from gpusim.sim.stall_reasons import REASONS
@@ -33,6 +34,7 @@ class Ran:
         looked_up: Sectors that were looked up in the L2: those read and not merged, those that the other partition was
             asked for, and those of instructions.
         dram_bytes, dram_written: Bytes read from DRAM, and written to it.
+        stored_bytes: Bytes of the sectors stored.
         acknowledged: Cycle at which the last store is acknowledged; 0 without stores.
         seconds: Wall time of the core's execution.
         observer: What the watched CTA did; None where none was watched.
@@ -46,6 +48,7 @@ class Ran:
     dram_bytes: int
     looked_up: int
     dram_written: int
+    stored_bytes: int
     acknowledged: int
     seconds: float = field(compare=False)
     observer: Observer | None
@@ -79,6 +82,42 @@ class Resident:
     slots: int
 
 
+def columns_of(resident: Resident, queue: Sequence[int], walk: L2Walk | None) -> tuple[Figures, Data]:
+    """
+    Return the figures of the SMs, and what the CTAs of a queue touch.
+
+    Args:
+        resident: What the SMs hold.
+        queue: CTAs in launch order.
+        walk: Hits and misses in the L2; None if the L2 itself is simulated.
+    """
+    kernel, slots = resident.kernel, resident.slots
+    machine = kernel.machine
+    carve_out = slots * (kernel.shared_bytes + machine.limits.shared_reserved_per_cta)
+    tables = DataTables(kernel, resident.code.warps, walk, slots * machine.sms)
+    data = tables.of(queue, {behaviour: number for number, behaviour in enumerate(resident.assemblies)})
+    return figures_of(machine, carve_out), data
+
+
+def run_chip(chip: Chip, spec: LaunchSpec, queue: Sequence[int], watched: int | None) -> tuple[CtaLife, ...]:
+    """
+    Hand a chip the CTAs of a queue, and run it until the last one ends.
+
+    Args:
+        chip: The SMs.
+        spec: How fast CTAs leave.
+        queue: CTAs in launch order.
+        watched: CTA to watch, or None.
+
+    Returns:
+        The CTAs, in order of their end.
+    """
+    env = simpy.Environment()
+    scheduler = CtaScheduler(env, spec, chip, queue, watched)
+    env.run(until=env.process(scheduler.run()))
+    return tuple(scheduler.lives)
+
+
 def run_sms(
     resident: Resident, queue: Sequence[int], *, sms: int, share: int, walk: L2Walk | None, watched: int
 ) -> Ran:
@@ -93,23 +132,18 @@ def run_sms(
         walk: Hits and misses in the L2; None if the L2 itself is simulated.
         watched: CTA to watch.
     """
-    kernel, code, slots = resident.kernel, resident.code, resident.slots
-    machine = kernel.machine
-    carve_out = slots * (kernel.shared_bytes + machine.limits.shared_reserved_per_cta)
-    tables = DataTables(kernel, code.warps, walk, slots * machine.sms)
-    data = tables.of(queue, {behaviour: number for number, behaviour in enumerate(resident.assemblies)})
-    chip: Chip = engine().module.Chip(figures_of(machine, carve_out), code, data, sms, slots, share)
-    env = simpy.Environment()
-    scheduler = CtaScheduler(env, machine.launch, chip, queue, watched if kernel.watch.activities else None)
+    figures, data = columns_of(resident, queue, walk)
+    kernel = resident.kernel
+    chip: Chip = engine().module.Chip(figures, resident.code, data, sms, resident.slots, share)
     started = time.perf_counter()
-    env.run(until=env.process(scheduler.run()))
+    lives = run_chip(chip, kernel.machine.launch, queue, watched if kernel.watch.activities else None)
     seconds = time.perf_counter() - started
-    launched = {life.cta: life.launched for life in scheduler.lives}
+    launched = {life.cta: life.launched for life in lives}
     observer = None
     if chip.log:
         observer = Observer(kernel.watch, decoded_of(resident.assemblies), watched, launched[watched], chip.log)
     return Ran(
-        lives=tuple(scheduler.lives),
+        lives=lives,
         stalls=tuple(sum(chip.stalls[reason :: len(REASONS)]) for reason in range(len(REASONS))),
         instructions=chip.instructions,
         asked_sectors=sum(chip.sectors),
@@ -117,6 +151,7 @@ def run_sms(
         dram_bytes=chip.dram_bytes,
         looked_up=chip.looked_up,
         dram_written=chip.dram_written,
+        stored_bytes=chip.stored_bytes,
         acknowledged=chip.acknowledged,
         seconds=seconds,
         observer=observer,

@@ -1,99 +1,122 @@
-"""Simulates one SM of each kind, and extrapolates to its further CTAs and to the other SMs."""
+"""Chooses the CTAs of a sampled run: those of a smaller chip, in the grid's proportions."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-from gpusim.sim.run import Ran
-
-CTAS_SIMULATED_PER_SM = 24
+EXPECTED_ERROR_PERCENT = 2.0
 """
-Largest number of CTAs simulated on an SM.
+Expected error of a sampled launch's elapsed cycles, either way.
 
-Each further CTA takes the mean interval between the ends of CTAs in the later half of the simulated ones (D22).
+It covers 25 of the 28 sampled launches in reports/sampling_error.md.
 """
+
+LEAST_SMS = 4
+"""Fewest SMs that are simulated together: the requests of fewer come in bursts that a chip's do not."""
+
+LEAST_INSTRUCTIONS = 1_000_000
+"""Warp instructions that a sample takes where more SMs would take more (D22); the fewest SMs may take any number."""
+
+UNEVEN_INSTRUCTIONS = 6_000_000
+"""The same where CTAs are of unequal work: which SM ends last then depends on many (D30)."""
+
+_LARGEST_PART = 4
+"""The SMs of a chip are at least so many times those of a sample whose CTAs are of equal work."""
+
+_FEW_WAVES = 4
+"""Waves up to which left-over CTAs decide what the launch takes."""
+
+_TOLERANCE_PERCENT = 2
+"""Part of an SM's bandwidth by which the integer ``share`` may be wrong."""
 
 
 @dataclass(frozen=True, slots=True)
-class SampledKind:
+class Sample:
     """
-    SMs that are assumed to behave alike (D14).
+    A smaller chip and its CTAs (D14).
 
     Attributes:
-        queue: CTAs of the SM that is simulated for all of them.
-        count: Number of SMs of this kind.
-        share: Number of SMs that its requests represent at the chip's L2 and DRAM.
+        sms: Number of SMs that are simulated together.
+        share: Number of SMs that each of them represents at the L2 and DRAM.
+        ctas: The CTAs, in launch order.
     """
 
-    queue: Sequence[int]
-    count: int
+    sms: int
     share: int
+    ctas: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SampledSms:
+def hangs_on_a_few(ctas: int, *, working: int, slots: int, instructions: int) -> bool:
     """
-    The simulated SMs, and totals over all SMs that they represent.
-
-    Attributes:
-        stands_for: Each simulated SM with the number of SMs that it represents, in the order of the kinds.
-        active: Mean active span of all SMs that have work, cycles.
-        longest: Longest active span, cycles.
-        l2_sectors: Sectors that all represented SMs read from L2.
-    """
-
-    stands_for: list[tuple[Ran, int]]
-    active: int
-    longest: int
-    l2_sectors: int
-
-
-def share_of(working: int, ctas: int, of_sm: int) -> int:
-    """
-    Return the number of SMs that one SM's requests represent at the chip's L2 and DRAM.
-
-    An SM with more CTAs than others represents fewer SMs, because the chip serves the requests of all CTAs.
+    Return whether a few left-over CTAs decide what a small launch takes: which SM gets two of them, no sample knows.
 
     Args:
-        working: Number of SMs that have a CTA.
         ctas: CTAs of the grid.
-        of_sm: CTAs of this SM.
+        working: Number of SMs that have a CTA.
+        slots: CTAs that are resident on an SM at once.
+        instructions: Warp instructions of the grid.
     """
-    return max(1, min(working, ctas // of_sm))
+    wave = slots * working
+    few = wave < ctas < _FEW_WAVES * wave and 0 < ctas % wave <= wave // 4
+    return few and instructions <= UNEVEN_INSTRUCTIONS
 
 
-def sample(
-    kinds: Sequence[SampledKind],
-    slots: int,
-    run: Callable[[Sequence[int], int], Ran],
-    progress: Callable[[str], None],
-) -> SampledSms:
+def take_sample(kinds: Sequence[Hashable], *, working: int, slots: int, instructions: int, is_even: bool) -> Sample:
     """
-    Simulate one SM of each kind.
+    Choose the SMs and the CTAs of a sampled run.
+
+    The grid is cut into rounds of one CTA for each SM. Each round gives as many CTAs as there are simulated SMs, spread
+    evenly over the round, CTAs of each kind in proportion. The last round gives its part, so that the SMs of the sample
+    have left-over CTAs as often as those of the chip.
 
     Args:
-        kinds: Kinds of all SMs that have work.
-        slots: Number of CTAs that an SM holds.
-        run: Simulates one SM until a queue of CTAs is done, its requests standing for those of some SMs.
-        progress: Called with a line about each kind.
+        kinds: Kind of every CTA of the grid, in launch order.
+        working: Number of SMs that have a CTA.
+        slots: CTAs that are resident on an SM at once.
+        instructions: Warp instructions of the grid.
+        is_even: Whether all CTAs are of equal work.
     """
-    stands_for: list[tuple[Ran, int]] = []
-    spans: list[int] = []
-    l2_sectors = 0
-    for kind in kinds:
-        mine = kind.queue[:CTAS_SIMULATED_PER_SM]
-        progress(f"simulating {len(mine)} of {len(kind.queue)} CTAs of one SM for {kind.count} like it")
-        ran = run(mine, kind.share)
-        stands_for.append((ran, kind.count))
-        spans.append(ran.spans()[0] + _steady_rate(ran, slots) * (len(kind.queue) - len(mine)))
-        l2_sectors += ran.l2_sectors * kind.count
-    total = sum(span * kind.count for span, kind in zip(spans, kinds, strict=True))
-    return SampledSms(stands_for, total // sum(kind.count for kind in kinds), max(spans), l2_sectors)
+    ctas = len(kinds)
+    sms = _sms(ctas, working, slots, instructions, is_even=is_even)
+    seen: Counter[Hashable] = Counter()
+    taken: Counter[Hashable] = Counter()
+    chosen: list[int] = []
+    for first in range(0, ctas, working):
+        end = min(first + working, ctas)
+        count = max(1, _nearest((end - first) * sms, working))
+        bounds = [first + (end - first) * part // count for part in range(count + 1)]
+        for begin, stop in pairwise(bounds):
+            seen.update(kinds[begin:stop])
+            middle = (begin + stop) // 2
+            # In proportion: the kind of which most are missing, and of its CTAs the one in the middle.
+            cta = min(
+                range(begin, stop),
+                key=lambda one: (taken[kinds[one]] * working - seen[kinds[one]] * sms, abs(one - middle)),
+            )
+            taken[kinds[cta]] += 1
+            chosen.append(cta)
+    return Sample(sms, _nearest(working, sms), tuple(chosen))
 
 
-def _steady_rate(ran: Ran, slots: int) -> int:
-    """Return the mean cycles between the ends of CTAs on a full SM, over the later half of those simulated."""
-    ends = [life.finished for life in ran.lives]
-    half = max(slots, len(ends) // 2)
-    if len(ends) <= half:
-        return 0
-    return (ends[-1] - ends[half - 1]) // (len(ends) - half)
+def _sms(ctas: int, working: int, slots: int, instructions: int, *, is_even: bool) -> int:
+    """Return the number of SMs to simulate."""
+    left = ctas % working
+    within = working // _LARGEST_PART if is_even else working
+    budget = LEAST_INSTRUCTIONS if is_even else UNEVEN_INSTRUCTIONS
+    fewest = min(LEAST_SMS, working)
+    if left and slots * working < ctas < _FEW_WAVES * slots * working:
+        # Left-over CTAs go to an SM whose CTAs end together, as many as it has room for.
+        fewest = max(fewest, -(-min(left, slots) * working // left))
+    most = max(fewest, min(within, budget * working // instructions))
+    fit = [sms for sms in range(1, working + 1) if _fits(sms, working)]
+    return max((sms for sms in fit if fewest <= sms <= most), default=next(sms for sms in fit if sms >= fewest))
+
+
+def _fits(sms: int, working: int) -> bool:
+    """Return whether the SMs that each represents are near enough to a whole number."""
+    return abs(_nearest(working, sms) * sms - working) * 100 <= _TOLERANCE_PERCENT * working
+
+
+def _nearest(numerator: int, denominator: int) -> int:
+    return (2 * numerator + denominator) // (2 * denominator)

@@ -3,11 +3,13 @@
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
+from gpusim.schedule.lanes import CtaLanes, Fetch
 from gpusim.sim.code import Assembly, Decoded
 from gpusim.sim.core.columns import Code, Data, column
 from gpusim.sim.footprint import TENSOR_STRIDE, FetchPattern, L2Status, Patterns
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.timed_kernel import AnyKernel
+from gpusim.units import LINE_BITS
 
 _COPIED = (
     *("kind", "port", "throttle", "interval", "latency", "stall", "gated", "awaits", "write", "read", "line"),
@@ -33,6 +35,7 @@ def code_of(assemblies: Mapping[Hashable, Assembly], stream_lines: int) -> Code:
         stream_lines: Instruction lines that are fetched ahead.
     """
     code = decoded_of(assemblies)
+    fields = dict(zip(Decoded._fields, zip(*code, strict=True), strict=True))
     warps = max(assembly.warps for assembly in assemblies.values())
     segments = [segment for assembly in assemblies.values() for segment in assembly.segments]
     ends, begins = [0], [0]
@@ -42,17 +45,16 @@ def code_of(assemblies: Mapping[Hashable, Assembly], stream_lines: int) -> Code:
         begins.append(begins[-1] + len(assembly.segments))
     waves: list[int] = []
     first_wave: dict[Any, int] = {}
-    for one in code:
-        if one.wavefronts not in first_wave:
-            first_wave[one.wavefronts] = len(waves)
-            for slot in one.wavefronts or ((),):
-                waves += [*slot, *[0] * (warps - len(slot))]
+    for wavefronts in dict.fromkeys(fields["wavefronts"]):
+        first_wave[wavefronts] = len(waves)
+        for slot in wavefronts or ((),):
+            waves += [*slot, *[0] * (warps - len(slot))]
     return Code(
-        **{name: column(int(getattr(one, name)) for one in code) for name in _COPIED},
-        **{name: column(one.target[place] for one in code) for place, name in enumerate(_TARGET)},
-        waits=column(sum(1 << board for board in one.waits) for one in code),
-        wave=column(first_wave[one.wavefronts] for one in code),
-        wave_slots=column(max(1, len(one.wavefronts)) for one in code),
+        **{name: column(fields[name]) for name in _COPIED},
+        **dict(zip(_TARGET, map(column, zip(*fields["target"], strict=True)), strict=True)),
+        waits=column(sum(1 << board for board in boards) for boards in fields["waits"]),
+        wave=column(map(first_wave.__getitem__, fields["wavefronts"])),
+        wave_slots=column(max(1, slots) for slots in map(len, fields["wavefronts"])),
         waves=column(waves),
         first=column(ends[:-1]),
         end=column(ends[1:]),
@@ -61,7 +63,7 @@ def code_of(assemblies: Mapping[Hashable, Assembly], stream_lines: int) -> Code:
         begins=column(begins[:-1]),
         warps_of=column(assembly.warps for assembly in assemblies.values()),
         warps=warps,
-        lines=max(one.line for one in code) + stream_lines + 1,
+        lines=max(fields["line"]) + stream_lines + 1,
     )
 
 
@@ -90,7 +92,10 @@ class DataTables:
         }
         self._fetches: dict[Hashable, int] = {}
         self._statuses: dict[Hashable, int] = {}
+        self._status_of: dict[int, int] = {}
+        self._alike: dict[tuple[int, Hashable], tuple[int, int | None, int]] = {}
         self._outputs: dict[int, int] = {}
+        self._alike_outputs: dict[Hashable, tuple[int, ...]] = {}
         self._tensors: list[int] | None = None
         self._known: dict[int, int] = {}
 
@@ -139,13 +144,16 @@ class DataTables:
             return [], [], (), ()
         walked, lanes = kernel.walked(cta), self._lanes.cta(block)
         if self._tensors is None:
-            self._tensors = [kernel.tensor_of(row) for row in range(len(lanes.copies()))] if kernel.copied else []
+            self._tensors = [kernel.tensor_of(row) for row in range(len(lanes.fetches()))] if kernel.copied else []
         keys = [(row, walked[tensor]) for row, tensor in enumerate(self._tensors)]
         if any(key not in self._fetches for key in keys):
-            for key, accesses in zip(keys, lanes.copies(), strict=True):
+            for key, fetches in zip(keys, lanes.fetches(), strict=True):
                 if key not in self._fetches:
-                    self._fetches[key] = self._fetched(key[0], accesses)
-        outputs = tuple(self._output(row) for row in lanes.output_rows)
+                    self._fetches[key] = self._fetched(key[0], fetches, lanes)
+        alike = lanes.alike_outputs()
+        if alike not in self._alike_outputs:
+            self._alike_outputs[alike] = tuple(self._output(row) for row in lanes.output_rows)
+        outputs = self._alike_outputs[alike]
         found = kernel.found(cta, first_wave=cta < self._first_wave)
         statuses = self._status(cta, self._tensors)
         return [self._fetches[key] for key in keys], statuses, outputs, found
@@ -158,25 +166,32 @@ class DataTables:
         firsts = []
         for tensor in tensors:
             key = of_tensor[tensor]
-            if key not in self._statuses:
-                self._statuses[key] = len(self._columns["slow"])
-                self._columns["slow"] += [one.slow for one in key]
-                self._columns["missed"] += [one.missed for one in key]
-            firsts.append(self._statuses[key])
+            if id(key) not in self._status_of:  # to hash a long tuple takes long
+                if key not in self._statuses:
+                    self._statuses[key] = len(self._columns["slow"])
+                    self._columns["slow"] += [one.slow for one in key]
+                    self._columns["missed"] += [one.missed for one in key]
+                self._status_of[id(key)] = self._statuses[key]
+            firsts.append(self._status_of[id(key)])
         return firsts
 
-    def _fetched(self, row: int, accesses: Sequence[Any]) -> int:
-        """Add the fetches of one row, and return the first one's number."""
+    def _fetched(self, row: int, fetches: Sequence[Fetch], lanes: CtaLanes[Any]) -> int:
+        """Add the fetches of one row, and return the first one's number. Of those that are alike, one is evaluated."""
         kernel, columns = self._kernel, self._columns
         needs_lines = self._walk is None or kernel.cached_in_l1(row)
         tensor = kernel.tensor_of(row)
         bits = self._lanes.operands[kernel.copied[tensor]].bits
-        base = tensor * TENSOR_STRIDE if needs_lines else 0
+        first_line = tensor * TENSOR_STRIDE
         first = len(columns["pattern"])
-        for access in accesses:
-            line, pattern = self._patterns.copies(access, bits, needs_lines=needs_lines)
-            columns["pattern"].append(self._number(pattern))
-            columns["fetch_line"].append(base + line if needs_lines else 0)
+        for number, alike, base in fetches:
+            if (row, alike) not in self._alike:
+                access = lanes.fetched(row, number)
+                line, pattern = self._patterns.copies(access, bits, needs_lines=needs_lines)
+                self._alike[row, alike] = self._number(pattern), line, base
+            known, line, at = self._alike[row, alike]
+            columns["pattern"].append(known)
+            lines = 0 if line is None else line + (base - at) * bits // LINE_BITS
+            columns["fetch_line"].append(first_line + lines if needs_lines else 0)
         return first
 
     def _number(self, pattern: FetchPattern) -> int:

@@ -70,8 +70,6 @@ class TimedKernel(CountedKernel[StepT]):
     Attributes:
         watch: The activities that are observed in a watched CTA.
         trips_go_round: Whether each trip of its mainloop uses a later slot of the shared-memory ring.
-        most_kinds: Largest number of kinds of SM to simulate.
-        waves_differ: Whether waves fetch different data, so that the L2 walk must cover all of them.
         counters: Additional counters of a result, with the instruction that each counts.
         pipes: Pipes that can limit it, besides the tensor cores.
         machine: The machine that it runs on.
@@ -81,8 +79,6 @@ class TimedKernel(CountedKernel[StepT]):
 
     watch: ClassVar[Watch] = UNWATCHED
     trips_go_round: ClassVar[bool] = False
-    most_kinds: ClassVar[int] = 16
-    waves_differ: ClassVar[bool] = False
     counters: ClassVar[Mapping[str, SassOpcode]] = {}
     pipes: ClassVar[tuple[str, ...]] = ()
 
@@ -108,7 +104,7 @@ class TimedKernel(CountedKernel[StepT]):
 
     def kind(self, cta: int, runs: Hashable) -> Hashable:  # noqa: ARG002 - all CTAs are alike by default
         """
-        Return the kind of a CTA. SMs that run CTAs of equal kinds in the same order are assumed to behave alike.
+        Return the kind of a CTA. CTAs of equal kind take equal time under equal conditions.
 
         Args:
             cta: Number of the CTA.
@@ -192,6 +188,14 @@ class TimedKernel(CountedKernel[StepT]):
     def touches(self, tensor: int, walked: Hashable) -> Sequence[Sequence[Touch]]:
         """Return the granules of the L2 that the fetches of one ``walked`` key touch, indexed by turn."""
         raise TypeError(f"{type(self).__name__} copies no tensor {tensor}: {walked}")
+
+    def own_bytes(self, tensor: int, walked: Hashable) -> IntArray | None:  # noqa: ARG002 - granules may be shared
+        """
+        Return the bytes of each fetch of one ``walked`` key, if no other fetch touches its granule of the L2.
+
+        None where fetches share granules, or parts of them.
+        """
+        return None
 
     @property
     def other_dram_bytes(self) -> int:

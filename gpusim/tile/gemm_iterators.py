@@ -144,11 +144,16 @@ class PredicatedIterator(GlobalIterator):
         It is made of the tile's rows that exist along M or N, the elements inside the K window, and the position of the
         tile's base in its 128-byte line.
         """
-        first, width = self.k_window(number)
+        _, width = self.k_window(number)
         tile_mn, tile_k = self._tile_extents
-        base = self.source.offset(self.tile * tile_mn, first)
         return packed(
             (np.clip(self.source.extent - self.tile * tile_mn, 0, tile_mn), tile_mn + 1),
             (width, tile_k + 1),
-            (base * self.source.bits % LINE_BITS, LINE_BITS),
+            (self.base(number) * self.source.bits % LINE_BITS, LINE_BITS),
         )
+
+    def base(self, number: npt.ArrayLike) -> IntArray:
+        """Return the offset of the tile's first element, in elements."""
+        first, _ = self.k_window(number)
+        tile_mn, _ = self._tile_extents
+        return self.source.offset(self.tile * tile_mn, first)

@@ -77,6 +77,7 @@ class GlobalIterator(ABC):
         self.tile, self.slice_ = np.broadcast_arrays(
             np.asarray(tile, dtype=np.int64), np.asarray(slice_, dtype=np.int64)
         )
+        self._in_tile = thread_map.offsets()
         self._number = 0
         self._index = 0
         self._current: GlobalAccess | None = None
@@ -101,8 +102,17 @@ class GlobalIterator(ABC):
         """
         Return a number for each CTA's fetch; fetches with equal numbers are alike for the memory system.
 
-        Alike fetches have equal predicates, and their valid offsets differ by one constant, a whole number of 128-byte
-        lines.
+        Alike fetches have equal predicates, and their valid offsets differ as their ``base`` does: by one constant, a
+        whole number of 128-byte lines.
+
+        Returns:
+            Shape of ``number`` broadcast against the CTAs.
+        """
+
+    @abstractmethod
+    def base(self, number: npt.ArrayLike) -> IntArray:
+        """
+        Return the offset in elements from which those of each CTA's fetch count. No access need lie there.
 
         Returns:
             Shape of ``number`` broadcast against the CTAs.
@@ -119,12 +129,12 @@ class GlobalIterator(ABC):
 
     def _strided(self) -> IntArray:
         """Return the strided coordinate of each access within the tile. Shape [threads, accesses, 1]."""
-        return self.thread_map.offsets()[:, :, 1, None]
+        return self._in_tile[:, :, 1, None]
 
     def _contiguous(self) -> IntArray:
         """Return the contiguous coordinate of each access within the tile. Shape [threads, accesses, vecs]."""
         vecs = np.arange(self.vecs, dtype=np.int64) * self.elements_per_vec
-        return self.thread_map.offsets()[:, :, 0, None] + vecs
+        return self._in_tile[:, :, 0, None] + vecs
 
     def at(self) -> dict[str, IntArray]:
         """Return the coordinates of the current access, each of shape [*ctas, threads]."""

@@ -146,17 +146,24 @@ class ImageIterator(ImplicitGemmIterator):
         It packs the tile's first GEMM row within its image, the filter position, the rows and channels that exist, and
         the offset of the base in its 128-byte line.
         """
-        images, rows, columns, channels = self.image.values()
+        images = next(iter(self.image.values()))
         r, s, first = self.filter_position(number)
-        image, pixel = np.divmod(self.tile * self.thread_map.shape[1], self.rows_of_image)
+        pixel = self.tile * self.thread_map.shape[1] % self.rows_of_image
         return packed(
             (pixel, self.rows_of_image),
             (r, self.shape.r),
             (s, self.shape.s),
             self._rows_inside(images * self.rows_of_image),
             self._channels_inside(first),
-            ((image * rows * columns * channels + first) * self.bits % LINE_BITS, LINE_BITS),
+            (self.base(number) * self.bits % LINE_BITS, LINE_BITS),
         )
+
+    def base(self, number: npt.ArrayLike) -> IntArray:
+        """Return the offset of the fetch's first channel in the image of the tile's first GEMM row, in elements."""
+        _, rows, columns, channels = self.image.values()
+        _, _, first = self.filter_position(number)
+        image = self.tile * self.thread_map.shape[1] // self.rows_of_image
+        return image * rows * columns * channels + first
 
 
 class KrscIterator(ImplicitGemmIterator):

@@ -5,6 +5,7 @@ This module knows tile shapes and thread counts only; addresses and predicates i
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -142,6 +143,7 @@ class OutputThreadMap:
         return np.arange(self.iterations[1], dtype=np.int64) * self.delta[1]
 
 
+@lru_cache(maxsize=256)
 def output_thread_map(threadblock: Shape, warp: Shape, elements_per_access: int, element_bits: int) -> OutputThreadMap:
     """
     Build the thread map of a tensor-op epilogue.

@@ -6,6 +6,7 @@ This module knows tile shapes and thread counts only; it knows neither the tenso
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -60,8 +61,15 @@ class ThreadMap(ABC):
         return np.stack([contiguous * self.delta[0], strided * self.delta[1]], axis=-1)
 
     def offsets(self) -> IntArray:
-        """Return the tile coordinate (contiguous, strided) of every access. Shape [threads, accesses, 2]."""
-        return self.initial_offsets()[:, None, :] + self.access_offsets()[None, :, :]
+        """Return the tile coordinate (contiguous, strided) of every access. Shape [threads, accesses, 2], read-only."""
+        return _offsets(self)
+
+
+@lru_cache(maxsize=64)
+def _offsets(thread_map: ThreadMap) -> IntArray:
+    offsets: IntArray = thread_map.initial_offsets()[:, None, :] + thread_map.access_offsets()[None, :, :]
+    offsets.flags.writeable = False
+    return offsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +200,7 @@ class StripMinedThreadMap(ThreadMap):
         return np.stack([contiguous, strided], axis=-1)
 
 
+@lru_cache(maxsize=256)
 def crosswise_thread_map(k: int, strided: int, threads: int, bits: int) -> WarpThreadMap:
     """
     Build the map DefaultMmaCore picks for a K-contiguous operand of tensor-core kernels.
@@ -222,6 +231,7 @@ def crosswise_thread_map(k: int, strided: int, threads: int, bits: int) -> WarpT
     )
 
 
+@lru_cache(maxsize=256)
 def congruous_thread_map(contiguous: int, k: int, threads: int, bits: int) -> WarpThreadMap:
     """
     Build the map DefaultMmaCore picks for an operand of tensor-core kernels that is contiguous along M or N.

@@ -20,6 +20,7 @@ from gpusim.scenario.models import Scenario
 from gpusim.schedule.counts import Counts, count_all
 from gpusim.sim.core.engine import engine
 from gpusim.sim.launch import Launch, Outcome, Progress, simulate_launch
+from gpusim.sim.sampling import EXPECTED_ERROR_PERCENT
 from gpusim.sim.stall_reasons import shares
 from gpusim.sim.timed_kernel import AnyKernel
 from gpusim.units import SECTOR_BYTES
@@ -36,7 +37,7 @@ which one was used.
 def simulate(
     scenario: Scenario,
     *,
-    exact: bool = False,
+    exact: bool | None = None,
     stream: str = "estimated",
     progress: Callable[[str], None] | None = None,
 ) -> tuple[Result, Timeline]:
@@ -47,8 +48,8 @@ def simulate(
 
     Args:
         scenario: Problem, kernel and machine.
-        exact: Simulate every CTA on every SM, instead of one SM for all that are alike. A second kernel is always
-            sampled.
+        exact: True simulates every CTA on every SM, False some CTAs on some SMs for all. By default a launch is exact
+            up to ``EXACT_AT_MOST`` warp instructions.
         stream: Origin of the instruction streams: "estimated" by stated rules, "compiled" from the kernel's own
             machine code, or "auto".
         progress: Called with a line about each phase.
@@ -75,9 +76,9 @@ def simulate(
     launches = [_simulated(first, origin, exact=exact, say=say)]
     for kernel in others:
         say("simulating the reduction")
-        launches.append(_simulated(kernel, origin, exact=False, say=lambda _: None))
+        launches.append(_simulated(kernel, origin, exact=exact, say=lambda _: None))
     say("counting what the grid executes")
-    counts = count_all(family.schedules.kernels(scenario))
+    counts = count_all(kernels)
     return _result(scenario, launches, counts, time.perf_counter() - started), launches[0].outcome.timeline
 
 
@@ -96,8 +97,16 @@ class _Simulated:
 
     @property
     def elapsed(self) -> int:
-        """Cycles of the launch, overhead included (D15)."""
-        return self.outcome.longest + self.launch.machine.launch.overhead
+        """
+        Cycles of the launch, overhead included (D15).
+
+        They are those of the fastest GPC. One without a CTA counts at its full clock while busy tensor cores slow the
+        others down.
+        """
+        spec, cycles = self.launch.machine.launch, self.outcome.longest
+        if self.launch.ctas < spec.ctas_on_every_gpc and self.launch.kernel.mma is not None:
+            cycles = cycles * spec.idle_clock_percent // 100
+        return cycles + spec.overhead
 
     @property
     def active(self) -> float:
@@ -110,21 +119,10 @@ class _Simulated:
         return max(stream.registers_per_thread for stream in self.launch.streams.values())
 
     @property
-    def executed(self) -> Counter[Hashable]:
-        """Number of CTAs of each behaviour."""
-        return Counter(map(self.launch.kernel.behaviour, range(self.launch.ctas)))
-
-    @property
-    def instructions(self) -> int:
-        """Number of warp instructions that the grid executes."""
-        streams, warps = self.launch.streams, self.launch.kernel.lanes().warps
-        return sum(streams[one].instructions_per_warp * ctas for one, ctas in self.executed.items()) * warps
-
-    @property
     def pipes(self) -> dict[str, int]:
         """Number of warp instructions that the grid executes, by pipe that may limit the kernel."""
         kernel, totals = self.launch.kernel, Counter[str]()
-        for behaviour, ctas in self.executed.items() if kernel.pipes else ():
+        for behaviour, ctas in self.launch.executed.items() if kernel.pipes else ():
             for segment in self.launch.streams[behaviour].segments:
                 found = Counter(one.pipe for one in segment.instructions if one.unit == "pipe")
                 for pipe, number in found.items():
@@ -132,7 +130,14 @@ class _Simulated:
         return {pipe: totals[pipe] for pipe in kernel.pipes}
 
 
-def _simulated(kernel: AnyKernel, origin: StreamOrigin, *, exact: bool, say: Progress) -> _Simulated:
+def launch_of(kernel: AnyKernel, origin: StreamOrigin) -> Launch:
+    """
+    Return the launch of a kernel with the streams of its CTAs and as many CTAs on an SM as fit.
+
+    Raises:
+        BadInput: No CTA fits on an SM, or the kernel has no stream of this origin.
+        CannotRun: A stream is to be compiled, but is not shipped, and no compiler is installed.
+    """
     streams: dict[Hashable, Stream] = {}
     for cta in range(len(kernel.launched)):
         behaviour = kernel.behaviour(cta)
@@ -142,7 +147,11 @@ def _simulated(kernel: AnyKernel, origin: StreamOrigin, *, exact: bool, say: Pro
     threads = kernel.lanes().warps * 32
     occupancy = ctas_per_sm(kernel.machine, threads, registers, kernel.shared_bytes)
     require_room(kernel.machine, occupancy, threads, registers, kernel.shared_bytes)
-    launch = Launch(kernel, streams, occupancy.ctas)
+    return Launch(kernel, streams, occupancy.ctas)
+
+
+def _simulated(kernel: AnyKernel, origin: StreamOrigin, *, exact: bool | None, say: Progress) -> _Simulated:
+    launch = launch_of(kernel, origin)
     return _Simulated(launch, simulate_launch(launch, exact=exact, progress=say))
 
 
@@ -152,7 +161,7 @@ def _result(scenario: Scenario, launches: Sequence[_Simulated], counts: Counts, 
     machine = launch.machine
     elapsed = sum(one.elapsed for one in launches)
     time_us = elapsed / machine.clock_mhz  # (D25)
-    instructions = sum(one.instructions for one in launches)
+    instructions = sum(one.launch.instructions for one in launches)
     stalls = Counter(outcome.stalls)
     for one in others:
         stalls.update(one.outcome.stalls)
@@ -161,7 +170,8 @@ def _result(scenario: Scenario, launches: Sequence[_Simulated], counts: Counts, 
     counters["smsp__inst_executed.sum"] = instructions
     counters[ELAPSED] = elapsed
     counters["sm__cycles_active.avg"] = round(sum(one.active for one in launches), 2)
-    read, written = sum(one.outcome.dram_bytes for one in launches), sum(one.outcome.dram_written for one in launches)
+    read = sum(one.outcome.dram_bytes for one in launches)
+    written = sum(one.outcome.dram_written for one in launches)
     counters |= _memory_counters(counters, outcome, read, written)
     demand = Demand.of(
         machine,
@@ -194,6 +204,7 @@ def _result(scenario: Scenario, launches: Sequence[_Simulated], counts: Counts, 
             sampled=outcome.sampled,
             engine=engine().name,
             total_seconds=seconds,
+            sampling_error_percent=EXPECTED_ERROR_PERCENT if outcome.sampled else 0.0,
         ),
         counters=counters,
         bank_conflicts=counts.bank_conflicts,
@@ -216,9 +227,9 @@ def _memory_counters(exact: dict[str, float], outcome: Outcome, dram_bytes: int,
     """
     Return the approximate counters of L2 and DRAM.
 
-    L2 reads are the grid's exact requests times the share of the simulated ones that was looked up there: those that L1s
-    missed and that were not merged. Reads of the epilogue's source never hit L1 (D10). A stored sector whose home is in
-    the other partition is written in both, which is every other one (measured: 1.5 on all records).
+    L2 reads are the grid's exact requests times the share of the simulated ones that was looked up there: those that
+    L1s missed and that were not merged. Reads of the epilogue's source never hit L1 (D10). A stored sector whose home
+    is in the other partition is written in both, which is every other one (measured: 1.5 on all records).
     """
     requested = exact["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]
     passed = outcome.l2_sectors / outcome.asked_sectors if outcome.asked_sectors else 1.0

@@ -94,7 +94,7 @@ def test_key_blocks_pass_in_order_through_copies_gemm_softmax_and_gemm(run):
 def test_a_sampled_run_is_near_the_exact_one(run):
     scenario, exact, _ = run
 
-    sampled, _ = simulate(scenario)
+    sampled, _ = simulate(scenario, exact=False)
 
     assert sampled.cycles.active == pytest.approx(exact.cycles.active, rel=0.05)
     assert sampled.counters["smsp__inst_executed.sum"] == exact.counters["smsp__inst_executed.sum"]

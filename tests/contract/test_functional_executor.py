@@ -4,15 +4,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from problems.gemm import random_scenario
 
 from gpusim.families.gemm import execute as executor
-from gpusim.families.gemm.execute import mainloop_of, run, slice_programs
+from gpusim.families.gemm.execute import mainloop_of, operands_of, run, slice_programs
 from gpusim.families.gemm.program import mainloop_shape
 from gpusim.families.registry import parse_scenario
 from gpusim.functional.data_hazards import HazardLog
-from gpusim.functional.mainloop import operand_tables
+from gpusim.functional.mainloop import fragment_places, operand_tables
+from gpusim.functional.shared_memory import SharedMemory
 from gpusim.numerics.tensors import Tensors, make_tensors
 from gpusim.schedule import pipelined
+from gpusim.schedule.mutations import MUTATIONS
 from gpusim.schedule.ops import Barrier, LoadShared, StoreGlobal, StoreShared, WarpMma
 from gpusim.tile.operand import SIDES
 
@@ -61,7 +64,14 @@ def test_a_second_problem_through_a_pipelined_mainloop_is_right_after_winding_do
     tables = {side: operand_tables(operand) for side, operand in scenario.operands.items()}
 
     def fresh(log):
-        return mainloop_of(scenario, tables, make_tensors(scenario, seed=5), tiles, log)
+        return mainloop_of(
+            scenario,
+            tables,
+            operands_of(scenario, make_tensors(scenario, seed=5)),
+            tiles,
+            memory=SharedMemory(),
+            hazards=log,
+        )
 
     hazards, wrong = HazardLog(), HazardLog()
     mainloop, other = fresh(hazards), fresh(wrong)
@@ -163,6 +173,42 @@ def test_batches_of_ctas_do_not_change_the_bits(monkeypatch):
     assert run(scenario, tensors).output.tobytes() == together.tobytes()
 
 
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("mutation", [None, *MUTATIONS])
+def test_a_cta_alone_shows_the_bits_and_hazards_it_shows_in_a_batch(monkeypatch, seed, mutation):
+    scenario = random_scenario(seed)
+    programs = [one if mutation is None else MUTATIONS[mutation](one) for one in slice_programs(scenario)]
+    tensors = make_tensors(scenario, seed)
+    together = run(scenario, tensors, programs)
+    monkeypatch.setattr(executor, "BATCH_BYTES", 1)
+    alone = run(scenario, tensors, programs)
+    assert alone.output.tobytes() == together.output.tobytes()
+    # Of the hazards of one kind and place the first is told: of the first CTA alone, of the first warp in a batch.
+    assert {(one.name, one.k_tile, one.k_group, one.operand, one.stage) for one in alone.hazards} == {
+        (one.name, one.k_tile, one.k_group, one.operand, one.stage) for one in together.hazards
+    }
+
+
+def test_a_hazard_in_one_cta_of_a_batch_is_told_with_its_tile():
+    """One row of A is missing at the end of the tensor, which only the CTAs of the last rows reach."""
+    scenario = scenario_of(GEMM | {"m": 192, "n": 64})
+    tensors = make_tensors(scenario, 1)
+    short = replace(tensors, a=tensors.a[: -scenario.problem.operand_views[0].leading])
+    hazards = run(scenario, short).hazards
+    assert hazards
+    assert all("tile [2, 0, 0]" in hazard.message for hazard in hazards)
+
+
+def test_a_nan_in_one_cta_of_a_batch_is_told_with_its_tile():
+    """Row 70 of A lies in the second of three CTAs."""
+    scenario = scenario_of(GEMM | {"m": 192, "n": 64})
+    tensors = make_tensors(scenario, 1)
+    scenario.problem.operand_views[0].of(tensors.a)[70, 5] = np.nan
+    (hazard,) = run(scenario, tensors).hazards
+    assert (hazard.name, hazard.row) == ("stale_data_consumed", 70)
+    assert "tile [1, 0, 0]" in hazard.message
+
+
 def test_inputs_are_left_alone():
     scenario = scenario_of(GEMM | {"beta": 1.0, "lda": 240})
     tensors, before = make_tensors(scenario, 1), make_tensors(scenario, 1)
@@ -175,7 +221,7 @@ def test_inputs_are_left_alone():
 def test_fragment_places_are_a_bijection():
     scenario = scenario_of(GEMM)
     for operand in scenario.operands.values():
-        place = operand_tables(operand).place
+        place = fragment_places(operand)
         assert np.array_equal(np.sort(place, axis=None), np.arange(place.size))
 
 
@@ -244,7 +290,12 @@ def test_accumulators_start_at_zero():
     scenario = scenario_of(GEMM)
     tables = {side: operand_tables(operand) for side, operand in scenario.operands.items()}
     mainloop = mainloop_of(
-        scenario, tables, make_tensors(scenario, 1), np.zeros((1, 3), np.int64), executor.HazardLog()
+        scenario,
+        tables,
+        operands_of(scenario, make_tensors(scenario, 1)),
+        np.zeros((1, 3), np.int64),
+        memory=SharedMemory(),
+        hazards=HazardLog(),
     )
     assert (mainloop.accumulators == 0).all()
     assert mainloop.accumulators.shape == (1, 4, 32, 32)

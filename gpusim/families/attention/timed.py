@@ -42,8 +42,6 @@ class TimedFusedKernel(FusedKernel, TimedKernel[Step]):
         uncut=frozenset(WATCHED_ACTIVITIES[:3]),
         numbers_waits=False,
     )
-    most_kinds = 10
-    waves_differ = True
     stages = 1
     counters: ClassVar[Mapping[str, SassOpcode]] = {
         "smsp__inst_executed_op_shared_ld.sum": "LDS",

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from gpusim.arrays import IntArray
-from gpusim.families.attention.execute.batch import Batch, OutputTensors, gemm_tables
+from gpusim.families.attention.execute.batch import Batch, OutputTensors, gemm_tables, inputs_of
 from gpusim.families.attention.execute.ctas import AttentionCtas
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.program.hazards import find_attention_hazards
@@ -22,7 +22,7 @@ from gpusim.families.attention.tile.lanes import AttentionLanes
 from gpusim.families.attention.tile.shape import attention_shape
 from gpusim.families.verification import Compared, Executed, SayDone, SecondOutput, Verification
 from gpusim.functional.data_hazards import DataHazard, HazardLog
-from gpusim.functional.shared_memory import BATCH_BYTES
+from gpusim.functional.shared_memory import BATCH_BYTES, SharedMemory
 from gpusim.schedule.hazards import Hazard
 
 
@@ -57,14 +57,15 @@ def run_attention(
     Not modelled: the order in which a tensor core adds its products, and the last bits of ex2.approx and lg2.approx.
     """
     hazards, output, lanes = HazardLog(), OutputTensors(scenario), AttentionLanes(scenario)
-    tables = gemm_tables(lanes)
+    tables, inputs = gemm_tables(lanes), inputs_of(scenario, tensors)
     own = cta_programs(scenario)
     total, done = sum(len(ctas) for _, ctas in own), 0
-    size = max(1, BATCH_BYTES // (8 * attention_shape(scenario).shared_bytes))
+    size = max(1, BATCH_BYTES // (2 * attention_shape(scenario).shared_bytes))
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         for steps, (_, ctas) in zip(programs or [program for program, _ in own], own, strict=True):
+            memory = SharedMemory()
             for begin in range(0, len(ctas), size):
-                batch = Batch(lanes, tables, ctas[begin : begin + size], tensors, output, hazards)
+                batch = Batch(lanes, tables, ctas[begin : begin + size], inputs, memory, output, hazards)
                 AttentionCtas(batch).execute(steps)
                 done += len(batch.ctas)
                 if progress is not None:

@@ -77,12 +77,17 @@ class DgradFilterIterator(DgradIterator, KrscIterator):
 
     def signature(self, number: npt.ArrayLike) -> IntArray:
         """What of the tile exists, and the line phase of its base."""
-        shape, columns = self.shape, self.thread_map.shape[0]
-        r, s, first = self.filter_position(number)
-        c = self.tile * columns
-        base = ((first * shape.r + r) * shape.s + s) * shape.c + c
+        columns = self.thread_map.shape[0]
+        _, _, first = self.filter_position(number)
         return packed(
-            (np.clip(shape.c - c, 0, columns), columns + 1),
+            (np.clip(self.shape.c - self.tile * columns, 0, columns), columns + 1),
             self._channels_inside(first),
-            (base * self.bits % LINE_BITS, LINE_BITS),
+            (self.base(number) * self.bits % LINE_BITS, LINE_BITS),
         )
+
+    def base(self, number: npt.ArrayLike) -> IntArray:
+        """Return the offset of the tile's first filter and channel, in elements."""
+        shape = self.shape
+        r, s, first = self.filter_position(number)
+        base: IntArray = ((first * shape.r + r) * shape.s + s) * shape.c + self.tile * self.thread_map.shape[0]
+        return base

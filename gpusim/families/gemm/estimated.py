@@ -1,5 +1,7 @@
 """Makes the streams of a GEMM's or convolution's tile kernel by stated estimates."""
 
+from itertools import chain
+
 from gpusim.element_types import element_bits
 from gpusim.errors import BadInput
 from gpusim.families.gemm.program import mainloop_policy, mainloop_shape
@@ -8,6 +10,7 @@ from gpusim.lower.stream import Segment, Stream, shifted
 from gpusim.machine.spec import Machine
 from gpusim.numerics.output_op import slice_output_op
 from gpusim.scenario.gemm import GemmScenario
+from gpusim.schedule.mainloop import Iterations
 from gpusim.schedule.ops import Program
 from gpusim.tile.operand import SIDES
 from gpusim.units import VECTOR_BITS
@@ -64,8 +67,12 @@ def estimated_stream(scenario: GemmScenario, program: Program, machine: Machine,
 
 
 def _require_uniform(program: Program, stages: int) -> None:
-    first = program.iterations[0]
-    for k_tile, body in enumerate(program.iterations):
+    first, count = program.iterations[0], len(program.iterations)
+    # One rule makes all Iterations, so the first two turns of the ring and the last one stand for all.
+    made = isinstance(program.iterations, Iterations) and count > 3 * stages
+    ends = (range(2 * stages), range(count - stages, count)) if made else (range(count),)
+    for k_tile in chain(*ends):
+        body = program.iterations[k_tile]
         if len(body) != len(first) or any(
             op != shifted(original, k_tile, stages) for op, original in zip(body, first, strict=True)
         ):

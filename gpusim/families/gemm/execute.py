@@ -1,7 +1,7 @@
 """Executes a GEMM's or convolution's schedule on real data, in batches of CTAs. This defines what each op means."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,9 +12,9 @@ from gpusim.families.gemm.reduction.schedule import reduction_ops
 from gpusim.families.gemm.reduction.tile import reduction_tile
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.epilogue import Epilogue, EpilogueInputs, OutputTensor
-from gpusim.functional.mainloop import OperandData, OperandTables, WarpTiles, operand_tables
-from gpusim.functional.shared_memory import BATCH_BYTES, CopyQueue, SharedArray
-from gpusim.numerics.elements import WORKING, Values, decode
+from gpusim.functional.mainloop import OperandData, OperandTables, WarpTiles, multiplied, operand_tables
+from gpusim.functional.shared_memory import BATCH_BYTES, CopyQueue, SharedMemory
+from gpusim.numerics.elements import Values, decode
 from gpusim.numerics.output_op import reduction_output_op, slice_output_op
 from gpusim.numerics.tensors import Tensors, workspace_view
 from gpusim.scenario.gemm import GemmScenario
@@ -39,9 +39,14 @@ class FunctionalRun:
 
 
 def slice_programs(scenario: GemmScenario) -> tuple[Program, ...]:
-    """Return the program of each split-K slice's CTAs, in slice order."""
+    """
+    Return the program of each split-K slice's CTAs, in slice order.
+
+    Their k tiles are plain tuples, so that a mutation without effect gives an equal program.
+    """
     slices = range(scenario.problem.split_k_slices)
-    return tuple(program(scenario, scenario.k_iterations(number), number) for number in slices)
+    made = (program(scenario, scenario.k_iterations(number), number) for number in slices)
+    return tuple(replace(one, iterations=tuple(one.iterations)) for one in made)
 
 
 def run(
@@ -75,6 +80,7 @@ def run(
     """
     tile = scenario.epilogue
     tables: dict[Side, OperandTables] = {side: operand_tables(operand) for side, operand in scenario.operands.items()}
+    values = operands_of(scenario, tensors)
     hazards = HazardLog()
     problem = scenario.problem
     output = OutputTensor(scenario.problem.output_view.elements, problem.dtype.output)
@@ -91,8 +97,9 @@ def run(
         for number, ops in enumerate(programs if programs is not None else slice_programs(scenario)):
             if number and not problem.reduces:
                 inputs = EpilogueInputs(output.values, inputs.bias)
+            memory = SharedMemory()
             for batch in _batches(tiles[tiles[:, 2] == number], _ctas_at_once(scenario, tables)):
-                mainloop = mainloop_of(scenario, tables, tensors, batch, hazards)
+                mainloop = mainloop_of(scenario, tables, values, batch, memory=memory, hazards=hazards)
                 for op in ops.mainloop_ops():
                     mainloop.execute(op)
                 epilogue = Epilogue(
@@ -100,6 +107,7 @@ def run(
                     slice_output_op(scenario, number),
                     mainloop.accumulators,
                     batch,
+                    memory=memory,
                     output=stored,
                     inputs=inputs,
                     hazards=hazards,
@@ -124,11 +132,19 @@ def run(
     return FunctionalRun(scenario.problem.output_view.of(output.values), hazards.hazards())
 
 
+def operands_of(scenario: GemmScenario, tensors: Tensors) -> dict[Side, Values]:
+    """Return both operands, flat, as the tensor core multiplies them."""
+    element = scenario.problem.dtype.ab
+    return {"a": multiplied(tensors.a, element), "b": multiplied(tensors.b, element)}
+
+
 def mainloop_of(
     scenario: GemmScenario,
     tables: dict[Side, OperandTables],
-    tensors: Tensors,
+    values: dict[Side, Values],
     tiles: IntArray,
+    *,
+    memory: SharedMemory,
     hazards: HazardLog,
 ) -> WarpTiles:
     """
@@ -137,21 +153,21 @@ def mainloop_of(
     Args:
         scenario: Problem and kernel.
         tables: Address tables of both operands.
-        tensors: Inputs in global memory.
+        values: Operands in global memory (``operands_of``).
         tiles: (tile m, tile n, slice) of each CTA. Shape (ctas, 3).
+        memory: Shared memory of all CTAs of the slice.
         hazards: Log of the hazards that the data shows.
     """
-    stored: dict[Side, Values] = {"a": tensors.a, "b": tensors.b}
     sources: dict[Side, OperandData] = {}
     for side, operand in scenario.operands.items():
         tile, warps = tiles[:, operand.axis], operand.tiling.threads // WARP_SIZE
         sources[side] = OperandData(
             name=side,
-            values=decode(stored[side], operand.element),
+            values=values[side],
             fetch=operand.iterator(tile, tiles[:, 2]).fetch,
             first_row=tile * operand.tiling.threadblock[operand.axis],
             end=scenario.problem.extents[operand.axis],
-            shared=SharedArray(len(tiles), tables[side].shared_elements, warps, WORKING[operand.element]),
+            shared=memory.allocate(side, len(tiles), tables[side].shared_elements, warps),
         )
     return WarpTiles(scenario.tiling, scenario.mma, tables, sources, tiles, queue=CopyQueue(), hazards=hazards)
 

@@ -85,12 +85,16 @@ class FilterIterator(FpropIterator, KrscIterator):
 
         It packs the filters and channels of the tile that exist, and the offset of the base in its 128-byte line.
         """
+        _, _, first = self.filter_position(number)
+        return packed(
+            self._rows_inside(self.shape.k),
+            self._channels_inside(first),
+            (self.base(number) * self.bits % LINE_BITS, LINE_BITS),
+        )
+
+    def base(self, number: npt.ArrayLike) -> IntArray:
+        """Return the offset of the tile's first filter and channel, in elements."""
         shape = self.shape
         r, s, first = self.filter_position(number)
         k = self.tile * self.thread_map.shape[1]
-        base = ((k * shape.r + r) * shape.s + s) * shape.c + first
-        return packed(
-            self._rows_inside(shape.k),
-            self._channels_inside(first),
-            (base * self.bits % LINE_BITS, LINE_BITS),
-        )
+        return ((k * shape.r + r) * shape.s + s) * shape.c + first

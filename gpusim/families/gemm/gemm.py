@@ -118,7 +118,7 @@ class GemmProblem(MatrixProduct):
         """Yield one pair of factors, A and B, over the interval ``summed`` of K."""
         view_a, view_b = self.operand_views
         left, right = self.in_lines(view_a.of(a), view_b.of(b))
-        yield left[:, summed].astype(np.float64), right[summed].astype(np.float64)
+        yield left[:, summed], right[summed]
 
     def in_lines(self, a: Any, b: Any) -> tuple[Any, Any]:
         """Return A as [m, k] and B as [k, n], whatever their layouts."""

@@ -1,13 +1,13 @@
 """Computes the address of each lane of a tile GEMM for each op, from the operands' iterators and the epilogue."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import cached_property, lru_cache
 
 import numpy as np
 
 from gpusim.arrays import IntArray
 from gpusim.scenario.gemm import GemmScenario
-from gpusim.schedule.lanes import CtaLanes, GlobalRow, Lanes, Reached, at_access, at_output
+from gpusim.schedule.lanes import CtaLanes, Fetch, GlobalRow, Lanes, Reached, at_access, at_output
 from gpusim.schedule.ops import (
     CopyAsync,
     FragmentLoad,
@@ -21,7 +21,7 @@ from gpusim.schedule.ops import (
 from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.lanes import STANDARD, Banks
 from gpusim.tile.operand import SIDES, Operand
-from gpusim.units import WARP_SIZE
+from gpusim.units import LINE_BITS, WARP_SIZE
 
 
 class GemmLanes(Lanes[Op]):
@@ -95,17 +95,24 @@ class GemmCta(CtaLanes[Op]):
         # Ops alternate between fetches of both operands.
         self._fetch = lru_cache(maxsize=8)(self._one_fetch)
 
-    @cached_property
-    def _copies(self) -> list[list[GlobalAccess]]:
-        numbers = np.arange(self._fetches, dtype=np.int64)
-        return [
-            by_fetch(self._lanes.operands[side].iterator(tile, self.slice_).fetch(numbers))
-            for side, tile in zip(SIDES, (self.tile_m, self.tile_n), strict=True)
-        ]
-
-    def copies(self) -> list[list[GlobalAccess]]:
+    def fetches(self) -> list[list[Fetch]]:
         """Return every fetch, indexed [operand][fetch]."""
-        return self._copies
+        numbers = np.arange(self._fetches, dtype=np.int64)
+        rows = []
+        for side, tile in zip(SIDES, (self.tile_m, self.tile_n), strict=True):
+            iterator = self._lanes.operands[side].iterator(tile, self.slice_)
+            rows.append(
+                [
+                    Fetch(*one)
+                    for one in zip(
+                        numbers.tolist(),
+                        iterator.signature(numbers).tolist(),
+                        iterator.base(numbers).tolist(),
+                        strict=True,
+                    )
+                ]
+            )
+        return rows
 
     def fetched(self, row: int, number: int) -> GlobalAccess:
         """Return one fetch of an operand."""
@@ -114,6 +121,14 @@ class GemmCta(CtaLanes[Op]):
     def _one_fetch(self, row: int, number: int) -> GlobalAccess:
         tile = (self.tile_m, self.tile_n)[row]
         return self._lanes.operands[SIDES[row]].iterator(tile, self.slice_).fetch(number)
+
+    def alike_outputs(self) -> Hashable:
+        """Return the rows and columns left of the tile, and the places in a line where its output and bias begin."""
+        tile = self._lanes.epilogue
+        row, column = self.tile_m * tile.threadblock[0], self.tile_n * tile.threadblock[1]
+        left = min(tile.extent[0] - row, tile.threadblock[0]), min(tile.extent[1] - column, tile.threadblock[1])
+        first = self.slice_ * tile.slice_stride + row * tile.leading + column
+        return *left, *(begin * tile.output_bits % LINE_BITS for begin in (first, column))
 
     def outputs(self) -> list[GlobalRow]:
         """Return the epilogue's accesses by step, followed by those of the bias."""
@@ -139,13 +154,3 @@ class GemmCta(CtaLanes[Op]):
                 return at_output(self.output_rows[-1], "bias", access, lanes.warps)
             case _:
                 return None
-
-
-def by_fetch(access: GlobalAccess) -> list[GlobalAccess]:
-    """Split an access whose arrays' first axis runs over fetches into one access per fetch."""
-    valid = np.broadcast_to(access.valid, access.offset.shape)
-    coordinates = {name: np.broadcast_to(axis, access.offset.shape) for name, axis in access.coordinates.items()}
-    return [
-        GlobalAccess({name: axis[number] for name, axis in coordinates.items()}, offset, valid[number])
-        for number, offset in enumerate(access.offset)
-    ]

@@ -1,7 +1,7 @@
 """Schedules the kernels of a GEMM or convolution: the tile kernel, and the reduction of a parallel split-K after it."""
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import prod
 from typing import get_args
 
@@ -10,7 +10,7 @@ import numpy as np
 from gpusim.arrays import IntArray
 from gpusim.element_types import is_emulated, tensor_opcode
 from gpusim.families.gemm.lanes import GemmLanes
-from gpusim.families.gemm.program import mainloop_shape, program
+from gpusim.families.gemm.program import mainloop_policy, mainloop_shape, program
 from gpusim.families.gemm.reduction.schedule import ReductionKernel
 from gpusim.machine import load_machine
 from gpusim.numerics.output_op import slice_output_op
@@ -31,6 +31,7 @@ class TileKernel(CountedKernel[Op]):
 
     def __init__(self, scenario: GemmScenario) -> None:
         self.scenario = scenario
+        self._lanes = lru_cache(maxsize=2)(lambda banks: GemmLanes(scenario, banks))
 
     @property
     def grid(self) -> tuple[int, int, int]:
@@ -44,7 +45,7 @@ class TileKernel(CountedKernel[Op]):
 
     def lanes(self, banks: Banks = STANDARD) -> GemmLanes:
         """Return the addresses of all CTAs."""
-        return GemmLanes(self.scenario, banks)
+        return self._lanes(banks)
 
     def program(self, block: int) -> Program:
         """Return the program of the block's split-K slice."""
@@ -100,11 +101,24 @@ class TileKernel(CountedKernel[Op]):
         return prod(self.scenario.grid.tiled)
 
     def programs(self) -> Iterable[GridProgram[Op]]:
-        """Yield the program of each split-K slice, with the number of CTAs that execute it."""
-        tiled = self.scenario.grid.tiled
-        for slice_ in range(tiled.slices):
-            steps = program(self.scenario, self.scenario.k_iterations(slice_), slice_).ops()
-            yield GridProgram(steps, tiled.m * tiled.n)
+        """
+        Yield the parts of each slice's program: all but its iterations, and one iteration for each ring slot.
+
+        Iterations that consume the same slot execute the same ops, but for their numbers of k tile and fetch.
+        """
+        tiled, stages = self.scenario.grid.tiled, self.scenario.tiling.stages
+        ctas = tiled.m * tiled.n
+        for own in self.slice_programs:
+            yield GridProgram(own.prologue + own.tail + own.epilogue, ctas)
+            for slot, steps in enumerate(own.iterations[:stages]):
+                yield GridProgram(steps, ctas * len(range(slot, len(own.iterations), stages)))
+
+    @cached_property
+    def slice_programs(self) -> tuple[Program, ...]:
+        """The program of each split-K slice."""
+        scenario = self.scenario
+        slices = range(scenario.grid.tiled.slices)
+        return tuple(program(scenario, scenario.k_iterations(slice_), slice_) for slice_ in slices)
 
     def tensor_opcode(self) -> SassOpcode | None:
         """Return HMMA or IMMA, depending on the operands' type; None if the mma.sync is emulated (D27)."""
@@ -122,7 +136,7 @@ class TileKernel(CountedKernel[Op]):
         epilogue, slices = scenario.epilogue, range(tiled.slices)
         readers = [slice_output_op(scenario, slice_) for slice_ in slices]
         sources, biases = (sum(does.with_source for does in readers), sum(does.with_bias for does in readers))
-        copies = any(isinstance(op, CopyAsync) for part in self.programs() for op in part.steps[:1])
+        copies = not mainloop_policy(scenario).through_registers
         return GlobalCounts(
             load_sectors={
                 **{side: requests.sectors for side, requests in asked.items()},
@@ -145,27 +159,32 @@ class TileKernel(CountedKernel[Op]):
         """
         Return wavefronts and ideal wavefronts of an operand's copies that do not zero-fill, over all tiles and slices.
 
-        Such copies are whole fetches. Fetches with equal predicates into the same slot are evaluated once.
+        Such copies are whole fetches, and none of the prologue's. Fetches with equal predicates into the same slot are
+        evaluated once.
         """
         tiled, operand = self.scenario.grid.tiled, self.scenario.operand(side)
         tiles, sharing_ctas = (tiled.m, tiled.n) if side == "a" else (tiled.n, tiled.m)
         table, stages = copy_table(operand), operand.tiling.stages
         wavefronts = ideal = 0
-        for slice_, part in enumerate(self.programs()):
-            fetches = sorted(
-                {op.fetch for op in part.steps if isinstance(op, CopyAsync) and op.operand == side and not op.zfill}
-            )
-            number = np.array(fetches, dtype=np.int64)
+        for slice_, own in enumerate(self.slice_programs):
+            first = _predicated_fetches(own.iterations[0], side) if own.iterations else set()
+            number = np.array(sorted({one + k for one in first for k in range(len(own.iterations))}), dtype=np.int64)
             iterator = operand.iterator(np.arange(tiles, dtype=np.int64)[:, None], slice_)
             alike = np.broadcast_to(iterator.signature(number) * stages + number % stages, (tiles, len(number)))
-            _, first, count = np.unique(alike, return_index=True, return_counts=True)
-            for place, times in zip(first.tolist(), count.tolist(), strict=True):
+            _, places, count = np.unique(alike, return_index=True, return_counts=True)
+            for place, times in zip(places.tolist(), count.tolist(), strict=True):
                 tile, index = divmod(place, len(number))
-                valid = over_warps(operand.iterator(tile, slice_).fetch(fetches[index]).valid)
-                taken = table.predicated(fetches[index] % stages, valid)
+                fetch = int(number[index])
+                valid = over_warps(operand.iterator(tile, slice_).fetch(fetch).valid)
+                taken = table.predicated(fetch % stages, valid)
                 wavefronts += times * int(taken.wavefronts.sum())
                 ideal += times * int(taken.ideal.sum())
         return wavefronts * sharing_ctas, ideal * sharing_ctas
+
+
+def _predicated_fetches(steps: Sequence[Op], side: Side) -> set[int]:
+    """Return the fetches of an operand whose copies do not zero-fill."""
+    return {op.fetch for op in steps if isinstance(op, CopyAsync) and op.operand == side and not op.zfill}
 
 
 def kernels(scenario: GemmScenario) -> tuple[CountedKernel[Op], ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
-from math import prod
+from math import lcm, prod
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from gpusim.families.gemm.reduction.timed import TimedReduction, source_bytes
 from gpusim.families.gemm.schedule import TileKernel
 from gpusim.families.gemm.specialise import POINTERS, specialise
 from gpusim.lower.compiled import CompilableKernel
+from gpusim.lower.runner import Repetition
 from gpusim.lower.sass.emulate import Load
 from gpusim.lower.stream import Stream
 from gpusim.machine.spec import Machine
@@ -69,6 +70,7 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
         super().__init__(scenario)
         self.machine = machine
         self._estimated: dict[Program, Stream] = {}
+        self._bytes_of: dict[tuple[int, int], int] = {}
 
     # --- its CTAs ---
 
@@ -106,12 +108,10 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
 
     def kind(self, cta: int, runs: Hashable) -> Hashable:
         """
-        Return the kind of a CTA: its behaviour and, if there are no more CTAs than SMs, its place at ragged edges.
+        Return the kind of a CTA: its behaviour and its place at ragged edges of the output.
 
-        CTAs at a ragged edge of the output take less time, which matters if an SM has only one.
+        CTAs at a ragged edge fetch and store less.
         """
-        if len(self.launched) > self.machine.sms:
-            return runs
         tile_m, tile_n, _ = self._tile(cta)
         (rows, columns, _), extents = self.scenario.tiling.threadblock, self.scenario.problem.extents
         return runs, (tile_m + 1) * rows > extents.m, (tile_n + 1) * columns > extents.n
@@ -179,6 +179,12 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
         problem = self.scenario.problem
         return {**POINTERS, "alpha": problem.alpha, "beta": problem.beta, "k_iterations": k_iterations}
 
+    def repetition(self, block: int) -> Repetition[Op]:
+        """Return the mainloop of a block. Addresses repeat with the ring of stages and with the filter positions."""
+        runs = self.program(block)
+        turn = lcm(self.stages, self.scenario.problem.k_tiles_per_interval)
+        return Repetition(runs.prologue, runs.iterations, runs.tail + runs.epilogue, turn)
+
     def memory(self, block: int) -> Load:
         """
         Return a function that reads global memory as it is when the block starts its epilogue.
@@ -239,16 +245,44 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
     def touches(self, tensor: int, walked: Any) -> Sequence[Sequence[Touch]]:
         """Return the granules of each fetch: one per fetch, or for an activation those of its pixels."""
         tile, slice_ = walked
-        operand = self.scenario.operand(SIDES[tensor])
-        fetches = self.scenario.k_iterations() + self.scenario.tiling.stages
+        operand = self.lanes().operands[SIDES[tensor]]
         iterator = operand.iterator(tile, slice_)
-        access = iterator.fetch(np.arange(fetches, dtype=np.int64))
-        valid = access.valid.reshape(fetches, -1).sum(axis=1)
-        sizes = (valid * operand.access_bytes).tolist()
+        access = iterator.fetch(self._fetches)
         pixels = iterator.pixels(access)
         if pixels is not None:
-            return list(_pixel_touches(pixels, access.valid, sizes, tensor))
-        return [[Touch((tensor, tile, slice_, fetch), 1, size)] if size else [] for fetch, size in enumerate(sizes)]
+            sizes = access.valid.reshape(len(self._fetches), -1).sum(axis=1) * operand.access_bytes
+            return list(_pixel_touches(pixels, access.valid, sizes.tolist(), tensor))
+        sizes = self._bytes(tensor, tile, slice_)
+        return [
+            [Touch((tensor, tile, slice_, fetch), 1, size)] if size else [] for fetch, size in enumerate(sizes.tolist())
+        ]
+
+    def own_bytes(self, tensor: int, walked: Any) -> IntArray | None:
+        """Return the bytes of each fetch; None for an activation, whose pixels other fetches touch."""
+        tile, slice_ = walked
+        return None if self._shares_pixels[tensor] else self._bytes(tensor, tile, slice_)
+
+    @cached_property
+    def _shares_pixels(self) -> tuple[bool, ...]:
+        """Whether fetches of a tensor touch pixels that others touch, for A and B."""
+        iterators = [self.lanes().operands[side].iterator(0, 0) for side in SIDES]
+        return tuple(iterator.pixels(iterator.fetch(0)) is not None for iterator in iterators)
+
+    @cached_property
+    def _fetches(self) -> IntArray:
+        """Numbers of the fetches of the longest slice, overrun included."""
+        return np.arange(self.scenario.k_iterations() + self.scenario.tiling.stages, dtype=np.int64)
+
+    def _bytes(self, tensor: int, tile: int, slice_: int) -> IntArray:
+        """Return the bytes of each fetch of a tile. Of fetches that are alike, one is evaluated."""
+        operand = self.lanes().operands[SIDES[tensor]]
+        iterator = operand.iterator(tile, slice_)
+        alike, first, which = np.unique(iterator.signature(self._fetches), return_index=True, return_inverse=True)
+        for signature, number in zip(alike.tolist(), first.tolist(), strict=True):
+            if (tensor, signature) not in self._bytes_of:
+                valid = iterator.fetch(number).valid
+                self._bytes_of[tensor, signature] = int(valid.sum()) * operand.access_bytes
+        return np.array([self._bytes_of[tensor, signature] for signature in alike.tolist()], dtype=np.int64)[which]
 
     @property
     def other_dram_bytes(self) -> int:

@@ -7,7 +7,7 @@ steers it. The semaphore of serial split-K does steer it, which is why ``Emulate
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from gpusim.lower.sass.emulate_integer import EXECUTE
 from gpusim.lower.sass.emulate_lanes import ballot, pack, shuffle, unpack
 from gpusim.lower.sass.emulate_registers import MASK, Execute, LaneWords, Registers, reader, result, tester, word
 from gpusim.lower.sass.operands import PT, RZ, CodeAddress, Constant, Immediate, Memory, Named, Predicate, Register
+from gpusim.lower.sass.repeat import ExecutedInstruction, Loop, Path, Turns
 from gpusim.lower.stream import INSTRUCTION_BYTES
 from gpusim.units import WARP_SIZE
 
@@ -59,33 +60,20 @@ class EmulatedWarp:
     load: Load | None = None
 
 
-class ExecutedInstruction(NamedTuple):
-    """
-    One executed instruction.
-
-    Attributes:
-        at: Index of the instruction in the decoded code.
-        lanes: Active lanes whose guard holds; None for all 32.
-        address: Byte address of each lane in the memory space that it accesses; None if it accesses none.
-        target: Shared-memory address of each lane of a copy, whose ``address`` is the global one; otherwise None.
-        predicate: Predicate operand of a copy in each lane; otherwise None.
-    """
-
-    at: int
-    lanes: BoolArray | None
-    address: IntArray | None = None
-    target: IntArray | None = None
-    predicate: BoolArray | None = None
-
-
-def run_warp(code: Sequence[Sass], warp: EmulatedWarp) -> list[ExecutedInstruction]:
+def run_warp(code: Sequence[Sass], warp: EmulatedWarp, loop: Loop | None = None) -> Path:
     """
     Execute a warp to its end, and return the instructions it executed.
+
+    Args:
+        code: The kernel's decoded instructions.
+        warp: The warp.
+        loop: A loop of which repeating trips are skipped; None executes every trip.
 
     Raises:
         BadInput: An instruction on the path is not emulated, or the path does not end. The message has its address.
     """
-    return _Emulation(code, warp).run()
+    turns = Turns(loop) if loop else None
+    return Path(_Emulation(code, warp).run(turns), tuple(turns.skips) if turns else ())
 
 
 class _Emulation:
@@ -115,9 +103,12 @@ class _Emulation:
         # do not contain it.
         return values | {name: word(0) for name in ("SR_CgaCtaId", "SR_CLOCKLO", "SR_CLOCKHI", "SR_SWINHI")}
 
-    def run(self) -> list[ExecutedInstruction]:
-        at = 0
+    def run(self, turns: Turns | None) -> list[ExecutedInstruction]:
+        at, head = 0, turns.loop.head if turns else -1
         while True:
+            if at == head and turns:
+                whole = bool(self.active.all()) and not self.waiting and not self.arrived
+                turns.arrive(self.steps, self.registers, self.local, whole=whole)
             if len(self.steps) > MOST_STEPS:
                 raise BadInput(
                     f"text {self.code[at].address:#06x}: the warp does not end after {MOST_STEPS} instructions"

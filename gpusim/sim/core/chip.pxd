@@ -23,7 +23,7 @@ cdef class Lines:
     cdef void drop_oldest(self) noexcept
 
 cdef class Chip:
-    cdef readonly long long sms, slots, share, now, instructions, wavefronts, l2_sectors, looked_up, dram_bytes, dram_written, acknowledged
+    cdef readonly long long sms, slots, share, now, instructions, wavefronts, l2_sectors, looked_up, dram_bytes, dram_written, stored_bytes, acknowledged
     cdef readonly long long ended, ended_at, ended_sm, ended_slot, ended_launched
     cdef readonly list log
     cdef list l1
@@ -32,7 +32,7 @@ cdef class Chip:
     cdef long long smsps, ports, depth, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
     cdef long long source_release, copy_interval, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
     cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines, port_bytes, chip_bytes, near, far, far_percent
-    cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, write_latency, write_buffer, semaphore, most_merged
+    cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, write_buffer, semaphore, most_merged
     cdef long long draw, written_sectors, next_line
     cdef long long dram_latency, dram_rate, l1_lines, l2_lines
     cdef long long warps, lines, cached, simulates_l2, rows, outputs
@@ -47,7 +47,7 @@ cdef class Chip:
     cdef long long[::1] cta, expected, launched, remaining, arrived, arrivals, observed, parked, awaiting, finished, slot_of
     cdef long long[::1] age, home, at, segment, trip, ready, stalled, issued, reason, board, board_reason
     cdef long long[::1] groups, committed, open_group, stored, drained
-    cdef long long[::1] l2_free, heap, place, due, order
+    cdef long long[::1] l2_free, store_free, heap, place, due, order
     cdef bint before(self, long long one, long long other) noexcept
     cdef void schedule(self, long long event, long long at, long long rank) noexcept
     cdef void rise(self, long long place) noexcept

@@ -245,9 +245,9 @@ class Chip:
         self.l1 = [Lines(self.l1_lines + _LINES_AT_ONCE) for _ in range(sms)] if self.cached else []
         self.next_line = _OUTPUT_LINES
         self.l2 = Lines(self.l2_lines + 2) if self.simulates_l2 else Lines(1)
-        self.l2_free, self.chip_free, self.dram_free = zeros(sms), 0, 0
+        self.l2_free, self.store_free, self.chip_free, self.dram_free = zeros(sms), zeros(sms), 0, 0
         self.turn, self.draw, self.slow_credit, self.missed_credit = 0, 0, 0, 0
-        self.written_sectors, self.acknowledged = 0, 0
+        self.written_sectors, self.stored_bytes, self.acknowledged = 0, 0, 0
         self.l2_sectors, self.looked_up, self.dram_bytes, self.dram_written = 0, 0, 0, 0
         # The calendar: a heap of SMSPs and CTA slots, one entry each.
         ids = smsps + resident
@@ -273,6 +273,7 @@ class Chip:
         self.dram_later, self.dram_most = figures.dram_later, figures.dram_most
         self.semaphore, self.write_buffer = figures.semaphore, figures.l2_write_buffer
         self.write_bytes, self.write_latency = figures.l2_write_bytes, figures.l2_write_latency
+        self.store_bytes = figures.l2_store_port_bytes
         self.most_merged = figures.most_merged
         self.l1_lines, self.l2_lines = figures.l1_lines, figures.l2_lines
 
@@ -744,7 +745,7 @@ class Chip:
         self.cached_line[place] = line
         self.fetched_lines[sm] += 1
         if sm % _SMS_PER_TPC == 0:
-            self.looked_up += SECTORS_PER_LINE * self.share
+            self.looked_up += SECTORS_PER_LINE
         self.line_ready[sm * self.lines + line] = begin + self.fetch_miss
 
     # --- shared memory ---
@@ -946,8 +947,11 @@ class Chip:
         yet waits in buffers, for a time. Stores fill lines of their own, which go to DRAM when others need the room.
         """
         size = sectors * SECTOR_BYTES
-        start = self.look(self.enter(sm, at, size), issued, size * self.chip_bytes // self.write_bytes)
+        leaves = max(at * _MILLI, self.store_free[sm])
+        self.store_free[sm] = leaves + size * _MILLI // self.store_bytes
+        start = self.look(leaves, issued, size * self.chip_bytes // self.write_bytes)
         self.written_sectors += sectors
+        self.stored_bytes += size
         taken = start // _MILLI
         self.acknowledged = max(self.acknowledged, taken + self.write_latency)
         if self.simulates_l2:

@@ -7,6 +7,7 @@ import pytest
 
 from gpusim.functional.data_hazards import HazardLog
 from gpusim.functional.epilogue import Epilogue, EpilogueInputs, OutputTensor
+from gpusim.functional.shared_memory import SharedMemory
 from gpusim.numerics.output_op import OutputOp
 from gpusim.schedule.epilogue import epilogue_ops
 from gpusim.schedule.ops import StoreShared
@@ -39,7 +40,14 @@ def run(tile, accumulators, tiles, *, elements=ROWS * COLUMNS, left_out=lambda _
     """The output tensor and the hazards after all ops but those left out."""
     output, log = OutputTensor(elements, "f32"), HazardLog()
     epilogue = Epilogue(
-        tile, STORED, accumulators, np.array(tiles), output=output, inputs=EpilogueInputs(None, None), hazards=log
+        tile,
+        STORED,
+        accumulators,
+        np.array(tiles),
+        memory=SharedMemory(),
+        output=output,
+        inputs=EpilogueInputs(None, None),
+        hazards=log,
     )
     for op in epilogue_ops(tile, STORED):
         if not left_out(op):

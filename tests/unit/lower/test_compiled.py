@@ -6,15 +6,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from gpusim.cuda.compiled_kernel import CompiledKernel
+from gpusim.cuda.compiled_kernel import CompiledKernel, compile_kernel
 from gpusim.element_types import tensor_opcode
 from gpusim.errors import BadInput, CannotRun, CheckFailed
 from gpusim.families.gemm.program import program
 from gpusim.families.gemm.specialise import specialise
 from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.families.registry import load_scenario
-from gpusim.lower.compiled import KernelRunner, annotated, lower
+from gpusim.lower.compiled import annotated, lower
+from gpusim.lower.runner import KernelRunner
 from gpusim.lower.stream import shifted
 from gpusim.lower.stream_file import load_stream, save_stream
 from gpusim.machine.load import load_machine
@@ -22,6 +25,7 @@ from gpusim.schedule.counts import SASS_OF_OP
 from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadSource, WarpMma
 
 FOLDER = Path(__file__).parent / "sass" / "data"
+LONG_FOLDER = Path(__file__).parent / "data"
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
 COMMITTED = {
     "gemm_ragged_sm90": ("gemm_ragged", ()),
@@ -37,14 +41,20 @@ COMMITTED = {
 }
 """Committed kernels, and the scenarios they were compiled for."""
 
+LONG = {
+    "gemm_long_k_sm90": ("gemm_ragged", ("problem.k=3080",)),
+    "conv_many_channels_sm90": ("conv_9_k_tiles", ("problem.c=640",)),
+}
+"""Committed kernels whose mainloop repeats for so long that most of its trips are skipped."""
+
 
 def committed(name, *overrides):
     """
     A committed kernel and its scenario, or another one that it was not compiled for.
     """
-    file, own = COMMITTED[name]
+    file, own = (COMMITTED | LONG)[name]
     scenario = load_scenario(SCENARIOS / f"{file}.toml", (*own, *overrides))
-    cubin = gzip.decompress((FOLDER / f"{name}.cubin.gz").read_bytes())
+    cubin = gzip.decompress(((FOLDER if name in COMMITTED else LONG_FOLDER) / f"{name}.cubin.gz").read_bytes())
     return scenario, CompiledKernel(cubin, "nvcc 13.0", specialise(scenario, "plain"))
 
 
@@ -61,6 +71,57 @@ def lower_kernel(scenario, compiled, slice_=0):
 def lowered(request):
     scenario, kernel = committed(request.param)
     return scenario, kernel, lower_kernel(scenario, kernel)
+
+
+@pytest.mark.parametrize("name", [*LONG, "gemm_pipelined_sm90"])
+def test_a_stream_whose_repeating_trips_were_skipped_is_that_of_all_trips(name):
+    scenario, compiled = committed(name)
+    kernel = timed(scenario)
+    runner = KernelRunner(kernel, compiled)
+    path = runner.run(0, 0, runner.loop(0))
+
+    assert path.skips
+    assert len(path.steps) < len(runner.run(0, 0).steps)
+    assert lower(kernel, compiled, 0) == lower(kernel, compiled, 0, every_trip=True)
+
+
+def test_where_skipping_does_not_align_every_trip_is_executed(monkeypatch):
+    """Here the repetition lacks the prologue, whose instructions are then none of the schedule's."""
+    scenario, compiled = committed("gemm_long_k_sm90")
+    kernel = timed(scenario)
+    wanted = lower(kernel, compiled, 0, every_trip=True)
+    own, runs = TimedTileKernel.repetition, []
+    run = KernelRunner.run
+    monkeypatch.setattr(KernelRunner, "run", lambda *which: runs.append(run(*which)) or runs[-1])
+    monkeypatch.setattr(TimedTileKernel, "repetition", lambda *which: own(*which)._replace(prologue=()))
+
+    assert lower(kernel, compiled, 0) == wanted
+    assert [bool(path.skips) for path in runs] == [True, False]
+
+
+@pytest.mark.compiler("nvcc")
+@settings(max_examples=5, deadline=None)
+@given(
+    kernel=st.sampled_from(
+        [
+            ("gemm_ragged", "k", 8),
+            ("recorded/gemm_split_k_f16", "k", 8),
+            ("recorded/gemm_nt_pipelined", "k", 8),
+            ("conv_9_k_tiles", "c", 64),
+            ("dgrad_3x3", "k", 64),
+            ("turing_int4_conv", "c", 128),
+        ]
+    ),
+    steps=st.integers(1, 24),
+)
+def test_any_length_of_k_lowers_to_the_stream_of_all_trips(kernel, steps):
+    name, extent, step = kernel
+    scenario = load_scenario(SCENARIOS / f"{name}.toml", (f"problem.{extent}={4 * step * steps}",))
+    one = timed(scenario)
+    compiled = compile_kernel(one.specialisation, one.machine.compute_capability)
+
+    for block in one.slice_blocks:
+        assert lower(one, compiled, block) == lower(one, compiled, block, every_trip=True)
 
 
 def executed_ops(scenario, stream):
@@ -132,7 +193,7 @@ def test_every_warp_of_some_ctas_executes_the_schedule(lowered):
     live = timed(scenario).launched.tolist()
     for block in {live[0], live[len(live) // 2], live[-1]}:
         for warp in range(runner.warps):
-            named = runner.align(block, warp, runner.run(block, warp))
+            named = runner.align(block, warp, runner.executed(block, runner.run(block, warp)))
             assert sum(one is not None and isinstance(one.op, WarpMma) for one in named) > 0
 
 
@@ -183,14 +244,14 @@ def test_a_kernel_of_another_scenario_is_refused_with_both_sides(override, messa
 
     def align_all():
         for block, warp in ((0, 0), (0, 3), (63, 0), (63, 3)):
-            runner.align(block, warp, runner.run(block, warp))
+            runner.align(block, warp, runner.executed(block, runner.run(block, warp)))
 
     with pytest.raises(CheckFailed, match=message):
         align_all()
 
 
 def test_a_kernel_whose_mma_is_emulated_is_refused_before_its_code_is_read(monkeypatch):
-    monkeypatch.setattr("gpusim.lower.compiled.decode", lambda *_: pytest.fail("decoded"))
+    monkeypatch.setattr("gpusim.lower.runner.decode", lambda *_: pytest.fail("decoded"))
     scenario = load_scenario(SCENARIOS / "recorded" / "gemm_u4.toml")
     _, kernel = committed("gemm_ragged_sm90")
 

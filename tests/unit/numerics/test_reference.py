@@ -11,7 +11,14 @@ from problems.small import as_given
 from gpusim.families.gemm.conv2d import Conv2dFpropProblem
 from gpusim.families.gemm.gemm import GemmProblem
 from gpusim.numerics.elements import as_multiplied
-from gpusim.numerics.reference import F32_ROUNDOFF, half_step, reference
+from gpusim.numerics.reference import (
+    F32_ROUNDOFF,
+    Reference,
+    agreement,
+    agreement_of_blocks,
+    half_step,
+    reference,
+)
 from gpusim.numerics.tensors import Tensors, make_tensors
 from gpusim.scenario.models import DTypes
 from gpusim.tile.extents import gemm_k_ranges
@@ -199,3 +206,23 @@ def test_f16_running_sums_are_those_of_the_kernel_s_own_order():
         a[place] = 1000
         bounds.append(reference(scenario, Tensors(a, np.ones(40, np.float16), None)).bound[0, 0])
     assert bounds[0] > 5 * bounds[1]
+
+
+@pytest.mark.parametrize("wrong", [{}, {(9, 1): 5.0}, {(2, 0): 3.0, (9, 1): 3.0}, {(4, 3): np.nan, (9, 1): 5.0}])
+def test_blocks_of_rows_agree_as_the_whole_does(wrong):
+    """Of equal quotients, and of elements that are not a number, the first is the worst."""
+    expected = Reference(np.arange(48.0).reshape(12, 4), np.full((12, 4), 2.0))
+    output = expected.value.copy()
+    for place, error in wrong.items():
+        output[place] += error
+    blocks = [slice(begin, begin + 5) for begin in (0, 5, 10)]
+    parts = ((output[rows], Reference(expected.value[rows], expected.bound[rows])) for rows in blocks)
+    assert agreement_of_blocks(parts) == agreement(output, expected)
+
+
+def test_rows_of_the_reference_are_those_of_the_whole():
+    problem = GemmProblem(m=12, n=4, k=5, ldc=6, alpha=0.5, beta=2.0, bias=True)
+    tensors = make_tensors(as_given(problem), 1)
+    whole, part = (reference(as_given(problem), tensors, rows=rows) for rows in (slice(None), slice(5, 9)))
+    assert np.allclose(part.value, whole.value[5:9], rtol=1e-14, atol=0)
+    assert np.allclose(part.bound, whole.bound[5:9], rtol=1e-14, atol=0)

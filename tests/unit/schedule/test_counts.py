@@ -4,6 +4,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from problems.gemm import random_scenario
 
 from gpusim.families.gemm.conv2d import Conv2dFpropProblem
 from gpusim.families.gemm.gemm import GemmProblem
@@ -13,7 +16,7 @@ from gpusim.layout.banks import access_ideal, access_wavefronts
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.kernel import Kernel, SharedLayouts
 from gpusim.scenario.models import DTypes
-from gpusim.schedule.counts import count, count_all
+from gpusim.schedule.counts import GridProgram, count, count_all
 from gpusim.schedule.ops import CopyAsync
 from gpusim.tile.shared_store import store_offsets
 
@@ -187,3 +190,19 @@ def test_counts_are_integers():
     assert all(
         isinstance(value, int) and not isinstance(value, np.generic) for value in executed(gemm()).counters().values()
     )
+
+
+class WholePrograms(TileKernel):
+    """A kernel whose programs are counted op by op."""
+
+    def programs(self):
+        tiled = self.scenario.grid.tiled
+        return [GridProgram(own.ops(), tiled.m * tiled.n) for own in self.slice_programs]
+
+
+@given(seed=st.integers(0, 1 << 32))
+@settings(deadline=None, max_examples=30)
+def test_iterations_of_one_ring_slot_count_alike(seed):
+    scenario = random_scenario(seed)
+
+    assert count(TileKernel(scenario)) == count(WholePrograms(scenario))

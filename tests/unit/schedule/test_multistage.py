@@ -222,3 +222,18 @@ def test_who_reads_the_source_tensor(problem, readers):
     scenario = GemmScenario(machine="h200", problem=GemmProblem(m=128, n=128, k=256, **problem))
     found = [bool(of(LoadSource, program(scenario, 2, slice_).epilogue)) for slice_ in range(len(readers))]
     assert found == readers
+
+
+def test_k_tiles_are_made_when_asked_for():
+    """Of 10**9 k tiles no more are made than are looked at."""
+    copies = OperandCopies(accesses=4, vecs=1, cache="cg", fragment_loads=2)
+    shape = MainloopShape(stages=3, k_groups=4, a=copies, b=copies)
+    _, iterations, _ = mainloop(shape, GEMM_POLICY, 10**9)
+
+    assert len(iterations) == 10**9
+    assert iterations[-1] == iterations[10**9 - 1]
+    assert iterations[3:5] == (iterations[3], iterations[4])
+    assert iterations == mainloop(shape, GEMM_POLICY, 10**9)[1]
+    assert iterations != mainloop(shape, GEMM_POLICY, 10**9 - 1)[1]
+    with pytest.raises(IndexError):
+        iterations[10**9]

@@ -19,9 +19,10 @@ def test_the_footprint_has_the_sectors_that_the_counters_count(scenario, with_li
     """And the lines' masks hold as many sectors as are counted."""
     kernel = TimedTileKernel(scenario, H200)
     block = int(np.flatnonzero((kernel.tiles == [1, 0, 0]).all(axis=1))[0])
-    copies, patterns = kernel.lanes().cta(block).copies(), Patterns()
+    cta, patterns = kernel.lanes().cta(block), Patterns()
     for operand, tile in ((0, 1), (1, 0)):
-        found = [patterns.copies(access, 16, needs_lines=with_lines) for access in copies[operand]]
+        copies = [cta.fetched(operand, fetch.number) for fetch in cta.fetches()[operand]]
+        found = [patterns.copies(access, 16, needs_lines=with_lines) for access in copies]
         sectors = np.array(
             [[[[count for count, _ in warps] for warps in vecs] for vecs in pattern.requests] for _, pattern in found]
         )

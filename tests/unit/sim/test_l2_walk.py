@@ -2,15 +2,18 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from doubles.published import H200
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from problems.gemm import random_scenario
 from problems.small import small_conv, small_gemm
 
 from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.sim.footprint import L2Status
 from gpusim.sim.l2_walk import L2Walk, LruGranules
+from gpusim.sim.stack_distance import missed_fetches
 from gpusim.sim.timed_kernel import Touch
 
 
@@ -98,6 +101,52 @@ def test_who_waits_for_another_ctas_miss_is_slow_too():
     slow = [walk.status(cta)[0][0].slow for cta in range(4)]
 
     assert slow == [1000] * 4
+
+
+class GranuleByGranule(TimedTileKernel):
+    """A kernel that does not say that its fetches have granules of their own."""
+
+    def own_bytes(self, tensor, walked):  # noqa: ARG002 - none has any
+        return None
+
+
+@given(
+    seed=st.integers(0, 1 << 32),
+    resident=st.integers(1, 5),
+    capacity=st.one_of(st.integers(1, 1 << 18), st.just(1 << 30)),
+)
+@settings(deadline=None, max_examples=60)
+def test_the_closed_form_is_the_walk_of_every_granule(seed, resident, capacity):
+    """Random GEMMs and convolutions, the latter walked granule by granule either way."""
+    scenario, machine = random_scenario(seed), SimpleNamespace(l2=SimpleNamespace(bytes=capacity, partitions=1))
+    ctas = len(TimedTileKernel(scenario, machine).launched)
+    waves = -(-ctas // resident)
+    closed, granules = (
+        L2Walk(kind(scenario, machine), resident, waves) for kind in (TimedTileKernel, GranuleByGranule)
+    )
+
+    assert [closed.status(cta) for cta in range(ctas)] == [granules.status(cta) for cta in range(ctas)]
+    assert closed.missed_by_wave == granules.missed_by_wave
+    assert closed.bytes_asked == granules.bytes_asked
+
+
+@given(
+    waves=st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=6, unique=True), min_size=1, max_size=6),
+    sizes=st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=3), min_size=6, max_size=6),
+    capacity=st.integers(1, 60),
+)
+@settings(deadline=None, max_examples=300)
+def test_data_is_missed_where_what_was_used_since_does_not_fit(waves, sizes, capacity):
+    """Also where a single fetch is larger than the cache."""
+    held = LruGranules(capacity)
+    expected = [[[False] * 3 for _ in streams] for streams in waves]
+    for wave, streams in enumerate(waves):
+        for turn in range(3):
+            for row, stream in enumerate(streams):
+                if sizes[stream][turn]:
+                    expected[wave][row][turn] = bool(held.touch(Touch((stream, turn), 1, sizes[stream][turn])))
+
+    assert [one.tolist() for one in missed_fetches(waves, np.array(sizes), capacity)] == expected
 
 
 def small_l2(tiles, tile_bytes=64 * 64 * 2):

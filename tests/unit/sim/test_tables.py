@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 from doubles.by_hand import assembly, instruction, lds
 from doubles.published import H200
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from problems.attention import random_attention
+from problems.dgrad import random_dgrad
+from problems.gemm import random_scenario
 from problems.small import small_gemm
 
 from gpusim.families.gemm.timed import TimedTileKernel
+from gpusim.families.registry import family_of
 from gpusim.sim.code import PIPE
 from gpusim.sim.footprint import TENSOR_STRIDE, L2Status, Patterns
 from gpusim.sim.l2_walk import L2Walk
@@ -69,26 +75,46 @@ def requests(data, cta, row, turn, warps):
     ], data.vecs[data.pattern[fetch]] * warps
 
 
-@pytest.mark.parametrize("alignment", [8, 2])
-def test_every_fetch_resolves_to_its_sectors_and_lines(alignment):
-    """2 x 2 tiles of a ragged GEMM; each tensor's lines begin 2^40 after the one's before."""
-    scenario = small_gemm(100, 72, 200, alignment_a=alignment, alignment_b=alignment)
-    kernel = TimedTileKernel(scenario, H200)
-    ctas, warps = range(len(kernel.launched)), kernel.lanes().warps
-    data = tables_of(kernel).of(ctas, {0: 0})
-
+def check_every_access(kernel):
+    """Every fetch and output of every CTA, evaluated by itself, is what the columns say."""
+    lanes, ctas = kernel.lanes(), range(len(kernel.launched))
+    data = tables_of(kernel).of(ctas, dict.fromkeys(map(kernel.behaviour, ctas), 0))
     for cta in ctas:
-        for row, accesses in enumerate(kernel.lanes().cta(int(kernel.launched[cta])).copies()):
-            for turn, access in enumerate(accesses):
-                first, pattern = Patterns().copies(access, 16, needs_lines=True)
-                base = row * TENSOR_STRIDE + first
+        block = int(kernel.launched[cta])
+        if kernel.missing_work(block):
+            continue
+        own = lanes.cta(block)
+        for row, fetches in enumerate(own.fetches()):
+            bits = lanes.operands[kernel.copied[kernel.tensor_of(row)]].bits
+            for turn, fetch in enumerate(fetches):
+                first, pattern = Patterns().copies(own.fetched(row, fetch.number), bits, needs_lines=True)
+                base = kernel.tensor_of(row) * TENSOR_STRIDE + (first or 0)
                 expected = [
                     (sectors, [(base + line, mask) for line, mask in lines])
                     for vecs in pattern.requests
                     for each_warp in vecs
                     for sectors, lines in each_warp
                 ]
-                assert requests(data, cta, row, turn, warps) == (expected, len(pattern.requests[0]) * warps)
+                assert requests(data, cta, row, turn, lanes.warps) == (expected, len(pattern.requests[0]) * lanes.warps)
+        for number, row in enumerate(own.outputs()):
+            sectors = [count for warps in Patterns().output(row) for count in warps]
+            first = data.row_output[cta * data.outputs + number]
+            assert list(data.output_sectors[first : first + len(sectors)]) == sectors
+
+
+@pytest.mark.parametrize("alignment", [8, 2])
+def test_every_fetch_resolves_to_its_sectors_and_lines(alignment):
+    """2 x 2 tiles of a ragged GEMM; each tensor's lines begin 2^40 after the one's before."""
+    check_every_access(TimedTileKernel(small_gemm(100, 72, 200, alignment_a=alignment, alignment_b=alignment), H200))
+
+
+@given(seed=st.integers(0, 1 << 32), draw=st.sampled_from([random_scenario, random_dgrad, random_attention]))
+@settings(deadline=None, max_examples=40)
+def test_tiles_that_are_evaluated_once_for_all_alike_have_the_accesses_of_each(seed, draw):
+    """Random GEMMs and convolutions, their reductions, gradients and attentions of either mainloop."""
+    scenario = draw(seed)
+    for kernel in family_of(scenario).timing.timed_kernels(scenario, H200):
+        check_every_access(kernel)
 
 
 def test_a_tile_is_evaluated_once_for_all_ctas_that_fetch_it():

@@ -17,6 +17,8 @@ from gpusim.results.result import to_json
 from gpusim.scenario.catalogue import find_scenario
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.counts import count_all
+from gpusim.sim import launch
+from gpusim.sim.core.engine import VARIABLE, engine
 from gpusim.sim.stall_reasons import REASONS
 from gpusim.verbs.simulate import simulate
 
@@ -45,7 +47,7 @@ SMALL = {
 
 @pytest.mark.parametrize("scenario", SMALL.values(), ids=SMALL.keys())
 def test_sampled_is_within_2_percent_of_exact(scenario):
-    sampled, _ = simulate(scenario)
+    sampled, _ = simulate(scenario, exact=False)
     exact, _ = simulate(scenario, exact=True)
 
     assert sampled.simulated.sampled
@@ -152,23 +154,62 @@ def test_a_longer_k_takes_longer_by_its_k_tiles():
     assert second == pytest.approx(first, rel=0.01)
 
 
-def test_more_ctas_than_an_sm_is_followed_through_continue_at_its_steady_rate():
-    """27 CTAs on each SM, 24 of them simulated; the whole takes 27/24 of what 24 take, the launch aside."""
-    followed, _ = simulate(gemm(128 * 132, 128 * 24, 64))
-    longer, _ = simulate(gemm(128 * 132, 128 * 27, 64))
+def test_many_ctas_are_sampled_to_the_end():
+    """24 and 27 CTAs of one k tile on each SM: the whole takes 27/24 as long, the launch aside."""
+    shorter, _ = simulate(gemm(128 * 132, 128 * 24, 64), exact=False)
+    longer, _ = simulate(gemm(128 * 132, 128 * 27, 64), exact=False)
 
-    assert followed.simulated.ctas == longer.simulated.ctas == 24
-    assert longer.cycles.active / followed.cycles.active == pytest.approx(27 / 24, rel=0.03)
+    assert longer.simulated.ctas * 24 == shorter.simulated.ctas * 27
+    assert longer.cycles.active / shorter.cycles.active == pytest.approx(27 / 24, rel=0.03)
+
+
+@pytest.mark.parametrize(("above", "sampled"), [(0, False), (-1, True)])
+def test_a_launch_is_exact_up_to_a_number_of_warp_instructions(monkeypatch, above, sampled):
+    scenario = gemm(512, 1024, 128)
+    exact, _ = simulate(scenario, exact=True)
+    executed = int(exact.counters["smsp__inst_executed.sum"])
+    monkeypatch.setattr(launch, "EXACT_AT_MOST", executed + above)
+
+    assert simulate(scenario)[0].simulated.sampled == sampled
+    assert not exact.simulated.sampled
+    assert simulate(scenario, exact=False)[0].simulated.sampled
+
+
+def test_what_is_exact_does_not_depend_on_the_core(monkeypatch):
+    monkeypatch.setenv(VARIABLE, "interpreted")
+
+    assert not simulate(gemm(64, 64, 64))[0].simulated.sampled
+
+
+def test_an_interpreted_exact_run_says_beforehand_what_it_costs(monkeypatch):
+    monkeypatch.setenv(VARIABLE, "interpreted")
+    monkeypatch.setattr(launch, "INTERPRETED_RATE", 1000)
+    told = []
+    result, _ = simulate(gemm(64, 64, 64), progress=told.append)
+    executed = result.counters["smsp__inst_executed.sum"]
+
+    assert told[1] == (
+        f"simulating all 1 CTAs on 1 SMs: {executed:,} warp instructions, "
+        f"about {round(executed / 1000)} s with the interpreted core"
+    )
+
+
+@pytest.mark.skipif(engine().name != "compiled", reason="the core is not compiled")
+def test_a_compiled_run_says_how_much_it_simulates():
+    told = []
+    simulate(gemm(64, 64, 64), progress=told.append)
+
+    assert told == ["lowering the schedule", "simulating all 1 CTAs on 1 SMs", "counting what the grid executes"]
 
 
 def test_progress_is_told():
     told = []
-    simulate(gemm(64, 64, 64), progress=told.append)
+    simulate(gemm(64, 64, 64), exact=False, progress=told.append)
 
     assert told == [
         "lowering the schedule",
-        "walking 1 of 1 waves through the L2",
-        "simulating 1 of 1 CTAs of one SM for 1 like it",
+        "walking 1 waves through the L2",
+        "simulating 1 of 1 CTAs on 1 SMs for 1",
         "counting what the grid executes",
     ]
 

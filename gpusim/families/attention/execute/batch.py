@@ -1,5 +1,6 @@
 """What CTAs of attention that are executed together start from: addresses, inputs, places for results."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -12,7 +13,8 @@ from gpusim.families.attention.tile.lanes import AttentionLanes
 from gpusim.families.attention.tile.operands import GEMMS, PLACE_OF, Gemm
 from gpusim.functional.data_hazards import HazardLog
 from gpusim.functional.epilogue import OutputTensor
-from gpusim.functional.mainloop import OperandTables, operand_tables
+from gpusim.functional.mainloop import OperandTables, multiplied, operand_tables
+from gpusim.functional.shared_memory import SharedMemory
 from gpusim.numerics.elements import Values
 from gpusim.tile.operand import Side
 
@@ -26,6 +28,12 @@ def gemm_tables(lanes: AttentionLanes) -> GemmTables:
     for tensor, (gemm, side) in PLACE_OF.items():
         tables[gemm][side] = operand_tables(lanes.operands[tensor], lanes.shared_base[tensor] // 2)
     return tables
+
+
+def inputs_of(scenario: AttentionScenario, tensors: AttentionTensors) -> dict[str, Values]:
+    """Return Q, K and V by name, as ``Batch.inputs``."""
+    stored = {"q": tensors.q, "k": tensors.k, "v": tensors.v}
+    return {name: multiplied(tensor, scenario.problem.dtype.ab) for name, tensor in stored.items()}
 
 
 class OutputTensors:
@@ -66,7 +74,8 @@ class Batch:
         lanes: Addresses of the scenario's kernel.
         tables: Its ``gemm_tables``.
         ctas: blockIdx (x, y, z) of each. Shape (ctas, 3).
-        inputs: Q, K and V in global memory.
+        inputs: Q, K and V in global memory, by name, as ``multiplied`` returns them.
+        memory: Shared memory of the program's CTAs.
         output: Where results go.
         hazards: Where what the data shows is written down.
     """
@@ -74,6 +83,7 @@ class Batch:
     lanes: AttentionLanes
     tables: GemmTables
     ctas: IntArray
-    inputs: AttentionTensors
+    inputs: Mapping[str, Values]
+    memory: SharedMemory
     output: OutputTensors
     hazards: HazardLog

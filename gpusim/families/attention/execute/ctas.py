@@ -14,7 +14,6 @@ from gpusim.families.attention.tile.operands import Gemm
 from gpusim.families.attention.tile.shape import ROW_STATISTICS
 from gpusim.families.attention.tile.statistics import lse_access, statistic_lanes
 from gpusim.functional.data_hazards import DataHazard
-from gpusim.functional.shared_memory import SharedArray
 from gpusim.numerics.elements import Values, round_to
 from gpusim.schedule.ops import Barrier, WarpMma
 from gpusim.tile.lanes import over_warps
@@ -42,7 +41,9 @@ class AttentionCtas:
         self._advance = block_advance(lanes.scenario, ctas)
         self._first = warp_coordinates(lanes.shape.qk.warps)[:, :2] * lanes.shape.qk.warp[:2]
         arrays = len(ROW_STATISTICS) + lanes.shape.warp_columns
-        self._statistics = SharedArray(len(ctas), arrays * lanes.shape.qk.threadblock[0], lanes.warps, np.float32)
+        self._statistics = batch.memory.allocate(
+            "statistics", len(ctas), arrays * lanes.shape.qk.threadblock[0], lanes.warps
+        )
         self._gemms = AttentionGemms(batch)
         self._scores: Values = np.zeros(0)
         self._output: Values = np.zeros((len(ctas), lanes.warps, *lanes.shape.pv.warp[:2]), np.float32)

@@ -9,8 +9,7 @@ from gpusim.families.attention.execute.batch import Batch
 from gpusim.families.attention.tile.blocks import block_advance, operand_access
 from gpusim.families.attention.tile.operands import TENSOR_AT, Gemm
 from gpusim.functional.mainloop import OperandData, WarpTiles
-from gpusim.functional.shared_memory import CopyQueue, SharedArray
-from gpusim.numerics.elements import WORKING, Values, decode
+from gpusim.functional.shared_memory import CopyQueue
 from gpusim.schedule.ops import WarpMma
 from gpusim.tile.operand import Side
 
@@ -29,7 +28,7 @@ class FlashOutput(WarpTiles):
         """Side a is P: accumulators of two neighbouring column blocks of S lie as the fragment of 16 keys does."""
         if operand == "b":
             return super()._matrix(operand, op)
-        depth = self._tables["b"].place.shape[1]
+        depth = self._tables["b"].depth
         return self.p[..., op.k_group * depth : (op.k_group + 1) * depth]
 
 
@@ -45,15 +44,13 @@ class AttentionGemms:
     """
 
     def __init__(self, batch: Batch) -> None:
-        lanes, tensors = batch.lanes, batch.inputs
+        lanes = batch.lanes
         self._scenario, self._shape, self._tables = lanes.scenario, lanes.shape, batch.tables
         self._ctas, self._hazards = batch.ctas, batch.hazards
         self._advance = block_advance(lanes.scenario, batch.ctas)
-        element = lanes.scenario.problem.dtype.ab
-        self.shared = SharedArray(len(batch.ctas), lanes.shape.shared_bytes // 2, lanes.warps, WORKING[element])
+        self.shared = batch.memory.allocate("operands", len(batch.ctas), lanes.shape.shared_bytes // 2, lanes.warps)
         self._queue = CopyQueue()
-        stored = {"q": tensors.q, "k": tensors.k, "v": tensors.v}
-        self._values: dict[str, Values] = {name: decode(tensor, element) for name, tensor in stored.items()}
+        self._values = batch.inputs
         self._known: dict[tuple[Gemm, int, int], WarpTiles] = {}
 
     def tiles(self, gemm: Gemm, key_block: int, column_block: int) -> WarpTiles:

@@ -28,7 +28,14 @@ class AttentionEpilogue(TileEpilogue):
             accumulators: Warp tiles as matrices. Shape (ctas, warps, warp M, warp N).
             held: What the lanes know of row statistics, now and later.
         """
-        super().__init__(batch.lanes.epilogue, accumulators, batch.output.output, batch.hazards)
+        super().__init__(
+            batch.lanes.epilogue,
+            accumulators,
+            memory=batch.memory,
+            output=batch.output.output,
+            hazards=batch.hazards,
+            name=f"staging {first.key_block} {first.column_block}",
+        )
         self.place = first.key_block, first.column_block
         self._scenario, self._ctas, self._final = batch.lanes.scenario, batch.ctas, first.phase == "epilogue"
         self._parts, self._buffer, self._held = source_parts(self._scenario), batch.output.buffer, held

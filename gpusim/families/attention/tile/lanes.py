@@ -1,6 +1,6 @@
 """Which address each lane of an attention CTA has for each step: both GEMMs', and the row statistics between them."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -20,6 +20,7 @@ from gpusim.families.attention.tile.blocks import (
     launched_ctas,
     operand_access,
     output_access,
+    row_stride,
 )
 from gpusim.families.attention.tile.operands import (
     COPIED,
@@ -31,12 +32,12 @@ from gpusim.families.attention.tile.operands import (
 )
 from gpusim.families.attention.tile.shape import ROW_STATISTICS, attention_shape
 from gpusim.families.attention.tile.statistics import buffer_access, lse_access, statistic_lanes, statistic_words
-from gpusim.schedule.lanes import CtaLanes, GlobalRow, Lanes, Reached, Shared, at_access, at_output
+from gpusim.schedule.lanes import CtaLanes, Fetch, GlobalRow, Lanes, Reached, Shared, at_access, at_output
 from gpusim.schedule.ops import CopyAsync, LoadSource, StoreGlobal
 from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.lanes import STANDARD, Banks, SharedTable, over_warps
 from gpusim.tile.operand import Operand
-from gpusim.units import VECTOR_BITS, WARP_SIZE, WORD_BYTES
+from gpusim.units import LINE_BITS, VECTOR_BITS, WARP_SIZE, WORD_BYTES
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +165,12 @@ class AttentionLanes(Lanes[Step]):
         """Return the CTA of a block, at the place that the kernel gives it."""
         walked = cta_blocks(self.scenario)[block] or ()
         onward = walked[::-1] if self.scenario.flash else walked
-        return AttentionCta(self, launched_ctas(self.scenario)[block : block + 1], onward)
+        return AttentionCta(self, self._places[block : block + 1], onward)
+
+    @cached_property
+    def _places(self) -> IntArray:
+        """blockIdx of every CTA in launch order, shape [ctas, 3]."""
+        return launched_ctas(self.scenario)
 
 
 class AttentionCta(CtaLanes[Step]):
@@ -187,10 +193,37 @@ class AttentionCta(CtaLanes[Step]):
         place = self._lanes.rows[row]
         return self._fetch(*place, 0 if place[0] == "q" else number)
 
-    def copies(self) -> list[list[GlobalAccess]]:
+    def fetches(self) -> list[list[Fetch]]:
         """Return every fetch by row, and by the place of its key block in the walk."""
-        rows = range(len(self._lanes.rows))
-        return [[self.fetched(row, block.number) for block in self._walked] for row in rows]
+        of_tensor = {tensor: self._fetches(tensor) for tensor in COPIED}
+        return [of_tensor[tensor] for tensor, _, _ in self._lanes.rows]
+
+    def _fetches(self, tensor: CopiedTensor) -> list[Fetch]:
+        """
+        Return the fetches of any row of a tensor.
+
+        They are alike where as many of their queries or keys exist, and the first of these has an equal place in a
+        line.
+        """
+        scenario, advance, bits = self._lanes.scenario, self._advance, self._lanes.operands[tensor].bits
+        if tensor == "q":
+            queries, base = min(int(advance.num_queries[0]), scenario.queries_per_block), int(advance.q[0])
+            return [Fetch(0, (queries, base * bits % LINE_BITS), base)] * len(self._walked)
+        first = int((advance.k if tensor == "k" else advance.v)[0])
+        each = scenario.keys_per_block * row_stride(scenario, tensor)
+        bases = [first + block.number * each for block in self._walked]
+        return [
+            Fetch(block.number, (block.keys, base * bits % LINE_BITS), base)
+            for block, base in zip(self._walked, bases, strict=True)
+        ]
+
+    def alike_outputs(self) -> Hashable:
+        """Return the queries that exist, and the places in a line where output, buffer and log-sum-exps begin."""
+        scenario, advance, word = self._lanes.scenario, self._advance, element_bits("f32")
+        output, lse = int(advance.o[0]), int(advance.lse[0])
+        begins = (output * self._lanes.epilogue.output_bits, output * word, lse * word)
+        queries = min(int(advance.num_queries[0]), scenario.queries_per_block)
+        return queries, *(begin % LINE_BITS for begin in begins)
 
     def outputs(self) -> list[GlobalRow]:
         """Return the log-sum-exp, the output by column block and step, and likewise the buffer where there is one."""

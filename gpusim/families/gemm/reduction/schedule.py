@@ -1,18 +1,24 @@
 """Schedules the second kernel of a parallel split-K: its ops in order, and the addresses of its CTAs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from functools import cached_property
 from typing import get_args
 
 import numpy as np
 
 from gpusim.arrays import IntArray
 from gpusim.element_types import element_bits
-from gpusim.families.gemm.reduction.tile import PARTITIONS_PER_STAGE, ReductionTile, reduction_tile
+from gpusim.families.gemm.reduction.tile import (
+    PARTITIONS_PER_STAGE,
+    ReductionAccess,
+    ReductionTile,
+    reduction_tile,
+)
 from gpusim.numerics.output_op import reduction_output_op
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.counts import CountedKernel, GlobalCounts, GridProgram
 from gpusim.schedule.kernel import Fill, FragmentTile
-from gpusim.schedule.lanes import CtaLanes, GlobalRow, Lanes, Reached, Shared, at_output
+from gpusim.schedule.lanes import CtaLanes, Fetch, GlobalRow, Lanes, Reached, Shared, at_output
 from gpusim.schedule.ops import LoadBias, LoadPartial, LoadSource, Op, StoreGlobal
 from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.lanes import STANDARD, Banks
@@ -86,15 +92,23 @@ class ReductionCta(CtaLanes[Op]):
     """The global accesses of one CTA of a reduction."""
 
     def __init__(self, lanes: ReductionLanes, cta: int) -> None:
-        self._lanes, self._access = lanes, lanes.tile.access(cta)
+        self._lanes, self._block = lanes, cta
 
-    def copies(self) -> list[list[GlobalAccess]]:
+    @cached_property
+    def _access(self) -> ReductionAccess:
+        return self._lanes.tile.access(self._block)
+
+    def fetches(self) -> list[list[Fetch]]:
         """Return an empty list: a reduction fetches no operand."""
         return []
 
     def fetched(self, row: int, number: int) -> GlobalAccess:
         """Raise TypeError, because a reduction fetches no operand."""
         raise TypeError(f"a reduction has no fetch {number} in row {row}")
+
+    def alike_outputs(self) -> Hashable:
+        """Return the rows and columns left of the tile, and the places in a line where its accesses begin."""
+        return self._lanes.tile.alike(self._block)
 
     def outputs(self) -> list[GlobalRow]:
         """Return the accesses to partial sums of each slice, then those to the output, then those to the bias."""

@@ -10,7 +10,7 @@ from gpusim.element_types import element_bits
 from gpusim.errors import BadInput
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.tile.requests import distinct_sectors
-from gpusim.units import SECTOR_BITS, WARP_SIZE
+from gpusim.units import LINE_BITS, SECTOR_BITS, WARP_SIZE
 
 ROWS: Final = 4
 """Output rows of a CTA, one for each of its warps."""
@@ -131,6 +131,24 @@ class ReductionTile:
             bias=column,
             valid=(row < rows) & (column < columns),
         )
+
+    def alike(self, cta: int) -> tuple[int, ...]:
+        """
+        Return a key of a CTA's accesses: where it is equal, CTAs have equal predicates, whole 128-byte lines apart.
+
+        It has the rows and columns of the tile that exist, and the places in a line where partial sums, output and bias
+        begin. Slices lie equally far apart in all CTAs.
+        """
+        block_y, block_x = divmod(cta, self.grid[0])
+        row, column = block_x * ROWS, block_y * self.columns
+        rows, columns = self.extent
+        begins = (
+            (row * columns + column, self.accumulator_type),
+            (row * self.leading + column, self.output_type),
+            (column, self.output_type),
+        )
+        places = (begin * element_bits(element) % LINE_BITS for begin, element in begins)
+        return min(rows - row, ROWS), min(columns - column, self.columns), *places
 
     def sectors(self, offset: IntArray, valid: BoolArray, element: str, elements: int) -> IntArray:
         """

@@ -20,7 +20,7 @@ from gpusim.machine import load_machine
 from gpusim.schedule.ops import Barrier
 from gpusim.sim.decode import assemble
 from gpusim.sim.l2_walk import L2Walk
-from gpusim.sim.launch import Launch, sm_kinds, watched_cta
+from gpusim.sim.launch import Launch, watched_cta
 
 H200 = load_machine("h200")
 
@@ -107,37 +107,6 @@ def test_a_later_wave_finds_its_head_s_keys_in_the_l2():
     assert [one.slow for one in queries] == [1000, 0]
     assert {one.slow for one in (*keys, *values)} == {0}
     assert {one.slow for one in walk.status(0)[1]} == {1000}
-
-
-def test_ctas_go_round_the_sms_and_then_to_the_first_that_is_free():
-    """
-    One head for each of 133 batches; the second batch alone has no key, so that SM 1 is free first.
-    """
-    lengths = [64, 0] + [64] * 131
-    launch = launch_of(small_attention(batch=133, key_lengths=lengths), ctas_per_sm=1)
-
-    assert [queue[0] for queue in launch.queues] == list(range(132))
-    assert launch.queues[1] == [1, 132]
-
-
-def test_uniform_ctas_make_two_kinds_of_sm():
-    """
-    140 CTAs of one program on 132 SMs: eight run two, the others one.
-    """
-    kinds = sm_kinds(launch_of(small_attention(batch=140), ctas_per_sm=1))
-
-    assert sorted((len(kind.queue), kind.count) for kind in kinds) == [(1, 124), (2, 8)]
-
-
-def test_many_kinds_are_few_that_stand_for_all_sms():
-    launch = launch_of(small_attention(heads=60, queries=1024, keys=1024, mask="causal_top_left"))
-
-    kinds = sm_kinds(launch)
-
-    assert len(kinds) <= launch.kernel.most_kinds
-    assert sum(kind.count for kind in kinds) == 132
-    walked = [sum(len(launch.kernel.walked_blocks(cta)) for cta in queue) for queue in launch.queues]
-    assert max(walked) == sum(len(launch.kernel.walked_blocks(cta)) for cta in kinds[-1].queue)
 
 
 def test_the_watched_cta_has_most_key_blocks():

@@ -9,6 +9,7 @@ import pytest
 from problems.attention import HEADS, HEADS_V, LARGEST_EXPONENT, random_attention
 
 from gpusim.errors import BadInput
+from gpusim.families.attention import verify as attention_verify
 from gpusim.families.attention.program.mutations import ATTENTION_MUTATIONS
 from gpusim.families.attention.reference import attention_reference, visible
 from gpusim.families.attention.tensors import AttentionTensors, make_attention_tensors, output_rows
@@ -183,6 +184,18 @@ def test_the_same_seed_gives_the_same_bits():
     scenario = attention(FLASH)
     tensors = make_attention_tensors(scenario, 5)
     assert np.array_equal(run_attention(scenario, tensors).stored.rows, run_attention(scenario, tensors).stored.rows)
+
+
+@pytest.mark.parametrize("kernel", [ATTENTION, FLASH])
+def test_ctas_alone_give_the_bits_of_a_batch(monkeypatch, kernel):
+    scenario = attention(kernel, head_dim_v=192)
+    tensors = make_attention_tensors(scenario, 5)
+    together = run_attention(scenario, tensors)
+    monkeypatch.setattr(attention_verify, "BATCH_BYTES", 1)
+    alone = run_attention(scenario, tensors)
+    assert alone.hazards == together.hazards == ()
+    assert alone.stored.rows.tobytes() == together.stored.rows.tobytes()
+    assert alone.stored.sums.tobytes() == together.stored.sums.tobytes()
 
 
 def test_every_cta_with_a_query_walks_one_program():

@@ -35,7 +35,7 @@ def shown(architecture, warp=1, block=5, **parameters):
     packed = struct.pack("<QiIqif", OUT, *(parameters[key] for key in ("divisor", "modulus", "wide", "few", "zero")))
     bank = bytearray(cubin.constants)
     bank[cubin.parameters_at : cubin.parameters_at + len(packed)] = packed
-    steps = run_warp(code, EmulatedWarp((block, 0, 0), (9, 1, 1), 128, warp, bytes(bank), cubin.local_bytes))
+    steps = run_warp(code, EmulatedWarp((block, 0, 0), (9, 1, 1), 128, warp, bytes(bank), cubin.local_bytes)).steps
     return [
         (np.ones(32, dtype=np.bool_) if step.lanes is None else step.lanes, step.address - OUT)
         for step in steps
@@ -192,7 +192,7 @@ def executed(*code, load=None, constants=bytes(1024), local_bytes=0, grid=(1, 1,
         Sass(16 * at, mnemonic, guard[0] if guard else ALWAYS, operands, (), control_field(0))
         for at, (mnemonic, operands, *guard) in enumerate((*code, EXIT))
     ]
-    return run_warp(sass, EmulatedWarp((0, 0, 0), grid, 32, 0, constants, local_bytes, load))
+    return run_warp(sass, EmulatedWarp((0, 0, 0), grid, 32, 0, constants, local_bytes, load)).steps
 
 
 def shown_by(steps):

@@ -26,10 +26,10 @@ from gpusim.machine import load_machine
 from gpusim.machine.spec import MioSpec
 from gpusim.sim.code import BAR, COMMIT, DEPBAR, PIPE
 from gpusim.sim.core import chip as interpreted
-from gpusim.sim.core.chip import Lines
+from gpusim.sim.core.chip import SPENT, Lines
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import FROM_DRAM, IN_L2, L2Status
-from gpusim.sim.stall_reasons import REASONS
+from gpusim.sim.stall_reasons import REASONS, SELECTED
 
 # --- ldmatrix ---
 
@@ -213,6 +213,51 @@ def test_a_barrier_frees_nobody_before_the_last_arrival(core):
     assert min(released) >= max(arrivals) + A100.barrier.base + A100.barrier.per_warp
 
 
+@pytest.mark.parametrize("busy", [False, True], ids=["alone", "beside a younger CTA"])
+def test_a_barrier_lets_a_warp_go_on_in_time_though_its_smsp_issues_ahead(core, busy):
+    """
+    Warp 0 of CTA 0 waits at a barrier, while CTA 1 issues on the same SMSP once every 3 cycles from 281 on.
+
+    30 instructions at 0, 3, ..., 87; a load at 90, which leaves the four SMSPs at 91, 92, 93 and 94. Warp 3's takes 101
+    wavefronts: at 94 - 1 + 23 + 2 * 100 = 316 its warp is the last to arrive. The unit takes 2 cycles, and 21 later, at
+    339, all go on. CTA 1 has issued at 338 and will at 341, so the cycle is free; at 281 it must not have been issued
+    ahead beyond 339, though no CTA can come before 383.
+    """
+    slow = lds(write=0)._replace(wavefronts=((1, 1, 1, 101),))
+    half = instruction(PIPE, pipe="half", stall=3)
+    code = assembly(([half] * 30, 1), ([slow, instruction(BAR, waits=(0,)), half], 1), warps=4)
+    chip = chip_of(code, figures_of(A100, 0)._replace(constant_miss=0), core, ctas=2)
+    chip.hand(0, 0, 0, 1)
+    if busy:
+        chip.hand(0, 1, 281, 0)
+    while chip.run() >= 0:
+        pass
+    selected = [row[2] for row in chip.log if row[:2] == (SPENT, 0) and row[4] == SELECTED]
+
+    assert selected[-3:] == [113, 339, 342]
+
+
+@pytest.mark.parametrize(("blocked", "cycle"), [(0, 1000 + 102), (1, 1000 + 22 + 2)], ids=["a CTA", "a warp"])
+def test_nobody_comes_to_an_smsp_sooner_than_a_launch_or_a_barrier_takes(blocked, cycle):
+    """A CTA that replaces another: 2 + 100 cycles. A warp at a barrier: the last arrival now, 2 cycles, and 22."""
+    chip = quiet()
+    chip.blocked[0] = blocked
+
+    assert chip.horizon(0, 1000) == cycle
+
+
+def test_the_line_after_a_barrier_is_asked_for_when_the_barrier_lets_go(core):
+    """
+    One warp: it arrives at 0, is let go at 23, and only then misses line 5, which takes 208 cycles: 231.
+
+    Had it asked on arrival, the line would be there at 1 + 208 = 209.
+    """
+    code = [instruction(BAR), instruction(PIPE, line=5, gated=True)]
+    ran = execute(core, (code, 1), figures=figures_of(A100, 0)._replace(constant_miss=0))
+
+    assert ran.warps[0, 0].spans[:3] == [(0, 1, "selected"), (1, 231, "no_instruction"), (231, 232, "selected")]
+
+
 # --- the MIO queue ---
 
 GA10X = MioSpec(queue_depth=4, smsp_interval=4, sm_interval=2)
@@ -254,6 +299,49 @@ def test_of_two_loads_that_hold_a_scoreboard_the_last_to_land_frees_it(core):
     (_, first), (_, second) = ran.warps[0, 0].notes
 
     assert ran.warps[0, 0].selected[2] == first > second
+
+
+def spent(core, *code, requests):
+    """What one warp does in the cycles before it is done, from its first issue on: (cycles, reason)."""
+    figures = figures_of(A100, 0)._replace(constant_miss=0)
+    ran = execute(core, (code, 1), figures=figures, memory=Memory(requests))
+    return [(end - begin, reason) for begin, end, reason in ran.warps[0, 0].spans]
+
+
+@pytest.mark.parametrize(
+    ("first", "reason"), [("load", "short_scoreboard"), ("lds", "long_scoreboard")], ids=["lds last", "load last"]
+)
+def test_of_two_loads_that_land_together_the_later_one_names_the_wait(core, first, reason):
+    """
+    A load of no lane and an LDS hold one scoreboard. The first issues at 0 and leaves at 1, the second leaves at 5.
+
+    The load lands 33 cycles after it left, at 34 or 38; the LDS one cycle less than its latency after it left, which
+    is chosen so that both land together. At 2 the warp begins to wait.
+    """
+    held = {"write": 0, "waits": ()}
+    far = load(0, **held)
+    near = lds(**held)._replace(latency=30 if first == "load" else 38)
+    pair = (far, near) if first == "load" else (near, far)
+    landed = 34 if first == "load" else 38
+
+    assert spent(core, *pair, instruction(PIPE, waits=(0,)), requests=[(0, ())])[:4] == [
+        (1, "selected"),
+        (1, "selected"),
+        (landed - 2, reason),
+        (1, "selected"),
+    ]
+
+
+def test_of_two_scoreboards_that_are_freed_together_the_lower_one_names_the_wait(core):
+    """As above, each on a scoreboard of its own: a load on 1 that lands at 34, then an LDS on 0 that does."""
+    far, near = load(0, write=1), lds(write=0)._replace(latency=30)
+    log = spent(core, far, near, instruction(PIPE, waits=(0, 1)), requests=[(0, ())])
+
+    assert log[2] == (32, "short_scoreboard")
+    far, near = load(0, write=0), lds(write=1)._replace(latency=30)
+    log = spent(core, far, near, instruction(PIPE, waits=(0, 1)), requests=[(0, ())])
+
+    assert log[2] == (32, "long_scoreboard")
 
 
 # --- cp.async groups ---

@@ -1,0 +1,58 @@
+"""Keeps lowered streams beside the compiled kernels, so that a kernel is lowered once; knows no schedule."""
+
+import hashlib
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+import gpusim
+from gpusim.cuda.compiled_kernel import CompiledKernel
+from gpusim.cuda.compiler import cache_folder
+from gpusim.errors import BadInput
+from gpusim.lower.stream_file import CompiledStream, load_stream, save_stream
+
+
+def kept_stream(compiled: CompiledKernel, block: int, make: Callable[[], CompiledStream]) -> CompiledStream:
+    """
+    Return the stream of a kernel from the cache, or make it and keep it.
+
+    The file's name is a hash of all that determines the stream: machine code, launch, options, and gpusim's own code.
+    A damaged file is replaced. A stream that cannot be kept is made anew each time.
+
+    Args:
+        compiled: The kernel's machine code.
+        block: Linear index of the CTA whose path the stream is.
+        make: Lowers the kernel.
+    """
+    path = stream_path(compiled, block)
+    with suppress(BadInput):  # missing or damaged
+        return load_stream(path)
+    made = make()
+    with suppress(OSError):
+        # Several processes may lower the same kernel: each writes a file of its own, and the last name wins.
+        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as part:
+            pass
+        save_stream(Path(part.name), made)
+        Path(part.name).replace(path)
+    return made
+
+
+def stream_path(compiled: CompiledKernel, block: int) -> Path:
+    """Return the file in the cache of a kernel's stream."""
+    own = compiled.specialisation
+    launch = (own.entry, own.options, own.grid, own.block_threads, own.shared_bytes, own.k_iterations, block)
+    sha = hashlib.sha256(f"{compiled.compiler} {launch} {code_digest()}\n".encode())
+    sha.update(compiled.cubin)
+    return cache_folder() / f"{sha.hexdigest()[:32]}.stream.json.gz"
+
+
+@cache
+def code_digest() -> str:
+    """Return the SHA-256 over gpusim's Python sources, names and bytes: schedules and addresses, too, make a stream."""
+    folder = Path(gpusim.__file__).parent
+    sha = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        sha.update(f"{path.relative_to(folder).as_posix()}\n".encode() + path.read_bytes() + b"\n")
+    return sha.hexdigest()

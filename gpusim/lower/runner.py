@@ -1,0 +1,219 @@
+"""Emulates warps of a compiled kernel, around trips of the mainloop that repeat, and aligns them with the schedule."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from math import lcm
+from typing import Any, ClassVar, Generic, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusim.cuda.compiled_kernel import CompiledKernel
+from gpusim.cuda.specialise import SHARED_ALIGNMENT, Specialisation
+from gpusim.element_types import Mma, is_emulated, walks_vertically
+from gpusim.errors import BadInput
+from gpusim.lower.align import MMA_OPCODES, ExecutedWarp, OpPart, Placement, align
+from gpusim.lower.sass.cubin import Cubin, read_cubin
+from gpusim.lower.sass.decode import Sass, decode
+from gpusim.lower.sass.emulate import EmulatedWarp, Load, run_warp
+from gpusim.lower.sass.operands import CodeAddress
+from gpusim.lower.sass.repeat import Loop, Path
+from gpusim.schedule.counts import CountedKernel
+from gpusim.schedule.lanes import StepT
+from gpusim.units import WARP_SIZE
+
+
+class Repetition(NamedTuple, Generic[StepT]):
+    """
+    A CTA's program, cut where its mainloop repeats.
+
+    Attributes:
+        prologue: Steps before the mainloop.
+        k_tiles: Steps of each k tile.
+        rest: Steps after the mainloop.
+        turn: Number of k tiles after which shared addresses are equal, and global ones have moved by the same distance
+            as in the turn before.
+    """
+
+    prologue: Sequence[StepT]
+    k_tiles: Sequence[Sequence[StepT]]
+    rest: Sequence[StepT]
+    turn: int
+
+    def without(self, skipped: Sequence[range]) -> list[StepT]:
+        """Return all steps but those of some k tiles; the ranges ascend."""
+        kept, begin = list(self.prologue), 0
+        for tiles in (*skipped, range(len(self.k_tiles), 0)):
+            for k_tile in range(begin, tiles.start):
+                kept += self.k_tiles[k_tile]
+            begin = tiles.stop
+        return [*kept, *self.rest]
+
+
+class EmulatedKernel(CountedKernel[StepT]):
+    """
+    A kernel whose machine code can be emulated and aligned with its schedule.
+
+    Attributes:
+        parameters: dtype of the parameter structure that the kernel is launched with.
+    """
+
+    parameters: ClassVar[np.dtype[np.void]]
+
+    @property
+    @abstractmethod
+    def specialisation(self) -> Specialisation:
+        """The kernel's plain build."""
+
+    @property
+    @abstractmethod
+    def mma(self) -> Mma | None:
+        """The mma.sync that the kernel uses; None for a kernel without MMAs."""
+
+    @property
+    @abstractmethod
+    def pointers(self) -> Mapping[str, int]:
+        """Assumed global byte address of each tensor, by ``Reached.tensor``. Their address ranges do not overlap."""
+
+    @abstractmethod
+    def values(self, k_iterations: int) -> Mapping[str, Any]:
+        """Return the parameters of a launch, pointers included. ``k_iterations`` is ``Specialisation.k_iterations``."""
+
+    def repetition(self, block: int) -> Repetition[StepT] | None:  # noqa: ARG002 - few kernels have no mainloop
+        """Return the program of a CTA, cut where its mainloop repeats; None without a mainloop."""
+        return None
+
+    def memory(self, block: int) -> Load:  # noqa: ARG002 - data steers few kernels
+        """Return the function that reads global memory for a CTA. It matters only if that data steers the path."""
+        return np.zeros_like
+
+
+class KernelRunner:
+    """
+    Emulates any warp of a compiled kernel's grid.
+
+    Attributes:
+        kernel: Schedule of the kernel.
+        cubin: Its machine code and resources.
+        code: Its decoded instructions.
+    """
+
+    def __init__(self, kernel: EmulatedKernel[Any], compiled: CompiledKernel) -> None:
+        """
+        Decode the kernel.
+
+        Raises:
+            BadInput: The assembler replaces the mma.sync by other instructions (4-bit integers from sm_90 on, D27).
+        """
+        self.kernel, self.specialisation = kernel, compiled.specialisation
+        self.cubin: Cubin = read_cubin(compiled.cubin, self.specialisation.entry, "the compiled kernel")
+        mma = kernel.mma
+        if mma is not None and is_emulated(mma.ab, self.cubin.architecture):
+            raise BadInput(
+                f"problem.dtype.ab must be a type that sm_{self.cubin.architecture} multiplies, got {mma.ab!r}: its"
+                " mma.sync is emulated, and the kernel holds no instruction that stands for it (D27)"
+            )
+        self.code = decode(self.cubin.code, self.cubin.architecture)
+        self._constants = self._parameter_bank()
+
+    @property
+    def warps(self) -> int:
+        """Warps of a CTA."""
+        return self.specialisation.block_threads // WARP_SIZE
+
+    def _parameter_bank(self) -> bytes:
+        """
+        Return constant bank 0 of a launch, parameters included.
+
+        Raises:
+            BadInput: The cubin's parameter structure has another size than ``EmulatedKernel.parameters``.
+        """
+        cubin, parameters = self.cubin, self.kernel.parameters
+        if cubin.parameter_bytes != parameters.itemsize:
+            raise BadInput(
+                f"{self.specialisation.entry} takes {cubin.parameter_bytes} bytes of parameters, its launch has"
+                f" {parameters.itemsize}"
+            )
+        values: npt.NDArray[np.void] = np.zeros((), dtype=parameters)
+        for name, value in self.kernel.values(self.specialisation.k_iterations).items():
+            values[name] = value
+        bank = bytearray(cubin.constants)
+        bank[cubin.parameters_at : cubin.parameters_at + cubin.parameter_bytes] = values.tobytes()
+        return bytes(bank)
+
+    def loop(self, block: int) -> Loop | None:
+        """Return the mainloop that a CTA repeats; None where its trips are no whole k tiles, or there is none."""
+        repetition, span = self.kernel.repetition(block), mainloop_span(self.code)
+        if repetition is None or span is None:
+            return None
+        mmas = sum(sass.name in MMA_OPCODES for sass in self.code[span[0] : span[1] + 1])
+        tiles, rest = divmod(mmas, self.mmas_per_tile)
+        if rest or len(repetition.k_tiles) % tiles:
+            return None
+        return Loop(span[0], len(repetition.k_tiles) // tiles, lcm(repetition.turn, tiles) // tiles)
+
+    @cached_property
+    def mmas_per_tile(self) -> int:
+        """Number of mma.sync of one k tile."""
+        tiling = self.kernel.lanes().operands["a"].tiling
+        return tiling.k_groups * tiling.mmas
+
+    def run(self, block: int, warp: int, loop: Loop | None = None) -> Path:
+        """
+        Execute one warp of the CTA with linear block index ``block``, and return what it executed.
+
+        Args:
+            block: Linear block index.
+            warp: Warp index in the CTA.
+            loop: The loop of which repeating trips are skipped; None executes all.
+        """
+        x, y, _ = self.specialisation.grid
+        return run_warp(
+            self.code,
+            EmulatedWarp(
+                ctaid=(block % x, block // x % y, block // (x * y)),
+                grid=self.specialisation.grid,
+                threads=self.specialisation.block_threads,
+                index=warp,
+                constants=self._constants,
+                local_bytes=self.cubin.local_bytes,
+                load=self.kernel.memory(block),
+            ),
+            loop,
+        )
+
+    def executed(self, block: int, path: Path, loop: Loop | None = None) -> ExecutedWarp:
+        """Return what a warp of a CTA executed, with the steps of the schedule that belong to it."""
+        repetition = self.kernel.repetition(block)
+        if repetition is None or loop is None or not path.skips:
+            return ExecutedWarp(path.steps, self.kernel.steps(block), {})
+        tiles = len(repetition.k_tiles) // loop.trips
+        skipped = [range(skip.trips.start * tiles, skip.trips.stop * tiles) for skip in path.skips]
+        numbers = {skip.at: len(skip.trips) * tiles for skip in path.skips}
+        return ExecutedWarp(path.steps, repetition.without(skipped), numbers)
+
+    def align(self, block: int, warp: int, executed: ExecutedWarp) -> list[OpPart | None]:
+        """
+        Return the op that each instruction of one warp executes, or None for the arithmetic between ops.
+
+        Raises:
+            CheckFailed: The warp did not execute the schedule. The message shows both sides.
+        """
+        base = -(-self.cubin.shared_bytes // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
+        placement = Placement(block, warp, base, self.kernel.pointers)
+        vertical = walks_vertically(self.cubin.architecture)
+        return align(self.code, executed, self.kernel, placement, vertical=vertical)
+
+
+def mainloop_span(code: Sequence[Sass]) -> tuple[int, int] | None:
+    """Return the first and last index of the mainloop: the smallest loop (backward branch) that contains MMAs."""
+    mmas = [at for at, sass in enumerate(code) if sass.name in MMA_OPCODES]
+    spans = []
+    for at, sass in enumerate(code):
+        target = sass.operands.get("t")
+        if sass.name == "BRA" and isinstance(target, CodeAddress) and target.address < sass.address:
+            head = next(index for index, one in enumerate(code) if one.address == target.address)
+            if any(head <= mma <= at for mma in mmas):
+                spans.append((at - head, head, at))
+    return min(spans)[1:] if spans else None

@@ -1,0 +1,76 @@
+"""The figures that the core executes with: each from its place in the machine file, and those that are computed."""
+
+from dataclasses import replace
+
+import pytest
+from doubles.published import H200
+
+from gpusim.machine import load_machine
+from gpusim.sim.figures import Figures, figures_of
+
+
+def test_the_figures_of_an_h200_are_those_of_its_file():
+    """
+    Two CTAs of 49152 bytes and 1024 reserved ones leave 262144 - 100352 = 161792 bytes to the L1: 1264 lines of 128.
+
+    One of two partitions of 62914560 bytes holds 245760 lines of 128. A CTA follows another after 2 + 100 cycles. DRAM
+    brings 85 % of 4813 GB/s: 4091.05e9 bytes in 1.98e9 cycles, 2066186.9 in a thousand. Ports: seven pipes, the tensor
+    core, the queue, and the one that is always free.
+    """
+    assert figures_of(H200, carve_out=2 * (49152 + 1024)) == Figures(
+        smsps=4,
+        ports=10,
+        queue_depth=4,
+        sm_interval=2,
+        smsp_interval=4,
+        wavefronts_per_cycle=1,
+        wavefront_latency=2,
+        smsp_return_bytes=64,
+        source_release=13,
+        copy_interval=4,
+        load_hit=32,
+        copy_hit=39,
+        barrier_base=22,
+        barrier_per_warp=2,
+        constant_miss=79,
+        launch_delay=102,
+        fetch_miss=258,
+        stream_lines=16,
+        l2_port_bytes=64,
+        l2_bytes=4974,
+        l2_near=258,
+        l2_far=414,
+        l2_far_percent=50,
+        dram_latency=690,
+        dram_bytes_per_kilocycle=2066186,
+        l1_lines=1264,
+        l2_lines=245760,
+    )
+
+
+@pytest.mark.parametrize(
+    ("carve_out", "lines"), [(0, 2048), (127, 2047), (128, 2047), (262144 - 128, 1), (262144, 0), (300_000, 0)]
+)
+def test_the_l1_has_the_whole_lines_that_shared_memory_leaves(carve_out, lines):
+    """262144 bytes are 2048 lines; shared memory that is larger than the L1 leaves none."""
+    assert figures_of(H200, carve_out).l1_lines == lines
+
+
+def test_without_cp_async_a_copy_takes_what_a_load_takes():
+    """A T4 has no cp.async: nothing to release, no interval, and the latency of a hit is a load's."""
+    figures = figures_of(load_machine("t4"), 0)
+
+    assert (figures.source_release, figures.copy_interval) == (0, 0)
+    assert figures.copy_hit == figures.load_hit == 32
+
+
+def test_an_l2_of_one_partition_holds_all_its_bytes():
+    whole = replace(H200, l2=replace(H200.l2, partitions=1))
+
+    assert figures_of(whole, 0).l2_lines == 2 * 245760
+
+
+@pytest.mark.parametrize("name", ["a100", "h200", "rtx3090", "rtx4090", "t4"])
+def test_every_figure_is_an_integer(name):
+    """The core's columns are integers of 64 bits: a float would be cut off by one execution and not by the other."""
+    assert {type(figure) for figure in figures_of(load_machine(name), 65536)} == {int}

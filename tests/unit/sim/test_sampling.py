@@ -1,0 +1,85 @@
+"""The CTAs of a sampled run: a smaller chip's, in the grid's proportions."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpusim.sim.sampling import LEAST_SMS, hangs_on_a_few, take_sample
+
+SMS = 132
+
+
+def sample_of(kinds, *, slots=2, instructions=70_000_000, is_even=True):
+    return take_sample(kinds, working=min(SMS, len(kinds)), slots=slots, instructions=instructions, is_even=is_even)
+
+
+def test_a_large_grid_is_sampled_on_few_sms_in_its_waves():
+    """1024 CTAs on 132 SMs are 7 rounds and 100 CTAs; four SMs of 33 take 4 of each round, and 3 of the rest."""
+    sample = sample_of(["gemm"] * 1024)
+
+    assert (sample.sms, sample.share) == (LEAST_SMS, 33)
+    assert Counter(cta // SMS for cta in sample.ctas) == {**dict.fromkeys(range(7), 4), 7: 3}
+    assert sample.ctas[:4] == (16, 49, 82, 115)
+
+
+def test_left_over_ctas_are_sampled_as_many_as_an_sm_takes_at_once():
+    """24 CTAs beyond a wave of 264: on eleven SMs, two of them."""
+    sample = sample_of(["gemm"] * 288)
+
+    assert sample.sms >= 11
+    assert sum(cta >= 2 * SMS for cta in sample.ctas) >= 2
+
+
+@pytest.mark.parametrize(
+    ("ctas", "instructions", "expected"),
+    [
+        (264, 1_000_000, False),
+        (288, 1_000_000, True),
+        (288, 7_000_000, False),
+        (500, 1_000_000, False),
+        (64, 1_000_000, False),
+        (4100, 1_000_000, False),
+    ],
+    ids=["one wave", "24 more", "24 more of a large launch", "nearly two", "a quarter", "fifteen waves"],
+)
+def test_a_small_launch_hangs_on_a_few_ctas_beyond_a_wave(ctas, instructions, expected):
+    assert hangs_on_a_few(ctas, working=SMS, slots=2, instructions=instructions) == expected
+
+
+def test_a_small_grid_is_sampled_on_some_of_the_sms_that_have_work():
+    sample = sample_of(["gemm"] * 64, instructions=1_200_000)
+
+    assert (sample.sms, sample.share, len(sample.ctas)) == (16, 4, 16)
+
+
+def test_unequal_ctas_take_more_sms():
+    even, uneven = (sample_of(["gemm"] * 1024, is_even=is_even) for is_even in (True, False))
+
+    assert len(uneven.ctas) > len(even.ctas)
+
+
+def test_kinds_are_sampled_in_proportion():
+    """Each of 16 kinds in turn, 1056 CTAs: every kind a sixteenth of the sample."""
+    sample = sample_of([cta % 16 for cta in range(1056)], instructions=17_000_000, is_even=False)
+
+    assert {kind: 16 * count for kind, count in Counter(cta % 16 for cta in sample.ctas).items()} == dict.fromkeys(
+        range(16), pytest.approx(len(sample.ctas), abs=32)
+    )
+
+
+def test_a_grid_of_one_cta_is_simulated_whole():
+    assert sample_of(["gemm"], instructions=100).ctas == (0,)
+
+
+@given(ctas=st.integers(1, 3000), slots=st.integers(1, 8), cost=st.integers(1, 100_000), is_even=st.booleans())
+def test_every_sample_is_of_the_grid_and_stands_for_all_of_it(ctas, slots, cost, is_even):
+    sample = sample_of(["gemm"] * ctas, slots=slots, instructions=ctas * cost, is_even=is_even)
+    working = min(SMS, ctas)
+
+    assert 1 <= sample.sms <= working
+    assert sorted(set(sample.ctas)) == list(sample.ctas)
+    assert set(sample.ctas) <= set(range(ctas))
+    assert sample.sms <= len(sample.ctas)
+    assert abs(sample.sms * sample.share - working) <= 0.02 * working
