@@ -80,7 +80,7 @@ class Figures(NamedTuple):
     l2_lines: int
 
 
-def figures_of(machine: Machine, carve_out: int) -> Figures:
+def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
     """
     Return the figures of a machine.
 
@@ -93,6 +93,7 @@ def figures_of(machine: Machine, carve_out: int) -> Figures:
         carve_out: Shared memory of the CTAs resident on an SM, bytes; the L1 has the rest (D12).
     """
     copy = machine.async_copy
+    clock = machine.launch.idle_clock_percent if busy else 100
     return Figures(
         smsps=machine.smsps,
         ports=port_count(machine),
@@ -125,12 +126,12 @@ def figures_of(machine: Machine, carve_out: int) -> Figures:
         l2_write_buffer=machine.l2.write_buffer,
         semaphore=machine.l2.write_latency + machine.l2.hit_latency * 3 // 2,
         most_merged=machine.l2.most_merged,
-        dram_least=machine.dram.latency_least,
-        dram_latency=machine.dram.latency,
-        dram_late=machine.dram.latency_late,
-        dram_later=machine.dram.latency_later,
-        dram_most=machine.dram.latency_most,
-        dram_bytes_per_kilocycle=machine.dram.bytes_per_kilocycle,
+        dram_least=machine.dram.latency_least * 100 // clock,
+        dram_latency=machine.dram.latency * 100 // clock,
+        dram_late=machine.dram.latency_late * 100 // clock,
+        dram_later=machine.dram.latency_later * 100 // clock,
+        dram_most=machine.dram.latency_most * 100 // clock,
+        dram_bytes_per_kilocycle=machine.dram.bytes_per_kilocycle * clock // 100,
         l1_lines=max(0, machine.l1.bytes - carve_out) // machine.l1.line_bytes,
         l2_lines=machine.l2.bytes // machine.l2.partitions // (SECTORS_PER_LINE * SECTOR_BYTES),
     )
