@@ -1,5 +1,6 @@
 """The microbenchmarks on a GPU that runs nothing: every launch they make, every figure that follows from their rows."""
 
+import functools
 import json
 import re
 from pathlib import Path
@@ -45,6 +46,30 @@ class Buffer:
         pass
 
 
+def fits(argument, parameter):
+    """
+    Return whether an argument has a parameter's type in C; a null pointer is passed as a 64-bit integer.
+    """
+    types = {np.int32: "int", np.uint32: "u32", np.uint64: "u64", np.float32: "float", Array: "*", Buffer: "*"}
+    null = type(argument) is np.uint64 and argument == 0
+    return types[type(argument)] == parameter or (null and parameter == "*")
+
+
+@functools.cache
+def parameter_types(source, kernel):
+    """
+    Return the types of a kernel's parameters, "*" for pointers, as its source states them or a macro that defines it.
+    """
+    text = (kernels_folder() / "microbench" / f"{source}.cu").read_text().replace("\\\n", "")
+    defined = {}
+    for found in re.finditer(r"__global__\s+void\s+(?:__launch_bounds__\(\d+\)\s+)?([\w#]+)\(([^)]*)\)", text):
+        parts = [r"\w+" if part.isupper() else part for part in found[1].split("##")]
+        if re.fullmatch("".join(parts), kernel):
+            spelt = sum(len(part) for part in parts if part.islower())
+            defined[spelt] = [parameter.strip() for parameter in found[2].split(",") if parameter.strip()]
+    return ["*" if "*" in parameter else parameter.split()[0] for parameter in defined[max(defined)]]
+
+
 class Event:
     def record(self):
         pass
@@ -74,6 +99,11 @@ class DoubleDevice(Device):
         assert threads <= 1024
         assert shared <= 227 * 1024
         self.launches.append((source, kernel))
+        parameters = parameter_types(source, kernel)
+        assert len(arguments) == len(parameters), kernel
+        assert all(map(fits, arguments, parameters)), kernel
+        if not arguments or not isinstance(arguments[0], Array):
+            return
         first = arguments[0]
         if source == "cp_async" and kernel.startswith("burst_"):
             copies = int(kernel.rsplit("_", 1)[1])
@@ -88,7 +118,7 @@ class DoubleDevice(Device):
         elif kernel.startswith("chase"):
             first[:2] = 1, 1 + 250 * int(arguments[3])
         elif kernel != "read_through":
-            first[..., 0], first[..., 1] = 1, 1 + SPAN
+            first[..., 0], first[..., -1] = 1, 1 + SPAN
             if isinstance(arguments[1], Array) and len(arguments[1]) == ctas:
                 arguments[1][...] = np.arange(ctas) % SMS
 
@@ -146,14 +176,15 @@ MACHINE = (load.resources.files("gpusim.machine") / "h200.toml").read_text()
 
 
 @pytest.mark.parametrize("quick", [True, False], ids=["quick", "full"])
-def test_every_kernel_a_benchmark_launches_is_in_its_source(quick, device):
+def test_every_kernel_a_benchmark_launches_is_in_its_source(quick, device, tmp_path, monkeypatch):
     """
     The macros paste names together: their parts must all stand in the source.
     """
     for measure in microbench.BENCHMARKS.values():
         assert measure(device, quick=quick)
-    for plan in profiled.PLANS.values():
-        device.launches += [(launch.source, launch.kernel) for launch in plan(SMS, quick)]
+    monkeypatch.setattr(profiled, "Device", lambda: device)
+    for plan in profiled.PLANS:
+        profiled.launch_plan(plan, tmp_path / "clocks.json", quick=quick)
     for source in {source for source, _ in device.launches}:
         text = (kernels_folder() / "microbench" / f"{source}.cu").read_text()
         words = set(re.findall(r"[A-Za-z0-9]+", text.replace("_", " ")))
@@ -230,7 +261,7 @@ def test_a_plan_launches_its_kernels_in_order_and_keeps_their_clocks(tmp_path, m
 
     assert double.launches == [("fetch", "straight_1024")] * 2
     clocks = json.loads((tmp_path / "clocks.json").read_text(encoding="utf-8"))
-    assert clocks == [[[1, 1 + SPAN, 0]], [[1, 1 + SPAN, 0]] * SMS]
+    assert clocks == [[[1, 0, 1 + SPAN]], [[1, 0, 1 + SPAN]] * SMS]
 
 
 def test_without_cupy_the_driver_says_what_to_install(tmp_path, monkeypatch, capsys):
