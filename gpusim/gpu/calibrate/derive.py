@@ -10,7 +10,7 @@ import numpy as np
 
 from gpusim.errors import BadInput, CannotRun
 from gpusim.gpu.calibrate.derive_chip import CHIP_FORMULAS
-from gpusim.gpu.calibrate.table import Formula, NotMeasured, Table
+from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured
 from gpusim.machine.load import load_machine
 
 
@@ -63,7 +63,7 @@ def derive(directory: Path, machine: str = "h200") -> dict[str, Derived]:
         CannotRun: The folder has none of the files.
         BadInput: There is no such machine, or a CSV file cannot be read.
     """
-    tables = {name: Table(directory, name) for name in _FILES}
+    tables = {name: MeasuredTable(directory, name) for name in _FILES}
     if not any((directory / table.name).is_file() for table in tables.values()):
         raise CannotRun(
             f"{directory}: holds no CSV of `gpusim calibrate` ({', '.join(t.name for t in tables.values())})"
@@ -85,7 +85,7 @@ def _nearest(value: float) -> int:
     return int(value + 0.5)
 
 
-def _formulas(tables: dict[str, Table]) -> Iterable[tuple[str, Formula]]:
+def _formulas(tables: dict[str, MeasuredTable]) -> Iterable[tuple[str, Formula]]:
     for kind in tables["mma"].values("type"):
         yield f"tensor.{kind}.interval", lambda t, _, kind=kind: _tensor_interval(t["mma"], kind)  # type: ignore[misc]
         yield f"tensor.{kind}.latency", lambda t, _, kind=kind: _tensor_latency(t["mma"], kind)  # type: ignore[misc]
@@ -100,7 +100,7 @@ _PIPE_INSTRUCTIONS = {"alu": "lop3", "fma": "ffma", "fmaheavy": "imad", "half": 
 """Instruction that each pipe is measured with. For "half", ptxas alternates dependent HFMA2 between two pipes."""
 
 
-def _tensor_interval(mma: Table, kind: str) -> tuple[float, str]:
+def _tensor_interval(mma: MeasuredTable, kind: str) -> tuple[float, str]:
     """
     Return the interval of a mma.sync and its rule.
 
@@ -116,11 +116,11 @@ def _tensor_interval(mma: Table, kind: str) -> tuple[float, str]:
         return found, "mma.csv, least interval of the chains with distinct operands"
 
 
-def _tensor_latency(mma: Table, kind: str) -> tuple[float, str]:
+def _tensor_latency(mma: MeasuredTable, kind: str) -> tuple[float, str]:
     return mma.numbers("per_round", pattern="chains", type=kind, ilp=1, warps=1)[0], "mma.csv, one chain in one warp"
 
 
-def _pipe(arith: Table, instruction: str, what: str) -> tuple[float, str]:
+def _pipe(arith: MeasuredTable, instruction: str, what: str) -> tuple[float, str]:
     if what == "latency":
         return arith.numbers("per_round", instruction=instruction, ilp=1, warps=1)[
             0
@@ -130,11 +130,11 @@ def _pipe(arith: Table, instruction: str, what: str) -> tuple[float, str]:
     return found, f"arith.csv, {instruction}, 8 chains in each of {warps} warps"
 
 
-def _lds(t: dict[str, Table], column: str, **columns: object) -> float:
+def _lds(t: dict[str, MeasuredTable], column: str, **columns: object) -> float:
     return t["shared"].numbers(column, instruction="lds", bytes=4, **columns)[0]
 
 
-def _queue_depth(t: dict[str, Table], _: int) -> tuple[float, str]:
+def _queue_depth(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     """
     Return the number of loads that issue before the queue is full, and the rule.
 
@@ -155,58 +155,58 @@ def _queue_depth(t: dict[str, Table], _: int) -> tuple[float, str]:
     return slow - 2, f"shared.csv, lds burst on one SMSP: load {slow} is the first that waits"
 
 
-def _imad(t: dict[str, Table]) -> float:
+def _imad(t: dict[str, MeasuredTable]) -> float:
     return t["arith"].numbers("per_round", instruction="imad", ilp=1, warps=1)[0]
 
 
-def _wavefront_latency(t: dict[str, Table], _: int) -> tuple[float, str]:
+def _wavefront_latency(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     slow = _lds(t, "per_round", ilp=1, warps=1, wavefronts=32)
     fast = _lds(t, "per_round", ilp=1, warps=1, wavefronts=1)
     return (slow - fast) / 31, "shared.csv, lds.32 of 32 wavefronts less that of one, over 31"
 
 
-def _wavefronts_per_cycle(t: dict[str, Table], _: int) -> tuple[float, str]:
+def _wavefronts_per_cycle(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     row = t["ldmatrix"].rows(matrices=4, row_bytes=16, ilp=8, warps=16, smsps=4)[0]
     found = int(row["wavefronts"]) * int(row["instructions"]) / float(row["cycles"])
     return found, "ldmatrix.csv, x4, 8 chains in each of 16 warps, wavefronts over cycles"
 
 
-def _return_bytes(t: dict[str, Table], _: int) -> tuple[float, str]:
+def _return_bytes(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     each = t["ldmatrix"].numbers("per_instruction", matrices=4, row_bytes=16, ilp=8, warps=1, smsps=1)[0]
     return 512 / each, "ldmatrix.csv, x4, 8 chains in one warp, 512 bytes over the cycles of one"
 
 
-def _issue_interval(t: dict[str, Table], _: int) -> tuple[float, str]:
+def _issue_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     of = {"what": "burst", "op": "cg", "source": "l2", "warps": 1, "shared_lane_bytes": 16}
     many, some = (t["cp_async"].numbers("issue", **of, copies=copies)[0] for copies in (32, 16))
     return (many - some) / 16, "cp_async.csv, issue of 32 copies less that of 16, over 16"
 
 
-def _copy_latency(t: dict[str, Table], _: int) -> tuple[float, str]:
+def _copy_latency(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     one = t["cp_async"].numbers("total", what="burst", op="ca", bytes=16, source="l1", copies=1, warps=1)[0]
     none = t["cp_async"].numbers("total", what="burst", op="cg", source="l2", copies=0, warps=1)[0]
     return one - none, "cp_async.csv, burst of one .ca that hits the L1, less an empty burst"
 
 
-def _copy_release(t: dict[str, Table], _: int) -> tuple[float, str]:
+def _copy_release(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     found = t["cp_async"].numbers("per_copy", what="release", op="cg")[0]
     return found - _imad(t), "cp_async.csv, release less the IMAD of arith.csv"
 
 
-def _store_release(t: dict[str, Table], _: int) -> tuple[float, str]:
+def _store_release(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     found = t["shared"].numbers("per_round", instruction="sts release", bytes=4, wavefronts=1)[0]
     return found - _imad(t), "shared.csv, sts release less the IMAD of arith.csv"
 
 
 def _l2_latency(where: str) -> Formula:
-    def formula(t: dict[str, Table], _: int) -> tuple[float, str]:
+    def formula(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
         found = t["latency"].numbers("cycles", level="l2", what=where)
         return mean(found), f"latency.csv, chase of the {where} lines, mean of {len(found)} SMs"
 
     return formula
 
 
-def _far_fraction(t: dict[str, Table], _: int) -> tuple[float, str]:
+def _far_fraction(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     # An SM for which all lines take equal time shows no partition as far, so it says nothing about the hash.
     far = {row["sm"]: float(row["lines"]) for row in t["latency"].rows(level="l2", what="far")}
     near = {row["sm"]: float(row["lines"]) for row in t["latency"].rows(level="l2", what="near") if row["sm"] in far}
@@ -215,7 +215,7 @@ def _far_fraction(t: dict[str, Table], _: int) -> tuple[float, str]:
 
 
 def _bandwidth(level: str, column: str, *, alone: bool) -> Formula:
-    def formula(t: dict[str, Table], _: int) -> tuple[float, str]:
+    def formula(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
         # Streams of cp.async read 6.2 TB/s, which is more than the DRAM has. This is unexplained, so they are left out.
         rows = [
             row
@@ -230,19 +230,19 @@ def _bandwidth(level: str, column: str, *, alone: bool) -> Formula:
     return formula
 
 
-def _achievable(t: dict[str, Table], peak_gb_s: int) -> tuple[float, str]:
+def _achievable(t: dict[str, MeasuredTable], peak_gb_s: int) -> tuple[float, str]:
     found, rule = _bandwidth("dram", "gb_per_s", alone=False)(t, peak_gb_s)
     return 100 * found / peak_gb_s, f"{rule}, {found:.0f} of {peak_gb_s} GB/s"
 
 
-def _barrier_fit(t: dict[str, Table]) -> tuple[float, float]:
+def _barrier_fit(t: dict[str, MeasuredTable]) -> tuple[float, float]:
     """Return base and slope of the least-squares line through cycles over warps, with one CTA per SM."""
     rows = t["barrier"].rows(ctas_per_sm=1)
     slope, base = np.polyfit([int(row["warps"]) for row in rows], [float(row["per_barrier"]) for row in rows], 1)
     return float(base), float(slope)
 
 
-def _cta_interval(t: dict[str, Table], _: int) -> tuple[float, str]:
+def _cta_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     """
     Return the interval between CTA launches and its rule: the pace of one SM, divided by the number of SMs.
 

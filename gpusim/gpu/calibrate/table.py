@@ -13,7 +13,7 @@ class NotMeasured(Exception):
     """The CSV files lack the rows that a formula needs."""
 
 
-class Table:
+class MeasuredTable:
     """The rows of one CSV file, selected by the values of columns."""
 
     def __init__(self, directory: Path, name: str) -> None:
@@ -44,5 +44,5 @@ class Table:
         return str(max(int(row[column]) for row in self.rows(**columns) if row.get(column)))
 
 
-Formula: TypeAlias = Callable[[dict[str, Table], int], tuple[float, str]]
+Formula: TypeAlias = Callable[[dict[str, MeasuredTable], int], tuple[float, str]]
 """A formula: from the tables by name and the peak DRAM bandwidth in GB/s, the exact value and the rule in words."""
