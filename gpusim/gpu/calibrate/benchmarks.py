@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from gpusim.errors import CannotRun, GpusimError
-from gpusim.gpu.calibrate import memory, runs
+from gpusim.gpu.calibrate import cold, memory, profiled, runs
 from gpusim.gpu.calibrate.derive import Derived, derive
 from gpusim.gpu.calibrate.runner import Device, MeasuredRow, write_rows
 
@@ -24,6 +24,11 @@ BENCHMARKS: dict[str, _Measure] = {
     "bandwidth": memory.measure_bandwidth,
     "arith": runs.measure_arith,
     "launch": runs.measure_launch,
+    "cold": cold.measure_cold,
+    "stores": profiled.measure_stores,
+    "merge": profiled.measure_merge,
+    "idle": profiled.measure_idle,
+    "fetch": profiled.measure_fetch,
 }
 """Benchmarks by the name of their CSV file."""
 
@@ -86,11 +91,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="fewer warps, strides and SMs")
     parser.add_argument("--only", action="append", default=[], choices=tuple(BENCHMARKS), help="just this benchmark")
     parser.add_argument("--derive-only", action="store_true", help="derive from the CSV that is there; needs no GPU")
-    parser.add_argument("--empty-kernels", action="store_true", help="launch empty kernels, for ncu to profile")
+    parser.add_argument("--plan", choices=tuple(profiled.PLANS), help="just launch these kernels, for ncu to profile")
+    parser.add_argument("--clocks", type=Path, help="file for the clocks of --plan")
     given = parser.parse_args(arguments)
     try:
-        if given.empty_kernels:
-            runs.launch_empty_kernels()
+        if given.plan is not None:
+            if given.clocks is None:
+                parser.error("the file for the clocks is missing")
+            profiled.launch_plan(given.plan, given.clocks, quick=given.quick)
             return 0
         if given.output_dir is None:
             parser.error("the folder to write to is missing")

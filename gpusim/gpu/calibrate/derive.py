@@ -1,19 +1,17 @@
 """Derives figures of a machine file from the microbenchmarks' CSV files, each by a stated formula; measures nothing."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from statistics import mean, median
-from typing import TypeAlias
 
 import numpy as np
 
 from gpusim.errors import BadInput, CannotRun
-from gpusim.gpu.calibrate.runner import read_rows
+from gpusim.gpu.calibrate.derive_chip import CHIP_FORMULAS
+from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured
 from gpusim.machine.load import load_machine
-
-_Row: TypeAlias = dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,44 +26,6 @@ class Derived:
 
     value: int
     at: str
-
-
-class _NotMeasured(Exception):
-    """The CSV files lack the rows that a formula needs."""
-
-
-class _Table:
-    """The rows of one CSV file, selected by the values of columns."""
-
-    def __init__(self, directory: Path, name: str) -> None:
-        self.name = f"{name}.csv"
-        path = directory / self.name
-        self._rows = read_rows(path) if path.is_file() else []
-
-    def rows(self, **columns: object) -> list[_Row]:
-        """Return the rows whose columns have the given values. Raise ``_NotMeasured`` if there are none."""
-        chosen = [row for row in self._rows if all(row.get(key) == str(value) for key, value in columns.items())]
-        if not chosen:
-            raise _NotMeasured
-        return chosen
-
-    def numbers(self, column: str, **columns: object) -> list[float]:
-        """Return the filled values of one column in the selected rows. Raise ``_NotMeasured`` if there are none."""
-        found = [float(row[column]) for row in self.rows(**columns) if row.get(column)]
-        if not found:
-            raise _NotMeasured
-        return found
-
-    def values(self, name: str) -> list[str]:
-        """Return the distinct values of a column, in the order of the file."""
-        return list(dict.fromkeys(row[name] for row in self._rows if row.get(name)))
-
-    def widest(self, column: str, **columns: object) -> str:
-        """Return the largest integer of a column in the selected rows, as text."""
-        return str(max(int(row[column]) for row in self.rows(**columns) if row.get(column)))
-
-
-_Formula: TypeAlias = Callable[[dict[str, _Table], int], tuple[float, str]]
 
 
 NOT_THE_FIGURE = {
@@ -83,6 +43,12 @@ Such a figure is printed, but never written into a machine file.
 """
 
 
+_FILES = (
+    *("mma", "ldmatrix", "shared", "cp_async", "barrier", "latency", "bandwidth", "arith", "launch"),
+    *("cold", "stores", "merge", "idle", "fetch"),
+)
+
+
 def derive(directory: Path, machine: str = "h200") -> dict[str, Derived]:
     """
     Derive all figures that the CSV files of ``calibrate`` allow, by their dotted key in a machine file.
@@ -97,8 +63,7 @@ def derive(directory: Path, machine: str = "h200") -> dict[str, Derived]:
         CannotRun: The folder has none of the files.
         BadInput: There is no such machine, or a CSV file cannot be read.
     """
-    names = ("mma", "ldmatrix", "shared", "cp_async", "barrier", "latency", "bandwidth", "arith", "launch")
-    tables = {name: _Table(directory, name) for name in names}
+    tables = {name: MeasuredTable(directory, name) for name in _FILES}
     if not any((directory / table.name).is_file() for table in tables.values()):
         raise CannotRun(
             f"{directory}: holds no CSV of `gpusim calibrate` ({', '.join(t.name for t in tables.values())})"
@@ -108,7 +73,7 @@ def derive(directory: Path, machine: str = "h200") -> dict[str, Derived]:
     for key, formula in _formulas(tables):
         try:
             exact, rule = formula(tables, peak)
-        except _NotMeasured:
+        except NotMeasured:
             continue
         except (KeyError, ValueError, ZeroDivisionError) as error:
             raise BadInput(f"{directory}: a CSV file cannot be read for {key} ({error!r})") from error
@@ -120,7 +85,7 @@ def _nearest(value: float) -> int:
     return int(value + 0.5)
 
 
-def _formulas(tables: dict[str, _Table]) -> Iterable[tuple[str, _Formula]]:
+def _formulas(tables: dict[str, MeasuredTable]) -> Iterable[tuple[str, Formula]]:
     for kind in tables["mma"].values("type"):
         yield f"tensor.{kind}.interval", lambda t, _, kind=kind: _tensor_interval(t["mma"], kind)  # type: ignore[misc]
         yield f"tensor.{kind}.latency", lambda t, _, kind=kind: _tensor_latency(t["mma"], kind)  # type: ignore[misc]
@@ -128,13 +93,14 @@ def _formulas(tables: dict[str, _Table]) -> Iterable[tuple[str, _Formula]]:
         for what in ("interval", "latency"):
             yield f"pipes.{pipe}.{what}", lambda t, _, i=instruction, w=what: _pipe(t["arith"], i, w)  # type: ignore[misc]
     yield from _FORMULAS.items()
+    yield from CHIP_FORMULAS.items()
 
 
 _PIPE_INSTRUCTIONS = {"alu": "lop3", "fma": "ffma", "fmaheavy": "imad", "half": "hfma2", "mufu": "mufu_ex2"}
 """Instruction that each pipe is measured with. For "half", ptxas alternates dependent HFMA2 between two pipes."""
 
 
-def _tensor_interval(mma: _Table, kind: str) -> tuple[float, str]:
+def _tensor_interval(mma: MeasuredTable, kind: str) -> tuple[float, str]:
     """
     Return the interval of a mma.sync and its rule.
 
@@ -145,16 +111,16 @@ def _tensor_interval(mma: _Table, kind: str) -> tuple[float, str]:
     try:
         warps = mma.widest("warps", **tile)
         return mma.numbers("interval", **tile, warps=warps)[0], f"mma.csv, warp tile 4x8, serpentine, {warps} warps"
-    except _NotMeasured:
+    except NotMeasured:
         found = min(mma.numbers("interval", pattern="chains", type=kind, operands="distinct A, distinct B"))
         return found, "mma.csv, least interval of the chains with distinct operands"
 
 
-def _tensor_latency(mma: _Table, kind: str) -> tuple[float, str]:
+def _tensor_latency(mma: MeasuredTable, kind: str) -> tuple[float, str]:
     return mma.numbers("per_round", pattern="chains", type=kind, ilp=1, warps=1)[0], "mma.csv, one chain in one warp"
 
 
-def _pipe(arith: _Table, instruction: str, what: str) -> tuple[float, str]:
+def _pipe(arith: MeasuredTable, instruction: str, what: str) -> tuple[float, str]:
     if what == "latency":
         return arith.numbers("per_round", instruction=instruction, ilp=1, warps=1)[
             0
@@ -164,11 +130,11 @@ def _pipe(arith: _Table, instruction: str, what: str) -> tuple[float, str]:
     return found, f"arith.csv, {instruction}, 8 chains in each of {warps} warps"
 
 
-def _lds(t: dict[str, _Table], column: str, **columns: object) -> float:
+def _lds(t: dict[str, MeasuredTable], column: str, **columns: object) -> float:
     return t["shared"].numbers(column, instruction="lds", bytes=4, **columns)[0]
 
 
-def _queue_depth(t: dict[str, _Table], _: int) -> tuple[float, str]:
+def _queue_depth(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     """
     Return the number of loads that issue before the queue is full, and the rule.
 
@@ -181,66 +147,66 @@ def _queue_depth(t: dict[str, _Table], _: int) -> tuple[float, str]:
     counts = sorted(time)
     steps = {b: (time[b] - time[a]) / (b - a) for a, b in pairwise(counts)}
     if len(counts) < 4:
-        raise _NotMeasured
+        raise NotMeasured
     free, pace = min(steps[count] for count in counts[1:4]), steps[counts[-1]]
     if pace - free < 1:
-        raise _NotMeasured
+        raise NotMeasured
     slow = next(count for count in counts[1:] if steps[count] >= (free + pace) / 2)
     return slow - 2, f"shared.csv, lds burst on one SMSP: load {slow} is the first that waits"
 
 
-def _imad(t: dict[str, _Table]) -> float:
+def _imad(t: dict[str, MeasuredTable]) -> float:
     return t["arith"].numbers("per_round", instruction="imad", ilp=1, warps=1)[0]
 
 
-def _wavefront_latency(t: dict[str, _Table], _: int) -> tuple[float, str]:
+def _wavefront_latency(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     slow = _lds(t, "per_round", ilp=1, warps=1, wavefronts=32)
     fast = _lds(t, "per_round", ilp=1, warps=1, wavefronts=1)
     return (slow - fast) / 31, "shared.csv, lds.32 of 32 wavefronts less that of one, over 31"
 
 
-def _wavefronts_per_cycle(t: dict[str, _Table], _: int) -> tuple[float, str]:
+def _wavefronts_per_cycle(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     row = t["ldmatrix"].rows(matrices=4, row_bytes=16, ilp=8, warps=16, smsps=4)[0]
     found = int(row["wavefronts"]) * int(row["instructions"]) / float(row["cycles"])
     return found, "ldmatrix.csv, x4, 8 chains in each of 16 warps, wavefronts over cycles"
 
 
-def _return_bytes(t: dict[str, _Table], _: int) -> tuple[float, str]:
+def _return_bytes(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     each = t["ldmatrix"].numbers("per_instruction", matrices=4, row_bytes=16, ilp=8, warps=1, smsps=1)[0]
     return 512 / each, "ldmatrix.csv, x4, 8 chains in one warp, 512 bytes over the cycles of one"
 
 
-def _issue_interval(t: dict[str, _Table], _: int) -> tuple[float, str]:
+def _issue_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     of = {"what": "burst", "op": "cg", "source": "l2", "warps": 1, "shared_lane_bytes": 16}
     many, some = (t["cp_async"].numbers("issue", **of, copies=copies)[0] for copies in (32, 16))
     return (many - some) / 16, "cp_async.csv, issue of 32 copies less that of 16, over 16"
 
 
-def _copy_latency(t: dict[str, _Table], _: int) -> tuple[float, str]:
+def _copy_latency(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     one = t["cp_async"].numbers("total", what="burst", op="ca", bytes=16, source="l1", copies=1, warps=1)[0]
     none = t["cp_async"].numbers("total", what="burst", op="cg", source="l2", copies=0, warps=1)[0]
     return one - none, "cp_async.csv, burst of one .ca that hits the L1, less an empty burst"
 
 
-def _copy_release(t: dict[str, _Table], _: int) -> tuple[float, str]:
+def _copy_release(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     found = t["cp_async"].numbers("per_copy", what="release", op="cg")[0]
     return found - _imad(t), "cp_async.csv, release less the IMAD of arith.csv"
 
 
-def _store_release(t: dict[str, _Table], _: int) -> tuple[float, str]:
+def _store_release(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     found = t["shared"].numbers("per_round", instruction="sts release", bytes=4, wavefronts=1)[0]
     return found - _imad(t), "shared.csv, sts release less the IMAD of arith.csv"
 
 
-def _l2_latency(where: str) -> _Formula:
-    def formula(t: dict[str, _Table], _: int) -> tuple[float, str]:
+def _l2_latency(where: str) -> Formula:
+    def formula(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
         found = t["latency"].numbers("cycles", level="l2", what=where)
         return mean(found), f"latency.csv, chase of the {where} lines, mean of {len(found)} SMs"
 
     return formula
 
 
-def _far_fraction(t: dict[str, _Table], _: int) -> tuple[float, str]:
+def _far_fraction(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     # An SM for which all lines take equal time shows no partition as far, so it says nothing about the hash.
     far = {row["sm"]: float(row["lines"]) for row in t["latency"].rows(level="l2", what="far")}
     near = {row["sm"]: float(row["lines"]) for row in t["latency"].rows(level="l2", what="near") if row["sm"] in far}
@@ -248,8 +214,8 @@ def _far_fraction(t: dict[str, _Table], _: int) -> tuple[float, str]:
     return 100 * sum(far.values()) / total, f"latency.csv, far lines over all, {len(far)} SMs that see both"
 
 
-def _bandwidth(level: str, column: str, *, alone: bool) -> _Formula:
-    def formula(t: dict[str, _Table], _: int) -> tuple[float, str]:
+def _bandwidth(level: str, column: str, *, alone: bool) -> Formula:
+    def formula(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
         # Streams of cp.async read 6.2 TB/s, which is more than the DRAM has. This is unexplained, so they are left out.
         rows = [
             row
@@ -257,38 +223,26 @@ def _bandwidth(level: str, column: str, *, alone: bool) -> _Formula:
             if (int(row["sms"]) == 1) == alone and row["kernel"] != "read_cp_async"
         ]
         if not rows:
-            raise _NotMeasured
+            raise NotMeasured
         best = max(rows, key=lambda row: float(row[column]))
         return float(best[column]), f"bandwidth.csv, {level}, {best['kernel']} from {best['sms']} SMs"
 
     return formula
 
 
-def _achievable(t: dict[str, _Table], peak_gb_s: int) -> tuple[float, str]:
+def _achievable(t: dict[str, MeasuredTable], peak_gb_s: int) -> tuple[float, str]:
     found, rule = _bandwidth("dram", "gb_per_s", alone=False)(t, peak_gb_s)
     return 100 * found / peak_gb_s, f"{rule}, {found:.0f} of {peak_gb_s} GB/s"
 
 
-def _dram_latency(t: dict[str, _Table], _: int) -> tuple[float, str]:
-    regions = {int(row["region_mib"]) for row in t["latency"].rows(level="dram")}
-    found = t["latency"].numbers("cycles", level="dram", region_mib=min(regions))
-    return mean(found), f"latency.csv, chase over {min(regions)} MiB after the L2 was filled"
-
-
-def _barrier_fit(t: dict[str, _Table]) -> tuple[float, float]:
+def _barrier_fit(t: dict[str, MeasuredTable]) -> tuple[float, float]:
     """Return base and slope of the least-squares line through cycles over warps, with one CTA per SM."""
     rows = t["barrier"].rows(ctas_per_sm=1)
     slope, base = np.polyfit([int(row["warps"]) for row in rows], [float(row["per_barrier"]) for row in rows], 1)
     return float(base), float(slope)
 
 
-def _launch_overhead(t: dict[str, _Table], _: int) -> tuple[float, str]:
-    rows = t["launch"].rows(kind="empty")
-    found = [float(row["sm__cycles_elapsed.max"]) - float(row["sm__cycles_active.max"]) for row in rows]
-    return median(found), f"launch.csv, empty kernels, elapsed less active, median of {len(found)}"
-
-
-def _cta_interval(t: dict[str, _Table], _: int) -> tuple[float, str]:
+def _cta_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     """
     Return the interval between CTA launches and its rule: the pace of one SM, divided by the number of SMs.
 
@@ -302,13 +256,13 @@ def _cta_interval(t: dict[str, _Table], _: int) -> tuple[float, str]:
             begins.setdefault(row["sm"], []).append(int(row["begin"]))
     paces = [(max(of) - min(of)) / (len(of) - 1) for of in begins.values() if len(of) > 1]
     if not paces:
-        raise _NotMeasured
+        raise NotMeasured
     return median(paces) / len(
         begins
     ), f"launch.csv, {fewest} CTAs of 128 threads: median pace of an SM over {len(begins)} SMs"
 
 
-_FORMULAS: dict[str, _Formula] = {
+_FORMULAS: dict[str, Formula] = {
     "mio.queue_depth": _queue_depth,
     "mio.smsp_interval": lambda t, _: (
         _lds(t, "per_instruction", wavefronts=1, ilp=8, warps=4, smsps=1),
@@ -349,10 +303,8 @@ _FORMULAS: dict[str, _Formula] = {
     "l2.far_fraction_percent": _far_fraction,
     "l2.bytes_per_cycle": _bandwidth("l2", "bytes_per_cycle", alone=False),
     "l2.bytes_per_cycle_per_sm": _bandwidth("l2", "bytes_per_cycle", alone=True),
-    "dram.latency": _dram_latency,
     "dram.achievable_percent": _achievable,
     "barrier.base": lambda t, _: (_barrier_fit(t)[0], "barrier.csv, line through cycles over warps, one CTA"),
     "barrier.per_warp": lambda t, _: (_barrier_fit(t)[1], "barrier.csv, slope of cycles over warps, one CTA"),
-    "launch.overhead": _launch_overhead,
     "launch.cta_interval": _cta_interval,
 }

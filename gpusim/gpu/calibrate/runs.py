@@ -1,12 +1,10 @@
 """Measures what happens inside one SM: mma.sync, ldmatrix, shared memory, arithmetic, barriers, and CTA launches."""
 
-import sys
-
 import numpy as np
 
 from gpusim.arrays import IntArray
 from gpusim.errors import CannotRun
-from gpusim.gpu import ncu
+from gpusim.gpu.calibrate.profiled import profile_plan
 from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow, elapsed
 from gpusim.layout.banks import access_wavefronts, ldmatrix_wavefronts
 
@@ -254,14 +252,6 @@ _EMPTY_METRICS = (
 )
 
 
-def launch_empty_kernels() -> None:
-    """Launch the empty kernel with one CTA, one per SM, and eight per SM, for ``measure_launch`` to profile."""
-    device = Device()
-    for ctas in (1, device.sms, 8 * device.sms):
-        device.launch("arith", "nothing", (), ctas=ctas, threads=128)
-    device.cupy.cuda.Device().synchronize()
-
-
 def measure_launch(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     Measure when CTAs start, by the SM's cycle counter and the chip's timer, and profile an empty kernel with ncu.
@@ -279,12 +269,9 @@ def measure_launch(device: Device, *, quick: bool) -> list[MeasuredRow]:
         for cta, (sm, begin, time, end) in enumerate(found.tolist()):
             place: MeasuredRow = {"kind": "cta", "threads": threads, "ctas": ctas, "cta": cta, "sm": sm}
             rows.append(place | {"begin": begin, "end": end, "nanoseconds": time - first_time})
-    command = [sys.executable, "-m", "gpusim.gpu.calibrate.benchmarks", "--empty-kernels"]
     try:
-        launches, _ = ncu.profile(command, _EMPTY_METRICS, kernels="^nothing$")
+        counted = profile_plan("empty", _EMPTY_METRICS, device.sms, quick=quick)
     except CannotRun as error:
         return [*rows, {"kind": "note", "kernel": f"empty kernels were not profiled: {error}"}]
-    for counted in launches:
-        row: MeasuredRow = {"kind": "empty", "kernel": counted.name, "ctas": counted.grid[0]}
-        rows.append(row | {metric: counted.metrics[metric] for metric in _EMPTY_METRICS if metric in counted.metrics})
-    return rows
+    kind: MeasuredRow = {"kind": "empty"}
+    return [*rows, *(kind | row for row, _ in counted)]

@@ -1,15 +1,19 @@
 """The microbenchmarks on a GPU that runs nothing: every launch they make, every figure that follows from their rows."""
 
+import functools
+import json
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from gpusim.cuda.specialise import kernels_folder
+from gpusim.errors import CannotRun
 from gpusim.gpu import ncu
 from gpusim.gpu.calibrate import benchmarks as microbench
-from gpusim.gpu.calibrate import runs as microbench_runs
+from gpusim.gpu.calibrate import profiled
 from gpusim.gpu.calibrate.derive import derive
 from gpusim.gpu.calibrate.runner import Device, write_rows
 from gpusim.machine import load
@@ -42,6 +46,30 @@ class Buffer:
         pass
 
 
+def fits(argument, parameter):
+    """
+    Return whether an argument has a parameter's type in C; a null pointer is passed as a 64-bit integer.
+    """
+    types = {np.int32: "int", np.uint32: "u32", np.uint64: "u64", np.float32: "float", Array: "*", Buffer: "*"}
+    null = type(argument) is np.uint64 and argument == 0
+    return types[type(argument)] == parameter or (null and parameter == "*")
+
+
+@functools.cache
+def parameter_types(source, kernel):
+    """
+    Return the types of a kernel's parameters, "*" for pointers, as its source states them or a macro that defines it.
+    """
+    text = (kernels_folder() / "microbench" / f"{source}.cu").read_text().replace("\\\n", "")
+    defined = {}
+    for found in re.finditer(r"__global__\s+void\s+(?:__launch_bounds__\(\d+\)\s+)?([\w#]+)\(([^)]*)\)", text):
+        parts = [r"\w+" if part.isupper() else part for part in found[1].split("##")]
+        if re.fullmatch("".join(parts), kernel):
+            spelt = sum(len(part) for part in parts if part.islower())
+            defined[spelt] = [parameter.strip() for parameter in found[2].split(",") if parameter.strip()]
+    return ["*" if "*" in parameter else parameter.split()[0] for parameter in defined[max(defined)]]
+
+
 class Event:
     def record(self):
         pass
@@ -71,6 +99,11 @@ class DoubleDevice(Device):
         assert threads <= 1024
         assert shared <= 227 * 1024
         self.launches.append((source, kernel))
+        parameters = parameter_types(source, kernel)
+        assert len(arguments) == len(parameters), kernel
+        assert all(map(fits, arguments, parameters)), kernel
+        if not arguments or not isinstance(arguments[0], Array):
+            return
         first = arguments[0]
         if source == "cp_async" and kernel.startswith("burst_"):
             copies = int(kernel.rsplit("_", 1)[1])
@@ -78,26 +111,58 @@ class DoubleDevice(Device):
         elif kernel == "cta_starts":
             cta = np.arange(ctas)
             first[...] = np.stack([cta % SMS, 2 * cta, cta, 2 * cta + 40_000], axis=-1)
+        elif kernel == "random_lines":
+            first[...] = 700, 300
         elif kernel == "line_latencies":
             first[...] = np.where(np.arange(len(first)) % 4 == 0, 420, 260)
         elif kernel.startswith("chase"):
             first[:2] = 1, 1 + 250 * int(arguments[3])
-        else:
-            first[..., 0], first[..., 1] = 1, 1 + SPAN
+        elif kernel != "read_through":
+            first[..., 0], first[..., -1] = 1, 1 + SPAN
             if isinstance(arguments[1], Array) and len(arguments[1]) == ctas:
                 arguments[1][...] = np.arange(ctas) % SMS
 
 
+def profile(command, metrics, *, kernels):
+    """
+    Stand in for ncu: each launch of the plan has the counts of its CTAs, and clocks of one length.
+    """
+    plan = profiled.PLANS[command[command.index("--plan") + 1]](SMS, "--quick" in command)
+    assert all(re.match(kernels, launch.kernel) for launch in plan)
+    clocks = [[[SPAN] * max(1, launch.clocks)] * launch.ctas for launch in plan]
+    Path(command[command.index("--clocks") + 1]).write_text(json.dumps(clocks), encoding="utf-8")
+    return [
+        ncu.KernelCounters(launch.kernel, (launch.ctas, 1, 1), (launch.threads, 1, 1), counters(launch, metrics))
+        for launch in plan
+    ], []
+
+
+def counters(launch, metrics):
+    """
+    Return 300 active cycles and one for each 2048 bytes stored, 4200 cycles more elapsed and 500 more with stores.
+    """
+    stored = launch.columns.get("bytes", 0) if launch.kernel == "stores" else 0
+    active = 300 + stored / 2048
+    values = {
+        "sm__cycles_active.max": active,
+        "sm__cycles_elapsed.max": active + 4200 + (500 if stored else 0),
+        "l1tex__m_xbar2l1tex_read_sectors.sum": 8000,
+        "lts__t_sectors_srcunit_tex.sum": 4000 if launch.columns.get("stagger") else 2000,
+    }
+    return {metric: values.get(metric, 1) for metric in metrics}
+
+
 @pytest.fixture
-def measured(tmp_path, monkeypatch):
+def device(monkeypatch):
+    monkeypatch.setattr(ncu, "profile", profile)
+    return DoubleDevice()
+
+
+@pytest.fixture
+def measured(tmp_path, device):
     """
     A folder with the CSV of a full run on the double.
     """
-    counted = ncu.KernelCounters(
-        "nothing", (4, 1, 1), (128, 1, 1), {"sm__cycles_elapsed.max": 4500.0, "sm__cycles_active.max": 300.0}
-    )
-    monkeypatch.setattr(microbench_runs.ncu, "profile", lambda *_a, **_k: ([counted], []))
-    device = DoubleDevice()
     for name, measure in microbench.BENCHMARKS.items():
         write_rows(tmp_path / f"{name}.csv", measure(device, quick=False), {"GPU": "double"})
     return tmp_path
@@ -111,14 +176,15 @@ MACHINE = (load.resources.files("gpusim.machine") / "h200.toml").read_text()
 
 
 @pytest.mark.parametrize("quick", [True, False], ids=["quick", "full"])
-def test_every_kernel_a_benchmark_launches_is_in_its_source(quick, monkeypatch):
+def test_every_kernel_a_benchmark_launches_is_in_its_source(quick, device, tmp_path, monkeypatch):
     """
     The macros paste names together: their parts must all stand in the source.
     """
-    monkeypatch.setattr(microbench_runs.ncu, "profile", lambda *_a, **_k: ([], []))
-    device = DoubleDevice()
     for measure in microbench.BENCHMARKS.values():
         assert measure(device, quick=quick)
+    monkeypatch.setattr(profiled, "Device", lambda: device)
+    for plan in profiled.PLANS:
+        profiled.launch_plan(plan, tmp_path / "clocks.json", quick=quick)
     for source in {source for source, _ in device.launches}:
         text = (kernels_folder() / "microbench" / f"{source}.cu").read_text()
         words = set(re.findall(r"[A-Za-z0-9]+", text.replace("_", " ")))
@@ -130,6 +196,7 @@ def test_every_figure_of_the_issue_is_derived(measured):
     derived = derive(measured)
 
     wanted = ("tensor.", "pipes.", "mio.", "shared.", "async_copy.", "l1.", "l2.", "dram.", "barrier.", "launch.")
+    wanted = (*wanted, "instruction_cache.line_interval")
     given = {key for key in figure_keys(MACHINE) if key.startswith(wanted)}
     not_measured = {
         "pipes.branch.interval",
@@ -137,6 +204,7 @@ def test_every_figure_of_the_issue_is_derived(measured):
         "pipes.uniform.interval",
         "pipes.uniform.latency",
         "mio.queue_depth",  # the double's bursts take one time whatever their length: no queue shows
+        "mio.sm_credits",
         "shared.banks",
         "shared.bank_bytes",
         "shared.atomic_wavefronts",
@@ -169,6 +237,31 @@ def test_figures_follow_from_the_rows(measured):
     assert derived["launch.overhead"] == 4200
     # CTAs two cycles apart over four SMs.
     assert derived["launch.cta_interval"] == 2
+    assert derived["l2.write_latency"] == 500
+    assert derived["l2.write_bytes_per_cycle"] == 2048
+    assert derived["l2.most_merged"] == 4
+    # Two sectors received for each looked up, 50 cycles apart.
+    assert derived["l2.merge_window"] == 50
+    # All samples lie in the bins of 696 and 296, which end 400 cycles apart; a hit of the chase takes 250.
+    assert derived["dram.latency"] == 250 + 400
+    assert derived["instruction_cache.line_interval"] == SPAN / 128
+
+
+def test_a_plan_that_ncu_did_not_see_whole_is_refused(monkeypatch):
+    monkeypatch.setattr(ncu, "profile", lambda *_a, **_k: ([], []))
+    with pytest.raises(CannotRun, match="ncu profiled 0 launches, which are not the 4 of plan merge"):
+        profiled.measure_merge(DoubleDevice(), quick=True)
+
+
+def test_a_plan_launches_its_kernels_in_order_and_keeps_their_clocks(tmp_path, monkeypatch):
+    double = DoubleDevice()
+    monkeypatch.setattr(profiled, "Device", lambda: double)
+
+    profiled.launch_plan("fetch", tmp_path / "clocks.json", quick=True)
+
+    assert double.launches == [("fetch", "straight_1024")] * 2
+    clocks = json.loads((tmp_path / "clocks.json").read_text(encoding="utf-8"))
+    assert clocks == [[[1, 0, 1 + SPAN]], [[1, 0, 1 + SPAN]] * SMS]
 
 
 def test_without_cupy_the_driver_says_what_to_install(tmp_path, monkeypatch, capsys):

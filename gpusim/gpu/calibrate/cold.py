@@ -1,0 +1,98 @@
+"""Measures lines that only the DRAM holds: the latency of single loads, and groups of copies as a GEMM's k tiles."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpusim.arrays import IntArray
+from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow
+from gpusim.units import LINE_BYTES
+
+_MIB = 1 << 20
+_DATA_BYTES = 1024 * _MIB
+_FILL_BYTES = 256 * _MIB
+BIN_CYCLES = 8
+"""Width of a bin of the histogram of latencies."""
+
+_ROWS, _ROW_BYTES, _TILES = 128, 2048, 16
+_GROUP_THREADS = 128
+
+
+def measure_cold(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure loads of random lines after the L2 was filled with clean other lines, and groups of cp.async.
+
+    The rows "miss" are a histogram of single loads, one by each of as many CTAs as there are SMs, in bins of
+    ``BIN_CYCLES`` that begin at ``cycles``. The rows "hit" are one of the same loads again. Both include clock reads.
+
+    The rows "group" have the median cycles over the CTAs, by tile: until a group of two tiles' copies is issued, and
+    until it has landed, cold and then warm.
+    """
+    data = device.cupy.zeros(_DATA_BYTES, dtype=np.uint8)
+    filling = device.cupy.zeros(_FILL_BYTES, dtype=np.uint8)
+    memory = _Memory(data, filling)
+    rows = _latencies(device, memory, repetitions=8 if quick else 64)
+    shapes = ((device.sms, 0),) if quick else ((1, 0), (64, 8), (device.sms, 0))
+    for ctas, share in shapes:
+        for vectors in (4, 8):
+            for prefetch in (0, 1):
+                place: MeasuredRow = {"what": "group", "ctas": ctas, "shared_by": share, "rows": _ROWS}
+                place |= {"row_bytes": 16 * vectors, "pitch": _ROW_BYTES, "l2_prefetch": prefetch}
+                found = _groups(device, f"groups_{vectors}_{prefetch}", ctas, share, memory)
+                rows += [place | row for row in found]
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """Zeroed memory to measure, and other memory that fills the L2 when it is read."""
+
+    data: Any
+    filling: Any
+
+
+def _fill(device: Device, filling: Any) -> None:
+    """Fill the L2 with clean lines."""
+    sink = device.cupy.zeros(1, dtype=np.uint32)
+    for _ in range(2):
+        device.launch(
+            "cold", "read_through", (sink, filling, np.uint64(_FILL_BYTES)), ctas=2 * device.sms, threads=1024
+        )
+
+
+def _latencies(device: Device, memory: _Memory, *, repetitions: int) -> list[MeasuredRow]:
+    latencies = device.cupy.zeros((device.sms, 2), dtype=np.uint32)
+    lines = np.uint32(_DATA_BYTES // LINE_BYTES)
+    found = []
+    for repetition in range(1, repetitions + 1):
+        _fill(device, memory.filling)
+        arguments = (latencies, memory.data, lines, np.uint32(repetition * device.sms))
+        device.launch("cold", "random_lines", arguments, ctas=device.sms, threads=WARP)
+        found.append(device.cupy.asnumpy(latencies).astype(np.int64))
+    samples: IntArray = np.concatenate(found)
+    rows: list[MeasuredRow] = []
+    for number, what in enumerate(("miss", "hit")):
+        bins, counts = np.unique(samples[:, number] // BIN_CYCLES * BIN_CYCLES, return_counts=True)
+        for bin_, count in zip(bins.tolist(), counts.tolist(), strict=True):
+            rows.append({"what": what, "ctas": device.sms, "cycles": bin_, "loads": count})
+    return rows
+
+
+def _groups(device: Device, kernel: str, ctas: int, share: int, memory: _Memory) -> list[MeasuredRow]:
+    stamps = device.cupy.zeros((ctas, _TILES, 2), dtype=np.uint64)
+    second, tiles = np.uint64(_DATA_BYTES // 2), np.int32(_TILES)
+    arguments = (stamps, memory.data, second, np.uint32(_ROW_BYTES), tiles, np.int32(share))
+    medians: list[IntArray] = []
+    # The first launch brings the code; the second finds the data cold, the third warm.
+    for launch in range(3):
+        if launch == 1:
+            _fill(device, memory.filling)
+        device.launch("cold", kernel, arguments, ctas=ctas, threads=_GROUP_THREADS, shared=32 << 10)
+        medians.append(np.median(device.cupy.asnumpy(stamps).astype(np.int64), axis=0))
+    _, cold, warm = medians
+    return [
+        {"tile": tile, "issue": cold[tile, 0], "landed": cold[tile, 1]}
+        | {"issue_warm": warm[tile, 0], "landed_warm": warm[tile, 1]}
+        for tile in range(_TILES)
+    ]

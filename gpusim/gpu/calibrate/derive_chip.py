@@ -1,0 +1,121 @@
+"""Derives the figures of launches, stores, merged reads, DRAM and instruction fetch; measures nothing."""
+
+from statistics import median
+
+from gpusim.gpu.calibrate.cold import BIN_CYCLES
+from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured, Row
+
+_ACTIVE, _ELAPSED = "sm__cycles_active.max", "sm__cycles_elapsed.max"
+_CODE_LINE_INSTRUCTIONS = 8
+_MERGE_STAGGER = 50
+
+
+def histogram_percentile(rows: list[Row], percent: float) -> float:
+    """
+    Return a percentile of a histogram, whose samples are taken as evenly spread over each bin.
+
+    Args:
+        rows: Bins of ``BIN_CYCLES``, with columns ``cycles`` (where the bin begins) and ``loads`` (its samples).
+        percent: The percentile, 0 to 100.
+
+    Raises:
+        ValueError: The histogram has no samples.
+    """
+    bins = sorted((float(row["cycles"]), int(row["loads"])) for row in rows)
+    rank = sum(loads for _, loads in bins) * percent / 100
+    below = 0
+    for begin, loads in bins:
+        if loads and below + loads >= rank:
+            return begin + BIN_CYCLES * (rank - below) / loads
+        below += loads
+    raise ValueError("a histogram without samples has no percentiles")
+
+
+def _hit_latency(latency: MeasuredTable) -> float:
+    """Return the mean cycles of an L2 hit in the pointer chases, near and far lines by their number."""
+    rows = [*latency.rows(level="l2", what="near"), *_rows_or_none(latency, level="l2", what="far")]
+    lines = sum(int(row["lines"]) for row in rows)
+    return sum(float(row["cycles"]) * int(row["lines"]) for row in rows) / lines
+
+
+def _rows_or_none(table: MeasuredTable, **columns: object) -> list[Row]:
+    try:
+        return table.rows(**columns)
+    except NotMeasured:
+        return []
+
+
+def _dram_latency(percent: float) -> Formula:
+    def formula(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+        clocks = histogram_percentile(t["cold"].rows(what="hit"), 50) - _hit_latency(t["latency"])
+        found = histogram_percentile(t["cold"].rows(what="miss"), percent) - clocks
+        return found, f"cold.csv, percentile {percent:g} of the misses, less {clocks:.0f} of the clock reads"
+
+    return formula
+
+
+def _empty_overhead(rows: list[Row]) -> float:
+    """Return the median of elapsed less active cycles."""
+    return median(float(row[_ELAPSED]) - float(row[_ACTIVE]) for row in rows)
+
+
+def _launch_overhead(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    sms = len({row["sm"] for row in t["launch"].rows(kind="cta")})
+    found = _empty_overhead(t["launch"].rows(kind="empty", ctas=sms))
+    return found, f"launch.csv, empty kernel of {sms} CTAs, elapsed less active"
+
+
+def _write_latency(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    ctas = t["stores"].widest("ctas", kernel="stores", what="counted")
+    storing = _empty_overhead(t["stores"].rows(kernel="stores", what="counted", ctas=ctas, per=1))
+    empty = _empty_overhead(t["stores"].rows(kernel="nothing", what="counted", ctas=ctas))
+    return storing - empty, f"stores.csv, {ctas} CTAs, elapsed less active of one store a thread less that of none"
+
+
+def _write_bandwidth(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    of = {"kernel": "stores", "what": "counted", "ctas": t["stores"].widest("ctas", kernel="stores", what="counted")}
+    most = t["stores"].widest("per", **of)
+    bytes_ = t["stores"].numbers("bytes", **of, per=most)[0] - t["stores"].numbers("bytes", **of, per=1)[0]
+    cycles = median(t["stores"].numbers(_ACTIVE, **of, per=most)) - median(t["stores"].numbers(_ACTIVE, **of, per=1))
+    return bytes_ / cycles, f"stores.csv, {of['ctas']} CTAs, {most} stores a thread less one: bytes over active cycles"
+
+
+def _received_per_look_up(merge: MeasuredTable, stagger: int) -> tuple[float, str]:
+    """Return sectors that the L1s received for each that was looked up, and the size of the group of all CTAs."""
+    group = merge.widest("group")
+    received = merge.numbers("l1tex__m_xbar2l1tex_read_sectors.sum", group=group, stagger=stagger)
+    looked_up = merge.numbers("lts__t_sectors_srcunit_tex.sum", group=group, stagger=stagger)
+    return median(received) / median(looked_up), group
+
+
+def _most_merged(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    found, group = _received_per_look_up(t["merge"], 0)
+    return found, f"merge.csv, {group} CTAs at once: sectors received over sectors looked up"
+
+
+def _merge_window(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    found, group = _received_per_look_up(t["merge"], _MERGE_STAGGER)
+    rule = f"merge.csv, {group} CTAs {_MERGE_STAGGER} cycles apart: {_MERGE_STAGGER} for each sector received unasked"
+    return _MERGE_STAGGER * (found - 1), rule
+
+
+def _line_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    of = {"instructions": 1024, "ctas": t["fetch"].widest("ctas")}
+    found = median(t["fetch"].numbers("pass_1", **of)) / (1024 // _CODE_LINE_INSTRUCTIONS)
+    return found, f"fetch.csv, first pass of 1024 instructions in {of['ctas']} CTAs, over its 128 lines"
+
+
+CHIP_FORMULAS: dict[str, Formula] = {
+    "l2.write_bytes_per_cycle": _write_bandwidth,
+    "l2.write_latency": _write_latency,
+    "l2.most_merged": _most_merged,
+    "l2.merge_window": _merge_window,
+    "dram.latency": _dram_latency(50),
+    "dram.latency_least": _dram_latency(1),
+    "dram.latency_late": _dram_latency(90),
+    "dram.latency_later": _dram_latency(98),
+    "dram.latency_most": _dram_latency(99.8),
+    "launch.overhead": _launch_overhead,
+    "instruction_cache.line_interval": _line_interval,
+}
+"""Formulas by dotted key in a machine file."""

@@ -1,0 +1,289 @@
+"""Measures launches under ncu, in a process of their own: empty and storing kernels, merged reads, idle SMs, code."""
+
+import json
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from gpusim.arrays import IntArray
+from gpusim.errors import CannotRun
+from gpusim.gpu import ncu
+from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow
+
+KernelArgument: TypeAlias = Literal["clocks", "no clocks", "data"] | int | float
+
+_TILE_BYTES = 16 << 10
+_STORED_BYTES = 16
+_STORE_THREADS = 128
+_BUSY_CYCLES = 30_000
+_PASSES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ProfiledLaunch:
+    """
+    A launch that ncu profiles.
+
+    Attributes:
+        source: Name of the source, without ".cu".
+        kernel: Name of the kernel.
+        ctas: Number of CTAs.
+        threads: Threads of a CTA.
+        arguments: Arguments. "clocks" is a buffer that the kernel writes its clocks to, "no clocks" a null pointer,
+            "data" zeroed memory; integers are passed as int, floats as float.
+        columns: Columns that describe the launch in its row.
+        clocks: Clocks that each CTA writes.
+        data_bytes: Bytes of the zeroed memory.
+        shared: Dynamic shared memory of a CTA, bytes.
+    """
+
+    source: str
+    kernel: str
+    ctas: int
+    threads: int
+    arguments: tuple[KernelArgument, ...] = ()
+    columns: MeasuredRow = field(default_factory=dict)
+    clocks: int = 0
+    data_bytes: int = 0
+    shared: int = 0
+
+
+Launches: TypeAlias = Callable[[int, bool], list[ProfiledLaunch]]
+
+
+def _empty(sms: int, quick: bool) -> list[ProfiledLaunch]:
+    """Return the empty kernel with one CTA, one per SM, and eight per SM."""
+    del quick
+    return [ProfiledLaunch("arith", "nothing", ctas, _STORE_THREADS) for ctas in (1, sms, 8 * sms)]
+
+
+def _stores(sms: int, quick: bool) -> list[ProfiledLaunch]:
+    """Return the empty kernel and storing ones; those with a CTA for each SM thrice."""
+    launches = [_storing(ctas, per) for ctas, per in store_shapes(sms, quick=quick)]
+    launches += [_storing(sms, per) for per in (1, 128)] * (0 if quick else 2)
+    empty = ProfiledLaunch("arith", "nothing", sms, _STORE_THREADS, columns={"per": 0, "bytes": 0})
+    return [empty] * (1 if quick else 3) + launches
+
+
+def store_shapes(sms: int, *, quick: bool) -> list[tuple[int, int]]:
+    """Return CTAs and stores of a thread for each shape of a storing kernel."""
+    counts = (1,) if quick else (1, 8, 32)
+    return [
+        (ctas, per)
+        for ctas in (*(count for count in counts if count < sms), sms)
+        for per in ((1, 128) if quick else (1, 8, 32, 128))
+    ]
+
+
+def stored_bytes(ctas: int, per: int) -> int:
+    """Return the bytes that ``ctas`` CTAs of 128 threads store, 16 bytes ``per`` times in each thread."""
+    return ctas * _STORE_THREADS * per * _STORED_BYTES
+
+
+def _storing(ctas: int, per: int) -> ProfiledLaunch:
+    bytes_ = stored_bytes(ctas, per)
+    columns: MeasuredRow = {"per": per, "bytes": bytes_}
+    arguments: tuple[KernelArgument, ...] = ("no clocks", "data", per)
+    return ProfiledLaunch("launches", "stores", ctas, _STORE_THREADS, arguments, columns, data_bytes=bytes_)
+
+
+def _merge(sms: int, quick: bool) -> list[ProfiledLaunch]:
+    """Return reads of 16 tiles by groups of CTAs, each CTA of a group some cycles after the one before it."""
+    tiles = 16
+    return [
+        ProfiledLaunch(
+            "launches",
+            "merged_reads",
+            sms,
+            128,
+            ("clocks", "data", tiles, stagger, group),
+            {"group": group, "stagger": stagger, "bytes": sms * tiles * _TILE_BYTES},
+            clocks=1,
+            data_bytes=-(-sms // group) * tiles * _TILE_BYTES,
+            shared=_TILE_BYTES,
+        )
+        for group in ((2, sms) if quick else (2, 4, 8, 16, sms))
+        for stagger in ((0, 50) if quick else (0, 50, 200, 1000))
+    ]
+
+
+def _idle(sms: int, quick: bool) -> list[ProfiledLaunch]:
+    """Return kernels that keep the FMA pipes or the tensor cores of some SMs busy, and leave the other SMs idle."""
+    counts = (1, 16) if quick else (1, 2, 4, 8, 12, 14, 15, 16, 18, 20, 24, 32, 64)
+    return [
+        ProfiledLaunch("launches", f"busy_{pipe}", ctas, 256, ("clocks", _BUSY_CYCLES), {"pipe": pipe}, clocks=1)
+        for pipe in ("fma", "mma")
+        for ctas in (*(count for count in counts if count < sms), sms)
+    ]
+
+
+def _fetch(sms: int, quick: bool) -> list[ProfiledLaunch]:
+    """Return straight-line code of FFMA that one warp of each CTA passes three times, first with cold caches."""
+    return [
+        ProfiledLaunch(
+            "fetch", f"straight_{count}", ctas, WARP, ("clocks", 1.5), {"instructions": count}, clocks=_PASSES
+        )
+        for count in ((1024,) if quick else (512, 1024, 2048, 4096))
+        for ctas in (1, sms)
+        for _ in range(1 if quick else 3)
+    ]
+
+
+PLANS: dict[str, Launches] = {"empty": _empty, "stores": _stores, "merge": _merge, "idle": _idle, "fetch": _fetch}
+"""What is launched under ncu, by number of SMs and whether the run is a quick one."""
+
+
+def launch_plan(name: str, clocks_file: Path, *, quick: bool) -> None:
+    """
+    Launch a plan's kernels in order, for ncu to profile, and write their clocks as JSON, one list for each launch.
+
+    Args:
+        name: Key in ``PLANS``.
+        clocks_file: File to write. A launch's list has the clocks of each CTA.
+        quick: Launch fewer kernels.
+    """
+    device = Device()
+    written = []
+    for launch in PLANS[name](device.sms, quick):
+        clocks = device.cupy.zeros((launch.ctas, max(1, launch.clocks)), dtype=np.uint64)
+        data = device.cupy.zeros(max(1, launch.data_bytes), dtype=np.uint8)
+        places: dict[object, object] = {"clocks": clocks, "no clocks": np.uint64(0), "data": data}
+        arguments = [places[value] if isinstance(value, str) else _scalar(value) for value in launch.arguments]
+        place = {"ctas": launch.ctas, "threads": launch.threads, "shared": launch.shared}
+        device.launch(launch.source, launch.kernel, arguments, **place)
+        written.append(device.cupy.asnumpy(clocks).tolist())
+    clocks_file.write_text(json.dumps(written), encoding="utf-8")
+
+
+def _scalar(value: float) -> object:
+    return np.int32(value) if isinstance(value, int) else np.float32(value)
+
+
+def profile_plan(name: str, metrics: tuple[str, ...], sms: int, *, quick: bool) -> list[tuple[MeasuredRow, IntArray]]:
+    """
+    Run a plan under ncu, which flushes the caches before each launch.
+
+    Args:
+        name: Key in ``PLANS``.
+        metrics: Full names of ncu's metrics.
+        sms: SMs of the GPU.
+        quick: Launch fewer kernels.
+
+    Returns:
+        The row of each launch (kernel, CTAs, columns, metrics), and its clocks, shape [CTAs, clocks].
+
+    Raises:
+        CannotRun: ncu is missing or may not profile here, or it profiled other launches than those of the plan.
+    """
+    launches = PLANS[name](sms, quick)
+    kernels = "|".join(dict.fromkeys(launch.kernel for launch in launches))
+    with tempfile.TemporaryDirectory() as folder:
+        clocks_file = Path(folder) / "clocks.json"
+        module = "gpusim.gpu.calibrate.benchmarks"
+        command = [sys.executable, "-m", module, "--plan", name, "--clocks", str(clocks_file)]
+        counted, _ = ncu.profile([*command, *(["--quick"] if quick else [])], metrics, kernels=f"^({kernels})$")
+        if [(found.name.partition("(")[0], found.grid[0]) for found in counted] != [
+            (launch.kernel, launch.ctas) for launch in launches
+        ]:
+            raise CannotRun(f"ncu profiled {len(counted)} launches, which are not the {len(launches)} of plan {name}")
+        clocks = json.loads(clocks_file.read_text(encoding="utf-8"))
+    rows = []
+    for launch, found, of_ctas in zip(launches, counted, clocks, strict=True):
+        row: MeasuredRow = {"kernel": launch.kernel, "ctas": launch.ctas}
+        row |= launch.columns
+        row |= {metric: found.metrics[metric] for metric in metrics if metric in found.metrics}
+        rows.append((row, np.array(of_ctas, dtype=np.int64)))
+    return rows
+
+
+STORE_METRICS = (
+    "sm__cycles_active.max",
+    "sm__cycles_elapsed.max",
+    "lts__t_sectors_op_write.sum",
+    "dram__bytes_write.sum",
+)
+MERGE_METRICS = (
+    "lts__t_sectors_srcunit_tex.sum",
+    "lts__t_sectors_op_read.sum",
+    "lts__t_sectors_srcunit_ltcfabric.sum",
+    "l1tex__m_xbar2l1tex_read_sectors.sum",
+)
+IDLE_METRICS = (
+    "sm__cycles_elapsed.max",
+    "sm__cycles_active.max",
+    "gpc__cycles_elapsed.max",
+    "gpu__time_duration.sum",
+)
+
+
+def measure_stores(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure stores of 16 bytes a thread: by the CTA's clock without ncu, and then by the counters of ncu.
+
+    The rows "clock" have the cycles from a CTA's first store until its last is issued, or with ``fenced`` 1 until all
+    are acknowledged: the median of the CTAs, and the longest. The rows "counted" have ncu's metrics; ``per`` 0 is the
+    empty kernel.
+
+    Raises:
+        CannotRun: ncu is missing or may not profile here.
+    """
+    rows: list[MeasuredRow] = []
+    for ctas, per in store_shapes(device.sms, quick=quick):
+        data = device.cupy.zeros(stored_bytes(ctas, per), dtype=np.uint8)
+        for fenced, kernel in enumerate(("stores", "stores_fenced")):
+            spans = device.spans("launches", kernel, (data, np.int32(per)), ctas=ctas, threads=_STORE_THREADS)
+            by_cta = spans.reshape(ctas, _STORE_THREADS // WARP, 2)
+            cycles = by_cta[..., 1].max(axis=1) - by_cta[..., 0].min(axis=1)
+            row: MeasuredRow = {"what": "clock", "kernel": kernel, "ctas": ctas, "per": per}
+            row |= {"bytes": stored_bytes(ctas, per), "fenced": fenced}
+            rows.append(row | {"cycles": float(np.median(cycles)), "longest": int(cycles.max())})
+    counted = profile_plan("stores", STORE_METRICS, device.sms, quick=quick)
+    counted_columns: MeasuredRow = {"what": "counted"}
+    return [*rows, *(counted_columns | row for row, _ in counted)]
+
+
+def measure_merge(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure how many look-ups the L2 makes for tiles that the SMs of a group read at once, or ``stagger`` cycles apart.
+
+    Column ``bytes`` has what all CTAs ask for, ``cycles`` the median over the CTAs.
+
+    Raises:
+        CannotRun: ncu is missing or may not profile here.
+    """
+    counted = profile_plan("merge", MERGE_METRICS, device.sms, quick=quick)
+    return [row | {"cycles": float(np.median(clocks))} for row, clocks in counted]
+
+
+def measure_idle(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure the elapsed cycles of SMs, GPCs and the chip while only some of the SMs have a CTA.
+
+    Column ``cycles`` has the median over the CTAs, by their own clock.
+
+    Raises:
+        CannotRun: ncu is missing or may not profile here.
+    """
+    counted = profile_plan("idle", IDLE_METRICS, device.sms, quick=quick)
+    return [row | {"cycles": float(np.median(clocks))} for row, clocks in counted]
+
+
+def measure_fetch(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure the passes of straight-line code, the first with the cold instruction caches that ncu's flush leaves.
+
+    Columns ``pass_1`` to ``pass_3`` have the median cycles over the CTAs.
+
+    Raises:
+        CannotRun: ncu is missing or may not profile here.
+    """
+    counted = profile_plan("fetch", ("sm__cycles_active.max",), device.sms, quick=quick)
+    return [
+        row | {f"pass_{number + 1}": float(value) for number, value in enumerate(np.median(clocks, axis=0))}
+        for row, clocks in counted
+    ]

@@ -1,0 +1,84 @@
+// What a launch costs the chip as a whole: stores, reads of one line by many SMs, and SMs that have nothing to do.
+#include "common.cuh"
+
+// Each thread stores 16 bytes `per` times; the CTAs' stores adjoin. Without spans, nothing else is stored.
+template <bool kFence>
+DEVICE void store(u64* spans, char* data, int per) {
+    const u64 step = blockDim.x * 16;
+    const u64 base = __cvta_generic_to_global(data) + static_cast<u64>(blockIdx.x) * per * step + threadIdx.x * 16;
+    // The address is computed before the clock is read.
+    asm volatile("" ::"l"(base), "r"(per));
+    __syncthreads();
+    const u64 begin = cycles();
+#pragma unroll 1
+    for (int i = 0; i < per; ++i)
+        asm volatile("st.global.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(base + i * step), "r"(1), "r"(2), "r"(3), "r"(threadIdx.x) : "memory");
+    if (kFence) asm volatile("membar.gl;" ::: "memory");
+    const u64 end = cycles();
+    if (spans != nullptr) record(spans, begin, end, 0);
+}
+extern "C" __global__ void __launch_bounds__(128) stores(u64* spans, char* data, int per) {
+    store<false>(spans, data, per);
+}
+extern "C" __global__ void __launch_bounds__(128) stores_fenced(u64* spans, char* data, int per) {
+    store<true>(spans, data, per);
+}
+
+// The CTAs of a group copy the same tiles of 16 KiB, two groups of cp.async in flight; CTA i of a group begins
+// i * stagger cycles later. Clocks [CTA]: cycles of all copies.
+extern "C" __global__ void __launch_bounds__(128) merged_reads(u64* clocks, const char* data, int tiles, int stagger, int group) {
+    extern __shared__ __align__(128) char target[];
+    const u32 shared = shared_address(target) + threadIdx.x * 16;
+    const u64 base = __cvta_generic_to_global(data) + static_cast<u64>(blockIdx.x / group) * tiles * 16384 + threadIdx.x * 16;
+    const u64 delay = static_cast<u64>(blockIdx.x % group) * stagger;
+    const u64 first = cycles();
+    while (cycles() - first < delay) {}
+    const u64 begin = cycles();
+#pragma unroll 1
+    for (int tile = 0; tile < tiles; ++tile) {
+#pragma unroll
+        for (int i = 0; i < 8; ++i)
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared + i * 2048), "l"(base + tile * 16384 + i * 2048) : "memory");
+        asm volatile("cp.async.commit_group;" ::: "memory");
+        asm volatile("cp.async.wait_group 1;" ::: "memory");
+    }
+    asm volatile("cp.async.wait_group 0;" ::: "memory");
+    const u64 end = cycles();
+    if (threadIdx.x == 0) clocks[blockIdx.x] = end - begin;
+}
+
+// Eight chains of FFMA in each warp, for so many cycles of the SM's own counter.
+extern "C" __global__ void __launch_bounds__(256) busy_fma(u64* clocks, int busy_cycles) {
+    float x[1][8];
+#pragma unroll
+    for (int i = 0; i < 8; ++i) x[0][i] = threadIdx.x + i;
+    const u64 begin = cycles();
+    u64 now = begin;
+    while (now - begin < static_cast<u64>(busy_cycles)) {
+#pragma unroll
+        for (int i = 0; i < 64; ++i) asm volatile("fma.rn.f32 %0, %0, %1, %0;" : "+f"(x[0][i % 8]) : "f"(0.5f));
+        now = cycles();
+    }
+    if (threadIdx.x == 0) clocks[blockIdx.x] = now - begin;
+    if (now == begin) clocks[0] = fold(x);
+}
+
+// Four chains of mma.sync m16n8k16 in each warp, likewise.
+extern "C" __global__ void __launch_bounds__(256) busy_mma(u64* clocks, int busy_cycles) {
+    float c[4][4];
+#pragma unroll
+    for (int i = 0; i < 16; ++i) c[i / 4][i % 4] = 0;
+    const u32 operand = threadIdx.x;
+    const u64 begin = cycles();
+    u64 now = begin;
+    while (now - begin < static_cast<u64>(busy_cycles)) {
+#pragma unroll
+        for (int i = 0; i < 8; ++i)
+            asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                         : "+f"(c[i % 4][0]), "+f"(c[i % 4][1]), "+f"(c[i % 4][2]), "+f"(c[i % 4][3])
+                         : "r"(operand), "r"(operand + 1), "r"(operand + 2), "r"(operand + 3), "r"(operand + 4), "r"(operand + 5));
+        now = cycles();
+    }
+    if (threadIdx.x == 0) clocks[blockIdx.x] = now - begin;
+    if (now == begin) clocks[0] = fold(c);
+}

@@ -1,0 +1,111 @@
+"""Figures of launches, stores, merged reads, DRAM and instruction fetch, from a few rows each."""
+
+import pytest
+
+from gpusim.gpu.calibrate.derive import derive
+from gpusim.gpu.calibrate.derive_chip import histogram_percentile
+from gpusim.gpu.calibrate.runner import write_rows
+
+
+def derived_from(folder, **files):
+    for name, rows in files.items():
+        write_rows(folder / f"{name}.csv", rows, {})
+    return {key: figure.value for key, figure in derive(folder).items()}
+
+
+def counted(active, elapsed, **columns):
+    return columns | {"sm__cycles_active.max": active, "sm__cycles_elapsed.max": elapsed}
+
+
+@pytest.mark.parametrize(("percent", "expected"), [(0, 400), (25, 408), (50, 604), (75, 608), (100, 808)])
+def test_samples_lie_evenly_in_their_bins(percent, expected):
+    """
+    Four samples, one in 400 to 408, two in 600 to 608, one in 800 to 808: the second of the four ends at 604.
+    """
+    rows = [{"cycles": begin, "loads": loads} for begin, loads in (("800", "1"), ("400", "1"), ("600", "2"))]
+    assert histogram_percentile(rows, percent) == expected
+
+
+def test_a_histogram_without_samples_has_no_percentile():
+    with pytest.raises(ValueError, match="without samples"):
+        histogram_percentile([{"cycles": "8", "loads": "0"}], 50)
+
+
+def test_dram_latencies_are_less_what_the_clock_reads_take(tmp_path):
+    """
+    Half of the hits lie below 320. The chase takes 260 with three lines of four and 300 with one: 270. So 50 cycles go.
+
+    A thousand misses: 10 below 500, 500 below 700, 900 below 900, 980 below 1100, 998 below 1300, 2 in 1992 to 2000.
+    """
+    bins = {492: 10, 692: 490, 892: 400, 1092: 80, 1292: 18, 1992: 2}
+    cold = [{"what": "miss", "cycles": begin, "loads": loads} for begin, loads in bins.items()]
+    cold.append({"what": "hit", "cycles": 316, "loads": 500})
+    latency = [
+        {"level": "l2", "what": "near", "sm": 0, "lines": 300, "cycles": 260},
+        {"level": "l2", "what": "far", "sm": 0, "lines": 100, "cycles": 300},
+    ]
+
+    assert (
+        derived_from(tmp_path, cold=cold, latency=latency).items()
+        >= {
+            "dram.latency_least": 450,
+            "dram.latency": 650,
+            "dram.latency_late": 850,
+            "dram.latency_later": 1050,
+            "dram.latency_most": 1250,
+        }.items()
+    )
+
+
+def test_the_launch_overhead_is_that_of_one_cta_an_sm(tmp_path):
+    """
+    Two SMs: the rows of one CTA and of sixteen do not count. 2900 elapsed less 430 active.
+    """
+    launch = [{"kind": "cta", "threads": 128, "ctas": 2, "cta": cta, "sm": cta, "begin": 0} for cta in (0, 1)]
+    cycles = {1: (480, 3200), 2: (430, 2900), 16: (640, 4000)}
+    launch += [counted(*of, kind="empty", ctas=ctas) for ctas, of in cycles.items()]
+
+    assert derived_from(tmp_path, launch=launch)["launch.overhead"] == 2470
+
+
+def test_stores_cost_bandwidth_while_sms_are_active_and_latency_after(tmp_path):
+    """
+    132 CTAs bring 270,336 bytes with one store a thread, 27,303,936 with 101: 27,033,600 in 13,516 - 1,228 cycles.
+
+    After the last SM, one store a thread takes 2900 cycles and the empty kernel 2400.
+    """
+    stores = [
+        counted(400, 2800, what="counted", kernel="nothing", ctas=132, per=0),
+        counted(1228, 4128, what="counted", kernel="stores", ctas=132, per=1, bytes=270_336),
+        counted(13_516, 17_000, what="counted", kernel="stores", ctas=132, per=101, bytes=27_303_936),
+        counted(900, 9000, what="counted", kernel="stores", ctas=8, per=1, bytes=16_384),
+        {"what": "clock", "kernel": "stores", "ctas": 132, "per": 1, "cycles": 70},
+    ]
+
+    figures = derived_from(tmp_path, stores=stores)
+
+    assert figures == {"l2.write_bytes_per_cycle": 2200, "l2.write_latency": 500}
+
+
+def test_merged_reads_are_looked_up_once(tmp_path):
+    """
+    At once, 3.76 sectors for each look-up are 4 requests. 50 cycles apart they are 2.5: one look-up lasts 75 cycles.
+    """
+    received, looked_up = "l1tex__m_xbar2l1tex_read_sectors.sum", "lts__t_sectors_srcunit_tex.sum"
+    merge = [
+        {"group": 132, "stagger": 0, received: 376, looked_up: 100},
+        {"group": 132, "stagger": 50, received: 375, looked_up: 150},
+        {"group": 2, "stagger": 0, received: 376, looked_up: 188},
+    ]
+
+    assert derived_from(tmp_path, merge=merge) == {"l2.most_merged": 4, "l2.merge_window": 75}
+
+
+def test_a_code_line_has_eight_instructions(tmp_path):
+    """
+    1024 instructions are 128 lines; the median of 2304, 2432 and 2560 cycles is 19 for each.
+    """
+    fetch = [{"instructions": 1024, "ctas": 132, "pass_1": cycles, "pass_2": 1024} for cycles in (2560, 2304, 2432)]
+    fetch += [{"instructions": 1024, "ctas": 1, "pass_1": 9999}, {"instructions": 512, "ctas": 132, "pass_1": 5}]
+
+    assert derived_from(tmp_path, fetch=fetch) == {"instruction_cache.line_interval": 19}
