@@ -98,12 +98,22 @@ def half_by_rule(scenario: Mapping[str, Any], seen: Iterable[str]) -> Half:
     return "held-out" if digest not in set(seen) and int(digest[:2], 16) < HELD_OUT_BELOW else "development"
 
 
+def held_out_names() -> frozenset[str]:
+    """Return the names of the held-out records; none where there is no list, as beside an installed wheel."""
+    return load_halves().held_out if halves_file().is_file() else frozenset()
+
+
+def shown_records(folder: Path) -> tuple[Path, ...]:
+    """Return the files of a folder's records that tables, pictures and reports may show: all but the held-out ones."""
+    held_out = held_out_names()
+    return tuple(path for path in sorted(folder.glob("*.json")) if path.stem not in held_out)
+
+
 def halves_file() -> Path:
     """Return the path of the frozen list, beside the records."""
     return measured_folder().parent / "validation" / HALVES
 
 
-@cache
 def load_halves(path: Path | None = None) -> Halves:
     """
     Read the frozen list.
@@ -114,7 +124,11 @@ def load_halves(path: Path | None = None) -> Halves:
     Raises:
         BadInput: It is missing, or is no such list, or a record stands in it twice.
     """
-    path = path or halves_file()
+    return _read(path or halves_file())
+
+
+@cache
+def _read(path: Path) -> Halves:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
         lists = [list(data[key]) for key in ("seen", "development", "held_out")]
