@@ -85,8 +85,11 @@ def validate_records(options: ValidateOptions) -> None:
 
 
 def as_data(answer: Validation) -> dict[str, Any]:
-    """Return a validation as plain data; figures are (measured, simulated)."""
-    return asdict(answer)
+    """Return a validation as plain data; figures are (measured, simulated). What tells pairs of kernels is left out."""
+    data = asdict(answer)
+    for row in data["rows"]:
+        del row["alike"]
+    return data
 
 
 def _write(answer: Validation, page: str, folder: Path) -> None:
@@ -94,12 +97,19 @@ def _write(answer: Validation, page: str, folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{stem}.md").write_text(page, encoding="utf-8")
-        (folder / f"{stem}.json").write_text(json.dumps(as_data(answer), indent=1) + "\n", encoding="utf-8")
+        (folder / f"{stem}.json").write_text(_json_text(as_data(answer)), encoding="utf-8")
         if answer.rows:
             _draw(answer, folder / f"{stem}.png")
     except OSError as error:
         raise CannotRun(f"{folder}: cannot be written ({error.strerror or error})") from error
     progress(f"{folder / stem}.md")
+
+
+def _json_text(data: dict[str, Any]) -> str:
+    """Return the text of a JSON file in which each row is one line."""
+    rows = ",\n".join(f"  {json.dumps(row)}" for row in data["rows"])
+    head = json.dumps({key: value for key, value in data.items() if key != "rows"}, indent=1)
+    return f'{head.removesuffix("}").rstrip()},\n "rows": [\n{rows}\n ]\n}}\n'
 
 
 def _draw(answer: Validation, path: Path) -> None:

@@ -30,6 +30,9 @@ TRAFFIC: Final = {
 BUSY: Final = 0.4
 """A resource bounds a kernel if it is the busiest one, and busy for at least this share of the elapsed cycles."""
 
+PROGRESS_EVERY: Final = 50
+"""Simulations after which a line says how many are done."""
+
 WAVE_CLASSES: Final = ((1, "below 1 wave"), (3, "1 to 3 waves"), (10, "3 to 10 waves"))
 MOST_WAVES: Final = "10 waves and more"
 
@@ -118,7 +121,7 @@ def observe(
         streams: Origins of streams.
         exact: Simulate every CTA.
         jobs: Processes; 1 simulates in this one.
-        say: Called with a line for each stream that some kernels do not have; it names none of them.
+        say: Called with a line on progress, and for each stream that some kernels do not have; it names no kernel.
     """
     asked = [(one, stream) for one in measured for stream in streams]
     if jobs == 1:
@@ -126,7 +129,11 @@ def observe(
     else:
         with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
             waiting = [pool.submit(_simulated, one.scenario, one.name, stream, exact) for one, stream in asked]
-            results = [each.result() for each in waiting]
+            results = []
+            for number, each in enumerate(waiting, start=1):
+                results.append(each.result())
+                if number % PROGRESS_EVERY == 0:
+                    say(f"simulated {number} of {len(waiting)}")
     for stream in streams:
         without = sum(found is None for (_, own), found in zip(asked, results, strict=True) if own == stream)
         if without:

@@ -24,3 +24,10 @@ def test_a_look_that_cannot_be_noted_is_refused(tmp_path, monkeypatch):
 
     with pytest.raises(CannotRun, match=r"the look at held-out figures cannot be noted \(No such file or directory\)$"):
         held_out_log.note_look("gpusim validate --held-out", "aggregates of 61 records")
+
+
+def test_the_committed_log_is_a_table_of_looks():
+    head, *looks = held_out_log.log_file().read_text(encoding="utf-8").partition("|---|---|---|---|\n")[::2]
+
+    assert head.endswith("| date | commit | command | shown |\n")
+    assert all(line.count(" | ") == 3 for line in looks[0].splitlines())
