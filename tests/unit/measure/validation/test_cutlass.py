@@ -4,6 +4,7 @@ import pytest
 
 from gpusim.errors import CannotRun
 from gpusim.measure.validation.cutlass import committed_rows, cutlass_rows, problem_of
+from gpusim.measure.validation.observe import observe
 
 ROWS = {one.name: one for one in cutlass_rows(committed_rows(), 132)}
 
@@ -27,6 +28,18 @@ def test_tiles_of_one_gemm_are_of_one_problem():
     problems = [problem_of(one) for one in ROWS.values() if one.scenario["problem"].get("m") == 4096]
 
     assert len(problems) > len(set(problems))
+
+
+def test_a_fused_attention_is_simulated_though_no_kernel_of_ours_issues_its_instruction():
+    smallest = min(
+        (one for one in ROWS.values() if one.scenario["problem"]["kind"] == "attention"),
+        key=lambda one: one.counters["sm__cycles_elapsed.max"],
+    )
+
+    (found,) = observe([smallest], ["estimated"], exact=False, jobs=1, say=print)
+
+    assert found.figures["elapsed"].measured == smallest.counters["sm__cycles_elapsed.max"]
+    assert found.figures["elapsed"].simulated > 0
 
 
 def test_a_file_without_rows_is_refused(tmp_path):
