@@ -129,7 +129,7 @@ def _cutlass(own: CutlassValidation) -> Iterator[str]:
     for stream, share in own.best_within.items():
         yield (
             f"With {stream} streams the predicted best kernel is within {100 * BEST_WITHIN:.0f} % of the true best on"
-            f" {100 * share:.0f} % of {own.problems} problems."
+            f" {100 * share:.0f} % of {own.problems[stream]} problems."
         )
         yield ""
     yield from _head("figure", "stream", *_ERRORS)

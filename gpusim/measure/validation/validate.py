@@ -62,12 +62,12 @@ class CutlassValidation:
     Attributes:
         errors: Errors by stream and figure.
         best_within: By stream, the share of problems whose predicted best kernel is the true best or within 3 % of it.
-        problems: Number of problems with two kernels or more.
+        problems: By stream, the number of problems with two kernels or more.
     """
 
     errors: Mapping[str, Mapping[str, ErrorSummary]]
     best_within: Mapping[str, float]
-    problems: int
+    problems: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,5 +220,5 @@ def _of_cutlass(measured: Sequence[Measured], observations: Sequence[Observation
         best_within={
             stream: sum(one <= BEST_WITHIN for one in every) / len(every) for stream, every in slower.items() if every
         },
-        problems=max((len(every) for every in slower.values()), default=0),
+        problems={stream: len(every) for stream, every in slower.items() if every},
     )
