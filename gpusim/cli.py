@@ -101,6 +101,9 @@ SaveTensorsOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+HeldOutRowsOption = Annotated[
+    bool, typer.Option("--held-out-rows", help="Show rows of held-out records; the look is noted in the log.")
+]
 
 
 @app.command()
@@ -317,6 +320,7 @@ def check(
     overlay: Annotated[
         Path | None, typer.Option(metavar="PNG", help="Draw the measured pipeline above the simulated one.")
     ] = None,
+    held_out_rows: HeldOutRowsOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario's kernel on the GPU, and compare it with the simulation."""
@@ -330,10 +334,58 @@ def check(
         gpu=gpu,
         seed=seed,
         overlay=overlay,
+        held_out_rows=held_out_rows,
         as_json=as_json,
     )
     given = scenario_texts(files or [], cutlass or []) if files or cutlass else []
     raise typer.Exit(check_scenarios(given, options))
+
+
+@app.command()
+def validate(
+    *,
+    gpu: Annotated[str, typer.Option(help="GPU whose records to use.")] = "h200",
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="Only records of such names, e.g. 'gemm_*'.", show_default=False),
+    ] = None,
+    stream: Annotated[
+        StreamChoice, typer.Option(help="Origin of the instruction streams. auto: both, each in rows of its own.")
+    ] = StreamChoice.AUTO,
+    exact: Annotated[
+        bool, typer.Option("--exact/--sampled", help="Simulate every CTA, or one SM for all that are alike.")
+    ] = False,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes.  [default: one for each core]")] = None,
+    held_out: Annotated[
+        bool, typer.Option("--held-out", help="Show aggregates of the held-out half; the look is noted in the log.")
+    ] = False,
+    held_out_rows: HeldOutRowsOption = False,
+    cutlass_rows: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="JSON", help="Measured kernels of CUTLASS's own.  [default: the committed ones]"),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(parser=_folder, metavar="FOLDER", help="Write the page, its data and the picture to this folder."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say how far simulated figures are from all that were recorded, in one half of the records."""
+    from gpusim.commands.validate import ValidateOptions, validate_records
+
+    options = ValidateOptions(
+        gpu=gpu,
+        only=tuple(only or ()),
+        stream=stream.value,
+        exact=exact,
+        jobs=jobs,
+        held_out=held_out,
+        held_out_rows=held_out_rows,
+        cutlass_rows=tuple(cutlass_rows or ()),
+        out=out,
+        as_json=as_json,
+    )
+    validate_records(options)
 
 
 @app.command()

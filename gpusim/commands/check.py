@@ -16,8 +16,10 @@ from gpusim.gpu import counters
 from gpusim.gpu.device import gpu_slug
 from gpusim.machine import load_machine
 from gpusim.measure import measure
+from gpusim.measure.validation.held_out_log import note_look
 from gpusim.records.check import CheckRow, Latitude, check_rows, holds
 from gpusim.records.check_table import check_table
+from gpusim.records.halves import held_out_names
 from gpusim.records.record import Record, find_record, load_record, measured_folder, write_record
 from gpusim.results.result import Result
 from gpusim.results.timeline import Timeline
@@ -40,6 +42,7 @@ class CheckOptions:
         gpu: Folder of one GPU's records; None accepts any.
         seed: Seed of the random inputs.
         overlay: File to draw the measured pipeline above the simulated one to; None draws nothing.
+        held_out_rows: Show held-out records, too; every look is noted in the log.
         as_json: Print rows as JSON.
     """
 
@@ -49,12 +52,13 @@ class CheckOptions:
     gpu: str | None
     seed: int
     overlay: Path | None
+    held_out_rows: bool
     as_json: bool
 
 
 def check_scenarios(files: list[str], options: CheckOptions) -> int:
     """
-    Check every file; without files, every scenario that has a record.
+    Check every file; without files, every scenario that is recorded and not held out.
 
     If a file fails, the error goes to stderr and the others are still checked.
 
@@ -74,7 +78,7 @@ def check_scenarios(files: list[str], options: CheckOptions) -> int:
     if options.recorded and folders and options.gpu not in (None, *folders):
         raise BadInput(f"--gpu must be one of {', '.join(folders)}, the folders of records, got {options.gpu!r}")
     worst, answers = 0, []
-    for file in files or [str(path) for path in recordable_scenarios()]:
+    for file in files or [str(path) for path in recordable_scenarios() if _shown(path.stem, options)]:
         try:
             answers.append(_check_one(file, options, quiet=not files))
         except GpusimError as error:
@@ -96,8 +100,11 @@ def _check_one(file: str, options: CheckOptions, *, quiet: bool) -> dict[str, An
             f"--record keeps scenarios as their files state them: it goes without a kernel's name, got {file}"
         )
     if options.recorded:
-        record = load_record(find_record(source.name, scenario.digest(), gpu=options.gpu))
+        path = find_record(source.name, scenario.digest(), gpu=options.gpu)
+        _look(path.stem, options)
+        record = load_record(path)
     else:
+        _look(source.name, options)
         record = _measured(source, file, options)
     results, timeline = simulated(scenario)
     rows = check_rows(latitude_of(scenario), counts_of(scenario), results, record, _expected_trace(scenario, record))
@@ -114,6 +121,25 @@ def _check_one(file: str, options: CheckOptions, *, quiet: bool) -> dict[str, An
         "holds": holds(rows),
         "rows": [{**asdict(row), "error": row.error} for row in rows],
     }
+
+
+def _shown(name: str, options: CheckOptions) -> bool:
+    return options.held_out_rows or name not in held_out_names()
+
+
+def _look(name: str, options: CheckOptions) -> None:
+    """
+    Note that a record is looked at, if it is held out.
+
+    Raises:
+        BadInput: It is held out, and its rows were not asked for.
+    """
+    if not _shown(name, options):
+        raise BadInput(
+            f"{name}: is held out, and judges what was never looked at; --held-out-rows shows it, and notes so"
+        )
+    if name in held_out_names():
+        note_look(f"gpusim check {name} --held-out-rows", "rows of 1 record")
 
 
 def simulated(scenario: Scenario) -> tuple[dict[str, Result], Timeline | None]:

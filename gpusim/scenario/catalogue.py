@@ -66,6 +66,15 @@ def recordable_scenarios() -> tuple[Path, ...]:
     )
 
 
+def validation_scenarios() -> tuple[Path, ...]:
+    """
+    Return the recordable scenarios that were chosen to judge simulated time, before any of them was measured.
+
+    They are those of the folder ``recorded/validation``.
+    """
+    return tuple(path for path in recordable_scenarios() if path.parent.name == "validation")
+
+
 def _is_attention(path: Path) -> bool:
     problem = _data(path).get("problem")
     return isinstance(problem, dict) and problem.get("kind") == "attention"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpusim.families.registry import load_scenario
+from gpusim.records.record import measured_folder
 from gpusim.scenario.catalogue import recordable_scenarios
 
 README = Path(__file__).parents[2] / "README.md"
@@ -61,7 +62,8 @@ def test_the_readme_says_how_many_records_there_are():
     (said,) = re.findall(
         r"^(\d+) GEMMs and convolutions, .* and (\d+) attentions", README.read_text("utf-8"), re.MULTILINE
     )
-    kinds = [load_scenario(path).kind for path in recordable_scenarios()]
+    recorded = {path.stem for path in (measured_folder() / "h200").glob("*.json")}
+    kinds = [load_scenario(path).kind for path in recordable_scenarios() if path.stem in recorded]
 
     attentions = kinds.count("attention")
     assert [int(number) for number in said] == [len(kinds) - attentions, attentions]

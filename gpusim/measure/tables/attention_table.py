@@ -14,6 +14,7 @@ from gpusim.errors import CannotRun, GpusimError
 from gpusim.families.attention.family import ATTENTION
 from gpusim.families.registry import parse_scenario
 from gpusim.records.check_table import number, percent
+from gpusim.records.halves import shown_records
 from gpusim.records.record import Record, load_record, measured_folder
 from gpusim.results.result import ELAPSED
 from gpusim.scenario.models import Scenario
@@ -164,7 +165,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     folder = measured_folder() / arguments.gpu
     try:
         bench = json.loads((folder / BENCH).read_text(encoding="utf-8"))
-        records = [load_record(path) for path in sorted(folder.glob("*.json"))]
+        records = [load_record(path) for path in shown_records(folder)]
         lines = [f"# Fused attention, {arguments.gpu}", "", *bench_tables(bench["rows"])]
         text = "\n".join([*lines, "", *gain_table(list(gains(records, elapsed)))]) + "\n"
         if arguments.out:

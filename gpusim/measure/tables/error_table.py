@@ -12,6 +12,7 @@ from gpusim.errors import GpusimError
 from gpusim.families.registry import parse_scenario
 from gpusim.records.check import active_cycles
 from gpusim.records.check_table import number, percent
+from gpusim.records.halves import shown_records
 from gpusim.records.pipeline import steady_k_tile
 from gpusim.records.record import Record, load_record, measured_folder
 from gpusim.results.result import Result, StreamOrigin
@@ -132,7 +133,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     folder, rows = measured_folder() / arguments.gpu, []
     try:
-        for path in sorted(folder.glob("*.json")):
+        for path in shown_records(folder):
             record = load_record(path)
             scenario = parse_scenario(record.scenario, str(path))
             if results := _results(scenario):  # none where the mma.sync is emulated (D27)

@@ -13,6 +13,7 @@ from gpusim.errors import CannotRun, GpusimError
 from gpusim.families.gemm.conv2d import Conv2dFpropProblem
 from gpusim.families.gemm.gemm import GemmProblem
 from gpusim.records.check_table import number
+from gpusim.records.halves import shown_records
 from gpusim.records.record import Record, load_record, measured_folder
 from gpusim.results.result import ELAPSED
 from gpusim.scenario.gemm import GemmScenario
@@ -130,7 +131,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     try:
         cutlass = json.loads(arguments.rows.read_text(encoding="utf-8"))["rows"]
-        records = [load_record(path) for path in sorted((measured_folder() / arguments.gpu).glob("*.json"))]
+        records = [load_record(path) for path in shown_records(measured_folder() / arguments.gpu)]
         text = speed_table(speed_rows(cutlass, records), f"Our kernels beside CUTLASS's, {arguments.gpu}")
         if arguments.out:
             arguments.out.write_text(text, encoding="utf-8")

@@ -1,0 +1,135 @@
+"""``gpusim validate``: how far simulated figures are from all recorded ones, as tables, JSON and a picture."""
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+from gpusim.commands.output import print_json, print_text, progress
+from gpusim.errors import BadInput, CannotRun
+from gpusim.machine.load import load_machine
+from gpusim.measure.validation.cutlass import committed_rows
+from gpusim.measure.validation.held_out_log import note_look
+from gpusim.measure.validation.markdown import markdown
+from gpusim.measure.validation.validate import Validation, records_of, validate
+from gpusim.records.halves import Half
+from gpusim.report.correlation import CorrelationPoint, correlation
+from gpusim.results.provenance import commit
+from gpusim.results.result import StreamOrigin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidateOptions:
+    """
+    The options of ``gpusim validate``.
+
+    Attributes:
+        gpu: Folder of the records.
+        only: Patterns of names; none accepts all.
+        stream: Origin of streams; "auto" takes every origin, one after another.
+        exact: Simulate every CTA.
+        jobs: Processes; None takes one for each core.
+        held_out: Validate the held-out half, and show aggregates of it.
+        held_out_rows: Show its rows, too.
+        cutlass_rows: Files with CUTLASS's rows; none takes the committed ones.
+        out: Folder to write the page, the data and the picture to; None prints the page.
+        as_json: Print the data as JSON.
+    """
+
+    gpu: str
+    only: tuple[str, ...]
+    stream: str
+    exact: bool
+    jobs: int | None
+    held_out: bool
+    held_out_rows: bool
+    cutlass_rows: tuple[Path, ...]
+    out: Path | None
+    as_json: bool
+
+
+def validate_records(options: ValidateOptions) -> None:
+    """
+    Validate one half, and show it. A look at held-out figures is noted in the log before anything is computed.
+
+    Raises:
+        BadInput: The options contradict each other, or a record stands in no half.
+        CannotRun: There are no records, or a file cannot be read or written.
+    """
+    held_out = options.held_out or options.held_out_rows
+    if options.only and options.held_out and not options.held_out_rows:
+        raise BadInput("--only would single out held-out records: it goes with --held-out-rows, not with --held-out")
+    half: Half = "held-out" if held_out else "development"
+    measured = records_of(half, options.gpu, options.only)
+    if held_out:
+        note_look(_command(options), f"{'rows' if options.held_out_rows else 'aggregates'} of {len(measured)} records")
+    answer = validate(
+        measured,
+        half,
+        options.gpu,
+        [origin for origin in get_args(StreamOrigin) if options.stream in {origin, "auto"}],
+        exact=options.exact,
+        jobs=options.jobs or os.cpu_count() or 1,
+        show_rows=not held_out or options.held_out_rows,
+        cutlass_files=() if held_out or options.only else options.cutlass_rows or committed_rows(),
+        say=progress,
+    )
+    page = markdown(answer, commit(), load_machine(measured[0].scenario["machine"]).digest())
+    if options.out is not None:
+        _write(answer, page, options.out)
+    if options.as_json:
+        print_json(as_data(answer))
+    elif options.out is None:
+        print_text(page)
+
+
+def as_data(answer: Validation) -> dict[str, Any]:
+    """Return a validation as plain data; figures are (measured, simulated). What tells pairs of kernels is left out."""
+    data = asdict(answer)
+    for row in data["rows"]:
+        del row["alike"]
+    return data
+
+
+def _write(answer: Validation, page: str, folder: Path) -> None:
+    stem = answer.half.replace("-", "_")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{stem}.md").write_text(page, encoding="utf-8")
+        (folder / f"{stem}.json").write_text(_json_text(as_data(answer)), encoding="utf-8")
+        if answer.rows:
+            _draw(answer, folder / f"{stem}.png")
+    except OSError as error:
+        raise CannotRun(f"{folder}: cannot be written ({error.strerror or error})") from error
+    progress(f"{folder / stem}.md")
+
+
+def _json_text(data: dict[str, Any]) -> str:
+    """Return the text of a JSON file in which each row is one line."""
+    rows = ",\n".join(f"  {json.dumps(row)}" for row in data["rows"])
+    head = json.dumps({key: value for key, value in data.items() if key != "rows"}, indent=1)
+    return f'{head.removesuffix("}").rstrip()},\n "rows": [\n{rows}\n ]\n}}\n'
+
+
+def _draw(answer: Validation, path: Path) -> None:
+    """Draw a point for each kernel: with its compiled stream where it has one, else with its estimated one."""
+    best = {one.name: one for stream in ("estimated", "compiled") for one in answer.rows if one.stream == stream}
+    points = [
+        CorrelationPoint(_group(one.groups["kind"], one.stream), *one.figures["elapsed"])
+        for one in best.values()
+        if "elapsed" in one.figures
+    ]
+    if points:
+        title = f"Simulated over measured elapsed cycles, {answer.half} half"
+        correlation(points, title, [f"{answer.gpu}; cold launches, caches flushed; simulated {answer.mode}"], path)
+
+
+def _group(kind: str, stream: str) -> str:
+    return kind.partition(",")[0] + ("" if stream == "compiled" else ", estimated stream")
+
+
+def _command(options: ValidateOptions) -> str:
+    words = ["gpusim validate", "--gpu", options.gpu, *(f"--only {pattern}" for pattern in options.only)]
+    words += [*(["--exact"] if options.exact else []), "--held-out-rows" if options.held_out_rows else "--held-out"]
+    return " ".join(words)

@@ -1,0 +1,249 @@
+"""Simulates what was measured, many kernels at a time, and sets every figure that both have beside each other."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import Any, Final, NamedTuple
+
+from gpusim.errors import BadInput, CannotRun
+from gpusim.families.registry import family_of, parse_scenario
+from gpusim.machine.load import load_machine
+from gpusim.machine.spec import Machine
+from gpusim.records.check import active_cycles, stall_shares
+from gpusim.results.result import ELAPSED, Result, StreamOrigin
+from gpusim.tile.extents import ceil_div
+from gpusim.units import SECTOR_BYTES
+from gpusim.verbs.simulate import simulate
+
+CYCLES: Final = ("elapsed", "active")
+"""Figures of time."""
+
+TRAFFIC: Final = {
+    "L2 sectors read": ("lts__t_sectors_op_read.sum",),
+    "lts writes": ("lts__t_sectors_op_write.sum",),
+    "DRAM bytes": ("dram__bytes_read.sum", "dram__bytes_write.sum"),
+}
+"""Figures of traffic, and the counters whose sum each is. A counter that the simulation lacks is left out of both."""
+
+BUSY: Final = 0.4
+"""A resource bounds a kernel if it is the busiest one, and busy for at least this share of the elapsed cycles."""
+
+PROGRESS_EVERY: Final = 50
+"""Simulations after which a line says how many are done."""
+
+WAVE_CLASSES: Final = ((1, "below 1 wave"), (3, "1 to 3 waves"), (10, "3 to 10 waves"))
+MOST_WAVES: Final = "10 waves and more"
+
+USUAL_MAINLOOP: Final = {
+    **dict.fromkeys(("gemm", "conv2d_fprop", "conv2d_dgrad"), "multistage"),
+    "attention": "attention",
+}
+"""The mainloop that a kind of problem need not name."""
+
+SUMMED_EXTENT: Final = {"gemm": "k", "conv2d_fprop": "c", "conv2d_dgrad": "k", "attention": "keys"}
+"""Key of the extent that determines how many k tiles (or key blocks) a CTA has, by kind of problem."""
+
+
+class FigurePair(NamedTuple):
+    """One figure, measured and simulated."""
+
+    measured: float
+    simulated: float
+
+    @property
+    def error(self) -> float:
+        """(simulated - measured) / measured."""
+        return (self.simulated - self.measured) / self.measured
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """
+    What was measured of one kernel, whoever wrote it.
+
+    Attributes:
+        name: Name of the record.
+        scenario: The resolved scenario, as plain data.
+        counters: Values of one cold launch, by full ncu metric name.
+        sms: SMs of the GPU.
+    """
+
+    name: str
+    scenario: dict[str, Any]
+    counters: Mapping[str, float]
+    sms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """
+    One kernel, measured and simulated with one instruction stream.
+
+    Attributes:
+        name: Name of the record.
+        stream: Origin of the stream.
+        groups: Its group in each table: ``kind``, ``size``, ``bound`` and ``stages``.
+        figures: Figures of time and traffic.
+        stalls: Share of all warp cycles by stall reason.
+        alike: Text that is equal for two kernels that differ only in the length of the sum.
+        k_tiles: k tiles (or key blocks) that a CTA walks, after one another.
+        waves: CTAs of the grid over those that the chip holds.
+    """
+
+    name: str
+    stream: StreamOrigin
+    groups: Mapping[str, str]
+    figures: Mapping[str, FigurePair]
+    stalls: Mapping[str, FigurePair]
+    alike: str
+    k_tiles: int
+    waves: float
+
+
+def observe(
+    measured: Sequence[Measured],
+    streams: Sequence[StreamOrigin],
+    *,
+    exact: bool,
+    jobs: int,
+    say: Callable[[str], None],
+) -> Iterator[Observation]:
+    """
+    Simulate every kernel with every stream, and yield what was measured beside it, in the order given.
+
+    A kernel without such a stream is left out: attention has estimated streams only, and a kernel whose mma.sync is
+    emulated has none (D27).
+
+    Args:
+        measured: Kernels with their counters.
+        streams: Origins of streams.
+        exact: Simulate every CTA.
+        jobs: Processes; 1 simulates in this one.
+        say: Called with a line on progress, and for each stream that some kernels do not have; it names no kernel.
+    """
+    asked = [(one, stream) for one in measured for stream in streams]
+    if jobs == 1:
+        results = [_simulated(one.scenario, one.name, stream, exact) for one, stream in asked]
+    else:
+        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+            waiting = [pool.submit(_simulated, one.scenario, one.name, stream, exact) for one, stream in asked]
+            results = []
+            for number, each in enumerate(waiting, start=1):
+                results.append(each.result())
+                if number % PROGRESS_EVERY == 0:
+                    say(f"simulated {number} of {len(waiting)}")
+    for stream in streams:
+        without = sum(found is None for (_, own), found in zip(asked, results, strict=True) if own == stream)
+        if without:
+            say(f"{without} of {len(measured)} kernels have no {stream} stream")
+    for (one, _), result in zip(asked, results, strict=True):
+        if result is not None:
+            yield observation(one, result)
+
+
+def _simulated(data: dict[str, Any], name: str, stream: StreamOrigin, exact: bool) -> Result | None:
+    """Return the result; None where the kernel has no such stream."""
+    try:
+        return simulate(parse_scenario(data, name), exact=exact, stream=stream)[0]
+    except (BadInput, CannotRun):
+        return None
+
+
+def observation(measured: Measured, result: Result) -> Observation:
+    """Set a measured kernel beside its simulation."""
+    counters, machine = measured.counters, load_machine(measured.scenario["machine"])
+    figures = {
+        "elapsed": (counters.get(ELAPSED), result.cycles.elapsed),
+        "active": (active_cycles(counters, result.ctas, measured.sms), result.cycles.active),
+        "warp instructions": _both(("smsp__inst_executed.sum",), counters, result),
+        **{name: _both(metrics, counters, result) for name, metrics in TRAFFIC.items()},
+    }
+    shares = stall_shares(counters)
+    reasons = sorted(shares.keys() | result.stalls.keys()) if shares else ()
+    scenario = measured.scenario
+    return Observation(
+        name=measured.name,
+        stream=result.stream,
+        groups={
+            "kind": kind_of(scenario),
+            "size": size_of(result.waves),
+            "bound": bound_of(counters, machine),
+            "stages": str(scenario["kernel"]["stages"]),
+        },
+        figures={
+            name: FigurePair(known, simulated)
+            for name, (known, simulated) in figures.items()
+            if known and simulated is not None
+        },
+        stalls={reason: FigurePair(shares.get(reason, 0.0), result.stalls.get(reason, 0.0)) for reason in reasons},
+        alike=alike(scenario),
+        k_tiles=k_tiles(scenario),
+        waves=result.waves,
+    )
+
+
+def _both(metrics: Sequence[str], counters: Mapping[str, float], result: Result) -> tuple[float | None, float | None]:
+    known = [metric for metric in metrics if metric in counters and metric in result.counters]
+    if not known:
+        return None, None
+    return sum(counters[metric] for metric in known), sum(result.counters[metric] for metric in known)
+
+
+def kind_of(scenario: Mapping[str, Any]) -> str:
+    """Return the kind of a kernel in words: the problem's, and the mainloop's where it is not the usual one."""
+    kind, mainloop = str(scenario["problem"]["kind"]), str(scenario["kernel"]["mainloop"])
+    split = f", split-K {scenario['problem']['split_k']}" if scenario["problem"].get("split_k_slices", 1) > 1 else ""
+    return kind + ("" if mainloop == USUAL_MAINLOOP[kind] else f", {mainloop}") + split
+
+
+def size_of(waves: float) -> str:
+    """Return the class of a grid's size, by the waves of CTAs it makes."""
+    return next((name for below, name in WAVE_CLASSES if waves < below), MOST_WAVES)
+
+
+def bound_of(counters: Mapping[str, float], machine: Machine) -> str:
+    """
+    Return what bounds a kernel by its own counters: tensor core, L2, DRAM, or latency where nothing is busy.
+
+    The tensor core's share is ncu's, of the active cycles; the others are bytes over what the elapsed cycles allow.
+    """
+    elapsed = counters.get(ELAPSED, 0.0)
+    if not elapsed:
+        return "unknown"
+    sectors = sum(counters.get(f"lts__t_sectors_op_{op}.sum", 0.0) for op in ("read", "write"))
+    dram = sum(counters.get(f"dram__bytes_{op}.sum", 0.0) for op in ("read", "write"))
+    tensor = "sm__pipe_tensor_op_{}_cycles_active.avg.pct_of_peak_sustained_active"
+    shares = {
+        "tensor core": max(counters.get(tensor.format(pipe), 0.0) for pipe in ("hmma", "imma")) / 100,
+        "L2": SECTOR_BYTES * sectors / (elapsed * machine.l2.bytes_per_cycle),
+        "DRAM": 1000 * dram / (elapsed * machine.dram.bytes_per_kilocycle),
+    }
+    busiest = max(shares, key=lambda name: shares[name])
+    return busiest if shares[busiest] >= BUSY else "latency"
+
+
+def k_tiles(scenario: Mapping[str, Any]) -> int:
+    """Return the k tiles that a CTA walks; for attention, the key blocks."""
+    keys = scenario["kernel"].get("keys_per_block")
+    if keys:
+        return ceil_div(int(scenario["problem"]["keys"]), int(keys))
+    parsed = parse_scenario(dict(scenario), "a record")
+    return family_of(parsed).cuda.specialisations(parsed, "plain")[0].k_iterations
+
+
+def alike(scenario: Mapping[str, Any]) -> str:
+    """
+    Return a text of the scenario without the extent of its sum, and without leading dimensions that follow from it.
+
+    Causal attention has none of its own, because its key blocks do not grow with the keys: "".
+    """
+    problem = dict(scenario["problem"])
+    if problem.get("mask", "none") != "none" or problem.get("key_lengths"):
+        return ""
+    summed = problem.pop(SUMMED_EXTENT[problem["kind"]])
+    for leading, layout, along_sum in (("lda", "layout_a", "row"), ("ldb", "layout_b", "column")):
+        if problem.get(layout) == along_sum and problem[leading] == summed:
+            del problem[leading]
+    return json.dumps({"problem": problem, "kernel": scenario["kernel"]}, sort_keys=True)
