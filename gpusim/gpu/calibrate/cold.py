@@ -12,6 +12,9 @@ from gpusim.units import LINE_BYTES
 _MIB = 1 << 20
 _DATA_BYTES = 1024 * _MIB
 _FILL_BYTES = 256 * _MIB
+REGIONS_MIB = (16, 1024)
+"""Regions of the random lines: one that few pages cover, as a kernel's tensors, and one of many."""
+
 BIN_CYCLES = 8
 """Width of a bin of the histogram of latencies."""
 
@@ -23,8 +26,8 @@ def measure_cold(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     Measure loads of random lines after the L2 was filled with clean other lines, and groups of cp.async.
 
-    The rows "miss" are a histogram of single loads, one by each of as many CTAs as there are SMs, in bins of
-    ``BIN_CYCLES`` that begin at ``cycles``. The rows "hit" are one of the same loads again. Both include clock reads.
+    The rows "miss" are a histogram of single loads from a region of ``region_mib``, one by each of as many CTAs as there
+    are SMs, in bins of ``BIN_CYCLES`` that begin at ``cycles``. The rows "hit" are one of the same loads again. Both include clock reads.
 
     The rows "group" have the median cycles over the CTAs, by tile: until a group of two tiles' copies is issued, and
     until it has landed, cold and then warm.
@@ -32,7 +35,9 @@ def measure_cold(device: Device, *, quick: bool) -> list[MeasuredRow]:
     data = device.cupy.zeros(_DATA_BYTES, dtype=np.uint8)
     filling = device.cupy.zeros(_FILL_BYTES, dtype=np.uint8)
     memory = _Memory(data, filling)
-    rows = _latencies(device, memory, repetitions=8 if quick else 64)
+    rows: list[MeasuredRow] = []
+    for region in REGIONS_MIB:
+        rows += _latencies(device, memory, region, repetitions=8 if quick else 64)
     shapes = ((device.sms, 0),) if quick else ((1, 0), (64, 8), (device.sms, 0))
     for ctas, share in shapes:
         for vectors in (4, 8):
@@ -61,9 +66,9 @@ def _fill(device: Device, filling: Any) -> None:
         )
 
 
-def _latencies(device: Device, memory: _Memory, *, repetitions: int) -> list[MeasuredRow]:
+def _latencies(device: Device, memory: _Memory, region: int, *, repetitions: int) -> list[MeasuredRow]:
     latencies = device.cupy.zeros((device.sms, 2), dtype=np.uint32)
-    lines = np.uint32(_DATA_BYTES // LINE_BYTES)
+    lines = np.uint32(region * _MIB // LINE_BYTES)
     found = []
     for repetition in range(1, repetitions + 1):
         _fill(device, memory.filling)
@@ -75,7 +80,7 @@ def _latencies(device: Device, memory: _Memory, *, repetitions: int) -> list[Mea
     for number, what in enumerate(("miss", "hit")):
         bins, counts = np.unique(samples[:, number] // BIN_CYCLES * BIN_CYCLES, return_counts=True)
         for bin_, count in zip(bins.tolist(), counts.tolist(), strict=True):
-            rows.append({"what": what, "ctas": device.sms, "cycles": bin_, "loads": count})
+            rows.append({"what": what, "region_mib": region, "ctas": device.sms, "cycles": bin_, "loads": count})
     return rows
 
 

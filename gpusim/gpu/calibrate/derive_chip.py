@@ -2,12 +2,11 @@
 
 from statistics import median
 
-from gpusim.gpu.calibrate.cold import BIN_CYCLES
+from gpusim.gpu.calibrate.cold import BIN_CYCLES, REGIONS_MIB
 from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured, Row
 
 _ACTIVE, _ELAPSED = "sm__cycles_active.max", "sm__cycles_elapsed.max"
 _CODE_LINE_INSTRUCTIONS = 8
-_MERGE_STAGGER = 50
 
 
 def histogram_percentile(rows: list[Row], percent: float) -> float:
@@ -47,8 +46,10 @@ def _rows_or_none(table: MeasuredTable, **columns: object) -> list[Row]:
 
 def _dram_latency(percent: float) -> Formula:
     def formula(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-        clocks = histogram_percentile(t["cold"].rows(what="hit"), 50) - _hit_latency(t["latency"])
-        found = histogram_percentile(t["cold"].rows(what="miss"), percent) - clocks
+        clocks = histogram_percentile(t["cold"].rows(what="hit", region_mib=min(REGIONS_MIB)), 50) - _hit_latency(
+            t["latency"]
+        )
+        found = histogram_percentile(t["cold"].rows(what="miss", region_mib=min(REGIONS_MIB)), percent) - clocks
         return found, f"cold.csv, percentile {percent:g} of the misses, less {clocks:.0f} of the clock reads"
 
     return formula
@@ -93,10 +94,44 @@ def _most_merged(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     return found, f"merge.csv, {group} CTAs at once: sectors received over sectors looked up"
 
 
-def _merge_window(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    found, group = _received_per_look_up(t["merge"], _MERGE_STAGGER)
-    rule = f"merge.csv, {group} CTAs {_MERGE_STAGGER} cycles apart: {_MERGE_STAGGER} for each sector received unasked"
-    return _MERGE_STAGGER * (found - 1), rule
+def _store_port(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    of = {"kernel": "stores", "what": "clock", "ctas": 1}
+    most = t["stores"].widest("per", **of)
+    bytes_, cycles = t["stores"].numbers("bytes", **of, per=most)[0], t["stores"].numbers("cycles", **of, per=most)[0]
+    return bytes_ / cycles, f"stores.csv, one CTA, {most} stores a thread: bytes over cycles"
+
+
+def _write_buffer(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    """Return the cycles by which CTAs issue their stores faster than the L2 takes them, before they wait for it."""
+    ctas = t["stores"].widest("ctas", kernel="stores", what="clock")
+    of = {"kernel": "stores", "what": "clock", "ctas": ctas, "per": 32}
+    taken = t["stores"].numbers("bytes", **of)[0] / _write_bandwidth(t, 0)[0]
+    return taken - t["stores"].numbers("cycles", **of)[0], f"stores.csv, {ctas} CTAs, 32 stores a thread: cycles saved"
+
+
+_IDLE = {"kernel": "busy_mma"}
+
+
+def _excess(t: dict[str, MeasuredTable]) -> dict[int, float]:
+    """Return, by the number of CTAs that keep tensor cores busy, elapsed less active cycles."""
+    rows = t["idle"].rows(**_IDLE)
+    return {int(row["ctas"]): float(row[_ELAPSED]) - float(row[_ACTIVE]) for row in rows}
+
+
+def _ctas_on_every_gpc(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    """Return the fewest CTAs of a grid whose elapsed cycles exceed the active ones as little as the largest grid's."""
+    excess = _excess(t)
+    most = 1.5 * excess[max(excess)]
+    return min(ctas for ctas in excess if excess[ctas] <= most), "idle.csv, fewest CTAs of mma.sync without excess"
+
+
+def _idle_clock(t: dict[str, MeasuredTable], number: int) -> tuple[float, str]:
+    """Return elapsed cycles, less those of a launch, for 100 active ones, where a GPC has no CTA."""
+    fewest = _ctas_on_every_gpc(t, number)[0]
+    rows = [row for row in t["idle"].rows(**_IDLE) if int(row["ctas"]) < fewest]
+    launch = median(found for ctas, found in _excess(t).items() if ctas >= fewest)
+    found = median((float(row[_ELAPSED]) - launch) / float(row[_ACTIVE]) for row in rows)
+    return 100 * found, f"idle.csv, fewer than {fewest} CTAs of mma.sync: elapsed less that of a launch, over active"
 
 
 def _line_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
@@ -109,13 +144,16 @@ CHIP_FORMULAS: dict[str, Formula] = {
     "l2.write_bytes_per_cycle": _write_bandwidth,
     "l2.write_latency": _write_latency,
     "l2.most_merged": _most_merged,
-    "l2.merge_window": _merge_window,
+    "l2.write_bytes_per_cycle_per_sm": _store_port,
+    "l2.write_buffer": _write_buffer,
     "dram.latency": _dram_latency(50),
     "dram.latency_least": _dram_latency(1),
     "dram.latency_late": _dram_latency(90),
     "dram.latency_later": _dram_latency(98),
     "dram.latency_most": _dram_latency(99.8),
     "launch.overhead": _launch_overhead,
+    "launch.ctas_on_every_gpc": _ctas_on_every_gpc,
+    "launch.idle_clock_percent": _idle_clock,
     "instruction_cache.line_interval": _line_interval,
 }
 """Formulas by dotted key in a machine file."""
