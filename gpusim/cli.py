@@ -353,8 +353,11 @@ def validate(
         StreamChoice, typer.Option(help="Origin of the instruction streams. auto: both, each in rows of its own.")
     ] = StreamChoice.AUTO,
     exact: Annotated[
-        bool, typer.Option("--exact/--sampled", help="Simulate every CTA, or one SM for all that are alike.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--exact/--sampled", help="Simulate every CTA, or sample.  [default: by the number of warp instructions]"
+        ),
+    ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes.  [default: one for each core]")] = None,
     held_out: Annotated[
         bool, typer.Option("--held-out", help="Show aggregates of the held-out half; the look is noted in the log.")

@@ -28,7 +28,7 @@ class ValidateOptions:
         gpu: Folder of the records.
         only: Patterns of names; none accepts all.
         stream: Origin of streams; "auto" takes every origin, one after another.
-        exact: Simulate every CTA.
+        exact: True simulates every CTA, False samples; None chooses by the number of warp instructions.
         jobs: Processes; None takes one for each core.
         held_out: Validate the held-out half, and show aggregates of it.
         held_out_rows: Show its rows, too.
@@ -40,7 +40,7 @@ class ValidateOptions:
     gpu: str
     only: tuple[str, ...]
     stream: str
-    exact: bool
+    exact: bool | None
     jobs: int | None
     held_out: bool
     held_out_rows: bool
@@ -131,5 +131,8 @@ def _group(kind: str, stream: str) -> str:
 
 def _command(options: ValidateOptions) -> str:
     words = ["gpusim validate", "--gpu", options.gpu, *(f"--only {pattern}" for pattern in options.only)]
-    words += [*(["--exact"] if options.exact else []), "--held-out-rows" if options.held_out_rows else "--held-out"]
+    words += [
+        *({None: [], True: ["--exact"], False: ["--sampled"]}[options.exact]),
+        "--held-out-rows" if options.held_out_rows else "--held-out",
+    ]
     return " ".join(words)

@@ -106,7 +106,7 @@ def observe(
     measured: Sequence[Measured],
     streams: Sequence[StreamOrigin],
     *,
-    exact: bool,
+    exact: bool | None,
     jobs: int,
     say: Callable[[str], None],
 ) -> Iterator[Observation]:
@@ -119,7 +119,7 @@ def observe(
     Args:
         measured: Kernels with their counters.
         streams: Origins of streams.
-        exact: Simulate every CTA.
+        exact: As of ``simulate``.
         jobs: Processes; 1 simulates in this one.
         say: Called with a line on progress, and for each stream that some kernels do not have; it names no kernel.
     """
@@ -143,7 +143,7 @@ def observe(
             yield observation(one, result)
 
 
-def _simulated(data: dict[str, Any], name: str, stream: StreamOrigin, exact: bool) -> Result | None:
+def _simulated(data: dict[str, Any], name: str, stream: StreamOrigin, exact: bool | None) -> Result | None:
     """Return the result; None where the kernel has no such stream."""
     try:
         return simulate(parse_scenario(data, name), exact=exact, stream=stream)[0]

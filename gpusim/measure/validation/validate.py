@@ -78,7 +78,7 @@ class Validation:
     Attributes:
         half: The half it is of.
         gpu: Folder of the records.
-        mode: "exact" or "sampled".
+        mode: "default", "exact" or "sampled".
         records: Number of records.
         streams: By origin of streams.
         cutlass: CUTLASS's kernels; None where they were not asked for.
@@ -130,7 +130,7 @@ def validate(
     gpu: str,
     streams: Sequence[StreamOrigin],
     *,
-    exact: bool,
+    exact: bool | None,
     jobs: int,
     show_rows: bool,
     cutlass_files: Sequence[Path] = (),
@@ -144,7 +144,7 @@ def validate(
         half: That half.
         gpu: Folder of the records.
         streams: Origins of streams.
-        exact: Simulate every CTA.
+        exact: As of ``simulate``.
         jobs: Processes.
         show_rows: Keep rows, pairs, names of worst kernels and groups of a few. False for held-out records.
         cutlass_files: Files with CUTLASS's rows.
@@ -167,7 +167,7 @@ def validate(
     return Validation(
         half=half,
         gpu=gpu,
-        mode="exact" if exact else "sampled",
+        mode={None: "default", True: "exact", False: "sampled"}[exact],
         records=len(measured),
         streams=by_stream,
         cutlass=_of_cutlass(theirs, list(observe(theirs, streams, exact=exact, jobs=jobs, say=say)))
