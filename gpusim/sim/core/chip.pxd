@@ -13,7 +13,7 @@ cdef long long sectors_in(long long mask) noexcept
 cdef class Lines:
     cdef long long mask, free, oldest, youngest
     cdef readonly long long count
-    cdef long long[::1] head, chain, line, ready, held, dirty, merged, asker, lands, seen, older, younger
+    cdef long long[::1] head, chain, line, ready, held, dirty, merged, asker, lands, pending, seen, older, younger
     cdef long long bucket(self, long long line) noexcept
     cdef long long find(self, long long line) noexcept
     cdef void unlink(self, long long slot) noexcept
@@ -80,7 +80,7 @@ cdef class Chip:
     cdef void rejoin(self, long long warp) noexcept
     cdef void fill_line(self, long long sm, long long line, long long at) noexcept
     cdef long long wavefronts_of(self, long long warp, long long code) noexcept
-    cdef long long returning(self, long long warp, long long code) noexcept
+    cdef long long loaded(self, long long warp, long long code) noexcept
     cdef long long service(self, long long wavefronts) noexcept
     cdef long long dispatch(self, long long smsp, long long at, long long wavefronts, long long interval) noexcept
     cdef long long memory(self, long long smsp, long long warp, long long at) noexcept

@@ -96,6 +96,7 @@ class Lines:
         self.merged = zeros(most + 1)
         self.asker = zeros(most + 1)
         self.lands = zeros(most + 1)
+        self.pending = zeros(most + 1)
         self.seen = zeros(most + 1)
         self.older = zeros(most + 1)
         self.younger = zeros(most + 1)
@@ -149,7 +150,7 @@ class Lines:
         self.head[bucket] = slot
         self.line[slot] = line
         self.ready[slot] = 0
-        self.held[slot] = self.dirty[slot] = self.merged[slot] = self.lands[slot] = self.seen[slot] = 0
+        self.held[slot] = self.dirty[slot] = self.merged[slot] = self.lands[slot] = self.pending[slot] = self.seen[slot] = 0
         self.append(slot)
         self.count += 1
         return slot
@@ -755,10 +756,15 @@ class Chip:
         slot = self.stage[code] + self.trip[warp] * self.tiles[self.segment[warp]]
         return self.waves[self.wave[code] + slot % self.wave_slots[code] * self.warps + warp % self.warps]
 
-    def returning(self, warp: int, code: int) -> int:
-        """Return the wavefronts in which global data arrives: those of its target, but one for each line at least."""
-        lines = self.touched[self.requested + 1] - self.touched[self.requested]
-        return max(self.wavefronts_of(warp, code), lines)
+    def loaded(self, warp: int, code: int) -> int:
+        """
+        Return the wavefronts of a load or copy through the L1: its data fills lines there, and is read from them.
+
+        Counters of the data banks show both: 4 wavefronts written and 4 read for 512 bytes (reports/measured/h200,
+        gemm_128x128x32_s2_2048).
+        """
+        asked = self.asked[self.requested]
+        return self.wavefronts_of(warp, code) + (asked + SECTORS_PER_LINE - 1) // SECTORS_PER_LINE if asked else 0
 
     def service(self, wavefronts: int) -> int:
         """Return the cycles that the data stage takes for some wavefronts."""
@@ -796,7 +802,9 @@ class Chip:
         elif kind == LDGSTS:
             self.resolve(warp, code)
             # Without active lanes a copy takes no wavefront, unless it fills with zeros (D21).
-            wavefronts = self.returning(warp, code) if self.asked[self.requested] or self.zero_fills[code] else 0
+            wavefronts = self.wavefronts_of(warp, code) if self.asked[self.requested] or self.zero_fills[code] else 0
+            if self.through_l1[code]:
+                wavefronts = max(wavefronts, self.loaded(warp, code))
             leaves = self.dispatch(smsp, at, wavefronts, self.copy_interval)
             landed = self.copy(smsp // self.smsps, leaves, at, code)
             self.open_group[warp] = max(landed, self.open_group[warp])
@@ -805,7 +813,7 @@ class Chip:
             reason = LONG_SCOREBOARD
             if self.row[code] >= 0:
                 self.resolve(warp, code)
-                leaves = self.dispatch(smsp, at, self.wavefronts_of(warp, code) if self.asked[self.requested] else 0, 0)
+                leaves = self.dispatch(smsp, at, self.loaded(warp, code), 0)
                 landed = self.look_up(smsp // self.smsps, leaves, at, self.load_hit)
             else:
                 leaves = self.dispatch(smsp, at, 0, 0)
@@ -1006,7 +1014,7 @@ class Chip:
         Look a line up in the L2, read what is missing from DRAM; return the cycle at which it has arrived (D11).
 
         An SM that asks again for a line on its way to it gets it with the first request. Up to a number of requests
-        from other SMs are merged before the L2 with one that waits for DRAM.
+        from other SMs are merged before the L2 with one that waits there or for DRAM.
         """
         cache = self.l2
         slot = cache.used(line)
@@ -1015,7 +1023,7 @@ class Chip:
         if missing == 0:
             if start < cache.lands[slot] and cache.asker[slot] == sm:
                 return cache.lands[slot] // _MILLI
-            if start < ready * _MILLI and cache.merged[slot] < self.most_merged:
+            if start < cache.pending[slot] and cache.merged[slot] < self.most_merged:
                 cache.merged[slot] += 1
                 return max(start // _MILLI + self.l2_latency(), ready)
         asked = sectors_in(mask)
@@ -1029,6 +1037,7 @@ class Chip:
             cache.held[slot] = _WHOLE_LINE
         lands = max(lands, ready)
         cache.merged[slot] = 1
+        cache.pending[slot] = max(begin, ready * _MILLI)
         cache.asker[slot] = sm
         cache.lands[slot] = lands * _MILLI
         side = sm // _SMS_PER_TPC % 2
