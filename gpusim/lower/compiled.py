@@ -28,11 +28,15 @@ from gpusim.lower.sass.pipes import unit_of
 from gpusim.lower.shipped import find_stream, shipped_stream
 from gpusim.lower.stream import NO_SCOREBOARD, Instruction, Segment, Stream, shifted
 from gpusim.lower.stream_file import CompiledStream, Line
+from gpusim.lower.user_kernel import UserKernel
 from gpusim.machine.spec import Machine
 from gpusim.schedule.counts import CountedKernel
 from gpusim.schedule.lanes import StepT
 from gpusim.schedule.ops import Barrier, CopyAsync, Ldmatrix, LoadFragment, StoreTile, WarpMma
 from gpusim.units import WARP_SIZE
+
+LONGEST_NAME = 80
+"""Characters of a kernel's name in a message. CUTLASS's mangled names have thousands."""
 
 
 class CompilableKernel(CountedKernel[StepT]):
@@ -42,10 +46,12 @@ class CompilableKernel(CountedKernel[StepT]):
     Attributes:
         parameters: dtype of the parameter structure that the kernel is launched with.
         machine: The machine that the kernel is compiled for.
+        user: Machine code to take instead of that of ``kernels_cuda``.
     """
 
     parameters: ClassVar[np.dtype[np.void]]
     machine: Machine
+    user: UserKernel | None = None
 
     @property
     @abstractmethod
@@ -71,25 +77,55 @@ class CompilableKernel(CountedKernel[StepT]):
     def values(self, k_iterations: int) -> Mapping[str, Any]:
         """Return the parameters of a launch, pointers included. ``k_iterations`` is ``Specialisation.k_iterations``."""
 
+    def typical_blocks(self, slice_: int) -> Sequence[int]:
+        """Return linear block indices of CTAs of a split-K slice, among which one like most others is looked for."""
+        return (self.slice_blocks[slice_],)
+
+    def packed(self, kernel: str, size: int, k_iterations: int) -> bytes:
+        """
+        Return the parameter structure that a kernel is launched with.
+
+        Args:
+            kernel: Name of the kernel in the cubin.
+            size: Bytes of parameters that it takes.
+            k_iterations: ``Specialisation.k_iterations``.
+
+        Raises:
+            BadInput: It takes a structure of another size.
+        """
+        if size != self.parameters.itemsize:
+            name = kernel if len(kernel) <= LONGEST_NAME else f"{kernel[:LONGEST_NAME]}..."
+            raise BadInput(f"{name} takes {size} bytes of parameters, its launch has {self.parameters.itemsize}")
+        values: npt.NDArray[np.void] = np.zeros((), dtype=self.parameters)
+        for name, value in self.values(k_iterations).items():
+            values[name] = value
+        return values.tobytes()
+
     def memory(self, block: int) -> Load:  # noqa: ARG002 - data steers few kernels
         """Return the function that reads global memory for a CTA. It matters only if that data steers the path."""
         return np.zeros_like
 
     def can_be_compiled(self) -> bool:
         """Return whether the streams of all slices come with gpusim, or a compiler is installed."""
+        if self.user is not None:
+            return True
         own, target = self.specialisation, self.machine.compute_capability
         slices = range(len(self.slice_blocks))
         return all(find_stream(own, target, slice_) is not None for slice_ in slices) or compiler_at_hand()
 
     def compiled(self, slice_: int = 0) -> CompiledStream:
         """
-        Return the stream of one split-K slice with its listing: the shipped one, or one that is compiled now.
+        Return the stream of one split-K slice with its listing: the user's, the shipped one, or one compiled now.
 
         Raises:
+            BadInput: The user's kernel takes other parameters, or executes an instruction that is not known.
             CannotRun: There is no shipped stream of this kernel, and no compiler is installed.
             CheckFailed: The kernel does not execute the schedule. The message shows both sides.
         """
         own, target = self.specialisation, self.machine.compute_capability
+        if self.user is not None:
+            compiled = self.user.compiled(own)
+            return lower(self, compiled, *typical_warp(KernelRunner(self, compiled), self.typical_blocks(slice_)))
         shipped = shipped_stream(own, target, slice_)
         return shipped or lower(self, compile_kernel(own, target), self.slice_blocks[slice_])
 
@@ -132,19 +168,12 @@ class KernelRunner:
         Return constant bank 0 of a launch, parameters included.
 
         Raises:
-            BadInput: The cubin's parameter structure has another size than ``CompilableKernel.parameters``.
+            BadInput: The kernel takes a structure of another size.
         """
-        cubin, parameters = self.cubin, self.kernel.parameters
-        if cubin.parameter_bytes != parameters.itemsize:
-            raise BadInput(
-                f"{self.specialisation.entry} takes {cubin.parameter_bytes} bytes of parameters, its launch has"
-                f" {parameters.itemsize}"
-            )
-        values: npt.NDArray[np.void] = np.zeros((), dtype=parameters)
-        for name, value in self.kernel.values(self.specialisation.k_iterations).items():
-            values[name] = value
+        cubin, k_iterations = self.cubin, self.specialisation.k_iterations
+        packed = self.kernel.packed(cubin.kernel, cubin.parameter_bytes, k_iterations)
         bank = bytearray(cubin.constants)
-        bank[cubin.parameters_at : cubin.parameters_at + cubin.parameter_bytes] = values.tobytes()
+        bank[cubin.parameters_at : cubin.parameters_at + cubin.parameter_bytes] = packed
         return bytes(bank)
 
     def run(self, block: int, warp: int) -> list[ExecutedInstruction]:
@@ -176,25 +205,45 @@ class KernelRunner:
         return align(self.code, steps, self.kernel, placement, vertical=vertical)
 
 
-def lower(kernel: CompilableKernel[Any], compiled: CompiledKernel, block: int) -> CompiledStream:
+def typical_warp(runner: KernelRunner, blocks: Sequence[int]) -> tuple[int, int]:
+    """
+    Return block and warp of the path that represents all others: the one of median length.
+
+    CUTLASS's analytic iterators branch around the address of what lies in the padding, so warps at the border of an
+    image execute less. If the first warp and the last one of the middle CTA execute equally much, no other is tried.
+
+    Args:
+        runner: The compiled kernel.
+        blocks: Linear block indices of the CTAs to try.
+    """
+    first, middle = (blocks[0], 0), (blocks[len(blocks) // 2], runner.warps - 1)
+    if len(runner.run(*first)) == len(runner.run(*middle)):
+        return first
+    lengths = sorted((len(runner.run(block, warp)), block, warp) for block in blocks for warp in range(runner.warps))
+    _, block, warp = lengths[len(lengths) // 2]
+    return block, warp
+
+
+def lower(kernel: CompilableKernel[Any], compiled: CompiledKernel, block: int, warp: int = 0) -> CompiledStream:
     """
     Return the instruction stream of a compiled kernel.
 
-    Warp 0 of one CTA represents all warps that execute the same program. The kernels predicate instead of branching, so
-    paths differ only if a whole warp has nothing to store.
+    One warp of one CTA represents all warps that execute the same program. The kernels predicate instead of branching,
+    so paths differ only if a whole warp has nothing to store.
 
     Args:
         kernel: Schedule of the kernel.
         compiled: Its machine code.
         block: Linear index of the CTA.
+        warp: Index of the warp in it.
 
     Raises:
         BadInput: The assembler replaces the mma.sync by other instructions (D27).
         CheckFailed: The kernel does not execute the schedule. The message shows both sides.
     """
     runner = KernelRunner(kernel, compiled)
-    steps = runner.run(block, warp=0)
-    named = runner.align(block, 0, steps)
+    steps = runner.run(block, warp)
+    named = runner.align(block, warp, steps)
     executed = [
         _Executed(runner.code[step.at], step, name, step is steps[-1]) for step, name in zip(steps, named, strict=True)
     ]

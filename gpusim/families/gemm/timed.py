@@ -11,6 +11,7 @@ from gpusim.arrays import BoolArray, IntArray
 from gpusim.cuda.specialise import PARAMS, Specialisation
 from gpusim.element_types import Mma
 from gpusim.errors import BadInput
+from gpusim.families.gemm.cutlass.parameters import launch_structure
 from gpusim.families.gemm.estimated import estimated_stream
 from gpusim.families.gemm.program import mainloop_policy, mainloop_shape, program
 from gpusim.families.gemm.reduction.timed import TimedReduction, source_bytes
@@ -151,6 +152,11 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
         slices = range(self.scenario.grid.tiled.slices)
         return tuple(int(np.flatnonzero(self.tiles[:, 2] == slice_)[0]) for slice_ in slices)
 
+    def typical_blocks(self, slice_: int) -> Sequence[int]:
+        """Return the first, the middle and the last CTA of a slice."""
+        blocks = np.flatnonzero(self.tiles[:, 2] == slice_).tolist()
+        return blocks[0], blocks[len(blocks) // 2], blocks[-1]
+
     @property
     def pointers(self) -> Mapping[str, int]:
         """Assumed global byte address of each tensor."""
@@ -160,6 +166,14 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
         """Return the parameters of a launch."""
         problem = self.scenario.problem
         return {**POINTERS, "alpha": problem.alpha, "beta": problem.beta, "k_iterations": k_iterations}
+
+    def packed(self, kernel: str, size: int, k_iterations: int) -> bytes:
+        """Return the parameter structure of a launch: that of ``kernels_cuda``, or of a CUTLASS kernel."""
+        if size != self.parameters.itemsize:
+            structure = launch_structure(self.scenario, kernel, size)
+            if structure is not None:
+                return structure.pack(self.scenario, self.pointers)
+        return super().packed(kernel, size, k_iterations)
 
     def memory(self, block: int) -> Load:
         """
