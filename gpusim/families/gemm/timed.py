@@ -16,10 +16,11 @@ from gpusim.families.gemm.estimated import estimated_stream
 from gpusim.families.gemm.program import mainloop_policy, mainloop_shape, program
 from gpusim.families.gemm.reduction.timed import TimedReduction, source_bytes
 from gpusim.families.gemm.schedule import TileKernel
-from gpusim.families.gemm.specialise import POINTERS, specialise
+from gpusim.families.gemm.specialise import OWN_KERNEL_ONLY, POINTERS, specialise
 from gpusim.lower.compiled import CompilableKernel
 from gpusim.lower.sass.emulate import Load
 from gpusim.lower.stream import Stream
+from gpusim.lower.stream_file import CompiledStream
 from gpusim.machine.spec import Machine
 from gpusim.results.result import StreamOrigin
 from gpusim.scenario.gemm import GemmScenario
@@ -131,6 +132,21 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
         if not mainloop_policy(self.scenario).through_registers and self.machine.async_copy is None:
             mainloop = self.scenario.kernel.mainloop
             raise BadInput(f"{self.machine.name}: the {mainloop} mainloop needs cp.async, which this machine lacks")
+
+    def can_be_compiled(self) -> bool:
+        """Return whether its machine code is at hand: CUTLASS's only if the user gives it."""
+        return self.user is not None or (self.scenario.kernel.code == "gpusim" and super().can_be_compiled())
+
+    def compiled(self, slice_: int = 0) -> CompiledStream:
+        """
+        Return the stream of one split-K slice with its listing, as in ``CompilableKernel``.
+
+        Raises:
+            BadInput: It is to be CUTLASS's, which only the user has.
+        """
+        if self.user is None and self.scenario.kernel.code != "gpusim":
+            raise BadInput(OWN_KERNEL_ONLY)
+        return super().compiled(slice_)
 
     def stream(self, behaviour: Any, origin: StreamOrigin) -> Stream:
         """Return the stream of a split-K slice, estimated or from its machine code."""
