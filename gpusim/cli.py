@@ -60,6 +60,12 @@ def _folder(text: str) -> Path:
     return Path(text)
 
 
+def _cubin(text: str) -> Path:
+    if not text:
+        raise BadInput('--cubin must name a file, got ""')
+    return Path(text)
+
+
 def _tensor_folder(text: str) -> Path:
     if not text:
         raise BadInput('--save-tensors must name a folder, got ""')
@@ -138,6 +144,18 @@ def run(
             help="Origin of the instruction streams. auto: compiled if all are shipped or a compiler is installed."
         ),
     ] = StreamChoice.AUTO,
+    cubin: Annotated[
+        Path | None,
+        typer.Option(
+            parser=_cubin,
+            metavar="KERNEL.cubin",
+            help="Take the machine code of this file instead of gpusim's kernel; addresses come from the schedule.",
+        ),
+    ] = None,
+    entry: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Name of the kernel in --cubin, or a part that only its name has."),
+    ] = None,
     no_figures: Annotated[bool, typer.Option("--no-figures", help="Write no pictures and no trace.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier run in the run directory.")] = False,
     reference_check: Annotated[
@@ -156,6 +174,8 @@ def run(
         out=out,
         exact=exact,
         stream=stream.value,
+        cubin=cubin,
+        entry=entry,
         figures=not no_figures,
         force=force,
         reference_check=reference_check,

@@ -6,8 +6,9 @@ from typing import Any
 
 from gpusim.commands.output import complain, print_json, print_text, progress
 from gpusim.commands.scenario_source import read_any_scenario, scenario_name
-from gpusim.errors import CannotRun, CheckFailed, GpusimError
+from gpusim.errors import BadInput, CannotRun, CheckFailed, GpusimError
 from gpusim.families.registry import family_of
+from gpusim.lower.user_kernel import UserKernel, read_user_kernel
 from gpusim.report.tables import print_summary
 from gpusim.results import run_directory
 from gpusim.results.result import Result
@@ -29,6 +30,8 @@ class RunOptions:
         out: The run directory; with several scenarios, the folder of their run directories. None takes ``runs``.
         exact: True simulates every CTA, False samples; None chooses by the number of warp instructions.
         stream: Origin of the instruction streams.
+        cubin: File of the machine code to run; None takes gpusim's own kernel.
+        entry: Name of the kernel in ``cubin``, or a part of it.
         figures: Draw the pictures and write the trace.
         force: Replace an earlier run.
         reference_check: Also execute on random tensors, and compare with the reference.
@@ -42,6 +45,8 @@ class RunOptions:
     out: Path | None
     exact: bool | None
     stream: str
+    cubin: Path | None
+    entry: str | None
     figures: bool
     force: bool
     reference_check: bool
@@ -61,7 +66,12 @@ def run_scenarios(files: list[str], options: RunOptions) -> int:
 
     Returns:
         The highest exit code of any file.
+
+    Raises:
+        BadInput: Options contradict each other, or the cubin is not one.
+        CannotRun: The cubin cannot be read.
     """
+    user = _user_kernel(options)
     worst = 0
     answers: list[dict[str, Any]] = [{} for _ in files]
 
@@ -81,7 +91,7 @@ def run_scenarios(files: list[str], options: RunOptions) -> int:
     for number, name, scenario in good:
         file = files[number]
         try:
-            result = _run_one(file, name, scenario, options, alone=len(files) == 1)
+            result = _run_one(file, name, scenario, options, user, alone=len(files) == 1)
             answers[number] = asdict(result)
             _check(file, result)
             if _executes(options):
@@ -93,6 +103,17 @@ def run_scenarios(files: list[str], options: RunOptions) -> int:
     if options.as_json and len(files) > 1:
         print_json(answers)
     return worst
+
+
+def _user_kernel(options: RunOptions) -> UserKernel | None:
+    """Read the kernel that ``--cubin`` and ``--entry`` name."""
+    if options.cubin is None:
+        if options.entry is not None:
+            raise BadInput(f"--entry names a kernel of --cubin, which is missing, got {options.entry!r}")
+        return None
+    if options.stream == "estimated":
+        raise BadInput("--stream must be auto or compiled with --cubin, got estimated")
+    return read_user_kernel(options.cubin, options.entry or "")
 
 
 def _executes(options: RunOptions) -> bool:
@@ -113,12 +134,14 @@ def _tensor_folder(name: str, options: RunOptions, *, alone: bool) -> Path | Non
     return folder if folder is None or alone else folder / name
 
 
-def _run_one(file: str, stem: str, scenario: Scenario, options: RunOptions, *, alone: bool) -> Result:
+def _run_one(
+    file: str, stem: str, scenario: Scenario, options: RunOptions, user: UserKernel | None, *, alone: bool
+) -> Result:
     name = run_directory.default_name(stem, scenario.resolved())
     wanted = (options.out or RUNS / name) if alone else (options.out or RUNS) / name
     directory = run_directory.claim(wanted, force=options.force)
     try:
-        result, timeline = simulate(scenario, exact=options.exact, stream=options.stream, progress=progress)
+        result, timeline = simulate(scenario, exact=options.exact, stream=options.stream, user=user, progress=progress)
         run_directory.write_run(
             directory, result, timeline, write_toml(scenario.resolved()), _command(file, options, result.stream)
         )
@@ -157,6 +180,9 @@ def _command(file: str, options: RunOptions, origin: str) -> list[str]:
         command += ["--set", override]
     if options.exact is not None:
         command.append("--exact" if options.exact else "--sampled")
+    if options.cubin is not None:
+        command += ["--cubin", str(options.cubin)]
+        command += ["--entry", options.entry] if options.entry else []
     return [*command, "--stream", origin]
 
 

@@ -58,7 +58,7 @@ def load_gemm_scenario(path: str | Path, overrides: Iterable[str] = ()) -> GemmS
 
 def named_scenario(name: str, overrides: Iterable[str] = ()) -> GemmScenario:
     """
-    Return the validated scenario of a kernel named by CUTLASS's profiler.
+    Return the validated scenario of a kernel named by CUTLASS's profiler, whose machine code is CUTLASS's.
 
     Args:
         name: Name as the profiler prints it (``cutlass_name``).
@@ -68,7 +68,9 @@ def named_scenario(name: str, overrides: Iterable[str] = ()) -> GemmScenario:
     Raises:
         BadInput: The name is no such name, an extent is missing, or a check does not hold.
     """
-    return _gemm(read.overridden(parse_name(name), name, overrides, Path()))
+    data = parse_name(name)
+    data["kernel"]["code"] = "cutlass"
+    return _gemm(read.overridden(data, name, overrides, Path()))
 
 
 def parse_scenario(data: Mapping[str, Any], where: str) -> Scenario:

@@ -138,12 +138,13 @@ def align(
     for one in expected(kernel, placement, executed.scheduled):
         wanted[one.region, one.name].append(one)
     found: dict[tuple[int, str], list[int]] = defaultdict(list)
-    region = 0
+    region, beside = 0, _commits_of_wait_all(code, steps)
     for position, step in enumerate(steps):
         sass = code[step.at]
-        if sass.name in NAMES and not _is_beside(sass, step):
-            found[region, sass.name].append(position)
-            region += sass.name == "BAR"
+        if sass.name not in NAMES or position in beside or _is_beside(sass, step):
+            continue
+        found[region, sass.name].append(position)
+        region += sass.name == "BAR"
     for key in sorted({*wanted, *found}):
         for position, op in match_region(code, steps, key, wanted.get(key, []), found.get(key, [])):
             named[position] = OpPart(op)
@@ -158,6 +159,24 @@ def _is_beside(sass: Sass, step: ExecutedInstruction) -> bool:
     """Return whether a step is no op of the schedule: a semaphore's access, or an LDS that no lane executes."""
     never = sass.name == "LDS" and step.lanes is not None and not step.lanes.any()
     return never or not ORDERED_ELSEWHERE.isdisjoint(sass.modifiers)
+
+
+def _commits_of_wait_all(code: Sequence[Sass], steps: Sequence[ExecutedInstruction]) -> set[int]:
+    """
+    Return the positions of commits that belong to a cp.async.wait_all, where CUTLASS commits right before it.
+
+    cp.async.wait_all is assembled to a commit and a wait for all groups. The commit's group is then empty, and the
+    schedule does not name it.
+    """
+    grouped = [at for at, step in enumerate(steps) if code[step.at].name in ("LDGSTS", "LDGDEPBAR", "DEPBAR")]
+    found = set()
+    for before, commit, wait in zip(grouped, grouped[1:], grouped[2:], strict=False):
+        first, second, third = (code[steps[at].at] for at in (before, commit, wait))
+        if (first.name, second.name, third.name) == ("LDGDEPBAR", "LDGDEPBAR", "DEPBAR"):
+            pending = third.operands["k"]
+            if isinstance(pending, Immediate) and pending.value == 0:
+                found.add(commit)
+    return found
 
 
 # --- the schedule's side ---

@@ -19,6 +19,7 @@ from gpusim.lower.segments import Segments
 from gpusim.lower.shipped import find_stream, shipped_stream
 from gpusim.lower.stream import Stream
 from gpusim.lower.stream_file import CompiledStream
+from gpusim.lower.user_kernel import UserKernel
 from gpusim.machine.spec import Machine
 from gpusim.schedule.lanes import StepT
 from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadFragment, StoreTile
@@ -30,45 +31,89 @@ class CompilableKernel(EmulatedKernel[StepT]):
 
     Attributes:
         machine: The machine that the kernel is compiled for.
+        user: Machine code to take instead of that of ``kernels_cuda``.
     """
 
     machine: Machine
+    user: UserKernel | None = None
 
     @property
     @abstractmethod
     def slice_blocks(self) -> Sequence[int]:
         """Linear block index of one CTA of each split-K slice. Each slice has a stream of its own."""
 
+    def typical_blocks(self, slice_: int) -> Sequence[int]:
+        """Return linear block indices of CTAs of a split-K slice, among which one like most others is looked for."""
+        return (self.slice_blocks[slice_],)
+
     def can_be_compiled(self) -> bool:
         """Return whether the streams of all slices come with gpusim, or a compiler is installed."""
+        if self.user is not None:
+            return True
         own, target = self.specialisation, self.machine.compute_capability
         slices = range(len(self.slice_blocks))
         return all(find_stream(own, target, slice_) is not None for slice_ in slices) or compiler_at_hand()
 
     def compiled(self, slice_: int = 0) -> CompiledStream:
         """
-        Return the stream of one split-K slice with its listing: the shipped one, or one that is compiled now or before.
+        Return the stream of one split-K slice with its listing: the user's, the shipped one, or one that is compiled.
+
+        What was lowered before comes from the cache.
 
         Raises:
+            BadInput: The user's kernel takes other parameters, or executes an instruction that is not known.
             CannotRun: There is no shipped stream of this kernel, and no compiler is installed.
             CheckFailed: The kernel does not execute the schedule. The message shows both sides.
         """
         own, target = self.specialisation, self.machine.compute_capability
+        if self.user is not None:
+            return self._of_user(self.user.compiled(own), self.typical_blocks(slice_))
         shipped = shipped_stream(own, target, slice_)
         if shipped is not None:
             return shipped
         binary, block = compile_kernel(own, target), self.slice_blocks[slice_]
-        return kept_stream(binary, block, lambda: lower(self, binary, block))
+        constants = KernelRunner(self, binary).constants
+        return kept_stream(binary, constants, (block,), lambda: lower(self, binary, block))
+
+    def _of_user(self, binary: CompiledKernel, blocks: Sequence[int]) -> CompiledStream:
+        """Return the stream of a user's kernel. All its trips are executed, since any of them may depart."""
+        runner = KernelRunner(self, binary)
+
+        def make() -> CompiledStream:
+            block, warp = typical_warp(runner, blocks)
+            return lower(self, binary, block, warp, every_trip=True)
+
+        return kept_stream(binary, runner.constants, blocks, make)
+
+
+def typical_warp(runner: KernelRunner, blocks: Sequence[int]) -> tuple[int, int]:
+    """
+    Return block and warp of the path that represents all others: the one of median length.
+
+    CUTLASS's analytic iterators branch around the address of what lies in the padding, so warps at the border of an
+    image execute less. If the first warp and the last one of the middle CTA execute equally much, no other is tried.
+
+    Args:
+        runner: The compiled kernel.
+        blocks: Linear block indices of the CTAs to try.
+    """
+    first, middle = (blocks[0], 0), (blocks[len(blocks) // 2], runner.warps - 1)
+    if len(runner.run(*first).steps) == len(runner.run(*middle).steps):
+        return first
+    warps = range(runner.warps)
+    lengths = sorted((len(runner.run(block, warp).steps), block, warp) for block in blocks for warp in warps)
+    _, block, warp = lengths[len(lengths) // 2]
+    return block, warp
 
 
 def lower(
-    kernel: CompilableKernel[Any], compiled: CompiledKernel, block: int, *, every_trip: bool = False
+    kernel: CompilableKernel[Any], compiled: CompiledKernel, block: int, warp: int = 0, *, every_trip: bool = False
 ) -> CompiledStream:
     """
     Return the instruction stream of a compiled kernel.
 
-    Warp 0 of one CTA represents all warps that execute the same program. The kernels predicate instead of branching, so
-    paths differ only if a whole warp has nothing to store.
+    One warp of one CTA represents all warps that execute the same program. The kernels predicate instead of branching,
+    so paths differ only if a whole warp has nothing to store.
 
     Trips of the mainloop that repeat are not executed one by one, so the time does not depend on K. If what was
     executed does not align with the schedule that way, every trip is executed.
@@ -77,6 +122,7 @@ def lower(
         kernel: Schedule of the kernel.
         compiled: Its machine code.
         block: Linear index of the CTA.
+        warp: Index of the warp in it.
         every_trip: Execute every trip of the mainloop. The stream is the same.
 
     Raises:
@@ -87,16 +133,18 @@ def lower(
     loop = None if every_trip else runner.loop(block)
     if loop is not None:
         try:
-            return _lowered(runner, compiled, block, loop)
+            return _lowered(runner, compiled, block, warp, loop)
         except CheckFailed:
             pass  # what does not repeat is executed in full, and refused with both sides if that differs, too
-    return _lowered(runner, compiled, block, None)
+    return _lowered(runner, compiled, block, warp, None)
 
 
-def _lowered(runner: KernelRunner, compiled: CompiledKernel, block: int, loop: Loop | None) -> CompiledStream:
-    path = runner.run(block, 0, loop)
+def _lowered(
+    runner: KernelRunner, compiled: CompiledKernel, block: int, warp: int, loop: Loop | None
+) -> CompiledStream:
+    path = runner.run(block, warp, loop)
     executed = runner.executed(block, path, loop)
-    named = runner.align(block, 0, executed)
+    named = runner.align(block, warp, executed)
     parts = list(Segments(runner, block, executed, named))
     return CompiledStream(
         stream=Stream("compiled", runner.cubin.registers, tuple(segment for segment, _ in parts)),

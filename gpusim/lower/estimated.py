@@ -319,14 +319,17 @@ class Lowering:
         return Instruction(opcode, "shared", stall=MEMORY_STALL, write_scoreboard=EPILOGUE_SCOREBOARD, op=op)
 
 
-def in_epilogue(lowered: Iterable[tuple[object, Iterable[Instruction]]]) -> Iterator[Instruction]:
+def in_epilogue(
+    lowered: Iterable[tuple[object, Iterable[Instruction]]], setup: int = EPILOGUE_SETUP
+) -> Iterator[Instruction]:
     """
     The instructions of an epilogue's ops, with the arithmetic of its own and of each of its steps.
 
     Args:
         lowered: Ops in order, each with its instructions.
+        setup: Instructions before the first step.
     """
-    yield from integer(EPILOGUE_SETUP)
+    yield from integer(setup)
     step = -1
     for op, made in lowered:
         if isinstance(op, StoreShared) and op.step != step:

@@ -2,7 +2,7 @@
 
 import hashlib
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -14,19 +14,23 @@ from gpusim.errors import BadInput
 from gpusim.lower.stream_file import CompiledStream, load_stream, save_stream
 
 
-def kept_stream(compiled: CompiledKernel, block: int, make: Callable[[], CompiledStream]) -> CompiledStream:
+def kept_stream(
+    compiled: CompiledKernel, constants: bytes, blocks: Sequence[int], make: Callable[[], CompiledStream]
+) -> CompiledStream:
     """
     Return the stream of a kernel from the cache, or make it and keep it.
 
-    The file's name is a hash of all that determines the stream: machine code, launch, options, and gpusim's own code.
+    The file's name is a hash of all that determines the stream: machine code, launch, parameters, options, and gpusim's
+    own code.
     A damaged file is replaced. A stream that cannot be kept is made anew each time.
 
     Args:
         compiled: The kernel's machine code.
-        block: Linear index of the CTA whose path the stream is.
+        constants: Constant bank 0 of the launch, parameters included.
+        blocks: Linear indices of the CTAs of which one's path the stream is.
         make: Lowers the kernel.
     """
-    path = stream_path(compiled, block)
+    path = stream_path(compiled, constants, blocks)
     with suppress(BadInput):  # missing or damaged
         return load_stream(path)
     made = make()
@@ -39,12 +43,13 @@ def kept_stream(compiled: CompiledKernel, block: int, make: Callable[[], Compile
     return made
 
 
-def stream_path(compiled: CompiledKernel, block: int) -> Path:
+def stream_path(compiled: CompiledKernel, constants: bytes, blocks: Sequence[int]) -> Path:
     """Return the file in the cache of a kernel's stream."""
     own = compiled.specialisation
-    launch = (own.entry, own.options, own.grid, own.block_threads, own.shared_bytes, own.k_iterations, block)
+    launch = (own.entry, own.options, own.grid, own.block_threads, own.shared_bytes, own.k_iterations, *blocks)
     sha = hashlib.sha256(f"{compiled.compiler} {launch} {code_digest()}\n".encode())
-    sha.update(compiled.cubin)
+    for data in (constants, compiled.cubin):
+        sha.update(hashlib.sha256(data).digest())
     return cache_folder() / f"{sha.hexdigest()[:32]}.stream.json.gz"
 
 

@@ -23,6 +23,9 @@ from gpusim.schedule.counts import CountedKernel
 from gpusim.schedule.lanes import StepT
 from gpusim.units import WARP_SIZE
 
+LONGEST_NAME = 80
+"""Characters of a kernel's name in a message. CUTLASS's mangled names have thousands."""
+
 
 class Repetition(NamedTuple, Generic[StepT]):
     """
@@ -80,6 +83,27 @@ class EmulatedKernel(CountedKernel[StepT]):
     def values(self, k_iterations: int) -> Mapping[str, Any]:
         """Return the parameters of a launch, pointers included. ``k_iterations`` is ``Specialisation.k_iterations``."""
 
+    def packed(self, kernel: str, size: int, k_iterations: int) -> bytes:
+        """
+        Return the parameter structure that a kernel is launched with.
+
+        Args:
+            kernel: Name of the kernel in the cubin.
+            size: Bytes of parameters that it takes.
+            k_iterations: ``Specialisation.k_iterations``.
+
+        Raises:
+            BadInput: It takes a structure of another size.
+        """
+        if size != self.parameters.itemsize:
+            raise BadInput(
+                f"{short(kernel)} takes {size} bytes of parameters, its launch has {self.parameters.itemsize}"
+            )
+        values: npt.NDArray[np.void] = np.zeros((), dtype=self.parameters)
+        for name, value in self.values(k_iterations).items():
+            values[name] = value
+        return values.tobytes()
+
     def repetition(self, block: int) -> Repetition[StepT] | None:  # noqa: ARG002 - few kernels have no mainloop
         """Return the program of a CTA, cut where its mainloop repeats; None without a mainloop."""
         return None
@@ -96,15 +120,16 @@ class KernelRunner:
     Attributes:
         kernel: Schedule of the kernel.
         cubin: Its machine code and resources.
-        code: Its decoded instructions.
+        constants: Constant bank 0 of a launch, parameters included.
     """
 
     def __init__(self, kernel: EmulatedKernel[Any], compiled: CompiledKernel) -> None:
         """
-        Decode the kernel.
+        Read the kernel.
 
         Raises:
-            BadInput: The assembler replaces the mma.sync by other instructions (4-bit integers from sm_90 on, D27).
+            BadInput: The assembler replaces the mma.sync by other instructions (4-bit integers from sm_90 on, D27). Or
+                the kernel takes a parameter structure of another size.
         """
         self.kernel, self.specialisation = kernel, compiled.specialisation
         self.cubin: Cubin = read_cubin(compiled.cubin, self.specialisation.entry, "the compiled kernel")
@@ -114,8 +139,17 @@ class KernelRunner:
                 f"problem.dtype.ab must be a type that sm_{self.cubin.architecture} multiplies, got {mma.ab!r}: its"
                 " mma.sync is emulated, and the kernel holds no instruction that stands for it (D27)"
             )
-        self.code = decode(self.cubin.code, self.cubin.architecture)
-        self._constants = self._parameter_bank()
+        self.constants = self._parameter_bank()
+
+    @cached_property
+    def code(self) -> Sequence[Sass]:
+        """Its decoded instructions."""
+        return decode(self.cubin.code, self.cubin.architecture)
+
+    @property
+    def name(self) -> str:
+        """Its name for messages."""
+        return short(self.specialisation.entry)
 
     @property
     def warps(self) -> int:
@@ -123,23 +157,10 @@ class KernelRunner:
         return self.specialisation.block_threads // WARP_SIZE
 
     def _parameter_bank(self) -> bytes:
-        """
-        Return constant bank 0 of a launch, parameters included.
-
-        Raises:
-            BadInput: The cubin's parameter structure has another size than ``EmulatedKernel.parameters``.
-        """
-        cubin, parameters = self.cubin, self.kernel.parameters
-        if cubin.parameter_bytes != parameters.itemsize:
-            raise BadInput(
-                f"{self.specialisation.entry} takes {cubin.parameter_bytes} bytes of parameters, its launch has"
-                f" {parameters.itemsize}"
-            )
-        values: npt.NDArray[np.void] = np.zeros((), dtype=parameters)
-        for name, value in self.kernel.values(self.specialisation.k_iterations).items():
-            values[name] = value
+        cubin = self.cubin
+        packed = self.kernel.packed(cubin.kernel, cubin.parameter_bytes, self.specialisation.k_iterations)
         bank = bytearray(cubin.constants)
-        bank[cubin.parameters_at : cubin.parameters_at + cubin.parameter_bytes] = values.tobytes()
+        bank[cubin.parameters_at : cubin.parameters_at + cubin.parameter_bytes] = packed
         return bytes(bank)
 
     def loop(self, block: int) -> Loop | None:
@@ -176,7 +197,7 @@ class KernelRunner:
                 grid=self.specialisation.grid,
                 threads=self.specialisation.block_threads,
                 index=warp,
-                constants=self._constants,
+                constants=self.constants,
                 local_bytes=self.cubin.local_bytes,
                 load=self.kernel.memory(block),
             ),
@@ -204,6 +225,11 @@ class KernelRunner:
         placement = Placement(block, warp, base, self.kernel.pointers)
         vertical = walks_vertically(self.cubin.architecture)
         return align(self.code, executed, self.kernel, placement, vertical=vertical)
+
+
+def short(name: str) -> str:
+    """Return the name of a kernel as messages have it."""
+    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."
 
 
 def mainloop_span(code: Sequence[Sass]) -> tuple[int, int] | None:

@@ -97,8 +97,9 @@ class Segments:
                     end += 1
                 return [*visits, end]
         if any(one.sass.name in MMA_OPCODES for one in executed):
-            entry = self._runner.specialisation.entry
-            raise CheckFailed(f"{entry}: no backward branch holds the MMAs, so the mainloop cannot be identified")
+            raise CheckFailed(
+                f"{self._runner.name}: no backward branch holds the MMAs, so the mainloop cannot be identified"
+            )
         copies = [at + 1 for at, one in enumerate(executed) if one.sass.name in ("LDGSTS", "LDSM")]
         return [copies[-1] if copies else 0]
 
@@ -112,7 +113,7 @@ class Segments:
         """
         trips, k_tile = [], 0
         if not set(self._skipped) <= set(starts):
-            raise CheckFailed(f"{self._runner.specialisation.entry}: skipped trips lie outside the mainloop")
+            raise CheckFailed(f"{self._runner.name}: skipped trips lie outside the mainloop")
         for begin, end in pairwise(starts):
             k_tile += self._skipped.get(begin, 0)
             trip = _Trip(self._executed[begin:end], k_tile)
@@ -128,15 +129,14 @@ class Segments:
         tiles = repetition.k_tiles[trip.k_tile : end] if repetition else ()
         own = {step for steps in tiles for step in steps}
         if not own.issuperset(one.named.op for one in trip.code if one.named is not None):
-            raise CheckFailed(f"{self._runner.specialisation.entry}: trips of the mainloop overlap k tiles")
+            raise CheckFailed(f"{self._runner.name}: trips of the mainloop overlap k tiles")
 
     def _tiles(self, trip: list[_Executed]) -> int:
         """Return the number of k tiles that one trip consumes."""
         per_tile = self._runner.mmas_per_tile
         mmas = sum(one.named is not None and isinstance(one.named.op, WarpMma) for one in trip)
         if mmas % per_tile:
-            entry = self._runner.specialisation.entry
-            raise CheckFailed(f"{entry}: a trip of the mainloop has {mmas} MMAs, a k tile {per_tile}")
+            raise CheckFailed(f"{self._runner.name}: a trip of the mainloop has {mmas} MMAs, a k tile {per_tile}")
         return mmas // per_tile
 
     def _alike(self, trips: list[_Trip]) -> int:
@@ -160,7 +160,7 @@ class Segments:
         """
         last = trips[alike - 1]
         if alike < len(trips) and trips[alike].k_tile != last.k_tile + tiles:
-            raise CheckFailed(f"{self._runner.specialisation.entry}: the trips of the mainloop do not repeat")
+            raise CheckFailed(f"{self._runner.name}: the trips of the mainloop do not repeat")
         return (last.k_tile - trips[0].k_tile) // tiles + 1 if tiles else alike
 
     def _segment(

@@ -14,7 +14,9 @@ from gpusim.tile.threadblock_swizzle import CtaGrid, threadblock_swizzle, tile_c
 
 _WRITTEN_IF_GIVEN = ("bias", "activation")
 """
-Keys that a resolved scenario has only where they differ from their default, so that new keys change no old digest.
+Keys of the problem that a resolved scenario has only where they differ from their default.
+
+So new keys change no old digest. ``kernel.code`` is such a key, too.
 """
 
 
@@ -115,6 +117,8 @@ class GemmScenario(Scenario):
         data["kernel"]["shared"] = {side: self.shared_layout(side) for side in SIDES}
         if not problem.implicit:
             del data["kernel"]["iterator"]
+        if self.kernel.code == "gpusim":
+            del data["kernel"]["code"]
         optional = {name for name in _WRITTEN_IF_GIVEN if merged[name] == common[name].default}
         data["problem"] = {name: merged[name] for name in [*own, *common] if name not in optional}
         return data

@@ -39,6 +39,9 @@ class Kernel(Table):
         description="How tiles reach shared memory.",
         json_schema_extra=supported("multistage", "pipelined"),
     )
+    code: Literal["gpusim", "cutlass"] = Field(
+        "gpusim", description="Whose machine code a simulated time is of: gpusim's own kernel or CUTLASS's."
+    )
     iterator: Literal["analytic", "optimized"] = Field(
         "analytic", description="How a convolution's global addresses are computed."
     )

@@ -3,13 +3,15 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 from gpusim.errors import BadInput
 from gpusim.families.registry import family_of
+from gpusim.lower.compiled import CompilableKernel
 from gpusim.lower.estimated import tensor_core
 from gpusim.lower.stream import Stream
+from gpusim.lower.user_kernel import UserKernel
 from gpusim.machine.load import load_machine
 from gpusim.machine.occupancy import ctas_per_sm, require_room
 from gpusim.results.bound import Demand, first_bound
@@ -39,6 +41,7 @@ def simulate(
     *,
     exact: bool | None = None,
     stream: str = "estimated",
+    user: UserKernel | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> tuple[Result, Timeline]:
     """
@@ -52,13 +55,15 @@ def simulate(
             up to ``EXACT_AT_MOST`` warp instructions.
         stream: Origin of the instruction streams: "estimated" by stated rules, "compiled" from the kernel's own
             machine code, or "auto".
+        user: Kernel to take the machine code of. Addresses still come from the schedule.
         progress: Called with a line about each phase.
 
     Returns:
         The result, and the timeline of the watched CTA.
 
     Raises:
-        BadInput: The machine cannot run this kernel: no CTA fits on an SM, or it lacks cp.async or the mma.sync.
+        BadInput: The machine cannot run this kernel: no CTA fits on an SM, or it lacks cp.async or the mma.sync. Or
+            the user's kernel is not one for this machine and scenario.
         CannotRun: Streams are to be compiled, but one is not shipped and no compiler is installed.
         CheckFailed: A compiled kernel does not execute its schedule.
     """
@@ -70,8 +75,10 @@ def simulate(
     kernels = family.timing.timed_kernels(scenario, load_machine(scenario.machine))
     for kernel in kernels:
         kernel.require()
+    if user is not None:
+        _take(user, kernels)
     say("lowering the schedule")
-    origin = _origin(stream, kernels)
+    origin = "compiled" if user is not None else _origin(stream, kernels)
     first, *others = kernels
     launches = [_simulated(first, origin, exact=exact, say=say)]
     for kernel in others:
@@ -79,7 +86,26 @@ def simulate(
         launches.append(_simulated(kernel, origin, exact=exact, say=lambda _: None))
     say("counting what the grid executes")
     counts = count_all(kernels)
-    return _result(scenario, launches, counts, time.perf_counter() - started), launches[0].outcome.timeline
+    result = _result(scenario, launches, counts, time.perf_counter() - started)
+    if user is not None:
+        result = replace(result, provenance={**result.provenance, "cubin": user.provenance})
+    return result, launches[0].outcome.timeline
+
+
+def _take(user: UserKernel, kernels: Sequence[AnyKernel]) -> None:
+    """
+    Let a scenario's kernel run a user's machine code.
+
+    Raises:
+        BadInput: The code is of another architecture, or the scenario has no such kernel, or several.
+    """
+    first, *others = kernels
+    if not isinstance(first, CompilableKernel):
+        raise BadInput("--cubin: attention has no kernel whose machine code can be aligned with its schedule")
+    if others:
+        raise BadInput('--cubin holds one kernel, and problem.split_k = "parallel" launches two')
+    user.require(first.machine)
+    first.user = user
 
 
 def _origin(stream: str, kernels: Sequence[AnyKernel]) -> StreamOrigin:

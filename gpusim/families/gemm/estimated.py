@@ -4,6 +4,7 @@ from itertools import chain
 
 from gpusim.element_types import element_bits
 from gpusim.errors import BadInput
+from gpusim.families.gemm.cutlass import lowering as cutlass
 from gpusim.families.gemm.program import mainloop_policy, mainloop_shape
 from gpusim.lower.estimated import REGISTERS_BEYOND_FRAGMENTS, Lowering
 from gpusim.lower.stream import Segment, Stream, shifted
@@ -54,7 +55,12 @@ def estimated_stream(scenario: GemmScenario, program: Program, machine: Machine,
         BadInput: The program's iterations are not shifts of the first one, so no loop can execute them; or the machine
             file has no figure for the mma.sync.
     """
-    lowering = Lowering(scenario.operands, scenario.mma, machine, scenario.epilogue)
+    if scenario.kernel.code == "cutlass":
+        lowering: Lowering = cutlass.CutlassLowering(scenario, machine)
+        registers = cutlass.registers_per_thread(scenario, machine)
+    else:
+        lowering = Lowering(scenario.operands, scenario.mma, machine, scenario.epilogue)
+        registers = registers_per_thread(scenario, machine)
     segments = [Segment("prologue", tuple(lowering.prologue(program)))]
     if program.iterations:
         _require_uniform(program, scenario.kernel.stages)
@@ -63,7 +69,7 @@ def estimated_stream(scenario: GemmScenario, program: Program, machine: Machine,
         )
     segments.append(Segment("tail", tuple(lowering.straight(program.tail))))
     segments.append(Segment("epilogue", tuple(lowering.epilogue(program.epilogue, slice_output_op(scenario, slice_)))))
-    return Stream("estimated", registers_per_thread(scenario, machine), tuple(segments))
+    return Stream("estimated", registers, tuple(segments))
 
 
 def _require_uniform(program: Program, stages: int) -> None:

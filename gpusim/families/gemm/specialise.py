@@ -32,6 +32,11 @@ Walk: TypeAlias = Literal["add", "exclusive_or", "layout"]
 ENTRY: Final = "gpusim_kernel"
 """Name of the ``__global__`` function of every tile kernel, in kernels_cuda/kernel.cu."""
 
+OWN_KERNEL_ONLY: Final = (
+    'kernel.code must be "gpusim" where gpusim\'s own kernel is compiled or run, got "cutlass": set it, or give --cubin'
+)
+"""What is said where CUTLASS's kernel is asked for and only gpusim's exists."""
+
 POINTERS: Final[Mapping[str, int]] = {
     name: place << 40 for place, name in enumerate(("a", "b", "source", "output", "bias", "partial", "semaphore"), 1)
 }

@@ -11,15 +11,17 @@ from gpusim.arrays import BoolArray, IntArray
 from gpusim.cuda.specialise import PARAMS, Specialisation
 from gpusim.element_types import Mma
 from gpusim.errors import BadInput
+from gpusim.families.gemm.cutlass.parameters import launch_structure
 from gpusim.families.gemm.estimated import estimated_stream
 from gpusim.families.gemm.program import mainloop_policy, mainloop_shape, program
 from gpusim.families.gemm.reduction.timed import TimedReduction, source_bytes
 from gpusim.families.gemm.schedule import TileKernel
-from gpusim.families.gemm.specialise import POINTERS, specialise
+from gpusim.families.gemm.specialise import OWN_KERNEL_ONLY, POINTERS, specialise
 from gpusim.lower.compiled import CompilableKernel
 from gpusim.lower.runner import Repetition
 from gpusim.lower.sass.emulate import Load
 from gpusim.lower.stream import Stream
+from gpusim.lower.stream_file import CompiledStream
 from gpusim.machine.spec import Machine
 from gpusim.results.result import StreamOrigin
 from gpusim.scenario.gemm import GemmScenario
@@ -149,6 +151,21 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
             mainloop = self.scenario.kernel.mainloop
             raise BadInput(f"{self.machine.name}: the {mainloop} mainloop needs cp.async, which this machine lacks")
 
+    def can_be_compiled(self) -> bool:
+        """Return whether its machine code is at hand: CUTLASS's only if the user gives it."""
+        return self.user is not None or (self.scenario.kernel.code == "gpusim" and super().can_be_compiled())
+
+    def compiled(self, slice_: int = 0) -> CompiledStream:
+        """
+        Return the stream of one split-K slice with its listing, as in ``CompilableKernel``.
+
+        Raises:
+            BadInput: It is to be CUTLASS's, which only the user has.
+        """
+        if self.user is None and self.scenario.kernel.code != "gpusim":
+            raise BadInput(OWN_KERNEL_ONLY)
+        return super().compiled(slice_)
+
     def stream(self, behaviour: Any, origin: StreamOrigin) -> Stream:
         """Return the stream of a split-K slice, estimated or from its machine code."""
         if origin == "compiled":
@@ -169,6 +186,11 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
         slices = range(self.scenario.grid.tiled.slices)
         return tuple(int(np.flatnonzero(self.tiles[:, 2] == slice_)[0]) for slice_ in slices)
 
+    def typical_blocks(self, slice_: int) -> Sequence[int]:
+        """Return the first, the middle and the last CTA of a slice."""
+        blocks = np.flatnonzero(self.tiles[:, 2] == slice_).tolist()
+        return blocks[0], blocks[len(blocks) // 2], blocks[-1]
+
     @property
     def pointers(self) -> Mapping[str, int]:
         """Assumed global byte address of each tensor."""
@@ -184,6 +206,14 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
         runs = self.program(block)
         turn = lcm(self.stages, self.scenario.problem.k_tiles_per_interval)
         return Repetition(runs.prologue, runs.iterations, runs.tail + runs.epilogue, turn)
+
+    def packed(self, kernel: str, size: int, k_iterations: int) -> bytes:
+        """Return the parameter structure of a launch: that of ``kernels_cuda``, or of a CUTLASS kernel."""
+        if size != self.parameters.itemsize:
+            structure = launch_structure(self.scenario, kernel, size)
+            if structure is not None:
+                return structure.pack(self.scenario, self.pointers)
+        return super().packed(kernel, size, k_iterations)
 
     def memory(self, block: int) -> Load:
         """

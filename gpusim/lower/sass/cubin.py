@@ -77,15 +77,8 @@ def read_cubin(data: bytes, kernel: str, where: str) -> Cubin:
     Raises:
         BadInput: The file is not a cubin, or has no such kernel. The message lists the kernels it has.
     """
-    try:
-        header = ELF_HEADER.unpack_from(data)
-    except struct.error as error:
-        raise BadInput(f"{where}: not a cubin: {len(data)} bytes are too few for an ELF header") from error
-    identity, machine, flags = header[0], header[2], header[7]
-    if identity[:4] != b"\x7fELF" or machine != MACHINE_CUDA:
-        raise BadInput(f"{where}: not a cubin: the ELF header must name machine {MACHINE_CUDA} (CUDA)")
-    sections = _sections(data, header[6], header[12], header[13])
-    kernels = sorted(name.removeprefix(".text.") for name in sections if name.startswith(".text."))
+    flags, abi, sections = _file(data, where)
+    kernels = _kernels(sections)
     if kernel not in kernels:
         raise BadInput(f"{where}: kernel must be one of {', '.join(kernels) or 'none'}, got {kernel!r}")
     symbol = _symbols(data, sections).index(kernel)
@@ -96,7 +89,7 @@ def read_cubin(data: bytes, kernel: str, where: str) -> Cubin:
     shared = sections.get(f".nv.shared.{kernel}")
     return Cubin(
         kernel=kernel,
-        architecture=flags >> 8 & 0xFF if identity[7] == OS_ABI_WITHOUT_VERSION else flags & 0xFF,
+        architecture=flags >> 8 & 0xFF if abi == OS_ABI_WITHOUT_VERSION else flags & 0xFF,
         code=_bytes(data, sections[f".text.{kernel}"]),
         registers=_of_symbol(general, EIATTR_REGCOUNT, symbol),
         local_bytes=_of_symbol(general, EIATTR_FRAME_SIZE, symbol),
@@ -105,6 +98,36 @@ def read_cubin(data: bytes, kernel: str, where: str) -> Cubin:
         parameters_at=offset,
         parameter_bytes=size,
     )
+
+
+def kernel_names(data: bytes, where: str) -> list[str]:
+    """
+    Return the names of a cubin's kernels, sorted.
+
+    Args:
+        data: Bytes of the file.
+        where: Name of the file in error messages.
+
+    Raises:
+        BadInput: The file is not a cubin.
+    """
+    return _kernels(_file(data, where)[2])
+
+
+def _file(data: bytes, where: str) -> tuple[int, int, dict[str, _Section]]:
+    """Return the ELF header's flags and OS ABI, and the sections by name."""
+    try:
+        header = ELF_HEADER.unpack_from(data)
+    except struct.error as error:
+        raise BadInput(f"{where}: not a cubin: {len(data)} bytes are too few for an ELF header") from error
+    identity, machine = header[0], header[2]
+    if identity[:4] != b"\x7fELF" or machine != MACHINE_CUDA:
+        raise BadInput(f"{where}: not a cubin: the ELF header must name machine {MACHINE_CUDA} (CUDA)")
+    return header[7], identity[7], _sections(data, header[6], header[12], header[13])
+
+
+def _kernels(sections: dict[str, _Section]) -> list[str]:
+    return sorted(name.removeprefix(".text.") for name in sections if name.startswith(".text."))
 
 
 def _bytes(data: bytes, section: _Section) -> bytes:

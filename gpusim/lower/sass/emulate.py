@@ -260,7 +260,7 @@ class _Emulation:
         address = self._address(sass)
         self._note(at, lanes, address)
         register = result(sass)
-        from_global = sass.name in ("LDG", "ATOMG") and self.warp.load is not None
+        from_global = sass.name in ("LDG", "LD", "ATOMG") and self.warp.load is not None
         for part in range(_width(sass)):
             value = np.zeros(WARP_SIZE, dtype=np.int64)
             if from_global and self.warp.load is not None:
@@ -293,8 +293,10 @@ class _Emulation:
         constant, register = sass.operand("m", Constant), result(sass)
         if constant.bank:
             raise BadInput(f"text {sass}: only constant bank 0 is known")
-        for part in range(_width(sass)):
-            self.registers.write(register, reader(constant, part)(self.registers), lanes, part)
+        # All words are read before the first is written, because the index may lie in the register that is loaded.
+        loaded = [reader(constant, part)(self.registers) for part in range(_width(sass))]
+        for part, value in enumerate(loaded):
+            self.registers.write(register, value, lanes, part)
         self._note(at, lanes)
 
     # --- across lanes ---
@@ -389,7 +391,7 @@ CONTROL: dict[str, Callable[[_Emulation, int, Sass, BoolArray], int | None]] = {
 
 ACCESS: dict[str, Callable[[_Emulation, int, Sass, BoolArray], None]] = {
     "LDGSTS": _Emulation.copy,
-    **dict.fromkeys(("LDG", "LDS", "ATOMG"), _Emulation.load),
+    **dict.fromkeys(("LDG", "LD", "LDS", "ATOMG"), _Emulation.load),
     **dict.fromkeys(("LDSM", "STS", "STG", "RED"), _Emulation.access),
     "LDL": _Emulation.load_local,
     "STL": _Emulation.store_local,

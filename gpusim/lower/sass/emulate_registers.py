@@ -94,8 +94,8 @@ def reader(operand: SassOperand, part: int = 0) -> Read:
     if isinstance(operand, Constant):
         at = operand.offset // 4 + part
         if operand.index is not None and operand.index.number != RZ:
-            index = operand.index.number
-            return lambda r: r.constants[(r.vector[index] // np.uint64(4) + np.uint64(at)).astype(np.int64)]
+            index = reader(operand.index)
+            return lambda r: r.constants[(index(r) // np.uint64(4) + np.uint64(at)).astype(np.int64)]
         return lambda r: r.constants[at : at + 1]
     raise TypeError(f"{operand} is no source")
 

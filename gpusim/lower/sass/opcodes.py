@@ -179,7 +179,7 @@ def _ldsm(w: Word) -> dict[str, SassOperand]:
 
 
 def _constant(w: Word) -> Constant:
-    index = None if w.bits(0, 12) == 0xAB9 else Register(w.bits(24, 8))
+    index = {0xAB9: None, 0xABB: Register(w.bits(24, 6), uniform=True)}.get(w.bits(0, 12), Register(w.bits(24, 8)))
     return Constant(w.bits(54, 5), w.bits(38, 16), index)
 
 
@@ -422,6 +422,7 @@ IRREGULAR: dict[int, tuple[str, Irregular]] = {
         Irregular(_fixed("REL", "NODEC"), lambda w: {"a": Register(w.bits(24, 8)), "t": _branch_target(w)}),
     ),
     0x95D: ("NANOSLEEP", Irregular(_plain, lambda w: {"k": Immediate(w.bits(32, 32))})),
+    0x980: ("LD", Irregular(lambda w: ["E", *_size(w), *_order(w)], lambda w: {"d": _d(w), "m": _global(w, 32)})),
     **dict.fromkeys(
         (0x381, 0x981),
         (
@@ -460,9 +461,12 @@ IRREGULAR: dict[int, tuple[str, Irregular]] = {
     0x9AB: ("ERRBAR", Irregular(_plain, _nothing)),
     0x9AF: ("LDGDEPBAR", Irregular(_plain, _nothing)),
     0x9C3: ("S2UR", Irregular(_plain, lambda w: {"d": Register(w.bits(16, 6), uniform=True), "n": _special(w)})),
-    0xAB9: (
-        "ULDC",
-        Irregular(_size, lambda w: {"d": Register(w.bits(16, 6), uniform=True), "m": _constant(w)}, uniform=True),
+    **dict.fromkeys(
+        (0xAB9, 0xABB),
+        (
+            "ULDC",
+            Irregular(_size, lambda w: {"d": Register(w.bits(16, 6), uniform=True), "m": _constant(w)}, uniform=True),
+        ),
     ),
     0xB1D: ("BAR", Irregular(_bar_modifiers, _bar, hidden="x")),
     0xB82: ("LDC", Irregular(_size, lambda w: {"d": _d(w), "m": _constant(w)})),

@@ -17,6 +17,7 @@ from gpusim.lower.stream_file import load_stream
 
 SCENARIO = load_scenario(Path(__file__).parents[3] / "scenarios" / "gemm_ragged.toml")
 COMPILED = CompiledKernel(b"cubin", "nvcc 13.0.88", specialise(SCENARIO))
+CONSTANTS = b"bank 0"
 STREAM = load_stream(SHIPPED / load_index(INDEX)[0].file)
 
 
@@ -31,9 +32,9 @@ def never():
 
 
 def test_a_kernel_is_lowered_once(folder):
-    assert kept_stream(COMPILED, 0, lambda: STREAM) is STREAM
-    assert kept_stream(COMPILED, 0, never) == STREAM
-    assert [path.name for path in folder.iterdir()] == [stream_path(COMPILED, 0).name]
+    assert kept_stream(COMPILED, CONSTANTS, (0,), lambda: STREAM) is STREAM
+    assert kept_stream(COMPILED, CONSTANTS, (0,), never) == STREAM
+    assert [path.name for path in folder.iterdir()] == [stream_path(COMPILED, CONSTANTS, (0,)).name]
 
 
 @pytest.mark.parametrize(
@@ -51,11 +52,11 @@ def test_a_kernel_is_lowered_once(folder):
     ids=["empty", "half", "text", "flipped", "list", "schema", "op", "segment"],
 )
 def test_a_damaged_file_is_replaced(change):
-    kept_stream(COMPILED, 0, lambda: STREAM)
-    path = stream_path(COMPILED, 0)
+    kept_stream(COMPILED, CONSTANTS, (0,), lambda: STREAM)
+    path = stream_path(COMPILED, CONSTANTS, (0,))
     path.write_bytes(change(path.read_bytes()))
 
-    assert kept_stream(COMPILED, 0, lambda: STREAM) is STREAM
+    assert kept_stream(COMPILED, CONSTANTS, (0,), lambda: STREAM) is STREAM
     assert load_stream(path) == STREAM
 
 
@@ -67,26 +68,31 @@ def test_a_damaged_file_is_replaced(change):
         replace(COMPILED, specialisation=replace(COMPILED.specialisation, options=("-DGPUSIM_GEMM_K=8",))),
         replace(COMPILED, specialisation=replace(COMPILED.specialisation, grid=(1, 2, 3))),
         replace(COMPILED, specialisation=replace(COMPILED.specialisation, k_iterations=5)),
+        replace(COMPILED, specialisation=replace(COMPILED.specialisation, entry="mine")),
     ],
-    ids=["machine-code", "compiler", "options", "grid", "k-tiles"],
+    ids=["machine-code", "compiler", "options", "grid", "k-tiles", "entry"],
 )
 def test_what_determines_a_stream_is_in_its_name(other):
-    assert stream_path(other, 0) != stream_path(COMPILED, 0)
+    assert stream_path(other, CONSTANTS, (0,)) != stream_path(COMPILED, CONSTANTS, (0,))
+
+
+def test_a_launch_with_other_parameters_has_a_stream_of_its_own():
+    assert stream_path(COMPILED, b"bank 1", (0,)) != stream_path(COMPILED, CONSTANTS, (0,))
 
 
 def test_every_cta_has_a_stream_of_its_own():
-    assert stream_path(COMPILED, 1) != stream_path(COMPILED, 0)
+    assert stream_path(COMPILED, CONSTANTS, (1,)) != stream_path(COMPILED, CONSTANTS, (0,))
 
 
 def test_other_code_of_gpusim_finds_no_stream_of_before(monkeypatch):
-    before = stream_path(COMPILED, 0)
+    before = stream_path(COMPILED, CONSTANTS, (0,))
     monkeypatch.setattr(kept, "code_digest", lambda: "other")
 
-    assert stream_path(COMPILED, 0) != before
+    assert stream_path(COMPILED, CONSTANTS, (0,)) != before
 
 
 def test_where_nothing_can_be_written_the_stream_is_made_each_time(monkeypatch, folder):
     monkeypatch.setenv(CACHE_VARIABLE, str(folder / "none"))
 
-    assert kept_stream(COMPILED, 0, lambda: STREAM) is STREAM
-    assert kept_stream(COMPILED, 0, lambda: STREAM) is STREAM
+    assert kept_stream(COMPILED, CONSTANTS, (0,), lambda: STREAM) is STREAM
+    assert kept_stream(COMPILED, CONSTANTS, (0,), lambda: STREAM) is STREAM

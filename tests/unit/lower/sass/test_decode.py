@@ -70,6 +70,18 @@ MMAS = {
 """Instruction words of every mma.sync, assembled by ptxas 13 for sm_80 and sm_90, as nvdisasm writes them."""
 
 
+LOADS = {
+    0x000562000C101900_000000101E1E7980: "LD.E R30, desc[UR16][R30.64]",
+    0x000FE20008000A00_0000840006067ABB: "ULDC.64 UR6, c[0x0][UR6+0x210]",
+}
+"""A generic load, and a constant at a uniform index, as nvdisasm 13 writes them for sm_90."""
+
+
+@pytest.mark.parametrize(("word", "text"), LOADS.items(), ids=LOADS.values())
+def test_loads_that_only_cutlass_s_kernels_execute_read_as_nvdisasm_writes_them(word, text):
+    assert decode_word(word, 0, 90).text == text
+
+
 @pytest.mark.parametrize(("word", "text"), MMAS.items(), ids=MMAS.values())
 def test_every_mma_reads_as_nvdisasm_writes_it(word, text):
     assert decode_word(word, 0, 80).text == text

@@ -225,6 +225,26 @@ def test_an_indexed_constant_is_loaded_lane_by_lane():
     assert shown_by(steps) == [[128 + part + lane // 4 for lane in range(32)] for part in (0, 1)]
 
 
+def test_an_index_in_the_register_that_is_loaded_counts_for_both_words():
+    """LDC.64 R4, c[0x0][R4+0x200], R4 the lane."""
+    constants = np.arange(256, dtype="<u4").tobytes()
+    load = ("LDC.64", {"d": r(4), "m": Constant(0, 0x200, r(4))})
+    steps = executed(LANE, load, store_to(4), store_to(5), constants=constants)
+
+    assert shown_by(steps) == [[128 + part + lane // 4 for lane in range(32)] for part in (0, 1)]
+
+
+def test_a_constant_at_a_uniform_index():
+    """UMOV UR6, 8; ULDC.64 UR6, c[0x0][UR6+0x200]: the words at 0x208 and 0x20c, moved to R2 and R3."""
+    constants = np.arange(256, dtype="<u4").tobytes()
+    load = ("ULDC.64", {"d": ur(6), "m": Constant(0, 0x200, ur(6))})
+    moves = [("MOV", {"d": r(2 + part), "b": ur(6 + part)}) for part in (0, 1)]
+    index = ("UMOV", {"d": ur(6), "b": Immediate(8)})
+    steps = executed(index, load, *moves, store_to(2), store_to(3), constants=constants)
+
+    assert shown_by(steps) == [[130] * 32, [131] * 32]
+
+
 def test_a_shared_address_has_32_bits_and_a_scaled_register():
     (below,) = shown_by(executed(("STS", {"m": Memory(r(RZ), -16), "v": r(RZ)})))
     scaled = {suffix: Register(4, suffix=suffix) for suffix in ("", ".X4", ".X8", ".X16")}
