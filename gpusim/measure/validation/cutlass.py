@@ -26,7 +26,7 @@ def committed_rows() -> tuple[Path, ...]:
 
 def cutlass_rows(files: Sequence[Path], sms: int) -> tuple[Measured, ...]:
     """
-    Read CUTLASS's kernels.
+    Read CUTLASS's kernels. Those of GEMM and convolution are simulated with the estimated streams of CUTLASS's code.
 
     Args:
         files: JSON files with measured rows under ``rows``.
@@ -52,7 +52,8 @@ def problem_of(one: Measured) -> str:
 
 def _resolved(row: Mapping[str, Any]) -> dict[str, Any]:
     if row["kind"] != FUSED_ATTENTION:
-        return scenario_of(row).resolved()
+        resolved = scenario_of(row).resolved()
+        return resolved | {"kernel": resolved["kernel"] | {"code": "cutlass"}}
     problem = {
         "kind": "attention",
         "batch": row["B"],
