@@ -150,7 +150,8 @@ class Lines:
         self.head[bucket] = slot
         self.line[slot] = line
         self.ready[slot] = 0
-        self.held[slot] = self.dirty[slot] = self.merged[slot] = self.lands[slot] = self.pending[slot] = self.seen[slot] = 0
+        self.held[slot] = self.dirty[slot] = self.merged[slot] = 0
+        self.lands[slot] = self.pending[slot] = self.seen[slot] = 0
         self.append(slot)
         self.count += 1
         return slot
