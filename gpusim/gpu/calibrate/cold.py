@@ -26,8 +26,9 @@ def measure_cold(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     Measure loads of random lines after the L2 was filled with clean other lines, and groups of cp.async.
 
-    The rows "miss" are a histogram of single loads from a region of ``region_mib``, one by each of as many CTAs as there
-    are SMs, in bins of ``BIN_CYCLES`` that begin at ``cycles``. The rows "hit" are one of the same loads again. Both include clock reads.
+    The rows "miss" are a histogram of single loads from a region of ``region_mib``, one by each of as many CTAs as
+    there are SMs, in bins of ``BIN_CYCLES`` that begin at ``cycles``. The rows "hit" are one of the same loads again.
+    Both include clock reads.
 
     The rows "group" have the median cycles over the CTAs, by tile: until a group of two tiles' copies is issued, and
     until it has landed, cold and then warm.
