@@ -142,7 +142,7 @@ def simulate_launch(launch: Launch, *, exact: bool | None, progress: Progress) -
     the CTAs (``take_sample``) and of the bandwidth; L2 hits and misses come from ``l2_walk`` (D14). A small launch that
     hangs on a few left-over CTAs is never sampled.
 
-    Not modelled: the semaphore that orders the slices of a serial split-K (D16).
+    Not modelled: that a slice of a serial split-K waits for one that is not in the sample (D16).
 
     Args:
         launch: The launch.
