@@ -198,10 +198,12 @@ def _sampled(launch: Launch, progress: Progress) -> Outcome:
     watched = watched_cta(launch, sample.ctas)
     ran = launch.run(sample.ctas, sms=sample.sms, share=sample.share, walk=walk, watched=watched)
     read, stored = walk.bytes_missed() + kernel.other_dram_bytes, ran.stored_bytes * sample.share
-    return _outcome(launch, ran, sample.share, dram_bytes=read, dram_written=_written(launch.machine, read, stored))
+    return _outcome(
+        launch, ran, sample.share, dram_bytes=read, dram_written=written_bytes(launch.machine, read, stored)
+    )
 
 
-def _written(machine: Machine, read: int, stored: int) -> int:
+def written_bytes(machine: Machine, read: int, stored: int) -> int:
     """
     Return the bytes that stores make the L2 write to DRAM.
 
