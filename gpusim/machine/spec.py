@@ -245,7 +245,10 @@ class DramSpec:
     The memory behind the L2.
 
     Attributes:
-        latency: Cycles of a load that misses the L2, from issue to dependent issue, the L2's own time included.
+        latency: Cycles of a load that misses the L2, from issue to dependent issue, the L2's own time included: of half
+            of all misses this many or fewer.
+        latency_least, latency_late, latency_later, latency_most: The same of no miss, of nine in ten, of 98 in a
+            hundred, and of all.
         bandwidth_gb_s: Peak bandwidth, in 10^9 bytes a second.
         achievable_percent: Share of the peak that a stream reaches.
         clock_mhz: SM clock of the machine.
@@ -253,8 +256,8 @@ class DramSpec:
 
     latency: Annotated[int, FigureUnit("cycles", least=0)]
     latency_least: Annotated[int, FigureUnit("cycles", least=0)]
-    latency_later: Annotated[int, FigureUnit("cycles", least=0)]
     latency_late: Annotated[int, FigureUnit("cycles", least=0)]
+    latency_later: Annotated[int, FigureUnit("cycles", least=0)]
     latency_most: Annotated[int, FigureUnit("cycles", least=0)]
     bandwidth_gb_s: Annotated[int, FigureUnit("GB/s")]
     achievable_percent: Annotated[int, FigureUnit("percent")]

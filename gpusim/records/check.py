@@ -47,6 +47,7 @@ _APPROXIMATE = (
     "lts__t_sectors_op_read_lookup_hit.sum",
     "lts__t_sectors_op_write.sum",
     "dram__bytes_read.sum",
+    "dram__bytes_write.sum",
 )
 
 

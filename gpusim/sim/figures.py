@@ -86,14 +86,16 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
 
     Data that SMs of both partitions read is kept in both, so the L2 holds as much as one partition (D11). A slice's
     stores are acknowledged before it raises its semaphore; the next slice, which polls, sees that one and a half trips
-    to the L2 later in the mean.
+    to the L2 later in the mean. The instruction cache holds at least the lines that one miss brings.
 
     Args:
         machine: The machine.
         carve_out: Shared memory of the CTAs resident on an SM, bytes; the L1 has the rest (D12).
+        busy: Whether tensor cores slow the SM's clock down, so that DRAM, which does not, takes fewer cycles (D25).
     """
     copy = machine.async_copy
     clock = machine.launch.idle_clock_percent if busy else 100
+    lines = machine.instruction_cache.l0_bytes // machine.instruction_cache.line_bytes
     return Figures(
         smsps=machine.smsps,
         ports=port_count(machine),
@@ -114,7 +116,7 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         fetch_miss=machine.instruction_cache.l1_miss_latency,
         stream_lines=machine.instruction_cache.stream_lines,
         fetch_interval=machine.instruction_cache.line_interval,
-        cache_lines=machine.instruction_cache.l0_bytes // machine.instruction_cache.line_bytes,
+        cache_lines=max(lines, machine.instruction_cache.stream_lines + 1),
         l2_port_bytes=machine.l2.bytes_per_cycle_per_sm,
         l2_bytes=machine.l2.bytes_per_cycle,
         l2_near=machine.l2.hit_latency,

@@ -142,7 +142,7 @@ def simulate_launch(launch: Launch, *, exact: bool | None, progress: Progress) -
     the CTAs (``take_sample``) and of the bandwidth; L2 hits and misses come from ``l2_walk`` (D14). A small launch that
     hangs on a few left-over CTAs is never sampled.
 
-    Not modelled: the semaphore that orders the slices of a serial split-K (D16).
+    Not modelled: that a slice of a serial split-K waits for one that is not in the sample (D16).
 
     Args:
         launch: The launch.
@@ -198,10 +198,12 @@ def _sampled(launch: Launch, progress: Progress) -> Outcome:
     watched = watched_cta(launch, sample.ctas)
     ran = launch.run(sample.ctas, sms=sample.sms, share=sample.share, walk=walk, watched=watched)
     read, stored = walk.bytes_missed() + kernel.other_dram_bytes, ran.stored_bytes * sample.share
-    return _outcome(launch, ran, sample.share, dram_bytes=read, dram_written=_written(launch.machine, read, stored))
+    return _outcome(
+        launch, ran, sample.share, dram_bytes=read, dram_written=written_bytes(launch.machine, read, stored)
+    )
 
 
-def _written(machine: Machine, read: int, stored: int) -> int:
+def written_bytes(machine: Machine, read: int, stored: int) -> int:
     """
     Return the bytes that stores make the L2 write to DRAM.
 

@@ -198,7 +198,7 @@ def _result(scenario: Scenario, launches: Sequence[_Simulated], counts: Counts, 
     counters["sm__cycles_active.avg"] = round(sum(one.active for one in launches), 2)
     read = sum(one.outcome.dram_bytes for one in launches)
     written = sum(one.outcome.dram_written for one in launches)
-    counters |= _memory_counters(counters, outcome, read, written)
+    counters |= _memory_counters(counters, outcome, read, written, machine.l2.partitions)
     demand = Demand.of(
         machine,
         counters,
@@ -249,13 +249,16 @@ def _reduction(second: _Simulated) -> ReductionLaunch:
     return ReductionLaunch(launch.kernel.grid, launch.ctas, launch.ctas_per_sm, second.registers, cycles)
 
 
-def _memory_counters(exact: dict[str, float], outcome: Outcome, dram_bytes: int, written: int) -> dict[str, float]:
+def _memory_counters(
+    exact: dict[str, float], outcome: Outcome, dram_bytes: int, written: int, partitions: int
+) -> dict[str, float]:
     """
     Return the approximate counters of L2 and DRAM.
 
     L2 reads are the grid's exact requests times the share of the simulated ones that was looked up there: those that
-    L1s missed and that were not merged. Reads of the epilogue's source never hit L1 (D10). A stored sector whose home
-    is in the other partition is written in both, which is every other one (measured: 1.5 on all records).
+    L1s missed and that were not merged. Reads of the epilogue's source never hit L1 (D10). In an L2 of two partitions a
+    stored sector whose home is in the other one is written in both, which is every other one (measured: 1.5 on all
+    records).
     """
     requested = exact["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]
     passed = outcome.l2_sectors / outcome.asked_sectors if outcome.asked_sectors else 1.0
@@ -264,7 +267,7 @@ def _memory_counters(exact: dict[str, float], outcome: Outcome, dram_bytes: int,
     return {
         "lts__t_sectors_op_read.sum": round(reads),
         "lts__t_sectors_op_read_lookup_hit.sum": max(0, round(reads) - dram_bytes // SECTOR_BYTES),
-        "lts__t_sectors_op_write.sum": stored + stored // 2,
+        "lts__t_sectors_op_write.sum": stored + (stored // 2 if partitions > 1 else 0),
         "dram__bytes_read.sum": dram_bytes,
         "dram__bytes_write.sum": written,
     }

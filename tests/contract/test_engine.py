@@ -92,6 +92,7 @@ def launches_of(scenario):
 def left_by(chip):
     """All that a chip leaves to be read."""
     counters = (chip.instructions, chip.wavefronts, chip.l2_sectors, chip.dram_bytes, chip.now, chip.ended_at)
+    counters += (chip.looked_up, chip.dram_written, chip.stored_bytes, chip.acknowledged)
     return chip.log, list(chip.stalls), list(chip.sectors), counters
 
 
@@ -177,8 +178,9 @@ def instructions(draw):
         "waits": draw(st.sampled_from(((), (board,), (0, 1)))),
         "activity": draw(st.sampled_from((-1, 0))),
         "line": draw(st.sampled_from((-1, -1, 0, 3, 30))),
+        "awaits": draw(st.sampled_from((False, False, True))),
     }
-    held["gated"] = bool(held["waits"]) or held["line"] >= 0
+    held["gated"] = bool(held["waits"]) or held["line"] >= 0 or held["awaits"]
     fetch = draw(st.integers(0, FETCHES - 1))
     return draw(
         st.sampled_from(
@@ -200,6 +202,11 @@ def instructions(draw):
     )
 
 
+DRAWN = replace(
+    A100, dram=replace(A100.dram, latency_least=400, latency_late=700, latency_later=900, latency_most=1100)
+)
+"""An A100 whose misses take unequal times."""
+
 STATUS = st.builds(L2Status, slow=st.integers(0, 1000), missed=st.integers(0, 1000))
 
 
@@ -212,18 +219,28 @@ STATUS = st.builds(L2Status, slow=st.integers(0, 1000), missed=st.integers(0, 10
     status=STATUS,
     simulates_l2=st.booleans(),
     capacities=st.tuples(st.integers(0, 6), st.integers(1, 6)),
+    merged=st.integers(1, 4),
+    ordered=st.booleans(),
 )
 def test_random_code_runs_the_same_on_every_core(
-    other, *, code, trips, shape, requests, status, simulates_l2, capacities
+    other, *, code, trips, shape, requests, status, simulates_l2, capacities, merged, ordered
 ):
-    """CTAs in turn on few SMs, with an L1 and an L2 of few lines; each trip fetches the next requests."""
+    """
+    CTAs in turn on few SMs, with an L1, an L2 and an instruction cache of few lines; each trip fetches the
+    next requests.
+
+    Where CTAs are ordered, each waits for the one before it wherever an instruction awaits a slice, twice in a CTA too.
+    """
     warps, ctas, sms, slots, share = shape
-    figures = figures_of(A100, 0)._replace(l1_lines=capacities[0], l2_lines=capacities[1])
+    figures = figures_of(DRAWN, 0, busy=False)._replace(
+        l1_lines=capacities[0], l2_lines=capacities[1], cache_lines=20, most_merged=merged
+    )
     memory = Memory(
         [(sum(mask.bit_count() for _, mask in lines), tuple(lines)) for lines in requests],
         statuses=[status] * len(requests),
         outputs=[(4, status), (0, status)],
         simulates_l2=simulates_l2,
+        follows=range(-1, ctas - 1) if ordered else (),
     )
     left = []
     for module in (interpreted, other):
@@ -276,7 +293,7 @@ def test_64_bits_hold_the_core_s_largest_products():
     """
     core = checked_core()
     core.Lines(8).bucket(200 * TENSOR_STRIDE - 1)
-    figures = figures_of(A100, 0)._replace(dram_bytes_per_kilocycle=1)
+    figures = figures_of(A100, 0, busy=False)._replace(dram_bytes_per_kilocycle=1)
     chip = chip_of(assembly(warps=1), figures, core, share=1024)
     chip.dram(10**18, 32 * 128, 10**15)
 

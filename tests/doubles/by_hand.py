@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from doubles.published import H200
+
 from gpusim.machine import load_machine
 from gpusim.machine.spec import Machine
 from gpusim.sim.code import (
@@ -21,6 +23,7 @@ from gpusim.sim.code import (
     DecodedSegment,
     pipe_names,
 )
+from gpusim.sim.core import chip as interpreted
 from gpusim.sim.core.chip import NOTED, RETIRED, SPENT, Chip
 from gpusim.sim.core.columns import Data, column
 from gpusim.sim.cta_scheduler import CtaLife
@@ -81,6 +84,11 @@ def epilogue_load(output: int, **fields: Any) -> Decoded:
     return instruction(GLOBAL, target=(OUTPUT, output, 0, 0), is_load=True, **fields)
 
 
+def store(output: int, **fields: Any) -> Decoded:
+    """An st.global of an epilogue."""
+    return instruction(GLOBAL, target=(OUTPUT, output, 0, 0), **fields)
+
+
 class Memory(NamedTuple):
     """
     What CTAs by hand find in global memory, the same for all of them.
@@ -90,20 +98,25 @@ class Memory(NamedTuple):
         statuses: L2 status of each fetch; of no use where lines are simulated. All hit where none is given.
         outputs: Sectors of each access of an epilogue, and their L2 status.
         simulates_l2: Whether the L2's lines are simulated.
+        follows: The CTA whose stores each CTA's epilogue waits for, or -1; none waits where nothing is given.
     """
 
     requests: Sequence[Request] = ()
     statuses: Sequence[L2Status] = ()
     outputs: Sequence[tuple[int, L2Status]] = ()
     simulates_l2: bool = True
+    follows: Sequence[int] = ()
 
     def data(self, warps: int, ctas: int) -> Data:
         """The columns: one row of copies, whose fetches are a pattern each."""
         fetches = range(len(self.requests))
         lines = [lines for _, lines in self.requests for _ in range(warps)]
         statuses = self.statuses or [IN_L2 for _ in fetches]
+        follows = self.follows or [-1] * ctas
         return Data(
             program=column([0] * ctas),
+            follows=column(follows),
+            followed=column(follows.index(cta) if cta in follows else -1 for cta in range(ctas)),
             rows=1,
             outputs=len(self.outputs),
             row_fetch=column([0] * ctas),
@@ -207,6 +220,18 @@ def chip_of(
     return chip
 
 
+def quiet(
+    *code: Decoded,
+    figures: Figures | None = None,
+    machine: Machine = H200,
+    memory: Memory = NOTHING,
+    **more: Any,
+) -> Chip:
+    """An interpreted chip that is not run: what its mechanisms answer to, one call after the other."""
+    figures = figures or figures_of(machine, 0, busy=False)
+    return chip_of(assembly((code, 1), warps=3), figures, interpreted, memory=memory, **more)
+
+
 def finish(chip: Chip, ctas: int, watched: int, at: int) -> list[CtaLife]:
     """Hand CTAs to the SMs in turn, all to come at one cycle, and run them to their end."""
     for cta in range(ctas):
@@ -234,7 +259,7 @@ def run(
 
     A log tells the warps of one CTA, so that the run is repeated with each CTA watched in turn.
     """
-    figures = figures or figures_of(machine, 0)
+    figures = figures or figures_of(machine, 0, busy=False)
     warps: dict[tuple[int, int], Warp] = {}
     ended: list[list[CtaLife]] = []
     for watched in range(ctas):

@@ -129,6 +129,8 @@ def _idle_clock(t: dict[str, MeasuredTable], number: int) -> tuple[float, str]:
     """Return elapsed cycles, less those of a launch, for 100 active ones, where a GPC has no CTA."""
     fewest = _ctas_on_every_gpc(t, number)[0]
     rows = [row for row in t["idle"].rows(**_IDLE) if int(row["ctas"]) < fewest]
+    if not rows:
+        raise NotMeasured
     launch = median(found for ctas, found in _excess(t).items() if ctas >= fewest)
     found = median((float(row[_ELAPSED]) - launch) / float(row[_ACTIVE]) for row in rows)
     return 100 * found, f"idle.csv, fewer than {fewest} CTAs of mma.sync: elapsed less that of a launch, over active"

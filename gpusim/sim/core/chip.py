@@ -50,7 +50,7 @@ _SMS_PER_TPC = 2
 _LINES_AT_ONCE = 32
 """Most lines that one warp instruction touches: one for each lane."""
 
-_OUTPUT_LINES = 1 << 48
+_OUTPUT_LINES = 1 << 46
 """Numbers of the lines that stores fill; no operand's lines reach them."""
 
 _WHOLE_LINE = (1 << SECTORS_PER_LINE) - 1
@@ -506,6 +506,8 @@ class Chip:
             self.log.append((RELEASED, warp % self.warps, at))
         self.fetch(warp)
         self.rejoin(warp)
+        if self.awaits[self.at[warp]]:
+            self.await_slice(warp)
 
     def rejoin(self, warp: int) -> None:
         """Put a warp back among those that its SMSP chooses from, by age."""
@@ -663,8 +665,8 @@ class Chip:
             self.gate(warp, code)
             if not was_barrier:
                 self.fetch(warp)
-            if self.awaits[code]:
-                self.await_slice(warp)
+                if self.awaits[code]:
+                    self.await_slice(warp)
 
     def await_slice(self, warp: int) -> None:
         """Let a warp of a split-K slice wait until the CTA of the slice before has stored and raised its semaphore."""
@@ -919,6 +921,7 @@ class Chip:
         """Read the sectors of a request that the L1 lacks from the L2."""
         self.l2_sectors += missing
         if not self.simulates_l2:
+            self.looked_up += missing
             start, asked = self.serve(sm, at, issued, missing * SECTOR_BYTES), self.asked[self.requested]
             return self.arrival(start, issued, asked, self.slow[self.status], self.missed[self.status])
         start = self.enter(sm, at, missing * SECTOR_BYTES)
@@ -1043,7 +1046,7 @@ class Chip:
         cache.lands[slot] = lands * _MILLI
         side = sm // _SMS_PER_TPC % 2
         known = cache.seen[slot] >> side * SECTORS_PER_LINE
-        if side != line % 2:
+        if self.far_percent and side != line % 2:
             self.looked_up += sectors_in(mask & ~known)
         cache.seen[slot] |= mask << side * SECTORS_PER_LINE
         return lands

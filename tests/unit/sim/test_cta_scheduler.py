@@ -94,7 +94,7 @@ def test_a_life_is_from_the_launch_to_the_cycle_after_the_last_exit(core):
     CTA 0 comes at 102 and exits 79 cycles later, at 181. CTA 1 comes at 181 + 2 + 100.
     """
     env = simpy.Environment()
-    chip = chip_of(assembly(warps=1), figures_of(H200, 0), core, ctas=2, slots=1)
+    chip = chip_of(assembly(warps=1), figures_of(H200, 0, busy=False), core, ctas=2, slots=1)
     scheduler = CtaScheduler(env, H200.launch, chip, range(2), None)
     env.run(until=env.process(scheduler.run()))
 

@@ -15,9 +15,10 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
 
     One of two partitions of 62914560 bytes holds 245760 lines of 128. A CTA follows another after 2 + 100 cycles. DRAM
     brings 85 % of 4813 GB/s: 4091.05e9 bytes in 1.98e9 cycles, 2066186.9 in a thousand. Ports: seven pipes, the tensor
-    core, the queue, and the one that is always free.
+    core, the queue, and the one that is always free. The instruction cache holds 32768 bytes in lines of 128. A slice
+    sees the semaphore of the one before 516 + 258 * 3 / 2 = 903 cycles after its end.
     """
-    assert figures_of(H200, carve_out=2 * (49152 + 1024)) == Figures(
+    assert figures_of(H200, carve_out=2 * (49152 + 1024), busy=False) == Figures(
         smsps=4,
         ports=10,
         queue_depth=4,
@@ -36,12 +37,24 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
         launch_delay=102,
         fetch_miss=258,
         stream_lines=16,
+        fetch_interval=19,
+        cache_lines=256,
         l2_port_bytes=64,
         l2_bytes=4974,
         l2_near=258,
         l2_far=414,
         l2_far_percent=50,
+        l2_write_bytes=2387,
+        l2_store_port_bytes=32,
+        l2_write_latency=516,
+        l2_write_buffer=500,
+        semaphore=903,
+        most_merged=1,
+        dram_least=690,
         dram_latency=690,
+        dram_late=690,
+        dram_later=690,
+        dram_most=690,
         dram_bytes_per_kilocycle=2066186,
         l1_lines=1264,
         l2_lines=245760,
@@ -53,24 +66,49 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
 )
 def test_the_l1_has_the_whole_lines_that_shared_memory_leaves(carve_out, lines):
     """262144 bytes are 2048 lines; shared memory that is larger than the L1 leaves none."""
-    assert figures_of(H200, carve_out).l1_lines == lines
+    assert figures_of(H200, carve_out, busy=False).l1_lines == lines
 
 
 def test_without_cp_async_a_copy_takes_what_a_load_takes():
     """A T4 has no cp.async: nothing to release, no interval, and the latency of a hit is a load's."""
-    figures = figures_of(load_machine("t4"), 0)
+    figures = figures_of(load_machine("t4"), 0, busy=False)
 
     assert (figures.source_release, figures.copy_interval) == (0, 0)
     assert figures.copy_hit == figures.load_hit == 32
 
 
+def test_while_tensor_cores_slow_the_sms_dram_takes_fewer_of_their_cycles():
+    """
+    DRAM counts 125 cycles for 100 of a busy SM: 690 / 1.25 = 552, and 2066186 * 1.25 bytes in a thousand.
+
+    The five quantiles of the latency are scaled alike: 500, 690, 800, 900 and 1000.
+    """
+    dram = replace(H200.dram, latency_least=500, latency_late=800, latency_later=900, latency_most=1000)
+    slowed = replace(H200, dram=dram, launch=replace(H200.launch, idle_clock_percent=125))
+
+    def latencies(figures):
+        return (figures.dram_least, figures.dram_latency, figures.dram_late, figures.dram_later, figures.dram_most)
+
+    calm, busy = (figures_of(slowed, 0, busy=busy) for busy in (False, True))
+    assert latencies(calm) == (500, 690, 800, 900, 1000)
+    assert latencies(busy) == (400, 552, 640, 720, 800)
+    assert (calm.dram_bytes_per_kilocycle, busy.dram_bytes_per_kilocycle) == (2066186, 2582732)
+
+
+def test_an_instruction_cache_holds_what_one_miss_brings():
+    """A cache of four lines, where one miss brings the line and the sixteen after it: 17."""
+    small = replace(H200, instruction_cache=replace(H200.instruction_cache, l0_bytes=512))
+
+    assert figures_of(small, 0, busy=False).cache_lines == 17
+
+
 def test_an_l2_of_one_partition_holds_all_its_bytes():
     whole = replace(H200, l2=replace(H200.l2, partitions=1))
 
-    assert figures_of(whole, 0).l2_lines == 2 * 245760
+    assert figures_of(whole, 0, busy=False).l2_lines == 2 * 245760
 
 
 @pytest.mark.parametrize("name", ["a100", "h200", "rtx3090", "rtx4090", "t4"])
 def test_every_figure_is_an_integer(name):
     """The core's columns are integers of 64 bits: a float would be cut off by one execution and not by the other."""
-    assert {type(figure) for figure in figures_of(load_machine(name), 65536)} == {int}
+    assert {type(figure) for figure in figures_of(load_machine(name), 65536, busy=False)} == {int}

@@ -1,10 +1,11 @@
-"""Which CTAs of a launch are of the first wave."""
+"""Which CTAs of a launch are of the first wave, and what is counted of a sampled one."""
 
+import pytest
 from doubles.published import H200
 from problems.small import small_gemm
 
 from gpusim.families.gemm.timed import TimedTileKernel
-from gpusim.sim.launch import Launch
+from gpusim.sim.launch import Launch, written_bytes
 
 
 def test_the_first_wave_ends_where_every_sm_is_full(monkeypatch):
@@ -17,3 +18,23 @@ def test_the_first_wave_ends_where_every_sm_is_full(monkeypatch):
     launch.run((0, 2 * 132 - 1, 2 * 132), sms=1, share=1, walk=None, watched=0)
 
     assert waves == [True, True, False]
+
+
+HELD = 31_457_280
+"""Bytes that one partition of the L2 holds."""
+
+
+@pytest.mark.parametrize(
+    ("read", "stored", "written"),
+    [
+        (0, 0, 0),
+        (HELD, 0, 0),
+        (HELD // 4, HELD // 2, 0),
+        (0, 3 * HELD, 2 * HELD),
+        (HELD, HELD, HELD // 2),
+        (3 * HELD, HELD, 3 * HELD // 4),
+    ],
+)
+def test_what_the_l2_cannot_hold_of_what_was_stored_is_written(read, stored, written):
+    """It ends with as much of what was read and of what was stored as their proportion says."""
+    assert written_bytes(H200, read, stored) == written

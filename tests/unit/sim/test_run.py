@@ -19,7 +19,7 @@ from gpusim.sim.tables import code_of
 
 
 def ran_of(*lives):
-    return Ran(tuple(lives), (), 0, 0, 0, 0, 0.0, None)
+    return Ran(tuple(lives), (), 0, 0, 0, 0, 0, 0, 0, 0, 0.0, None)
 
 
 def test_an_sm_s_span_is_from_its_first_launch_to_its_last_end():
@@ -30,7 +30,7 @@ def test_an_sm_s_span_is_from_its_first_launch_to_its_last_end():
 
 
 def test_seconds_are_no_part_of_what_was_run():
-    one, other = (Ran((), (), 0, 0, 0, 0, seconds, None) for seconds in (1.0, 2.0))
+    one, other = (Ran((), (), 0, 0, 0, 0, 0, 0, 0, 0, seconds, None) for seconds in (1.0, 2.0))
 
     assert one == other
 
@@ -44,7 +44,7 @@ def test_a_chip_runs_a_queue_in_launch_order(core):
     has issued, at 245 + 2, starts 100 later, at 347, finds the parameters, and ends at 347 + 50 + 1. CTA 9 likewise.
     """
     code = assembly(([instruction(PIPE, stall=10)] * 5, 1), warps=1)
-    chip = chip_of(code, figures_of(A100, 0), core, ctas=10, slots=1)
+    chip = chip_of(code, figures_of(A100, 0, busy=False), core, ctas=10, slots=1)
 
     assert run_chip(chip, A100.launch, [7, 8, 9], None) == (
         CtaLife(7, 0, 116, 246),
@@ -57,7 +57,7 @@ def test_a_chip_runs_a_queue_in_launch_order(core):
 def test_a_chip_watches_the_cta_that_it_is_told_to(core):
     """CTA 8, whose one warp issues 5 instructions and an exit, and waits 9 cycles after each of the five."""
     code = assembly(([instruction(PIPE, stall=10)] * 5, 1), warps=1)
-    chip = chip_of(code, figures_of(A100, 0), core, ctas=10, slots=1)
+    chip = chip_of(code, figures_of(A100, 0, busy=False), core, ctas=10, slots=1)
     run_chip(chip, A100.launch, [7, 8, 9], 8)
 
     assert [len(row) for row in chip.log] == [5] * 11 + [4]

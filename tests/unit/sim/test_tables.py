@@ -153,3 +153,16 @@ def test_what_no_cache_looks_up_has_no_lines():
 
         assert data.cached == cached
         assert (data.touched[-1] > 0) == cached
+
+
+def test_ctas_are_followed_by_their_place_in_the_queue():
+    """
+    Two tiles of three slices, CTAs 0 to 5: each follows the one two before. In a queue of 1, 3, 4 and 5, CTA 3 follows
+    1 and 5 follows 3; CTA 4 follows nobody, for 2 is not simulated (D16).
+    """
+    kernel = TimedTileKernel(small_gemm(128, 64, 320, split_k="serial", split_k_slices=3), H200)
+    programs = {behaviour: behaviour for behaviour in range(3)}
+    whole, part = (tables_of(kernel).of(queue, programs) for queue in (range(6), (1, 3, 4, 5)))
+
+    assert (list(whole.follows), list(whole.followed)) == ([-1, -1, 0, 1, 2, 3], [2, 3, 4, 5, -1, -1])
+    assert (list(part.follows), list(part.followed)) == ([-1, 0, -1, 1], [1, 3, -1, -1])

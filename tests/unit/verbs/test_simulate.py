@@ -279,3 +279,39 @@ def test_auto_compiles_where_a_compiler_is_at_hand(monkeypatch):
     simulate(gemm(64, 64, 64), stream="auto")
 
     assert asked == [(0, "compiled")]
+
+
+@pytest.mark.parametrize(("ctas", "percent"), [(15, 111), (16, 100)])
+def test_a_grid_that_leaves_a_gpc_idle_counts_that_one_s_faster_clock(ctas, percent):
+    """An H200 has a CTA on every GPC from 16 on. The last store is acknowledged after the longest SM has ended."""
+    kept = []
+    with pytest.MonkeyPatch.context() as patch:
+        of = launch.simulate_launch
+        patch.setattr(
+            "gpusim.verbs.simulate.simulate_launch",
+            lambda *given, **named: kept.append(of(*given, **named)) or kept[-1],
+        )
+        result, _ = simulate(gemm(128, 128 * ctas, 256))
+    (outcome,) = kept
+    spec = load_machine("h200").launch
+
+    assert result.cycles.elapsed == outcome.longest * percent // 100 + spec.overhead
+    assert (
+        outcome.longest
+        >= outcome.active + load_machine("h200").l2.write_latency - 2 * load_machine("h200").l2.write_buffer
+    )
+
+
+@pytest.mark.parametrize(("machine", "halves"), [("h200", 3), ("rtx3090", 2)])
+def test_a_stored_sector_is_written_in_both_partitions_every_other_time(machine, halves):
+    """128 x 128 outputs of 2 bytes are 1024 sectors; an L2 of one partition writes each once."""
+    scenario = gemm(128, 128, 256, threadblock=[128, 64, 32], warp=[64, 32, 32]).model_copy(update={"machine": machine})
+    counters = simulate(scenario)[0].counters
+
+    assert counters["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"] == 1024
+    assert counters["lts__t_sectors_op_write.sum"] == 1024 * halves // 2
+
+
+@pytest.mark.parametrize("exact", [False, True], ids=["sampled", "exact"])
+def test_what_fits_the_l2_is_not_written_to_dram(exact):
+    assert simulate(gemm(512, 512, 64), exact=exact)[0].counters["dram__bytes_write.sum"] == 0

@@ -22,9 +22,9 @@ from gpusim.sim.timed_kernel import TimedKernel
 
 class TimedReduction(ReductionKernel, CompilableKernel[Op], TimedKernel[Op]):
     """
-    The reduction of a parallel split-K for simulation in time. All its CTAs are alike, and partial sums are in the L2.
+    The reduction of a parallel split-K for simulation in time. All its CTAs are alike.
 
-    Not modelled: partial sums that have left the L2 before they are read (D28).
+    Partial sums come from DRAM, as where caches are emptied between the kernels (D28).
     """
 
     parameters = PARAMS
@@ -59,13 +59,15 @@ class TimedReduction(ReductionKernel, CompilableKernel[Op], TimedKernel[Op]):
         return {**POINTERS, "alpha": problem.alpha, "beta": problem.beta, "k_iterations": k_iterations}
 
     def found(self, cta: int, *, first_wave: bool) -> tuple[L2Status, ...]:  # noqa: ARG002 - all are alike
-        """Return the L2 status of the loads: partial sums were just written, source and bias come from DRAM."""
+        """Return the L2 status of the loads: partial sums, source and bias come from DRAM."""
         return (FROM_DRAM,) * (self.tile.slices + 2)
 
     @property
     def other_dram_bytes(self) -> int:
-        """Bytes of the source, which is read once."""
-        return source_bytes(self.scenario)
+        """Bytes of the partial sums and of the source, which are read once."""
+        extents = self.scenario.problem.extents
+        partial = self.tile.slices * extents.m * extents.n * element_bits(self.tile.accumulator_type) // 8
+        return partial + source_bytes(self.scenario)
 
     def k_tiles(self, cta: int) -> int:  # noqa: ARG002 - none has any
         """Return 0: a reduction has no k tiles."""

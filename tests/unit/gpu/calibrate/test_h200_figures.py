@@ -1,0 +1,44 @@
+"""The measured figures of h200.toml, derived anew from the committed CSV files of the microbenchmarks."""
+
+from pathlib import Path
+
+import pytest
+
+from gpusim.gpu.calibrate.derive import NOT_THE_FIGURE, derive
+from gpusim.machine import load_machine
+
+SOURCE = "microbench-h200"
+FIGURES = {figure.key: figure for figure in load_machine("h200").figures}
+MEASURED = [key for key, figure in FIGURES.items() if figure.source == SOURCE]
+DERIVED = derive(Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench")
+
+NO_TIME = {
+    "tensor.m16n8k64.s4.s32.interval": "ptxas emulates the instruction (D27)",
+    "tensor.m16n8k64.s4.s32.latency": "ptxas emulates the instruction (D27)",
+}
+"""What the CSV files tell and the machine file has no place for, with the reason."""
+
+
+def test_the_chip_s_figures_are_among_those_that_are_measured():
+    for key in (
+        *("dram.latency", "dram.latency_least", "dram.latency_late", "dram.latency_later", "dram.latency_most"),
+        *("l2.write_bytes_per_cycle", "l2.write_bytes_per_cycle_per_sm", "l2.write_latency", "l2.write_buffer"),
+        *("l2.most_merged", "instruction_cache.line_interval", "launch.overhead"),
+        *("launch.ctas_on_every_gpc", "launch.idle_clock_percent"),
+    ):
+        assert key in MEASURED
+
+
+@pytest.mark.parametrize("key", MEASURED)
+def test_a_measured_figure_is_what_its_csv_file_says(key):
+    figure = FIGURES[key]
+
+    assert figure.kind == "measured"
+    assert (figure.value, figure.at) == (DERIVED[key].value, DERIVED[key].at)
+
+
+def test_what_is_derived_and_not_taken_over_has_a_reason():
+    """The file leaves such a figure assumed, or has none."""
+    assert set(DERIVED) - set(MEASURED) == set(NOT_THE_FIGURE) | set(NO_TIME)
+    assert {FIGURES[key].kind for key in NOT_THE_FIGURE} == {"assumed"}
+    assert not set(NO_TIME) & set(FIGURES)

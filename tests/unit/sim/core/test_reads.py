@@ -1,0 +1,199 @@
+"""Reads of the L2: which of them are merged, what a look-up takes, and how long DRAM does."""
+
+from dataclasses import replace
+
+import pytest
+from doubles.by_hand import Memory, copy, execute, lds, load, quiet
+from doubles.published import H200
+
+from gpusim.sim.figures import figures_of
+
+NEAR_ONLY = figures_of(H200, 0, busy=False)._replace(l2_far_percent=0, constant_miss=0)
+"""A hit takes 258 cycles, a miss 690."""
+
+SMS = 8
+
+
+def filled(chip, *requests, mask=1):
+    """When each request, (SM, line, cycle), for the sectors of a mask has arrived."""
+    return [chip.fill(sm, line, mask, at * 1000, at) for sm, line, at in requests]
+
+
+# --- merged reads ---
+
+
+def test_an_sm_that_asks_again_for_what_is_on_its_way_gets_it_with_the_first_request():
+    """
+    From DRAM at 690, and from the L2 at 1258: who asked 100 cycles later has it then, too, and nothing is looked up.
+
+    When it has arrived, at 1258, the next request is a new one.
+    """
+    chip = quiet(figures=NEAR_ONLY)
+
+    assert filled(chip, (0, 7, 0), (0, 7, 100), (0, 7, 1000), (0, 7, 1100), (0, 7, 1258)) == [
+        690,
+        690,
+        1258,
+        1258,
+        1516,
+    ]
+    assert (chip.looked_up, chip.dram_bytes) == (3, 128)
+
+
+def test_another_sm_s_hit_is_looked_up_by_itself():
+    chip = quiet(figures=NEAR_ONLY, sms=SMS)
+
+    assert filled(chip, (0, 7, 0), (0, 7, 1000), (1, 7, 1100)) == [690, 1258, 1358]
+    assert chip.looked_up == 3
+
+
+@pytest.mark.parametrize(("most", "looked_up"), [(1, 8), (2, 4), (3, 3), (4, 2), (7, 2), (8, 1)])
+def test_one_look_up_serves_so_many_requests_for_a_line_that_comes_from_dram(most, looked_up):
+    """Eight SMs ask for one line within 80 cycles: all have it at 690."""
+    chip = quiet(figures=NEAR_ONLY._replace(most_merged=most), sms=SMS)
+
+    assert filled(chip, *((sm, 7, 10 * sm) for sm in range(SMS))) == [690] * SMS
+    assert (chip.looked_up, chip.dram_bytes) == (looked_up, 128)
+
+
+def test_a_merged_read_takes_a_trip_at_least():
+    """Asked for at 600, when the line is there at 690: 600 + 258."""
+    chip = quiet(figures=NEAR_ONLY._replace(most_merged=4), sms=SMS)
+
+    assert filled(chip, (0, 7, 0), (1, 7, 600)) == [690, 858]
+    assert chip.looked_up == 1
+
+
+def test_what_has_come_from_dram_is_merged_no_more():
+    chip = quiet(figures=NEAR_ONLY._replace(most_merged=4), sms=SMS)
+    filled(chip, (0, 7, 0), (1, 7, 690))
+
+    assert chip.looked_up == 2
+
+
+def test_merged_reads_take_nothing_of_the_bandwidth():
+    """An L2 of 1 byte a cycle: a look-up of a sector takes 32. Three requests, of which two are merged: 64."""
+    chip = quiet(figures=NEAR_ONLY._replace(most_merged=2, l2_bytes=1), sms=SMS)
+    filled(chip, (0, 7, 0), (1, 7, 0), (2, 7, 0))
+
+    assert chip.chip_free == 64_000
+
+
+# --- look-ups, and what is missing ---
+
+
+@pytest.mark.parametrize(("sms", "home"), [((0, 1, 4, 5), 0), ((2, 3, 6, 7), 1)])
+def test_the_first_read_of_a_sector_from_the_other_partition_is_looked_up_in_both(sms, home):
+    """
+    TPCs lie on both sides by turns, lines too. Two sectors: 2 look-ups at home, 4 from the other side.
+
+    Two more sectors of that line, 4 with the two that the other side has by then: 4 look-ups, and 2 in the home.
+    """
+    for sm in sms:
+        chip, log = quiet(figures=NEAR_ONLY._replace(l2_far_percent=50), sms=SMS), []
+        for at, line, mask in ((0, home, 0b0011), (5000, 1 - home, 0b0011), (10_000, 1 - home, 0b1111)):
+            before = chip.looked_up
+            filled(chip, (sm, line, at), mask=mask)
+            log.append(chip.looked_up - before)
+        assert log == [2, 4, 6]
+
+
+def test_an_l2_of_one_partition_has_no_other():
+    chip = quiet(figures=NEAR_ONLY, sms=SMS)
+    filled(chip, *((0, line, 0) for line in range(4)))
+
+    assert chip.looked_up == 4
+
+
+def test_whatever_is_missing_of_a_line_dram_brings_all_of_it():
+    """Sector 0 is missing: 128 bytes come. Sector 3 is then a hit."""
+    chip = quiet(figures=NEAR_ONLY)
+
+    assert filled(chip, (0, 7, 0)) == [690]
+    assert filled(chip, (0, 7, 5000), mask=0b1000) == [5258]
+    assert chip.dram_bytes == 128
+
+
+@pytest.mark.parametrize("through_l1", [False, True], ids=["cg", "ca"])
+@pytest.mark.parametrize("simulates_l2", [False, True], ids=["sampled", "exact"])
+def test_what_the_l1_has_not_is_looked_up(core, through_l1, simulates_l2):
+    """A copy and a load of 4 sectors, 5000 cycles apart. Around the L1 both are looked up; through it, one is."""
+    code = [copy(0, stall=5000, through_l1=through_l1), load(0, activity=0)]
+    memory = Memory([(4, ((0, 15),))], simulates_l2=simulates_l2)
+    chip = execute(core, (code, 1), figures=NEAR_ONLY, memory=memory).chip
+
+    assert chip.looked_up == chip.l2_sectors == (4 if through_l1 else 8)
+
+
+# --- the data stage ---
+
+
+@pytest.mark.parametrize(("lines", "wavefronts"), [(1, 4), (4, 4), (5, 5), (9, 9)])
+def test_a_copy_takes_a_wavefront_for_each_line_that_returns(core, lines, wavefronts):
+    """
+    Its target takes 4. An LDS behind it leaves the queue when the data stage is free, 4 cycles after it at least.
+
+    The copy leaves at 1; the LDS is there 22 cycles after it has left.
+    """
+    request = (lines, tuple((line, 1) for line in range(lines)))
+    ran = execute(core, ([copy(0), lds(activity=0)], 1), figures=NEAR_ONLY, memory=Memory([request]))
+
+    assert ran.chip.wavefronts == wavefronts + 1
+    assert ran.warps[0, 0].notes == [(1, 1 + wavefronts + 22)]
+
+
+# --- DRAM's latency ---
+
+
+def latencies(count, **figures):
+    """The latencies of so many misses."""
+    chip = quiet(figures=NEAR_ONLY._replace(**figures))
+    return [chip.dram_latency_of() for _ in range(count)]
+
+
+SPREAD = {"dram_least": 1000, "dram_latency": 2000, "dram_late": 4000, "dram_later": 7000, "dram_most": 9000}
+
+
+def test_the_latencies_of_misses_have_the_machine_s_quantiles():
+    """Of 100,000: half are below 2000, nine in ten below 4000, 98 in a hundred below 7000, all from 1000 to 9000."""
+    drawn = sorted(latencies(100_000, **SPREAD))
+
+    below = [sum(one < bound for one in drawn) / 1000 for bound in (2000, 4000, 7000)]
+    assert below == pytest.approx([50, 90, 98], abs=0.5)
+    assert (drawn[0], drawn[-1]) == (1000, 8900)
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "middle"), [(0, 0.5, 1500), (0.5, 0.9, 3000), (0.9, 0.98, 5500), (0.98, 1, 8000)]
+)
+def test_between_two_quantiles_all_latencies_are_alike(begin, end, middle):
+    drawn = sorted(latencies(100_000, **SPREAD))
+    part = drawn[int(begin * 100_000) : int(end * 100_000)]
+
+    assert sum(part) / len(part) == pytest.approx(middle, rel=0.02)
+
+
+def test_the_first_two_latencies_are_those_of_the_generator():
+    """
+    12345 / 2^31 is 0 thousandths: the least. (12345 * 1103515245 + 12345) modulo 2^31 is 1,406,932,606: 655.
+
+    2000 + 2000 * 155 / 400 = 2775. Every chip draws the same.
+    """
+    assert latencies(2, **SPREAD) == latencies(2, **SPREAD) == [1000, 2775]
+
+
+def test_where_all_quantiles_are_equal_every_miss_takes_as_long():
+    assert set(latencies(1000)) == {H200.dram.latency}
+
+
+def test_a_request_waits_for_the_last_of_its_lines(core):
+    """The first line draws 1000 cycles, the second 2775: a load that leaves at 1 is there at 2776."""
+    ran = execute(
+        core,
+        ([load(0, activity=0)], 1),
+        figures=NEAR_ONLY._replace(**SPREAD),
+        machine=replace(H200),
+        memory=Memory([(2, ((0, 1), (1, 1)))]),
+    )
+
+    assert ran.warps[0, 0].notes == [(0, 2776)]
