@@ -15,7 +15,7 @@ from gpusim.machine.load import load_machine
 from gpusim.machine.occupancy import ctas_per_sm
 from gpusim.measure.host import Host, host_of_today
 from gpusim.results.result import StreamOrigin
-from gpusim.scenario.catalogue import find_scenario, recordable_scenarios
+from gpusim.scenario.catalogue import find_scenario, recordable_scenarios, validation_scenarios
 from gpusim.scenario.models import Scenario
 from gpusim.sim.core.chip import Chip
 from gpusim.sim.core.columns import Code, Data
@@ -218,6 +218,12 @@ def agreement_table(rows: Sequence[RanAlike], left_out: Sequence[str], host: Hos
     return "\n".join(lines) + "\n"
 
 
+def _compared_scenarios() -> list[Path]:
+    """Return the scenarios that are measured on hardware, without those that only judge simulated time."""
+    apart = set(validation_scenarios())
+    return [path for path in recordable_scenarios() if path not in apart]
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run both cores side by side and write the table. Return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m gpusim.measure.executions_agree", description=__doc__)
@@ -237,7 +243,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if found.why:
             raise CannotRun(f"there is no compiled core to compare: {found.why}")
-        files = [find_scenario(name) for name in arguments.names] or recordable_scenarios()
+        files = [find_scenario(name) for name in arguments.names] or _compared_scenarios()
         started = time.process_time()
         for one in agreements(files, arguments.most, found.module):
             if isinstance(one, str):

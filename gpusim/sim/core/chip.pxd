@@ -36,7 +36,7 @@ cdef class Chip:
     cdef long long draw, written_sectors, next_line
     cdef long long dram_latency, dram_rate, l1_lines, l2_lines
     cdef long long warps, lines, cached, simulates_l2, rows, outputs
-    cdef long long chip_free, dram_free, turn, fetched, status, requested, slow_credit, missed_credit, pending, scheduled
+    cdef long long chip_free, dram_free, turn, fetched, status, requested, slow_credit, missed_credit, merged_credit, pending, scheduled
     cdef const long long[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, read, fetches, is_branch
     cdef const long long[::1] wave, wave_slots, bytes, row, turn_of, access, vec, stage, pending_groups, awaits, follows, followed, is_load, through_l1
     cdef const long long[::1] zero_fills, fills, activity, waves, first, end, trips, tiles, begins, program, warps_of
@@ -86,7 +86,7 @@ cdef class Chip:
     cdef long long memory(self, long long smsp, long long warp, long long at) noexcept
     cdef long long shared(self, long long smsp, long long warp, long long leaves, long long wavefronts) noexcept
     cdef void resolve(self, long long warp, long long code) noexcept
-    cdef long long serve(self, long long sm, long long at, long long issued, long long size) noexcept
+    cdef long long serve(self, long long sm, long long at, long long issued, long long sectors, long long slow, long long missed) noexcept
     cdef long long l2_latency(self) noexcept
     cdef long long read_known(self, long long sm, long long at, long long issued, long long sectors, long long slow, long long missed) noexcept
     cdef long long arrival(self, long long start, long long issued, long long asked, long long slow, long long missed) noexcept

@@ -248,7 +248,7 @@ class Chip:
         self.next_line = _OUTPUT_LINES
         self.l2 = Lines(self.l2_lines + 2) if self.simulates_l2 else Lines(1)
         self.l2_free, self.store_free, self.chip_free, self.dram_free = zeros(sms), zeros(sms), 0, 0
-        self.turn, self.draw, self.slow_credit, self.missed_credit = 0, 0, 0, 0
+        self.turn, self.draw, self.slow_credit, self.missed_credit, self.merged_credit = 0, 0, 0, 0, 0
         self.written_sectors, self.stored_bytes, self.acknowledged = 0, 0, 0
         self.l2_sectors, self.looked_up, self.dram_bytes, self.dram_written = 0, 0, 0, 0
         # The calendar: a heap of SMSPs and CTA slots, one entry each.
@@ -921,9 +921,9 @@ class Chip:
         """Read the sectors of a request that the L1 lacks from the L2."""
         self.l2_sectors += missing
         if not self.simulates_l2:
-            self.looked_up += missing
-            start, asked = self.serve(sm, at, issued, missing * SECTOR_BYTES), self.asked[self.requested]
-            return self.arrival(start, issued, asked, self.slow[self.status], self.missed[self.status])
+            slow, missed = self.slow[self.status], self.missed[self.status]
+            start = self.serve(sm, at, issued, missing, slow, missed)
+            return self.arrival(start, issued, self.asked[self.requested], slow, missed)
         start = self.enter(sm, at, missing * SECTOR_BYTES)
         cache, base, done = self.l1[sm], self.fetch_line[self.fetched], 0
         for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
@@ -947,9 +947,21 @@ class Chip:
         self.chip_free = backlog + size * self.share * _MILLI // self.chip_bytes
         return max(start, backlog)
 
-    def serve(self, sm: int, at: int, issued: int, size: int) -> int:
-        """Queue a request at its SM's port and at the L2; return when that accepts it, in thousandths of a cycle."""
-        return self.look(self.enter(sm, at, size), issued, size)
+    def serve(self, sm: int, at: int, issued: int, sectors: int, slow: int, missed: int) -> int:  # noqa: PLR0917 - in C all are
+        """
+        Queue a request at its SM's port and at the L2; return when that accepts it, in thousandths of a cycle.
+
+        Of sectors known to wait for DRAM, those that others read are merged as far as one look-up serves them, where
+        the L2 is not simulated.
+        """
+        start, merged = self.enter(sm, at, sectors * SECTOR_BYTES), slow - max(missed, slow // self.most_merged)
+        looked = sectors
+        if merged > 0 and not self.simulates_l2:
+            self.merged_credit += sectors * merged
+            looked -= self.merged_credit // _MILLI
+            self.merged_credit %= _MILLI
+        self.looked_up += looked
+        return self.look(start, issued, looked * SECTOR_BYTES)
 
     def store(self, sm: int, at: int, issued: int, sectors: int) -> int:
         """
@@ -998,9 +1010,8 @@ class Chip:
 
     def read_known(self, sm: int, at: int, issued: int, sectors: int, slow: int, missed: int) -> int:  # noqa: PLR0917 - in C all are
         """Read sectors whose hits and misses are known per mille; return the cycle at which all have arrived."""
-        start = self.serve(sm, at, issued, sectors * SECTOR_BYTES)
+        start = self.serve(sm, at, issued, sectors, slow, missed)
         self.l2_sectors += sectors
-        self.looked_up += sectors
         return self.arrival(start, issued, sectors, slow, missed)
 
     def arrival(self, start: int, issued: int, asked: int, slow: int, missed: int) -> int:

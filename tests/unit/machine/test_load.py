@@ -196,7 +196,7 @@ def with_zero(key):
 
 
 MAY_BE_NOTHING = re.compile(
-    r"latency|release|overhead|cta_interval|cta_setup|far_fraction|reserved|stream_lines|barrier\."
+    r"latency|release|overhead|cta_interval|cta_setup|far_fraction|reserved|stream_lines|line_interval|write_buffer|barrier\."
 )
 INTEGER_FIGURES = sorted(
     record.key
@@ -208,7 +208,7 @@ INTEGER_FIGURES = sorted(
 @pytest.mark.parametrize("key", [*INTEGER_FIGURES, "pipes.alu.interval", "pipes.alu.latency"])
 def test_zero_is_refused_where_something_is_counted_or_divided_by(key):
     """
-    Latencies and overheads may be nothing; counts, sizes, rates and intervals may not.
+    Latencies, overheads and what a cache takes for a line may be nothing; counts, sizes, rates and other intervals not.
     """
     if MAY_BE_NOTHING.search(key):
         parse_machine(with_zero(key), "x", "x.toml")

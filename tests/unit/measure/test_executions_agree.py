@@ -11,7 +11,7 @@ from gpusim.errors import CheckFailed
 from gpusim.families.registry import load_scenario
 from gpusim.measure import executions_agree
 from gpusim.measure.executions_agree import agreement, agreements, launches_of, main
-from gpusim.scenario.catalogue import find_scenario, recordable_scenarios
+from gpusim.scenario.catalogue import find_scenario, recordable_scenarios, validation_scenarios
 from gpusim.sim.core import chip as interpreted
 from gpusim.sim.core.engine import Engine
 
@@ -96,7 +96,9 @@ def test_the_committed_report_has_every_recorded_scenario_or_says_why_not():
     rows = re.findall(r"^\| (\w+) \| \d \| [\d,]+ \| ([\d,]+) \| ([\d,]+) \|$", text, re.MULTILINE)
     left_out = re.findall(r"^- (\w+): ", text, re.MULTILINE)
 
-    assert {name for name, _, _ in rows} | set(left_out) == {path.stem for path in recordable_scenarios()}
+    assert {name for name, _, _ in rows} | set(left_out) == {
+        path.stem for path in recordable_scenarios() if path not in validation_scenarios()
+    }
     assert len(rows) >= 100
     for name, instructions, equal in rows:
         assert int(equal.replace(",", "")) > int(instructions.replace(",", "")), name

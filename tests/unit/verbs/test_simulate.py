@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
+from doubles import published as published_h200
 from problems.gemm import TYPES, random_scenario
 
 from gpusim.errors import BadInput
@@ -76,7 +78,7 @@ def test_conflicts_cost_time_and_show_as_memory_stalls(clean):
     row_major, _ = simulate(shipped("conv_s6_row_major"))
 
     def waiting(result):
-        return result.stalls["mio_throttle"] + result.stalls["short_scoreboard"]
+        return result.stalls.get("mio_throttle", 0) + result.stalls["short_scoreboard"]
 
     assert row_major.cycles.active > 2 * crosswise.cycles.active
     assert waiting(row_major) > 0.4
@@ -94,12 +96,15 @@ def test_other_layouts_without_conflicts_are_as_fast(clean, name):
 
 
 def test_the_result_says_what_it_is_made_of(clean):
+    """A launch ends when its last store is acknowledged, which may have waited in buffers when its warp left."""
     result, timeline = clean
+    machine = load_machine("h200")
+    acknowledged = result.cycles.elapsed - result.cycles.active - machine.launch.overhead
 
     assert (result.grid, result.ctas, result.ctas_per_sm, result.stream) == ((32, 1, 1), 32, 2, "estimated")
     assert result.shared_bytes == 3 * (128 + 128) * 64 * 2
     assert result.waves == round(32 / (2 * 132), 3)
-    assert result.cycles.elapsed == result.cycles.active + load_machine("h200").launch.overhead
+    assert machine.l2.write_latency <= acknowledged <= machine.l2.write_latency + machine.l2.write_buffer
     assert result.time_us == round(result.cycles.elapsed / 1980, 3)
     assert result.counters["sm__cycles_elapsed.max"] == result.cycles.elapsed
     assert [row.k_tile for row in result.pipeline] == list(range(18))
@@ -122,10 +127,9 @@ def test_counters_are_those_of_the_grid_whatever_was_simulated(types):
     counted = count_all(kernels(scenario))
 
     assert counted.counters().items() <= result.counters.items()
-    assert (
-        result.counters["lts__t_sectors_op_read.sum"]
-        <= result.counters["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]
-    )
+    # Each sector asked for is looked up in both partitions at most; 66 TPCs read the code, of at most 1024 lines.
+    looked_up = 2 * result.counters["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"] + 66 * 4 * 1024
+    assert 0 < result.counters["lts__t_sectors_op_read.sum"] <= looked_up
     assert result.counters["smsp__inst_executed.sum"] >= sum(counted.instructions.values())
 
 
@@ -146,8 +150,14 @@ def test_a_source_comes_from_dram_once(exact, slices):
 
 
 def test_a_longer_k_takes_longer_by_its_k_tiles():
-    """Steady state: 8 more k tiles take no less than the tensor core needs, 128 mma.sync of 6 cycles each."""
-    cycles = [simulate(gemm(128, 128, 64 * tiles))[0].cycles.active for tiles in (8, 16, 24)]
+    """
+    Steady state: 8 more k tiles take no less than the tensor core needs, 128 mma.sync of 6 cycles each.
+
+    The published H200, whose misses all take one time: on silicon's, each of the 8 waits for the latest of its lines.
+    """
+    published = str(Path(published_h200.__file__).parent / "h200_published.toml")
+    scenarios = (gemm(128, 128, 64 * tiles).model_copy(update={"machine": published}) for tiles in (8, 16, 24))
+    cycles = [simulate(scenario)[0].cycles.active for scenario in scenarios]
     first, second = (after - before for before, after in pairwise(cycles))
 
     assert first >= 8 * 128 * 6

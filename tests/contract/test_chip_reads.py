@@ -79,6 +79,23 @@ def test_merged_reads_take_nothing_of_the_bandwidth():
     assert chip.chip_free == 64_000
 
 
+@pytest.mark.parametrize(
+    ("most", "missed", "looked_up"), [(1, 125, 16), (2, 125, 8), (4, 125, 4), (8, 125, 2), (16, 125, 2), (8, 1000, 16)]
+)
+def test_where_the_l2_is_not_simulated_reads_are_merged_as_far_as_they_wait_for_dram(most, missed, looked_up):
+    """
+    All of 16 sectors wait, and one in eight is missed by the one who asks: eight SMs read each line.
+
+    One look-up serves the requests of so many. Without merging 16 are looked up, with 2 of them 8; with 8 or more, 2.
+    Requests of four sectors: what is not a whole sector is carried over.
+    """
+    chip = quiet(figures=NEAR_ONLY._replace(most_merged=most), memory=Memory(simulates_l2=False))
+    for number in range(4):
+        chip.read_known(0, 5000 * number, 5000 * number, 4, 1000, missed)
+
+    assert chip.looked_up == looked_up
+
+
 # --- look-ups, and what is missing ---
 
 
