@@ -16,10 +16,13 @@ LineMasks: TypeAlias = tuple[tuple[int, int], ...]
 """Pairs (line, bit mask of its sectors) that one warp instruction touches. No two tensors share line numbers."""
 
 Request: TypeAlias = tuple[int, LineMasks]
-"""(number of sectors, lines) of one warp instruction. Lines are empty if no simulated cache needs them."""
+"""(number of sectors, lines) of one warp instruction."""
 
 TENSOR_STRIDE = 1 << 40
 """Distance in lines between the first lines of two tensors, larger than any tensor."""
+
+WAVE_STRIDE = 1 << 44
+"""Distance in lines between those of two waves of a sampled run, larger than all tensors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +33,12 @@ class L2Status:
     Attributes:
         slow: Sectors that wait for DRAM, whether this CTA or another one missed.
         missed: Sectors that the chip reads from DRAM, relative to those that all CTAs of the wave request.
+        shared: CTAs of the wave that request the same data at once, at least 1.
     """
 
     slow: int
     missed: int
+    shared: int = 1
 
 
 FROM_DRAM = L2Status(slow=1000, missed=1000)
@@ -65,26 +70,24 @@ class Patterns:
         self._copies: dict[Any, FetchPattern] = {}
         self._outputs: dict[Any, list[list[int]]] = {}
 
-    def copies(self, access: GlobalAccess, bits: int, *, needs_lines: bool) -> tuple[int | None, FetchPattern]:
+    def copies(self, access: GlobalAccess, bits: int) -> tuple[int | None, FetchPattern]:
         """
         Return the first line of a fetch, None if it touches nothing, and its pattern; equal patterns are one object.
 
         Args:
             access: Accesses of the fetch.
             bits: Width of an element, in bits.
-            needs_lines: Whether a cache looks lines up; if not, requests have no lines.
         """
         valid = np.broadcast_to(access.valid, access.offset.shape)
         first, key = _pattern(access.offset, valid, bits)
-        key = (*key, needs_lines)
         if key not in self._copies:
             sectors = distinct_sectors(over_warps(access.offset), over_warps(valid), bits).tolist()
             offset = over_warps(access.offset - (first or 0) * LINE_BITS // bits)
-            touched = np.where(over_warps(valid), offset * bits // SECTOR_BITS, -1).tolist() if needs_lines else None
+            touched = np.where(over_warps(valid), offset * bits // SECTOR_BITS, -1).tolist()
             self._copies[key] = FetchPattern(
                 [
                     [
-                        [(count, _lines(touched[a][v][w]) if touched else ()) for w, count in enumerate(warps)]
+                        [(count, _lines(touched[a][v][w])) for w, count in enumerate(warps)]
                         for v, warps in enumerate(vecs)
                     ]
                     for a, vecs in enumerate(sectors)

@@ -31,16 +31,18 @@ class _Walked:
         asked: Bytes that one CTA requests.
         missed: Bytes of these that this fetch reads from DRAM.
         slow: Bytes that wait for DRAM, read by this fetch or at the same time by another tile's.
+        fresh: Bytes that no tile before in this turn touched.
     """
 
     asked: int = 0
     missed: int = 0
     slow: int = 0
+    fresh: int = 0
 
 
 @lru_cache(maxsize=4096)
-def _l2_status(slow: int, missed: int) -> L2Status:
-    return L2Status(slow=slow, missed=missed)
+def _l2_status(slow: int, missed: int, shared: int) -> L2Status:
+    return L2Status(slow=slow, missed=missed, shared=shared)
 
 
 class LruGranules:
@@ -91,6 +93,7 @@ class L2Walk:
         self.missed_by_wave: list[int] = []
         self.bytes_asked = 0
         sharers = [self._sharers(wave) for wave in range(waves)]
+        self._stored = kernel.stored_bytes * resident // len(kernel.launched)
         own = self._own_bytes(sharers)
         if own is not None:
             self._walk_apart(sharers, own, machine.l2.bytes // machine.l2.partitions)
@@ -98,6 +101,7 @@ class L2Walk:
         for wave in range(waves):
             self.missed_by_wave.append(0)
             self._walk_wave(wave, sharers[wave])
+            self._held.touch(Touch(("stored", wave), 1, self._stored))
 
     def status(self, cta: int) -> tuple[tuple[L2Status, ...], ...]:
         """Return the L2 status of a CTA's fetches, indexed [tensor][turn]."""
@@ -148,7 +152,9 @@ class L2Walk:
         stream = {key: number for number, key in enumerate(own)}
         sizes = np.stack(list(own.values()))
         waves = [[stream[tensor, key] for tensor, of in enumerate(one) for key in of] for one in sharers]
-        for wave, (one, missed) in enumerate(zip(sharers, missed_fetches(waves, sizes, capacity), strict=True)):
+        for wave, (one, missed) in enumerate(
+            zip(sharers, missed_fetches(waves, sizes, capacity, self._stored), strict=True)
+        ):
             bytes_missed = 0
             end = 0
             for tensor, of in enumerate(one):
@@ -157,8 +163,9 @@ class L2Walk:
                 asked = (of_fetch * np.array(list(of.values()))[:, None]).sum(axis=0)
                 from_dram = (of_fetch * slow).sum(axis=0)
                 chip = (from_dram * PER_MILLE // np.maximum(asked, 1)).tolist()
+                shared = np.maximum(asked // np.maximum(of_fetch.sum(axis=0), 1), 1).tolist()
                 for key, row in zip(of, (slow * PER_MILLE).tolist(), strict=True):
-                    self._status[wave, tensor, key] = tuple(map(_l2_status, row, chip))
+                    self._status[wave, tensor, key] = tuple(map(_l2_status, row, chip, shared))
                 self.bytes_asked += int(asked.sum())
                 bytes_missed += int(from_dram.sum())
             self.missed_by_wave.append(bytes_missed)
@@ -185,24 +192,39 @@ class L2Walk:
     ) -> dict[Hashable, L2Status]:
         """Walk one fetch of one tensor by all CTAs of a wave; ``sharers`` counts the CTAs that fetch the same data."""
         coming: dict[Hashable, int] = {}
-        walked = {key: self._walk_fetch(touches, coming) for key, touches in going.items()}
+        touched: dict[Hashable, int] = {}
+        walked = {key: self._walk_fetch(touches, coming, touched) for key, touches in going.items()}
         asked = sum(one.asked * sharers[key] for key, one in walked.items())
         missed = sum(one.missed for one in walked.values())
         self.bytes_asked += asked
         self.missed_by_wave[-1] += missed
         chip = missed * PER_MILLE // asked if asked else 0
+        shared = max(1, asked // max(1, sum(one.fresh for one in walked.values())))
         return {
-            key: _l2_status(one.slow * PER_MILLE // one.asked if one.asked else 0, chip) for key, one in walked.items()
+            key: _l2_status(one.slow * PER_MILLE // one.asked if one.asked else 0, chip, shared)
+            for key, one in walked.items()
         }
 
-    def _walk_fetch(self, touches: Sequence[Touch], coming: dict[Hashable, int]) -> _Walked:
-        """Walk one tile's fetch; ``coming`` has the parts of granules that this turn of the wave reads from DRAM."""
+    def _walk_fetch(
+        self, touches: Sequence[Touch], coming: dict[Hashable, int], touched: dict[Hashable, int]
+    ) -> _Walked:
+        """
+        Walk one tile's fetch.
+
+        Args:
+            touches: The granules that it touches.
+            coming: Parts of granules that this turn of the wave reads from DRAM.
+            touched: Parts of granules that this turn of the wave touches.
+        """
         walked = _Walked()
         for touch in touches:
             missing = self._held.touch(touch)
             bringing = coming.get(touch.granule, 0) | missing
             if bringing:
                 coming[touch.granule] = bringing
+            before = touched.get(touch.granule, 0)
+            touched[touch.granule] = before | touch.parts
+            walked.fresh += (touch.parts & ~before).bit_count() * touch.size
             walked.asked += touch.parts.bit_count() * touch.size
             walked.missed += missing.bit_count() * touch.size
             walked.slow += (touch.parts & bringing).bit_count() * touch.size

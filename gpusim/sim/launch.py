@@ -189,6 +189,7 @@ def _sampled(launch: Launch, progress: Progress) -> Outcome:
         slots=launch.ctas_per_sm,
         instructions=launch.instructions,
         is_even=len(set(map(kernel.work, range(launch.ctas)))) == 1,
+        first=_first_of_chains(kernel, launch.ctas) if kernel.orders_slices else None,
     )
     resident = launch.ctas_per_sm * launch.machine.sms
     waves = -(-launch.ctas // resident)
@@ -201,6 +202,16 @@ def _sampled(launch: Launch, progress: Progress) -> Outcome:
     return _outcome(
         launch, ran, sample.share, dram_bytes=read, dram_written=written_bytes(launch.machine, read, stored)
     )
+
+
+def _first_of_chains(kernel: AnyKernel, ctas: int) -> list[int]:
+    """Return for each CTA the first of those that its epilogue waits for, directly or not; itself if there is none."""
+    first = list(range(ctas))
+    for cta in range(ctas):
+        before = kernel.follows(cta)
+        if before >= 0:
+            first[cta] = first[before]
+    return first
 
 
 def written_bytes(machine: Machine, read: int, stored: int) -> int:

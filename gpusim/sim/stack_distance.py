@@ -8,19 +8,20 @@ import numpy as np
 from gpusim.arrays import BoolArray, IntArray
 
 
-def missed_fetches(waves: Sequence[Sequence[int]], sizes: IntArray, capacity: int) -> list[BoolArray]:
+def missed_fetches(waves: Sequence[Sequence[int]], sizes: IntArray, capacity: int, stored: int) -> list[BoolArray]:
     """
     Return which fetches of each wave miss.
 
     A wave walks turn by turn, and in a turn stream by stream; every (stream, turn) is data of its own. The cache holds
     the data that was used last, so data is still there if it and everything else that was used since then fit: the
     bytes of the turns after it in the stream's last wave, of all waves between, and of the turns before it in this one,
-    each counted once.
+    each counted once, and what the waves stored.
 
     Args:
         waves: Streams of each wave, in the order in which a turn walks them.
         sizes: Bytes of each fetch, shape [streams, turns]; 0 for a fetch that asks for nothing.
         capacity: Bytes that the cache holds. A single fetch that is larger stays until the next one.
+        stored: Bytes that each wave stores at its end.
 
     Returns:
         For each wave an array of shape [streams of the wave, turns].
@@ -54,7 +55,7 @@ def missed_fetches(waves: Sequence[Sequence[int]], sizes: IntArray, capacity: in
             same_turn |= place[last] > place[last, stream]
             same_turn |= walked[wave] & (place[wave] < row)
             same_turn[stream] = False
-            others = other_turns(last, wave) + sizes[same_turn].sum(axis=0)
+            others = other_turns(last, wave) + sizes[same_turn].sum(axis=0) + stored * (wave - last)
             found[row] &= (others > 0) & (others + sizes[stream] > capacity)
         missed.append(found)
     return missed

@@ -6,7 +6,7 @@ from typing import Any
 from gpusim.schedule.lanes import CtaLanes, Fetch
 from gpusim.sim.code import Assembly, Decoded
 from gpusim.sim.core.columns import Code, Data, column
-from gpusim.sim.footprint import TENSOR_STRIDE, FetchPattern, L2Status, Patterns
+from gpusim.sim.footprint import TENSOR_STRIDE, WAVE_STRIDE, FetchPattern, L2Status, Patterns
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.timed_kernel import AnyKernel
 from gpusim.units import LINE_BITS
@@ -86,7 +86,7 @@ class DataTables:
             name: []
             for name in (
                 *("program", "row_fetch", "row_status", "row_output", "found_slow", "found_missed", "pattern"),
-                *("fetch_line", "slow", "missed", "request", "vecs", "asked", "touched", "line", "mask"),
+                *("fetch_line", "slow", "missed", "shared", "request", "vecs", "asked", "touched", "line", "mask"),
                 "output_sectors",
             )
         }
@@ -145,11 +145,13 @@ class DataTables:
         walked, lanes = kernel.walked(cta), self._lanes.cta(block)
         if self._tensors is None:
             self._tensors = [kernel.tensor_of(row) for row in range(len(lanes.fetches()))] if kernel.copied else []
-        keys = [(row, walked[tensor]) for row, tensor in enumerate(self._tensors)]
+        # The walk has said what a wave finds in the L2, so lines of a wave are none of another's.
+        wave = 0 if self._walk is None else cta // self._first_wave
+        keys = [(row, walked[tensor], wave) for row, tensor in enumerate(self._tensors)]
         if any(key not in self._fetches for key in keys):
             for key, fetches in zip(keys, lanes.fetches(), strict=True):
                 if key not in self._fetches:
-                    self._fetches[key] = self._fetched(key[0], fetches, lanes)
+                    self._fetches[key] = self._fetched(key[0], fetches, lanes, wave)
         alike = lanes.alike_outputs()
         if alike not in self._alike_outputs:
             self._alike_outputs[alike] = tuple(self._output(row) for row in lanes.output_rows)
@@ -171,27 +173,27 @@ class DataTables:
                     self._statuses[key] = len(self._columns["slow"])
                     self._columns["slow"] += [one.slow for one in key]
                     self._columns["missed"] += [one.missed for one in key]
+                    self._columns["shared"] += [one.shared for one in key]
                 self._status_of[id(key)] = self._statuses[key]
             firsts.append(self._status_of[id(key)])
         return firsts
 
-    def _fetched(self, row: int, fetches: Sequence[Fetch], lanes: CtaLanes[Any]) -> int:
+    def _fetched(self, row: int, fetches: Sequence[Fetch], lanes: CtaLanes[Any], wave: int) -> int:
         """Add the fetches of one row, and return the first one's number. Of those that are alike, one is evaluated."""
         kernel, columns = self._kernel, self._columns
-        needs_lines = self._walk is None or kernel.cached_in_l1(row)
         tensor = kernel.tensor_of(row)
         bits = self._lanes.operands[kernel.copied[tensor]].bits
-        first_line = tensor * TENSOR_STRIDE
+        first_line = tensor * TENSOR_STRIDE + wave * WAVE_STRIDE
         first = len(columns["pattern"])
         for number, alike, base in fetches:
             if (row, alike) not in self._alike:
                 access = lanes.fetched(row, number)
-                line, pattern = self._patterns.copies(access, bits, needs_lines=needs_lines)
+                line, pattern = self._patterns.copies(access, bits)
                 self._alike[row, alike] = self._number(pattern), line, base
             known, line, at = self._alike[row, alike]
             columns["pattern"].append(known)
             lines = 0 if line is None else line + (base - at) * bits // LINE_BITS
-            columns["fetch_line"].append(first_line + lines if needs_lines else 0)
+            columns["fetch_line"].append(first_line + lines)
         return first
 
     def _number(self, pattern: FetchPattern) -> int:

@@ -202,6 +202,11 @@ class TimedKernel(CountedKernel[StepT]):
         """Bytes that the grid reads from DRAM besides its copies."""
         return 0
 
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes that the grid stores, which take room in the L2."""
+        return 0
+
     # --- its work ---
 
     @property

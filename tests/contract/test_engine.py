@@ -207,7 +207,7 @@ DRAWN = replace(
 )
 """An A100 whose misses take unequal times."""
 
-STATUS = st.builds(L2Status, slow=st.integers(0, 1000), missed=st.integers(0, 1000))
+STATUS = st.builds(L2Status, slow=st.integers(0, 1000), missed=st.integers(0, 1000), shared=st.integers(1, 9))
 
 
 @settings(max_examples=300)

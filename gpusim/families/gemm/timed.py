@@ -9,7 +9,7 @@ import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.cuda.specialise import PARAMS, Specialisation
-from gpusim.element_types import Mma
+from gpusim.element_types import Mma, element_bits
 from gpusim.errors import BadInput
 from gpusim.families.gemm.cutlass.parameters import launch_structure
 from gpusim.families.gemm.estimated import estimated_stream
@@ -319,6 +319,13 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
         """Bytes of the source, if this kernel reads it."""
         problem = self.scenario.problem
         return 0 if problem.reduces else source_bytes(self.scenario)
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes of the output; of a split-K, each slice's."""
+        problem = self.scenario.problem
+        stored = problem.dtype.accumulator if problem.reduces else problem.dtype.output
+        return problem.extents.m * problem.extents.n * problem.split_k_slices * element_bits(stored) // 8
 
     def k_tiles(self, cta: int) -> int:
         """Return the number of k tiles of the CTA's slice."""

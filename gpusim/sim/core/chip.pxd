@@ -2,7 +2,7 @@
 
 cimport cython
 
-cdef long long NEVER, SECTORS_PER_LINE, _SMS_PER_TPC, _MULTIPLIER, _INCREMENT, _MODULUS, _WHOLE_LINE, _OUTPUT_LINES, _MILLI, _PERCENT, _GROUPS, _LINES_AT_ONCE, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
+cdef long long NEVER, SECTORS_PER_LINE, _SMS_PER_TPC, _MULTIPLIER, _INCREMENT, _MODULUS, _WHOLE_LINE, _OUTPUT_LINES, _MOST_CREDIT, _MILLI, _PERCENT, _GROUPS, _LINES_AT_ONCE, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
 cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
 cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
 cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN
@@ -33,14 +33,14 @@ cdef class Chip:
     cdef long long source_release, copy_interval, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
     cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines, port_bytes, chip_bytes, near, far, far_percent
     cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, write_buffer, semaphore, most_merged
-    cdef long long draw, written_sectors, next_line
+    cdef long long draw, written_sectors, next_line, looked_credit, later, later_waiting, came_sectors
     cdef long long dram_latency, dram_rate, l1_lines, l2_lines
     cdef long long warps, lines, cached, simulates_l2, rows, outputs
-    cdef long long chip_free, dram_free, turn, fetched, status, requested, slow_credit, missed_credit, merged_credit, pending, scheduled
+    cdef long long chip_free, dram_free, turn, fetched, status, requested, slow_credit, missed_credit, pending, scheduled
     cdef const long long[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, read, fetches, is_branch
     cdef const long long[::1] wave, wave_slots, bytes, row, turn_of, access, vec, stage, pending_groups, awaits, follows, followed, is_load, through_l1
     cdef const long long[::1] zero_fills, fills, activity, waves, first, end, trips, tiles, begins, program, warps_of
-    cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, slow, missed, request, vecs, asked, touched
+    cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, slow, missed, shared_by, request, vecs, asked, touched
     cdef const long long[::1] line, sector_mask, output_sectors, found_slow, found_missed
     cdef long long[::1] sm_free, data_free, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
     cdef long long[::1] port_free, mio_free, return_free, queue, queue_at, clock, asleep, last, active, blocked, members
@@ -86,12 +86,16 @@ cdef class Chip:
     cdef long long memory(self, long long smsp, long long warp, long long at) noexcept
     cdef long long shared(self, long long smsp, long long warp, long long leaves, long long wavefronts) noexcept
     cdef void resolve(self, long long warp, long long code) noexcept
-    cdef long long serve(self, long long sm, long long at, long long issued, long long sectors, long long slow, long long missed) noexcept
+    cdef long long serve(self, long long sm, long long at, long long issued, long long size) noexcept
     cdef long long l2_latency(self) noexcept
     cdef long long read_known(self, long long sm, long long at, long long issued, long long sectors, long long slow, long long missed) noexcept
     cdef long long arrival(self, long long start, long long issued, long long asked, long long slow, long long missed) noexcept
     @cython.locals(cache=Lines)
     cdef long long fill(self, long long sm, long long line, long long mask, long long start, long long issued) noexcept
+    @cython.locals(cache=Lines)
+    cdef long long fill_known(self, long long sm, long long line, long long mask, long long start, long long issued) noexcept
+    cdef long long accrue(self, long long asked, long long issued) noexcept
+    cdef void displace(self, long long issued, long long sectors) noexcept
     cdef long long enter(self, long long sm, long long at, long long size) noexcept
     cdef long long look(self, long long start, long long issued, long long size) noexcept
     cdef long long store(self, long long sm, long long at, long long issued, long long sectors) noexcept

@@ -53,6 +53,9 @@ _LINES_AT_ONCE = 32
 _OUTPUT_LINES = 1 << 46
 """Numbers of the lines that stores fill; no operand's lines reach them."""
 
+_MOST_CREDIT = _LINES_AT_ONCE * SECTORS_PER_LINE * _MILLI
+"""Sectors that may wait for DRAM and have found no line that is new to the sample, in thousandths."""
+
 _WHOLE_LINE = (1 << SECTORS_PER_LINE) - 1
 """Mask of all sectors of a line."""
 
@@ -246,9 +249,11 @@ class Chip:
         # Caches and DRAM
         self.l1 = [Lines(self.l1_lines + _LINES_AT_ONCE) for _ in range(sms)] if self.cached else []
         self.next_line = _OUTPUT_LINES
-        self.l2 = Lines(self.l2_lines + 2) if self.simulates_l2 else Lines(1)
+        self.l2 = Lines(self.l2_lines + 2)
         self.l2_free, self.store_free, self.chip_free, self.dram_free = zeros(sms), zeros(sms), 0, 0
-        self.turn, self.draw, self.slow_credit, self.missed_credit, self.merged_credit = 0, 0, 0, 0, 0
+        self.turn, self.draw, self.slow_credit, self.missed_credit = 0, 0, 0, 0
+        self.looked_credit, self.came_sectors = 0, 0
+        self.later, self.later_waiting = 2, 1
         self.written_sectors, self.stored_bytes, self.acknowledged = 0, 0, 0
         self.l2_sectors, self.looked_up, self.dram_bytes, self.dram_written = 0, 0, 0, 0
         # The calendar: a heap of SMSPs and CTA slots, one entry each.
@@ -302,7 +307,7 @@ class Chip:
         self.row_fetch, self.row_status, self.row_output = data.row_fetch, data.row_status, data.row_output
         self.found_slow, self.found_missed = data.found_slow, data.found_missed
         self.pattern, self.fetch_line = data.pattern, data.fetch_line
-        self.slow, self.missed = data.slow, data.missed
+        self.slow, self.missed, self.shared_by = data.slow, data.missed, data.shared
         self.request, self.vecs = data.request, data.vecs
         self.asked, self.touched = data.asked, data.touched
         self.line, self.sector_mask = data.line, data.mask
@@ -875,14 +880,17 @@ class Chip:
         self.sectors[sm] += sectors
         # The latencies of L2 and DRAM are those of loads; a copy takes longer by what it takes longer on a hit.
         beyond = self.copy_hit - self.load_hit
-        if not self.simulates_l2:
-            return self.read_known(sm, at, issued, sectors, self.slow[self.status], self.missed[self.status]) + beyond
         start = self.enter(sm, at, sectors * SECTOR_BYTES)
         self.l2_sectors += sectors
         done = 0
         for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
             line = self.line[touched] + self.fetch_line[self.fetched]
-            done = max(done, self.fill(sm, line, self.sector_mask[touched], start, issued))
+            mask = self.sector_mask[touched]
+            if self.simulates_l2:
+                landed = self.fill(sm, line, mask, start, issued)
+            else:
+                landed = self.fill_known(sm, line, mask, start, issued)
+            done = max(done, landed)
         return done + beyond
 
     def look_up(self, sm: int, at: int, issued: int, hit: int) -> int:
@@ -920,17 +928,17 @@ class Chip:
     def bring(self, sm: int, at: int, issued: int, missing: int) -> int:
         """Read the sectors of a request that the L1 lacks from the L2."""
         self.l2_sectors += missing
-        if not self.simulates_l2:
-            slow, missed = self.slow[self.status], self.missed[self.status]
-            start = self.serve(sm, at, issued, missing, slow, missed)
-            return self.arrival(start, issued, self.asked[self.requested], slow, missed)
         start = self.enter(sm, at, missing * SECTOR_BYTES)
+        if not self.simulates_l2:
+            self.accrue(self.asked[self.requested] - missing, issued)
         cache, base, done = self.l1[sm], self.fetch_line[self.fetched], 0
         for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
             line = self.line[touched] + base
             mask = self.sector_mask[touched] & ~cache.held[cache.find(line)]
-            if mask:
+            if mask and self.simulates_l2:
                 done = max(done, self.fill(sm, line, mask, start, issued))
+            elif mask:
+                done = max(done, self.fill_known(sm, line, mask, start, issued))
         return done
 
     # --- L2 and DRAM ---
@@ -947,21 +955,9 @@ class Chip:
         self.chip_free = backlog + size * self.share * _MILLI // self.chip_bytes
         return max(start, backlog)
 
-    def serve(self, sm: int, at: int, issued: int, sectors: int, slow: int, missed: int) -> int:  # noqa: PLR0917 - in C all are
-        """
-        Queue a request at its SM's port and at the L2; return when that accepts it, in thousandths of a cycle.
-
-        Of sectors known to wait for DRAM, those that others read are merged as far as one look-up serves them, where
-        the L2 is not simulated.
-        """
-        start, merged = self.enter(sm, at, sectors * SECTOR_BYTES), slow - max(missed, slow // self.most_merged)
-        looked = sectors
-        if merged > 0 and not self.simulates_l2:
-            self.merged_credit += sectors * merged
-            looked -= self.merged_credit // _MILLI
-            self.merged_credit %= _MILLI
-        self.looked_up += looked
-        return self.look(start, issued, looked * SECTOR_BYTES)
+    def serve(self, sm: int, at: int, issued: int, size: int) -> int:
+        """Queue a request at its SM's port and at the L2; return when that accepts it, in thousandths of a cycle."""
+        return self.look(self.enter(sm, at, size), issued, size)
 
     def store(self, sm: int, at: int, issued: int, sectors: int) -> int:
         """
@@ -985,6 +981,8 @@ class Chip:
                 slot = self.l2.insert(self.next_line)
                 self.l2.dirty[slot] = 1
                 self.make_room(issued)
+        else:
+            self.displace(issued, sectors)
         return max(at, taken - self.write_buffer)
 
     def make_room(self, issued: int) -> None:
@@ -1010,8 +1008,9 @@ class Chip:
 
     def read_known(self, sm: int, at: int, issued: int, sectors: int, slow: int, missed: int) -> int:  # noqa: PLR0917 - in C all are
         """Read sectors whose hits and misses are known per mille; return the cycle at which all have arrived."""
-        start = self.serve(sm, at, issued, sectors, slow, missed)
+        start = self.serve(sm, at, issued, sectors * SECTOR_BYTES)
         self.l2_sectors += sectors
+        self.looked_up += sectors
         return self.arrival(start, issued, sectors, slow, missed)
 
     def arrival(self, start: int, issued: int, asked: int, slow: int, missed: int) -> int:
@@ -1061,6 +1060,67 @@ class Chip:
             self.looked_up += sectors_in(mask & ~known)
         cache.seen[slot] |= mask << side * SECTORS_PER_LINE
         return lands
+
+    def fill_known(self, sm: int, line: int, mask: int, start: int, issued: int) -> int:
+        """
+        Look a line up that a walk through the L2 found or missed; return the cycle at which it has arrived (D14).
+
+        The SM that asks first finds the line as its wave does, whole. An SM that asks later waits for the same data. A
+        request stands for those of several SMs. Where the line waits for DRAM or at the L2, those SMs' requests are
+        merged with others: as many of the CTAs that share the data as are allowed.
+        """
+        cache, asked = self.l2, sectors_in(mask)
+        slow, shared = self.slow[self.status], self.shared_by[self.status]
+        brought = self.accrue(asked, issued)
+        slot = cache.used(line)
+        misses = cache.held[slot] == 0 and slow == _MILLI
+        if 0 < slow < _MILLI:
+            misses = cache.held[slot] == 0 and self.slow_credit >= asked * _MILLI
+            self.slow_credit -= asked * _MILLI if misses else 0
+        if cache.held[slot] and start < cache.lands[slot] and cache.asker[slot] == sm:
+            return cache.lands[slot] // _MILLI
+        waits = misses or start < max(cache.ready[slot] * _MILLI, self.chip_free)
+        looked = asked * _MILLI
+        if waits and shared > 1:
+            merged = looked - looked // min(shared, self.most_merged)
+            looked -= merged * self.later_waiting // self.later if misses else merged
+        if cache.held[slot] and shared > 1:
+            self.later += 1
+            self.later_waiting += 1 if waits else 0
+        begin = self.look(start, issued, looked * SECTOR_BYTES // _MILLI)
+        self.looked_credit += looked
+        self.looked_up += self.looked_credit // _MILLI
+        self.looked_credit %= _MILLI
+        if shared > self.most_merged or sm // _SMS_PER_TPC % 2 != line % 2:
+            self.looked_up += brought
+        if misses:
+            cache.ready[slot] = max(begin, self.dram_free) // _MILLI + self.dram_latency_of()
+        cache.held[slot] = _WHOLE_LINE
+        lands = max(begin // _MILLI + self.l2_latency(), cache.ready[slot])
+        cache.asker[slot] = sm
+        cache.lands[slot] = lands * _MILLI
+        if cache.count > self.l2_lines:
+            cache.drop_oldest()
+        return lands
+
+    def accrue(self, asked: int, issued: int) -> int:
+        """Count sectors that are asked for, and let DRAM transfer the walk's part of them; return how many it is."""
+        if self.slow[self.status] < _MILLI:
+            self.slow_credit = min(self.slow_credit + asked * self.slow[self.status], _MOST_CREDIT)
+        self.missed_credit += asked * self.missed[self.status]
+        brought = self.missed_credit // _MILLI
+        if brought:
+            self.missed_credit -= brought * _MILLI
+            self.dram_bytes += brought * SECTOR_BYTES * self.share
+            self.occupy(issued, brought * SECTOR_BYTES)
+            self.displace(issued, brought)
+        return brought
+
+    def displace(self, issued: int, sectors: int) -> None:
+        """Let sectors that come to an L2 that is full displace others; stored ones of them are written to DRAM."""
+        self.came_sectors += sectors
+        if self.came_sectors * self.share > self.l2_lines * SECTORS_PER_LINE:
+            self.occupy(issued, sectors * self.stored_bytes // self.came_sectors)
 
     def dram(self, start: int, size: int, issued: int) -> int:
         """Read from DRAM; return the cycle at which the data reaches the SM."""

@@ -54,8 +54,8 @@ def test_the_second_wave_finds_what_the_first_brought():
     (a0, b0), (a2, b2) = walk.status(0), walk.status(2)
 
     assert a0[0] == a2[0] == L2Status(slow=1000, missed=1000)
-    assert b0[0] == L2Status(slow=1000, missed=500)
-    assert b2[0] == L2Status(slow=0, missed=0)
+    assert b0[0] == L2Status(slow=1000, missed=500, shared=2)
+    assert b2[0] == L2Status(slow=0, missed=0, shared=2)
 
 
 def test_fetches_past_the_last_k_tile_ask_for_nothing():
@@ -146,7 +146,20 @@ def test_data_is_missed_where_what_was_used_since_does_not_fit(waves, sizes, cap
                 if sizes[stream][turn]:
                     expected[wave][row][turn] = bool(held.touch(Touch((stream, turn), 1, sizes[stream][turn])))
 
-    assert [one.tolist() for one in missed_fetches(waves, np.array(sizes), capacity)] == expected
+    assert [one.tolist() for one in missed_fetches(waves, np.array(sizes), capacity, 0)] == expected
+
+
+class OnlyReads(TimedTileKernel):
+    """A kernel whose stores take no room."""
+
+    stored_bytes = 0
+
+
+def test_stores_take_room_in_the_l2():
+    """Two waves of one CTA, one k tile: B and the first output tile are as large as the L2; with A, B is gone."""
+    walks = [L2Walk(kind(small_gemm(128, 64, 64), small_l2(2)), 1, 2) for kind in (OnlyReads, TimedTileKernel)]
+
+    assert [walk.missed_by_wave[1] // (64 * 64 * 2) for walk in walks] == [1, 2]
 
 
 def small_l2(tiles, tile_bytes=64 * 64 * 2):
@@ -166,7 +179,7 @@ def test_the_order_of_ctas_decides_what_the_l2_still_holds(swizzle, tiles_missed
     gone. 4 pairs of waves * (6 + 4) = 40.
     identity<4>: 2 x 4 tiles, 2 A + 4 B, then three times 2 A. 2 groups of waves * (6 + 2 + 2 + 2) = 24.
     """
-    walk = walk_of(small_gemm(512, 512, 64, swizzle=swizzle), 8, 8, machine=small_l2(8))
+    walk = L2Walk(OnlyReads(small_gemm(512, 512, 64, swizzle=swizzle), small_l2(8)), 8, 8)
 
     assert walk.bytes_missed() == tiles_missed * 64 * 64 * 2
 

@@ -37,7 +37,7 @@ def test_left_over_ctas_are_sampled_as_many_as_an_sm_takes_at_once():
     [
         (264, 1_000_000, False),
         (288, 1_000_000, True),
-        (288, 7_000_000, False),
+        (288, 13_000_000, False),
         (500, 1_000_000, False),
         (64, 1_000_000, False),
         (4100, 1_000_000, False),
@@ -83,3 +83,13 @@ def test_every_sample_is_of_the_grid_and_stands_for_all_of_it(ctas, slots, cost,
     assert set(sample.ctas) <= set(range(ctas))
     assert sample.sms <= len(sample.ctas)
     assert abs(sample.sms * sample.share - working) <= 0.02 * working
+
+
+def test_slices_that_wait_for_each_other_are_taken_together():
+    """Four tiles of two slices: CTA 4 + t waits for CTA t."""
+    sample = take_sample(
+        ["gemm"] * 8, working=8, slots=2, instructions=100_000_000, is_even=True, first=[0, 1, 2, 3, 0, 1, 2, 3]
+    )
+
+    assert len(sample.ctas) == sample.sms
+    assert {cta for cta in sample.ctas if cta < 4} == {cta - 4 for cta in sample.ctas if cta >= 4}

@@ -87,7 +87,7 @@ def check_every_access(kernel):
         for row, fetches in enumerate(own.fetches()):
             bits = lanes.operands[kernel.copied[kernel.tensor_of(row)]].bits
             for turn, fetch in enumerate(fetches):
-                first, pattern = Patterns().copies(own.fetched(row, fetch.number), bits, needs_lines=True)
+                first, pattern = Patterns().copies(own.fetched(row, fetch.number), bits)
                 base = kernel.tensor_of(row) * TENSOR_STRIDE + (first or 0)
                 expected = [
                     (sectors, [(base + line, mask) for line, mask in lines])
@@ -129,7 +129,7 @@ def test_a_tile_is_evaluated_once_for_all_ctas_that_fetch_it():
 
 
 def test_a_walk_says_which_fetches_hit():
-    """One wave of 4 CTAs: the walk's own figures, and no lines."""
+    """One wave of 4 CTAs: the walk's own figures, and lines as without a walk."""
     kernel = TimedTileKernel(small_gemm(128, 128, 128), H200)
     walk = L2Walk(kernel, resident=264, waves=1)
     data = tables_of(kernel, walk=walk).of(range(4), {0: 0})
@@ -137,22 +137,10 @@ def test_a_walk_says_which_fetches_hit():
     for cta in range(4):
         for row, status in enumerate(walk.status(cta)):
             first = data.row_status[cta * data.rows + row]
-            assert (
-                tuple(L2Status(data.slow[first + turn], data.missed[first + turn]) for turn in range(len(status)))
-                == status
-            )
+            found = zip(data.slow[first:], data.missed[first:], data.shared[first:], strict=False)
+            assert tuple(L2Status(*one) for one, _ in zip(found, status, strict=False)) == status
     assert not data.simulates_l2
-    assert list(data.line) == [0]
-
-
-def test_what_no_cache_looks_up_has_no_lines():
-    """16-byte copies go around the L1; those of 4 bytes do not."""
-    for alignment, cached in ((8, False), (2, True)):
-        kernel = TimedTileKernel(small_gemm(64, 64, 128, alignment_a=alignment, alignment_b=alignment), H200)
-        data = tables_of(kernel, walk=L2Walk(kernel, resident=264, waves=1)).of([0], {0: 0})
-
-        assert data.cached == cached
-        assert (data.touched[-1] > 0) == cached
+    assert list(data.line) == list(tables_of(kernel).of(range(4), {0: 0}).line)
 
 
 def test_ctas_are_followed_by_their_place_in_the_queue():

@@ -714,9 +714,11 @@ def test_a_sampled_sm_waits_for_dram_in_the_walks_proportion():
 
 
 def test_sectors_found_in_l1_still_count_in_the_walks_proportion(core):
-    """The walk knows no L1: half of the 4 sectors asked for are missed, though only 2 go to the L2."""
+    """The walk knows no L1: half of the 4 sectors asked for are missed, though only 2, of a new line, go to the L2."""
     statuses = [IN_L2, L2Status(slow=500, missed=500)]
-    log, chip = taken(core, [asked((0, 0b0011)), asked((0, 0b1111))], statuses=statuses, simulates_l2=False)
+    log, chip = taken(
+        core, [asked((0, 0b0011)), asked((0, 0b0011), (1, 0b0011))], statuses=statuses, simulates_l2=False
+    )
 
     assert log == [L2_HIT, MISS]
     assert (chip.l2_sectors, chip.dram_bytes) == (4, 64)
