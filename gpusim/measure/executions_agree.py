@@ -17,8 +17,8 @@ from gpusim.measure.host import Host, host_of_today
 from gpusim.results.result import StreamOrigin
 from gpusim.scenario.catalogue import find_scenario, recordable_scenarios, validation_scenarios
 from gpusim.scenario.models import Scenario
-from gpusim.sim.core.chip import Chip
-from gpusim.sim.core.columns import Code, Data
+from gpusim.sim.core.chip import NOTE_WIDTH, SPAN_WIDTH, Chip
+from gpusim.sim.core.columns import Code, Data, rows_of
 from gpusim.sim.core.engine import engine
 from gpusim.sim.figures import Figures
 from gpusim.sim.launch import Launch
@@ -41,7 +41,7 @@ class Twins(Chip):
         figures, code, data, sms, slots, share: As of ``Chip``.
 
     Attributes:
-        compared: Rows of the log that were compared.
+        compared: Rows of the logs that were compared.
     """
 
     def __init__(  # noqa: PLR0917 - as of the chip
@@ -65,15 +65,20 @@ class Twins(Chip):
         """
         cta, other = super().run(), self._other
         found = (other.run(), other.now, other.ended_sm, other.ended_launched, other.ended_at)
-        for number, (own, row) in enumerate(zip(self.log, other.log, strict=False)):
-            if own != row:
-                raise CheckFailed(f"row {self.compared + number} of the log is {own} interpreted, {row} compiled")
-        _must_equal("rows since the last end", len(self.log), len(other.log))
+        for name, width in (("notes", NOTE_WIDTH), ("spans", SPAN_WIDTH)):
+            own, found_there = getattr(self, name).column, getattr(other, name).column
+            self._compare_rows(name, *(rows_of(log, width).tolist() for log in (own, found_there)))
+            del own[:], found_there[:]
         _must_equal("end of a CTA", (cta, self.now, self.ended_sm, self.ended_launched, self.ended_at), found)
-        self.compared += len(self.log)
-        self.log.clear()
-        other.log.clear()
         return cta
+
+    def _compare_rows(self, log: str, interpreted: list[list[int]], compiled: list[list[int]]) -> None:
+        """Compare what both chips have logged since the last end."""
+        for number, (own, row) in enumerate(zip(interpreted, compiled, strict=False)):
+            if own != row:
+                raise CheckFailed(f"row {number} of the {log} since the last end is {own} interpreted, {row} compiled")
+        _must_equal(f"{log} since the last end", len(interpreted), len(compiled))
+        self.compared += len(interpreted)
 
     def compare_totals(self) -> None:
         """
@@ -102,7 +107,7 @@ class RanAlike:
     Attributes:
         name: Name of the scenario.
         launches, ctas, instructions: Launches, CTAs and warp instructions, all of them executed.
-        rows: Rows of the log, equal in both.
+        rows: Rows of the logs, equal in both.
     """
 
     name: str

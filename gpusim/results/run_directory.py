@@ -1,7 +1,7 @@
 """The run directory in which one run is kept: which files it holds, how it is claimed, written and read back."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from operator import attrgetter
 from pathlib import Path
@@ -85,15 +85,16 @@ def write_run(directory: Path, result: Result, timeline: Timeline, scenario_toml
     """
     manifest = {**result.provenance, "stream": result.stream, "command": command}
     # The manifest goes first: it marks a folder, even one cut short, as a run that --force may replace.
-    texts = {
-        MANIFEST: json.dumps(manifest, indent=1) + "\n",
-        RESULT: results.to_json(result),
-        TIMELINE: _timeline_text(timeline),
-        SCENARIO: scenario_toml,
+    texts: dict[str, Iterable[str]] = {
+        MANIFEST: [json.dumps(manifest, indent=1) + "\n"],
+        RESULT: [results.to_json(result)],
+        TIMELINE: _timeline_pieces(timeline),
+        SCENARIO: [scenario_toml],
     }
-    for name, text in texts.items():
+    for name, pieces in texts.items():
         try:
-            (directory / name).write_text(text, encoding="utf-8")
+            with (directory / name).open("w", encoding="utf-8") as file:
+                file.writelines(pieces)
         except OSError as error:
             raise CannotRun(f"{directory / name}: cannot be written ({error.strerror})") from error
 
@@ -130,16 +131,28 @@ def _remove_run(directory: Path) -> None:
         (directory / name).unlink(missing_ok=True)
 
 
-def _timeline_text(timeline: Timeline) -> str:
-    """Return the timeline as JSON columns and rows, a tenth of the size of a list of objects."""
-    tables = {"warps": _table(WarpSpan, timeline.warps), "k_tiles": _table(KTileSpan, timeline.k_tiles)}
-    return json.dumps({"schema": TIMELINE_SCHEMA, **tables}, separators=(",", ":")) + "\n"
+def _timeline_pieces(timeline: Timeline) -> Iterator[str]:
+    """Yield the timeline piece by piece as JSON columns and rows, a tenth of the size of a list of objects."""
+    yield f'{{"schema":{json.dumps(TIMELINE_SCHEMA)}'
+    tables: dict[str, tuple[type, Sequence[Any]]] = {
+        "warps": (WarpSpan, timeline.warps),
+        "k_tiles": (KTileSpan, timeline.k_tiles),
+    }
+    for name, (kind, spans) in tables.items():
+        columns = [field.name for field in fields(kind)]
+        yield f',"{name}":{{"columns":{_json(columns)},"rows":['
+        between = ""
+        for piece in spans.pieces() if isinstance(spans, Spans) else [map(attrgetter(*columns), spans)]:
+            rows = _json(list(piece))[1:-1]
+            if rows:
+                yield between + rows
+                between = ","
+        yield "]}"
+    yield "}\n"
 
 
-def _table(kind: type[WarpSpan | KTileSpan], spans: Sequence[WarpSpan | KTileSpan]) -> dict[str, Any]:
-    columns = [field.name for field in fields(kind)]
-    rows = zip(*spans.columns, strict=True) if isinstance(spans, Spans) else map(attrgetter(*columns), spans)
-    return {"columns": columns, "rows": list(rows)}
+def _json(data: Any) -> str:
+    return json.dumps(data, separators=(",", ":"))
 
 
 def _read_timeline(path: Path) -> Timeline:

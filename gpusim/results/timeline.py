@@ -1,10 +1,13 @@
 """The observations of a timing run for pictures and traces: spans of warps, copies in flight and MMA bursts."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import chain, starmap
 from operator import eq
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, TypeAlias, TypeVar, overload
+
+from gpusim.arrays import IntArray
 
 SpanT = TypeVar("SpanT")
 
@@ -70,38 +73,65 @@ class KTileSpan:
     end: int
 
 
+Take: TypeAlias = Callable[[slice], Sequence[IntArray]]
+"""Returns the columns of a slice of the rows: an array of 64-bit integers for each field."""
+
+PIECE = 1 << 14
+"""Rows that become Python's objects at once."""
+
+
 class Spans(Sequence[SpanT], Generic[SpanT]):
     """
-    A sequence of spans that is kept as columns. Columns are made, and a span becomes an object, when asked for.
+    A sequence of spans that is kept as columns of integers. Columns are made, and a span becomes an object, when asked
+    for.
 
     Args:
         kind: Type of the spans.
-        columns: Returns the values of each field, equally many, in the order of the type's fields.
+        rows: Returns the number of spans, and what takes the columns of some of them, in the order of the type's
+            fields.
+        names: For each field that is a text, the texts that its column counts.
     """
 
-    def __init__(self, kind: type[SpanT], columns: Callable[[], Sequence[Sequence[Any]]]) -> None:
-        self._kind, self._make = kind, columns
+    def __init__(
+        self, kind: type[SpanT], rows: Callable[[], tuple[int, Take]], names: Mapping[str, Sequence[str]]
+    ) -> None:
+        self._kind, self._make = kind, rows
+        self._names = [names.get(field.name) for field in fields(kind)]  # type: ignore[arg-type] # a dataclass
 
     @cached_property
-    def columns(self) -> Sequence[Sequence[Any]]:
-        """The values of each field."""
+    def _rows(self) -> tuple[int, Take]:
         return self._make()
 
+    def _taken(self, piece: slice) -> Iterator[tuple[Any, ...]]:
+        """Return the fields of some spans."""
+        columns = [
+            column.tolist() if names is None else [names[number] for number in column.tolist()]
+            for column, names in zip(self._rows[1](piece), self._names, strict=True)
+        ]
+        return zip(*columns, strict=True)
+
+    def pieces(self) -> Iterator[Iterator[tuple[Any, ...]]]:
+        """Yield the fields of all spans, ``PIECE`` of them at a time."""
+        for begin in range(0, len(self), PIECE):
+            yield self._taken(slice(begin, begin + PIECE))
+
     def __len__(self) -> int:
-        return len(self.columns[0])
+        return self._rows[0]
 
     @overload
     def __getitem__(self, place: int) -> SpanT: ...
 
     @overload
-    def __getitem__(self, place: slice) -> "Spans[SpanT]": ...
+    def __getitem__(self, place: slice) -> tuple[SpanT, ...]: ...
 
-    def __getitem__(self, place: int | slice) -> "SpanT | Spans[SpanT]":
-        values = [column[place] for column in self.columns]
-        return Spans(self._kind, lambda: values) if isinstance(place, slice) else self._kind(*values)
+    def __getitem__(self, place: int | slice) -> SpanT | tuple[SpanT, ...]:
+        if isinstance(place, slice):
+            return tuple(starmap(self._kind, self._taken(place)))
+        at = range(len(self))[place]
+        return next(starmap(self._kind, self._taken(slice(at, at + 1))))
 
     def __iter__(self) -> Iterator[SpanT]:
-        return map(self._kind, *self.columns)
+        return starmap(self._kind, chain.from_iterable(self.pieces()))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))

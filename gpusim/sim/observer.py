@@ -2,17 +2,16 @@
 
 from collections.abc import Sequence
 from functools import cached_property, partial
-from itertools import chain
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.results.result import PipelineRow
-from gpusim.results.timeline import KTileSpan, Spans, Timeline, WarpSpan
+from gpusim.results.timeline import KTileSpan, Spans, Take, Timeline, WarpSpan
 from gpusim.sim.code import BAR, DEPBAR, Decoded
-from gpusim.sim.core.chip import NOTED, RELEASED, RETIRED, SPENT
+from gpusim.sim.core.chip import RELEASED, RETIRED
 from gpusim.sim.stall_reasons import REASONS
 from gpusim.sim.timed_kernel import Watch
 from gpusim.tile.global_access import packed
@@ -20,16 +19,14 @@ from gpusim.tile.global_access import packed
 
 class _Stretches(NamedTuple):
     """
-    Stretches of activities and waits of all warps, warp by warp; the arrays have an entry for each.
+    Stretches of activities and waits of one warp; the arrays have an entry for each.
 
     Attributes:
-        warp: Warp within the CTA.
         name: Index into ``Observer._names``.
         k_tile, k_group: k tile and k group; a wait's k group is -1.
         begin, end: Cycles.
     """
 
-    warp: IntArray
     name: IntArray
     k_tile: IntArray
     k_group: IntArray
@@ -39,30 +36,28 @@ class _Stretches(NamedTuple):
 
 class Observer:
     """
-    Reads the log of a watched CTA (``core.chip``).
+    Reads the logs of a watched CTA (``core.chip``), warp by warp and no sooner than asked.
 
-    Cycles in the log are absolute. Those in ``timeline`` and ``pipeline`` count from the CTA's launch.
+    Cycles in the logs are absolute. Those in ``timeline`` and ``pipeline`` count from the CTA's launch.
 
     Args:
         watch: The activities that are observed.
-        code: The instructions that the log's places count.
+        code: The instructions that the notes' places count.
         cta: Number of the CTA.
         launched: Cycle of its launch.
-        log: The rows.
+        notes: Rows of ``Chip.notes``, shape [rows, ``NOTE_WIDTH``].
+        spans: Rows of ``Chip.spans``, shape [rows, ``SPAN_WIDTH``].
 
     Attributes:
         cta: Number of the CTA.
     """
 
-    def __init__(
-        self, watch: Watch, code: Sequence[Decoded], cta: int, launched: int, log: Sequence[tuple[int, ...]]
+    def __init__(  # noqa: PLR0917 - both logs, and what they are of
+        self, watch: Watch, code: Sequence[Decoded], cta: int, launched: int, notes: IntArray, spans: IntArray
     ) -> None:
         self.cta = cta
         self._watch, self._code, self._launched = watch, code, launched
-        self._log = np.fromiter(chain.from_iterable(log), dtype=np.int64)
-        lengths = np.fromiter(map(len, log), dtype=np.int64, count=len(log))
-        self._begins = lengths.cumsum() - lengths
-        self._kinds = self._log[self._begins]
+        self._notes, self._spans = notes, spans
 
     @property
     def _names(self) -> tuple[str, ...]:
@@ -74,7 +69,7 @@ class Observer:
     def spans(self) -> dict[int, list[tuple[int, int, int]]]:
         """(begin, end, stall reason) of each warp, without gaps over its lifetime, in absolute cycles."""
         spans: dict[int, list[tuple[int, int, int]]] = {}
-        for warp, begin, end, reason in self._of_kind(SPENT, 4)[0].T.tolist():
+        for warp, begin, end, reason in self._spans.tolist():
             spans.setdefault(warp, []).append((begin, end, reason))
         return spans
 
@@ -88,12 +83,11 @@ class Observer:
             k_tiles: Number of rows.
             stages: Slots of the shared-memory ring.
         """
-        watch, found = self._watch, self._stretches
-        of_first = np.flatnonzero(found.warp == 0)
+        watch, found = self._watch, self._stretches(0)
         columns = (found.name, found.k_tile, found.begin - self._launched, found.end - self._launched)
         windows: dict[tuple[str, int], list[tuple[int, int]]] = {}
         waits: dict[int, tuple[int, int]] = {}
-        for number, k_tile, *window in zip(*(column[of_first].tolist() for column in columns), strict=True):
+        for number, k_tile, *window in zip(*(column.tolist() for column in columns), strict=True):
             if number < len(watch.activities):
                 windows.setdefault((watch.activities[number], k_tile), []).append((window[0], window[1]))
             else:
@@ -109,98 +103,103 @@ class Observer:
 
     def timeline(self, stages: int) -> Timeline:
         """Return the stall spans and the activities of the watched CTA's warps, warp by warp."""
-        return Timeline(Spans(WarpSpan, self._warp_columns), Spans(KTileSpan, partial(self._k_tile_columns, stages)))
+        return Timeline(
+            Spans(WarpSpan, self._warp_rows, {"reason": REASONS}),
+            Spans(KTileSpan, partial(self._k_tile_rows, stages), {"activity": self._names}),
+        )
 
-    def _k_tile_columns(self, stages: int) -> list[list[Any]]:
-        found, names, begin = self._stretches, self._names, self._launched
-        alphabetical = np.argsort(np.argsort(names))
-        order = np.lexsort((alphabetical[found.name], found.k_group, found.k_tile, found.begin, found.warp))
-        warp, name, k_tile, k_group, first, end = (column[order] for column in found)
-        of_name = [names[number] for number in name.tolist()]
-        counted = (first - begin).tolist(), (end - begin).tolist()
-        rest = (k_tile.tolist(), k_group.tolist(), (k_tile % stages).tolist(), of_name, *counted)
-        return [self._of_cta(warp), warp.tolist(), *rest]
+    def _k_tile_rows(self, stages: int) -> tuple[int, Take]:
+        """Return the number of stretches of all warps, and what takes their columns."""
+        alphabetical = np.argsort(np.argsort(self._names))
+        warps = []
+        for warp in self._warps():
+            found = self._stretches(warp)
+            order = np.lexsort((alphabetical[found.name], found.k_group, found.k_tile, found.begin))
+            name, k_tile, k_group, begin, end = (column[order] for column in found)
+            own, cta = np.full_like(begin, warp), np.full_like(begin, self.cta)
+            counted = begin - self._launched, end - self._launched
+            warps.append((cta, own, k_tile, k_group, k_tile % stages, name, *counted))
+        columns = [np.concatenate(parts) for parts in zip(*warps, strict=True)]
+        return len(columns[0]), lambda piece: [column[piece] for column in columns]
 
-    def _warp_columns(self) -> list[list[Any]]:
-        spent, _ = self._of_kind(SPENT, 4)
-        warp, first, end, reason = spent[:, np.argsort(spent[0], kind="stable")]
-        (retired, _, smsp), _ = self._of_kind(RETIRED, 3)
-        smsps = np.zeros(int(retired.max(initial=0)) + 1, dtype=np.int64)
-        smsps[retired] = smsp
-        counted = ((cycle - self._launched).tolist() for cycle in (first, end))
-        reasons = [REASONS[one] for one in reason.tolist()]
-        return [self._of_cta(warp), warp.tolist(), smsps[warp].tolist(), *counted, reasons]
+    def _warp_rows(self) -> tuple[int, Take]:
+        """Return the number of stall spans, and what takes their columns: the log itself stays as it is."""
+        spans, launched = self._spans, self._launched
+        order = np.argsort(spans[:, 0].astype(np.int16), kind="stable")  # 16 bits are sorted digit by digit
+        exits = self._notes[self._notes[:, 1] == RETIRED]
+        smsps = np.zeros(int(exits[:, 0].max(initial=0)) + 1, dtype=np.int64)
+        smsps[exits[:, 0]] = exits[:, 2]
 
-    def _of_cta(self, rows: IntArray) -> list[int]:
-        return [self.cta] * len(rows)
+        def take(piece: slice) -> list[IntArray]:
+            warp, begin, end, reason = spans[order[piece]].T
+            return [np.full_like(warp, self.cta), warp, smsps[warp], begin - launched, end - launched, reason]
 
-    def _of_kind(self, kind: int, integers: int) -> tuple[IntArray, IntArray]:
-        """Return the rows of one kind without it, shape [integers, rows], and their places in the log."""
-        places = np.flatnonzero(self._kinds == kind)
-        return self._log[self._begins[places] + np.arange(1, integers + 1)[:, None]], places
+        return len(spans), take
 
-    def _of_code(self, name: str, places: IntArray) -> IntArray:
-        """Return a field of the instructions at some places of the code."""
-        return np.fromiter(map(attrgetter(name), self._code), dtype=np.int64, count=len(self._code))[places]
+    def _warps(self) -> list[int]:
+        """Return the warps of the CTA."""
+        return np.unique(self._notes[:, 0]).tolist()  # type: ignore[no-any-return] # NumPy's
 
     @cached_property
-    def _stretches(self) -> _Stretches:
+    def _fields(self) -> dict[str, IntArray]:
+        """Fields of the instructions by their place in the code."""
+        names = ("kind", "activity", "k_tile", "k_group", "opens_wait")
+        read = attrgetter(*names)
+        table = np.array([read(one) for one in self._code], dtype=np.int64).T
+        return dict(zip(names, table, strict=True))
+
+    def _stretches(self, own: int) -> _Stretches:
         """
-        The activities of all warps, each warp's in the order of their first instructions, and then the waits.
+        The activities of one warp in the order of their first instructions, and then its waits.
 
         An activity of a k tile lasts from the issue of its first instruction to the last result. A wait ends when the
         warp leaves a barrier.
         """
-        noted, at_noted = self._of_kind(NOTED, 6)
-        released, at_released = self._of_kind(RELEASED, 2)
-        order = np.lexsort((np.concatenate([at_noted, at_released]), np.concatenate([noted[0], released[0]])))
-        blank = np.zeros((noted.shape[0], released.shape[1]), dtype=np.int64)
-        blank[0], blank[3] = released
-        warp, place, tiles, at, landed, stalled = np.concatenate([noted, blank], axis=1)[:, order]
-        leaves = order >= noted.shape[1]
-        kind, activity = self._of_code("kind", place), self._of_code("activity", place)
-        k_tile, k_group = self._of_code("k_tile", place) + tiles, self._of_code("k_group", place)
+        noted = self._notes[(self._notes[:, 0] == own) & (self._notes[:, 1] != RETIRED)]
+        _, place, tiles, at, landed, stalled = np.ascontiguousarray(noted.T)
+        leaves = place == RELEASED
+        place = np.where(leaves, 0, place)  # what a release has of an instruction is not looked at
+        code = {name: field[place] for name, field in self._fields.items()}
+        kind, activity, k_group = code["kind"], code["activity"], code["k_group"]
+        k_tile = code["k_tile"] + tiles
         works = ~leaves & (kind != DEPBAR) & (kind != BAR)
-        asks = ~leaves & (self._of_code("opens_wait", place) == 1)
+        asks = ~leaves & (code["opens_wait"] == 1)
 
         watch = self._watch
         resumes = leaves | (works & (not watch.numbers_waits))
-        waiting = _last_of_warp(warp, asks | resumes, asks)
+        waiting = _last(asks | resumes, asks)
         opens = asks & (resumes | ~waiting)
         count = opens.cumsum()
-        before = count - opens  # waits of all earlier rows
-        waits_before = before - before[np.searchsorted(warp, warp)]
+        waits_before = count - opens
         begin = np.where(kind == BAR, at, np.minimum(at, stalled))[opens]
         end = at[opens] + (not watch.numbers_waits)
         ends = leaves & waiting
         end[count[ends] - 1] = at[ends]
         name = activity[opens] if not watch.numbers_waits else np.zeros_like(begin)
         of_wait = waits_before[opens] if watch.numbers_waits else k_tile[opens]
-        waits = _Stretches(warp[opens], name + len(watch.activities), of_wait, np.full_like(begin, -1), begin, end)
+        waits = _Stretches(name + len(watch.activities), of_wait, np.full_like(begin, -1), begin, end)
 
         uncut = np.array([name in watch.uncut for name in watch.activities], dtype=bool)
         stretch = np.where(uncut[activity], 0, waits_before)
-        rows = _Stretches(warp[works], activity[works], k_tile[works], k_group[works], at[works], landed[works])
+        rows = _Stretches(activity[works], k_tile[works], k_group[works], at[works], landed[works])
         active = _joined(rows, stretch[works])
         return _Stretches(*map(np.concatenate, zip(active, waits, strict=True)))
 
 
-def _last_of_warp(warp: IntArray, counts: BoolArray, value: BoolArray) -> BoolArray:
-    """Return the value of the last row before each that counts and is of its warp; False if there is none."""
-    last = np.maximum.accumulate(np.where(counts, np.arange(len(warp)), -1))
-    last = np.concatenate([np.full(min(1, len(warp)), -1), last[:-1]])
-    return value[last] & (last >= np.searchsorted(warp, warp))
+def _last(counts: BoolArray, value: BoolArray) -> BoolArray:
+    """Return the value of the last row before each that counts; False if there is none."""
+    last = np.maximum.accumulate(np.where(counts, np.arange(len(counts)), -1))
+    last = np.concatenate([np.full(min(1, len(counts)), -1), last[:-1]])
+    return value[last] & (last >= 0)
 
 
 def _joined(rows: _Stretches, stretch: IntArray) -> _Stretches:
-    """Join rows of equal warp, activity, k tile, k group and stretch, in the order of the first row of each."""
-    keys = (rows.warp, rows.name, rows.k_tile, rows.k_group + 1, stretch)
+    """Join rows of equal activity, k tile, k group and stretch, in the order of the first row of each."""
+    keys = (rows.name, rows.k_tile, rows.k_group + 1, stretch)
     key = packed(*((one, int(one.max(initial=0)) + 1) for one in keys))
     order = np.argsort(key, kind="stable")
     firsts = np.flatnonzero(np.diff(key[order], prepend=-1))
     begin, end = np.minimum.reduceat(rows.begin[order], firsts), np.maximum.reduceat(rows.end[order], firsts)
     by_row = np.argsort(order[firsts])
     first = order[firsts][by_row]
-    return _Stretches(
-        rows.warp[first], rows.name[first], rows.k_tile[first], rows.k_group[first], begin[by_row], end[by_row]
-    )
+    return _Stretches(rows.name[first], rows.k_tile[first], rows.k_group[first], begin[by_row], end[by_row])

@@ -8,8 +8,8 @@ import simpy
 
 from gpusim.machine.spec import LaunchSpec
 from gpusim.sim.code import Assembly
-from gpusim.sim.core.chip import Chip
-from gpusim.sim.core.columns import Code, Data
+from gpusim.sim.core.chip import NOTE_WIDTH, SPAN_WIDTH, Chip
+from gpusim.sim.core.columns import Code, Data, rows_of
 from gpusim.sim.core.engine import engine
 from gpusim.sim.cta_scheduler import CtaLife, CtaScheduler
 from gpusim.sim.figures import Figures, figures_of
@@ -140,8 +140,9 @@ def run_sms(
     seconds = time.perf_counter() - started
     launched = {life.cta: life.launched for life in lives}
     observer = None
-    if chip.log:
-        observer = Observer(kernel.watch, decoded_of(resident.assemblies), watched, launched[watched], chip.log)
+    if chip.spans.column:
+        notes, spans = rows_of(chip.notes.column, NOTE_WIDTH), rows_of(chip.spans.column, SPAN_WIDTH)
+        observer = Observer(kernel.watch, decoded_of(resident.assemblies), watched, launched[watched], notes, spans)
     return Ran(
         lives=lives,
         stalls=tuple(sum(chip.stalls[reason :: len(REASONS)]) for reason in range(len(REASONS))),

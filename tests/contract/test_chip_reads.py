@@ -79,23 +79,6 @@ def test_merged_reads_take_nothing_of_the_bandwidth():
     assert chip.chip_free == 64_000
 
 
-@pytest.mark.parametrize(
-    ("most", "missed", "looked_up"), [(1, 125, 16), (2, 125, 8), (4, 125, 4), (8, 125, 2), (16, 125, 2), (8, 1000, 16)]
-)
-def test_where_the_l2_is_not_simulated_reads_are_merged_as_far_as_they_wait_for_dram(most, missed, looked_up):
-    """
-    All of 16 sectors wait, and one in eight is missed by the one who asks: eight SMs read each line.
-
-    One look-up serves the requests of so many. Without merging 16 are looked up, with 2 of them 8; with 8 or more, 2.
-    Requests of four sectors: what is not a whole sector is carried over.
-    """
-    chip = quiet(figures=NEAR_ONLY._replace(most_merged=most), memory=Memory(simulates_l2=False))
-    for number in range(4):
-        chip.read_known(0, 5000 * number, 5000 * number, 4, 1000, missed)
-
-    assert chip.looked_up == looked_up
-
-
 # --- look-ups, and what is missing ---
 
 
@@ -145,18 +128,35 @@ def test_what_the_l1_has_not_is_looked_up(core, through_l1, simulates_l2):
 # --- the data stage ---
 
 
-@pytest.mark.parametrize(("lines", "wavefronts"), [(1, 4), (4, 4), (5, 5), (9, 9)])
-def test_a_copy_takes_a_wavefront_for_each_line_that_returns(core, lines, wavefronts):
+@pytest.mark.parametrize("lines", [1, 4, 9])
+def test_a_copy_around_the_l1_takes_the_wavefronts_of_its_target(core, lines):
     """
-    Its target takes 4. An LDS behind it leaves the queue when the data stage is free, 4 cycles after it at least.
+    Its target takes 4, whatever it reads. An LDS behind it leaves the queue when the data stage is free, at 1 + 4.
 
     The copy leaves at 1; the LDS is there 22 cycles after it has left.
     """
     request = (lines, tuple((line, 1) for line in range(lines)))
     ran = execute(core, ([copy(0), lds(activity=0)], 1), figures=NEAR_ONLY, memory=Memory([request]))
 
-    assert ran.chip.wavefronts == wavefronts + 1
-    assert ran.warps[0, 0].notes == [(1, 1 + wavefronts + 22)]
+    assert ran.chip.wavefronts == 4 + 1
+    assert ran.warps[0, 0].notes == [(1, 1 + 4 + 22)]
+
+
+@pytest.mark.parametrize(("sectors", "fills"), [(1, 1), (4, 1), (5, 2), (16, 4)])
+def test_what_a_load_brings_fills_lines_of_the_l1_too(core, sectors, fills):
+    """It takes a wavefront to its registers, and one for each 128 bytes that it brings into the L1."""
+    request = (sectors, tuple((line, 1) for line in range(sectors)))
+    ran = execute(core, ([load(0, activity=0)], 1), figures=NEAR_ONLY, memory=Memory([request]))
+
+    assert ran.chip.wavefronts == 1 + fills
+
+
+def test_a_copy_through_the_l1_takes_its_target_s_wavefronts_and_those_of_the_fill(core):
+    """A target of 4 wavefronts and 16 sectors, 4 lines: 4 and 4 go through the data stage."""
+    request = (16, tuple((line, 15) for line in range(4)))
+    ran = execute(core, ([copy(0, through_l1=True)], 1), figures=NEAR_ONLY, memory=Memory([request]))
+
+    assert ran.chip.wavefronts == 4 + 4
 
 
 # --- DRAM's latency ---

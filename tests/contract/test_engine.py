@@ -93,7 +93,7 @@ def left_by(chip):
     """All that a chip leaves to be read."""
     counters = (chip.instructions, chip.wavefronts, chip.l2_sectors, chip.dram_bytes, chip.now, chip.ended_at)
     counters += (chip.looked_up, chip.dram_written, chip.stored_bytes, chip.acknowledged)
-    return chip.log, list(chip.stalls), list(chip.sectors), counters
+    return (chip.notes.column, chip.spans.column), list(chip.stalls), list(chip.sectors), counters
 
 
 def answers(module, launch, *, exact):

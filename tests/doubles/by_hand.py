@@ -24,8 +24,8 @@ from gpusim.sim.code import (
     pipe_names,
 )
 from gpusim.sim.core import chip as interpreted
-from gpusim.sim.core.chip import NOTED, RETIRED, SPENT, Chip
-from gpusim.sim.core.columns import Data, column
+from gpusim.sim.core.chip import NOTE_WIDTH, RETIRED, SPAN_WIDTH, Chip
+from gpusim.sim.core.columns import Data, column, rows_of
 from gpusim.sim.cta_scheduler import CtaLife
 from gpusim.sim.figures import Figures, figures_of
 from gpusim.sim.footprint import IN_L2, L2Status, Request
@@ -277,15 +277,27 @@ def execute(module: ModuleType, *segments: tuple[Iterable[Decoded], int], warps:
     return run(module, assembly(*segments, warps=warps), **named)
 
 
+def notes_of(chip: Chip) -> list[list[int]]:
+    """Return the notes of a watched CTA, row by row."""
+    return rows_of(chip.notes.column, NOTE_WIDTH).tolist()
+
+
+def spans_of(chip: Chip) -> list[list[int]]:
+    """Return the stall spans of a watched CTA, row by row."""
+    return rows_of(chip.spans.column, SPAN_WIDTH).tolist()
+
+
 def _watched(chip: Chip, launched: int) -> dict[int, Warp]:
-    """Read the warps of the CTA that was watched out of the log."""
+    """Read the warps of the CTA that was watched out of the logs."""
+    notes, spans = notes_of(chip), spans_of(chip)
+    noted = [(warp, at, landed) for warp, place, _, at, landed, _ in notes if place >= 0]
     return {
         number: Warp(
             launched,
             smsp,
-            [(row[2], row[3], REASONS[row[4]]) for row in chip.log if row[:2] == (SPENT, number)],
-            [(row[4], row[5]) for row in chip.log if row[:2] == (NOTED, number)],
+            [(begin, end, REASONS[reason]) for warp, begin, end, reason in spans if warp == number],
+            [(at, landed) for warp, at, landed in noted if warp == number],
         )
-        for kind, number, *_, smsp in chip.log
-        if kind == RETIRED
+        for number, place, smsp, *_ in notes
+        if place == RETIRED
     }

@@ -43,6 +43,8 @@ class _Watched(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         self.generic_visit(node)
+        if isinstance(node.slice, ast.Slice):  # of Python's objects: no view is cut
+            return node
         node.slice = ast.copy_location(ast.Call(ast.Name("_indexed", ast.Load()), [node.slice], []), node.slice)
         return node
 

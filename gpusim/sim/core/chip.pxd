@@ -6,9 +6,17 @@ cdef long long NEVER, SECTORS_PER_LINE, _SMS_PER_TPC, _MULTIPLIER, _INCREMENT, _
 cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
 cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
 cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN
-cdef long long NOTED, RELEASED, SPENT, RETIRED
+cdef long long NOTE_WIDTH, SPAN_WIDTH, RELEASED, RETIRED, _LOG_ROWS
 
 cdef long long sectors_in(long long mask) noexcept
+
+cdef class Log:
+    cdef readonly object column
+    cdef object rows
+    cdef long long[::1] block
+    cdef long long width, filled
+    cdef long long row(self) noexcept
+    cpdef flush(self)
 
 cdef class Lines:
     cdef long long mask, free, oldest, youngest
@@ -25,7 +33,7 @@ cdef class Lines:
 cdef class Chip:
     cdef readonly long long sms, slots, share, now, instructions, wavefronts, l2_sectors, looked_up, dram_bytes, dram_written, stored_bytes, acknowledged
     cdef readonly long long ended, ended_at, ended_sm, ended_slot, ended_launched
-    cdef readonly list log
+    cdef readonly Log notes, spans
     cdef list l1
     cdef Lines l2
     cdef readonly long long[::1] stalls, sectors
@@ -66,8 +74,11 @@ cdef class Chip:
     cdef long long issue_from(self, long long smsp, long long now) noexcept
     cdef void issue_beyond(self, long long smsp, long long warp, long long at) noexcept
     cdef void account(self, long long warp, long long at, long long free, long long throttle) noexcept
+    @cython.locals(spans=Log)
     cdef long long charge(self, long long warp, long long begin, long long end, long long reason) noexcept
     cdef void note(self, long long warp, long long at, long long landed) noexcept
+    @cython.locals(notes=Log)
+    cdef void log_note(self, long long warp, long long place, long long tiles, long long at, long long landed, long long stalled) noexcept
     cdef void wait_until(self, long long warp, long long cycle, long long reason) noexcept
     cdef void hold(self, long long warp, long long board, long long free, long long reason) noexcept
     cdef void commit(self, long long warp) noexcept

@@ -62,13 +62,23 @@ _WHOLE_LINE = (1 << SECTORS_PER_LINE) - 1
 _WOKEN, _TIMED = 0, 1
 """Ranks of events: at the same cycle, SMSPs that are woken come before those that slept until then."""
 
-NOTED, RELEASED, SPENT, RETIRED = range(4)
+NOTE_WIDTH, SPAN_WIDTH = 6, 4
 """
-Kinds of rows in ``Chip.log``, each followed by the warp's index in its CTA.
+Integers of a row in ``Chip.notes`` and in ``Chip.spans``; the first is the warp's index in its CTA.
 
-``NOTED``: place in the code, k tiles of the trip, issue, arrival of data, end of the instruction before's fixed stall.
-``RELEASED``: cycle. ``SPENT``: begin, end, stall reason. ``RETIRED``: cycle, SMSP.
+A note goes on with the place in the code, the k tiles of the trip, issue, arrival of data, and the end of the
+instruction before's fixed stall. A span goes on with begin, end and stall reason.
 """
+
+RELEASED, RETIRED = -1, -2
+"""
+What stands for a note's place in the code where a warp leaves a barrier, and where it exits.
+
+The cycle stands for the three that follow k tiles. An exit has its SMSP for k tiles, a release 0.
+"""
+
+_LOG_ROWS = 4096
+"""Rows that a log collects before its column grows."""
 
 
 def zeros(count: int, value: int = 0) -> "Column":
@@ -79,6 +89,29 @@ def zeros(count: int, value: int = 0) -> "Column":
 def sectors_in(mask: int) -> int:
     """Return the number of sectors, of the four of a line, in a mask."""
     return (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)
+
+
+class Log:
+    """Rows of integers, one after another in a column that grows by blocks; ``flush`` completes the column."""
+
+    def __init__(self, width: int) -> None:
+        """Hold rows of ``width`` integers."""
+        self.column: Column = array("q")
+        self.rows = self.block = zeros(width * _LOG_ROWS)
+        self.width, self.filled = width, 0
+
+    def row(self) -> int:
+        """Add a row; return where it begins in the block."""
+        if self.filled == len(self.block):
+            self.flush()
+        at = self.filled
+        self.filled += self.width
+        return at
+
+    def flush(self) -> None:
+        """Move the rows of the block to the column."""
+        filled, self.filled = self.filled, 0
+        self.column.extend(self.rows[:filled])
 
 
 class Lines:
@@ -218,7 +251,7 @@ class Chip:
         self.ended_sm = 0
         self.instructions = 0
         self.wavefronts = 0
-        self.log: list[tuple[int, ...]] = []
+        self.notes, self.spans = Log(NOTE_WIDTH), Log(SPAN_WIDTH)
         # SMs
         self.sm_free, self.data_free, self.barrier_free = zeros(sms), zeros(sms), zeros(sms)
         self.cold, self.sectors = zeros(sms, 1), zeros(sms)
@@ -396,6 +429,8 @@ class Chip:
                 self.asleep[event] = until
                 if until < NEVER:
                     self.schedule(event, until, _TIMED)
+        self.notes.flush()
+        self.spans.flush()
         return self.ended
 
     def wake(self, smsp: int, at: int) -> None:
@@ -468,7 +503,7 @@ class Chip:
         slot = warp // self.warps
         self.remove(self.home[warp], warp)
         if self.observed[slot]:
-            self.log.append((RETIRED, warp % self.warps, at, self.home[warp] % self.smsps))
+            self.log_note(warp, RETIRED, self.home[warp] % self.smsps, at, at, at)
         self.remaining[slot] -= 1
         if self.remaining[slot] == 0:
             # Exits come in order of time, so this warp is the last of its CTA.
@@ -508,7 +543,7 @@ class Chip:
         """Return a warp from the barrier to its SMSP, by age."""
         self.wait_until(warp, at, BARRIER)
         if self.observed[warp // self.warps]:
-            self.log.append((RELEASED, warp % self.warps, at))
+            self.log_note(warp, RELEASED, 0, at, at, at)
         self.fetch(warp)
         self.rejoin(warp)
         if self.awaits[self.at[warp]]:
@@ -623,13 +658,25 @@ class Chip:
         slot = warp // self.warps
         self.stalls[slot // self.slots * REASON_COUNT + reason] += end - begin
         if self.observed[slot]:
-            self.log.append((SPENT, warp % self.warps, begin, end, reason))
+            spans = self.spans
+            row = spans.row()
+            spans.block[row], spans.block[row + 1] = warp % self.warps, begin
+            spans.block[row + 2], spans.block[row + 3] = end, reason
         return end
 
     def note(self, warp: int, at: int, landed: int) -> None:
         """Log an instruction of a watched CTA."""
         tiles = self.trip[warp] * self.tiles[self.segment[warp]]
-        self.log.append((NOTED, warp % self.warps, self.at[warp], tiles, at, landed, self.stalled[warp]))
+        self.log_note(warp, self.at[warp], tiles, at, landed, self.stalled[warp])
+
+    def log_note(  # noqa: PLR0917 - one for each integer of the row
+        self, warp: int, place: int, tiles: int, at: int, landed: int, stalled: int
+    ) -> None:
+        """Add a row to the notes."""
+        notes = self.notes
+        row = notes.row()
+        notes.block[row], notes.block[row + 1], notes.block[row + 2] = warp % self.warps, place, tiles
+        notes.block[row + 3], notes.block[row + 4], notes.block[row + 5] = at, landed, stalled
 
     def wait_until(self, warp: int, cycle: int, reason: int) -> None:
         """Delay the next instruction; the longest wait gives the reason."""

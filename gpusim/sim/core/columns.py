@@ -5,6 +5,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
+from gpusim.arrays import IntArray
+
 Column: TypeAlias = "array[int]"
 """A column of 64-bit integers."""
 
@@ -12,6 +16,11 @@ Column: TypeAlias = "array[int]"
 def column(values: Iterable[int]) -> Column:
     """Return integers as a column; never an empty one, which no view can be taken of."""
     return array("q", values) or array("q", [0])
+
+
+def rows_of(log: Column, width: int) -> IntArray:
+    """Return a log as an array of shape [rows, width], which shares its memory."""
+    return np.frombuffer(log, dtype=np.int64).reshape(-1, width)
 
 
 @dataclass(frozen=True, slots=True)

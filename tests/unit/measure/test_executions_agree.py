@@ -49,15 +49,15 @@ class Chatty(interpreted.Chip):
 
     def leave(self, warp, at):
         super().leave(warp, at)
-        self.log.append((interpreted.RETIRED, 0, 0, 0))
+        self.log_note(0, interpreted.RETIRED, 0, 0, 0, 0)
 
 
 @pytest.mark.parametrize(
     ("core", "words"),
     [
-        (Late, r"small: row \d+ of the log is \(0, .*\) interpreted, \(0, .*\) compiled"),
+        (Late, r"small: row \d+ of the notes since the last end is \[0, .*\] interpreted, \[0, .*\] compiled"),
         (Forgetful, r"small: wavefronts: \d+ interpreted, 0 compiled"),
-        (Chatty, r"small: (row|rows) .*"),
+        (Chatty, r"small: (row \d+ of the notes|notes) .*"),
     ],
 )
 def test_a_core_that_does_otherwise_is_found_out(core, words):

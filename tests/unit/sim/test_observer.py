@@ -3,6 +3,7 @@
 from dataclasses import replace
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from gpusim.results.result import PipelineRow
 from gpusim.results.timeline import KTileSpan, Spans, WarpSpan
 from gpusim.sim.code import BAR, DEPBAR, LDGSTS, PIPE, SHARED, Decoded
-from gpusim.sim.core.chip import NOTED, RELEASED, RETIRED, SPENT
+from gpusim.sim.core.chip import NOTE_WIDTH, RELEASED, RETIRED, SPAN_WIDTH
 from gpusim.sim.observer import Observer
 from gpusim.sim.stall_reasons import BARRIER, REASONS, SELECTED, WAIT
 from gpusim.sim.timed_kernel import Watch
@@ -33,16 +34,39 @@ CODE = [
 
 LAUNCHED = 1000
 
+NOTED, SPENT = range(2)
+"""The log that a row is of: its first cell here."""
+
 
 def note(place, at, landed, *, warp=0, tiles=0, stalled=None):
     return (NOTED, warp, place, tiles, at, landed, at if stalled is None else stalled)
 
 
+def spent(warp, begin, end, reason):
+    return (SPENT, warp, begin, end, reason)
+
+
+def released(warp, at):
+    return (NOTED, warp, RELEASED, 0, at, at, at)
+
+
+def retired(warp, at, smsp):
+    return (NOTED, warp, RETIRED, smsp, at, at, at)
+
+
+def logs_of(log):
+    """The notes and the spans among some rows, as arrays."""
+    return (
+        np.array([row[1:] for row in log if row[0] == kind], dtype=np.int64).reshape(-1, width)
+        for kind, width in ((NOTED, NOTE_WIDTH), (SPENT, SPAN_WIDTH))
+    )
+
+
 def observed(*log, watch=TILES, cta=7):
-    """What an observer reads in a log of cycles counted from the launch, of a warp 0 on SMSP 2 and others."""
-    late = {NOTED: (4, 5, 6), RELEASED: (2,), SPENT: (2, 3), RETIRED: (2,)}
+    """What an observer reads in logs of cycles counted from the launch."""
+    late = {NOTED: (4, 5, 6), SPENT: (2, 3)}
     rows = [tuple(cell + LAUNCHED * (place in late[row[0]]) for place, cell in enumerate(row)) for row in log]
-    return Observer(watch, CODE, cta, LAUNCHED, rows)
+    return Observer(watch, CODE, cta, LAUNCHED, *logs_of(rows))
 
 
 def activities(*log, **named):
@@ -68,8 +92,8 @@ def test_warps_have_activities_of_their_own_and_the_timeline_goes_warp_by_warp()
 
 def test_spans_of_a_timeline_count_from_the_launch_and_name_their_smsp():
     """Those that the observer keeps are of the chip's own cycles."""
-    log = [(SPENT, 0, 0, 79, WAIT), (SPENT, 0, 79, 80, SELECTED), (SPENT, 1, 0, 90, BARRIER)]
-    seen = observed(*log, (RETIRED, 1, 90, 3), (RETIRED, 0, 80, 2))
+    log = [spent(0, 0, 79, WAIT), spent(0, 79, 80, SELECTED), spent(1, 0, 90, BARRIER)]
+    seen = observed(*log, retired(1, 90, 3), retired(0, 80, 2))
 
     assert seen.timeline(3).warps == (
         WarpSpan(7, 0, 2, 0, 79, "wait"),
@@ -95,29 +119,29 @@ def test_the_nth_wait_is_of_k_tile_n_and_lasts_until_the_barrier_lets_go():
 
     The barrier's own row opens no second wait.
     """
-    log = [note(DEP, 50, 50, stalled=12), note(BARRED, 51, 51), (RELEASED, 0, 90)]
-    log += [note(DEP, 120, 120, stalled=120), note(BARRED, 121, 121), (RELEASED, 0, 150)]
+    log = [note(DEP, 50, 50, stalled=12), note(BARRED, 51, 51), released(0, 90)]
+    log += [note(DEP, 120, 120, stalled=120), note(BARRED, 121, 121), released(0, 150)]
 
     assert activities(*log) == [(0, 0, -1, "wait", 12, 90), (0, 1, -1, "wait", 120, 150)]
 
 
 def test_a_barrier_alone_opens_its_wait_when_it_issues():
     """A pipelined mainloop waits for no group: its warp could have gone on at 12, but it waits from 50 on."""
-    log = [note(BARRED, 50, 50, stalled=12), (RELEASED, 0, 90)]
+    log = [note(BARRED, 50, 50, stalled=12), released(0, 90)]
 
     assert activities(*log) == [(0, 0, -1, "wait", 50, 90)]
 
 
 def test_a_release_without_a_wait_ends_none():
     """The warp's second release belongs to a barrier that opened no wait."""
-    log = [note(BARRED, 50, 50), (RELEASED, 0, 90), (RELEASED, 0, 200)]
+    log = [note(BARRED, 50, 50), released(0, 90), released(0, 200)]
 
     assert activities(*log) == [(0, 0, -1, "wait", 50, 90)]
 
 
 def test_a_wait_cuts_an_activity_in_two_but_not_a_copy():
     """Copies and MMAs of k tile 0 before a wait, at 0 and 1, and after it, at 60 and 61."""
-    log = [note(COPY, 0, 300), note(MMA, 1, 25), note(DEP, 30, 30), note(BARRED, 31, 31), (RELEASED, 0, 55)]
+    log = [note(COPY, 0, 300), note(MMA, 1, 25), note(DEP, 30, 30), note(BARRED, 31, 31), released(0, 55)]
     log += [note(COPY, 60, 350), note(MMA, 61, 85)]
 
     assert activities(*log) == [
@@ -130,7 +154,7 @@ def test_a_wait_cuts_an_activity_in_two_but_not_a_copy():
 
 def test_issuing_ends_no_numbered_wait():
     """An ldmatrix between the wait_group and the release leaves the wait open; the release ends it, at 90."""
-    log = [note(DEP, 50, 50), note(LDMATRIX, 60, 80), (RELEASED, 0, 90)]
+    log = [note(DEP, 50, 50), note(LDMATRIX, 60, 80), released(0, 90)]
 
     assert (0, 0, -1, "wait", 50, 90) in activities(*log)
 
@@ -150,7 +174,7 @@ def test_a_wait_of_an_activity_has_its_name_and_ends_at_the_next_instruction():
 
 
 def test_a_barrier_right_after_a_wait_prolongs_it_to_the_release():
-    log = [note(DEP, 50, 50, stalled=12), note(BARRED, 51, 51), (RELEASED, 0, 90), note(MMA, 90, 95)]
+    log = [note(DEP, 50, 50, stalled=12), note(BARRED, 51, 51), released(0, 90), note(MMA, 90, 95)]
 
     assert activities(*log, watch=BLOCKS) == [(0, 0, -1, "wait_qk", 12, 90), (0, 0, 0, "pv", 90, 95)]
 
@@ -168,7 +192,7 @@ def test_the_pipeline_has_a_row_for_each_k_tile_of_warp_0():
 
     Its wait is empty, then, and lies at its first MMA. What warp 1 did, later, is in no row.
     """
-    log = [note(COPY, 0, 300), note(COPY, 4, 340, tiles=1), note(DEP, 299, 299, stalled=8), (RELEASED, 0, 305)]
+    log = [note(COPY, 0, 300), note(COPY, 4, 340, tiles=1), note(DEP, 299, 299, stalled=8), released(0, 305)]
     log += [note(MMA, 310, 334), note(MMA, 316, 340), note(MMA, 400, 424, tiles=1)]
     log += [note(COPY, 500, 600, warp=1), note(MMA, 700, 800, warp=1)]
 
@@ -187,7 +211,7 @@ def test_a_key_block_s_mmas_are_from_the_first_of_one_product_to_the_last_of_the
 
 def test_a_pipeline_row_has_all_copies_and_all_mmas_of_its_k_tile():
     """Copies at 0 and 2, a wait from 3 that the barrier ends at 10, MMAs at 11 and 13."""
-    log = [note(COPY, 0, 5), note(COPY, 2, 7), note(DEP, 3, 3), (RELEASED, 0, 10), note(MMA, 11, 19), note(MMA, 13, 21)]
+    log = [note(COPY, 0, 5), note(COPY, 2, 7), note(DEP, 3, 3), released(0, 10), note(MMA, 11, 19), note(MMA, 13, 21)]
 
     assert observed(*log).pipeline(1, 2) == (row(0, 0, 0, 7, 3, 10, 11, 21),)
 
@@ -224,21 +248,23 @@ def watched_logs(draw):
             place, tiles, landed = draw(st.integers(0, len(code) - 1)), draw(st.integers(0, 2)), draw(st.integers(1, 9))
             log.append((NOTED, warp, place, tiles, at, at + landed, at - draw(st.integers(-2, 4))))
         else:
-            log.append((RELEASED, warp, at))
-        log.append((SPENT, warp, at, at + 1, draw(st.integers(0, len(REASONS) - 1))))
-    return code, [*log, *((RETIRED, warp, 99, warp % 2) for warp in range(WARPS))]
+            log.append(released(warp, at))
+        log.append(spent(warp, at, at + 1, draw(st.integers(0, len(REASONS) - 1))))
+    return code, [*log, *(retired(warp, 99, warp % 2) for warp in range(WARPS))]
 
 
 def read_row_by_row(watch, code, log):
     """The activities and the waits of every warp, as (warp, k tile, k group, name, begin, end)."""
     windows, waits, waiting = {}, {}, set()
     for kind, warp, *row in log:
-        if kind == RELEASED and warp in waiting:
-            waits[warp][-1][-1] = row[0]
-            waiting.discard(warp)
         if kind != NOTED:
             continue
         place, tiles, at, landed, stalled = row
+        if place == RELEASED and warp in waiting:
+            waits[warp][-1][-1] = at
+            waiting.discard(warp)
+        if place < 0:
+            continue
         one, k_tile = code[place], code[place].k_tile + tiles
         name, own = watch.activities[one.activity], waits.setdefault(warp, [])
         if one.kind not in (DEPBAR, BAR):
@@ -266,7 +292,7 @@ def read_row_by_row(watch, code, log):
 @settings(deadline=None, max_examples=40)
 def test_a_log_reads_the_same_as_columns_and_row_by_row(watch, uncut, watched):
     (code, log), watch = watched, replace(watch, uncut=frozenset(uncut))
-    timeline = Observer(watch, code, 7, LAUNCHED, log).timeline(3)
+    timeline = Observer(watch, code, 7, LAUNCHED, *logs_of(log)).timeline(3)
     expected = [
         KTileSpan(7, warp, k_tile, k_group, k_tile % 3, name, begin - LAUNCHED, end - LAUNCHED)
         for warp, k_tile, k_group, name, begin, end in read_row_by_row(watch, code, log)
@@ -284,11 +310,14 @@ def test_a_log_reads_the_same_as_columns_and_row_by_row(watch, uncut, watched):
 
 
 def test_spans_kept_as_columns_are_the_spans():
-    spans = Spans(WarpSpan, lambda: [[0, 0], [0, 1], [0, 1], [4, 5], [5, 9], ["selected", "wait"]])
+    columns = np.array([[0, 0], [0, 1], [0, 1], [4, 5], [5, 9], [1, 0]])
+    spans = Spans(WarpSpan, lambda: (2, lambda piece: list(columns[:, piece])), {"reason": ("wait", "selected")})
     objects = (WarpSpan(0, 0, 0, 4, 5, "selected"), WarpSpan(0, 1, 1, 5, 9, "wait"))
 
     assert spans == objects
     assert objects == spans
-    assert (spans[1], len(spans), spans[:1]) == (objects[1], 2, objects[:1])
+    assert (spans[1], spans[-1], len(spans), spans[:1]) == (objects[1], objects[1], 2, objects[:1])
+    with pytest.raises(IndexError):
+        spans[2]
     assert spans != objects[:1]
     assert [before.warp < after.warp for before, after in pairwise(spans)] == [True]

@@ -1,14 +1,16 @@
 """A queue of CTAs run to its end: when each began, how long SMs were busy, and what was counted on the way."""
 
 from collections import Counter
+from itertools import pairwise
 
 import pytest
-from doubles.by_hand import A100, assembly, chip_of, instruction
+from doubles.by_hand import A100, assembly, chip_of, instruction, notes_of, spans_of
 from doubles.published import H200
 from problems.small import small_gemm
 
 from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.sim.code import PIPE
+from gpusim.sim.core.chip import RETIRED
 from gpusim.sim.cta_scheduler import CtaLife
 from gpusim.sim.decode import assemble
 from gpusim.sim.figures import figures_of
@@ -51,7 +53,8 @@ def test_a_chip_runs_a_queue_in_launch_order(core):
         CtaLife(8, 0, 347, 398),
         CtaLife(9, 0, 499, 550),
     )
-    assert chip.log == []
+    assert not chip.notes.column
+    assert not chip.spans.column
 
 
 def test_a_chip_watches_the_cta_that_it_is_told_to(core):
@@ -60,8 +63,9 @@ def test_a_chip_watches_the_cta_that_it_is_told_to(core):
     chip = chip_of(code, figures_of(A100, 0, busy=False), core, ctas=10, slots=1)
     run_chip(chip, A100.launch, [7, 8, 9], 8)
 
-    assert [len(row) for row in chip.log] == [5] * 11 + [4]
-    assert (chip.log[0][2], chip.log[-1][2]) == (347, 398)
+    cycles = [347, *(cycle for at in range(348, 398, 10) for cycle in (at, at + 9)), 398]
+    assert [(begin, end) for _, begin, end, _ in spans_of(chip)] == [*pairwise(cycles)]
+    assert notes_of(chip) == [[0, RETIRED, 0, 398, 398, 398]]
 
 
 # --- a whole kernel ---

@@ -18,6 +18,7 @@ from doubles.by_hand import (
     lds,
     load,
     quiet,
+    spans_of,
 )
 from doubles.published import H200
 from hypothesis import given
@@ -26,7 +27,7 @@ from hypothesis import strategies as st
 from gpusim.machine import load_machine
 from gpusim.machine.spec import MioSpec
 from gpusim.sim.code import BAR, COMMIT, DEPBAR, PIPE
-from gpusim.sim.core.chip import SPENT, Lines
+from gpusim.sim.core.chip import Lines
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import FROM_DRAM, IN_L2, L2Status
 from gpusim.sim.stall_reasons import REASONS, SELECTED
@@ -232,7 +233,7 @@ def test_a_barrier_lets_a_warp_go_on_in_time_though_its_smsp_issues_ahead(core, 
         chip.hand(0, 1, 281, 0)
     while chip.run() >= 0:
         pass
-    selected = [row[2] for row in chip.log if row[:2] == (SPENT, 0) and row[4] == SELECTED]
+    selected = [begin for warp, begin, _, reason in spans_of(chip) if (warp, reason) == (0, SELECTED)]
 
     assert selected[-3:] == [113, 339, 342]
 
