@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpusim.cuda.compiled_kernel import CompiledKernel, compile_kernel, compiler_at_hand
+from gpusim.cuda.specialise import Specialisation
 from gpusim.errors import CheckFailed
 from gpusim.lower.kept import kept_stream
 from gpusim.lower.runner import EmulatedKernel, KernelRunner
@@ -30,9 +31,16 @@ class CompilableKernel(EmulatedKernel[StepT]):
 
     Attributes:
         machine: The machine that the kernel is compiled for.
+        own_build: Whether its streams are those of the build that a GPU runs, whose extents are compiled in.
     """
 
     machine: Machine
+    own_build: bool = False
+
+    @property
+    def any_extents(self) -> Specialisation | None:
+        """The plain build that serves all extents of the kernel's configuration; None where there is none."""
+        return None
 
     @property
     @abstractmethod
@@ -49,6 +57,8 @@ class CompilableKernel(EmulatedKernel[StepT]):
         """
         Return the stream of one split-K slice with its listing: the shipped one, or one that is compiled now or before.
 
+        What is not shipped is compiled with run-time extents where there is such a build, unless ``own_build``.
+
         Raises:
             CannotRun: There is no shipped stream of this kernel, and no compiler is installed.
             CheckFailed: The kernel does not execute the schedule. The message shows both sides.
@@ -57,7 +67,8 @@ class CompilableKernel(EmulatedKernel[StepT]):
         shipped = shipped_stream(own, target, slice_)
         if shipped is not None:
             return shipped
-        binary, block = compile_kernel(own, target), self.slice_blocks[slice_]
+        built = own if self.own_build else self.any_extents or own
+        binary, block = compile_kernel(built, target), self.slice_blocks[slice_]
         return kept_stream(binary, block, lambda: lower(self, binary, block))
 
 
@@ -99,7 +110,12 @@ def _lowered(runner: KernelRunner, compiled: CompiledKernel, block: int, loop: L
     named = runner.align(block, 0, executed)
     parts = list(Segments(runner, block, executed, named))
     return CompiledStream(
-        stream=Stream("compiled", runner.cubin.registers, tuple(segment for segment, _ in parts)),
+        stream=Stream(
+            "compiled",
+            runner.cubin.registers,
+            tuple(segment for segment, _ in parts),
+            run_time_extents=bool(compiled.specialisation.extents),
+        ),
         listing=tuple(lines for _, lines in parts),
         compiler=compiled.compiler,
         architecture=runner.cubin.architecture,

@@ -18,7 +18,8 @@ def kept_stream(compiled: CompiledKernel, block: int, make: Callable[[], Compile
     """
     Return the stream of a kernel from the cache, or make it and keep it.
 
-    The file's name is a hash of all that determines the stream: machine code, launch, options, and gpusim's own code.
+    The file's name is a hash of all that determines the stream: machine code, launch with
+    its extents, options, and gpusim's own code.
     A damaged file is replaced. A stream that cannot be kept is made anew each time.
 
     Args:
@@ -42,7 +43,16 @@ def kept_stream(compiled: CompiledKernel, block: int, make: Callable[[], Compile
 def stream_path(compiled: CompiledKernel, block: int) -> Path:
     """Return the file in the cache of a kernel's stream."""
     own = compiled.specialisation
-    launch = (own.entry, own.options, own.grid, own.block_threads, own.shared_bytes, own.k_iterations, block)
+    launch = (
+        own.entry,
+        own.options,
+        own.grid,
+        own.block_threads,
+        own.shared_bytes,
+        own.k_iterations,
+        own.extents,
+        block,
+    )
     sha = hashlib.sha256(f"{compiled.compiler} {launch} {code_digest()}\n".encode())
     sha.update(compiled.cubin)
     return cache_folder() / f"{sha.hexdigest()[:32]}.stream.json.gz"

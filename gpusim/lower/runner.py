@@ -124,22 +124,22 @@ class KernelRunner:
 
     def _parameter_bank(self) -> bytes:
         """
-        Return constant bank 0 of a launch, parameters included.
+        Return constant bank 0 of a launch, parameters included: the kernel's structure, then run-time extents.
 
         Raises:
-            BadInput: The cubin's parameter structure has another size than ``EmulatedKernel.parameters``.
+            BadInput: The cubin's parameters have another size than those of the launch.
         """
-        cubin, parameters = self.cubin, self.kernel.parameters
-        if cubin.parameter_bytes != parameters.itemsize:
+        cubin, extents = self.cubin, np.array(self.specialisation.extents, dtype=np.int32)
+        values: npt.NDArray[np.void] = np.zeros((), dtype=self.kernel.parameters)
+        if cubin.parameter_bytes != values.nbytes + extents.nbytes:
             raise BadInput(
                 f"{self.specialisation.entry} takes {cubin.parameter_bytes} bytes of parameters, its launch has"
-                f" {parameters.itemsize}"
+                f" {values.nbytes + extents.nbytes}"
             )
-        values: npt.NDArray[np.void] = np.zeros((), dtype=parameters)
         for name, value in self.kernel.values(self.specialisation.k_iterations).items():
             values[name] = value
         bank = bytearray(cubin.constants)
-        bank[cubin.parameters_at : cubin.parameters_at + cubin.parameter_bytes] = values.tobytes()
+        bank[cubin.parameters_at : cubin.parameters_at + cubin.parameter_bytes] = values.tobytes() + extents.tobytes()
         return bytes(bank)
 
     def loop(self, block: int) -> Loop | None:

@@ -67,8 +67,9 @@ def test_a_damaged_file_is_replaced(change):
         replace(COMPILED, specialisation=replace(COMPILED.specialisation, options=("-DGPUSIM_GEMM_K=8",))),
         replace(COMPILED, specialisation=replace(COMPILED.specialisation, grid=(1, 2, 3))),
         replace(COMPILED, specialisation=replace(COMPILED.specialisation, k_iterations=5)),
+        replace(COMPILED, specialisation=replace(COMPILED.specialisation, extents=(1, 2, 3))),
     ],
-    ids=["machine-code", "compiler", "options", "grid", "k-tiles"],
+    ids=["machine-code", "compiler", "options", "grid", "k-tiles", "extents"],
 )
 def test_what_determines_a_stream_is_in_its_name(other):
     assert stream_path(other, 0) != stream_path(COMPILED, 0)
