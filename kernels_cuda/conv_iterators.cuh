@@ -17,7 +17,7 @@ struct ActivationIterator {
   FilterPosition filter_;
   int n_[OperandA::kAccesses], p_[OperandA::kAccesses], q_[OperandA::kAccesses];
 
-  GPUSIM_HOST_DEVICE ActivationIterator(void const* base, int tile, int slice, int thread) {
+  GPUSIM_HOST_DEVICE ActivationIterator(Extents const&, void const* base, int tile, int slice, int thread) {
     TileCoordinate const first = Map::initial_offset(thread);
     base_ = static_cast<char const*>(base);
     filter_ = {0, 0, slice * kTileK + first.contiguous};
@@ -64,7 +64,7 @@ struct FilterIterator {
   FilterPosition filter_;
   int k_;  // of the thread's first access
 
-  GPUSIM_HOST_DEVICE FilterIterator(void const* base, int tile, int slice, int thread) {
+  GPUSIM_HOST_DEVICE FilterIterator(Extents const&, void const* base, int tile, int slice, int thread) {
     TileCoordinate const first = Map::initial_offset(thread);
     base_ = static_cast<char const*>(base);
     filter_ = {0, 0, slice * kTileK + first.contiguous};

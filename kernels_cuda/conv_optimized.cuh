@@ -37,7 +37,7 @@ struct ActivationIteratorOptimized {
   Offset offset_[OperandA::kAccesses];         // bytes; of filter position (0, 0)
   uint32 outside_[OperandA::kAccesses][kMasks];  // bit r: filter row r reads outside the image; bit s likewise
 
-  GPUSIM_HOST_DEVICE ActivationIteratorOptimized(void const* base, int tile, int slice, int thread) {
+  GPUSIM_HOST_DEVICE ActivationIteratorOptimized(Extents const&, void const* base, int tile, int slice, int thread) {
     TileCoordinate const first = Map::initial_offset(thread);
     base_ = static_cast<char const*>(base);
     pointer_ = base_;
@@ -96,7 +96,7 @@ struct FilterIteratorOptimized {
   FilterPosition filter_;
   int k_;  // of the thread's first access
 
-  GPUSIM_HOST_DEVICE FilterIteratorOptimized(void const* base, int tile, int slice, int thread) {
+  GPUSIM_HOST_DEVICE FilterIteratorOptimized(Extents const&, void const* base, int tile, int slice, int thread) {
     TileCoordinate const first = Map::initial_offset(thread);
     base_ = static_cast<char const*>(base);
     filter_ = {0, 0, slice * kTileK + first.contiguous};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "conv_shape.cuh"
+#include "extents.cuh"
 #include "platform.cuh"
 #include "scenario.cuh"
 
@@ -9,7 +10,7 @@ namespace gpusim {
 
 // No access lies farther than this from its tensor's base, valid or not; in elements.
 constexpr int64 kFarthestChannel = int64(kC) + int64(kTileK) * kSplitKSlices * (kStages + 2);
-constexpr int64 kFarthestImage = (int64(kExtentM) + kTileM) / (kP * kQ) + 1;
+constexpr int64 kFarthestImage = (int64(Extents::m) + kTileM) / (kP * kQ) + 1;
 constexpr int64 kFarthestH = int64(kP) * kStrideH + kR * kDilationH + kPadH;
 constexpr int64 kFarthestW = int64(kQ) * kStrideW + kS * kDilationW + kPadW;
 constexpr int64 kFarthestActivation =

@@ -2,6 +2,7 @@
 // ImplicitGemmIterator of gpusim/tile/implicit_gemm.py.
 #pragma once
 
+#include "extents.cuh"
 #include "platform.cuh"
 #include "scenario.cuh"
 
@@ -40,6 +41,6 @@ struct FilterPosition {
 };
 
 // k tiles of a slice: the same for all.
-GPUSIM_HOST_DEVICE int gemm_k_iterations(int k_iterations, int) { return k_iterations; }
+GPUSIM_HOST_DEVICE int gemm_k_iterations(Extents const&, int k_iterations, int) { return k_iterations; }
 
 }  // namespace gpusim

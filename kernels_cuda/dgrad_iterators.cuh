@@ -10,7 +10,7 @@ namespace gpusim {
 
 // No access lies farther than this from its tensor's base, valid or not; in elements.
 constexpr int64 kFarthestFilterChannel = int64(kFilters) + int64(kTileK) * kSplitKSlices * (kStages + 2);
-constexpr int64 kFarthestGradientImage = (int64(kExtentM) + kTileM) / (kH * kW) + 1;
+constexpr int64 kFarthestGradientImage = (int64(Extents::m) + kTileM) / (kH * kW) + 1;
 constexpr int64 kFarthestP = int64(kH) + kPadH + kR * kDilationH, kFarthestQ = int64(kW) + kPadW + kS * kDilationW;
 constexpr int64 kFarthestGradient =
     ((kFarthestGradientImage * kP + kFarthestP) * kQ + kFarthestQ) * kFilters + kFarthestFilterChannel;
@@ -24,7 +24,7 @@ struct OutputGradientIterator {
   FilterPosition filter_;
   int n_[OperandA::kAccesses], h_[OperandA::kAccesses], w_[OperandA::kAccesses];
 
-  GPUSIM_HOST_DEVICE OutputGradientIterator(void const* base, int tile, int slice, int thread) {
+  GPUSIM_HOST_DEVICE OutputGradientIterator(Extents const&, void const* base, int tile, int slice, int thread) {
     TileCoordinate const first = Map::initial_offset(thread);
     base_ = static_cast<char const*>(base);
     filter_ = {0, 0, slice * kTileK + first.contiguous};
@@ -71,7 +71,7 @@ struct DgradFilterIterator {
   FilterPosition filter_;
   int c_;  // of the thread's first access
 
-  GPUSIM_HOST_DEVICE DgradFilterIterator(void const* base, int tile, int slice, int thread) {
+  GPUSIM_HOST_DEVICE DgradFilterIterator(Extents const&, void const* base, int tile, int slice, int thread) {
     TileCoordinate const first = Map::initial_offset(thread);
     base_ = static_cast<char const*>(base);
     filter_ = {0, 0, slice * kTileK + first.strided};

@@ -2,6 +2,7 @@
 // gpusim/schedule/epilogue.py.
 #pragma once
 
+#include "extents.cuh"
 #include "mma.cuh"
 #include "output_op.cuh"
 #include "platform.cuh"
@@ -76,7 +77,8 @@ struct StoreAsIs {
 struct Semaphore {
   int* flag;  // counts warps that are done
 
-  GPUSIM_DEVICE Semaphore(int* flags, Tile const& tile) : flag(flags + tile.m + tile.n * kTilesM) {}
+  GPUSIM_DEVICE Semaphore(int* flags, Extents const& extents, Tile const& tile)
+      : flag(flags + tile.m + tile.n * extents.tiles_m) {}
 
   GPUSIM_DEVICE void wait(int slice, int lane) const {
     if (slice && lane == 0) {
@@ -100,14 +102,17 @@ struct Epilogue {
   template <bool kWithSource, bool kWithBias, bool kWithRelu>
   using Op = OutputOp<E::kVector, kWithSource, kWithBias, kWithRelu>;
 
+  Extents const extents;
   uint32 const base;  // shared-space byte address
   int const thread, warp;
   int const row, column;  // of the output, of the thread's first access of step 0
   int const slice;
   Recorder& recorder;
 
-  GPUSIM_DEVICE Epilogue(uint32 base, int thread, int warp, Tile const& tile, Recorder& recorder)
-      : base(base),
+  GPUSIM_DEVICE Epilogue(Extents const& extents, uint32 base, int thread, int warp, Tile const& tile,
+                         Recorder& recorder)
+      : extents(extents),
+        base(base),
         thread(thread),
         warp(warp),
         row(tile.m * kTileM + Map::group(thread) * kWarpM + Map::row_in_group(thread)),
@@ -116,14 +121,15 @@ struct Epilogue {
         recorder(recorder) {}
 
   GPUSIM_DEVICE int64 output_offset(int step, int access) const {
-    int64 const added = int64(step * E::kRows + Map::access_row(access)) * kLeadingC + Map::access_column(access);
-    return (kReduces ? slice * kPartialStride : 0) + int64(row) * kLeadingC + column + added;
+    int64 const leading = extents.leading_c;
+    int64 const added = int64(step * E::kRows + Map::access_row(access)) * leading + Map::access_column(access);
+    return (kReduces ? slice * partial_stride(extents) : 0) + int64(row) * leading + column + added;
   }
 
-  GPUSIM_DEVICE bool column_valid(int access) const { return column + Map::access_column(access) < kExtentN; }
+  GPUSIM_DEVICE bool column_valid(int access) const { return column + Map::access_column(access) < extents.n; }
 
   GPUSIM_DEVICE bool output_valid(int step, int access) const {
-    return row + step * E::kRows + Map::access_row(access) < kExtentM && column_valid(access);
+    return row + step * E::kRows + Map::access_row(access) < extents.m && column_valid(access);
   }
 
   template <class Op>

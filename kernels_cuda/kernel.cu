@@ -1,5 +1,6 @@
 // The entry point: one CTA, from its tile to the last global store. Specialised by gpusim/families/gemm/specialise.py.
 #include "epilogue.cuh"
+#include "extents.cuh"
 #include "mma.cuh"
 #if GPUSIM_PIPELINED
 #include "pipelined.cuh"
@@ -19,23 +20,30 @@ using Mainloop = gpusim::Pipelined;
 using Mainloop = gpusim::Multistage;
 #endif
 
+#if defined(GPUSIM_RUN_TIME_EXTENTS)
+extern "C" __global__ void __launch_bounds__(gpusim::kThreads)
+    gpusim_kernel(Params params, gpusim::Extents const extents) {
+  using namespace gpusim;
+#else
 extern "C" __global__ void __launch_bounds__(gpusim::kThreads) gpusim_kernel(Params params) {
   using namespace gpusim;
+  Extents const extents{};
+#endif
 
-  Tile const tile = ThreadblockSwizzle::tile_of_block(block_x(), block_y(), block_z());
-  if (!tile.exists()) return;
+  Tile const tile = ThreadblockSwizzle::tile_of_block(extents.log_tile, block_x(), block_y(), block_z());
+  if (!exists(tile, extents)) return;
   int const thread = thread_index(), warp = warp_index(), lane = thread % kWarpSize;
-  int const k_iterations = gemm_k_iterations(params.k_iterations, tile.slice);
+  int const k_iterations = gemm_k_iterations(extents, params.k_iterations, tile.slice);
 #if defined(GPUSIM_TRACE)
-  Recorder recorder(params, linear_block(block_x(), block_y(), block_z()), kWarps, warp, lane);
+  Recorder recorder(params, linear_block(extents, block_x(), block_y(), block_z()), kWarps, warp, lane);
 #elif defined(GPUSIM_TIMELINE)
-  Recorder recorder(params, warp, lane, k_iterations);
+  Recorder recorder(params, extents, warp, lane, k_iterations);
 #else
   Recorder recorder;
 #endif
 
-  IteratorA iterator_a(params.a, tile.m, tile.slice, thread);
-  IteratorB iterator_b(params.b, tile.n, tile.slice, thread);
+  IteratorA iterator_a(extents, params.a, tile.m, tile.slice, thread);
+  IteratorB iterator_b(extents, params.b, tile.n, tile.slice, thread);
   Accumulators accumulators;
   uint32 const base = shared_base();
   Mainloop mainloop(base, thread, warp, k_iterations, iterator_a, iterator_b, recorder);
@@ -44,11 +52,11 @@ extern "C" __global__ void __launch_bounds__(gpusim::kThreads) gpusim_kernel(Par
   // The source is read by slice 0 when beta is not 0, and by later slices, which add to what the slice before stored.
   // Bias and relu wait for the last slice.
   constexpr bool kFirstSliceReadsSource = !GPUSIM_BETA_IS_ZERO;
-  Epilogue epilogue(base, thread, warp, tile, recorder);
+  Epilogue epilogue(extents, base, thread, warp, tile, recorder);
   if constexpr (kReduces) {
     epilogue.run(accumulators, nullptr, params.partial, nullptr, StoreAsIs());
   } else if constexpr (kSplitKSlices > 1) {
-    Semaphore const semaphore(params.semaphore, tile);
+    Semaphore const semaphore(params.semaphore, extents, tile);
     semaphore.wait(tile.slice, lane);
     void const* const source = tile.slice ? params.output : params.source;
     float const beta = tile.slice ? 1.0f : params.beta;

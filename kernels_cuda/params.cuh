@@ -1,4 +1,5 @@
-// What one launch is given at run time. Extents, tiles and layouts are compiled in (scenario.cuh).
+// What every launch is given at run time. Tiles and layouts are compiled in (scenario.cuh), and mostly extents, too
+// (extents.cuh).
 #pragma once
 
 #include "platform.cuh"

@@ -24,11 +24,11 @@
 // with less, nothing but the first 16 words is written.
 #pragma once
 
+#include "extents.cuh"
 #include "params.cuh"
 #include "platform.cuh"
 #include "ptx.cuh"
 #include "scenario.cuh"
-#include "threadblock_swizzle.cuh"
 
 #if defined(GPUSIM_TRACE)
 #define GPUSIM_RECORD(...) recorder.__VA_ARGS__
@@ -150,9 +150,9 @@ struct Recorder {
   int64* header_;  // null: not recorded, or not lane 0
   uint32* rows_;
 
-  GPUSIM_DEVICE Recorder(Params const& params, int warp, int lane, int k_iterations) {
+  GPUSIM_DEVICE Recorder(Params const& params, Extents const& extents, int warp, int lane, int k_iterations) {
     int64 const begin = clock_wide();
-    int const block = linear_block(block_x(), block_y(), block_z());
+    int const block = linear_block(extents, block_x(), block_y(), block_z());
     int const slot = recorded_slot(params, block);
     bool const recorded = slot >= 0 && lane == 0;
     int64 const place = (int64(slot) * kWarps + warp) * (kHeaderWords + int64(params.record_capacity) * kRowWords);

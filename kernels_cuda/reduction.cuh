@@ -1,6 +1,7 @@
 // Partial sums of all slices to the output. Mirrors gpusim/families/gemm/reduction/tile.py and gpusim/families/gemm/reduction/schedule.py.
 #pragma once
 
+#include "extents.cuh"
 #include "output_op.cuh"
 #include "params.cuh"
 #include "platform.cuh"
@@ -20,7 +21,8 @@ struct ReductionTile {
   static constexpr int kLoadBytes = kLoadElements * bits_of(kAccumulator) / 8;
   static constexpr int kLoadWords = ceil_div(kLoadBytes, 4);
   static constexpr int kColumns = kWarpSize * kVector;
-  static constexpr int kGridX = ceil_div(kExtentM, kRows);
+  static constexpr int64 kPartialStride = partial_stride({});
+  static constexpr int kGridX = ceil_div(Extents::m, kRows);
   static constexpr int kAccessBytes = kVector * bits_of(kOutput) / 8;
   static constexpr int kAccessWords = words_of(kVector, kOutput);
   static constexpr int kAccumulatorWords = kLoadsPerSlice * kLoadWords;
@@ -49,7 +51,7 @@ struct Reduction {
   GPUSIM_DEVICE Reduction(int block_row, int block_column, int thread, Recorder& recorder)
       : row(block_row * R::kRows + thread / kWarpSize),
         column(block_column * R::kColumns + thread % kWarpSize * R::kVector),
-        valid(row < kExtentM && column < kExtentN),
+        valid(row < Extents::m && column < Extents::n),
         recorder(recorder) {}
 
   // `count` slices from `first` on: all their loads, then all their additions.
@@ -59,7 +61,8 @@ struct Reduction {
     for (int index = 0; index < count; ++index) {
       GPUSIM_UNROLL
       for (int load = 0; load < R::kLoadsPerSlice; ++load) {
-        int64 const offset = (first + index) * kPartialStride + int64(row) * kExtentN + column + load * R::kLoadElements;
+        int64 const offset = (first + index) * R::kPartialStride + int64(row) * Extents::n + column +
+                             load * R::kLoadElements;
         GPUSIM_RECORD(load_partial(first + index, load, offset, valid));
         load_global<R::kLoadBytes>(words[index] + load * R::kLoadWords,
                                    partial + offset * (bits_of(kAccumulator) / 8), valid);
@@ -82,7 +85,7 @@ struct Reduction {
             least(R::kPartitionsPerStage, kSplitKSlices - first));
     }
     constexpr bool kReadsSource = !GPUSIM_BETA_IS_ZERO;
-    int64 const offset = int64(row) * kLeadingC + column;
+    int64 const offset = int64(row) * Extents::leading_c + column;
     uint32 source[R::kAccessWords] = {}, bias[R::kAccessWords] = {};
     if constexpr (kReadsSource) {
       GPUSIM_RECORD(load_source(0, 0, offset, valid));

@@ -1,5 +1,5 @@
 // The scenario this kernel is compiled for: the macros of a family's specialise.py as constants, and what each operand
-// makes of them. Knows no addresses.
+// makes of them. Knows no extents of the problem (extents.cuh) and no addresses.
 #pragma once
 
 #include "element.cuh"
@@ -32,10 +32,6 @@ static_assert(kKGroups >= 2 && kKGroups % 2 == 0, "fragments are double-buffered
 static_assert(kWarpM % kInstructionM == 0 && kWarpN % kInstructionN == 0, "warp tiles are whole instruction tiles");
 
 constexpr bool kConvolution = GPUSIM_CONVOLUTION;  // an implicit GEMM
-constexpr int kExtentM = GPUSIM_EXTENT_M, kExtentN = GPUSIM_EXTENT_N;
-
-constexpr int kLeadingC = GPUSIM_LDC;  // elements from one row to the next of what this kernel stores
-constexpr int64 kPartialStride = int64(kExtentM) * kExtentN;  // elements from one slice's partial sums to the next's
 
 enum class CacheOperator { ca, cg };  // through L1, around it
 

@@ -6,43 +6,37 @@
 
 namespace gpusim {
 
-constexpr int kTilesM = ceil_div(kExtentM, kTileM), kTilesN = ceil_div(kExtentN, kTileN);
-
 struct Tile {
   int m;
   int n;
   int slice;
-
-  GPUSIM_HOST_DEVICE bool exists() const { return m < kTilesM && n < kTilesN; }
 };
 
 // GemmIdentityThreadblockSwizzle<kWidth>: up to `kWidth` tiles of a row stand side by side; split-K slices are z.
 template <int kWidth>
 struct IdentitySwizzle {
-  static constexpr int kLogTile = kWidth >= 8 && kTilesN >= 6   ? 3
-                                  : kWidth >= 4 && kTilesN >= 3 ? 2
-                                  : kWidth >= 2 && kTilesN >= 2 ? 1
-                                                                : 0;
-  static constexpr int kSide = 1 << kLogTile;
-  static constexpr int kGridX = kTilesM * kSide, kGridY = ceil_div(kTilesN, kSide);
+  GPUSIM_HOST_DEVICE static constexpr int log_tile(int tiles_n) {
+    return kWidth >= 8 && tiles_n >= 6 ? 3 : kWidth >= 4 && tiles_n >= 3 ? 2 : kWidth >= 2 && tiles_n >= 2 ? 1 : 0;
+  }
+  GPUSIM_HOST_DEVICE static constexpr int grid_x(int tiles_m, int, int log_tile) { return tiles_m << log_tile; }
+  GPUSIM_HOST_DEVICE static constexpr int grid_y(int, int tiles_n, int log_tile) {
+    return ceil_div(tiles_n, 1 << log_tile);
+  }
 
-  GPUSIM_HOST_DEVICE static Tile tile_of_block(int x, int y, int z) {
-    return {x >> kLogTile, (y << kLogTile) + (x & (kSide - 1)), kSplitKSlices > 1 ? z : 0};
+  GPUSIM_HOST_DEVICE static Tile tile_of_block(int log_tile, int x, int y, int z) {
+    return {x >> log_tile, (y << log_tile) + (x & ((1 << log_tile) - 1)), kSplitKSlices > 1 ? z : 0};
   }
 };
 
 // GemmHorizontalThreadblockSwizzle: x walks N, y walks M; split-K slices are z.
 struct HorizontalSwizzle {
-  static constexpr int kGridX = kTilesN, kGridY = kTilesM;
+  GPUSIM_HOST_DEVICE static constexpr int log_tile(int) { return 0; }
+  GPUSIM_HOST_DEVICE static constexpr int grid_x(int, int tiles_n, int) { return tiles_n; }
+  GPUSIM_HOST_DEVICE static constexpr int grid_y(int tiles_m, int, int) { return tiles_m; }
 
-  GPUSIM_HOST_DEVICE static Tile tile_of_block(int x, int y, int z) { return {y, x, kSplitKSlices > 1 ? z : 0}; }
+  GPUSIM_HOST_DEVICE static Tile tile_of_block(int, int x, int y, int z) { return {y, x, kSplitKSlices > 1 ? z : 0}; }
 };
 
 using ThreadblockSwizzle = GPUSIM_THREADBLOCK_SWIZZLE;
-
-// Position in launch order, x fastest.
-GPUSIM_HOST_DEVICE int linear_block(int x, int y, int z) {
-  return x + ThreadblockSwizzle::kGridX * (y + ThreadblockSwizzle::kGridY * z);
-}
 
 }  // namespace gpusim

@@ -146,8 +146,9 @@ def simulated(scenario: Scenario) -> tuple[dict[str, Result], Timeline | None]:
     """
     Simulate a scenario with each available stream.
 
-    A compiled stream needs a compiler or a shipped stream; without both, it is left out with a line on stderr. A kernel
-    whose mma.sync is emulated is not simulated in time (D27); its numbers, trace and other counts are still checked.
+    A compiled stream is of the build that was measured. It needs a compiler or a shipped stream; without both, it is
+    left out with a line on stderr. A kernel whose mma.sync is emulated is not simulated in time (D27); its numbers,
+    trace and other counts are still checked.
 
     Returns:
         Results by the origin of their stream, and the timeline of the last one.
@@ -164,7 +165,7 @@ def simulated(scenario: Scenario) -> tuple[dict[str, Result], Timeline | None]:
     result, timeline = simulate(scenario, stream="estimated")
     results = {"estimated": result}
     try:
-        results["compiled"], timeline = simulate(scenario, stream="compiled")
+        results["compiled"], timeline = simulate(scenario, stream="compiled", own_build=True)
     except (BadInput, CannotRun) as error:
         progress(f"no compiled stream: {error}")
     return results, timeline

@@ -10,6 +10,7 @@ from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.lower.compiled import AnnotatedRow, annotated
 from gpusim.lower.stream import NO_SCOREBOARD, Stream
 from gpusim.machine import load_machine
+from gpusim.results.result import RUN_TIME_EXTENTS
 from gpusim.results.timeline import Timeline
 from gpusim.verbs.simulate import simulate
 
@@ -64,12 +65,14 @@ def print_sass(file: str, overrides: tuple[str, ...], segment: str | None, *, as
                 "registers": one.stream.registers_per_thread,
                 "local_bytes": one.local_bytes,
                 "code_bytes": one.code_bytes,
+                **({"stream_build": RUN_TIME_EXTENTS} if one.stream.run_time_extents else {}),
                 "rows": [{**asdict(issued.row), "trip": issued.trip, "issue": issued.issue} for issued in rows],
             }
         )
         return
+    build = f", {RUN_TIME_EXTENTS}" if one.stream.run_time_extents else ""
     print_text(
-        f"{one.compiler}: {one.stream.registers_per_thread} registers, {one.local_bytes} bytes of stack,"
+        f"{one.compiler}{build}: {one.stream.registers_per_thread} registers, {one.local_bytes} bytes of stack,"
         f" {one.code_bytes:,} bytes of code, {one.stream.instructions_per_warp:,} warp instructions"
     )
     print_text("\n".join(_lines(rows)))

@@ -67,6 +67,8 @@ class Specialisation:
         semaphores: Number of int32 flags, zero before the launch, that serial split-K needs; 0 without it.
         source: The file to compile.
         include: The folder of its headers.
+        extents: ``struct Extents`` of kernels_cuda/extents.cuh, passed after the parameters; empty where extents are
+            compiled in.
     """
 
     entry: str
@@ -79,6 +81,7 @@ class Specialisation:
     semaphores: int
     source: Path
     include: Path
+    extents: tuple[int, ...] = ()
 
     @property
     def sources(self) -> str:
@@ -117,6 +120,7 @@ def specialised(
     shared_bytes: int = 0,
     k_iterations: int = 0,
     semaphores: int = 0,
+    extents: tuple[int, ...] = (),
 ) -> Specialisation:
     """
     Return a kernel as it is compiled from its macros and launched; the attributes of ``Specialisation`` say more.
@@ -131,6 +135,7 @@ def specialised(
         shared_bytes: Dynamic shared memory of a CTA.
         k_iterations: Number of k tiles of split-K slice 0.
         semaphores: Number of int32 flags.
+        extents: Extents that the launch passes.
 
     Raises:
         CannotRun: The CUDA sources are missing.
@@ -147,6 +152,7 @@ def specialised(
         semaphores=semaphores,
         source=folder / file,
         include=folder,
+        extents=extents,
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpusim.cuda.compiled_kernel import CompiledKernel, compile_kernel, compiler_at_hand
+from gpusim.cuda.specialise import Specialisation
 from gpusim.errors import CheckFailed
 from gpusim.lower.kept import kept_stream
 from gpusim.lower.runner import EmulatedKernel, KernelRunner
@@ -32,10 +33,17 @@ class CompilableKernel(EmulatedKernel[StepT]):
     Attributes:
         machine: The machine that the kernel is compiled for.
         user: Machine code to take instead of that of ``kernels_cuda``.
+        own_build: Whether its streams are those of the build that a GPU runs, whose extents are compiled in.
     """
 
     machine: Machine
     user: UserKernel | None = None
+    own_build: bool = False
+
+    @property
+    def any_extents(self) -> Specialisation | None:
+        """The plain build that serves all extents of the kernel's configuration; None where there is none."""
+        return None
 
     @property
     @abstractmethod
@@ -60,6 +68,8 @@ class CompilableKernel(EmulatedKernel[StepT]):
 
         What was lowered before comes from the cache.
 
+        What is not shipped is compiled with run-time extents where there is such a build, unless ``own_build``.
+
         Raises:
             BadInput: The user's kernel takes other parameters, or executes an instruction that is not known.
             CannotRun: There is no shipped stream of this kernel, and no compiler is installed.
@@ -71,7 +81,8 @@ class CompilableKernel(EmulatedKernel[StepT]):
         shipped = shipped_stream(own, target, slice_)
         if shipped is not None:
             return shipped
-        binary, block = compile_kernel(own, target), self.slice_blocks[slice_]
+        built = own if self.own_build else self.any_extents or own
+        binary, block = compile_kernel(built, target), self.slice_blocks[slice_]
         constants = KernelRunner(self, binary).constants
         return kept_stream(binary, constants, (block,), lambda: lower(self, binary, block))
 
@@ -147,7 +158,12 @@ def _lowered(
     named = runner.align(block, warp, executed)
     parts = list(Segments(runner, block, executed, named))
     return CompiledStream(
-        stream=Stream("compiled", runner.cubin.registers, tuple(segment for segment, _ in parts)),
+        stream=Stream(
+            "compiled",
+            runner.cubin.registers,
+            tuple(segment for segment, _ in parts),
+            run_time_extents=bool(compiled.specialisation.extents),
+        ),
         listing=tuple(lines for _, lines in parts),
         compiler=compiled.compiler,
         architecture=runner.cubin.architecture,

@@ -20,8 +20,8 @@ def kept_stream(
     """
     Return the stream of a kernel from the cache, or make it and keep it.
 
-    The file's name is a hash of all that determines the stream: machine code, launch, parameters, options, and gpusim's
-    own code.
+    The file's name is a hash of all that determines the stream: machine code, launch with its extents, parameters,
+    options, and gpusim's own code.
     A damaged file is replaced. A stream that cannot be kept is made anew each time.
 
     Args:
@@ -46,7 +46,10 @@ def kept_stream(
 def stream_path(compiled: CompiledKernel, constants: bytes, blocks: Sequence[int]) -> Path:
     """Return the file in the cache of a kernel's stream."""
     own = compiled.specialisation
-    launch = (own.entry, own.options, own.grid, own.block_threads, own.shared_bytes, own.k_iterations, *blocks)
+    launch = (
+        *(own.entry, own.options, own.grid, own.block_threads, own.shared_bytes, own.k_iterations, own.extents),
+        *blocks,
+    )
     sha = hashlib.sha256(f"{compiled.compiler} {launch} {code_digest()}\n".encode())
     for data in (constants, compiled.cubin):
         sha.update(hashlib.sha256(data).digest())

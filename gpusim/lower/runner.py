@@ -157,8 +157,10 @@ class KernelRunner:
         return self.specialisation.block_threads // WARP_SIZE
 
     def _parameter_bank(self) -> bytes:
-        cubin = self.cubin
-        packed = self.kernel.packed(cubin.kernel, cubin.parameter_bytes, self.specialisation.k_iterations)
+        """Return constant bank 0 of a launch, parameters included: the kernel's structure, then run-time extents."""
+        cubin, extents = self.cubin, np.array(self.specialisation.extents, dtype=np.int32).tobytes()
+        size = cubin.parameter_bytes - len(extents)
+        packed = self.kernel.packed(cubin.kernel, size, self.specialisation.k_iterations) + extents
         bank = bytearray(cubin.constants)
         bank[cubin.parameters_at : cubin.parameters_at + cubin.parameter_bytes] = packed
         return bytes(bank)

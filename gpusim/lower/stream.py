@@ -104,11 +104,13 @@ class Stream:
         origin: "estimated" (counted by stated rules) or "compiled" (decoded from the kernel's SASS).
         registers_per_thread: Registers allocated for one thread.
         segments: The segments in the order of execution.
+        run_time_extents: Whether the machine code reads the problem's extents from the launch's parameters.
     """
 
     origin: StreamOrigin
     registers_per_thread: int
     segments: tuple[Segment, ...]
+    run_time_extents: bool = False
 
     @property
     def instructions_per_warp(self) -> int:

@@ -61,6 +61,7 @@ def save_stream(path: Path, compiled: CompiledStream) -> None:
         "registers_per_thread": compiled.stream.registers_per_thread,
         "local_bytes": compiled.local_bytes,
         "code_bytes": compiled.code_bytes,
+        **({"run_time_extents": True} if compiled.stream.run_time_extents else {}),
         "segments": [
             {
                 "name": segment.name,
@@ -116,7 +117,12 @@ def _compiled(data: dict[str, Any]) -> CompiledStream:
         for one in data["segments"]
     )
     return CompiledStream(
-        stream=Stream("compiled", data["registers_per_thread"], segments),
+        stream=Stream(
+            "compiled",
+            data["registers_per_thread"],
+            segments,
+            run_time_extents=data.get("run_time_extents", False),
+        ),
         listing=tuple(tuple(Line(row[0], row[1]) for row in one["code"]) for one in data["segments"]),
         compiler=data["compiler"],
         architecture=data["architecture"],

@@ -40,13 +40,23 @@ def bound_line(result: Result) -> str:
 def footer(result: Result) -> str:
     """Return the line that identifies a picture's run: scenario digest, machine, stream, version, commit."""
     provenance = result.provenance
-    parts = [f"scenario {scenario_digest(result)}", f"machine {machine_name(result)}", f"stream {result.stream}"]
+    parts = [
+        f"scenario {scenario_digest(result)}",
+        f"machine {machine_name(result)}",
+        f"stream {result.stream}{stream_build(result)}",
+    ]
     if provenance.get("version"):
         parts.append(f"gpusim {provenance['version']}")
     if provenance.get("commit"):
         commit, _, dirty = str(provenance["commit"]).partition("-")
         parts.append(f"commit {commit[:12]}" + (f" ({dirty})" if dirty else ""))
     return "   ·   ".join(parts)
+
+
+def stream_build(result: Result) -> str:
+    """Return " (run-time extents)" where a build serves more extents than the problem's; otherwise nothing."""
+    build = result.provenance.get("stream_build")
+    return f" ({build})" if build else ""
 
 
 def scenario_digest(result: Result) -> str:

@@ -10,7 +10,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from gpusim.report.captions import Words, bound_line, machine_name, scenario_digest
+from gpusim.report.captions import Words, bound_line, machine_name, scenario_digest, stream_build
 from gpusim.report.stall_shares import percent, ranked_stalls
 from gpusim.results.result import Result
 
@@ -103,7 +103,7 @@ def _fact_rows(result: Result) -> Sequence[tuple[str, str]]:
     )
     return (
         ("machine", machine_name(result) + (f" (figures: {figures})" if figures else "")),
-        ("scenario", f"{scenario_digest(result)}, {result.stream} stream"),
+        ("scenario", f"{scenario_digest(result)}, {result.stream} stream{stream_build(result)}"),
         ("grid", f"{extents} = {_count(result.ctas, 'CTA')}, {result.waves:,.2f} waves"),
         ("occupancy", occupancy),
         ("cycles", f"{result.cycles.elapsed:,} elapsed, {result.cycles.active:,} active"),

@@ -17,6 +17,9 @@ ELAPSED = "sm__cycles_elapsed.max"
 StreamOrigin: TypeAlias = Literal["estimated", "compiled"]
 """Where an instruction stream comes from."""
 
+RUN_TIME_EXTENTS = "run-time extents"
+"""``stream_build`` in the provenance of a result whose compiled stream reads the problem's extents at the launch."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cycles:
@@ -127,7 +130,8 @@ class Result:
         counters: Value of each counter, by its full ncu metric name with suffix.
         stalls: Share of all warp cycles by stall reason; the shares sum to 1.
         bound: The first bound the run hits, in one word of the roofline table, with its reason.
-        provenance: Version, commit, hashes, time.
+        provenance: Version, commit, hashes, time; ``stream_build`` where a compiled stream is of a build with run-time
+            extents.
         reduction: The second launch of a parallel split-K. Cycles, time, counters and stalls are those of both launches
             together; grid, occupancy, bank conflicts and pipeline are the first one's.
     """

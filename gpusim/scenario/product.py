@@ -226,6 +226,15 @@ class MatrixProduct(Table, ABC):
     def macros(self) -> dict[str, int | str]:
         """Macros that describe the problem to kernels_cuda at compile time, without their GPUSIM_ prefix."""
 
+    @property
+    def launch_extents(self) -> tuple[int, int, int] | None:
+        """
+        K and the leading dimensions of A and B as a launch passes them.
+
+        None where the iterators have their extents compiled in.
+        """
+        return None
+
     @abstractmethod
     def iterators(self, iterator: str) -> str:
         """Return the header of kernels_cuda, without .cuh, that defines the kernel's kind of iterators."""

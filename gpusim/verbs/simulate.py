@@ -16,7 +16,7 @@ from gpusim.machine.load import load_machine
 from gpusim.machine.occupancy import ctas_per_sm, require_room
 from gpusim.results.bound import Demand, first_bound
 from gpusim.results.provenance import provenance
-from gpusim.results.result import ELAPSED, Cycles, ReductionLaunch, Result, Simulated, StreamOrigin
+from gpusim.results.result import ELAPSED, RUN_TIME_EXTENTS, Cycles, ReductionLaunch, Result, Simulated, StreamOrigin
 from gpusim.results.timeline import Timeline
 from gpusim.scenario.models import Scenario
 from gpusim.schedule.counts import Counts, count_all
@@ -42,6 +42,7 @@ def simulate(
     exact: bool | None = None,
     stream: str = "estimated",
     user: UserKernel | None = None,
+    own_build: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> tuple[Result, Timeline]:
     """
@@ -56,6 +57,8 @@ def simulate(
         stream: Origin of the instruction streams: "estimated" by stated rules, "compiled" from the kernel's own
             machine code, or "auto".
         user: Kernel to take the machine code of. Addresses still come from the schedule.
+        own_build: Compile what is not shipped with its extents, as it is measured on a GPU. By default one build with
+            run-time extents serves all problems of a GEMM's configuration, and the result's provenance says so.
         progress: Called with a line about each phase.
 
     Returns:
@@ -79,6 +82,9 @@ def simulate(
         _take(user, kernels)
     say("lowering the schedule")
     origin = "compiled" if user is not None else _origin(stream, kernels)
+    for kernel in kernels:
+        if isinstance(kernel, CompilableKernel):
+            kernel.own_build = own_build
     first, *others = kernels
     launches = [_simulated(first, origin, exact=exact, say=say)]
     for kernel in others:
@@ -184,7 +190,7 @@ def _simulated(kernel: AnyKernel, origin: StreamOrigin, *, exact: bool | None, s
 def _result(scenario: Scenario, launches: Sequence[_Simulated], counts: Counts, seconds: float) -> Result:
     first, *others = launches
     launch, outcome, kernel = first.launch, first.outcome, first.launch.kernel
-    machine = launch.machine
+    machine, stream = launch.machine, next(iter(launch.streams.values()))
     elapsed = sum(one.elapsed for one in launches)
     time_us = elapsed / machine.clock_mhz  # (D25)
     instructions = sum(one.launch.instructions for one in launches)
@@ -211,7 +217,7 @@ def _result(scenario: Scenario, launches: Sequence[_Simulated], counts: Counts, 
     return Result(
         scenario=scenario.resolved(),
         machine={"name": machine.name, "digest": machine.digest(), "figures": machine.figure_counts()},
-        stream=next(iter(launch.streams.values())).origin,
+        stream=stream.origin,
         grid=kernel.grid,
         ctas=launch.ctas,
         ctas_per_sm=launch.ctas_per_sm,
@@ -238,7 +244,8 @@ def _result(scenario: Scenario, launches: Sequence[_Simulated], counts: Counts, 
         pipeline=outcome.pipeline,
         hazards=(),
         bound=first_bound(demand, outcome.longest, outcome.stalls),
-        provenance=provenance(scenario.resolved(), machine.digest()),
+        provenance=provenance(scenario.resolved(), machine.digest())
+        | ({"stream_build": RUN_TIME_EXTENTS} if stream.run_time_extents else {}),
         reduction=_reduction(others[0]) if others else None,
     )
 

@@ -5,6 +5,7 @@
 
 #include "attention/launch.cuh"
 #include "element.cuh"
+#include "extents.cuh"
 #include "layout.cuh"
 #include "platform.cuh"
 #include "scenario.cuh"
@@ -29,7 +30,7 @@ constexpr bool kCausal = kMask != Mask::none;
 constexpr bool kRagged = GPUSIM_RAGGED;
 
 constexpr int kBlockQueries = kTileM, kBlockKeys = GPUSIM_BLOCK_KEYS;
-constexpr int kMostQueries = kExtentM, kMostKeys = GPUSIM_KEYS;  // lengths of the tensors
+constexpr int kMostQueries = Extents::m, kMostKeys = GPUSIM_KEYS;  // lengths of the tensors
 constexpr int kStatisticRows = ceil_div(kMostQueries, 32) * 32;  // of a log-sum-exp, for each head
 constexpr int kQueryBlocks = ceil_div(kMostQueries, kBlockQueries);
 

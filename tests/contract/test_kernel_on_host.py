@@ -22,7 +22,7 @@ from gpusim.cuda.trace import expected_records, first_difference, longest_stream
 from gpusim.families.gemm.reduction.cuda import specialise_reduction
 from gpusim.families.gemm.reduction.schedule import ReductionKernel
 from gpusim.families.gemm.schedule import TileKernel
-from gpusim.families.gemm.specialise import specialise
+from gpusim.families.gemm.specialise import specialise, specialise_any_extents
 from gpusim.families.registry import parse_scenario
 from gpusim.numerics.elements import Values, decode
 from gpusim.numerics.reference import agreement, reference
@@ -251,7 +251,8 @@ def launch(  # noqa: PLR0917 (one for each thing that a launch is given)
     recorded = np.full(RECORDED_BLOCKS, -1, np.int32)
     recorded[: len(blocks)] = blocks
     scales = np.array([asked.problem.alpha, asked.problem.beta], np.float32)
-    parts = [np.array(header, np.int64), recorded, scales, tensors.a, tensors.b, source, output, bias, partial]
+    extents = np.array(kernel.extents, np.int32)
+    parts = [np.array(header, np.int64), recorded, scales, extents, tensors.a, tensors.b, source, output, bias, partial]
     given, left = folder / "input", folder / "output"
     given.write_bytes(b"".join(part.tobytes() for part in parts))
     subprocess.run([program, given, left], check=True, timeout=120)
@@ -281,6 +282,23 @@ def reduce(asked: GemmScenario, folder: Path, partial: Values) -> npt.NDArray[An
     assert first_difference(expected, found, blocks, schedule.op_kinds) is None
     assert (found == expected).all()
     return done.output
+
+
+@pytest.mark.parametrize("name", [name for name, asked in SCENARIOS.items() if specialise_any_extents(asked)])
+def test_with_run_time_extents_it_is_the_same_kernel(name, tmp_path):
+    asked = SCENARIOS[name]
+    schedule = TileKernel(asked)
+    blocks = schedule.traced_blocks
+    capacity = longest_stream(schedule, blocks)
+    words = trace_format.buffer_words(len(blocks), asked.kernel.threads // 32, capacity)
+    kernel = specialise_any_extents(asked, "trace")
+
+    done = launch(asked, kernel, tmp_path, Recording(blocks, 8 * words, capacity), fresh_workspace(asked))
+
+    found = trace_format.decode(np.frombuffer(done.records, np.int64), done.counts)
+    assert (found == expected_records(schedule, blocks)).all()
+    assert agreement(done.output, reference(asked, make_tensors(asked, seed=1))).wrong_elements == 0
+    assert not done.semaphores.any()
 
 
 @pytest.mark.parametrize("asked", SCENARIOS.values(), ids=SCENARIOS.keys())

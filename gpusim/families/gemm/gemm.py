@@ -162,6 +162,11 @@ class GemmProblem(MatrixProduct):
             "GEMM_LDB": self.leading_b,
         }
 
+    @property
+    def launch_extents(self) -> tuple[int, int, int]:
+        """K and the leading dimensions of A and B, elements."""
+        return self.k, self.leading_a, self.leading_b
+
     def iterators(self, iterator: str) -> str:  # noqa: ARG002 - a GEMM has one kind of iterator
         """The predicated iterator."""
         return "gemm_iterators"

@@ -22,6 +22,7 @@ from gpusim.layout.named import CongruousSpec, CrosswiseSpec, CuteSpec, PaddedSp
 from gpusim.numerics.output_op import compute_type
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.ops import Op
+from gpusim.tile.extents import ceil_div
 from gpusim.tile.ldmatrix import instruction_steps, ldmatrix_offsets
 from gpusim.tile.operand import SIDES, Side
 from gpusim.tile.shared_store import store_offsets
@@ -36,6 +37,9 @@ OWN_KERNEL_ONLY: Final = (
     'kernel.code must be "gpusim" where gpusim\'s own kernel is compiled or run, got "cutlass": set it, or give --cubin'
 )
 """What is said where CUTLASS's kernel is asked for and only gpusim's exists."""
+
+EXTENT_MACROS: Final = frozenset({"EXTENT_M", "EXTENT_N", "GEMM_K", "GEMM_LDA", "GEMM_LDB", "LDC"})
+"""Macros of the extents of a GEMM, which its build with run-time extents does without."""
 
 POINTERS: Final[Mapping[str, int]] = {
     name: place << 40 for place, name in enumerate(("a", "b", "source", "output", "bias", "partial", "semaphore"), 1)
@@ -57,17 +61,54 @@ def specialise(scenario: GemmScenario, build: Build = "plain") -> Specialisation
     Raises:
         CannotRun: The CUDA sources are missing.
     """
+    return _launched(scenario, build, tile_macros(scenario, build))
+
+
+def specialise_any_extents(scenario: GemmScenario, build: Build = "plain") -> Specialisation | None:
+    """
+    Return the build that serves all extents of a kernel's configuration, with the launch of this scenario.
+
+    Its options hold no extent and no leading dimension: tiles, layouts, types and alignments alone make the machine
+    code. None where there is no such build: the iterators of a convolution have their extents compiled in, and so has
+    the reduction of a parallel split-K.
+
+    Args:
+        scenario: Problem and kernel.
+        build: ``plain``, ``trace`` or ``timeline``.
+
+    Raises:
+        CannotRun: The CUDA sources are missing.
+    """
+    problem, tiled = scenario.problem, scenario.grid.tiled
+    if problem.launch_extents is None or problem.reduces:
+        return None
+    k, leading_a, leading_b = problem.launch_extents
+    macros = {name: value for name, value in tile_macros(scenario, build).items() if name not in EXTENT_MACROS}
+    tile_k = scenario.kernel.threadblock[2]
+    extents = (
+        *(problem.extents.m, problem.extents.n, k),
+        *(leading_a, leading_b, scenario.epilogue.leading),
+        *(tiled.m, tiled.n, scenario.grid.swizzle.log_tile(tiled)),
+        ceil_div(ceil_div(k, tile_k), problem.split_k_slices) * tile_k,
+    )
+    return _launched(scenario, build, macros | {"RUN_TIME_EXTENTS": 1}, extents)
+
+
+def _launched(
+    scenario: GemmScenario, build: Build, macros: Mapping[str, int | str], extents: tuple[int, ...] = ()
+) -> Specialisation:
     tiled = scenario.grid.tiled
     return specialised(
         "kernel.cu",
         ENTRY,
         build,
-        tile_macros(scenario, build),
+        macros,
         scenario.grid.dim,
         block_threads=scenario.kernel.threads,
         shared_bytes=scenario.shared_bytes,
         k_iterations=scenario.k_iterations(),
         semaphores=tiled.m * tiled.n if tiled.slices > 1 and not scenario.problem.reduces else 0,
+        extents=extents,
     )
 
 

@@ -16,7 +16,7 @@ from gpusim.families.gemm.estimated import estimated_stream
 from gpusim.families.gemm.program import mainloop_policy, mainloop_shape, program
 from gpusim.families.gemm.reduction.timed import TimedReduction, source_bytes
 from gpusim.families.gemm.schedule import TileKernel
-from gpusim.families.gemm.specialise import OWN_KERNEL_ONLY, POINTERS, specialise
+from gpusim.families.gemm.specialise import OWN_KERNEL_ONLY, POINTERS, specialise, specialise_any_extents
 from gpusim.lower.compiled import CompilableKernel
 from gpusim.lower.runner import Repetition
 from gpusim.lower.sass.emulate import Load
@@ -179,6 +179,11 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
     def specialisation(self) -> Specialisation:
         """The kernel's plain build."""
         return specialise(self.scenario)
+
+    @cached_property
+    def any_extents(self) -> Specialisation | None:
+        """The plain build that serves all extents of the kernel's configuration."""
+        return specialise_any_extents(self.scenario)
 
     @cached_property
     def slice_blocks(self) -> Sequence[int]:

@@ -69,8 +69,10 @@ def _multiply(sass: Sass) -> Execute:
     d = result(sass)
     extra = np.uint64(one)
     carry_out = sass.operand("p", Predicate) if "p" in sass.operands else None
-    if kind and sign_of(c):
-        raise NotImplementedError(f"{sass.mnemonic} with a negated 64-bit addend")
+    negated = bool(kind) and sign_of(c) == "-"
+    if kind and sign_of(c) and (carries or not negated):
+        raise NotImplementedError(f"{sass.mnemonic} with an inverted 64-bit addend, or a negated one and a carry")
+    read_low = reader(c) if kind else read_c
 
     def execute(r: Registers, mask: BoolArray) -> None:
         left, right = read_a(r), read_b(r)
@@ -78,10 +80,11 @@ def _multiply(sass: Sass) -> Execute:
         if not kind:
             total = product + read_c(r) + extra
         else:
-            addition = read_c(r) | read_high(r) << BITS
-            total = product + addition
+            addition = read_low(r) | read_high(r) << BITS
+            total = product - addition if negated else product + addition
             if carry_out is not None:
-                r.write_predicate(carry_out, np.asarray(total < product, dtype=np.bool_), mask)
+                carried = product >= addition if negated else total < product  # -v is added as ~v + 1
+                r.write_predicate(carry_out, np.asarray(carried, dtype=np.bool_), mask)
         for carry in carries:
             total = total + carry(r)
         if kind == "WIDE":

@@ -3,7 +3,7 @@
 //
 // INPUT: seventeen int64 (bytes of a, b, source, output; grid x, y, z; threads; shared bytes; k iterations; semaphores;
 // bytes of the records; record counts; record capacity; recorded blocks; bytes of the bias; bytes of the partial sums),
-// eight int32 (recorded), two floats (alpha, beta), then a, b, source, the initial output, bias and partial sums.
+// eight int32 (recorded), two floats (alpha, beta), with GPUSIM_RUN_TIME_EXTENTS struct Extents, then a, b, source, the initial output, bias and partial sums.
 // OUTPUT: output, partial sums, semaphores, records, record counts.
 #include "host_launch.hpp"
 
@@ -20,10 +20,13 @@
 namespace {
 
 gpusim::Params params;
+gpusim::Extents extents;
 
 void run_kernel() {
 #if defined(GPUSIM_HOST_REDUCTION)
   gpusim_reduction(params);
+#elif defined(GPUSIM_RUN_TIME_EXTENTS)
+  gpusim_kernel(params, extents);
 #else
   gpusim_kernel(params);
 #endif
@@ -39,6 +42,9 @@ int main(int argc, char** argv) {
   auto const header = host::read<std::int64_t>(input, 17);
   auto const recorded = host::read<std::int32_t>(input, gpusim::kRecordedBlocks);
   auto const scales = host::read<float>(input, 2);
+#if defined(GPUSIM_RUN_TIME_EXTENTS)
+  extents = host::read<gpusim::Extents>(input, 1)[0];
+#endif
   params.a = host::tensor(input, header[0]);
   params.b = host::tensor(input, header[1]);
   params.source = host::tensor(input, header[2]);

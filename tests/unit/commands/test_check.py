@@ -107,6 +107,14 @@ def test_a_record_that_agrees_is_exit_0(gpusim, folder, perfect):
     assert {"sm__cycles_elapsed.max", "timeline build", "trace build"} <= {row["source"] for row in data["rows"]}
 
 
+def test_what_was_measured_is_compared_with_the_stream_of_its_own_build(monkeypatch):
+    asked = []
+    monkeypatch.setattr(check_command, "simulate", lambda _, **options: asked.append(options) or ("result", None))
+    check_command.simulated(load_scenario(find_scenario(NAME)))
+
+    assert asked == [{"stream": "estimated"}, {"stream": "compiled", "own_build": True}]
+
+
 def test_a_record_that_disagrees_is_exit_3_and_names_the_row(gpusim, folder, perfect):
     wrong = {"smsp__inst_executed_op_ldgsts.sum": 1.0}
     write_record(replace(perfect, counters=perfect.counters | wrong), folder / "h200")

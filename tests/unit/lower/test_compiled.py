@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.cuda.compiled_kernel import CompiledKernel, compile_kernel
+from gpusim.cuda.compiler import CACHE_VARIABLE
 from gpusim.element_types import tensor_opcode
 from gpusim.errors import BadInput, CannotRun, CheckFailed
 from gpusim.families.gemm.program import program
@@ -122,6 +123,47 @@ def test_any_length_of_k_lowers_to_the_stream_of_all_trips(kernel, steps):
 
     for block in one.slice_blocks:
         assert lower(one, compiled, block) == lower(one, compiled, block, every_trip=True)
+
+
+ONE_BUILD = {
+    "multistage": "gemm_ragged",
+    "multistage nn": "recorded/gemm_nt",
+    "pipelined": "recorded/gemm_nt_pipelined",
+    "serial split-K": "recorded/gemm_split_k_f16",
+    "tf32, plain loads": "recorded/gemm_tf32_nt",
+}
+"""GEMMs whose other extents are compiled to the same machine code."""
+
+
+def times(stream, opcode):
+    """How often a warp executes an opcode."""
+    named = ((segment.trips, one) for segment in stream.segments for one in segment.instructions)
+    return sum(trips for trips, one in named if one.opcode.split(".")[0] == opcode)
+
+
+@pytest.mark.compiler("nvcc")
+@pytest.mark.parametrize("file", ONE_BUILD.values(), ids=ONE_BUILD)
+def test_other_extents_of_a_configuration_need_no_compiler(file, tmp_path, monkeypatch):
+    """
+    Each lowers to its own stream, which is aligned with the schedule and does what that of the build with its extents
+    compiled in does.
+    """
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
+    made = []
+    for extents in ((264, 136, 520), (1024, 648, 1160)):
+        overrides = [f"problem.{name}={extent}" for name, extent in zip("mnk", extents, strict=True)]
+        one = timed(load_scenario(SCENARIOS / f"{file}.toml", overrides))
+        made.append((one, [one.compiled(slice_).stream for slice_ in range(len(one.slice_blocks))]))
+
+    assert len(list(tmp_path.glob("*.cubin"))) == 1
+    for one, streams in made:
+        one.own_build = True
+        for slice_, stream in enumerate(streams):
+            own = one.compiled(slice_).stream
+            assert (stream.run_time_extents, own.run_time_extents) == (True, False)
+            for opcode in ("HMMA", "LDSM", "LDGSTS", "LDG", "STG", "STS", "BAR"):
+                assert times(stream, opcode) == times(own, opcode), opcode
+    assert len(list(tmp_path.glob("*.cubin"))) == 3
 
 
 def executed_ops(scenario, stream):

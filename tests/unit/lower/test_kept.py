@@ -69,8 +69,9 @@ def test_a_damaged_file_is_replaced(change):
         replace(COMPILED, specialisation=replace(COMPILED.specialisation, grid=(1, 2, 3))),
         replace(COMPILED, specialisation=replace(COMPILED.specialisation, k_iterations=5)),
         replace(COMPILED, specialisation=replace(COMPILED.specialisation, entry="mine")),
+        replace(COMPILED, specialisation=replace(COMPILED.specialisation, extents=(1, 2, 3))),
     ],
-    ids=["machine-code", "compiler", "options", "grid", "k-tiles", "entry"],
+    ids=["machine-code", "compiler", "options", "grid", "k-tiles", "entry", "extents"],
 )
 def test_what_determines_a_stream_is_in_its_name(other):
     assert stream_path(other, CONSTANTS, (0,)) != stream_path(COMPILED, CONSTANTS, (0,))

@@ -1,6 +1,7 @@
 """Streams as files: every shipped scenario has one, and what is none is refused."""
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,9 @@ import pytest
 from gpusim.errors import BadInput
 from gpusim.families.gemm.specialise import specialise
 from gpusim.families.registry import load_scenario
-from gpusim.lower.shipped import shipped_stream
-from gpusim.lower.stream_file import load_stream
+from gpusim.lower.shipped import INDEX, load_index, shipped_stream
+from gpusim.lower.shipped import SHIPPED as STREAMS
+from gpusim.lower.stream_file import load_stream, save_stream
 from gpusim.machine.load import load_machine
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
@@ -27,6 +29,15 @@ def test_every_shipped_scenario_has_its_stream(path):
 
     assert one is not None
     assert one.stream.segments[1].trips == scenario.k_iterations(0)
+
+
+def test_a_stream_with_run_time_extents_says_so_when_read_back(tmp_path):
+    one = load_stream(STREAMS / load_index(INDEX)[0].file)
+    other = replace(one, stream=replace(one.stream, run_time_extents=True))
+    save_stream(tmp_path / "x.json.gz", other)
+
+    assert not one.stream.run_time_extents
+    assert load_stream(tmp_path / "x.json.gz") == other
 
 
 @pytest.mark.parametrize(

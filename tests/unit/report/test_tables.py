@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpusim.report.captions import Words
 from gpusim.report.tables import print_summary
-from gpusim.results.result import Cycles, ReductionLaunch
+from gpusim.results.result import RUN_TIME_EXTENTS, Cycles, ReductionLaunch
 
 
 def summary_lines(result):
@@ -24,6 +24,14 @@ def test_the_summary_names_what_ran_and_how_fast(run):
     assert "grid         32 x 1 x 1 = 32 CTAs, 0.12 waves" in lines
     assert "cycles       14,210 elapsed, 9,876 active" in lines
     assert "time         7.18 us at 1,980 MHz, 42.08 TFLOP/s" in lines
+
+
+def test_the_summary_names_a_build_that_serves_more_extents(run):
+    built = {**run.result.provenance, "stream_build": RUN_TIME_EXTENTS}
+    (line,) = [line for line in summary_lines(run.result) if line.startswith("scenario")]
+
+    assert line.endswith(", estimated stream")
+    assert f"{line} (run-time extents)" in summary_lines(replace(run.result, provenance=built))
 
 
 def test_the_summary_counts_conflicts_by_operand(make_run):

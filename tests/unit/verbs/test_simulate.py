@@ -277,6 +277,19 @@ def test_auto_is_compiled_where_the_stream_is_shipped_and_estimated_elsewhere():
     assert simulate(gemm(64, 64, 64), stream="auto")[0].stream == "estimated"
 
 
+@pytest.mark.parametrize(("run_time_extents", "said"), [(True, "run-time extents"), (False, None)])
+def test_the_result_names_a_build_that_serves_more_extents(run_time_extents, said, monkeypatch):
+    def stream(kernel, *_):
+        one = estimated_stream(kernel.scenario, program(kernel.scenario, 1), kernel.machine)
+        return replace(one, origin="compiled", run_time_extents=run_time_extents)
+
+    monkeypatch.setattr(TimedTileKernel, "stream", stream)
+    result, _ = simulate(gemm(64, 64, 64), stream="compiled")
+
+    assert result.stream == "compiled"
+    assert result.provenance.get("stream_build") == said
+
+
 def test_auto_compiles_where_a_compiler_is_at_hand(monkeypatch):
     monkeypatch.setattr("gpusim.lower.compiled.compiler_at_hand", lambda: True)
     asked = []

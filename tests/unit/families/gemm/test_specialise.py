@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gpusim.cuda.specialise import PARAMS, kernels_folder
-from gpusim.families.gemm.specialise import ldmatrix_walk, specialise, store_pointers
+from gpusim.families.gemm.specialise import ldmatrix_walk, specialise, specialise_any_extents, store_pointers
 from gpusim.families.registry import parse_scenario
 from gpusim.scenario.gemm import GemmScenario
 
@@ -127,6 +127,38 @@ def test_the_launch_is_the_schedules():
     assert kernel.k_iterations == 4
     assert kernel.semaphores == 6
     assert specialise(scenario(GEMM)).semaphores == 0
+
+
+def test_one_build_serves_all_extents_and_its_launch_says_them():
+    wide = {"split_k_slices": 3, **GEMM, "k": 640, "lda": 648}
+    narrow = {"split_k_slices": 3, **GEMM, "m": 1000, "n": 8, "k": 320, "ldc": 16}
+    one, other = (
+        specialise_any_extents(scenario(asked, threadblock_swizzle="identity<2>")) for asked in (wide, narrow)
+    )
+
+    assert one.options == other.options
+    assert one.digest == other.digest
+    assert one.extents == (256, 384, 640, 648, 640, 384, 2, 3, 1, 256)
+    assert other.extents == (1000, 8, 320, 320, 320, 16, 8, 1, 0, 128)
+    assert (one.grid, one.semaphores) == ((4, 2, 3), 6)
+
+
+def test_extents_are_passed_as_the_source_lays_them_out():
+    source = (kernels_folder() / "extents.cuh").read_text(encoding="utf-8")
+    body = source.partition("struct Extents {")[2].partition("};")[0]
+    members = re.findall(r"\w+(?=[,;])", re.sub(r"//.*", "", body))
+
+    assert members == [
+        *("m", "n", "k", "leading_a", "leading_b", "leading_c"),
+        *("tiles_m", "tiles_n", "log_tile", "slice_length"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "problem", [CONV, {**GEMM, "k": 640, "split_k_slices": 2, "split_k": "parallel"}], ids=["conv", "parallel split-K"]
+)
+def test_what_has_its_extents_compiled_in_has_no_such_build(problem):
+    assert specialise_any_extents(scenario(problem)) is None
 
 
 def test_params_are_packed_as_the_source_lays_them_out():

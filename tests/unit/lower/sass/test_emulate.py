@@ -273,6 +273,19 @@ def test_a_copy_has_a_source_a_target_and_a_predicate():
     assert copy.predicate.tolist() == [False, True] * 16
 
 
+def test_a_negated_pair_is_subtracted_with_its_borrow_and_carries_where_it_does_not_borrow():
+    """IMAD.WIDE R8, P1, R4, 5, -R2 with R3:R2 = 10, lane by lane: 5 lane - 10 carries from lane 2 on."""
+    ten = [("MOV", {"d": r(number), "b": Immediate(value)}) for number, value in ((2, 10), (3, 0))]
+    product = {"d": r(8), "p": Predicate(1), "a": r(4), "b": Immediate(5), "c": Register(2, sign="-")}
+    one = ("MOV", {"d": r(6), "b": Immediate(1)}, Predicate(1))
+
+    low, high, carried = shown_by(executed(LANE, *ten, ("IMAD.WIDE", product), one, *map(store_to, (8, 9, 6))))
+
+    assert low == [(5 * lane - 10) % 2**32 for lane in range(32)]
+    assert high == [2**32 - 1 if lane < 2 else 0 for lane in range(32)]
+    assert carried == [int(lane >= 2) for lane in range(32)]
+
+
 def test_a_uniform_register_takes_the_first_active_lane_s_value():
     """@P0 R2UR UR6, R4: lane 1 is the first of the odd ones."""
     taken = ("R2UR", {"d": ur(6), "a": r(4)}, Predicate(0))
