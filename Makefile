@@ -64,7 +64,6 @@ rooms: $(READY)
 # The tables over the committed records, and the README's picture of measured over simulated.
 reports: $(READY)
 	$(VENV)/bin/gpusim validate --out reports/validation
-	$(VENV)/bin/python -m gpusim.measure.tables.error_table h200 --out reports/error_table.md
 	$(VENV)/bin/python -m gpusim.measure.tables.speed_table tests/golden/data/cutlass_h200.json \
 		--out reports/speed_vs_cutlass.md
 	$(VENV)/bin/python -m gpusim.measure.tables.attention_table h200 --out reports/attention.md
