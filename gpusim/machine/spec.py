@@ -123,11 +123,13 @@ class MioSpec:
         queue_depth: Instructions that can wait in one SMSP, besides the one in its address unit.
         smsp_interval: Cycles between two instructions leaving one SMSP.
         sm_interval: Cycles between two instructions leaving any SMSP of the SM.
+        sm_depth: Instructions that have left the SMSPs and can wait for the data stage of the SM.
     """
 
     queue_depth: Annotated[int, FigureUnit("instructions")]
     smsp_interval: Annotated[int, FigureUnit("cycles")]
     sm_interval: Annotated[int, FigureUnit("cycles")]
+    sm_depth: Annotated[int, FigureUnit("instructions")]
 
 
 @dataclass(frozen=True, slots=True)

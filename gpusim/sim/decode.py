@@ -88,6 +88,13 @@ def _boards(mask: int) -> tuple[int, ...]:
 _NO_ACCESS, _NOT_NOTED = Access(), Noted()
 
 
+_VARIABLE = frozenset({"branch", "mufu"})
+"""Pipes of branches, and of instructions whose latency varies: they wait for the barrier that ``BAR`` defers (D28)."""
+
+_CONSTANT_LOAD = "ULDC"
+"""The instruction of the uniform datapath that waits for a deferred barrier, too: a load of the constant bank."""
+
+
 class _Decoder:
     """Decodes the instructions of one stream."""
 
@@ -120,6 +127,7 @@ class _Decoder:
             read=-1 if instruction.read_scoreboard == NO_SCOREBOARD else instruction.read_scoreboard,
             line=line,
             is_branch=instruction.pipe == "branch",
+            joins=kind != PIPE or instruction.pipe in _VARIABLE or instruction.opcode.startswith(_CONSTANT_LOAD),
             awaits=awaits,
             latency=latency or access.latency,
             wavefronts=access.wavefronts,

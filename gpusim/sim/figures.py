@@ -14,7 +14,7 @@ class Figures(NamedTuple):
     Attributes:
         smsps: SMSPs of an SM.
         ports: Ports of an SMSP (``code.port_count``).
-        queue_depth: Entries of an SMSP's MIO queue.
+        queue_depth, sm_depth: Entries of an SMSP's MIO queue, and of the queue that the SM's data stage serves.
         sm_interval, smsp_interval: Cycles between two instructions that leave the MIO, of an SM and of an SMSP.
         wavefronts_per_cycle: Wavefronts that the data stage takes in a cycle.
         wavefront_latency: Cycles that each further wavefront adds to a load.
@@ -42,6 +42,7 @@ class Figures(NamedTuple):
     smsps: int
     ports: int
     queue_depth: int
+    sm_depth: int
     sm_interval: int
     smsp_interval: int
     wavefronts_per_cycle: int
@@ -100,6 +101,7 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         smsps=machine.smsps,
         ports=port_count(machine),
         queue_depth=machine.mio.queue_depth,
+        sm_depth=machine.mio.sm_depth,
         sm_interval=machine.mio.sm_interval,
         smsp_interval=machine.mio.smsp_interval,
         wavefronts_per_cycle=machine.shared.wavefronts_per_cycle,

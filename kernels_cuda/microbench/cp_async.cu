@@ -79,20 +79,20 @@ DEVICE void stream(u64* spans, const char* data, int iterations, u32 lane_bytes,
     record(spans, begin, end, target[0]);
 }
 
-// A copy, then an IMAD that overwrites its address register: how long a copy holds its sources, and the IMAD.
-template <int kBytes, bool kBypass>
-DEVICE void release(u64* spans, const char* data, int iterations, u32 one, u32 zero) {
+// A copy, then an IMAD that overwrites its address register: how long a copy holds its sources, and the loop. One copy a
+// trip, as ptxas gives each of several a register of its own. Without the copy, the loop alone.
+template <int kBytes, bool kBypass, bool kCopies>
+DEVICE void release(u64* spans, const char* data, int iterations, u32 one, u32 zero, int smsps) {
     __shared__ __align__(128) char target[512];
     u32 shared = shared_address(target) + lane_id() * 16;
     const u64 global = __cvta_generic_to_global(data) + lane_id() * 16;
+    __syncthreads();
+    if (!takes_part(smsps)) return;
     const u64 begin = cycles();
 #pragma unroll 1
     for (int iteration = 0; iteration < iterations; ++iteration) {
-#pragma unroll
-        for (int i = 0; i < 8; ++i) {
-            copy<kBytes, kBypass>(shared, global, 0, 0);
-            asm volatile("mad.lo.u32 %0, %0, %1, %2;" : "+r"(shared) : "r"(one), "r"(zero));
-        }
+        if (kCopies) copy<kBytes, kBypass>(shared, global, 0, 0);
+        asm volatile("mad.lo.u32 %0, %0, %1, %2;" : "+r"(shared) : "r"(one), "r"(zero));
     }
     const u64 end = cycles();
     commit();
@@ -106,9 +106,13 @@ DEVICE void release(u64* spans, const char* data, int iterations, u32 one, u32 z
                               u32 shared_lane_bytes, int smsps) {                                                 \
         stream<BYTES, BYPASS>(spans, data, iterations, lane_bytes, shared_lane_bytes, smsps);                     \
     }                                                                                                             \
-    extern "C" __global__ void release_##OP##_##BYTES(u64* spans, const char* data, int iterations, u32 one, u32 zero) {   \
-        release<BYTES, BYPASS>(spans, data, iterations, one, zero);                                                    \
+    extern "C" __global__ void release_##OP##_##BYTES(u64* spans, const char* data, int iterations, u32 one, u32 zero, \
+                                                      int smsps) {                                                  \
+        release<BYTES, BYPASS, true>(spans, data, iterations, one, zero, smsps);                                    \
     }
+extern "C" __global__ void release_none(u64* spans, const char* data, int iterations, u32 one, u32 zero, int smsps) {
+    release<16, true, false>(spans, data, iterations, one, zero, smsps);
+}
 STREAM(16, cg, true) STREAM(16, ca, false) STREAM(8, ca, false) STREAM(4, ca, false)
 
 // Commits and waits with nothing pending: 16 in a row.

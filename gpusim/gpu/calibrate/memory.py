@@ -47,14 +47,22 @@ def measure_cp_async(device: Device, *, quick: bool) -> list[MeasuredRow]:
                 row = {"what": "stream", "copies": 128 * 8, "warps": warps, "smsps": smsps}
                 row |= {"cycles": cycles, "per_copy": cycles / (128 * 8 * warps)}
                 rows.append(row | _copy_pattern(op, width, shared_lane))
-        arguments_release = (data, np.int32(16), np.uint32(1), np.uint32(0))
-        cycles = elapsed(device.spans("cp_async", f"release_{op}_{width}", arguments_release))
-        row = {"what": "release", "copies": 128, "warps": 1, "cycles": cycles, "per_copy": cycles / 128}
-        rows.append(row | _copy_pattern(op, width, 16))
+        for warps in (1, 4):
+            rows.append(_release(device, data, f"{op}_{width}", warps) | _copy_pattern(op, width, 16))
+    rows.append(_release(device, data, "none", 1))
     for number, what in enumerate(("commit", "wait", "commit and wait")):
         cycles = elapsed(device.spans("cp_async", "empty_groups", (np.int32(64), np.int32(number))))
         rows.append({"what": what, "warps": 1, "cycles": cycles, "each": cycles / (64 * 16)})
     return rows
+
+
+def _release(device: Device, data: Any, kernel: str, warps: int) -> MeasuredRow:
+    """Measure a loop of one copy, and an IMAD that overwrites its address register, on an SMSP for each warp."""
+    trips = 128
+    arguments = (data, np.int32(trips), np.uint32(1), np.uint32(0), np.int32(SMSPS))
+    cycles = elapsed(device.spans("cp_async", f"release_{kernel}", arguments, threads=warps * WARP))
+    what = "loop" if kernel == "none" else "release"
+    return {"what": what, "copies": trips, "warps": warps, "smsps": warps, "cycles": cycles, "each": cycles / trips}
 
 
 def _copy_pattern(op: str, width: int, shared_lane: int) -> MeasuredRow:

@@ -37,7 +37,7 @@ cdef class Chip:
     cdef list l1
     cdef Lines l2
     cdef readonly long long[::1] stalls, sectors
-    cdef long long smsps, ports, depth, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
+    cdef long long smsps, ports, depth, sm_depth, collected, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
     cdef long long source_release, copy_interval, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
     cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines, port_bytes, chip_bytes, near, far, far_percent
     cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, write_buffer, semaphore, most_merged
@@ -45,15 +45,16 @@ cdef class Chip:
     cdef long long dram_latency, dram_rate, l1_lines, l2_lines
     cdef long long warps, lines, cached, simulates_l2, rows, outputs
     cdef long long chip_free, dram_free, turn, fetched, status, requested, slow_credit, missed_credit, pending, scheduled
-    cdef const long long[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, read, fetches, is_branch
+    cdef const long long[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, read, fetches, is_branch, joins
     cdef const long long[::1] wave, wave_slots, bytes, row, turn_of, access, vec, stage, pending_groups, awaits, follows, followed, is_load, through_l1
     cdef const long long[::1] zero_fills, fills, activity, waves, first, end, trips, tiles, begins, program, warps_of
     cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, slow, missed, shared_by, request, vecs, asked, touched
     cdef const long long[::1] line, sector_mask, output_sectors, found_slow, found_missed
     cdef long long[::1] sm_free, data_free, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
-    cdef long long[::1] port_free, mio_free, return_free, queue, queue_at, clock, asleep, last, active, blocked, members
+    cdef long long[::1] port_free, mio_free, return_free, queue, queue_at, sm_queue, sm_queue_at, clock, asleep, last, active, blocked, members
     cdef long long[::1] cta, expected, launched, remaining, arrived, arrivals, observed, parked, awaiting, finished, slot_of
     cdef long long[::1] age, home, at, segment, trip, ready, stalled, issued, reason, board, board_reason
+    cdef long long[::1] barred, held
     cdef long long[::1] groups, committed, open_group, stored, drained
     cdef long long[::1] l2_free, store_free, heap, place, due, order
     cdef bint before(self, long long one, long long other) noexcept
@@ -88,6 +89,7 @@ cdef class Chip:
     cdef void fetch(self, long long warp) noexcept
     cdef void await_slice(self, long long warp) noexcept
     cdef void raise_semaphore(self, long long cta, long long at) noexcept
+    cdef void join(self, long long warp, long long code) noexcept
     cdef void rejoin(self, long long warp) noexcept
     cdef void fill_line(self, long long sm, long long line, long long at) noexcept
     cdef long long wavefronts_of(self, long long warp, long long code) noexcept

@@ -263,6 +263,7 @@ class Chip:
         self.port_free = zeros(smsps * self.ports)
         self.mio_free, self.return_free = zeros(smsps), zeros(smsps)
         self.queue, self.queue_at = zeros(smsps * self.depth), zeros(smsps)
+        self.sm_queue, self.sm_queue_at, self.collected = zeros(sms * self.sm_depth), zeros(sms), 0
         self.clock, self.asleep = zeros(smsps), zeros(smsps, NEVER)
         self.last, self.active, self.blocked = zeros(smsps, -1), zeros(smsps), zeros(smsps)
         self.members = zeros(smsps * slots * self.warps)
@@ -279,6 +280,7 @@ class Chip:
         self.board, self.board_reason = zeros(warps * SCOREBOARDS), zeros(warps * SCOREBOARDS)
         self.groups, self.committed, self.open_group = zeros(warps * _GROUPS), zeros(warps), zeros(warps)
         self.stored, self.drained = zeros(warps), zeros(warps)
+        self.barred, self.held = zeros(warps), zeros(warps)
         # Caches and DRAM
         self.l1 = [Lines(self.l1_lines + _LINES_AT_ONCE) for _ in range(sms)] if self.cached else []
         self.next_line = _OUTPUT_LINES
@@ -297,6 +299,7 @@ class Chip:
     def figures_of(self, figures: "Figures") -> None:
         """Take over the machine's figures."""
         self.smsps, self.ports, self.depth = figures.smsps, figures.ports, figures.queue_depth
+        self.sm_depth = figures.sm_depth
         self.sm_interval, self.smsp_interval = figures.sm_interval, figures.smsp_interval
         self.per_cycle, self.wavefront_latency = figures.wavefronts_per_cycle, figures.wavefront_latency
         self.return_bytes = figures.smsp_return_bytes
@@ -323,7 +326,7 @@ class Chip:
         self.kind, self.port, self.throttle = code.kind, code.port, code.throttle
         self.interval, self.latency, self.stall = code.interval, code.latency, code.stall
         self.gated, self.waits, self.write, self.read = code.gated, code.waits, code.write, code.read
-        self.fetches, self.is_branch = code.line, code.is_branch
+        self.fetches, self.is_branch, self.joins = code.line, code.is_branch, code.joins
         self.wave, self.wave_slots, self.waves = code.wave, code.wave_slots, code.waves
         self.row, self.turn_of, self.access, self.vec = code.row, code.turn, code.access, code.vec
         self.stage, self.pending_groups, self.bytes = code.stage, code.pending, code.bytes
@@ -483,6 +486,7 @@ class Chip:
             self.segment[warp], self.trip[warp], self.at[warp] = segment, 0, self.first[segment]
             self.issued[warp], self.stalled[warp], self.ready[warp], self.reason[warp] = at - 1, at, at, WAIT
             self.committed[warp] = self.open_group[warp] = self.stored[warp] = self.drained[warp] = 0
+            self.barred[warp] = self.held[warp] = 0
             for board in range(warp * SCOREBOARDS, (warp + 1) * SCOREBOARDS):
                 self.board[board] = 0
                 self.board_reason[board] = SHORT_SCOREBOARD
@@ -540,14 +544,37 @@ class Chip:
             self.release(self.arrivals[place], release)
 
     def release(self, warp: int, at: int) -> None:
-        """Return a warp from the barrier to its SMSP, by age."""
-        self.wait_until(warp, at, BARRIER)
-        if self.observed[warp // self.warps]:
-            self.log_note(warp, RELEASED, 0, at, at, at)
-        self.fetch(warp)
+        """Release a warp from the barrier; one that waits there returns to its SMSP."""
+        self.barred[warp] = at
+        if not self.held[warp]:
+            return
+        self.held[warp] = 0
+        self.join(warp, self.at[warp])
         self.rejoin(warp)
         if self.awaits[self.at[warp]]:
             self.await_slice(warp)
+
+    def join(self, warp: int, code: int) -> None:
+        """
+        Let an instruction wait for the barrier at which its warp has arrived, if it is one that does.
+
+        BAR.SYNC.DEFER_BLOCKING lets its warp go on: arithmetic and mma.sync issue before the release. The first memory
+        instruction, branch, load of a constant or barrier waits for it (D28).
+        """
+        if not self.joins[code]:
+            return
+        if self.barred[warp] == NEVER:
+            smsp = self.home[warp]
+            self.remove(smsp, warp)
+            self.blocked[smsp] += 1
+            self.held[warp] = 1
+            return
+        self.wait_until(warp, self.barred[warp], BARRIER)
+        if self.observed[warp // self.warps]:
+            at = max(self.barred[warp], self.stalled[warp])
+            self.log_note(warp, RELEASED, 0, at, at, at)
+        self.barred[warp] = 0
+        self.fetch(warp)
 
     def rejoin(self, warp: int) -> None:
         """Put a warp back among those that its SMSP chooses from, by age."""
@@ -614,6 +641,8 @@ class Chip:
                 if self.observed[chosen // self.warps] and self.activity[code] >= 0:
                     self.note(chosen, best, best + self.latency[code])
                 self.advance(chosen, best)
+                if self.held[chosen]:
+                    horizon = self.horizon(smsp, now)
             else:
                 self.issue_beyond(smsp, chosen, best)
                 horizon = self.horizon(smsp, now)
@@ -632,10 +661,9 @@ class Chip:
         if kind == EXIT:
             self.leave(warp, at + 1)
         elif kind == BAR:
-            self.advance(warp, at)
-            self.remove(smsp, warp)
-            self.blocked[smsp] += 1
+            self.barred[warp] = NEVER
             self.arrive(warp, at)
+            self.advance(warp, at)
         else:
             self.advance(warp, at)
 
@@ -707,7 +735,6 @@ class Chip:
         self.reason[warp] = WAIT
         if self.is_branch[code]:
             self.wait_until(warp, at + self.latency[code], BRANCH_RESOLVING)
-        was_barrier = self.kind[code] == BAR
         code += 1
         segment = self.segment[warp]
         if code == self.end[segment]:
@@ -715,10 +742,14 @@ class Chip:
         self.at[warp] = code
         if self.gated[code]:
             self.gate(warp, code)
-            if not was_barrier:
-                self.fetch(warp)
-                if self.awaits[code]:
-                    self.await_slice(warp)
+        if self.barred[warp]:
+            self.join(warp, code)
+            if self.held[warp]:
+                return
+        if self.gated[code]:
+            self.fetch(warp)
+            if self.awaits[code]:
+                self.await_slice(warp)
 
     def await_slice(self, warp: int) -> None:
         """Let a warp of a split-K slice wait until the CTA of the slice before has stored and raised its semaphore."""
@@ -827,22 +858,29 @@ class Chip:
 
     def dispatch(self, smsp: int, at: int, wavefronts: int, interval: int) -> int:
         """
-        Queue a memory instruction in the MIO; return the cycle at which it leaves.
+        Queue a memory instruction in the MIO; return the cycle at which the data stage takes it.
 
-        An idle cycle before a queued instruction is not given to another SMSP (D2). LDGSTS occupies the data stage when
-        it leaves the queue, not when its data arrives (D3). An entry is free from the cycle its instruction leaves the
-        queue, without the time to the address unit (D8). On T4 the rate of the SM is that of GA10x (D20).
+        An SMSP's queue gives its instructions, with their registers read (``collected``), to the queue of the SM, from
+        which the data stage takes them in that order. An idle cycle before a queued instruction is not given to another
+        SMSP (D2). LDGSTS occupies the data stage when it leaves the queue, not when its data arrives (D3). An entry is
+        free from the cycle its instruction leaves the queue, without the time to the address unit (D8). On T4 the rate
+        of the SM is that of GA10x (D20).
         """
         sm = smsp // self.smsps
-        leaves = max(at + 1, self.mio_free[smsp], self.sm_free[sm])
+        entry = sm * self.sm_depth + self.sm_queue_at[sm]
+        collected = max(at + 1, self.mio_free[smsp], self.sm_free[sm], self.sm_queue[entry])
+        leaves = collected
         if wavefronts:
-            leaves = max(leaves, self.data_free[sm])
+            leaves = max(collected, self.data_free[sm])
             self.data_free[sm] = leaves + self.service(wavefronts)
             self.wavefronts += wavefronts
-        self.mio_free[smsp] = leaves + max(self.smsp_interval, interval)
-        self.sm_free[sm] = leaves + self.sm_interval
-        self.queue[smsp * self.depth + self.queue_at[smsp]] = leaves
+        self.collected = collected
+        self.mio_free[smsp] = collected + max(self.smsp_interval, interval)
+        self.sm_free[sm] = collected + self.sm_interval
+        self.queue[smsp * self.depth + self.queue_at[smsp]] = collected
         self.queue_at[smsp] = (self.queue_at[smsp] + 1) % self.depth
+        self.sm_queue[entry] = leaves
+        self.sm_queue_at[sm] = (self.sm_queue_at[sm] + 1) % self.sm_depth
         return leaves
 
     def memory(self, smsp: int, warp: int, at: int) -> int:
@@ -852,9 +890,12 @@ class Chip:
         reason = SHORT_SCOREBOARD
         if kind == SHARED:
             wavefronts = self.wavefronts_of(warp, code)
-            leaves = released = self.dispatch(smsp, at, wavefronts, 0)
+            leaves = self.dispatch(smsp, at, wavefronts, 0)
+            released = self.collected
             landed = self.shared(smsp, warp, leaves, wavefronts)
         elif kind == LDGSTS:
+            # Its registers are waited for as those of any access to global memory (Nsight Compute's guide, stall reasons).
+            reason = LONG_SCOREBOARD
             self.resolve(warp, code)
             # Without active lanes a copy takes no wavefront, unless it fills with zeros (D21).
             wavefronts = self.wavefronts_of(warp, code) if self.asked[self.requested] or self.zero_fills[code] else 0
@@ -863,7 +904,7 @@ class Chip:
             leaves = self.dispatch(smsp, at, wavefronts, self.copy_interval)
             landed = self.copy(smsp // self.smsps, leaves, at, code)
             self.open_group[warp] = max(landed, self.open_group[warp])
-            released = leaves + self.source_release
+            released = self.collected + self.source_release
         else:
             reason = LONG_SCOREBOARD
             if self.row[code] >= 0:
@@ -873,7 +914,7 @@ class Chip:
             else:
                 leaves = self.dispatch(smsp, at, 0, 0)
                 landed = self.output(smsp // self.smsps, warp, at, leaves)
-            released = leaves
+            released = self.collected
         self.port_free[smsp * self.ports + self.ports - 2] = self.queue[smsp * self.depth + self.queue_at[smsp]]
         if self.write[code] >= 0:
             self.hold(warp, self.write[code], landed, reason)

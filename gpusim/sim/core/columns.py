@@ -50,6 +50,7 @@ class Code:
     read: Column
     line: Column
     is_branch: Column
+    joins: Column
     wave: Column
     wave_slots: Column
     bytes: Column
