@@ -171,13 +171,15 @@ class AsyncCopySpec:
 
     Attributes:
         issue_interval: Cycles between two copies of one SMSP.
-        source_release: Cycles from issue until the address registers are free.
+        stage_cycles: Cycles of the SM's data stage that a copy takes before its data has come, besides its wavefronts.
+        source_release: Cycles from there until the address registers are free.
         l1_latency: Cycles from issue until the data is in shared memory, on an L1 hit.
         commit_latency: Cycles from a commit_group's issue to the warp's next issue.
         wait_latency: Cycles from the issue of a wait_group with nothing pending to the warp's next issue.
     """
 
     issue_interval: Annotated[int, FigureUnit("cycles")]
+    stage_cycles: Annotated[int, FigureUnit("cycles")]
     source_release: Annotated[int, FigureUnit("cycles", least=0)]
     l1_latency: Annotated[int, FigureUnit("cycles", least=0)]
     commit_latency: Annotated[int, FigureUnit("cycles", least=0)]

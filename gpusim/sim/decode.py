@@ -6,6 +6,7 @@ from typing import Any
 
 from gpusim.errors import BadInput
 from gpusim.layout.banks import access_ideal
+from gpusim.lower.sass.pipes import QUEUE
 from gpusim.lower.stream import INSTRUCTION_BYTES, NO_SCOREBOARD, Instruction, Stream
 from gpusim.schedule.lanes import Shared
 from gpusim.schedule.ops import (
@@ -118,7 +119,7 @@ class _Decoder:
         return Decoded(
             kind=kind,
             port=port,
-            throttle=THROTTLES.get(kind, MIO_THROTTLE),
+            throttle=MIO_THROTTLE if instruction.pipe == QUEUE else THROTTLES.get(kind, MIO_THROTTLE),
             interval=interval,
             stall=max(1, instruction.stall, self.least_stall.get(kind, 0)),
             gated=bool(waits) or awaits or line >= 0 or kind in (DEPBAR, BAR, EXIT),
@@ -147,8 +148,9 @@ class _Decoder:
 
     def _port(self, instruction: Instruction, kind: int) -> tuple[int, int, int]:
         """Return (port, interval, latency). Only pipes have an interval and a latency, which the machine file gives."""
-        if kind != PIPE:
-            return len(self.pipes) + (kind not in THROTTLES), 0, 0
+        if kind != PIPE or instruction.pipe == QUEUE:
+            # LDGDEPBAR, too, waits for room in the MIO queue (reports/measured/h200/samples).
+            return len(self.pipes) + (kind not in (*THROTTLES, COMMIT)), 0, 0
         tensor = instruction.unit == "tensor"
         table = self.machine.tensor if tensor else self.machine.pipes
         if instruction.pipe not in table:

@@ -21,6 +21,7 @@ class Figures(NamedTuple):
         smsp_return_bytes: Bytes that an SMSP's registers take from the MIO in a cycle.
         source_release, copy_interval: Cycles until a cp.async has read its registers; those it occupies the address
             unit.
+        copy_stage: Cycles that it takes of the data stage before its data has come.
         load_hit, copy_hit: Latency of a load and of a cp.async that hit the L1.
         barrier_base, barrier_per_warp: Cycles from the last arrival to the release; those between two arrivals.
         constant_miss: Cycles that the first CTA of an SM waits for the kernel's parameters.
@@ -50,6 +51,7 @@ class Figures(NamedTuple):
     smsp_return_bytes: int
     source_release: int
     copy_interval: int
+    copy_stage: int
     load_hit: int
     copy_hit: int
     barrier_base: int
@@ -109,6 +111,7 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         smsp_return_bytes=machine.shared.smsp_return_bytes,
         source_release=0 if copy is None else copy.source_release,
         copy_interval=0 if copy is None else copy.issue_interval,
+        copy_stage=0 if copy is None else copy.stage_cycles,
         load_hit=machine.l1.hit_latency,
         copy_hit=machine.l1.hit_latency if copy is None else copy.l1_latency,
         barrier_base=machine.barrier.base,

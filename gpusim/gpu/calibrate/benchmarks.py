@@ -19,6 +19,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "ldmatrix": runs.measure_ldmatrix,
     "shared": runs.measure_shared,
     "cp_async": memory.measure_cp_async,
+    "release": runs.measure_release,
     "barrier": runs.measure_barrier,
     "latency": memory.measure_latency,
     "bandwidth": memory.measure_bandwidth,

@@ -184,6 +184,33 @@ def _load_row(cycles: int, warps: int, smsps: int, ilp: int, rounds: int) -> Mea
     }
 
 
+RELEASED = (
+    ("none", 1),
+    *(("lds_address", 1), ("ldsm_address", 4)),
+    *((f"{what}", width) for what in ("sts_address", "sts_data", "stg_data") for width in (1, 2, 4)),
+)
+"""Instructions whose hold on a register is measured, with the words that a lane moves; "none" is the loop alone."""
+
+
+def measure_release(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure how long a memory instruction holds the registers that it reads.
+
+    Column ``per_trip`` has the cycles of a loop of one instruction and an IMAD that overwrites its register.
+    """
+    data = device.cupy.zeros(1 << 20, dtype=np.uint8)
+    rows: list[MeasuredRow] = []
+    trips = 128
+    for name, words in RELEASED:
+        for lane_bytes in (4 * words, 128):
+            for warps in (1, 4) if quick else (1, 4, 8, 16):
+                arguments = (data, np.int32(trips), np.uint32(lane_bytes), np.uint32(1), np.uint32(0), _ALL_SMSPS)
+                cycles = elapsed(device.spans("release", f"release_{name}_{words}", arguments, threads=warps * WARP))
+                pattern: MeasuredRow = {"instruction": name, "bytes": 4 * words, "stride_bytes": lane_bytes}
+                rows.append(pattern | {"warps": warps, "cycles": cycles, "per_trip": cycles / trips})
+    return rows
+
+
 ARITHMETIC_KERNELS = (
     *("lop3", "imad", "ffma", "fadd", "fmnmx", "hfma2", "mufu_ex2", "mufu_rsq", "f2fp", "shfl", "shf", "prmt", "popc"),
     "isetp_sel",

@@ -2,7 +2,7 @@
 
 cimport cython
 
-cdef long long NEVER, SECTORS_PER_LINE, _SMS_PER_TPC, _MULTIPLIER, _INCREMENT, _MODULUS, _WHOLE_LINE, _OUTPUT_LINES, _MOST_CREDIT, _MILLI, _PERCENT, _GROUPS, _LINES_AT_ONCE, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
+cdef long long NEVER, SECTORS_PER_LINE, _SMS_PER_TPC, _MULTIPLIER, _INCREMENT, _MODULUS, _WHOLE_LINE, _OUTPUT_LINES, _MOST_CREDIT, _MILLI, _PERCENT, _GROUPS, _LINES_AT_ONCE, _FILLS, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
 cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
 cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
 cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN
@@ -37,7 +37,7 @@ cdef class Chip:
     cdef list l1
     cdef Lines l2
     cdef readonly long long[::1] stalls, sectors
-    cdef long long smsps, ports, depth, sm_depth, collected, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
+    cdef long long smsps, ports, depth, sm_depth, collected, absent, copy_stage, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
     cdef long long source_release, copy_interval, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
     cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines, port_bytes, chip_bytes, near, far, far_percent
     cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, write_buffer, semaphore, most_merged
@@ -51,7 +51,7 @@ cdef class Chip:
     cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, slow, missed, shared_by, request, vecs, asked, touched
     cdef const long long[::1] line, sector_mask, output_sectors, found_slow, found_missed
     cdef long long[::1] sm_free, data_free, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
-    cdef long long[::1] port_free, mio_free, return_free, queue, queue_at, sm_queue, sm_queue_at, clock, asleep, last, active, blocked, members
+    cdef long long[::1] port_free, mio_free, return_free, queue, queue_at, sm_queue, sm_queue_at, fill_at, fill_size, fill_first, fill_count, clock, asleep, last, active, blocked, members
     cdef long long[::1] cta, expected, launched, remaining, arrived, arrivals, observed, parked, awaiting, finished, slot_of
     cdef long long[::1] age, home, at, segment, trip, ready, stalled, issued, reason, board, board_reason
     cdef long long[::1] barred, held
@@ -93,8 +93,9 @@ cdef class Chip:
     cdef void rejoin(self, long long warp) noexcept
     cdef void fill_line(self, long long sm, long long line, long long at) noexcept
     cdef long long wavefronts_of(self, long long warp, long long code) noexcept
-    cdef long long loaded(self, long long warp, long long code) noexcept
     cdef long long service(self, long long wavefronts) noexcept
+    cdef void settle(self, long long sm, long long now) noexcept
+    cdef void arrive_later(self, long long sm, long long at, long long wavefronts) noexcept
     cdef long long dispatch(self, long long smsp, long long at, long long wavefronts, long long interval) noexcept
     cdef long long memory(self, long long smsp, long long warp, long long at) noexcept
     cdef long long shared(self, long long smsp, long long warp, long long leaves, long long wavefronts) noexcept

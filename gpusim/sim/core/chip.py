@@ -50,6 +50,9 @@ _SMS_PER_TPC = 2
 _LINES_AT_ONCE = 32
 """Most lines that one warp instruction touches: one for each lane."""
 
+_FILLS = 4096
+"""Accesses of an SM, a power of two, whose data is on its way: more than shared memory has 64-byte rows."""
+
 _OUTPUT_LINES = 1 << 46
 """Numbers of the lines that stores fill; no operand's lines reach them."""
 
@@ -264,6 +267,9 @@ class Chip:
         self.mio_free, self.return_free = zeros(smsps), zeros(smsps)
         self.queue, self.queue_at = zeros(smsps * self.depth), zeros(smsps)
         self.sm_queue, self.sm_queue_at, self.collected = zeros(sms * self.sm_depth), zeros(sms), 0
+        self.absent = 0
+        self.fill_at, self.fill_size = zeros(sms * _FILLS), zeros(sms * _FILLS)
+        self.fill_first, self.fill_count = zeros(sms), zeros(sms)
         self.clock, self.asleep = zeros(smsps), zeros(smsps, NEVER)
         self.last, self.active, self.blocked = zeros(smsps, -1), zeros(smsps), zeros(smsps)
         self.members = zeros(smsps * slots * self.warps)
@@ -304,6 +310,7 @@ class Chip:
         self.per_cycle, self.wavefront_latency = figures.wavefronts_per_cycle, figures.wavefront_latency
         self.return_bytes = figures.smsp_return_bytes
         self.source_release, self.copy_interval = figures.source_release, figures.copy_interval
+        self.copy_stage = figures.copy_stage
         self.load_hit, self.copy_hit = figures.load_hit, figures.copy_hit
         self.barrier_base, self.barrier_each = figures.barrier_base, figures.barrier_per_warp
         self.constant_miss, self.launch_delay = figures.constant_miss, figures.launch_delay
@@ -842,19 +849,39 @@ class Chip:
         slot = self.stage[code] + self.trip[warp] * self.tiles[self.segment[warp]]
         return self.waves[self.wave[code] + slot % self.wave_slots[code] * self.warps + warp % self.warps]
 
-    def loaded(self, warp: int, code: int) -> int:
-        """
-        Return the wavefronts of a load or copy through the L1: its data fills lines there, and is read from them.
-
-        Counters of the data banks show both: 4 wavefronts written and 4 read for 512 bytes (reports/measured/h200,
-        gemm_128x128x32_s2_2048).
-        """
-        asked = self.asked[self.requested]
-        return self.wavefronts_of(warp, code) + (asked + SECTORS_PER_LINE - 1) // SECTORS_PER_LINE if asked else 0
-
     def service(self, wavefronts: int) -> int:
         """Return the cycles that the data stage takes for some wavefronts."""
         return (wavefronts + self.per_cycle - 1) // self.per_cycle
+
+    def settle(self, sm: int, now: int) -> None:
+        """Let data that has come to an SM until now take its wavefronts of the data stage."""
+        base, first = sm * _FILLS, self.fill_first[sm]
+        while self.fill_count[sm] and self.fill_at[base + first] <= now:
+            self.data_free[sm] = max(self.data_free[sm], self.fill_at[base + first]) + self.fill_size[base + first]
+            first = (first + 1) % _FILLS
+            self.fill_count[sm] -= 1
+        self.fill_first[sm] = first
+
+    def arrive_later(self, sm: int, at: int, wavefronts: int) -> None:
+        """
+        Note that data comes at a cycle, and takes some wavefronts then, in the order of arrival (D3).
+
+        What misses the L1 fills lines there, too, and is read from them: counters of the data banks show 4 wavefronts
+        written and 4 read for the 512 bytes of a load (reports/measured/h200, gemm_128x128x32_s2_2048).
+        """
+        wavefronts += (self.absent + SECTORS_PER_LINE - 1) // SECTORS_PER_LINE
+        base, first, count = sm * _FILLS, self.fill_first[sm], self.fill_count[sm]
+        if count == _FILLS:
+            self.settle(sm, self.fill_at[base + first])
+            first, count = self.fill_first[sm], self.fill_count[sm]
+        place = count
+        while place and self.fill_at[base + (first + place - 1) % _FILLS] > at:
+            to, come = base + (first + place) % _FILLS, base + (first + place - 1) % _FILLS
+            self.fill_at[to], self.fill_size[to] = self.fill_at[come], self.fill_size[come]
+            place -= 1
+        self.fill_at[base + (first + place) % _FILLS] = at
+        self.fill_size[base + (first + place) % _FILLS] = self.service(wavefronts)
+        self.fill_count[sm] = count + 1
 
     def dispatch(self, smsp: int, at: int, wavefronts: int, interval: int) -> int:
         """
@@ -870,6 +897,7 @@ class Chip:
         entry = sm * self.sm_depth + self.sm_queue_at[sm]
         collected = max(at + 1, self.mio_free[smsp], self.sm_free[sm], self.sm_queue[entry])
         leaves = collected
+        self.settle(sm, collected)
         if wavefronts:
             leaves = max(collected, self.data_free[sm])
             self.data_free[sm] = leaves + self.service(wavefronts)
@@ -899,18 +927,22 @@ class Chip:
             self.resolve(warp, code)
             # Without active lanes a copy takes no wavefront, unless it fills with zeros (D21).
             wavefronts = self.wavefronts_of(warp, code) if self.asked[self.requested] or self.zero_fills[code] else 0
-            if self.through_l1[code]:
-                wavefronts = max(wavefronts, self.loaded(warp, code))
-            leaves = self.dispatch(smsp, at, wavefronts, self.copy_interval)
+            comes = self.asked[self.requested] > 0
+            leaves = self.dispatch(smsp, at, self.copy_stage if comes else wavefronts, self.copy_interval)
             landed = self.copy(smsp // self.smsps, leaves, at, code)
+            if comes:
+                self.arrive_later(smsp // self.smsps, landed, wavefronts)
             self.open_group[warp] = max(landed, self.open_group[warp])
-            released = self.collected + self.source_release
+            released = leaves + self.source_release
         else:
             reason = LONG_SCOREBOARD
             if self.row[code] >= 0:
                 self.resolve(warp, code)
-                leaves = self.dispatch(smsp, at, self.loaded(warp, code), 0)
+                comes = self.asked[self.requested] > 0
+                leaves = self.dispatch(smsp, at, 1 if comes else 0, 0)
                 landed = self.look_up(smsp // self.smsps, leaves, at, self.load_hit)
+                if comes:
+                    self.arrive_later(smsp // self.smsps, landed, self.wavefronts_of(warp, code))
             else:
                 leaves = self.dispatch(smsp, at, 0, 0)
                 landed = self.output(smsp // self.smsps, warp, at, leaves)
@@ -966,6 +998,7 @@ class Chip:
         if self.through_l1[code] or sectors == 0:
             return self.look_up(sm, at, issued, self.copy_hit)
         self.sectors[sm] += sectors
+        self.absent = 0
         # The latencies of L2 and DRAM are those of loads; a copy takes longer by what it takes longer on a hit.
         beyond = self.copy_hit - self.load_hit
         start = self.enter(sm, at, sectors * SECTOR_BYTES)
@@ -989,6 +1022,7 @@ class Chip:
         requests (D24).
         """
         done, asked = at + hit, self.asked[self.requested]
+        self.absent = 0
         if not asked:
             return done
         self.sectors[sm] += asked
@@ -1000,6 +1034,7 @@ class Chip:
             if mask & held:
                 done = max(done, cache.ready[slot])
             missing += sectors_in(mask & ~held)
+        self.absent = missing
         if missing:
             landed = self.bring(sm, at, issued, missing) + hit - self.load_hit
             for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
