@@ -122,12 +122,16 @@ class MioSpec:
     Attributes:
         queue_depth: Instructions that can wait in one SMSP, besides the one in its address unit.
         smsp_interval: Cycles between two instructions leaving one SMSP.
+        register_interval: Cycles in which one register of an instruction is read as it leaves its SMSP.
+        source_release: Cycles from then until the last of its registers may be overwritten.
         sm_interval: Cycles between two instructions leaving any SMSP of the SM.
         sm_depth: Instructions that have left the SMSPs and can wait for the data stage of the SM.
     """
 
     queue_depth: Annotated[int, FigureUnit("instructions")]
     smsp_interval: Annotated[int, FigureUnit("cycles")]
+    register_interval: Annotated[int, FigureUnit("cycles")]
+    source_release: Annotated[int, FigureUnit("cycles", least=0)]
     sm_interval: Annotated[int, FigureUnit("cycles")]
     sm_depth: Annotated[int, FigureUnit("instructions")]
 
@@ -170,7 +174,6 @@ class AsyncCopySpec:
     cp.async (LDGSTS).
 
     Attributes:
-        issue_interval: Cycles between two copies of one SMSP.
         stage_cycles: Cycles of the SM's data stage that a copy takes before its data has come, besides its wavefronts.
         source_release: Cycles from there until the address registers are free.
         l1_latency: Cycles from issue until the data is in shared memory, on an L1 hit.
@@ -178,7 +181,6 @@ class AsyncCopySpec:
         wait_latency: Cycles from the issue of a wait_group with nothing pending to the warp's next issue.
     """
 
-    issue_interval: Annotated[int, FigureUnit("cycles")]
     stage_cycles: Annotated[int, FigureUnit("cycles")]
     source_release: Annotated[int, FigureUnit("cycles", least=0)]
     l1_latency: Annotated[int, FigureUnit("cycles", least=0)]

@@ -114,6 +114,7 @@ class Decoded(NamedTuple):
         read: Scoreboard held until the sources are read, or -1.
         line: Index of the instruction-cache line that begins with this instruction, or -1.
         is_branch: Whether the next instruction waits for this one's latency.
+        registers: Registers that a memory instruction reads.
         joins: Whether it waits for the release of a barrier at which its warp has arrived.
         awaits: Whether the warp waits here for the split-K slice before.
         wavefronts, bytes, target, stage, pending, is_load, through_l1, zero_fills, fills: See ``Access``.
@@ -132,6 +133,7 @@ class Decoded(NamedTuple):
     read: int = -1
     line: int = -1
     is_branch: bool = False
+    registers: int = 0
     joins: bool = False
     awaits: bool = False
     wavefronts: Wavefronts = ()

@@ -6,7 +6,6 @@ from typing import Any
 
 from gpusim.errors import BadInput
 from gpusim.layout.banks import access_ideal
-from gpusim.lower.sass.pipes import QUEUE
 from gpusim.lower.stream import INSTRUCTION_BYTES, NO_SCOREBOARD, Instruction, Stream
 from gpusim.schedule.lanes import Shared
 from gpusim.schedule.ops import (
@@ -31,6 +30,7 @@ from gpusim.sim.code import (
     KINDS,
     OUTPUT,
     PIPE,
+    SHARED,
     TENSOR_CORE,
     THROTTLES,
     Access,
@@ -96,6 +96,28 @@ _CONSTANT_LOAD = "ULDC"
 """The instruction of the uniform datapath that waits for a deferred barrier, too: a load of the constant bank."""
 
 
+_EMPTY_LOAD = "LDS"
+"""
+``@!PT LDS RZ, [RZ]``, which compilers put before LDGSTS: it loads nothing, and takes a place in the MIO queue.
+
+Samples of the program counter show it wait for one as often as LDGSTS (reports/measured/h200/samples).
+"""
+
+_ADDRESS_REGISTERS = {"LDS": 1, "LDSM": 1, "STS": 1, "ATOMS": 1, "LDG": 2, "STG": 2, "RED": 2, "LDGSTS": 3}
+"""Registers of a memory instruction's addresses, by opcode; LDGSTS has one in shared and two in global memory."""
+
+_STORING = frozenset({"STS", "ATOMS", "STG", "RED"})
+_WORDS = {"64": 2, "128": 4}
+
+
+@lru_cache(maxsize=1024)
+def _registers(opcode: str) -> int:
+    """Return the registers that a memory instruction reads: those of its address, and of the data that it stores."""
+    name, *modifiers = opcode.split(".")
+    words = max((_WORDS.get(modifier, 1) for modifier in modifiers), default=1)
+    return _ADDRESS_REGISTERS.get(name, 0) + (words if name in _STORING else 0)
+
+
 class _Decoder:
     """Decodes the instructions of one stream."""
 
@@ -111,6 +133,8 @@ class _Decoder:
     def decode(self, instruction: Instruction, line: int, *, awaits: bool) -> Decoded:
         """Decode one instruction; ``line`` is ``Decoded.line``."""
         kind = KINDS[instruction.unit]
+        if instruction.opcode == _EMPTY_LOAD and kind == PIPE:
+            kind = SHARED
         port, interval, latency = self._port(instruction, kind)
         step = instruction.op
         access = _NO_ACCESS if step is None else self._access(step)
@@ -119,7 +143,7 @@ class _Decoder:
         return Decoded(
             kind=kind,
             port=port,
-            throttle=MIO_THROTTLE if instruction.pipe == QUEUE else THROTTLES.get(kind, MIO_THROTTLE),
+            throttle=THROTTLES.get(kind, MIO_THROTTLE),
             interval=interval,
             stall=max(1, instruction.stall, self.least_stall.get(kind, 0)),
             gated=bool(waits) or awaits or line >= 0 or kind in (DEPBAR, BAR, EXIT),
@@ -128,6 +152,7 @@ class _Decoder:
             read=-1 if instruction.read_scoreboard == NO_SCOREBOARD else instruction.read_scoreboard,
             line=line,
             is_branch=instruction.pipe == "branch",
+            registers=_registers(instruction.opcode),
             joins=kind != PIPE or instruction.pipe in _VARIABLE or instruction.opcode.startswith(_CONSTANT_LOAD),
             awaits=awaits,
             latency=latency or access.latency,
@@ -148,8 +173,7 @@ class _Decoder:
 
     def _port(self, instruction: Instruction, kind: int) -> tuple[int, int, int]:
         """Return (port, interval, latency). Only pipes have an interval and a latency, which the machine file gives."""
-        if kind != PIPE or instruction.pipe == QUEUE:
-            # LDGDEPBAR, too, waits for room in the MIO queue (reports/measured/h200/samples).
+        if kind != PIPE:
             return len(self.pipes) + (kind not in (*THROTTLES, COMMIT)), 0, 0
         tensor = instruction.unit == "tensor"
         table = self.machine.tensor if tensor else self.machine.pipes

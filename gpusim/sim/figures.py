@@ -19,8 +19,9 @@ class Figures(NamedTuple):
         wavefronts_per_cycle: Wavefronts that the data stage takes in a cycle.
         wavefront_latency: Cycles that each further wavefront adds to a load.
         smsp_return_bytes: Bytes that an SMSP's registers take from the MIO in a cycle.
-        source_release, copy_interval: Cycles until a cp.async has read its registers; those it occupies the address
-            unit.
+        register_interval, source_release: Cycles in which an SMSP's queue reads a register of an instruction; those
+            until it may be overwritten.
+        copy_release: Cycles from the data stage until the registers of a cp.async may be overwritten.
         copy_stage: Cycles that it takes of the data stage before its data has come.
         load_hit, copy_hit: Latency of a load and of a cp.async that hit the L1.
         barrier_base, barrier_per_warp: Cycles from the last arrival to the release; those between two arrivals.
@@ -49,8 +50,9 @@ class Figures(NamedTuple):
     wavefronts_per_cycle: int
     wavefront_latency: int
     smsp_return_bytes: int
+    register_interval: int
     source_release: int
-    copy_interval: int
+    copy_release: int
     copy_stage: int
     load_hit: int
     copy_hit: int
@@ -109,8 +111,9 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         wavefronts_per_cycle=machine.shared.wavefronts_per_cycle,
         wavefront_latency=machine.shared.wavefront_latency,
         smsp_return_bytes=machine.shared.smsp_return_bytes,
-        source_release=0 if copy is None else copy.source_release,
-        copy_interval=0 if copy is None else copy.issue_interval,
+        register_interval=machine.mio.register_interval,
+        source_release=machine.mio.source_release,
+        copy_release=0 if copy is None else copy.source_release,
         copy_stage=0 if copy is None else copy.stage_cycles,
         load_hit=machine.l1.hit_latency,
         copy_hit=machine.l1.hit_latency if copy is None else copy.l1_latency,

@@ -70,9 +70,6 @@ UNITS: dict[str, Unit] = {
     "STG": "global",
 }
 
-QUEUE = "MIO queue"
-"""The pipe of an instruction that needs room in the MIO queue to issue, and nothing else."""
-
 MEMORY = frozenset({"shared", "ldgsts", "global"})
 """Units whose instructions take their lane addresses from the schedule's op."""
 
@@ -93,7 +90,7 @@ def unit_of(sass: Sass, *, scheduled: bool) -> tuple[Unit, str]:
     if unit is None:
         return "pipe", PIPE_OF_OPCODE[sass.name]
     if unit in MEMORY and not scheduled:
-        # @!PT LDS RZ, [RZ] waits for room in the MIO queue and takes none. All others access semaphores.
+        # @!PT LDS RZ, [RZ] takes a place in the MIO queue, and no more. All others access semaphores.
         never = sass.guard.inverted and sass.guard.number == PT
-        return "pipe", QUEUE if never else "mufu"
+        return "pipe", "alu" if never else "mufu"
     return unit, ""

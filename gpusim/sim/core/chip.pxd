@@ -38,20 +38,20 @@ cdef class Chip:
     cdef Lines l2
     cdef readonly long long[::1] stalls, sectors
     cdef long long smsps, ports, depth, sm_depth, collected, absent, copy_stage, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
-    cdef long long source_release, copy_interval, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
+    cdef long long source_release, register_interval, copy_release, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
     cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines, port_bytes, chip_bytes, near, far, far_percent
     cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, write_buffer, semaphore, most_merged
     cdef long long draw, written_sectors, next_line, looked_credit, later, later_waiting, came_sectors
     cdef long long dram_latency, dram_rate, l1_lines, l2_lines
     cdef long long warps, lines, cached, simulates_l2, rows, outputs
     cdef long long chip_free, dram_free, turn, fetched, status, requested, slow_credit, missed_credit, pending, scheduled
-    cdef const long long[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, read, fetches, is_branch, joins
+    cdef const long long[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, read, fetches, is_branch, joins, registers
     cdef const long long[::1] wave, wave_slots, bytes, row, turn_of, access, vec, stage, pending_groups, awaits, follows, followed, is_load, through_l1
     cdef const long long[::1] zero_fills, fills, activity, waves, first, end, trips, tiles, begins, program, warps_of
     cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, slow, missed, shared_by, request, vecs, asked, touched
     cdef const long long[::1] line, sector_mask, output_sectors, found_slow, found_missed
     cdef long long[::1] sm_free, data_free, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
-    cdef long long[::1] port_free, mio_free, return_free, queue, queue_at, sm_queue, sm_queue_at, fill_at, fill_size, fill_first, fill_count, clock, asleep, last, active, blocked, members
+    cdef long long[::1] port_free, mio_free, return_free, queue, queue_at, sm_queue, sm_queue_at, fill_at, fill_size, fill_first, fill_count, address_free, clock, asleep, last, active, blocked, members
     cdef long long[::1] cta, expected, launched, remaining, arrived, arrivals, observed, parked, awaiting, finished, slot_of
     cdef long long[::1] age, home, at, segment, trip, ready, stalled, issued, reason, board, board_reason
     cdef long long[::1] barred, held
@@ -96,7 +96,7 @@ cdef class Chip:
     cdef long long service(self, long long wavefronts) noexcept
     cdef void settle(self, long long sm, long long now) noexcept
     cdef void arrive_later(self, long long sm, long long at, long long wavefronts) noexcept
-    cdef long long dispatch(self, long long smsp, long long at, long long wavefronts, long long interval) noexcept
+    cdef long long dispatch(self, long long smsp, long long at, long long wavefronts, long long registers, long long stage) noexcept
     cdef long long memory(self, long long smsp, long long warp, long long at) noexcept
     cdef long long shared(self, long long smsp, long long warp, long long leaves, long long wavefronts) noexcept
     cdef void resolve(self, long long warp, long long code) noexcept

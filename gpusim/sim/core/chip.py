@@ -267,6 +267,7 @@ class Chip:
         self.mio_free, self.return_free = zeros(smsps), zeros(smsps)
         self.queue, self.queue_at = zeros(smsps * self.depth), zeros(smsps)
         self.sm_queue, self.sm_queue_at, self.collected = zeros(sms * self.sm_depth), zeros(sms), 0
+        self.address_free = zeros(sms)
         self.absent = 0
         self.fill_at, self.fill_size = zeros(sms * _FILLS), zeros(sms * _FILLS)
         self.fill_first, self.fill_count = zeros(sms), zeros(sms)
@@ -309,7 +310,8 @@ class Chip:
         self.sm_interval, self.smsp_interval = figures.sm_interval, figures.smsp_interval
         self.per_cycle, self.wavefront_latency = figures.wavefronts_per_cycle, figures.wavefront_latency
         self.return_bytes = figures.smsp_return_bytes
-        self.source_release, self.copy_interval = figures.source_release, figures.copy_interval
+        self.register_interval, self.source_release = figures.register_interval, figures.source_release
+        self.copy_release = figures.copy_release
         self.copy_stage = figures.copy_stage
         self.load_hit, self.copy_hit = figures.load_hit, figures.copy_hit
         self.barrier_base, self.barrier_each = figures.barrier_base, figures.barrier_per_warp
@@ -333,7 +335,8 @@ class Chip:
         self.kind, self.port, self.throttle = code.kind, code.port, code.throttle
         self.interval, self.latency, self.stall = code.interval, code.latency, code.stall
         self.gated, self.waits, self.write, self.read = code.gated, code.waits, code.write, code.read
-        self.fetches, self.is_branch, self.joins = code.line, code.is_branch, code.joins
+        self.fetches, self.is_branch = code.line, code.is_branch
+        self.joins, self.registers = code.joins, code.registers
         self.wave, self.wave_slots, self.waves = code.wave, code.wave_slots, code.waves
         self.row, self.turn_of, self.access, self.vec = code.row, code.turn, code.access, code.vec
         self.stage, self.pending_groups, self.bytes = code.stage, code.pending, code.bytes
@@ -662,6 +665,7 @@ class Chip:
         if kind in (SHARED, LDGSTS, GLOBAL):
             landed = self.memory(smsp, warp, at)
         elif kind == COMMIT:
+            self.dispatch(smsp, at, 0, 0, 0)
             self.commit(warp)
         if self.observed[warp // self.warps] and self.activity[code] >= 0:
             self.note(warp, at, landed)
@@ -883,7 +887,9 @@ class Chip:
         self.fill_size[base + (first + place) % _FILLS] = self.service(wavefronts)
         self.fill_count[sm] = count + 1
 
-    def dispatch(self, smsp: int, at: int, wavefronts: int, interval: int) -> int:
+    def dispatch(  # noqa: PLR0917 - in C all are
+        self, smsp: int, at: int, wavefronts: int, registers: int, stage: int
+    ) -> int:
         """
         Queue a memory instruction in the MIO; return the cycle at which the data stage takes it.
 
@@ -896,17 +902,20 @@ class Chip:
         sm = smsp // self.smsps
         entry = sm * self.sm_depth + self.sm_queue_at[sm]
         collected = max(at + 1, self.mio_free[smsp], self.sm_free[sm], self.sm_queue[entry])
-        leaves = collected
         self.settle(sm, collected)
+        leaves = max(collected, self.address_free[sm])
+        if wavefronts or stage:
+            leaves = max(leaves, self.data_free[sm])
         if wavefronts:
-            leaves = max(collected, self.data_free[sm])
             self.data_free[sm] = leaves + self.service(wavefronts)
             self.wavefronts += wavefronts
+        self.address_free[sm] = leaves + stage
         self.collected = collected
-        self.mio_free[smsp] = collected + max(self.smsp_interval, interval)
+        self.mio_free[smsp] = collected + max(self.smsp_interval, registers * self.register_interval)
         self.sm_free[sm] = collected + self.sm_interval
         self.queue[smsp * self.depth + self.queue_at[smsp]] = collected
         self.queue_at[smsp] = (self.queue_at[smsp] + 1) % self.depth
+        self.port_free[smsp * self.ports + self.ports - 2] = self.queue[smsp * self.depth + self.queue_at[smsp]]
         self.sm_queue[entry] = leaves
         self.sm_queue_at[sm] = (self.sm_queue_at[sm] + 1) % self.sm_depth
         return leaves
@@ -914,12 +923,11 @@ class Chip:
     def memory(self, smsp: int, warp: int, at: int) -> int:
         """Issue a memory instruction; return the cycle at which its data has arrived."""
         code = self.at[warp]
-        kind = self.kind[code]
+        kind, registers = self.kind[code], self.registers[code]
         reason = SHORT_SCOREBOARD
         if kind == SHARED:
             wavefronts = self.wavefronts_of(warp, code)
-            leaves = self.dispatch(smsp, at, wavefronts, 0)
-            released = self.collected
+            leaves = self.dispatch(smsp, at, wavefronts, registers, 0)
             landed = self.shared(smsp, warp, leaves, wavefronts)
         elif kind == LDGSTS:
             # Its registers are waited for as those of any access to global memory (Nsight Compute's guide, stall reasons).
@@ -928,29 +936,29 @@ class Chip:
             # Without active lanes a copy takes no wavefront, unless it fills with zeros (D21).
             wavefronts = self.wavefronts_of(warp, code) if self.asked[self.requested] or self.zero_fills[code] else 0
             comes = self.asked[self.requested] > 0
-            leaves = self.dispatch(smsp, at, self.copy_stage if comes else wavefronts, self.copy_interval)
+            leaves = self.dispatch(smsp, at, 0 if comes else wavefronts, registers, self.copy_stage)
             landed = self.copy(smsp // self.smsps, leaves, at, code)
             if comes:
                 self.arrive_later(smsp // self.smsps, landed, wavefronts)
             self.open_group[warp] = max(landed, self.open_group[warp])
-            released = leaves + self.source_release
         else:
             reason = LONG_SCOREBOARD
             if self.row[code] >= 0:
                 self.resolve(warp, code)
                 comes = self.asked[self.requested] > 0
-                leaves = self.dispatch(smsp, at, 1 if comes else 0, 0)
+                leaves = self.dispatch(smsp, at, 0, registers, 1 if comes else 0)
                 landed = self.look_up(smsp // self.smsps, leaves, at, self.load_hit)
                 if comes:
                     self.arrive_later(smsp // self.smsps, landed, self.wavefronts_of(warp, code))
             else:
-                leaves = self.dispatch(smsp, at, 0, 0)
+                leaves = self.dispatch(smsp, at, 0, registers, 0)
                 landed = self.output(smsp // self.smsps, warp, at, leaves)
-            released = self.collected
-        self.port_free[smsp * self.ports + self.ports - 2] = self.queue[smsp * self.depth + self.queue_at[smsp]]
         if self.write[code] >= 0:
             self.hold(warp, self.write[code], landed, reason)
         if self.read[code] >= 0:
+            released = self.collected + registers * self.register_interval + self.source_release
+            if kind == LDGSTS:
+                released = leaves + self.copy_release
             self.hold(warp, self.read[code], released, reason)
         return landed
 

@@ -51,6 +51,7 @@ class Code:
     line: Column
     is_branch: Column
     joins: Column
+    registers: Column
     wave: Column
     wave_slots: Column
     bytes: Column
