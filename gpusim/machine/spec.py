@@ -174,14 +174,14 @@ class AsyncCopySpec:
     cp.async (LDGSTS).
 
     Attributes:
-        stage_cycles: Cycles of the SM's data stage that a copy takes before its data has come, besides its wavefronts.
+        stage_half_cycles: Half cycles of the SM's data stage that a copy takes when it is issued, besides its wavefronts.
         source_release: Cycles from there until the address registers are free.
         l1_latency: Cycles from issue until the data is in shared memory, on an L1 hit.
         commit_latency: Cycles from a commit_group's issue to the warp's next issue.
         wait_latency: Cycles from the issue of a wait_group with nothing pending to the warp's next issue.
     """
 
-    stage_cycles: Annotated[int, FigureUnit("cycles")]
+    stage_half_cycles: Annotated[int, FigureUnit("half cycles")]
     source_release: Annotated[int, FigureUnit("cycles", least=0)]
     l1_latency: Annotated[int, FigureUnit("cycles", least=0)]
     commit_latency: Annotated[int, FigureUnit("cycles", least=0)]

@@ -22,7 +22,7 @@ class Figures(NamedTuple):
         register_interval, source_release: Cycles in which an SMSP's queue reads a register of an instruction; those
             until it may be overwritten.
         copy_release: Cycles from the data stage until the registers of a cp.async may be overwritten.
-        copy_stage: Cycles that it takes of the data stage before its data has come.
+        copy_stage: Half cycles that it takes of the data stage before its data has come.
         load_hit, copy_hit: Latency of a load and of a cp.async that hit the L1.
         barrier_base, barrier_per_warp: Cycles from the last arrival to the release; those between two arrivals.
         constant_miss: Cycles that the first CTA of an SM waits for the kernel's parameters.
@@ -114,7 +114,7 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         register_interval=machine.mio.register_interval,
         source_release=machine.mio.source_release,
         copy_release=0 if copy is None else copy.source_release,
-        copy_stage=0 if copy is None else copy.stage_cycles,
+        copy_stage=0 if copy is None else copy.stage_half_cycles,
         load_hit=machine.l1.hit_latency,
         copy_hit=machine.l1.hit_latency if copy is None else copy.l1_latency,
         barrier_base=machine.barrier.base,

@@ -143,10 +143,11 @@ def measure_shared(device: Device, *, quick: bool) -> list[MeasuredRow]:
             rows.append({"instruction": "sts release"} | pattern | _load_row(elapsed(spans), 1, 1, 1, 128 * 16))
     for count in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24):
         for smsps in (1, 4):
-            arguments = (np.int32(32), np.uint32(4), np.int32(smsps))
-            spans = device.spans("shared", f"burst_{count}", arguments, threads=smsps * WARP)
-            burst: MeasuredRow = {"bytes": 4, "stride_bytes": 4, "wavefronts": 1, "warps": smsps, "smsps": smsps}
-            rows.append({"instruction": "lds burst"} | burst | {"instructions": count, "cycles": elapsed(spans)})
+            for ways in (1, 8, 32):
+                arguments = (np.int32(32), np.uint32(4 * ways), np.int32(smsps))
+                spans = device.spans("shared", f"burst_{count}", arguments, threads=smsps * WARP)
+                burst: MeasuredRow = {"bytes": 4, "stride_bytes": 4 * ways, "wavefronts": ways, "warps": smsps, "smsps": smsps}
+                rows.append({"instruction": "lds burst"} | burst | {"instructions": count, "cycles": elapsed(spans)})
     return rows
 
 

@@ -51,7 +51,7 @@ cdef class Chip:
     cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, slow, missed, shared_by, request, vecs, asked, touched
     cdef const long long[::1] line, sector_mask, output_sectors, found_slow, found_missed
     cdef long long[::1] sm_free, data_free, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
-    cdef long long[::1] port_free, mio_free, return_free, queue, queue_at, sm_queue, sm_queue_at, fill_at, fill_size, fill_first, fill_count, address_free, clock, asleep, last, active, blocked, members
+    cdef long long[::1] port_free, mio_free, return_free, queue, queue_at, sm_queue, sm_queue_at, fill_at, fill_size, fill_first, fill_count, halves, clock, asleep, last, active, blocked, members
     cdef long long[::1] cta, expected, launched, remaining, arrived, arrivals, observed, parked, awaiting, finished, slot_of
     cdef long long[::1] age, home, at, segment, trip, ready, stalled, issued, reason, board, board_reason
     cdef long long[::1] barred, held

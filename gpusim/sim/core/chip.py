@@ -267,7 +267,7 @@ class Chip:
         self.mio_free, self.return_free = zeros(smsps), zeros(smsps)
         self.queue, self.queue_at = zeros(smsps * self.depth), zeros(smsps)
         self.sm_queue, self.sm_queue_at, self.collected = zeros(sms * self.sm_depth), zeros(sms), 0
-        self.address_free = zeros(sms)
+        self.halves = zeros(sms)
         self.absent = 0
         self.fill_at, self.fill_size = zeros(sms * _FILLS), zeros(sms * _FILLS)
         self.fill_first, self.fill_count = zeros(sms), zeros(sms)
@@ -895,29 +895,33 @@ class Chip:
 
         An SMSP's queue gives its instructions, with their registers read (``collected``), to the queue of the SM, from
         which the data stage takes them in that order. An idle cycle before a queued instruction is not given to another
-        SMSP (D2). LDGSTS occupies the data stage when it leaves the queue, not when its data arrives (D3). An entry is
-        free from the cycle its instruction leaves the queue, without the time to the address unit (D8). On T4 the rate
+        SMSP (D2). A copy takes some half cycles of the data stage (``stage``), and its wavefronts when its data has come. An
+        entry is free from the cycle its instruction leaves the queue, without the time to the address unit (D8). On T4 the rate
         of the SM is that of GA10x (D20).
         """
         sm = smsp // self.smsps
         entry = sm * self.sm_depth + self.sm_queue_at[sm]
         collected = max(at + 1, self.mio_free[smsp], self.sm_free[sm], self.sm_queue[entry])
+        if stage:
+            entry = sm * self.sm_depth + (self.sm_queue_at[sm] + 1) % self.sm_depth
+            collected = max(collected, self.sm_queue[entry])
         self.settle(sm, collected)
-        leaves = max(collected, self.address_free[sm])
+        leaves = collected
         if wavefronts or stage:
-            leaves = max(leaves, self.data_free[sm])
-        if wavefronts:
-            self.data_free[sm] = leaves + self.service(wavefronts)
+            leaves = max(collected, self.data_free[sm])
+            self.halves[sm] += stage
+            self.data_free[sm] = leaves + self.service(wavefronts) + self.halves[sm] // 2
+            self.halves[sm] %= 2
             self.wavefronts += wavefronts
-        self.address_free[sm] = leaves + stage
         self.collected = collected
         self.mio_free[smsp] = collected + max(self.smsp_interval, registers * self.register_interval)
         self.sm_free[sm] = collected + self.sm_interval
-        self.queue[smsp * self.depth + self.queue_at[smsp]] = collected
-        self.queue_at[smsp] = (self.queue_at[smsp] + 1) % self.depth
+        for _ in range(2 if stage else 1):
+            self.queue[smsp * self.depth + self.queue_at[smsp]] = collected
+            self.queue_at[smsp] = (self.queue_at[smsp] + 1) % self.depth
+            self.sm_queue[sm * self.sm_depth + self.sm_queue_at[sm]] = leaves
+            self.sm_queue_at[sm] = (self.sm_queue_at[sm] + 1) % self.sm_depth
         self.port_free[smsp * self.ports + self.ports - 2] = self.queue[smsp * self.depth + self.queue_at[smsp]]
-        self.sm_queue[entry] = leaves
-        self.sm_queue_at[sm] = (self.sm_queue_at[sm] + 1) % self.sm_depth
         return leaves
 
     def memory(self, smsp: int, warp: int, at: int) -> int:
@@ -946,7 +950,7 @@ class Chip:
             if self.row[code] >= 0:
                 self.resolve(warp, code)
                 comes = self.asked[self.requested] > 0
-                leaves = self.dispatch(smsp, at, 0, registers, 1 if comes else 0)
+                leaves = self.dispatch(smsp, at, 0, registers, 2 if comes else 0)
                 landed = self.look_up(smsp // self.smsps, leaves, at, self.load_hit)
                 if comes:
                     self.arrive_later(smsp // self.smsps, landed, self.wavefronts_of(warp, code))
