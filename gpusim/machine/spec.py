@@ -227,6 +227,7 @@ class L2Spec:
         write_bytes_per_cycle_per_sm: Bytes per SM cycle that one SM stores.
         write_latency: Cycles until a store is acknowledged.
         write_buffer: Cycles for which stores may wait in buffers after their warp has left.
+        semaphore: Cycles from the last store of a split-K slice until the next slice sees its semaphore.
         most_merged: Requests for a line that is on its way from DRAM that one look-up serves.
     """
 
@@ -242,6 +243,7 @@ class L2Spec:
     write_bytes_per_cycle_per_sm: Annotated[int, FigureUnit("bytes/cycle")]
     write_latency: Annotated[int, FigureUnit("cycles", least=0)]
     write_buffer: Annotated[int, FigureUnit("cycles", least=0)]
+    semaphore: Annotated[int, FigureUnit("cycles")]
     most_merged: Annotated[int, FigureUnit("requests")]
 
 

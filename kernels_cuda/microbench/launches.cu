@@ -82,3 +82,26 @@ extern "C" __global__ void __launch_bounds__(256) busy_mma(u64* clocks, int busy
     if (threadIdx.x == 0) clocks[blockIdx.x] = now - begin;
     if (now == begin) clocks[0] = fold(c);
 }
+
+// CTAs that go on one after the other, as the slices of a serial split-K: each warp waits until all of the CTA before have
+// added to the flag, stores, and adds to it. Clocks [CTA]: cycles until warp 0 may go on.
+extern "C" __global__ void __launch_bounds__(128) slices(u64* clocks, int* flag, uint4* data, int stores) {
+    const int warps = blockDim.x / 32;
+    const u64 begin = cycles();
+    if (blockIdx.x && lane_id() == 0) {
+        int seen;
+        do {
+            asm volatile("ld.global.acquire.gpu.b32 %0, [%1];" : "=r"(seen) : "l"(flag) : "memory");
+        } while (seen < static_cast<int>(blockIdx.x) * warps);
+    }
+    __syncwarp();
+    const u64 end = cycles();
+    uint4* mine = data + static_cast<u64>(blockIdx.x) * blockDim.x * 16 + threadIdx.x;
+    for (int i = 0; i < stores; ++i) mine[i * blockDim.x] = make_uint4(i, i, i, i);
+    __syncwarp();
+    if (lane_id() == 0) {
+        int before;
+        asm volatile("atom.global.acq_rel.gpu.add.s32 %0, [%1], 1;" : "=r"(before) : "l"(flag) : "memory");
+    }
+    if (threadIdx.x == 0) clocks[blockIdx.x] = end - begin;
+}

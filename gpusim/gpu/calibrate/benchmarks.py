@@ -22,6 +22,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "release": runs.measure_release,
     "barrier": runs.measure_barrier,
     "latency": memory.measure_latency,
+    "semaphore": memory.measure_semaphore,
     "bandwidth": memory.measure_bandwidth,
     "arith": runs.measure_arith,
     "launch": runs.measure_launch,

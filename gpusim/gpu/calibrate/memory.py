@@ -65,6 +65,27 @@ def _release(device: Device, data: Any, kernel: str, warps: int) -> MeasuredRow:
     return {"what": what, "copies": trips, "warps": warps, "smsps": warps, "cycles": cycles, "each": cycles / trips}
 
 
+def measure_semaphore(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure how long a slice of a serial split-K waits for the one before, by slices, warps and stores of a thread.
+
+    Column ``each`` has the cycles from one slice to the next, the median over the slices.
+    """
+    rows: list[MeasuredRow] = []
+    data = device.cupy.zeros(64 * _MIB, dtype=np.uint8)
+    for warps in (4,) if quick else (1, 4):
+        for stores in (0, 1, 4, 16):
+            for _ in range(1 if quick else 3):
+                clocks = device.cupy.zeros(device.sms, dtype=np.uint64)
+                flag = device.cupy.zeros(1, dtype=np.int32)
+                arguments = (clocks, flag, data, np.int32(stores))
+                device.launch("launches", "slices", arguments, ctas=device.sms, threads=warps * WARP)
+                seen = np.sort(device.cupy.asnumpy(clocks).astype(np.int64))
+                each = float(np.median(np.diff(seen)))
+                rows.append({"slices": device.sms, "warps": warps, "stores": stores, "cycles": int(seen[-1]), "each": each})
+    return rows
+
+
 def _copy_pattern(op: str, width: int, shared_lane: int) -> MeasuredRow:
     addresses: IntArray = np.arange(WARP, dtype=np.int64) * shared_lane
     return {

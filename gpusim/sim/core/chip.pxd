@@ -96,6 +96,7 @@ cdef class Chip:
     cdef long long service(self, long long wavefronts) noexcept
     cdef void settle(self, long long sm, long long now) noexcept
     cdef void arrive_later(self, long long sm, long long at, long long wavefronts) noexcept
+    cdef long long served(self, long long sm, long long at) noexcept
     cdef long long dispatch(self, long long smsp, long long at, long long wavefronts, long long registers, long long stage) noexcept
     cdef long long memory(self, long long smsp, long long warp, long long at) noexcept
     cdef long long shared(self, long long smsp, long long warp, long long leaves, long long wavefronts) noexcept

@@ -887,6 +887,16 @@ class Chip:
         self.fill_size[base + (first + place) % _FILLS] = self.service(wavefronts)
         self.fill_count[sm] = count + 1
 
+    def served(self, sm: int, at: int) -> int:
+        """Return when the data stage has taken all data that has come to an SM by a cycle."""
+        base, first, done = sm * _FILLS, self.fill_first[sm], self.data_free[sm]
+        for place in range(self.fill_count[sm]):
+            entry = base + (first + place) % _FILLS
+            if self.fill_at[entry] > at:
+                break
+            done = max(done, self.fill_at[entry]) + self.fill_size[entry]
+        return max(done, at)
+
     def dispatch(  # noqa: PLR0917 - in C all are
         self, smsp: int, at: int, wavefronts: int, registers: int, stage: int
     ) -> int:
@@ -953,7 +963,9 @@ class Chip:
                 leaves = self.dispatch(smsp, at, 0, registers, 2 if comes else 0)
                 landed = self.look_up(smsp // self.smsps, leaves, at, self.load_hit)
                 if comes:
-                    self.arrive_later(smsp // self.smsps, landed, self.wavefronts_of(warp, code))
+                    sm = smsp // self.smsps
+                    self.arrive_later(sm, landed, self.wavefronts_of(warp, code))
+                    landed = self.served(sm, landed)
             else:
                 leaves = self.dispatch(smsp, at, 0, registers, 0)
                 landed = self.output(smsp // self.smsps, warp, at, leaves)
