@@ -2,13 +2,15 @@
 
 import textwrap
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from gpusim.arrays import IntArray
-from gpusim.layout.bank_map import AccessReport, LayoutReport
+from gpusim.arrays import BoolArray, IntArray
+from gpusim.layout.access_cost import AccessReport
+from gpusim.layout.bank_map import LayoutReport
 from gpusim.layout.banks import BANK_BYTES, BANKS
 from gpusim.report.bank_grid import BankPicture, draw_grid, verdict, wavefronts
 from gpusim.report.style import INK, MUTED, PAPER, fits, png, tint, title_block
@@ -76,7 +78,7 @@ def _axes(figure: Figure, corner: tuple[float, float], size: tuple[float, float]
 def _rows_drawn(report: LayoutReport, table: IntArray) -> int:
     rows = len(table)
     period = next(p for p in range(1, rows + 1) if np.array_equal(table[p:], table[: rows - p]))
-    seen = [int(access.access.strided[access.access.active].max()) + 1 for access in report.accesses[:1]]
+    seen = [int(_worst(access).strided[_worst(access).active].max()) + 1 for access in report.accesses[:1]]
     return min(rows, _MOST_ROWS, max(8, period, *seen))
 
 
@@ -126,24 +128,39 @@ def _lanes_by_cell(report: LayoutReport, vector: int) -> dict[tuple[int, int], l
     """Return the lanes of the first access that start at each (row, vector)."""
     cells: dict[tuple[int, int], list[int]] = {}
     for report_of in report.accesses[:1]:
-        access = report_of.access
+        access = _worst(report_of)
         for lane in np.flatnonzero(access.active).tolist():
             cell = (int(access.strided[lane]), int(access.contiguous[lane]) // vector)
             cells.setdefault(cell, []).append(lane)
     return cells
 
 
+class _Instruction(NamedTuple):
+    """Coordinates of the lanes of one instruction, and which take part. Each has shape (32,)."""
+
+    contiguous: IntArray
+    strided: IntArray
+    active: BoolArray
+
+
+def _worst(report: AccessReport) -> _Instruction:
+    """Return the instruction of an access that needs the most wavefronts."""
+    access = report.access
+    return _Instruction(*(array[report.worst] for array in (access.contiguous, access.strided, access.active)))
+
+
 def _picture(report: AccessReport) -> BankPicture:
     access = report.access
-    ldmatrix = access.label.startswith("ldmatrix")
+    active = access.active[report.worst]
+    matrices = access.op in ("ldmatrix", "stmatrix")
     addresses = np.array([address or 0 for address in report.addresses], dtype=np.int64)
     return BankPicture(
         title=textwrap.shorten(access.label.replace(",", ", "), 48, placeholder=" …"),
         addresses=addresses,
         width_bytes=access.width_bytes,
-        kind="ldmatrix" if ldmatrix else "load",
-        matrices=int(access.active.sum()) // 8 if ldmatrix else 4,
-        active=access.active,
+        kind="ldmatrix" if matrices else "load",
+        matrices=int(active.sum()) // 8 if matrices else 4,
+        active=active,
     )
 
 
