@@ -290,7 +290,7 @@ def layout(
     load: Annotated[list[str] | None, _accesses("WIDTH[@C:S]", "Count a load by rows: 16B, 4B@0:32.")] = None,
     cp_async: Annotated[
         list[str] | None,
-        _accesses("WIDTH[.cg/LEADING][@C:S]", "Count a cp.async by rows; with rows of global memory: 16B.cg/4096."),
+        _accesses("WIDTH[.cg:LEADING][@C:S]", "Count a cp.async by rows; with rows of global memory: 16B.cg:4096."),
     ] = None,
     ldmatrix: Annotated[list[str] | None, _accesses("xN[.trans][@C:S]", "Count an ldmatrix: x4, x4@16:64.")] = None,
     stmatrix: Annotated[list[str] | None, _accesses("xN[.trans][@C:S]", "Count an stmatrix: x4, x2@0:16.")] = None,

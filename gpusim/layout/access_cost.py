@@ -1,7 +1,7 @@
 """What an access of a tile costs: its wavefronts, the lanes that conflict, and what a counter shows beyond them."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from gpusim.layout.accesses import LaneAccess
 from gpusim.layout.banks import ConflictGroup, access_ideal, access_wavefronts, conflict_groups
 from gpusim.layout.global_lines import returning_lines, returning_wavefronts
 from gpusim.layout.shared import SharedLayout
+
+LDGSTS_COUNTER: Final = "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum"
+STORE_COUNTER: Final = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,20 @@ class AccessReport:
         }
         if self.counter_wavefronts is not None:
             data["counter_wavefronts"] = self.counter_wavefronts
+            data["counters"] = list(self.counters)
         return data
+
+    @property
+    def counters(self) -> tuple[str, ...]:
+        """
+        Counters of ncu that count the wavefronts of a cp.async whose rows of global memory are known.
+
+        Source: reports/measured/h200/microbench/ldgsts.csv; docs/cross-checking.md.
+        """
+        source = self.access.source
+        if source is None:
+            return ()
+        return (LDGSTS_COUNTER, STORE_COUNTER) if source.cache == "ca" else (LDGSTS_COUNTER,)
 
 
 def access_report(access: LaneAccess, layout: SharedLayout, base: int = 0) -> AccessReport:

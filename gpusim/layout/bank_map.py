@@ -231,6 +231,8 @@ def access_lines(report: AccessReport) -> list[str]:
             f"  the counter of LDGSTS shows {report.counter_wavefronts}: {extra} more, because every 128-byte line of "
             "global memory returns by itself; no layout of shared memory changes that"
         )
+    if report.counters:
+        lines.append(f"  counted by {' and '.join(report.counters)}")
     return lines
 
 

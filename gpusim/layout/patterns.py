@@ -20,8 +20,8 @@ AccessKind: TypeAlias = Literal[
 
 STORE_GRAMMAR: Final = "WIDTH[@C:S] with WIDTH 2B, 4B, 8B or 16B, as 16B or 16B@0:32"
 COPY_GRAMMAR: Final = (
-    "WIDTH[.ca/LEADING or .cg/LEADING][@C:S] with WIDTH 4B, 8B or 16B and the elements between rows of global memory, "
-    "as 16B, 16B.cg/4096 or 16B.ca/512@0:32"
+    "WIDTH[.ca:LEADING or .cg:LEADING][@C:S] with WIDTH 4B, 8B or 16B and the elements between rows of global memory, "
+    "as 16B, 16B.cg:4096 or 16B.ca:512@0:32"
 )
 LDMATRIX_GRAMMAR: Final = "x1, x2 or x4, then .trans and @C:S where wanted, as x4, x2.trans or x4@16:64"
 FRAGMENT_GRAMMAR: Final = (
@@ -34,7 +34,7 @@ ACCESS_GRAMMAR: Final = (
 )
 
 _ROWS = re.compile(r"(\d+)B(?:@(\d+):(\d+))?")
-_COPY = re.compile(r"(\d+)B(?:\.(ca|cg)/(\d{1,12}))?(?:@(\d+):(\d+))?")
+_COPY = re.compile(r"(\d+)B(?:\.(ca|cg):(\d{1,12}))?(?:@(\d+):(\d+))?")
 _MATRICES = re.compile(r"x([124])(\.trans)?(?:@(\d+):(\d+))?")
 _FRAGMENT = re.compile(r"(m\d+n\d+k\d+)\.(\w+)\.([abc])(\.mn)?(?:@(\d+):(\d+))?")
 _ACCESS = re.compile(r"(\d+)B@(.+)")

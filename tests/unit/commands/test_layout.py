@@ -72,7 +72,7 @@ def test_a_swizzle_larger_than_the_tile_is_exit_2(gpusim):
 
 def test_a_copy_around_l1_counts_more_than_its_conflicts(gpusim):
     """Rows of 64 bytes, far apart in global memory: 8 lines return one by one where 4 wavefronts would do."""
-    answer = gpusim("layout", "row_major", "--tile", "32x64", "--cp-async", "16B.cg/4096")
+    answer = gpusim("layout", "row_major", "--tile", "32x64", "--cp-async", "16B.cg:4096")
 
-    assert "cp.async 16B.cg/4096: 4 wavefronts, ideal 4: no bank conflict" in answer.out
+    assert "cp.async 16B.cg:4096: 4 wavefronts, ideal 4: no bank conflict" in answer.out
     assert "the counter of LDGSTS shows 8: 4 more" in answer.out
