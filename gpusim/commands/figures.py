@@ -60,7 +60,7 @@ def plot_run(directory: Path, kind: str, out: Path | None, *, as_json: bool) -> 
     Draw one picture of a run directory, into the directory itself if ``out`` is None.
 
     Raises:
-        BadInput: The directory is no run directory, or ``out`` does not end in .png.
+        BadInput: The directory is no run directory, or ``out`` does not end in .png, .svg or .pdf.
         CannotRun: The file cannot be written.
     """
     if out is not None:
