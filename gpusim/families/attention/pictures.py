@@ -12,10 +12,13 @@ from gpusim.report.bank_grid import BankPicture
 from gpusim.results.result import PipelineRow, Result
 from gpusim.results.timeline import Timeline
 
+_TYPICAL = (("sts", "p"), ("ldmatrix", "p"), ("ldmatrix", "q"), ("ldmatrix", "k"), ("ldmatrix", "v"))
+"""Accesses to show where none conflicts: the way of P where it goes through shared memory, else the operands."""
+
 
 def bank_pictures(scenario: AttentionScenario) -> tuple[BankPicture, ...]:
     """Return the worst shared access of each kind, the worst first, the epilogue's and the atomics among them."""
-    return worst_pictures(kernels(scenario)[0], "v")
+    return worst_pictures(kernels(scenario)[0], _TYPICAL, "v")
 
 
 def draw_overlap(

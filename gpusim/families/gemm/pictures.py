@@ -13,11 +13,14 @@ from gpusim.results.result import PipelineRow, Result
 from gpusim.results.timeline import Timeline
 from gpusim.scenario.gemm import GemmScenario
 
+_TYPICAL = (("ldgsts", "a"), ("sts", "a"), ("ldmatrix", "a"), ("ldmatrix", "b"), ("lds", "a"), ("lds", "b"))
+"""Accesses to show where none conflicts: the write of A, and the fragments of both operands."""
+
 
 def bank_pictures(scenario: GemmScenario) -> tuple[BankPicture, ...]:
     """Return the worst shared access of each kind, the worst first, the epilogue's among them."""
     transposed = [side for side in scenario.operands if not scenario.problem.k_contiguous(side)]
-    return worst_pictures(kernels(scenario)[0], transposed)
+    return worst_pictures(kernels(scenario)[0], _TYPICAL, transposed)
 
 
 def draw_overlap(
