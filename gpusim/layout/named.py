@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -114,6 +115,60 @@ def parse_layout_spec(text: str) -> LayoutSpec:
         swizzle = composed.swizzle if bits is None else composed.swizzle.of_elements(bits)
         return CuteSpec(swizzle, composed.layout, bits)
     raise BadInput(f"shared layout must be one of {', '.join(layout_names())}, got {text!r}")
+
+
+@lru_cache(maxsize=1024)
+def plain_name(text: str, element_bits: int, contiguous: int, strided: int) -> str:
+    """
+    Return the short name of a layout of a tile that is written as CuTe prints it.
+
+    Rows in order are ``row_major``, rows with a gap ``padded<N>``, and a swizzle of rows in order ``Swizzle<B,M,S>``,
+    however the modes are nested. CUTLASS's names lose their namespace. Every other text is returned as it is.
+
+    Args:
+        text: A layout's name.
+        element_bits: Width of one element.
+        contiguous: Contiguous extent of one stage, in elements.
+        strided: Extent along the other dimension.
+    """
+    try:
+        spec = parse_layout_spec(text)
+        if not isinstance(spec, CuteSpec):
+            return _without_namespace(text, spec, element_bits, contiguous)
+        stated = spec.layout is not None or not text.startswith("Swizzle")
+        return _rows_name(text, spec, element_bits, (contiguous, strided)) if stated else text
+    except BadInput:
+        return text
+
+
+def _rows_name(text: str, spec: CuteSpec, element_bits: int, extents: tuple[int, int]) -> str:
+    """Return the short name of a CuTe layout of rows, else the text."""
+    contiguous, strided = extents
+    stages = 1 if spec.layout is None or len(spec.layout.modes) < _MOST_MODES else spec.layout.modes[2].size
+    layout = _cute_layout(text, (element_bits, contiguous, strided, stages), 1, spec)
+    row, column = np.arange(strided)[:, np.newaxis], np.arange(contiguous)
+    offsets = layout.layout.offset((row, column))
+    apart = int(offsets[1, 0]) if strided > 1 else contiguous
+    in_rows = apart >= contiguous and np.array_equal(offsets, row * apart + column)
+    if not in_rows or spec.pointer_bits not in {None, element_bits} or (spec.swizzle.bits and apart > contiguous):
+        return text
+    if spec.swizzle.bits:
+        return str(spec.swizzle)
+    return f"padded<{apart - contiguous}>" if apart > contiguous else "row_major"
+
+
+def _without_namespace(text: str, spec: LayoutSpec, element_bits: int, contiguous: int) -> str:
+    """Return the short name of one of CUTLASS's names of a layout with these extents, else the text."""
+    if "::" not in text:
+        return text
+    match spec:
+        case PaddedSpec():
+            return "row_major"
+        case CrosswiseSpec(bits, crosswise) if (bits, crosswise) == (element_bits, contiguous):
+            return "crosswise"
+        case CongruousSpec(bits, crosswise) if (bits, crosswise) == (element_bits, line_elements(element_bits)):
+            return "congruous"
+    return text
 
 
 class Extents(NamedTuple):
