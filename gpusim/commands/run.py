@@ -1,6 +1,6 @@
 """``gpusim run``: simulates each scenario, writes a run directory with pictures, and prints a summary."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +92,7 @@ def run_scenarios(files: list[str], options: RunOptions) -> int:
         file = files[number]
         try:
             result = _run_one(file, name, scenario, options, user, alone=len(files) == 1)
-            answers[number] = asdict(result)
+            answers[number] = result.to_dict()
             _check(file, result)
             if _executes(options):
                 _execute(file, name, scenario, options, alone=len(files) == 1)
@@ -149,7 +149,7 @@ def _run_one(
         run_directory.release(directory)
     if options.as_json:
         if alone:
-            print_json(asdict(result))
+            print_json(result.to_dict())
     else:
         print_summary(result, family_of(scenario).words(scenario))
     if options.figures:
@@ -188,8 +188,8 @@ def _command(file: str, options: RunOptions, origin: str) -> list[str]:
 
 def _draw(directory: Path, result: Result, timeline: Timeline) -> None:
     # Matplotlib takes longer to import than a small run takes to simulate.
-    from gpusim.commands.figures import RUN_FIGURES, draw_figure, write_trace
+    from gpusim.commands.figures import RUN_FIGURES, draw_figure, write_trace_file
 
     for kind in RUN_FIGURES:
         draw_figure(kind, result, timeline, directory / run_directory.FIGURES[kind])
-    write_trace("perfetto", result, timeline, directory / run_directory.TRACES["perfetto"])
+    write_trace_file("perfetto", result, timeline, directory / run_directory.TRACES["perfetto"])

@@ -1,20 +1,19 @@
 """Draws the bank-conflict picture: wavefronts of chosen accesses lane by lane, and the run's totals."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from matplotlib.figure import Figure
 
 from gpusim.report.bank_grid import BankPicture, draw_grid, verdict, wavefronts
 from gpusim.report.captions import Words, footer
-from gpusim.report.style import CONFLICT, FAINT, IDEAL, LANE, MUTED, png, title_block
+from gpusim.report.style import CONFLICT, FAINT, IDEAL, LANE, MUTED, Canvas, sheet, title_block
 from gpusim.results.result import BankConflicts, Result
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 14.0, 1.0, 0.25, 0.85, 0.35
 _HEAD, _BETWEEN, _BAR = 0.62, 0.22, 0.30
 
 
-def conflict_picture(result: Result, words: Words, pictures: Sequence[BankPicture], path: Path) -> Path:
+def conflict_picture(result: Result, words: Words, pictures: Sequence[BankPicture], canvas: Canvas) -> Canvas:
     """
     Draw one access of each of ``pictures`` side by side, above the run's bank-conflict rows, as PNG.
 
@@ -28,14 +27,14 @@ def conflict_picture(result: Result, words: Words, pictures: Sequence[BankPictur
         result: The run, which has the bank-conflict rows.
         words: Description of its scenario.
         pictures: One access of each operand. More than three are not legible.
-        path: The file to write.
+        canvas: The file to write, or the figure to draw into.
     """
     passes = max((len(wavefronts(picture)) for picture in pictures), default=0)
     row = min(0.42, max(0.17, 4.2 / max(1, passes)))
     grids = _HEAD + passes * row if pictures else 0.0
     bars = _HEAD + _BAR * len(result.bank_conflicts)
     height = _TOP + grids + _BETWEEN + bars + _BOTTOM
-    with png(path, _WIDTH, height) as figure:
+    with sheet(canvas, _WIDTH, height) as figure:
         for place, picture in enumerate(pictures):
             _draw_access(figure, picture, place, len(pictures), row)
         _draw_totals(figure, result.bank_conflicts)
@@ -47,7 +46,7 @@ def conflict_picture(result: Result, words: Words, pictures: Sequence[BankPictur
             else f"Shared memory: no bank conflict{', but atomics that meet at a word' if atomics else ''}"
         )
         title_block(figure, title, [f"{words.problem}; {words.kernel}"], footer(result))
-    return path
+    return canvas
 
 
 def _draw_access(figure: Figure, picture: BankPicture, place: int, count: int, row: float) -> None:

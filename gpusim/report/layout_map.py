@@ -1,7 +1,6 @@
 """Draws a shared-memory layout: the banks of each vector of the tile, and the wavefronts of accesses to it."""
 
 import textwrap
-from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,7 +10,7 @@ from gpusim.arrays import IntArray
 from gpusim.layout.bank_map import AccessReport, LayoutReport
 from gpusim.layout.banks import BANK_BYTES, BANKS
 from gpusim.report.bank_grid import BankPicture, draw_grid, verdict, wavefronts
-from gpusim.report.style import INK, MUTED, PAPER, fits, png, tint, title_block
+from gpusim.report.style import INK, MUTED, PAPER, Canvas, fits, sheet, tint, title_block
 
 BANK_COLOURS = ("#4477aa", "#66ccee", "#228833", "#ccbb44", "#ee8866", "#aa3377", "#bbbbbb", "#775500")
 """Colours of the bank groups; each is an eighth of the banks."""
@@ -23,7 +22,7 @@ _LANE_ROOM = 0.7
 _GRID_LEFT, _GRID_HEAD, _GRID_GAP = 1.15, 0.62, 0.25
 
 
-def layout_map(report: LayoutReport, path: Path) -> Path:
+def layout_map(report: LayoutReport, canvas: Canvas) -> Canvas:
     """
     Draw the bank map of stage 0 as PNG, and beside it the wavefronts of each requested access.
 
@@ -40,7 +39,7 @@ def layout_map(report: LayoutReport, path: Path) -> Path:
     ]
     body = max(rows * _ROW, sum(blocks) - _GRID_HEAD - _GRID_GAP) + 0.15
     across = 6.4 if grids else _WIDTH - _LEFT - _RIGHT
-    with png(path, _WIDTH, _TOP + body + _BOTTOM) as figure:
+    with sheet(canvas, _WIDTH, _TOP + body + _BOTTOM) as figure:
         axes = _axes(figure, (_LEFT, _TOP), (across, rows * _ROW))
         _draw_map(axes, report, table[:rows], across)
         top = _TOP - _GRID_HEAD
@@ -55,7 +54,7 @@ def layout_map(report: LayoutReport, path: Path) -> Path:
             + (f"; bold: the lanes of {grids[0].title}" if grids and across / table.shape[1] >= _LANE_ROOM else "")
         ]
         title_block(figure, f"Bank map: {report.name}", lines, _caption(report))
-    return path
+    return canvas
 
 
 def _caption(report: LayoutReport) -> str:

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -11,7 +10,7 @@ from matplotlib.figure import Figure
 from gpusim.errors import CannotRun
 from gpusim.machine.spec import Machine
 from gpusim.report.captions import Words, bound_line, footer
-from gpusim.report.style import FAINT, INK, PAPER, TILE_COLOURS, WAIT, png, title_block
+from gpusim.report.style import FAINT, INK, PAPER, TILE_COLOURS, WAIT, Canvas, sheet, title_block
 from gpusim.results.result import Result
 from gpusim.units import SECTOR_BYTES
 
@@ -81,7 +80,7 @@ def memory_levels(result: Result, machine: Machine) -> tuple[MemoryLevel, ...]:
     )
 
 
-def roofline(result: Result, words: Words, machine: Machine, path: Path) -> Path:
+def roofline(result: Result, words: Words, machine: Machine, canvas: Canvas) -> Canvas:
     """
     Draw the ceilings and the run as PNG, on two logarithmic axes.
 
@@ -100,7 +99,7 @@ def roofline(result: Result, words: Words, machine: Machine, path: Path) -> Path
     corners = [1000 * top / level.peak_gb_s for level in levels]
     xs = [*corners, *(point for point in points if point)]
     window = (min(xs) / 6, max(xs) * 6, min(result.tflops, top) / 8, top * 2.5)
-    with png(path, _WIDTH, _HEIGHT) as figure:
+    with sheet(canvas, _WIDTH, _HEIGHT) as figure:
         axes = figure.add_axes((_LEFT / _WIDTH, _BOTTOM / _HEIGHT, _ACROSS / _WIDTH, _DOWN / _HEIGHT))
         _prepare(axes, window)
         if peak:
@@ -112,7 +111,7 @@ def roofline(result: Result, words: Words, machine: Machine, path: Path) -> Path
         share = f" ({100 * result.tflops / peak:.1f} % of the tensor peak)" if peak else ""
         lines = [words.problem, words.kernel, f"first bound: {bound_line(result)}"]
         title_block(figure, f"Roofline: {result.tflops:,.1f} TFLOP/s{share}", lines, footer(result))
-    return path
+    return canvas
 
 
 def _counter(result: Result, name: str) -> int | None:

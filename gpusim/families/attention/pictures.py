@@ -1,13 +1,13 @@
 """What the pictures of attention's run show."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from gpusim.families.attention.chart import attention_overlap_chart
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.tile.lanes import AttentionLanes
 from gpusim.families.attention.words import words
 from gpusim.report.bank_grid import BankPicture
+from gpusim.report.style import Canvas
 from gpusim.results.result import PipelineRow, Result
 from gpusim.results.timeline import Timeline
 from gpusim.tile.lanes import fragment_table
@@ -35,8 +35,8 @@ def draw_overlap(
     scenario: AttentionScenario,
     result: Result,
     timeline: Timeline,
-    path: Path,
+    canvas: Canvas,
     measured: Sequence[PipelineRow] | None = None,  # noqa: ARG001 - no build stamps key blocks
-) -> Path:
+) -> Canvas:
     """Draw the key blocks of one warp: both GEMMs, the softmax, and what the warp waits for."""
-    return attention_overlap_chart(result, words(scenario), timeline, path)
+    return attention_overlap_chart(result, words(scenario), timeline, canvas)

@@ -162,7 +162,7 @@ def test_a_failing_picture_does_not_lose_what_was_computed(gpusim, monkeypatch):
     def fail(*_arguments, **_options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("gpusim.commands.figures.conflict_picture", fail)
+    monkeypatch.setattr("gpusim.verbs.pictures.conflict_picture", fail)
 
     answer = gpusim("run", SCENARIO, "--out", "run")
 
