@@ -36,8 +36,9 @@ WRITTEN = {"result.json", "overlay.png"}
 
 
 @pytest.mark.parametrize("page", sorted(page.name for page in DOCS.glob("*.md")))
-def test_examples_print_what_the_page_shows(page):
+def test_examples_print_what_the_page_shows(page, tmp_path, monkeypatch):
     """Blocks of Python run one after another, as in one session; a block of text after one is its output."""
+    monkeypatch.chdir(tmp_path)
     session = {}
     for code, shown in PYTHON.findall((DOCS / page).read_text(encoding="utf-8")):
         printed = io.StringIO()
