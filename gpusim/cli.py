@@ -483,6 +483,24 @@ def calibrate(
 
 
 @app.command()
+def machine(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME|FILE]", help="A shipped machine, or a machine file.", show_default=False),
+    ] = None,
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """List the machines, or show one: its figures by kind, with unit and source, and what was validated."""
+    from gpusim.commands.machine import print_machine, print_machines
+
+    if name is None:
+        print_machines(as_json=as_json)
+    else:
+        print_machine(name, as_json=as_json)
+
+
+@app.command()
 def schema(as_json: JsonOption = True) -> None:  # noqa: ARG001 # it knows no other form
     """Print the JSON Schema of a scenario."""
     from gpusim.commands.about import print_schema

@@ -203,17 +203,31 @@ class _EveryScenario(Table):
     """One question: a problem, a kernel of its kind, and a machine."""
 
     model_config = ConfigDict(title="Scenario")
-    machine: StrictStr = Field(description="A machine file that ships with gpusim, or the path of one.")
+    machine: StrictStr = Field(description="A machine that ships with gpusim, or the path of a file.")
 
 
 def _machine(name: str, text: Text) -> tuple[str, Machine]:
-    """Return the machine and the name the scenario keeps for it: a shipped name, or the whole path of its file."""
+    """
+    Return the machine and the name the scenario keeps for it: a shipped name, or the whole path of its file.
+
+    A relative path is looked for beside the scenario, then where the user stands; one given by ``--set`` the other way
+    round.
+    """
     if is_path(name):
-        name = str((text.folder / name).absolute())
+        folders = (Path(), text.folder) if "machine" in text.origin.overrides else (text.folder, Path())
+        places = [(folder / name).absolute() for folder in folders]
+        name = str(next((place for place in places if _is_file(place)), places[0]))
     try:
         return name, load_machine(name)
     except BadInput as error:
         raise BadInput(f"{error} ({text.origin.at('machine')})") from error
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except ValueError:  # a null byte
+        return False
 
 
 def _first_refusal(error: ValidationError, text: Text, root: type[BaseModel]) -> BadInput:

@@ -31,8 +31,8 @@ MODULE = re.compile(r"gpusim(\.\w+)+")
 # How comments and docstrings of a source name another.
 IN_A_SOURCE = re.compile(r"\b(?:gpusim|kernels_cuda|scenarios|tests)/[\w/.-]+\.(?:py|cuh?|toml)\b")
 
-# What commands write, relative to where they write it.
-WRITTEN = {"result.json", "overlay.png"}
+# What commands and examples write, relative to where they write it.
+WRITTEN = {"result.json", "overlay.png", "half.toml"}
 
 
 @pytest.mark.parametrize("page", sorted(page.name for page in DOCS.glob("*.md")))
