@@ -501,6 +501,21 @@ def machine(
 
 
 @app.command()
+def stalls(
+    run_directory: Annotated[
+        Path | None,
+        typer.Argument(metavar="[RUN]", help="A run directory, whose stalls to explain.", show_default=False),
+    ] = None,
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what each stall reason means, and what helps; of a run, with its shares."""
+    from gpusim.commands.stalls import print_stalls
+
+    print_stalls(run_directory, as_json=as_json)
+
+
+@app.command()
 def schema(as_json: JsonOption = True) -> None:  # noqa: ARG001 # it knows no other form
     """Print the JSON Schema of a scenario."""
     from gpusim.commands.about import print_schema

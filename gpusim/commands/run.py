@@ -9,6 +9,7 @@ from gpusim.commands.scenario_source import read_any_scenario, scenario_name
 from gpusim.errors import BadInput, CannotRun, CheckFailed, GpusimError
 from gpusim.families.registry import family_of
 from gpusim.lower.user_kernel import UserKernel, read_user_kernel
+from gpusim.machine.load import load_machine
 from gpusim.report.tables import print_summary
 from gpusim.results import run_directory
 from gpusim.results.result import Result
@@ -151,7 +152,7 @@ def _run_one(
         if alone:
             print_json(result.to_dict())
     else:
-        print_summary(result, family_of(scenario).words(scenario))
+        print_summary(result, family_of(scenario).words(scenario), load_machine(scenario.machine), stem)
     if options.figures:
         _draw(directory, result, timeline)
     progress(f"{file}: written to {directory}")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from gpusim.families.registry import family_of, parse_scenario
+from gpusim.machine.load import load_machine
 from gpusim.report.notebook import html_summary
 from gpusim.results import run_directory
 from gpusim.results.result import Result
@@ -63,7 +64,7 @@ class Run(Result):
 
     def _repr_html_(self) -> str:
         scenario = parse_scenario(self.scenario, run_directory.SCENARIO)
-        return html_summary(self, family_of(scenario).words(scenario), self.name)
+        return html_summary(self, family_of(scenario).words(scenario), load_machine(scenario.machine), self.name)
 
 
 def run_of(result: Result, timeline: Timeline, name: str = "") -> Run:
