@@ -48,6 +48,14 @@ class StreamChoice(StrEnum):
     COMPILED = "compiled"
 
 
+class EngineName(StrEnum):
+    """The executions of the simulator's core."""
+
+    AUTO = "auto"
+    COMPILED = "compiled"
+    INTERPRETED = "interpreted"
+
+
 def _scenario(file: str | None, name: str | None) -> str:
     from gpusim.commands.scenario_source import scenario_text
 
@@ -144,6 +152,9 @@ def run(
             help="Origin of the instruction streams. auto: compiled if all are shipped or a compiler is installed."
         ),
     ] = StreamChoice.AUTO,
+    engine: Annotated[
+        EngineName, typer.Option(help="Execution of the simulator's core. auto: the compiled one where it was built.")
+    ] = EngineName.AUTO,
     cubin: Annotated[
         Path | None,
         typer.Option(
@@ -174,6 +185,7 @@ def run(
         out=out,
         exact=exact,
         stream=stream.value,
+        engine=engine.value,
         cubin=cubin,
         entry=entry,
         figures=not no_figures,

@@ -16,6 +16,7 @@ from gpusim.results.result import Result
 from gpusim.results.timeline import Timeline
 from gpusim.scenario.models import Scenario
 from gpusim.scenario.text import write_toml
+from gpusim.sim.core.engine import EngineChoice, chosen
 from gpusim.verbs.simulate import simulate
 
 RUNS = Path("runs")
@@ -31,6 +32,7 @@ class RunOptions:
         out: The run directory; with several scenarios, the folder of their run directories. None takes ``runs``.
         exact: True simulates every CTA, False samples; None chooses by the number of warp instructions.
         stream: Origin of the instruction streams.
+        engine: Which execution of the core.
         cubin: File of the machine code to run; None takes gpusim's own kernel.
         entry: Name of the kernel in ``cubin``, or a part of it.
         figures: Draw the pictures and write the trace.
@@ -46,6 +48,7 @@ class RunOptions:
     out: Path | None
     exact: bool | None
     stream: str
+    engine: EngineChoice
     cubin: Path | None
     entry: str | None
     figures: bool
@@ -142,7 +145,10 @@ def _run_one(
     wanted = (options.out or RUNS / name) if alone else (options.out or RUNS) / name
     directory = run_directory.claim(wanted, force=options.force)
     try:
-        result, timeline = simulate(scenario, exact=options.exact, stream=options.stream, user=user, progress=progress)
+        with chosen(options.engine):
+            result, timeline = simulate(
+                scenario, exact=options.exact, stream=options.stream, user=user, progress=progress
+            )
         run_directory.write_run(
             directory, result, timeline, write_toml(scenario.resolved()), _command(file, options, result.stream)
         )
@@ -181,6 +187,8 @@ def _command(file: str, options: RunOptions, origin: str) -> list[str]:
         command += ["--set", override]
     if options.exact is not None:
         command.append("--exact" if options.exact else "--sampled")
+    if options.engine != "auto":
+        command += ["--engine", options.engine]
     if options.cubin is not None:
         command += ["--cubin", str(options.cubin)]
         command += ["--entry", options.entry] if options.entry else []
