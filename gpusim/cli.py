@@ -48,6 +48,14 @@ class StreamChoice(StrEnum):
     COMPILED = "compiled"
 
 
+class EngineName(StrEnum):
+    """The executions of the simulator's core."""
+
+    AUTO = "auto"
+    COMPILED = "compiled"
+    INTERPRETED = "interpreted"
+
+
 def _scenario(file: str | None, name: str | None) -> str:
     from gpusim.commands.scenario_source import scenario_text
 
@@ -144,6 +152,9 @@ def run(
             help="Origin of the instruction streams. auto: compiled if all are shipped or a compiler is installed."
         ),
     ] = StreamChoice.AUTO,
+    engine: Annotated[
+        EngineName, typer.Option(help="Execution of the simulator's core. auto: the compiled one where it was built.")
+    ] = EngineName.AUTO,
     cubin: Annotated[
         Path | None,
         typer.Option(
@@ -174,6 +185,7 @@ def run(
         out=out,
         exact=exact,
         stream=stream.value,
+        engine=engine.value,
         cubin=cubin,
         entry=entry,
         figures=not no_figures,
@@ -529,6 +541,39 @@ def calibrate(
         as_json=as_json,
     )
     calibrate_machine(options)
+
+
+@app.command()
+def machine(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME|FILE]", help="A shipped machine, or a machine file.", show_default=False),
+    ] = None,
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """List the machines, or show one: its figures by kind, with unit and source, and what was validated."""
+    from gpusim.commands.machine import print_machine, print_machines
+
+    if name is None:
+        print_machines(as_json=as_json)
+    else:
+        print_machine(name, as_json=as_json)
+
+
+@app.command()
+def stalls(
+    run_directory: Annotated[
+        Path | None,
+        typer.Argument(metavar="[RUN]", help="A run directory, whose stalls to explain.", show_default=False),
+    ] = None,
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what each stall reason means, and what helps; of a run, with its shares."""
+    from gpusim.commands.stalls import print_stalls
+
+    print_stalls(run_directory, as_json=as_json)
 
 
 @app.command()

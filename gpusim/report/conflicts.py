@@ -1,14 +1,13 @@
 """Draws the bank-conflict picture: wavefronts of chosen accesses lane by lane, and the run's totals."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from gpusim.report.bank_grid import BankPicture, access_title, draw_grid, verdict, wavefronts
 from gpusim.report.captions import Words, footer
-from gpusim.report.style import CONFLICT, FAINT, HATCH, IDEAL, LANE, MUTED, PAPER, png, title_block
+from gpusim.report.style import CONFLICT, FAINT, HATCH, IDEAL, LANE, MUTED, PAPER, Canvas, sheet, title_block
 from gpusim.results.result import BankConflicts, Result
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 14.0, 1.0, 0.25, 0.85, 0.35
@@ -17,7 +16,7 @@ _ABREAST = 3
 """Accesses side by side; more are not legible."""
 
 
-def conflict_picture(result: Result, words: Words, pictures: Sequence[BankPicture], path: Path) -> Path:
+def conflict_picture(result: Result, words: Words, pictures: Sequence[BankPicture], canvas: Canvas) -> Canvas:
     """
     Draw one access of each of ``pictures``, three side by side, above the run's bank-conflict rows.
 
@@ -31,7 +30,7 @@ def conflict_picture(result: Result, words: Words, pictures: Sequence[BankPictur
         result: The run, which has the bank-conflict rows.
         words: Description of its scenario.
         pictures: Accesses in the order in which they are drawn, the worst first.
-        path: The file to write.
+        canvas: The file to write, or the figure to draw into.
     """
     rows = [pictures[start : start + _ABREAST] for start in range(0, len(pictures), _ABREAST)]
     passes = [max(len(wavefronts(picture)) for picture in row) for row in rows]
@@ -39,7 +38,7 @@ def conflict_picture(result: Result, words: Words, pictures: Sequence[BankPictur
     heights = [_HEAD + count * pass_height for count in passes]
     bars = _HEAD + _BAR * len(result.bank_conflicts)
     height = _TOP + sum(heights) + _BETWEEN * max(1, len(rows)) + bars + _BOTTOM
-    with png(path, _WIDTH, height) as figure:
+    with sheet(canvas, _WIDTH, height) as figure:
         top = _TOP
         for row, down in zip(rows, heights, strict=True):
             for place, picture in enumerate(row):
@@ -54,7 +53,7 @@ def conflict_picture(result: Result, words: Words, pictures: Sequence[BankPictur
             else f"Shared memory: no bank conflict{', but atomics that meet at a word' if atomics else ''}"
         )
         title_block(figure, title, [f"{words.problem}; {words.kernel}"], footer(result))
-    return path
+    return canvas
 
 
 def _draw_access(figure: Figure, picture: BankPicture, column: tuple[int, int], under: float, row: float) -> None:

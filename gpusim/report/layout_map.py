@@ -2,7 +2,6 @@
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from gpusim.layout.access_cost import AccessReport
 from gpusim.layout.bank_map import LayoutReport
 from gpusim.layout.banks import BANK_BYTES, BANKS
 from gpusim.report.bank_grid import BankPicture, draw_grid, verdict, wavefronts
-from gpusim.report.style import INK, MUTED, PAPER, fits, png, tint, title_block
+from gpusim.report.style import INK, MUTED, PAPER, Canvas, fits, sheet, tint, title_block
 
 BANK_COLOURS = ("#4477aa", "#66ccee", "#228833", "#ccbb44", "#ee8866", "#aa3377", "#bbbbbb", "#775500")
 """Colours of the bank groups; each is an eighth of the banks."""
@@ -27,7 +26,7 @@ _LANE_ROOM = 0.7
 _GRID_LEFT, _GRID_HEAD = 1.15, 0.62
 
 
-def layout_map(report: LayoutReport, path: Path) -> Path:
+def layout_map(report: LayoutReport, canvas: Canvas) -> Canvas:
     """
     Draw the bank map of stage 0, with a panel for each requested access, the worst first.
 
@@ -40,7 +39,7 @@ def layout_map(report: LayoutReport, path: Path) -> Path:
     panels = [_panel(report, access) for access in asked] or [_Panel(None, None, 0, _rows_drawn(table), 0.0)]
     across = 6.4 if asked else _WIDTH - _LEFT - _RIGHT
     body = sum(panel.height for panel in panels) + _PANEL_GAP * (len(panels) - 1)
-    with png(path, _WIDTH, _TOP + body + _BOTTOM + 0.1) as figure:
+    with sheet(canvas, _WIDTH, _TOP + body + _BOTTOM + 0.1) as figure:
         top = _TOP
         for panel in panels:
             shown = slice(panel.first, panel.first + panel.rows)
@@ -51,7 +50,7 @@ def layout_map(report: LayoutReport, path: Path) -> Path:
                 _draw_access(figure, panel.picture, panel.row_height, (_LEFT + across + _GRID_LEFT, top - _GRID_HEAD))
             top += panel.height + _PANEL_GAP
         title_block(figure, f"Bank map: {report.name}", [_subtitle(report, panels)], _caption(report))
-    return path
+    return canvas
 
 
 class _Panel(NamedTuple):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -45,11 +45,14 @@ _RC: Any = {
 _UNDATED = {"png": ("Software",), "svg": ("Date", "Creator"), "pdf": ("CreationDate", "Creator", "Producer")}
 """Formats of pictures by suffix, with the metadata that would change from day to day or version to version."""
 
+Canvas = TypeVar("Canvas", bound=Path | Figure)
+"""Where a picture is drawn: a file to write (.png, .svg or .pdf), or a figure of the caller's."""
+
 
 @contextmanager
-def png(path: Path, width: float, height: float) -> Iterator[Figure]:
+def sheet(canvas: Path | Figure, width: float, height: float) -> Iterator[Figure]:
     """
-    Yield a figure of ``width`` x ``height`` inches, which is written to ``path`` when the block ends.
+    Yield a figure of ``width`` x ``height`` inches, which is written to ``canvas`` when the block ends if it is a path.
 
     The caller's matplotlib settings are neither used nor changed. The PNG has no metadata, so its bytes depend on no
     date and no matplotlib version string.
@@ -57,7 +60,12 @@ def png(path: Path, width: float, height: float) -> Iterator[Figure]:
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_RC)
-        figure = Figure(figsize=(width, height), dpi=DPI)
+        if isinstance(canvas, Figure):
+            canvas.set_size_inches(width, height)
+            canvas.set_facecolor(PAPER)
+            yield canvas
+            return
+        path, figure = canvas, Figure(figsize=(width, height), dpi=DPI)
         FigureCanvasAgg(figure)
         yield figure
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,6 +78,13 @@ def save(figure: Figure, path: Path) -> None:
     if kind not in _UNDATED:
         kind = "png"
     figure.savefig(path, format=kind, dpi=DPI, metadata=dict.fromkeys(_UNDATED[kind]))
+
+
+def new_figure() -> Figure:
+    """Return an empty figure of pyplot's, which a notebook shows and ``pyplot.show()`` opens."""
+    from matplotlib import pyplot as plt  # noqa: PLC0415 - it chooses a backend, which only a figure to look at needs
+
+    return plt.figure(dpi=DPI)
 
 
 def tile_colour(k_tile: int) -> str:

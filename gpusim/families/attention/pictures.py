@@ -1,7 +1,6 @@
 """What the pictures of attention's run show."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from gpusim.families.attention.chart import attention_overlap_chart
 from gpusim.families.attention.problem import AttentionScenario
@@ -9,6 +8,7 @@ from gpusim.families.attention.schedule import kernels
 from gpusim.families.attention.words import words
 from gpusim.families.bank_pictures import bank_pictures as worst_pictures
 from gpusim.report.bank_grid import BankPicture
+from gpusim.report.style import Canvas
 from gpusim.results.result import PipelineRow, Result
 from gpusim.results.timeline import Timeline
 
@@ -25,8 +25,8 @@ def draw_overlap(
     scenario: AttentionScenario,
     result: Result,
     timeline: Timeline,
-    path: Path,
+    canvas: Canvas,
     measured: Sequence[PipelineRow] | None = None,  # noqa: ARG001 - no build stamps key blocks
-) -> Path:
+) -> Canvas:
     """Draw the key blocks of one warp: both GEMMs, the softmax, and what the warp waits for."""
-    return attention_overlap_chart(result, words(scenario), timeline, path)
+    return attention_overlap_chart(result, words(scenario), timeline, canvas)

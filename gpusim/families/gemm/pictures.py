@@ -1,7 +1,6 @@
 """Chooses what the pictures of a GEMM's or convolution's run show."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from gpusim.families.bank_pictures import bank_pictures as worst_pictures
 from gpusim.families.gemm.program import mainloop_policy
@@ -9,6 +8,7 @@ from gpusim.families.gemm.schedule import kernels
 from gpusim.families.gemm.words import words
 from gpusim.report.bank_grid import BankPicture
 from gpusim.report.overlap import overlap_chart
+from gpusim.report.style import Canvas
 from gpusim.results.result import PipelineRow, Result
 from gpusim.results.timeline import Timeline
 from gpusim.scenario.gemm import GemmScenario
@@ -27,9 +27,9 @@ def draw_overlap(
     scenario: GemmScenario,
     result: Result,
     timeline: Timeline,
-    path: Path,
+    canvas: Canvas,
     measured: Sequence[PipelineRow] | None = None,
-) -> Path:
-    """Draw which slots of the shared-memory ring fill while which are read, and return the path of the picture."""
+) -> Canvas:
+    """Draw which slots of the shared-memory ring fill while which are read, and return ``canvas``."""
     through_registers = mainloop_policy(scenario).through_registers
-    return overlap_chart(result, words(scenario), timeline, path, measured, through_registers=through_registers)
+    return overlap_chart(result, words(scenario), timeline, canvas, measured, through_registers=through_registers)

@@ -887,9 +887,7 @@ class Chip:
         self.fill_size[base + (first + place) % _FILLS] = self.service(wavefronts)
         self.fill_count[sm] = count + 1
 
-    def dispatch(  # noqa: PLR0917 - in C all are
-        self, smsp: int, at: int, wavefronts: int, registers: int, stage: int
-    ) -> int:
+    def dispatch(self, smsp: int, at: int, wavefronts: int, registers: int, stage: int) -> int:
         """
         Queue a memory instruction in the MIO; return the cycle at which the data stage takes it.
 
