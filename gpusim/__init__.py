@@ -1,3 +1,42 @@
-"""gpusim simulates CUTLASS tile kernels inside an NVIDIA SM; this file knows the version and nothing else."""
+"""
+Simulates CUTLASS tile kernels inside an NVIDIA SM: ``load``, ``simulate`` and what else a program asks of a scenario.
+
+This file knows the version, and where each public name is defined. A name is imported when it is first used, so that
+``import gpusim`` takes no time. ``__init__.pyi`` says the same to type checkers and editors; a test compares both.
+"""
+
+from importlib import import_module
+from typing import Any
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "GpusimError": "gpusim.errors",
+    "LayoutReport": "gpusim.layout.bank_map",
+    "Result": "gpusim.results.result",
+    "Run": "gpusim.python.run",
+    "Scenario": "gpusim.scenario.models",
+    "VerifyReport": "gpusim.families.verification",
+    "describe_layout": "gpusim.layout.bank_map",
+    "load": "gpusim.verbs.load",
+    "load_machine": "gpusim.machine.load",
+    "machine_names": "gpusim.machine.load",
+    "read_run": "gpusim.python.run",
+    "scenario_names": "gpusim.scenario.catalogue",
+    "shared_layout": "gpusim.layout.named",
+    "simulate": "gpusim.python.simulate",
+    "verify": "gpusim.python.verify",
+}
+"""Public name -> the module that defines it. Whoever adds a line here adds one to ``__init__.pyi``."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'gpusim' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

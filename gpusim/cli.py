@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -46,6 +46,14 @@ class StreamChoice(StrEnum):
     AUTO = "auto"
     ESTIMATED = "estimated"
     COMPILED = "compiled"
+
+
+class EngineName(StrEnum):
+    """The executions of the simulator's core."""
+
+    AUTO = "auto"
+    COMPILED = "compiled"
+    INTERPRETED = "interpreted"
 
 
 def _scenario(file: str | None, name: str | None) -> str:
@@ -144,6 +152,9 @@ def run(
             help="Origin of the instruction streams. auto: compiled if all are shipped or a compiler is installed."
         ),
     ] = StreamChoice.AUTO,
+    engine: Annotated[
+        EngineName, typer.Option(help="Execution of the simulator's core. auto: the compiled one where it was built.")
+    ] = EngineName.AUTO,
     cubin: Annotated[
         Path | None,
         typer.Option(
@@ -174,6 +185,7 @@ def run(
         out=out,
         exact=exact,
         stream=stream.value,
+        engine=engine.value,
         cubin=cubin,
         entry=entry,
         figures=not no_figures,
@@ -262,38 +274,87 @@ def addresses(
     )
 
 
+def _accesses(metavar: str, words: str) -> Any:
+    return typer.Option(metavar=metavar, help=f"{words} Repeatable.")
+
+
 @app.command()
 def layout(
-    spec: Annotated[str, typer.Argument(metavar="SPEC", help="crosswise, row_major, padded<8>, 'Swizzle<3,3,3>' ...")],
+    spec: Annotated[
+        str,
+        typer.Argument(
+            metavar="SPEC",
+            help="crosswise, row_major, padded<8>, 'Swizzle<3,3,3>', or a layout as CuTe prints it: "
+            "'Sw<3,3,3> o _0 o (_8,_64):(_64,_1)'.",
+        ),
+    ] = "row_major",
     *,
     bits: Annotated[int, typer.Option(help="Bits of one element.")] = 16,
-    tile: Annotated[str, typer.Option(metavar="CxS", help="Contiguous x strided elements.")] = "64x128",
-    stages: Annotated[int, typer.Option(min=1, help="Slots of the shared-memory ring.")] = 1,
-    store: Annotated[
-        list[str] | None, typer.Option(metavar="WIDTH[@C:S]", help="Count a store: 16B, 16B@0:32. Repeatable.")
+    tile: Annotated[
+        str | None,
+        typer.Option(metavar="CxS", help="Contiguous x strided elements.  [default: what SPEC states, or 64x128]"),
     ] = None,
-    ldmatrix: Annotated[
-        list[str] | None, typer.Option(metavar="xN[.trans][@C:S]", help="Count an ldmatrix: x4, x4@16:64. Repeatable.")
+    stages: Annotated[
+        int | None, typer.Option(min=1, help="Slots of the shared-memory ring.  [default: what SPEC states, or 1]")
     ] = None,
-    access: Annotated[
+    base: Annotated[int, typer.Option(min=0, metavar="BYTES", help="Address of the tile in shared memory.")] = 0,
+    store: Annotated[list[str] | None, _accesses("WIDTH[@C:S]", "Count a store by rows: 16B, 16B@0:32.")] = None,
+    load: Annotated[list[str] | None, _accesses("WIDTH[@C:S]", "Count a load by rows: 16B, 4B@0:32.")] = None,
+    cp_async: Annotated[
         list[str] | None,
-        typer.Option(metavar="WIDTH@C:S,...", help="Count an access given lane by lane. Repeatable."),
+        _accesses("WIDTH[.cg:LEADING][@C:S]", "Count a cp.async by rows; with rows of global memory: 16B.cg:4096."),
     ] = None,
-    png: Annotated[Path | None, typer.Option(help="Draw the bank map to this file.")] = None,
+    ldmatrix: Annotated[list[str] | None, _accesses("xN[.trans][@C:S]", "Count an ldmatrix: x4, x4@16:64.")] = None,
+    stmatrix: Annotated[list[str] | None, _accesses("xN[.trans][@C:S]", "Count an stmatrix: x4, x2@0:16.")] = None,
+    lds: Annotated[
+        list[str] | None,
+        _accesses("FRAGMENT[@C:S]", "Count the loads of an MMA fragment: m16n8k8.tf32.a, m16n8k16.f16.b.mn."),
+    ] = None,
+    sts: Annotated[
+        list[str] | None, _accesses("FRAGMENT[@C:S]", "Count the stores of an MMA fragment: m16n8k16.f16.c.")
+    ] = None,
+    copy_from: Annotated[
+        list[str] | None,
+        _accesses(
+            "TILEDCOPY",
+            "Count a CuTe TiledCopy that reads the tile: its print, 'ATOM, THREADS, VALUES' or 'ATOM, MMA.A 2x2'.",
+        ),
+    ] = None,
+    copy_to: Annotated[list[str] | None, _accesses("TILEDCOPY", "Count a CuTe TiledCopy that writes the tile.")] = None,
+    access: Annotated[list[str] | None, _accesses("WIDTH@C:S,...", "Count an access given lane by lane.")] = None,
+    search: Annotated[
+        bool, typer.Option("--search", help="Find a swizzle or a padding without conflicts for these accesses.")
+    ] = False,
+    png: Annotated[
+        Path | None, typer.Option("--png", "--picture", help="Draw the bank map to this .png, .svg or .pdf.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Map a shared-memory layout to banks."""
     from gpusim.commands.layout import LayoutQuestion, print_layout
 
-    asked = {"store": store, "ldmatrix": ldmatrix, "access": access}
+    asked = {
+        "store": store,
+        "load": load,
+        "cp-async": cp_async,
+        "ldmatrix": ldmatrix,
+        "stmatrix": stmatrix,
+        "lds": lds,
+        "sts": sts,
+        "copy-from": copy_from,
+        "copy-to": copy_to,
+        "access": access,
+    }
     question = LayoutQuestion(
         spec=spec,
         bits=bits,
         tile=tile,
         stages=stages,
         accesses=tuple((kind, argument) for kind, arguments in asked.items() for argument in arguments or ()),
+        base=base,
+        search=search,
     )
-    print_layout(question, png=png, as_json=as_json)
+    print_layout(question, picture=png, as_json=as_json)
 
 
 @app.command()
@@ -480,6 +541,39 @@ def calibrate(
         as_json=as_json,
     )
     calibrate_machine(options)
+
+
+@app.command()
+def machine(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME|FILE]", help="A shipped machine, or a machine file.", show_default=False),
+    ] = None,
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """List the machines, or show one: its figures by kind, with unit and source, and what was validated."""
+    from gpusim.commands.machine import print_machine, print_machines
+
+    if name is None:
+        print_machines(as_json=as_json)
+    else:
+        print_machine(name, as_json=as_json)
+
+
+@app.command()
+def stalls(
+    run_directory: Annotated[
+        Path | None,
+        typer.Argument(metavar="[RUN]", help="A run directory, whose stalls to explain.", show_default=False),
+    ] = None,
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what each stall reason means, and what helps; of a run, with its shares."""
+    from gpusim.commands.stalls import print_stalls
+
+    print_stalls(run_directory, as_json=as_json)
 
 
 @app.command()

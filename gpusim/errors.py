@@ -36,6 +36,17 @@ class CheckFailed(GpusimError):
     exit_code = 3
 
 
+def missing_extra(what: str, extra: str) -> CannotRun:
+    """
+    Return the error about an optional library that is not installed.
+
+    Args:
+        what: What needs it.
+        extra: Extra of gpusim that installs it.
+    """
+    return CannotRun(f"{what} needs an optional library: pip install 'gpusim[{extra}]'")
+
+
 def nearest(name: str, allowed: Iterable[str]) -> str | None:
     """
     Suggest the allowed name that a misspelled name most resembles, ignoring case.

@@ -1,4 +1,4 @@
-"""``gpusim layout``: prints and draws the bank map of a shared-memory layout and the cost of accesses to it."""
+"""``gpusim layout``: prints and draws a layout's banks and what accesses cost, and finds layouts without conflicts."""
 
 import re
 from dataclasses import dataclass, replace
@@ -6,10 +6,15 @@ from pathlib import Path
 
 from gpusim.commands.output import check_picture, print_json, print_text, progress
 from gpusim.errors import BadInput
+from gpusim.layout.address_bits import render_address_bits
 from gpusim.layout.bank_map import LayoutReport, describe_layout, render_text
+from gpusim.layout.named import Extents, stated_extents
+from gpusim.layout.search import Search
+from gpusim.layout.search_report import render_search, search_layout
 
 _TILE = re.compile(r"(\d{1,9})x(\d{1,9})")
 _MOST_ELEMENTS = 1 << 20
+_TILE_BY_DEFAULT = "64x128"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,59 +25,97 @@ class LayoutQuestion:
     Attributes:
         spec: Name of the layout.
         bits: Bits of one element.
-        tile: Tile of one stage as ``CxS``: contiguous and strided elements.
-        stages: Slots of the shared-memory ring.
-        accesses: Pairs of a kind (store, ldmatrix or access) and its argument.
+        tile: Tile of one stage as ``CxS``: contiguous and strided elements. None takes the extents that the layout
+            states, or else 64x128.
+        stages: Slots of the shared-memory ring; None takes the stages that the layout states, or else 1.
+        accesses: Pairs of a kind (``gpusim.layout.patterns.access_kinds``) and its argument.
+        base: Byte address of the tile.
+        search: Whether to search a layout without conflicts.
     """
 
     spec: str
     bits: int
-    tile: str
-    stages: int
+    tile: str | None
+    stages: int | None
     accesses: tuple[tuple[str, str], ...]
+    base: int = 0
+    search: bool = False
 
 
-def print_layout(question: LayoutQuestion, *, png: Path | None, as_json: bool) -> None:
+def print_layout(question: LayoutQuestion, *, picture: Path | None, as_json: bool) -> None:
     """
-    Print the bank map and the wavefronts of each access, and draw them if ``png`` is given.
+    Print the bank map and the wavefronts of each access, and draw them if ``picture`` is given.
 
     Raises:
         BadInput: The layout, the tile, an access or the picture's name is wrong.
         CannotRun: The picture's folder does not exist.
     """
-    if png is not None:
-        check_picture("--png", png)
-    report = _described(question)
+    if picture is not None:
+        check_picture("--png", picture)
+    if question.search and not question.accesses:
+        raise BadInput("--search needs the accesses that must not conflict, as --store 16B --ldmatrix x4")
+    report, search = _described(question)
     if as_json:
-        print_json(report.as_dict(), indent=None)
+        print_json(_data(report, search), indent=None)
     else:
         print_text(render_text(report))
-    if png is not None:
+        if search is not None:
+            print_text("\n" + render_search(search, question.bits, (report.layout.contiguous, report.layout.strided)))
+        elif question.accesses:
+            print_text("\n" + render_address_bits(report.layout))
+    if picture is not None:
         # Matplotlib takes longer to import than the answer takes to compute.
         from gpusim.report.layout_map import layout_map
 
-        progress(f"drawn to {layout_map(report, png)}")
+        progress(f"drawn to {layout_map(report, picture)}")
 
 
-def _described(question: LayoutQuestion) -> LayoutReport:
-    """Return the report. An error names the layout and the option at fault."""
-    contiguous, strided = parse_tile(question.tile)
-    if contiguous * strided * question.stages > _MOST_ELEMENTS:
-        most = _MOST_ELEMENTS // (contiguous * strided)
-        raise BadInput(f"--stages must be at most {most} for a tile of {question.tile}, got {question.stages}")
+def _data(report: LayoutReport, search: Search | None) -> dict[str, object]:
+    data = {**report.as_dict(), "address_bits": render_address_bits(report.layout)}
+    return data if search is None else {**data, "search": search.to_dict()}
+
+
+def _described(question: LayoutQuestion) -> tuple[LayoutReport, Search | None]:
+    """Return the report, and the answer of a search. An error names the layout and the option at fault."""
+    contiguous, strided, stages = _extents(question)
+    option = f"--tile {question.tile or f'{contiguous}x{strided}'}"
 
     def describe(*accesses: tuple[str, str]) -> LayoutReport:
-        return describe_layout(question.spec, question.bits, contiguous, strided, question.stages, accesses=accesses)
+        return describe_layout(
+            question.spec, question.bits, contiguous, strided, stages, accesses=accesses, base=question.base
+        )
 
-    option = f"--tile {question.tile}"
+    search = None
     try:
         report = describe()
         for kind, argument in question.accesses:
             option = f"--{kind} {argument}"
             report = replace(report, accesses=(*report.accesses, *describe((kind, argument)).accesses))
+        if question.search:
+            option = "--search"
+            search = search_layout(
+                question.spec, question.bits, contiguous, strided, accesses=question.accesses, base=question.base
+            )
     except BadInput as error:
         raise BadInput(f"{error} (layout {question.spec}, {option})") from error
-    return report
+    return report, search
+
+
+def _extents(question: LayoutQuestion) -> Extents:
+    """Return the extents of the tile: those of the options, else those that the layout states."""
+    stated = stated_extents(question.spec)
+    if stated is not None and question.tile is None:
+        contiguous, strided = stated.contiguous, stated.strided
+        if contiguous * strided * stated.stages > _MOST_ELEMENTS:
+            raise BadInput(f"{question.spec}: must have at most {_MOST_ELEMENTS} elements")
+    else:
+        contiguous, strided = parse_tile(question.tile or _TILE_BY_DEFAULT)
+    stages = question.stages if question.stages is not None else stated.stages if stated is not None else 1
+    if contiguous * strided * stages > _MOST_ELEMENTS:
+        most = _MOST_ELEMENTS // (contiguous * strided)
+        tile = question.tile or f"{contiguous}x{strided}"
+        raise BadInput(f"--stages must be at most {most} for a tile of {tile}, got {stages}")
+    return Extents(contiguous, strided, stages)
 
 
 def parse_tile(text: str) -> tuple[int, int]:

@@ -1,10 +1,11 @@
 """``gpusim name``: prints the name that CUTLASS's profiler gives a scenario's kernel."""
 
 from gpusim.commands.output import print_json, print_text, progress
-from gpusim.commands.scenario_source import is_kernel_name, read_scenario
+from gpusim.commands.scenario_source import read_scenario
 from gpusim.scenario.catalogue import find_scenario
 from gpusim.scenario.cutlass_name import format_name, parse_name
 from gpusim.scenario.text import Origin
+from gpusim.verbs.load import is_kernel_name
 
 
 def print_name(file: str, overrides: tuple[str, ...], *, as_json: bool) -> None:

@@ -8,6 +8,9 @@ import typer
 
 from gpusim.errors import BadInput, CannotRun
 
+PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
+"""Endings of pictures, which say their format."""
+
 
 def print_json(data: Any, *, indent: int | None = 1) -> None:
     """Print an answer as one JSON document."""
@@ -39,11 +42,11 @@ def check_picture(option: str, path: Path) -> None:
     Check, before anything is computed, that a picture can be written to the path of an option.
 
     Raises:
-        BadInput: The path does not end in .png.
+        BadInput: The path does not end in .png, .svg or .pdf.
         CannotRun: Its folder does not exist.
     """
-    if path.suffix.lower() != ".png":
-        raise BadInput(f"{option} must end in .png, got {str(path)!r}")
+    if path.suffix.lower() not in PICTURE_SUFFIXES:
+        raise BadInput(f"{option} must end in {', '.join(PICTURE_SUFFIXES)}, got {str(path)!r}")
     check_folder(path)
 
 

@@ -1,6 +1,6 @@
 """``gpusim run``: simulates each scenario, writes a run directory with pictures, and prints a summary."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +9,14 @@ from gpusim.commands.scenario_source import read_any_scenario, scenario_name
 from gpusim.errors import BadInput, CannotRun, CheckFailed, GpusimError
 from gpusim.families.registry import family_of
 from gpusim.lower.user_kernel import UserKernel, read_user_kernel
+from gpusim.machine.load import load_machine
 from gpusim.report.tables import print_summary
 from gpusim.results import run_directory
 from gpusim.results.result import Result
 from gpusim.results.timeline import Timeline
 from gpusim.scenario.models import Scenario
 from gpusim.scenario.text import write_toml
+from gpusim.sim.core.engine import EngineChoice, chosen
 from gpusim.verbs.simulate import simulate
 
 RUNS = Path("runs")
@@ -30,6 +32,7 @@ class RunOptions:
         out: The run directory; with several scenarios, the folder of their run directories. None takes ``runs``.
         exact: True simulates every CTA, False samples; None chooses by the number of warp instructions.
         stream: Origin of the instruction streams.
+        engine: Which execution of the core.
         cubin: File of the machine code to run; None takes gpusim's own kernel.
         entry: Name of the kernel in ``cubin``, or a part of it.
         figures: Draw the pictures and write the trace.
@@ -45,6 +48,7 @@ class RunOptions:
     out: Path | None
     exact: bool | None
     stream: str
+    engine: EngineChoice
     cubin: Path | None
     entry: str | None
     figures: bool
@@ -92,7 +96,7 @@ def run_scenarios(files: list[str], options: RunOptions) -> int:
         file = files[number]
         try:
             result = _run_one(file, name, scenario, options, user, alone=len(files) == 1)
-            answers[number] = asdict(result)
+            answers[number] = result.to_dict()
             _check(file, result)
             if _executes(options):
                 _execute(file, name, scenario, options, alone=len(files) == 1)
@@ -141,7 +145,10 @@ def _run_one(
     wanted = (options.out or RUNS / name) if alone else (options.out or RUNS) / name
     directory = run_directory.claim(wanted, force=options.force)
     try:
-        result, timeline = simulate(scenario, exact=options.exact, stream=options.stream, user=user, progress=progress)
+        with chosen(options.engine):
+            result, timeline = simulate(
+                scenario, exact=options.exact, stream=options.stream, user=user, progress=progress
+            )
         run_directory.write_run(
             directory, result, timeline, write_toml(scenario.resolved()), _command(file, options, result.stream)
         )
@@ -149,9 +156,9 @@ def _run_one(
         run_directory.release(directory)
     if options.as_json:
         if alone:
-            print_json(asdict(result))
+            print_json(result.to_dict())
     else:
-        print_summary(result, family_of(scenario).words(scenario))
+        print_summary(result, family_of(scenario).words(scenario), load_machine(scenario.machine), stem)
     if options.figures:
         _draw(directory, result, timeline)
     progress(f"{file}: written to {directory}")
@@ -180,6 +187,8 @@ def _command(file: str, options: RunOptions, origin: str) -> list[str]:
         command += ["--set", override]
     if options.exact is not None:
         command.append("--exact" if options.exact else "--sampled")
+    if options.engine != "auto":
+        command += ["--engine", options.engine]
     if options.cubin is not None:
         command += ["--cubin", str(options.cubin)]
         command += ["--entry", options.entry] if options.entry else []
@@ -188,8 +197,8 @@ def _command(file: str, options: RunOptions, origin: str) -> list[str]:
 
 def _draw(directory: Path, result: Result, timeline: Timeline) -> None:
     # Matplotlib takes longer to import than a small run takes to simulate.
-    from gpusim.commands.figures import RUN_FIGURES, draw_figure, write_trace
+    from gpusim.commands.figures import RUN_FIGURES, draw_figure, write_trace_file
 
     for kind in RUN_FIGURES:
         draw_figure(kind, result, timeline, directory / run_directory.FIGURES[kind])
-    write_trace("perfetto", result, timeline, directory / run_directory.TRACES["perfetto"])
+    write_trace_file("perfetto", result, timeline, directory / run_directory.TRACES["perfetto"])

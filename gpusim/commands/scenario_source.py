@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpusim.errors import BadInput
-from gpusim.families.registry import load_gemm_scenario, load_scenario, named_scenario
+from gpusim.families.registry import load_gemm_scenario, named_scenario
 from gpusim.scenario.catalogue import find_scenario
 from gpusim.scenario.cutlass_name import PREFIX
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.models import Scenario
+from gpusim.verbs.load import is_kernel_name, load
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +52,7 @@ def read_scenario(text: str, overrides: tuple[str, ...]) -> GemmScenario:
 
 def read_any_scenario(text: str, overrides: tuple[str, ...]) -> Scenario:
     """Read a scenario of any family; arguments and errors are those of ``read_scenario``."""
-    if is_kernel_name(text):
-        return named_scenario(text, overrides)
-    return load_scenario(find_scenario(text), overrides)
+    return load(text, overrides)
 
 
 def scenario_name(text: str) -> str:
@@ -64,11 +63,6 @@ def scenario_name(text: str) -> str:
         BadInput: There is no such file.
     """
     return text if is_kernel_name(text) else find_scenario(text).stem
-
-
-def is_kernel_name(text: str) -> bool:
-    """Return whether a text is a kernel's name: it begins like one and is no file."""
-    return text.startswith(PREFIX) and not text.endswith(".toml") and not Path(text).exists()
 
 
 def scenario_texts(files: list[str], names: list[str]) -> list[str]:

@@ -64,7 +64,7 @@ def verify_scenario(file: str, options: VerifyOptions) -> None:
         save_to=options.save_tensors,
     )
     if options.as_json:
-        print_json({"scenario": scenario.resolved(), "mutation": mutation, **report.as_json()})
+        print_json(report.to_dict())
     else:
         print_text("\n".join([*_mutation_lines(mutation, report), report_text(report)]))
     refuse_failure(file, report)

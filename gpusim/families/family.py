@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from gpusim.cuda.specialise import Build, Specialisation
     from gpusim.families.verification import Verification
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from gpusim.machine.spec import Machine
     from gpusim.report.bank_grid import BankPicture
     from gpusim.report.captions import Words
+    from gpusim.report.style import Canvas
     from gpusim.results.result import PipelineRow, Result
     from gpusim.results.timeline import Timeline
     from gpusim.scenario.read import Kind
@@ -102,10 +102,10 @@ class Pictures(Protocol):
         scenario: Any,
         result: Result,
         timeline: Timeline,
-        path: Path,
+        canvas: Canvas,
         measured: Sequence[PipelineRow] | None = None,
-    ) -> Path:
-        """Draw how the stages of the shared-memory ring overlap, and return the path of the picture."""
+    ) -> Canvas:
+        """Draw how the stages of the shared-memory ring overlap, and return ``canvas``."""
 
 
 @dataclass(frozen=True, slots=True)

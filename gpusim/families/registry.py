@@ -1,6 +1,7 @@
 """Lists all families, and reads their scenarios from a file, from data, or from the name of a CUTLASS kernel."""
 
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, cast
@@ -70,7 +71,7 @@ def named_scenario(name: str, overrides: Iterable[str] = ()) -> GemmScenario:
     """
     data = parse_name(name)
     data["kernel"]["code"] = "cutlass"
-    return _gemm(read.overridden(data, name, overrides, Path()))
+    return _gemm(read.overridden(data, name, overrides, Path(), name))
 
 
 def parse_scenario(data: Mapping[str, Any], where: str) -> Scenario:
@@ -85,6 +86,21 @@ def parse_scenario(data: Mapping[str, Any], where: str) -> Scenario:
         BadInput: A check does not hold.
     """
     return read.parse(Text(data, Origin(where), Path(where).parent), kinds())
+
+
+def scenario_of(data: Mapping[str, Any], overrides: Iterable[str] = (), name: str = "") -> Scenario:
+    """
+    Validate plain data with overrides as a scenario, and return it. The data is not changed.
+
+    Args:
+        data: Data in the form that ``tomllib`` returns.
+        name: Name of the scenario; empty if it has none.
+        overrides: Settings as in ``load_scenario``. A machine given as a path is relative to the working directory.
+
+    Raises:
+        BadInput: A check does not hold.
+    """
+    return read.parse(read.overridden(deepcopy(dict(data)), name or "scenario", overrides, Path(), name), kinds())
 
 
 def parse_gemm_scenario(data: Mapping[str, Any], where: str) -> GemmScenario:

@@ -2,13 +2,14 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
 from gpusim.errors import BadInput
 from gpusim.functional.data_hazards import DataHazard
 from gpusim.numerics.reference import Agreement
+from gpusim.results.plain import plain
 from gpusim.schedule.hazards import Hazard
 from gpusim.schedule.mutations import ProgramT
 
@@ -55,6 +56,8 @@ class VerifyReport:
             does), ``name``, ``message``, ``slice`` (split-K slice; -1 for origin "data"), ``k_tile``, ``k_group``,
             ``operand``, ``stage``.
         second: Agreement of the second output; None for a kernel without one.
+        scenario: The resolved scenario, as plain data.
+        mutation: Name of the mutation that broke the schedule on purpose; None for none.
     """
 
     ok: bool
@@ -66,14 +69,17 @@ class VerifyReport:
     worst_element: tuple[int, int] | None
     hazards: tuple[dict[str, Any], ...]
     second: SecondOutput | None = None
+    scenario: dict[str, Any] = field(default_factory=dict)
+    mutation: str | None = None
 
     def hazard_names(self) -> frozenset[str]:
         """Return the names of all hazards."""
         return frozenset(str(hazard["name"]) for hazard in self.hazards)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the report as ``--json`` prints it."""
-        data = asdict(self)
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain data, which is what ``gpusim verify --json`` prints."""
+        data = plain(self)
+        data = {"scenario": data.pop("scenario"), "mutation": data.pop("mutation"), **data}
         second = data.pop("second")
         if second is not None:
             data |= {f"wrong_{second['key']}": second["wrong"], f"max_{second['key']}_error": second["max_error"]}

@@ -1,6 +1,73 @@
 """
 Where an element of an operand lies in shared memory, and which banks a warp's addresses meet.
 
-Its face is ``SharedLayout`` with the layouts that ``shared_layout`` finds by name, ``access_wavefronts`` and
-``conflict_groups``, and cute's layout algebra. It never knows which lane asks for what, or when.
+Its face is ``describe_layout`` and ``search_layout``, which answer for a named layout and named accesses;
+``find_conflict_free`` for accesses made of arrays; ``access_wavefronts`` and ``conflict_groups`` for bare addresses;
+``shared_layout`` and CuTe's ``Layout`` and ``Swizzle``. It never knows which lane of a kernel asks for what, or when.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gpusim.layout.accesses import LaneAccess, one_instruction
+    from gpusim.layout.address_bits import render_address_bits
+    from gpusim.layout.bank_map import describe_layout, render_text, tile_layout
+    from gpusim.layout.banks import access_ideal, access_wavefronts, conflict_groups
+    from gpusim.layout.cute import Layout, Swizzle
+    from gpusim.layout.named import shared_layout
+    from gpusim.layout.patterns import access_kinds, parse_access
+    from gpusim.layout.printed import parse_layout, parse_swizzle
+    from gpusim.layout.search import find_conflict_free
+    from gpusim.layout.search_report import render_search, search_layout
+
+_HOMES = {
+    "LaneAccess": "accesses",
+    "Layout": "cute",
+    "Swizzle": "cute",
+    "access_ideal": "banks",
+    "access_kinds": "patterns",
+    "access_wavefronts": "banks",
+    "conflict_groups": "banks",
+    "describe_layout": "bank_map",
+    "find_conflict_free": "search",
+    "one_instruction": "accesses",
+    "parse_access": "patterns",
+    "parse_layout": "printed",
+    "parse_swizzle": "printed",
+    "render_address_bits": "address_bits",
+    "render_search": "search_report",
+    "render_text": "bank_map",
+    "search_layout": "search_report",
+    "shared_layout": "named",
+    "tile_layout": "bank_map",
+}
+"""Public name -> the module of this room that defines it. It is imported when it is first used."""
+
+__all__ = [
+    "LaneAccess",
+    "Layout",
+    "Swizzle",
+    "access_ideal",
+    "access_kinds",
+    "access_wavefronts",
+    "conflict_groups",
+    "describe_layout",
+    "find_conflict_free",
+    "one_instruction",
+    "parse_access",
+    "parse_layout",
+    "parse_swizzle",
+    "render_address_bits",
+    "render_search",
+    "render_text",
+    "search_layout",
+    "shared_layout",
+    "tile_layout",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -12,55 +12,11 @@ import numpy as np
 
 from gpusim.arrays import IntArray
 from gpusim.errors import BadInput
-from gpusim.layout.accesses import LaneAccess, parse_access
-from gpusim.layout.banks import BANK_BYTES, BANKS, ConflictGroup, access_ideal, access_wavefronts, conflict_groups
-from gpusim.layout.named import shared_layout
+from gpusim.layout.access_cost import AccessReport, access_report
+from gpusim.layout.banks import BANK_BYTES, BANKS, ConflictGroup
+from gpusim.layout.named import CuteSpec, Extents, parse_layout_spec, shared_layout, stated_extents
+from gpusim.layout.patterns import parse_access
 from gpusim.layout.shared import SharedLayout
-
-
-@dataclass(frozen=True, slots=True)
-class AccessReport:
-    """
-    The cost of one warp-wide access.
-
-    Attributes:
-        access: The access, in coordinates.
-        addresses: Byte address of each lane; None for lanes that take no part.
-        wavefronts: Wavefronts the access needs.
-        ideal_wavefronts: Fewest wavefronts for these lanes and this width.
-        groups: Every bank that needs more than one wavefront in a phase, with its lanes.
-    """
-
-    access: LaneAccess
-    addresses: tuple[int | None, ...]
-    wavefronts: int
-    ideal_wavefronts: int
-    groups: tuple[ConflictGroup, ...]
-
-    @property
-    def conflicts(self) -> int:
-        """Wavefronts beyond the ideal, that is the bank conflicts."""
-        return self.wavefronts - self.ideal_wavefronts
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON. In a conflict group, ``lanes[i]`` are the lanes that want word ``words[i]``."""
-        return {
-            "access": self.access.label,
-            "width_bytes": self.access.width_bytes,
-            "addresses": list(self.addresses),
-            "wavefronts": self.wavefronts,
-            "ideal_wavefronts": self.ideal_wavefronts,
-            "conflicts": self.conflicts,
-            "conflict_groups": [
-                {
-                    "phase": group.phase,
-                    "bank": group.bank,
-                    "words": list(group.lanes_of_word),
-                    "lanes": [list(lanes) for lanes in group.lanes_of_word.values()],
-                }
-                for group in self.groups
-            ],
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +28,13 @@ class LayoutReport:
         name: Name of the layout, as the user gave it.
         layout: The layout.
         accesses: One report for each access.
+        base: Byte address of the tile in shared memory.
     """
 
     name: str
     layout: SharedLayout
     accesses: tuple[AccessReport, ...]
+    base: int = 0
 
     def offsets(self, stage: int = 0) -> IntArray:
         """Return the element offset of each coordinate of one stage. Shape (strided, contiguous)."""
@@ -106,7 +64,7 @@ class LayoutReport:
         Return the first bank of each vector of ``vector_bytes()`` bytes in stage 0. Shape (strided, vectors in a row).
         """
         vector = self.vector_bytes() * 8 // self.layout.element_bits
-        return self.offsets()[:, ::vector] * self.layout.element_bits // 8 // BANK_BYTES % BANKS
+        return (self.base + self.offsets()[:, ::vector] * self.layout.element_bits // 8) // BANK_BYTES % BANKS
 
     def as_dict(self) -> dict[str, Any]:
         """
@@ -126,6 +84,8 @@ class LayoutReport:
             "shared_bytes": layout.shared_bytes,
             "offsets": self.offsets().tolist(),
         }
+        if self.base:
+            data["base"] = self.base
         if layout.stages > 1:
             data["stage_offsets"] = [self.offsets(stage).tolist() for stage in range(layout.stages)]
         data["vector_bytes"] = self.vector_bytes()
@@ -139,7 +99,14 @@ class LayoutReport:
 
 
 def describe_layout(
-    name: str, bits: int, contiguous: int, strided: int, stages: int = 1, *, accesses: Sequence[tuple[str, str]] = ()
+    name: str,
+    bits: int,
+    contiguous: int | None = None,
+    strided: int | None = None,
+    stages: int | None = None,
+    *,
+    accesses: Sequence[tuple[str, str]] = (),
+    base: int = 0,
 ) -> LayoutReport:
     """
     Lay out a tile and count the wavefronts of accesses to it.
@@ -149,33 +116,62 @@ def describe_layout(
     Args:
         name: A layout's name, read by ``gpusim.layout.named.parse_layout_spec``.
         bits: Width of one element.
-        contiguous: Extent of one stage along the contiguous dimension, in elements.
+        contiguous: Extent of one stage along the contiguous dimension, in elements. A layout that states its extents,
+            such as ``(8,64):(64,1)``, gives the default.
         strided: Extent along the other dimension, in elements.
         stages: Stages of the shared-memory ring. The accesses are to stage 0.
-        accesses: Pairs of a kind (``store``, ``ldmatrix`` or ``access``) and its argument (``gpusim.layout.accesses``).
+        accesses: Pairs of a kind and its argument (``gpusim.layout.patterns.parse_access``).
+        base: Byte address of the tile in shared memory.
 
     Raises:
         BadInput: Names the value and what is allowed.
         MisalignedAccess: Names the first offending lane and address.
     """
-    layout = shared_layout(name, bits, contiguous, strided, stages, vector_bits=max(8, bits))
-    return LayoutReport(
-        name, layout, tuple(_report(parse_access(kind, argument, layout), layout) for kind, argument in accesses)
-    )
+    layout = tile_layout(name, bits, contiguous, strided, stages)
+    check_base(name, layout, base)
+    reports = tuple(access_report(parse_access(kind, argument, layout), layout, base) for kind, argument in accesses)
+    return LayoutReport(name, layout, reports, base)
 
 
-def _report(access: LaneAccess, layout: SharedLayout) -> AccessReport:
-    addresses = access.addresses(layout)
-    return AccessReport(
-        access=access,
-        addresses=tuple(
-            address if active else None
-            for address, active in zip(addresses.tolist(), access.active.tolist(), strict=True)
-        ),
-        wavefronts=int(access_wavefronts(addresses, access.width_bytes, access.active)),
-        ideal_wavefronts=int(access_ideal(access.width_bytes, access.active)),
-        groups=conflict_groups(addresses, access.width_bytes, access.active),
-    )
+def tile_layout(
+    name: str, bits: int, contiguous: int | None = None, strided: int | None = None, stages: int | None = None
+) -> SharedLayout:
+    """
+    Lay out a tile, with the extents that the layout's name states where none are given.
+
+    The arguments are those of ``describe_layout``.
+
+    Raises:
+        BadInput: The name is no layout, or there are no extents.
+    """
+    stated = stated_extents(name)
+    if stated is None and (contiguous is None or strided is None):
+        raise BadInput(f"{name}: needs the extents of a tile, which this name does not state")
+    own = stated or Extents(0, 0, 1)
+    extents = (own.contiguous if contiguous is None else contiguous, own.strided if strided is None else strided)
+    return shared_layout(name, bits, *extents, own.stages if stages is None else stages, vector_bits=max(8, bits))
+
+
+def check_base(name: str, layout: SharedLayout, base: int) -> None:
+    """
+    Check the byte address of a tile.
+
+    CuTe applies a swizzle over ``smem_ptr[16b]`` to the address itself. From a base that is no multiple of what the
+    swizzle permutes, it would reach outside the tile.
+
+    Raises:
+        BadInput: The base is negative, or no multiple of the swizzle's bytes.
+    """
+    if base < 0:
+        raise BadInput(f"base must be at least 0, got {base}")
+    spec = parse_layout_spec(name)
+    if isinstance(spec, CuteSpec) and spec.pointer_bits is not None:
+        whole = max(1, spec.swizzle.reach * layout.element_bits // 8)
+        if base % whole:
+            raise BadInput(
+                f"{name}: acts on addresses and reads their bits up to {whole} bytes, so the base must be a multiple "
+                f"of {whole}, got {base}"
+            )
 
 
 def render_text(report: LayoutReport) -> str:
@@ -192,8 +188,9 @@ def render_text(report: LayoutReport) -> str:
     tile = f"tile {layout.contiguous}x{layout.strided} (contiguous x strided)"
     stages = f"{layout.stages} stage{'s' * (layout.stages > 1)}"
     bank = f"First of the {per_vector} banks" if per_vector > 1 else "Bank"
+    at = f" at byte {report.base}" if report.base else ""
     lines = [
-        f"{report.name}: {layout.element_bits}-bit elements, {tile}, {stages}, {layout.shared_bytes} bytes",
+        f"{report.name}: {layout.element_bits}-bit elements, {tile}, {stages}, {layout.shared_bytes} bytes{at}",
         "",
         f"{bank} of each {width}-byte vector, by row and first element (stage 0):",
         "",
@@ -206,7 +203,7 @@ def render_text(report: LayoutReport) -> str:
     if period < layout.strided:
         lines.append(f"{'...':>{label}} | rows repeat every {period}, to row {layout.strided - 1}")
     for access in report.accesses:
-        lines += ["", *_access_lines(access)]
+        lines += ["", *access_lines(access)]
     return "\n".join(lines) + "\n"
 
 
@@ -215,14 +212,27 @@ def _row_period(table: IntArray) -> int:
     return next(p for p in range(1, rows + 1) if rows % p == 0 and np.array_equal(table[p:], table[: rows - p]))
 
 
-def _access_lines(report: AccessReport) -> list[str]:
+def access_lines(report: AccessReport) -> list[str]:
+    """Return the verdict on an access as a line of text, and a line for each conflict of its worst instruction."""
     verdict = f"{report.conflicts or 'no'} bank conflict{'s' * (report.conflicts > 1)}"
     taken = f"{report.wavefronts} wavefront{'s' * (report.wavefronts != 1)}"
-    lines = [f"{report.access.label}: {taken}, ideal {report.ideal_wavefronts}: {verdict}"]
+    many = report.access.instructions
+    counted = f"{many} instructions, {taken}" if many > 1 else taken
+    lines = [f"{report.access.label}: {counted}, ideal {report.ideal_wavefronts}: {verdict}"]
+    if many > 1 and report.groups:
+        lines.append(f"  worst instruction: {report.worst}, {report.ways}-way")
     for (phase, lanes), groups in groupby(report.groups, key=_same_lanes):
         banks = [group.bank for group in groups]
         named = " | ".join(" ".join(map(str, of_word)) for of_word in lanes)
         lines.append(f"  phase {phase}, {_bank_ranges(banks)}: {len(lanes)} words, lanes {named}")
+    extra = (report.counter_wavefronts or 0) - report.wavefronts
+    if extra > 0:
+        lines.append(
+            f"  the counter of LDGSTS shows {report.counter_wavefronts}: {extra} more, because every 128-byte line of "
+            "global memory returns by itself; no layout of shared memory changes that"
+        )
+    if report.counters:
+        lines.append(f"  counted by {' and '.join(report.counters)}")
     return lines
 
 

@@ -1,10 +1,9 @@
 """CuTe's algebra as far as shared memory needs it: shape:stride layouts, Swizzle<B,M,S>, and their composition."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -17,6 +16,10 @@ IntTuple: TypeAlias = "int | tuple[IntTuple, ...]"
 
 Coordinate: TypeAlias = "int | IntArray | Sequence[Coordinate]"
 """One coordinate per mode. A nested mode takes an integer (colexicographic index) or a sequence of its own."""
+
+
+WIDEST_OFFSET: Final = 31
+"""Bits of the largest offset that a swizzle may act on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class Swizzle:
         shift: S, distance of the fields; |S| >= B so that they do not overlap.
 
     Raises:
-        BadInput: B or M is negative, or |S| < B.
+        BadInput: B or M is negative, |S| < B, or a field lies above bit ``WIDEST_OFFSET``.
 
     Source: CUTLASS include/cute/swizzle.hpp.
     """
@@ -48,6 +51,8 @@ class Swizzle:
             raise BadInput(f"{self}: B and M must be at least 0")
         if abs(self.shift) < self.bits:
             raise BadInput(f"{self}: |S| must be at least B, got S = {self.shift} with B = {self.bits}")
+        if self.bits + self.base + abs(self.shift) > WIDEST_OFFSET:
+            raise BadInput(f"{self}: B + M + |S| must be at most {WIDEST_OFFSET}, the bits of an offset")
 
     def __str__(self) -> str:
         """Return the CUTLASS type name, such as ``Swizzle<3,3,3>``."""
@@ -62,6 +67,25 @@ class Swizzle:
         if self.shift >= 0:
             return given ^ (((given >> (self.base + self.shift)) & mask) << self.base)
         return given ^ (((given >> self.base) & mask) << (self.base - self.shift))
+
+    def of_elements(self, element_bits: int) -> "Swizzle":
+        """
+        Return the swizzle of element offsets that equals this one of byte addresses.
+
+        CuTe prints ``smem_ptr[16b]`` where a swizzle acts on the bytes of a pointer. M then counts bytes.
+
+        Args:
+            element_bits: Width of one element, a power of two.
+
+        Source: CUTLASS include/cute/swizzle_layout.hpp, upcast and downcast of a Swizzle.
+        """
+        base = self.base - (element_bits.bit_length() - 4)
+        return Swizzle(self.bits, base, self.shift) if base >= 0 else Swizzle(max(0, self.bits + base), 0, self.shift)
+
+    @property
+    def reach(self) -> int:
+        """Smallest power of two N such that the swizzle reads and writes only the bits below N."""
+        return 1 << (self.base + self.bits + abs(self.shift)) if self.bits else 1
 
     @property
     def span(self) -> int:
@@ -113,6 +137,11 @@ class Layout:
     def flat(self) -> "Layout":
         """The same layout with all modes at the top level."""
         return Layout(_flatten(self.shape), _flatten(self.stride))
+
+    @property
+    def flat_modes(self) -> tuple[tuple[int, int], ...]:
+        """Extent and stride of every mode, the nested ones too."""
+        return tuple(zip(_flatten(self.shape), _flatten(self.stride), strict=True))
 
     @property
     def modes(self) -> tuple["Layout", ...]:
@@ -171,65 +200,6 @@ def _offset(coordinate: Coordinate, shape: IntTuple, stride: IntTuple) -> IntArr
     return np.asarray(sum(parts, np.zeros((), dtype=np.int64)))
 
 
-_SWIZZLE = re.compile(r"Swizzle<\s*(-?\d+)\s*,\s*(-?\d+)\s*,\s*(-?\d+)\s*>")
-_TUPLE_TOKEN = re.compile(r"\s*(\d+|[(),])")
-
-
-def parse_swizzle(text: str) -> Swizzle:
-    """
-    Parse ``Swizzle<B,M,S>``.
-
-    Raises:
-        BadInput: The text is not of that form, or not a legal swizzle.
-    """
-    match = _SWIZZLE.fullmatch(text.strip())
-    if match is None:
-        raise BadInput(f"swizzle must read Swizzle<B,M,S> with three integers, got {text!r}")
-    return Swizzle(*map(int, match.groups()))
-
-
-def parse_layout(text: str) -> Layout:
-    """
-    Parse a layout in CuTe's printed form: ``(8,64):(64,1)``, ``((4,2),64):((64,512),1)``, ``32:1``.
-
-    Raises:
-        BadInput: The text is not of that form, or shape and stride do not agree.
-    """
-    shape, colon, stride = text.partition(":")
-    if not colon:
-        raise BadInput(f"layout must read SHAPE:STRIDE, as (8,64):(64,1), got {text!r}")
-    return Layout(_parse_tuple(shape, text), _parse_tuple(stride, text))
-
-
-def _parse_tuple(part: str, whole: str) -> IntTuple:
-    opened: list[list[IntTuple]] = [[]]
-    expects_value = True
-    position = 0
-    part = part.strip()
-    while position < len(part):
-        token = _TUPLE_TOKEN.match(part, position)
-        if token is None:
-            break
-        position = token.end()
-        match token[1]:
-            case "(" if expects_value:
-                opened.append([])
-            case ")" if not expects_value and len(opened) > 1:
-                closed = tuple(opened.pop())
-                opened[-1].append(closed)
-            case "," if not expects_value and len(opened) > 1:
-                expects_value = True
-            case digits if digits.isdigit() and expects_value:
-                opened[-1].append(int(digits))
-                expects_value = False
-            case _:
-                break
-    else:
-        if len(opened) == 1 and len(opened[0]) == 1:
-            return opened[0][0]
-    raise BadInput(f"layout must read SHAPE:STRIDE, as (8,64):(64,1), got {whole!r}")
-
-
 @dataclass(frozen=True, slots=True)
 class SwizzledLayout(SharedLayout):
     """
@@ -240,13 +210,17 @@ class SwizzledLayout(SharedLayout):
     Attributes:
         swizzle: Swizzle applied to element offsets within the stage.
         layout: Layout of one stage, with modes (strided, contiguous), each possibly nested.
+        first_is_contiguous: Whether the contiguous mode was the first one as the layout was stated, as in
+            ``(128,8):(1,128)``.
 
     Raises:
-        BadInput: The layout has not two modes, or its extents are not this operand's.
+        BadInput: The layout has not two modes, its extents are not this operand's, or the swizzle permutes blocks that
+            are larger than the stage.
     """
 
     swizzle: Swizzle
     layout: Layout
+    first_is_contiguous: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a layout whose modes are not (strided, contiguous)."""
@@ -254,6 +228,11 @@ class SwizzledLayout(SharedLayout):
         if len(modes) != 2 or (modes[0].size, modes[1].size) != (self.strided, self.contiguous):
             raise BadInput(
                 f"{self.layout}: must have the modes (strided, contiguous) = ({self.strided},{self.contiguous})"
+            )
+        if self.swizzle.span > self.layout.cosize:
+            raise BadInput(
+                f"{self.swizzle}: permutes blocks of {self.swizzle.span} elements, which must be at most the "
+                f"{self.layout.cosize} elements of a stage"
             )
 
     @property

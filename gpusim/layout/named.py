@@ -2,15 +2,17 @@
 
 import re
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from gpusim.errors import BadInput
 from gpusim.layout.congruous import CongruousLayout
 from gpusim.layout.crosswise import CrosswiseLayout, line_elements
-from gpusim.layout.cute import Layout, Swizzle, SwizzledLayout, parse_layout, parse_swizzle, row_major
+from gpusim.layout.cute import WIDEST_OFFSET, Layout, Swizzle, SwizzledLayout, row_major
 from gpusim.layout.linear import PaddedLayout
+from gpusim.layout.printed import is_printed, parse_composition
 from gpusim.layout.shared import ELEMENT_BITS, SharedLayout
 from gpusim.units import VECTOR_BITS
 
@@ -40,23 +42,37 @@ class PaddedSpec:
 
 @dataclass(frozen=True, slots=True)
 class CuteSpec:
-    """``Swizzle<B,M,S>`` over a row-major stage, or over a stated SHAPE:STRIDE with modes (strided, contiguous)."""
+    """
+    ``Swizzle<B,M,S>`` over a row-major stage, or over a stated SHAPE:STRIDE.
+
+    Attributes:
+        swizzle: The swizzle, of element offsets.
+        layout: The stated layout, None for a row-major stage.
+        pointer_bits: Element width where CuTe applies the swizzle to the bytes of a pointer, else None.
+    """
 
     swizzle: Swizzle
     layout: Layout | None = None
+    pointer_bits: int | None = None
 
 
 LayoutSpec: TypeAlias = CrosswiseSpec | CongruousSpec | PaddedSpec | CuteSpec
-
-IDENTITY = Swizzle(bits=0, base=0, shift=0)
 
 _PLAIN: dict[str, LayoutSpec] = {
     "crosswise": CrosswiseSpec(),
     "congruous": CongruousSpec(),
     "row_major": PaddedSpec(0),
+    "RowMajor": PaddedSpec(0),
+    "ColumnMajor": PaddedSpec(0),
 }
 _MULTIPLICAND = re.compile(
-    r"(?:\w+::)*(?:TensorOpMultiplicand(Crosswise|Congruous)|(crosswise|congruous))<\s*(\d+)\s*,\s*(\d+)\s*>"
+    r"(?:(?:Row|Column)?(?:Major)?TensorOpMultiplicand(Crosswise|Congruous)|(crosswise|congruous))"
+    r"<\s*(\d+)\s*,\s*(\d+)\s*>"
+)
+_NAMESPACE = re.compile(r"(?:::)?(?:\w+::)+")
+_CUTLASS_NAMES = (
+    "RowMajor, ColumnMajor, {RowMajor,ColumnMajor,}TensorOpMultiplicandCrosswise<bits,crosswise> and "
+    "{RowMajor,ColumnMajor,}TensorOpMultiplicandCongruous<bits,crosswise>"
 )
 _PADDED = re.compile(r"padded<\s*(\d+)\s*>")
 
@@ -73,26 +89,130 @@ def parse_layout_spec(text: str) -> LayoutSpec:
     Besides ``layout_names()``, these are understood:
 
     - ``crosswise<16,64>`` and ``congruous<16,64>`` (element bits, crosswise elements);
-    - CUTLASS's own ``TensorOpMultiplicandCrosswise<16, 64>`` and ``TensorOpMultiplicandCongruous<16, 64>``;
-    - a CuTe layout ``(8,64):(64,1)``, and a swizzle over one, ``Swizzle<3,3,3> o (8,64):(64,1)``.
+    - CUTLASS's own ``TensorOpMultiplicandCrosswise<16, 64>`` and ``TensorOpMultiplicandCongruous<16, 64>``, with or
+      without ``cutlass::layout::`` and ``RowMajor`` or ``ColumnMajor`` before them, and ``cutlass::layout::RowMajor``;
+    - a CuTe layout ``(8,64):(64,1)`` and a swizzle over one, as CuTe prints them:
+      ``Sw<3,3,3> o _0 o (_8,_64):(_64,_1)``, ``Sw<3,4,3> o smem_ptr[16b](unset) o (_8,_64):(_64,_1)``.
 
     Raises:
         BadInput: Names the text and what is allowed.
     """
-    name = text.strip()
+    name, of_cutlass = text.strip(), False
+    if space := _NAMESPACE.match(name):
+        name, of_cutlass = name[space.end() :], True
     if name in _PLAIN:
         return _PLAIN[name]
     if match := _MULTIPLICAND.fullmatch(name):
         kind = CrosswiseSpec if (match[1] or match[2]).lower() == "crosswise" else CongruousSpec
         return kind(int(match[3]), int(match[4]))
+    if of_cutlass:
+        raise BadInput(f"CUTLASS's shared layouts known here are {_CUTLASS_NAMES}, got {text!r}")
     if match := _PADDED.fullmatch(name):
         return PaddedSpec(int(match[1]))
-    if name.startswith("Swizzle<"):
-        swizzle, composed, layout = name.partition(" o ")
-        return CuteSpec(parse_swizzle(swizzle), parse_layout(layout) if composed else None)
-    if ":" in name:
-        return CuteSpec(IDENTITY, parse_layout(name))
+    if is_printed(name):
+        composed = parse_composition(name)
+        bits = composed.pointer_bits
+        swizzle = composed.swizzle if bits is None else composed.swizzle.of_elements(bits)
+        return CuteSpec(swizzle, composed.layout, bits)
     raise BadInput(f"shared layout must be one of {', '.join(layout_names())}, got {text!r}")
+
+
+@lru_cache(maxsize=1024)
+def plain_name(text: str, element_bits: int, contiguous: int, strided: int) -> str:
+    """
+    Return the short name of a layout of a tile that is written as CuTe prints it.
+
+    Rows in order are ``row_major``, rows with a gap ``padded<N>``, and a swizzle of rows in order ``Swizzle<B,M,S>``,
+    however the modes are nested. CUTLASS's names lose their namespace. Every other text is returned as it is.
+
+    Args:
+        text: A layout's name.
+        element_bits: Width of one element.
+        contiguous: Contiguous extent of one stage, in elements.
+        strided: Extent along the other dimension.
+    """
+    try:
+        spec = parse_layout_spec(text)
+        if not isinstance(spec, CuteSpec):
+            return _without_namespace(text, spec, element_bits, contiguous)
+        stated = spec.layout is not None or not text.startswith("Swizzle")
+        return _rows_name(text, spec, element_bits, (contiguous, strided)) if stated else text
+    except BadInput:
+        return text
+
+
+def _rows_name(text: str, spec: CuteSpec, element_bits: int, extents: tuple[int, int]) -> str:
+    """Return the short name of a CuTe layout of rows, else the text."""
+    contiguous, strided = extents
+    stages = 1 if spec.layout is None or len(spec.layout.modes) < _MOST_MODES else spec.layout.modes[2].size
+    layout = _cute_layout(text, (element_bits, contiguous, strided, stages), 1, spec)
+    row, column = np.arange(strided)[:, np.newaxis], np.arange(contiguous)
+    offsets = layout.layout.offset((row, column))
+    apart = int(offsets[1, 0]) if strided > 1 else contiguous
+    in_rows = apart >= contiguous and np.array_equal(offsets, row * apart + column)
+    if not in_rows or spec.pointer_bits not in {None, element_bits} or (spec.swizzle.bits and apart > contiguous):
+        return text
+    if spec.swizzle.bits:
+        return str(spec.swizzle)
+    return f"padded<{apart - contiguous}>" if apart > contiguous else "row_major"
+
+
+def _without_namespace(text: str, spec: LayoutSpec, element_bits: int, contiguous: int) -> str:
+    """Return the short name of one of CUTLASS's names of a layout with these extents, else the text."""
+    if "::" not in text:
+        return text
+    match spec:
+        case PaddedSpec():
+            return "row_major"
+        case CrosswiseSpec(bits, crosswise) if (bits, crosswise) == (element_bits, contiguous):
+            return "crosswise"
+        case CongruousSpec(bits, crosswise) if (bits, crosswise) == (element_bits, line_elements(element_bits)):
+            return "congruous"
+    return text
+
+
+class Extents(NamedTuple):
+    """The extents that a stated layout has of itself: elements of one stage along both dimensions, and its stages."""
+
+    contiguous: int
+    strided: int
+    stages: int
+
+
+def stated_extents(name: str) -> Extents | None:
+    """
+    Return the extents that a layout's name states, or None where the name leaves them open.
+
+    Of the first two modes of a CuTe layout the one with the smaller stride is contiguous. A third mode is stages.
+
+    Raises:
+        BadInput: The name is no layout, or its layout has more than three modes.
+    """
+    spec = parse_layout_spec(name)
+    if not isinstance(spec, CuteSpec) or spec.layout is None:
+        return None
+    first, *others = spec.layout.modes
+    if not others:
+        return Extents(first.size, 1, 1)
+    if len(others) > _MOST_MODES - 1:
+        raise BadInput(f"{name}: must have two modes, or three with the stages last, got {len(others) + 1}")
+    second, stages = others[0], others[1].size if len(others) > 1 else 1
+    extents = (first.size, second.size) if _runs_along_first(first, second) else (second.size, first.size)
+    return Extents(*extents, stages)
+
+
+_MOST_MODES = 3
+
+
+def _runs_along_first(first: Layout, second: Layout) -> bool:
+    """Return whether the first of two modes has the smaller stride, modes of one coordinate set aside."""
+    return _step(first) < _step(second)
+
+
+def _step(mode: Layout) -> int:
+    """Return the smallest stride of a mode, or a large number if the mode has but one coordinate."""
+    strides = [stride for extent, stride in mode.flat_modes if extent > 1]
+    return min(strides, default=1 << WIDEST_OFFSET)
 
 
 def shared_layout(
@@ -136,8 +256,10 @@ def shared_layout(
                     f"start at {vector_bits}-bit vectors, got {padding}"
                 )
             return PaddedLayout(*extents, padding=padding)
-        case CuteSpec(swizzle, layout):
-            return _cute_layout(name, extents, vector, swizzle, layout or row_major(strided, contiguous))
+        case CuteSpec():
+            if spec.pointer_bits is not None:
+                _check_bits(name, spec.pointer_bits, element_bits)
+            return _cute_layout(name, extents, vector, spec)
 
 
 def _check_extents(name: str, extents: tuple[int, int, int, int], vector: int, vector_bits: int) -> None:
@@ -159,15 +281,15 @@ def _check_bits(name: str, bits: int | None, element_bits: int) -> None:
         raise BadInput(f"{name}: element bits must be those of the operand, {element_bits}, got {bits}")
 
 
-def _cute_layout(
-    name: str, extents: tuple[int, int, int, int], vector: int, swizzle: Swizzle, layout: Layout
-) -> SwizzledLayout:
+def _cute_layout(name: str, extents: tuple[int, int, int, int], vector: int, spec: CuteSpec) -> SwizzledLayout:
+    swizzle = spec.swizzle
     if swizzle.bits and 1 << swizzle.base < vector:
         raise BadInput(
             f"{name}: M must be at least {vector.bit_length() - 1}, so that {vector} elements stay together, "
             f"got {swizzle.base}"
         )
-    composed = SwizzledLayout(*extents, swizzle=swizzle, layout=layout)
+    layout, first_is_contiguous = _strided_first(name, extents, spec)
+    composed = SwizzledLayout(*extents, swizzle=swizzle, layout=layout, first_is_contiguous=first_is_contiguous)
     offsets = composed.offset(np.arange(composed.contiguous), np.arange(composed.strided)[:, np.newaxis])
     vectors = offsets.reshape(-1, vector)
     if np.any(vectors[:, 0] % vector) or np.any(np.diff(vectors) != 1):
@@ -175,3 +297,37 @@ def _cute_layout(
     if np.unique(offsets).size != offsets.size:
         raise BadInput(f"{name}: {layout} gives two coordinates the same offset")
     return composed
+
+
+def _strided_first(name: str, extents: tuple[int, int, int, int], spec: CuteSpec) -> tuple[Layout, bool]:
+    """
+    Return one stage of a stated layout with its modes in the order (strided, contiguous), and whether they were turned.
+
+    The modes are taken as they stand if they have the extents asked for, unless the strides say otherwise.
+    """
+    _, contiguous, strided, stages = extents
+    if spec.layout is None:
+        return row_major(strided, contiguous), False
+    modes = spec.layout.modes
+    if len(modes) == 1 and strided == 1:
+        return Layout((1, spec.layout.shape), (0, spec.layout.stride)), False
+    if len(modes) not in (2, _MOST_MODES):
+        return spec.layout, False
+    first, second = modes[:2]
+    turned = (second.size, first.size) == (strided, contiguous) and (
+        (first.size, second.size) != (strided, contiguous) or _runs_along_first(first, second)
+    )
+    rows, run = (second, first) if turned else (first, second)
+    stage = Layout((rows.shape, run.shape), (rows.stride, run.stride))
+    if len(modes) == _MOST_MODES:
+        _check_stages(name, modes[2], stages, -(-stage.cosize // spec.swizzle.span) * spec.swizzle.span)
+    return stage, turned
+
+
+def _check_stages(name: str, mode: Layout, stages: int, apart: int) -> None:
+    """Refuse stages that do not lie one after another."""
+    if mode.size != stages:
+        raise BadInput(f"{name}: the third mode has {mode.size} stages, got {stages}")
+    offsets = mode.offset(np.arange(stages))
+    if not np.array_equal(offsets, np.arange(stages) * apart):
+        raise BadInput(f"{name}: stages must lie {apart} elements apart, one after another, got {mode}")

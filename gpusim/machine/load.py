@@ -43,7 +43,10 @@ def load_machine(name_or_path: str) -> Machine:
             text = path.read_text()
         except (OSError, ValueError) as error:  # ValueError: not text, or a path with a null byte
             reason = getattr(error, "strerror", None) or str(error)
-            raise BadInput(f"machine file must be readable, got {_quoted(name_or_path)} ({reason})") from error
+            raise BadInput(
+                f"machine file must be readable, got {_quoted(name_or_path)} ({reason}); "
+                f"machines that ship: {', '.join(machine_names())}"
+            ) from error
         return parse_machine(text, path.stem, name_or_path)
     return _shipped(name_or_path)
 

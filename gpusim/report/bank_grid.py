@@ -1,21 +1,27 @@
 """Draws the wavefronts of one warp-wide access as a grid: the lanes that each bank serves in each wavefront."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.layout.banks import BANK_BYTES, BANKS, MATRIX_ROW_BYTES, ldmatrix_lanes
-from gpusim.report.style import CONFLICT, FAINT, IDEAL, INK, LANE, MUTED, PAPER, fits, text_on
+from gpusim.report.style import CONFLICT, FAINT, HATCH, IDEAL, INK, LANE, MUTED, PAPER, fits, text_on
 from gpusim.units import WARP_SIZE
+
+_NAMES = {"ldgsts": "cp.async", "sts": "st.shared", "lds": "ld.shared", "atoms": "atom.shared"}
 
 _SMALLEST = 4.5
 """Smallest font size of a label, points."""
 
 _TWO_LINES = 0.3
 """Least height of a phase, inches, that is named in two lines."""
+
+
+PassKind: TypeAlias = Literal["ldmatrix", "load", "store", "atomic"]
+"""How a warp's lanes pass the banks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +34,7 @@ class BankPicture:
         addresses: Byte address in CTA shared memory of each lane. Shape (32,).
         width_bytes: Bytes that each lane accesses: 2, 4, 8 or 16 (16 for ldmatrix).
         kind: For ``ldmatrix``, each 8x8 matrix is a phase. Otherwise a phase has as many lanes as fill all banks once.
+            Lanes of an ``atomic`` do not share a word: they pass a bank one by one.
         matrices: Number of matrices of an ldmatrix: 1, 2 or 4.
         active: Lanes that take part, shape (32,); None for all lanes (that supply rows of the matrices).
     """
@@ -35,7 +42,7 @@ class BankPicture:
     title: str
     addresses: IntArray
     width_bytes: int
-    kind: Literal["ldmatrix", "load", "store"] = "ldmatrix"
+    kind: PassKind = "ldmatrix"
     matrices: int = 4
     active: BoolArray | None = None
 
@@ -48,6 +55,19 @@ class BankPicture:
         """Return the number of lanes that one wavefront can serve together."""
         width = MATRIX_ROW_BYTES if self.kind == "ldmatrix" else self.width_bytes
         return min(WARP_SIZE, BANKS * BANK_BYTES // width)
+
+
+def access_title(op: str, operand: str, *, transposed: bool = False) -> str:
+    """
+    Return how pictures name an op of the table of bank conflicts: by its name in PTX, as ``cp.async of A``.
+
+    Args:
+        op: Such as ``ldgsts`` or ``ldmatrix``.
+        operand: What it accesses.
+        transposed: Whether an ldmatrix transposes.
+    """
+    name = operand.upper() if len(operand) == 1 else operand
+    return f"{_NAMES.get(op, op)}{'.trans' * transposed} of {name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +103,14 @@ def wavefronts(picture: BankPicture) -> tuple[Wavefront, ...]:
     """
     lanes_per_phase = picture.lanes_per_phase()
     words = max(1, picture.width_bytes // BANK_BYTES)
-    # phase -> bank -> word -> lanes; dictionaries keep the order of first lanes.
-    wanted: dict[int, dict[int, dict[int, list[int]]]] = {}
+    # phase -> bank -> word (of an atomic: and lane) -> lanes; dictionaries keep the order of first lanes.
+    wanted: dict[int, dict[int, dict[tuple[int, int], list[int]]]] = {}
+    apart = picture.kind == "atomic"
     for lane in np.flatnonzero(picture.taking_part()).tolist():
         first = int(picture.addresses[lane]) // BANK_BYTES
         for word in range(first, first + words):
             banks = wanted.setdefault(lane // lanes_per_phase, {})
-            banks.setdefault(word % BANKS, {}).setdefault(word, []).append(lane)
+            banks.setdefault(word % BANKS, {}).setdefault((word, lane if apart else 0), []).append(lane)
     found = []
     for phase, banks in sorted(wanted.items()):
         for number in range(max(len(of_bank) for of_bank in banks.values())):
@@ -140,7 +161,8 @@ def draw_grid(axes: Axes, picture: BankPicture, inches: tuple[float, float]) -> 
     for place, wavefront in enumerate(passes):
         colour = CONFLICT if wavefront.number else IDEAL
         spans = [(cell.bank, cell.end - cell.bank) for cell in wavefront.cells]
-        axes.broken_barh(spans, (place, 1), facecolor=colour, edgecolor=PAPER, linewidth=0.8)
+        hatch = HATCH if wavefront.number else None
+        axes.broken_barh(spans, (place, 1), facecolor=colour, edgecolor=PAPER, linewidth=0.8, hatch=hatch)
         for cell in wavefront.cells:
             label = _cell_label(cell, (cell.end - cell.bank) * column, size)
             middle = (cell.bank + cell.end) / 2

@@ -37,6 +37,11 @@ def bound_line(result: Result) -> str:
     return reason if reason.startswith(resource) else f"{resource}: {reason}"
 
 
+def rate_unit(result: Result) -> str:
+    """Return the unit of the run's rate: floating-point operations, or operations on integers."""
+    return "TOP/s" if result.scenario["problem"]["dtype"]["accumulator"] == "s32" else "TFLOP/s"
+
+
 def footer(result: Result) -> str:
     """Return the line that identifies a picture's run: scenario digest, machine, stream, version, commit."""
     provenance = result.provenance

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 
-from gpusim.report.style import FAINT, INK, MUTED, TILE_COLOURS, png, title_block
+from gpusim.report.style import FAINT, INK, MUTED, TILE_COLOURS, sheet, title_block
 
 _SIZE = 7.4
 _MARKERS = "os^Dv"
@@ -34,7 +34,7 @@ def correlation(points: Sequence[CorrelationPoint], title: str, lines: Sequence[
     """
     cycles = [value for point in points for value in point[1:]]
     low, high = min(cycles) / 1.4, max(cycles) * 1.4
-    with png(path, _SIZE, _SIZE) as figure:
+    with sheet(path, _SIZE, _SIZE) as figure:
         axes = figure.add_axes((0.13, 0.11, 0.83, 0.76))
         _prepare(axes, low, high)
         for number, (group, own) in enumerate(_by_group(points).items()):

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 from matplotlib.artist import Artist
@@ -24,8 +23,9 @@ from gpusim.report.style import (
     PAPER,
     PHASE,
     WAIT,
+    Canvas,
     fits,
-    png,
+    sheet,
     text_on,
     tile_colour,
     tint,
@@ -103,11 +103,11 @@ def overlap_chart(
     result: Result,
     words: Words,
     timeline: Timeline | None,
-    path: Path,
+    canvas: Canvas,
     measured: Sequence[PipelineRow] | None = None,
     *,
     through_registers: bool = False,
-) -> Path:
+) -> Canvas:
     """
     Draw the k tiles of warp 0 of CTA 0 as PNG.
 
@@ -120,7 +120,7 @@ def overlap_chart(
         result: The run, which has the pipeline rows.
         words: Description of its scenario.
         timeline: Spans of the run; None draws from ``result.pipeline`` alone, without fragment loads.
-        path: The file to write.
+        canvas: The file to write, or the figure to draw into.
         measured: Pipeline rows recorded on hardware, to be drawn above the simulated ones on the same axis.
         through_registers: Whether k tiles come by global loads and stores instead of cp.async.
 
@@ -142,7 +142,7 @@ def overlap_chart(
         bottom = lanes[-1][-1].bottom + _GROUP_GAP
     body = bottom - _GROUP_GAP
     windows = _common_windows([pipeline for _, pipeline in groups])
-    with png(path, WIDTH, TOP + body + BOTTOM) as figure:
+    with sheet(canvas, WIDTH, TOP + body + BOTTOM) as figure:
         panels = panels_of(figure, windows, body)
         for (name, pipeline), rows in zip(groups, lanes, strict=True):
             for panel in panels:
@@ -155,7 +155,7 @@ def overlap_chart(
         title = f"Stage overlap: {ring} stages, {simulated.k_tiles} k tiles, warp 0 of CTA 0"
         lines = [f"{words.problem}; {words.kernel}", _pace(simulated, ring)]
         title_block(figure, title, lines, footer(result))
-    return path
+    return canvas
 
 
 def _lanes(pipeline: WarpPipeline, ring: int, top: float, waited_for: str) -> list[ChartLane]:

@@ -3,16 +3,16 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from gpusim.errors import CannotRun
 from gpusim.machine.spec import Machine
-from gpusim.report.captions import Words, bound_line, footer
-from gpusim.report.style import FAINT, INK, PAPER, TILE_COLOURS, WAIT, png, title_block
+from gpusim.report.captions import Words, bound_line, footer, rate_unit
+from gpusim.report.style import FAINT, INK, PAPER, TILE_COLOURS, WAIT, Canvas, sheet, title_block
 from gpusim.results.result import Result
+from gpusim.results.use import tensor_peak_tflops
 from gpusim.units import SECTOR_BYTES
 
 _WIDTH, _HEIGHT = 10.0, 6.4
@@ -41,21 +41,6 @@ class MemoryLevel:
         return min(top, intensity * self.peak_gb_s / 1000)
 
 
-def tensor_peak_tflops(result: Result, machine: Machine) -> float | None:
-    """
-    Return the peak of all tensor cores for the scenario's mma.sync, in 10^12 floating-point operations per second.
-
-    Return None if the machine file has no figure for that shape and type.
-    """
-    m, n, k = result.scenario["kernel"]["instruction"]
-    dtype = result.scenario["problem"]["dtype"]
-    pipe = machine.tensor.get(f"m{m}n{n}k{k}.{dtype['ab']}.{dtype['accumulator']}")
-    if pipe is None:
-        return None
-    flop_per_cycle = 2 * m * n * k * machine.smsps * machine.sms / pipe.interval
-    return float(flop_per_cycle * machine.clock_mhz / 1e6)
-
-
 def memory_levels(result: Result, machine: Machine) -> tuple[MemoryLevel, ...]:
     """
     Return shared memory, L2 and DRAM, with bandwidths from the machine and moved bytes from the result's counters.
@@ -81,7 +66,7 @@ def memory_levels(result: Result, machine: Machine) -> tuple[MemoryLevel, ...]:
     )
 
 
-def roofline(result: Result, words: Words, machine: Machine, path: Path) -> Path:
+def roofline(result: Result, words: Words, machine: Machine, canvas: Canvas) -> Canvas:
     """
     Draw the ceilings and the run as PNG, on two logarithmic axes.
 
@@ -100,19 +85,19 @@ def roofline(result: Result, words: Words, machine: Machine, path: Path) -> Path
     corners = [1000 * top / level.peak_gb_s for level in levels]
     xs = [*corners, *(point for point in points if point)]
     window = (min(xs) / 6, max(xs) * 6, min(result.tflops, top) / 8, top * 2.5)
-    with png(path, _WIDTH, _HEIGHT) as figure:
+    with sheet(canvas, _WIDTH, _HEIGHT) as figure:
         axes = figure.add_axes((_LEFT / _WIDTH, _BOTTOM / _HEIGHT, _ACROSS / _WIDTH, _DOWN / _HEIGHT))
-        _prepare(axes, window)
+        _prepare(axes, window, rate_unit(result))
         if peak:
             axes.plot([min(corners), window[1]], [peak, peak], color=INK, linewidth=2)
-            label = f"tensor peak {peak:,.0f} TFLOP/s"
+            label = f"tensor peak {peak:,.0f} {rate_unit(result)}"
             axes.text(window[1] / 1.1, peak * 1.07, label, fontsize=9, fontweight="bold", ha="right", va="bottom")
         _draw_levels(axes, levels, points, result.tflops, top)
         _name_levels(figure, levels, points, result.tflops, top)
         share = f" ({100 * result.tflops / peak:.1f} % of the tensor peak)" if peak else ""
         lines = [words.problem, words.kernel, f"first bound: {bound_line(result)}"]
-        title_block(figure, f"Roofline: {result.tflops:,.1f} TFLOP/s{share}", lines, footer(result))
-    return path
+        title_block(figure, f"Roofline: {result.tflops:,.1f} {rate_unit(result)}{share}", lines, footer(result))
+    return canvas
 
 
 def _counter(result: Result, name: str) -> int | None:
@@ -120,7 +105,7 @@ def _counter(result: Result, name: str) -> int | None:
     return int(value) if value else None
 
 
-def _prepare(axes: Axes, window: tuple[float, float, float, float]) -> None:
+def _prepare(axes: Axes, window: tuple[float, float, float, float], unit: str) -> None:
     left, right, bottom, top = window
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -131,7 +116,7 @@ def _prepare(axes: Axes, window: tuple[float, float, float, float]) -> None:
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
     axes.set_xlabel("arithmetic intensity, FLOP per byte moved through that memory", fontsize=9)
-    axes.set_ylabel("TFLOP/s", fontsize=9)
+    axes.set_ylabel(unit, fontsize=9)
     axes.tick_params(which="both", labelsize=8, color=FAINT)
     axes.minorticks_off()
     for side in ("top", "right"):

@@ -1,10 +1,8 @@
 """Draws the stall chart: the share of warp cycles of each of ncu's stall reasons."""
 
-from pathlib import Path
-
 from gpusim.report.captions import Words, footer
 from gpusim.report.stall_shares import percent, ranked_stalls
-from gpusim.report.style import FAINT, IDEAL, LANE, TILE_COLOURS, WAIT, png, title_block
+from gpusim.report.style import FAINT, IDEAL, LANE, TILE_COLOURS, WAIT, Canvas, sheet, title_block
 from gpusim.results.result import Result
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM, _BAR = 10.0, 1.75, 1.0, 0.95, 0.40, 0.32
@@ -13,7 +11,7 @@ _MEMORY = frozenset({"long_scoreboard", "short_scoreboard", "mio_throttle", "lg_
 _SYNCHRONISATION = frozenset({"barrier", "sleeping"})
 
 
-def stall_chart(result: Result, words: Words, path: Path) -> Path:
+def stall_chart(result: Result, words: Words, canvas: Canvas) -> Canvas:
     """
     Draw the share of each stall reason as PNG, the largest first.
 
@@ -21,7 +19,7 @@ def stall_chart(result: Result, words: Words, path: Path) -> Path:
     which a warp issued.
     """
     ranked = ranked_stalls(result)
-    with png(path, _WIDTH, _TOP + _BAR * max(1, len(ranked)) + _BOTTOM) as figure:
+    with sheet(canvas, _WIDTH, _TOP + _BAR * max(1, len(ranked)) + _BOTTOM) as figure:
         width, height = figure.get_size_inches()
         span = width - _LEFT - _RIGHT
         down = height - _TOP - _BOTTOM
@@ -53,7 +51,7 @@ def stall_chart(result: Result, words: Words, path: Path) -> Path:
             left += 0.45 + 0.06 * len(name)
         lines = [words.problem, words.kernel]
         title_block(figure, "Stalls, share of all warp cycles", lines, footer(result))
-    return path
+    return canvas
 
 
 def _colour(reason: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -21,8 +21,10 @@ LANE = "#f4f5f7"
 TILE_COLOURS = ("#4477aa", "#ccbb44", "#aa3377", "#66ccee", "#228833")
 PHASE = ("#dfe3e8", "#edf0f3", "#dfe3e8")
 WAIT = "#d55e00"
-CONFLICT = "#d55e00"
+CONFLICT = "#e8853d"
 IDEAL = "#009e73"
+HATCH = "////"
+"""Hatching of conflicts, which tells them from the ideal without colour."""
 
 _RC: Any = {
     "font.family": "DejaVu Sans",
@@ -34,15 +36,23 @@ _RC: Any = {
     "ytick.color": INK,
     "hatch.linewidth": 0.8,
     "path.simplify": False,
+    "svg.hashsalt": "gpusim",
     "figure.facecolor": PAPER,
     "savefig.facecolor": PAPER,
 }
 
 
+_UNDATED = {"png": ("Software",), "svg": ("Date", "Creator"), "pdf": ("CreationDate", "Creator", "Producer")}
+"""Formats of pictures by suffix, with the metadata that would change from day to day or version to version."""
+
+Canvas = TypeVar("Canvas", bound=Path | Figure)
+"""Where a picture is drawn: a file to write (.png, .svg or .pdf), or a figure of the caller's."""
+
+
 @contextmanager
-def png(path: Path, width: float, height: float) -> Iterator[Figure]:
+def sheet(canvas: Path | Figure, width: float, height: float) -> Iterator[Figure]:
     """
-    Yield a figure of ``width`` x ``height`` inches, which is written to ``path`` when the block ends.
+    Yield a figure of ``width`` x ``height`` inches, which is written to ``canvas`` when the block ends if it is a path.
 
     The caller's matplotlib settings are neither used nor changed. The PNG has no metadata, so its bytes depend on no
     date and no matplotlib version string.
@@ -50,11 +60,31 @@ def png(path: Path, width: float, height: float) -> Iterator[Figure]:
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_RC)
-        figure = Figure(figsize=(width, height), dpi=DPI)
+        if isinstance(canvas, Figure):
+            canvas.set_size_inches(width, height)
+            canvas.set_facecolor(PAPER)
+            yield canvas
+            return
+        path, figure = canvas, Figure(figsize=(width, height), dpi=DPI)
         FigureCanvasAgg(figure)
         yield figure
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, format="png", dpi=DPI, metadata={"Software": None})
+        save(figure, path)
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure in the format that the path's suffix names, PNG by default. Equal figures give equal bytes."""
+    kind = path.suffix.lower().lstrip(".")
+    if kind not in _UNDATED:
+        kind = "png"
+    figure.savefig(path, format=kind, dpi=DPI, metadata=dict.fromkeys(_UNDATED[kind]))
+
+
+def new_figure() -> Figure:
+    """Return an empty figure of pyplot's, which a notebook shows and ``pyplot.show()`` opens."""
+    from matplotlib import pyplot as plt  # noqa: PLC0415 - it chooses a backend, which only a figure to look at needs
+
+    return plt.figure(dpi=DPI)
 
 
 def tile_colour(k_tile: int) -> str:
@@ -63,9 +93,20 @@ def tile_colour(k_tile: int) -> str:
 
 
 def text_on(colour: str) -> str:
-    """Return ``INK`` or ``PAPER``, whichever is more legible on ``colour`` (``#rrggbb``)."""
-    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
-    return INK if 299 * red + 587 * green + 114 * blue > 140_000 else PAPER
+    """Return ``INK`` or ``PAPER``, whichever has more contrast with ``colour`` (``#rrggbb``)."""
+    return max((INK, PAPER), key=lambda ink: contrast(ink, colour))
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours (``#rrggbb``): 1 of equal ones, 21 of black and white. Source: WCAG 2.2."""
+    dark, light = sorted((_luminance(one), _luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    channels = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    linear = (value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in channels)
+    return sum(weight * value for weight, value in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
 def tint(colour: str, share: float) -> str:

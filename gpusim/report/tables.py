@@ -1,4 +1,4 @@
-"""Prints the summary of a run: scenario, occupancy, cycles, bank conflicts and stalls."""
+"""Prints the summary of a run: scenario, verdict, occupancy, cycles, bank conflicts and stalls."""
 
 import io
 import sys
@@ -10,19 +10,23 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from gpusim.report.captions import Words, bound_line, machine_name, scenario_digest, stream_build
+from gpusim.machine.spec import Machine
+from gpusim.report.captions import Words, bound_line, machine_name, rate_unit, scenario_digest, stream_build
 from gpusim.report.stall_shares import percent, ranked_stalls
 from gpusim.results.result import Result
+from gpusim.results.use import Use, use_of
+from gpusim.results.verdict import verdict
 
 PLAIN_WIDTH = 100
 """Width in columns of output that does not go to a terminal."""
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _BAR = 30
+_PEAKS = 4
 _ASCII_HEAD = box.Box(str(box.SIMPLE_HEAD).replace("─", "-"), ascii=True)
 
 
-def print_summary(result: Result, words: Words, file: TextIO | None = None) -> None:
+def print_summary(result: Result, words: Words, machine: Machine, name: str = "", file: TextIO | None = None) -> None:
     """
     Print ``summary`` to ``file``, or to stdout if it is None.
 
@@ -30,7 +34,7 @@ def print_summary(result: Result, words: Words, file: TextIO | None = None) -> N
     block characters, bars are drawn with # and rules with -.
     """
     file = file or sys.stdout
-    shown = summary(result, words, ascii_only=not _has_blocks(file))
+    shown = summary(result, words, machine, name, ascii_only=not _has_blocks(file))
     if file.isatty():
         Console(file=file, highlight=False).print(shown)
         return
@@ -48,28 +52,46 @@ def _has_blocks(file: TextIO) -> bool:
     return True
 
 
-def summary(result: Result, words: Words, *, ascii_only: bool = False) -> RenderableType:
-    """Return the summary that ``gpusim run`` prints: headline, facts, bank conflicts, stalls, hazards."""
+def summary(
+    result: Result, words: Words, machine: Machine, name: str = "", *, ascii_only: bool = False
+) -> RenderableType:
+    """
+    Return the summary that ``gpusim run`` prints: headline, verdict, facts, bank conflicts, stalls, hazards.
+
+    Args:
+        result: The run.
+        words: Description of its scenario.
+        machine: The machine that was simulated.
+        name: Name of the scenario; empty if it has none.
+        ascii_only: Draw rules and bars in ASCII.
+    """
+    use = use_of(result, machine)
+    said = verdict(result, use)
     parts: list[RenderableType] = [
-        Text(words.problem, style="bold"),
+        Text(f"{name}: {said}" if name else said, style="bold"),
+        Text(words.problem),
         Text(words.kernel),
         Text(""),
-        _facts(result),
+        _facts(result, use),
     ]
     if result.bank_conflicts:
         parts += [Text(""), Text("Shared memory, whole grid", style="bold"), _conflicts(result, ascii_only=ascii_only)]
     if result.stalls:
-        parts += [Text(""), Text("Stalls, share of warp cycles", style="bold"), _stalls(result, ascii_only=ascii_only)]
+        parts += [
+            Text(""),
+            Text("Stalls, share of warp cycles (`gpusim stalls` says what each means)", style="bold"),
+            _stalls(result, ascii_only=ascii_only),
+        ]
     if result.hazards:
         parts += [Text(""), Text(f"{_count(len(result.hazards), 'hazard')} in the schedule", style="bold red")]
     return Group(*parts)
 
 
-def _facts(result: Result) -> Table:
+def _facts(result: Result, use: Use) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True, style="dim")
     table.add_column()
-    for name, value in _fact_rows(result):
+    for name, value in _fact_rows(result, use):
         table.add_row(name, Text(value))
     return table
 
@@ -79,11 +101,37 @@ def _sampled(error_percent: float) -> str:
     return f"CTAs stand for others{error}"
 
 
-def _fact_rows(result: Result) -> Sequence[tuple[str, str]]:
+def _sm_use(use: Use) -> str:
+    """Return the SMs in use, and how full the last wave is where there are several."""
+    text = f"{use.working:,} of {use.sms:,} have a CTA"
+    return (
+        text if use.waves == 1 else f"{text}; the last of {use.waves:,} waves is filled to {_per_cent(use.last_wave)}"
+    )
+
+
+def _tile(use: Use) -> str:
+    if use.tile_efficiency is None:
+        return ""
+    share = _per_cent(use.tile_efficiency)
+    return (
+        f"{share} efficient: {'no multiplication is' if share == '100 %' else 'the other multiplications are'} padding"
+    )
+
+
+def _peaks(use: Use) -> str:
+    """Return the use of the resources that are used most, over all SMs and the whole run."""
+    return ", ".join(f"{resource} {_per_cent(share)}" for resource, share in use.of_peak[:_PEAKS])
+
+
+def _per_cent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _fact_rows(result: Result, use: Use) -> Sequence[tuple[str, str]]:
     figures = ", ".join(f"{count} {kind}" for kind, count in result.machine.get("figures", {}).items())
     simulated = result.simulated
     scope = _sampled(simulated.sampling_error_percent) if simulated.sampled else "every CTA simulated"
-    rate = f", {simulated.instructions / simulated.seconds:,.0f} a second" if simulated.seconds else ""
+    pace = f", {simulated.instructions / simulated.seconds:,.0f} a second" if simulated.seconds else ""
     core = f", {simulated.engine} core" if simulated.engine else ""
     extents = " x ".join(str(extent) for extent in result.grid)
     occupancy = (
@@ -92,8 +140,12 @@ def _fact_rows(result: Result) -> Sequence[tuple[str, str]]:
     )
     simulation = (
         f"{_count(simulated.ctas, 'CTA')} of {result.ctas:,}, {_count(simulated.k_tiles, 'k tile')}, "
-        f"{_count(simulated.instructions, 'warp instruction')} in {simulated.seconds:.2f} s{rate} ({scope}{core})"
+        f"{_count(simulated.instructions, 'warp instruction')} in {simulated.seconds:.2f} s{pace} ({scope}{core})"
     )
+    unit = rate_unit(result)
+    rate = f"{result.tflops:,.2f} {unit}"
+    if use.tensor_peak:
+        rate += f", {100 * result.tflops / use.tensor_peak:.1f} % of the tensor cores' {use.tensor_peak:,.0f}"
     second = result.reduction
     reduction = (
         f"{_count(second.ctas, 'CTA')} of a second launch, {second.ctas_per_sm} per SM, "
@@ -105,19 +157,26 @@ def _fact_rows(result: Result) -> Sequence[tuple[str, str]]:
         ("machine", machine_name(result) + (f" (figures: {figures})" if figures else "")),
         ("scenario", f"{scenario_digest(result)}, {result.stream} stream{stream_build(result)}"),
         ("grid", f"{extents} = {_count(result.ctas, 'CTA')}, {result.waves:,.2f} waves"),
+        ("SMs", _sm_use(use)),
+        *((("tile", _tile(use)),) if _tile(use) else ()),
         ("occupancy", occupancy),
         ("cycles", f"{result.cycles.elapsed:,} elapsed, {result.cycles.active:,} active"),
         *((("reduction", reduction),) if second else ()),
-        ("time", f"{result.time_us:,.2f} us at {result.clock_mhz:,} MHz, {result.tflops:,.2f} TFLOP/s"),
+        ("time", f"{result.time_us:,.2f} us at {result.clock_mhz:,} MHz, {rate}"),
+        *((("of peak", f"{_peaks(use)} (all SMs, all cycles)"),) if use.of_peak else ()),
         ("first bound", bound_line(result)),
         ("simulated", simulation),
     )
 
 
+def _ruled(*, ascii_only: bool) -> Table:
+    """Return an empty table with a ruled header."""
+    lines = _ASCII_HEAD if ascii_only else box.SIMPLE_HEAD
+    return Table(box=lines, pad_edge=False, show_edge=False, header_style="dim")
+
+
 def _conflicts(result: Result, *, ascii_only: bool) -> Table:
-    table = Table(
-        box=_ASCII_HEAD if ascii_only else box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim"
-    )
+    table = _ruled(ascii_only=ascii_only)
     table.add_column("op")
     table.add_column("operand")
     for name in ("requests", "wavefronts", "ideal", "conflicts", "n-way"):
@@ -131,10 +190,10 @@ def _conflicts(result: Result, *, ascii_only: bool) -> Table:
 
 
 def _stalls(result: Result, *, ascii_only: bool) -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(no_wrap=True, style="cyan")
+    table = _ruled(ascii_only=ascii_only)
+    table.add_column("reason", no_wrap=True)
+    table.add_column("share", justify="right", no_wrap=True)
+    table.add_column("of the largest", no_wrap=True, style="cyan")
     ranked = ranked_stalls(result)
     for reason, share in ranked:
         table.add_row(reason, percent(share), _bar(share / ranked[0][1], ascii_only=ascii_only))

@@ -12,6 +12,9 @@ from gpusim.results.result import BankConflicts
 TENSOR_METRICS = tuple(f"sm__inst_executed_pipe_tensor_op_{kind}.sum" for kind in ("hmma", "imma"))
 """ncu metrics that count the instructions of the tensor core; a kernel executes only one kind."""
 
+CHIP_RESOURCES = ("L2 bandwidth", "DRAM bandwidth")
+"""Resources that all SMs share; every other one, each SM has for itself."""
+
 BOUND_SHARE = 0.6
 """Least share of the active span that a resource must be in use to bound the kernel; below it the bound is latency."""
 

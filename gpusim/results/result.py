@@ -1,13 +1,17 @@
 """The result that every executor returns: the fields of result.json, and how they are written and read."""
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
 from gpusim.errors import BadInput
+from gpusim.results.plain import frame, plain
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 RESULT_SCHEMA = "gpusim.result/1"
 
@@ -16,6 +20,11 @@ ELAPSED = "sm__cycles_elapsed.max"
 
 StreamOrigin: TypeAlias = Literal["estimated", "compiled"]
 """Where an instruction stream comes from."""
+
+ResultTable: TypeAlias = Literal["counters", "bank_conflicts", "stalls", "pipeline"]
+"""Tables of a result that can be had as a data frame."""
+
+_COUNTERS, _STALLS = ("metric", "value"), ("reason", "share")
 
 RUN_TIME_EXTENTS = "run-time extents"
 """``stream_build`` in the provenance of a result whose compiled stream reads the problem's extents at the launch."""
@@ -160,10 +169,37 @@ class Result:
     reduction: ReductionLaunch | None = None
     schema: str = field(default=RESULT_SCHEMA)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields of result.json as plain data, which is what ``gpusim run --json`` prints."""
+        return {each.name: plain(getattr(self, each.name)) for each in fields(Result)}
+
+    def to_dataframe(self, table: ResultTable = "counters") -> "pd.DataFrame":
+        """
+        Return one table of the result as a pandas data frame.
+
+        Args:
+            table: "counters" (metric, value), "bank_conflicts" (a row for each op and operand), "stalls" (reason,
+                share) or "pipeline" (a row for each k tile).
+
+        Raises:
+            BadInput: There is no such table.
+            CannotRun: pandas is not installed.
+        """
+        match table:
+            case "counters":
+                return frame([{"metric": name, "value": value} for name, value in self.counters.items()], _COUNTERS)
+            case "bank_conflicts":
+                return frame(self.bank_conflicts, [each.name for each in fields(BankConflicts)])
+            case "stalls":
+                return frame([{"reason": reason, "share": share} for reason, share in self.stalls.items()], _STALLS)
+            case "pipeline":
+                return frame(self.pipeline, [each.name for each in fields(PipelineRow)])
+        raise BadInput(f"table must be one of {', '.join(get_args(ResultTable))}, got {table!r}")
+
 
 def to_json(result: Result) -> str:
     """Return the text of result.json. Keys are in field order, so that equal results are equal bytes."""
-    return json.dumps(asdict(result), indent=1) + "\n"
+    return json.dumps(result.to_dict(), indent=1) + "\n"
 
 
 _RESULT = TypeAdapter(Result)

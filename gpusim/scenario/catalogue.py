@@ -51,6 +51,11 @@ def shipped_scenarios() -> tuple[ShippedScenario, ...]:
     )
 
 
+def scenario_names() -> tuple[str, ...]:
+    """Return the names of the shipped scenarios, sorted."""
+    return tuple(scenario.name for scenario in shipped_scenarios())
+
+
 def recordable_scenarios() -> tuple[Path, ...]:
     """
     Return the scenarios that are measured on hardware: those of the folder ``recorded``, and the shipped ones.

@@ -4,7 +4,8 @@ from typing import Any
 
 from pydantic import InstanceOf, SerializeAsAny
 
-from gpusim.element_types import Mma
+from gpusim.element_types import Mma, element_bits
+from gpusim.layout.named import plain_name
 from gpusim.scenario.kernel import Kernel
 from gpusim.scenario.models import Scenario
 from gpusim.scenario.product import MatrixProduct
@@ -64,9 +65,18 @@ class GemmScenario(Scenario):
     def shared_layout(self, side: Side) -> str:
         """
         Return the name of an operand's shared-memory layout: the given one, else CUTLASS's choice for its contiguity.
+
+        A layout given as CuTe prints it has the short name that it equals, if there is one.
         """
         given = self.kernel.shared.a if side == "a" else self.kernel.shared.b
-        return given if given is not None else ("crosswise" if self.problem.k_contiguous(side) else "congruous")
+        along_k = self.problem.k_contiguous(side)
+        if given is None:
+            return "crosswise" if along_k else "congruous"
+        if ":" not in given and not given.startswith("S"):
+            return given
+        m, n, k = self.kernel.threadblock
+        rows = m if side == "a" else n
+        return plain_name(given, element_bits(self.problem.dtype.ab), *((k, rows) if along_k else (rows, k)))
 
     @property
     def grid(self) -> CtaGrid:

@@ -3,12 +3,14 @@
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeAlias
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StrictStr
 
 from gpusim.element_types import MMA_SHAPES, OUTPUTS, Element
+from gpusim.errors import BadInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +64,72 @@ class DTypes(Table):
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """
+    How a scenario was read. All readings are equal, so that scenarios that say the same are.
+
+    Attributes:
+        name: Stem of the file, or name of the kernel; empty for plain data.
+        reread: Reads plain data as a scenario of the same kind, under a name.
+    """
+
+    name: str = field(compare=False)
+    reread: Callable[[dict[str, Any], str], Any] = field(compare=False)
+
+
 class Scenario(Table, ABC):
     """One question: a problem, a kernel of its kind, and a machine."""
 
     machine: StrictStr = Field(description="A machine file that ships with gpusim, or the path of one.")
+    _reading: Reading | None = PrivateAttr(None)
+
+    @property
+    def name(self) -> str:
+        """Stem of the file, or name of the kernel, that the scenario was read from; empty for one made of data."""
+        return "" if self._reading is None else self._reading.name
+
+    def read_as(self, reading: Reading) -> None:
+        """Note how the scenario was read; its reader calls this once."""
+        self._reading = reading
+
+    def written(self) -> dict[str, Any]:
+        """Return the scenario as plain data with the keys that were given, and no default."""
+        return self.model_dump(exclude_unset=True)
+
+    def replace(
+        self,
+        *,
+        problem: Mapping[str, Any] | None = None,
+        kernel: Mapping[str, Any] | None = None,
+        machine: str | None = None,
+    ) -> Self:
+        """
+        Return a scenario with some keys changed, validated as a file would be.
+
+        Defaults and derived values follow the new keys.
+
+        Args:
+            problem: Keys of the ``[problem]`` table; the kind stays. A table within it is replaced whole.
+            kernel: Keys of the ``[kernel]`` table.
+            machine: Name of a shipped machine, or path of a machine file, relative to the working directory.
+
+        Raises:
+            BadInput: A key is unknown, or a check does not hold.
+
+        >>> import gpusim
+        >>> gpusim.load("gemm_ragged").replace(kernel={"stages": 4}).resolved()["kernel"]["stages"]
+        4
+        """
+        if self._reading is None:
+            raise BadInput("a scenario must be read, from a file or from data, before it can be changed")
+        data = self.written()
+        for table, keys in (("problem", problem), ("kernel", kernel)):
+            data[table] = {**data.get(table, {}), **(keys or {})}
+        if machine is not None:
+            data["machine"] = machine
+        changed: Self = self._reading.reread(data, self.name)
+        return changed
 
     @property
     @abstractmethod

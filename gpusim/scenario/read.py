@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError, c
 from gpusim.errors import BadInput, nearest
 from gpusim.machine import Machine, load_machine
 from gpusim.machine.load import is_path
-from gpusim.scenario.models import Rule, Scenario, Table
+from gpusim.scenario.models import Reading, Rule, Scenario, Table
 from gpusim.scenario.text import Origin, bare_or_quoted, quoted, read_override, shown
 
 # What each pydantic error type means for the user; the fields in braces come from the error's context.
@@ -51,6 +51,15 @@ class Kind:
     scenario: Callable[..., Scenario]
     check: Callable[[Any, Machine, Origin], None]
 
+    def reread(self, data: dict[str, Any], name: str) -> Scenario:
+        """
+        Read changed data of a scenario of this kind, which keeps its name.
+
+        Raises:
+            BadInput: A check does not hold.
+        """
+        return parse(Text(data, Origin(f"{name or 'scenario'}, changed"), Path(), name), (self,))
+
 
 @dataclass(frozen=True, slots=True)
 class Text:
@@ -61,11 +70,13 @@ class Text:
         data: Data as ``tomllib`` reads it, with the overrides.
         origin: Where each value was written.
         folder: Folder that a relative machine path starts from.
+        name: Name of the scenario; empty for plain data.
     """
 
     data: Mapping[str, Any]
     origin: Origin
     folder: Path
+    name: str = ""
 
     @property
     def kind(self) -> object:
@@ -96,10 +107,10 @@ def read_text(path: str | Path, overrides: Iterable[str] = ()) -> Text:
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError: not TOML, or an integer of thousands of digits
         raise BadInput(f"scenario must be TOML: {error} ({path})") from error
-    return overridden(data, str(path), overrides, Path(path).parent)
+    return overridden(data, str(path), overrides, Path(path).parent, Path(path).stem)
 
 
-def overridden(data: dict[str, Any], where: str, overrides: Iterable[str], folder: Path) -> Text:
+def overridden(data: dict[str, Any], where: str, overrides: Iterable[str], folder: Path, name: str = "") -> Text:
     """
     Apply overrides to plain data, in place.
 
@@ -108,6 +119,7 @@ def overridden(data: dict[str, Any], where: str, overrides: Iterable[str], folde
         where: Name of the data's origin in messages.
         overrides: ``key=value`` texts, as in ``read_text``.
         folder: Folder that a relative machine path starts from.
+        name: Name of the scenario; empty for plain data.
 
     Raises:
         BadInput: An override puts a value where a table is needed.
@@ -117,7 +129,7 @@ def overridden(data: dict[str, Any], where: str, overrides: Iterable[str], folde
         key, value = read_override(override)
         given[key] = override
         _override(data, key, value, Origin(where, given))
-    return Text(data, Origin(where, given), folder)
+    return Text(data, Origin(where, given), folder, name)
 
 
 def _override(data: dict[str, Any], key: str, value: object, origin: Origin) -> None:
@@ -158,6 +170,7 @@ def parse(text: Text, kinds: Sequence[Kind], note: str = "") -> Scenario:
     name, machine = _machine(tables["machine"], text)
     scenario = kind.scenario(**tables | {"machine": name})
     kind.check(scenario, machine, text.origin)
+    scenario.read_as(Reading(text.name, kind.reread))
     return scenario
 
 
@@ -190,17 +203,31 @@ class _EveryScenario(Table):
     """One question: a problem, a kernel of its kind, and a machine."""
 
     model_config = ConfigDict(title="Scenario")
-    machine: StrictStr = Field(description="A machine file that ships with gpusim, or the path of one.")
+    machine: StrictStr = Field(description="A machine that ships with gpusim, or the path of a file.")
 
 
 def _machine(name: str, text: Text) -> tuple[str, Machine]:
-    """Return the machine and the name the scenario keeps for it: a shipped name, or the whole path of its file."""
+    """
+    Return the machine and the name the scenario keeps for it: a shipped name, or the whole path of its file.
+
+    A relative path is looked for beside the scenario, then where the user stands; one given by ``--set`` the other way
+    round.
+    """
     if is_path(name):
-        name = str((text.folder / name).absolute())
+        folders = (Path(), text.folder) if "machine" in text.origin.overrides else (text.folder, Path())
+        places = [(folder / name).absolute() for folder in folders]
+        name = str(next((place for place in places if _is_file(place)), places[0]))
     try:
         return name, load_machine(name)
     except BadInput as error:
         raise BadInput(f"{error} ({text.origin.at('machine')})") from error
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except ValueError:  # a null byte
+        return False
 
 
 def _first_refusal(error: ValidationError, text: Text, root: type[BaseModel]) -> BadInput:

@@ -167,7 +167,7 @@ def watched_cta(launch: Launch, ctas: Sequence[int]) -> int:
 
 def _exact(launch: Launch, progress: Progress) -> Outcome:
     working = launch.working
-    progress(f"simulating all {launch.ctas} CTAs on {working} SMs{_cost(launch)}")
+    progress(f"simulating every CTA: {launch.ctas:,}, on {working} of {launch.machine.sms} SMs{_cost(launch)}")
     watched = watched_cta(launch, range(launch.ctas))
     ran = launch.run(range(launch.ctas), sms=working, share=1, walk=None, watched=watched)
     return _outcome(launch, ran, 1, dram_bytes=ran.dram_bytes, dram_written=ran.dram_written)
@@ -193,9 +193,12 @@ def _sampled(launch: Launch, progress: Progress) -> Outcome:
     )
     resident = launch.ctas_per_sm * launch.machine.sms
     waves = -(-launch.ctas // resident)
-    progress(f"walking {waves} waves through the L2")
+    progress(f"walking the CTAs through the L2, wave by wave: {waves:,}")
     walk = L2Walk(kernel, resident, waves)
-    progress(f"simulating {len(sample.ctas)} of {launch.ctas} CTAs on {sample.sms} SMs for {launch.working}")
+    progress(
+        f"simulating a sample: {len(sample.ctas):,} of {launch.ctas:,} CTAs, "
+        f"on {sample.sms} of the {launch.working} SMs that have work"
+    )
     watched = watched_cta(launch, sample.ctas)
     ran = launch.run(sample.ctas, sms=sample.sms, share=sample.share, walk=walk, watched=watched)
     read, stored = walk.bytes_missed() + kernel.other_dram_bytes, ran.stored_bytes * sample.share

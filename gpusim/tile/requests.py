@@ -8,13 +8,11 @@ import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.layout.banks import access_wavefronts
+from gpusim.layout.global_lines import distinct_pieces, returning_lines, returning_wavefronts
 from gpusim.tile.operand import Operand
 from gpusim.tile.shared_store import store_offsets
 from gpusim.tile.threadblock_swizzle import TiledShape
-from gpusim.units import LINE_BITS, SECTOR_BITS, VECTOR_BITS, WARP_SIZE
-
-_BANK_GROUPS = 4
-"""Number of groups of eight banks; a group is 32 bytes wide."""
+from gpusim.units import LINE_BITS, SECTOR_BITS, WARP_SIZE
 
 _LANES_AT_ONCE = 1 << 18
 """Most lanes evaluated together, which bounds memory."""
@@ -34,7 +32,7 @@ def distinct_sectors(offset: IntArray, valid: BoolArray, bits: int) -> IntArray:
     Returns:
         Shape [...]; 0 where no lane is valid.
     """
-    return _distinct(offset * bits // SECTOR_BITS, valid)
+    return distinct_pieces(offset * bits // SECTOR_BITS, valid)
 
 
 def bypassing_sectors(offset: IntArray, target: IntArray, valid: BoolArray, bits: int) -> IntArray:
@@ -57,35 +55,7 @@ def bypassing_sectors(offset: IntArray, target: IntArray, valid: BoolArray, bits
     Source: reports/measured/h200/microbench/ldgsts.csv, equal on all 358 launches.
     """
     pieces = target * bits // SECTOR_BITS
-    return _distinct(offset * bits // LINE_BITS * (int(pieces.max()) + 1) + pieces, valid)
-
-
-def returning_wavefronts(offset: IntArray, target: IntArray, valid: BoolArray, bits: int) -> IntArray:
-    """
-    Count the wavefronts in which the data of each warp instruction returns when its copies bypass L1.
-
-    Every 128-byte line of global memory returns by itself. It takes one wavefront, unless several of the aligned 32
-    bytes that it fills in shared memory lie in the same eight banks. The arguments are those of ``bypassing_sectors``.
-
-    Source: reports/measured/h200/microbench/ldgsts.csv; docs/cross-checking.md lists what this rule does not explain.
-    """
-    line, piece = offset * bits // LINE_BITS, target * bits // SECTOR_BITS
-    together = (line[..., :, None] == line[..., None, :]) & valid[..., :, None] & valid[..., None, :]
-    earlier = np.tri(WARP_SIZE, k=-1, dtype=bool)
-    fresh = ~(together & (piece[..., :, None] == piece[..., None, :]) & earlier).any(axis=-1)
-    meeting = together & ((piece[..., :, None] - piece[..., None, :]) % _BANK_GROUPS == 0)
-    in_group = (meeting & fresh[..., None, :]).sum(axis=-1)
-    in_line = np.where(together, in_group[..., None, :], 0).max(axis=-1)
-    first_of_line = valid & ~(together & earlier).any(axis=-1)
-    return np.asarray((in_line * first_of_line).sum(axis=-1), dtype=np.int64)
-
-
-def _distinct(pieces: IntArray, valid: BoolArray) -> IntArray:
-    """Count the distinct numbers among the valid lanes of each warp instruction; valid numbers are at least 0."""
-    outside = -1
-    ordered = np.sort(np.where(valid, pieces, outside), axis=-1)
-    distinct = (np.diff(ordered, axis=-1) != 0).sum(axis=-1)
-    return np.asarray(distinct + 1 - (ordered[..., 0] == outside), dtype=np.int64)
+    return distinct_pieces(offset * bits // LINE_BITS * (int(pieces.max()) + 1) + pieces, valid)
 
 
 def access_sectors(offset: IntArray, valid: BoolArray, bits: int, elements: int) -> int:
@@ -153,8 +123,7 @@ def copy_requests(
         returning = returning_wavefronts(offset, target, valid, bits)
     else:
         sectors = distinct_sectors(offset, valid, bits)
-        whole_vectors = valid & (width * 8 == VECTOR_BITS)  # narrower copies take the wavefronts of their pattern
-        returning = _distinct(offset * bits // LINE_BITS, whole_vectors)
+        returning = returning_lines(offset, valid, bits, width)
     return CopyRequests(sectors, np.maximum(returning - by_pattern, 0))
 
 

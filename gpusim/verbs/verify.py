@@ -43,6 +43,7 @@ def verify(
     if save_to is not None:
         checked.refuse_folder(save_to, reference=reference_check)
     programs = tuple(checked.programs)
+    mutation = next((name for name, breaks in checked.mutations.items() if breaks is mutate), None)
     if mutate is not None:
         broken = tuple(map(mutate, programs))
         if broken == programs:
@@ -63,7 +64,11 @@ def verify(
         if saved is not None:
             saved(files)
     if found is None:
-        return VerifyReport(not hazards, seed, elements, 0, None, None, None, hazards, checked.uncompared())
+        return VerifyReport(
+            *(not hazards, seed, elements, 0, None, None, None, hazards, checked.uncompared()),
+            scenario=scenario.resolved(),
+            mutation=mutation,
+        )
     agreement, second, _ = found
     return VerifyReport(
         ok=agreement.wrong_elements == 0 and (second is None or second.wrong == 0) and not hazards,
@@ -75,4 +80,6 @@ def verify(
         worst_element=agreement.worst_element,
         hazards=hazards,
         second=second,
+        scenario=scenario.resolved(),
+        mutation=mutation,
     )

@@ -149,8 +149,8 @@ def test_the_process_ends_a_malformed_scenario_the_same_way(tmp_path, path):
             ["layout", "crosswise", "--stages", "1000000"],
             "--stages must be at most 128 for a tile of 64x128, got 1000000",
         ),
-        (["layout", "crosswise", "--png", "map.gif"], "--png must end in .png, got 'map.gif'"),
-        (["plot", ".", "overlap", "--out", "map.svg"], "--out must end in .png, got 'map.svg'"),
+        (["layout", "crosswise", "--png", "map.gif"], "--png must end in .png, .svg, .pdf, got 'map.gif'"),
+        (["plot", ".", "overlap", "--out", "map.gif"], "--out must end in .png, .svg, .pdf, got 'map.gif'"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

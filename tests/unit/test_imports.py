@@ -17,7 +17,7 @@ STRANGERS = ({"functional", "sim"}, {"functional", "gpu"}, {"sim", "gpu"}, {"fun
 
 HOMES = {
     "cupy": {"gpu"},
-    "matplotlib": {"report", "families"},
+    "matplotlib": {"report", "families", "python"},  # what is imported for a program returns axes
     "perfetto": {"report"},
     "rich": {"report"},
     "simpy": {"sim"},

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from statistics import median
 
 from gpusim.report import overlap
 from gpusim.report.captions import Words, footer
-from gpusim.report.style import FAINT, INK, LANE, MUTED, PAPER, png, text_on, tile_colour, tint, title_block
+from gpusim.report.style import FAINT, INK, LANE, MUTED, PAPER, Canvas, sheet, text_on, tile_colour, tint, title_block
 from gpusim.results.result import Result
 from gpusim.results.timeline import KTileSpan, Timeline
 
@@ -71,7 +70,7 @@ def warp_spans(timeline: Timeline, blocks: int) -> KeyBlockSpans:
     return KeyBlockSpans(tuple(span for span in own if span not in waits), waits, blocks, end)
 
 
-def attention_overlap_chart(result: Result, words: Words, timeline: Timeline, path: Path) -> Path:
+def attention_overlap_chart(result: Result, words: Words, timeline: Timeline, canvas: Canvas) -> Canvas:
     """
     Draw the key blocks of warp 0 of the watched CTA, the first of those with most, as PNG.
 
@@ -84,7 +83,7 @@ def attention_overlap_chart(result: Result, words: Words, timeline: Timeline, pa
     present = {span.activity for span in warp.spans} | {"waits"}
     lanes = overlap.stacked(lane for lane in CHART_LANES if lane[0] in present)
     body = lanes[-1].bottom
-    with png(path, overlap.WIDTH, overlap.TOP + body + overlap.BOTTOM) as figure:
+    with sheet(canvas, overlap.WIDTH, overlap.TOP + body + overlap.BOTTOM) as figure:
         panels = overlap.panels_of(figure, warp.windows(), body)
         for panel in panels:
             _draw(panel, warp, lanes)
@@ -94,7 +93,7 @@ def attention_overlap_chart(result: Result, words: Words, timeline: Timeline, pa
         overlap.legend(figure, "copies in flight", "issued to done")
         title = f"{result.scenario['kernel']['mainloop']}: {blocks} key blocks, warp 0 of CTA {timeline.warps[0].cta}"
         title_block(figure, title, [f"{words.problem}; {words.kernel}", _pace(warp)], footer(result))
-    return path
+    return canvas
 
 
 def _draw(panel: overlap.Panel, warp: KeyBlockSpans, lanes: Sequence[overlap.ChartLane]) -> None:

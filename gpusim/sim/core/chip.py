@@ -897,9 +897,7 @@ class Chip:
             done = max(done, self.fill_at[entry]) + self.fill_size[entry]
         return max(done, at)
 
-    def dispatch(  # noqa: PLR0917 - in C all are
-        self, smsp: int, at: int, wavefronts: int, registers: int, stage: int
-    ) -> int:
+    def dispatch(self, smsp: int, at: int, wavefronts: int, registers: int, stage: int) -> int:
         """
         Queue a memory instruction in the MIO; return the cycle at which the data stage takes it.
 

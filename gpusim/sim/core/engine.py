@@ -2,17 +2,25 @@
 
 import hashlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
-from gpusim.errors import BadInput
+from gpusim.errors import BadInput, CannotRun
 from gpusim.sim.core import chip
 
 Execution: TypeAlias = Literal["compiled", "interpreted"]
 """How the core is executed."""
+
+EngineChoice: TypeAlias = Literal["auto", "compiled", "interpreted"]
+"""Executions that can be asked for; "auto" leaves it to the environment, else it is the compiled one where built."""
+
+_CHOSEN: ContextVar[EngineChoice] = ContextVar("engine", default="auto")
 
 VARIABLE: Final = "GPUSIM_ENGINE"
 """Environment variable that chooses an execution; without it, the compiled one where there is one."""
@@ -41,7 +49,15 @@ def engine() -> Engine:
 
     Raises:
         BadInput: ``GPUSIM_ENGINE`` names no execution, or one that is not here.
+        CannotRun: ``chosen`` asks for the compiled one, which is not here.
     """
+    asked = _CHOSEN.get()
+    if asked == "interpreted":
+        return Engine("interpreted", chip, "it was asked for")
+    if asked == "compiled":
+        if _compiled().why:
+            raise CannotRun(f"the compiled core was asked for, but {_compiled().why}")
+        return _compiled()
     wanted = os.environ.get(VARIABLE, "")
     if wanted and wanted not in _EXECUTIONS:
         raise BadInput(f"{VARIABLE} must be one of {', '.join(_EXECUTIONS)}, got {wanted!r}")
@@ -51,6 +67,25 @@ def engine() -> Engine:
     if wanted and found.why:
         raise BadInput(f"{VARIABLE} asks for the compiled core, but {found.why}")
     return found
+
+
+@contextmanager
+def chosen(execution: EngineChoice) -> Iterator[None]:
+    """
+    Use an execution of the core within a block.
+
+    Raises:
+        BadInput: There is no such execution.
+        CannotRun: It is the compiled one, which is not here.
+    """
+    if execution not in get_args(EngineChoice):
+        raise BadInput(f"engine must be one of {', '.join(get_args(EngineChoice))}, got {execution!r}")
+    before = _CHOSEN.set(execution)
+    try:
+        engine()
+        yield
+    finally:
+        _CHOSEN.reset(before)
 
 
 @cache

@@ -31,3 +31,48 @@ def test_a_picture_that_cannot_be_written_is_exit_1(gpusim, tmp_path):
     assert answer.code == 1
     assert answer.err.startswith("gpusim: ")
     assert answer.err.count("\n") == 1
+
+
+def test_a_layout_as_cute_prints_it_needs_no_tile(gpusim):
+    spec = "Sw<3,4,3> o smem_ptr[16b](unset) o ((_8,_4),(_64,_1)):((_64,_512),(_1,_0))"
+
+    data = json.loads(gpusim("layout", spec, "--ldmatrix", "x4", "--json").out)
+
+    assert (data["contiguous"], data["strided"], data["accesses"][0]["conflicts"]) == (64, 32, 0)
+
+
+def test_search_json_has_the_layouts_found_cheapest_first(gpusim):
+    answer = gpusim("layout", "--search", "--tile", "64x64", "--store", "16B", "--ldmatrix", "x4", "--json")
+
+    search = json.loads(answer.out)["search"]
+    assert search["plain"]["conflicts"] == 28
+    assert [found["layout"] for found in search["found"][:2]] == ["Swizzle<3,3,3>", "padded<8>"]
+
+
+def test_search_text_shows_the_address_bits(gpusim):
+    answer = gpusim("layout", "--search", "--tile", "64x64", "--ldmatrix", "x4")
+
+    assert "No conflict, cheapest: Swizzle<3,3,3> (no more memory)" in answer.out
+    assert "bank = bits 6-2 = c5^s2 c4^s1 c3^s0 c2 c1" in answer.out
+
+
+def test_a_search_for_no_access_is_exit_2(gpusim):
+    answer = gpusim("layout", "--search")
+
+    assert answer.code == 2
+    assert "--search needs the accesses that must not conflict" in answer.err
+
+
+def test_a_swizzle_larger_than_the_tile_is_exit_2(gpusim):
+    answer = gpusim("layout", "Swizzle<9,9,9>", "--tile", "64x64")
+
+    assert answer.code == 2
+    assert "permutes blocks of 262144 elements, which must be at most the 4096 elements of a stage" in answer.err
+
+
+def test_a_copy_around_l1_counts_more_than_its_conflicts(gpusim):
+    """Rows of 64 bytes, far apart in global memory: 8 lines return one by one where 4 wavefronts would do."""
+    answer = gpusim("layout", "row_major", "--tile", "32x64", "--cp-async", "16B.cg:4096")
+
+    assert "cp.async 16B.cg:4096: 4 wavefronts, ideal 4: no bank conflict" in answer.out
+    assert "the counter of LDGSTS shows 8: 4 more" in answer.out

@@ -11,6 +11,7 @@ from gpusim.errors import BadInput, CannotRun
 from gpusim.families.registry import load_scenario
 from gpusim.results.result import Result
 from gpusim.scenario.catalogue import find_scenario
+from gpusim.sim.core import engine
 from gpusim.verbs.simulate import simulate
 
 SCENARIO = "conv_9_k_tiles"
@@ -162,7 +163,7 @@ def test_a_failing_picture_does_not_lose_what_was_computed(gpusim, monkeypatch):
     def fail(*_arguments, **_options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("gpusim.commands.figures.conflict_picture", fail)
+    monkeypatch.setattr("gpusim.verbs.pictures.conflict_picture", fail)
 
     answer = gpusim("run", SCENARIO, "--out", "run")
 
@@ -206,3 +207,21 @@ def test_the_report_of_an_execution_keeps_its_lines_beside_json(gpusim):
 
     assert json.loads(answer.out)["schema"] == "gpusim.result/1"
     assert [line.split()[0] for line in answer.err.splitlines()[-3:]] == ["elements", "error", "hazards"]
+
+
+def test_the_execution_of_the_core_can_be_chosen(gpusim):
+    answer = gpusim("run", SCENARIO, "--no-figures", "--json", "--engine", "interpreted", "--out", "run")
+
+    assert json.loads(answer.out)["simulated"]["engine"] == "interpreted"
+    assert json.loads(Path("run/manifest.json").read_text())["command"][3:5] == ["--engine", "interpreted"]
+
+
+def test_a_compiled_core_that_was_not_built_is_one_line_and_exit_1(gpusim, monkeypatch):
+    missing = engine.Engine("interpreted", engine.chip, "the core was not compiled when gpusim was installed")
+    monkeypatch.setattr(engine, "_compiled", lambda: missing)
+    answer = gpusim("run", SCENARIO, "--no-figures", "--engine", "compiled", "--out", "run")
+
+    assert answer.code == 1
+    assert answer.err.splitlines()[-1] == (
+        "gpusim: the compiled core was asked for, but the core was not compiled when gpusim was installed"
+    )

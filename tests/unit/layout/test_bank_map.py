@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from gpusim.errors import BadInput
-from gpusim.layout.accesses import ACCESS_GRAMMAR, LDMATRIX_GRAMMAR
 from gpusim.layout.bank_map import describe_layout, render_text
+from gpusim.layout.patterns import ACCESS_GRAMMAR, LDMATRIX_GRAMMAR, access_kinds
 
 
 def describe(name, *accesses, bits=16, tile=(64, 128), stages=1):
@@ -100,11 +100,15 @@ def test_data_of_a_conflict_has_words_and_lanes():
     assert data["accesses"] == [
         {
             "access": "access 4B@0:0,0:1",
+            "op": "load",
             "width_bytes": 4,
+            "instructions": 1,
+            "worst_instruction": 0,
             "addresses": [0, 128, *[None] * 30],
             "wavefronts": 2,
             "ideal_wavefronts": 1,
             "conflicts": 1,
+            "ways": 2,
             "conflict_groups": [{"phase": 0, "bank": 0, "words": [0, 32], "lanes": [[0], [1]]}],
         }
     ]
@@ -179,7 +183,7 @@ def test_text_names_lanes_that_share_a_word_together():
             ("access", "16B"),
             f"access must read {ACCESS_GRAMMAR}, got '16B'",
         ),
-        ("row_major", ("load", "16B"), "access must be one of store, ldmatrix, access, got 'load'"),
+        ("row_major", ("read", "16B"), f"access must be one of {', '.join(access_kinds())}, got 'read'"),
         (
             "row_major",
             ("access", "16B@0:0,60:0"),

@@ -6,7 +6,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gpusim.errors import BadInput
-from gpusim.layout.cute import Layout, Swizzle, SwizzledLayout, parse_layout, parse_swizzle, row_major
+from gpusim.layout.cute import Layout, Swizzle, SwizzledLayout, row_major
+from gpusim.layout.printed import parse_layout, parse_swizzle
 
 
 @st.composite

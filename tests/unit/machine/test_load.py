@@ -29,7 +29,7 @@ def with_banks(record):
 
 
 def test_the_machines_that_ship():
-    assert machine_names() == ("a100", "h200", "rtx3090", "rtx4090", "t4")
+    assert machine_names() == ("a100", "h100_pcie", "h100_sxm", "h200", "l40s", "rtx3060", "rtx3090", "rtx4090", "t4")
 
 
 @pytest.mark.parametrize("name", machine_names())
@@ -86,6 +86,8 @@ def test_tensor_rates_follow_the_published_tables():
     ("name", "peaks"),
     [
         ("a100", {"m16n8k16.f16.f32": 312, "m16n8k16.f16.f16": 312, "m16n8k8.tf32.f32": 156, "m16n8k32.s8.s32": 624}),
+        ("l40s", {"m16n8k16.f16.f32": 366.5, "m16n8k16.bf16.f32": 366.5, "m16n8k8.tf32.f32": 183}),
+        ("l40s", {"m16n8k32.s8.s32": 733, "m16n8k16.s8.s32": 733}),
         ("rtx3090", {"m16n8k16.f16.f32": 71.2, "m16n8k8.f16.f32": 71.2, "m16n8k16.bf16.f32": 71.2}),
         ("rtx3090", {"m16n8k16.f16.f16": 142.3, "m16n8k8.tf32.f32": 35.6, "m16n8k4.tf32.f32": 35.6}),
         ("rtx3090", {"m16n8k32.s8.s32": 284.7, "m16n8k16.s8.s32": 284.7, "m16n8k64.s4.s32": 569.3}),
@@ -105,6 +107,17 @@ def test_tensor_cores_at_boost_reach_the_peak_of_the_whitepaper(name, peaks):
         reached[shape] = operations * machine.clock_mhz / machine.tensor[shape].interval / 1e6
 
     assert reached == pytest.approx(peaks, rel=0.002)
+
+
+@pytest.mark.parametrize("name", ["h100_sxm", "h100_pcie"])
+def test_an_sm_of_an_h100_is_that_of_an_h200(name):
+    """Both are GH100. What differs is how many SMs there are, their clock, and the memory behind them."""
+    h100, h200 = load_machine(name), load_machine("h200")
+    of_one_sm = ("limits", "features", "pipes", "tensor", "mio", "shared", "async_copy", "barrier")
+
+    assert [getattr(h100, part) for part in of_one_sm] == [getattr(h200, part) for part in of_one_sm]
+    assert h100.l2.bytes < h200.l2.bytes
+    assert h100.dram.bandwidth_gb_s < h200.dram.bandwidth_gb_s
 
 
 def test_the_same_file_is_the_same_machine():
@@ -232,7 +245,8 @@ def test_a_name_that_is_no_machine_is_refused():
         load_machine("h20")
 
     assert str(refused.value) == (
-        "machine must be one of a100, h200, rtx3090, rtx4090, t4 or the path of a .toml file,"
+        "machine must be one of a100, h100_pcie, h100_sxm, h200, l40s, rtx3060, rtx3090, rtx4090, t4"
+        " or the path of a .toml file,"
         ' got "h20", did you mean "h200"?'
     )
 
@@ -246,5 +260,7 @@ def test_a_machine_may_be_a_file_of_ones_own(tmp_path):
 
 
 def test_a_machine_file_that_is_missing_is_refused():
-    with pytest.raises(BadInput, match=r'^machine file must be readable, got "nowhere/x.toml" \('):
+    with pytest.raises(
+        BadInput, match=r'^machine file must be readable, got "nowhere/x.toml" \(.*\); .*: a100, .*, t4$'
+    ):
         load_machine("nowhere/x.toml")

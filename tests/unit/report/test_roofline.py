@@ -7,7 +7,8 @@ import pytest
 
 from gpusim.machine.load import load_machine
 from gpusim.report.captions import Words
-from gpusim.report.roofline import memory_levels, roofline, tensor_peak_tflops
+from gpusim.report.roofline import memory_levels, roofline
+from gpusim.results.use import tensor_peak_tflops
 
 WORDS = Words("a problem", "its kernel")
 

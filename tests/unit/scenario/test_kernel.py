@@ -59,3 +59,41 @@ def test_an_accepted_kernel_has_all_its_iterators(threadblock, warp, n, output):
         assert scenario.operand(operand).thread_map.threads == scenario.kernel.threads
         assert fragment_loads(scenario.operand(operand)).instructions >= 1
     assert scenario.epilogue.threadblock == threadblock
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("Sw<3,3,3> o _0 o (_128,_64):(_64,_1)", "Swizzle<3,3,3>"),
+        (
+            "Sw<3,4,3> o smem_ptr[16b](unset) o ((_8,_16),(_64,_1),(_1,_3)):((_64,_512),(_1,_0),(_0,_8192))",
+            "Swizzle<3,3,3>",
+        ),
+        ("S<3,3,3> o 0 o (128,64):(64,1)", "Swizzle<3,3,3>"),
+        ("(_128,_64):(_72,_1)", "padded<8>"),
+        ("(128,64):(64,1)", "row_major"),
+        ("cutlass::layout::RowMajor", "row_major"),
+        ("cutlass::layout::RowMajorTensorOpMultiplicandCrosswise<16, 64>", "crosswise"),
+        ("Swizzle<0,3,3>", "Swizzle<0,3,3>"),
+    ],
+)
+def test_a_layout_as_cute_or_cutlass_writes_it_is_the_one_it_equals(given, name):
+    scenario = parse_scenario(GEMM | {"kernel": {"shared": {"a": given}}}, "x.toml")
+
+    assert scenario.shared_layout("a") == name
+    assert scenario.resolved()["kernel"]["shared"]["a"] == name
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "(128,64):(1,128)",
+        "(128,32):(32,1)",
+        "Sw<3,4,3> o smem_ptr[32b](unset) o (_128,_64):(_64,_1)",
+        "(128,(8,8)):(8,(1,1024))",
+        "cutlass::layout::RowMajorTensorOpMultiplicandCrosswise<16, 32>",
+    ],
+)
+def test_a_layout_that_no_kernel_has_is_refused(given):
+    with pytest.raises(BadInput, match=r"^shared\.a must be crosswise, row_major, padded<N> or Swizzle<B,M,S>, got "):
+        parse_scenario(GEMM | {"kernel": {"shared": {"a": given}}}, "x.toml")

@@ -239,6 +239,34 @@ def test_a_machine_path_is_relative_to_the_scenario_and_kept_whole(tmp_path):
     assert load_scenario(tmp_path / "x.toml").machine == str(tmp_path / "mine.toml")
 
 
+def machine_file(folder):
+    folder.mkdir(exist_ok=True)
+    shipped = Path(__file__).parents[3] / "gpusim" / "machine" / "h200.toml"
+    return (folder / "mine.toml").write_text(shipped.read_text(encoding="utf-8"))
+
+
+def test_a_machine_path_is_looked_for_beside_the_scenario_then_where_the_user_stands(tmp_path, monkeypatch):
+    here, there = tmp_path / "here", tmp_path / "there"
+    machine_file(here)
+    there.mkdir()
+    (there / "x.toml").write_text('machine = "mine.toml"\n[problem]\nkind = "gemm"\nm = 8\nn = 8\nk = 8\n')
+    monkeypatch.chdir(here)
+
+    assert load_scenario(there / "x.toml").machine == str(here / "mine.toml")
+    machine_file(there)
+    assert load_scenario(there / "x.toml").machine == str(there / "mine.toml")
+
+
+def test_a_machine_path_by_an_override_is_looked_for_where_the_user_stands_first(tmp_path, monkeypatch):
+    machine_file(tmp_path / "here")
+    machine_file(tmp_path / "there")
+    (tmp_path / "there" / "x.toml").write_text('machine = "h200"\n[problem]\nkind = "gemm"\nm = 8\nn = 8\nk = 8\n')
+    monkeypatch.chdir(tmp_path / "here")
+    machine = load_scenario(tmp_path / "there" / "x.toml", ["machine=mine.toml"]).machine
+
+    assert machine == str(tmp_path / "here" / "mine.toml")
+
+
 plain = st.recursive(
     st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False) | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from doubles.published import H200
 
-from gpusim.machine import load_machine
+from gpusim.machine import load_machine, machine_names
 from gpusim.sim.figures import Figures, figures_of
 
 
@@ -108,7 +108,7 @@ def test_an_l2_of_one_partition_holds_all_its_bytes():
     assert figures_of(whole, 0, busy=False).l2_lines == 2 * 245760
 
 
-@pytest.mark.parametrize("name", ["a100", "h200", "rtx3090", "rtx4090", "t4"])
+@pytest.mark.parametrize("name", machine_names())
 def test_every_figure_is_an_integer(name):
     """The core's columns are integers of 64 bits: a float would be cut off by one execution and not by the other."""
     assert {type(figure) for figure in figures_of(load_machine(name), 65536, busy=False)} == {int}

@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 
 from gpusim.families.gemm.conv2d import Conv2dFpropProblem
 from gpusim.families.gemm.gemm import GemmProblem
+from gpusim.layout.global_lines import returning_wavefronts
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.kernel import Kernel
 from gpusim.tile.requests import (
     bypassing_sectors,
     distinct_sectors,
     grid_requests,
-    returning_wavefronts,
 )
 from gpusim.tile.shared_store import store_offsets
 

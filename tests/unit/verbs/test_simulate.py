@@ -199,7 +199,7 @@ def test_an_interpreted_exact_run_says_beforehand_what_it_costs(monkeypatch):
     executed = result.counters["smsp__inst_executed.sum"]
 
     assert told[1] == (
-        f"simulating all 1 CTAs on 1 SMs: {executed:,} warp instructions, "
+        f"simulating every CTA: 1, on 1 of 132 SMs: {executed:,} warp instructions, "
         f"about {round(executed / 1000)} s with the interpreted core"
     )
 
@@ -209,7 +209,11 @@ def test_a_compiled_run_says_how_much_it_simulates():
     told = []
     simulate(gemm(64, 64, 64), progress=told.append)
 
-    assert told == ["lowering the schedule", "simulating all 1 CTAs on 1 SMs", "counting what the grid executes"]
+    assert told == [
+        "lowering the schedule",
+        "simulating every CTA: 1, on 1 of 132 SMs",
+        "counting what the grid executes",
+    ]
 
 
 def test_progress_is_told():
@@ -218,8 +222,8 @@ def test_progress_is_told():
 
     assert told == [
         "lowering the schedule",
-        "walking 1 waves through the L2",
-        "simulating 1 of 1 CTAs on 1 SMs for 1",
+        "walking the CTAs through the L2, wave by wave: 1",
+        "simulating a sample: 1 of 1 CTAs, on 1 of the 1 SMs that have work",
         "counting what the grid executes",
     ]
 

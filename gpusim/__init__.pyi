@@ -1,0 +1,19 @@
+# The public names of gpusim for type checkers and editors; __init__.py imports each when it is first used.
+
+from gpusim.errors import GpusimError as GpusimError
+from gpusim.families.verification import VerifyReport as VerifyReport
+from gpusim.layout.bank_map import LayoutReport as LayoutReport
+from gpusim.layout.bank_map import describe_layout as describe_layout
+from gpusim.layout.named import shared_layout as shared_layout
+from gpusim.machine.load import load_machine as load_machine
+from gpusim.machine.load import machine_names as machine_names
+from gpusim.python.run import Run as Run
+from gpusim.python.run import read_run as read_run
+from gpusim.python.simulate import simulate as simulate
+from gpusim.python.verify import verify as verify
+from gpusim.results.result import Result as Result
+from gpusim.scenario.catalogue import scenario_names as scenario_names
+from gpusim.scenario.models import Scenario as Scenario
+from gpusim.verbs.load import load as load
+
+__version__: str

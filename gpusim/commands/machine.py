@@ -1,0 +1,99 @@
+"""``gpusim machine``: lists the machines that ship, or shows one: its figures by kind, and what was recorded on it."""
+
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+
+from gpusim.commands.output import print_json, print_text
+from gpusim.machine.load import machine_names
+from gpusim.machine.spec import FIGURE_KINDS, FigureRecord
+from gpusim.verbs.machine_report import MachineReport, machine_report
+
+_WIDTH = 120
+_LEAST_WORDS = 40
+
+
+def print_machines(*, as_json: bool) -> None:
+    """Print the machines that ship, with the number of figures of each kind and of records."""
+    reports = [machine_report(name) for name in machine_names()]
+    if as_json:
+        kept = ("name", "title", "sms", "clock_mhz", "counts", "records")
+        print_json([{key: report.to_dict()[key] for key in kept} for report in reports])
+        return
+    rows = [("machine", "GPU", "SMs", "MHz", *FIGURE_KINDS, "records")]
+    for report in reports:
+        counts = (str(report.counts[kind]) for kind in FIGURE_KINDS)
+        rows.append(
+            (report.name, report.title, str(report.sms), str(report.clock_mhz), *counts, str(report.records or "none"))
+        )
+    print_text("\n".join(_columns(rows, left=2)))
+
+
+def print_machine(name: str, *, as_json: bool) -> None:
+    """
+    Print one machine.
+
+    Raises:
+        BadInput: There is no such machine or file, or the file breaks a rule.
+    """
+    report = machine_report(name)
+    if as_json:
+        print_json(report.to_dict())
+    else:
+        print_text("\n".join(_lines(report)))
+
+
+def _lines(report: MachineReport) -> Iterator[str]:
+    yield f"{report.title} ({report.name}): {report.sms} SMs at {report.clock_mhz:,} MHz"
+    counts = ", ".join(f"{count} {kind}" for kind, count in report.counts.items())
+    yield f"figures    {counts}; digest {report.digest[:12]}"
+    yield f"records    {_validation(report)}"
+    for kind in FIGURE_KINDS:
+        figures = [figure for figure in report.figures if figure.kind == kind]
+        if figures:
+            yield ""
+            yield kind
+            yield from _table(figures)
+    yield ""
+    yield "sources"
+    yield from _columns([("key", "title"), *report.sources.items()], left=2)
+
+
+def _validation(report: MachineReport) -> str:
+    if not report.records:
+        return "none of this machine: nothing that is predicted for it was compared with the GPU"
+    return f"{report.records} kernels measured; `gpusim validate --gpu {report.name}` says how far predictions are off"
+
+
+def _table(figures: Sequence[FigureRecord]) -> Iterator[str]:
+    """Yield a line for each figure, and more where its words do not fit."""
+    cells = [("key", "value", "unit"), *((figure.key, _value(figure), figure.unit) for figure in figures)]
+    lines = list(_columns(cells, left=1))
+    left = max(map(len, lines)) + 2
+    room = max(_LEAST_WORDS, _WIDTH - left)
+    for line, words in zip(lines, ["from", *map(_words, figures)], strict=True):
+        first, *others = wrap(words, room) or [""]
+        yield f"{line:{left}}{first}".rstrip()
+        yield from (" " * left + other for other in others)
+
+
+def _value(figure: FigureRecord) -> str:
+    return str(figure.value).lower() if isinstance(figure.value, bool) else f"{figure.value:,}"
+
+
+def _words(figure: FigureRecord) -> str:
+    """Return where a figure comes from: its source, the place in it, why it was assumed, and what it was fitted on."""
+    place = ", ".join(part for part in (figure.source, figure.at) if part)
+    fitted = f"fitted on {', '.join(figure.fitted_on)}" if figure.fitted_on else ""
+    return "; ".join(part for part in (place, figure.why, fitted) if part)
+
+
+def _columns(rows: Sequence[tuple[str, ...]], left: int) -> Iterator[str]:
+    """Yield rows with aligned columns: the first ``left`` ones to the left, a unit too, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    last = len(widths) - 1
+    for row in rows:
+        cells = (
+            cell.ljust(width) if place < left or (place == last and not cell[:1].isdigit()) else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join(cells).rstrip()

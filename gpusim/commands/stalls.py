@@ -1,0 +1,43 @@
+"""``gpusim stalls``: says what each stall reason means and what helps; of a run, those that it has, with shares."""
+
+from pathlib import Path
+from textwrap import wrap
+
+from gpusim.commands.output import print_json, print_text
+from gpusim.report.stall_shares import percent, ranked_stalls
+from gpusim.results import run_directory
+from gpusim.results.stall_words import STALL_WORDS
+
+_WIDTH = 78
+
+
+def print_stalls(directory: Path | None, *, as_json: bool) -> None:
+    """
+    Print the definition of every stall reason, or of those that a run has.
+
+    Raises:
+        BadInput: The directory is no run directory.
+    """
+    shares = {} if directory is None else dict(ranked_stalls(run_directory.read_run(directory)[0]))
+    reasons = list(STALL_WORDS) if directory is None else list(shares)
+    if as_json:
+        print_json(
+            [
+                {
+                    "reason": reason,
+                    **({"share": shares[reason]} if reason in shares else {}),
+                    "meaning": STALL_WORDS[reason].meaning,
+                    "helps": STALL_WORDS[reason].helps,
+                }
+                for reason in reasons
+            ]
+        )
+        return
+    left = max(map(len, reasons), default=0) + 2
+    lines = [f"{'reason':{left}}what the warp does, or waits for; what helps"]
+    for reason in reasons:
+        meaning, helps = STALL_WORDS[reason].meaning, STALL_WORDS[reason].helps
+        share = f"{percent(shares[reason])}: " if reason in shares else ""
+        told = [*wrap(share + meaning, _WIDTH), *wrap(f"helps: {helps}" if helps else "", _WIDTH)]
+        lines += [f"{reason if not number else '':{left}}{line}" for number, line in enumerate(told)]
+    print_text("\n".join(lines))

@@ -1,0 +1,82 @@
+"""A run to look at: its result with the timeline behind it, as tables, pictures, a notebook's HTML, and traces."""
+
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from gpusim.families.registry import family_of, parse_scenario
+from gpusim.machine.load import load_machine
+from gpusim.report.notebook import html_summary
+from gpusim.results import run_directory
+from gpusim.results.result import Result
+from gpusim.results.timeline import Timeline
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+PictureName: TypeAlias = Literal["overlap", "conflicts", "stalls", "roofline"]
+"""The pictures of a run."""
+
+TraceName: TypeAlias = Literal["perfetto", "kanata"]
+"""The formats of trace files."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run(Result):
+    """
+    The result of one run, and what the run observed of one CTA.
+
+    A notebook shows it as its verdict and a small table.
+
+    Attributes:
+        name: Name of the scenario; empty for one made of data.
+        timeline: Spans of the watched CTA.
+    """
+
+    name: str = field(default="", compare=False)
+    timeline: Timeline = field(repr=False, compare=False)
+
+    def plot(self, picture: PictureName) -> "Axes":
+        """
+        Draw a picture as ``gpusim plot`` does, into a new figure of pyplot's.
+
+        Args:
+            picture: "overlap" (stages that fill while others are read), "conflicts" (lanes that meet in a bank),
+                "stalls" (why warps wait) or "roofline".
+
+        Returns:
+            The first axes of the picture; ``axes.figure`` has them all, to be changed or saved.
+
+        Raises:
+            BadInput: There is no such picture.
+            CannotRun: The result has nothing to show in it.
+        """
+        from gpusim.report.style import new_figure  # noqa: PLC0415 - matplotlib is slow to import
+        from gpusim.verbs.pictures import draw_picture  # noqa: PLC0415 - the same
+
+        return draw_picture(picture, self, self.timeline, new_figure()).axes[0]
+
+    def write_trace(self, path: str | Path, trace_format: TraceName = "perfetto") -> None:
+        """Write the timeline as a trace file, for Perfetto's or Konata's viewer."""
+        from gpusim.verbs.pictures import write_trace  # noqa: PLC0415 - its room is slow to import
+
+        write_trace(trace_format, self, self.timeline, Path(path))
+
+    def _repr_html_(self) -> str:
+        scenario = parse_scenario(self.scenario, run_directory.SCENARIO)
+        return html_summary(self, family_of(scenario).words(scenario), load_machine(scenario.machine), self.name)
+
+
+def run_of(result: Result, timeline: Timeline, name: str = "") -> Run:
+    """Return a result and its timeline as a run."""
+    return Run(**{each.name: getattr(result, each.name) for each in fields(Result)}, timeline=timeline, name=name)
+
+
+def read_run(directory: str | Path) -> Run:
+    """
+    Read a run directory, as ``gpusim run`` writes them.
+
+    Raises:
+        BadInput: The folder is not a run directory, or one of its files has another schema.
+    """
+    return run_of(*run_directory.read_run(Path(directory)))

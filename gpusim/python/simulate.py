@@ -1,0 +1,45 @@
+"""Simulates a scenario for a program or a notebook, with the defaults of ``gpusim run``."""
+
+from typing import Literal, TypeAlias
+
+from gpusim.python.run import Run, run_of
+from gpusim.sim.core.engine import EngineChoice, chosen
+from gpusim.verbs import simulate as verb
+from gpusim.verbs.load import ScenarioSource, load
+
+StreamName: TypeAlias = Literal["auto", "estimated", "compiled"]
+"""Origins of instruction streams that can be asked for."""
+
+
+def simulate(
+    scenario: ScenarioSource,
+    *,
+    exact: bool | None = None,
+    stream: StreamName = "auto",
+    engine: EngineChoice = "auto",
+) -> Run:
+    """
+    Simulate a scenario in time, as ``gpusim run`` does. Nothing is written.
+
+    Args:
+        scenario: A scenario, or what ``gpusim.load`` takes: a file, the name of a shipped scenario, data.
+        exact: True simulates every CTA, False some for all; None chooses by the number of warp instructions.
+        stream: Origin of the instruction streams. "auto" is compiled where all are shipped or a compiler is installed.
+        engine: Which execution of the simulator's core; "auto" is the compiled one where it was built.
+
+    Returns:
+        The result, with the timeline of the watched CTA.
+
+    Raises:
+        BadInput: The scenario is wrong, or its machine cannot run this kernel.
+        CannotRun: A stream is to be compiled, but is not shipped, and no compiler is installed; or the compiled core
+            was asked for and is not there.
+        CheckFailed: A compiled kernel does not execute its schedule.
+
+    >>> simulate("gemm_ragged").ctas
+    64
+    """
+    read = load(scenario)
+    with chosen(engine):
+        result, timeline = verb.simulate(read, exact=exact, stream=stream)
+    return run_of(result, timeline, read.name)

@@ -1,0 +1,112 @@
+"""
+How much of a machine a run uses: SMs, waves, tiles and the peak of each resource, by arithmetic on its result alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, prod
+from typing import Any, Final
+
+from gpusim.machine.spec import Machine
+from gpusim.results.bound import CHIP_RESOURCES, TENSOR_METRICS
+from gpusim.results.result import Result
+
+_NO_PEAK: Final = ("L2 port of the SM",)
+"""Resources whose cycles follow another one's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """
+    The use of a machine by one run.
+
+    Attributes:
+        working: SMs that have a CTA.
+        sms: SMs of the machine.
+        waves: Waves of CTAs, of which the last may be partly filled; a wave fills every SM.
+        last_wave: Share of the last wave's places that have a CTA, 0 to 1.
+        tile_efficiency: Useful multiplications over executed ones, 0 to 1; the others lie in padding of the tile. None
+            where no MMA was counted.
+        tensor_peak: Peak of all tensor cores for the scenario's mma.sync, 10^12 operations a second. None where the
+            machine has no figure.
+        of_peak: Use of each resource over all SMs and all elapsed cycles, 0 to 1, the most used first.
+    """
+
+    working: int
+    sms: int
+    waves: int
+    last_wave: float
+    tile_efficiency: float | None
+    tensor_peak: float | None
+    of_peak: tuple[tuple[str, float], ...]
+
+    @property
+    def idle_sms(self) -> int:
+        """SMs that have no CTA."""
+        return self.sms - self.working
+
+
+def use_of(result: Result, machine: Machine) -> Use:
+    """Return how much of a machine a run on it used."""
+    places = result.ctas_per_sm * machine.sms
+    waves = ceil(result.ctas / places)
+    return Use(
+        working=min(result.ctas, machine.sms),
+        sms=machine.sms,
+        waves=waves,
+        last_wave=result.ctas / places - (waves - 1),
+        tile_efficiency=_tile_efficiency(result),
+        tensor_peak=tensor_peak_tflops(result, machine),
+        of_peak=_of_peak(result, machine),
+    )
+
+
+def tile_efficiency(flops: float, mmas: float, instruction: Sequence[int]) -> float | None:
+    """
+    Return useful multiplications over executed ones, 0 to 1; None where nothing is executed.
+
+    Args:
+        flops: Multiplications and additions of the problem.
+        mmas: mma.sync instructions that the grid executes.
+        instruction: M, N and K of one.
+    """
+    executed = 2 * prod(instruction) * mmas
+    return min(1.0, flops / executed) if executed else None
+
+
+def _tile_efficiency(result: Result) -> float | None:
+    """Return the tile efficiency of a run. Its operations are known by their rate, to three digits after the point."""
+    mmas = sum(result.counters.get(metric, 0) for metric in TENSOR_METRICS)
+    return tile_efficiency(result.tflops * result.time_us * 1e6, mmas, result.scenario["kernel"]["instruction"])
+
+
+def tensor_peak_tflops(result: Result, machine: Machine) -> float | None:
+    """
+    Return the peak of all tensor cores for the scenario's mma.sync, in 10^12 operations per second.
+
+    Return None if the machine file has no figure for that shape and type.
+    """
+    m, n, k = result.scenario["kernel"]["instruction"]
+    dtype = result.scenario["problem"]["dtype"]
+    pipe = machine.tensor.get(f"m{m}n{n}k{k}.{dtype['ab']}.{dtype['accumulator']}")
+    if pipe is None:
+        return None
+    flop_per_cycle = 2 * m * n * k * machine.smsps * machine.sms / pipe.interval
+    return float(flop_per_cycle * machine.clock_mhz / 1e6)
+
+
+def _of_peak(result: Result, machine: Machine) -> tuple[tuple[str, float], ...]:
+    """
+    Return the use of each resource, the most used first.
+
+    A bound's cycles are those of the SM with most CTAs; over all SMs the mean is less.
+    """
+    fullest = ceil(result.ctas / machine.sms)
+    mean = result.ctas / (fullest * machine.sms)
+    cycles: Mapping[str, Any] = result.bound.get("cycles", {})
+    used = {
+        name: taken * (1.0 if name in CHIP_RESOURCES else mean) / result.cycles.elapsed
+        for name, taken in cycles.items()
+        if name not in _NO_PEAK
+    }
+    return tuple(sorted(used.items(), key=lambda item: (-item[1], item[0])))

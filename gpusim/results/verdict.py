@@ -1,0 +1,54 @@
+"""Says in one sentence what holds a run back, from its result alone; ``gpusim explain`` simulates to say more."""
+
+from typing import Final
+
+from gpusim.results.result import Result
+from gpusim.results.stall_words import STALL_WORDS
+from gpusim.results.use import Use
+
+_MOST: Final = 0.5
+_UNEVEN: Final = 0.25
+
+
+def verdict(result: Result, use: Use) -> str:
+    """
+    Return what holds a run back, in one sentence.
+
+    SMs without work, a last wave that is nearly empty, and padding come first: a kernel that has them is slow however
+    busy a resource is.
+
+    Args:
+        result: The run.
+        use: How much of its machine it used.
+    """
+    parts = []
+    if use.idle_sms > use.sms * _MOST:
+        parts.append(f"{use.idle_sms} of {use.sms} SMs have no CTA")
+    elif use.waves > 1 and (1 - use.last_wave) / use.waves > _UNEVEN:
+        parts.append(f"the last of {use.waves} waves of CTAs is filled to {_percent(use.last_wave)}")
+    if use.tile_efficiency is not None and 1 - use.tile_efficiency > _MOST:
+        parts.append(f"{_percent(1 - use.tile_efficiency)} of the multiplications are padding of the tile")
+    limit = _limit(result)
+    parts.append(f"where there is work, {limit}" if parts else limit)
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _limit(result: Result) -> str:
+    """Return the resource that bounds the run, or else what warps wait for most of the time."""
+    if result.bound["resource"] != "latency":
+        return (
+            f"the limit is the {result.bound['resource']}, busy for {_percent(result.bound['utilisation'])} of the time"
+        )
+    waits = {reason: share for reason, share in result.stalls.items() if STALL_WORDS[reason].waits_for}
+    if not waits:
+        return "no resource is busy, and no warp waits"
+    longest = max(waits, key=lambda reason: (waits[reason], reason))
+    return (
+        f"no resource is busy; warps wait longest for {STALL_WORDS[longest].waits_for} "
+        f"({longest}, {_percent(waits[longest])} of their cycles)"
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

@@ -1,0 +1,44 @@
+"""Loads the scenario that a caller means: a file, a shipped scenario, the name of a CUTLASS kernel, or plain data."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from gpusim.families.registry import load_scenario, named_scenario, scenario_of
+from gpusim.scenario.catalogue import find_scenario
+from gpusim.scenario.cutlass_name import PREFIX
+from gpusim.scenario.models import Scenario
+
+ScenarioSource: TypeAlias = Scenario | str | Path | Mapping[str, Any]
+"""What a scenario can be loaded from; ``load`` says how each is read."""
+
+
+def load(source: ScenarioSource, overrides: Iterable[str] = ()) -> Scenario:
+    """
+    Load and validate a scenario.
+
+    Args:
+        source: The path of a TOML file; the name of a shipped scenario; the name of a kernel, as CUTLASS's profiler
+            prints it; data as ``tomllib`` returns it; or a scenario.
+        overrides: Settings ``key=value``, as the command line's ``--set`` takes them. The last one of a key holds.
+
+    Raises:
+        BadInput: There is no such file, name or key, or a check does not hold. The message is one line.
+
+    >>> load("gemm_ragged", ["kernel.stages=4"]).kind
+    'gemm'
+    """
+    if isinstance(source, str | Path):
+        text = str(source)
+        if is_kernel_name(text):
+            return named_scenario(text, overrides)
+        return load_scenario(find_scenario(text), overrides)
+    if isinstance(source, Mapping):
+        return scenario_of(source, overrides)
+    settings = tuple(overrides)
+    return scenario_of(source.written(), settings, source.name) if settings else source
+
+
+def is_kernel_name(text: str) -> bool:
+    """Return whether a text is a kernel's name: it begins like one and is no file."""
+    return text.startswith(PREFIX) and not text.endswith(".toml") and not Path(text).exists()

@@ -1,0 +1,70 @@
+"""Says what a machine file states: every figure with its unit, kind and source, and how many kernels were recorded."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from gpusim.machine.load import load_machine, machine_names
+from gpusim.machine.spec import FigureRecord
+from gpusim.records.record import measured_folder
+from gpusim.results.plain import plain
+
+
+@dataclass(frozen=True, slots=True)
+class MachineReport:
+    """
+    A machine, and what is known about it.
+
+    Attributes:
+        name: Name of the shipped machine, or stem of the file.
+        title: The GPU.
+        digest: Digest of the machine, which results state, too.
+        sms: Number of SMs.
+        clock_mhz: Clock of the SMs, MHz.
+        counts: Number of figures of each kind.
+        figures: Every figure, in the order of the file's keys.
+        sources: Title of each source, by its key.
+        records: Kernels that were measured on it and whose records are at hand; 0 where none are.
+    """
+
+    name: str
+    title: str
+    digest: str
+    sms: int
+    clock_mhz: int
+    counts: dict[str, int]
+    figures: tuple[FigureRecord, ...]
+    sources: dict[str, str]
+    records: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain data, which is what ``gpusim machine NAME --json`` prints."""
+        data: dict[str, Any] = plain(self)
+        return data
+
+
+def machine_report(name_or_path: str) -> MachineReport:
+    """
+    Report a machine.
+
+    Args:
+        name_or_path: Name of a shipped machine, or path of a machine file.
+
+    Raises:
+        BadInput: There is no such machine or file, or the file breaks a rule.
+    """
+    machine = load_machine(name_or_path)
+    return MachineReport(
+        name=machine.name,
+        title=machine.title,
+        digest=machine.digest(),
+        sms=machine.sms,
+        clock_mhz=machine.clock_mhz,
+        counts=machine.figure_counts(),
+        figures=machine.figures,
+        sources=dict(machine.sources),
+        records=_records(machine.name) if name_or_path in machine_names() else 0,
+    )
+
+
+def _records(name: str) -> int:
+    return len(tuple((measured_folder() / name).glob("*.json")))

@@ -1,0 +1,84 @@
+"""Draws the pictures of a run and writes its traces: which family's chart, which description, which machine."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+from gpusim.errors import BadInput
+from gpusim.families.registry import family_of, parse_scenario
+from gpusim.machine import load_machine
+from gpusim.report.conflicts import conflict_picture
+from gpusim.report.kanata import write_kanata
+from gpusim.report.perfetto import write_perfetto
+from gpusim.report.roofline import roofline
+from gpusim.report.stalls import stall_chart
+from gpusim.report.style import Canvas
+from gpusim.results import run_directory
+from gpusim.results.result import Result
+from gpusim.results.timeline import Timeline
+
+
+class _Shown:
+    """A run with its scenario, its family and its description."""
+
+    def __init__(self, result: Result, timeline: Timeline) -> None:
+        self.result, self.timeline = result, timeline
+        self.scenario = parse_scenario(result.scenario, run_directory.SCENARIO)
+        self.family = family_of(self.scenario)
+        self.words = self.family.words(self.scenario)
+
+
+def _overlap(run: _Shown, canvas: Canvas) -> Canvas:
+    return run.family.pictures.draw_overlap(run.scenario, run.result, run.timeline, canvas)
+
+
+def _conflicts(run: _Shown, canvas: Canvas) -> Canvas:
+    return conflict_picture(run.result, run.words, run.family.pictures.bank_pictures(run.scenario), canvas)
+
+
+def _stalls(run: _Shown, canvas: Canvas) -> Canvas:
+    return stall_chart(run.result, run.words, canvas)
+
+
+def _roofline(run: _Shown, canvas: Canvas) -> Canvas:
+    return roofline(run.result, run.words, load_machine(run.scenario.machine), canvas)
+
+
+def draw_picture(kind: str, result: Result, timeline: Timeline, canvas: Canvas) -> Canvas:
+    """
+    Draw a picture of a run.
+
+    Args:
+        kind: "overlap", "conflicts", "stalls" or "roofline".
+        result: Result of the run.
+        timeline: What the timing run observed.
+        canvas: The PNG file to write, or the figure to draw into.
+
+    Raises:
+        BadInput: There is no such picture.
+        CannotRun: The result has nothing to show in it.
+    """
+    run = _Shown(result, timeline)
+    match kind:
+        case "overlap":
+            return _overlap(run, canvas)
+        case "conflicts":
+            return _conflicts(run, canvas)
+        case "stalls":
+            return _stalls(run, canvas)
+        case "roofline":
+            return _roofline(run, canvas)
+    raise BadInput(f"picture must be one of {', '.join(run_directory.FIGURES)}, got {kind!r}")
+
+
+_Write: TypeAlias = Callable[[_Shown, Path], object]
+
+_TRACES: Mapping[str, _Write] = {
+    "perfetto": lambda run, path: write_perfetto(run.result, run.words, run.timeline, path),
+    "kanata": lambda run, path: write_kanata(run.result, run.timeline, path),
+}
+
+
+def write_trace(trace_format: str, result: Result, timeline: Timeline, path: Path) -> None:
+    """Write the timeline of a run as a trace file; ``trace_format`` is a key of ``run_directory.TRACES``."""
+    _TRACES[trace_format](_Shown(result, timeline), path)
