@@ -455,6 +455,44 @@ def compare(
 
 
 @app.command()
+def explain(
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="RUN|FILE",
+            help="A run directory, a scenario file, or the name of a shipped scenario.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    cutlass: CutlassOption = None,
+    overrides: SetOption = None,
+    exact: Annotated[
+        bool | None,
+        typer.Option(
+            "--exact/--sampled",
+            help="Simulate every CTA, or sample.  [default: by the number of warp instructions]",
+            show_default=False,
+        ),
+    ] = None,
+    stream: Annotated[
+        StreamChoice, typer.Option(help="Origin of the instruction streams; a run has its own.")
+    ] = StreamChoice.AUTO,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what bounds a kernel, where each per cent of the time goes, and what would help."""
+    from gpusim.commands.explain import print_explanation
+
+    print_explanation(
+        what if what is not None and cutlass is None and Path(what).is_dir() else _scenario(what, cutlass),
+        tuple(overrides or ()),
+        exact=exact,
+        stream=stream.value,
+        as_json=as_json,
+    )
+
+
+@app.command()
 def calibrate(
     *,
     out: Annotated[

@@ -30,7 +30,29 @@ def print_summary(result: Result, words: Words, file: TextIO | None = None) -> N
     block characters, bars are drawn with # and rules with -.
     """
     file = file or sys.stdout
-    shown = summary(result, words, ascii_only=not _has_blocks(file))
+    _print(summary(result, words, ascii_only=not _has_blocks(file)), file)
+
+
+def print_parts(*parts: RenderableType) -> None:
+    """Print tables and texts to stdout, plain where it is no terminal."""
+    _print(Group(*parts), sys.stdout)
+
+
+def table_of(first: str, *figures: str) -> Table:
+    """Return an empty table whose first column is text and whose others are figures, set right."""
+    table = Table(
+        box=box.SIMPLE_HEAD if _has_blocks(sys.stdout) else _ASCII_HEAD,
+        pad_edge=False,
+        show_edge=False,
+        header_style="dim",
+    )
+    table.add_column(first)
+    for name in figures:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _print(shown: RenderableType, file: TextIO) -> None:
     if file.isatty():
         Console(file=file, highlight=False).print(shown)
         return
