@@ -11,7 +11,7 @@ from gpusim.measure.explain_check.truth import MeasuredBound, measured_bound, me
 from gpusim.records.record import Record
 from gpusim.results.result import ELAPSED
 from gpusim.verbs.explanation.resources import Bound, Resource, bound_of, resources
-from gpusim.verbs.explanation.what_if import gain_percent, rescheduled
+from gpusim.verbs.explanation.what_if import rescheduled
 from gpusim.verbs.simulate import simulate_launches
 
 WITHIN_POINTS: Final = 5.0
@@ -52,7 +52,8 @@ class GainRow:
     Attributes:
         what: What they differ in.
         before, after: Their names.
-        measured, simulated: Share of the first one's elapsed cycles that the second one saves, per cent.
+        measured, simulated: Elapsed cycles that the second one saves, per cent of the slower one's. A pair has no
+            direction of its own, so that the gain of the reversed pair is the same with the other sign.
     """
 
     what: str
@@ -101,11 +102,16 @@ def gain_rows(chosen: Sequence[Pair], say: Callable[[str], None]) -> Iterator[Ga
         scenario = parse_scenario(before.scenario, before.name)
         result, _ = simulate_launches(scenario, stream="auto")
         predicted = rescheduled(scenario, result, what, _settings(before.scenario, after.scenario), exact=None)
-        measured = gain_percent(before.counters[ELAPSED], after.counters[ELAPSED])
-        if predicted.gain_percent is None:
+        if predicted.cycles is None:
             say(f"{before.name}: {predicted.refused}")
             continue
-        yield GainRow(what, before.name, after.name, measured, predicted.gain_percent)
+        measured = _gain(before.counters[ELAPSED], after.counters[ELAPSED])
+        yield GainRow(what, before.name, after.name, measured, _gain(result.cycles.elapsed, predicted.cycles))
+
+
+def _gain(before: float, after: float) -> float:
+    """Return the cycles saved, per cent of the slower one's."""
+    return 100 * (before - after) / max(before, after)
 
 
 def _settings(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:

@@ -61,8 +61,8 @@ def _truth() -> Iterator[str]:
         yield f"| stall `{reason}` | {resource} |"
     yield ""
     yield (
-        f"Gains are shares of the elapsed cycles saved. Two gains below {SAME_WITHIN:.0f} point either way have "
-        "the same sign: neither."
+        "Gains are elapsed cycles saved, per cent of the slower one's: a pair has no direction of its own. Two "
+        f"gains below {SAME_WITHIN:.0f} point either way have the same sign: neither."
     )
     yield ""
 

@@ -13,6 +13,7 @@ from gpusim.lower.estimated import tensor_core
 from gpusim.machine.occupancy import Limiter, ctas_per_sm
 from gpusim.results.bound import BOUND_SHARE
 from gpusim.results.result import Result
+from gpusim.sim.launch import Launch
 from gpusim.units import SECTOR_BYTES, WARP_SIZE
 from gpusim.verbs.simulate import SimulatedLaunch
 
@@ -101,7 +102,8 @@ def resources(result: Result, launches: Sequence[SimulatedLaunch]) -> tuple[Reso
         return Resource(name, 100 * cycles / elapsed, 100 * cycles / launches[0].outcome.longest)
 
     copied = sum(row.wavefronts for row in result.bank_conflicts if row.op == "ldgsts")
-    others = sum(row.wavefronts for row in result.bank_conflicts if row.op != "ldgsts")
+    zero_filling = min(copied, _zero_filling(first))
+    others = sum(row.wavefronts for row in result.bank_conflicts) - copied + zero_filling
     rate = machine.shared.wavefronts_per_cycle
     read, written = counters["lts__t_sectors_op_read.sum"], counters["lts__t_sectors_op_write.sum"]
     moved = counters["dram__bytes_read.sum"] + counters["dram__bytes_write.sum"]
@@ -110,12 +112,30 @@ def resources(result: Result, launches: Sequence[SimulatedLaunch]) -> tuple[Reso
         per_sm("issue slots", issued / machine.smsps),
         *(per_sm(f"{pipe} pipe", cycles) for pipe, cycles in _pipe_cycles(launches).items()),
         per_sm("shared-memory data stage", others / rate),
-        per_sm("data stage, copies included", (others + copied) / rate, bounds=False),
+        per_sm("data stage, all copies included", (others + copied - zero_filling) / rate, bounds=False),
         per_sm("L2 port of the SM", read * SECTOR_BYTES / machine.l2.bytes_per_cycle_per_sm, bounds=False),
         of_chip("L2 bandwidth", (read + written) * SECTOR_BYTES / machine.l2.bytes_per_cycle),
         of_chip("DRAM bandwidth", moved * machine.clock_mhz / (machine.dram.bandwidth_gb_s * 1000)),
     ]
     return tuple(sorted(found, key=lambda one: (-one.percent, one.name)))
+
+
+def _zero_filling(launch: Launch) -> int:
+    """
+    Return the wavefronts of cp.async that write zeros in lanes that are predicated off.
+
+    These pass the data stage as stores do, and ncu counts all their wavefronts among those of the LSU. Of copies
+    without zero-filling, whose data go past it, ncu counts next to none (H200 records: convolutions zero-fill in every
+    copy, GEMMs in those of the prologue).
+    """
+    lanes, total = launch.kernel.lanes(), 0
+    for behaviour, ctas in launch.executed.items():
+        for segment in launch.streams[behaviour].segments:
+            for each in segment.instructions:
+                shared = lanes.shared(each.op) if each.unit == "ldgsts" and each.op is not None else None
+                if shared is not None and lanes.op(each.op).zfill:
+                    total += int(shared.table.wavefronts[shared.place].sum()) * segment.trips * ctas
+    return total
 
 
 def tensor_cycles(one: SimulatedLaunch) -> float:
