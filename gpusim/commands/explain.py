@@ -2,17 +2,16 @@
 
 from pathlib import Path
 
-from rich.table import Table
-
 from gpusim.commands.output import print_json, print_text, progress
 from gpusim.commands.scenario_source import read_any_scenario
 from gpusim.errors import BadInput
-from gpusim.report.tables import print_parts, table_of
+from gpusim.report.tables import print_tables
 from gpusim.results.run_directory import RESULT, read_run
 from gpusim.verbs.explain import Explanation, explain
 from gpusim.verbs.explanation.conflicts import Collision
+from gpusim.verbs.explanation.what_if import WhatIf
 
-LEAST_PERCENT = 0.05
+LEAST_LOSS = 0.05
 """Least loss that is printed."""
 
 
@@ -39,36 +38,27 @@ def print_explanation(text: str, overrides: tuple[str, ...], *, exact: bool | No
 def _print(found: Explanation) -> None:
     print_text(found.verdict)
     print_text("\n" + "\n".join(found.sentences))
-    losses = table_of("where the time of all SMs goes", "%")
-    for one in found.budget.losses:
-        if one.percent >= LEAST_PERCENT:
-            losses.add_row(one.what, f"{one.percent:.1f}")
-    losses.add_row("useful multiplications", f"{found.budget.useful:.1f}")
-    print_parts("", losses, "", _resources(found), "", _what_if(found))
+    losses = [(one.what, f"{one.percent:.1f}") for one in found.budget.losses if one.percent >= LEAST_LOSS]
+    used = [(one.name, f"{one.percent:.1f}", f"{one.percent_active:.1f}") for one in found.resources]
+    print_text("")
+    print_tables(
+        ("where the time of all SMs goes", ["%"], [*losses, ("useful multiplications", f"{found.budget.useful:.1f}")]),
+        ("resource", ["% of peak", "% while active"], used),
+        ("what if", ["cycles", "gain %"], [_what_if_row(one) for one in found.what_if]),
+    )
     for collision in found.conflicts:
-        print_text("\n" + "\n".join(_collision_lines(collision)))
+        print_text("\n".join(_collision_lines(collision)) + "\n")
     if found.conflicts:
-        print_text("\nncu's counters:")
+        print_text("ncu's counters:")
     for counter in found.counters if found.conflicts else ():
         value = "-" if counter.value is None else f"{counter.value:,}"
         print_text(f"  {counter.metric} {value} ({counter.kind}): {counter.meaning}")
 
 
-def _resources(found: Explanation) -> Table:
-    table = table_of("resource", "% of peak", "% while active")
-    for one in found.resources:
-        table.add_row(one.name, f"{one.percent:.1f}", f"{one.percent_active:.1f}")
-    return table
-
-
-def _what_if(found: Explanation) -> Table:
-    table = table_of("what if", "cycles", "gain %")
-    for one in found.what_if:
-        if one.cycles is None:
-            table.add_row(f"{one.change} (not simulated: {one.refused})", "-", "-")
-        else:
-            table.add_row(one.change, f"{one.cycles:,}", f"{one.gain_percent:.1f}")
-    return table
+def _what_if_row(one: WhatIf) -> tuple[str, str, str]:
+    if one.cycles is None:
+        return f"{one.change} (not simulated: {one.refused})", "-", "-"
+    return one.change, f"{one.cycles:,}", f"{one.gain_percent:.1f}"
 
 
 def _collision_lines(one: Collision) -> list[str]:

@@ -19,6 +19,7 @@ PLAIN_WIDTH = 100
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _BAR = 30
+_FIRST_COLUMN = 32
 _ASCII_HEAD = box.Box(str(box.SIMPLE_HEAD).replace("─", "-"), ascii=True)
 
 
@@ -33,12 +34,24 @@ def print_summary(result: Result, words: Words, file: TextIO | None = None) -> N
     _print(summary(result, words, ascii_only=not _has_blocks(file)), file)
 
 
-def print_parts(*parts: RenderableType) -> None:
-    """Print tables and texts to stdout, plain where it is no terminal."""
-    _print(Group(*parts), sys.stdout)
+def print_tables(*parts: tuple[str, Sequence[str], Sequence[Sequence[str]]]) -> None:
+    """
+    Print tables to stdout, an empty line between them; plain where stdout is no terminal.
+
+    Args:
+        *parts: Name of the first column, names of the others, and the rows. A table without rows is left out.
+    """
+    shown: list[RenderableType] = []
+    for first, figures, rows in parts:
+        if rows:
+            table = _table(first, figures)
+            for row in rows:
+                table.add_row(*row)
+            shown += [table, ""]
+    _print(Group(*shown), sys.stdout)
 
 
-def table_of(first: str, *figures: str) -> Table:
+def _table(first: str, figures: Sequence[str]) -> Table:
     """Return an empty table whose first column is text and whose others are figures, set right."""
     table = Table(
         box=box.SIMPLE_HEAD if _has_blocks(sys.stdout) else _ASCII_HEAD,
@@ -46,9 +59,9 @@ def table_of(first: str, *figures: str) -> Table:
         show_edge=False,
         header_style="dim",
     )
-    table.add_column(first)
+    table.add_column(first, min_width=_FIRST_COLUMN, overflow="fold")
     for name in figures:
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right", overflow="fold")
     return table
 
 

@@ -11,7 +11,7 @@ from gpusim.scenario.models import Scenario
 from gpusim.verbs.explanation.conflicts import Collision, collisions
 from gpusim.verbs.explanation.counters import ExpectedCounter, expected_counters
 from gpusim.verbs.explanation.losses import Budget, budget
-from gpusim.verbs.explanation.resources import Bound, Occupancy, Resource, bound_of, occupancy, resources
+from gpusim.verbs.explanation.resources import Bound, Residency, Resource, bound_of, occupancy, resources
 from gpusim.verbs.explanation.sentences import sentences, verdict
 from gpusim.verbs.explanation.what_if import WhatIf, what_ifs
 from gpusim.verbs.simulate import SimulatedLaunch, simulate_launches
@@ -40,7 +40,7 @@ class Explanation:
     bound: Bound
     budget: Budget
     resources: tuple[Resource, ...]
-    occupancy: Occupancy
+    occupancy: Residency
     what_if: tuple[WhatIf, ...]
     conflicts: tuple[Collision, ...]
     counters: tuple[ExpectedCounter, ...]

@@ -3,16 +3,16 @@ Which records ``explain`` is compared with, by rules that name none: development
 """
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from gpusim.records.halves import held_out_names, shown_records
 from gpusim.records.record import Record, load_record, measured_folder
 from gpusim.results.result import ELAPSED
 from gpusim.sim.launch import EXACT_AT_MOST
+from gpusim.verbs.compare import flattened
 
 BOUNDS: Final = 40
 """Records whose bound is compared."""
@@ -34,7 +34,7 @@ WITHOUT_TIME: Final = ("s4", "u4")
 """Types of operands whose mma.sync the assembler emulates on the GPU, so that no time is simulated (D27)."""
 
 
-class Pair(NamedTuple):
+class RecordPair(NamedTuple):
     """Two records that differ in one thing."""
 
     what: str
@@ -64,7 +64,7 @@ def for_bounds(records: Sequence[Record]) -> list[Record]:
     return sorted(records, key=lambda one: hashlib.sha256(one.name.encode()).hexdigest())[:BOUNDS]
 
 
-def pairs(records: Sequence[Record]) -> Iterator[Pair]:
+def pairs(records: Sequence[Record]) -> Iterator[RecordPair]:
     """
     Yield every pair of records that differ in one thing.
 
@@ -78,15 +78,4 @@ def pairs(records: Sequence[Record]) -> Iterator[Pair]:
         for what, allowed in PAIR_KEYS.items():
             if differing and differing <= set(allowed):
                 order = [tuple(str(flat[side.name].get(key, "")).rjust(24) for key in allowed) for side in (one, other)]
-                yield Pair(what, one, other) if order[0] <= order[1] else Pair(what, other, one)
-
-
-def flattened(scenario: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return a resolved scenario's values by their dotted keys; a list is one value."""
-    flat: dict[str, Any] = {}
-    for key, value in scenario.items():
-        if isinstance(value, Mapping):
-            flat |= flattened(value, f"{prefix}{key}.")
-        else:
-            flat[f"{prefix}{key}"] = json.dumps(value) if isinstance(value, list) else value
-    return flat
+                yield RecordPair(what, one, other) if order[0] <= order[1] else RecordPair(what, other, one)

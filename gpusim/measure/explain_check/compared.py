@@ -6,10 +6,11 @@ from typing import Any, Final
 
 from gpusim.families.registry import parse_scenario
 from gpusim.machine.load import load_machine
-from gpusim.measure.explain_check.chosen import SAME_WITHIN, Pair, flattened
+from gpusim.measure.explain_check.chosen import SAME_WITHIN, RecordPair
 from gpusim.measure.explain_check.truth import MeasuredBound, measured_bound, measured_throughputs
 from gpusim.records.record import Record
 from gpusim.results.result import ELAPSED
+from gpusim.verbs.compare import flattened
 from gpusim.verbs.explanation.resources import Bound, Resource, bound_of, resources
 from gpusim.verbs.explanation.what_if import rescheduled
 from gpusim.verbs.simulate import simulate_launches
@@ -90,7 +91,7 @@ def bound_rows(records: Sequence[Record], say: Callable[[str], None]) -> Iterato
         )
 
 
-def gain_rows(chosen: Sequence[Pair], say: Callable[[str], None]) -> Iterator[GainRow]:
+def gain_rows(chosen: Sequence[RecordPair], say: Callable[[str], None]) -> Iterator[GainRow]:
     """
     Yield the gain of every pair, measured and as what-if: the first one's scenario with the keys of the second.
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from gpusim.measure.explain_check.chosen import PAIR_KEYS, SAME_WITHIN
 from gpusim.measure.explain_check.compared import WITHIN_POINTS, BoundRow, GainRow
-from gpusim.measure.explain_check.truth import LEAST_PERCENT, STALLS, THROUGHPUTS
+from gpusim.measure.explain_check.truth import LEAST_PERCENT, STALL_RESOURCES, THROUGHPUTS
 
 BOUND_BAR: Final = 90.0
 SIGN_BAR: Final = 95.0
@@ -57,7 +57,7 @@ def _truth() -> Iterator[str]:
     yield "|---|---|"
     for resource, _, metrics in THROUGHPUTS:
         yield f"| {', '.join(f'`{metric}`' for metric in metrics)} | {resource} |"
-    for reason, resource in STALLS.items():
+    for reason, resource in STALL_RESOURCES.items():
         yield f"| stall `{reason}` | {resource} |"
     yield ""
     yield (

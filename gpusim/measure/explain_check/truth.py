@@ -15,7 +15,7 @@ from gpusim.records.check import stall_shares
 from gpusim.results.result import ELAPSED
 from gpusim.units import SECTOR_BYTES
 
-Scale: TypeAlias = Literal["percent of active", "pipe", "wavefronts", "L2 sectors", "DRAM bytes"]
+MetricScale: TypeAlias = Literal["percent of active", "pipe", "wavefronts", "L2 sectors", "DRAM bytes"]
 """
 How a metric becomes a share of the peak.
 
@@ -26,7 +26,7 @@ L2 sectors: Times 32 bytes, over elapsed cycles times the machine's bytes of a c
 DRAM bytes: Over the launch's time times the machine's documented bandwidth.
 """
 
-THROUGHPUTS: Final[tuple[tuple[str, Scale, tuple[str, ...]], ...]] = (
+THROUGHPUTS: Final[tuple[tuple[str, MetricScale, tuple[str, ...]], ...]] = (
     (
         "tensor core",
         "percent of active",
@@ -48,7 +48,7 @@ Resource, scale and ncu's metrics, which are added; of the tensor core's two kin
 The data stage's wavefronts are those of loads and stores, as ncu counts them; what cp.async brings is not among them.
 """
 
-STALLS: Final[Mapping[str, str]] = {
+STALL_RESOURCES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("long_scoreboard", "lg_throttle", "drain"), "latency of global memory"),
     **dict.fromkeys(("short_scoreboard", "mio_throttle"), "latency of shared memory"),
     **dict.fromkeys(("wait", "branch_resolving", "dispatch_stall"), "fixed-latency dependencies"),
@@ -120,7 +120,9 @@ def measured_bound(counters: Mapping[str, float], machine: Machine) -> MeasuredB
     first, second = sorted(throughputs, key=lambda name: (-throughputs[name], name))[:2]
     if throughputs[first] >= LEAST_PERCENT:
         return MeasuredBound(first, throughputs[first], "", second, throughputs[second])
-    shares = {reason: share for reason, share in stall_shares(counters).items() if reason in STALLS}
+    shares = {reason: share for reason, share in stall_shares(counters).items() if reason in STALL_RESOURCES}
     ranked = sorted(shares, key=lambda reason: (-shares[reason], reason))
     longest, next_ = ranked[0], ranked[1]
-    return MeasuredBound(STALLS[longest], 100 * shares[longest], longest, STALLS[next_], 100 * shares[next_])
+    return MeasuredBound(
+        STALL_RESOURCES[longest], 100 * shares[longest], longest, STALL_RESOURCES[next_], 100 * shares[next_]
+    )

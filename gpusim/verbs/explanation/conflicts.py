@@ -31,7 +31,7 @@ SWIZZLES: Final = tuple(
 CANDIDATES: Final = ("crosswise", "congruous", *SWIZZLES, "padded<4>", "padded<8>", "padded<16>", "padded<32>")
 """Layouts that are tried. One that an operand cannot have is left out."""
 
-ARITHMETIC: Final = {"Swizzle": 3, "crosswise": 3, "congruous": 3}
+ADDRESS_INSTRUCTIONS: Final = {"Swizzle": 3, "crosswise": 3, "congruous": 3}
 """Integer instructions of an address, by how a layout's name begins: and, shift, xor. Padding has none."""
 
 
@@ -168,7 +168,7 @@ def _tried(scenario: Scenario, operand: str, own_bytes: int) -> Iterator[Fix]:
         except GpusimError:
             continue
         conflicts = sum(row.conflicts for row in counts.bank_conflicts if row.operand == operand)
-        instructions = next((cost for word, cost in ARITHMETIC.items() if name.startswith(word)), 0)
+        instructions = next((cost for word, cost in ADDRESS_INSTRUCTIONS.items() if name.startswith(word)), 0)
         yield Fix(f'kernel.shared.{operand}="{name}"', conflicts, added, instructions)
 
 

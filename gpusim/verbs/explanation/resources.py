@@ -48,7 +48,7 @@ class Resource:
 
 
 @dataclass(frozen=True, slots=True)
-class Occupancy:
+class Residency:
     """
     The CTAs that an SM holds at once.
 
@@ -183,9 +183,9 @@ def bound_of(used: Sequence[Resource], stalls: Mapping[str, float]) -> Bound:
     return Bound(WAITED_FOR[longest], round(100 * waits[longest], 2), longest)
 
 
-def occupancy(result: Result, one: SimulatedLaunch) -> Occupancy:
+def occupancy(result: Result, one: SimulatedLaunch) -> Residency:
     """Return the CTAs that an SM holds of a launch, and what allows no more."""
     launch = one.launch
     warps = launch.kernel.lanes().warps
     found = ctas_per_sm(launch.machine, warps * WARP_SIZE, result.registers_per_thread, result.shared_bytes)
-    return Occupancy(found.ctas, found.limiter, found.ctas * warps, launch.machine.limits.max_warps)
+    return Residency(found.ctas, found.limiter, found.ctas * warps, launch.machine.limits.max_warps)

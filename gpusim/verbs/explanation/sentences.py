@@ -5,7 +5,7 @@ from typing import Final
 
 from gpusim.results.result import Result
 from gpusim.verbs.explanation.losses import IDLE_SMS, PADDING, TAIL, Budget
-from gpusim.verbs.explanation.resources import Bound, Occupancy, Resource
+from gpusim.verbs.explanation.resources import Bound, Residency, Resource
 from gpusim.verbs.explanation.what_if import WhatIf
 
 MOST: Final = 50.0
@@ -63,7 +63,7 @@ def sentences(
     result: Result,
     shares: Budget,
     used: Sequence[Resource],
-    holds: Occupancy,
+    holds: Residency,
     changes: Sequence[WhatIf],
     *,
     working: int,
@@ -91,7 +91,7 @@ def _told(
     result: Result,
     shares: Budget,
     used: Sequence[Resource],
-    holds: Occupancy,
+    holds: Residency,
     changes: Sequence[WhatIf],
     *,
     working: int,
@@ -118,7 +118,7 @@ def _told(
     yield f"per cent of peak, of all SMs and all the time: {named}"
     best = next((one for one in changes if one.gain_percent is not None and one.gain_percent > 0), None)
     if best is not None:
-        yield f"the largest gain alone, {best.gain_percent:.1f} % of the cycles, is that of {best.change}"
+        yield f"the largest gain of one change, {best.gain_percent:.1f} % of the cycles: {best.change}"
 
 
 def _number(count: int, what: str) -> str:
