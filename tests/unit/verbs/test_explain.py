@@ -106,7 +106,7 @@ def test_133_ctas_on_132_sms_have_a_tail_that_an_even_grid_has_not():
 
     assert found.result.ctas == 133
     assert found.budget.of(TAIL) > 5
-    assert even.gain_percent > 5
+    assert 0 < even.gain_percent < found.budget.of(TAIL)
 
 
 def test_row_major_tiles_lose_their_time_to_bank_conflicts(row_major):
@@ -114,7 +114,7 @@ def test_row_major_tiles_lose_their_time_to_bank_conflicts(row_major):
     assert idle.what == IDLE_SMS
     assert max(others, key=lambda one: one.percent).what == "bank conflicts"
     assert row_major.what_if[0].change == "no bank conflicts"
-    assert row_major.what_if[0].gain_percent > 50
+    assert row_major.what_if[0].gain_percent > 15
 
 
 def test_no_conflicts_is_what_a_layout_without_conflicts_takes(row_major):
