@@ -503,16 +503,86 @@ def name(
 
 @app.command()
 def compare(
-    run_directory: RunArgument,
-    report: Annotated[Path, typer.Argument(metavar="REPORT", help="An ncu report (.ncu-rep), or ncu's CSV.")],
+    sides: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="A B...",
+            help="Run directories, scenario files or names, ncu reports (.ncu-rep) or ncu's CSV.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Of one side, make a second with this key. Repeatable."),
+    ] = None,
     kernel: Annotated[str | None, typer.Option(help="Only launches of kernels whose name matches.")] = None,
     launch: Annotated[int | None, typer.Option(min=0, help="Number of the launch among them, from 0.")] = None,
+    exact: Annotated[
+        bool | None,
+        typer.Option(
+            "--exact/--sampled",
+            help="Simulate every CTA of a scenario, or sample.  [default: by the number of warp instructions]",
+            show_default=False,
+        ),
+    ] = None,
+    stream: Annotated[
+        StreamChoice, typer.Option(help="Origin of the instruction streams of scenarios; a run has its own.")
+    ] = StreamChoice.AUTO,
+    png: Annotated[Path | None, typer.Option(help="Draw pipelines and stalls on one axis to this file.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare a profile of any kernel with a run."""
-    from gpusim.commands.compare import compare_run
+    """Compare runs, scenarios and profiles: what differs, and what that did."""
+    from gpusim.commands.compare import CompareOptions, compare_sides
 
-    compare_run(run_directory, report, kernel, launch, as_json=as_json)
+    options = CompareOptions(
+        overrides=tuple(overrides or ()),
+        kernel=kernel,
+        launch=launch,
+        exact=exact,
+        stream=stream.value,
+        png=png,
+        as_json=as_json,
+    )
+    compare_sides(sides or [], options)
+
+
+@app.command()
+def explain(
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="RUN|FILE",
+            help="A run directory, a scenario file, or the name of a shipped scenario.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    cutlass: CutlassOption = None,
+    overrides: SetOption = None,
+    exact: Annotated[
+        bool | None,
+        typer.Option(
+            "--exact/--sampled",
+            help="Simulate every CTA, or sample.  [default: by the number of warp instructions]",
+            show_default=False,
+        ),
+    ] = None,
+    stream: Annotated[
+        StreamChoice, typer.Option(help="Origin of the instruction streams; a run has its own.")
+    ] = StreamChoice.AUTO,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what bounds a kernel, where each per cent of the time goes, and what would help."""
+    from gpusim.commands.explain import print_explanation
+
+    print_explanation(
+        what if what is not None and cutlass is None and Path(what).is_dir() else _scenario(what, cutlass),
+        tuple(overrides or ()),
+        exact=exact,
+        stream=stream.value,
+        as_json=as_json,
+    )
 
 
 @app.command()

@@ -1,42 +1,193 @@
-"""``gpusim compare``: compares a profile of any kernel, made by the user, with a simulated run."""
+"""``gpusim compare``: sets runs, scenarios and profiles beside each other, with what differs and what that did."""
 
-from dataclasses import asdict
+from copy import deepcopy
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from gpusim.commands.output import print_json, print_text
+from gpusim.commands.output import check_picture, print_json, print_text, progress
+from gpusim.commands.scenario_source import read_any_scenario, scenario_name
 from gpusim.errors import BadInput
+from gpusim.families.registry import parse_scenario
 from gpusim.gpu.ncu import read_report
 from gpusim.machine import load_machine
-from gpusim.measure.compare import choose_launch, compare_rows
+from gpusim.measure.compare import choose_launch, compare_rows, profiled_side
 from gpusim.records.check import CheckRow
 from gpusim.records.check_table import check_table
-from gpusim.results.run_directory import read_run
+from gpusim.report.tables import print_tables
+from gpusim.results.run_directory import RESULT, read_run
+from gpusim.scenario.read import overridden
+from gpusim.verbs.compare import ComparedSide, Comparison, Metric, changed_side, compare, side_of
+
+REPORTS = (".ncu-rep", ".csv")
+"""Endings of ncu's reports and of its CSV."""
+
+LEAST_STALL = 0.01
+"""Least share of a stall reason that is printed."""
 
 
-def compare_run(directory: Path, report: Path, kernel: str | None, launch: int | None, *, as_json: bool) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareOptions:
     """
-    Print every figure that a run and a launch of a report both have.
+    The options of ``gpusim compare``.
+
+    Attributes:
+        overrides: Settings ``key=value``, which make the second side of one.
+        kernel, launch: Which launch of a report is meant, as of ``choose_launch``.
+        exact, stream: How scenarios are simulated.
+        png: File of the picture; None draws none.
+        as_json: Print JSON.
+    """
+
+    overrides: tuple[str, ...]
+    kernel: str | None
+    launch: int | None
+    exact: bool | None
+    stream: str
+    png: Path | None
+    as_json: bool
+
+
+def compare_sides(texts: list[str], options: CompareOptions) -> None:
+    """
+    Print what differs between sides, and what that did.
 
     Raises:
-        BadInput: The directory is no run directory, the report is none, or no launch of it matches.
-        CannotRun: The report cannot be read.
+        BadInput: There are too few sides, ``--set`` is given with several, or a side is nothing that can be compared.
+        CannotRun: A report cannot be read, or the picture cannot be written.
     """
-    result, _ = read_run(directory)
-    launches = read_report(report)
-    if not launches:
-        raise BadInput(f"{report}: ncu profiled no kernel in it")
-    chosen = launches[choose_launch(launches, result, kernel, launch)]
+    if options.png is not None:
+        check_picture("--png", options.png)
+    sides = _sides(texts, options)
+    found = compare(*sides)
+    rows = _rows(texts, options) if _is_run_and_report(texts) else None
+    if options.png is not None:
+        from gpusim.report.comparison import comparison_chart
+
+        comparison_chart([(side.name, side.result) for side in sides if side.result is not None], options.png)
+    if options.as_json:
+        print_json((rows or {}) | found.to_dict())
+    elif rows is not None:
+        _print_rows(texts, options)
+    else:
+        _print(found)
+
+
+def _sides(texts: list[str], options: CompareOptions) -> list[ComparedSide]:
+    if len(texts) < 2 and not options.overrides:
+        raise BadInput("a comparison needs two sides, or one and --set KEY=VALUE, which makes the second")
+    if len(texts) != 1 and options.overrides:
+        raise BadInput(f"--set makes the second side of one, got {len(texts)} sides")
+    simulated = [None if _is_report(text) else _side(text, options) for text in texts]
+    like = next((side.result for side in simulated if side is not None), None)
+    sides = [
+        profiled_side(Path(text), like, options.kernel, options.launch) if side is None else side
+        for text, side in zip(texts, simulated, strict=True)
+    ]
+    if options.overrides:
+        sides.append(_changed(texts[0], sides[0], options))
+    return sides
+
+
+def _side(text: str, options: CompareOptions) -> ComparedSide:
+    if (Path(text) / RESULT).is_file():
+        return side_of(text)
+    scenario = read_any_scenario(text, ())
+    return side_of(scenario, scenario_name(text), exact=options.exact, stream=options.stream, progress=progress)
+
+
+def _changed(text: str, side: ComparedSide, options: CompareOptions) -> ComparedSide:
+    """Return the second side that ``--set`` makes of a first one."""
+    if side.result is None:
+        raise BadInput(f"{text}: --set changes a scenario, and a profile has none")
+    progress(f"simulating {', '.join(options.overrides)}")
+    if side.kind == "scenario":
+        scenario = read_any_scenario(text, options.overrides)
+    else:
+        data = overridden(deepcopy(side.result.scenario), text, options.overrides, Path()).data
+        scenario = parse_scenario(data, text)
+    return changed_side(side, options.overrides, scenario, exact=options.exact)
+
+
+def _is_report(text: str) -> bool:
+    return text.endswith(REPORTS)
+
+
+def _is_run_and_report(texts: list[str]) -> bool:
+    return len(texts) == 2 and not _is_report(texts[0]) and _is_report(texts[1]) and (Path(texts[0]) / RESULT).is_file()
+
+
+# --- a run beside a report, figure by figure ---
+
+
+def _rows(texts: list[str], options: CompareOptions) -> dict[str, object]:
+    directory, report = texts
+    result, _ = read_run(Path(directory))
+    launches = read_report(Path(report))
+    chosen = launches[choose_launch(launches, result, options.kernel, options.launch)]
     rows = compare_rows(result, chosen, load_machine(result.scenario["machine"]).sms)
     if not rows:
         raise BadInput(f"{report}: {chosen.name} has no metric that a simulated run has; profile it with `--set full`")
-    if as_json:
-        measured = {"kernel": chosen.name, "grid": chosen.grid, "block": chosen.block}
-        print_json({"run": str(directory), "report": str(report), "measured": measured, "rows": _data(rows)})
-        return
-    grid = " x ".join(map(str, chosen.grid))
-    print_text(f"{chosen.name}, grid {grid}, {report}")
-    print_text(check_table(rows))
+    measured = {"kernel": chosen.name, "grid": chosen.grid, "block": chosen.block}
+    return {"run": directory, "report": report, "measured": measured, "rows": _data(rows)}
+
+
+def _print_rows(texts: list[str], options: CompareOptions) -> None:
+    result, _ = read_run(Path(texts[0]))
+    launches = read_report(Path(texts[1]))
+    chosen = launches[choose_launch(launches, result, options.kernel, options.launch)]
+    print_text(f"{chosen.name}, grid {' x '.join(map(str, chosen.grid))}, {texts[1]}")
+    print_text(check_table(compare_rows(result, chosen, load_machine(result.scenario["machine"]).sms)))
 
 
 def _data(rows: tuple[CheckRow, ...]) -> list[dict[str, object]]:
     return [{**asdict(row), "error": row.error} for row in rows]
+
+
+# --- sides beside each other ---
+
+
+def _print(found: Comparison) -> None:
+    names = [f"{side.name} ({side.kind})" if side.kind == "ncu" else side.name for side in found.sides]
+    if not found.differences:
+        print_text("The scenarios are equal.")
+    several = len(names) > 2
+    rows = [_row(metric, several=several) for metric in found.metrics if _is_shown(metric)]
+    print_tables(
+        ("differs", names, [(one.key, *map(str, one.values)) for one in found.differences]),
+        ("figure", [*names, *([] if several else ["ratio"])], rows),
+    )
+    for name, bound in zip(names, found.bounds, strict=True):
+        if bound:
+            print_text(f"{name}: {bound}")
+
+
+def _row(metric: Metric, *, several: bool) -> tuple[str, ...]:
+    """Return a figure's name, its values, and the ratio to the first: in a column, or beside each of several."""
+    unit = f", {metric.unit}" if metric.unit and metric.unit != "share" else ""
+    first, *others = (_value(metric, value) for value in metric.values)
+    ratios = [_ratio(ratio) for ratio in metric.ratios[1:]]
+    if several:
+        return (
+            metric.name + unit,
+            first,
+            *(own if own == first else f"{own} ({x}x)" for own, x in zip(others, ratios, strict=True)),
+        )
+    return metric.name + unit, first, *others, *ratios
+
+
+def _is_shown(metric: Metric) -> bool:
+    """Leave out what is zero everywhere, and small stall reasons."""
+    least = LEAST_STALL if metric.unit == "share" else 0
+    return any(value is not None and abs(value) > least for value in metric.values)
+
+
+def _value(metric: Metric, value: float | None) -> str:
+    if value is None:
+        return "-"
+    if metric.unit == "share":
+        return f"{100 * value:.1f} %"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"
+
+
+def _ratio(ratio: float | None) -> str:
+    return "-" if ratio is None else f"{ratio:.3f}"

@@ -2,22 +2,48 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from gpusim.errors import BadInput
-from gpusim.gpu.ncu import KernelCounters
+from gpusim.gpu.ncu import KernelCounters, read_report
 from gpusim.records.check import STALL_RATIO, CheckRow, active_cycles, stall_shares
 from gpusim.results.result import Result
+from gpusim.verbs.compare import ComparedSide, Profiled
 
 _LEAST_SHARE = 0.01
 
 
-def choose_launch(launches: Sequence[KernelCounters], result: Result, kernel: str | None, launch: int | None) -> int:
+def profiled_side(report: Path, like: Result | None, kernel: str | None, launch: int | None) -> ComparedSide:
+    """
+    Return a launch of a report as one side of a comparison.
+
+    Args:
+        report: An ncu report, or ncu's CSV.
+        like: The run that it is compared with, whose grid chooses the launch; None if there is none.
+        kernel, launch: As of ``choose_launch``.
+
+    Raises:
+        BadInput: The report is none, has no launch, or none that matches.
+        CannotRun: The report cannot be read.
+    """
+    launches = read_report(report)
+    if not launches:
+        raise BadInput(f"{report}: ncu profiled no kernel in it")
+    chosen = launches[choose_launch(launches, like, kernel, launch)]
+    counters = chosen.metrics
+    profiled = Profiled(chosen.name, chosen.grid, chosen.block, counters, stall_shares(counters))
+    return ComparedSide(report.name, "ncu", profiled=profiled)
+
+
+def choose_launch(
+    launches: Sequence[KernelCounters], result: Result | None, kernel: str | None, launch: int | None
+) -> int:
     """
     Choose the launch of a report to compare: the requested one, else the first with the run's grid, else the first.
 
     Args:
         launches: Launches of the report.
-        result: The simulated run.
+        result: The simulated run; None if there is none, which has no grid.
         kernel: Regular expression that must match within the kernel's name; None accepts all.
         launch: Number of the launch among those that match, from 0; None chooses one.
 
@@ -39,7 +65,7 @@ def choose_launch(launches: Sequence[KernelCounters], result: Result, kernel: st
         if not 0 <= launch < len(named):
             raise BadInput(f"--launch must be 0..{len(named) - 1}, got {launch}")
         return named[launch]
-    alike = [index for index in named if launches[index].grid == tuple(result.grid)]
+    alike = [] if result is None else [index for index in named if launches[index].grid == tuple(result.grid)]
     return (alike or named)[0]
 
 

@@ -23,6 +23,7 @@ PLAIN_WIDTH = 100
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _BAR = 30
 _PEAKS = 4
+_FIRST_COLUMN = 32
 _ASCII_HEAD = box.Box(str(box.SIMPLE_HEAD).replace("─", "-"), ascii=True)
 
 
@@ -34,7 +35,41 @@ def print_summary(result: Result, words: Words, machine: Machine, name: str = ""
     block characters, bars are drawn with # and rules with -.
     """
     file = file or sys.stdout
-    shown = summary(result, words, machine, name, ascii_only=not _has_blocks(file))
+    _print(summary(result, words, machine, name, ascii_only=not _has_blocks(file)), file)
+
+
+def print_tables(*parts: tuple[str, Sequence[str], Sequence[Sequence[str]]]) -> None:
+    """
+    Print tables to stdout, an empty line between them; plain where stdout is no terminal.
+
+    Args:
+        *parts: Name of the first column, names of the others, and the rows. A table without rows is left out.
+    """
+    shown: list[RenderableType] = []
+    for first, figures, rows in parts:
+        if rows:
+            table = _table(first, figures)
+            for row in rows:
+                table.add_row(*row)
+            shown += [table, ""]
+    _print(Group(*shown), sys.stdout)
+
+
+def _table(first: str, figures: Sequence[str]) -> Table:
+    """Return an empty table whose first column is text and whose others are figures, set right."""
+    table = Table(
+        box=box.SIMPLE_HEAD if _has_blocks(sys.stdout) else _ASCII_HEAD,
+        pad_edge=False,
+        show_edge=False,
+        header_style="dim",
+    )
+    table.add_column(first, min_width=_FIRST_COLUMN, overflow="fold")
+    for name in figures:
+        table.add_column(name, justify="right", overflow="fold")
+    return table
+
+
+def _print(shown: RenderableType, file: TextIO) -> None:
     if file.isatty():
         Console(file=file, highlight=False).print(shown)
         return

@@ -70,6 +70,22 @@ def simulate(
         CannotRun: Streams are to be compiled, but one is not shipped and no compiler is installed.
         CheckFailed: A compiled kernel does not execute its schedule.
     """
+    result, launches = simulate_launches(
+        scenario, exact=exact, stream=stream, user=user, own_build=own_build, progress=progress
+    )
+    return result, launches[0].outcome.timeline
+
+
+def simulate_launches(
+    scenario: Scenario,
+    *,
+    exact: bool | None = None,
+    stream: str = "estimated",
+    user: UserKernel | None = None,
+    own_build: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> tuple[Result, tuple["SimulatedLaunch", ...]]:
+    """Simulate as ``simulate`` does, and return the result with its launches in their order."""
     started = time.perf_counter()
     say = progress or (lambda _: None)
     if stream not in STREAM_CHOICES:
@@ -86,16 +102,16 @@ def simulate(
         if isinstance(kernel, CompilableKernel):
             kernel.own_build = own_build
     first, *others = kernels
-    launches = [_simulated(first, origin, exact=exact, say=say)]
+    launches = [simulated(launch_of(first, origin), exact=exact, say=say)]
     for kernel in others:
         say("simulating the reduction")
-        launches.append(_simulated(kernel, origin, exact=exact, say=lambda _: None))
+        launches.append(simulated(launch_of(kernel, origin), exact=exact))
     say("counting what the grid executes")
     counts = count_all(kernels)
     result = _result(scenario, launches, counts, time.perf_counter() - started)
     if user is not None:
         result = replace(result, provenance={**result.provenance, "cubin": user.provenance})
-    return result, launches[0].outcome.timeline
+    return result, tuple(launches)
 
 
 def _take(user: UserKernel, kernels: Sequence[AnyKernel]) -> None:
@@ -121,8 +137,14 @@ def _origin(stream: str, kernels: Sequence[AnyKernel]) -> StreamOrigin:
 
 
 @dataclass(frozen=True, slots=True)
-class _Simulated:
-    """A launch and its outcome."""
+class SimulatedLaunch:
+    """
+    A launch and its outcome.
+
+    Attributes:
+        launch: The launch.
+        outcome: What its simulation found.
+    """
 
     launch: Launch
     outcome: Outcome
@@ -182,12 +204,12 @@ def launch_of(kernel: AnyKernel, origin: StreamOrigin) -> Launch:
     return Launch(kernel, streams, occupancy.ctas)
 
 
-def _simulated(kernel: AnyKernel, origin: StreamOrigin, *, exact: bool | None, say: Progress) -> _Simulated:
-    launch = launch_of(kernel, origin)
-    return _Simulated(launch, simulate_launch(launch, exact=exact, progress=say))
+def simulated(launch: Launch, *, exact: bool | None = None, say: Progress = lambda _: None) -> SimulatedLaunch:
+    """Simulate a launch; arguments are those of ``simulate_launch``."""
+    return SimulatedLaunch(launch, simulate_launch(launch, exact=exact, progress=say))
 
 
-def _result(scenario: Scenario, launches: Sequence[_Simulated], counts: Counts, seconds: float) -> Result:
+def _result(scenario: Scenario, launches: Sequence[SimulatedLaunch], counts: Counts, seconds: float) -> Result:
     first, *others = launches
     launch, outcome, kernel = first.launch, first.outcome, first.launch.kernel
     machine, stream = launch.machine, next(iter(launch.streams.values()))
@@ -250,7 +272,7 @@ def _result(scenario: Scenario, launches: Sequence[_Simulated], counts: Counts, 
     )
 
 
-def _reduction(second: _Simulated) -> ReductionLaunch:
+def _reduction(second: SimulatedLaunch) -> ReductionLaunch:
     launch = second.launch
     cycles = Cycles(elapsed=second.elapsed, active=second.outcome.active)
     return ReductionLaunch(launch.kernel.grid, launch.ctas, launch.ctas_per_sm, second.registers, cycles)

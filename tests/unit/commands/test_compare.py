@@ -20,3 +20,47 @@ def test_a_profile_is_compared_with_a_run(gpusim, tmp_path):
     rows = {row["source"]: row["measured"] for row in json.loads(answer.out)["rows"]}
     assert rows == {"sm__cycles_elapsed.max": 20000.0, "launch__registers_per_thread": 99.0}
     assert gpusim("compare", run, report).out.startswith("mine, grid 1 x 1 x 1, ")
+
+
+def test_one_side_and_a_setting_make_two(gpusim, tmp_path):
+    answer = gpusim("compare", NAME, "--set", "kernel.stages=4", "--png", tmp_path / "both.png", "--json")
+    data = json.loads(answer.out)
+
+    assert answer.code == 0
+    assert [side["name"] for side in data["sides"]] == [NAME, "kernel.stages=4"]
+    assert [one["key"] for one in data["differences"]] == ["kernel.stages"]
+    assert (tmp_path / "both.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_runs_and_scenarios_stand_in_one_table(gpusim, finished_run):
+    out = gpusim("compare", finished_run, NAME, "conv_s6_crosswise").out
+
+    assert "problem.h" in out
+    assert "cycles elapsed, cycles" in out
+
+
+def test_a_setting_of_two_sides_is_refused(gpusim):
+    answer = gpusim("compare", NAME, NAME, "--set", "kernel.stages=4")
+
+    assert answer.code == 2
+    assert "--set makes the second side of one, got 2 sides" in answer.err
+
+
+def test_one_side_alone_is_refused(gpusim):
+    answer = gpusim("compare", NAME)
+
+    assert answer.code == 2
+    assert "needs two sides" in answer.err
+
+
+def test_a_report_and_a_scenario_are_compared(gpusim, tmp_path):
+    report = tmp_path / "report.csv"
+    report.write_text(
+        '"ID","Kernel Name","Block Size","Grid Size","sm__cycles_elapsed.max"\n'
+        '"","","","","cycle"\n"0","mine","(128, 1, 1)","(1, 1, 1)","20,000"\n'
+    )
+
+    data = json.loads(gpusim("compare", report, NAME, "--json").out)
+
+    assert [side["kind"] for side in data["sides"]] == ["ncu", "scenario"]
+    assert data["metrics"][0]["values"][0] == 20000

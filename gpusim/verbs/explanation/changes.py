@@ -1,0 +1,179 @@
+"""
+What a machine or a kernel's code would be without one obstacle. A change alters tables, never a time.
+
+Each change is handed to the simulation in place of the real machine or the real code, so that its effect is simulated.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final, TypeAlias
+
+from gpusim.lower.stream import Instruction
+from gpusim.machine.spec import Machine
+from gpusim.schedule.lanes import Lanes
+from gpusim.sim.code import Assembly, Decoded, DecodedSegment
+from gpusim.sim.launch import Launch
+from gpusim.tile.lanes import Banks
+
+PLENTY: Final = 1 << 20
+"""A bandwidth that no kernel exhausts: bytes a cycle."""
+
+INTEGER_PIPES: Final = frozenset({"alu", "fmaheavy", "uniform"})
+"""Pipes of integer arithmetic: addresses, predicates and loop counters."""
+
+MachineChange: TypeAlias = Callable[[Machine], Machine]
+CodeChange: TypeAlias = Callable[[Launch, Hashable, Assembly], Assembly]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """
+    One obstacle taken away.
+
+    Attributes:
+        name: What is taken away, for a reader.
+        machine: The machine without it; None leaves the machine as it is.
+        code: The code of a CTA's behaviour without it; None leaves it as it is.
+    """
+
+    name: str
+    machine: MachineChange | None = None
+    code: CodeChange | None = None
+
+
+@dataclass(frozen=True)
+class ChangedLaunch(Launch):
+    """A launch whose code is changed; ``changes`` are made one after another."""
+
+    changes: tuple[CodeChange, ...] = ()
+
+    @cached_property
+    def assemblies(self) -> dict[Hashable, Assembly]:
+        """Decoded code of each behaviour, changed."""
+        found = dict(Launch(self.kernel, self.streams, self.ctas_per_sm).assemblies)
+        for change in self.changes:
+            found = {behaviour: change(self, behaviour, assembly) for behaviour, assembly in found.items()}
+        return found
+
+
+def changed(launch: Launch, changes: Sequence[Change]) -> Launch:
+    """
+    Return a launch with changes made, of the same CTAs and streams.
+
+    Args:
+        launch: The launch as it is.
+        changes: Changes, made in this order.
+    """
+    kernel = copy(launch.kernel)
+    for change in changes:
+        if change.machine is not None:
+            kernel.machine = change.machine(kernel.machine)
+    codes = tuple(change.code for change in changes if change.code is not None)
+    return ChangedLaunch(kernel, launch.streams, launch.ctas_per_sm, codes)
+
+
+# --- machines ---
+
+
+def _l2_has_all(machine: Machine) -> Machine:
+    """Return the machine with every sector already in the L2, in the partition where it would be found."""
+    near = machine.l2.hit_latency
+    latencies = dict.fromkeys(("latency", "latency_least", "latency_late", "latency_later", "latency_most"), near)
+    return replace(machine, dram=replace(machine.dram, bandwidth_gb_s=PLENTY, **latencies))
+
+
+def _data_at_once(machine: Machine) -> Machine:
+    """Return the machine whose copies, loads and stores of global memory end as soon as they are issued."""
+    once = _l2_has_all(machine)
+    latencies = dict.fromkeys(("latency", "latency_least", "latency_late", "latency_later", "latency_most"), 1)
+    l2 = replace(
+        once.l2,
+        hit_latency=1,
+        far_latency=1,
+        write_latency=1,
+        bytes_per_cycle=PLENTY,
+        bytes_per_cycle_per_sm=PLENTY,
+        write_bytes_per_cycle=PLENTY,
+        write_bytes_per_cycle_per_sm=PLENTY,
+    )
+    copies = once.async_copy
+    return replace(
+        once,
+        l1=replace(once.l1, hit_latency=1),
+        l2=l2,
+        dram=replace(once.dram, **latencies),
+        async_copy=None if copies is None else replace(copies, l1_latency=1),
+    )
+
+
+def _starts_at_once(machine: Machine) -> Machine:
+    """Return the machine whose CTAs start at once, with their instructions and parameters at hand."""
+    return replace(
+        machine,
+        launch=replace(machine.launch, overhead=0, cta_setup=0, cta_interval=0),
+        constant_cache=replace(machine.constant_cache, miss_latency=0),
+        instruction_cache=replace(machine.instruction_cache, l1_miss_latency=0, miss_latency=0, line_interval=0),
+    )
+
+
+# --- code ---
+
+
+def _without_conflicts(launch: Launch, behaviour: Hashable, assembly: Assembly) -> Assembly:
+    """Return the code whose shared-memory accesses take the wavefronts that their bytes need, and no more."""
+    machine = launch.machine
+    lanes: Lanes[object] = launch.kernel.lanes(Banks(machine.shared.banks, machine.shared.bank_bytes))
+
+    def ideal(instruction: Instruction, decoded: Decoded) -> Decoded:
+        step = instruction.op
+        shared = None if step is None or not decoded.wavefronts else lanes.shared(step)
+        if shared is None:
+            return decoded
+        return decoded._replace(wavefronts=(tuple(shared.table.ideal[shared.place].tolist()),))
+
+    segments = []
+    for segment, code in zip(launch.streams[behaviour].segments, assembly.segments, strict=True):
+        pairs = zip(segment.instructions, code.code, strict=True)
+        segments.append(code._replace(code=tuple(ideal(instruction, decoded) for instruction, decoded in pairs)))
+    return replace(assembly, segments=tuple(segments))
+
+
+def _without_integers(launch: Launch, behaviour: Hashable, assembly: Assembly) -> Assembly:
+    """
+    Return the code without integer arithmetic between the ops. What takes part in a scoreboard or branches stays.
+
+    A line of the instruction cache begins with the next instruction that stays.
+    """
+    segments = []
+    for segment, code in zip(launch.streams[behaviour].segments, assembly.segments, strict=True):
+        kept: list[Decoded] = []
+        line = -1
+        for instruction, decoded in zip(segment.instructions, code.code, strict=True):
+            line = decoded.line if decoded.line >= 0 else line
+            if _is_integer(instruction, decoded) and (kept or decoded is not code.code[-1]):
+                continue
+            kept.append(decoded._replace(line=line, gated=decoded.gated or line >= 0))
+            line = -1
+        segments.append(DecodedSegment(code.name, tuple(kept), code.trips, code.tiles_per_trip))
+    return Assembly(tuple(segments), assembly.warps, sum(len(one.code) * one.trips for one in segments))
+
+
+def _is_integer(instruction: Instruction, decoded: Decoded) -> bool:
+    return (
+        instruction.unit == "pipe"
+        and instruction.pipe in INTEGER_PIPES
+        and instruction.op is None
+        and decoded.write < 0
+        and decoded.read < 0
+        and not decoded.is_branch
+        and not decoded.awaits
+    )
+
+
+NO_CONFLICTS: Final = Change("no bank conflicts", code=_without_conflicts)
+INFINITE_L2: Final = Change("infinite L2: every sector is found there", machine=_l2_has_all)
+PERFECT_OVERLAP: Final = Change("perfect overlap: no copy, load or store is waited for", machine=_data_at_once)
+NO_LAUNCH: Final = Change("no launch overhead: CTAs and their code are there at once", machine=_starts_at_once)
+NO_ADDRESSES: Final = Change("no address arithmetic: no integer instruction between the ops", code=_without_integers)

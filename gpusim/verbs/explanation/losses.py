@@ -1,0 +1,109 @@
+"""
+Where the machine's time goes, as shares that sum to 100 per cent together with the useful multiplications.
+
+The whole is every SM for every elapsed cycle. SMs without a CTA, the launch and the tail are areas of it, read off the
+simulation. What is left is the active time of the SMs that have work, from which obstacles are taken one after another,
+each by a simulation without it and without those before it; what it saves is its share. A step that saves nothing, or
+costs something, has share 0, so that the sum is exact. What no step saves is dependencies, issue and barriers, as far
+as the tensor core is idle. Its busy time splits into multiplications of padding and useful ones.
+
+An obstacle's share thus depends on those before it in ``LADDER``. A what-if takes away one alone, and may gain more.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Final
+
+from gpusim.verbs.explanation.changes import (
+    INFINITE_L2,
+    NO_ADDRESSES,
+    NO_CONFLICTS,
+    NO_LAUNCH,
+    PERFECT_OVERLAP,
+    Change,
+    changed,
+)
+from gpusim.verbs.explanation.resources import mmas, tensor_cycles
+from gpusim.verbs.simulate import SimulatedLaunch, simulated
+
+LADDER: Final[tuple[tuple[str, Change], ...]] = (
+    ("bank conflicts", NO_CONFLICTS),
+    ("waiting for DRAM", INFINITE_L2),
+    ("waiting for the L2: pipeline exposure", PERFECT_OVERLAP),
+    ("start of CTAs and their code", NO_LAUNCH),
+    ("address arithmetic", NO_ADDRESSES),
+)
+"""What is taken from the active time, in this order, and the change that takes it."""
+
+IDLE_SMS: Final = "SMs without a CTA"
+PADDING: Final = "padding: multiplications outside the problem"
+TAIL: Final = "wave tail: SMs that end before the last"
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A share of all SMs' elapsed cycles, per cent, that goes elsewhere than into useful multiplications."""
+
+    what: str
+    percent: float
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """
+    All of the machine's time.
+
+    Attributes:
+        losses: What goes elsewhere, in the order in which it is taken away.
+        useful: Share of useful multiplications on busy tensor cores, per cent. Both sum to 100.
+        tile_efficiency: Useful multiplications over those that the tensor cores execute, 0 to 1.
+    """
+
+    losses: tuple[Loss, ...]
+    useful: float
+    tile_efficiency: float
+
+    def of(self, what: str) -> float:
+        """Return the share of one loss, per cent; 0 where there is none of that name."""
+        return sum(one.percent for one in self.losses if one.what == what)
+
+
+def budget(launches: Sequence[SimulatedLaunch], *, exact: bool | None) -> Budget:
+    """
+    Return where the time of all SMs goes.
+
+    Args:
+        launches: The simulated launches of a scenario, in order. The second one of a parallel split-K is a loss.
+        exact: As of ``simulate``, for the simulations without an obstacle.
+    """
+    first, *others = launches
+    outcome, launch = first.outcome, first.launch
+    elapsed, sms = sum(one.elapsed for one in launches), launch.machine.sms
+    working = launch.working / sms
+    efficiency = tile_efficiency(first)
+    tensor = tensor_cycles(first) / launch.working
+    span = [float(outcome.active)]
+    for number in range(1, len(LADDER) + 1):
+        without = simulated(changed(launch, [change for _, change in LADDER[:number]]), exact=exact)
+        span.append(max(tensor, min(span[-1], without.outcome.active)))
+    cycles = {
+        "launch overhead": first.elapsed - outcome.longest,
+        TAIL: outcome.longest - outcome.active,
+        "second launch: the reduction": sum(one.elapsed for one in others),
+        **{what: before - after for (what, _), before, after in zip(LADDER, span, span[1:], strict=False)},
+        "dependencies, issue and barriers": span[-1] - tensor,
+        PADDING: tensor * (1 - efficiency),
+    }
+    losses = (
+        Loss(IDLE_SMS, 100 * (1 - working)),
+        *(Loss(what, 100 * working * own / elapsed) for what, own in cycles.items()),
+    )
+    return Budget(losses, 100 * working * tensor * efficiency / elapsed, efficiency)
+
+
+def tile_efficiency(one: SimulatedLaunch) -> float:
+    """Return useful multiplications over executed ones: what of the tiles lies inside the problem, 0 to 1."""
+    mma = one.launch.kernel.mma
+    executed = 0 if mma is None else 2 * prod(mma.instruction) * mmas(one)
+    return min(1.0, one.launch.kernel.flops / executed) if executed else 1.0
