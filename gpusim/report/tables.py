@@ -13,6 +13,7 @@ from rich.text import Text
 from gpusim.report.captions import Words, bound_line, machine_name, scenario_digest, stream_build
 from gpusim.report.stall_shares import percent, ranked_stalls
 from gpusim.results.result import Result
+from gpusim.results.trust import trust_line
 
 PLAIN_WIDTH = 100
 """Width in columns of output that does not go to a terminal."""
@@ -107,6 +108,7 @@ def _fact_rows(result: Result) -> Sequence[tuple[str, str]]:
         ("grid", f"{extents} = {_count(result.ctas, 'CTA')}, {result.waves:,.2f} waves"),
         ("occupancy", occupancy),
         ("cycles", f"{result.cycles.elapsed:,} elapsed, {result.cycles.active:,} active"),
+        ("trust", trust_line(result.trust, machine_name(result))),
         *((("reduction", reduction),) if second else ()),
         ("time", f"{result.time_us:,.2f} us at {result.clock_mhz:,} MHz, {result.tflops:,.2f} TFLOP/s"),
         ("first bound", bound_line(result)),

@@ -8,7 +8,7 @@ from typing import Final
 
 from gpusim.errors import BadInput, CannotRun
 from gpusim.measure.validation.cutlass import cutlass_rows, problem_of
-from gpusim.measure.validation.observe import CYCLES, TRAFFIC, Measured, Observation, observe
+from gpusim.measure.validation.observe import CYCLES, KIND_AND_SIZE, TRAFFIC, Measured, Observation, observe
 from gpusim.measure.validation.statistics import (
     ErrorSummary,
     KTile,
@@ -24,7 +24,7 @@ from gpusim.records.halves import Half, load_halves
 from gpusim.records.record import load_record, measured_folder
 from gpusim.results.result import StreamOrigin
 
-GROUPINGS: Final = ("kind", "size", "bound", "stages")
+GROUPINGS: Final = ("kind", "size", KIND_AND_SIZE, "bound", "stages")
 """The tables that divide the kernels."""
 
 FEWEST_SHOWN: Final = 5

@@ -76,7 +76,7 @@ def test_the_page_has_every_table_and_says_what_it_is_of():
     assert text.startswith("# Validation, development half, h200\n\n1 records, simulated sampled at commit abc,")
     heads = [line for line in text.splitlines() if line.startswith("## ")]
     assert heads == [
-        *("## Errors", "## By kind", "## By size", "## By bound", "## By stages"),
+        *("## Errors", "## By kind", "## By size", "## By kind and size", "## By bound", "## By stages"),
         *("## Stalls", "## Steady k tile", "## Every record"),
     ]
 
