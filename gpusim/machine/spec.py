@@ -238,6 +238,16 @@ class L2Spec:
     write_buffer: Annotated[int, FigureUnit("cycles", least=0)]
     most_merged: Annotated[int, FigureUnit("requests")]
 
+    @property
+    def semaphore_latency(self) -> int:
+        """
+        Cycles from the end of a split-K slice until the next one sees its semaphore.
+
+        A slice's stores are acknowledged before it raises the semaphore. The next slice, which polls, sees that one and
+        a half trips to the L2 later in the mean.
+        """
+        return self.write_latency + self.hit_latency * 3 // 2
+
 
 @dataclass(frozen=True, slots=True)
 class DramSpec:
@@ -262,6 +272,11 @@ class DramSpec:
     bandwidth_gb_s: Annotated[int, FigureUnit("GB/s")]
     achievable_percent: Annotated[int, FigureUnit("percent")]
     clock_mhz: Annotated[int, Inherited("clock_mhz")]
+
+    @property
+    def latencies(self) -> tuple[int, ...]:
+        """The quantiles of a miss's latency, the least one first."""
+        return (self.latency_least, self.latency, self.latency_late, self.latency_later, self.latency_most)
 
     @property
     def bytes_per_kilocycle(self) -> int:

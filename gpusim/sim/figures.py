@@ -84,9 +84,8 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
     """
     Return the figures of a machine.
 
-    Data that SMs of both partitions read is kept in both, so the L2 holds as much as one partition (D11). A slice's
-    stores are acknowledged before it raises its semaphore; the next slice, which polls, sees that one and a half trips
-    to the L2 later in the mean. The instruction cache holds at least the lines that one miss brings.
+    Data that SMs of both partitions read is kept in both, so the L2 holds as much as one partition (D11). The
+    instruction cache holds at least the lines that one miss brings.
 
     Args:
         machine: The machine.
@@ -126,7 +125,7 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         l2_store_port_bytes=machine.l2.write_bytes_per_cycle_per_sm,
         l2_write_latency=machine.l2.write_latency,
         l2_write_buffer=machine.l2.write_buffer,
-        semaphore=machine.l2.write_latency + machine.l2.hit_latency * 3 // 2,
+        semaphore=machine.l2.semaphore_latency,
         most_merged=machine.l2.most_merged,
         dram_least=machine.dram.latency_least * 100 // clock,
         dram_latency=machine.dram.latency * 100 // clock,
