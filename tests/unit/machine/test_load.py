@@ -198,8 +198,8 @@ def test_dram_bytes_per_kilocycle_follow_from_bandwidth_and_clock():
         (
             EARLY,
             (
-                "l2.write_latency and one and a half l2.hit_latency must exceed a barrier of one warp, 15 cycles, got 15"
-                " (x.toml: l2.write_latency)"
+                "l2.write_latency and one and a half l2.hit_latency must exceed a barrier of one warp, 15 cycles,"
+                " got 15 (x.toml: l2.write_latency)"
             ),
         ),
         (
