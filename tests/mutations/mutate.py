@@ -52,6 +52,7 @@ BY_HAND = (
     "tests/unit/measure/tables/test_figure_table.py",
     "tests/unit/lower/test_estimated.py",
     "tests/unit/lower/test_estimated_output.py",
+    "tests/unit/families/gemm/test_estimated.py",
 )
 """Tests whose expectations are arithmetic on paper, or derived from committed measurements."""
 
