@@ -41,20 +41,30 @@ CORE_SHARE = 0.45
 FIGURE_SHARE = 0.35
 """Of all mutations, those of the core and those of figures; the others are of the other files."""
 
-BY_HAND = (
-    "tests/unit/sim",
+OF_THE_CORE = (
+    "tests/contract/test_chip_memory.py",
+    "tests/contract/test_chip_sampled.py",
     "tests/contract/test_chip_fetch.py",
     "tests/contract/test_chip_reads.py",
     "tests/contract/test_chip_slices.py",
     "tests/contract/test_chip_stores.py",
+    "tests/unit/sim/core",
+)
+OF_FIGURES = (
     "tests/golden/test_h200_figures.py",
     "tests/unit/machine",
     "tests/unit/measure/tables/test_figure_table.py",
+)
+OF_STREAMS = (
+    "tests/unit/families/gemm/test_estimated.py",
     "tests/unit/lower/test_estimated.py",
     "tests/unit/lower/test_estimated_output.py",
-    "tests/unit/families/gemm/test_estimated.py",
 )
+BY_HAND = (*OF_THE_CORE, "tests/unit/sim", *OF_FIGURES, *OF_STREAMS)
 """Tests whose expectations are arithmetic on paper, or derived from committed measurements."""
+
+NEAREST = {"core": OF_THE_CORE, "machine": OF_FIGURES, "lower": OF_STREAMS}
+"""Those of them that run first, by the folder of the changed file."""
 
 WHOLE_KERNELS = ("tests/golden/test_development_records.py", "tests/contract/test_exact_lives.py")
 """Tests that simulate kernels, and compare with what was frozen or validated."""
@@ -70,7 +80,7 @@ NO_TIME_NAMES = ("WIDTH", "ROWS", "RATE", "NEVER")
 
 TURNED = {ast.Lt: ">=", ast.GtE: "<", ast.Gt: "<=", ast.LtE: ">"}
 SWAPPED = {"max": "min", "min": "max"}
-MOST_SECONDS = 300
+MOST_SECONDS = 150
 """A test run that takes longer hangs, which is noticed."""
 
 
@@ -247,7 +257,8 @@ def run(mutations: Sequence[Mutation], tree: Path) -> Iterator[tuple[Mutation, s
             path = copy / mutation.file
             text = path.read_text()
             path.write_text(mutation.of(text))
-            by_hand = first_failure(copy, BY_HAND)
+            nearest = NEAREST.get(path.parent.name, ())
+            by_hand = first_failure(copy, [*nearest, *(one for one in BY_HAND if one not in nearest)])
             kernels = "" if by_hand else first_failure(copy, WHOLE_KERNELS)
             path.write_text(text)
             yield mutation, by_hand, kernels
