@@ -1,4 +1,4 @@
-"""``python -m gpusim.measure.tables.figure_table``: the figures of all machines by kind, and what is not measured."""
+"""``python -m gpusim.measure.tables.figure_table``: the figures of all machines by kind, each with its source."""
 
 import argparse
 import sys
@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gpusim.machine.load import load_machine, machine_names
-from gpusim.machine.spec import FIGURE_KINDS, Machine
+from gpusim.machine.spec import FIGURE_KINDS, FigureRecord, Machine
 
 MOST_FITTED = 5
 """Fitted figures that a machine may have."""
 
 
 def figure_table(machines: Sequence[Machine]) -> str:
-    """Return the page: how many figures of each kind every machine has, and its fitted and assumed ones by name."""
+    """Return the page: how many figures of each kind every machine has, and all of them by name."""
     return "\n".join(_page(machines)) + "\n"
 
 
@@ -31,17 +31,20 @@ def _page(machines: Sequence[Machine]) -> Iterator[str]:
     for machine in machines:
         yield _row(machine.name, *map(str, machine.figure_counts().values()), str(len(machine.figures)))
     for machine in machines:
-        for kind in ("fitted", "assumed"):
-            records = [record for record in machine.figures if record.kind == kind]
-            if records:
-                yield ""
-                yield f"## {machine.name}, {kind}"
-                yield ""
-                yield _row("figure", "value", *(["fitted on"] if kind == "fitted" else []), "why")
-                yield "|---|---:|" + ("---|" if kind == "fitted" else "") + "---|"
-            for record in records:
-                on = [", ".join(record.fitted_on)] if kind == "fitted" else []
-                yield _row(f"`{record.key}`", f"{record.value} {record.unit}", *on, record.why)
+        for kind in FIGURE_KINDS:
+            own = [record for record in machine.figures if record.kind == kind]
+            if own:
+                yield from ("", f"## {machine.name}, {kind}", "")
+                yield from _figures(machine, own)
+
+
+def _figures(machine: Machine, records: Sequence[FigureRecord]) -> Iterator[str]:
+    yield _row("figure", "value", "source", "fitted on, why")
+    yield "|---|---:|---|---|"
+    for record in records:
+        source = ", ".join(text for text in (machine.sources.get(record.source, ""), record.at) if text)
+        why = "; ".join(text for text in (", ".join(record.fitted_on), record.why) if text)
+        yield _row(f"`{record.key}`", f"{record.value} {record.unit}", source, why)
 
 
 def _row(*cells: str) -> str:
