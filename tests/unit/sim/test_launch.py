@@ -1,11 +1,13 @@
 """Which CTAs of a launch are of the first wave, and what is counted of a sampled one."""
 
+from types import SimpleNamespace
+
 import pytest
 from doubles.published import H200
 from problems.small import small_gemm
 
 from gpusim.families.gemm.timed import TimedTileKernel
-from gpusim.sim.launch import Launch, written_bytes
+from gpusim.sim.launch import Launch, watched_cta, written_bytes
 
 
 def test_the_first_wave_ends_where_every_sm_is_full(monkeypatch):
@@ -18,6 +20,14 @@ def test_the_first_wave_ends_where_every_sm_is_full(monkeypatch):
     launch.run((0, 2 * 132 - 1, 2 * 132), sms=1, share=1, walk=None, watched=0)
 
     assert waves == [True, True, False]
+
+
+def test_the_cta_to_watch_has_most_work_and_is_the_first_of_several():
+    work = {0: 3, 1: 5, 2: 5, 3: 4}
+    launch = SimpleNamespace(kernel=SimpleNamespace(work=work.__getitem__))
+
+    assert watched_cta(launch, [3, 2, 1, 0]) == 1
+    assert watched_cta(launch, [0, 3]) == 3
 
 
 HELD = 31_457_280
