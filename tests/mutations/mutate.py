@@ -2,7 +2,7 @@
 Changes the machine in forty places, one after the other, and says which test fails each time.
 
     python tests/mutations/mutate.py --out reports/mutations.md
-    python tests/mutations/mutate.py --seed 2 --count 10     # other places, printed
+    python tests/mutations/mutate.py --seed 3 --count 10     # other places, printed
 
 A mutation leaves a statement out, turns a bound round, doubles a number of the text that keeps time, or takes a figure
 of the H200's machine file for 30 % more or less. It is made in a copy of the tree. First the tests run whose
@@ -88,7 +88,7 @@ NO_TIME_NAMES = ("WIDTH", "ROWS", "RATE", "NEVER")
 
 TURNED = {ast.Lt: ">=", ast.GtE: "<", ast.Gt: "<=", ast.LtE: ">"}
 SWAPPED = {"max": "min", "min": "max"}
-MOST_SECONDS = 150
+MOST_SECONDS = 240
 """A test run that takes longer hangs, which is noticed."""
 
 
@@ -207,7 +207,7 @@ def choose(tree: Path, seed: int, count: int) -> list[Mutation]:
     return [one for number, candidates in groups for one in draw.sample(candidates, number)]
 
 
-def first_failure(tree: Path, tests: Sequence[str]) -> str:
+def first_failure(tree: Path, tests: Sequence[str], seconds: int = MOST_SECONDS) -> str:
     """Run tests in a tree up to the first that fails; return its name, or nothing where none does."""
     command = [
         sys.executable,
@@ -229,10 +229,10 @@ def first_failure(tree: Path, tests: Sequence[str]) -> str:
     }
     try:
         ran = subprocess.run(
-            command, cwd=tree, env=environment, capture_output=True, text=True, timeout=MOST_SECONDS, check=False
+            command, cwd=tree, env=environment, capture_output=True, text=True, timeout=seconds, check=False
         )
     except subprocess.TimeoutExpired:
-        return "(does not end)"
+        return f"(no end within {seconds} s)"
     if ran.returncode == 0:
         return ""
     failed = re.search(r"^(?:FAILED|ERROR) (\S+)", ran.stdout, re.MULTILINE)
@@ -258,18 +258,36 @@ def run(mutations: Sequence[Mutation], tree: Path) -> Iterator[tuple[Mutation, s
     """
     with tempfile.TemporaryDirectory() as folder:
         copy = copy_of(tree, Path(folder))
-        broken = first_failure(copy, [*BY_HAND, *WHOLE_KERNELS])
-        if broken:
-            sys.exit(f"{broken} fails without a mutation")
+        _require_green(copy, BY_HAND)
+        kernels_are_green = False
         for mutation in mutations:
             path = copy / mutation.file
             text = path.read_text()
             path.write_text(mutation.of(text))
             nearest = NEAREST.get(path.parent.name, ())
             by_hand = first_failure(copy, [*nearest, *(one for one in BY_HAND if one not in nearest)])
-            kernels = "" if by_hand else first_failure(copy, WHOLE_KERNELS)
+            kernels = ""
+            if not by_hand:
+                if not kernels_are_green:
+                    path.write_text(text)
+                    _require_green(copy, WHOLE_KERNELS)
+                    path.write_text(mutation.of(text))
+                    kernels_are_green = True
+                kernels = first_failure(copy, WHOLE_KERNELS)
             path.write_text(text)
             yield mutation, by_hand, kernels
+
+
+def _require_green(tree: Path, tests: Sequence[str]) -> None:
+    """
+    Run tests without a mutation.
+
+    Raises:
+        SystemExit: One of them fails.
+    """
+    broken = first_failure(tree, tests, MOST_SECONDS * 10)
+    if broken:
+        sys.exit(f"{broken} fails without a mutation")
 
 
 def page(rows: Sequence[tuple[Mutation, str, str]], seed: int) -> str:
@@ -298,7 +316,7 @@ def page(rows: Sequence[tuple[Mutation, str, str]], seed: int) -> str:
 def main() -> int:
     """Choose, run and report; return 1 where a mutation is not noticed and the page is only printed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=2)
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--out", type=Path, help="file to write the page to; by default it is printed")
     parsed = parser.parse_args()
