@@ -2,7 +2,7 @@
 Changes the machine in forty places, one after the other, and says which test fails each time.
 
     python tests/mutations/mutate.py --out reports/mutations.md
-    python tests/mutations/mutate.py --seed 3 --count 10     # other places, printed
+    python tests/mutations/mutate.py --seed 4 --count 10     # other places, printed
 
 A mutation leaves a statement out, turns a bound round, doubles a number of the text that keeps time, or takes a figure
 of the H200's machine file for 30 % more or less. It is made in a copy of the tree. First the tests run whose
@@ -209,24 +209,9 @@ def choose(tree: Path, seed: int, count: int) -> list[Mutation]:
 
 def first_failure(tree: Path, tests: Sequence[str], seconds: int = MOST_SECONDS) -> str:
     """Run tests in a tree up to the first that fails; return its name, or nothing where none does."""
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-x",
-        "-q",
-        "-p",
-        "no:xdist",
-        "-p",
-        "no:cacheprovider",
-        "--tb=no",
-        *tests,
-    ]
-    environment = os.environ | {
-        "PYTHONPATH": str(tree),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "HYPOTHESIS_PROFILE": "default",
-    }
+    options = ["-x", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "--tb=no"]
+    command = [sys.executable, "-m", "pytest", *options, *tests]
+    environment = os.environ | {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         ran = subprocess.run(
             command, cwd=tree, env=environment, capture_output=True, text=True, timeout=seconds, check=False
@@ -316,7 +301,7 @@ def page(rows: Sequence[tuple[Mutation, str, str]], seed: int) -> str:
 def main() -> int:
     """Choose, run and report; return 1 where a mutation is not noticed and the page is only printed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=3)
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--out", type=Path, help="file to write the page to; by default it is printed")
     parsed = parser.parse_args()

@@ -9,7 +9,7 @@ from problems.small import small_gemm
 from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.sim import launch as sim_launch
 from gpusim.sim.cta_scheduler import CtaLife
-from gpusim.sim.launch import Launch, _first_of_chains, _outcome, simulate_launch, watched_cta, written_bytes
+from gpusim.sim.launch import Launch, _first_of_chains, _outcome, _sampled, simulate_launch, watched_cta, written_bytes
 from gpusim.sim.run import Ran
 from gpusim.sim.stall_reasons import REASONS
 
@@ -100,6 +100,37 @@ def test_the_first_of_a_chain_is_the_one_that_waits_for_nobody():
     before = {0: -1, 1: 0, 2: -1, 3: 1, 4: 2}
 
     assert _first_of_chains(SimpleNamespace(follows=before.__getitem__), 5) == [0, 0, 2, 0, 2]
+
+
+@pytest.mark.parametrize(("ctas", "working"), [(1, 1), (132, 132), (133, 132)])
+def test_as_many_sms_work_as_there_are_ctas_for(ctas, working):
+    kernel = SimpleNamespace(launched=range(ctas), machine=SimpleNamespace(sms=132))
+
+    assert Launch(kernel, {}, 1).working == working
+
+
+@pytest.mark.parametrize(("work", "is_even"), [((5, 5, 5), True), ((5, 5, 4), False), ((1, 2, 3), False)])
+def test_a_launch_is_even_where_all_ctas_have_the_same_work(monkeypatch, work, is_even):
+    asked = {}
+
+    def take(kinds, **given):
+        asked.update(given, kinds=kinds)
+        raise StopIteration
+
+    monkeypatch.setattr(sim_launch, "take_sample", take)
+    kernel = SimpleNamespace(work=work.__getitem__, orders_slices=False)
+    launch = SimpleNamespace(kernel=kernel, kinds=["kind"] * 3, ctas=3, working=2, ctas_per_sm=1, instructions=9)
+    with pytest.raises(StopIteration):
+        _sampled(launch, print)
+
+    assert asked == {
+        "kinds": ["kind"] * 3,
+        "working": 2,
+        "slots": 1,
+        "instructions": 9,
+        "is_even": is_even,
+        "first": None,
+    }
 
 
 HELD = 31_457_280
