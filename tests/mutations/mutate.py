@@ -258,7 +258,7 @@ def run(mutations: Sequence[Mutation], tree: Path) -> Iterator[tuple[Mutation, s
                     _require_green(copy, WHOLE_KERNELS)
                     path.write_text(mutation.of(text))
                     kernels_are_green = True
-                kernels = first_failure(copy, WHOLE_KERNELS)
+                kernels = first_failure(copy, WHOLE_KERNELS, MOST_SECONDS * 10)
             path.write_text(text)
             yield mutation, by_hand, kernels
 
