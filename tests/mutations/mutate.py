@@ -2,7 +2,7 @@
 Changes the machine in forty places, one after the other, and says which test fails each time.
 
     python tests/mutations/mutate.py --out reports/mutations.md
-    python tests/mutations/mutate.py --seed 4 --count 10     # other places, printed
+    python tests/mutations/mutate.py --seed 5 --count 10     # other places, printed
 
 A mutation leaves a statement out, turns a bound round, doubles a number of the text that keeps time, or takes a figure
 of the H200's machine file for 30 % more or less. It is made in a copy of the tree. First the tests run whose
@@ -301,7 +301,7 @@ def page(rows: Sequence[tuple[Mutation, str, str]], seed: int) -> str:
 def main() -> int:
     """Choose, run and report; return 1 where a mutation is not noticed and the page is only printed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=4)
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--out", type=Path, help="file to write the page to; by default it is printed")
     parsed = parser.parse_args()
