@@ -272,6 +272,11 @@ class DramSpec:
     clock_mhz: Annotated[int, Inherited("clock_mhz")]
 
     @property
+    def latencies(self) -> tuple[int, ...]:
+        """The quantiles of a miss's latency, the least one first."""
+        return (self.latency_least, self.latency, self.latency_late, self.latency_later, self.latency_most)
+
+    @property
     def bytes_per_kilocycle(self) -> int:
         """Bytes a stream brings in 1000 SM cycles at the machine's clock, rounded down, but at least 1."""
         return max(1, self.bandwidth_gb_s * self.achievable_percent * 10_000 // self.clock_mhz)

@@ -89,7 +89,8 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
     """
     Return the figures of a machine.
 
-    Data that SMs of both partitions read is kept in both, so the L2 holds as much as one partition (D11). The instruction cache holds at least the lines that one miss brings.
+    Data that SMs of both partitions read is kept in both, so the L2 holds as much as one partition (D11). The
+    instruction cache holds at least the lines that one miss brings.
 
     Args:
         machine: The machine.

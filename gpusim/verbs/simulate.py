@@ -18,6 +18,7 @@ from gpusim.results.bound import Demand, first_bound
 from gpusim.results.provenance import provenance
 from gpusim.results.result import ELAPSED, RUN_TIME_EXTENTS, Cycles, ReductionLaunch, Result, Simulated, StreamOrigin
 from gpusim.results.timeline import Timeline
+from gpusim.results.trust import trust_of
 from gpusim.scenario.models import Scenario
 from gpusim.schedule.counts import Counts, count_all
 from gpusim.sim.core.engine import engine
@@ -109,6 +110,8 @@ def simulate_launches(
     say("counting what the grid executes")
     counts = count_all(kernels)
     result = _result(scenario, launches, counts, time.perf_counter() - started)
+    trust = trust_of(result.scenario, result.machine, result.stream, result.waves, own_code=user is not None)
+    result = replace(result, trust=trust)
     if user is not None:
         result = replace(result, provenance={**result.provenance, "cubin": user.provenance})
     return result, tuple(launches)

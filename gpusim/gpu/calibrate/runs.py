@@ -146,7 +146,13 @@ def measure_shared(device: Device, *, quick: bool) -> list[MeasuredRow]:
             for ways in (1, 8, 32):
                 arguments = (np.int32(32), np.uint32(4 * ways), np.int32(smsps))
                 spans = device.spans("shared", f"burst_{count}", arguments, threads=smsps * WARP)
-                burst: MeasuredRow = {"bytes": 4, "stride_bytes": 4 * ways, "wavefronts": ways, "warps": smsps, "smsps": smsps}
+                burst: MeasuredRow = {
+                    "bytes": 4,
+                    "stride_bytes": 4 * ways,
+                    "wavefronts": ways,
+                    "warps": smsps,
+                    "smsps": smsps,
+                }
                 rows.append({"instruction": "lds burst"} | burst | {"instructions": count, "cycles": elapsed(spans)})
     return rows
 
