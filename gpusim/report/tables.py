@@ -14,9 +14,9 @@ from gpusim.machine.spec import Machine
 from gpusim.report.captions import Words, bound_line, machine_name, rate_unit, scenario_digest, stream_build
 from gpusim.report.stall_shares import percent, ranked_stalls
 from gpusim.results.result import Result
+from gpusim.results.trust import trust_line
 from gpusim.results.use import Use, use_of
 from gpusim.results.verdict import verdict
-from gpusim.results.trust import trust_line
 
 PLAIN_WIDTH = 100
 """Width in columns of output that does not go to a terminal."""
