@@ -152,7 +152,7 @@ def observation(measured: Measured, result: Result) -> Observation:
     counters, machine = measured.counters, load_machine(measured.scenario["machine"])
     figures = {
         "elapsed": (counters.get(ELAPSED), result.cycles.elapsed),
-        "active": (active_cycles(counters, result.ctas, measured.sms), result.cycles.active),
+        "active": tuple(active_cycles(one, result.ctas, measured.sms) for one in (counters, result.counters)),
         "warp instructions": _both(("smsp__inst_executed.sum",), counters, result),
         **{name: _both(metrics, counters, result) for name, metrics in TRAFFIC.items()},
     }
