@@ -291,6 +291,18 @@ class BarrierSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class DispatchSpec:
+    """
+    The dispatch of an SMSP, from which its pipes take their operands.
+
+    Attributes:
+        mufu: Cycles, besides its own, in which an SMSP issues nothing after an instruction of the pipe "mufu".
+    """
+
+    mufu: Annotated[int, FigureUnit("cycles", least=0)]
+
+
+@dataclass(frozen=True, slots=True)
 class LaunchSpec:
     """
     The time a grid and its CTAs take to start.
@@ -382,6 +394,7 @@ class Machine:
     l2: L2Spec
     dram: DramSpec
     barrier: BarrierSpec
+    dispatch: DispatchSpec
     launch: LaunchSpec
     instruction_cache: InstructionCacheSpec
     constant_cache: ConstantCacheSpec

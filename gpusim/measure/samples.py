@@ -1,4 +1,4 @@
-"""``python -m gpusim.measure.samples OUT FILE...``: at which instruction the warps of plain kernels wait, sampled by ncu."""
+"""``python -m gpusim.measure.samples OUT FILE...``: at which instruction plain kernels' warps wait, sampled by ncu."""
 
 import argparse
 import csv

@@ -153,6 +153,7 @@ class _Decoder:
             line=line,
             is_branch=instruction.pipe == "branch",
             registers=_registers(instruction.opcode),
+            dispatches=instruction.pipe == "mufu",
             joins=kind != PIPE or instruction.pipe in _VARIABLE or instruction.opcode.startswith(_CONSTANT_LOAD),
             awaits=awaits,
             latency=latency or access.latency,
