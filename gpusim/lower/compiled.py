@@ -88,6 +88,10 @@ class CompilableKernel(EmulatedKernel[StepT]):
         built = own if self.own_build else self.any_extents or own
         return self.kept(compile_kernel(built, target), slice_)
 
+    def listed(self, behaviour: Any) -> CompiledStream:
+        """Return the stream of the CTAs of one behaviour, a split-K slice, with its listing."""
+        return self.compiled(behaviour)
+
     def suffices(self, shipped: CompiledStream) -> bool:  # noqa: ARG002 - one stream is that of all extents
         """Return whether a stream that comes with gpusim serves all CTAs of this launch."""
         return True

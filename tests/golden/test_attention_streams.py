@@ -28,7 +28,7 @@ def executed(kernel):
     ctas = Counter(kernel.behaviour(cta) for cta in range(kernel.ctas))
     found = Counter()
     for behaviour, number in ctas.items():
-        for segment in kernel.compiled_stream(behaviour).segments:
+        for segment in kernel.listed(behaviour).stream.segments:
             opcodes = Counter(one.opcode.partition(".")[0] for one in segment.instructions)
             times = number * segment.trips * kernel.lanes().warps
             found.update({opcode: count * times for opcode, count in opcodes.items()})

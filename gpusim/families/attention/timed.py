@@ -85,7 +85,7 @@ class TimedFusedKernel(CompiledFusedKernel, TimedKernel[Step]):
     def stream(self, behaviour: Hashable, origin: StreamOrigin) -> Stream:
         """Return the instructions of the CTAs of one behaviour, estimated or from the machine code."""
         if origin == "compiled":
-            return self.compiled_stream(behaviour)
+            return self.listed(behaviour).stream
         ctas = self.alike.get(behaviour)  # type: ignore[call-overload]
         return attention_stream(self.scenario, None if ctas is None else self.steps(ctas[0]), self.machine)
 

@@ -25,7 +25,6 @@ from gpusim.lower.runner import KernelRunner
 from gpusim.lower.sass.decode import Sass
 from gpusim.lower.sass.emulate import Load
 from gpusim.lower.sass.emulate_bits import ONE_F32
-from gpusim.lower.stream import Stream
 from gpusim.lower.stream_file import OPS, CompiledStream, Kinds
 from gpusim.schedule.counts import SassOpcode
 from gpusim.units import WORD_BYTES
@@ -44,7 +43,7 @@ class CompiledFusedKernel(FusedKernel, CompilableKernel[Step]):
     """
     The kernel of an attention scenario with the streams of its machine code.
 
-    Its compiled stream is a set of parts, of which ``compiled_stream`` puts together the stream of a CTA.
+    Its compiled stream is a set of parts, of which ``listed`` puts together the stream of a CTA.
     """
 
     parameters = ATTENTION_PARAMS
@@ -144,9 +143,9 @@ class CompiledFusedKernel(FusedKernel, CompilableKernel[Step]):
     def _parts(self) -> CompiledStream:
         return self.compiled()
 
-    def compiled_stream(self, behaviour: Hashable) -> Stream:
+    def listed(self, behaviour: Hashable) -> CompiledStream:
         """
-        Return the stream of the CTAs of one behaviour, from the parts of the machine code.
+        Return the stream of the CTAs of one behaviour with its listing, from the parts of the machine code.
 
         Raises:
             BadInput: There is no such kernel, or an instruction is not known.
@@ -159,12 +158,14 @@ class CompiledFusedKernel(FusedKernel, CompilableKernel[Step]):
         """
         Return whether its parts are at hand.
 
-        They are if they come with gpusim. If not, they are made, which may fail: not every kernel that can be described
-        exists, and a compiler may make code that is not aligned. ``refusal`` then says why.
+        They are if they come with gpusim. If not, and a compiler is installed, they are made. That may fail: not every
+        kernel that can be described exists, and a compiler may make code that is not aligned. ``refusal`` says why.
         """
         if self.user is not None:
             return True
         try:
+            if not super().can_be_compiled():
+                return False
             self._parts  # noqa: B018 - made once
         except GpusimError as error:
             self.refusal = str(error)

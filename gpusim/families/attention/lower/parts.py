@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from gpusim.errors import BadInput
 from gpusim.families.attention.program.step import Step
 from gpusim.families.attention.tile.blocks import KeyBlock
-from gpusim.lower.stream import Segment, Stream
+from gpusim.lower.stream import Segment
 from gpusim.lower.stream_file import CompiledStream
 
 PartKind: TypeAlias = tuple[str | int, ...]
@@ -71,9 +71,9 @@ def lacks(compiled: CompiledStream, kinds: Sequence[PartKind]) -> list[PartKind]
     return [kind for kind in dict.fromkeys(kinds) if kind not in known]
 
 
-def put_together(compiled: CompiledStream, walked: Sequence[KeyBlock] | None, depth: int) -> Stream:
+def put_together(compiled: CompiledStream, walked: Sequence[KeyBlock] | None, depth: int) -> CompiledStream:
     """
-    Return the stream of a CTA.
+    Return the stream of a CTA with its listing.
 
     Key blocks in a row with the same part are trips of one segment.
 
@@ -90,18 +90,28 @@ def put_together(compiled: CompiledStream, walked: Sequence[KeyBlock] | None, de
     missing = lacks(compiled, kinds)
     if missing:
         raise BadInput(f"--stream compiled: the kernel's parts lack {', '.join(map(str, missing))}")
-    segments = compiled.stream.segments
     if walked is None:
-        return replace(compiled.stream, segments=(segments[parts[BARE]],))
-    before, *trips, after = kinds
+        return _of(compiled, [parts[BARE]], [compiled.stream.segments[parts[BARE]]])
+    before, *trips, after = (parts[kind] for kind in kinds)
     first, last = (walked[0].number, walked[-1].number) if walked else (OWN, OWN)
-    made = [_at(segments[parts[before]], first)] if segments[parts[before]].instructions else []
-    ahead = list(zip(walked, (parts[kind] for kind in trips), strict=True))
-    for part, group in groupby(ahead, key=lambda pair: pair[1]):
+    segments = compiled.stream.segments
+    numbers, made = [before], [_at(segments[before], first)]
+    for part, group in groupby(zip(walked, trips, strict=True), key=lambda pair: pair[1]):
         blocks = [block for block, _ in group]
+        numbers.append(part)
         made.append(replace(_at(segments[part], blocks[0].number), trips=len(blocks), tiles_per_trip=1))
-    made.append(_at(segments[parts[after]], last))
-    return replace(compiled.stream, segments=tuple(made))
+    numbers.append(after)
+    made.append(_at(segments[after], last))
+    return _of(compiled, numbers, made)
+
+
+def _of(compiled: CompiledStream, parts: Sequence[int], segments: Sequence[Segment]) -> CompiledStream:
+    """Return the stream of some segments, each made of a part; a part without instructions leaves none."""
+    listed = [
+        (compiled.listing[part], segment) for part, segment in zip(parts, segments, strict=True) if segment.instructions
+    ]
+    stream = replace(compiled.stream, segments=tuple(segment for _, segment in listed))
+    return replace(compiled, stream=stream, listing=tuple(lines for lines, _ in listed), variants=())
 
 
 def _at(segment: Segment, number: int) -> Segment:

@@ -1,8 +1,10 @@
 """Attention's compiled streams: every CTA's path is put together from parts, and each part executes the schedule."""
 
 import gzip
+import json
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -87,7 +89,7 @@ def test_a_stream_put_together_is_the_path_of_its_cta(name):
             (runner.code[step.at].address, one and one.op, one.part if one else 0)
             for step, one in zip(path.steps, named, strict=True)
         ]
-        found = executed(kernel, kernel.compiled_stream(behaviour))
+        found = executed(kernel, kernel.listed(behaviour).stream)
         assert [address for address, _, _ in found] == [address for address, _, _ in told]
         assert Counter(found) == Counter(told)
 
@@ -95,7 +97,7 @@ def test_a_stream_put_together_is_the_path_of_its_cta(name):
 def test_a_cta_that_finds_no_query_executes_a_few_instructions_and_ends():
     kernel, compiled = committed("flash_ragged")
 
-    (segment,) = taken_apart(kernel, compiled).compiled_stream(None).segments
+    (segment,) = taken_apart(kernel, compiled).listed(None).stream.segments
 
     assert segment.instructions[-1].unit == "exit"
     assert all(one.op is None for one in segment.instructions)
@@ -108,7 +110,7 @@ def test_every_named_instruction_of_the_grid_is_in_the_shipped_streams(name):
 
     found = Counter()
     for behaviour, ctas in kernel.alike.items():
-        for segment in kernel.compiled_stream(behaviour).segments:
+        for segment in kernel.listed(behaviour).stream.segments:
             named = Counter(one.opcode.partition(".")[0] for one in segment.instructions if one.op is not None)
             times = segment.trips * len(ctas) * kernel.lanes().warps
             found.update({opcode: number * times for opcode, number in named.items()})
@@ -134,7 +136,7 @@ def test_lengths_that_bring_parts_which_are_not_shipped_have_them_made():
     assert not kernel.suffices(without)
     kernel.__dict__["_parts"] = without
     with pytest.raises(BadInput, match=r"^--stream compiled: the kernel's parts lack \('bare',\)$"):
-        kernel.compiled_stream(None)
+        kernel.listed(None)
 
 
 @pytest.mark.parametrize(
@@ -249,3 +251,19 @@ def test_our_own_kernel_as_a_user_s_takes_as_long_as_the_shipped_one(tmp_path):
     assert replace(own, provenance={}, simulated=shipped.simulated) == replace(shipped, provenance={})
     with pytest.raises(CheckFailed):
         simulate(scenario, user=kernel)
+
+
+def test_sass_prints_the_cta_that_a_run_observes_with_a_cycle_for_each_instruction(gpusim):
+    rows = json.loads(gpusim("sass", SCENARIOS / "flash_128x64.toml", "--json").out)["rows"]
+
+    assert [trips for segment, trips in dict.fromkeys((row["segment"], row["trips"]) for row in rows)] == [1, 1, 13, 1]
+    assert all(one["issue"] < other["issue"] for one, other in pairwise(rows) if one["segment"] == other["segment"])
+    assert sum("op=WarpMma(k_tile=0, k_group=0)" in row["op"] for row in rows) > 0
+
+
+def test_without_shipped_parts_and_a_compiler_a_kernel_is_estimated():
+    scenario = load_scenario(SCENARIOS / "attention_64x64.toml", ("problem.heads=3", "problem.batch=1"))
+
+    result, _ = simulate(scenario, stream="auto")
+
+    assert (result.stream, "not_compiled" in result.provenance) == ("estimated", False)
