@@ -248,7 +248,9 @@ def test_our_own_kernel_as_a_user_s_takes_as_long_as_the_shipped_one(tmp_path):
     shipped, _ = simulate(load_scenario(COMMITTED["attention_64x64"]), stream="auto")
 
     assert own.provenance["cubin"] == kernel.provenance
-    assert replace(own, provenance={}, simulated=shipped.simulated) == replace(shipped, provenance={})
+    assert replace(own, provenance={}, trust=None, simulated=shipped.simulated) == replace(
+        shipped, provenance={}, trust=None
+    )
     with pytest.raises(CheckFailed):
         simulate(scenario, user=kernel)
 
