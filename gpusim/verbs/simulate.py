@@ -114,6 +114,9 @@ def simulate_launches(
     result = replace(result, trust=trust)
     if user is not None:
         result = replace(result, provenance={**result.provenance, "cubin": user.provenance})
+    refused = [kernel.refusal for kernel in kernels if isinstance(kernel, CompilableKernel) and kernel.refusal]
+    if refused:
+        result = replace(result, provenance={**result.provenance, "not_compiled": refused[0]})
     return result, tuple(launches)
 
 
@@ -126,7 +129,7 @@ def _take(user: UserKernel, kernels: Sequence[AnyKernel]) -> None:
     """
     first, *others = kernels
     if not isinstance(first, CompilableKernel):
-        raise BadInput("--cubin: attention has no kernel whose machine code can be aligned with its schedule")
+        raise BadInput("--cubin: this scenario has no kernel whose machine code can be aligned with its schedule")
     if others:
         raise BadInput('--cubin holds one kernel, and problem.split_k = "parallel" launches two')
     user.require(first.machine)

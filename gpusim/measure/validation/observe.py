@@ -109,8 +109,7 @@ def observe(
     """
     Simulate every kernel with every stream, and yield what was measured beside it, in the order given.
 
-    A kernel without such a stream is left out: attention has estimated streams only, and a kernel whose mma.sync is
-    emulated has none (D27).
+    A kernel without such a stream is left out, and so is one whose mma.sync is emulated (D27).
 
     Args:
         measured: Kernels with their counters.
