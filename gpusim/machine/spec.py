@@ -174,7 +174,8 @@ class AsyncCopySpec:
     cp.async (LDGSTS).
 
     Attributes:
-        stage_half_cycles: Half cycles of the SM's data stage that a copy takes when it is issued, besides its wavefronts.
+        stage_half_cycles: Half cycles of the SM's data stage that a copy takes when it is issued; its wavefronts
+            come later.
         source_release: Cycles from there until the address registers are free.
         l1_latency: Cycles from issue until the data is in shared memory, on an L1 hit.
         commit_latency: Cycles from a commit_group's issue to the warp's next issue.

@@ -251,10 +251,8 @@ class Chip:
         self.sms, self.slots, self.share = sms, slots, share
         smsps, resident = sms * self.smsps, sms * slots
         warps = resident * self.warps
-        self.now = 0
-        self.ended_sm = 0
-        self.instructions = 0
-        self.wavefronts = 0
+        self.now, self.ended_sm = 0, 0
+        self.instructions, self.wavefronts = 0, 0
         self.notes, self.spans = Log(NOTE_WIDTH), Log(SPAN_WIDTH)
         # SMs
         self.sm_free, self.data_free, self.barrier_free = zeros(sms), zeros(sms), zeros(sms)
@@ -268,8 +266,7 @@ class Chip:
         self.mio_free, self.return_free = zeros(smsps), zeros(smsps)
         self.queue, self.queue_at = zeros(smsps * self.depth), zeros(smsps)
         self.sm_queue, self.sm_queue_at, self.collected = zeros(sms * self.sm_depth), zeros(sms), 0
-        self.halves = zeros(sms)
-        self.absent = 0
+        self.halves, self.absent = zeros(sms), 0
         self.fill_at, self.fill_size = zeros(sms * _FILLS), zeros(sms * _FILLS)
         self.fill_first, self.fill_count = zeros(sms), zeros(sms)
         self.clock, self.asleep = zeros(smsps), zeros(smsps, NEVER)
@@ -288,8 +285,7 @@ class Chip:
         self.ready, self.stalled, self.issued, self.reason = zeros(warps), zeros(warps), zeros(warps), zeros(warps)
         self.board, self.board_reason = zeros(warps * SCOREBOARDS), zeros(warps * SCOREBOARDS)
         self.groups, self.committed, self.open_group = zeros(warps * _GROUPS), zeros(warps), zeros(warps)
-        self.stored, self.drained = zeros(warps), zeros(warps)
-        self.barred, self.held = zeros(warps), zeros(warps)
+        self.stored, self.drained, self.barred, self.held = zeros(warps), zeros(warps), zeros(warps), zeros(warps)
         # Caches and DRAM
         self.l1 = [Lines(self.l1_lines + _LINES_AT_ONCE) for _ in range(sms)] if self.cached else []
         self.next_line = _OUTPUT_LINES
@@ -880,6 +876,7 @@ class Chip:
         written and 4 read for the 512 bytes of a load (reports/measured/h200, gemm_128x128x32_s2_2048).
         """
         wavefronts += (self.absent + SECTORS_PER_LINE - 1) // SECTORS_PER_LINE
+        self.wavefronts += wavefronts
         base, first, count = sm * _FILLS, self.fill_first[sm], self.fill_count[sm]
         if count == _FILLS:
             self.settle(sm, self.fill_at[base + first])
@@ -909,9 +906,9 @@ class Chip:
 
         An SMSP's queue gives its instructions, with their registers read (``collected``), to the queue of the SM, from
         which the data stage takes them in that order. An idle cycle before a queued instruction is not given to another
-        SMSP (D2). A copy takes some half cycles of the data stage (``stage``), and its wavefronts when its data has come. An
-        entry is free from the cycle its instruction leaves the queue, without the time to the address unit (D8). On T4 the rate
-        of the SM is that of GA10x (D20).
+        SMSP (D2). A copy takes some half cycles of the data stage (``stage``), two entries of both queues, and its
+        wavefronts when its data has come. An entry is free from the cycle its instruction leaves the queue, without the
+        time to the address unit (D8). On T4 the rate of the SM is that of GA10x (D20).
         """
         sm = smsp // self.smsps
         entry = sm * self.sm_depth + self.sm_queue_at[sm]
@@ -948,7 +945,7 @@ class Chip:
             leaves = self.dispatch(smsp, at, wavefronts, registers, 0)
             landed = self.shared(smsp, warp, leaves, wavefronts)
         elif kind == LDGSTS:
-            # Its registers are waited for as those of any access to global memory (Nsight Compute's guide, stall reasons).
+            # Its registers are waited for as those of any access to global memory (Nsight Compute's guide).
             reason = LONG_SCOREBOARD
             self.resolve(warp, code)
             # Without active lanes a copy takes no wavefront, unless it fills with zeros (D21).

@@ -36,7 +36,7 @@ def with_value(key, value, text=H200):
 FALLING = with_value("dram.latency_late", 7, with_value("dram.latency_least", 5, with_value("dram.latency", 8)))
 LATENCIES = f"5, 8, 7, {load_machine('h200').dram.latency_later}, {load_machine('h200').dram.latency_most}"
 EARLY = with_value("barrier.base", 13, with_value("barrier.per_warp", 2))
-EARLY = with_value("l2.hit_latency", 4, with_value("l2.write_latency", 9, EARLY))
+EARLY = with_value("l2.semaphore", 15, EARLY)
 
 
 def with_banks(record):
@@ -210,10 +210,7 @@ def test_dram_bytes_per_kilocycle_follow_from_bandwidth_and_clock():
         ),
         (
             EARLY,
-            (
-                "l2.write_latency and one and a half l2.hit_latency must exceed a barrier of one warp, 15 cycles,"
-                " got 15 (x.toml: l2.write_latency)"
-            ),
+            ("l2.semaphore must exceed a barrier of one warp, 15 cycles, got 15 (x.toml: l2.semaphore)"),
         ),
         (
             "shared",
