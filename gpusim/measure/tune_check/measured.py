@@ -26,7 +26,7 @@ from gpusim.measure.tune_check.problems import Settings, TuneProblem, label
 from gpusim.records.record import measured_folder
 from gpusim.results.result import ELAPSED
 
-SCHEMA: Final = "gpusim.tune_check/1"
+MEASURED_SCHEMA: Final = "gpusim.tune_check/1"
 
 DURATION: Final = "gpu__time_duration.sum"
 
@@ -85,7 +85,7 @@ class MeasuredProblem:
     date: str
     command: tuple[str, ...]
     configurations: tuple[MeasuredConfiguration, ...]
-    schema: str = SCHEMA
+    schema: str = MEASURED_SCHEMA
 
 
 def measured_problems_folder(gpu: str = "h200") -> Path:
@@ -123,8 +123,8 @@ def read_problem(path: Path) -> MeasuredProblem:
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        if data["schema"] != SCHEMA:
-            raise BadInput(f"{path}: schema must be {SCHEMA!r}, got {data['schema']!r}")
+        if data["schema"] != MEASURED_SCHEMA:
+            raise BadInput(f"{path}: schema must be {MEASURED_SCHEMA!r}, got {data['schema']!r}")
         rows = tuple(
             MeasuredConfiguration(**row | {"cycles": tuple(row["cycles"]), "nanoseconds": tuple(row["nanoseconds"])})
             for row in data["configurations"]
