@@ -17,6 +17,7 @@ _HOMES = {
     "Run": "gpusim.python.run",
     "Scenario": "gpusim.scenario.models",
     "Sweep": "gpusim.verbs.sweep",
+    "Tuning": "gpusim.verbs.tune",
     "VerifyReport": "gpusim.families.verification",
     "describe_layout": "gpusim.layout.bank_map",
     "load": "gpusim.verbs.load",
@@ -27,6 +28,7 @@ _HOMES = {
     "shared_layout": "gpusim.layout.named",
     "simulate": "gpusim.python.simulate",
     "sweep": "gpusim.verbs.sweep",
+    "tune": "gpusim.verbs.tune",
     "verify": "gpusim.python.verify",
 }
 """Public name -> the module that defines it. Whoever adds a line here adds one to ``__init__.pyi``."""

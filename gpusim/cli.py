@@ -575,6 +575,52 @@ def sweep(
 
 
 @app.command()
+def tune(
+    file: ScenarioArgument = None,
+    *,
+    cutlass: CutlassOption = None,
+    overrides: SetOption = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes.  [default: one for each core]")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Simulate on the cluster of this Dask scheduler instead.")
+    ] = None,
+    top: Annotated[int, typer.Option(min=1, help="Configurations to print.")] = 8,
+    measure: Annotated[int, typer.Option(min=0, help="Measure this many of the best on the GPU, with ncu.")] = 0,
+    budget: Annotated[
+        int, typer.Option(min=1, help="Most simulations. Where more configurations are legal, optuna chooses.")
+    ] = 200,
+    exact: Annotated[
+        bool | None,
+        typer.Option(
+            "--exact/--sampled", help="Simulate every CTA, or sample.  [default: by the number of warp instructions]"
+        ),
+    ] = None,
+    stream: Annotated[
+        StreamChoice,
+        typer.Option(
+            help="Origin of the instruction streams. auto: compiled if all are shipped or a compiler is installed."
+        ),
+    ] = StreamChoice.AUTO,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the fastest kernel for a scenario's problem."""
+    from gpusim.commands.tune import TuneOptions, tune_scenario
+
+    options = TuneOptions(
+        overrides=tuple(overrides or ()),
+        jobs=jobs,
+        scheduler=scheduler,
+        top=top,
+        measure=measure,
+        budget=budget,
+        exact=exact,
+        stream=stream.value,
+        as_json=as_json,
+    )
+    tune_scenario(_scenario(file, cutlass), options)
+
+
+@app.command()
 def sass(
     file: ScenarioArgument = None,
     *,

@@ -9,8 +9,17 @@ from pathlib import Path
 from gpusim.cuda.compiler import find_compiler
 from gpusim.errors import GpusimError
 from gpusim.measure.measure import RecordOrigin
-from gpusim.measure.tune_check.measured import build_all, check_all, measure_all
-from gpusim.measure.tune_check.problems import TUNE_PROBLEMS, label, problem_named
+from gpusim.measure.tune_check.judge import judge_all, page, read_peers
+from gpusim.measure.tune_check.measured import (
+    build_all,
+    check_all,
+    measure_all,
+    measured_problems_folder,
+    read_problem,
+)
+from gpusim.measure.tune_check.problems import TUNE_PROBLEMS, problem_named
+from gpusim.results.provenance import commit
+from gpusim.verbs.tuning.label import label
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -28,6 +37,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     measuring.add_argument("--repeats", type=int, default=3, help="launches of each configuration")
     measuring.add_argument("--seconds", type=float, default=480.0, help="begin nothing new after this long")
     measuring.add_argument("--commit", help="commit of the source tree, where it is no clone")
+    judging = actions.add_parser("judge", help="simulate what was measured, and write the page; needs no GPU")
+    judging.add_argument("problems", nargs="*")
+    judging.add_argument("--measured", type=Path, help="folder of the measurements; default: the committed ones")
+    judging.add_argument("--jobs", type=int)
+    judging.add_argument("--out", type=Path, default=Path("reports/tune.md"))
     arguments = parser.parse_args(argv)
     try:
         return _act(arguments)
@@ -47,6 +61,13 @@ def _act(arguments: argparse.Namespace) -> int:
     if arguments.action == "build":
         find_compiler()
         build_all(problems, arguments.architecture, _say)
+        return 0
+    if arguments.action == "judge":
+        folder = arguments.measured or measured_problems_folder()
+        measured = [read_problem(folder / f"{problem.name}.json") for problem in problems]
+        peers = read_peers(folder / "peers.json")
+        found = judge_all(measured, arguments.jobs, peers, _say)
+        arguments.out.write_text(page(found, measured[0], peers.tool, commit()), encoding="utf-8")
         return 0
     begun = time.monotonic()
     command = ("python", "-m", "gpusim.measure.tune_check", "measure", "OUT", "--repeats", str(arguments.repeats))

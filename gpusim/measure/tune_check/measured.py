@@ -22,9 +22,10 @@ from gpusim.errors import BadInput, CannotRun, GpusimError
 from gpusim.gpu import counters, ncu
 from gpusim.measure.measure import RecordOrigin, Say
 from gpusim.measure.tune_check.launch import builds_of
-from gpusim.measure.tune_check.problems import Settings, TuneProblem, label
+from gpusim.measure.tune_check.problems import Settings, TuneProblem
 from gpusim.records.record import measured_folder
 from gpusim.results.result import ELAPSED
+from gpusim.verbs.tuning.label import label
 
 MEASURED_SCHEMA: Final = "gpusim.tune_check/1"
 

@@ -185,18 +185,6 @@ def _split(slices: int, how: str) -> Settings:
     return {"problem.split_k_slices": slices, "problem.split_k": how}
 
 
-def label(settings: Settings) -> str:
-    """Return a configuration in one short line, such as ``128x128x64 64x64 s4 identity<8>``."""
-    tile, warp = settings["kernel.threadblock"], settings["kernel.warp"]
-    words = ["x".join(map(str, tile)), "x".join(map(str, warp[:2])), f"s{settings['kernel.stages']}"]
-    words.append(settings["kernel.threadblock_swizzle"])
-    if "kernel.iterator" in settings:
-        words.append(settings["kernel.iterator"])
-    if settings.get("problem.split_k_slices", 1) > 1:
-        words.append(f"{settings['problem.split_k']} {settings['problem.split_k_slices']}")
-    return " ".join(words)
-
-
 def _gemm(shape: tuple[int, int, int], ab: str, layouts: tuple[str, str] = ("row", "column")) -> dict[str, Any]:
     m, n, k = shape
     output = "f32" if ab == "tf32" else ab

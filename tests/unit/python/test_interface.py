@@ -25,6 +25,7 @@ WITH_EXAMPLES = (
     "gpusim.scenario.models",
     "gpusim.verbs.load",
     "gpusim.verbs.sweep",
+    "gpusim.verbs.tune",
 )
 
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from gpusim.errors import BadInput
-from gpusim.measure.tune_check.problems import MOST_CONFIGURATIONS, TUNE_PROBLEMS, label, problem_named
+from gpusim.measure.tune_check.problems import MOST_CONFIGURATIONS, TUNE_PROBLEMS, problem_named
+from gpusim.verbs.tuning.label import label
 
 
 def test_there_are_twelve_problems_of_different_kinds():
@@ -36,19 +37,6 @@ def test_what_is_not_legal_for_a_problem_is_not_in_its_set():
     assert {one["problem.split_k_slices"] for one in problem.settings()} == {1, 2, 4, 8}
     assert {one["problem.split_k_slices"] for one in too_many.settings()} == {2, 128}
     assert all(one["kernel.threadblock"][2] == 32 for one in too_many.settings() if one["problem.split_k_slices"] > 64)
-
-
-def test_a_label_says_what_tells_configurations_apart():
-    settings = {
-        "kernel.threadblock": [128, 64, 64],
-        "kernel.warp": [64, 32, 64],
-        "kernel.stages": 6,
-        "kernel.threadblock_swizzle": "identity<8>",
-    }
-    assert label(settings) == "128x64x64 64x32 s6 identity<8>"
-    split = settings | {"problem.split_k_slices": 4, "problem.split_k": "serial"}
-    assert label(split) == "128x64x64 64x32 s6 identity<8> serial 4"
-    assert label(settings | {"kernel.iterator": "optimized"}) == "128x64x64 64x32 s6 identity<8> optimized"
 
 
 def test_a_wrong_name_is_refused_with_the_right_ones():
