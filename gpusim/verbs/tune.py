@@ -15,7 +15,7 @@ from gpusim.verbs.sweeping.point import PointRow, point_row
 from gpusim.verbs.tuning.candidates import base_without_kernel, candidates_of
 from gpusim.verbs.tuning.label import label
 from gpusim.verbs.tuning.reasons import why_faster
-from gpusim.verbs.tuning.search import Search, searched
+from gpusim.verbs.tuning.search import KernelSearch, searched
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -163,7 +163,7 @@ def tune(
     base = base_without_kernel(read, exact=exact, stream=stream)
     candidates, illegal = candidates_of(read, base, configurations)
     say(f"{len(candidates)} configurations are legal, {illegal} are not")
-    search = Search(candidates, base, jobs or os.cpu_count() or 1, scheduler, budget, say)
+    search = KernelSearch(candidates, base, jobs or os.cpu_count() or 1, scheduler, budget, say)
     chosen_by = searched(search)
     ranking = _ranking(search)
     left = [number for number in range(len(candidates)) if number not in search.rows]
@@ -188,7 +188,7 @@ def _own(scenario: Scenario, *, exact: bool | None, stream: str) -> PointRow:
     return point_row(whole, {})
 
 
-def _ranking(search: Search) -> tuple[Ranked, ...]:
+def _ranking(search: KernelSearch) -> tuple[Ranked, ...]:
     found = sorted((row["cycles"], number) for number, row in search.rows.items() if "error" not in row)
     if not found:
         raise CannotRun(f"no configuration could be simulated: {next(iter(search.rows.values()))['error']}")

@@ -15,7 +15,7 @@ _SPLIT_KEYS = ("split_k_slices", "split_k")
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class KernelCandidate:
     """
     A configuration that is legal for the problem.
 
@@ -48,7 +48,7 @@ def base_without_kernel(scenario: Scenario, *, exact: bool | None, stream: str) 
 
 def candidates_of(
     scenario: Scenario, base: Base, given: Iterable[Mapping[str, Any]] | None = None
-) -> tuple[list[Candidate], int]:
+) -> tuple[list[KernelCandidate], int]:
     """
     Return the legal candidates by the fewest cycles they could take, and the number of those that are not legal.
 
@@ -61,7 +61,7 @@ def candidates_of(
         BadInput: None is legal. The message says why the first is not.
     """
     machine, spaces = load_machine(scenario.machine), family_of(scenario).spaces
-    found, refused = list[Candidate](), list[str]()
+    found, refused = list[KernelCandidate](), list[str]()
     for settings in spaces.configurations(scenario, machine) if given is None else given:
         try:
             legal = base.scenario(settings)
@@ -69,7 +69,7 @@ def candidates_of(
             refused.append(str(error))
             continue
         least = spaces.least_cycles(legal, machine)
-        found.append(Candidate(dict(settings), least, _elapsed(max(least.values()), settings, machine)))
+        found.append(KernelCandidate(dict(settings), least, _elapsed(max(least.values()), settings, machine)))
     if not found:
         raise BadInput(f"no configuration is legal for this problem; the first is refused: {refused[0]}")
     return sorted(found, key=lambda one: one.least_cycles), len(refused)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from gpusim.errors import missing_extra
 from gpusim.verbs.sweeping.point import Base, PointRow
 from gpusim.verbs.sweeping.workers import simulated
-from gpusim.verbs.tuning.candidates import Candidate
+from gpusim.verbs.tuning.candidates import KernelCandidate
 
 ROUND: Final = 48
 """Configurations that are simulated between two looks at which others can still win."""
@@ -29,7 +29,7 @@ _ASKED_FOR_ONE: Final = 20
 
 
 @dataclass(slots=True)
-class Search:
+class KernelSearch:
     """
     A search among candidates.
 
@@ -43,7 +43,7 @@ class Search:
         rows: What was simulated, by the candidate's number.
     """
 
-    candidates: Sequence[Candidate]
+    candidates: Sequence[KernelCandidate]
     base: Base
     jobs: int
     scheduler: str | None
@@ -68,7 +68,7 @@ class Search:
         self.say(f"{len(self.rows)} simulated, the best takes {self.best:,.0f} cycles")
 
 
-def searched(search: Search) -> str:
+def searched(search: KernelSearch) -> str:
     """
     Simulate what can win, and return how it was chosen: "all", or "optuna" where there are more than the budget.
 
@@ -82,7 +82,7 @@ def searched(search: Search) -> str:
     return "optuna"
 
 
-def _all_that_can_win(search: Search) -> None:
+def _all_that_can_win(search: KernelSearch) -> None:
     while True:
         left = [number for number in range(len(search.candidates)) if search.can_win(number)]
         if not left:
@@ -90,7 +90,7 @@ def _all_that_can_win(search: Search) -> None:
         search.simulate(left[:ROUND])
 
 
-def _by_optuna(search: Search) -> None:
+def _by_optuna(search: KernelSearch) -> None:
     """Simulate one candidate of each tile, then what a tree of Parzen estimators takes for the most promising."""
     try:
         optuna: Any = import_module("optuna")
@@ -126,7 +126,7 @@ def _by_optuna(search: Search) -> None:
 
 
 def _asked(
-    study: Any, axes: Mapping[str, Any], numbers: Mapping[str, int], search: Search, wanted: int
+    study: Any, axes: Mapping[str, Any], numbers: Mapping[str, int], search: KernelSearch, wanted: int
 ) -> Iterator[int]:
     """Yield the candidates that the study asks for and that can win; what is no candidate is asked for in vain."""
     found = set[int]()
@@ -141,7 +141,7 @@ def _asked(
             return
 
 
-def _all_choices(candidates: Sequence[Candidate]) -> list[dict[str, str]]:
+def _all_choices(candidates: Sequence[KernelCandidate]) -> list[dict[str, str]]:
     """Return the choices that make each configuration, as text: its keys, some of them together; "" for none."""
     group = {key: keys[0] for keys in _TOGETHER for key in keys}
     found = []

@@ -113,7 +113,7 @@ def test_a_picture_can_be_svg_and_of_another_metric(gpusim, tmp_path, swept):
     ("arguments", "message"),
     [
         (("sweep", "--metric", "joy"), "gpusim: --metric must be one of tflops, cycles, active_cycles, "),
-        (("sweep", "--out", "x.jpg"), "gpusim: --out must end in .png or .svg, got 'x.jpg'"),
+        (("sweep", "--out", "x.jpg"), "gpusim: --out must end in .png, .svg, .pdf, got 'x.jpg'"),
     ],
 )
 def test_a_wrong_picture_is_refused(gpusim, swept, arguments, message):

@@ -6,8 +6,8 @@ import pytest
 
 from gpusim.errors import CannotRun
 from gpusim.verbs.tuning import search as module
-from gpusim.verbs.tuning.candidates import Candidate
-from gpusim.verbs.tuning.search import ROUND, Search, searched
+from gpusim.verbs.tuning.candidates import KernelCandidate
+from gpusim.verbs.tuning.search import ROUND, KernelSearch, searched
 
 TILES, STAGES, ORDERS = range(12), range(6), "abc"
 
@@ -19,7 +19,9 @@ def candidate(tile, stages, order, least=100):
         "kernel.stages": stages,
         "kernel.threadblock_swizzle": order,
     }
-    return Candidate(settings | ({"problem.split_k_slices": 2} if order == "c" else {}), {"tensor core": least}, least)
+    return KernelCandidate(
+        settings | ({"problem.split_k_slices": 2} if order == "c" else {}), {"tensor core": least}, least
+    )
 
 
 SPACE = [candidate(tile, stages, order) for tile in TILES for stages in STAGES for order in ORDERS]
@@ -41,7 +43,7 @@ def search(monkeypatch):
     monkeypatch.setattr(module, "simulated", simulated)
 
     def make(candidates, budget):
-        return Search(candidates, None, 1, None, budget, lambda _: None)
+        return KernelSearch(candidates, None, 1, None, budget, lambda _: None)
 
     return make
 
