@@ -31,6 +31,23 @@ class PictureKind(StrEnum):
     CONFLICTS = "conflicts"
     STALLS = "stalls"
     ROOFLINE = "roofline"
+    SWEEP = "sweep"
+    SWEEP_MAP = "sweep-map"
+
+
+class SweepChart(StrEnum):
+    """The pictures that a sweep can draw."""
+
+    LINES = "lines"
+    MAP = "map"
+
+
+class TableChoice(StrEnum):
+    """The formats of a sweep's table."""
+
+    AUTO = "auto"
+    CSV = "csv"
+    PARQUET = "parquet"
 
 
 class TraceFormat(StrEnum):
@@ -115,6 +132,9 @@ SaveTensorsOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+MetricOption = Annotated[
+    str, typer.Option(metavar="NAME", help="What is drawn of a sweep: tflops, cycles, time_us, occupancy, ...")
+]
 HeldOutRowsOption = Annotated[
     bool, typer.Option("--held-out-rows", help="Show rows of held-out records; the look is noted in the log.")
 ]
@@ -360,11 +380,24 @@ def layout(
 @app.command()
 def plot(
     run_directory: RunArgument,
-    kind: Annotated[PictureKind, typer.Argument(metavar="KIND", help="overlap, conflicts, stalls or roofline.")],
-    out: Annotated[Path | None, typer.Option(help="The PNG file.  [default: RUN/KIND.png]")] = None,
+    kind: Annotated[
+        PictureKind,
+        typer.Argument(
+            metavar="KIND", help="overlap, conflicts, stalls or roofline; of a sweep's folder sweep or sweep-map."
+        ),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="The PNG file, for a sweep also SVG.  [default: RUN/KIND.png]")
+    ] = None,
+    metric: MetricOption = "tflops",
     as_json: JsonOption = False,
 ) -> None:
-    """Draw a picture of a run again."""
+    """Draw a picture of a run or a sweep again."""
+    if kind in {PictureKind.SWEEP, PictureKind.SWEEP_MAP}:
+        from gpusim.commands.sweep import plot_sweep
+
+        plot_sweep(run_directory, kind.value, metric, out, as_json=as_json)
+        return
     from gpusim.commands.figures import plot_run
 
     plot_run(run_directory, kind.value, out, as_json=as_json)
@@ -470,6 +503,121 @@ def validate(
         as_json=as_json,
     )
     validate_records(options)
+
+
+@app.command()
+def sweep(
+    file: ScenarioArgument = None,
+    *,
+    cutlass: CutlassOption = None,
+    overrides: SetOption = None,
+    over: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=V,V,...", help="An axis: a key and its values, e.g. kernel.stages=3,4,5. Repeatable."
+        ),
+    ] = None,
+    axes: Annotated[
+        Path | None, typer.Option(metavar="TOML", help="A file of axes; an array of tables varies keys together.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            parser=_folder,
+            metavar="DIR",
+            help="Folder of the sweep; where it holds the same one, that goes on.  [default: sweeps/NAME-DIGEST]",
+        ),
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes.  [default: one for each core]")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Simulate on the cluster of this Dask scheduler instead.")
+    ] = None,
+    exact: Annotated[
+        bool | None,
+        typer.Option(
+            "--exact/--sampled", help="Simulate every CTA, or sample.  [default: by the number of warp instructions]"
+        ),
+    ] = None,
+    stream: Annotated[
+        StreamChoice,
+        typer.Option(
+            help="Origin of the instruction streams. auto: compiled if all are shipped or a compiler is installed."
+        ),
+    ] = StreamChoice.AUTO,
+    table: Annotated[
+        TableChoice, typer.Option(help="Format of the table. auto: Parquet where pyarrow is installed.")
+    ] = TableChoice.AUTO,
+    plot: Annotated[
+        list[SweepChart] | None, typer.Option("--plot", help="Draw lines or a heat map into DIR. Repeatable.")
+    ] = None,
+    metric: MetricOption = "tflops",
+    as_json: JsonOption = False,
+) -> None:
+    """Simulate a scenario over axes of keys, into one table."""
+    from gpusim.commands.sweep import SweepOptions, sweep_scenario
+
+    charts = {SweepChart.LINES: "sweep", SweepChart.MAP: "sweep-map"}
+    options = SweepOptions(
+        overrides=tuple(overrides or ()),
+        over=tuple(over or ()),
+        axes=axes,
+        out=out,
+        jobs=jobs,
+        scheduler=scheduler,
+        exact=exact,
+        stream=stream.value,
+        table=table.value,
+        charts=tuple(charts[one] for one in plot or ()),
+        metric=metric,
+        as_json=as_json,
+    )
+    sweep_scenario(_scenario(file, cutlass), options)
+
+
+@app.command()
+def tune(
+    file: ScenarioArgument = None,
+    *,
+    cutlass: CutlassOption = None,
+    overrides: SetOption = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes.  [default: one for each core]")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Simulate on the cluster of this Dask scheduler instead.")
+    ] = None,
+    top: Annotated[int, typer.Option(min=1, help="Configurations to print.")] = 8,
+    measure: Annotated[int, typer.Option(min=0, help="Measure this many of the best on the GPU, with ncu.")] = 0,
+    budget: Annotated[
+        int, typer.Option(min=1, help="Most simulations. Where more configurations are legal, optuna chooses.")
+    ] = 200,
+    exact: Annotated[
+        bool | None,
+        typer.Option(
+            "--exact/--sampled", help="Simulate every CTA, or sample.  [default: by the number of warp instructions]"
+        ),
+    ] = None,
+    stream: Annotated[
+        StreamChoice,
+        typer.Option(
+            help="Origin of the instruction streams. auto: compiled if all are shipped or a compiler is installed."
+        ),
+    ] = StreamChoice.AUTO,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the fastest kernel for a scenario's problem."""
+    from gpusim.commands.tune import TuneOptions, tune_scenario
+
+    options = TuneOptions(
+        overrides=tuple(overrides or ()),
+        jobs=jobs,
+        scheduler=scheduler,
+        top=top,
+        measure=measure,
+        budget=budget,
+        exact=exact,
+        stream=stream.value,
+        as_json=as_json,
+    )
+    tune_scenario(_scenario(file, cutlass), options)
 
 
 @app.command()

@@ -32,7 +32,7 @@ MODULE = re.compile(r"gpusim(\.\w+)+")
 IN_A_SOURCE = re.compile(r"\b(?:gpusim|kernels_cuda|scenarios|tests)/[\w/.-]+\.(?:py|cuh?|toml)\b")
 
 # What commands and examples write, relative to where they write it.
-WRITTEN = {"result.json", "overlay.png", "half.toml"}
+WRITTEN = {"result.json", "overlay.png", "half.toml", "points.parquet", "points.csv", "journal.jsonl", "axes.toml"}
 
 
 @pytest.mark.parametrize("page", sorted(page.name for page in DOCS.glob("*.md")))

@@ -12,6 +12,7 @@ SMSPs that were woken first.
 """
 
 from array import array
+from mmap import mmap
 from typing import TYPE_CHECKING, Final
 
 from gpusim.sim.code import BAR, COMMIT, DEPBAR, EXIT, GLOBAL, LDGSTS, PIPE, SHARED
@@ -90,6 +91,11 @@ def zeros(count: int, value: int = 0) -> "Column":
     return array("q", [value]) * count
 
 
+def pages(count: int) -> "memoryview[int]":
+    """Return ``count`` integers of value 0, whose memory is taken page by page as they are first used."""
+    return memoryview(mmap(-1, 8 * count)).cast("q")
+
+
 def sectors_in(mask: int) -> int:
     """Return the number of sectors, of the four of a line, in a mask."""
     return (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)
@@ -127,23 +133,20 @@ class Lines:
         while buckets < 2 * most:
             buckets *= 2
         self.mask = buckets - 1
-        self.head = zeros(buckets, -1)
-        self.chain = zeros(most + 1)
-        self.line = zeros(most + 1)
-        self.ready = zeros(most + 1)
-        self.held = zeros(most + 1)
-        self.dirty = zeros(most + 1)
-        self.merged = zeros(most + 1)
-        self.asker = zeros(most + 1)
-        self.lands = zeros(most + 1)
-        self.pending = zeros(most + 1)
-        self.seen = zeros(most + 1)
-        self.older = zeros(most + 1)
-        self.younger = zeros(most + 1)
-        for slot in range(most):
-            self.chain[slot] = slot + 1
-        self.chain[most] = -1
-        self.free = 0
+        self.head = pages(buckets)  # slots from 1 on; 0 where there is none
+        self.chain = pages(most + 1)
+        self.line = pages(most + 1)
+        self.ready = pages(most + 1)
+        self.held = pages(most + 1)
+        self.dirty = pages(most + 1)
+        self.merged = pages(most + 1)
+        self.asker = pages(most + 1)
+        self.lands = pages(most + 1)
+        self.pending = pages(most + 1)
+        self.seen = pages(most + 1)
+        self.older = pages(most + 1)
+        self.younger = pages(most + 1)
+        self.free, self.fresh = -1, 0
         self.oldest = -1
         self.youngest = -1
         self.count = 0
@@ -154,7 +157,7 @@ class Lines:
 
     def find(self, line: int) -> int:
         """Return the slot of a line, or -1."""
-        slot = self.head[self.bucket(line)]
+        slot = self.head[self.bucket(line)] - 1
         while slot >= 0 and self.line[slot] != line:
             slot = self.chain[slot]
         return slot
@@ -184,10 +187,14 @@ class Lines:
     def insert(self, line: int) -> int:
         """Add a line that is not there as the most recently used, without sectors; return its slot."""
         slot = self.free
-        self.free = self.chain[slot]
+        if slot >= 0:
+            self.free = self.chain[slot]
+        else:
+            slot = self.fresh
+            self.fresh += 1
         bucket = self.bucket(line)
-        self.chain[slot] = self.head[bucket]
-        self.head[bucket] = slot
+        self.chain[slot] = self.head[bucket] - 1
+        self.head[bucket] = slot + 1
         self.line[slot] = line
         self.ready[slot] = 0
         self.held[slot] = self.dirty[slot] = self.merged[slot] = 0
@@ -211,9 +218,9 @@ class Lines:
         slot = self.oldest
         self.unlink(slot)
         bucket = self.bucket(self.line[slot])
-        at = self.head[bucket]
+        at = self.head[bucket] - 1
         if at == slot:
-            self.head[bucket] = self.chain[slot]
+            self.head[bucket] = self.chain[slot] + 1
         else:
             while self.chain[at] != slot:
                 at = self.chain[at]

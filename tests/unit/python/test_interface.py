@@ -24,6 +24,8 @@ WITH_EXAMPLES = (
     "gpusim.python.verify",
     "gpusim.scenario.models",
     "gpusim.verbs.load",
+    "gpusim.verbs.sweep",
+    "gpusim.verbs.tune",
 )
 
 
