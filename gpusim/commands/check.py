@@ -23,6 +23,7 @@ from gpusim.records.halves import held_out_names
 from gpusim.records.record import Record, find_record, load_record, measured_folder, write_record
 from gpusim.results.result import Result
 from gpusim.results.timeline import Timeline
+from gpusim.results.whole_file import written_whole
 from gpusim.scenario.catalogue import recordable_scenarios
 from gpusim.scenario.models import Scenario
 from gpusim.scenario.text import write_toml
@@ -189,7 +190,8 @@ def draw_overlay(
     try:
         family = family_of(scenario)
         result, rows = list(results.values())[-1], record.pipeline.rows
-        family.pictures.draw_overlap(scenario, result, timeline, path, rows)
+        with written_whole(path, follow=True) as aside:
+            family.pictures.draw_overlap(scenario, result, timeline, aside, rows)
     except OSError as error:
         raise CannotRun(f"{path}: cannot be written ({error.strerror or error})") from error
     progress(f"the overlay: {path}")

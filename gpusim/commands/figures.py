@@ -16,6 +16,7 @@ from gpusim.report.stalls import stall_chart
 from gpusim.results import run_directory
 from gpusim.results.result import Result
 from gpusim.results.timeline import Timeline
+from gpusim.results.whole_file import written_whole
 
 RUN_FIGURES = ("overlap", "conflicts", "stalls")
 """The pictures that every run draws. Others are drawn on request."""
@@ -67,7 +68,7 @@ def plot_run(directory: Path, kind: str, out: Path | None, *, as_json: bool) -> 
         check_picture("--out", out)
     result, timeline = run_directory.read_run(directory)
     path = out or directory / run_directory.FIGURES[kind]
-    draw_figure(kind, result, timeline, path)
+    _write(_FIGURES[kind], result, timeline, path, follow=out is not None)
     _answer({"kind": kind, "path": str(path)}, as_json=as_json)
 
 
@@ -83,7 +84,7 @@ def trace_run(directory: Path, trace_format: str, out: Path | None, *, as_json: 
         check_folder(out)
     result, timeline = run_directory.read_run(directory)
     path = out or directory / run_directory.TRACES[trace_format]
-    write_trace(trace_format, result, timeline, path)
+    _write(_TRACES[trace_format], result, timeline, path, follow=out is not None)
     _answer({"format": trace_format, "path": str(path)}, as_json=as_json)
 
 
@@ -97,9 +98,12 @@ def write_trace(trace_format: str, result: Result, timeline: Timeline, path: Pat
     _write(_TRACES[trace_format], result, timeline, path)
 
 
-def _write(draw: Draw, result: Result, timeline: Timeline, path: Path) -> None:
+def _write(draw: Draw, result: Result, timeline: Timeline, path: Path, *, follow: bool = False) -> None:
+    """Write a file whole or not at all; ``follow`` as of ``written_whole``."""
+    run = _Run(result, timeline)
     try:
-        draw(_Run(result, timeline), path)
+        with written_whole(path, follow=follow) as aside:
+            draw(run, aside)
     except OSError as error:
         raise CannotRun(f"{path}: cannot be written ({error.strerror or error})") from error
 

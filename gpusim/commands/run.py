@@ -139,23 +139,33 @@ def _run_one(
 ) -> Result:
     name = run_directory.default_name(stem, scenario.resolved())
     wanted = (options.out or RUNS / name) if alone else (options.out or RUNS) / name
-    directory = run_directory.claim(wanted, force=options.force)
-    try:
+    with run_directory.claim(wanted, force=options.force, say=progress) as claimed:
         result, timeline = simulate(scenario, exact=options.exact, stream=options.stream, user=user, progress=progress)
-        run_directory.write_run(
-            directory, result, timeline, write_toml(scenario.resolved()), _command(file, options, result.stream)
-        )
-    finally:
-        run_directory.release(directory)
-    if options.as_json:
-        if alone:
-            print_json(asdict(result))
-    else:
-        print_summary(result, family_of(scenario).words(scenario))
-    if options.figures:
-        _draw(directory, result, timeline)
+        text, command = write_toml(scenario.resolved()), _command(file, options, result.stream)
+        run_directory.write_run(claimed.folder, result, timeline, text, command)
+        try:
+            _show(claimed.folder, scenario, result, timeline, options, alone=alone)
+        except (GpusimError, OSError, MemoryError) as error:
+            # What was computed is whole. A picture that cannot be drawn does not lose it.
+            directory = claimed.publish()
+            if isinstance(error, CannotRun):
+                raise CannotRun(str(error).replace(str(claimed.folder), str(directory))) from error
+            raise
+        directory = claimed.publish()
     progress(f"{file}: written to {directory}")
     return result
+
+
+def _show(
+    folder: Path, scenario: Scenario, result: Result, timeline: Timeline, options: RunOptions, *, alone: bool
+) -> None:
+    """Print a result, and draw its pictures into a folder."""
+    if not options.as_json:
+        print_summary(result, family_of(scenario).words(scenario))
+    elif alone:
+        print_json(asdict(result))
+    if options.figures:
+        _draw(folder, result, timeline)
 
 
 def _execute(file: str, name: str, scenario: Scenario, options: RunOptions, *, alone: bool) -> None:

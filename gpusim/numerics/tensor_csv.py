@@ -1,7 +1,9 @@
 """A problem's tensors as CSV files: which files there are, how their lines are ordered, and how a number is written."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from errno import EEXIST
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from gpusim.element_types import INTEGERS
 from gpusim.errors import BadInput, CannotRun
 from gpusim.numerics.elements import Values, decode
 from gpusim.numerics.tensors import Tensors
+from gpusim.results.whole_file import written_whole
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.product import Axes
 
@@ -94,7 +97,9 @@ def save_tensors(
         folder.mkdir(parents=True, exist_ok=True)
         for table in _tables(scenario, tensors, output, reference):
             path = folder / f"{table.axes.name}.csv"
-            with path.open("x", encoding="utf-8") as file:
+            if os.path.lexists(path):
+                raise FileExistsError(EEXIST, os.strerror(EEXIST), str(path))
+            with written_whole(path) as aside, aside.open("w", encoding="utf-8") as file:
                 file.writelines(f"{line}\n" for line in table.lines())
             paths.append(path)
     except OSError as error:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from gpusim.errors import BadInput, CannotRun
 from gpusim.results.result import PipelineRow
+from gpusim.results.whole_file import written_whole
 
 RECORD_SCHEMA = "gpusim.record/1"
 
@@ -157,11 +158,10 @@ def write_record(record: Record, folder: Path) -> Path:
         CannotRun: The file cannot be written.
     """
     path = folder / f"{record.name}.json"
-    beside = path.with_suffix(".json.part")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        beside.write_text(to_json(record), encoding="utf-8")
-        beside.replace(path)
+        with written_whole(path) as aside:
+            aside.write_text(to_json(record), encoding="utf-8")
     except OSError as error:
         raise CannotRun(f"{path}: cannot be written ({error.strerror or error})") from error
     return path
