@@ -9,6 +9,7 @@ from gpusim.commands.scenario_source import read_any_scenario, scenario_name
 from gpusim.errors import BadInput, CannotRun, CheckFailed, GpusimError
 from gpusim.families.registry import family_of
 from gpusim.lower.user_kernel import UserKernel, read_user_kernel
+from gpusim.machine.text_file import STANDARD_INPUT
 from gpusim.report.tables import print_summary
 from gpusim.results import run_directory
 from gpusim.results.result import Result
@@ -184,9 +185,13 @@ def _check(file: str, result: Result) -> None:
 
 
 def _command(file: str, options: RunOptions, origin: str) -> list[str]:
-    """Return the command that simulates this file alone again, with streams of the same origin."""
-    command = ["gpusim", "run", file]
-    for override in options.overrides:
+    """
+    Return the command that simulates this file alone again, with streams of the same origin.
+
+    What was read from standard input is in the run directory, with the overrides.
+    """
+    command = ["gpusim", "run", run_directory.SCENARIO if file == STANDARD_INPUT else file]
+    for override in options.overrides if file != STANDARD_INPUT else ():
         command += ["--set", override]
     if options.exact is not None:
         command.append("--exact" if options.exact else "--sampled")

@@ -116,22 +116,33 @@ def report_text(report: VerifyReport) -> str:
     """Return the report of an execution as text."""
     if report.worst_element is None:
         lines = [f"elements   {report.elements:,}, not compared with a reference (seed {report.seed})"]
-        return "\n".join([*lines, f"hazards    {len(report.hazards) or 'none'}", *_hazard_lines(report)])
+        hazards = f"hazards    {len(report.hazards) or 'none'}"
+        return "\n".join([*lines, hazards, *_hazard_lines(report), _verdict(report)])
     lines = [f"elements   {report.elements:,}, {report.wrong_elements:,} beyond their bound (seed {report.seed})"]
     row, column = report.worst_element
     if report.max_error is None or report.max_error_over_bound is None:
         lines.append(f"error      not finite (a NaN, or beyond the output's type), first at row {row}, column {column}")
     else:
         lines.append(
-            f"error      at most {report.max_error:.3g}; at most {report.max_error_over_bound:.3g} of the bound, "
-            f"at row {row}, column {column}"
+            f"error      at most {report.max_error:.3g} in absolute value; at most {report.max_error_over_bound:.3g} "
+            f"of the bound, at row {row}, column {column}"
         )
     second = report.second
     if second is not None:
-        error = "one is not a number" if second.max_error is None else f"error at most {second.max_error:.3g}"
+        error = (
+            "one is not a number"
+            if second.max_error is None
+            else f"error at most {second.max_error:.3g} in absolute value"
+        )
         lines.append(f"{second.key:10} {second.wrong:,} {second.words} beyond their bound, {error}")
     lines.append(f"hazards    {len(report.hazards) or 'none'}")
-    return "\n".join([*lines, *_hazard_lines(report)])
+    return "\n".join([*lines, *_hazard_lines(report), _verdict(report)])
+
+
+def _verdict(report: VerifyReport) -> str:
+    """Return the line that says whether the checks hold."""
+    what = "no hazard" if report.worst_element is None else "every element is within its bound, and there is no hazard"
+    return f"passed     {what}" if report.ok else "failed"
 
 
 def _mutation_lines(mutation: str | None, report: VerifyReport) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from gpusim.errors import BadInput, nearest
 from gpusim.machine.spec import FIGURE_KINDS, PIPES, FigureRecord, FigureUnit, Inherited, Machine, PipeSpec
+from gpusim.machine.text_file import read_text_file
 
 _TENSOR_NAME = re.compile(r"m\d+n\d+k\d+\.[a-z]+\d+\.[a-z]+\d+")
 _RECORD_KEYS = ("value", "unit", "kind", "source", "at", "why", "spread", "effect", "fitted_on")
@@ -40,8 +41,8 @@ def load_machine(name_or_path: str) -> Machine:
     if is_path(name_or_path):
         path = Path(name_or_path)
         try:
-            text = path.read_text()
-        except (OSError, ValueError) as error:  # ValueError: not text, or a path with a null byte
+            text = read_text_file(path, what="machine file")
+        except (OSError, ValueError) as error:  # ValueError: not text, too large, or a path with a null byte
             reason = getattr(error, "strerror", None) or str(error)
             raise BadInput(f"machine file must be readable, got {_quoted(name_or_path)} ({reason})") from error
         return parse_machine(text, path.stem, name_or_path)
@@ -57,7 +58,7 @@ def _shipped(name: str) -> Machine:
         raise BadInput(
             f"machine must be one of {', '.join(names)} or the path of a .toml file, got {_quoted(name)}{hint}"
         )
-    text = resources.files("gpusim.machine").joinpath(f"{name}.toml").read_text()
+    text = resources.files("gpusim.machine").joinpath(f"{name}.toml").read_text(encoding="utf-8")
     return parse_machine(text, name, f"{name}.toml")
 
 

@@ -16,6 +16,11 @@ RECORD_SCHEMA = "gpusim.record/1"
 Opcodes: TypeAlias = dict[str, dict[str, float]]
 """Totals over the grid by SASS opcode and figure: ``executed`` warp instructions, ``wavefronts`` and ``ideal``."""
 
+WHERE_RECORDS_ARE = (
+    "they come with gpusim's source tree, not with a wheel: run this in a folder that has its reports/measured"
+)
+"""Where to find records where there are none."""
+
 _TREE = Path(__file__).parents[2]
 
 
@@ -210,6 +215,8 @@ def find_record(name: str, digest: str, folder: Path | None = None, gpu: str | N
     if same_name:
         raise CannotRun(f"{same_name[0]}: records another scenario of this name; measure it anew with --record")
     place = folder / gpu if gpu else folder
+    if not folder.is_dir():
+        raise CannotRun(f"{name}: there are no records in {folder}; {WHERE_RECORDS_ARE}")
     raise CannotRun(f"{name}: no record under {place}; measure it on a GPU with `gpusim check {name} --record`")
 
 

@@ -223,4 +223,5 @@ def test_the_report_of_an_execution_keeps_its_lines_beside_json(gpusim):
     answer = gpusim("run", SCENARIO, "--reference-check", "--no-figures", "--json", "--out", "run")
 
     assert json.loads(answer.out)["schema"] == "gpusim.result/1"
-    assert [line.split()[0] for line in answer.err.splitlines()[-3:]] == ["elements", "error", "hazards"]
+    words = [line.split()[0] for line in answer.err.splitlines()[-4:]]
+    assert words == ["elements", "error", "hazards", "passed"]
