@@ -194,7 +194,7 @@ def run(
         typer.Option(metavar="NAME", help="Name of the kernel in --cubin, or a part that only its name has."),
     ] = None,
     no_figures: Annotated[bool, typer.Option("--no-figures", help="Write no pictures and no trace.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace an earlier run in the run directory.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier run, and tensors.")] = False,
     reference_check: Annotated[
         bool, typer.Option("--reference-check", help="Execute on random tensors, and compare with the reference.")
     ] = False,
@@ -238,6 +238,7 @@ def verify(
         bool, typer.Option("--reference-check/--no-reference-check", help="Compare the output with the reference.")
     ] = True,
     save_tensors: SaveTensorsOption = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace tensors that the folder holds.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Execute a schedule on real data: compare with a reference, find hazards."""
@@ -249,6 +250,7 @@ def verify(
         mutation=mutate,
         reference_check=reference_check,
         save_tensors=save_tensors,
+        force=force,
         as_json=as_json,
     )
     verify_scenario(_scenario(file, cutlass), options)

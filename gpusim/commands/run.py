@@ -34,7 +34,7 @@ class RunOptions:
         cubin: File of the machine code to run; None takes gpusim's own kernel.
         entry: Name of the kernel in ``cubin``, or a part of it.
         figures: Draw the pictures and write the trace.
-        force: Replace an earlier run.
+        force: Replace an earlier run, and tensors that are in the folder.
         reference_check: Also execute on random tensors, and compare with the reference.
         save_tensors: Also execute on random tensors, and write them to this folder; with several scenarios, to a folder
             for each in it. None does not write them.
@@ -126,7 +126,7 @@ def _readable(file: str, options: RunOptions, *, alone: bool) -> Scenario:
     folder = _tensor_folder(scenario_name(file), options, alone=alone)
     if folder is not None:
         checked = family_of(scenario).verifications.verification(scenario)
-        checked.refuse_folder(folder, reference=options.reference_check)
+        checked.refuse_folder(folder, reference=options.reference_check, replace=options.force)
     return scenario
 
 
@@ -173,7 +173,9 @@ def _execute(file: str, name: str, scenario: Scenario, options: RunOptions, *, a
     from gpusim.commands.verify import execute, refuse_failure, report_text  # a run without data does not need it
 
     folder = _tensor_folder(name, options, alone=alone)
-    report = execute(scenario, options.seed, reference_check=options.reference_check, save_to=folder)
+    report = execute(
+        scenario, options.seed, reference_check=options.reference_check, save_to=folder, replace=options.force
+    )
     for line in report_text(report).splitlines():
         (progress if options.as_json else print_text)(line)
     refuse_failure(file, report)

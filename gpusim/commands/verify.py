@@ -28,6 +28,7 @@ class VerifyOptions:
         mutation: Name of a mutation that breaks the schedule on purpose; None for none.
         reference_check: Compare the output with the reference.
         save_tensors: Folder to write the tensors to; None does not write them.
+        force: Replace tensors that the folder holds.
         as_json: Print the report as JSON.
     """
 
@@ -36,6 +37,7 @@ class VerifyOptions:
     mutation: str | None
     reference_check: bool
     save_tensors: Path | None
+    force: bool
     as_json: bool
 
 
@@ -62,6 +64,7 @@ def verify_scenario(file: str, options: VerifyOptions) -> None:
         None if mutation is None else mutations[mutation],
         reference_check=options.reference_check,
         save_to=options.save_tensors,
+        replace=options.force,
     )
     if options.as_json:
         print_json({"scenario": scenario.resolved(), "mutation": mutation, **report.as_json()})
@@ -77,6 +80,7 @@ def execute(
     *,
     reference_check: bool,
     save_to: Path | None,
+    replace: bool = False,
 ) -> VerifyReport:
     """
     Execute a scenario on random data with progress on stderr, and write its tensors if ``save_to`` is given.
@@ -89,7 +93,16 @@ def execute(
     def saved(files: tuple[Path, ...]) -> None:
         progress(f"tensors written to {', '.join(map(str, files))}")
 
-    return verify(scenario, seed, mutate, _say_progress, reference_check=reference_check, save_to=save_to, saved=saved)
+    return verify(
+        scenario,
+        seed,
+        mutate,
+        _say_progress,
+        reference_check=reference_check,
+        save_to=save_to,
+        replace=replace,
+        saved=saved,
+    )
 
 
 def refuse_failure(file: str, report: VerifyReport) -> None:

@@ -12,13 +12,14 @@ from typing import Any, TypeVar
 ResultT = TypeVar("ResultT")
 
 
+@contextmanager
 def in_processes(
     function: Callable[..., ResultT], arguments: Iterable[tuple[Any, ...]], jobs: int | None
-) -> Iterator[ResultT]:
+) -> Iterator[Iterator[ResultT]]:
     """
-    Call a function in fresh processes, once for each tuple of arguments, and yield the results in that order.
+    Call a function in fresh processes, once for each tuple of arguments; the results come in that order.
 
-    When the caller stops or is interrupted, calls that have not begun are dropped, and the workers are terminated.
+    If the block ends by an error or an interrupt, calls that have not begun are dropped and the workers terminated.
 
     Args:
         function: A function at the top of a module.
@@ -30,15 +31,11 @@ def in_processes(
         try:
             with _interrupts_held():
                 waiting = [pool.submit(function, *one) for one in arguments]
-            for one in waiting:
-                yield one.result()
+            yield (one.result() for one in waiting)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            workers = set(active_children()) - before
-            for worker in workers:
+            for worker in set(active_children()) - before:
                 worker.terminate()
-            for worker in workers:
-                worker.join()
             raise
 
 

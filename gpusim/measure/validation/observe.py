@@ -128,10 +128,11 @@ def observe(
     else:
         calls = [(one.scenario, one.name, stream, exact) for one, stream in asked]
         results = []
-        for number, result in enumerate(in_processes(_simulated, calls, jobs), start=1):
-            results.append(result)
-            if number % PROGRESS_EVERY == 0:
-                say(f"simulated {number} of {len(calls)}")
+        with in_processes(_simulated, calls, jobs) as found:
+            for number, result in enumerate(found, start=1):
+                results.append(result)
+                if number % PROGRESS_EVERY == 0:
+                    say(f"simulated {number} of {len(calls)}")
     for stream in streams:
         without = sum(found is None for (_, own), found in zip(asked, results, strict=True) if own == stream)
         if without:
