@@ -30,6 +30,9 @@ TIMELINE_SCHEMA = "gpusim.timeline/1"
 
 _TIMELINE = TypeAdapter(Timeline)
 
+_MOST = 1 << 24
+"""More CTAs, warps and slots than a run has; its square is more cycles."""
+
 
 def default_name(scenario_name: str, resolved: dict[str, Any]) -> str:
     """Return ``<scenario>-<digest8>``, so that overriding a key gives another directory."""
@@ -137,9 +140,21 @@ def _read_timeline(path: Path) -> Timeline:
     except (KeyError, TypeError, ValueError) as error:
         raise BadInput(f"{path}: damaged: warps and k_tiles must be tables of columns and rows") from error
     try:
-        return _TIMELINE.validate_python(spans)
+        timeline = _TIMELINE.validate_python(spans)
     except ValidationError as error:
         raise BadInput(f"{path}: {results.damage(error)}") from error
+    tables: dict[str, Sequence[WarpSpan | KTileSpan]] = {"warps": timeline.warps, "k_tiles": timeline.k_tiles}
+    for name, found in tables.items():
+        wrong = next((place for place, span in enumerate(found) if not _is_possible(span)), None)
+        if wrong is not None:
+            raise BadInput(f"{path}: damaged: {name}.{wrong}: a span must begin before it ends, and count from 0")
+    return timeline
+
+
+def _is_possible(span: WarpSpan | KTileSpan) -> bool:
+    """Return whether the indices and cycles of a span are those of a run."""
+    indices = (span.cta, span.warp, span.smsp if isinstance(span, WarpSpan) else span.stage)
+    return all(0 <= index < _MOST for index in indices) and 0 <= span.begin <= span.end < _MOST**2
 
 
 def _named_rows(table: dict[str, Any]) -> tuple[dict[str, Any], ...]:
