@@ -14,9 +14,11 @@ from gpusim.report.perfetto import write_perfetto
 from gpusim.report.roofline import roofline
 from gpusim.report.stalls import stall_chart
 from gpusim.results import run_directory
+from gpusim.results.program import WarpProgram
 from gpusim.results.result import Result
 from gpusim.results.timeline import Timeline
 from gpusim.results.whole_file import written_whole
+from gpusim.verbs.program import watched_program
 
 RUN_FIGURES = ("overlap", "conflicts", "stalls")
 """The pictures that every run draws. Others are drawn on request."""
@@ -30,6 +32,10 @@ class _Run:
         self.scenario = parse_scenario(result.scenario, run_directory.SCENARIO)
         self.family = family_of(self.scenario)
         self.words = self.family.words(self.scenario)
+
+    def program(self) -> WarpProgram | None:
+        """Return what the watched warps execute; None where it is not known."""
+        return watched_program(self.scenario, self.result, self.timeline)
 
 
 Draw: TypeAlias = Callable[[_Run, Path], object]
@@ -51,8 +57,8 @@ _FIGURES: dict[str, Draw] = {
 }
 
 _TRACES: dict[str, Draw] = {
-    "perfetto": lambda run, path: write_perfetto(run.result, run.words, run.timeline, path),
-    "kanata": lambda run, path: write_kanata(run.result, run.timeline, path),
+    "perfetto": lambda run, path: write_perfetto(run.result, run.words, run.timeline, path, run.program()),
+    "kanata": lambda run, path: write_kanata(run.result, run.timeline, path, run.program()),
 }
 
 
