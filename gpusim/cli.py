@@ -17,11 +17,14 @@ app = typer.Typer(
     name="gpusim",
     help="Simulates CUTLASS tile kernels inside an NVIDIA SM, without a GPU.",
     epilog="Exit codes: 0 done; 1 it could not be done; 2 bad usage or scenario; 3 done, and a check did not hold.",
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
+
+
+_INTERRUPTED = 130
+"""Exit code of an interrupted command, as shells expect it; typer returns it for an interrupt, and no command does."""
 
 
 class PictureKind(StrEnum):
@@ -97,9 +100,20 @@ def _tensor_folder(text: str) -> Path:
     return Path(text)
 
 
+def _shipped_names(incomplete: str) -> list[str]:
+    from gpusim.scenario.catalogue import shipped_scenarios
+
+    return [scenario.name for scenario in shipped_scenarios() if scenario.name.startswith(incomplete)]
+
+
 ScenarioArgument = Annotated[
     str | None,
-    typer.Argument(metavar="FILE", help="A scenario file, or the name of a shipped scenario.", show_default=False),
+    typer.Argument(
+        metavar="FILE",
+        help="A scenario file, the name of a shipped scenario, or - for standard input.",
+        show_default=False,
+        autocompletion=_shipped_names,
+    ),
 ]
 CutlassOption = Annotated[
     str | None,
@@ -140,11 +154,34 @@ HeldOutRowsOption = Annotated[
 ]
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        from gpusim.commands.about import print_version
+
+        print_version(as_json=False)
+        raise typer.Exit
+
+
+@app.callback()
+def gpusim(
+    *,
+    version: Annotated[  # its callback prints and ends
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version, and exit.")
+    ] = False,
+) -> None:
+    """Simulates CUTLASS tile kernels inside an NVIDIA SM, without a GPU."""
+
+
 @app.command()
 def run(
     files: Annotated[
         list[str] | None,
-        typer.Argument(metavar="FILE...", help="Scenario files, or names of shipped scenarios.", show_default=False),
+        typer.Argument(
+            metavar="FILE...",
+            help="Scenario files, names of shipped scenarios, or - for standard input.",
+            show_default=False,
+            autocompletion=_shipped_names,
+        ),
     ] = None,
     *,
     cutlass: CutlassOptions = None,
@@ -188,7 +225,7 @@ def run(
         typer.Option(metavar="NAME", help="Name of the kernel in --cubin, or a part that only its name has."),
     ] = None,
     no_figures: Annotated[bool, typer.Option("--no-figures", help="Write no pictures and no trace.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace an earlier run in the run directory.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier run, and tensors.")] = False,
     reference_check: Annotated[
         bool, typer.Option("--reference-check", help="Execute on random tensors, and compare with the reference.")
     ] = False,
@@ -233,6 +270,7 @@ def verify(
         bool, typer.Option("--reference-check/--no-reference-check", help="Compare the output with the reference.")
     ] = True,
     save_tensors: SaveTensorsOption = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace tensors that the folder holds.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Execute a schedule on real data: compare with a reference, find hazards."""
@@ -244,6 +282,7 @@ def verify(
         mutation=mutate,
         reference_check=reference_check,
         save_tensors=save_tensors,
+        force=force,
         as_json=as_json,
     )
     verify_scenario(_scenario(file, cutlass), options)
@@ -420,7 +459,12 @@ def trace(
 def check(
     files: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[FILE...]", help="Scenario files, or names of shipped ones.", show_default=False),
+        typer.Argument(
+            metavar="[FILE...]",
+            help="Scenario files, or names of shipped ones.",
+            show_default=False,
+            autocompletion=_shipped_names,
+        ),
     ] = None,
     *,
     cutlass: CutlassOptions = None,
@@ -435,7 +479,15 @@ def check(
         Path | None, typer.Option(metavar="PNG", help="Draw the measured pipeline above the simulated one.")
     ] = None,
     held_out_rows: HeldOutRowsOption = False,
-    as_json: JsonOption = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Keep each answer in this file as it comes, a line of JSON each. What it has already is not checked "
+            "again, so that a command that was interrupted goes on where it was.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON; with several scenarios, a line each.")] = False,
 ) -> None:
     """Run a scenario's kernel on the GPU, and compare it with the simulation."""
     from gpusim.commands.check import CheckOptions, check_scenarios
@@ -449,6 +501,7 @@ def check(
         seed=seed,
         overlay=overlay,
         held_out_rows=held_out_rows,
+        out=out,
         as_json=as_json,
     )
     given = scenario_texts(files or [], cutlass or []) if files or cutlass else []
@@ -830,19 +883,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     Run the command line.
 
-    Every expected error becomes one line on stderr. An interrupt exits with 130, as shells expect. A character that
-    stdout's encoding lacks is printed as its escape.
+    Every expected error becomes one line on stderr. A character that stdout's encoding lacks is printed as its escape.
 
     Args:
         argv: Arguments without the program's name; None takes the process's.
 
     Returns:
-        The exit code.
+        The exit code; 130 after an interrupt, which is one line on stderr, too.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = app(args=argv, prog_name="gpusim", standalone_mode=False)
+        if code == _INTERRUPTED:
+            complain("interrupted")
         sys.stdout.flush()
     except GpusimError as error:
         return _complain(str(error), error.exit_code)

@@ -612,7 +612,7 @@ class Chip:
             return min(launch, now + self.barrier_base + self.barrier_each)
         return launch
 
-    def issue_from(self, smsp: int, now: int) -> int:  # noqa: C901 - the hot loop: splitting it costs a call per instruction
+    def issue_from(self, smsp: int, now: int) -> int:  # noqa: C901, PLR0912 - the hot loop: splitting it costs a call
         """
         Issue every instruction that can be decided at cycle ``now``: greedy, then oldest (D4).
 

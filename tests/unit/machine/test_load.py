@@ -154,6 +154,22 @@ def test_dram_bytes_per_kilocycle_follow_from_bandwidth_and_clock():
     [
         (with_banks(""), "banks must be a record {{ value, unit, kind, source or why }}, got nothing (x.toml: {key})"),
         (with_banks("32"), "banks must be a record {{ value, unit, kind, source or why }}, got 32 (x.toml: {key})"),
+        (
+            with_banks(BANKS.removeprefix("banks = ").replace("32", "4096")),
+            "value must be at most 1024, got 4096 (x.toml: {key}.value)",
+        ),
+        (
+            with_banks(BANKS.removeprefix("banks = ").replace("32", "33")),
+            "value must be a power of two, got 33 (x.toml: {key}.value)",
+        ),
+        (
+            with_banks('{ value = 32, unit = "banks", kind = "documented", source = ["cuda-guide"] }'),
+            "source must be a string, got ['cuda-guide'] (x.toml: {key}.source)",
+        ),
+        (
+            with_banks('{ value = 32, unit = "banks", kind = "fitted", source = "cuda-guide", fitted_on = 3 }'),
+            "fitted_on must be a list of strings, got 3 (x.toml: {key}.fitted_on)",
+        ),
         (with_banks('{ unit = "banks" }'), "value must be an integer of at least 1, got nothing (x.toml: {key}.value)"),
         (
             with_banks('{ value = 32.0, unit = "banks" }'),
