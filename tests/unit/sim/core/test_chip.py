@@ -876,3 +876,21 @@ def test_a_warp_that_has_left_a_barrier_counts_no_more_among_those_that_wait_the
             smsps.append(notes_of(chip)[-1][2])
 
     assert smsps == [0, 0]
+
+
+def test_an_smsp_issues_ahead_no_further_than_the_launch_of_a_cta_that_is_announced(core):
+    """
+    CTA 0 issues on every SMSP at 0, 3, 6 and so on. CTA 1 is to come at 10, before one that replaces another could.
+
+    It finds cycle 10 free, for CTA 0 has issued at 9 and will at 12.
+    """
+    half = instruction(PIPE, pipe="half", stall=3)
+    code = assembly(([half] * 30, 1), warps=4)
+    chip = chip_of(code, figures_of(A100, 0, busy=False)._replace(constant_miss=0), core, ctas=2)
+    chip.hand(0, 0, 0, 0)
+    chip.hand(0, 1, 10, 1)
+    while chip.run() >= 0:
+        pass
+    selected = [begin for warp, begin, _, reason in spans_of(chip) if (warp, reason) == (0, SELECTED)]
+
+    assert selected[:4] == [10, 13, 16, 19]
