@@ -79,12 +79,12 @@ def _core(published: Sequence[Entry]) -> Iterator[str]:
     ]
     if core:
         nominal = [
-            replace(one, measured=one.measured * _NOMINAL_MHZ / _TAKEN_MHZ) if one.place.endswith(_AT_A_CLOCK) else one
+            replace(one, measured=one.measured * (_NOMINAL_MHZ / _TAKEN_MHZ if one.place.endswith(_AT_A_CLOCK) else 1))
             for one in core
         ]
         yield (
-            f"Of mma.sync and ldmatrix on A100 and H800 alone, {len(core)} entries, {100 * share_within(core):.1f} % are"
-            f" met, and {100 * share_within(nominal):.1f} % with the H800's nominal clock."
+            f"Of mma.sync and ldmatrix on A100 and H800 alone, {len(core)} entries, {100 * share_within(core):.1f} %"
+            f" are met, and {100 * share_within(nominal):.1f} % with the H800's nominal clock."
         )
 
 

@@ -302,8 +302,9 @@ def page(rows: Sequence[tuple[Mutation, str, str]], seed: int) -> str:
         (
             f"`python tests/mutations/mutate.py --seed {seed}`: {caught} of {len(rows)} mutations are noticed,"
             f" {100 * caught / len(rows):.0f} %. Of these, {caught - endless - listed - kernels} fail a test that"
-            f" is worked by hand or derived from a committed measurement; {listed} only the comparison with the committed"
-            f" list of figures, which says nothing of which value is right; {kernels} only a whole kernel; with {endless} the"
+            f" is worked by hand or derived from a committed measurement; {listed} only the comparison with the"
+            f" committed list of figures, which says nothing of which value is right; {kernels} only a whole"
+            f" kernel; with {endless} the"
             " tests do not end."
         ),
         "",
