@@ -43,6 +43,8 @@ FIGURE_SHARE = 0.35
 
 OF_THE_CORE = (
     "tests/contract/test_chip_memory.py",
+    "tests/contract/test_chip_queues.py",
+    "tests/contract/test_chip_barrier.py",
     "tests/contract/test_chip_sampled.py",
     "tests/contract/test_chip_fetch.py",
     "tests/contract/test_chip_reads.py",

@@ -74,7 +74,9 @@ def cycles_of_a_trip(machine: Machine, body: tuple[Decoded, ...], warps: int, ct
 def _loads(machine: Machine, latency: int, size: int, wavefronts: int, chains: int) -> tuple[Decoded, ...]:
     port = len(pipe_names(machine))
     slots = ((wavefronts,) * machine.limits.max_warps,)
-    load = Decoded(SHARED, port, THROTTLES[SHARED], latency=latency, gated=True, bytes=size, is_load=True)
+    load = Decoded(
+        SHARED, port, THROTTLES[SHARED], latency=latency, gated=True, joins=True, registers=1, bytes=size, is_load=True
+    )
     return _chains(load._replace(wavefronts=slots), chains)
 
 
