@@ -456,6 +456,23 @@ def trace(
 
 
 @app.command()
+def report(
+    run_directories: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Run directories; the others are compared with the first."),
+    ],
+    out: Annotated[Path, typer.Option(help="The HTML file.")],
+    *,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Write one HTML file about runs, which works offline: verdict, timeline, banks, stalls, roofline, provenance."""
+    from gpusim.commands.report import write_report
+
+    write_report(run_directories, out, force=force, as_json=as_json)
+
+
+@app.command()
 def check(
     files: Annotated[
         list[str] | None,
