@@ -426,7 +426,7 @@ def plot(
         ),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="The PNG file, for a sweep also SVG.  [default: RUN/KIND.png]")
+        Path | None, typer.Option(help="The file: .png, .svg or .pdf.  [default: RUN/KIND.png]")
     ] = None,
     metric: MetricOption = "tflops",
     as_json: JsonOption = False,

@@ -7,12 +7,13 @@ from gpusim.commands.output import check_folder, check_picture, print_json, prin
 from gpusim.errors import CannotRun
 from gpusim.results import run_directory
 from gpusim.results.result import Result
+from gpusim.results.run_name import name_of_run
 from gpusim.results.timeline import Timeline
 from gpusim.results.whole_file import written_whole
 from gpusim.verbs.pictures import draw_picture, write_trace
 
-RUN_FIGURES = ("overlap", "conflicts", "stalls")
-"""The pictures that every run draws. Others are drawn on request."""
+RUN_FIGURES = ("overlap", "conflicts", "stalls", "roofline")
+"""The pictures of a run. A run that multiplies nothing has no roofline."""
 
 
 def plot_run(directory: Path, kind: str, out: Path | None, *, as_json: bool) -> None:
@@ -27,7 +28,7 @@ def plot_run(directory: Path, kind: str, out: Path | None, *, as_json: bool) -> 
         check_picture("--out", out)
     result, timeline = run_directory.read_run(directory)
     path = out or directory / run_directory.FIGURES[kind]
-    draw_figure(kind, result, timeline, path, follow=out is not None)
+    draw_figure(kind, result, timeline, path, name_of_run(directory), follow=out is not None)
     _answer({"kind": kind, "path": str(path)}, as_json=as_json)
 
 
@@ -47,9 +48,11 @@ def trace_run(directory: Path, trace_format: str, out: Path | None, *, as_json: 
     _answer({"format": trace_format, "path": str(path)}, as_json=as_json)
 
 
-def draw_figure(kind: str, result: Result, timeline: Timeline, path: Path, *, follow: bool = False) -> None:
-    """Draw the picture ``kind``, a key of ``run_directory.FIGURES``; ``follow`` as of ``written_whole``."""
-    _write(lambda aside: draw_picture(kind, result, timeline, aside), path, follow=follow)
+def draw_figure(
+    kind: str, result: Result, timeline: Timeline, path: Path, name: str, *, follow: bool = False
+) -> None:
+    """Draw the picture ``kind`` of the run of this name; ``follow`` as of ``written_whole``."""
+    _write(lambda aside: draw_picture(kind, result, timeline, aside, name), path, follow=follow)
 
 
 def write_trace_file(

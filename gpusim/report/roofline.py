@@ -20,11 +20,11 @@ from gpusim.units import SECTOR_BYTES
 _WIDTH, _HEIGHT = 10.0, 6.4
 _LEFT, _RIGHT, _TOP, _BOTTOM = 0.85, 0.3, 1.35, 0.85
 _ACROSS, _DOWN = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
-_LEVEL_STYLES = ((TILE_COLOURS[0], "-", "o"), (TILE_COLOURS[2], (0, (6, 2)), "s"), (WAIT, (0, (1, 1.2)), "^"))
+LEVEL_STYLES = ((TILE_COLOURS[0], "-", "o"), (TILE_COLOURS[2], (0, (6, 2)), "s"), (WAIT, (0, (1, 1.2)), "^"))
 """Colour, line and marker of each memory. Lines and markers tell them apart without colour."""
 
 _IN_USE = (0, (4, 3))
-_PLACES = tuple(place / 20 for place in range(2, 19))
+_PLACES = tuple(place / 20 for place in range(5, 19))
 """Places along a slope where its name may stand: 0 at the lower end, 1 at the corner."""
 
 
@@ -179,7 +179,7 @@ def _draw_levels(
     top, share = roofs
     marks = [(point, tflops) for point in points if point is not None]
     named: list[tuple[float, float]] = []
-    for level, point, (colour, line, marker) in zip(levels, points, _LEVEL_STYLES, strict=True):
+    for level, point, (colour, line, marker) in zip(levels, points, LEVEL_STYLES, strict=True):
         _draw_slope(axes, level, (colour, line), top, (marks, named))
         if level.of_sms and share < 1:
             _draw_line(axes, level.peak_gb_s / 1000 * share, top * share, colour, _IN_USE)
@@ -205,12 +205,12 @@ def _name_levels(
 ) -> None:
     """Write the numbers of each mark above the axes."""
     top, share = roofs
-    for number, (level, point, (colour, _, marker)) in enumerate(zip(levels, points, _LEVEL_STYLES, strict=True)):
+    for number, (level, point, (colour, _, marker)) in enumerate(zip(levels, points, LEVEL_STYLES, strict=True)):
         text = f"{level.name}: not counted"
         if point is not None:
             own = 100 * tflops / level.roof(point, top, share)
-            which = "that roof of the SMs in use" if share < 1 else "its roof"
-            text = f"{level.name}: {point:,.0f} FLOP/B, {own:.0f} % of {which}"
+            roof = "dashed roof" if share < 1 else "roof"
+            text = f"{level.name}: {point:,.0f} FLOP/B, {own:.0f} % of its {roof}"
         x, y = (_LEFT + 3.05 * number) / _WIDTH, 1 - (_TOP - 0.2) / _HEIGHT
         figure.add_artist(Line2D([x], [y], marker=marker, color=colour, markersize=7))
         figure.text(x + 0.12 / _WIDTH, y, text, fontsize=7.8, va="center_baseline")
@@ -220,7 +220,9 @@ def _draw_line(axes: Axes, slope: float, top: float, colour: str, line: Any) -> 
     """Draw a roof of ``slope`` up to ``top``, and return where it begins and where its corner is."""
     left, bottom = axes.get_xlim()[0], axes.get_ylim()[0]
     begin, corner = max(left, bottom / slope), top / slope
-    axes.plot([begin, corner], [begin * slope, top], color=colour, linewidth=2, linestyle=line)
+    axes.plot(
+        [begin, corner], [begin * slope, top], color=colour, linewidth=1.2 if line == _IN_USE else 2, linestyle=line
+    )
     return begin, corner
 
 
