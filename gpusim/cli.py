@@ -459,7 +459,7 @@ def trace(
 def report(
     run_directories: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN...", help="Run directories; the others are compared with the first."),
+        typer.Argument(metavar="RUN...", help="Run directories, compared with the first, and folders of sweeps."),
     ],
     out: Annotated[Path, typer.Option(help="The HTML file.")],
     *,
@@ -467,7 +467,7 @@ def report(
     as_json: JsonOption = False,
 ) -> None:
     """Write one HTML file about runs, which works offline: verdict, timeline, banks, stalls, roofline, provenance."""
-    from gpusim.commands.report import write_report
+    from gpusim.commands.figures import write_report
 
     write_report(run_directories, out, force=force, as_json=as_json)
 

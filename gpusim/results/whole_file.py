@@ -16,7 +16,7 @@ ABANDONED_AFTER_S = 3600
 @contextmanager
 def written_whole(path: Path, *, follow: bool = False) -> Iterator[Path]:
     """
-    Yield a hidden name of the same suffix beside ``path`` to write to, and rename it to ``path`` when the block ends without an error.
+    Yield a hidden name of the same suffix beside ``path`` to write to, and rename it when the block ends without error.
 
     After an error nothing is left. A killed process leaves the hidden file, which a later call for the same path
     removes once it is ``ABANDONED_AFTER_S`` old.

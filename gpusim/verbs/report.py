@@ -19,8 +19,11 @@ from gpusim.report.html.tracks import MOST_SPANS, run_tracks
 from gpusim.results import run_directory
 from gpusim.results.result import Result
 from gpusim.results.timeline import Timeline
+from gpusim.results.trust import trust_line
 from gpusim.scenario.models import Scenario
 from gpusim.verbs.compare import ComparedSide, Comparison, compare
+from gpusim.verbs.sweep import read_sweep
+from gpusim.verbs.sweeping.journal import DEFINITION
 
 REPORT_SCHEMA: Final = "gpusim.report/1"
 
@@ -73,20 +76,23 @@ class Report:
 
 def report(directories: Sequence[str | Path], tables: Sequence[ReportTable] = ()) -> Report:
     """
-    Make a report on run directories; of several, it compares them with the first.
+    Make a report on run directories and sweeps; of several runs, it compares them with the first.
 
     A run is shown beside what a GPU has measured of its scenario, where a record is at hand.
 
     Args:
-        directories: Run directories, of which ``--no-figures`` ones suffice.
-        tables: Further tables, such as a sweep's, which stand alone where there is no run.
+        directories: Run directories, of which ``--no-figures`` ones suffice, and folders of sweeps.
+        tables: Further tables, which stand alone where there is no run.
 
     Raises:
-        BadInput: There is nothing to report on, or a folder is no run directory.
+        BadInput: There is nothing to report on, or a folder is neither a run directory nor a sweep.
+        CannotRun: A sweep is running in a folder, or its journal is damaged.
     """
     if not directories and not tables:
         raise BadInput("a report needs a run directory or more, got none")
-    read = [(Path(one), *run_directory.read_run(Path(one))) for one in directories]
+    folders = [Path(one) for one in directories]
+    sweeps = [folder for folder in folders if (folder / DEFINITION).is_file()]
+    read = [(folder, *run_directory.read_run(folder)) for folder in folders if folder not in sweeps]
     names = _names([directory for directory, _, _ in read])
     words: list[str] = []
     most = MOST_SPANS // max(1, len(read))
@@ -98,7 +104,7 @@ def report(directories: Sequence[str | Path], tables: Sequence[ReportTable] = ()
         ComparedSide(name, "run", result, timeline=timeline)
         for name, (_, result, timeline) in zip(names, read, strict=True)
     ]
-    shown = [*tables, *(_compared(compare(*sides)) if len(sides) > 1 else ())]
+    shown = [*tables, *map(_swept, sweeps), *(_compared(compare(*sides)) if len(sides) > 1 else ())]
     data = {
         "schema": REPORT_SCHEMA,
         "runs": runs,
@@ -106,7 +112,7 @@ def report(directories: Sequence[str | Path], tables: Sequence[ReportTable] = ()
         "stall_words": stall_definitions(),
         "tables": [asdict(table) for table in shown],
     }
-    return Report(tuple(names), data)
+    return Report((*names, *(folder.name for folder in sweeps)), data)
 
 
 def _names(directories: Sequence[Path]) -> list[str]:
@@ -126,21 +132,12 @@ def _run(name: str, directory: Path, run: tuple[Result, Timeline], words: list[s
     record = _record(name, scenario)
     measured = record.pipeline.rows if record is not None and record.pipeline is not None else ()
     return {
-        **run_data(name, result, described, machine, pictures=pictures, trust=_trust(result)),
+        **run_data(name, result, described, machine, pictures=pictures, trust=trust_line(result.trust, machine.name)),
         "command": _command(directory),
         "measured": None if record is None else _measured(record, result),
         "tracks": [track.packed(words) for track in run_tracks(timeline, result.pipeline, measured, most)],
         "sass": _sass(scenario, result, timeline),
     }
-
-
-def _trust(result: Result) -> str:
-    """Return how far the time can be trusted, in words; empty where a result says nothing."""
-    trust = result.to_dict().get("trust")
-    if not trust:
-        return ""
-    on = trust["validated_on"]
-    return f"±{max(1, round(trust['elapsed_error_percent']))} %: {on['half']}, {on['kernels']:,} kernels like it"
 
 
 def _record(name: str, scenario: Scenario) -> Record | None:
@@ -214,6 +211,25 @@ def _opcodes(stream: Stream) -> dict[str, list[str]]:
             if one.unit in _OF_UNIT:
                 found.setdefault(_OF_UNIT[one.unit], Counter())[one.opcode] += 1
     return {activity: [opcode for opcode, _ in counted.most_common()] for activity, counted in found.items()}
+
+
+def _swept(folder: Path) -> ReportTable:
+    """Return the finished points of a sweep, with the columns that any of them has."""
+    found = read_sweep(folder)
+    columns = [column for column in found.columns if any(row.get(column) is not None for row in found.rows)]
+    return ReportTable(
+        f"Sweep {folder.resolve().name}",
+        f"{len(found.rows)} points, of which {found.refused} were refused: keys first, then figures.",
+        tuple(columns),
+        tuple(tuple(_cell(row.get(column)) for column in columns) for row in found.rows),
+    )
+
+
+def _cell(value: Any) -> ReportCell:
+    """Return a value of a sweep as a table shows it: numbers as they are, and all else as text."""
+    if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
+        return value
+    return str(value)
 
 
 def _compared(found: Comparison) -> list[ReportTable]:

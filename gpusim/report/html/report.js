@@ -4,7 +4,7 @@ function verdictSection(runs) {
   const parts = runs.map((run, place) => {
     const record = run.measured;
     const facts = [...run.facts];
-    if (run.trust) facts.splice(1, 0, ["trust", run.trust]);
+    if (run.trust) facts.splice(1, 0, ["trust in the cycles", run.trust]);
     if (record && record.elapsed) {
       const error = `${record.error_percent > 0 ? "+" : "−"}${Math.abs(record.error_percent).toFixed(1)} %`;
       facts.splice(1, 0, ["measured", `${number(record.elapsed)} cycles on ${record.gpu}, ${record.date.slice(0, 10)}: the simulation is off by ${error}`]);

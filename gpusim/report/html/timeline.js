@@ -367,7 +367,7 @@ class Timeline {
       const opcodes = track.group.startsWith("measured") ? null : sass.opcodes[word];
       return opcodes && opcodes.length ? [`SASS of the mainloop${guessed}: ${opcodes.slice(0, 3).join(", ")}.`] : [];
     }
-    if (word === "issuing" || !sass.warps.includes(Number(track.name.split(/[ ,]/)[1]))) return [];
+    if (word === JOINED || !sass.warps.includes(Number(track.name.split(/[ ,]/)[1]))) return [];
     const found = instructionAt(sass, issuedBefore(track)[at]);
     if (!found) return [];
     const which = word === "selected" ? "Issues" : "Before it issues";

@@ -2,6 +2,7 @@
 // be seen are gathered in bins, which show the share of each word as a stack.
 
 // Colour and hatch by word. Colours are variables of the style, so that light and dark have their own.
+const JOINED = "selected, wait"; // what a warp does where its shortest spans were joined
 const LOOKS = {
   copy: ["--blue", "rising"], "copy (landing not seen)": ["--blue", "dotted"], landed: ["--faint", "none"],
   read: ["--blue", "none"], ldmatrix: ["--purple", "falling"], wait: ["--orange", "upright"],
@@ -10,7 +11,7 @@ const LOOKS = {
   qk: ["--green", "none"], softmax: ["--purple", "none"], pv: ["--blue", "none"], output: ["--yellow", "none"],
   wait_qk: ["--orange", "upright"], wait_softmax: ["--orange", "upright"], wait_pv: ["--orange", "upright"],
   wait_output: ["--orange", "upright"],
-  selected: ["--green", "none"], issuing: ["--green", "none"],
+  selected: ["--green", "none"], [JOINED]: ["--green", "none"],
   long_scoreboard: ["--orange", "rising"], short_scoreboard: ["--yellow", "falling"],
   mio_throttle: ["--yellow", "none"], lg_throttle: ["--orange", "none"], drain: ["--orange", "dotted"],
   membar: ["--orange", "crossed"], barrier: ["--purple", "upright"], sleeping: ["--purple", "dotted"],

@@ -26,6 +26,8 @@ _KEY_BLOCK_TRACKS: Final = {
 }
 """Activities of attention by the name of their track."""
 
+_ISSUED: Final = ("selected", "wait")
+
 PackedColumn: TypeAlias = int | list[int]
 """Integers of the spans of a track; one integer where all are equal."""
 
@@ -166,13 +168,19 @@ def _warps(spans: Sequence[WarpSpan], *, joined: bool) -> Iterable[Track]:
         warps.setdefault(span.warp, []).append(span)
     for warp, own in sorted(warps.items()):
         own.sort(key=lambda span: span.begin)
-        shown = (
-            [TrackSpan(piece.begin, piece.end, piece.name) for piece in stall_slices(own)]
-            if joined
-            else [TrackSpan(span.begin, span.end, span.reason) for span in own]
-        )
-        note = f" ({ISSUING}: selected and wait)" if joined else ""
+        shown = _joined(own) if joined else [TrackSpan(span.begin, span.end, span.reason) for span in own]
+        note = " (selected and wait are joined)" if joined else ""
         yield Track(f"stalls of each warp{note}", f"warp {warp}, SMSP {own[0].smsp}", "stall", shown)
+
+
+def _joined(spans: Sequence[WarpSpan]) -> list[TrackSpan]:
+    """Return a warp's spans with cycles ``selected`` and ``wait`` joined."""
+    places = {reason: place for place, reason in enumerate(dict.fromkeys((*_ISSUED, *(one.reason for one in spans))))}
+    words = list(places)
+    return [
+        TrackSpan(piece.begin, piece.end, ISSUING if piece.reason < 0 else words[piece.reason])
+        for piece in stall_slices((span.begin, span.end, places[span.reason]) for span in spans)
+    ]
 
 
 def _apart(group: str, name: str, spans: Iterable[TrackSpan], unit: str = "k tile") -> list[Track]:

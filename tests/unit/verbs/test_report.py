@@ -13,6 +13,7 @@ from gpusim.scenario.text import write_toml
 from gpusim.verbs.load import load
 from gpusim.verbs.report import ReportTable, report
 from gpusim.verbs.simulate import simulate
+from gpusim.verbs.sweep import sweep
 
 
 def written(folder, name, overrides=()):
@@ -84,6 +85,17 @@ def test_a_table_stands_alone():
 
     assert found.to_dict()["tables"][0]["rows"] == ((3, 1200), (4, None))
     assert '"kernel.stages"' in found.to_html()
+
+
+def test_a_sweep_is_a_table(tmp_path):
+    found = sweep("gemm_ragged", {"kernel.stages": [3, 4]}, tmp_path / "stages", jobs=1, stream="estimated")
+    (table,) = report([tmp_path / "stages"]).to_dict()["tables"]
+
+    assert table["title"] == "Sweep stages"
+    at = table["columns"].index("kernel.stages"), table["columns"].index("cycles")
+    assert [(row[at[0]], row[at[1]]) for row in table["rows"]] == [
+        (row["kernel.stages"], row["cycles"]) for row in found.rows
+    ]
 
 
 def test_nothing_is_no_report():

@@ -43,12 +43,12 @@ def test_the_warps_tracks_have_every_cycle_of_the_timeline(run):
     )
 
 
-def test_too_many_spans_are_joined_to_stretches_of_issuing():
+def test_too_many_spans_are_joined():
     warp = [WarpSpan(0, 0, 0, at, at + 1, "selected" if at % 2 else "wait") for at in range(100)]
     (track,) = run_tracks(Timeline(tuple(warp), ()), (), most=99)
 
-    assert [span.what for span in track.spans] == ["issuing"]
-    assert "issuing: selected and wait" in track.group
+    assert [span.what for span in track.spans] == ["selected, wait"]
+    assert "selected and wait are joined" in track.group
 
 
 def test_key_blocks_have_the_tracks_of_attention():
