@@ -15,7 +15,7 @@ from gpusim.machine import load_machine
 from gpusim.records.record import Record, find_record, load_record
 from gpusim.report.html.page import page
 from gpusim.report.html.run_data import run_data, stall_definitions
-from gpusim.report.html.tracks import MOST_SPANS, run_tracks
+from gpusim.report.html.tracks import MOST_STALL_SPANS, run_tracks
 from gpusim.results import run_directory
 from gpusim.results.result import Result
 from gpusim.results.timeline import Timeline
@@ -95,7 +95,7 @@ def report(directories: Sequence[str | Path], tables: Sequence[ReportTable] = ()
     read = [(folder, *run_directory.read_run(folder)) for folder in folders if folder not in sweeps]
     names = _names([directory for directory, _, _ in read])
     words: list[str] = []
-    most = MOST_SPANS // max(1, len(read))
+    most = MOST_STALL_SPANS // max(1, len(read))
     runs = [
         _run(name, directory, (result, timeline), words, most)
         for name, (directory, result, timeline) in zip(names, read, strict=True)

@@ -12,7 +12,7 @@ from gpusim.results.timeline import KTileSpan, Timeline, WarpSpan
 NOWHERE: Final = -1
 """K tile, k group or stage of a span that has none."""
 
-MOST_SPANS: Final = 220_000
+MOST_STALL_SPANS: Final = 220_000
 """Spans of all warps of a page, about 1.2 MB of it. Beyond, cycles ``selected`` and ``wait`` are joined."""
 
 _KEY_BLOCK_TRACKS: Final = {
@@ -99,7 +99,7 @@ def column(values: list[int]) -> PackedColumn:
 
 
 def run_tracks(
-    timeline: Timeline, rows: Sequence[PipelineRow], measured: Sequence[PipelineRow] = (), most: int = MOST_SPANS
+    timeline: Timeline, rows: Sequence[PipelineRow], measured: Sequence[PipelineRow] = (), most: int = MOST_STALL_SPANS
 ) -> list[Track]:
     """
     Return the tracks of a run: what was measured, what warp 0 does with each k tile, and why each warp stalls.

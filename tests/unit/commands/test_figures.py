@@ -37,6 +37,17 @@ def test_a_kanata_log_lies_beside_the_trace(gpusim, own_run):
     assert (own_run / "trace.kanata").read_text().startswith("Kanata\t0004\n")
 
 
+@pytest.mark.parametrize(("suffix", "begin"), [(".svg", b"<?xml"), (".pdf", b"%PDF"), (".png", b"\x89PNG")])
+def test_a_pictures_format_is_that_of_its_suffix(gpusim, finished_run, tmp_path, suffix, begin):
+    assert gpusim("plot", finished_run, "stalls", "--out", tmp_path / f"stalls{suffix}").code == 0
+    assert (tmp_path / f"stalls{suffix}").read_bytes().startswith(begin)
+
+
+def test_a_picture_has_the_name_of_its_scenario(gpusim, finished_run, tmp_path):
+    assert gpusim("plot", finished_run, "roofline", "--out", tmp_path / "roofline.svg").code == 0
+    assert "<!-- conv_9_k_tiles: " in (tmp_path / "roofline.svg").read_text(encoding="utf-8")
+
+
 @pytest.fixture
 def report(gpusim, finished_run, tmp_path):
     """Call ``gpusim report`` for the finished run, and return what it left behind."""
