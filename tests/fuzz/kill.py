@@ -108,12 +108,12 @@ def kill(name: str, count: int, seed: int) -> int:
             time.sleep(chance.uniform(0, 1.1 * usual))
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-            outcomes = [judged(command, dirty / name, clean / command.place) for name in visible(dirty)]
+            outcomes = [judged(command, dirty / own, clean / command.place) for own in visible(dirty)]
             seen.update(outcomes or ["nothing"])
             broken += outcomes.count("half")
             if chance.random() < 0.5:
-                for name in visible(dirty):
-                    remove(dirty / name)
+                for own in visible(dirty):
+                    remove(dirty / own)
         broken += not finishes(command, dirty, clean)
     words = ", ".join(f"{number} {outcome}" for outcome, number in sorted(seen.items()))
     sys.stdout.write(f"{name}: killed {count} times in {usual:.1f} s: {words}; {broken} broken\n")
