@@ -86,6 +86,10 @@ class VerifyReport:
         return data
 
 
+MEMORY_OF_ELEMENT = 40
+"""Bytes that an execution and its comparison take for each element of a tensor, as measured on large ones."""
+
+
 class Executed(NamedTuple):
     """
     The outcome of an execution on data.
@@ -131,6 +135,11 @@ class Verification(ABC, Generic[ProgramT, TensorsT]):
     def __init__(self, scenario: Any) -> None:
         """Prepare the verification of a scenario."""
         self.scenario, self.mainloop = scenario, scenario.kernel.mainloop
+
+    @property
+    @abstractmethod
+    def memory(self) -> int:
+        """Bytes that an execution takes, about."""
 
     @property
     @abstractmethod

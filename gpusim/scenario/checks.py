@@ -49,6 +49,18 @@ MOST_K_TILES = 1 << 21
 MOST_ELEMENTS = 1 << 40
 """Most elements of a tensor: more than a GPU's memory holds, while byte offsets stay far inside 64 bits."""
 
+MOST_MEMORY = 8 << 30
+"""Most bytes that a command may take for a scenario. They are estimated before anything is allocated."""
+
+MEMORY_OF_CTA, MEMORY_OF_K_TILE = 600, 48_000
+"""Bytes that a simulation keeps of each CTA, and of each k tile (or key block) of a warp, as measured on long ones."""
+
+MOST_PADDING = 1 << 10
+"""Most elements after a row of a padded tile; a few vectors are enough to move a row to other banks."""
+
+MOST_OFFSET_BITS = 31
+"""Most bits of an offset that a swizzle may reach."""
+
 LANES_OF_A_ROW = (1, 2, 4, 8, 16, 32)
 """Numbers of 16-byte vectors that a row of an operand tile may have: the divisors of a warp's 32 lanes."""
 
@@ -252,8 +264,9 @@ def _check_shared_layouts(scenario: GemmScenario, origin: Origin) -> None:
                 rule = f"{' or '.join(map(str, allowed))} along K for a crosswise {dtype} tile"
                 raise origin.refusal("kernel.threadblock", rule, list(kernel.threadblock))
         elif padded:
-            if int(padded[1]) % vector:
-                raise origin.refusal(key, f"padded by a multiple of {vector} elements, the 16 bytes of a vector", name)
+            rule = _padding_rule(int(padded[1]), vector)
+            if rule:
+                raise origin.refusal(key, rule, name)
         elif swizzle:
             sizes = [int(part) for part in swizzle.groups()]
             rule = _swizzle_rule(*sizes, elements=contiguous * strided, vector=vector)
@@ -263,10 +276,19 @@ def _check_shared_layouts(scenario: GemmScenario, origin: Origin) -> None:
             raise origin.refusal(key, names, name)
 
 
+def _padding_rule(padding: int, vector: int) -> str:
+    """Return the rule that the elements after each row break: not too many, and whole vectors."""
+    if padding > MOST_PADDING:
+        return f"padded by at most {MOST_PADDING} elements"
+    return f"padded by a multiple of {vector} elements, the 16 bytes of a vector" if padding % vector else ""
+
+
 def _swizzle_rule(bits: int, base: int, shift: int, /, *, elements: int, vector: int) -> str:
     """Return the rule that a Swizzle<B,M,S> breaks: CuTe's own conditions, whole vectors, a bijection of the tile."""
     if bits < 0 or base < 0 or abs(shift) < bits:
         return "Swizzle<B,M,S> with B >= 0, M >= 0 and abs(S) >= B"
+    if base + bits + abs(shift) > MOST_OFFSET_BITS:
+        return f"Swizzle<B,M,S> with B + M + abs(S) at most {MOST_OFFSET_BITS}, the bits of an offset"
     least = vector.bit_length() - 1
     if bits and base < least:
         return f"Swizzle<B,M,S> with M at least {least}, so that 16-byte vectors stay whole"
@@ -394,6 +416,31 @@ def _check_size(scenario: GemmScenario, origin: Origin) -> None:
     _refuse_beyond(ctas, MOST_CTAS, rule, size.rows | columns, origin)
     rule = f"small enough that a CTA has at most {MOST_K_TILES} k tiles"
     _refuse_beyond(size.k_tiles, MOST_K_TILES, rule, size.summed, origin)
+    rule = small_enough(ctas, size.k_tiles, kernel.threads // 32)
+    if rule:
+        extents = size.summed if size.k_tiles > ctas else size.rows | columns
+        name, extent = max(extents.items(), key=lambda item: item[1])
+        raise origin.refusal(f"problem.{name}", rule, extent)
+
+
+def small_enough(ctas: int, k_tiles: int, warps: int) -> str:
+    """
+    Return the rule that a simulation breaks by taking more than ``MOST_MEMORY``; empty if it does not.
+
+    Args:
+        ctas: CTAs of the grid.
+        k_tiles: k tiles (or key blocks) of the longest one.
+        warps: Warps of a CTA.
+    """
+    need = ctas * MEMORY_OF_CTA + k_tiles * warps * MEMORY_OF_K_TILE
+    return f"small enough that a simulation takes at most {in_gib(MOST_MEMORY)} of memory, not {in_gib(need)}" * (
+        need > MOST_MEMORY
+    )
+
+
+def in_gib(size: int) -> str:
+    """Return bytes as text."""
+    return f"{size / (1 << 30):.3g} GiB"
 
 
 def _refuse_beyond(count: int, most: int, rule: str, extents: dict[str, int], origin: Origin) -> None:

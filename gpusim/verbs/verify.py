@@ -8,6 +8,7 @@ from typing import Any
 from gpusim.errors import BadInput
 from gpusim.families.registry import family_of
 from gpusim.families.verification import SayDone, VerifyReport
+from gpusim.scenario.checks import MOST_MEMORY, in_gib
 from gpusim.scenario.models import Scenario
 
 
@@ -36,12 +37,16 @@ def verify(
         saved: Called with the files that were written.
 
     Raises:
-        BadInput: The mutation finds nothing to break in this schedule, or the folder already holds tensors.
+        BadInput: The problem takes more than ``MOST_MEMORY``, or the mutation finds nothing to break in this schedule,
+            or the folder already holds tensors.
         CannotRun: A tensor cannot be written.
 
     Not modelled: the order in which warps run. Hazards are found for any order; the numbers are those of one order.
     """
     checked = family_of(scenario).verifications.verification(scenario)
+    if checked.memory > MOST_MEMORY:
+        need, most = in_gib(checked.memory), in_gib(MOST_MEMORY)
+        raise BadInput(f"problem must be small enough to be executed in {most} of memory, not in {need}")
     if save_to is not None:
         checked.refuse_folder(save_to, reference=reference_check, replace=replace)
     programs = tuple(checked.programs)

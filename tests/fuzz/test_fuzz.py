@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 COUNT = 300
+KILLED = 4
 
 
 @pytest.mark.parametrize("kind", ["scenario", "machine", "result", "trace", "report"])
@@ -17,4 +18,14 @@ def test_mutated_files_break_nothing(tmp_path, kind):
 
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.startswith(f"{kind}: {COUNT} files from seed 0: ")
+    assert ended.stdout.endswith("; 0 broken\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kills a session of processes")
+def test_no_killed_command_leaves_half_a_result():
+    command = [sys.executable, Path(__file__).with_name("kill.py"), "--command", "run", "--count", str(KILLED)]
+
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.endswith("; 0 broken\n")

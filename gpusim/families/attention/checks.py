@@ -12,9 +12,16 @@ from gpusim.families.attention.problem import (
 )
 from gpusim.families.attention.tile.shape import attention_shape
 from gpusim.machine import Machine
-from gpusim.scenario.checks import GREATEST_FLOAT, MOST_CTAS, MOST_ELEMENTS, MOST_GRID_Y, MOST_GRID_Z
+from gpusim.scenario.checks import (
+    GREATEST_FLOAT,
+    MOST_CTAS,
+    MOST_ELEMENTS,
+    MOST_GRID_Y,
+    MOST_GRID_Z,
+    small_enough,
+)
 from gpusim.scenario.text import Origin, shown
-from gpusim.units import VECTOR_BITS
+from gpusim.units import VECTOR_BITS, WARP_SIZE
 
 BLOCKS = {64: 64, 32: 128}
 """Queries -> keys of attention's key blocks: four warps of 32 x 32 (golden fmha_facts)."""
@@ -143,6 +150,10 @@ def _check_size(scenario: AttentionScenario, origin: Origin) -> None:
     ctas = -(-problem.queries // scenario.queries_per_block) * problem.heads * problem.batch
     rule = f"small enough that the grid has at most {MOST_CTAS} CTAs, not {ctas}"
     origin.require(ctas <= MOST_CTAS, "problem.queries", rule, problem.queries)
+    blocks = -(-problem.keys // scenario.keys_per_block)
+    rule = small_enough(ctas, blocks, attention_shape(scenario).threads // WARP_SIZE)
+    name = "keys" if blocks > ctas else "queries"
+    origin.require(not rule, f"problem.{name}", rule, getattr(problem, name))
     for name, width in (("queries", max(problem.head_dim, problem.head_dim_v)), ("keys", problem.head_dim)):
         elements = prod((problem.batch, problem.heads, getattr(problem, name), width))
         rule = f"small enough that no tensor has more than {MOST_ELEMENTS} elements, not {elements}"

@@ -20,7 +20,7 @@ from gpusim.families.attention.tensors import AttentionTensors, make_attention_t
 from gpusim.families.attention.tile.blocks import KeyBlock, attention_ctas, block_advance, key_blocks
 from gpusim.families.attention.tile.lanes import AttentionLanes
 from gpusim.families.attention.tile.shape import attention_shape
-from gpusim.families.verification import Compared, Executed, SayDone, SecondOutput, Verification
+from gpusim.families.verification import MEMORY_OF_ELEMENT, Compared, Executed, SayDone, SecondOutput, Verification
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.shared_memory import BATCH_BYTES, SharedMemory
 from gpusim.schedule.hazards import Hazard
@@ -95,6 +95,14 @@ class AttentionVerification(Verification[AttentionProgram, AttentionTensors]):
 
     scenario: AttentionScenario
     mutations = ATTENTION_MUTATIONS
+
+    @property
+    def memory(self) -> int:
+        """Bytes of the tensors while an execution is compared, and of the scores of one head."""
+        problem = self.scenario.problem
+        width = problem.head_dim + problem.head_dim_v
+        elements = problem.batch * problem.heads * (problem.queries + problem.keys) * width
+        return (elements + problem.queries * problem.keys) * MEMORY_OF_ELEMENT
 
     @cached_property
     def programs(self) -> Sequence[AttentionProgram]:

@@ -2,15 +2,17 @@
 
 from collections.abc import Sequence
 from functools import cached_property, partial
+from math import prod
 from pathlib import Path
 from typing import Any
 
 from gpusim.families.gemm.execute import run, slice_programs
 from gpusim.families.gemm.program import writes_per_fill
-from gpusim.families.verification import Compared, Executed, SayDone, Verification
+from gpusim.families.verification import MEMORY_OF_ELEMENT, Compared, Executed, SayDone, Verification
 from gpusim.numerics.reference import agreement_of_blocks, reference, row_blocks
 from gpusim.numerics.tensor_csv import check_tensor_folder, save_tensors
 from gpusim.numerics.tensors import Tensors, make_tensors
+from gpusim.scenario.checks import MEMORY_OF_K_TILE
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.hazards import Hazard, find_hazards
 from gpusim.schedule.mutations import MUTATIONS
@@ -22,6 +24,13 @@ class GemmVerification(Verification[Program, Tensors]):
 
     scenario: GemmScenario
     mutations = MUTATIONS
+
+    @property
+    def memory(self) -> int:
+        """Bytes of the tensors while an execution is compared, and of the programs."""
+        size = self.scenario.problem.size(self.scenario.kernel.threadblock[2])
+        elements = sum(prod(extents.values()) for extents in size.tensors.values())
+        return elements * MEMORY_OF_ELEMENT + size.k_tiles * MEMORY_OF_K_TILE
 
     @cached_property
     def programs(self) -> Sequence[Program]:

@@ -64,3 +64,17 @@ def test_an_output_beyond_its_type_is_not_called_a_nan(gpusim):
 
     assert answer.code == 3
     assert "not finite (a NaN, or beyond the output's type), first at row 0, column 0" in answer.out
+
+
+def test_an_execution_that_takes_too_much_memory_is_refused_before_it_begins(gpusim):
+    answer = gpusim("verify", "gemm_4096", "--set", "problem.m=65536", "--set", "problem.n=65536")
+
+    assert answer.is_refusal
+    assert answer.err == "gpusim: problem must be small enough to be executed in 8 GiB of memory, not in 180 GiB\n"
+
+
+def test_verify_says_that_it_passed_and_in_what_the_error_is(gpusim):
+    *_, error, _, passed = gpusim("verify", "conv_9_k_tiles").out.splitlines()
+
+    assert error.split(";")[0].endswith(" in absolute value")
+    assert passed == "passed     every element is within its bound, and there is no hazard"

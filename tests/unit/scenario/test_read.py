@@ -143,6 +143,38 @@ def test_a_bad_override_is_named_in_the_message(override, message):
         ),
         (
             "gemm_4096",
+            ["problem.k=4194304", "problem.m=8", "problem.n=8"],
+            (
+                "k must be small enough that a simulation takes at most 8 GiB of memory, not 11.7 GiB, got 4194304 "
+                "({file}: problem.k, by --set problem.k=4194304)"
+            ),
+        ),
+        (
+            "flash_128x64",
+            ["problem.keys=16777216", "problem.queries=128"],
+            (
+                "keys must be small enough that a simulation takes at most 8 GiB of memory, not 46.9 GiB, got "
+                "16777216 ({file}: problem.keys, by --set problem.keys=16777216)"
+            ),
+        ),
+        (
+            "conv_s6_crosswise",
+            ["kernel.shared.a=padded<100000000>"],
+            (
+                'shared.a must be padded by at most 1024 elements, got "padded<100000000>" ({file}: kernel.shared.a, '
+                "by --set kernel.shared.a=padded<100000000>)"
+            ),
+        ),
+        (
+            "conv_s6_crosswise",
+            ["kernel.shared.a=Swizzle<0,900,0>"],
+            (
+                "shared.a must be Swizzle<B,M,S> with B + M + abs(S) at most 31, the bits of an offset, got "
+                '"Swizzle<0,900,0>" ({file}: kernel.shared.a, by --set kernel.shared.a=Swizzle<0,900,0>)'
+            ),
+        ),
+        (
+            "gemm_4096",
             ["problem.lda=2000000000"],
             (
                 "lda must be small enough that A has at most 1099511627776 elements, not 8192000000000, got 2000000000 "
@@ -171,7 +203,20 @@ def test_a_bad_override_is_named_in_the_message(override, message):
             "k must be at most 2147483647, got 2147483648 ({file}: problem.k, by --set problem.k=2147483648)",
         ),
     ],
-    ids=["grid-y", "grid-y-horizontal", "ctas", "k-tiles", "elements", "grid-z", "activation", "extent"],
+    ids=[
+        "grid-y",
+        "grid-y-horizontal",
+        "ctas",
+        "k-tiles",
+        "memory",
+        "memory-of-keys",
+        "padding",
+        "swizzle",
+        "elements",
+        "grid-z",
+        "activation",
+        "extent",
+    ],
 )
 def test_sizes_beyond_a_launch_or_the_simulation_are_refused(scenario, overrides, message):
     path = SCENARIOS / f"{scenario}.toml"
