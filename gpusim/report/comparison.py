@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from gpusim.errors import CannotRun
 from gpusim.report.captions import footer
 from gpusim.report.stall_shares import percent
-from gpusim.report.style import FAINT, LANE, TILE_COLOURS, WAIT, png, tile_colour, tint, title_block
+from gpusim.report.style import FAINT, LANE, TILE_COLOURS, WAIT, sheet, tile_colour, tint, title_block
 from gpusim.results.result import Result
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM, _GAP = 14.0, 2.2, 0.9, 0.75, 0.45, 0.65
@@ -42,7 +42,7 @@ def comparison_chart(runs: Sequence[tuple[str, Result]], path: Path) -> Path:
     pipelines = len(drawn) * (len(_LANES) * _LANE + _BETWEEN)
     bars = len(reasons) * (len(runs) * _BAR + 0.5 * _BAR)
     height = _TOP + pipelines + _GAP + bars + _BOTTOM
-    with png(path, _WIDTH, height) as figure:
+    with sheet(path, _WIDTH, height) as figure:
         across = (_WIDTH - _LEFT - _RIGHT) / _WIDTH
         upper = figure.add_axes((_LEFT / _WIDTH, 1 - (_TOP + pipelines) / height, across, pipelines / height))
         lower = figure.add_axes((_LEFT / _WIDTH, _BOTTOM / height, across, bars / height))
