@@ -28,7 +28,7 @@ FIND_PYTHON = for python in $(or $(PYTHON),$(PYTHONS)); do \
 CORE = gpusim/sim/core/.built
 CORE_TEXT = gpusim/sim/core/chip.py gpusim/sim/core/chip.pxd hatch_build.py
 
-.PHONY: demo test check format images rooms reports bench agree streams lock wheel clean
+.PHONY: demo test check docs notebooks format images rooms reports bench agree streams lock wheel clean
 
 demo: $(READY) $(CORE)
 	$(VENV)/bin/gpusim run $(SCENARIO) --out runs/demo --force
@@ -42,6 +42,17 @@ check: $(READY) $(CORE)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/python -m pytest -n $(JOBS)
+
+# The site in build/docs: every notebook is executed, no warning is let pass, and links inside it lead somewhere.
+docs: $(READY) $(CORE)
+	GPUSIM_DOCS_EXECUTE=force $(VENV)/bin/sphinx-build --fail-on-warning --keep-going --fresh-env --quiet docs build/docs
+	$(VENV)/bin/python docs/links.py build/docs
+	@echo "The site: $(CURDIR)/build/docs/index.html"
+
+# The notebooks and the shown output of README and pages, anew: after the model or what a command prints has changed.
+notebooks: $(READY) $(CORE)
+	$(VENV)/bin/python docs/notebooks.py
+	$(VENV)/bin/python docs/shown.py --write
 
 format: $(READY)
 	$(VENV)/bin/ruff format .

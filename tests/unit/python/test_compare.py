@@ -1,4 +1,4 @@
-"""``gpusim.compare`` and ``gpusim.explain`` take what a program has at hand, and answer what the commands print."""
+"""``gpusim.compare`` takes what a program has at hand, and answers what the command prints."""
 
 from dataclasses import asdict
 
@@ -37,16 +37,6 @@ def test_compare_answers_what_the_command_line_prints(gpusim_json):
 
     assert found["metrics"] == printed["metrics"]
     assert found["differences"] == printed["differences"]
-
-
-def test_explain_answers_what_the_command_line_prints(gpusim_json):
-    assert gpusim.explain("gemm_ragged").to_dict() == gpusim_json("explain", "gemm_ragged", "--json")
-
-
-def test_a_run_is_explained_as_its_scenario(run, tmp_path):
-    assert gpusim.explain(run).to_dict() == gpusim.explain(SMALL, stream="estimated").to_dict()
-    with pytest.raises(gpusim.GpusimError, match=r"no such file"):
-        gpusim.explain(tmp_path / "nothing.toml")
 
 
 def test_what_is_no_scenario_is_refused():
