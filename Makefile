@@ -78,6 +78,8 @@ reports: $(READY)
 	$(VENV)/bin/python -m gpusim.measure.tables.speed_table tests/golden/data/cutlass_h200.json \
 		--out reports/speed_vs_cutlass.md
 	$(VENV)/bin/python -m gpusim.measure.tables.attention_table h200 --out reports/attention.md
+	$(VENV)/bin/python -m gpusim.measure.tables.figure_table --out reports/figures.md
+	$(VENV)/bin/python -m gpusim.measure.published_tables --out reports/published_tables.md
 	$(VENV)/bin/gpusim check conv_s6_crosswise --recorded --gpu h200 --overlay docs/images/measured_overlap.png
 
 # How fast gpusim is: half an hour on an idle machine. `python -m gpusim.measure.bench --help` has parts of it.

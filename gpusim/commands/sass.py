@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from gpusim.commands.output import print_json, print_text, progress
-from gpusim.commands.scenario_source import read_scenario
+from gpusim.commands.scenario_source import read_any_scenario
 from gpusim.errors import BadInput
-from gpusim.families.gemm.timed import TimedTileKernel
-from gpusim.lower.compiled import AnnotatedRow, annotated
+from gpusim.families.registry import family_of
+from gpusim.lower.compiled import AnnotatedRow, CompilableKernel, annotated
 from gpusim.lower.stream import NO_SCOREBOARD, Stream
 from gpusim.machine import load_machine
 from gpusim.results.result import RUN_TIME_EXTENTS
@@ -35,7 +35,7 @@ class IssuedRow:
 
 def print_sass(file: str, overrides: tuple[str, ...], segment: str | None, *, as_json: bool) -> None:
     """
-    Print the annotated stream of split-K slice 0.
+    Print the annotated stream of the CTA that a run observes: the first of those with most work.
 
     Args:
         file: The scenario: a file, a shipped scenario, or a kernel's name.
@@ -50,8 +50,11 @@ def print_sass(file: str, overrides: tuple[str, ...], segment: str | None, *, as
     """
     if segment not in {None, *_SEGMENTS}:
         raise BadInput(f"--segment must be one of {', '.join(_SEGMENTS)}, got {segment!r}")
-    scenario = read_scenario(file, overrides)
-    one = TimedTileKernel(scenario, load_machine(scenario.machine)).compiled()
+    scenario = read_any_scenario(file, overrides)
+    kernel = family_of(scenario).timing.timed_kernels(scenario, load_machine(scenario.machine))[0]
+    if not isinstance(kernel, CompilableKernel):
+        raise BadInput(f"{scenario.kind} has no kernel whose machine code can be aligned with its schedule")
+    one = kernel.listed(kernel.behaviour(max(range(len(kernel.launched)), key=kernel.work)))
     _, timeline = simulate(scenario, stream="compiled", progress=progress)
     rows = [
         issued

@@ -12,8 +12,9 @@ from gpusim.machine.load import load_machine
 from gpusim.measure.validation.cutlass import committed_rows
 from gpusim.measure.validation.held_out_log import note_look
 from gpusim.measure.validation.markdown import markdown
+from gpusim.measure.validation.trust import trust_file, write_trust
 from gpusim.measure.validation.validate import Validation, records_of, validate
-from gpusim.records.halves import Half
+from gpusim.records.halves import Half, halves_file
 from gpusim.report.correlation import CorrelationPoint, correlation
 from gpusim.results.provenance import commit
 from gpusim.results.result import StreamOrigin
@@ -33,7 +34,8 @@ class ValidateOptions:
         held_out: Validate the held-out half, and show aggregates of it.
         held_out_rows: Show its rows, too.
         cutlass_rows: Files with CUTLASS's rows; none takes the committed ones.
-        out: Folder to write the page, the data and the picture to; None prints the page.
+        out: Folder to write the page, the data and the picture to; None prints the page. The folder of the committed
+            reports also renews the errors that ship with gpusim.
         as_json: Print the data as JSON.
     """
 
@@ -78,6 +80,8 @@ def validate_records(options: ValidateOptions) -> None:
     page = markdown(answer, commit(), load_machine(measured[0].scenario["machine"]).digest())
     if options.out is not None:
         _write(answer, page, options.out)
+        if options.out.resolve() == halves_file().parent.resolve():
+            write_trust(options.out, trust_file(answer.gpu))
     if options.as_json:
         print_json(as_data(answer))
     elif options.out is None:

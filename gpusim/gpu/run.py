@@ -15,7 +15,7 @@ from gpusim.cuda.timeline_format import WarpTimeline
 from gpusim.cuda.trace import Records
 from gpusim.gpu.module import LoadedKernel
 from gpusim.records.record import LoopTime, Numerics
-from gpusim.tile.operand import Tiling
+from gpusim.schedule.kernel import Stamped
 from gpusim.units import WARP_SIZE
 
 BATCHES, LAUNCHES = 20, 5
@@ -136,25 +136,24 @@ class TimelineBuffer:
     params: npt.NDArray[np.void]
 
 
-def timeline_buffer(kernel: LoadedKernel, problem: DeviceProblem, tiling: Tiling, block: int) -> TimelineBuffer:
+def timeline_buffer(kernel: LoadedKernel, problem: DeviceProblem, stamped: Stamped) -> TimelineBuffer:
     """
     Allocate a buffer for the time stamps of one CTA.
 
     Args:
         kernel: The timeline build.
         problem: The tensors, which supply the parameters.
-        tiling: Tiling of its GEMM.
-        block: Linear block index of the CTA.
+        stamped: What the build stamps.
     """
     iterations = kernel.specialisation.k_iterations
-    capacity = timeline_format.least_capacity(iterations, tiling.stages)
-    words = timeline_format.buffer_words(1, tiling.threads // WARP_SIZE, tiling.k_groups, capacity)
+    capacity = timeline_format.least_capacity(iterations, stamped.beyond)
+    words = timeline_format.buffer_words(1, stamped.warps, stamped.k_groups, capacity)
     records = problem.cupy.empty(words, np.uint32)
-    return TimelineBuffer(records, problem.params(iterations, Recording(records, None, capacity, (block,))))
+    return TimelineBuffer(records, problem.params(iterations, Recording(records, None, capacity, (stamped.block,))))
 
 
 def record_timeline(
-    kernel: LoadedKernel, problem: DeviceProblem, tiling: Tiling, buffer: TimelineBuffer
+    kernel: LoadedKernel, problem: DeviceProblem, stamped: Stamped, buffer: TimelineBuffer
 ) -> tuple[WarpTimeline, ...]:
     """
     Return the timelines of one CTA's warps, from the second of two launches, so that code and data are warm.
@@ -168,7 +167,7 @@ def record_timeline(
         kernel.launch(buffer.params)
     cupy.cuda.runtime.deviceSynchronize()
     stamps = cupy.asnumpy(buffer.records)
-    return timeline_format.decode(stamps, 1, tiling.threads // WARP_SIZE, tiling.k_groups)
+    return timeline_format.decode(stamps, 1, stamped.warps, stamped.k_groups)
 
 
 def time_loop(

@@ -1,7 +1,8 @@
 """Matches the instructions that a warp executed with the ops of its schedule, by opcode and by every lane's address.
 
 The assembler may reorder instructions between two barriers, so within such a region they are matched by address and not
-by position. An MMA has no address: it is identified by the fragment loads that its operand registers come from.
+by position. An MMA has no address: it is identified by the fragment loads that its operand registers come from
+(``align_mma``). What else has none, the kernel names itself (``AlignedKernel.name_unaddressed``).
 """
 
 from collections import defaultdict
@@ -13,27 +14,13 @@ import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.errors import CheckFailed
+from gpusim.lower.align_mma import name_mmas
+from gpusim.lower.aligned import TENSOR_BITS, AlignedKernel, ExecutedWarp, OpPart
 from gpusim.lower.sass.decode import Sass
-from gpusim.lower.sass.operands import RZ, Immediate, Register
+from gpusim.lower.sass.operands import Immediate
 from gpusim.lower.sass.repeat import ExecutedInstruction
-from gpusim.lower.stream import shifted
-from gpusim.schedule.counts import CountedKernel
-from gpusim.schedule.ops import (
-    Barrier,
-    CopyAsync,
-    Ldmatrix,
-    LoadFragment,
-    LoadShared,
-    StoreGlobal,
-    WaitGroup,
-    WarpMma,
-)
-from gpusim.tile.ldmatrix import fragment_loads
-from gpusim.tile.mma import fragment_registers, mma_order
+from gpusim.schedule.ops import Barrier, CopyAsync, LoadShared, WaitGroup
 from gpusim.units import WARP_SIZE
-
-MMA_OPCODES = frozenset({"HMMA", "IMMA"})
-"""SASS opcodes of mma.sync: HMMA for floating-point operands, IMMA for integers."""
 
 ORDERED_ELSEWHERE = frozenset({"STRONG"})
 """Modifier of the split-K semaphore's accesses. They are no ops of the schedule."""
@@ -58,22 +45,6 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
-class ExecutedWarp:
-    """
-    What one warp executed, and the steps of the schedule that belong to it.
-
-    Attributes:
-        steps: The executed instructions.
-        scheduled: What the schedule requires, in its order, without the k tiles that were skipped.
-        skipped: Number of k tiles skipped, by the number of instructions executed before.
-    """
-
-    steps: Sequence[ExecutedInstruction]
-    scheduled: Sequence[Any]
-    skipped: Mapping[int, int]
-
-
-@dataclass(frozen=True, slots=True)
 class Expected:
     """
     One instruction that the schedule requires. Arrays have an entry for each of the 32 lanes.
@@ -84,10 +55,11 @@ class Expected:
         region: Number of barriers before it.
         address: Shared byte addresses, or global ones for LDG and STG; None if it accesses no memory.
         source: Global byte addresses that a copy reads; None for other ops.
-        valid: Lanes that touch global memory; None if the schedule has no predicate.
+        valid: Lanes that touch memory; None if the schedule has no predicate.
         pending: Commit groups that a wait may leave pending.
         optional: True if no lane would touch memory and nothing is filled with zeros. The compiler may then drop the
             instruction or branch around it.
+        zfill: True for a copy whose lanes off ``valid`` write zeros.
     """
 
     op: Any
@@ -98,20 +70,13 @@ class Expected:
     valid: BoolArray | None = None
     pending: int = 0
     optional: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class OpPart:
-    """The op that an instruction executes. For a ``WarpMma``, ``part`` is the number of its mma.sync."""
-
-    op: Any
-    part: int = 0
+    zfill: bool = False
 
 
 def align(
     code: Sequence[Sass],
     executed: ExecutedWarp,
-    kernel: CountedKernel[Any],
+    kernel: AlignedKernel[Any],
     placement: Placement,
     *,
     vertical: bool = False,
@@ -139,26 +104,34 @@ def align(
         wanted[one.region, one.name].append(one)
     found: dict[tuple[int, str], list[int]] = defaultdict(list)
     region, beside = 0, _commits_of_wait_all(code, steps)
+    names, arguments = kernel.addressed, [placement.pointers[name] for name in kernel.arguments]
     for position, step in enumerate(steps):
         sass = code[step.at]
-        if sass.name not in NAMES or position in beside or _is_beside(sass, step):
+        if sass.name not in names or position in beside or _is_beside(sass, step, arguments):
             continue
         found[region, sass.name].append(position)
         region += sass.name == "BAR"
     for key in sorted({*wanted, *found}):
         for position, op in match_region(code, steps, key, wanted.get(key, []), found.get(key, [])):
             named[position] = OpPart(op)
-    _name_mmas(code, executed, kernel, named, vertical=vertical)
+    name_mmas(code, executed, kernel, named, vertical=vertical)
+    kernel.name_unaddressed(code, executed, named)
     return named
 
 
-NAMES = frozenset({"LDGSTS", "LDGDEPBAR", "DEPBAR", "BAR", "LDSM", "STS", "LDS", "LDG", "STG"})
+def _is_beside(sass: Sass, step: ExecutedInstruction, arguments: Sequence[int]) -> bool:
+    """
+    Return whether a step is no op of the schedule.
 
-
-def _is_beside(sass: Sass, step: ExecutedInstruction) -> bool:
-    """Return whether a step is no op of the schedule: a semaphore's access, or an LDS that no lane executes."""
+    Such are a semaphore's access, the load of a launch's argument, and an LDS that no lane executes.
+    """
     never = sass.name == "LDS" and step.lanes is not None and not step.lanes.any()
-    return never or not ORDERED_ELSEWHERE.isdisjoint(sass.modifiers)
+    if never or not ORDERED_ELSEWHERE.isdisjoint(sass.modifiers):
+        return True
+    if sass.name != "LDG" or step.address is None:
+        return False
+    first = int(step.address[np.argmax(_executed(step))])
+    return any(first >> TENSOR_BITS == argument >> TENSOR_BITS for argument in arguments)
 
 
 def _commits_of_wait_all(code: Sequence[Sass], steps: Sequence[ExecutedInstruction]) -> set[int]:
@@ -182,15 +155,14 @@ def _commits_of_wait_all(code: Sequence[Sass], steps: Sequence[ExecutedInstructi
 # --- the schedule's side ---
 
 
-def expected(kernel: CountedKernel[Any], placement: Placement, scheduled: Sequence[Any]) -> list[Expected]:
-    """Return the instructions that ``scheduled`` steps require of one warp, in their order and without MMAs."""
+def expected(kernel: AlignedKernel[Any], placement: Placement, scheduled: Sequence[Any]) -> list[Expected]:
+    """Return the addressed instructions that ``scheduled`` steps require of one warp, in their order."""
     side = _Schedule(kernel, placement)
     region, listed = 0, []
     for step in scheduled:
         op = side.lanes.op(step)
-        if isinstance(op, WarpMma):
-            continue
-        listed.append(side.expect(step, region))
+        if kernel.opcodes.get(type(op)) in kernel.addressed:
+            listed.append(side.expect(step, region))
         region += isinstance(op, Barrier)
     return listed
 
@@ -198,7 +170,7 @@ def expected(kernel: CountedKernel[Any], placement: Placement, scheduled: Sequen
 class _Schedule:
     """Looks up the lane addresses of one warp, step by step."""
 
-    def __init__(self, kernel: CountedKernel[Any], placement: Placement) -> None:
+    def __init__(self, kernel: AlignedKernel[Any], placement: Placement) -> None:
         self.kernel, self.placement = kernel, placement
         self.lanes = kernel.lanes()
         self.cta = self.lanes.cta(placement.block)
@@ -206,23 +178,24 @@ class _Schedule:
     def expect(self, step: Any, region: int) -> Expected:
         """Return the instruction that one step requires."""
         op, warp = self.lanes.op(step), self.placement.warp
-        name, shared, reached = self.kernel.opcodes[type(op)], self.lanes.shared(step), self.cta.reached(step)
+        name, shared, reached = self.kernel.opcodes[type(op)], self.lanes.shared(step), self.cta.accessed(step)
         inside = None if shared is None else self.placement.shared_base + self.lanes.base(step) + shared.addresses[warp]
         if reached is None:
             pending = op.pending if isinstance(op, WaitGroup) else 0
-            unused = isinstance(op, LoadShared) and self._unused(op)
-            return Expected(step, name, region, inside, pending=pending, optional=unused)
+            unused = isinstance(op, LoadShared) and self._unused(step)
+            active = None if shared is None or shared.table.active is None else shared.table.active[warp]
+            return Expected(step, name, region, inside, valid=active, pending=pending, optional=unused)
         outside = self.placement.pointers[reached.tensor] + reached.offset[warp] * reached.bits // 8
         mask = reached.valid[warp]
         optional = not getattr(op, "zfill", False) or not isinstance(op, CopyAsync)
         optional = optional and not bool(mask.any())
         if isinstance(op, CopyAsync):
-            return Expected(step, name, region, inside, outside, mask, optional=optional)
+            return Expected(step, name, region, inside, outside, mask, optional=optional, zfill=op.zfill)
         return Expected(step, name, region, outside, valid=mask, optional=optional)
 
-    def _unused(self, op: LoadShared) -> bool:
-        """Return whether no lane of the warp stores what ``op`` loads."""
-        stored = self.cta.reached(StoreGlobal(op.step, op.access // self.lanes.epilogue.loads_per_access))
+    def _unused(self, step: Any) -> bool:
+        """Return whether no lane of the warp stores what ``step`` loads."""
+        stored = self.cta.reached(self.lanes.storing(step))
         return stored is not None and not stored.valid[self.placement.warp].any()
 
 
@@ -260,12 +233,14 @@ def match_region(
         )
     by_address: dict[bytes, list[Expected]] = defaultdict(list)
     for one in wanted:
-        by_address[_key(one.address, one.valid if name in ("LDG", "STG") else None)].append(one)
+        by_address[_key(one.address, None if name == "LDGSTS" else one.valid)].append(one)
     pairs = []
     for position in found:
         step = steps[position]
-        executed = step.lanes if name in ("LDG", "STG") and step.lanes is not None else None
-        candidates = by_address.get(_key(step.target if name == "LDGSTS" else step.address, executed))
+        address = step.target if name == "LDGSTS" else step.address
+        candidates = by_address.get(_key(address, None if name == "LDGSTS" else step.lanes))
+        if not candidates and name not in ("LDG", "STG"):
+            candidates = by_address.get(_key(address, None))
         if not candidates:
             left = [one for ones in by_address.values() for one in ones]
             raise CheckFailed(_difference(code[step.at], step, region, left))
@@ -307,7 +282,7 @@ def _check(sass: Sass, step: ExecutedInstruction, one: Expected) -> None:
                 f"{sass} copies from {step.address[lane]:#x} in lane {lane}, the schedule from"
                 f" {one.source[lane]:#x}: {one.op}"
             )
-    if isinstance(one.op, CopyAsync) and one.op.zfill and not lanes.all():
+    if one.zfill and not lanes.all():
         raise CheckFailed(f"{sass} leaves lanes {_lanes(~lanes)} untouched where the schedule fills zeros: {one.op}")
 
 
@@ -339,93 +314,3 @@ def _ops(wanted: list[Expected]) -> str:
 
 def _lanes(mask: BoolArray) -> str:
     return str(np.flatnonzero(mask).tolist())
-
-
-# --- MMAs ---
-
-MOVES = ("MOV", "IMAD.MOV", "IMAD.MOV.U32")
-
-
-@dataclass(frozen=True, slots=True)
-class _Fragment:
-    """A register that a fragment load wrote: the load's op, and the register's place in the k group's fragment."""
-
-    op: Ldmatrix | LoadFragment
-    register: int
-
-
-def _name_mmas(
-    code: Sequence[Sass],
-    executed: ExecutedWarp,
-    kernel: CountedKernel[Any],
-    named: list[OpPart | None],
-    *,
-    vertical: bool,
-) -> None:
-    """
-    Name every HMMA or IMMA by the fragment loads that its operands come from.
-
-    Raises:
-        CheckFailed: A mma.sync of a WarpMma does not occur exactly once, or multiplies other fragments.
-    """
-    ops = {(op.k_tile, op.k_group): op for op in executed.scheduled if isinstance(op, WarpMma)}
-    if not ops:
-        return
-    operands = kernel.lanes().operands
-    tiling = operands["a"].tiling
-    tiles = tiling.warp[0] // tiling.instruction[0], tiling.warp[1] // tiling.instruction[1]
-    parts = {(int(m), int(n)): part for part, (m, n) in enumerate(mma_order(*tiles, vertical=vertical))}
-    registers = {name: fragment_registers(tiling.instruction, own.side, own.bits) for name, own in operands.items()}
-    missing = {(key, part) for key in ops for part in range(len(parts))}
-    matrices = {name: fragment_loads(own).matrices for name, own in operands.items()}
-    holds: dict[int, _Fragment] = {}
-    for position, step in enumerate(executed.steps):
-        if position in executed.skipped:
-            _advance(holds, executed.skipped[position], tiling.stages)
-        sass, one = code[step.at], named[position]
-        if sass.name in MMA_OPCODES:
-            a, b = (_fragment(sass, role, holds) for role in "ab")
-            key = a.op.k_tile, a.op.k_group
-            part = parts[a.register // registers["a"], b.register // registers["b"]]
-            if (b.op.k_tile, b.op.k_group) != key or (key, part) not in missing:
-                raise CheckFailed(f"{sass} multiplies {a.op} by {b.op}, which the schedule does not do, or only once")
-            missing.remove((key, part))
-            named[position] = OpPart(ops[key], part)
-        elif one is not None and isinstance(one.op, Ldmatrix | LoadFragment):
-            first, loaded = sass.operand("d", Register).number, matrices[one.op.operand]
-            for register in range(loaded):
-                holds[first + register] = _Fragment(one.op, one.op.instruction * loaded + register)
-        else:
-            _write(sass, holds)
-    if missing:
-        (k_tile, k_group), part = min(missing)
-        raise CheckFailed(
-            f"the kernel lacks {len(missing)} MMAs of the schedule, the first mma.sync {part} of"
-            f" {WarpMma(k_tile, k_group)}"
-        )
-
-
-def _advance(holds: dict[int, _Fragment], k_tiles: int, stages: int) -> None:
-    """Name the fragments in registers after ``k_tiles`` k tiles that were skipped and brought the like."""
-    for number, one in holds.items():
-        holds[number] = _Fragment(shifted(one.op, k_tiles, stages), one.register)
-
-
-def _write(sass: Sass, holds: dict[int, _Fragment]) -> None:
-    """Update ``holds`` after an instruction that loads no fragment: a move copies a fragment, any other destroys it."""
-    destination = sass.operands.get("d")
-    if not isinstance(destination, Register) or destination.uniform or destination.number == RZ:
-        return
-    moved = sass.operands["c" if sass.name == "IMAD" else "b"] if sass.mnemonic in MOVES else None
-    carried = holds.get(moved.number) if isinstance(moved, Register) and not moved.uniform else None
-    holds.pop(destination.number, None)
-    if carried is not None:
-        holds[destination.number] = carried
-
-
-def _fragment(sass: Sass, role: str, holds: dict[int, _Fragment]) -> _Fragment:
-    register = sass.operands[role]
-    fragment = holds.get(register.number) if isinstance(register, Register) else None
-    if fragment is None or fragment.op.operand != role:
-        raise CheckFailed(f"{sass}: operand {role} comes from no fragment load of operand {role}, but from {fragment}")
-    return fragment

@@ -8,7 +8,7 @@ one assumption is the unit that each opcode belongs to (``sass.pipes``).
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from gpusim.cuda.compiled_kernel import CompiledKernel, compile_kernel, compiler_at_hand
 from gpusim.cuda.specialise import Specialisation
@@ -19,7 +19,7 @@ from gpusim.lower.sass.repeat import Loop
 from gpusim.lower.segments import Segments
 from gpusim.lower.shipped import find_stream, shipped_stream
 from gpusim.lower.stream import Stream
-from gpusim.lower.stream_file import CompiledStream
+from gpusim.lower.stream_file import OPS, CompiledStream, Kinds
 from gpusim.lower.user_kernel import UserKernel
 from gpusim.machine.spec import Machine
 from gpusim.schedule.lanes import StepT
@@ -34,11 +34,15 @@ class CompilableKernel(EmulatedKernel[StepT]):
         machine: The machine that the kernel is compiled for.
         user: Machine code to take instead of that of ``kernels_cuda``.
         own_build: Whether its streams are those of the build that a GPU runs, whose extents are compiled in.
+        step_kinds: Classes of its steps and of their ops, by name, as its streams are kept.
+        refusal: Why it cannot be compiled, where ``can_be_compiled`` tried.
     """
 
     machine: Machine
     user: UserKernel | None = None
     own_build: bool = False
+    step_kinds: ClassVar[Kinds] = OPS
+    refusal: str = ""
 
     @property
     def any_extents(self) -> Specialisation | None:
@@ -77,18 +81,43 @@ class CompilableKernel(EmulatedKernel[StepT]):
         """
         own, target = self.specialisation, self.machine.compute_capability
         if self.user is not None:
-            return self._of_user(self.user.compiled(own), self.typical_blocks(slice_))
-        shipped = shipped_stream(own, target, slice_)
-        if shipped is not None:
+            return self.of_user(self.user.compiled(own), slice_)
+        shipped = shipped_stream(own, target, slice_, self.step_kinds)
+        if shipped is not None and self.suffices(shipped):
             return shipped
         built = own if self.own_build else self.any_extents or own
-        binary, block = compile_kernel(built, target), self.slice_blocks[slice_]
-        constants = KernelRunner(self, binary).constants
-        return kept_stream(binary, constants, (block,), lambda: lower(self, binary, block))
+        return self.kept(compile_kernel(built, target), slice_)
 
-    def _of_user(self, binary: CompiledKernel, blocks: Sequence[int]) -> CompiledStream:
+    def listed(self, behaviour: Any) -> CompiledStream:
+        """Return the stream of the CTAs of one behaviour, a split-K slice, with its listing."""
+        return self.compiled(behaviour)
+
+    def suffices(self, shipped: CompiledStream) -> bool:  # noqa: ARG002 - one stream is that of all extents
+        """Return whether a stream that comes with gpusim serves all CTAs of this launch."""
+        return True
+
+    def kept(self, binary: CompiledKernel, slice_: int) -> CompiledStream:
+        """Return the stream of one slice of compiled code, from the cache if it was lowered before."""
+        constants, steering = KernelRunner(self, binary).constants, self.steering(slice_)
+        return kept_stream(binary, constants, steering, lambda: self.lowered(binary, slice_), self.step_kinds)
+
+    def steering(self, slice_: int) -> Sequence[int]:
+        """Return what decides, besides code and launch, which paths a stream is made of: the CTA of the slice."""
+        return (self.slice_blocks[slice_],)
+
+    def lowered(self, binary: CompiledKernel, slice_: int) -> CompiledStream:
+        """
+        Return the stream of one split-K slice of compiled code.
+
+        Raises:
+            BadInput: An instruction is not known, or the assembler replaces the mma.sync.
+            CheckFailed: The kernel does not execute the schedule. The message shows both sides.
+        """
+        return lower(self, binary, self.slice_blocks[slice_])
+
+    def of_user(self, binary: CompiledKernel, slice_: int) -> CompiledStream:
         """Return the stream of a user's kernel. All its trips are executed, since any of them may depart."""
-        runner = KernelRunner(self, binary)
+        runner, blocks = KernelRunner(self, binary), self.typical_blocks(slice_)
 
         def make() -> CompiledStream:
             block, warp = typical_warp(runner, blocks)

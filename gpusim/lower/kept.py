@@ -11,11 +11,15 @@ import gpusim
 from gpusim.cuda.compiled_kernel import CompiledKernel
 from gpusim.cuda.compiler import cache_folder
 from gpusim.errors import BadInput
-from gpusim.lower.stream_file import CompiledStream, load_stream, save_stream
+from gpusim.lower.stream_file import OPS, CompiledStream, Kinds, load_stream, save_stream
 
 
 def kept_stream(
-    compiled: CompiledKernel, constants: bytes, blocks: Sequence[int], make: Callable[[], CompiledStream]
+    compiled: CompiledKernel,
+    constants: bytes,
+    steering: Sequence[int],
+    make: Callable[[], CompiledStream],
+    kinds: Kinds = OPS,
 ) -> CompiledStream:
     """
     Return the stream of a kernel from the cache, or make it and keep it.
@@ -27,12 +31,13 @@ def kept_stream(
     Args:
         compiled: The kernel's machine code.
         constants: Constant bank 0 of the launch, parameters included.
-        blocks: Linear indices of the CTAs of which one's path the stream is.
+        steering: What else decides which paths the stream is made of, such as the CTA.
         make: Lowers the kernel.
+        kinds: Classes of the steps and of their ops, by name.
     """
-    path = stream_path(compiled, constants, blocks)
+    path = stream_path(compiled, constants, steering)
     with suppress(BadInput):  # missing or damaged
-        return load_stream(path)
+        return load_stream(path, kinds)
     made = make()
     with suppress(OSError):
         # Several processes may lower the same kernel: each writes a file of its own, and the last name wins.
@@ -43,12 +48,12 @@ def kept_stream(
     return made
 
 
-def stream_path(compiled: CompiledKernel, constants: bytes, blocks: Sequence[int]) -> Path:
+def stream_path(compiled: CompiledKernel, constants: bytes, steering: Sequence[int]) -> Path:
     """Return the file in the cache of a kernel's stream."""
     own = compiled.specialisation
     launch = (
         *(own.entry, own.options, own.grid, own.block_threads, own.shared_bytes, own.k_iterations, own.extents),
-        *blocks,
+        *steering,
     )
     sha = hashlib.sha256(f"{compiled.compiler} {launch} {code_digest()}\n".encode())
     for data in (constants, compiled.cubin):

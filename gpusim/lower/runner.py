@@ -9,17 +9,18 @@ from typing import Any, ClassVar, Generic, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gpusim.arrays import IntArray
 from gpusim.cuda.compiled_kernel import CompiledKernel
 from gpusim.cuda.specialise import SHARED_ALIGNMENT, Specialisation
 from gpusim.element_types import Mma, is_emulated, walks_vertically
 from gpusim.errors import BadInput
-from gpusim.lower.align import MMA_OPCODES, ExecutedWarp, OpPart, Placement, align
+from gpusim.lower.align import Placement, align
+from gpusim.lower.aligned import MMA_OPCODES, AlignedKernel, ExecutedWarp, OpPart
 from gpusim.lower.sass.cubin import Cubin, read_cubin
 from gpusim.lower.sass.decode import Sass, decode
 from gpusim.lower.sass.emulate import EmulatedWarp, Load, run_warp
 from gpusim.lower.sass.operands import CodeAddress
 from gpusim.lower.sass.repeat import Loop, Path
-from gpusim.schedule.counts import CountedKernel
 from gpusim.schedule.lanes import StepT
 from gpusim.units import WARP_SIZE
 
@@ -54,7 +55,7 @@ class Repetition(NamedTuple, Generic[StepT]):
         return [*kept, *self.rest]
 
 
-class EmulatedKernel(CountedKernel[StepT]):
+class EmulatedKernel(AlignedKernel[StepT]):
     """
     A kernel whose machine code can be emulated and aligned with its schedule.
 
@@ -111,6 +112,10 @@ class EmulatedKernel(CountedKernel[StepT]):
     def memory(self, block: int) -> Load:  # noqa: ARG002 - data steers few kernels
         """Return the function that reads global memory for a CTA. It matters only if that data steers the path."""
         return np.zeros_like
+
+    def shared_words(self, byte: IntArray) -> IntArray:
+        """Return the 32-bit words at bytes of the CTA's shared memory. They matter only if they steer the path."""
+        return np.zeros_like(byte)
 
 
 class KernelRunner:
@@ -176,6 +181,11 @@ class KernelRunner:
             return None
         return Loop(span[0], len(repetition.k_tiles) // tiles, lcm(repetition.turn, tiles) // tiles)
 
+    @property
+    def shared_base(self) -> int:
+        """Byte address of the dynamic shared memory."""
+        return -(-self.cubin.shared_bytes // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
+
     @cached_property
     def mmas_per_tile(self) -> int:
         """Number of mma.sync of one k tile."""
@@ -202,6 +212,7 @@ class KernelRunner:
                 constants=self.constants,
                 local_bytes=self.cubin.local_bytes,
                 load=self.kernel.memory(block),
+                load_shared=lambda address: self.kernel.shared_words(address - self.shared_base),
             ),
             loop,
         )
@@ -223,8 +234,7 @@ class KernelRunner:
         Raises:
             CheckFailed: The warp did not execute the schedule. The message shows both sides.
         """
-        base = -(-self.cubin.shared_bytes // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
-        placement = Placement(block, warp, base, self.kernel.pointers)
+        placement = Placement(block, warp, self.shared_base, self.kernel.pointers)
         vertical = walks_vertically(self.cubin.architecture)
         return align(self.code, executed, self.kernel, placement, vertical=vertical)
 

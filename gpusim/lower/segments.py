@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from gpusim.errors import CheckFailed
-from gpusim.lower.align import MMA_OPCODES, ExecutedWarp, OpPart
+from gpusim.lower.aligned import MMA_OPCODES, AlignedKernel, ExecutedWarp, OpPart
 from gpusim.lower.estimated import tensor_pipe
 from gpusim.lower.runner import KernelRunner, mainloop_span
 from gpusim.lower.sass.decode import NO_BARRIER, Sass
@@ -172,24 +172,42 @@ class Segments:
         return Segment(name, code, trips, tiles), lines  # type: ignore[arg-type]
 
     def _instruction(self, executed: _Executed) -> Instruction:
-        sass, control = executed.sass, executed.sass.control
-        unit, pipe = unit_of(sass, scheduled=executed.named is not None)
-        if sass.name in MMA_OPCODES:
-            pipe = self._tensor_pipe
-        elif executed.last:
-            unit, pipe = "exit", ""
-        return Instruction(
-            opcode=sass.mnemonic,
-            unit=unit,
-            pipe=pipe,
-            stall=max(1, control.stall),
-            write_scoreboard=NO_SCOREBOARD if control.write == NO_BARRIER else control.write,
-            read_scoreboard=NO_SCOREBOARD if control.read == NO_BARRIER else control.read,
-            wait_mask=control.wait_mask,
-            guard=_guard(executed),
-            op=executed.named.op if executed.named else None,
-            part=executed.named.part if executed.named else 0,
+        return executed_instruction(
+            executed.sass, executed.named, self._runner.kernel, self._tensor_pipe, last=executed.last
         )
+
+
+def executed_instruction(
+    sass: Sass, named: OpPart | None, kernel: AlignedKernel[Any], tensor_pipe: str, *, last: bool
+) -> Instruction:
+    """
+    Return an executed instruction as one of a stream.
+
+    Args:
+        sass: The instruction.
+        named: The op that it executes, or None.
+        kernel: Schedule of the kernel.
+        tensor_pipe: Key in the machine's ``tensor`` table of the kernel's mma.sync; "" without one.
+        last: Whether it is the warp's last one.
+    """
+    control = sass.control
+    unit, pipe = unit_of(sass, scheduled=named is not None)
+    if sass.name in MMA_OPCODES:
+        pipe = tensor_pipe
+    elif last:
+        unit, pipe = "exit", ""
+    return Instruction(
+        opcode=sass.mnemonic,
+        unit=unit,
+        pipe=pipe,
+        stall=max(1, control.stall),
+        write_scoreboard=NO_SCOREBOARD if control.write == NO_BARRIER else control.write,
+        read_scoreboard=NO_SCOREBOARD if control.read == NO_BARRIER else control.read,
+        wait_mask=control.wait_mask,
+        guard=_guard(sass, None if named is None else kernel.lanes().op(named.op)),
+        op=named.op if named else None,
+        part=named.part if named else 0,
+    )
 
 
 def _barriers(steps: Sequence[Any]) -> int:
@@ -200,8 +218,7 @@ def _moved(named: OpPart | None, k_tiles: int, stages: int) -> OpPart | None:
     return None if named is None else OpPart(shifted(named.op, k_tiles, stages), named.part)
 
 
-def _guard(executed: _Executed) -> str:
-    op = executed.named.op if executed.named else None
+def _guard(sass: Sass, op: Any) -> str:
     if isinstance(op, CopyAsync):
         return "zero-fill" if op.zfill else "predicate"
-    return "" if executed.sass.guard.number == PT else "predicate"
+    return "" if sass.guard.number == PT else "predicate"

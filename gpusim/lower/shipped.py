@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from gpusim.cuda.specialise import Specialisation
 from gpusim.errors import BadInput
-from gpusim.lower.stream_file import CompiledStream, load_stream
+from gpusim.lower.stream_file import OPS, CompiledStream, Kinds, load_stream
 
 SHIPPED: Final = Path(__file__).parent / "streams"
 """The folder of the streams: a folder for each machine, a file for each kernel, named after its scenario."""
@@ -67,15 +67,21 @@ def find_stream(kernel: Specialisation, target: int, slice_: int) -> ShippedStre
     return None if row is None or row.sources != kernel.sources else row
 
 
-def shipped_stream(kernel: Specialisation, target: int, slice_: int) -> CompiledStream | None:
+def shipped_stream(kernel: Specialisation, target: int, slice_: int, kinds: Kinds = OPS) -> CompiledStream | None:
     """
     Return the stream of a kernel that comes with gpusim, or None where none does.
+
+    Args:
+        kernel: The kernel's plain build.
+        target: 10 * major + minor of the compute capability.
+        slice_: Split-K slice.
+        kinds: Classes of the steps and of their ops, by name.
 
     Raises:
         BadInput: The index or the stream is missing or damaged.
     """
     row = find_stream(kernel, target, slice_)
-    return None if row is None else load_stream(SHIPPED / row.file)
+    return None if row is None else load_stream(SHIPPED / row.file, kinds)
 
 
 def save_index(path: Path, rows: Iterable[ShippedStream]) -> None:

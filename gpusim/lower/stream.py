@@ -65,12 +65,16 @@ class Segment:
 
     The ops of the instructions are those of the first trip. In each further trip, their k tiles, fetches and ring slots
     advance by ``tiles_per_trip``.
+
+    Attributes:
+        addresses: Byte address of each instruction in the kernel's text; () where only their order is known.
     """
 
     name: Literal["prologue", "mainloop", "tail", "epilogue"]
     instructions: tuple[Instruction, ...]
     trips: int = 1
     tiles_per_trip: int = 0
+    addresses: tuple[int, ...] = ()
 
 
 def shifted(op: OpT, k_tiles: int, stages: int) -> OpT:

@@ -108,7 +108,24 @@ class _Reader:
                 f"async_copy must be given exactly where features.cp_async is true, got {found}"
                 f" ({self._where}: async_copy)"
             )
+        self._require_order(machine)
         return machine
+
+    def _require_order(self, machine: Machine) -> None:
+        """Refuse figures that contradict each other."""
+        latencies = machine.dram.latencies
+        if list(latencies) != sorted(latencies):
+            raise BadInput(
+                "dram.latency_least, latency, latency_late, latency_later and latency_most must not fall,"
+                f" got {', '.join(map(str, latencies))} ({self._where}: dram)"
+            )
+        # A warp that waits for a semaphore must not come back before one that waits at a barrier could.
+        barrier, semaphore = machine.barrier.base + machine.barrier.per_warp, machine.l2.semaphore
+        if semaphore <= barrier:
+            raise BadInput(
+                f"l2.semaphore must exceed a barrier of one warp, {barrier} cycles, got {semaphore}"
+                f" ({self._where}: l2.semaphore)"
+            )
 
     def _refuse(self, rule: str, found: object, key: str) -> BadInput:
         return BadInput(f"{rule}, got {'nothing' if found is None else repr(found)} ({self._where}: {key})")

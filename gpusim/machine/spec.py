@@ -272,6 +272,11 @@ class DramSpec:
     clock_mhz: Annotated[int, Inherited("clock_mhz")]
 
     @property
+    def latencies(self) -> tuple[int, ...]:
+        """The quantiles of a miss's latency, the least one first."""
+        return (self.latency_least, self.latency, self.latency_late, self.latency_later, self.latency_most)
+
+    @property
     def bytes_per_kilocycle(self) -> int:
         """Bytes a stream brings in 1000 SM cycles at the machine's clock, rounded down, but at least 1."""
         return max(1, self.bandwidth_gb_s * self.achievable_percent * 10_000 // self.clock_mhz)
@@ -283,6 +288,18 @@ class BarrierSpec:
 
     base: Annotated[int, FigureUnit("cycles", least=0)]
     per_warp: Annotated[int, FigureUnit("cycles", least=0)]
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchSpec:
+    """
+    The dispatch of an SMSP, from which its pipes take their operands.
+
+    Attributes:
+        mufu: Cycles, besides its own, in which an SMSP issues nothing after an instruction of the pipe "mufu".
+    """
+
+    mufu: Annotated[int, FigureUnit("cycles", least=0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,6 +394,7 @@ class Machine:
     l2: L2Spec
     dram: DramSpec
     barrier: BarrierSpec
+    dispatch: DispatchSpec
     launch: LaunchSpec
     instruction_cache: InstructionCacheSpec
     constant_cache: ConstantCacheSpec

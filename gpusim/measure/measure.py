@@ -1,6 +1,6 @@
 """Measures one scenario on the GPU part by part. A part that fails is noted, and the others continue."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -67,9 +67,6 @@ class RecordOrigin:
         return cls(device.environment(), command, known_commit or commit())
 
 
-NO_PIPELINE = "no build of this kernel stamps its k tiles"
-
-
 def measure(name: str, scenario: Scenario, origin: RecordOrigin, *, seed: int, say: Say = lambda _: None) -> Record:
     """
     Measure numerics, trace, time and pipeline of a scenario on the current GPU.
@@ -94,10 +91,7 @@ def measure(name: str, scenario: Scenario, origin: RecordOrigin, *, seed: int, s
     numerics: Numerics | None = attempt("numerics", lambda: run.check_numerics(plain, problem))
     trace: TraceCheck | None = attempt("trace", lambda: _trace(scenario, problem))
     time_us: LoopTime | None = attempt("time", lambda: run.time_loop(plain, problem))
-    pipeline: MeasuredPipeline | None = None
-    stamped = family.cuda.specialisations(scenario, "timeline")
-    if stamped:
-        pipeline = attempt("pipeline", lambda: _pipeline(scenario, problem, load_kernels(cupy, stamped), time_us))
+    pipeline: MeasuredPipeline | None = attempt("pipeline", lambda: _pipeline(scenario, problem, time_us))
     return record_of(
         name,
         scenario,
@@ -107,7 +101,7 @@ def measure(name: str, scenario: Scenario, origin: RecordOrigin, *, seed: int, s
         trace=trace,
         time_us=time_us,
         pipeline=pipeline,
-        missing=attempt.missing | ({} if stamped else {"pipeline": NO_PIPELINE}),
+        missing=attempt.missing,
     )
 
 
@@ -176,15 +170,14 @@ def _trace(scenario: Scenario, problem: run.DeviceProblem) -> TraceCheck:
     return TraceCheck(blocks[0], len(found), stream_digest(found), difference is None, difference)
 
 
-def _pipeline(
-    scenario: Scenario, problem: run.DeviceProblem, loaded: Sequence[LoadedKernel], plain: LoopTime | None
-) -> MeasuredPipeline:
-    kernel = family_of(scenario).schedules.kernels(scenario)[0]
-    tiling = kernel.lanes().operands["a"].tiling
-    buffer = run.timeline_buffer(loaded[0], problem, tiling, kernel.traced_blocks[0])
-    warps = run.record_timeline(loaded[0], problem, tiling, buffer)
+def _pipeline(scenario: Scenario, problem: run.DeviceProblem, plain: LoopTime | None) -> MeasuredPipeline:
+    family = family_of(scenario)
+    loaded = load_kernels(problem.cupy, family.cuda.specialisations(scenario, "timeline"))
+    stamped = family.schedules.kernels(scenario)[0].stamped
+    buffer = run.timeline_buffer(loaded[0], problem, stamped)
+    warps = run.record_timeline(loaded[0], problem, stamped, buffer)
     instrumented = None if plain is None else run.time_loop(loaded, problem, buffer.params)
-    return measured_pipeline(warps, tiling.stages, plain, instrumented)
+    return measured_pipeline(warps, stamped, plain, instrumented)
 
 
 def facts(kernel: LoadedKernel) -> dict[str, Any]:

@@ -11,20 +11,21 @@ from gpusim.cuda.compiled_kernel import CompiledKernel, compile_kernel
 from gpusim.element_types import is_emulated
 from gpusim.errors import GpusimError
 from gpusim.families.registry import family_of, load_scenario
-from gpusim.lower.compiled import CompilableKernel, lower
+from gpusim.lower.compiled import CompilableKernel
 from gpusim.lower.sass.cubin import read_cubin
 from gpusim.lower.shipped import INDEX, SHIPPED, ShippedStream, StreamKey, load_index, save_index
-from gpusim.lower.stream_file import CompiledStream, load_stream, save_stream
+from gpusim.lower.stream_file import CompiledStream, Kinds, load_stream, save_stream
 from gpusim.machine.load import load_machine
 from gpusim.scenario.catalogue import recordable_scenarios, shipped_scenarios
 
 
 @dataclass(frozen=True, slots=True)
 class _Fresh:
-    """A stream as the sources give it now, and the row that it has in the index."""
+    """A stream as the sources give it now, the row that it has in the index, and the classes of its steps."""
 
     row: ShippedStream
     stream: CompiledStream
+    kinds: Kinds
 
 
 def _compiled() -> Iterator[_Fresh]:
@@ -50,7 +51,7 @@ def _compiled() -> Iterator[_Fresh]:
 
 def _of_kernel(kernel: CompilableKernel[Any], name: str, seen: set[StreamKey]) -> Iterator[_Fresh]:
     own, target = kernel.specialisation, kernel.machine.compute_capability
-    for slice_, block in enumerate(kernel.slice_blocks):
+    for slice_ in range(len(kernel.slice_blocks)):
         if (own.source.name, own.options, target, slice_) in seen:
             continue
         binary = compile_kernel(own, target)
@@ -65,7 +66,7 @@ def _of_kernel(kernel: CompilableKernel[Any], name: str, seen: set[StreamKey]) -
             code=_code_digest(binary),
             options=own.options,
         )
-        yield _Fresh(row, lower(kernel, binary, block))
+        yield _Fresh(row, kernel.lowered(binary, slice_), kernel.step_kinds)
 
 
 def _code_digest(binary: CompiledKernel) -> str:
@@ -117,7 +118,7 @@ def differences() -> list[str]:
             lines.append(
                 f"{row.file}: other machine code by {fresh.row.compiler} than by {row.compiler}: record it anew"
             )
-        elif load_stream(SHIPPED / row.file) != fresh.stream:
+        elif load_stream(SHIPPED / row.file, fresh.kinds) != fresh.stream:
             lines.append(f"{row.file}: equal machine code is lowered to another stream")
         elif row != fresh.row:
             lines.append(f"{row.file}: other sources or options, equal machine code: ship it anew, its records stand")

@@ -6,34 +6,40 @@ from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 
-from gpusim.cuda.timeline_format import WarpTimeline
+import numpy as np
+
+from gpusim.cuda.timeline_format import NOT_STAMPED, WarpTimeline
 from gpusim.records.record import LoopTime, MeasuredPipeline
 from gpusim.results.result import PipelineRow
+from gpusim.schedule.kernel import Stamped
 
 
-def pipeline_rows(warp: WarpTimeline, stages: int) -> tuple[PipelineRow, ...]:
+def pipeline_rows(warp: WarpTimeline, stamped: Stamped) -> tuple[PipelineRow, ...]:
     """
-    Return one row for each k tile that a warp consumed, in cycles from the CTA's start.
+    Return one row for each k tile, or key block, that a warp consumed, in its order, in cycles from the CTA's start.
 
     An mma.sync is stamped at its issue, so ``mma_end`` is earlier than the simulation's, which is the time of its
-    result. No clock of the warp sees when copies land, so ``copy_done`` is None.
+    result. No clock of the warp sees when copies land, so ``copy_done`` is None. A kernel that does not stamp its first
+    mma.sync begins to multiply with the fragment loads.
 
     Args:
         warp: Stamps of one warp of the recorded CTA.
-        stages: Stages of the shared-memory ring.
+        stamped: What the build stamps.
     """
+    rows = range(warp.k_tiles)
+    multiplies = np.where(warp.mma_begin == NOT_STAMPED, warp.ldmatrix, warp.mma_begin)
     return tuple(
         PipelineRow(
-            k_tile=k_tile,
-            stage=k_tile % stages,
-            copy_issue=int(warp.copy_issue[k_tile]),
+            k_tile=turn,
+            stage=turn % stamped.stages,
+            copy_issue=int(warp.copy_issue[row]),
             copy_done=None,
-            wait_begin=int(warp.wait_begin[k_tile]),
-            wait_end=int(warp.wait_end[k_tile]),
-            mma_begin=int(warp.mma_begin[k_tile, 0]),
-            mma_end=int(warp.mma_end[k_tile, -1]),
+            wait_begin=int(warp.wait_begin[row]),
+            wait_end=int(warp.wait_end[row]),
+            mma_begin=int(multiplies[row, 0]),
+            mma_end=int(warp.mma_end[row, -1]),
         )
-        for k_tile in range(warp.k_tiles)
+        for turn, row in enumerate(reversed(rows) if stamped.descending else rows)
     )
 
 
@@ -49,21 +55,21 @@ def steady_k_tile(rows: Sequence[PipelineRow]) -> float | None:
 
 
 def measured_pipeline(
-    warps: Sequence[WarpTimeline], stages: int, plain: LoopTime | None, instrumented: LoopTime | None
+    warps: Sequence[WarpTimeline], stamped: Stamped, plain: LoopTime | None, instrumented: LoopTime | None
 ) -> MeasuredPipeline:
     """
     Return the part of a timeline that a record keeps: the rows of warp 0, and the time that stamping them cost.
 
     Args:
         warps: Warps of the recorded CTA, warp 0 first.
-        stages: Stages of the shared-memory ring.
+        stamped: What the build stamps.
         plain, instrumented: Warm-loop times of the plain and of the timeline build; None where not timed.
     """
     perturbation = None
     if plain is not None and instrumented is not None:
         perturbation = round(instrumented.median / plain.median, 4)
     return MeasuredPipeline(
-        rows=pipeline_rows(warps[0], stages),
+        rows=pipeline_rows(warps[0], stamped),
         instrumented_us=None if instrumented is None else instrumented.median,
         perturbation=perturbation,
         cta_cycles=max(warp.end for warp in warps),

@@ -14,6 +14,7 @@ from gpusim.machine.spec import Machine
 from gpusim.report.captions import Words, bound_line, machine_name, rate_unit, scenario_digest, stream_build
 from gpusim.report.stall_shares import percent, ranked_stalls
 from gpusim.results.result import Result
+from gpusim.results.trust import trust_line
 from gpusim.results.use import Use, use_of
 from gpusim.results.verdict import verdict
 
@@ -196,6 +197,7 @@ def _fact_rows(result: Result, use: Use) -> Sequence[tuple[str, str]]:
         *((("tile", _tile(use)),) if _tile(use) else ()),
         ("occupancy", occupancy),
         ("cycles", f"{result.cycles.elapsed:,} elapsed, {result.cycles.active:,} active"),
+        ("trust", trust_line(result.trust, machine_name(result))),
         *((("reduction", reduction),) if second else ()),
         ("time", f"{result.time_us:,.2f} us at {result.clock_mhz:,} MHz, {rate}"),
         *((("of peak", f"{_peaks(use)} (all SMs, all cycles)"),) if use.of_peak else ()),

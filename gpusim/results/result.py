@@ -12,6 +12,7 @@ from gpusim.results.plain import frame, plain
 
 if TYPE_CHECKING:
     import pandas as pd
+from gpusim.results.trust import Trust, Validated
 
 RESULT_SCHEMA = "gpusim.result/1"
 
@@ -143,6 +144,7 @@ class Result:
             extents.
         reduction: The second launch of a parallel split-K. Cycles, time, counters and stalls are those of both launches
             together; grid, occupancy, bank conflicts and pipeline are the first one's.
+        trust: How far the time can be trusted; None where no kernel like it was validated.
     """
 
     scenario: dict[str, Any]
@@ -167,6 +169,7 @@ class Result:
     bound: dict[str, Any]
     provenance: dict[str, Any]
     reduction: ReductionLaunch | None = None
+    trust: Trust | None = None
     schema: str = field(default=RESULT_SCHEMA)
 
     def to_dict(self) -> dict[str, Any]:
@@ -242,4 +245,6 @@ def load(path: Path) -> Result:
         data["reduction"] = ReductionLaunch(
             **second | {"grid": tuple(second["grid"]), "cycles": Cycles(**second["cycles"])}
         )
+    if data.get("trust") is not None:
+        data["trust"] = Trust(data["trust"]["elapsed_error_percent"], Validated(**data["trust"]["validated_on"]))
     return Result(**data)

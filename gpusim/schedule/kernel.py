@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from gpusim.schedule.lanes import Lanes, StepT
 from gpusim.tile.lanes import STANDARD, Banks
+from gpusim.units import WARP_SIZE
 
 
 class Fill(NamedTuple):
@@ -32,6 +33,27 @@ class FragmentTile(NamedTuple):
 
     slot: int
     k_groups: Sequence[int]
+
+
+class Stamped(NamedTuple):
+    """
+    What a timeline build stamps.
+
+    Attributes:
+        block: Linear block index of the CTA.
+        warps: Its warps.
+        k_groups: Groups of stamps in a row: the k groups of a k tile, or the GEMMs of a key block.
+        stages: Stages of the shared-memory ring.
+        beyond: Rows to reserve beyond those of the k tiles.
+        descending: Whether rows are numbered from the last one executed.
+    """
+
+    block: int
+    warps: int
+    k_groups: int
+    stages: int
+    beyond: int
+    descending: bool = False
 
 
 ItemT = TypeVar("ItemT")
@@ -88,6 +110,12 @@ class KernelSchedule(ABC, Generic[StepT]):
     @abstractmethod
     def traced_blocks(self) -> tuple[int, ...]:
         """Linear block indices of the few CTAs that are traced, ascending. Each of them has work."""
+
+    @property
+    def stamped(self) -> "Stamped":
+        """What a timeline build stamps: the k tiles of the first CTA that is traced."""
+        tiling, block = self.lanes().operands["a"].tiling, self.traced_blocks[0]
+        return Stamped(block, tiling.threads // WARP_SIZE, tiling.k_groups, tiling.stages, beyond=tiling.stages)
 
     def block_at(self, ctaid: tuple[int, int, int]) -> int:
         """Return the linear block index of the CTA with blockIdx (x, y, z)."""

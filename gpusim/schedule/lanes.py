@@ -12,7 +12,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadFragment, LoadShared, StoreShared, StoreTile
+from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadFragment, LoadShared, StoreGlobal, StoreShared, StoreTile
 from gpusim.tile.epilogue import EpilogueTile
 from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.lanes import (
@@ -111,6 +111,10 @@ class CtaLanes(ABC, Generic[StepT]):
     def reached(self, step: StepT) -> Reached | None:
         """Return the global access of a step; None where it has none."""
 
+    def accessed(self, step: StepT) -> Reached | None:
+        """Return the global access of a step's machine instruction: ``reached``, or that of a family's own op."""
+        return self.reached(step)
+
     @abstractmethod
     def fetched(self, row: int, number: int) -> GlobalAccess:
         """Return one fetch of an operand (``Lanes.target``), with arrays of shape [threads, accesses, vecs]."""
@@ -189,9 +193,20 @@ class Lanes(ABC, Generic[StepT]):
         The family numbers the rows. In a GEMM a row of fetches is an operand, and a row of outputs an epilogue step.
         """
 
+    def factors(self, step: StepT) -> tuple[str | None, str]:  # noqa: ARG002 - a GEMM has two operands
+        """Return the operands that a ``WarpMma`` multiplies; None for one that is in registers, and never loaded."""
+        return "a", "b"
+
+    def storing(self, step: StepT) -> Any:
+        """Return a step that stores elements which a ``LoadShared`` loads."""
+        op = self.op(step)
+        return StoreGlobal(op.step, op.access // self.epilogue.loads_per_access)
+
     def k_tile(self, step: StepT) -> tuple[int, ...]:
         """
-        Return an identifier of the k tile whose fragments a step loads; it is equal within a k tile and has no order.
+        Return an identifier of the k tile whose fragments a step loads or multiplies.
+
+        It is equal within a k tile and has no order.
         """
         return (self.op(step).k_tile,)
 

@@ -115,6 +115,7 @@ class Decoded(NamedTuple):
         line: Index of the instruction-cache line that begins with this instruction, or -1.
         is_branch: Whether the next instruction waits for this one's latency.
         registers: Registers that a memory instruction reads.
+        dispatches: Whether its SMSP's dispatch is held after it: an instruction of the pipe "mufu".
         joins: Whether it waits for the release of a barrier at which its warp has arrived.
         awaits: Whether the warp waits here for the split-K slice before.
         wavefronts, bytes, target, stage, pending, is_load, through_l1, zero_fills, fills: See ``Access``.
@@ -134,6 +135,7 @@ class Decoded(NamedTuple):
     line: int = -1
     is_branch: bool = False
     registers: int = 0
+    dispatches: bool = False
     joins: bool = False
     awaits: bool = False
     wavefronts: Wavefronts = ()

@@ -1,6 +1,6 @@
 """Decodes a kernel's stream for a machine into what the issue loop reads: ports, latencies, waits, wavefronts."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -51,14 +51,15 @@ def assemble(stream: Stream, kernel: TimedKernel[Any], behaviour: Hashable) -> A
     """
     Decode the stream of the CTAs of one behaviour.
 
-    Every segment begins on a new instruction-cache line. Several mainloop segments are trips of the same loop, so they
-    share its lines.
+    A segment whose addresses are known lies in the instruction-cache lines of these. Every other segment begins on a
+    new line; several mainloop segments are trips of the same loop, so they share its lines.
 
     Raises:
         BadInput: The machine file has no figure for a pipe that the stream uses.
     """
     decoder = _Decoder(kernel, behaviour)
-    per_line = kernel.machine.instruction_cache.line_bytes // INSTRUCTION_BYTES
+    line_bytes = kernel.machine.instruction_cache.line_bytes
+    per_line = line_bytes // INSTRUCTION_BYTES
     segments = []
     loop, end = -1, 0
     for segment in stream.segments:
@@ -68,11 +69,19 @@ def assemble(stream: Stream, kernel: TimedKernel[Any], behaviour: Hashable) -> A
         code = []
         for position, instruction in enumerate(segment.instructions):
             begins = line + position // per_line if position % per_line == 0 else -1
+            if segment.addresses:
+                begins = _line_begun(segment.addresses, position, line_bytes)
             awaits = kernel.orders_slices and segment.name == "epilogue" and position == 0
             code.append(decoder.decode(instruction, begins, awaits=awaits))
         end = max(end, line - (-len(segment.instructions) // per_line))
         segments.append(DecodedSegment(segment.name, tuple(code), segment.trips, segment.tiles_per_trip))
     return Assembly(tuple(segments), decoder.lanes.warps, stream.instructions_per_warp)
+
+
+def _line_begun(addresses: Sequence[int], position: int, line_bytes: int) -> int:
+    """Return the line that an instruction is in, if the instruction executed before it is in another one, or -1."""
+    line = addresses[position] // line_bytes
+    return -1 if position and addresses[position - 1] // line_bytes == line else line
 
 
 def wavefronts_of(shared: Shared | None) -> Wavefronts:
@@ -153,6 +162,7 @@ class _Decoder:
             line=line,
             is_branch=instruction.pipe == "branch",
             registers=_registers(instruction.opcode),
+            dispatches=instruction.pipe == "mufu",
             joins=kind != PIPE or instruction.pipe in _VARIABLE or instruction.opcode.startswith(_CONSTANT_LOAD),
             awaits=awaits,
             latency=latency or access.latency,

@@ -25,6 +25,7 @@ class Figures(NamedTuple):
         copy_stage: Half cycles that it takes of the data stage before its data has come.
         load_hit, copy_hit: Latency of a load and of a cp.async that hit the L1.
         barrier_base, barrier_per_warp: Cycles from the last arrival to the release; those between two arrivals.
+        mufu_dispatch: Cycles in which an SMSP issues nothing after a MUFU.
         constant_miss: Cycles that the first CTA of an SM waits for the kernel's parameters.
         launch_delay: Fewest cycles from the end of a CTA to the first issue of the next one.
         fetch_miss, stream_lines: Latency of an instruction line; lines that are fetched ahead.
@@ -58,6 +59,7 @@ class Figures(NamedTuple):
     copy_hit: int
     barrier_base: int
     barrier_per_warp: int
+    mufu_dispatch: int
     constant_miss: int
     launch_delay: int
     fetch_miss: int
@@ -89,7 +91,8 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
     """
     Return the figures of a machine.
 
-    Data that SMs of both partitions read is kept in both, so the L2 holds as much as one partition (D11). The instruction cache holds at least the lines that one miss brings.
+    Data that SMs of both partitions read is kept in both, so the L2 holds as much as one partition (D11). The
+    instruction cache holds at least the lines that one miss brings.
 
     Args:
         machine: The machine.
@@ -117,6 +120,7 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         copy_hit=machine.l1.hit_latency if copy is None else copy.l1_latency,
         barrier_base=machine.barrier.base,
         barrier_per_warp=machine.barrier.per_warp,
+        mufu_dispatch=machine.dispatch.mufu,
         constant_miss=machine.constant_cache.miss_latency,
         launch_delay=machine.launch.cta_interval + machine.launch.cta_setup,
         fetch_miss=machine.instruction_cache.l1_miss_latency,

@@ -36,7 +36,8 @@ REASONS = (
     NO_INSTRUCTION,
     IMC_MISS,
     DRAIN,
-) = range(13)
+    DISPATCH_STALL,
+) = range(14)
 
 REASON_COUNT = len(REASONS)
 """Columns of a table by stall reason."""

@@ -18,6 +18,7 @@ from gpusim.results.bound import Demand, first_bound
 from gpusim.results.provenance import provenance
 from gpusim.results.result import ELAPSED, RUN_TIME_EXTENTS, Cycles, ReductionLaunch, Result, Simulated, StreamOrigin
 from gpusim.results.timeline import Timeline
+from gpusim.results.trust import trust_of
 from gpusim.scenario.models import Scenario
 from gpusim.schedule.counts import Counts, count_all
 from gpusim.sim.core.engine import engine
@@ -109,8 +110,13 @@ def simulate_launches(
     say("counting what the grid executes")
     counts = count_all(kernels)
     result = _result(scenario, launches, counts, time.perf_counter() - started)
+    trust = trust_of(result.scenario, result.machine, result.stream, result.waves, own_code=user is not None)
+    result = replace(result, trust=trust)
     if user is not None:
         result = replace(result, provenance={**result.provenance, "cubin": user.provenance})
+    refused = [kernel.refusal for kernel in kernels if isinstance(kernel, CompilableKernel) and kernel.refusal]
+    if refused:
+        result = replace(result, provenance={**result.provenance, "not_compiled": refused[0]})
     return result, tuple(launches)
 
 
@@ -123,7 +129,7 @@ def _take(user: UserKernel, kernels: Sequence[AnyKernel]) -> None:
     """
     first, *others = kernels
     if not isinstance(first, CompilableKernel):
-        raise BadInput("--cubin: attention has no kernel whose machine code can be aligned with its schedule")
+        raise BadInput("--cubin: this scenario has no kernel whose machine code can be aligned with its schedule")
     if others:
         raise BadInput('--cubin holds one kernel, and problem.split_k = "parallel" launches two')
     user.require(first.machine)

@@ -166,6 +166,7 @@ struct Chained {
     GPUSIM_STAMP(wait_begin(key_block));
     wait_for<kKTilesQk - 1>();
     GPUSIM_STAMP(wait_end(key_block));
+    GPUSIM_STAMP(ldmatrix_issue(key_block, 0));
     mainloop<kKTilesQk, true>(scores, warp_q, base + kBaseQ, warp_k, base + kBaseK, kKTilesQk);
     GPUSIM_STAMP(mma_end(key_block, 0));
   }
@@ -321,6 +322,7 @@ struct Chained {
     wait_for<kKTilesPv - 1>();
     if (first_columns) sum_rows();
     int const k_tiles = ceil_div(least(block.keys - key_block * kBlockKeys, kBlockKeys), kTileK);
+    GPUSIM_STAMP(ldmatrix_issue(key_block, 1));
     mainloop<kKTilesPv, !kMasked>(output, warp_p, base + kBaseP, warp_v, base + kBaseV, k_tiles);
     GPUSIM_STAMP(mma_end(key_block, 1));
   }

@@ -1,6 +1,7 @@
 // The entry point of attention: one CTA, a block of queries of one head. Specialised by
 // gpusim/families/attention/cuda.py.
 #include "attention/launch.cuh"
+#include "extents.cuh"
 #include "attention/shape.cuh"
 #if GPUSIM_FLASH
 #include "attention/flash.cuh"
@@ -24,7 +25,9 @@ extern "C" __global__ void __launch_bounds__(gpusim::kThreads, GPUSIM_CTAS_PER_S
   Recorder recorder(params.common, block_x() + kQueryBlocks * (block_y() + kHeads * block_z()), kWarps, warp,
                     thread % kWarpSize);
 #elif defined(GPUSIM_TIMELINE)
-  Recorder recorder(params.common, warp, thread % kWarpSize, block.key_blocks);
+  // Extents are those of a GEMM of one head: they number the CTAs of the first head of the first batch, which alone are
+  // stamped (gpusim/families/attention/schedule.py).
+  Recorder recorder(params.common, Extents{}, warp, thread % kWarpSize, block.key_blocks);
 #else
   Recorder recorder;
 #endif

@@ -99,3 +99,30 @@ extern "C" __global__ void __launch_bounds__(1024) cta_starts(u64* seen, int bus
         to[0] = sm_id(), to[1] = begin, to[2] = time, to[3] = cycles();
     }
 }
+
+// Rounds of one MUFU and kOthers independent FFMA: what a MUFU costs the issue of the others.
+template <int kOthers>
+DEVICE void mixed(u64* spans, int iterations, u32 y, u32 z, int smsps) {
+    u32 x[1][kOthers + 2];
+#pragma unroll
+    for (int i = 0; i < kOthers + 2; ++i) x[0][i] = threadIdx.x + i;
+    __syncthreads();
+    if (!takes_part(smsps)) return;
+    const u64 begin = cycles();
+#pragma unroll 1
+    for (int iteration = 0; iteration < iterations; ++iteration) {
+#pragma unroll
+        for (int round = 0; round < 8; ++round) {
+            op_mufu_ex2::apply(x[0][kOthers + round % 2], y, z);
+#pragma unroll
+            for (int i = 0; i < kOthers; ++i) op_ffma::apply(x[0][i], y, z);
+        }
+    }
+    const u64 end = cycles();
+    record(spans, begin, end, fold(x));
+}
+#define MIXED(OTHERS)                                                                                                   \
+    extern "C" __global__ void __launch_bounds__(512) mufu_and_##OTHERS(u64* spans, int iterations, u32 y, u32 z, int smsps) { \
+        mixed<OTHERS>(spans, iterations, y, z, smsps);                                                                  \
+    }
+MIXED(8) MIXED(12) MIXED(16) MIXED(24) MIXED(32)

@@ -7,6 +7,7 @@ Only the PTX instructions are replaced (host_kernel/host_ptx.hpp and host_softma
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import e, log2
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from gpusim.cuda import trace_format
+from gpusim.cuda import timeline_format, trace_format
 from gpusim.cuda.specialise import RECORDED_BLOCKS
 from gpusim.cuda.trace import expected_records, first_difference, longest_stream
 from gpusim.families.attention.cuda import specialise_attention
@@ -25,6 +26,7 @@ from gpusim.families.attention.schedule import FusedKernel
 from gpusim.families.attention.tensors import make_attention_tensors
 from gpusim.families.attention.tile.shape import attention_shape
 from gpusim.numerics.elements import Values, unwritten_tensor
+from gpusim.records.pipeline import pipeline_rows
 
 HOST_KERNEL = Path(__file__).parent / "host_kernel" / "attention_on_host.cpp"
 
@@ -90,17 +92,22 @@ def launch(  # noqa: PLR0917 (one for each thing that a launch is given)
     changed: dict[str, int] | None = None,
     blocks: Sequence[int] = (),
     capacity: int = 0,
+    stamped_words: int = 0,
 ) -> HostRun:
     """
-    One launch on the inputs of seed 1: of the trace build where there are blocks to record, with room for so many
-    records of a warp. ``warp_queries`` and macros that are ``changed`` make another kernel than the scenario's.
+    One launch on the inputs of seed 1.
+
+    It is of the trace build where there are blocks to record, with room for so many records of a warp, and of the
+    timeline build where there are words for its stamps. ``warp_queries`` and macros that are ``changed`` make another
+    kernel than the scenario's.
     """
     problem, shape = asked.problem, attention_shape(asked)
     if warp_queries is not None:
         tilings = {name: shape.tiling(name) for name in ("qk", "pv")}
         tiles = {name: replace(own, warp=(warp_queries, *own.warp[1:])) for name, own in tilings.items()}
         shape = replace(shape, **tiles)
-    kernel = specialise_attention(asked, "trace" if blocks else "plain", shape, **(changed or {}))
+    build = "timeline" if stamped_words else "trace" if blocks else "plain"
+    kernel = specialise_attention(asked, build, shape, **(changed or {}))
     warps = kernel.block_threads // 32
     program = folder / kernel.entry
     command = ["g++", "-O1", "-w", *kernel.options, f"-I{kernel.include}", str(HOST_KERNEL), "-o", str(program)]
@@ -109,7 +116,7 @@ def launch(  # noqa: PLR0917 (one for each thing that a launch is given)
     output = unwritten_tensor(problem.output_elements, problem.dtype.output)
     lse = np.full((problem.batch, problem.heads, problem.lse_length), np.nan, np.float32)
     tensors = [inputs.q, inputs.k, inputs.v, output, np.full(output.size, np.nan, np.float32), lse]
-    record_bytes = 8 * trace_format.buffer_words(len(blocks), warps, capacity)
+    record_bytes = 4 * stamped_words or 8 * trace_format.buffer_words(len(blocks), warps, capacity)
     header = [*(part.nbytes for part in tensors), *kernel.grid, kernel.block_threads, kernel.shared_bytes]
     header += [record_bytes, len(blocks) * warps, capacity, len(blocks)]
     recorded = np.full(RECORDED_BLOCKS, -1, np.int32)
@@ -181,3 +188,43 @@ def test_a_trace_finds_a_schedule_of_another_order(tmp_path):
 
     found = trace_format.decode(np.frombuffer(done.records, np.int64), done.counts)
     assert "op: " in (first_difference(expected, found, blocks, schedule.op_kinds) or "")
+
+
+@pytest.mark.parametrize(
+    "name", ["attention causal from the top left", "attention head_dim_v of 160", "flash causal from the bottom right"]
+)
+def test_the_timeline_build_stamps_every_key_block_in_its_order(name, tmp_path):
+    asked = SCENARIOS[name]
+    schedule = FusedKernel(asked)
+    stamped = schedule.stamped
+    blocks = len(schedule.walked_blocks(stamped.block))
+    capacity = timeline_format.least_capacity(blocks, stamped.beyond)
+    words = timeline_format.buffer_words(1, stamped.warps, stamped.k_groups, capacity)
+
+    done = launch(asked, tmp_path, blocks=(stamped.block,), capacity=capacity, stamped_words=words)
+
+    lines = timeline_format.decode(np.frombuffer(done.records, np.uint32), 1, stamped.warps, stamped.k_groups)
+    assert [(line.block, line.warp, line.k_tiles) for line in lines] == [
+        (stamped.block, warp, blocks) for warp in range(stamped.warps)
+    ]
+    for line in lines:
+        rows = pipeline_rows(line, stamped)
+        assert [row.k_tile for row in rows] == list(range(blocks))
+        for row in rows:
+            assert 0 <= row.copy_issue < row.wait_begin < row.wait_end < row.mma_begin < row.mma_end
+        assert all(one.mma_end < other.wait_begin for one, other in pairwise(rows))
+        assert 0 <= line.begin < line.prologue_end < line.tail_end < line.end
+        assert rows[-1].mma_end < line.tail_end
+    assert blocks > 1
+    assert wrong(asked, done) == 0
+
+
+def test_the_stamped_cta_is_the_first_with_most_key_blocks():
+    asked = scenario("attention", queries=300, keys=300, heads=3, **TOP_LEFT)
+    schedule = FusedKernel(asked)
+
+    assert schedule.stamped.block == schedule.grid[0] - 1
+    assert len(schedule.walked_blocks(schedule.stamped.block)) == max(
+        len(schedule.walked_blocks(block)) for block in range(schedule.ctas)
+    )
+    assert FusedKernel(scenario("flash", queries=300, keys=300, **TOP_LEFT)).stamped.block == 0

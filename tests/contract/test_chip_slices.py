@@ -71,3 +71,16 @@ def test_a_slice_that_comes_after_the_end_of_the_one_before(core, at, goes_on):
         ends[cta] = chip.ended_at
 
     assert ends == {0: 4, 1: goes_on + 2}
+
+
+def test_the_end_of_a_cta_that_nobody_follows_wakes_nobody(core):
+    """CTA 0 ends at 4. CTA 2, in the last slot, waits for CTA 1, which comes at 50 and ends at 54: it ends at 1056."""
+    code = assembly(((ADDS, ADDS, AWAITS), 1), warps=1)
+    chip = chip_of(code, FIGURES, core, memory=Memory(follows=(-1, -1, 1)), ctas=3, sms=3)
+    for cta, at in ((0, 0), (2, 0), (1, 50)):
+        chip.hand(cta, cta, at, 0)
+    ends = {}
+    while (cta := chip.run()) >= 0:
+        ends[cta] = chip.ended_at
+
+    assert ends == {0: 4, 1: 54, 2: 1056}

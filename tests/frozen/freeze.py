@@ -53,6 +53,9 @@ VERIFIED = (
     "gemm_split_k_parallel_bias_relu",
 )
 RUN_FIELDS = ("seconds", "total_seconds", "engine")
+UNFROZEN = ("provenance", "trust")
+"""Fields of a result that are no answer of the simulation."""
+
 EXACT = (*VERIFIED, "conv_s6_crosswise", "gemm_128x128x32_s3_1024", "gemm_nt_pipelined")
 """Scenarios that are also simulated CTA by CTA."""
 
@@ -107,7 +110,7 @@ def answer(*arguments: object) -> str:
 
 def frozen_result(data: dict[str, Any]) -> str:
     """The digest of a result.json without what differs from run to run."""
-    kept = {key: value for key, value in data.items() if key != "provenance"}
+    kept = {key: value for key, value in data.items() if key not in UNFROZEN}
     timeless = {key: value for key, value in data["simulated"].items() if key not in RUN_FIELDS}
     return digest(json.dumps(kept | {"simulated": timeless}))
 

@@ -46,12 +46,12 @@ _OPERAND: Final[dict[str, int | str]] = {
 
 def specialisations(scenario: AttentionScenario, build: Build = "plain") -> tuple[Specialisation, ...]:
     """
-    Return the one kernel of a scenario; of the timeline build there is none, because no kernel stamps its key blocks.
+    Return the one kernel of a scenario; its timeline build stamps key blocks.
 
     Raises:
         BadInput: kernels_cuda has no such kernel.
     """
-    return () if build == "timeline" else (specialise_attention(scenario, build),)
+    return (specialise_attention(scenario, build),)
 
 
 def specialise_attention(
@@ -136,7 +136,7 @@ def _gemm_macros(scenario: AttentionScenario, shape: AttentionShape) -> dict[str
         "TILE_K": TILE_DEPTH,
         "WARP_M": shape.pv.warp[0],
         "WARP_N": shape.pv.warp[1],
-        "STAGES": 2 if shape.flash else max(2, shape.pv.stages),
+        "STAGES": shape.compiled_stages,
         "SPLIT_K_SLICES": 1,
         "THREADBLOCK_SWIZZLE": "IdentitySwizzle<1>",
         "LDC": problem.heads * problem.head_dim_v,

@@ -23,15 +23,15 @@ from gpusim.families.attention.tile.blocks import (
     launched_ctas,
 )
 from gpusim.families.attention.tile.lanes import AttentionCta, AttentionLanes
-from gpusim.families.attention.tile.operands import COPIED, PLACE_OF
+from gpusim.families.attention.tile.operands import COPIED, GEMMS, PLACE_OF
 from gpusim.families.attention.tile.shape import AttentionShape, attention_shape
 from gpusim.schedule.counts import SASS_OF_OP, ConflictRow, CountedKernel, GlobalCounts, GridProgram, SassOpcode
-from gpusim.schedule.kernel import Fill, FragmentTile
+from gpusim.schedule.kernel import Fill, FragmentTile, Stamped
 from gpusim.schedule.lanes import Lanes
 from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadSource, Op, StoreGlobal
 from gpusim.tile.lanes import STANDARD, Banks, copy_table, over_warps
 from gpusim.tile.requests import access_sectors, copy_requests
-from gpusim.units import LINE_BITS
+from gpusim.units import LINE_BITS, WARP_SIZE
 
 SASS_OF_SOFTMAX: dict[type, SassOpcode] = {
     softmax.AtomicMax: "ATOMS",
@@ -142,6 +142,14 @@ class FusedKernel(CountedKernel[Step]):
         """The first, the middle and the last of the CTAs that have a query."""
         active = [block for block, walked in enumerate(cta_blocks(self.scenario)) if walked is not None]
         return tuple(sorted({active[0], active[len(active) // 2], active[-1]})) if active else ()
+
+    @property
+    def stamped(self) -> Stamped:
+        """What a timeline build stamps: the key blocks of a CTA with most, of the first head of the first batch."""
+        x, _, _ = self.grid
+        block = max(range(x), key=lambda cta: (len(self.walked_blocks(cta)), -cta))
+        warps, beyond = self.shape.threads // WARP_SIZE, self.shape.compiled_stages
+        return Stamped(block, warps, len(GEMMS), 1, beyond, descending=self.scenario.flash)
 
     def behaviour(self, cta: int) -> Behaviour | None:
         """Return keys and masking of each of a CTA's key blocks; None where it finds no query: it begins, and ends."""

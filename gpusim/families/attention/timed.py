@@ -7,12 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gpusim.element_types import Mma, element_bits
-from gpusim.errors import BadInput
+from gpusim.families.attention.lower.compiled import CompiledFusedKernel
 from gpusim.families.attention.lower.stream import attention_stream
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.program import softmax
 from gpusim.families.attention.program.step import Step
-from gpusim.families.attention.schedule import FusedKernel
 from gpusim.families.attention.tile.blocks import block_advance, launched_ctas
 from gpusim.families.attention.tile.operands import COPIED
 from gpusim.lower.stream import Stream
@@ -31,7 +30,7 @@ WATCHED_ACTIVITIES = ("copy_q", "copy_k", "copy_v", "qk", "softmax", "pv", "outp
 """The activities that a watched instruction may belong to."""
 
 
-class TimedFusedKernel(FusedKernel, TimedKernel[Step]):
+class TimedFusedKernel(CompiledFusedKernel, TimedKernel[Step]):
     """The kernel of an attention scenario; key blocks are numbered by turn, in the order in which a CTA walks them."""
 
     watch = Watch(
@@ -84,14 +83,9 @@ class TimedFusedKernel(FusedKernel, TimedKernel[Step]):
         return self.shape.shared_bytes
 
     def stream(self, behaviour: Hashable, origin: StreamOrigin) -> Stream:
-        """
-        Return the estimated instructions of the CTAs of one behaviour.
-
-        Raises:
-            BadInput: A compiled stream is asked for.
-        """
+        """Return the instructions of the CTAs of one behaviour, estimated or from the machine code."""
         if origin == "compiled":
-            raise BadInput("--stream compiled is not for attention yet: its streams are estimated")
+            return self.listed(behaviour).stream
         ctas = self.alike.get(behaviour)  # type: ignore[call-overload]
         return attention_stream(self.scenario, None if ctas is None else self.steps(ctas[0]), self.machine)
 

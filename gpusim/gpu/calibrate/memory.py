@@ -82,7 +82,9 @@ def measure_semaphore(device: Device, *, quick: bool) -> list[MeasuredRow]:
                 device.launch("launches", "slices", arguments, ctas=device.sms, threads=warps * WARP)
                 seen = np.sort(device.cupy.asnumpy(clocks).astype(np.int64))
                 each = float(np.median(np.diff(seen)))
-                rows.append({"slices": device.sms, "warps": warps, "stores": stores, "cycles": int(seen[-1]), "each": each})
+                rows.append(
+                    {"slices": device.sms, "warps": warps, "stores": stores, "cycles": int(seen[-1]), "each": each}
+                )
     return rows
 
 

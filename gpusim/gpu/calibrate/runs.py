@@ -146,7 +146,13 @@ def measure_shared(device: Device, *, quick: bool) -> list[MeasuredRow]:
             for ways in (1, 8, 32):
                 arguments = (np.int32(32), np.uint32(4 * ways), np.int32(smsps))
                 spans = device.spans("shared", f"burst_{count}", arguments, threads=smsps * WARP)
-                burst: MeasuredRow = {"bytes": 4, "stride_bytes": 4 * ways, "wavefronts": ways, "warps": smsps, "smsps": smsps}
+                burst: MeasuredRow = {
+                    "bytes": 4,
+                    "stride_bytes": 4 * ways,
+                    "wavefronts": ways,
+                    "warps": smsps,
+                    "smsps": smsps,
+                }
                 rows.append({"instruction": "lds burst"} | burst | {"instructions": count, "cycles": elapsed(spans)})
     return rows
 
@@ -216,6 +222,7 @@ ARITHMETIC_KERNELS = (
     *("lop3", "imad", "ffma", "fadd", "fmnmx", "hfma2", "mufu_ex2", "mufu_rsq", "f2fp", "shfl", "shf", "prmt", "popc"),
     "isetp_sel",
 )
+MIXED_WITH_MUFU = (8, 12, 16, 24, 32)
 LOOP_BODIES = (1, 2, 4, 8, 16, 32)
 
 
@@ -236,6 +243,12 @@ def measure_arith(device: Device, *, quick: bool) -> list[MeasuredRow]:
                 rounds = 32 * (64 // ilp)
                 each = {"per_round": cycles / rounds, "interval": cycles / (rounds * ilp * -(-warps // SMSPS))}
                 rows.append({"instruction": name, "ilp": ilp, "warps": warps, "cycles": cycles} | each)
+    for others in MIXED_WITH_MUFU:
+        for warps in (4, 8):
+            arguments = (np.int32(64), np.uint32(3), np.uint32(5), _ALL_SMSPS)
+            cycles = elapsed(device.spans("arith", f"mufu_and_{others}", arguments, threads=warps * WARP))
+            row: MeasuredRow = {"instruction": f"mufu and {others} ffma", "warps": warps, "cycles": cycles}
+            rows.append(row | {"per_round": cycles / (64 * 8)})
     for body in LOOP_BODIES:
         arguments_loop = (np.int32(1024), np.uint32(3), np.uint32(5))
         cycles = elapsed(device.spans("arith", f"loop_{body}", arguments_loop))

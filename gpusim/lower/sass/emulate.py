@@ -1,8 +1,9 @@
 """Executes one warp's SASS with concrete indices, parameters and constants, to find its path and every lane's address.
 
-Integers, predicates, branches and local memory are exact. Floating-point results are zero, and so is all data loaded
-from shared or global memory, unless ``EmulatedWarp.load`` supplies it. The path is therefore right if no other data
-steers it. The semaphore of serial split-K does steer it, which is why ``EmulatedWarp.load`` exists.
+Integers, predicates, branches and local memory are exact. Floating-point results are 1, and all data loaded from
+shared or global memory is zero, unless ``EmulatedWarp.load`` or ``EmulatedWarp.load_shared`` supplies it. The path is
+therefore right if no other data steers it. The semaphore of serial split-K does steer it, and so do the row statistics
+of attention, which is why these exist.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +24,7 @@ from gpusim.lower.stream import INSTRUCTION_BYTES
 from gpusim.units import WARP_SIZE
 
 Load: TypeAlias = Callable[[IntArray], IntArray]
-"""Maps the global byte addresses of the lanes to the 32-bit words there."""
+"""Maps the byte addresses of the lanes in one memory to the 32-bit words there."""
 
 MOST_STEPS = 20_000_000
 """Limit of executed instructions. A warp that exceeds it is assumed to spin forever."""
@@ -49,6 +50,7 @@ class EmulatedWarp:
         constants: Constant bank 0, parameters included.
         local_bytes: Stack of one thread in bytes.
         load: Reads global memory; None reads zeros.
+        load_shared: Reads shared memory; None reads zeros.
     """
 
     ctaid: tuple[int, int, int]
@@ -58,6 +60,7 @@ class EmulatedWarp:
     constants: bytes
     local_bytes: int
     load: Load | None = None
+    load_shared: Load | None = None
 
 
 def run_warp(code: Sequence[Sass], warp: EmulatedWarp, loop: Loop | None = None) -> Path:
@@ -260,11 +263,9 @@ class _Emulation:
         address = self._address(sass)
         self._note(at, lanes, address)
         register = result(sass)
-        from_global = sass.name in ("LDG", "LD", "ATOMG") and self.warp.load is not None
+        read = self.warp.load_shared if sass.name == "LDS" else self.warp.load
         for part in range(_width(sass)):
-            value = np.zeros(WARP_SIZE, dtype=np.int64)
-            if from_global and self.warp.load is not None:
-                value = self.warp.load(address + 4 * part)
+            value = np.zeros(WARP_SIZE, dtype=np.int64) if read is None else read(address + 4 * part)
             self.registers.write(register, value.astype(np.uint64) & MASK, lanes, part)
 
     def load_local(self, at: int, sass: Sass, lanes: BoolArray) -> None:
@@ -392,7 +393,7 @@ CONTROL: dict[str, Callable[[_Emulation, int, Sass, BoolArray], int | None]] = {
 ACCESS: dict[str, Callable[[_Emulation, int, Sass, BoolArray], None]] = {
     "LDGSTS": _Emulation.copy,
     **dict.fromkeys(("LDG", "LD", "LDS", "ATOMG"), _Emulation.load),
-    **dict.fromkeys(("LDSM", "STS", "STG", "RED"), _Emulation.access),
+    **dict.fromkeys(("LDSM", "STS", "STG", "RED", "ATOMS"), _Emulation.access),
     "LDL": _Emulation.load_local,
     "STL": _Emulation.store_local,
     **dict.fromkeys(("LDC", "ULDC"), _Emulation.load_constant),

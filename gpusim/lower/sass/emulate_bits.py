@@ -23,6 +23,9 @@ from gpusim.lower.sass.emulate_registers import (
 )
 from gpusim.lower.sass.operands import Immediate, Predicate
 
+ONE_F32 = 0x3F800000
+"""The f32 1, which stands for a floating-point result that depends on data."""
+
 
 def as_float(value: LaneWords) -> npt.NDArray[np.float32]:
     """Return 32-bit words reinterpreted as f32."""
@@ -203,9 +206,13 @@ def _float_to_integer(sass: Sass) -> Callable[[LaneWords], LaneWords]:
 
 
 def _multifunction(sass: Sass) -> Callable[[LaneWords], LaneWords]:
-    """MUFU.RCP, rounded to nearest. The hardware's last bit may differ, which the integer division corrects."""
+    """
+    MUFU.RCP, rounded to nearest; 1 for other functions, whose operand is data.
+
+    The hardware's last bit may differ, which the integer division corrects.
+    """
     if "RCP" not in sass.modifiers:
-        return np.zeros_like
+        return lambda value: np.full_like(value, ONE_F32)
 
     def compute(value: LaneWords) -> LaneWords:
         with np.errstate(divide="ignore"):

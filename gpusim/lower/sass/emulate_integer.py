@@ -1,6 +1,8 @@
-"""Emulates the arithmetic opcodes of SASS over all lanes of a warp at once: integers exactly, floats as zero.
+"""
+Emulates the arithmetic opcodes of SASS over all lanes of a warp at once: integers exactly, floats as 1.
 
-Floating-point results are zero because the loaded data is not known, and it steers no branch.
+The loaded data is not known. 1 stands for any number: what tests for zero, infinity or a subnormal then goes on as for
+nearly all data.
 """
 
 from collections.abc import Callable
@@ -10,7 +12,7 @@ import numpy.typing as npt
 
 from gpusim.arrays import BoolArray
 from gpusim.lower.sass.decode import Sass
-from gpusim.lower.sass.emulate_bits import BITWISE, as_float, unary
+from gpusim.lower.sass.emulate_bits import BITWISE, ONE_F32, as_float, unary
 from gpusim.lower.sass.emulate_registers import (
     BITS,
     MASK,
@@ -25,7 +27,7 @@ from gpusim.lower.sass.emulate_registers import (
     tester,
     word,
 )
-from gpusim.lower.sass.operands import RZ, Immediate, Predicate, Register
+from gpusim.lower.sass.operands import RZ, Constant, Immediate, Predicate, Register, SassOperand
 
 
 def _carries(sass: Sass) -> list[Test]:
@@ -164,17 +166,30 @@ def _set_predicates(sass: Sass) -> Execute:
     return execute
 
 
+def _float_reader(operand: SassOperand) -> Callable[[Registers], npt.NDArray[np.float32]]:
+    """Return a function that reads an f32 source, with its absolute value and sign applied."""
+    read, negated = reader(operand), sign_of(operand) == "-"
+    absolute = isinstance(operand, Register | Constant) and operand.absolute
+
+    def value(r: Registers) -> npt.NDArray[np.float32]:
+        found = as_float(read(r))
+        found = np.abs(found) if absolute else found
+        return -found if negated else found
+
+    return value
+
+
 def _set_float_predicates(sass: Sass) -> Execute:
-    """FSETP without signs of the sources, as kernels test alpha and beta."""
+    """FSETP: compare two f32, then combine with ``x``."""
     name = sass.modifiers[0]
     compare = COMPARE[name.removesuffix("U")]
     unordered = name.endswith("U")
     combine = COMBINE[next(m for m in sass.modifiers[1:] if m in COMBINE)]
-    read_a, read_b = reader(sass.operands["a"]), reader(sass.operands["b"])
+    read_a, read_b = _float_reader(sass.operands["a"]), _float_reader(sass.operands["b"])
     also, p, q = tester(sass.operands["x"]), sass.operand("p", Predicate), sass.operand("q", Predicate)
 
     def execute(r: Registers, mask: BoolArray) -> None:
-        a, b = as_float(read_a(r)), as_float(read_b(r))
+        a, b = read_a(r), read_b(r)
         holds = compare(a, b)
         holds = holds | (np.isnan(a) | np.isnan(b)) if unordered else holds & ~(np.isnan(a) | np.isnan(b))
         r.write_predicate(p, combine(holds, also(r)), mask)
@@ -225,11 +240,16 @@ def _move(sass: Sass) -> Execute:
     return lambda r, mask: r.write(d, read(r), mask)
 
 
+F32 = frozenset({"FADD", "FMUL", "FFMA", "FMNMX"})
+"""Opcodes whose result is one f32."""
+
+
 def _data(sass: Sass) -> Execute:
-    """Floating-point arithmetic: the result is zero, except for 0 * 0 + c, which loads the constant c."""
+    """Floating-point arithmetic: the f32 1, 0 in other formats, except for 0 * 0 + c, which loads the constant c."""
     a, b, c = (sass.operands.get(role) for role in "abc")
     zero = all(isinstance(one, Register) and one.number == RZ for one in (a, b))
-    constant = word(c.value if zero and isinstance(c, Immediate) else 0)
+    unknown = ONE_F32 if sass.name in F32 else 0
+    constant = word(c.value if zero and isinstance(c, Immediate) else unknown)
     d = result(sass)
     return lambda r, mask: r.write(d, constant, mask)
 

@@ -269,11 +269,13 @@ def _vote(*, uniform: bool) -> Fields:
     return decode
 
 
+ATOMIC_OPERATIONS = ("ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR", "EXCH", *["INVALID"] * 7)
+ATOMIC_TYPES = ("", "S32", "64", "F32.FTZ.RN", "F16x2.RN", "S64", "F64.RN", "INVALID7")
+
+
 def _atomic(w: Word) -> list[str]:
     width = 3 if w.bits(0, 12) == 0x98E else 4
-    operation = ("ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR", "EXCH", *["INVALID"] * 7)[w.bits(87, width)]
-    kind = ("", "S32", "64", "F32.FTZ.RN", "F16x2.RN", "S64", "F64.RN", "INVALID7")[w.bits(73, 3)]
-    return ["E", operation, *optional(kind), *_order(w)]
+    return ["E", ATOMIC_OPERATIONS[w.bits(87, width)], *optional(ATOMIC_TYPES[w.bits(73, 3)]), *_order(w)]
 
 
 def _atomic_address(w: Word) -> Memory:
@@ -281,6 +283,10 @@ def _atomic_address(w: Word) -> Memory:
         return _global(w, 64)
     descriptor = Register(w.bits(64, 6), uniform=True) if w.architecture >= 90 else None
     return Memory(Register(w.bits(24, 8)), w.signed(40, 24), wide=True, descriptor=descriptor)
+
+
+def _shared_atomic(w: Word) -> list[str]:
+    return [ATOMIC_OPERATIONS[w.bits(87, 4)], *optional(ATOMIC_TYPES[w.bits(73, 3)])]
 
 
 def _fence(w: Word) -> list[str]:
@@ -383,6 +389,7 @@ IRREGULAR: dict[int, tuple[str, Irregular]] = {
     0x237: ("IMMA", Irregular(_imma_modifiers, _imma)),
     0x239: ("I2IP", Irregular(_i2ip_modifiers, _i2ip)),
     0x23B: ("MOVM", Irregular(_fixed("16", "MT88"), lambda w: {"d": _d(w), "a": Register(w.bits(24, 8))})),
+    0x38C: ("ATOMS", Irregular(_shared_atomic, lambda w: {"d": _d(w), "m": _shared(w, 64), "v": _data(w)})),
     0x31C: ("B2R", Irregular(_fixed("RESULT"), lambda w: {"d": _d(w), "p": _predicate(w, 81)})),
     0x355: ("BMOV", Irregular(lambda w: ["32", *when(w.flag(84), "CLEAR")], _bmov)),
     0x387: ("STL", Irregular(_size, lambda w: {"m": _local(w), "v": _data(w)})),

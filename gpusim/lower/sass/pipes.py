@@ -26,10 +26,10 @@ HALF = frozenset({"HADD2", "HMUL2", "HFMA2"})  # [ncu-guide] FP16
 XU = frozenset(
     {
         *("MUFU", "I2F", "F2I", "F2F", "POPC", "FLO", "BREV"),  # [ncu-guide] XU
-        # Memory instructions that the schedule does not name: shuffles, spills, semaphores, alpha given by a pointer.
+        # Memory instructions that the schedule does not name: spills, semaphores, alpha given by a pointer.
         # [assumed] Their scoreboards hold as long as an XU result takes; what they do to the memory pipeline is not
         # modelled.
-        *("SHFL", "LDL", "STL", "LD", "ATOMG", "RED"),
+        *("LDL", "STL", "LD", "ATOMG", "RED"),
         *("S2R",),  # [assumed] variable latency of some 20 cycles behind a scoreboard, as XU (Jia et al. 2018)
     }
 )
@@ -62,6 +62,8 @@ UNITS: dict[str, Unit] = {
     "LDSM": "shared",
     "LDS": "shared",
     "STS": "shared",
+    "ATOMS": "shared",
+    "SHFL": "shared",
     "LDGSTS": "ldgsts",
     "LDGDEPBAR": "commit",
     "DEPBAR": "depbar",

@@ -119,7 +119,7 @@ def gain_table(rows: Sequence[Gain]) -> list[str]:
         "",
         (
             f"Cycles of `attention` over those of `flash`, measured (ncu's `{ELAPSED}` of one cold launch) and"
-            " simulated (estimated streams), and the error of the simulated cycles of each. Nothing is fitted."
+            " simulated (compiled streams), and the error of the simulated cycles of each. Nothing is fitted."
         ),
         "",
         "| problem | measured | simulated | attention | flash |",
@@ -152,8 +152,8 @@ def _line(row: Mapping[str, Any], block: str, theirs: float, ours: float, speed:
 
 @cache
 def elapsed(scenario: Scenario) -> int:
-    """Return the simulated elapsed cycles of a scenario, with estimated streams."""
-    return simulate(scenario, stream="estimated")[0].cycles.elapsed
+    """Return the simulated elapsed cycles of a scenario, with compiled streams."""
+    return simulate(scenario, stream="compiled")[0].cycles.elapsed
 
 
 def main(argv: Sequence[str] | None = None) -> int:

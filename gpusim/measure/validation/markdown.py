@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from gpusim.measure.validation.observe import BUSY, CYCLES
 from gpusim.measure.validation.statistics import LEAST_SHARE, ErrorSummary, KTile, StallSummary
-from gpusim.measure.validation.validate import BEST_WITHIN, FEWEST_SHOWN, CutlassValidation, Validation
+from gpusim.measure.validation.validate import BEST_WITHIN, FEWEST_SHOWN, GROUPINGS, CutlassValidation, Validation
 from gpusim.records.check_table import number, percent
 
 _ERRORS = ("kernels", "mean", "median", "90th percentile", "worst", "signed mean")
@@ -21,7 +21,7 @@ def markdown(answer: Validation, commit: str | None, machine: str) -> str:
     """
     lines = [f"# Validation, {answer.half} half, {answer.gpu}", "", *_preamble(answer, commit, machine)]
     lines += ["", "## Errors", "", *_overall(answer)]
-    for by in ("kind", "size", "bound", "stages"):
+    for by in GROUPINGS:
         lines += ["", f"## By {by}", "", *_by_group(answer, by)]
     lines += ["", "## Stalls", "", *_stalls(answer), "", "## Steady k tile", "", *_k_tiles(answer)]
     if answer.cutlass is not None:

@@ -13,6 +13,7 @@ from gpusim.machine.load import load_machine
 from gpusim.machine.spec import Machine
 from gpusim.records.check import active_cycles, stall_shares
 from gpusim.results.result import ELAPSED, Result, StreamOrigin
+from gpusim.results.trust import kind_of, size_of
 from gpusim.tile.extents import ceil_div
 from gpusim.units import SECTOR_BYTES
 from gpusim.verbs.simulate import simulate
@@ -33,14 +34,9 @@ BUSY: Final = 0.4
 PROGRESS_EVERY: Final = 50
 """Simulations after which a line says how many are done."""
 
-WAVE_CLASSES: Final = ((1, "below 1 wave"), (3, "1 to 3 waves"), (10, "3 to 10 waves"))
-MOST_WAVES: Final = "10 waves and more"
-
-USUAL_MAINLOOP: Final = {
-    **dict.fromkeys(("gemm", "conv2d_fprop", "conv2d_dgrad"), "multistage"),
-    "attention": "attention",
-}
-"""The mainloop that a kind of problem need not name."""
+KIND_AND_SIZE: Final = "kind and size"
+KIND_FROM_SIZE: Final = ": "
+"""What stands between the two in the name of a group of one kind and size."""
 
 SUMMED_EXTENT: Final = {"gemm": "k", "conv2d_fprop": "c", "conv2d_dgrad": "k", "attention": "keys"}
 """Key of the extent that determines how many k tiles (or key blocks) a CTA has, by kind of problem."""
@@ -84,7 +80,7 @@ class Observation:
     Attributes:
         name: Name of the record.
         stream: Origin of the stream.
-        groups: Its group in each table: ``kind``, ``size``, ``bound`` and ``stages``.
+        groups: Its group in each table: ``kind``, ``size``, both of them, ``bound`` and ``stages``.
         figures: Figures of time and traffic.
         stalls: Share of all warp cycles by stall reason.
         alike: Text that is equal for two kernels that differ only in the length of the sum.
@@ -113,8 +109,7 @@ def observe(
     """
     Simulate every kernel with every stream, and yield what was measured beside it, in the order given.
 
-    A kernel without such a stream is left out: attention has estimated streams only, and a kernel whose mma.sync is
-    emulated has none (D27).
+    A kernel without such a stream is left out, and so is one whose mma.sync is emulated (D27).
 
     Args:
         measured: Kernels with their counters.
@@ -156,19 +151,21 @@ def observation(measured: Measured, result: Result) -> Observation:
     counters, machine = measured.counters, load_machine(measured.scenario["machine"])
     figures = {
         "elapsed": (counters.get(ELAPSED), result.cycles.elapsed),
-        "active": (active_cycles(counters, result.ctas, measured.sms), result.cycles.active),
+        "active": tuple(active_cycles(one, result.ctas, measured.sms) for one in (counters, result.counters)),
         "warp instructions": _both(("smsp__inst_executed.sum",), counters, result),
         **{name: _both(metrics, counters, result) for name, metrics in TRAFFIC.items()},
     }
     shares = stall_shares(counters)
     reasons = sorted(shares.keys() | result.stalls.keys()) if shares else ()
     scenario = measured.scenario
+    kind, size = kind_of(scenario), size_of(result.waves)
     return Observation(
         name=measured.name,
         stream=result.stream,
         groups={
-            "kind": kind_of(scenario),
-            "size": size_of(result.waves),
+            "kind": kind,
+            "size": size,
+            KIND_AND_SIZE: kind + KIND_FROM_SIZE + size,
             "bound": bound_of(counters, machine),
             "stages": str(scenario["kernel"]["stages"]),
         },
@@ -189,18 +186,6 @@ def _both(metrics: Sequence[str], counters: Mapping[str, float], result: Result)
     if not known:
         return None, None
     return sum(counters[metric] for metric in known), sum(result.counters[metric] for metric in known)
-
-
-def kind_of(scenario: Mapping[str, Any]) -> str:
-    """Return the kind of a kernel in words: the problem's, and the mainloop's where it is not the usual one."""
-    kind, mainloop = str(scenario["problem"]["kind"]), str(scenario["kernel"]["mainloop"])
-    split = f", split-K {scenario['problem']['split_k']}" if scenario["problem"].get("split_k_slices", 1) > 1 else ""
-    return kind + ("" if mainloop == USUAL_MAINLOOP[kind] else f", {mainloop}") + split
-
-
-def size_of(waves: float) -> str:
-    """Return the class of a grid's size, by the waves of CTAs it makes."""
-    return next((name for below, name in WAVE_CLASSES if waves < below), MOST_WAVES)
 
 
 def bound_of(counters: Mapping[str, float], machine: Machine) -> str:

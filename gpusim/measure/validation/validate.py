@@ -1,5 +1,6 @@
 """Validates simulated time over the records of one half; it answers with data, and prints and draws nothing."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -8,7 +9,15 @@ from typing import Final
 
 from gpusim.errors import BadInput, CannotRun
 from gpusim.measure.validation.cutlass import cutlass_rows, problem_of
-from gpusim.measure.validation.observe import CYCLES, TRAFFIC, Measured, Observation, observe
+from gpusim.measure.validation.observe import (
+    CYCLES,
+    KIND_AND_SIZE,
+    KIND_FROM_SIZE,
+    TRAFFIC,
+    Measured,
+    Observation,
+    observe,
+)
 from gpusim.measure.validation.statistics import (
     ErrorSummary,
     KTile,
@@ -24,7 +33,7 @@ from gpusim.records.halves import Half, load_halves
 from gpusim.records.record import load_record, measured_folder
 from gpusim.results.result import StreamOrigin
 
-GROUPINGS: Final = ("kind", "size", "bound", "stages")
+GROUPINGS: Final = ("kind", "size", KIND_AND_SIZE, "bound", "stages")
 """The tables that divide the kernels."""
 
 FEWEST_SHOWN: Final = 5
@@ -186,11 +195,14 @@ def _of_stream(own: Sequence[Observation], least: int, *, show_rows: bool) -> St
     groups = {
         by: {
             group: found
-            for group, members in grouped(own, by).items()
-            if len(members) >= least and (found := _summaries(members, CYCLES, show_rows))
+            for group, members in _shown(grouped(own, by), least).items()
+            if (found := _summaries(members, CYCLES, show_rows))
         }
         for by in GROUPINGS
     }
+    if not show_rows:
+        told = shown_sizes(*(Counter(one.groups[by] for one in own) for by in ("kind", KIND_AND_SIZE)))
+        groups[KIND_AND_SIZE] = {group: found for group, found in groups[KIND_AND_SIZE].items() if group in told}
     return StreamValidation(
         overall=_summaries(own, (*CYCLES, "warp instructions", *TRAFFIC), show_rows),
         groups=groups,
@@ -198,6 +210,31 @@ def _of_stream(own: Sequence[Observation], least: int, *, show_rows: bool) -> St
         k_tiles={name: _named(summarise(own), show_rows) for name, own in errors.items() if len(own) >= least},
         pairs=pairs if show_rows else (),
     )
+
+
+def _shown(groups: Mapping[str, list[Observation]], least: int) -> dict[str, list[Observation]]:
+    return {group: members for group, members in groups.items() if len(members) >= least}
+
+
+def shown_sizes(kinds: Mapping[str, int], sizes: Mapping[str, int]) -> set[str]:
+    """
+    Return the groups of one kind and size that may be shown beside the groups of one kind.
+
+    What a kind's shown sizes leave of it must not be a few kernels, for their error would follow from the others'. So
+    its smallest sizes are left out, until what is left is nothing or at least ``FEWEST_SHOWN``.
+
+    Args:
+        kinds: Number of kernels of each kind.
+        sizes: The same of each kind and size.
+    """
+    told: set[str] = set()
+    for kind, kernels in kinds.items():
+        own = {group: count for group, count in sizes.items() if group.startswith(kind + KIND_FROM_SIZE)}
+        shown = sorted((group for group, count in own.items() if count >= FEWEST_SHOWN), key=own.__getitem__)
+        while shown and 0 < kernels - sum(own[group] for group in shown) < FEWEST_SHOWN:
+            del shown[0]
+        told.update(shown)
+    return told
 
 
 def _summaries(own: Iterable[Observation], figures: Iterable[str], show_rows: bool) -> dict[str, ErrorSummary]:

@@ -5,7 +5,7 @@ cimport cython
 cdef long long NEVER, SECTORS_PER_LINE, _SMS_PER_TPC, _MULTIPLIER, _INCREMENT, _MODULUS, _WHOLE_LINE, _OUTPUT_LINES, _MOST_CREDIT, _MILLI, _PERCENT, _GROUPS, _LINES_AT_ONCE, _FILLS, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
 cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
 cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
-cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN
+cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN, DISPATCH_STALL
 cdef long long NOTE_WIDTH, SPAN_WIDTH, RELEASED, RETIRED, _LOG_ROWS
 
 cdef long long sectors_in(long long mask) noexcept
@@ -38,14 +38,14 @@ cdef class Chip:
     cdef Lines l2
     cdef readonly long long[::1] stalls, sectors
     cdef long long smsps, ports, depth, sm_depth, collected, absent, copy_stage, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
-    cdef long long source_release, register_interval, copy_release, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
+    cdef long long source_release, register_interval, copy_release, mufu_dispatch, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
     cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines, port_bytes, chip_bytes, near, far, far_percent
     cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, write_buffer, semaphore, most_merged
     cdef long long draw, written_sectors, next_line, looked_credit, later, later_waiting, came_sectors
     cdef long long dram_latency, dram_rate, l1_lines, l2_lines
     cdef long long warps, lines, cached, simulates_l2, rows, outputs
     cdef long long chip_free, dram_free, turn, fetched, status, requested, slow_credit, missed_credit, pending, scheduled
-    cdef const long long[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, read, fetches, is_branch, joins, registers
+    cdef const long long[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, read, fetches, is_branch, joins, registers, dispatches
     cdef const long long[::1] wave, wave_slots, bytes, row, turn_of, access, vec, stage, pending_groups, awaits, follows, followed, is_load, through_l1
     cdef const long long[::1] zero_fills, fills, activity, waves, first, end, trips, tiles, begins, program, warps_of
     cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, slow, missed, shared_by, request, vecs, asked, touched
@@ -54,7 +54,7 @@ cdef class Chip:
     cdef long long[::1] port_free, mio_free, return_free, queue, queue_at, sm_queue, sm_queue_at, fill_at, fill_size, fill_first, fill_count, halves, clock, asleep, last, active, blocked, members
     cdef long long[::1] cta, expected, launched, remaining, arrived, arrivals, observed, parked, awaiting, finished, slot_of
     cdef long long[::1] age, home, at, segment, trip, ready, stalled, issued, reason, board, board_reason
-    cdef long long[::1] barred, held
+    cdef long long[::1] barred, held, dispatched
     cdef long long[::1] groups, committed, open_group, stored, drained
     cdef long long[::1] l2_free, store_free, heap, place, due, order
     cdef bint before(self, long long one, long long other) noexcept

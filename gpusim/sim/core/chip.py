@@ -18,6 +18,7 @@ from gpusim.sim.code import BAR, COMMIT, DEPBAR, EXIT, GLOBAL, LDGSTS, PIPE, SHA
 from gpusim.sim.stall_reasons import (
     BARRIER,
     BRANCH_RESOLVING,
+    DISPATCH_STALL,
     DRAIN,
     IMC_MISS,
     LONG_SCOREBOARD,
@@ -272,6 +273,7 @@ class Chip:
         self.fill_at, self.fill_size = zeros(sms * _FILLS), zeros(sms * _FILLS)
         self.fill_first, self.fill_count = zeros(sms), zeros(sms)
         self.clock, self.asleep = zeros(smsps), zeros(smsps, NEVER)
+        self.dispatched = zeros(smsps)
         self.last, self.active, self.blocked = zeros(smsps, -1), zeros(smsps), zeros(smsps)
         self.members = zeros(smsps * slots * self.warps)
         # CTAs, by slot
@@ -311,7 +313,7 @@ class Chip:
         self.per_cycle, self.wavefront_latency = figures.wavefronts_per_cycle, figures.wavefront_latency
         self.return_bytes = figures.smsp_return_bytes
         self.register_interval, self.source_release = figures.register_interval, figures.source_release
-        self.copy_release = figures.copy_release
+        self.copy_release, self.mufu_dispatch = figures.copy_release, figures.mufu_dispatch
         self.copy_stage = figures.copy_stage
         self.load_hit, self.copy_hit = figures.load_hit, figures.copy_hit
         self.barrier_base, self.barrier_each = figures.barrier_base, figures.barrier_per_warp
@@ -336,7 +338,7 @@ class Chip:
         self.interval, self.latency, self.stall = code.interval, code.latency, code.stall
         self.gated, self.waits, self.write, self.read = code.gated, code.waits, code.write, code.read
         self.fetches, self.is_branch = code.line, code.is_branch
-        self.joins, self.registers = code.joins, code.registers
+        self.joins, self.registers, self.dispatches = code.joins, code.registers, code.dispatches
         self.wave, self.wave_slots, self.waves = code.wave, code.wave_slots, code.waves
         self.row, self.turn_of, self.access, self.vec = code.row, code.turn, code.access, code.vec
         self.stage, self.pending_groups, self.bytes = code.stage, code.pending, code.bytes
@@ -643,6 +645,9 @@ class Chip:
             self.last[smsp] = chosen
             self.instructions += 1
             clock = best + 1
+            if self.dispatches[code]:
+                clock += self.mufu_dispatch
+                self.dispatched[smsp] = clock
             self.clock[smsp] = clock
             if kind == PIPE:
                 self.port_free[port] = best + self.interval[code]
@@ -686,6 +691,7 @@ class Chip:
             begin = self.charge(warp, begin, self.stalled[warp], WAIT)
             begin = self.charge(warp, begin, self.ready[warp], self.reason[warp])
             begin = self.charge(warp, begin, free, throttle)
+            begin = self.charge(warp, begin, min(at, self.dispatched[self.home[warp]]), DISPATCH_STALL)
             self.charge(warp, begin, at, NOT_SELECTED)
         self.charge(warp, at, at + 1, SELECTED)
         self.issued[warp] = at

@@ -50,6 +50,7 @@ class Code:
     read: Column
     line: Column
     is_branch: Column
+    dispatches: Column
     joins: Column
     registers: Column
     wave: Column

@@ -7,6 +7,7 @@ import pytest
 from doubles.record import SMALLEST, record_of
 
 from gpusim.commands import check as check_command
+from gpusim.commands import validate as validate_command
 from gpusim.measure.tables import error_table
 from gpusim.measure.validation import held_out_log
 from gpusim.measure.validation import validate as validation
@@ -126,3 +127,17 @@ def test_the_error_table_has_no_held_out_record(capsys):
     told = capsys.readouterr()
     assert "| open | 50,000 |" in told.out
     assert "secret" not in told.out + told.err
+
+
+def test_reports_beside_the_list_of_halves_renew_the_errors_that_ship(gpusim, folder, monkeypatch):
+    """Anywhere else they do not."""
+    shipped = folder / "shipped" / "h200.json"
+    monkeypatch.setattr(validate_command, "halves_file", lambda: folder / "halves.toml")
+    monkeypatch.setattr(validate_command, "trust_file", lambda _: shipped)
+
+    gpusim("validate", *FAST, "--only", "*", "--out", folder / "out")
+    assert not shipped.exists()
+
+    gpusim("validate", *FAST, "--only", "*", "--out", folder)
+    (row, *_) = json.loads(shipped.read_text())["rows"]
+    assert (row["half"], row["kind"], row["kernels"]) == ("development", "conv2d_fprop", 1)

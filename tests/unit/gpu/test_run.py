@@ -123,10 +123,10 @@ def test_the_warm_loop_is_the_median_of_its_batches(gpu):
 
 def test_pipeline_rows_count_from_the_start_of_the_cta(gpu):
     (kernel,), problem = loaded(gpu(), "timeline")
-    tiling = RAGGED.tiling
-    warps = run.record_timeline(kernel, problem, tiling, run.timeline_buffer(kernel, problem, tiling, 0))
+    stamped = TileKernel(RAGGED).stamped
+    warps = run.record_timeline(kernel, problem, stamped, run.timeline_buffer(kernel, problem, stamped))
 
-    rows = pipeline_rows(warps[0], stages=3)
+    rows = pipeline_rows(warps[0], stamped)
 
     assert len(warps) == 4
     assert rows[0] == PipelineRow(0, 0, 100, None, 101, 102, 104, 108)

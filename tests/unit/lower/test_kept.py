@@ -12,13 +12,13 @@ from gpusim.families.gemm.specialise import specialise
 from gpusim.families.registry import load_scenario
 from gpusim.lower import kept
 from gpusim.lower.kept import kept_stream, stream_path
-from gpusim.lower.shipped import INDEX, SHIPPED, load_index
+from gpusim.lower.shipped import SHIPPED
 from gpusim.lower.stream_file import load_stream
 
 SCENARIO = load_scenario(Path(__file__).parents[3] / "scenarios" / "gemm_ragged.toml")
 COMPILED = CompiledKernel(b"cubin", "nvcc 13.0.88", specialise(SCENARIO))
 CONSTANTS = b"bank 0"
-STREAM = load_stream(SHIPPED / load_index(INDEX)[0].file)
+STREAM = load_stream(SHIPPED / "h200" / "gemm_4096.json.gz")
 
 
 @pytest.fixture(autouse=True)

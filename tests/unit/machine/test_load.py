@@ -23,6 +23,22 @@ def figures_in(table, prefix=""):
             yield from figures_in(value, f"{prefix}{key}.")
 
 
+def with_value(key, value, text=H200):
+    """The text with another value of one figure, found by table and name."""
+    table, _, name = key.rpartition(".")
+    start = text.index(f"\n[{table or name}]\n")
+    record = f"{name} = {{{{ value = " if table else "value = "
+    changed, count = re.subn(rf"^({record.format()})\d+", rf"\g<1>{value}", text[start:], count=1, flags=re.MULTILINE)
+    assert count == 1
+    return text[:start] + changed
+
+
+FALLING = with_value("dram.latency_late", 7, with_value("dram.latency_least", 5, with_value("dram.latency", 8)))
+LATENCIES = f"5, 8, 7, {load_machine('h200').dram.latency_later}, {load_machine('h200').dram.latency_most}"
+EARLY = with_value("barrier.base", 13, with_value("barrier.per_warp", 2))
+EARLY = with_value("l2.hit_latency", 4, with_value("l2.write_latency", 9, EARLY))
+
+
 def with_banks(record):
     assert H200.count(BANKS) == 1
     return H200.replace(BANKS, f"banks = {record}" if record else "")
@@ -186,6 +202,20 @@ def test_dram_bytes_per_kilocycle_follow_from_bandwidth_and_clock():
             "async_copy must be given exactly where features.cp_async is true, got a table (x.toml: async_copy)",
         ),
         (
+            FALLING,
+            (
+                "dram.latency_least, latency, latency_late, latency_later and latency_most must not fall,"
+                f" got {LATENCIES} (x.toml: dram)"
+            ),
+        ),
+        (
+            EARLY,
+            (
+                "l2.write_latency and one and a half l2.hit_latency must exceed a barrier of one warp, 15 cycles,"
+                " got 15 (x.toml: l2.write_latency)"
+            ),
+        ),
+        (
             "shared",
             "machine file must be TOML: Expected '=' after a key in a key/value pair (at end of document) (x.toml)",
         ),
@@ -198,37 +228,27 @@ def test_a_machine_file_that_breaks_a_rule_is_refused(text, message):
     assert str(refused.value) == message.format(key="shared.banks")
 
 
-def with_zero(key):
-    """The shipped text with one figure's value turned to 0, found by table and name."""
-    table, _, name = key.rpartition(".")
-    start = H200.index(f"\n[{table or name}]\n")
-    record = f"{name} = {{{{ value = " if table else "value = "
-    changed, count = re.subn(rf"^({record.format()})\d+", r"\g<1>0", H200[start:], count=1, flags=re.MULTILINE)
-    assert count == 1
-    return H200[:start] + changed
-
-
 MAY_BE_NOTHING = re.compile(
     r"latency|release|overhead|cta_interval|cta_setup|far_fraction|reserved|stream_lines|line_interval|write_buffer|barrier\."
 )
 INTEGER_FIGURES = sorted(
     record.key
     for record in load_machine("h200").figures
-    if type(record.value) is int and not record.key.startswith("tensor.") and not record.key.startswith("pipes.")
+    if type(record.value) is int and not record.key.startswith(("tensor.", "pipes.", "dram.latency"))
 )
 
 
-@pytest.mark.parametrize("key", [*INTEGER_FIGURES, "pipes.alu.interval", "pipes.alu.latency"])
+@pytest.mark.parametrize("key", [*INTEGER_FIGURES, "dram.latency_least", "pipes.alu.interval", "pipes.alu.latency"])
 def test_zero_is_refused_where_something_is_counted_or_divided_by(key):
     """
     Latencies, overheads and what a cache takes for a line may be nothing; counts, sizes, rates and other intervals not.
     """
     if MAY_BE_NOTHING.search(key):
-        parse_machine(with_zero(key), "x", "x.toml")
+        parse_machine(with_value(key, 0), "x", "x.toml")
         return
 
     with pytest.raises(BadInput) as refused:
-        parse_machine(with_zero(key), "x", "x.toml")
+        parse_machine(with_value(key, 0), "x", "x.toml")
 
     assert str(refused.value) == f"value must be an integer of at least 1, got 0 (x.toml: {key}.value)"
 

@@ -1,11 +1,17 @@
 """Which CTAs of a launch are of the first wave, and what is counted of a sampled one."""
 
+from types import SimpleNamespace
+
 import pytest
 from doubles.published import H200
 from problems.small import small_gemm
 
 from gpusim.families.gemm.timed import TimedTileKernel
-from gpusim.sim.launch import Launch, written_bytes
+from gpusim.sim import launch as sim_launch
+from gpusim.sim.cta_scheduler import CtaLife
+from gpusim.sim.launch import Launch, _first_of_chains, _outcome, _sampled, simulate_launch, watched_cta, written_bytes
+from gpusim.sim.run import Ran
+from gpusim.sim.stall_reasons import REASONS
 
 
 def test_the_first_wave_ends_where_every_sm_is_full(monkeypatch):
@@ -18,6 +24,113 @@ def test_the_first_wave_ends_where_every_sm_is_full(monkeypatch):
     launch.run((0, 2 * 132 - 1, 2 * 132), sms=1, share=1, walk=None, watched=0)
 
     assert waves == [True, True, False]
+
+
+def test_the_cta_to_watch_has_most_work_and_is_the_first_of_several():
+    work = {0: 3, 1: 5, 2: 5, 3: 4}
+    launch = SimpleNamespace(kernel=SimpleNamespace(work=work.__getitem__))
+
+    assert watched_cta(launch, [3, 2, 1, 0]) == 1
+    assert watched_cta(launch, [0, 3]) == 3
+
+
+def outcome_of(share, ctas, acknowledged):
+    """What is gathered of three CTAs on two SMs: 100 to 400 on one, 150 to 250 and 250 to 500 on the other."""
+    kernel = SimpleNamespace(k_tiles=lambda cta: 10 + cta)
+    lives = (CtaLife(0, 0, 100, 400), CtaLife(1, 1, 150, 250), CtaLife(2, 1, 250, 500))
+    stalls = tuple(7 * (reason == "wait") for reason in REASONS)
+    ran = Ran(
+        lives=lives,
+        stalls=stalls,
+        instructions=1000,
+        asked_sectors=60,
+        l2_sectors=50,
+        dram_bytes=1,
+        looked_up=40,
+        dram_written=2,
+        stored_bytes=3,
+        acknowledged=acknowledged,
+        seconds=0.5,
+        observer=None,
+    )
+    return _outcome(SimpleNamespace(kernel=kernel, ctas=ctas), ran, share, dram_bytes=8, dram_written=9)
+
+
+def test_a_launch_lasts_until_its_last_span_or_its_last_store():
+    """Spans of 300 and 350 cycles, 325 in the mean. A store acknowledged at 600 is 500 after the first launch."""
+    assert (outcome_of(1, 3, 0).active, outcome_of(1, 3, 0).longest) == (325, 350)
+    assert outcome_of(1, 3, 440).longest == 350
+    assert outcome_of(1, 3, 600).longest == 500
+
+
+def test_a_simulated_sm_counts_as_many_times_as_it_stands_for():
+    """Of stalls and sectors, not of instructions and k tiles, which are those simulated."""
+    ten, one = outcome_of(10, 30, 0), outcome_of(1, 3, 0)
+
+    assert (one.stalls, ten.stalls) == ({"wait": 7}, {"wait": 70})
+    assert (ten.asked_sectors, ten.l2_sectors) == (600, 400)
+    assert (ten.instructions, ten.k_tiles, ten.ctas) == (1000, 10 + 11 + 12, 3)
+    assert (ten.dram_bytes, ten.dram_written) == (8, 9)
+    assert (one.sampled, ten.sampled) == (False, True)
+
+
+@pytest.mark.parametrize(("instructions", "exact", "whole"), [(20_000_000, None, True), (20_000_001, None, False)])
+def test_twenty_million_warp_instructions_are_simulated_exactly(monkeypatch, instructions, exact, whole):
+    monkeypatch.setattr(sim_launch, "_exact", lambda *_: True)
+    monkeypatch.setattr(sim_launch, "_sampled", lambda *_: False)
+    launch = SimpleNamespace(instructions=instructions, ctas=10_000, working=132, ctas_per_sm=1)
+
+    assert simulate_launch(launch, exact=exact, progress=print) is whole
+
+
+def test_whoever_asks_for_either_gets_it(monkeypatch):
+    """Unless the launch hangs on a few CTAs: 133 on 132 SMs."""
+    monkeypatch.setattr(sim_launch, "_exact", lambda *_: True)
+    monkeypatch.setattr(sim_launch, "_sampled", lambda *_: False)
+    large = SimpleNamespace(instructions=10**9, ctas=10_000, working=132, ctas_per_sm=1)
+    few = SimpleNamespace(instructions=10**6, ctas=133, working=132, ctas_per_sm=1)
+
+    assert simulate_launch(large, exact=True, progress=print) is True
+    assert simulate_launch(large, exact=False, progress=print) is False
+    assert simulate_launch(few, exact=False, progress=print) is True
+
+
+def test_the_first_of_a_chain_is_the_one_that_waits_for_nobody():
+    """0, then 1 after 0 and 3 after 1; 2 alone, and 4 after 2."""
+    before = {0: -1, 1: 0, 2: -1, 3: 1, 4: 2}
+
+    assert _first_of_chains(SimpleNamespace(follows=before.__getitem__), 5) == [0, 0, 2, 0, 2]
+
+
+@pytest.mark.parametrize(("ctas", "working"), [(1, 1), (132, 132), (133, 132)])
+def test_as_many_sms_work_as_there_are_ctas_for(ctas, working):
+    kernel = SimpleNamespace(launched=range(ctas), machine=SimpleNamespace(sms=132))
+
+    assert Launch(kernel, {}, 1).working == working
+
+
+@pytest.mark.parametrize(("work", "is_even"), [((5, 5, 5), True), ((5, 5, 4), False), ((1, 2, 3), False)])
+def test_a_launch_is_even_where_all_ctas_have_the_same_work(monkeypatch, work, is_even):
+    asked = {}
+
+    def take(kinds, **given):
+        asked.update(given, kinds=kinds)
+        raise StopIteration
+
+    monkeypatch.setattr(sim_launch, "take_sample", take)
+    kernel = SimpleNamespace(work=work.__getitem__, orders_slices=False)
+    launch = SimpleNamespace(kernel=kernel, kinds=["kind"] * 3, ctas=3, working=2, ctas_per_sm=1, instructions=9)
+    with pytest.raises(StopIteration):
+        _sampled(launch, print)
+
+    assert asked == {
+        "kinds": ["kind"] * 3,
+        "working": 2,
+        "slots": 1,
+        "instructions": 9,
+        "is_even": is_even,
+        "first": None,
+    }
 
 
 HELD = 31_457_280

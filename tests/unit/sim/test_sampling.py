@@ -41,8 +41,16 @@ def test_left_over_ctas_are_sampled_as_many_as_an_sm_takes_at_once():
         (500, 1_000_000, False),
         (64, 1_000_000, False),
         (4100, 1_000_000, False),
+        (3 * 264 + 66, 12_000_000, True),
+        (3 * 264 + 67, 12_000_000, False),
+        (3 * 264 + 66, 12_000_001, False),
+        (4 * 264, 1_000_000, False),
+        (4 * 264 + 1, 1_000_000, False),
     ],
-    ids=["one wave", "24 more", "24 more of a large launch", "nearly two", "a quarter", "fifteen waves"],
+    ids=[
+        *("one wave", "24 more", "24 more of a large launch", "nearly two", "a quarter", "fifteen waves"),
+        *("a quarter beyond three", "more than a quarter", "a larger launch", "four waves", "one more than four waves"),
+    ],
 )
 def test_a_small_launch_hangs_on_a_few_ctas_beyond_a_wave(ctas, instructions, expected):
     assert hangs_on_a_few(ctas, working=SMS, slots=2, instructions=instructions) == expected

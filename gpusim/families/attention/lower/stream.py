@@ -113,22 +113,26 @@ class _Stretch:
     steps: tuple[Step, ...]
 
 
-def _stretches(program: AttentionProgram, *, flash: bool) -> list[_Stretch]:
+def key_block_trips(program: Sequence[Step]) -> list[int]:
     """
-    Cut a program at the trips of its key loop.
+    Return the key block in whose trip of the key loop each step is executed; -1 outside the loop.
 
     A step that only copies belongs to the trip of what is done next: flash copies a key block's keys a trip before.
     """
-    onward = -1 if flash else 1
     trips: list[int] = []
     trip = -1
     for step in reversed(program):
         if not trips or not isinstance(step.op, CopyAsync | CommitGroup) or step.key_block < 0:
             trip = step.key_block
         trips.append(trip)
-    trips.reverse()
+    return trips[::-1]
+
+
+def _stretches(program: AttentionProgram, *, flash: bool) -> list[_Stretch]:
+    """Cut a program at the trips of its key loop."""
+    onward = -1 if flash else 1
     stretches: list[_Stretch] = []
-    for trip, group in groupby(zip(trips, program, strict=True), key=lambda pair: pair[0]):
+    for trip, group in groupby(zip(key_block_trips(program), program, strict=True), key=lambda pair: pair[0]):
         steps = tuple(step for _, step in group)
         if trip >= 0:
             alike = tuple((step.phase, onward * (step.key_block - trip), step.column_block, step.op) for step in steps)

@@ -1,7 +1,7 @@
 """Which address each lane of an attention CTA has for each step: both GEMMs', and the row statistics between them."""
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -21,9 +21,11 @@ from gpusim.families.attention.tile.blocks import (
     operand_access,
     output_access,
     row_stride,
+    source_parts,
 )
 from gpusim.families.attention.tile.operands import (
     COPIED,
+    GEMMS,
     PLACE_OF,
     TENSOR_AT,
     CopiedTensor,
@@ -36,7 +38,7 @@ from gpusim.schedule.lanes import CtaLanes, Fetch, GlobalRow, Lanes, Reached, Sh
 from gpusim.schedule.ops import CopyAsync, LoadSource, StoreGlobal
 from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.lanes import STANDARD, Banks, SharedTable, over_warps
-from gpusim.tile.operand import Operand
+from gpusim.tile.operand import SIDES, Operand
 from gpusim.units import LINE_BITS, VECTOR_BITS, WARP_SIZE, WORD_BYTES
 
 
@@ -79,9 +81,31 @@ class AttentionLanes(Lanes[Step]):
         """Return the mma.sync of a warp-level MMA of either GEMM."""
         return self.shape.tiling(step.phase).mmas
 
+    def factors(self, step: Step) -> tuple[str | None, str]:
+        """Return the operands of either GEMM; flash has P in registers."""
+        a, b = (TENSOR_AT[step.phase, side] for side in SIDES)
+        return (None if self.shape.flash and a == "p" else a), b
+
+    def storing(self, step: Step) -> Step:
+        """Return a step that stores elements which a ``LoadShared`` loads, to the output or to the buffer."""
+        stored = super().storing(step)
+        parts = source_parts(self.scenario) if step.phase == "buffer" else 1
+        return replace(step, op=replace(stored, access=stored.access * parts))
+
+    def base(self, step: Step) -> int:
+        """Return the byte of the CTA's shared memory from which a step's shared offsets count."""
+        match step.op:
+            case softmax.StoreP():
+                return self.shared_base["p"]
+            case softmax.AtomicMax() | softmax.StatisticAccess():
+                return 0
+            case _:
+                return super().base(step)
+
     def k_tile(self, step: Step) -> tuple[int, ...]:
-        """Return key block, column block and k tile of the GEMM."""
-        return step.key_block, step.column_block, step.op.k_tile  # type: ignore[union-attr]
+        """Return GEMM, key block, column block and k tile of the GEMM."""
+        gemm = GEMMS.index(step.phase)
+        return gemm, step.key_block, step.column_block, step.op.k_tile  # type: ignore[union-attr]
 
     def output_step(self, step: Step) -> int:
         """Number the epilogue's steps through all column blocks, one block after the other."""
@@ -254,6 +278,12 @@ class AttentionCta(CtaLanes[Step]):
             case _:
                 return None
 
+    def accessed(self, step: Step) -> Reached | None:
+        """Return where a copy, an access of the epilogue or a store of a log-sum-exp reaches."""
+        if isinstance(step.op, softmax.StoreLse):
+            return at_output(self.output_rows[0], "lse", step.op.row, self._lanes.warps)
+        return self.reached(step)
+
     def traced(self, step: Step) -> dict[str, Any]:
         """Return the one address of an op between the GEMMs, as its shared one, and the lanes that take part."""
         match step.op:
@@ -262,9 +292,9 @@ class AttentionCta(CtaLanes[Step]):
             case softmax.StatisticAccess():
                 shared = self._lanes.shared(step)
                 return {} if shared is None else {"predicate": shared.table.active}
-            case softmax.StoreLse(row):
-                lse = at_output(self.output_rows[0], "lse", row, self._lanes.warps)
-                return {"shared": lse.offset, "predicate": lse.valid}
+            case softmax.StoreLse():
+                lse = self.accessed(step)
+                return {} if lse is None else {"shared": lse.offset, "predicate": lse.valid}
             case _:
                 return {}
 

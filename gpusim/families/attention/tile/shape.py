@@ -69,6 +69,11 @@ class AttentionShape:
         return self.qk.threadblock[1] // self.qk.warp[1]
 
     @property
+    def compiled_stages(self) -> int:
+        """Stages that the kernel is compiled with, the second GEMM's, of which a GEMM has two at least."""
+        return 2 if self.flash else max(2, self.pv.stages)
+
+    @property
     def rows_of_lane(self) -> int:
         """Rows of S whose accumulators a lane holds."""
         return self.qk.warp[0] // 8

@@ -225,7 +225,7 @@ def test_verify_answers_for_attention(gpusim, tmp_path):
 def test_a_command_that_knows_no_attention_refuses_it_in_one_line(gpusim, tmp_path):
     file = tmp_path / "x.toml"
     file.write_text('machine = "h200"\n[problem]\nkind = "attention"\nbatch = 1\n')
-    answer = gpusim("sass", file)
+    answer = gpusim("name", file)
     assert answer.code == 2
     assert answer.err.startswith('gpusim: kind must be "gemm", "conv2d_fprop"')
     assert 'for this command, got "attention"' in answer.err

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 from problems.gemm import random_scenario
+from problems.small import small
 
 from gpusim.errors import BadInput
 from gpusim.families.gemm.estimated import estimated_stream, registers_per_thread
@@ -228,3 +229,197 @@ def test_registers_are_accumulators_two_fragments_and_a_constant(threadblock, wa
 def test_a_machine_without_the_mma_is_refused():
     with pytest.raises(BadInput, match=r"^t4: no figure for mma\.sync m16n8k16\.f16\.f32; the machine file has m"):
         tensor_core(SCENARIOS["gemm_4096"].mma, load_machine("t4"))
+
+
+# --- a kernel of one tile, counted by hand ---
+
+
+def by_hand(**kernel):
+    """
+    The stream of a 64x64x192 GEMM of f16 in tiles of 64x64x64: four warps of 32x32, 128 threads.
+
+    A k tile of either operand is 64 * 64 * 2 = 8192 bytes: four 16-byte accesses a thread.
+    """
+    types = {"ab": "f16", "accumulator": "f32", "output": "f16"}
+    _, stream = lowered(small({"kind": "gemm", "m": 64, "n": 64, "k": 192, "dtype": types}, **kernel))
+    return stream
+
+
+def opcodes(stream, name):
+    return dict(Counter(one.opcode for one in segment(stream, name).instructions))
+
+
+def test_a_multistage_prologue_by_hand():
+    """
+    40 instructions of setup, 6 for each of 2 * 4 accesses, and 3 for each of the 16 copies of two stages: 136.
+
+    32 * 32 / 32 lanes = 32 accumulators are cleared. The first k group's fragments are 32x16 of both operands: two
+    ldmatrix.x4 each, after one LOP3.
+    """
+    assert opcodes(by_hand(), "prologue") == {
+        "IADD3": 40 + 6 * 8 + 3 * 16,
+        "MOV": 32,
+        "LDGSTS.E.BYPASS.128": 16,
+        "LDGDEPBAR": 2,
+        "DEPBAR.LE": 1,
+        "BAR.SYNC": 1,
+        "LOP3": 2,
+        "LDSM.16.M88.4": 4,
+    }
+
+
+def test_a_multistage_k_tile_by_hand():
+    """
+    Four k groups of 2 * 4 MMAs. 10 instructions of loop control, 4 to advance either operand, 3 for each of 8 copies.
+    """
+    stream = by_hand()
+    loop = segment(stream, "mainloop")
+
+    assert loop.trips == 3
+    assert opcodes(stream, "mainloop") == {
+        "HMMA.16816.F32": 32,
+        "LOP3": 8,
+        "LDSM.16.M88.4": 16,
+        "IADD3": 10 + 2 * 4 + 8 * 3,
+        "LDGSTS.E.BYPASS.128": 8,
+        "LDGDEPBAR": 1,
+        "DEPBAR.LE": 1,
+        "BAR.SYNC": 1,
+        "BRA": 1,
+    }
+
+
+def test_stalls_of_a_k_tile_by_hand():
+    """
+    Eight MMAs until an accumulator is needed again, after 24 cycles: 3 each. Memory 2, integers 2 and 4, the branch 5.
+    """
+    loop = segment(by_hand(), "mainloop").instructions
+
+    assert {(one.opcode, one.stall) for one in loop} == {
+        ("HMMA.16816.F32", 3),
+        ("LOP3", 2),
+        ("LDSM.16.M88.4", 2),
+        ("IADD3", 2),
+        ("IADD3", 4),
+        ("LDGSTS.E.BYPASS.128", 2),
+        ("LDGDEPBAR", 2),
+        ("DEPBAR.LE", 2),
+        ("BAR.SYNC", 2),
+        ("BRA", 5),
+    }
+
+
+def test_the_first_k_group_of_a_k_tile_by_hand():
+    """
+    Eight MMAs; beside them the next group's LOP3 and two ldmatrix of either operand, then two copies of 3 and 1: 14.
+
+    After i MMAs, floor(14 i / 8) of those: 1, 3, 5, 7, 8, 10, 12, 14. The first MMA waits for scoreboards 0 and 1,
+    which this group's fragments hold; the next group's hold 2 and 3.
+    """
+    group = segment(by_hand(), "mainloop").instructions[:22]
+    mma, lop, ldsm, add, copies = "HMMA.16816.F32", "LOP3", "LDSM.16.M88.4", "IADD3", "LDGSTS.E.BYPASS.128"
+
+    assert [one.opcode for one in group] == [
+        *(mma, lop),
+        *(mma, ldsm, ldsm),
+        *(mma, lop, ldsm),
+        *(mma, ldsm, add),
+        *(mma, add),
+        *(mma, add, copies),
+        *(mma, add, add),
+        *(mma, add, copies),
+    ]
+    assert [one.wait_mask for one in group if one.opcode == mma] == [0b11, *[0] * 7]
+    assert [one.write_scoreboard for one in group if one.opcode == ldsm] == [2, 2, 3, 3]
+    assert [one.read_scoreboard for one in group if one.opcode == copies] == [4, 4]
+
+
+def test_an_epilogue_by_hand():
+    """
+    32 rows of a warp in four steps: 40 instructions of setup, 8 for each step, 3 for each of four 16-byte stores.
+
+    A store of 8 halves scales 8 accumulators, packs 4 pairs, and follows two LDS.128. In each step every thread stores
+    two of its 32 accumulators four times, between two barriers.
+    """
+    stream = by_hand()
+
+    assert opcodes(stream, "epilogue") == {
+        "IADD3": 40 + 4 * 8 + 4 * 3,
+        "BAR.SYNC": 8,
+        "STS.64": 16,
+        "LDS.128": 8,
+        "FMUL": 32,
+        "F2FP.F16.F32.PACK_AB": 16,
+        "STG.E.128": 4,
+        "EXIT": 1,
+    }
+    stalls = {(one.opcode, one.stall) for one in segment(stream, "epilogue").instructions if one.opcode != "IADD3"}
+    assert stalls == {
+        *(("BAR.SYNC", 2), ("STS.64", 2), ("LDS.128", 2), ("STG.E.128", 2)),
+        *(("FMUL", 1), ("F2FP.F16.F32.PACK_AB", 2), ("EXIT", 1)),
+    }
+
+
+def test_a_vector_of_the_output_waits_for_its_loads():
+    """Of eight FMUL, the first waits for scoreboard 5."""
+    code = segment(by_hand(), "epilogue").instructions
+    masks = [one.wait_mask for one in code if one.opcode == "FMUL"]
+
+    assert masks == [1 << 5, *[0] * 7] * 4
+    assert {one.write_scoreboard for one in code if one.opcode == "LDS.128"} == {5}
+
+
+def test_a_pipelined_kernel_by_hand():
+    """
+    One stage of loads comes before the loop: 40 + 6 * 8 + 3 * 8 integers. Each load of 16 bytes clears four registers.
+
+    In the loop, the eight stores follow the loads' scoreboards, 4 and 5, among the last MMAs.
+    """
+    stream = by_hand(mainloop="pipelined", stages=2)
+    loop = segment(stream, "mainloop").instructions
+
+    assert opcodes(stream, "prologue") == {
+        "IADD3": 40 + 6 * 8 + 3 * 8,
+        "MOV": 32,
+        "CS2R": 16,
+        "LDG.E.LTC128B.128": 8,
+        "STS.128": 8,
+        "BAR.SYNC": 1,
+        "LOP3": 2,
+        "LDSM.16.M88.4": 4,
+    }
+    assert opcodes(stream, "mainloop") == {
+        "HMMA.16816.F32": 32,
+        "IADD3": 10 + 2 * 4 + 8 * 3,
+        "LOP3": 8,
+        "LDSM.16.M88.4": 16,
+        "CS2R": 16,
+        "LDG.E.LTC128B.128": 8,
+        "STS.128": 8,
+        "BAR.SYNC": 1,
+        "BRA": 1,
+    }
+    assert [one.wait_mask for one in loop if one.opcode == "CS2R"] == [16, *[0] * 7, 32, *[0] * 7]
+    assert [one.write_scoreboard for one in loop if one.opcode == "LDG.E.LTC128B.128"] == [4] * 4 + [5] * 4
+    assert [one.wait_mask for one in loop if one.opcode == "STS.128"] == [16, 0, 0, 0, 32, 0, 0, 0]
+    assert [one.read_scoreboard for one in loop if one.opcode == "STS.128"] == [4] * 4 + [5] * 4
+
+
+def test_stores_of_a_pipelined_k_tile_come_among_the_last_mmas():
+    """The last eight MMAs have a store each behind them; a barrier and the next k tile's first fragments follow."""
+    loop = [one.opcode for one in segment(by_hand(mainloop="pipelined", stages=2), "mainloop").instructions]
+
+    assert loop[-24:] == [
+        *["HMMA.16816.F32", "STS.128"] * 8,
+        *["BAR.SYNC", "LOP3", "LDSM.16.M88.4", "LDSM.16.M88.4", "LOP3", "LDSM.16.M88.4", "LDSM.16.M88.4", "BRA"],
+    ]
+
+
+def test_registers_by_hand():
+    """
+    32 accumulators, two fragments of (32 + 32) * 16 halves over 32 lanes: 2 * 16, and 40: 104, a multiple of 8.
+
+    Pipelined, the k tiles of both operands too: 8 accesses of four registers, 136.
+    """
+    assert by_hand().registers_per_thread == 104
+    assert by_hand(mainloop="pipelined", stages=2).registers_per_thread == 136

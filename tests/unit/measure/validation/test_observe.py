@@ -6,7 +6,8 @@ import pytest
 
 from gpusim.families.registry import load_scenario
 from gpusim.machine import load_machine
-from gpusim.measure.validation.observe import Measured, alike, bound_of, k_tiles, kind_of, observe, size_of
+from gpusim.measure.validation.observe import Measured, alike, bound_of, k_tiles, observe
+from gpusim.results.trust import kind_of
 from gpusim.scenario.catalogue import find_scenario
 
 ELAPSED = "sm__cycles_elapsed.max"
@@ -30,12 +31,6 @@ def resolved(name, **problem):
 )
 def test_a_kind_is_the_problem_s_with_what_is_unusual(name, kind):
     assert kind_of(resolved(name)) == kind
-
-
-def test_sizes_are_classes_of_waves():
-    assert [size_of(waves) for waves in (0.1, 1, 2.9, 3, 10)] == [
-        *("below 1 wave", "1 to 3 waves", "1 to 3 waves", "3 to 10 waves", "10 waves and more")
-    ]
 
 
 def test_the_busiest_resource_is_the_bound_if_it_is_busy():

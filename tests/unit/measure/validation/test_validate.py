@@ -7,7 +7,7 @@ import pytest
 
 from gpusim.errors import BadInput, CannotRun
 from gpusim.measure.validation.markdown import markdown
-from gpusim.measure.validation.validate import records_of, validate
+from gpusim.measure.validation.validate import records_of, shown_sizes, validate
 
 
 def answer_of(half, *, show_rows, **options):
@@ -76,7 +76,7 @@ def test_the_page_has_every_table_and_says_what_it_is_of():
     assert text.startswith("# Validation, development half, h200\n\n1 records, simulated sampled at commit abc,")
     heads = [line for line in text.splitlines() if line.startswith("## ")]
     assert heads == [
-        *("## Errors", "## By kind", "## By size", "## By bound", "## By stages"),
+        *("## Errors", "## By kind", "## By size", "## By kind and size", "## By bound", "## By stages"),
         *("## Stalls", "## Steady k tile", "## Every record"),
     ]
 
@@ -88,3 +88,20 @@ def test_streams_that_kernels_do_not_have_are_counted():
     with pytest.raises(BadInput, match=r"^no development record can be simulated with magic streams$"):
         validate(measured, "development", "h200", ["magic"], exact=False, jobs=1, show_rows=True, say=said.append)
     assert said == ["1 of 1 kernels have no magic stream"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "shown"),
+    [
+        ({"below 1 wave": 9, "1 to 3 waves": 6}, {"below 1 wave", "1 to 3 waves"}),
+        ({"below 1 wave": 9, "1 to 3 waves": 6, "3 to 10 waves": 1}, {"below 1 wave"}),
+        ({"below 1 wave": 9, "3 to 10 waves": 4}, set()),
+        ({"below 1 wave": 9, "1 to 3 waves": 4, "3 to 10 waves": 1}, {"below 1 wave"}),
+    ],
+    ids=["all", "one is left", "four are left", "five are left"],
+)
+def test_of_what_the_sizes_of_a_kind_leave_no_few_kernels_can_be_told(sizes, shown):
+    """One kernel's error would follow from those of its kind and of the other sizes: the smallest size goes, too."""
+    told = shown_sizes({"gemm": sum(sizes.values())}, {f"gemm: {size}": count for size, count in sizes.items()})
+
+    assert told == {f"gemm: {size}" for size in shown}

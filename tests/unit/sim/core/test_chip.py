@@ -17,6 +17,7 @@ from doubles.by_hand import (
     ldmatrix,
     lds,
     load,
+    notes_of,
     quiet,
     spans_of,
 )
@@ -261,7 +262,9 @@ def test_the_line_after_a_barrier_is_asked_for_when_the_barrier_lets_go(core):
 
 # --- the MIO queue ---
 
-GA10X = MioSpec(queue_depth=4, smsp_interval=4, sm_interval=2)
+GA10X = MioSpec(
+    queue_depth=4, smsp_interval=4, register_interval=2, source_release=6, sm_interval=2, sm_depth=17
+)
 
 
 def test_back_to_back_loads_of_one_smsp(core):
@@ -830,3 +833,33 @@ def test_the_calendar_takes_the_first_event_and_of_one_cycle_the_one_scheduled_f
             del model[first]
 
     assert [chip.take() for _ in range(chip.pending)] == sorted(model, key=model.__getitem__)
+
+
+# --- SMSPs that are woken together ---
+
+
+def test_smsps_that_are_woken_in_one_cycle_go_in_the_order_in_which_they_were_woken(core):
+    """
+    Six warps at a barrier, the last of which, 5, arrives on SMSP 1: that one is awake, and plans the release first.
+
+    Warps 0 to 4 wake SMSPs 0, 2, 3, and 0 again, which changes nothing: at the release they issue in this order. Of two
+    warps of an SMSP the last one goes first: 5, 4, 2, 3, then 1 and 0.
+    """
+    figures = figures_of(A100, 0, busy=False)._replace(constant_miss=0, sm_interval=1, smsp_interval=2)
+    ran = execute(core, ([instruction(BAR, gated=True), lds(activity=0)], 1), warps=6, figures=figures)
+    landed = {warp: ran.warps[0, warp].notes[0][1] for warp in range(6)}
+
+    assert sorted(landed, key=landed.__getitem__) == [5, 4, 2, 3, 1, 0]
+
+
+def test_a_warp_that_has_left_a_barrier_counts_no_more_among_those_that_wait_there(core):
+    """A CTA of one warp passes a barrier and ends. The next one finds all SMSPs empty, and takes the first again."""
+    code = assembly(([instruction(BAR, gated=True)], 1), warps=1)
+    chip = chip_of(code, figures_of(A100, 0, busy=False), core, ctas=2, slots=1)
+    smsps = []
+    for cta in range(2):
+        chip.hand(0, cta, 1000 * cta, 1)
+        while chip.run() >= 0:
+            smsps.append(notes_of(chip)[-1][2])
+
+    assert smsps == [0, 0]

@@ -1,0 +1,79 @@
+"""What machine code is aligned with: a kernel's schedule; and what comes of it: the op of each executed instruction."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from gpusim.lower.sass.decode import Sass
+from gpusim.lower.sass.repeat import ExecutedInstruction
+from gpusim.lower.stream import shifted
+from gpusim.schedule.counts import CountedKernel, SassOpcode
+from gpusim.schedule.lanes import StepT
+
+MMA_OPCODES = frozenset({"HMMA", "IMMA"})
+"""SASS opcodes of mma.sync: HMMA for floating-point operands, IMMA for integers."""
+
+
+TENSOR_BITS = 40
+"""Address bits of one tensor: the assumed pointers of different tensors differ above them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutedWarp:
+    """
+    What one warp executed, and the steps of the schedule that belong to it.
+
+    Attributes:
+        steps: The executed instructions.
+        scheduled: What the schedule requires, in its order, without the k tiles that were skipped.
+        skipped: Number of k tiles skipped, by the number of instructions executed before.
+    """
+
+    steps: Sequence[ExecutedInstruction]
+    scheduled: Sequence[Any]
+    skipped: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class OpPart:
+    """The op that an instruction executes. For a ``WarpMma``, ``part`` is the number of its mma.sync."""
+
+    op: Any
+    part: int = 0
+
+
+class AlignedKernel(CountedKernel[StepT]):
+    """
+    A kernel whose machine code can be aligned with its schedule.
+
+    Attributes:
+        unaddressed: Opcodes of the schedule, besides the MMAs, that access no memory. The kernel names them itself.
+        arguments: Tensors that hold what a launch is told, by ``Placement.pointers``. Their loads are no ops of the
+            schedule.
+    """
+
+    unaddressed: ClassVar[frozenset[SassOpcode]] = frozenset()
+    arguments: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def addressed(self) -> frozenset[str]:
+        """Opcodes that are found by their place among barriers and by the lanes' addresses."""
+        return frozenset(self.opcodes.values()) - self.unaddressed - MMA_OPCODES
+
+    def advanced(self, step: StepT, k_tiles: int) -> StepT:
+        """Return the step that stands for a step of the mainloop ``k_tiles`` k tiles later."""
+        later: StepT = shifted(step, k_tiles, self.lanes().operands["a"].tiling.stages)  # type: ignore[type-var]
+        return later
+
+    def name_unaddressed(self, code: Sequence[Sass], executed: ExecutedWarp, named: list[OpPart | None]) -> None:
+        """
+        Name the executed instructions of the ``unaddressed`` opcodes, and of others that carry out a step.
+
+        Args:
+            code: The kernel's machine code.
+            executed: What one warp executed.
+            named: The op of each executed instruction, to be completed.
+
+        Raises:
+            CheckFailed: The warp does not execute what the schedule requires.
+        """

@@ -1,0 +1,54 @@
+"""Why an entry of a table of microbenchmarks is missed by more than it may be, as far as that is known."""
+
+from gpusim.machine.load import load_machine
+from gpusim.measure.published.tables import Entry
+
+LONE_WARP = (
+    "one warp alone on an SMSP: its mma.sync leave the tensor core idle for about a cycle each on an A100, where chains"
+    " x (interval + 1) meets the table, and for 0.3 to 0.5 cycles on an H200; not modelled"
+)
+ROUNDED_UP = "4.5 cycles between two instructions, 5 in the machine file: time is in whole cycles"
+OTHER_CHIP = "an H800 answers in 16.0 cycles; the machine file has the H200's own 17.0"
+SHARED_PIPE = "two warps with chains that nearly fill the pipe lose up to 2 cycles a trip; not modelled"
+SLOW_WAVEFRONTS = "an SMSP takes each wavefront of a load in two cycles; simulated, its bytes alone take time"
+WIDE_LOAD = (
+    "a load of 8 bytes a lane is there after 26.4 cycles, one of 16 after 32.4: 3 and 9 more than one of 4;"
+    " simulated, 2 for each further wavefront"
+)
+UNFAIR = (
+    "the oldest warps go first (D4), so that the youngest runs on alone at the end; on silicon all warps end together"
+)
+TWO_CTAS = "two CTAs' barriers overlap on silicon: below 2 cycles a warp"
+FFMA = "dependent FFMA of several warps take the pipe for 2 cycles, independent ones for 1"
+FEW_LOADS = "narrow loads of few warps, by up to 4 cycles a trip; not known"
+MARGIN = "a fraction of a cycle, of 4"
+
+
+def cause_of(entry: Entry) -> str:
+    """Return the cause of a miss in words."""
+    program, smsps = entry.program, load_machine(entry.program.machine).smsps
+    alone = program.warps <= smsps
+    match program.instruction:
+        case "mma":
+            return _cause_of_mma(entry, alone=alone)
+        case "arithmetic":
+            if entry.error > 0:
+                return UNFAIR
+            return FFMA if program.name == "fma" and abs(entry.measured - entry.simulated) > 1 else MARGIN
+        case "lds" if program.name in {"8", "16"} and program.wavefronts <= int(program.name):
+            return WIDE_LOAD
+        case "barrier":
+            return TWO_CTAS
+        case _:
+            return SLOW_WAVEFRONTS if program.wavefronts > 1 else FEW_LOADS
+
+
+def _cause_of_mma(entry: Entry, *, alone: bool) -> str:
+    program = entry.program
+    if program.chains == 1 and alone:
+        return OTHER_CHIP
+    if alone:
+        return LONE_WARP
+    if entry.error > 0:
+        return ROUNDED_UP if ".s4." in program.name or ".b1." in program.name else UNFAIR
+    return SHARED_PIPE

@@ -1,0 +1,104 @@
+"""Microbenchmarks as code of one CTA, and the cycles that one trip of their loop takes on a simulated SM."""
+
+from dataclasses import fields
+from typing import Any, Final
+
+from gpusim.machine.spec import Machine, PipeSpec
+from gpusim.sim.code import BAR, EXIT, PIPE, SHARED, THROTTLES, Assembly, Decoded, DecodedSegment, pipe_names
+from gpusim.sim.core.columns import Data, column
+from gpusim.sim.core.engine import engine
+from gpusim.sim.figures import figures_of
+from gpusim.sim.tables import code_of
+from gpusim.units import SCOREBOARDS
+
+TRIPS: Final = 24
+"""Trips of the loop before those that are timed, and of those."""
+
+MOST_CHAINS: Final = SCOREBOARDS
+"""Chains of dependent instructions in one warp: each has a scoreboard of its own."""
+
+LANES_BYTES: Final = 32
+"""Lanes of a warp, each of which loads some bytes."""
+
+MATRIX_BYTES: Final = 128
+"""Bytes of a warp for one 8x8 matrix of an ldmatrix."""
+
+
+def mma(machine: Machine, name: str, chains: int) -> tuple[Decoded, ...]:
+    """Return so many mma.sync, each of which waits for the one before it in its own chain."""
+    spec: PipeSpec = machine.tensor[name]
+    return _chains(
+        Decoded(PIPE, len(pipe_names(machine)) - 1, THROTTLES[PIPE], spec.interval, spec.latency, gated=True), chains
+    )
+
+
+def ldmatrix(machine: Machine, matrices: int, chains: int, wavefronts: int | None = None) -> tuple[Decoded, ...]:
+    """Return so many ldmatrix of 1, 2 or 4 matrices, one chain each; without conflicts a matrix is a wavefront."""
+    latency = machine.shared.ldmatrix_latency_x1
+    return _loads(machine, latency, matrices * MATRIX_BYTES, wavefronts or matrices, chains)
+
+
+def lds(machine: Machine, width: int, wavefronts: int, chains: int) -> tuple[Decoded, ...]:
+    """Return so many loads from shared memory of ``width`` bytes a lane, one chain each."""
+    return _loads(machine, machine.shared.load_latency, LANES_BYTES * width, wavefronts, chains)
+
+
+def arithmetic(machine: Machine, pipe: str, chains: int) -> tuple[Decoded, ...]:
+    """Return so many instructions of a pipe, one chain each."""
+    spec = machine.pipes[pipe]
+    port = pipe_names(machine).index(pipe)
+    return _chains(Decoded(PIPE, port, THROTTLES[PIPE], spec.interval, spec.latency, gated=True), chains)
+
+
+def barrier(machine: Machine) -> tuple[Decoded, ...]:
+    """Return one bar.sync."""
+    return (Decoded(BAR, len(pipe_names(machine)) + 1, gated=True),)
+
+
+def cycles_of_a_trip(machine: Machine, body: tuple[Decoded, ...], warps: int, ctas: int = 1) -> float:
+    """
+    Return the cycles that one trip of a loop takes in the steady state on one SM, over all of its warps.
+
+    That is the difference of two runs, one of twice as many trips as the other, over the trips that differ.
+
+    Args:
+        machine: The machine.
+        body: Code of one trip.
+        warps: Warps of a CTA, which go to the SMSPs in turn.
+        ctas: CTAs on the SM.
+    """
+    once, twice = (_end(machine, body, trips, warps, ctas) for trips in (TRIPS, 2 * TRIPS))
+    return (twice - once) / TRIPS
+
+
+def _loads(machine: Machine, latency: int, size: int, wavefronts: int, chains: int) -> tuple[Decoded, ...]:
+    port = len(pipe_names(machine))
+    slots = ((wavefronts,) * machine.limits.max_warps,)
+    load = Decoded(SHARED, port, THROTTLES[SHARED], latency=latency, gated=True, bytes=size, is_load=True)
+    return _chains(load._replace(wavefronts=slots), chains)
+
+
+def _chains(instruction: Decoded, chains: int) -> tuple[Decoded, ...]:
+    return tuple(instruction._replace(waits=(board,), write=board) for board in range(chains))
+
+
+def _end(machine: Machine, body: tuple[Decoded, ...], trips: int, warps: int, ctas: int) -> int:
+    """Return the cycle at which the last CTA ends."""
+    leave = Decoded(EXIT, len(pipe_names(machine)) + 1, gated=True)
+    slots = tuple(one._replace(wavefronts=tuple(row[:warps] for row in one.wavefronts)) for one in body)
+    segments = DecodedSegment("loop", slots, trips, 1), DecodedSegment("end", (leave,), 1, 0)
+    code = code_of({0: Assembly(segments, warps, 0)}, machine.instruction_cache.stream_lines)
+    chip = engine().module.Chip(figures_of(machine, 0, busy=False), code, _nothing(ctas), 1, ctas, 1)
+    for cta in range(ctas):
+        chip.hand(0, cta, 0, 0)
+    end = 0
+    while chip.run() >= 0:
+        end = chip.ended_at
+    return end
+
+
+def _nothing(ctas: int) -> Data:
+    """Return what CTAs touch that touch no global memory."""
+    empty: dict[str, Any] = {field.name: column([0] * ctas) for field in fields(Data)}
+    alone = {"follows": column([-1] * ctas), "followed": column([-1] * ctas)}
+    return Data(**empty | alone | {"rows": 1, "outputs": 1, "cached": False, "simulates_l2": True})

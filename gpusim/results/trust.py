@@ -1,0 +1,172 @@
+"""How far a predicted time can be trusted: the error of validation of kernels like it, from a file that ships."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+from pydantic import TypeAdapter, ValidationError
+
+from gpusim.errors import BadInput
+from gpusim.machine.load import load_machine, machine_names
+
+ValidatedHalf: TypeAlias = Literal["held-out", "development", "cutlass"]
+"""Kernels that a time was validated on: of either half of the records, or CUTLASS's own."""
+
+VALIDATED_SCHEMA: Final = "gpusim.validated/1"
+
+VALIDATED: Final = Path(__file__).parent / "validated"
+"""Folder of the files, one for each machine that has records."""
+
+FEWEST_KERNELS: Final = 5
+"""An error over fewer kernels says nothing of another one."""
+
+_USUAL_MAINLOOP: Final = {
+    **dict.fromkeys(("gemm", "conv2d_fprop", "conv2d_dgrad"), "multistage"),
+    "attention": "attention",
+}
+"""The mainloop that a kind of problem need not name."""
+
+_WAVE_CLASSES: Final = ((1, "below 1 wave"), (3, "1 to 3 waves"), (10, "3 to 10 waves"))
+_MOST_WAVES: Final = "10 waves and more"
+
+
+@dataclass(frozen=True, slots=True)
+class Validated:
+    """
+    The error of validation over one group of kernels.
+
+    Attributes:
+        half: Which kernels they are of.
+        stream: Origin of their instruction streams.
+        kind: Kind of the kernels, from ``kind_of``; empty stands for all kinds.
+        size: Class of their size, from ``size_of``; empty stands for all sizes.
+        kernels: Number of kernels.
+        elapsed_error_percent: Mean absolute error of their elapsed cycles.
+    """
+
+    half: ValidatedHalf
+    stream: str
+    kind: str
+    size: str
+    kernels: int
+    elapsed_error_percent: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """
+    How far a predicted time can be trusted.
+
+    Attributes:
+        elapsed_error_percent: Mean absolute error of the elapsed cycles of the kernels that it was validated on.
+        validated_on: Those kernels.
+    """
+
+    elapsed_error_percent: float
+    validated_on: Validated
+
+
+_NO_RECORD = "no record of this machine"
+
+_ROWS = TypeAdapter(tuple[Validated, ...])
+
+
+def kind_of(scenario: Mapping[str, Any]) -> str:
+    """Return the kind of a kernel in words: the problem's, and the mainloop's where it is not the usual one."""
+    kind, mainloop = str(scenario["problem"]["kind"]), str(scenario["kernel"]["mainloop"])
+    split = f", split-K {scenario['problem']['split_k']}" if scenario["problem"].get("split_k_slices", 1) > 1 else ""
+    return kind + ("" if mainloop == _USUAL_MAINLOOP[kind] else f", {mainloop}") + split
+
+
+def size_of(waves: float) -> str:
+    """Return the class of a grid's size, by the waves of CTAs it makes."""
+    return next((name for below, name in _WAVE_CLASSES if waves < below), _MOST_WAVES)
+
+
+def trust_of(
+    scenario: Mapping[str, Any], machine: Mapping[str, Any], stream: str, waves: float, *, own_code: bool = False
+) -> Trust | None:
+    """
+    Return how far the time of a kernel can be trusted, by the kernels most like it.
+
+    Kernels of the held-out half come before those of the development half, and kernels of its kind and size before
+    those of its kind. Kernels of CUTLASS's code have been validated as one group.
+
+    Args:
+        scenario: The resolved scenario, as plain data.
+        machine: ``name`` and ``digest`` of the machine.
+        stream: Origin of the instruction streams.
+        waves: Waves of CTAs of the grid.
+        own_code: The machine code is the user's.
+
+    Returns:
+        None where no such kernel was validated: the machine has no records or has the user's figures, or its kind has
+        fewer than ``FEWEST_KERNELS``, or the machine code is the user's.
+
+    Raises:
+        BadInput: The file that ships is damaged.
+    """
+    if own_code or not _is_shipped(machine):
+        return None
+    cutlass = scenario["kernel"].get("code", "gpusim") == "cutlass"
+    kind, size = ("", "") if cutlass else (kind_of(scenario), size_of(waves))
+    known = [row for row in validated(machine["name"]) if row.stream == stream and row.kernels >= FEWEST_KERNELS]
+    rows = {(row.half, row.kind, row.size): row for row in known}
+    halves: tuple[ValidatedHalf, ...] = ("cutlass",) if cutlass else ("held-out", "development")
+    nearest = ((half, kind, own_size) for half in halves for own_size in dict.fromkeys((size, "")))
+    row = next((rows[key] for key in nearest if key in rows), None)
+    return None if row is None else Trust(row.elapsed_error_percent, row)
+
+
+def trust_line(trust: Trust | None, machine: str) -> str:
+    """
+    Return the trust in a predicted time as text that follows the cycles, such as "±8 %: held-out, 61 kernels like it".
+
+    Args:
+        trust: From ``trust_of``.
+        machine: Name of the machine.
+    """
+    if trust is None:
+        records = f"fewer than {FEWEST_KERNELS} records of kernels like it" if validated(machine) else _NO_RECORD
+        return f"{records}: unvalidated"
+    on = trust.validated_on
+    like = "of CUTLASS's" if on.half == "cutlass" else "like it"
+    half = "" if on.half == "cutlass" else f"{on.half}, "
+    return f"±{max(1, round(trust.elapsed_error_percent))} %: {half}{on.kernels:,} kernels {like}"
+
+
+@cache
+def validated(machine: str) -> tuple[Validated, ...]:
+    """
+    Return the errors of validation on a machine, by group of kernels; none where it has no records.
+
+    Raises:
+        BadInput: The file that ships is damaged.
+    """
+    file = VALIDATED / f"{machine}.json"
+    if machine not in machine_names() or not file.is_file():
+        return ()
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+        if data["schema"] != VALIDATED_SCHEMA:
+            raise BadInput(f"{file}: schema must be {VALIDATED_SCHEMA!r}, got {data['schema']!r}")
+        return _ROWS.validate_python(data["rows"], extra="forbid")
+    except (ValueError, KeyError, TypeError, ValidationError) as error:
+        raise BadInput(f"{file}: not readable as errors of validation ({error})") from error
+
+
+def validated_text(rows: tuple[Validated, ...]) -> str:
+    """Return the text of a machine's file, a row a line: held-out before development, and all kinds in order."""
+    halves = get_args(ValidatedHalf)
+    ordered = sorted(rows, key=lambda row: (halves.index(row.half), row.stream, row.kind, row.size))
+    lines = ",\n".join(f"  {json.dumps(one)}" for one in _ROWS.dump_python(tuple(ordered)))
+    return f'{{\n "schema": "{VALIDATED_SCHEMA}",\n "rows": [\n{lines}\n ]\n}}\n'
+
+
+def _is_shipped(machine: Mapping[str, Any]) -> bool:
+    """Return whether a machine has the figures that were validated: those of the file that ships under its name."""
+    name = str(machine["name"])
+    return name in machine_names() and load_machine(name).digest() == machine.get("digest")

@@ -1,0 +1,105 @@
+"""Memory instructions of one warp: when their registers are free, when their data is written, and how they follow."""
+
+import pytest
+from doubles.by_hand import A100, Memory, copy, execute, instruction, lds, load, store
+
+from gpusim.sim.code import BAR, PIPE, SHARED
+from gpusim.sim.figures import figures_of
+from gpusim.sim.footprint import IN_L2
+
+FIGURES = figures_of(A100, 0, busy=False)._replace(
+    constant_miss=0,
+    smsp_interval=3,
+    sm_interval=1,
+    copy_interval=7,
+    source_release=13,
+    barrier_base=20,
+    barrier_per_warp=2,
+    load_hit=33,
+    copy_hit=40,
+)
+"""An SMSP's instructions leave 3 cycles apart, copies 7; a copy has read its registers 13 cycles after it left."""
+
+HALF = instruction(PIPE, pipe="half")
+
+
+def issues(core, *code, figures=FIGURES, memory=None):
+    memory = memory or Memory([(0, ())], outputs=[(4, IN_L2)])
+    return execute(core, (code, 1), figures=figures, memory=memory).warps[0, 0].selected[: len(code)]
+
+
+def landed(core, *code, figures=FIGURES):
+    ran = execute(core, (code, 1), figures=figures, memory=Memory([(0, ())], outputs=[(4, IN_L2)]))
+    return [at for _, at in ran.warps[0, 0].notes]
+
+
+def test_a_copy_holds_its_address_until_it_is_read(core):
+    """It issues at 0, leaves at 1, and has read its registers at 1 + 13."""
+    assert issues(core, copy(0, read=1), instruction(PIPE, pipe="half", waits=(1,))) == [0, 14]
+
+
+@pytest.mark.parametrize("made", [lds, lambda **read: load(0, **read), lambda **read: store(0, **read)])
+def test_other_instructions_have_read_their_registers_when_they_leave_the_queue(core, made):
+    """Behind an LDS, which leaves at 1, the second instruction leaves at 4."""
+    assert issues(core, lds(), made(read=1), instruction(PIPE, pipe="half", waits=(1,))) == [0, 1, 4]
+
+
+def test_a_pipe_s_result_may_be_waited_for_by_a_scoreboard(core):
+    """Written at 0 + 17."""
+    slow = instruction(PIPE, pipe="mufu", write=2)._replace(latency=17)
+
+    assert issues(core, slow, instruction(PIPE, pipe="half", waits=(2,))) == [0, 17]
+
+
+def sts(wavefronts, **fields):
+    return instruction(SHARED, wavefronts=((wavefronts,) * 32,), fills=True, **fields)
+
+
+@pytest.mark.parametrize(("rate", "wavefronts", "written"), [(1, 8, 9), (2, 8, 5), (2, 7, 5), (4, 9, 4)])
+def test_a_store_is_written_before_the_barrier_behind_it_is_arrived_at(core, rate, wavefronts, written):
+    """It leaves at 1 and takes a cycle for as many wavefronts as the data stage serves. The barrier takes 22 more."""
+    figures = FIGURES._replace(wavefronts_per_cycle=rate)
+
+    assert issues(core, sts(wavefronts), instruction(BAR, gated=True), HALF, figures=figures) == [
+        *(0, written, written + 22)
+    ]
+
+
+def test_a_store_s_result_is_there_when_it_is_written(core):
+    """Leaving at 1, eight wavefronts: at 9. One that no barrier waits for has its latency instead: 1 + 19."""
+    assert landed(core, sts(8, activity=0)) == [9]
+    assert landed(core, sts(8, activity=0)._replace(fills=False, latency=19)) == [20]
+
+
+def test_copies_of_an_smsp_leave_at_their_own_interval(core):
+    """Two copies of no lane leave at 1 and 8, and have hit 40 cycles later; an LDS before one holds it up for 3."""
+    none = {"zero_fills": True, "activity": 0}
+
+    assert landed(core, copy(0, **none), copy(0, **none)) == [41, 48]
+    assert landed(core, lds(), copy(0, **none)) == [44]
+
+
+def test_an_lds_behind_a_copy_waits_for_the_address_unit(core):
+    """It leaves at 8, and is there 22 cycles after."""
+    assert landed(core, copy(0), lds(activity=0)) == [8 + 22]
+
+
+def test_a_wavefront_more_than_the_data_stage_serves_takes_another_cycle(core):
+    """Two warps of two SMSPs: nine wavefronts at four a cycle keep the data stage for 3 cycles, from 1 to 4."""
+    nine = lds(activity=0)._replace(wavefronts=((9, 9),))
+    ran = execute(core, ((nine,), 1), figures=FIGURES._replace(wavefronts_per_cycle=4), warps=2)
+    first, second = (ran.warps[0, warp].notes[0][1] for warp in range(2))
+
+    assert second - first == 3
+
+
+def test_a_load_of_no_lane_is_there_after_a_hit(core):
+    """It leaves at 1: 1 + 33. An epilogue's load of no sector takes a copy's hit: 1 + 40."""
+    assert landed(core, load(0, activity=0)) == [34]
+
+
+def test_a_load_that_finds_the_queue_full_waits_until_an_entry_is_free(core):
+    """A queue of two: loads leave at 1, 4, 7 and 10. The third issues at 2, for the first has left; the fourth at 4."""
+    figures = FIGURES._replace(queue_depth=2)
+
+    assert issues(core, lds(), lds(), lds(), lds(), figures=figures) == [0, 1, 2, 4]

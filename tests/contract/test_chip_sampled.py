@@ -1,0 +1,179 @@
+"""A chip that stands for a larger one: what it takes from the walk through the L2, and what it looks up itself."""
+
+import pytest
+from doubles.by_hand import Memory, quiet
+from doubles.published import H200
+
+from gpusim.sim.figures import figures_of
+from gpusim.sim.footprint import FROM_DRAM, IN_L2, L2Status
+
+FIGURES = figures_of(H200, 0, busy=False)._replace(constant_miss=0, l2_far_percent=0, most_merged=4)
+"""A hit takes 258 cycles, a miss 690."""
+
+
+def sampled(*statuses, figures=FIGURES, **more):
+    memory = Memory([(4, ((0, 15),))] * len(statuses), statuses=statuses, simulates_l2=False)
+    return quiet(figures=figures, memory=memory, sms=4, **more)
+
+
+def filled(chip, *requests, mask=15, status=0):
+    """When each request, (SM, line, cycle), for the sectors of a mask has arrived."""
+    chip.status = status
+    return [chip.fill_known(sm, line, mask, at * 1000, at) for sm, line, at in requests]
+
+
+def test_what_the_walk_found_is_there_after_a_hit():
+    chip = sampled(IN_L2)
+
+    assert filled(chip, (0, 2, 0), (2, 4, 100)) == [258, 358]
+    assert (chip.looked_up, chip.dram_bytes) == (8, 0)
+
+
+def test_what_the_walk_missed_comes_from_dram_for_all_that_ask_while_it_comes():
+    """Who asks at 100 waits for the same data; who asks when it is there has a hit."""
+    chip = sampled(FROM_DRAM)
+
+    assert filled(chip, (0, 4, 0)) == [690]
+    assert filled(chip, (1, 4, 100), (1, 4, 1000)) == [690, 1258]
+
+
+def test_an_sm_that_asks_again_for_what_is_on_its_way_looks_nothing_up():
+    chip = sampled(FROM_DRAM)
+    filled(chip, (0, 4, 0))
+    before = chip.looked_up
+
+    assert filled(chip, (0, 4, 100)) == [690]
+    assert chip.looked_up == before
+
+
+def test_a_miss_begins_when_dram_is_free():
+    """DRAM is busy until 500: 500 + 690."""
+    chip = sampled(FROM_DRAM)
+    chip.dram_free = 500_000
+
+    assert filled(chip, (0, 4, 0)) == [1190]
+
+
+def test_what_the_walk_misses_is_read_from_dram_in_its_proportion():
+    """
+    A quarter of 4 sectors each time: one sector of each request; half of it of every second. All SMs' bytes are read.
+    """
+    chip = sampled(L2Status(slow=1000, missed=250), L2Status(slow=1000, missed=125), share=10)
+    sizes = []
+    for number, status in enumerate((0, 0, 1, 1)):
+        before = chip.dram_bytes
+        filled(chip, (0, 4 + 4 * number, 5000 * number), status=status)
+        sizes.append(chip.dram_bytes - before)
+
+    assert sizes == [320, 320, 0, 320]
+
+
+def test_of_lines_that_are_partly_slow_as_many_wait_as_the_walk_says():
+    """Half of the sectors: of four lines of four sectors, the second and the fourth wait for DRAM."""
+    chip = sampled(L2Status(slow=500, missed=0))
+
+    assert [filled(chip, (0, 4 * line, 5000 * line))[0] - 5000 * line for line in range(4)] == [258, 690, 258, 690]
+
+
+def test_what_could_not_be_spent_is_forgotten_beyond_a_request_of_all_lanes():
+    """Lines that are there spend nothing: 32 lines of 4 sectors are 128 sectors, and no more is remembered."""
+    chip = sampled(L2Status(slow=999, missed=0))
+    filled(chip, *((number % 2, 4, 5000 * number) for number in range(100)))
+
+    assert chip.slow_credit == 128_000
+
+
+@pytest.mark.parametrize(("shared", "looked"), [(1, 4), (2, 2), (4, 1), (8, 1)])
+def test_requests_that_wait_at_the_l2_are_merged_with_those_of_others(shared, looked):
+    """
+    The L2 is busy until 1000: of 4 sectors that 2 CTAs share 2 are looked up, and a quarter where 4 or more do.
+    """
+    chip = sampled(L2Status(slow=0, missed=0, shared=shared))
+    chip.chip_free = 1_000_000
+    filled(chip, (0, 4, 0))
+
+    assert chip.looked_up == looked
+
+
+def test_requests_that_do_not_wait_are_not_merged():
+    chip = sampled(L2Status(slow=0, missed=0, shared=4))
+    filled(chip, (0, 4, 0))
+
+    assert chip.looked_up == 4
+
+
+def test_a_miss_is_merged_as_often_as_later_requests_have_waited():
+    """
+    At first one of two later requests is taken to wait: of 3 of 4 sectors that could be merged, 1.5 are. 2.5 are left.
+
+    Two later requests come while the line comes, and wait: 3 of 4. Of the next miss 3 * 3 / 4 are merged: 1.75 left.
+    The later ones look 1 up each: 2.5 + 1 + 1 + 1.75 = 6.25.
+    """
+    chip = sampled(L2Status(slow=1000, missed=0, shared=4))
+    filled(chip, (0, 4, 0), (1, 4, 100), (2, 4, 200))
+    assert (chip.later_waiting, chip.later) == (3, 4)
+    filled(chip, (0, 8, 5000))
+
+    assert (chip.looked_up, chip.looked_credit) == (6, 250)
+
+
+def test_later_requests_that_do_not_wait_are_counted_too():
+    """The line is there at 690: who asks at 2000 does not wait. One of three."""
+    chip = sampled(L2Status(slow=1000, missed=0, shared=4))
+    filled(chip, (0, 4, 0), (1, 4, 2000))
+
+    assert (chip.later_waiting, chip.later) == (1, 3)
+
+
+def test_merged_requests_take_nothing_of_the_l2_s_bandwidth():
+    """An L2 of 1 byte a cycle that is busy until 1000: a quarter of 128 bytes keeps it until 1032."""
+    chip = sampled(L2Status(slow=0, missed=0, shared=4), figures=FIGURES._replace(l2_bytes=1))
+    chip.chip_free = 1_000_000
+    filled(chip, (0, 4, 0))
+
+    assert chip.chip_free == 1_032_000
+
+
+@pytest.mark.parametrize(("sm", "line", "shared", "looked"), [(0, 4, 1, 4), (0, 5, 1, 8), (2, 5, 1, 4), (0, 4, 5, 8)])
+def test_what_is_brought_is_looked_up_in_both_partitions(sm, line, shared, looked):
+    """
+    That is where the line's home is on the other side, or more than four CTAs share it, which sit on both sides.
+
+    Nothing waits, so nothing is merged: 4 sectors are looked up, and the 4 that are brought once more.
+    """
+    chip = sampled(L2Status(slow=0, missed=1000, shared=shared))
+    filled(chip, (sm, line, 0))
+
+    assert chip.looked_up == looked
+
+
+def test_stores_are_written_as_what_comes_displaces_them():
+    """
+    An L2 of one line, four sectors. The first four that come find room. The next four displace others, of which 128
+    bytes of the 8 sectors so far are stored: 4 * 128 / 8 = 64 bytes are written, a cycle of DRAM.
+    """
+    figures = FIGURES._replace(l2_lines=1, dram_bytes_per_kilocycle=64_000)
+    chip = sampled(IN_L2, figures=figures)
+    chip.displace(0, 4)
+    chip.stored_bytes = 128
+    assert chip.dram_free == 0
+    chip.displace(0, 4)
+
+    assert chip.came_sectors == 8
+    assert chip.dram_free == 1000
+
+
+def test_an_l2_that_stands_for_a_larger_one_is_full_sooner():
+    """
+    Each sector stands for those of ten SMs: two are more than the 16 of four lines, one is not.
+
+    Of 32 stored bytes and two sectors, 16 for each of ten SMs are written: 2.5 cycles of DRAM.
+    """
+    figures = FIGURES._replace(l2_lines=4, dram_bytes_per_kilocycle=64_000)
+    chip = sampled(IN_L2, figures=figures, share=10)
+    chip.stored_bytes = 32
+    chip.displace(0, 1)
+    assert chip.dram_free == 0
+    chip.displace(0, 1)
+
+    assert chip.dram_free == 1000 * 10 * 16 // 64

@@ -1,0 +1,73 @@
+"""
+Development records hold their cycles: as far off as the committed validation says, and never further than stated.
+
+A few of every kind are simulated anew. Held-out records are not read.
+"""
+
+import json
+from collections import defaultdict
+
+import pytest
+
+from gpusim.families.registry import parse_scenario
+from gpusim.records.halves import halves_file, load_halves
+from gpusim.records.record import load_record, measured_folder
+from gpusim.verbs.simulate import simulate
+
+ROWS = json.loads((halves_file().parent / "development.json").read_text())["rows"]
+
+MOST_INSTRUCTIONS = 2_000_000
+"""Warp instructions that a compiled core executes in a fifth of a second."""
+
+TOLERANCE = {"compiled": 0.25, "estimated": 0.35}
+"""Part of a record's elapsed cycles by which the simulated ones may miss them."""
+
+AS_VALIDATED = 0.005
+"""Part of the elapsed cycles by which a simulation may differ from the committed one of the same kernel."""
+
+
+def error(row):
+    measured, simulated = row["figures"]["elapsed"]
+    return (simulated - measured) / measured
+
+
+def chosen():
+    """Of each kind and stream, the smallest record and the largest that is quickly simulated."""
+    groups = defaultdict(list)
+    for row in ROWS:
+        if {"elapsed", "warp instructions"} <= row["figures"].keys():
+            instructions = row["figures"]["warp instructions"][1]
+            if instructions <= MOST_INSTRUCTIONS:
+                groups[row["groups"]["kind"], row["stream"]].append((instructions, row["name"], row))
+    return [
+        own[2] for found in groups.values() for own in {min(found)[1]: min(found), max(found)[1]: max(found)}.values()
+    ]
+
+
+CHOSEN = chosen()
+
+
+def test_every_row_is_of_the_development_half():
+    names = {row["name"] for row in ROWS}
+
+    assert names <= load_halves().seen | load_halves().development
+    assert len(CHOSEN) >= 30
+
+
+@pytest.mark.parametrize("stream", TOLERANCE)
+def test_no_record_is_further_off_than_stated(stream):
+    errors = {row["name"]: error(row) for row in ROWS if row["stream"] == stream and "elapsed" in row["figures"]}
+
+    assert len(errors) > 200
+    assert {name: own for name, own in errors.items() if abs(own) > TOLERANCE[stream]} == {}
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("row", CHOSEN, ids=[f"{row['name']}-{row['stream']}" for row in CHOSEN])
+def test_a_record_is_simulated_as_it_was_validated(row):
+    record = load_record(measured_folder() / "h200" / f"{row['name']}.json")
+    result, _ = simulate(parse_scenario(record.scenario, row["name"]), stream=row["stream"])
+    measured, validated = row["figures"]["elapsed"]
+
+    assert result.cycles.elapsed == pytest.approx(validated, rel=AS_VALIDATED)
+    assert result.cycles.elapsed == pytest.approx(measured, rel=TOLERANCE[row["stream"]])

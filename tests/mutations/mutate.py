@@ -1,0 +1,322 @@
+"""
+Changes the machine in forty places, one after the other, and says which test fails each time.
+
+    python tests/mutations/mutate.py --out reports/mutations.md
+    python tests/mutations/mutate.py --seed 5 --count 10     # other places, printed
+
+A mutation leaves a statement out, turns a bound round, doubles a number of the text that keeps time, or takes a figure
+of the H200's machine file for 30 % more or less. It is made in a copy of the tree. First the tests run whose
+expectations are worked by hand or derived anew; if none fails, those that simulate whole kernels. A changed core is
+interpreted there, for the compiled one is of another text.
+"""
+
+import argparse
+import ast
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+TREE = Path(__file__).parents[2]
+
+MACHINE = "gpusim/machine/h200.toml"
+FILES = (
+    "gpusim/sim/core/chip.py",
+    "gpusim/sim/figures.py",
+    "gpusim/sim/cta_scheduler.py",
+    "gpusim/sim/launch.py",
+    "gpusim/sim/sampling.py",
+    "gpusim/lower/estimated.py",
+    "gpusim/lower/estimated_output.py",
+)
+"""The text that keeps time."""
+
+CORE_SHARE = 0.45
+FIGURE_SHARE = 0.35
+"""Of all mutations, those of the core and those of figures; the others are of the other files."""
+
+OF_THE_CORE = (
+    "tests/contract/test_chip_memory.py",
+    "tests/contract/test_chip_sampled.py",
+    "tests/contract/test_chip_fetch.py",
+    "tests/contract/test_chip_reads.py",
+    "tests/contract/test_chip_slices.py",
+    "tests/contract/test_chip_stores.py",
+    "tests/unit/sim/core",
+)
+OF_FIGURES = (
+    "tests/golden/test_h200_figures.py",
+    "tests/unit/machine",
+    "tests/unit/measure/tables/test_figure_table.py",
+)
+OF_STREAMS = (
+    "tests/unit/families/gemm/test_estimated.py",
+    "tests/unit/lower/test_estimated.py",
+    "tests/unit/lower/test_estimated_output.py",
+)
+BY_HAND = (*OF_THE_CORE, "tests/unit/sim", *OF_FIGURES, *OF_STREAMS)
+"""Tests whose expectations are arithmetic on paper, or derived from committed measurements."""
+
+NEAREST = {"core": OF_THE_CORE, "machine": OF_FIGURES, "lower": OF_STREAMS}
+"""Those of them that run first, by the folder of the changed file."""
+
+WHOLE_KERNELS = (
+    "tests/golden/test_development_records.py",
+    "tests/unit/verbs/test_simulate.py",
+    "tests/contract/test_exact_lives.py",
+)
+"""Tests that simulate kernels, and compare with what was frozen or validated."""
+
+NO_TIME = {
+    "chip.py": {
+        *("__init__", "figures_of", "code_of", "data_of", "zeros", "bucket"),
+        *("row", "flush", "note", "log_note", "charge"),
+    },
+    "cta_scheduler.py": {"__init__"},
+    "launch.py": {"_cost"},
+}
+"""Functions that copy, allocate, hash, log or describe: a change there is no mechanism's."""
+
+NO_TIME_NAMES = ("WIDTH", "ROWS", "RATE", "NEVER")
+"""Ends of the names of numbers that size logs or estimate seconds."""
+
+TURNED = {ast.Lt: ">=", ast.GtE: "<", ast.Gt: "<=", ast.LtE: ">"}
+SWAPPED = {"max": "min", "min": "max"}
+MOST_SECONDS = 240
+"""A test run that takes longer hangs, which is noticed."""
+
+
+class Mutation(NamedTuple):
+    """
+    One change.
+
+    Attributes:
+        file: Path in the tree.
+        place: Function or key that it is in.
+        what: What is done.
+        begin, end: The characters of the text that are replaced.
+        new: What stands there then.
+    """
+
+    file: str
+    place: str
+    what: str
+    begin: int
+    end: int
+    new: str
+
+    def of(self, text: str) -> str:
+        """Return the changed text."""
+        return text[: self.begin] + self.new + text[self.end :]
+
+
+def text_mutations(file: str, text: str) -> Iterator[Mutation]:
+    """Yield every change of a Python text that could be one of a mechanism's."""
+    offsets = [0]
+    for line in text.splitlines(keepends=True):
+        offsets.append(offsets[-1] + len(line))
+
+    def made(place: str, what: str, node: ast.stmt | ast.expr, new: str) -> Mutation:
+        begin = offsets[node.lineno - 1] + node.col_offset
+        end = offsets[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
+        return Mutation(file, place, what, begin, end, new)
+
+    module = ast.parse(text)
+    for statement in module.body:
+        if isinstance(statement, ast.Assign | ast.AnnAssign):
+            target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+            name, value = ast.unparse(target), statement.value
+            if isinstance(value, ast.Constant) and _number(value) and not name.endswith(NO_TIME_NAMES):
+                yield made(name, f"doubled: {value.value}", value, str(2 * value.value))
+    functions = [node for node in ast.walk(module) if isinstance(node, ast.FunctionDef)]
+    for function in functions:
+        if function.name not in NO_TIME.get(Path(file).name, ()):
+            for node in ast.walk(function):
+                for what, replaced, new in _changes(node):
+                    yield made(function.name, what, replaced, new)
+
+
+def _changes(node: ast.AST) -> Iterator[tuple[str, ast.stmt | ast.expr, str]]:
+    """Yield what can be done to a part of a function: in words, what is replaced, and by what."""
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in TURNED:
+        turned = f"({ast.unparse(node.left)} {TURNED[type(node.ops[0])]} {ast.unparse(node.comparators[0])})"
+        yield f"turned round: `{ast.unparse(node)}`", node, turned
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in SWAPPED:
+        yield f"turned round: `{ast.unparse(node)}`", node.func, SWAPPED[node.func.id]
+    elif isinstance(node, ast.Constant) and _number(node):
+        yield f"doubled: {node.value} in line {node.lineno}", node, str(2 * node.value)
+    elif isinstance(node, ast.stmt) and _is_a_step(node):
+        yield f"left out: `{ast.unparse(node).splitlines()[0]}`", node, "pass"
+
+
+def _number(node: ast.Constant) -> bool:
+    return type(node.value) is int and node.value > 0
+
+
+def _is_a_step(node: ast.AST) -> bool:
+    """Return whether a statement can be left out: it changes something, and defines no name that is needed later."""
+    match node:
+        case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]) | ast.AugAssign():
+            return True
+        case ast.Expr(value=ast.Call() | ast.YieldFrom()):
+            return True
+        case ast.If(orelse=[]):
+            return not any(isinstance(one, ast.Return) for one in node.body) or len(node.body) == 1
+    return False
+
+
+def figure_mutations(file: str, text: str, factor: tuple[int, ...] = (70, 130)) -> Iterator[Mutation]:
+    """Yield every figure of a machine file, with 30 % less and 30 % more."""
+    table = ""
+    position = 0
+    for line in text.splitlines(keepends=True):
+        header = re.match(r"\[([^\]]+)\]", line)
+        table = header.group(1) if header else table
+        found = re.match(r"(\w+) = \{ value = (\d+)|value = (\d+)", line)
+        if found and not table.startswith("sources"):
+            group = 2 if found.group(2) else 3
+            value = int(found.group(group))
+            key = f"{table}.{found.group(1)}" if found.group(1) else table
+            for percent in factor:
+                new = value * percent // 100 if percent < 100 else -(-value * percent // 100)
+                if new not in {value, 0}:
+                    span = position + found.start(group), position + found.end(group)
+                    yield Mutation(file, key, f"{value} becomes {new}", *span, str(new))
+        position += len(line)
+
+
+def choose(tree: Path, seed: int, count: int) -> list[Mutation]:
+    """Choose mutations: of the core, of figures, and of the other files."""
+    draw = random.Random(seed)  # noqa: S311 - a choice that is to be repeated
+    core, *others = FILES
+    of_key: dict[str, list[Mutation]] = {}
+    for one in figure_mutations(MACHINE, (tree / MACHINE).read_text()):
+        of_key.setdefault(one.place, []).append(one)
+    groups = [
+        (round(count * CORE_SHARE), list(text_mutations(core, (tree / core).read_text()))),
+        (round(count * FIGURE_SHARE), [draw.choice(both) for both in of_key.values()]),
+    ]
+    rest = [one for file in others for one in text_mutations(file, (tree / file).read_text())]
+    groups.append((count - sum(number for number, _ in groups), rest))
+    return [one for number, candidates in groups for one in draw.sample(candidates, number)]
+
+
+def first_failure(tree: Path, tests: Sequence[str], seconds: int = MOST_SECONDS) -> str:
+    """Run tests in a tree up to the first that fails; return its name, or nothing where none does."""
+    options = ["-x", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "--tb=no"]
+    command = [sys.executable, "-m", "pytest", *options, *tests]
+    environment = os.environ | {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        ran = subprocess.run(
+            command, cwd=tree, env=environment, capture_output=True, text=True, timeout=seconds, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return f"(no end within {seconds} s)"
+    if ran.returncode == 0:
+        return ""
+    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", ran.stdout, re.MULTILINE)
+    return failed.group(1) if failed else f"(pytest ends with {ran.returncode})"
+
+
+def copy_of(tree: Path, folder: Path) -> Path:
+    """Copy what tests need of a tree."""
+    copy = folder / "tree"
+    left_out = shutil.ignore_patterns(
+        ".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", "runs", "dist", "build"
+    )
+    shutil.copytree(tree, copy, ignore=left_out, symlinks=True)
+    return copy
+
+
+def run(mutations: Sequence[Mutation], tree: Path) -> Iterator[tuple[Mutation, str, str]]:
+    """
+    Make each mutation in a copy of the tree; yield it with the test that fails, by hand and else on whole kernels.
+
+    Raises:
+        SystemExit: A test fails without any mutation.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        copy = copy_of(tree, Path(folder))
+        _require_green(copy, BY_HAND)
+        kernels_are_green = False
+        for mutation in mutations:
+            path = copy / mutation.file
+            text = path.read_text()
+            path.write_text(mutation.of(text))
+            nearest = NEAREST.get(path.parent.name, ())
+            by_hand = first_failure(copy, [*nearest, *(one for one in BY_HAND if one not in nearest)])
+            kernels = ""
+            if not by_hand:
+                if not kernels_are_green:
+                    path.write_text(text)
+                    _require_green(copy, WHOLE_KERNELS)
+                    path.write_text(mutation.of(text))
+                    kernels_are_green = True
+                kernels = first_failure(copy, WHOLE_KERNELS, MOST_SECONDS * 10)
+            path.write_text(text)
+            yield mutation, by_hand, kernels
+
+
+def _require_green(tree: Path, tests: Sequence[str]) -> None:
+    """
+    Run tests without a mutation.
+
+    Raises:
+        SystemExit: One of them fails.
+    """
+    broken = first_failure(tree, tests, MOST_SECONDS * 10)
+    if broken:
+        sys.exit(f"{broken} fails without a mutation")
+
+
+def page(rows: Sequence[tuple[Mutation, str, str]], seed: int) -> str:
+    """Return the report as markdown."""
+    by_hand = sum(bool(one) for _, one, _ in rows)
+    caught = sum(bool(one or other) for _, one, other in rows)
+    lines = [
+        "# Mutations of the machine and its figures",
+        "",
+        (
+            f"`python tests/mutations/mutate.py --seed {seed}`: {caught} of {len(rows)} mutations fail a test,"
+            f" {100 * caught / len(rows):.0f} %; {by_hand} of them one that is worked by hand or derived from a"
+            " committed measurement, the others one of a whole kernel."
+        ),
+        "",
+        "| file | in | mutation | first test that fails |",
+        "|---|---|---|---|",
+    ]
+    for mutation, one, other in rows:
+        test = (one or other).removeprefix("tests/").replace("|", "\\|") or "**none**"
+        what = mutation.what.replace("|", "\\|")
+        lines.append(f"| {Path(mutation.file).name} | {mutation.place} | {what} | {test} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    """Choose, run and report; return 1 where a mutation is not noticed and the page is only printed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=4)
+    parser.add_argument("--count", type=int, default=40)
+    parser.add_argument("--out", type=Path, help="file to write the page to; by default it is printed")
+    parsed = parser.parse_args()
+    rows = []
+    for row in run(choose(TREE, parsed.seed, parsed.count), TREE):
+        rows.append(row)
+        mutation, one, other = row
+        sys.stderr.write(f"{len(rows)}: {mutation.file} {mutation.place}: {mutation.what}: {one or other or 'NONE'}\n")
+    text = page(rows, parsed.seed)
+    if parsed.out is None:
+        sys.stdout.write(text)
+    else:
+        parsed.out.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

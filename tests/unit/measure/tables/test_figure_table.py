@@ -1,0 +1,41 @@
+"""The table of figures by kind is that of the machine files, and few figures are fitted."""
+
+from pathlib import Path
+
+import pytest
+
+from gpusim.machine import load_machine, machine_names
+from gpusim.measure.tables.figure_table import MOST_FITTED, figure_table, main
+
+COMMITTED = Path(__file__).parents[4] / "reports" / "figures.md"
+
+
+def test_the_committed_table_is_that_of_the_machine_files(tmp_path):
+    assert main(["--out", str(tmp_path / "figures.md")]) == 0
+
+    assert COMMITTED.read_text() == (tmp_path / "figures.md").read_text()
+
+
+FIGURES = [(name, record) for name in machine_names() for record in load_machine(name).figures]
+
+
+@pytest.mark.parametrize(("name", "record"), FIGURES, ids=[f"{name}-{record.key}" for name, record in FIGURES])
+def test_every_figure_is_the_committed_one(name, record):
+    """A figure that no measurement tells anew is at least noticed when it changes."""
+    page = COMMITTED.read_text()
+    own = page[page.index(f"\n## {name}, {record.kind}\n") + 1 :].split("\n## ")[0]
+
+    assert f"\n| `{record.key}` | {record.value} {record.unit} |" in own
+
+
+def test_no_machine_has_many_fitted_figures():
+    assert max(load_machine(name).figure_counts()["fitted"] for name in machine_names()) <= MOST_FITTED
+
+
+def test_every_fitted_figure_of_the_h200_says_on_what():
+    page = figure_table([load_machine("h200")])
+    lines = page[page.index("## h200, fitted") : page.index("## h200, assumed")].splitlines()
+
+    for key in ("mio.queue_depth", "launch.cta_setup", "constant_cache.miss_latency"):
+        (line,) = (line for line in lines if line.startswith(f"| `{key}`"))
+        assert "development" in line
