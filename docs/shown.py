@@ -216,9 +216,10 @@ def show(arguments: Sequence[str]) -> int:
     for page in pages:
         if "--write" in arguments:
             rewrite(page)
-        for why in differing(page):
-            failed = 1
-            sys.stderr.write(f"{page.name}: {why}\n")
+        else:
+            for why in differing(page):
+                failed = 1
+                sys.stderr.write(f"{page.name}: {why}\n")
     return failed
 
 
