@@ -1,8 +1,8 @@
 """
 Walks a new user's path, and says how long each step takes: ``python docs/first_steps.py [--out PAGE]``.
 
-The tree is cloned into an empty folder. ``make demo`` makes the environment there and simulates a first convolution. Then
-a kernel that is known by its name alone is explained: from nothing to the first bottleneck.
+The tree is cloned into an empty folder. ``make demo`` makes the environment there and simulates a first convolution.
+Then a kernel that is known by its name alone is explained: from nothing to the first bottleneck.
 """
 
 import argparse
@@ -69,14 +69,15 @@ def _step(command: Sequence[str], folder: Path, shown: str = "") -> Step:
 def page(steps: Sequence[Step]) -> str:
     """Return the steps as a page."""
     rows = [f"| `{step.command}` | {step.seconds:.0f} |" for step in steps]
-    python = f"Python {sys.version_info.major}.{sys.version_info.minor}"
+    made = "Made by `python docs/first_steps.py --out reports/first_steps.md`"
+    where = f"on {os.cpu_count()} cores, Python {sys.version_info.major}.{sys.version_info.minor}."
+    what = "It clones the tree into an empty folder, and takes a new user's path from there."
     explained = [line for line in steps[-1].printed.splitlines() if line]
     return "\n".join(
         [
             "# First steps, timed",
             "",
-            f"Made by `python docs/first_steps.py --out reports/first_steps.md` on {os.cpu_count()} cores, {python}. The tree "
-            + "is cloned into an empty folder, and a new user's path taken from there.",
+            f"{made} {where} {what}",
             "",
             "| step | seconds |",
             "|---|---:|",

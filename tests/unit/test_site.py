@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import first_steps
 import from_code
 import links
 import nbformat
@@ -94,3 +95,11 @@ def test_a_link_that_leads_nowhere_is_seen(tmp_path):
     )
 
     assert links.broken(tmp_path) == [("b.html", "no.png"), ("inner/a.html", "../b.html#gone")]
+
+
+def test_the_page_of_first_steps_adds_up_their_times():
+    steps = [first_steps.Step("make demo", 61.2, ""), first_steps.Step("gpusim explain", 8.9, "It waits.\n\nMore.\n")]
+    text = first_steps.page(steps)
+
+    assert "| `make demo` | 61 |\n| `gpusim explain` | 9 |\n| in all | 70 |\n" in text
+    assert text.endswith("The last step says:\n\n> It waits.\n")
