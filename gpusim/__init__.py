@@ -16,6 +16,8 @@ _HOMES = {
     "Result": "gpusim.results.result",
     "Run": "gpusim.python.run",
     "Scenario": "gpusim.scenario.models",
+    "Sweep": "gpusim.verbs.sweep",
+    "Tuning": "gpusim.verbs.tune",
     "VerifyReport": "gpusim.families.verification",
     "compare": "gpusim.python.compare",
     "describe_layout": "gpusim.layout.bank_map",
@@ -29,6 +31,8 @@ _HOMES = {
     "search_layout": "gpusim.layout.search_report",
     "shared_layout": "gpusim.layout.named",
     "simulate": "gpusim.python.simulate",
+    "sweep": "gpusim.verbs.sweep",
+    "tune": "gpusim.verbs.tune",
     "verify": "gpusim.python.verify",
 }
 """Public name -> the module that defines it. Whoever adds a line here adds one to ``__init__.pyi``."""

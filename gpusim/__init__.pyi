@@ -19,5 +19,9 @@ from gpusim.results.result import Result as Result
 from gpusim.scenario.catalogue import scenario_names as scenario_names
 from gpusim.scenario.models import Scenario as Scenario
 from gpusim.verbs.load import load as load
+from gpusim.verbs.sweep import Sweep as Sweep
+from gpusim.verbs.sweep import sweep as sweep
+from gpusim.verbs.tune import Tuning as Tuning
+from gpusim.verbs.tune import tune as tune
 
 __version__: str

@@ -1,8 +1,55 @@
-"""``python -m gpusim`` is the ``gpusim`` command."""
+"""``python -m gpusim`` and the installed command: an interrupt at any moment is one line and exit code 130."""
 
+# Nothing more is imported here: an interrupt during an import above ``main`` would be a traceback.
 import sys
 
-from gpusim.cli import main
+INTERRUPTED = 130
+"""Exit code of an interrupted command, as shells expect it."""
+
+
+def main() -> int:
+    """Run the command line, and return its exit code."""
+    interrupts: list[int] = []
+    try:
+        code = _run(interrupts)
+    except BaseException:
+        if not interrupts and sys.exc_info()[0] is not KeyboardInterrupt:
+            raise
+        # Compiled libraries turn an interrupt into errors of their own.
+        sys.stderr.write("gpusim: interrupted\n")
+        return INTERRUPTED
+    return code
+
+
+def _run(interrupts: list[int]) -> int:
+    """
+    Run the command line, and note interrupts, which raise ``KeyboardInterrupt``.
+
+    One that arrives where Python can raise nothing, as in a destructor, is delivered again a moment later. One that
+    arrives when all is done is ignored.
+    """
+    import signal  # noqa: PLC0415 # as all imports here, within the reach of ``main``
+
+    def note(number: int, _: object) -> None:
+        interrupts.append(number)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, note)
+    import threading  # noqa: PLC0415
+
+    def deliver_again(unraisable: "sys.UnraisableHookArgs") -> None:
+        if isinstance(unraisable.exc_value, KeyboardInterrupt):
+            threading.Timer(0.01, signal.raise_signal, (signal.SIGINT,)).start()
+        else:
+            sys.__unraisablehook__(unraisable)
+
+    sys.unraisablehook = deliver_again
+    from gpusim.cli import main as run  # noqa: PLC0415
+
+    code = run()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return code
+
 
 if __name__ == "__main__":
     sys.exit(main())

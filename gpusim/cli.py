@@ -17,11 +17,14 @@ app = typer.Typer(
     name="gpusim",
     help="Simulates CUTLASS tile kernels inside an NVIDIA SM, without a GPU.",
     epilog="Exit codes: 0 done; 1 it could not be done; 2 bad usage or scenario; 3 done, and a check did not hold.",
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
+
+
+_INTERRUPTED = 130
+"""Exit code of an interrupted command, as shells expect it; typer returns it for an interrupt, and no command does."""
 
 
 class PictureKind(StrEnum):
@@ -31,6 +34,23 @@ class PictureKind(StrEnum):
     CONFLICTS = "conflicts"
     STALLS = "stalls"
     ROOFLINE = "roofline"
+    SWEEP = "sweep"
+    SWEEP_MAP = "sweep-map"
+
+
+class SweepChart(StrEnum):
+    """The pictures that a sweep can draw."""
+
+    LINES = "lines"
+    MAP = "map"
+
+
+class TableChoice(StrEnum):
+    """The formats of a sweep's table."""
+
+    AUTO = "auto"
+    CSV = "csv"
+    PARQUET = "parquet"
 
 
 class TraceFormat(StrEnum):
@@ -80,9 +100,20 @@ def _tensor_folder(text: str) -> Path:
     return Path(text)
 
 
+def _shipped_names(incomplete: str) -> list[str]:
+    from gpusim.scenario.catalogue import shipped_scenarios
+
+    return [scenario.name for scenario in shipped_scenarios() if scenario.name.startswith(incomplete)]
+
+
 ScenarioArgument = Annotated[
     str | None,
-    typer.Argument(metavar="FILE", help="A scenario file, or the name of a shipped scenario.", show_default=False),
+    typer.Argument(
+        metavar="FILE",
+        help="A scenario file, the name of a shipped scenario, or - for standard input.",
+        show_default=False,
+        autocompletion=_shipped_names,
+    ),
 ]
 CutlassOption = Annotated[
     str | None,
@@ -115,16 +146,42 @@ SaveTensorsOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+MetricOption = Annotated[
+    str, typer.Option(metavar="NAME", help="What is drawn of a sweep: tflops, cycles, time_us, occupancy, ...")
+]
 HeldOutRowsOption = Annotated[
     bool, typer.Option("--held-out-rows", help="Show rows of held-out records; the look is noted in the log.")
 ]
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from gpusim.commands.about import print_version
+
+        print_version(as_json=False)
+        raise typer.Exit
+
+
+@app.callback()
+def gpusim(
+    *,
+    version: Annotated[  # its callback prints and ends
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version, and exit.")
+    ] = False,
+) -> None:
+    """Simulates CUTLASS tile kernels inside an NVIDIA SM, without a GPU."""
 
 
 @app.command()
 def run(
     files: Annotated[
         list[str] | None,
-        typer.Argument(metavar="FILE...", help="Scenario files, or names of shipped scenarios.", show_default=False),
+        typer.Argument(
+            metavar="FILE...",
+            help="Scenario files, names of shipped scenarios, or - for standard input.",
+            show_default=False,
+            autocompletion=_shipped_names,
+        ),
     ] = None,
     *,
     cutlass: CutlassOptions = None,
@@ -168,7 +225,7 @@ def run(
         typer.Option(metavar="NAME", help="Name of the kernel in --cubin, or a part that only its name has."),
     ] = None,
     no_figures: Annotated[bool, typer.Option("--no-figures", help="Write no pictures and no trace.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace an earlier run in the run directory.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier run, and tensors.")] = False,
     reference_check: Annotated[
         bool, typer.Option("--reference-check", help="Execute on random tensors, and compare with the reference.")
     ] = False,
@@ -213,6 +270,7 @@ def verify(
         bool, typer.Option("--reference-check/--no-reference-check", help="Compare the output with the reference.")
     ] = True,
     save_tensors: SaveTensorsOption = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace tensors that the folder holds.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Execute a schedule on real data: compare with a reference, find hazards."""
@@ -224,6 +282,7 @@ def verify(
         mutation=mutate,
         reference_check=reference_check,
         save_tensors=save_tensors,
+        force=force,
         as_json=as_json,
     )
     verify_scenario(_scenario(file, cutlass), options)
@@ -360,11 +419,24 @@ def layout(
 @app.command()
 def plot(
     run_directory: RunArgument,
-    kind: Annotated[PictureKind, typer.Argument(metavar="KIND", help="overlap, conflicts, stalls or roofline.")],
-    out: Annotated[Path | None, typer.Option(help="The PNG file.  [default: RUN/KIND.png]")] = None,
+    kind: Annotated[
+        PictureKind,
+        typer.Argument(
+            metavar="KIND", help="overlap, conflicts, stalls or roofline; of a sweep's folder sweep or sweep-map."
+        ),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="The PNG file, for a sweep also SVG.  [default: RUN/KIND.png]")
+    ] = None,
+    metric: MetricOption = "tflops",
     as_json: JsonOption = False,
 ) -> None:
-    """Draw a picture of a run again."""
+    """Draw a picture of a run or a sweep again."""
+    if kind in {PictureKind.SWEEP, PictureKind.SWEEP_MAP}:
+        from gpusim.commands.sweep import plot_sweep
+
+        plot_sweep(run_directory, kind.value, metric, out, as_json=as_json)
+        return
     from gpusim.commands.figures import plot_run
 
     plot_run(run_directory, kind.value, out, as_json=as_json)
@@ -387,7 +459,12 @@ def trace(
 def check(
     files: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[FILE...]", help="Scenario files, or names of shipped ones.", show_default=False),
+        typer.Argument(
+            metavar="[FILE...]",
+            help="Scenario files, or names of shipped ones.",
+            show_default=False,
+            autocompletion=_shipped_names,
+        ),
     ] = None,
     *,
     cutlass: CutlassOptions = None,
@@ -402,7 +479,15 @@ def check(
         Path | None, typer.Option(metavar="PNG", help="Draw the measured pipeline above the simulated one.")
     ] = None,
     held_out_rows: HeldOutRowsOption = False,
-    as_json: JsonOption = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Keep each answer in this file as it comes, a line of JSON each. What it has already is not checked "
+            "again, so that a command that was interrupted goes on where it was.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON; with several scenarios, a line each.")] = False,
 ) -> None:
     """Run a scenario's kernel on the GPU, and compare it with the simulation."""
     from gpusim.commands.check import CheckOptions, check_scenarios
@@ -416,6 +501,7 @@ def check(
         seed=seed,
         overlay=overlay,
         held_out_rows=held_out_rows,
+        out=out,
         as_json=as_json,
     )
     given = scenario_texts(files or [], cutlass or []) if files or cutlass else []
@@ -470,6 +556,121 @@ def validate(
         as_json=as_json,
     )
     validate_records(options)
+
+
+@app.command()
+def sweep(
+    file: ScenarioArgument = None,
+    *,
+    cutlass: CutlassOption = None,
+    overrides: SetOption = None,
+    over: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=V,V,...", help="An axis: a key and its values, e.g. kernel.stages=3,4,5. Repeatable."
+        ),
+    ] = None,
+    axes: Annotated[
+        Path | None, typer.Option(metavar="TOML", help="A file of axes; an array of tables varies keys together.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            parser=_folder,
+            metavar="DIR",
+            help="Folder of the sweep; where it holds the same one, that goes on.  [default: sweeps/NAME-DIGEST]",
+        ),
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes.  [default: one for each core]")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Simulate on the cluster of this Dask scheduler instead.")
+    ] = None,
+    exact: Annotated[
+        bool | None,
+        typer.Option(
+            "--exact/--sampled", help="Simulate every CTA, or sample.  [default: by the number of warp instructions]"
+        ),
+    ] = None,
+    stream: Annotated[
+        StreamChoice,
+        typer.Option(
+            help="Origin of the instruction streams. auto: compiled if all are shipped or a compiler is installed."
+        ),
+    ] = StreamChoice.AUTO,
+    table: Annotated[
+        TableChoice, typer.Option(help="Format of the table. auto: Parquet where pyarrow is installed.")
+    ] = TableChoice.AUTO,
+    plot: Annotated[
+        list[SweepChart] | None, typer.Option("--plot", help="Draw lines or a heat map into DIR. Repeatable.")
+    ] = None,
+    metric: MetricOption = "tflops",
+    as_json: JsonOption = False,
+) -> None:
+    """Simulate a scenario over axes of keys, into one table."""
+    from gpusim.commands.sweep import SweepOptions, sweep_scenario
+
+    charts = {SweepChart.LINES: "sweep", SweepChart.MAP: "sweep-map"}
+    options = SweepOptions(
+        overrides=tuple(overrides or ()),
+        over=tuple(over or ()),
+        axes=axes,
+        out=out,
+        jobs=jobs,
+        scheduler=scheduler,
+        exact=exact,
+        stream=stream.value,
+        table=table.value,
+        charts=tuple(charts[one] for one in plot or ()),
+        metric=metric,
+        as_json=as_json,
+    )
+    sweep_scenario(_scenario(file, cutlass), options)
+
+
+@app.command()
+def tune(
+    file: ScenarioArgument = None,
+    *,
+    cutlass: CutlassOption = None,
+    overrides: SetOption = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes.  [default: one for each core]")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Simulate on the cluster of this Dask scheduler instead.")
+    ] = None,
+    top: Annotated[int, typer.Option(min=1, help="Configurations to print.")] = 8,
+    measure: Annotated[int, typer.Option(min=0, help="Measure this many of the best on the GPU, with ncu.")] = 0,
+    budget: Annotated[
+        int, typer.Option(min=1, help="Most simulations. Where more configurations are legal, optuna chooses.")
+    ] = 200,
+    exact: Annotated[
+        bool | None,
+        typer.Option(
+            "--exact/--sampled", help="Simulate every CTA, or sample.  [default: by the number of warp instructions]"
+        ),
+    ] = None,
+    stream: Annotated[
+        StreamChoice,
+        typer.Option(
+            help="Origin of the instruction streams. auto: compiled if all are shipped or a compiler is installed."
+        ),
+    ] = StreamChoice.AUTO,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the fastest kernel for a scenario's problem."""
+    from gpusim.commands.tune import TuneOptions, tune_scenario
+
+    options = TuneOptions(
+        overrides=tuple(overrides or ()),
+        jobs=jobs,
+        scheduler=scheduler,
+        top=top,
+        measure=measure,
+        budget=budget,
+        exact=exact,
+        stream=stream.value,
+        as_json=as_json,
+    )
+    tune_scenario(_scenario(file, cutlass), options)
 
 
 @app.command()
@@ -682,19 +883,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     Run the command line.
 
-    Every expected error becomes one line on stderr. An interrupt exits with 130, as shells expect. A character that
-    stdout's encoding lacks is printed as its escape.
+    Every expected error becomes one line on stderr. A character that stdout's encoding lacks is printed as its escape.
 
     Args:
         argv: Arguments without the program's name; None takes the process's.
 
     Returns:
-        The exit code.
+        The exit code; 130 after an interrupt, which is one line on stderr, too.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = app(args=argv, prog_name="gpusim", standalone_mode=False)
+        if code == _INTERRUPTED:
+            complain("interrupted")
         sys.stdout.flush()
     except GpusimError as error:
         return _complain(str(error), error.exit_code)

@@ -36,6 +36,12 @@ class CheckFailed(GpusimError):
     exit_code = 3
 
 
+class Interrupted(GpusimError):
+    """The user interrupted the work; the message says what is kept. The exit code is what shells expect."""
+
+    exit_code = 130
+
+
 def missing_extra(what: str, extra: str) -> CannotRun:
     """
     Return the error about an optional library that is not installed.

@@ -7,7 +7,7 @@ from gpusim.commands.scenario_source import read_any_scenario
 from gpusim.errors import BadInput
 from gpusim.families.registry import family_of
 from gpusim.schedule.addresses import AddressStream, CtaId, Selection, block_of, stream
-from gpusim.schedule.events import events
+from gpusim.schedule.events import EVENT_FIELDS, Events, events
 
 EVENTS = "events"
 
@@ -45,7 +45,7 @@ def print_addresses(  # one parameter for each option of the command
         if as_json:
             print_json(lines, indent=None)
         else:
-            print_text("\n".join(" ".join(map(str, event)) for event in lines))
+            print_text("\n".join([*_header(lines), *(" ".join(map(str, event)) for event in lines)]))
         return
     if thread is not None:
         raise BadInput(f"--thread must be left out for {name}, which --threads narrows")
@@ -54,6 +54,12 @@ def print_addresses(  # one parameter for each option of the command
         print_json({"columns": list(table.columns), "rows": table.rows.tolist()}, indent=None)
     else:
         print_text(_aligned(table))
+
+
+def _header(lines: Events) -> list[str]:
+    """Return a comment about each kind of event, in the order in which they come."""
+    words = dict.fromkeys(str(event[0]) for event in lines)
+    return [f"# {word}" + (f": {', '.join(EVENT_FIELDS[word])}" if EVENT_FIELDS[word] else "") for word in words]
 
 
 def parse_ctaid(text: str) -> CtaId:

@@ -1,12 +1,14 @@
 """``gpusim check``: compares scenarios, run on the GPU or recorded, with their simulation."""
 
+import hashlib
 import tempfile
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gpusim.commands.output import complain, print_json, print_text, progress
+from gpusim import __version__
+from gpusim.commands.output import check_folder, complain, print_json, print_text, progress
 from gpusim.commands.scenario_source import NamedScenario, read_named
 from gpusim.cuda.trace import expected_of_all, stream_digest
 from gpusim.element_types import is_emulated
@@ -21,13 +23,19 @@ from gpusim.records.check import CheckRow, Latitude, check_rows, holds
 from gpusim.records.check_table import check_table
 from gpusim.records.halves import held_out_names
 from gpusim.records.record import Record, find_record, load_record, measured_folder, write_record
+from gpusim.results import provenance
+from gpusim.results.answers_file import AnswersFile
 from gpusim.results.result import Result
 from gpusim.results.timeline import Timeline
+from gpusim.results.whole_file import written_whole
 from gpusim.scenario.catalogue import recordable_scenarios
 from gpusim.scenario.models import Scenario
 from gpusim.scenario.text import write_toml
 from gpusim.schedule.counts import Counts, count_all
 from gpusim.verbs.simulate import simulate
+
+CHECK_SCHEMA = "gpusim.check/1"
+"""Form of the answers that ``--out`` keeps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +51,8 @@ class CheckOptions:
         seed: Seed of the random inputs.
         overlay: File to draw the measured pipeline above the simulated one to; None draws nothing.
         held_out_rows: Show held-out records, too; every look is noted in the log.
-        as_json: Print rows as JSON.
+        out: File that keeps each answer as it comes; those that it has already are not computed again. None keeps none.
+        as_json: Print rows as JSON, with several files an object a line.
     """
 
     overrides: tuple[str, ...]
@@ -53,6 +62,7 @@ class CheckOptions:
     seed: int
     overlay: Path | None
     held_out_rows: bool
+    out: Path | None
     as_json: bool
 
 
@@ -60,7 +70,8 @@ def check_scenarios(files: list[str], options: CheckOptions) -> int:
     """
     Check every file; without files, every scenario that is recorded and not held out.
 
-    If a file fails, the error goes to stderr and the others are still checked.
+    Each answer is printed, and kept if ``out`` is given, as soon as it is there. If a file fails, the error goes to
+    stderr and the others are still checked.
 
     Returns:
         The highest exit code of any file; 3 means that figures differ which must be equal.
@@ -68,44 +79,58 @@ def check_scenarios(files: list[str], options: CheckOptions) -> int:
     Raises:
         BadInput: The options contradict each other.
     """
+    _refuse_contradictions(files, options)
+    kept = None if options.out is None else AnswersFile(options.out, CHECK_SCHEMA)
+    if kept is not None and is_dirty(provenance.commit()):
+        progress(f"the source tree has changes, so nothing that {options.out} has already is taken from it")
+    worst = 0
+    for file in files or [str(path) for path in recordable_scenarios() if _shown(path.stem, options)]:
+        try:
+            answer = _check_one(file, options, kept, quiet=not files)
+        except GpusimError as error:
+            complain(str(error))
+            worst = max(worst, error.exit_code)
+            answer = {"file": file, "error": str(error), "exit_code": error.exit_code}
+        else:
+            worst = max(worst, 0 if answer["holds"] else CheckFailed.exit_code)
+        if options.as_json:
+            print_json(answer, indent=1 if len(files) == 1 else None)
+    return worst
+
+
+def _refuse_contradictions(files: list[str], options: CheckOptions) -> None:
     if options.recorded and options.record:
         raise BadInput("--recorded compares with what was measured before, --record measures anew: give one of them")
     if not files and not options.recorded:
         raise BadInput("check needs a FILE; without one, --recorded compares everything that is recorded")
     if options.record and options.overrides:
         raise BadInput("--record keeps scenarios as their files state them: it goes without --set")
+    if options.out is not None:
+        check_folder(options.out)
     folders = sorted(path.name for path in measured_folder().glob("*") if path.is_dir())
     if options.recorded and folders and options.gpu not in (None, *folders):
         raise BadInput(f"--gpu must be one of {', '.join(folders)}, the folders of records, got {options.gpu!r}")
-    worst, answers = 0, []
-    for file in files or [str(path) for path in recordable_scenarios() if _shown(path.stem, options)]:
-        try:
-            answers.append(_check_one(file, options, quiet=not files))
-        except GpusimError as error:
-            complain(str(error))
-            worst = max(worst, error.exit_code)
-            answers.append({"file": file, "error": str(error), "exit_code": error.exit_code})
-        else:
-            worst = max(worst, 0 if answers[-1]["holds"] else CheckFailed.exit_code)
-    if options.as_json:
-        print_json(answers[0] if len(files) == 1 else answers)
-    return worst
 
 
-def _check_one(file: str, options: CheckOptions, *, quiet: bool) -> dict[str, Any]:
+def is_dirty(commit: str | None) -> bool:
+    """Return whether a commit does not say which text gpusim runs from."""
+    return commit is not None and commit.endswith("-dirty")
+
+
+def _check_one(file: str, options: CheckOptions, kept: AnswersFile | None, *, quiet: bool) -> dict[str, Any]:
     source = read_named(file, options.overrides)
     scenario = source.scenario
     if options.record and source.path is None:
-        raise BadInput(
-            f"--record keeps scenarios as their files state them: it goes without a kernel's name, got {file}"
-        )
-    if options.recorded:
-        path = find_record(source.name, scenario.digest(), gpu=options.gpu)
-        _look(path.stem, options)
-        record = load_record(path)
-    else:
-        _look(source.name, options)
-        record = _measured(source, file, options)
+        rule = "it goes without a kernel's name or standard input"
+        raise BadInput(f"--record keeps scenarios as their files state them: {rule}, got {file}")
+    path = find_record(source.name, scenario.digest(), gpu=options.gpu) if options.recorded else None
+    _look(source.name if path is None else path.stem, options)
+    asked = _asked(file, scenario, path, options)
+    found = None if kept is None or is_dirty(asked["commit"]) else kept.find(asked)
+    if found is not None:
+        progress(f"{source.name}: kept in {options.out}")
+        return found
+    record = _measured(source, file, options) if path is None else load_record(path)
     results, timeline = simulated(scenario)
     rows = check_rows(latitude_of(scenario), counts_of(scenario), results, record, _expected_trace(scenario, record))
     if options.overlay is not None:
@@ -113,13 +138,29 @@ def _check_one(file: str, options: CheckOptions, *, quiet: bool) -> dict[str, An
     if not options.as_json:
         print_text(f"{source.name}: {_where(record)}")
         print_text(check_table(rows, quiet=quiet) if not quiet or not holds(rows) else _summary(rows))
-    return {
+    answer = {
         "file": file,
         "scenario_sha256": record.scenario_sha256,
         "environment": record.environment,
         "date": record.date,
         "holds": holds(rows),
         "rows": [{**asdict(row), "error": row.error} for row in rows],
+    }
+    if kept is not None:
+        kept.add(asked, answer)
+    return answer
+
+
+def _asked(file: str, scenario: Scenario, record: Path | None, options: CheckOptions) -> dict[str, Any]:
+    """Return all that an answer depends on."""
+    return {
+        "file": file,
+        "scenario_sha256": scenario.digest(),
+        "machine_sha256": load_machine(scenario.machine).digest(),
+        "record_sha256": None if record is None else hashlib.sha256(record.read_bytes()).hexdigest(),
+        "seed": options.seed,
+        "version": __version__,
+        "commit": provenance.commit(),
     }
 
 
@@ -189,7 +230,8 @@ def draw_overlay(
     try:
         family = family_of(scenario)
         result, rows = list(results.values())[-1], record.pipeline.rows
-        family.pictures.draw_overlap(scenario, result, timeline, path, rows)
+        with written_whole(path, follow=True) as aside:
+            family.pictures.draw_overlap(scenario, result, timeline, aside, rows)
     except OSError as error:
         raise CannotRun(f"{path}: cannot be written ({error.strerror or error})") from error
     progress(f"the overlay: {path}")

@@ -8,6 +8,7 @@ from gpusim.errors import CannotRun
 from gpusim.results import run_directory
 from gpusim.results.result import Result
 from gpusim.results.timeline import Timeline
+from gpusim.results.whole_file import written_whole
 from gpusim.verbs.pictures import draw_picture, write_trace
 
 RUN_FIGURES = ("overlap", "conflicts", "stalls")
@@ -26,7 +27,7 @@ def plot_run(directory: Path, kind: str, out: Path | None, *, as_json: bool) -> 
         check_picture("--out", out)
     result, timeline = run_directory.read_run(directory)
     path = out or directory / run_directory.FIGURES[kind]
-    draw_figure(kind, result, timeline, path)
+    draw_figure(kind, result, timeline, path, follow=out is not None)
     _answer({"kind": kind, "path": str(path)}, as_json=as_json)
 
 
@@ -42,23 +43,27 @@ def trace_run(directory: Path, trace_format: str, out: Path | None, *, as_json: 
         check_folder(out)
     result, timeline = run_directory.read_run(directory)
     path = out or directory / run_directory.TRACES[trace_format]
-    write_trace_file(trace_format, result, timeline, path)
+    write_trace_file(trace_format, result, timeline, path, follow=out is not None)
     _answer({"format": trace_format, "path": str(path)}, as_json=as_json)
 
 
-def draw_figure(kind: str, result: Result, timeline: Timeline, path: Path) -> None:
-    """Draw the picture ``kind``, a key of ``run_directory.FIGURES``."""
-    _write(lambda: draw_picture(kind, result, timeline, path), path)
+def draw_figure(kind: str, result: Result, timeline: Timeline, path: Path, *, follow: bool = False) -> None:
+    """Draw the picture ``kind``, a key of ``run_directory.FIGURES``; ``follow`` as of ``written_whole``."""
+    _write(lambda aside: draw_picture(kind, result, timeline, aside), path, follow=follow)
 
 
-def write_trace_file(trace_format: str, result: Result, timeline: Timeline, path: Path) -> None:
-    """Write a trace file in ``trace_format``, a key of ``run_directory.TRACES``."""
-    _write(lambda: write_trace(trace_format, result, timeline, path), path)
+def write_trace_file(
+    trace_format: str, result: Result, timeline: Timeline, path: Path, *, follow: bool = False
+) -> None:
+    """Write a trace file in ``trace_format``, a key of ``run_directory.TRACES``; ``follow`` as of ``written_whole``."""
+    _write(lambda aside: write_trace(trace_format, result, timeline, aside), path, follow=follow)
 
 
-def _write(write: Callable[[], object], path: Path) -> None:
+def _write(write: Callable[[Path], object], path: Path, *, follow: bool = False) -> None:
+    """Write a file whole or not at all; ``follow`` as of ``written_whole``."""
     try:
-        write()
+        with written_whole(path, follow=follow) as aside:
+            write(aside)
     except OSError as error:
         raise CannotRun(f"{path}: cannot be written ({error.strerror or error})") from error
 

@@ -10,6 +10,7 @@ from gpusim.errors import BadInput, CannotRun, CheckFailed, GpusimError
 from gpusim.families.registry import family_of
 from gpusim.lower.user_kernel import UserKernel, read_user_kernel
 from gpusim.machine.load import load_machine
+from gpusim.machine.text_file import STANDARD_INPUT
 from gpusim.report.tables import print_summary
 from gpusim.results import run_directory
 from gpusim.results.result import Result
@@ -36,7 +37,7 @@ class RunOptions:
         cubin: File of the machine code to run; None takes gpusim's own kernel.
         entry: Name of the kernel in ``cubin``, or a part of it.
         figures: Draw the pictures and write the trace.
-        force: Replace an earlier run.
+        force: Replace an earlier run, and tensors that are in the folder.
         reference_check: Also execute on random tensors, and compare with the reference.
         save_tensors: Also execute on random tensors, and write them to this folder; with several scenarios, to a folder
             for each in it. None does not write them.
@@ -129,7 +130,7 @@ def _readable(file: str, options: RunOptions, *, alone: bool) -> Scenario:
     folder = _tensor_folder(scenario_name(file), options, alone=alone)
     if folder is not None:
         checked = family_of(scenario).verifications.verification(scenario)
-        checked.refuse_folder(folder, reference=options.reference_check)
+        checked.refuse_folder(folder, reference=options.reference_check, replace=options.force)
     return scenario
 
 
@@ -143,33 +144,45 @@ def _run_one(
 ) -> Result:
     name = run_directory.default_name(stem, scenario.resolved())
     wanted = (options.out or RUNS / name) if alone else (options.out or RUNS) / name
-    directory = run_directory.claim(wanted, force=options.force)
-    try:
+    with run_directory.claim(wanted, force=options.force, say=progress) as claimed:
         with chosen(options.engine):
             result, timeline = simulate(
                 scenario, exact=options.exact, stream=options.stream, user=user, progress=progress
             )
-        run_directory.write_run(
-            directory, result, timeline, write_toml(scenario.resolved()), _command(file, options, result.stream)
-        )
-    finally:
-        run_directory.release(directory)
-    if options.as_json:
-        if alone:
-            print_json(result.to_dict())
-    else:
-        print_summary(result, family_of(scenario).words(scenario), load_machine(scenario.machine), stem)
-    if options.figures:
-        _draw(directory, result, timeline)
+        text, command = write_toml(scenario.resolved()), _command(file, options, result.stream)
+        run_directory.write_run(claimed.folder, result, timeline, text, command)
+        try:
+            _show(claimed.folder, scenario, result, timeline, options, name=stem, alone=alone)
+        except (GpusimError, OSError, MemoryError) as error:
+            # What was computed is whole. A picture that cannot be drawn does not lose it.
+            directory = claimed.publish()
+            if isinstance(error, CannotRun):
+                raise CannotRun(str(error).replace(str(claimed.folder), str(directory))) from error
+            raise
+        directory = claimed.publish()
     progress(f"{file}: written to {directory}")
     return result
+
+
+def _show(
+    folder: Path, scenario: Scenario, result: Result, timeline: Timeline, options: RunOptions, *, name: str, alone: bool
+) -> None:
+    """Print a result, and draw its pictures into a folder."""
+    if not options.as_json:
+        print_summary(result, family_of(scenario).words(scenario), load_machine(scenario.machine), name)
+    elif alone:
+        print_json(result.to_dict())
+    if options.figures:
+        _draw(folder, result, timeline)
 
 
 def _execute(file: str, name: str, scenario: Scenario, options: RunOptions, *, alone: bool) -> None:
     from gpusim.commands.verify import execute, refuse_failure, report_text  # a run without data does not need it
 
     folder = _tensor_folder(name, options, alone=alone)
-    report = execute(scenario, options.seed, reference_check=options.reference_check, save_to=folder)
+    report = execute(
+        scenario, options.seed, reference_check=options.reference_check, save_to=folder, replace=options.force
+    )
     for line in report_text(report).splitlines():
         (progress if options.as_json else print_text)(line)
     refuse_failure(file, report)
@@ -181,9 +194,13 @@ def _check(file: str, result: Result) -> None:
 
 
 def _command(file: str, options: RunOptions, origin: str) -> list[str]:
-    """Return the command that simulates this file alone again, with streams of the same origin."""
-    command = ["gpusim", "run", file]
-    for override in options.overrides:
+    """
+    Return the command that simulates this file alone again, with streams of the same origin.
+
+    What was read from standard input is in the run directory, with the overrides.
+    """
+    command = ["gpusim", "run", run_directory.SCENARIO if file == STANDARD_INPUT else file]
+    for override in options.overrides if file != STANDARD_INPUT else ():
         command += ["--set", override]
     if options.exact is not None:
         command.append("--exact" if options.exact else "--sampled")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from gpusim.errors import BadInput
 from gpusim.families.registry import load_gemm_scenario, named_scenario
+from gpusim.machine.text_file import STANDARD_INPUT
 from gpusim.scenario.catalogue import find_scenario
 from gpusim.scenario.cutlass_name import PREFIX
 from gpusim.scenario.gemm import GemmScenario
@@ -19,7 +20,7 @@ class NamedScenario:
 
     Attributes:
         name: Stem of its file, or the kernel's name.
-        path: Its file; None for a kernel's name.
+        path: Its file; None for a kernel's name or standard input.
         scenario: The validated scenario, overrides included.
     """
 
@@ -30,7 +31,7 @@ class NamedScenario:
 
 def read_named(text: str, overrides: tuple[str, ...]) -> NamedScenario:
     """Read a scenario of any family with its origin; arguments and errors are those of ``read_any_scenario``."""
-    path = None if is_kernel_name(text) else find_scenario(text)
+    path = None if is_kernel_name(text) or text == STANDARD_INPUT else find_scenario(text)
     return NamedScenario(scenario_name(text), path, read_any_scenario(text, overrides))
 
 
@@ -57,11 +58,13 @@ def read_any_scenario(text: str, overrides: tuple[str, ...]) -> Scenario:
 
 def scenario_name(text: str) -> str:
     """
-    Return the name that runs of a scenario get: the stem of its file, or the kernel's name.
+    Return the name that runs of a scenario get: the stem of its file, the kernel's name, or "stdin".
 
     Raises:
         BadInput: There is no such file.
     """
+    if text == STANDARD_INPUT:
+        return "stdin"
     return text if is_kernel_name(text) else find_scenario(text).stem
 
 

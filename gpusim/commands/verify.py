@@ -28,6 +28,7 @@ class VerifyOptions:
         mutation: Name of a mutation that breaks the schedule on purpose; None for none.
         reference_check: Compare the output with the reference.
         save_tensors: Folder to write the tensors to; None does not write them.
+        force: Replace tensors that the folder holds.
         as_json: Print the report as JSON.
     """
 
@@ -36,6 +37,7 @@ class VerifyOptions:
     mutation: str | None
     reference_check: bool
     save_tensors: Path | None
+    force: bool
     as_json: bool
 
 
@@ -62,6 +64,7 @@ def verify_scenario(file: str, options: VerifyOptions) -> None:
         None if mutation is None else mutations[mutation],
         reference_check=options.reference_check,
         save_to=options.save_tensors,
+        replace=options.force,
     )
     if options.as_json:
         print_json(report.to_dict())
@@ -77,6 +80,7 @@ def execute(
     *,
     reference_check: bool,
     save_to: Path | None,
+    replace: bool = False,
 ) -> VerifyReport:
     """
     Execute a scenario on random data with progress on stderr, and write its tensors if ``save_to`` is given.
@@ -89,7 +93,16 @@ def execute(
     def saved(files: tuple[Path, ...]) -> None:
         progress(f"tensors written to {', '.join(map(str, files))}")
 
-    return verify(scenario, seed, mutate, _say_progress, reference_check=reference_check, save_to=save_to, saved=saved)
+    return verify(
+        scenario,
+        seed,
+        mutate,
+        _say_progress,
+        reference_check=reference_check,
+        save_to=save_to,
+        replace=replace,
+        saved=saved,
+    )
 
 
 def refuse_failure(file: str, report: VerifyReport) -> None:
@@ -116,22 +129,33 @@ def report_text(report: VerifyReport) -> str:
     """Return the report of an execution as text."""
     if report.worst_element is None:
         lines = [f"elements   {report.elements:,}, not compared with a reference (seed {report.seed})"]
-        return "\n".join([*lines, f"hazards    {len(report.hazards) or 'none'}", *_hazard_lines(report)])
+        hazards = f"hazards    {len(report.hazards) or 'none'}"
+        return "\n".join([*lines, hazards, *_hazard_lines(report), _verdict(report)])
     lines = [f"elements   {report.elements:,}, {report.wrong_elements:,} beyond their bound (seed {report.seed})"]
     row, column = report.worst_element
     if report.max_error is None or report.max_error_over_bound is None:
         lines.append(f"error      not finite (a NaN, or beyond the output's type), first at row {row}, column {column}")
     else:
         lines.append(
-            f"error      at most {report.max_error:.3g}; at most {report.max_error_over_bound:.3g} of the bound, "
-            f"at row {row}, column {column}"
+            f"error      at most {report.max_error:.3g} in absolute value; at most {report.max_error_over_bound:.3g} "
+            f"of the bound, at row {row}, column {column}"
         )
     second = report.second
     if second is not None:
-        error = "one is not a number" if second.max_error is None else f"error at most {second.max_error:.3g}"
+        error = (
+            "one is not a number"
+            if second.max_error is None
+            else f"error at most {second.max_error:.3g} in absolute value"
+        )
         lines.append(f"{second.key:10} {second.wrong:,} {second.words} beyond their bound, {error}")
     lines.append(f"hazards    {len(report.hazards) or 'none'}")
-    return "\n".join([*lines, *_hazard_lines(report)])
+    return "\n".join([*lines, *_hazard_lines(report), _verdict(report)])
+
+
+def _verdict(report: VerifyReport) -> str:
+    """Return the line that says whether the checks hold."""
+    what = "no hazard" if report.worst_element is None else "every element is within its bound, and there is no hazard"
+    return f"passed     {what}" if report.ok else "failed"
 
 
 def _mutation_lines(mutation: str | None, report: VerifyReport) -> list[str]:

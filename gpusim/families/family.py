@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gpusim.cuda.specialise import Build, Specialisation
     from gpusim.families.verification import Verification
@@ -82,6 +82,19 @@ class Latitudes(Protocol):
             source: Origin of the measured count: an ncu metric, a SASS opcode, or another name.
             fewer: Whether the measured count is lower than the simulated one.
         """
+
+
+class Spaces(Protocol):
+    """Stage ``space``: the kernels that CUTLASS could compile for a problem."""
+
+    def configurations(self, scenario: Any, machine: Machine) -> Iterator[Mapping[str, Any]]:
+        """Yield the settings of every kernel that is tried, by dotted key. Some are not legal for the problem."""
+
+    def least_cycles(self, scenario: Any, machine: Machine) -> dict[str, int]:
+        """Return, by resource, the fewest cycles that a legal configuration could take."""
+
+    def notes(self, scenario: Any) -> tuple[str, ...]:
+        """Return what a reader of the answer must know, such as that the scenario's own kernel is outside the space."""
 
 
 class Describing(Protocol):
@@ -158,6 +171,11 @@ class Family:
     def latitudes(self) -> Latitudes:
         """The stage that knows which counts may differ from the hardware's."""
         return cast("Latitudes", self.stage("latitude"))
+
+    @property
+    def spaces(self) -> Spaces:
+        """The stage that knows which kernels could be compiled."""
+        return cast("Spaces", self.stage("space"))
 
     @property
     def pictures(self) -> Pictures:

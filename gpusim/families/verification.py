@@ -161,13 +161,20 @@ class Verification(ABC, Generic[ProgramT, TensorsT]):
         """Return the entry of the second output in a report without comparison; None for a kernel without one."""
         return None
 
-    def refuse_folder(self, folder: Path, *, reference: bool) -> None:  # noqa: ARG002 - no folder is accepted
+    def refuse_folder(
+        self,
+        folder: Path,  # noqa: ARG002 - no folder is accepted
+        *,
+        reference: bool,  # noqa: ARG002
+        replace: bool = False,  # noqa: ARG002
+    ) -> None:
         """
         Check that tensors can be written to a folder.
 
         Args:
             folder: Folder for the tensors.
             reference: Whether the reference is to be written, too.
+            replace: Whether tensors that are there may be replaced.
 
         Raises:
             BadInput: The folder already holds tensors, or tensors of this family cannot be written.
@@ -176,7 +183,15 @@ class Verification(ABC, Generic[ProgramT, TensorsT]):
             f"--save-tensors must be left out for {self.mainloop}: tensors of GEMMs and convolutions are written"
         )
 
-    def save(self, folder: Path, tensors: TensorsT, done: Executed, reference: Any) -> tuple[Path, ...]:  # noqa: ARG002
+    def save(
+        self,
+        folder: Path,
+        tensors: TensorsT,  # noqa: ARG002
+        done: Executed,  # noqa: ARG002
+        reference: Any,
+        *,
+        replace: bool = False,
+    ) -> tuple[Path, ...]:
         """
         Write inputs, output and, if it is given, the reference, and return the files.
 
@@ -184,5 +199,5 @@ class Verification(ABC, Generic[ProgramT, TensorsT]):
             BadInput: Tensors of this family cannot be written.
             CannotRun: A file cannot be written.
         """
-        self.refuse_folder(folder, reference=reference is not None)
+        self.refuse_folder(folder, reference=reference is not None, replace=replace)
         return ()

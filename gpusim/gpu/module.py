@@ -49,13 +49,16 @@ class LoadedKernel:
 
     def launch(self, params: npt.NDArray[np.void]) -> None:
         """
-        Launch the kernel on the current stream.
+        Launch the kernel on the current stream. Run-time extents follow the parameters, as a structure by value.
 
         Args:
             params: Parameters, a structure of the dtype that the kernel takes, shape ().
         """
         own = self.specialisation
-        self._function(own.grid, (own.block_threads, 1, 1), (params,), shared_mem=own.shared_bytes)
+        arguments: tuple[npt.NDArray[np.void], ...] = (params,)
+        if own.extents:
+            arguments += (np.array(own.extents, [(f"extent_{at}", np.int32) for at in range(len(own.extents))]),)
+        self._function(own.grid, (own.block_threads, 1, 1), arguments, shared_mem=own.shared_bytes)
 
 
 def load_kernels(cupy: Any, kernels: Sequence[Specialisation]) -> tuple[LoadedKernel, ...]:

@@ -13,6 +13,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from gpusim.errors import BadInput, nearest
 from gpusim.machine.spec import FIGURE_KINDS, PIPES, FigureRecord, FigureUnit, Inherited, Machine, PipeSpec
+from gpusim.machine.text_file import read_text_file
 
 _TENSOR_NAME = re.compile(r"m\d+n\d+k\d+\.[a-z]+\d+\.[a-z]+\d+")
 _RECORD_KEYS = ("value", "unit", "kind", "source", "at", "why", "spread", "effect", "fitted_on")
@@ -40,8 +41,8 @@ def load_machine(name_or_path: str) -> Machine:
     if is_path(name_or_path):
         path = Path(name_or_path)
         try:
-            text = path.read_text()
-        except (OSError, ValueError) as error:  # ValueError: not text, or a path with a null byte
+            text = read_text_file(path, what="machine file")
+        except (OSError, ValueError) as error:  # ValueError: not text, too large, or a path with a null byte
             reason = getattr(error, "strerror", None) or str(error)
             raise BadInput(
                 f"machine file must be readable, got {_quoted(name_or_path)} ({reason}); "
@@ -60,7 +61,7 @@ def _shipped(name: str) -> Machine:
         raise BadInput(
             f"machine must be one of {', '.join(names)} or the path of a .toml file, got {_quoted(name)}{hint}"
         )
-    text = resources.files("gpusim.machine").joinpath(f"{name}.toml").read_text()
+    text = resources.files("gpusim.machine").joinpath(f"{name}.toml").read_text(encoding="utf-8")
     return parse_machine(text, name, f"{name}.toml")
 
 
@@ -192,14 +193,9 @@ class _Reader:
         if not isinstance(found, dict):
             raise self._refuse(f"{name} must be a record {{ value, unit, kind, source or why }}", found, key)
         self._refuse_unknown(found, _RECORD_KEYS, f"{key}.")
-        value: Any = found.get("value")
-        if type(value) is not hint or (hint is int and value < unit.least):
-            wanted = "true or false" if hint is bool else f"an integer of at least {unit.least}"
-            raise self._refuse(f"value must be {wanted}", value, f"{key}.value")
-        if found.get("unit") != unit.name:
-            raise self._refuse(f"unit must be {unit.name!r}", found.get("unit"), f"{key}.unit")
+        value = self._value(hint, unit, found, key)
         kind, source, why = found.get("kind"), found.get("source"), found.get("why")
-        fitted_on = tuple(found.get("fitted_on", ()))
+        fitted_on = self._notes(found, key)
         if kind not in FIGURE_KINDS:
             raise self._refuse(f"kind must be one of {', '.join(FIGURE_KINDS)}", kind, f"{key}.kind")
         if kind == "assumed" and not why:
@@ -214,3 +210,27 @@ class _Reader:
             FigureRecord(key, value, unit.name, kind, source or "", found.get("at", ""), why or "", fitted_on)
         )
         return value
+
+    def _value(self, hint: Any, unit: FigureUnit, found: Mapping[str, object], key: str) -> Any:
+        """Return the value of a figure of the right type, size and unit."""
+        value: Any = found.get("value")
+        if type(value) is not hint or (hint is int and value < unit.least):
+            wanted = "true or false" if hint is bool else f"an integer of at least {unit.least}"
+            raise self._refuse(f"value must be {wanted}", value, f"{key}.value")
+        if hint is int and value > unit.most:
+            raise self._refuse(f"value must be at most {unit.most}", value, f"{key}.value")
+        if unit.power_of_two and value & (value - 1):
+            raise self._refuse("value must be a power of two", value, f"{key}.value")
+        if found.get("unit") != unit.name:
+            raise self._refuse(f"unit must be {unit.name!r}", found.get("unit"), f"{key}.unit")
+        return value
+
+    def _notes(self, found: Mapping[str, object], key: str) -> tuple[str, ...]:
+        """Check that what is said about a figure is text, and return the runs that it was fitted on."""
+        for name in ("source", "why", "at"):
+            if not isinstance(found.get(name), str | None):
+                raise self._refuse(f"{name} must be a string", found[name], f"{key}.{name}")
+        fitted_on = found.get("fitted_on", [])
+        if not isinstance(fitted_on, list) or not all(isinstance(run, str) for run in fitted_on):
+            raise self._refuse("fitted_on must be a list of strings", fitted_on, f"{key}.fitted_on")
+        return tuple(fitted_on)

@@ -21,10 +21,20 @@ class FigureUnit:
     Attributes:
         name: Unit that the record must state.
         least: Smallest allowed integer: 1 for figures that are counted or divided by, 0 where zero is meaningful.
+        power_of_two: Whether the figure must be a power of two, as addresses are divided by it.
     """
 
     name: str
     least: int = 1
+    power_of_two: bool = False
+
+    @property
+    def most(self) -> int:
+        """Largest allowed integer: far more than any GPU has, and no more than what tables of that size can hold."""
+        return _MOST_OF_UNIT.get(self.name, 1 << 20)
+
+
+_MOST_OF_UNIT = {"SMs": 4096, "SMSPs": 64, "banks": 1024, "CTAs": 4096, "bytes": 1 << 30}
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +166,8 @@ class SharedMemorySpec:
         wavefronts_per_cycle: Wavefronts that the data stage serves in a cycle.
     """
 
-    banks: Annotated[int, FigureUnit("banks")]
-    bank_bytes: Annotated[int, FigureUnit("bytes")]
+    banks: Annotated[int, FigureUnit("banks", power_of_two=True)]
+    bank_bytes: Annotated[int, FigureUnit("bytes", power_of_two=True)]
     load_latency: Annotated[int, FigureUnit("cycles", least=0)]
     wavefront_latency: Annotated[int, FigureUnit("cycles", least=0)]
     store_latency: Annotated[int, FigureUnit("cycles", least=0)]
@@ -174,7 +184,8 @@ class AsyncCopySpec:
     cp.async (LDGSTS).
 
     Attributes:
-        stage_half_cycles: Half cycles of the SM's data stage that a copy takes when it is issued, besides its wavefronts.
+        stage_half_cycles: Half cycles of the SM's data stage that a copy takes when it is issued; its wavefronts
+            come later.
         source_release: Cycles from there until the address registers are free.
         l1_latency: Cycles from issue until the data is in shared memory, on an L1 hit.
         commit_latency: Cycles from a commit_group's issue to the warp's next issue.
@@ -202,8 +213,8 @@ class L1Spec:
     """
 
     bytes: Annotated[int, FigureUnit("bytes")]
-    line_bytes: Annotated[int, FigureUnit("bytes")]
-    sector_bytes: Annotated[int, FigureUnit("bytes")]
+    line_bytes: Annotated[int, FigureUnit("bytes", power_of_two=True)]
+    sector_bytes: Annotated[int, FigureUnit("bytes", power_of_two=True)]
     hit_latency: Annotated[int, FigureUnit("cycles", least=0)]
     bytes_per_cycle: Annotated[int, FigureUnit("bytes/cycle")]
 
@@ -233,7 +244,7 @@ class L2Spec:
 
     bytes: Annotated[int, FigureUnit("bytes")]
     partitions: Annotated[int, FigureUnit("partitions")]
-    line_bytes: Annotated[int, FigureUnit("bytes")]
+    line_bytes: Annotated[int, FigureUnit("bytes", power_of_two=True)]
     hit_latency: Annotated[int, FigureUnit("cycles", least=0)]
     far_latency: Annotated[int, FigureUnit("cycles", least=0)]
     far_fraction_percent: Annotated[int, FigureUnit("percent", least=0)]
@@ -337,7 +348,7 @@ class InstructionCacheSpec:
         l1_miss_latency: Cycles an L1 miss waits for the L2.
     """
 
-    line_bytes: Annotated[int, FigureUnit("bytes")]
+    line_bytes: Annotated[int, FigureUnit("bytes", power_of_two=True)]
     l0_bytes: Annotated[int, FigureUnit("bytes")]
     l1_bytes: Annotated[int, FigureUnit("bytes")]
     stream_lines: Annotated[int, FigureUnit("lines", least=0)]

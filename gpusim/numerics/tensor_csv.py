@@ -1,7 +1,10 @@
 """A problem's tensors as CSV files: which files there are, how their lines are ordered, and how a number is written."""
 
+import dataclasses
+import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from errno import EEXIST
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ from gpusim.element_types import INTEGERS
 from gpusim.errors import BadInput, CannotRun
 from gpusim.numerics.elements import Values, decode
 from gpusim.numerics.tensors import Tensors
+from gpusim.results.whole_file import written_whole
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.product import Axes
 
@@ -51,23 +55,29 @@ def tensor_names(scenario: GemmScenario, *, reference: bool) -> tuple[str, ...]:
     return (*inputs, *source, "output", *(("reference",) if reference else ()))
 
 
-def check_tensor_folder(scenario: GemmScenario, folder: Path, *, reference: bool) -> None:
+def check_tensor_folder(scenario: GemmScenario, folder: Path, *, reference: bool, replace: bool = False) -> None:
     """
     Check, before anything is computed, that the files can be written.
 
     Raises:
-        BadInput: The folder is a file, or it holds one of the files, which are never overwritten.
+        BadInput: The folder is a file, or it holds one of the files, and they are not to be replaced.
     """
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"{folder}: is a file; tensors are written to a folder")
     for name in tensor_names(scenario, reference=reference):
         path = folder / f"{name}.csv"
-        if path.exists():
-            raise BadInput(f"{path}: is there already; tensors are written to a folder without it")
+        if os.path.lexists(path) and not replace:
+            raise BadInput(f"{path}: is there already; --force replaces it")
 
 
 def save_tensors(
-    scenario: GemmScenario, tensors: Tensors, output: Values, reference: Any | None, folder: Path
+    scenario: GemmScenario,
+    tensors: Tensors,
+    output: Values,
+    reference: Any | None,
+    folder: Path,
+    *,
+    replace: bool = False,
 ) -> tuple[Path, ...]:
     """
     Write the tensors of one execution.
@@ -82,6 +92,7 @@ def save_tensors(
         output: Decoded values. Shape (rows, columns).
         reference: Reference values in float64, of the same shape; None writes none.
         folder: Folder to write to; created if it does not exist.
+        replace: Replace files of these names.
 
     Returns:
         The files written.
@@ -94,7 +105,9 @@ def save_tensors(
         folder.mkdir(parents=True, exist_ok=True)
         for table in _tables(scenario, tensors, output, reference):
             path = folder / f"{table.axes.name}.csv"
-            with path.open("x", encoding="utf-8") as file:
+            if os.path.lexists(path) and not replace:
+                raise FileExistsError(EEXIST, os.strerror(EEXIST), str(path))
+            with written_whole(path) as aside, aside.open("w", encoding="utf-8") as file:
                 file.writelines(f"{line}\n" for line in table.lines())
             paths.append(path)
     except OSError as error:
@@ -113,7 +126,7 @@ def _tables(scenario: GemmScenario, tensors: Tensors, output: Values, reference:
         yield TensorTable(axes, values, in_whole)
     if tensors.source is not None:
         source = problem.output_view.of(decode(tensors.source, types.output))
-        yield TensorTable(replace(problem.output_axes, name="source"), source, out_whole)
+        yield TensorTable(dataclasses.replace(problem.output_axes, name="source"), source, out_whole)
     yield TensorTable(problem.output_axes, output, out_whole)
     if reference is not None:
-        yield TensorTable(replace(problem.output_axes, name="reference"), reference, out_whole)
+        yield TensorTable(dataclasses.replace(problem.output_axes, name="reference"), reference, out_whole)

@@ -9,11 +9,17 @@ from typing import Any, TypeAlias
 
 from gpusim.errors import BadInput, CannotRun
 from gpusim.results.result import PipelineRow
+from gpusim.results.whole_file import written_whole
 
 RECORD_SCHEMA = "gpusim.record/1"
 
 Opcodes: TypeAlias = dict[str, dict[str, float]]
 """Totals over the grid by SASS opcode and figure: ``executed`` warp instructions, ``wavefronts`` and ``ideal``."""
+
+WHERE_RECORDS_ARE = (
+    "they come with gpusim's source tree, not with a wheel: run this in a folder that has its reports/measured"
+)
+"""Where to find records where there are none."""
 
 _TREE = Path(__file__).parents[2]
 
@@ -157,11 +163,10 @@ def write_record(record: Record, folder: Path) -> Path:
         CannotRun: The file cannot be written.
     """
     path = folder / f"{record.name}.json"
-    beside = path.with_suffix(".json.part")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        beside.write_text(to_json(record), encoding="utf-8")
-        beside.replace(path)
+        with written_whole(path) as aside:
+            aside.write_text(to_json(record), encoding="utf-8")
     except OSError as error:
         raise CannotRun(f"{path}: cannot be written ({error.strerror or error})") from error
     return path
@@ -210,6 +215,8 @@ def find_record(name: str, digest: str, folder: Path | None = None, gpu: str | N
     if same_name:
         raise CannotRun(f"{same_name[0]}: records another scenario of this name; measure it anew with --record")
     place = folder / gpu if gpu else folder
+    if not folder.is_dir():
+        raise CannotRun(f"{name}: there are no records in {folder}; {WHERE_RECORDS_ARE}")
     raise CannotRun(f"{name}: no record under {place}; measure it on a GPU with `gpusim check {name} --record`")
 
 

@@ -1,10 +1,12 @@
 """Arranges timeline spans in lanes that a trace viewer can draw: no span overlaps another in its lane."""
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from gpusim.results.timeline import KTileSpan, WarpSpan
+from gpusim.errors import BadInput
+from gpusim.results.timeline import KTileSpan
 
 K_TILE_ACTIVITIES = ("copy", "wait", "ldmatrix", "mma")
 """Activities of a k tile, in the order in which it goes through them."""
@@ -18,9 +20,31 @@ KEY_BLOCK_ACTIVITIES = (
 ACTIVITIES = (*K_TILE_ACTIVITIES, *KEY_BLOCK_ACTIVITIES)
 
 
+CONSUMED_BY = {"copy": "wait", "copy_q": "wait_qk", "copy_k": "wait_qk", "copy_v": "wait_pv"}
+"""The wait that consumes what each activity copies."""
+
+
+def activity_rank(activity: str) -> int:
+    """
+    Return the place of an activity in ``ACTIVITIES``.
+
+    Raises:
+        BadInput: There is no such activity, so that the timeline is damaged.
+    """
+    if activity not in ACTIVITIES:
+        raise BadInput(f"damaged timeline: an activity must be one of {', '.join(ACTIVITIES)}, got {activity!r:.40}")
+    return ACTIVITIES.index(activity)
+
+
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A named stretch of cycles [begin, end)."""
+    """
+    A named stretch of cycles [begin, end).
+
+    Attributes:
+        begin, end: First cycle, and one past the last.
+        name: Name of the stretch.
+    """
 
     begin: int
     end: int
@@ -35,25 +59,46 @@ def k_tile_slice(span: KTileSpan) -> Slice:
     return Slice(span.begin, span.end, f"{span.activity} k tile {span.k_tile}, {where}")
 
 
-ISSUING = "issuing"
+ISSUING = "selected, wait"
 """Name of a stretch in which a warp issues at its own pace: cycles selected, and fixed stalls between them."""
 
 
-def stall_slices(spans: Iterable[WarpSpan]) -> list[Slice]:
+class Stretch(NamedTuple):
     """
-    Return a warp's lifetime as slices: each stall under its reason, and what lies between two stalls as one slice.
+    A stretch of a warp's life.
 
-    A warp alternates between ``selected`` and ``wait`` every few cycles. Drawn separately, these would hide the stalls
-    and make up nearly all of a trace.
+    Attributes:
+        begin, end: First cycle, and one past the last.
+        reason: Stall reason; -1 where reasons 0 and 1 are merged.
+        cycles: Cycles of reasons 0 and 1.
     """
-    slices: list[Slice] = []
-    for span in spans:
-        name = ISSUING if span.reason in {"selected", "wait"} else span.reason
-        if slices and slices[-1].name == name:
-            slices[-1] = Slice(slices[-1].begin, span.end, name)
-        else:
-            slices.append(Slice(span.begin, span.end, name))
-    return slices
+
+    begin: int
+    end: int
+    reason: int
+    cycles: tuple[int, int]
+
+
+def stall_slices(spans: Iterable[tuple[int, int, int]]) -> list[Stretch]:
+    """
+    Return a warp's lifetime with all that lies between two stalls as one stretch.
+
+    A warp alternates between ``selected`` and ``wait`` every few cycles. Drawn separately, these would make up nearly
+    all of a large trace.
+
+    Args:
+        spans: Begin, end and reason of each span; reasons 0 and 1 are merged.
+    """
+    found: list[Stretch] = []
+    for begin, end, reason in spans:
+        cycles = (end - begin if reason == 0 else 0, end - begin if reason == 1 else 0)
+        one = Stretch(begin, end, -1 if reason < 2 else reason, cycles)
+        if found and found[-1].reason == one.reason:
+            before = found.pop()
+            both = before.cycles[0] + cycles[0], before.cycles[1] + cycles[1]
+            one = one._replace(begin=before.begin, cycles=both)
+        found.append(one)
+    return found
 
 
 def lanes(slices: Iterable[Slice]) -> tuple[tuple[Slice, ...], ...]:
@@ -76,12 +121,17 @@ def lanes(slices: Iterable[Slice]) -> tuple[tuple[Slice, ...], ...]:
     return tuple(tuple(lane) for lane in spread)
 
 
-def open_counts(spans: Sequence[KTileSpan]) -> tuple[tuple[int, int], ...]:
-    """Count the spans that are open: (cycle, count) at every cycle at which the count changes. The last count is 0."""
+def open_counts(spans: Iterable[tuple[int, int, int]]) -> tuple[tuple[int, int], ...]:
+    """
+    Add up what is open: (cycle, sum) at every cycle at which the sum changes. The last sum is 0.
+
+    Args:
+        spans: Begin, end and weight of each.
+    """
     changes: dict[int, int] = {}
-    for span in spans:
-        changes[span.begin] = changes.get(span.begin, 0) + 1
-        changes[span.end] = changes.get(span.end, 0) - 1
+    for begin, end, weight in spans:
+        changes[begin] = changes.get(begin, 0) + weight
+        changes[end] = changes.get(end, 0) - weight
     count, steps = 0, []
     for cycle in sorted(changes):
         if changes[cycle]:

@@ -1,40 +1,80 @@
 """Writes the Perfetto trace of a run: a process per CTA and a thread per warp, with stalls and k tiles as slices."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, repeat
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
+import numpy as np
+
+from gpusim.arrays import IntArray
+from gpusim.errors import BadInput
 from gpusim.report.captions import Words, machine_name, scenario_digest
-from gpusim.report.lanes import ACTIVITIES, Slice, k_tile_slice, lanes, open_counts, stall_slices
+from gpusim.report.kanata import KANATA_STAGES
+from gpusim.report.lanes import (
+    ACTIVITIES,
+    CONSUMED_BY,
+    ISSUING,
+    Slice,
+    activity_rank,
+    k_tile_slice,
+    lanes,
+    open_counts,
+    stall_slices,
+)
+from gpusim.report.trace_packets import Texts, TracePackets
+from gpusim.results.program import WarpProgram
 from gpusim.results.result import Result
-from gpusim.results.timeline import KTileSpan, Timeline
+from gpusim.results.timeline import KTileSpan, Timeline, WarpSpan
 
 CLOCK = "1 ns = 1 cycle"
 """Time unit that every trace states. Perfetto counts nanoseconds, gpusim counts cycles."""
 
-_SEQUENCE = 1
+MOST_SPANS = 250_000
+"""
+Most stall spans that are drawn one by one, some 20 MB. In a larger trace ``selected`` and ``wait`` between two stalls
+are one slice, whose annotations have the cycles of each.
+"""
+
+WINDOW = 128
+"""Cycles over which mma.sync are counted."""
+
 _PIDS_PER_CTA = 1000
 
+_QUEUES = {"mio_throttle": "MIO queue", "lg_throttle": "LG queue", "math_pipe_throttle": "math pipe"}
+"""What a warp waits for in each throttle."""
 
-def write_perfetto(result: Result, words: Words, timeline: Timeline, path: Path) -> Path:
+
+def write_perfetto(
+    result: Result, words: Words, timeline: Timeline, path: Path, program: WarpProgram | None = None
+) -> Path:
     """Write ``perfetto_trace`` to ``path``, which can be opened at ui.perfetto.dev, and return the path."""
-    path.write_bytes(perfetto_trace(result, words, timeline))
+    path.write_bytes(perfetto_trace(result, words, timeline, program))
     return path
 
 
-def perfetto_trace(result: Result, words: Words, timeline: Timeline) -> bytes:
+def perfetto_trace(result: Result, words: Words, timeline: Timeline, program: WarpProgram | None = None) -> bytes:
     """
     Return the trace as a serialised ``perfetto.protos.Trace``. Equal inputs give equal bytes.
 
-    Each CTA is a process, and each of its warps a thread with its stalls, which cover its lifetime. Below a thread are
-    tracks for the copies into each stage slot, the waits, the fragment loads and the MMAs. Overlapping spans of one
-    kind get several tracks of the same name, which the viewer merges. Two counters have the k tiles whose copies are in
-    flight for warp 0, and the k groups whose MMAs are in flight. One cycle is one nanosecond.
+    Each CTA is a process, and each of its warps a thread with its stalls under the names of the stall table, which
+    cover its lifetime: the times of a name add up to the table's. Below a thread are tracks for the copies into each
+    stage slot, the waits, the fragment loads and the MMAs; an arrow leads from the copies of a k tile to the wait that
+    consumes them. Overlapping spans of one kind get several tracks of the same name, which the viewer merges. Counters
+    have what is in flight, the warps at each full queue, and the mma.sync issued. One cycle is one nanosecond.
+
+    Args:
+        result: Result of the run.
+        words: Description of the scenario.
+        timeline: What was observed.
+        program: What the warps execute; None leaves out instructions, bytes and mma.sync.
 
     Source: perfetto ``protos/perfetto/trace/track_event``.
     """
-    trace = _Trace()
-    end = max((*(span.end for span in timeline.warps), *(span.end for span in timeline.k_tiles)), default=0)
+    trace = TracePackets()
+    warps, k_tiles = _lives(timeline.warps), list(timeline.k_tiles)
+    end = max((*(int(life.end[-1]) for life in warps.values()), *(span.end for span in k_tiles)), default=0)
     about = trace.track(name=f"gpusim, {CLOCK}")
     facts = {
         "time": CLOCK,
@@ -45,95 +85,200 @@ def perfetto_trace(result: Result, words: Words, timeline: Timeline) -> bytes:
         "stream": result.stream,
         "commit": str(result.provenance.get("commit") or "unknown"),
     }
-    trace.slices(about, [Slice(0, end, f"scenario {facts['scenario']} on {facts['machine']}")], facts)
-    for cta in sorted({span.cta for span in timeline.warps} | {span.cta for span in timeline.k_tiles}):
-        _add_cta(trace, timeline, cta)
+    trace.slice(about, 0, end, f"scenario {facts['scenario']} on {facts['machine']}", facts)
+    for cta in sorted({cta for cta, _ in warps} | {span.cta for span in k_tiles}):
+        own = {warp: life for (of, warp), life in warps.items() if of == cta}
+        _Cta(trace, cta, own, [span for span in k_tiles if span.cta == cta], program).add()
     return trace.serialised()
 
 
-def _add_cta(trace: "_Trace", timeline: Timeline, cta: int) -> None:
-    pid = (cta + 1) * _PIDS_PER_CTA
-    process = trace.track(process={"pid": pid, "process_name": f"CTA {cta} ({CLOCK})"})
-    k_tiles = [span for span in timeline.k_tiles if span.cta == cta]
-    warps = [span for span in timeline.warps if span.cta == cta]
-    copies = [span for span in k_tiles if span.activity == "copy" and span.warp == 0]
-    trace.counter(process, "k tiles in flight (warp 0)", open_counts(copies))
-    bursts = [span for span in k_tiles if span.activity == "mma"]
-    trace.counter(process, "MMA in flight (k groups, all warps)", open_counts(bursts))
-    smsps = {span.warp: span.smsp for span in warps}
-    for warp in sorted(smsps.keys() | {span.warp for span in k_tiles}):
-        name = f"warp {warp}" + (f" (SMSP {smsps[warp]})" if warp in smsps else "")
-        thread = trace.track(
-            thread={"pid": pid, "tid": pid + 1 + warp, "thread_name": name}, parent=process, child_ordering="EXPLICIT"
-        )
-        trace.slices(thread, stall_slices(span for span in warps if span.warp == warp))
-        _add_activities(trace, thread, [span for span in k_tiles if span.warp == warp])
+class _Life(NamedTuple):
+    """
+    The spans of one warp, in order; the arrays have an entry for each.
+
+    Attributes:
+        smsp: Sub-partition the warp lives on.
+        begin, end: First cycle, and one past the last.
+        reason: Index into ``_REASONS``.
+    """
+
+    smsp: int
+    begin: IntArray
+    end: IntArray
+    reason: IntArray
+
+    @property
+    def issued(self) -> int:
+        """Number of instructions that the warp issues."""
+        own = self.reason == 0
+        return int((self.end[own] - self.begin[own]).sum())
+
+    def of(self, reason: str) -> Iterator[tuple[int, int, int]]:
+        """Yield (begin, end, 1) of each span of a reason."""
+        own = self.reason == _REASONS.index(reason)
+        yield from zip(self.begin[own].tolist(), self.end[own].tolist(), repeat(1))
 
 
-def _add_activities(trace: "_Trace", thread: int, spans: Sequence[KTileSpan]) -> None:
-    """Add a track for each activity (for copies, one for each stage slot), in the order a k tile goes through them."""
-    named: dict[tuple[int, int], list[Slice]] = {}
+_REASONS = tuple(KANATA_STAGES)
+"""Names of the stall reasons; the first is that of an issue."""
+
+
+def _lives(spans: Sequence[WarpSpan]) -> dict[tuple[int, int], _Life]:
+    """
+    Return the spans of each (CTA, warp).
+
+    Raises:
+        BadInput: A span has no known reason, so that the timeline is damaged.
+    """
+    numbers = {reason: number for number, reason in enumerate(_REASONS)}
+    rows: dict[tuple[int, int], list[tuple[int, int, int, int]]] = {}
     for span in spans:
-        slot = span.stage if span.activity == "copy" else -1
-        named.setdefault((ACTIVITIES.index(span.activity), slot), []).append(k_tile_slice(span))
-    for rank, (activity, slot) in enumerate(sorted(named)):
-        name = ACTIVITIES[activity] + (f" into stage {slot}" if slot >= 0 else "")
-        for lane in lanes(named[activity, slot]):
-            trace.slices(trace.track(name=name, parent=thread, sibling_order_rank=rank), lane)
+        if span.reason not in numbers:
+            raise BadInput(f"damaged timeline: a reason must be one of {', '.join(_REASONS)}, got {span.reason!r:.40}")
+        rows.setdefault((span.cta, span.warp), []).append((span.smsp, span.begin, span.end, numbers[span.reason]))
+    columns = {key: np.array(sorted(row, key=itemgetter(1)), dtype=np.int64).T for key, row in rows.items()}
+    return {key: _Life(int(smsp[0]), *others) for key, (smsp, *others) in columns.items()}
 
 
-class _Trace:
-    """Builds a trace: assigns track ids in order, and appends packets."""
+class _Cta:
+    """One CTA that is added to a trace."""
 
-    def __init__(self) -> None:
-        # Imported here: only a command that writes a trace pays for it.
-        from perfetto.protos.perfetto.trace import (  # type: ignore[import-untyped]  # noqa: PLC0415
-            perfetto_trace_pb2 as proto,
+    def __init__(
+        self,
+        trace: TracePackets,
+        cta: int,
+        lives: Mapping[int, _Life],
+        k_tiles: Sequence[KTileSpan],
+        program: WarpProgram | None,
+    ) -> None:
+        self._trace, self._cta, self._k_tiles, self._program, self._lives = trace, cta, k_tiles, program, lives
+        self._whole = sum(len(life.begin) for life in lives.values()) <= MOST_SPANS
+        self._flows = _flows(k_tiles)
+
+    def add(self) -> None:
+        pid = (self._cta + 1) * _PIDS_PER_CTA
+        process = self._trace.track(process={"pid": pid, "process_name": f"CTA {self._cta} ({CLOCK})"})
+        for name, steps in self._counters():
+            self._trace.counter(process, name, steps)
+        for warp in sorted(self._lives.keys() | {span.warp for span in self._k_tiles}):
+            life = self._lives.get(warp)
+            name = f"warp {warp}" + (f" (SMSP {life.smsp})" if life else "")
+            thread = self._trace.track(
+                thread={"pid": pid, "tid": pid + 1 + warp, "thread_name": name},
+                parent=process,
+                child_ordering="EXPLICIT",
+            )
+            if life is not None:
+                self._add_stalls(thread, life)
+            self._add_activities(thread, [span for span in self._k_tiles if span.warp == warp])
+
+    def _counters(self) -> Iterator[tuple[str, Sequence[tuple[int, int]]]]:
+        copies = [span for span in self._k_tiles if span.activity in CONSUMED_BY]
+        yield (
+            "k tiles in flight (warp 0)",
+            open_counts((span.begin, span.end, 1) for span in copies if span.warp == 0),
         )
+        bursts = (span for span in self._k_tiles if span.activity in {"mma", "qk", "pv"})
+        yield "MMA in flight (k groups, all warps)", open_counts((span.begin, span.end, 1) for span in bursts)
+        if self._program is not None:
+            sizes = {
+                key: self._program.copied(*key)
+                for key in dict.fromkeys((span.activity, span.k_tile) for span in copies)
+            }
+            flights = ((span.begin, span.end, sizes[span.activity, span.k_tile]) for span in copies)
+            yield "bytes in flight to shared memory (at most, all warps)", open_counts(flights)
+            yield f"mma.sync issued in {WINDOW} cycles (all warps)", self._mmas(self._program)
+        for reason, queue in _QUEUES.items():
+            waiting = chain.from_iterable(life.of(reason) for life in self._lives.values())
+            yield f"warps at a full {queue} ({reason})", open_counts(waiting)
 
-        self._event: Any = proto.TrackEvent
-        self._trace: Any = proto.Trace()
-        self._tracks = 0
+    def _mmas(self, program: WarpProgram) -> list[tuple[int, int]]:
+        """Return the mma.sync that all warps issue in each window of cycles that has any, and 0 after the last one."""
+        fitting = [life for life in self._lives.values() if life.issued == len(program) > 0]
+        issued = [_single_issues(life) for life in fitting]
+        issued = [begin[reason == 0][program.tensor == 1] for begin, _, reason in issued]
+        counts = np.bincount(np.concatenate(issued) // WINDOW) if any(map(len, issued)) else np.zeros(0, dtype=np.int64)
+        steps = [(number * WINDOW, count) for number, count in enumerate([*counts.tolist(), 0])]
+        return [step for step, (_, before) in zip(steps, [(0, 0), *steps], strict=False) if step[1] != before]
 
-    def track(self, parent: int | None = None, **descriptor: Any) -> int:
-        """Add a track, and return its id."""
-        self._tracks += 1
-        if parent is not None:
-            descriptor["parent_uuid"] = parent
-        packet = self._packet()
-        packet.track_descriptor.CopyFrom(type(packet.track_descriptor)(uuid=self._tracks, **descriptor))
-        return self._tracks
+    def _add_stalls(self, thread: int, life: _Life) -> None:
+        if not self._whole:
+            for piece in stall_slices(zip(life.begin.tolist(), life.end.tolist(), life.reason.tolist(), strict=True)):
+                merged = piece.reason < 0
+                name = ISSUING if merged else _REASONS[piece.reason]
+                cycles = {f"{_REASONS[reason]} cycles": piece.cycles[reason] for reason in (0, 1)} if merged else {}
+                self._trace.slice(thread, piece.begin, piece.end, name, cycles)
+            return
+        begin, end, reason = _single_issues(life)
+        notes: dict[str, Texts] = {}
+        if self._program is not None and life.issued == len(self._program) > 0:
+            # A stall holds up the instruction that is issued next; after the last one nothing is.
+            selected = (reason == 0).astype(np.int64)
+            notes = _notes(self._program, np.minimum(np.cumsum(selected) - selected, len(self._program) - 1))
+        self._trace.slices(thread, begin, end, Texts(_REASONS, reason), notes)
 
-    def slices(self, track: int, slices: Iterable[Slice], notes: dict[str, str] | None = None) -> None:
-        """Add slices to a track, in order. ``notes`` become annotations of each slice."""
-        begin, end = self._event.TYPE_SLICE_BEGIN, self._event.TYPE_SLICE_END
-        for piece in slices:
-            packet = self._packet()
-            packet.timestamp = piece.begin
-            event = packet.track_event
-            event.type, event.track_uuid, event.name = begin, track, piece.name
-            for key, value in (notes or {}).items():
-                event.debug_annotations.add(name=key, string_value=value)
-            packet = self._packet()
-            packet.timestamp = piece.end
-            event = packet.track_event
-            event.type, event.track_uuid = end, track
+    def _add_activities(self, thread: int, spans: Sequence[KTileSpan]) -> None:
+        """Add a track for each activity (for copies, one for each slot), in the order a k tile goes through them."""
+        named: dict[tuple[int, int], dict[Slice, KTileSpan]] = {}
+        for span in spans:
+            slot = span.stage if span.activity == "copy" else -1
+            named.setdefault((activity_rank(span.activity), slot), {})[k_tile_slice(span)] = span
+        for rank, (activity, slot) in enumerate(sorted(named)):
+            name = ACTIVITIES[activity] + (f" into stage {slot}" if slot >= 0 else "")
+            for lane in lanes(named[activity, slot]):
+                track = self._trace.track(name=name, parent=thread, sibling_order_rank=rank)
+                for piece in lane:
+                    self._add_activity(track, piece, named[activity, slot][piece])
 
-    def counter(self, process: int, name: str, steps: Iterable[tuple[int, int]]) -> None:
-        """Add a counter track to a process, with its value at each step (cycle, value)."""
-        track = self.track(name=name, parent=process, counter={})
-        for cycle, value in steps:
-            packet = self._packet()
-            packet.timestamp = cycle
-            event = packet.track_event
-            event.type, event.track_uuid, event.counter_value = self._event.TYPE_COUNTER, track, value
+    def _add_activity(self, track: int, piece: Slice, span: KTileSpan) -> None:
+        notes: dict[str, str | int] = {"operation": span.activity, "k tile": span.k_tile, "stage": span.stage}
+        if span.k_group >= 0:
+            notes["k group"] = span.k_group
+        if self._program is not None and span.activity in CONSUMED_BY:
+            notes["bytes (at most)"] = self._program.copied(span.activity, span.k_tile)
+        starts, ends = self._flows.get(span, ((), ()))
+        self._trace.slice(track, piece.begin, piece.end, piece.name, notes, starts=starts, ends=ends)
 
-    def serialised(self) -> bytes:
-        """Return the trace as bytes."""
-        written: bytes = self._trace.SerializeToString(deterministic=True)
-        return written
 
-    def _packet(self) -> Any:
-        packet = self._trace.packet.add()
-        packet.trusted_packet_sequence_id = _SEQUENCE
-        return packet
+def _flows(spans: Sequence[KTileSpan]) -> dict[KTileSpan, tuple[list[int], list[int]]]:
+    """
+    Return (ids of flows that start, ids of flows that end) of each copy and of the wait that consumes it.
+
+    A wait consumes the copies of its k tile that the same warp has issued before it ends.
+    """
+    waits: dict[tuple[int, int, int, str], list[KTileSpan]] = {}
+    for span in spans:
+        waits.setdefault((span.cta, span.warp, span.k_tile, span.activity), []).append(span)
+    found: dict[KTileSpan, tuple[list[int], list[int]]] = {}
+    number = 0
+    for span in spans:
+        wait = CONSUMED_BY.get(span.activity, "")
+        consuming = waits.get((span.cta, span.warp, span.k_tile, wait), ())
+        consumer = next((one for one in consuming if one.end >= span.end), None)
+        if consumer is not None:
+            number += 1
+            identity = span.cta << 32 | number
+            found.setdefault(span, ([], []))[0].append(identity)
+            found.setdefault(consumer, ([], []))[1].append(identity)
+    return found
+
+
+def _single_issues(life: _Life) -> tuple[IntArray, IntArray, IntArray]:
+    """Return begin, end and reason of each span; one of several issues is divided into them."""
+    pieces = np.where(life.reason == 0, life.end - life.begin, 1)
+    begin, end, reason = (column.repeat(pieces) for column in (life.begin, life.end, life.reason))
+    place = np.arange(len(begin)) - (np.cumsum(pieces) - pieces).repeat(pieces)
+    begin = begin + np.where(reason == 0, place, 0)
+    return begin, np.where(reason == 0, begin + 1, end), reason
+
+
+def _notes(program: WarpProgram, instruction: IntArray) -> dict[str, Texts]:
+    """Return the annotations of slices by the instruction that each issues or waits for."""
+    most = int(max(program.k_tile.max(), program.stage.max()))
+    numbers = ["", *map(str, range(most + 1))]
+    return {
+        "instruction": Texts(program.opcodes, program.opcode[instruction]),
+        "operation": Texts(program.operations, program.operation[instruction]),
+        "k tile": Texts(numbers, program.k_tile[instruction] + 1),
+        "stage": Texts(numbers, program.stage[instruction] + 1),
+    }

@@ -234,6 +234,10 @@ def load(path: Path) -> Result:
         _RESULT.validate_json(text, strict=True, extra="forbid")
     except ValidationError as error:
         raise BadInput(f"{path}: {damage(error)}") from error
+    for table, keys in (("machine", ("name",)), ("bound", ("resource", "reason"))):
+        for key in keys:
+            if data[table] and not isinstance(data[table].get(key), str):
+                raise BadInput(f"{path}: damaged: {table}.{key}: Input should be a valid string")
     data["cycles"] = Cycles(**data["cycles"])
     data["simulated"] = Simulated(**data["simulated"])
     data["bank_conflicts"] = tuple(BankConflicts(**row) for row in data["bank_conflicts"])

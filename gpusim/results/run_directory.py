@@ -1,7 +1,7 @@
 """The run directory in which one run is kept: which files it holds, how it is claimed, written and read back."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
 from operator import attrgetter
 from pathlib import Path
@@ -13,6 +13,7 @@ from gpusim.errors import BadInput, CannotRun
 from gpusim.results import result as results
 from gpusim.results.provenance import digest
 from gpusim.results.result import Result
+from gpusim.results.staging import StagedFolder, is_used
 from gpusim.results.timeline import KTileSpan, Spans, Timeline, WarpSpan
 
 SCENARIO = "scenario.resolved.toml"
@@ -22,9 +23,15 @@ TIMELINE = "timeline.json"
 FIGURES = {"overlap": "overlap.png", "conflicts": "conflicts.png", "stalls": "stalls.png", "roofline": "roofline.png"}
 TRACES = {"perfetto": "trace.pftrace", "kanata": "trace.kanata"}
 
+FILES = (RESULT, TIMELINE, SCENARIO, *FIGURES.values(), *TRACES.values(), MANIFEST)
+"""The files of a run. The manifest marks a folder, even one cut short, as a run that --force may replace."""
+
 TIMELINE_SCHEMA = "gpusim.timeline/1"
 
 _TIMELINE = TypeAdapter(Timeline)
+
+_MOST = 1 << 24
+"""More CTAs, warps and slots than a run has; its square is more cycles."""
 
 
 def default_name(scenario_name: str, resolved: dict[str, Any]) -> str:
@@ -32,41 +39,27 @@ def default_name(scenario_name: str, resolved: dict[str, Any]) -> str:
     return f"{scenario_name}-{digest(resolved)[:8]}"
 
 
-def claim(wanted: Path, *, force: bool = False) -> Path:
+def claim(wanted: Path, *, force: bool = False, say: Callable[[str], None] = lambda _: None) -> StagedFolder:
     """
-    Make the directory a run will be written to, before anything is computed.
+    Make a folder to write a run to, before anything is computed; ``publish`` gives it its place when it is whole.
 
-    A directory that holds anything is never written into. Instead the next free name ``-2``, ``-3``, ... is made.
+    A directory that holds anything is never written into. Instead the next free name ``-2``, ``-3``, ... is taken.
 
     Args:
         wanted: Directory asked for.
-        force: Take ``wanted`` itself when it holds an earlier run, and remove that run's files.
+        force: Take ``wanted`` itself when it holds an earlier run, and replace that run's files. They stay until the
+            new run is published.
+        say: Called with a line about each leftover of a killed run that is removed.
 
     Raises:
         BadInput: ``wanted`` is a file, or ``force`` names a folder that is not a run directory, or ``wanted`` is a used
             folder without a name to which a number could be appended ("." or "..").
         CannotRun: The directory cannot be made.
     """
-    if wanted.exists() and not wanted.is_dir():
-        raise BadInput(f"{wanted}: is a file; a run is written to a folder")
-    try:
-        if force and _is_used(wanted):
-            _remove_run(wanted)
-        candidate, suffix = wanted, 1
-        while not _claimed(candidate):
-            if wanted.name in {"", ".."}:
-                raise BadInput(f"{wanted}: is a folder in use; a run is written to a new or an empty one")
-            suffix += 1
-            candidate = wanted.with_name(f"{wanted.name}-{suffix}")
-    except OSError as error:
-        raise CannotRun(f"{wanted}: cannot make the run directory ({error.strerror})") from error
-    return candidate
-
-
-def release(directory: Path) -> None:
-    """Remove a claimed directory if nothing was written to it; the current working directory is kept."""
-    if directory.name and directory.is_dir() and not _is_used(directory):
-        directory.rmdir()
+    replaces = force and is_used(wanted)
+    if replaces and not (wanted / MANIFEST).is_file():
+        raise BadInput(f"{wanted}: --force replaces an earlier run, and this folder holds none (no {MANIFEST})")
+    return StagedFolder(wanted, replaced=FILES if replaces else (), first=MANIFEST, last=RESULT, say=say)
 
 
 def write_run(directory: Path, result: Result, timeline: Timeline, scenario_toml: str, command: list[str]) -> None:
@@ -74,7 +67,7 @@ def write_run(directory: Path, result: Result, timeline: Timeline, scenario_toml
     Write the result, timeline, scenario and manifest. Pictures are made later, so a failing one loses none of these.
 
     Args:
-        directory: A claimed directory.
+        directory: The ``folder`` of a claim.
         result: Result of the run.
         timeline: What the timing run observed.
         scenario_toml: Scenario with every default written out, as TOML.
@@ -84,7 +77,6 @@ def write_run(directory: Path, result: Result, timeline: Timeline, scenario_toml
         CannotRun: A file cannot be written.
     """
     manifest = {**result.provenance, "stream": result.stream, "command": command}
-    # The manifest goes first: it marks a folder, even one cut short, as a run that --force may replace.
     texts: dict[str, Iterable[str]] = {
         MANIFEST: [json.dumps(manifest, indent=1) + "\n"],
         RESULT: [results.to_json(result)],
@@ -109,26 +101,6 @@ def read_run(directory: Path) -> tuple[Result, Timeline]:
     if not (directory / RESULT).is_file():
         raise BadInput(f"{directory}: not a run directory (it has no {RESULT}); `gpusim run` makes one")
     return results.load(directory / RESULT), _read_timeline(directory / TIMELINE)
-
-
-def _is_used(directory: Path) -> bool:
-    return directory.is_dir() and any(directory.iterdir())
-
-
-def _claimed(directory: Path) -> bool:
-    """Return whether this call made the directory, or found it empty."""
-    try:
-        directory.mkdir(parents=True)
-    except FileExistsError:
-        return directory.is_dir() and not _is_used(directory)
-    return True
-
-
-def _remove_run(directory: Path) -> None:
-    if not (directory / MANIFEST).is_file():
-        raise BadInput(f"{directory}: --force replaces an earlier run, and this folder holds none (no {MANIFEST})")
-    for name in (RESULT, TIMELINE, SCENARIO, *FIGURES.values(), *TRACES.values(), MANIFEST):
-        (directory / name).unlink(missing_ok=True)
 
 
 def _timeline_pieces(timeline: Timeline) -> Iterator[str]:
@@ -168,9 +140,21 @@ def _read_timeline(path: Path) -> Timeline:
     except (KeyError, TypeError, ValueError) as error:
         raise BadInput(f"{path}: damaged: warps and k_tiles must be tables of columns and rows") from error
     try:
-        return _TIMELINE.validate_python(spans)
+        timeline = _TIMELINE.validate_python(spans)
     except ValidationError as error:
         raise BadInput(f"{path}: {results.damage(error)}") from error
+    tables: dict[str, Sequence[WarpSpan | KTileSpan]] = {"warps": timeline.warps, "k_tiles": timeline.k_tiles}
+    for name, found in tables.items():
+        wrong = next((place for place, span in enumerate(found) if not _is_possible(span)), None)
+        if wrong is not None:
+            raise BadInput(f"{path}: damaged: {name}.{wrong}: a span must begin before it ends, and count from 0")
+    return timeline
+
+
+def _is_possible(span: WarpSpan | KTileSpan) -> bool:
+    """Return whether the indices and cycles of a span are those of a run."""
+    indices = (span.cta, span.warp, span.smsp if isinstance(span, WarpSpan) else span.stage)
+    return all(0 <= index < _MOST for index in indices) and 0 <= span.begin <= span.end < _MOST**2
 
 
 def _named_rows(table: dict[str, Any]) -> tuple[dict[str, Any], ...]:

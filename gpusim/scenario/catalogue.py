@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.errors import BadInput, CannotRun, nearest
+from gpusim.machine.text_file import STANDARD_INPUT
 
 _PACKAGE = Path(__file__).parents[1]
 
@@ -96,7 +97,7 @@ def _data(path: Path) -> dict[str, Any]:
 
 def find_scenario(name: str) -> Path:
     """
-    Resolve what the user typed: an existing file, or the bare name of a shipped scenario.
+    Resolve what the user typed: an existing file, the bare name of a shipped scenario, or "-" for standard input.
 
     Raises:
         BadInput: It is neither; the message names the nearest shipped scenario.
@@ -104,6 +105,8 @@ def find_scenario(name: str) -> Path:
     if not name:
         raise BadInput('scenario must be a file or the name of a shipped one, got ""')
     path = Path(name)
+    if name == STANDARD_INPUT:
+        return path
     if path.is_file():
         return path
     if path.is_dir():

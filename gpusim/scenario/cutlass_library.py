@@ -31,7 +31,7 @@ GEMM_SWIZZLE = "identity<8>"
 CONV_SWIZZLE = "identity<4>"
 """Threadblock swizzle of every forward convolution of the library."""
 
-_WARPS = {
+LIBRARY_WARPS: Final = {
     (256, 128): (4, 2),
     (128, 256): (2, 4),
     (128, 128): (2, 2),
@@ -46,6 +46,8 @@ _WARPS = {
     (32, 128): (1, 4),
     (64, 32): (2, 1),
 }
+"""Warps along M and N for each threadblock tile, M by N."""
+
 # Tiles whose warps depend on instruction, K and stages as well.
 _OTHER_WARPS = {
     ("1688", (64, 128, 64), 2): (1, 2, 2),
@@ -65,7 +67,7 @@ def warp_tile(digits: str, threadblock: Shape, stages: int) -> Shape | None:
         threadblock: Threadblock tile (M, N, K).
         stages: Stages of the mainloop.
     """
-    flat = _WARPS.get(threadblock[:2])
+    flat = LIBRARY_WARPS.get(threadblock[:2])
     warps = _OTHER_WARPS.get((digits, threadblock, stages), (*flat, 1) if flat else None)
     if warps is None:
         return None

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError, c
 from gpusim.errors import BadInput, nearest
 from gpusim.machine import Machine, load_machine
 from gpusim.machine.load import is_path
+from gpusim.machine.text_file import STANDARD_INPUT, read_text_file
 from gpusim.scenario.models import Reading, Rule, Scenario, Table
 from gpusim.scenario.text import Origin, bare_or_quoted, quoted, read_override, shown
 
@@ -90,24 +91,27 @@ def read_text(path: str | Path, overrides: Iterable[str] = ()) -> Text:
     Read a scenario's TOML file and apply overrides.
 
     Args:
-        path: Path of the file.
+        path: Path of the file; "-" for standard input.
         overrides: ``key=value`` with a dotted key and a TOML value or a bare word. The last override of a key holds.
 
     Raises:
         BadInput: The file is missing or not TOML, or an override puts a value where a table is needed.
     """
+    where = "standard input" if str(path) == STANDARD_INPUT else str(path)
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_text_file(path, what="scenario")
     except OSError as error:
         reason = error.strerror or str(error)
-        raise BadInput(f'scenario must be a readable file, got "{path}" ({reason})') from error
+        raise BadInput(f'scenario must be a readable file, got "{where}" ({reason})') from error
     except UnicodeDecodeError as error:
-        raise BadInput(f"scenario must be UTF-8 text: {error.reason} at byte {error.start} ({path})") from error
+        raise BadInput(f"scenario must be UTF-8 text: {error.reason} at byte {error.start} ({where})") from error
+    except ValueError as error:  # too large, or a path with a null byte
+        raise BadInput(f"scenario must be a readable file: {error} ({shown(where)})") from error
     try:
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError: not TOML, or an integer of thousands of digits
-        raise BadInput(f"scenario must be TOML: {error} ({path})") from error
-    return overridden(data, str(path), overrides, Path(path).parent, Path(path).stem)
+        raise BadInput(f"scenario must be TOML: {error} ({where})") from error
+    return overridden(data, where, overrides, Path(path).parent, Path(path).stem)
 
 
 def overridden(data: dict[str, Any], where: str, overrides: Iterable[str], folder: Path, name: str = "") -> Text:

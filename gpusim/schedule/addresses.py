@@ -241,6 +241,8 @@ def _chosen(option: str, name: str, selected: Collection[int] | None, extent: in
         return np.arange(extent, dtype=np.int64)
     chosen = np.array(sorted(set(selected)), dtype=np.int64)
     outside = chosen[(chosen < 0) | (chosen >= extent)]
+    if outside.size and not extent:
+        raise BadInput(f"{option} must be left out for {name}: this CTA has no k tile of it")
     if outside.size:
         raise BadInput(f"{option} must be 0..{extent - 1} for {name}, got {outside[0]}")
     return chosen

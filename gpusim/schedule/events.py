@@ -21,6 +21,25 @@ from gpusim.units import WARP_SIZE
 
 Events: TypeAlias = list[list[Any]]
 
+_COPIED = ("operand", "shared offset", "global offset", "bytes", "predicate")
+_LOADED = ("operand", "shared offset of the lane")
+EVENT_FIELDS = {
+    "cp_async": _COPIED,
+    "cp_async_zfill": _COPIED,
+    "ldg": ("operand", "global offset", "bytes", "predicate"),
+    "sts": ("operand", "shared offset", "bytes, or predicate of a statistic"),
+    "lds": ("operand", "shared offset", "predicate"),
+    "atoms_max": ("operand", "shared offset"),
+    "shfl": ("what is exchanged", "lane mask"),
+    "commit": (),
+    "wait_group": ("groups that may be pending",),
+    "sync": (),
+    "mma": ("instructions",),
+    **{f"ldmatrix{kind}.x{number}": _LOADED for kind in ("", ".trans") for number in (1, 2, 4)},
+    "frag_word32": _LOADED,
+}
+"""What follows the first word of an event."""
+
 
 def events(kernel: KernelSchedule[StepT], block: int, thread: int) -> Events:
     """

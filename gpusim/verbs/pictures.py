@@ -14,8 +14,10 @@ from gpusim.report.roofline import roofline
 from gpusim.report.stalls import stall_chart
 from gpusim.report.style import Canvas
 from gpusim.results import run_directory
+from gpusim.results.program import WarpProgram
 from gpusim.results.result import Result
 from gpusim.results.timeline import Timeline
+from gpusim.verbs.program import watched_program
 
 
 class _Shown:
@@ -26,6 +28,10 @@ class _Shown:
         self.scenario = parse_scenario(result.scenario, run_directory.SCENARIO)
         self.family = family_of(self.scenario)
         self.words = self.family.words(self.scenario)
+
+    def program(self) -> WarpProgram | None:
+        """Return what the watched warps execute; None where it is not known."""
+        return watched_program(self.scenario, self.result, self.timeline)
 
 
 def _overlap(run: _Shown, canvas: Canvas) -> Canvas:
@@ -74,8 +80,8 @@ def draw_picture(kind: str, result: Result, timeline: Timeline, canvas: Canvas) 
 _Write: TypeAlias = Callable[[_Shown, Path], object]
 
 _TRACES: Mapping[str, _Write] = {
-    "perfetto": lambda run, path: write_perfetto(run.result, run.words, run.timeline, path),
-    "kanata": lambda run, path: write_kanata(run.result, run.timeline, path),
+    "perfetto": lambda run, path: write_perfetto(run.result, run.words, run.timeline, path, run.program()),
+    "kanata": lambda run, path: write_kanata(run.result, run.timeline, path, run.program()),
 }
 
 

@@ -19,6 +19,7 @@ def verify(
     *,
     reference_check: bool = True,
     save_to: Path | None = None,
+    replace: bool = False,
     saved: Callable[[tuple[Path, ...]], None] | None = None,
 ) -> VerifyReport:
     """
@@ -31,6 +32,7 @@ def verify(
         progress: Called after each batch of CTAs with the CTAs done and the CTAs of the grid.
         reference_check: Compute the reference and compare; False only looks for hazards.
         save_to: Folder for the tensors; None does not write them.
+        replace: Replace tensors that the folder holds.
         saved: Called with the files that were written.
 
     Raises:
@@ -41,7 +43,7 @@ def verify(
     """
     checked = family_of(scenario).verifications.verification(scenario)
     if save_to is not None:
-        checked.refuse_folder(save_to, reference=reference_check)
+        checked.refuse_folder(save_to, reference=reference_check, replace=replace)
     programs = tuple(checked.programs)
     mutation = next((name for name, breaks in checked.mutations.items() if breaks is mutate), None)
     if mutate is not None:
@@ -60,7 +62,7 @@ def verify(
     elements = checked.elements(done)
     found = checked.compare(tensors, done) if reference_check and elements else None
     if save_to is not None:
-        files = checked.save(save_to, tensors, done, None if found is None else found.reference)
+        files = checked.save(save_to, tensors, done, None if found is None else found.reference, replace=replace)
         if saved is not None:
             saved(files)
     if found is None:

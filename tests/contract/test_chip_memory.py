@@ -11,14 +11,19 @@ FIGURES = figures_of(A100, 0, busy=False)._replace(
     constant_miss=0,
     smsp_interval=3,
     sm_interval=1,
-    copy_interval=7,
-    source_release=13,
+    register_interval=2,
+    source_release=4,
+    copy_stage=3,
+    copy_release=13,
     barrier_base=20,
     barrier_per_warp=2,
     load_hit=33,
     copy_hit=40,
 )
-"""An SMSP's instructions leave 3 cycles apart, copies 7; a copy has read its registers 13 cycles after it left."""
+"""
+An SMSP's instructions leave 3 cycles apart. A copy takes 1.5 cycles of the data stage and its registers are free 13
+cycles after that took it; those of others 4 after they were read, which takes 2 cycles for each.
+"""
 
 HALF = instruction(PIPE, pipe="half")
 
@@ -38,10 +43,13 @@ def test_a_copy_holds_its_address_until_it_is_read(core):
     assert issues(core, copy(0, read=1), instruction(PIPE, pipe="half", waits=(1,))) == [0, 14]
 
 
+@pytest.mark.parametrize("registers", [1, 2, 5])
 @pytest.mark.parametrize("made", [lds, lambda **read: load(0, **read), lambda **read: store(0, **read)])
-def test_other_instructions_have_read_their_registers_when_they_leave_the_queue(core, made):
-    """Behind an LDS, which leaves at 1, the second instruction leaves at 4."""
-    assert issues(core, lds(), made(read=1), instruction(PIPE, pipe="half", waits=(1,))) == [0, 1, 4]
+def test_other_instructions_hold_their_registers_until_they_are_read_and_4_cycles_more(core, made, registers):
+    """Behind an LDS, which leaves its SMSP at 1, the second instruction leaves at 4; its registers are read then."""
+    read = made(read=1, registers=registers)
+
+    assert issues(core, lds(), read, instruction(PIPE, pipe="half", waits=(1,))) == [0, 1, 4 + 2 * registers + 4]
 
 
 def test_a_pipe_s_result_may_be_waited_for_by_a_scoreboard(core):
@@ -60,7 +68,7 @@ def test_a_store_is_written_before_the_barrier_behind_it_is_arrived_at(core, rat
     """It leaves at 1 and takes a cycle for as many wavefronts as the data stage serves. The barrier takes 22 more."""
     figures = FIGURES._replace(wavefronts_per_cycle=rate)
 
-    assert issues(core, sts(wavefronts), instruction(BAR, gated=True), HALF, figures=figures) == [
+    assert issues(core, sts(wavefronts), instruction(BAR, gated=True), HALF._replace(joins=True), figures=figures) == [
         *(0, written, written + 22)
     ]
 
@@ -71,17 +79,21 @@ def test_a_store_s_result_is_there_when_it_is_written(core):
     assert landed(core, sts(8, activity=0)._replace(fills=False, latency=19)) == [20]
 
 
-def test_copies_of_an_smsp_leave_at_their_own_interval(core):
-    """Two copies of no lane leave at 1 and 8, and have hit 40 cycles later; an LDS before one holds it up for 3."""
+def test_copies_of_no_lane_leave_when_the_data_stage_has_written_zeros_for_those_before(core):
+    """
+    4 wavefronts and 3 half cycles each: they leave at 1, at 1 + 4 + 1 and, with the half that was left, 4 + 2 later.
+
+    They have hit 40 cycles after they left. An LDS before one holds it up for 3 cycles.
+    """
     none = {"zero_fills": True, "activity": 0}
 
-    assert landed(core, copy(0, **none), copy(0, **none)) == [41, 48]
+    assert landed(core, copy(0, **none), copy(0, **none), copy(0, **none)) == [41, 46, 52]
     assert landed(core, lds(), copy(0, **none)) == [44]
 
 
-def test_an_lds_behind_a_copy_waits_for_the_address_unit(core):
-    """It leaves at 8, and is there 22 cycles after."""
-    assert landed(core, copy(0), lds(activity=0)) == [8 + 22]
+def test_an_lds_behind_a_copy_of_zeros_waits_for_the_data_stage(core):
+    """It leaves at 6, as a copy would, and is there 22 cycles after."""
+    assert landed(core, copy(0), lds(activity=0)) == [6 + 22]
 
 
 def test_a_wavefront_more_than_the_data_stage_serves_takes_another_cycle(core):

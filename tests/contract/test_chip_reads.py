@@ -131,9 +131,9 @@ def test_what_the_l1_has_not_is_looked_up(core, through_l1, simulates_l2):
 @pytest.mark.parametrize("lines", [1, 4, 9])
 def test_a_copy_around_the_l1_takes_the_wavefronts_of_its_target(core, lines):
     """
-    Its target takes 4, whatever it reads. An LDS behind it leaves the queue when the data stage is free, at 1 + 4.
+    Its target takes 4, whatever it reads, and takes them when the data has come, long after the LDS behind it.
 
-    The copy leaves at 1; the LDS is there 22 cycles after it has left.
+    The copy leaves at 1, and the LDS 4 cycles later, the interval of an SMSP: it is there 22 cycles after that.
     """
     request = (lines, tuple((line, 1) for line in range(lines)))
     ran = execute(core, ([copy(0), lds(activity=0)], 1), figures=NEAR_ONLY, memory=Memory([request]))
@@ -204,7 +204,11 @@ def test_where_all_quantiles_are_equal_every_miss_takes_as_long():
 
 
 def test_a_request_waits_for_the_last_of_its_lines(core):
-    """The first line draws 1000 cycles, the second 2775: a load that leaves at 1 is there at 2776."""
+    """
+    The first line draws 1000 cycles, the second 2775: the data of a load that leaves at 1 has come at 2776.
+
+    It takes a wavefront into the L1 and one to the registers: 2778.
+    """
     ran = execute(
         core,
         ([load(0, activity=0)], 1),
@@ -213,4 +217,4 @@ def test_a_request_waits_for_the_last_of_its_lines(core):
         memory=Memory([(2, ((0, 1), (1, 1)))]),
     )
 
-    assert ran.warps[0, 0].notes == [(0, 2776)]
+    assert ran.warps[0, 0].notes == [(0, 2778)]

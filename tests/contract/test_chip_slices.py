@@ -53,9 +53,20 @@ def test_all_warps_of_a_slice_wait(core, sms):
 
 def test_a_slice_that_waits_right_after_a_barrier(core):
     """The barrier lets both CTAs go at 23. CTA 0 ends at 25; CTA 1 goes on at 1025."""
-    ran = slices(core, -1, 0, code=(instruction(BAR), AWAITS))
+    ran = slices(core, -1, 0, code=(instruction(BAR), AWAITS._replace(joins=True)))
 
     assert [ran.warps[cta, 0].selected for cta in (0, 1)] == [[0, 23, 24], [0, 1025, 1026]]
+
+
+def test_a_slice_that_waits_before_its_barrier_has_let_it_go(core):
+    """
+    An instruction that the barrier does not hold back issues at 1; the exit waits for it, at 23. CTA 0 ends at 24.
+
+    CTA 1 waits for the semaphore from 1 to 1024; its barrier has let it go long since.
+    """
+    ran = slices(core, -1, 0, code=(instruction(BAR), AWAITS))
+
+    assert [ran.warps[cta, 0].selected for cta in (0, 1)] == [[0, 1, 23], [0, 1024, 1025]]
 
 
 @pytest.mark.parametrize(("at", "goes_on"), [(600, 1004), (2000, 2002)])

@@ -10,6 +10,7 @@ from doubles.published import H200
 from gpusim.machine import load_machine
 from gpusim.machine.spec import Machine
 from gpusim.sim.code import (
+    COMMIT,
     DEPBAR,
     EXIT,
     GLOBAL,
@@ -29,7 +30,7 @@ from gpusim.sim.core.columns import Data, column, rows_of
 from gpusim.sim.cta_scheduler import CtaLife
 from gpusim.sim.figures import Figures, figures_of
 from gpusim.sim.footprint import IN_L2, L2Status, Request
-from gpusim.sim.stall_reasons import REASONS
+from gpusim.sim.stall_reasons import MIO_THROTTLE, REASONS
 from gpusim.sim.tables import code_of
 
 A100 = load_machine("a100")
@@ -38,15 +39,15 @@ WARPS = 32
 
 
 def instruction(kind: int, *, pipe: str = "alu", waits: tuple[int, ...] = (), **fields: Any) -> Decoded:
-    """One instruction with A100's figures; what it leaves unsaid is nothing."""
+    """One instruction with A100's figures; what it leaves unsaid is nothing, registers of memory instructions too."""
     figures = {"interval": 0, "latency": 0}
-    port = len(PIPES) + (kind not in THROTTLES)
+    port = len(PIPES) + (kind not in (*THROTTLES, COMMIT))
     if kind == PIPE:
         port = PIPES.index(pipe)
         known = A100.tensor["m16n8k16.f16.f32"] if pipe == "tensor core" else A100.pipes[pipe]
         figures = {"interval": known.interval, "latency": known.latency}
-    gated = {"gated": bool(waits) or kind in (DEPBAR, EXIT)}
-    return Decoded(kind, port, THROTTLES.get(kind, 0), waits=waits, **(gated | figures | fields))
+    gated = {"gated": bool(waits) or kind in (DEPBAR, EXIT), "joins": kind != PIPE or pipe in ("branch", "mufu")}
+    return Decoded(kind, port, THROTTLES.get(kind, MIO_THROTTLE), waits=waits, **(gated | figures | fields))
 
 
 def ldmatrix(matrices: int, board: int, wavefronts: int | None = None, **fields: Any) -> Decoded:

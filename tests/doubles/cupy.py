@@ -78,7 +78,7 @@ class Cupy:
 
     def __init__(self, mistakes=None):
         self.mistakes = mistakes or Mistakes()
-        self.launches = []
+        self.launches, self.extents = [], []
         errors = SimpleNamespace(CUDADriverError=RuntimeError, CUDARuntimeError=RuntimeError)
         runtime = SimpleNamespace(
             deviceSynchronize=lambda: None, getDeviceCount=lambda: 1, CUDARuntimeError=RuntimeError
@@ -104,6 +104,9 @@ class Cupy:
     def empty(self, shape, dtype=float):
         return on_device(np.empty(shape, dtype))
 
+    def get_default_memory_pool(self):
+        return SimpleNamespace(free_all_blocks=lambda: None)
+
     def asnumpy(self, array):
         return np.asarray(array)
 
@@ -126,7 +129,8 @@ class KernelDouble:
         self.cupy, self.build, self.reduces = cupy, build, name == REDUCTION_ENTRY
 
     def __call__(self, grid, block, args, shared_mem):
-        (params,) = args
+        params, *extents = args
+        self.cupy.extents += [one.tolist() for one in extents]
         scenario = self.cupy.scenario
         self.cupy.launches.append((self.build, grid, block, shared_mem))
         if self.build == "trace" and params["recorded_blocks"]:

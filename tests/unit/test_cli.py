@@ -1,8 +1,10 @@
 """The command line as a whole: help, exit codes, and one line for whatever is refused."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -218,9 +220,49 @@ def test_an_interrupt_ends_as_a_shell_expects(gpusim, monkeypatch):
 
     answer = gpusim("scenarios")
 
-    assert answer.code == 130
-    assert answer.out == ""
-    assert "Traceback" not in answer.err
+    assert (answer.code, answer.out, answer.err) == (130, "", "gpusim: interrupted\n")
+
+
+@pytest.mark.parametrize("delay", [0.02, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6])
+def test_an_interrupt_at_any_moment_is_one_line(tmp_path, delay):
+    """A process that has just begun is Python's, which has a traceback of its own: the first word is gpusim's."""
+    program = (
+        "import sys; print('begun', file=sys.stderr, flush=True); from gpusim.__main__ import main; sys.exit(main())"
+    )
+    command = [sys.executable, "-c", program, "run", "gemm_4096", "--exact", "--no-figures", "--out", "run"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, cwd=tmp_path) as begun:
+        assert begun.stderr.readline() == "begun\n"
+        time.sleep(delay)
+        begun.send_signal(signal.SIGINT)
+        *before, last = begun.stderr.read().splitlines()
+
+    assert (begun.returncode, last) == (130, "gpusim: interrupted")
+    assert before in ([], PROGRESS[:1], PROGRESS)
+    assert list(tmp_path.iterdir()) == []
+
+
+PROGRESS = ["lowering the schedule", "simulating all 1024 CTAs on 132 SMs"]
+
+
+def test_the_version_is_an_option_too(gpusim):
+    assert gpusim("--version").out == gpusim("version").out
+
+
+def test_a_shell_is_offered_the_shipped_scenarios(monkeypatch, capsys):
+    for name, value in {
+        "_GPUSIM_COMPLETE": "complete_bash",
+        "COMP_WORDS": "gpusim run conv_s6",
+        "COMP_CWORD": "2",
+    }.items():
+        monkeypatch.setenv(name, value)
+
+    assert main([]) == 0
+    assert capsys.readouterr().out.split() == [
+        "conv_s6_crosswise",
+        "conv_s6_padded",
+        "conv_s6_row_major",
+        "conv_s6_swizzle",
+    ]
 
 
 def test_a_reader_that_leaves_early_is_no_traceback():

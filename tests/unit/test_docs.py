@@ -30,7 +30,10 @@ MODULE = re.compile(r"gpusim(\.\w+)+")
 IN_A_SOURCE = re.compile(r"\b(?:gpusim|kernels_cuda|scenarios|tests)/[\w/.-]+\.(?:py|cuh?|toml)\b")
 
 # What commands and examples write, relative to where they write it.
-WRITTEN = {"result.json", "overlay.png", "half.toml", "my_gemm.toml", "runs/", ".csv"}
+WRITTEN = {
+    *("result.json", "overlay.png", "half.toml", "my_gemm.toml", "runs/", ".csv"),
+    *("points.parquet", "points.csv", "journal.jsonl", "axes.toml"),
+}
 
 
 @pytest.mark.parametrize("page", sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")))

@@ -53,16 +53,18 @@ class GemmVerification(Verification[Program, Tensors]):
         found = agreement_of_blocks((done.stored[rows], known(rows=rows)) for rows in blocks)
         return Compared(found, None, known)
 
-    def refuse_folder(self, folder: Path, *, reference: bool) -> None:
+    def refuse_folder(self, folder: Path, *, reference: bool, replace: bool = False) -> None:
         """
-        Check that a folder does not hold such tensors yet.
+        Check that a folder does not hold such tensors yet, or that they may be replaced.
 
         Raises:
             BadInput: It already holds tensors.
         """
-        check_tensor_folder(self.scenario, folder, reference=reference)
+        check_tensor_folder(self.scenario, folder, reference=reference, replace=replace)
 
-    def save(self, folder: Path, tensors: Tensors, done: Executed, reference: Any) -> tuple[Path, ...]:
+    def save(
+        self, folder: Path, tensors: Tensors, done: Executed, reference: Any, *, replace: bool = False
+    ) -> tuple[Path, ...]:
         """
         Write each tensor as a CSV file, and return the files.
 
@@ -70,7 +72,7 @@ class GemmVerification(Verification[Program, Tensors]):
             CannotRun: A file cannot be written.
         """
         value = None if reference is None else reference().value
-        return tuple(save_tensors(self.scenario, tensors, done.stored, value, folder))
+        return tuple(save_tensors(self.scenario, tensors, done.stored, value, folder, replace=replace))
 
 
 def verification(scenario: GemmScenario) -> GemmVerification:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from statistics import mean, median
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from gpusim.errors import BadInput, CannotRun
 from gpusim.gpu.calibrate.derive_chip import CHIP_FORMULAS
+from gpusim.gpu.calibrate.derive_mio import MIO_FORMULAS, sm_depth
 from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured
 from gpusim.machine.load import load_machine
 
@@ -30,7 +30,6 @@ class Derived:
 
 NOT_THE_FIGURE = {
     "async_copy.l1_latency": "the empty commit and wait that are subtracted overlap the copy",
-    "async_copy.source_release": "the reuse of the address register that ends it overlaps the copy's issue",
     "shared.store_latency": "the reuse of the data register that ends it overlaps the store's issue",
     "shared.smsp_return_bytes": "a chain of ldmatrix.x4 also waits for its issue; the path's width is a power of two",
     "pipes.half.interval": "ptxas alternates HFMA2 and HFMA2.MMA, which are two pipes",
@@ -45,7 +44,7 @@ Such a figure is printed, but never written into a machine file.
 
 _FILES = (
     *("mma", "ldmatrix", "shared", "cp_async", "barrier", "latency", "bandwidth", "arith", "launch"),
-    *("cold", "stores", "merge", "idle", "fetch"),
+    *("cold", "stores", "merge", "idle", "fetch", "release", "semaphore"),
 )
 
 
@@ -57,7 +56,8 @@ def derive(directory: Path, machine: str = "h200") -> dict[str, Derived]:
 
     Args:
         directory: Folder that ``calibrate`` wrote to.
-        machine: Machine whose peak DRAM bandwidth is the base of ``dram.achievable_percent``.
+        machine: Machine whose peak DRAM bandwidth is the base of ``dram.achievable_percent``, and whose SMSPs' queues
+            are that of ``mio.sm_depth``.
 
     Raises:
         CannotRun: The folder has none of the files.
@@ -68,9 +68,10 @@ def derive(directory: Path, machine: str = "h200") -> dict[str, Derived]:
         raise CannotRun(
             f"{directory}: holds no CSV of `gpusim calibrate` ({', '.join(t.name for t in tables.values())})"
         )
-    peak = load_machine(machine).dram.bandwidth_gb_s
+    base = load_machine(machine)
+    peak = base.dram.bandwidth_gb_s
     found: dict[str, Derived] = {}
-    for key, formula in _formulas(tables):
+    for key, formula in (*_formulas(tables), ("mio.sm_depth", sm_depth(base.mio.queue_depth, base.smsps))):
         try:
             exact, rule = formula(tables, peak)
         except NotMeasured:
@@ -93,6 +94,7 @@ def _formulas(tables: dict[str, MeasuredTable]) -> Iterable[tuple[str, Formula]]
         for what in ("interval", "latency"):
             yield f"pipes.{pipe}.{what}", lambda t, _, i=instruction, w=what: _pipe(t["arith"], i, w)  # type: ignore[misc]
     yield from _FORMULAS.items()
+    yield from MIO_FORMULAS.items()
     yield from CHIP_FORMULAS.items()
 
 
@@ -134,27 +136,6 @@ def _lds(t: dict[str, MeasuredTable], column: str, **columns: object) -> float:
     return t["shared"].numbers(column, instruction="lds", bytes=4, **columns)[0]
 
 
-def _queue_depth(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    """
-    Return the number of loads that issue before the queue is full, and the rule.
-
-    A burst's loads first issue at the SMSP's pace and, once the queue is full, at the unit's slower pace. The load in
-    the address unit is not counted. If the unit is not slower, the burst does not show the queue, and nothing is
-    derived.
-    """
-    rows = t["shared"].rows(instruction="lds burst", smsps=1)
-    time = {int(row["instructions"]): float(row["cycles"]) for row in rows}
-    counts = sorted(time)
-    steps = {b: (time[b] - time[a]) / (b - a) for a, b in pairwise(counts)}
-    if len(counts) < 4:
-        raise NotMeasured
-    free, pace = min(steps[count] for count in counts[1:4]), steps[counts[-1]]
-    if pace - free < 1:
-        raise NotMeasured
-    slow = next(count for count in counts[1:] if steps[count] >= (free + pace) / 2)
-    return slow - 2, f"shared.csv, lds burst on one SMSP: load {slow} is the first that waits"
-
-
 def _imad(t: dict[str, MeasuredTable]) -> float:
     return t["arith"].numbers("per_round", instruction="imad", ilp=1, warps=1)[0]
 
@@ -174,23 +155,6 @@ def _wavefronts_per_cycle(t: dict[str, MeasuredTable], _: int) -> tuple[float, s
 def _return_bytes(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     each = t["ldmatrix"].numbers("per_instruction", matrices=4, row_bytes=16, ilp=8, warps=1, smsps=1)[0]
     return 512 / each, "ldmatrix.csv, x4, 8 chains in one warp, 512 bytes over the cycles of one"
-
-
-def _issue_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    of = {"what": "burst", "op": "cg", "source": "l2", "warps": 1, "shared_lane_bytes": 16}
-    many, some = (t["cp_async"].numbers("issue", **of, copies=copies)[0] for copies in (32, 16))
-    return (many - some) / 16, "cp_async.csv, issue of 32 copies less that of 16, over 16"
-
-
-def _copy_latency(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    one = t["cp_async"].numbers("total", what="burst", op="ca", bytes=16, source="l1", copies=1, warps=1)[0]
-    none = t["cp_async"].numbers("total", what="burst", op="cg", source="l2", copies=0, warps=1)[0]
-    return one - none, "cp_async.csv, burst of one .ca that hits the L1, less an empty burst"
-
-
-def _copy_release(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    found = t["cp_async"].numbers("per_copy", what="release", op="cg")[0]
-    return found - _imad(t), "cp_async.csv, release less the IMAD of arith.csv"
 
 
 def _store_release(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
@@ -263,7 +227,6 @@ def _cta_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 
 _FORMULAS: dict[str, Formula] = {
-    "mio.queue_depth": _queue_depth,
     "mio.smsp_interval": lambda t, _: (
         _lds(t, "per_instruction", wavefronts=1, ilp=8, warps=4, smsps=1),
         "shared.csv, lds.32, 8 chains in each of 4 warps of one SMSP",
@@ -285,17 +248,6 @@ _FORMULAS: dict[str, Formula] = {
     "shared.shuffle_latency": lambda t, _: _pipe(t["arith"], "shfl", "latency"),
     "shared.smsp_return_bytes": _return_bytes,
     "shared.wavefronts_per_cycle": _wavefronts_per_cycle,
-    "async_copy.issue_interval": _issue_interval,
-    "async_copy.source_release": _copy_release,
-    "async_copy.l1_latency": _copy_latency,
-    "async_copy.commit_latency": lambda t, _: (
-        t["cp_async"].numbers("each", what="commit")[0],
-        "cp_async.csv, commits in a row",
-    ),
-    "async_copy.wait_latency": lambda t, _: (
-        t["cp_async"].numbers("each", what="wait")[0],
-        "cp_async.csv, empty waits in a row",
-    ),
     "l1.hit_latency": lambda t, _: (t["latency"].numbers("cycles", level="l1")[0], "latency.csv, pointer chase"),
     "l1.bytes_per_cycle": _bandwidth("l1", "bytes_per_cycle", alone=True),
     "l2.hit_latency": _l2_latency("near"),

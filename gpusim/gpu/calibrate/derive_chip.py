@@ -1,4 +1,4 @@
-"""Derives the figures of launches, stores, merged reads, DRAM and instruction fetch; measures nothing."""
+"""Derives the figures of launches, stores, semaphores, merged reads, DRAM and instruction fetch; measures nothing."""
 
 from statistics import median
 
@@ -109,6 +109,11 @@ def _write_buffer(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     return taken - t["stores"].numbers("cycles", **of)[0], f"stores.csv, {ctas} CTAs, 32 stores a thread: cycles saved"
 
 
+def _semaphore(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    found = t["semaphore"].numbers("each", warps=4, stores=1)
+    return median(found), "semaphore.csv, slices of 4 warps with one store a thread, from one to the next"
+
+
 _IDLE = {"kernel": "busy_mma"}
 
 
@@ -148,6 +153,7 @@ CHIP_FORMULAS: dict[str, Formula] = {
     "l2.most_merged": _most_merged,
     "l2.write_bytes_per_cycle_per_sm": _store_port,
     "l2.write_buffer": _write_buffer,
+    "l2.semaphore": _semaphore,
     "dram.latency": _dram_latency(50),
     "dram.latency_least": _dram_latency(1),
     "dram.latency_late": _dram_latency(90),

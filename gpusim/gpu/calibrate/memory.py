@@ -29,30 +29,42 @@ def measure_cp_async(device: Device, *, quick: bool) -> list[MeasuredRow]:
     data = device.cupy.zeros(16 * _MIB, dtype=np.uint8)
     rows: list[MeasuredRow] = []
     for op, width in COPY_KINDS:
-        counts = (1, 4, 16, 32) if quick else (1, 2, 4, 8, 16, 32)
-        for source, advance in (("l1", 0), ("l2", 64 * _KIB)):
-            if op == "cg" and source == "l1":
-                continue
-            for count in (0, *counts) if op == "cg" else counts:
-                for shared_lane in (width, 128):
-                    for warps in (1,) if quick or shared_lane == 128 else (1, 4, 8):
-                        burst = _Burst(f"burst_{op}_{width}_{count}", width, advance, shared_lane, warps)
-                        row: MeasuredRow = {"what": "burst", "source": source, "copies": count, "warps": warps}
-                        rows.append(row | _copy_pattern(op, width, shared_lane) | _run_burst(device, burst, data))
-        for shared_lane in (width, 128):
-            for warps, smsps in ((1, 1), (16, 4)) if quick else ((1, 1), (4, 1), (4, 4), (8, 4), (16, 4)):
-                threads = WARP * (warps if smsps == SMSPS else (warps - 1) * SMSPS + 1)
-                arguments = (data, np.int32(128), np.uint32(width), np.uint32(shared_lane), np.int32(smsps))
-                cycles = elapsed(device.spans("cp_async", f"stream_{op}_{width}", arguments, threads=threads))
-                row = {"what": "stream", "copies": 128 * 8, "warps": warps, "smsps": smsps}
-                row |= {"cycles": cycles, "per_copy": cycles / (128 * 8 * warps)}
-                rows.append(row | _copy_pattern(op, width, shared_lane))
-        for warps in (1, 4):
-            rows.append(_release(device, data, f"{op}_{width}", warps) | _copy_pattern(op, width, 16))
+        rows += _bursts(device, data, op, width, quick=quick)
+        rows += _streams(device, data, op, width, quick=quick)
+        pattern = _copy_pattern(op, width, 16)
+        rows += [_release(device, data, f"{op}_{width}", warps) | pattern for warps in (1, 4)]
     rows.append(_release(device, data, "none", 1))
     for number, what in enumerate(("commit", "wait", "commit and wait")):
         cycles = elapsed(device.spans("cp_async", "empty_groups", (np.int32(64), np.int32(number))))
         rows.append({"what": what, "warps": 1, "cycles": cycles, "each": cycles / (64 * 16)})
+    return rows
+
+
+def _bursts(device: Device, data: Any, op: str, width: int, *, quick: bool) -> list[MeasuredRow]:
+    """Measure bursts of one kind of copy; ``.cg`` finds nothing in the L1, and has an empty burst."""
+    counts = (1, 4, 16, 32) if quick else (1, 2, 4, 8, 16, 32)
+    rows: list[MeasuredRow] = []
+    for source, advance in (("l2", 64 * _KIB),) if op == "cg" else (("l1", 0), ("l2", 64 * _KIB)):
+        for count in (0, *counts) if op == "cg" else counts:
+            for shared_lane in (width, 128):
+                for warps in (1,) if quick or shared_lane == 128 else (1, 4, 8):
+                    burst = _Burst(f"burst_{op}_{width}_{count}", width, advance, shared_lane, warps)
+                    row: MeasuredRow = {"what": "burst", "source": source, "copies": count, "warps": warps}
+                    rows.append(row | _copy_pattern(op, width, shared_lane) | _run_burst(device, burst, data))
+    return rows
+
+
+def _streams(device: Device, data: Any, op: str, width: int, *, quick: bool) -> list[MeasuredRow]:
+    """Measure streams of one kind of copy, by warps and the SMSPs that hold them."""
+    rows: list[MeasuredRow] = []
+    for shared_lane in (width, 128):
+        for warps, smsps in ((1, 1), (16, 4)) if quick else ((1, 1), (4, 1), (4, 4), (8, 4), (16, 4)):
+            threads = WARP * (warps if smsps == SMSPS else (warps - 1) * SMSPS + 1)
+            arguments = (data, np.int32(128), np.uint32(width), np.uint32(shared_lane), np.int32(smsps))
+            cycles = elapsed(device.spans("cp_async", f"stream_{op}_{width}", arguments, threads=threads))
+            row: MeasuredRow = {"what": "stream", "copies": 128 * 8, "warps": warps, "smsps": smsps}
+            row |= {"cycles": cycles, "per_copy": cycles / (128 * 8 * warps)}
+            rows.append(row | _copy_pattern(op, width, shared_lane))
     return rows
 
 

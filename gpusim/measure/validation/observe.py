@@ -2,9 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
 from typing import Any, Final, NamedTuple
 
 from gpusim.errors import BadInput, CannotRun
@@ -16,6 +14,7 @@ from gpusim.results.result import ELAPSED, Result, StreamOrigin
 from gpusim.results.trust import kind_of, size_of
 from gpusim.tile.extents import ceil_div
 from gpusim.units import SECTOR_BYTES
+from gpusim.verbs.processes import in_processes
 from gpusim.verbs.simulate import simulate
 
 CYCLES: Final = ("elapsed", "active")
@@ -122,13 +121,13 @@ def observe(
     if jobs == 1:
         results = [_simulated(one.scenario, one.name, stream, exact) for one, stream in asked]
     else:
-        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-            waiting = [pool.submit(_simulated, one.scenario, one.name, stream, exact) for one, stream in asked]
-            results = []
-            for number, each in enumerate(waiting, start=1):
-                results.append(each.result())
+        calls = [(one.scenario, one.name, stream, exact) for one, stream in asked]
+        results = []
+        with in_processes(_simulated, calls, jobs) as found:
+            for number, result in enumerate(found, start=1):
+                results.append(result)
                 if number % PROGRESS_EVERY == 0:
-                    say(f"simulated {number} of {len(waiting)}")
+                    say(f"simulated {number} of {len(calls)}")
     for stream in streams:
         without = sum(found is None for (_, own), found in zip(asked, results, strict=True) if own == stream)
         if without:

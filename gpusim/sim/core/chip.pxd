@@ -19,7 +19,7 @@ cdef class Log:
     cpdef flush(self)
 
 cdef class Lines:
-    cdef long long mask, free, oldest, youngest
+    cdef long long mask, free, fresh, oldest, youngest
     cdef readonly long long count
     cdef long long[::1] head, chain, line, ready, held, dirty, merged, asker, lands, pending, seen, older, younger
     cdef long long bucket(self, long long line) noexcept

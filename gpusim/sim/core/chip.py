@@ -12,6 +12,7 @@ SMSPs that were woken first.
 """
 
 from array import array
+from mmap import mmap
 from typing import TYPE_CHECKING, Final
 
 from gpusim.sim.code import BAR, COMMIT, DEPBAR, EXIT, GLOBAL, LDGSTS, PIPE, SHARED
@@ -90,6 +91,11 @@ def zeros(count: int, value: int = 0) -> "Column":
     return array("q", [value]) * count
 
 
+def pages(count: int) -> "memoryview[int]":
+    """Return ``count`` integers of value 0, whose memory is taken page by page as they are first used."""
+    return memoryview(mmap(-1, 8 * count)).cast("q")
+
+
 def sectors_in(mask: int) -> int:
     """Return the number of sectors, of the four of a line, in a mask."""
     return (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)
@@ -127,23 +133,20 @@ class Lines:
         while buckets < 2 * most:
             buckets *= 2
         self.mask = buckets - 1
-        self.head = zeros(buckets, -1)
-        self.chain = zeros(most + 1)
-        self.line = zeros(most + 1)
-        self.ready = zeros(most + 1)
-        self.held = zeros(most + 1)
-        self.dirty = zeros(most + 1)
-        self.merged = zeros(most + 1)
-        self.asker = zeros(most + 1)
-        self.lands = zeros(most + 1)
-        self.pending = zeros(most + 1)
-        self.seen = zeros(most + 1)
-        self.older = zeros(most + 1)
-        self.younger = zeros(most + 1)
-        for slot in range(most):
-            self.chain[slot] = slot + 1
-        self.chain[most] = -1
-        self.free = 0
+        self.head = pages(buckets)  # slots from 1 on; 0 where there is none
+        self.chain = pages(most + 1)
+        self.line = pages(most + 1)
+        self.ready = pages(most + 1)
+        self.held = pages(most + 1)
+        self.dirty = pages(most + 1)
+        self.merged = pages(most + 1)
+        self.asker = pages(most + 1)
+        self.lands = pages(most + 1)
+        self.pending = pages(most + 1)
+        self.seen = pages(most + 1)
+        self.older = pages(most + 1)
+        self.younger = pages(most + 1)
+        self.free, self.fresh = -1, 0
         self.oldest = -1
         self.youngest = -1
         self.count = 0
@@ -154,7 +157,7 @@ class Lines:
 
     def find(self, line: int) -> int:
         """Return the slot of a line, or -1."""
-        slot = self.head[self.bucket(line)]
+        slot = self.head[self.bucket(line)] - 1
         while slot >= 0 and self.line[slot] != line:
             slot = self.chain[slot]
         return slot
@@ -184,10 +187,14 @@ class Lines:
     def insert(self, line: int) -> int:
         """Add a line that is not there as the most recently used, without sectors; return its slot."""
         slot = self.free
-        self.free = self.chain[slot]
+        if slot >= 0:
+            self.free = self.chain[slot]
+        else:
+            slot = self.fresh
+            self.fresh += 1
         bucket = self.bucket(line)
-        self.chain[slot] = self.head[bucket]
-        self.head[bucket] = slot
+        self.chain[slot] = self.head[bucket] - 1
+        self.head[bucket] = slot + 1
         self.line[slot] = line
         self.ready[slot] = 0
         self.held[slot] = self.dirty[slot] = self.merged[slot] = 0
@@ -211,9 +218,9 @@ class Lines:
         slot = self.oldest
         self.unlink(slot)
         bucket = self.bucket(self.line[slot])
-        at = self.head[bucket]
+        at = self.head[bucket] - 1
         if at == slot:
-            self.head[bucket] = self.chain[slot]
+            self.head[bucket] = self.chain[slot] + 1
         else:
             while self.chain[at] != slot:
                 at = self.chain[at]
@@ -251,10 +258,8 @@ class Chip:
         self.sms, self.slots, self.share = sms, slots, share
         smsps, resident = sms * self.smsps, sms * slots
         warps = resident * self.warps
-        self.now = 0
-        self.ended_sm = 0
-        self.instructions = 0
-        self.wavefronts = 0
+        self.now, self.ended_sm = 0, 0
+        self.instructions, self.wavefronts = 0, 0
         self.notes, self.spans = Log(NOTE_WIDTH), Log(SPAN_WIDTH)
         # SMs
         self.sm_free, self.data_free, self.barrier_free = zeros(sms), zeros(sms), zeros(sms)
@@ -268,8 +273,7 @@ class Chip:
         self.mio_free, self.return_free = zeros(smsps), zeros(smsps)
         self.queue, self.queue_at = zeros(smsps * self.depth), zeros(smsps)
         self.sm_queue, self.sm_queue_at, self.collected = zeros(sms * self.sm_depth), zeros(sms), 0
-        self.halves = zeros(sms)
-        self.absent = 0
+        self.halves, self.absent = zeros(sms), 0
         self.fill_at, self.fill_size = zeros(sms * _FILLS), zeros(sms * _FILLS)
         self.fill_first, self.fill_count = zeros(sms), zeros(sms)
         self.clock, self.asleep = zeros(smsps), zeros(smsps, NEVER)
@@ -288,8 +292,7 @@ class Chip:
         self.ready, self.stalled, self.issued, self.reason = zeros(warps), zeros(warps), zeros(warps), zeros(warps)
         self.board, self.board_reason = zeros(warps * SCOREBOARDS), zeros(warps * SCOREBOARDS)
         self.groups, self.committed, self.open_group = zeros(warps * _GROUPS), zeros(warps), zeros(warps)
-        self.stored, self.drained = zeros(warps), zeros(warps)
-        self.barred, self.held = zeros(warps), zeros(warps)
+        self.stored, self.drained, self.barred, self.held = zeros(warps), zeros(warps), zeros(warps), zeros(warps)
         # Caches and DRAM
         self.l1 = [Lines(self.l1_lines + _LINES_AT_ONCE) for _ in range(sms)] if self.cached else []
         self.next_line = _OUTPUT_LINES
@@ -609,7 +612,7 @@ class Chip:
             return min(launch, now + self.barrier_base + self.barrier_each)
         return launch
 
-    def issue_from(self, smsp: int, now: int) -> int:  # noqa: C901 - the hot loop: splitting it costs a call per instruction
+    def issue_from(self, smsp: int, now: int) -> int:  # noqa: C901, PLR0912 - the hot loop: splitting it costs a call
         """
         Issue every instruction that can be decided at cycle ``now``: greedy, then oldest (D4).
 
@@ -880,6 +883,7 @@ class Chip:
         written and 4 read for the 512 bytes of a load (reports/measured/h200, gemm_128x128x32_s2_2048).
         """
         wavefronts += (self.absent + SECTORS_PER_LINE - 1) // SECTORS_PER_LINE
+        self.wavefronts += wavefronts
         base, first, count = sm * _FILLS, self.fill_first[sm], self.fill_count[sm]
         if count == _FILLS:
             self.settle(sm, self.fill_at[base + first])
@@ -909,9 +913,9 @@ class Chip:
 
         An SMSP's queue gives its instructions, with their registers read (``collected``), to the queue of the SM, from
         which the data stage takes them in that order. An idle cycle before a queued instruction is not given to another
-        SMSP (D2). A copy takes some half cycles of the data stage (``stage``), and its wavefronts when its data has come. An
-        entry is free from the cycle its instruction leaves the queue, without the time to the address unit (D8). On T4 the rate
-        of the SM is that of GA10x (D20).
+        SMSP (D2). A copy takes some half cycles of the data stage (``stage``), two entries of both queues, and its
+        wavefronts when its data has come. An entry is free from the cycle its instruction leaves the queue, without the
+        time to the address unit (D8). On T4 the rate of the SM is that of GA10x (D20).
         """
         sm = smsp // self.smsps
         entry = sm * self.sm_depth + self.sm_queue_at[sm]
@@ -948,7 +952,7 @@ class Chip:
             leaves = self.dispatch(smsp, at, wavefronts, registers, 0)
             landed = self.shared(smsp, warp, leaves, wavefronts)
         elif kind == LDGSTS:
-            # Its registers are waited for as those of any access to global memory (Nsight Compute's guide, stall reasons).
+            # Its registers are waited for as those of any access to global memory (Nsight Compute's guide).
             reason = LONG_SCOREBOARD
             self.resolve(warp, code)
             # Without active lanes a copy takes no wavefront, unless it fills with zeros (D21).

@@ -7,11 +7,13 @@ from dataclasses import replace
 import pytest
 
 from gpusim.commands import check as check_command
+from gpusim.commands.check import simulated
 from gpusim.cuda.trace import expected_records, stream_digest
 from gpusim.families.gemm.schedule import TileKernel
 from gpusim.families.registry import load_scenario
 from gpusim.records.check import exact_counters
 from gpusim.records.record import MeasuredPipeline, Record, TraceCheck, write_record
+from gpusim.results import provenance
 from gpusim.scenario.catalogue import find_scenario
 from gpusim.schedule.counts import count
 from gpusim.verbs.simulate import simulate
@@ -182,3 +184,75 @@ def test_a_gpu_without_records_is_refused_with_those_that_have_some(gpusim, gpu)
 
     assert (answer.code, answer.out) == (2, "")
     assert answer.err == f"gpusim: --gpu must be one of h200, the folders of records, got {gpu!r}\n"
+
+
+MISSING = "conv_stride2_5x5"
+"""A shipped scenario without a record in the folder."""
+
+
+def test_several_scenarios_are_a_line_of_json_each(gpusim, folder, perfect):
+    write_record(perfect, folder / "h200")
+
+    answer = gpusim("check", NAME, MISSING, "--recorded", "--json")
+    first, second = map(json.loads, answer.out.splitlines())
+
+    assert answer.code == 1
+    assert first["holds"]
+    assert second["error"].startswith(f"{MISSING}: no record under")
+
+
+@pytest.fixture
+def simulations(monkeypatch):
+    """The names of scenarios, as often as each is simulated, in a source tree without changes."""
+    found = []
+
+    def simulated_and_told(scenario):
+        found.append(scenario.kind)
+        return simulated(scenario)
+
+    monkeypatch.setattr(check_command, "simulated", simulated_and_told)
+    monkeypatch.setattr(provenance, "commit", lambda: "0123abcd")
+    return found
+
+
+def test_what_was_checked_is_kept_and_not_checked_again(gpusim, folder, perfect, simulations):
+    write_record(perfect, folder / "h200")
+    asked = ("check", NAME, MISSING, "--recorded", "--json", "--out", folder / "answers.jsonl")
+
+    before, after = gpusim(*asked), gpusim(*asked)
+
+    assert len(simulations) == 1
+    assert (after.code, after.out) == (before.code, before.out)
+    assert len((folder / "answers.jsonl").read_text().splitlines()) == 1
+
+
+@pytest.mark.parametrize("other", [("--seed", "1"), ("--set", "kernel.stages=4")], ids=" ".join)
+def test_what_was_asked_otherwise_is_checked_again(gpusim, folder, perfect, simulations, other):
+    write_record(perfect, folder / "h200")
+    asked = ("check", NAME, "--recorded", "--out", folder / "answers.jsonl")
+
+    gpusim(*asked)
+    gpusim(*asked, *other)
+
+    assert len(simulations) == (2 if "--seed" in other else 1)
+    assert len((folder / "answers.jsonl").read_text().splitlines()) == len(simulations)
+
+
+def test_of_a_changed_source_tree_nothing_is_taken_from_the_file(gpusim, folder, perfect, simulations, monkeypatch):
+    monkeypatch.setattr(provenance, "commit", lambda: "0123abcd-dirty")
+    write_record(perfect, folder / "h200")
+
+    for _ in range(2):
+        answer = gpusim("check", NAME, "--recorded", "--out", folder / "answers.jsonl")
+
+    assert len(simulations) == 2
+    assert "the source tree has changes" in answer.err
+
+
+def test_where_there_are_no_records_it_is_said_where_they_are(gpusim, monkeypatch, tmp_path):
+    monkeypatch.setattr("gpusim.records.record.measured_folder", lambda: tmp_path / "reports" / "measured")
+
+    assert gpusim("check", NAME, "--recorded").err == (
+        f"gpusim: {NAME}: there are no records in {tmp_path}/reports/measured; they come with gpusim's source tree, not"
+        " with a wheel: run this in a folder that has its reports/measured\n"
+    )

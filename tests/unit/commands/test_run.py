@@ -1,6 +1,9 @@
 """``gpusim run``: what it prints, what it writes, and what a failure leaves behind."""
 
 import json
+import resource
+import subprocess
+import sys
 import tomllib
 from dataclasses import fields, replace
 from pathlib import Path
@@ -173,6 +176,21 @@ def test_a_failing_picture_does_not_lose_what_was_computed(gpusim, monkeypatch):
     assert "result.json" in entries(Path("run"))
 
 
+def test_a_full_disk_leaves_no_run():
+    """A limit on the size of files stands for it: the first file that passes it cannot be written."""
+    command = [sys.executable, "-m", "gpusim", "run", SCENARIO, "--no-figures", "--out", "run"]
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
+
+    ended = subprocess.run(command, preexec_fn=limit, capture_output=True, text=True, check=False)  # no threads
+
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1].startswith("gpusim: ")
+    assert ended.stderr.splitlines()[-1].endswith("cannot be written (File too large)")
+    assert entries(Path()) == []
+
+
 def test_a_hazard_is_exit_3_and_the_run_is_kept(gpusim, monkeypatch):
     def simulate_with_hazard(*arguments, **options):
         result, timeline = simulate(*arguments, **options)
@@ -206,7 +224,8 @@ def test_the_report_of_an_execution_keeps_its_lines_beside_json(gpusim):
     answer = gpusim("run", SCENARIO, "--reference-check", "--no-figures", "--json", "--out", "run")
 
     assert json.loads(answer.out)["schema"] == "gpusim.result/1"
-    assert [line.split()[0] for line in answer.err.splitlines()[-3:]] == ["elements", "error", "hazards"]
+    words = [line.split()[0] for line in answer.err.splitlines()[-4:]]
+    assert words == ["elements", "error", "hazards", "passed"]
 
 
 def test_the_execution_of_the_core_can_be_chosen(gpusim):

@@ -1,8 +1,14 @@
 """How a command is given its scenario: a file, a shipped name, or a kernel's name; and what is none."""
 
+import io
 import json
+import sys
+from pathlib import Path
 
 import pytest
+
+from gpusim import machine
+from gpusim.scenario.catalogue import find_scenario
 
 SCENARIO = "conv_9_k_tiles"
 
@@ -19,6 +25,68 @@ def test_a_misspelt_scenario_is_answered_with_the_nearest(gpusim):
 
     assert answer.err == (
         "gpusim: conv_9_k_tile: no such file, and no shipped scenario of that name; did you mean 'conv_9_k_tiles'?\n"
+    )
+
+
+class Standard:
+    """Standard input with some bytes."""
+
+    def __init__(self, content):
+        self.buffer = io.BytesIO(content)
+
+
+def test_a_scenario_is_read_from_standard_input(gpusim, monkeypatch):
+    text = find_scenario(SCENARIO).read_bytes()
+    asked = ("gmem_a", "--threads", "0", "--json")
+
+    monkeypatch.setattr(sys, "stdin", Standard(text))
+
+    assert gpusim("addresses", "-", *asked).out == gpusim("addresses", SCENARIO, *asked).out
+
+
+def test_a_run_of_standard_input_is_called_so_and_repeats_from_its_directory(gpusim, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "stdin", Standard(find_scenario(SCENARIO).read_bytes()))
+
+    assert gpusim("run", "-", "--set", "problem.c=128", "--no-figures").code == 0
+    (directory,) = Path("runs").iterdir()
+
+    assert directory.name.startswith("stdin-")
+    command = json.loads((directory / "manifest.json").read_text())["command"]
+    assert command[:4] == ["gpusim", "run", "scenario.resolved.toml", "--stream"]
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        (b"", "machine must be given, got nothing (standard input: machine)"),
+        (b"\xff", "scenario must be UTF-8 text: invalid start byte at byte 0 (standard input)"),
+        (b"#" * 2_000_000, 'scenario must be a readable file: a scenario has at most 1048576 bytes ("standard input")'),
+    ],
+    ids=["empty", "no text", "endless"],
+)
+def test_standard_input_that_is_no_scenario_is_one_line(gpusim, monkeypatch, content, error):
+    monkeypatch.setattr(sys, "stdin", Standard(content))
+
+    assert gpusim("verify", "-").err == f"gpusim: {error}\n"
+
+
+def test_no_standard_input_is_one_line(gpusim, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+
+    assert gpusim("verify", "-").is_refusal
+
+
+def test_a_byte_order_mark_is_read_over(gpusim, tmp_path):
+    """As editors on Windows write it: before a scenario, and before a machine file."""
+    for name, source in (
+        ("scenario", find_scenario(SCENARIO)),
+        ("machine", Path(machine.__file__).with_name("h200.toml")),
+    ):
+        (tmp_path / f"{name}.toml").write_bytes(b"\xef\xbb\xbf" + source.read_bytes().replace(b"\n", b"\r\n"))
+
+    assert (
+        gpusim("name", tmp_path / "scenario.toml", "--set", "machine=machine.toml").out == gpusim("name", SCENARIO).out
     )
 
 

@@ -36,7 +36,7 @@ def with_value(key, value, text=H200):
 FALLING = with_value("dram.latency_late", 7, with_value("dram.latency_least", 5, with_value("dram.latency", 8)))
 LATENCIES = f"5, 8, 7, {load_machine('h200').dram.latency_later}, {load_machine('h200').dram.latency_most}"
 EARLY = with_value("barrier.base", 13, with_value("barrier.per_warp", 2))
-EARLY = with_value("l2.hit_latency", 4, with_value("l2.write_latency", 9, EARLY))
+EARLY = with_value("l2.semaphore", 15, EARLY)
 
 
 def with_banks(record):
@@ -154,6 +154,22 @@ def test_dram_bytes_per_kilocycle_follow_from_bandwidth_and_clock():
     [
         (with_banks(""), "banks must be a record {{ value, unit, kind, source or why }}, got nothing (x.toml: {key})"),
         (with_banks("32"), "banks must be a record {{ value, unit, kind, source or why }}, got 32 (x.toml: {key})"),
+        (
+            with_banks(BANKS.removeprefix("banks = ").replace("32", "4096")),
+            "value must be at most 1024, got 4096 (x.toml: {key}.value)",
+        ),
+        (
+            with_banks(BANKS.removeprefix("banks = ").replace("32", "33")),
+            "value must be a power of two, got 33 (x.toml: {key}.value)",
+        ),
+        (
+            with_banks('{ value = 32, unit = "banks", kind = "documented", source = ["cuda-guide"] }'),
+            "source must be a string, got ['cuda-guide'] (x.toml: {key}.source)",
+        ),
+        (
+            with_banks('{ value = 32, unit = "banks", kind = "fitted", source = "cuda-guide", fitted_on = 3 }'),
+            "fitted_on must be a list of strings, got 3 (x.toml: {key}.fitted_on)",
+        ),
         (with_banks('{ unit = "banks" }'), "value must be an integer of at least 1, got nothing (x.toml: {key}.value)"),
         (
             with_banks('{ value = 32.0, unit = "banks" }'),
@@ -210,10 +226,7 @@ def test_dram_bytes_per_kilocycle_follow_from_bandwidth_and_clock():
         ),
         (
             EARLY,
-            (
-                "l2.write_latency and one and a half l2.hit_latency must exceed a barrier of one warp, 15 cycles,"
-                " got 15 (x.toml: l2.write_latency)"
-            ),
+            ("l2.semaphore must exceed a barrier of one warp, 15 cycles, got 15 (x.toml: l2.semaphore)"),
         ),
         (
             "shared",

@@ -126,10 +126,17 @@ def test_tensors_are_never_overwritten(gpusim, tmp_path):
     answer = gpusim("verify", INT4, *SMALL, "--save-tensors", tmp_path)
 
     assert (answer.code, answer.out) == (2, "")
-    assert answer.err == (
-        f"gpusim: {tmp_path / 'filter.csv'}: is there already; tensors are written to a folder without it\n"
-    )
+    assert answer.err == (f"gpusim: {tmp_path / 'filter.csv'}: is there already; --force replaces it\n")
     assert (tmp_path / "filter.csv").read_text() == "mine"
+
+
+def test_tensors_are_replaced_by_force(gpusim, tmp_path):
+    asked = ("verify", INT4, *SMALL, "--save-tensors", tmp_path)
+    gpusim(*asked)
+    before = (tmp_path / "filter.csv").read_text()
+
+    assert gpusim(*asked, "--seed", "1", "--force").code == 0
+    assert (tmp_path / "filter.csv").read_text() != before
 
 
 def test_tensors_go_to_a_folder(gpusim, tmp_path):
@@ -145,7 +152,9 @@ def test_without_a_reference_only_hazards_are_looked_for(gpusim):
     answer = gpusim("verify", INT4, *SMALL, "--no-reference-check")
 
     assert answer.code == 0
-    assert answer.out == "elements   96, not compared with a reference (seed 0)\nhazards    none\n"
+    assert (
+        answer.out == "elements   96, not compared with a reference (seed 0)\nhazards    none\npassed     no hazard\n"
+    )
 
 
 def test_the_int4_convolution_runs_on_a_t4_and_is_compared_with_the_reference(gpusim, tmp_path):

@@ -26,6 +26,8 @@ WITH_EXAMPLES = (
     "gpusim.python.verify",
     "gpusim.scenario.models",
     "gpusim.verbs.load",
+    "gpusim.verbs.sweep",
+    "gpusim.verbs.tune",
 )
 
 

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.report.lanes import Slice, lanes, open_counts
-from gpusim.results.timeline import KTileSpan
 
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20)), max_size=40))
@@ -21,6 +20,10 @@ def test_lanes_keep_every_slice_and_overlap_nowhere(spans):
 
 
 def test_open_counts_name_only_changes():
-    spans = [KTileSpan(0, 0, 0, -1, 0, "copy", begin, end) for begin, end in ((5, 9), (7, 12), (9, 12), (20, 20))]
+    spans = [(5, 9, 1), (7, 12, 1), (9, 12, 1), (20, 20, 1)]
 
     assert open_counts(spans) == ((5, 1), (7, 2), (12, 0))
+
+
+def test_open_counts_add_up_weights():
+    assert open_counts([(0, 4, 100), (2, 6, 10)]) == ((0, 100), (2, 110), (4, 10), (6, 0))

@@ -39,19 +39,24 @@ TIMELINE = Timeline(
 )
 
 
-def written(directory):
-    run_directory.write_run(directory, RESULT, TIMELINE, 'machine = "h200"\n', ["gpusim", "run", "x"])
-    return directory
+def written(wanted, *, force=False):
+    with run_directory.claim(wanted, force=force) as claimed:
+        run_directory.write_run(claimed.folder, RESULT, TIMELINE, 'machine = "h200"\n', ["gpusim", "run", "x"])
+        return claimed.publish()
+
+
+def entries(directory):
+    return sorted(path.name for path in directory.iterdir())
 
 
 def test_what_is_written_is_read_back(tmp_path):
-    directory = written(run_directory.claim(tmp_path / "run"))
+    directory = written(tmp_path / "run")
 
     assert run_directory.read_run(directory) == (RESULT, TIMELINE)
 
 
 def test_the_manifest_names_the_command_and_the_provenance(tmp_path):
-    directory = written(run_directory.claim(tmp_path / "run"))
+    directory = written(tmp_path / "run")
 
     assert json.loads((directory / "manifest.json").read_text()) == {
         "version": "0",
@@ -62,42 +67,75 @@ def test_the_manifest_names_the_command_and_the_provenance(tmp_path):
 
 
 def test_a_directory_in_use_is_kept_and_the_next_number_taken(tmp_path):
-    claimed = [written(run_directory.claim(tmp_path / "deep" / "run")).name for _ in range(3)]
+    claimed = [written(tmp_path / "deep" / "run").name for _ in range(3)]
 
     assert claimed == ["run", "run-2", "run-3"]
 
 
 def test_an_empty_directory_is_taken_as_it_is(tmp_path):
     (tmp_path / "run").mkdir()
+    before = (tmp_path / "run").stat().st_ino
 
-    assert run_directory.claim(tmp_path / "run") == tmp_path / "run"
+    assert written(tmp_path / "run") == tmp_path / "run"
+    assert (tmp_path / "run").stat().st_ino == before
+
+
+def test_nothing_stands_at_the_place_of_a_run_until_it_is_whole(tmp_path):
+    with run_directory.claim(tmp_path / "run") as claimed:
+        assert not (tmp_path / "run").exists()
+        run_directory.write_run(claimed.folder, RESULT, TIMELINE, "", [])
+        assert not (tmp_path / "run").exists()
 
 
 def test_a_claimed_directory_without_a_run_is_removed(tmp_path):
-    run_directory.release(run_directory.claim(tmp_path / "run"))
+    with run_directory.claim(tmp_path / "run"):
+        pass
 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_written_run_is_not_released(tmp_path):
-    run_directory.release(written(run_directory.claim(tmp_path / "run")))
-
-    assert (tmp_path / "run" / "result.json").is_file()
-
-
 def test_force_replaces_an_earlier_run_and_its_pictures(tmp_path):
-    directory = written(run_directory.claim(tmp_path / "run"))
+    directory = written(tmp_path / "run")
     (directory / "overlap.png").write_text("of the earlier run")
+    (directory / "notes.txt").write_text("mine")
 
-    assert run_directory.claim(directory, force=True) == directory
-    assert list(directory.iterdir()) == []
+    assert written(directory, force=True) == directory
+    assert entries(directory) == [
+        *entries(written(tmp_path / "other"))[:1],
+        "notes.txt",
+        *entries(tmp_path / "other")[1:],
+    ]
+
+
+def test_force_keeps_the_earlier_run_until_the_new_one_is_whole(tmp_path):
+    directory = written(tmp_path / "run")
+
+    with run_directory.claim(directory, force=True):
+        assert run_directory.read_run(directory) == (RESULT, TIMELINE)
+
+    assert run_directory.read_run(directory) == (RESULT, TIMELINE)
+    assert len(entries(directory)) == 4
 
 
 def test_force_replaces_a_run_that_was_cut_short(tmp_path):
-    directory = written(run_directory.claim(tmp_path / "run"))
+    directory = written(tmp_path / "run")
     (directory / "result.json").unlink()
 
-    assert run_directory.claim(directory, force=True) == directory
+    assert written(directory, force=True) == directory
+    assert run_directory.read_run(directory) == (RESULT, TIMELINE)
+
+
+def test_force_removes_a_link_and_leaves_what_it_points_to(tmp_path):
+    directory = written(tmp_path / "run")
+    (tmp_path / "thesis.tex").write_text("precious")
+    for name in ("overlap.png", "result.json"):
+        (directory / name).unlink(missing_ok=True)
+        (directory / name).symlink_to(tmp_path / "thesis.tex")
+
+    written(directory, force=True)
+
+    assert (tmp_path / "thesis.tex").read_text() == "precious"
+    assert run_directory.read_run(directory) == (RESULT, TIMELINE)
 
 
 def test_force_never_removes_what_is_no_run(tmp_path):
@@ -133,7 +171,7 @@ def test_a_name_follows_the_resolved_scenario():
 
 @pytest.mark.parametrize("text", ["", "[]", '{"schema": "gpusim.timeline/0"}'], ids=["empty", "list", "older"])
 def test_a_timeline_of_another_form_is_refused(tmp_path, text):
-    directory = written(run_directory.claim(tmp_path / "run"))
+    directory = written(tmp_path / "run")
     (directory / "timeline.json").write_text(text)
 
     with pytest.raises(BadInput, match=r"timeline\.json: "):
@@ -166,7 +204,7 @@ def test_a_folder_without_a_result_is_no_run(tmp_path):
     ],
 )
 def test_a_damaged_file_of_the_right_schema_is_one_line(tmp_path, name, change, message):
-    directory = written(run_directory.claim(tmp_path / "run"))
+    directory = written(tmp_path / "run")
     path = directory / name
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
 
@@ -191,6 +229,8 @@ def test_a_used_folder_without_a_name_is_refused(tmp_path, monkeypatch, name):
 def test_the_working_directory_may_be_claimed_when_empty_and_stays(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
-    run_directory.release(run_directory.claim(Path()))
+    with run_directory.claim(Path()):
+        pass
 
-    assert tmp_path.is_dir()
+    assert list(tmp_path.iterdir()) == []
+    assert run_directory.read_run(written(Path())) == (RESULT, TIMELINE)

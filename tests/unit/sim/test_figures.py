@@ -15,20 +15,22 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
 
     One of two partitions of 62914560 bytes holds 245760 lines of 128. A CTA follows another after 2 + 100 cycles. DRAM
     brings 85 % of 4813 GB/s: 4091.05e9 bytes in 1.98e9 cycles, 2066186.9 in a thousand. Ports: seven pipes, the tensor
-    core, the queue, and the one that is always free. The instruction cache holds 32768 bytes in lines of 128. A slice
-    sees the semaphore of the one before 516 + 258 * 3 / 2 = 903 cycles after its end.
+    core, the queue, and the one that is always free. The instruction cache holds 32768 bytes in lines of 128.
     """
     assert figures_of(H200, carve_out=2 * (49152 + 1024), busy=False) == Figures(
         smsps=4,
         ports=10,
         queue_depth=4,
+        sm_depth=28,
         sm_interval=2,
         smsp_interval=4,
         wavefronts_per_cycle=1,
         wavefront_latency=2,
         smsp_return_bytes=64,
-        source_release=13,
-        copy_interval=4,
+        register_interval=2,
+        source_release=4,
+        copy_release=13,
+        copy_stage=3,
         load_hit=32,
         copy_hit=39,
         barrier_base=22,
@@ -48,7 +50,7 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
         l2_store_port_bytes=32,
         l2_write_latency=516,
         l2_write_buffer=500,
-        semaphore=903,
+        semaphore=1800,
         most_merged=1,
         dram_least=690,
         dram_latency=690,
@@ -70,10 +72,10 @@ def test_the_l1_has_the_whole_lines_that_shared_memory_leaves(carve_out, lines):
 
 
 def test_without_cp_async_a_copy_takes_what_a_load_takes():
-    """A T4 has no cp.async: nothing to release, no interval, and the latency of a hit is a load's."""
+    """A T4 has no cp.async: no registers to release, no data stage to take, and a hit takes what a load's takes."""
     figures = figures_of(load_machine("t4"), 0, busy=False)
 
-    assert (figures.source_release, figures.copy_interval) == (0, 0)
+    assert (figures.copy_release, figures.copy_stage) == (0, 0)
     assert figures.copy_hit == figures.load_hit == 32
 
 

@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 from gpusim.machine import load_machine
 from gpusim.machine.spec import MioSpec
 from gpusim.sim.code import BAR, COMMIT, DEPBAR, PIPE
-from gpusim.sim.core.chip import Lines
+from gpusim.sim.core.chip import NEVER, Lines
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import FROM_DRAM, IN_L2, L2Status
 from gpusim.sim.stall_reasons import REASONS, SELECTED
@@ -165,12 +165,15 @@ def test_an_idle_issue_slot_that_another_warp_took_counts_as_not_selected(core):
 
 def test_of_warps_that_go_on_together_the_last_one_goes_first_then_the_oldest(core):
     """
-    Warps 0, 4 and 8 share SMSP 0, and wait for the same data. The last load was warp 8's: it goes on, to the barrier.
+    Warps 0, 4 and 8 share SMSP 0, and wait for the same data, which takes no wavefront to their registers: all have it
+    at once. The last load was warp 8's: it goes on, to the barrier.
 
     Then come the oldest, 0, and 4, each up to the barrier. When that lets all go, the last one was 4; then 0, then 8.
     """
     half = instruction(PIPE, pipe="half")
-    code = [load(0, write=0), half._replace(waits=(0,), gated=True), instruction(BAR, gated=True), half, half]
+    asked = load(0, write=0)._replace(wavefronts=((0,) * 32,))
+    waiting, joining = half._replace(waits=(0,), gated=True), half._replace(joins=True)
+    code = [asked, waiting, instruction(BAR, gated=True), joining, half]
     ran = execute(core, (code, 1), warps=9, memory=Memory([(1, ((0, 1),))]))
 
     def order(place):
@@ -192,7 +195,7 @@ def test_bar_sync_costs_21_and_2_for_each_warp(core, warps, cost):
 
 def test_one_barrier_of_four_warps(core):
     """All issue at 0; the unit takes them at 2, 4, 6, 8, and 21 cycles after the last lets all go: 29."""
-    ran = execute(core, ([instruction(BAR), instruction(PIPE)], 1), warps=4)
+    ran = execute(core, ([instruction(BAR), instruction(PIPE, joins=True)], 1), warps=4)
 
     assert [warp.issues for warp in ran.warps.values()] == [[0, 29, 30]] * 4
 
@@ -208,7 +211,7 @@ def test_two_ctas_share_the_barrier_unit(core, warps, published):
 def test_a_barrier_frees_nobody_before_the_last_arrival(core):
     """Warp 1's last word before the barrier takes 100 cycles: all issue 2 + 21 cycles after its arrival or later."""
     slow = instruction(PIPE, pipe="tensor core", stall=100)
-    ran = execute(core, ([slow, instruction(BAR), instruction(PIPE)], 1), warps=4)
+    ran = execute(core, ([slow, instruction(BAR), instruction(PIPE, joins=True)], 1), warps=4)
     arrivals = [warp.issues[1] for warp in ran.warps.values()]
     released = [warp.issues[2] for warp in ran.warps.values()]
 
@@ -227,7 +230,7 @@ def test_a_barrier_lets_a_warp_go_on_in_time_though_its_smsp_issues_ahead(core, 
     """
     slow = lds(write=0)._replace(wavefronts=((1, 1, 1, 101),))
     half = instruction(PIPE, pipe="half", stall=3)
-    code = assembly(([half] * 30, 1), ([slow, instruction(BAR, waits=(0,)), half], 1), warps=4)
+    code = assembly(([half] * 30, 1), ([slow, instruction(BAR, waits=(0,)), half._replace(joins=True)], 1), warps=4)
     chip = chip_of(code, figures_of(A100, 0, busy=False)._replace(constant_miss=0), core, ctas=2)
     chip.hand(0, 0, 0, 1)
     if busy:
@@ -254,7 +257,7 @@ def test_the_line_after_a_barrier_is_asked_for_when_the_barrier_lets_go(core):
 
     Had it asked on arrival, the line would be there at 1 + 208 = 209.
     """
-    code = [instruction(BAR), instruction(PIPE, line=5, gated=True)]
+    code = [instruction(BAR), instruction(PIPE, line=5, gated=True, joins=True)]
     ran = execute(core, (code, 1), figures=figures_of(A100, 0, busy=False)._replace(constant_miss=0))
 
     assert ran.warps[0, 0].spans[:3] == [(0, 1, "selected"), (1, 231, "no_instruction"), (231, 232, "selected")]
@@ -262,9 +265,7 @@ def test_the_line_after_a_barrier_is_asked_for_when_the_barrier_lets_go(core):
 
 # --- the MIO queue ---
 
-GA10X = MioSpec(
-    queue_depth=4, smsp_interval=4, register_interval=2, source_release=6, sm_interval=2, sm_depth=17
-)
+GA10X = MioSpec(queue_depth=4, smsp_interval=4, register_interval=2, source_release=6, sm_interval=2, sm_depth=17)
 
 
 def test_back_to_back_loads_of_one_smsp(core):
@@ -355,9 +356,10 @@ def test_wait_group_waits_for_the_groups_before_the_last_n(core):
     """
     Group 0 zero-fills: it is there 39 cycles after it left the queue. Group 1 comes from DRAM.
 
-    LDGSTS at 0 leaves at 1, lands at 40. COMMIT at 1, next issue at 2: LDGSTS leaves at 5 (4 cycles after the first).
-    COMMIT at 3. wait_group(1) may issue when group 0 is there: 40. wait_group(0) when group 1 is: it leaves at 5, the
-    L2 takes it up at 5, DRAM brings it 566 cycles later, and a copy takes 39 - 33 = 6 more than a load: 577.
+    LDGSTS at 0 leaves at 1, lands at 40. COMMIT at 1 leaves at 5, and LDGSTS, at 2, leaves at 9: 4 cycles lie between
+    two that leave. COMMIT at 3. wait_group(1) may issue when group 0 is there: 40. wait_group(0) when group 1 is: it
+    leaves at 9, the L2 takes it up at 9, DRAM brings it 566 cycles later, and a copy takes 39 - 33 = 6 more than a
+    load: 581.
     """
     code = [copy(0), instruction(COMMIT), copy(1), instruction(COMMIT)]
     code += [instruction(DEPBAR, pending=1), instruction(DEPBAR, pending=0), instruction(PIPE)]
@@ -365,9 +367,9 @@ def test_wait_group_waits_for_the_groups_before_the_last_n(core):
 
     ran = execute(core, (code, 1), memory=Memory([(0, ()), one_sector]))
 
-    assert ran.warps[0, 0].issues == [0, 1, 2, 3, 40, 577, 578, 579]
+    assert ran.warps[0, 0].issues == [0, 1, 2, 3, 40, 581, 582, 583]
     waits = Counter({reason: end - begin for begin, end, reason in ran.warps[0, 0].spans if end - begin > 1})
-    assert waits["long_scoreboard"] == 577 - 41
+    assert waits["long_scoreboard"] == 581 - 41
 
 
 def test_an_empty_group_completes_with_the_one_before_it(core):
@@ -386,7 +388,12 @@ def test_wait_group_with_fewer_groups_than_n_waits_for_nothing(core):
 
 
 def test_a_wait_may_leave_31_groups_pending(core):
-    """Of 32 groups the first, which comes from DRAM, is waited for; the 31 empty ones after it come with it."""
+    """
+    Of 32 groups the first, which comes from DRAM, is waited for; the 31 empty ones after it come with it.
+
+    Each commit has a place in the queue of 4, where one leaves every 4 cycles: the copy at 1, the k-th commit at
+    1 + 4 k. So the 32nd issues when the 28th has left, at 113, and a wait for nothing one cycle later.
+    """
     groups = [copy(0), *[instruction(COMMIT)] * 32]
     memory = Memory([(1, ((0, 1),))])
     first, pending = (
@@ -394,7 +401,7 @@ def test_a_wait_may_leave_31_groups_pending(core):
         for left in (31, 32)
     )
 
-    assert (first, pending) == (1 + A100.dram.latency + A100.async_copy.l1_latency - A100.l1.hit_latency, 33)
+    assert (first, pending) == (1 + A100.dram.latency + A100.async_copy.l1_latency - A100.l1.hit_latency, 114)
 
 
 def test_a_copy_whose_lanes_are_all_predicated_off_takes_no_data_stage(core):
@@ -477,35 +484,41 @@ def test_one_smsp_issues_at_most_one_instruction_a_cycle(core):
 
 
 def test_the_data_stage_serves_one_wavefront_a_cycle():
-    """Four SMSPs, 8 wavefronts each, at 0: they leave at 1, 9, 17, 25. What needs no stage leaves 2 cycles later."""
+    """
+    Four SMSPs, 8 wavefronts each, at 0: they come to the SM's queue at 1, 3, 5, 7, and leave it at 1, 9, 17, 25.
+
+    What needs no stage waits for nobody's wavefronts: it leaves where it comes, at 9.
+    """
     chip = quiet()
-    log = [chip.dispatch(smsp, 0, 8, 0) for smsp in range(4)]
+    log = [chip.dispatch(smsp, 0, 8, 0, 0) for smsp in range(4)]
 
     assert log == [1, 9, 17, 25]
-    assert chip.dispatch(0, 0, 0, 0) == 25 + H200.mio.sm_interval
+    assert chip.dispatch(0, 0, 0, 0, 0) == 9
     assert chip.wavefronts == 32
 
 
 def test_instructions_of_one_smsp_leave_in_order_and_at_its_interval():
     chip = quiet()
 
-    assert [chip.dispatch(0, at, wavefronts, 0) for at, wavefronts in ((0, 1), (1, 0), (2, 1))] == [1, 5, 9]
+    assert [chip.dispatch(0, at, wavefronts, 0, 0) for at, wavefronts in ((0, 1), (1, 0), (2, 1))] == [1, 5, 9]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 6), st.integers(0, 32)), min_size=1, max_size=60))
 def test_the_data_stage_is_never_in_two_places(requests):
-    """Whatever the order: each access has its wavefronts to itself, and each SMSP keeps its order."""
+    """
+    Whatever the order: each access has its wavefronts to itself, each SMSP keeps its order, and so does the SM.
+
+    What takes no wavefront leaves when its SMSP has given it away.
+    """
     chip = quiet()
     now, taken, last = 0, 0, [0] * 4
     for smsp, gap, wavefronts in requests:
         now += gap
-        leaves = chip.dispatch(smsp, now, wavefronts, 0)
-        assert leaves > now
-        assert leaves > last[smsp]
-        last[smsp] = leaves
-        if wavefronts:
-            assert leaves >= taken
-            taken = leaves + wavefronts
+        leaves = chip.dispatch(smsp, now, wavefronts, 0, 0)
+        assert chip.collected > max(now, last[smsp])
+        last[smsp] = chip.collected
+        assert leaves == (max(chip.collected, taken) if wavefronts else chip.collected)
+        taken = leaves + wavefronts if wavefronts else taken
 
 
 @pytest.mark.parametrize(("name", "cycles"), [("a100", 32), ("rtx3090", 63), ("rtx4090", 63)])
@@ -517,7 +530,7 @@ def test_an_sm_of_ga100_takes_a_memory_instruction_each_cycle_one_of_ga10x_every
     """
     chip = quiet(machine=load_machine(name))
 
-    assert max(chip.dispatch(smsp, 0, 1, 0) for _ in range(8) for smsp in range(4)) == cycles
+    assert max(chip.dispatch(smsp, 0, 1, 0, 0) for _ in range(8) for smsp in range(4)) == cycles
 
 
 def test_a_load_returns_64_bytes_a_cycle_to_its_smsp(core):
@@ -557,12 +570,12 @@ def test_the_barrier_unit_takes_one_arrival_each_2_cycles():
     log = []
     for times in ((0, 0, 10), (50, 50, 50)):
         for warp, at in enumerate(times):
-            chip.remove(chip.home[warp], warp)
-            chip.blocked[chip.home[warp]] += 1
+            chip.barred[warp] = NEVER
             chip.arrive(warp, at)
-            log.append(list(chip.ready[:3]))
+            log.append(list(chip.barred[:3]))
 
-    assert log == [[0] * 3, [0] * 3, [34] * 3, [34] * 3, [34] * 3, [78] * 3]
+    assert log[:3] == [[NEVER, 0, 0], [NEVER, NEVER, 0], [34] * 3]
+    assert log[3:] == [[NEVER, 34, 34], [NEVER, NEVER, 34], [78] * 3]
 
 
 # --- the L1 ---
@@ -597,12 +610,12 @@ def test_a_ca_copy_hits_the_sectors_that_an_earlier_one_brought(core):
 
 
 def test_a_load_hits_what_a_copy_brought(core):
-    """A load's latency on a hit is its own."""
+    """A load's latency on a hit is its own, and its wavefront takes a cycle when the data has come."""
     code = [copy(0, stall=5000, through_l1=True), load(0, activity=0, write=0), instruction(PIPE, waits=(0,))]
     ran = execute(core, (code, 1), machine=NEAR_ONLY, memory=Memory([asked((5, 1))]))
     ((at, landed),) = ran.warps[0, 0].notes
 
-    assert landed - at - 1 == H200.l1.hit_latency
+    assert landed - at - 1 == H200.l1.hit_latency + 1
     assert ran.warps[0, 0].stalled("long_scoreboard") == landed - at - 1
 
 
@@ -863,3 +876,21 @@ def test_a_warp_that_has_left_a_barrier_counts_no_more_among_those_that_wait_the
             smsps.append(notes_of(chip)[-1][2])
 
     assert smsps == [0, 0]
+
+
+def test_an_smsp_issues_ahead_no_further_than_the_launch_of_a_cta_that_is_announced(core):
+    """
+    CTA 0 issues on every SMSP at 0, 3, 6 and so on. CTA 1 is to come at 10, before one that replaces another could.
+
+    It finds cycle 10 free, for CTA 0 has issued at 9 and will at 12.
+    """
+    half = instruction(PIPE, pipe="half", stall=3)
+    code = assembly(([half] * 30, 1), warps=4)
+    chip = chip_of(code, figures_of(A100, 0, busy=False)._replace(constant_miss=0), core, ctas=2)
+    chip.hand(0, 0, 0, 0)
+    chip.hand(0, 1, 10, 1)
+    while chip.run() >= 0:
+        pass
+    selected = [begin for warp, begin, _, reason in spans_of(chip) if (warp, reason) == (0, SELECTED)]
+
+    assert selected[:4] == [10, 13, 16, 19]

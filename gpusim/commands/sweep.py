@@ -1,0 +1,180 @@
+"""``gpusim sweep``: simulates a scenario over axes, keeps each point as it finishes, and prints the best ones."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from gpusim.commands.output import check_picture, print_json, print_text, progress
+from gpusim.commands.scenario_source import scenario_name
+from gpusim.errors import BadInput, CannotRun, Interrupted
+from gpusim.results.provenance import digest
+from gpusim.results.result import ELAPSED
+from gpusim.verbs.sweep import Sweep, keys_of, read_sweep, sweep
+from gpusim.verbs.sweeping.axes import Axis, axes_of_file, axes_of_texts, cell
+from gpusim.verbs.sweeping.journal import JOURNAL
+from gpusim.verbs.sweeping.table import TableFormat
+
+SWEEPS = Path("sweeps")
+
+CHARTS: Final = {"sweep": "lines.png", "sweep-map": "map.png"}
+"""Pictures of a sweep's folder, and their files."""
+
+SHOWN: Final = 10
+"""Points that are printed: the fastest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepOptions:
+    """
+    The options of ``gpusim sweep``.
+
+    Attributes:
+        overrides: Settings ``key=value`` that hold for all points.
+        over: Axes, ``KEY=VALUE,VALUE,...`` each.
+        axes: TOML file of axes; None if there is none.
+        out: Folder of the sweep; None takes one in ``sweeps`` that depends on scenario and axes.
+        jobs: Local processes; None takes one for each core.
+        scheduler: Address of a Dask scheduler; None simulates here.
+        exact: True simulates every CTA, False samples; None chooses by the number of warp instructions.
+        stream: Origin of the instruction streams.
+        table: Format of the table.
+        charts: Pictures to draw, keys of ``CHARTS``.
+        metric: Metric that is drawn.
+        as_json: Print all points as JSON.
+    """
+
+    overrides: tuple[str, ...]
+    over: tuple[str, ...]
+    axes: Path | None
+    out: Path | None
+    jobs: int | None
+    scheduler: str | None
+    exact: bool | None
+    stream: str
+    table: TableFormat
+    charts: tuple[str, ...]
+    metric: str
+    as_json: bool
+
+
+def sweep_scenario(text: str, options: SweepOptions) -> None:
+    """
+    Sweep a scenario, and print where the table lies and the fastest points.
+
+    Raises:
+        BadInput: The scenario's file is missing, an axis is wrong, or the folder holds another sweep.
+        CannotRun: The folder cannot be written, or no scheduler answers.
+        Interrupted: The user interrupted the sweep. The message says what is kept.
+    """
+    axes = axes_of_file(options.axes) if options.axes is not None else ()
+    if options.over or not axes:
+        axes += axes_of_texts(options.over)
+    _require_distinct(axes)
+    name = scenario_name(text)
+    out = options.out or SWEEPS / f"{name}-{_digest(text, axes, options)}"
+    try:
+        found = sweep(
+            text,
+            axes,
+            out,
+            options.jobs,
+            overrides=options.overrides,
+            scheduler=options.scheduler,
+            exact=options.exact,
+            stream=options.stream,
+            table=options.table,
+            progress=progress,
+        )
+    except KeyboardInterrupt as error:
+        raise Interrupted(_kept(out)) from error
+    for kind in options.charts:
+        draw_sweep(found, kind, options.metric, out / CHARTS[kind])
+    if options.as_json:
+        print_json(found.to_dict())
+    else:
+        print_text(_text(found))
+
+
+def plot_sweep(folder: Path, kind: str, metric: str, out: Path | None, *, as_json: bool) -> None:
+    """
+    Draw a picture of a sweep's folder, into the folder itself if ``out`` is None.
+
+    Raises:
+        BadInput: The folder holds no sweep, there is no such metric, or ``out`` ends in neither .png nor .svg.
+        CannotRun: The file cannot be written.
+    """
+    if out is not None:
+        check_picture("--out", out)
+    path = out or folder / CHARTS[kind]
+    draw_sweep(read_sweep(folder), kind, metric, path)
+    if as_json:
+        print_json({"kind": kind, "path": str(path)})
+    else:
+        print_text(str(path))
+
+
+def draw_sweep(found: Sweep, kind: str, metric: str, path: Path) -> None:
+    """
+    Draw the picture ``kind``, a key of ``CHARTS``.
+
+    Raises:
+        BadInput: There is no such metric, no point has it, or a map is asked for and the sweep has one axis.
+        CannotRun: The file cannot be written.
+    """
+    from gpusim.report.sweep_charts import SweptAxis, sweep_lines, sweep_map  # slow to import
+
+    axes = [
+        SweptAxis(one.name, one.keys, tuple(tuple(cell(setting[key]) for key in one.keys) for setting in one.settings))
+        for one in found.axes
+    ]
+    draw: Callable[[Sequence[SweptAxis], Sequence[Mapping[str, Any]], str, str, Path], object]
+    draw = sweep_map if kind == "sweep-map" else sweep_lines
+    title = f"Sweep over {', '.join(one.name for one in found.axes)}"
+    try:
+        draw(axes, found.rows, metric, title, path)
+    except OSError as error:
+        raise CannotRun(f"{path}: cannot be written ({error.strerror or error})") from error
+
+
+def _require_distinct(axes: Sequence[Axis]) -> None:
+    keys = keys_of(axes)
+    for key in keys:
+        if keys.count(key) > 1:
+            raise BadInput(f"{key} must stand on one axis, got it in --over and --axes")
+
+
+def _digest(text: str, axes: Sequence[Axis], options: SweepOptions) -> str:
+    settings = [list(options.overrides), options.exact, options.stream]
+    return digest([text, [[axis.name, list(axis.settings)] for axis in axes], settings])[:8]
+
+
+def _kept(out: Path) -> str:
+    try:
+        lines = (out / JOURNAL).read_bytes().count(b"\n")
+    except OSError:
+        lines = 0
+    return f"interrupted: {lines} points are kept in {out}; the same command goes on with the others"
+
+
+def _text(found: Sweep) -> str:
+    """Return where the table lies, and the fastest points as a table."""
+    refused = f", {found.refused} refused" if found.refused else ""
+    lines = [f"{found.table}: {len(found.rows)} points{refused}"]
+    ranked = sorted((row for row in found.rows if "error" not in row), key=lambda row: row["time_us"])
+    if ranked:
+        columns = [*keys_of(found.axes), "cycles", "time_us", "tflops", "occupancy", "bank_conflicts", "bound"]
+        table = [columns, *([_shown(row[column]) for column in columns] for row in ranked[:SHOWN])]
+        widths = [max(len(line[at]) for line in table) for at in range(len(columns))]
+        lines += ["", f"the fastest of them, by {ELAPSED} and the clock:" if len(ranked) > 1 else "the only one:"]
+        lines += ["  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True)) for line in table]
+    first = next((row["error"] for row in found.rows if "error" in row), None)
+    if first is not None:
+        lines += ["", f"the first refusal: {first}"]
+    return "\n".join(lines)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}" if value < 1000 else f"{value:,.1f}"

@@ -1,0 +1,64 @@
+"""Runs a function in worker processes, which end with this one however it ends, and print nothing when interrupted."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import active_children, get_context, parent_process
+from typing import Any, TypeVar
+
+ResultT = TypeVar("ResultT")
+
+
+@contextmanager
+def in_processes(
+    function: Callable[..., ResultT], arguments: Iterable[tuple[Any, ...]], jobs: int | None
+) -> Iterator[Iterator[ResultT]]:
+    """
+    Call a function in fresh processes, once for each tuple of arguments; the results come in that order.
+
+    If the block ends by an error or an interrupt, calls that have not begun are dropped and the workers terminated.
+
+    Args:
+        function: A function at the top of a module.
+        arguments: Arguments of each call.
+        jobs: Processes; None takes one for each core.
+    """
+    before = set(active_children())
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_end_with_parent) as pool:
+        try:
+            with _interrupts_held():
+                waiting = [pool.submit(function, *one) for one in arguments]
+            yield (one.result() for one in waiting)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for worker in set(active_children()) - before:
+                worker.terminate()
+            raise
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Hold SIGINT back; processes that start meanwhile inherit that, and never see one."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+
+
+def _end_with_parent() -> None:
+    """End this process as soon as the one that started it has ended, even by kill -9."""
+    threading.Thread(target=_wait_for_parent, daemon=True).start()
+
+
+def _wait_for_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

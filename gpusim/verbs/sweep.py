@@ -1,0 +1,216 @@
+"""Sweeps a scenario over any of its keys: every point simulated once, in parallel, kept as it finishes."""
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gpusim
+from gpusim.errors import BadInput
+from gpusim.machine.load import load_machine
+from gpusim.results.plain import frame, plain
+from gpusim.results.provenance import digest
+from gpusim.verbs.load import ScenarioSource
+from gpusim.verbs.simulate import STREAM_CHOICES
+from gpusim.verbs.sweeping.axes import Axis, axes_of, cell, points_of
+from gpusim.verbs.sweeping.journal import Journal, read_definition
+from gpusim.verbs.sweeping.point import POINT_FIGURES, Base, PointRow, base_of
+from gpusim.verbs.sweeping.table import TableFormat, write_table
+from gpusim.verbs.sweeping.workers import simulated
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SAY_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """
+    A finished sweep.
+
+    Attributes:
+        axes: The axes, of which the last one varies fastest.
+        rows: One row a point, in the order of the axes: the keys, then the figures. A refused point has an ``error``
+            and no figures.
+        out: Folder of the sweep; None if nothing was kept.
+        table: The file of its table.
+    """
+
+    axes: tuple[Axis, ...]
+    rows: tuple[PointRow, ...]
+    out: Path | None = None
+    table: Path | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the table: keys, then figures."""
+        return (*keys_of(self.axes), *POINT_FIGURES)
+
+    @property
+    def refused(self) -> int:
+        """Number of points with an error."""
+        return sum("error" in row for row in self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``gpusim sweep --json`` prints."""
+        return {
+            "out": None if self.out is None else str(self.out),
+            "table": None if self.table is None else str(self.table),
+            "axes": [plain(axis) for axis in self.axes],
+            "points": len(self.rows),
+            "refused": self.refused,
+            "rows": [{column: row.get(column) for column in self.columns} for row in self.rows],
+        }
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """
+        Return the table as a pandas data frame.
+
+        Raises:
+            CannotRun: pandas is not installed.
+        """
+        return frame([{column: row.get(column) for column in self.columns} for row in self.rows], self.columns)
+
+
+def sweep(
+    scenario: ScenarioSource,
+    over: Mapping[str, Sequence[Any]] | Sequence[Axis],
+    out: str | Path | None = None,
+    jobs: int | None = None,
+    *,
+    overrides: Iterable[str] = (),
+    scheduler: str | None = None,
+    exact: bool | None = None,
+    stream: str = "auto",
+    table: TableFormat = "auto",
+    progress: Callable[[str], None] | None = None,
+) -> Sweep:
+    """
+    Simulate a scenario at every point of a product of axes.
+
+    With ``out``, each finished point is kept at once. The same call with the same folder repeats none of them, so a
+    sweep that was killed goes on where it was.
+
+    Args:
+        scenario: A scenario, or what ``gpusim.load`` takes: a file, the name of a shipped scenario, data.
+        over: Values by key, such as ``{"kernel.stages": [3, 4, 5]}``. A name without a dot has tables of keys that vary
+            together: ``{"tile": [{"kernel.threadblock": [128, 128, 32], "kernel.warp": [64, 64, 32]}, ...]}``.
+        out: Folder of the sweep; None keeps nothing.
+        jobs: Processes; None takes one for each core, 1 simulates in this process.
+        overrides: Settings ``key=value`` that hold for all points.
+        scheduler: Address of a Dask scheduler, on whose workers the points are simulated instead.
+        exact: True simulates every CTA, False some for all; None chooses by the number of warp instructions.
+        stream: Origin of the instruction streams, as in ``gpusim.simulate``.
+        table: Format of the table in ``out``.
+        progress: Called with a line every few seconds.
+
+    Returns:
+        All points. A point that is refused or cannot be simulated is a row with an ``error``.
+
+    Raises:
+        BadInput: An axis is wrong, or the folder holds another sweep or anything else.
+        CannotRun: The folder cannot be written or is in use, no scheduler answers, or processes cannot be started.
+        KeyboardInterrupt: The sweep was interrupted. What was finished is kept, and in the table.
+
+    >>> found = sweep("gemm_ragged", {"kernel.stages": [3, 4], "problem.k": [128, 256]}, jobs=1)
+    >>> [row["kernel.stages"] for row in found.rows]
+    [3, 3, 4, 4]
+    """
+    axes = axes_of(over, "over") if isinstance(over, Mapping) else tuple(over)
+    if jobs is not None and jobs < 1:
+        raise BadInput(f"jobs must be at least 1, got {jobs}")
+    if stream not in STREAM_CHOICES:
+        raise BadInput(f"--stream must be one of {', '.join(STREAM_CHOICES)}, got {stream!r}")
+    base = base_of(scenario, overrides, exact=exact, stream=stream)
+    points = dict(enumerate(points_of(axes)))
+    work = _Work(base, points, jobs or os.cpu_count() or 1, scheduler, progress or (lambda _: None))
+    if out is None:
+        rows: dict[int, PointRow] = {}
+        work.finish(rows, rows.__setitem__)
+        return Sweep(axes, _table_rows(points, rows))
+    folder = Path(out)
+    with Journal(folder, _definition(base, axes)) as journal:
+        try:
+            work.finish(journal.rows, journal.add)
+        finally:
+            kept = _table_rows({number: points[number] for number in sorted(journal.rows)}, journal.rows)
+            path = write_table(folder, (*keys_of(axes), *POINT_FIGURES), kept, table)
+    return Sweep(axes, kept, folder, path)
+
+
+def read_sweep(folder: Path) -> Sweep:
+    """
+    Read the points of a sweep that have finished so far.
+
+    Raises:
+        BadInput: The folder holds no sweep.
+        CannotRun: Its journal is damaged, or a sweep is running there.
+    """
+    kept = read_definition(folder)
+    axes = tuple(Axis(axis["name"], tuple(axis["settings"])) for axis in kept["axes"])
+    points = points_of(axes)
+    with Journal(folder, {key: value for key, value in kept.items() if key != "schema"}) as journal:
+        rows = journal.rows
+    return Sweep(axes, _table_rows({number: points[number] for number in sorted(rows)}, rows), folder)
+
+
+def keys_of(axes: Iterable[Axis]) -> tuple[str, ...]:
+    """Return the keys that the axes set, in order."""
+    return tuple(key for axis in axes for key in axis.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """The points of a sweep, and who simulates them."""
+
+    base: Base
+    points: dict[int, dict[str, Any]]
+    jobs: int
+    scheduler: str | None
+    say: Callable[[str], None]
+
+    def finish(self, rows: Mapping[int, PointRow], add: Callable[[int, PointRow], None]) -> None:
+        """Simulate the points that have no row yet, and add theirs as they finish."""
+        waiting = {number: settings for number, settings in self.points.items() if number not in rows}
+        if len(waiting) < len(self.points):
+            self.say(f"{len(self.points) - len(waiting)} of {len(self.points)} points are there already")
+        begun = said = time.monotonic()
+        for done, (number, row) in enumerate(
+            simulated(self.base, waiting, jobs=self.jobs, scheduler=self.scheduler) if waiting else (), 1
+        ):
+            add(number, row)
+            now = time.monotonic()
+            if now - said > _SAY_SECONDS:
+                said = now
+                self.say(f"{len(rows)} of {len(self.points)} points, {done / (now - begun):.1f} a second")
+
+
+def _definition(base: Base, axes: Sequence[Axis]) -> dict[str, Any]:
+    """Return what tells a sweep from another. Processes and table format are no part of it."""
+    return {
+        "version": gpusim.__version__,
+        "machines": _machine_digests(base, axes),
+        **asdict(base),
+        "axes": [asdict(axis) for axis in axes],
+    }
+
+
+def _machine_digests(base: Base, axes: Sequence[Axis]) -> dict[str, str]:
+    """Return the digest of each machine's figures; a machine that is refused has none."""
+    names = {setting["machine"] for axis in axes for setting in axis.settings if "machine" in setting}
+    found = {}
+    for name in sorted(str(one) for one in names or {base.data.get("machine")}):
+        try:
+            found[name] = load_machine(name).digest()
+        except BadInput as error:
+            found[name] = digest(str(error))
+    return found
+
+
+def _table_rows(points: Mapping[int, Mapping[str, Any]], rows: Mapping[int, PointRow]) -> tuple[PointRow, ...]:
+    return tuple(
+        {key: cell(value) for key, value in settings.items()} | rows[number] for number, settings in points.items()
+    )

@@ -1,0 +1,162 @@
+"""Has the points of a sweep simulated: here, in local processes, or on a Dask cluster; knows no folder and no table."""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from importlib import import_module
+from multiprocessing import active_children, get_context, parent_process
+from multiprocessing.connection import wait
+from typing import Any
+
+import gpusim
+from gpusim.errors import CannotRun, missing_extra
+from gpusim.verbs.sweeping.point import Base, PointRow, point_row
+
+KILLED = "the process that simulated it was killed twice"
+"""Error of a point that takes its process with it, for want of memory for example."""
+
+CONNECT_SECONDS = 10
+
+
+def simulated(
+    base: Base, points: dict[int, dict[str, Any]], *, jobs: int, scheduler: str | None
+) -> Iterator[tuple[int, PointRow]]:
+    """
+    Yield number and row of each point as it finishes.
+
+    Args:
+        base: What all points share.
+        points: Settings by the point's number.
+        jobs: Local processes; 1 simulates in this one.
+        scheduler: Address of a Dask scheduler, whose workers are used instead.
+
+    Raises:
+        CannotRun: Processes cannot be started here, no scheduler answers, or its workers have another gpusim.
+    """
+    if scheduler is not None:
+        yield from _on_cluster(base, points, scheduler)
+    elif jobs == 1 or len(points) == 1:
+        for number, settings in points.items():
+            yield number, point_row(base, settings)
+    else:
+        yield from _in_processes(base, points, min(jobs, len(points)))
+
+
+def _in_processes(base: Base, points: dict[int, dict[str, Any]], jobs: int) -> Iterator[tuple[int, PointRow]]:
+    """Simulate in a pool. If a process dies, those that may have killed it run again alone, and the rest go on."""
+    waiting = dict(points)
+    while waiting:
+        try:
+            with _pool(jobs) as executor:
+                for number, row in _collected(executor, base, waiting):
+                    del waiting[number]
+                    yield number, row
+        except BrokenProcessPool:
+            for number in list(waiting)[:jobs]:
+                yield number, _alone(base, waiting.pop(number))
+
+
+def _alone(base: Base, settings: dict[str, Any]) -> PointRow:
+    try:
+        with _pool(1) as executor:
+            return executor.submit(point_row, base, settings).result()
+    except BrokenProcessPool:
+        return {"error": KILLED}
+
+
+def _collected(executor: Executor, base: Base, points: dict[int, dict[str, Any]]) -> Iterator[tuple[int, PointRow]]:
+    futures: dict[Future[PointRow], int] = {
+        executor.submit(point_row, base, settings): number for number, settings in points.items()
+    }
+    for future in as_completed(futures):
+        yield futures.pop(future), future.result()
+
+
+@contextmanager
+def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """A pool whose processes end with it, with the point they are at if need be, and with this process."""
+    before = set(active_children())
+    executor = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_begin)
+    try:
+        _require_start(executor)
+        yield executor
+    except BaseException:
+        executor.shutdown(wait=False, cancel_futures=True)
+        for child in set(active_children()) - before:
+            child.terminate()
+        raise
+    executor.shutdown()
+
+
+def _require_start(executor: Executor) -> None:
+    try:
+        executor.submit(version_here).result()
+    except BrokenProcessPool as error:
+        raise CannotRun(
+            'no process can be started: a script must sweep under `if __name__ == "__main__":`, or with jobs=1'
+        ) from error
+
+
+def _begin() -> None:
+    """Leave interrupts to the parent, and end when it ends: a killed parent cannot end its processes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
+def _on_cluster(base: Base, points: dict[int, dict[str, Any]], address: str) -> Iterator[tuple[int, PointRow]]:
+    """
+    Simulate on the workers of a Dask cluster, through the executor that its client gives.
+
+    A point whose worker dies is simulated on another one; the scheduler gives up a point that killed several.
+    """
+    try:
+        distributed = import_module("distributed")
+    except ImportError as error:
+        raise missing_extra("--scheduler", "dask") from error
+    try:
+        client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise CannotRun(f"--scheduler: no Dask scheduler answers at {address}") from error
+    with client:
+        _require_same_version(client.run)
+        executor = client.get_executor(pure=False)
+        futures: dict[Future[PointRow], int] = {
+            executor.submit(point_row, base, settings): number for number, settings in points.items()
+        }
+        try:
+            for future in as_completed(futures):
+                number = futures.pop(future)
+                try:
+                    row = future.result()
+                except distributed.KilledWorker:
+                    row = {"error": KILLED}
+                yield number, row
+        finally:
+            executor.shutdown(wait=False)
+
+
+def version_here() -> str:
+    """Return the versions of gpusim and of Python, which must be the same in all processes of a sweep."""
+    return f"gpusim {gpusim.__version__}, Python {sys.version_info.major}.{sys.version_info.minor}"
+
+
+def _require_same_version(run: Callable[..., Any]) -> None:
+    try:
+        found: Sequence[str] = list(run(version_here).values())
+    except Exception as error:
+        raise CannotRun(f"--scheduler: its workers cannot import gpusim ({error})") from error
+    others = sorted(set(found) - {version_here()})
+    if others:
+        raise CannotRun(f"--scheduler: its workers have {others[0]}, this process has {version_here()}")

@@ -1,0 +1,223 @@
+"""Finds the kernel that is fastest for a problem: legal configurations, bounded, simulated, ranked with reasons."""
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from gpusim.errors import BadInput, CannotRun
+from gpusim.families.registry import family_of
+from gpusim.results.plain import frame, plain
+from gpusim.scenario.models import Scenario
+from gpusim.verbs.load import ScenarioSource, load
+from gpusim.verbs.simulate import STREAM_CHOICES
+from gpusim.verbs.sweeping.point import PointRow, point_row
+from gpusim.verbs.tuning.candidates import base_without_kernel, candidates_of
+from gpusim.verbs.tuning.label import label
+from gpusim.verbs.tuning.reasons import why_faster
+from gpusim.verbs.tuning.search import KernelSearch, searched
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BUDGET: Final = 200
+"""Most configurations that are simulated by default. Where more are legal, optuna chooses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """
+    A configuration in its place.
+
+    Attributes:
+        rank: 1 for the fastest.
+        name: The configuration in one short line.
+        settings: Its keys and values, dotted.
+        cycles: Elapsed cycles, simulated.
+        time_us: Microseconds at the machine's clock.
+        tflops: 10^12 operations a second.
+        bound: What bounds it.
+        least_cycles: Elapsed cycles below which it cannot be.
+        reason: Why it is faster than the next.
+        figures: All figures of its simulation (``sweep``'s columns).
+        measured_cycles: Elapsed cycles on a GPU; None where it was not measured.
+    """
+
+    rank: int
+    name: str
+    settings: dict[str, Any]
+    cycles: int
+    time_us: float
+    tflops: float
+    bound: str
+    least_cycles: int
+    reason: str
+    figures: dict[str, Any]
+    measured_cycles: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """
+    The kernels for a problem, fastest first.
+
+    Attributes:
+        scenario: The scenario that was tuned, as plain data.
+        own: Figures of the scenario's own kernel; ``error`` where it cannot be simulated.
+        ranking: What was simulated, fastest first.
+        tried: Number of configurations of the space.
+        illegal: How many of them are not legal for the problem.
+        bounded: How many cannot win, by the resource that says so: its fewest cycles are not below the best's.
+        unsimulated: How many could still have won when the budget was spent.
+        failed: How many could not be simulated, by reason.
+        chosen_by: "all" where everything that could win was simulated, else "optuna".
+        notes: What a reader must know about the space.
+    """
+
+    scenario: dict[str, Any]
+    own: dict[str, Any]
+    ranking: tuple[Ranked, ...]
+    tried: int
+    illegal: int
+    bounded: dict[str, int]
+    unsimulated: int
+    failed: dict[str, int]
+    chosen_by: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def best(self) -> Ranked:
+        """The fastest configuration: the fastest measured one, where some were measured."""
+        measured = [one for one in self.ranking if one.measured_cycles is not None]
+        return min(measured, key=lambda one: one.measured_cycles or 0) if measured else self.ranking[0]
+
+    @property
+    def speedup(self) -> float | None:
+        """Simulated cycles of the scenario's own kernel over those of the best; None without the former."""
+        return self.own["cycles"] / self.best.cycles if "cycles" in self.own else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``gpusim tune --json`` prints."""
+        data: dict[str, Any] = plain(self)
+        return {"best": plain(self.best), "speedup": self.speedup, **data}
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """
+        Return the ranking as a pandas data frame.
+
+        Raises:
+            CannotRun: pandas is not installed.
+        """
+        columns = ("rank", "name", "cycles", "time_us", "tflops", "bound", "least_cycles", "measured_cycles", "reason")
+        return frame([{column: getattr(one, column) for column in columns} for one in self.ranking], columns)
+
+    def with_measured(self, cycles: Mapping[str, float]) -> "Tuning":
+        """Return the tuning with measured cycles by the configuration's name."""
+        return replace(self, ranking=tuple(replace(one, measured_cycles=cycles.get(one.name)) for one in self.ranking))
+
+
+def tune(
+    scenario: ScenarioSource,
+    jobs: int | None = None,
+    *,
+    budget: int = BUDGET,
+    configurations: Iterable[Mapping[str, Any]] | None = None,
+    scheduler: str | None = None,
+    exact: bool | None = None,
+    stream: str = "auto",
+    progress: Callable[[str], None] | None = None,
+) -> Tuning:
+    """
+    Rank the kernels that could be compiled for a scenario's problem, by simulated time.
+
+    The scenario's kernel and its split of K are replaced by those of the space: tiles, warps, stages, iterators, orders
+    of CTAs and splits that CUTLASS can compile. A configuration whose fewest possible cycles are not below the best
+    simulated ones is not simulated.
+
+    Args:
+        scenario: A scenario, or what ``gpusim.load`` takes: a file, the name of a shipped scenario, data.
+        jobs: Processes; None takes one for each core, 1 simulates in this process.
+        budget: Most simulations. Where more configurations are legal, optuna chooses among them.
+        configurations: Settings by dotted key to choose from, in place of the family's space.
+        scheduler: Address of a Dask scheduler, on whose workers configurations are simulated instead.
+        exact: True simulates every CTA, False some for all; None chooses by the number of warp instructions.
+        stream: Origin of the instruction streams, as in ``gpusim.simulate``.
+        progress: Called with a line from time to time.
+
+    Raises:
+        BadInput: The scenario is wrong, or no configuration is legal for its problem.
+        CannotRun: None could be simulated, no scheduler answers, or optuna is needed and not installed.
+
+    >>> stages = [{"kernel.stages": stages} for stages in (2, 3, 4)]
+    >>> found = tune("gemm_ragged", jobs=1, stream="estimated", configurations=stages)
+    >>> len(found.ranking), found.illegal
+    (2, 1)
+    """
+    if budget < 1:
+        raise BadInput(f"--budget must be at least 1, got {budget}")
+    if jobs is not None and jobs < 1:
+        raise BadInput(f"jobs must be at least 1, got {jobs}")
+    if stream not in STREAM_CHOICES:
+        raise BadInput(f"--stream must be one of {', '.join(STREAM_CHOICES)}, got {stream!r}")
+    say, read = progress or (lambda _: None), load(scenario)
+    base = base_without_kernel(read, exact=exact, stream=stream)
+    candidates, illegal = candidates_of(read, base, configurations)
+    say(f"{len(candidates)} configurations are legal, {illegal} are not")
+    search = KernelSearch(candidates, base, jobs or os.cpu_count() or 1, scheduler, budget, say)
+    chosen_by = searched(search)
+    ranking = _ranking(search)
+    left = [number for number in range(len(candidates)) if number not in search.rows]
+    bounded = [candidates[number].limit for number in left if not search.can_win(number)]
+    errors = [row["error"] for row in search.rows.values() if "error" in row]
+    return Tuning(
+        scenario=read.resolved(),
+        own=_own(read, exact=exact, stream=stream),
+        ranking=ranking,
+        tried=len(candidates) + illegal,
+        illegal=illegal,
+        bounded=_counts(bounded),
+        unsimulated=len(left) - len(bounded),
+        failed=_counts(errors),
+        chosen_by=chosen_by,
+        notes=family_of(read).spaces.notes(read),
+    )
+
+
+def _own(scenario: Scenario, *, exact: bool | None, stream: str) -> PointRow:
+    whole = replace(base_without_kernel(scenario, exact=exact, stream=stream), data=scenario.written())
+    return point_row(whole, {})
+
+
+def _ranking(search: KernelSearch) -> tuple[Ranked, ...]:
+    found = sorted((row["cycles"], number) for number, row in search.rows.items() if "error" not in row)
+    if not found:
+        raise CannotRun(f"no configuration could be simulated: {next(iter(search.rows.values()))['error']}")
+    ranking = []
+    for rank, (cycles, number) in enumerate(found, 1):
+        row, one = search.rows[number], search.candidates[number]
+        reason = ""
+        if rank < len(found):
+            after = found[rank][1]
+            reason = why_faster(row, search.rows[after], (one.least, search.candidates[after].least))
+        ranking.append(
+            Ranked(
+                rank=rank,
+                name=label(one.settings),
+                settings=dict(one.settings),
+                cycles=cycles,
+                time_us=row["time_us"],
+                tflops=row["tflops"],
+                bound=row["bound"],
+                least_cycles=one.least_cycles,
+                reason=reason,
+                figures=row,
+            )
+        )
+    return tuple(ranking)
+
+
+def _counts(names: Iterable[str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for name in names:
+        found[name] = found.get(name, 0) + 1
+    return found

@@ -1,0 +1,79 @@
+"""The journal of a sweep: lines that survive, a torn last line, and folders of others."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from gpusim.errors import BadInput, CannotRun
+from gpusim.verbs.sweeping.journal import DEFINITION, JOURNAL, Journal, read_definition
+
+SWEPT = {"axes": [1, 2], "base": {"k": 3}}
+
+
+def kept(folder, *numbers):
+    with Journal(folder, SWEPT) as journal:
+        for number in numbers:
+            journal.add(number, {"cycles": 100 + number})
+
+
+def test_what_was_added_is_there_when_it_is_opened_again(tmp_path):
+    kept(tmp_path / "new" / "folder", 4, 2)
+
+    with Journal(tmp_path / "new" / "folder", SWEPT) as journal:
+        assert journal.rows == {4: {"cycles": 104}, 2: {"cycles": 102}}
+
+
+@pytest.mark.parametrize("torn", [1, 5, 20])
+def test_a_torn_last_line_is_dropped_and_the_next_goes_in_its_place(tmp_path, torn):
+    kept(tmp_path, 0, 1)
+    path = tmp_path / JOURNAL
+    path.write_bytes(path.read_bytes()[:-torn])
+
+    kept(tmp_path, 2)
+
+    numbers = [json.loads(line)["point"] for line in path.read_text().splitlines()]
+    assert numbers == [0, 2]
+
+
+def test_another_sweeps_folder_is_refused_with_what_differs(tmp_path):
+    kept(tmp_path, 0)
+    with pytest.raises(BadInput) as caught:
+        Journal(tmp_path, SWEPT | {"axes": [1]})
+    assert str(caught.value) == f"{tmp_path}: holds another sweep (axes differ); give --out another folder"
+
+
+def test_a_folder_in_use_for_something_else_is_refused(tmp_path):
+    (tmp_path / "thesis.tex").write_text("text")
+    with pytest.raises(BadInput, match="is in use, and holds no sweep"):
+        Journal(tmp_path, SWEPT)
+    with pytest.raises(BadInput, match="is a file; a sweep is written to a folder"):
+        Journal(tmp_path / "thesis.tex", SWEPT)
+    with pytest.raises(BadInput, match="holds no sweep"):
+        read_definition(tmp_path)
+
+
+def test_a_definition_cut_short_is_no_obstacle(tmp_path):
+    (tmp_path / f"{DEFINITION}.part").write_text('{"sch')
+    kept(tmp_path, 0)
+    assert read_definition(tmp_path)["axes"] == [1, 2]
+
+
+def test_a_damaged_line_in_the_middle_is_said(tmp_path):
+    kept(tmp_path, 0, 1)
+    path = tmp_path / JOURNAL
+    path.write_bytes(b"x" + path.read_bytes())
+    with pytest.raises(CannotRun, match=r"journal\.jsonl: line 1 is damaged$"):
+        Journal(tmp_path, SWEPT)
+
+
+def test_two_processes_do_not_share_a_folder(tmp_path):
+    code = (
+        "import sys; from pathlib import Path; from gpusim.verbs.sweeping.journal import Journal\n"
+        f"Journal(Path(sys.argv[1]), {SWEPT!r})"
+    )
+    with Journal(tmp_path, SWEPT):
+        other = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=False)
+    assert other.returncode == 1
+    assert "another process sweeps into this folder" in other.stderr
