@@ -26,9 +26,12 @@ FIND_PYTHON = for python in $(or $(PYTHON),$(PYTHONS)); do \
 
 # The compiled core, built again whenever its text changes; where it cannot be, the simulator interprets it and says so.
 CORE = gpusim/sim/core/.built
+AXE_VERSION = 4.14.1
+AXE = build/axe/package/axe.min.js
+
 CORE_TEXT = gpusim/sim/core/chip.py gpusim/sim/core/chip.pxd hatch_build.py
 
-.PHONY: demo test check docs notebooks format images rooms reports bench agree streams lock wheel clean
+.PHONY: demo test browser sample-reports check docs notebooks format images rooms reports bench agree streams lock wheel clean
 
 demo: $(READY) $(CORE)
 	$(VENV)/bin/gpusim run $(SCENARIO) --out runs/demo --force
@@ -36,6 +39,26 @@ demo: $(READY) $(CORE)
 
 test: $(READY) $(CORE)
 	$(VENV)/bin/python -m pytest -n $(JOBS)
+
+# The report in a headless Chromium of the system: `apt-get install chromium chromium-driver npm`. Figures and pictures
+# of it go to build/browser.
+browser: $(READY) $(CORE) $(AXE)
+	$(VENV)/bin/python -m pytest -m browser tests/browser
+
+$(AXE):
+	mkdir -p build/axe
+	cd build/axe && npm pack --silent axe-core@$(AXE_VERSION) && tar -xzmf axe-core-$(AXE_VERSION).tgz
+
+# Three reports to look at, in build/reports: conflicts, attention, and a comparison.
+sample-reports: $(READY) $(CORE)
+	mkdir -p build/reports
+	for name in conv_s6_row_major conv_s6_crosswise flash_128x64; do \
+		$(VENV)/bin/gpusim run $$name --out build/reports/$$name --force --no-figures || exit; done
+	cd build/reports && $(abspath $(VENV))/bin/gpusim report conv_s6_row_major --out conflicts.html --force
+	cd build/reports && $(abspath $(VENV))/bin/gpusim report flash_128x64 --out attention.html --force
+	cd build/reports && $(abspath $(VENV))/bin/gpusim report conv_s6_row_major conv_s6_crosswise \
+		--out comparison.html --force
+	@wc -c build/reports/*.html
 
 check: $(READY) $(CORE)
 	$(VENV)/bin/ruff format --check .

@@ -426,7 +426,7 @@ def plot(
         ),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="The PNG file, for a sweep also SVG.  [default: RUN/KIND.png]")
+        Path | None, typer.Option(help="The file: .png, .svg or .pdf.  [default: RUN/KIND.png]")
     ] = None,
     metric: MetricOption = "tflops",
     as_json: JsonOption = False,
@@ -453,6 +453,23 @@ def trace(
     from gpusim.commands.figures import trace_run
 
     trace_run(run_directory, trace_format.value, out, as_json=as_json)
+
+
+@app.command()
+def report(
+    run_directories: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Run directories, compared with the first, and folders of sweeps."),
+    ],
+    out: Annotated[Path, typer.Option(help="The HTML file.")],
+    *,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Write one HTML file about runs, which works offline: verdict, timeline, banks, stalls, roofline, provenance."""
+    from gpusim.commands.figures import write_report
+
+    write_report(run_directories, out, force=force, as_json=as_json)
 
 
 @app.command()

@@ -32,6 +32,7 @@ from gpusim.scenario.catalogue import recordable_scenarios
 from gpusim.scenario.models import Scenario
 from gpusim.scenario.text import write_toml
 from gpusim.schedule.counts import Counts, count_all
+from gpusim.verbs.pictures import described
 from gpusim.verbs.simulate import simulate
 
 CHECK_SCHEMA = "gpusim.check/1"
@@ -230,8 +231,9 @@ def draw_overlay(
     try:
         family = family_of(scenario)
         result, rows = list(results.values())[-1], record.pipeline.rows
+        words = described(scenario, result, record.name)
         with written_whole(path, follow=True) as aside:
-            family.pictures.draw_overlap(scenario, result, timeline, aside, rows)
+            family.pictures.draw_overlap(scenario, words, result, timeline, aside, measured=rows)
     except OSError as error:
         raise CannotRun(f"{path}: cannot be written ({error.strerror or error})") from error
     progress(f"the overlay: {path}")

@@ -18,7 +18,7 @@ from gpusim.results.run_directory import RESULT, read_run
 from gpusim.scenario.read import overridden
 from gpusim.verbs.compare import ComparedSide, Comparison, Metric, changed_side, compare, side_of
 
-REPORTS = (".ncu-rep", ".csv")
+PROFILES = (".ncu-rep", ".csv")
 """Endings of ncu's reports and of its CSV."""
 
 LEAST_STALL = 0.01
@@ -109,7 +109,7 @@ def _changed(text: str, side: ComparedSide, options: CompareOptions) -> Compared
 
 
 def _is_report(text: str) -> bool:
-    return text.endswith(REPORTS)
+    return text.endswith(PROFILES)
 
 
 def _is_run_and_report(texts: list[str]) -> bool:

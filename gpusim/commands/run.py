@@ -173,7 +173,7 @@ def _show(
     elif alone:
         print_json(result.to_dict())
     if options.figures:
-        _draw(folder, result, timeline)
+        _draw(folder, result, timeline, name)
 
 
 def _execute(file: str, name: str, scenario: Scenario, options: RunOptions, *, alone: bool) -> None:
@@ -212,10 +212,11 @@ def _command(file: str, options: RunOptions, origin: str) -> list[str]:
     return [*command, "--stream", origin]
 
 
-def _draw(directory: Path, result: Result, timeline: Timeline) -> None:
+def _draw(directory: Path, result: Result, timeline: Timeline, name: str) -> None:
     # Matplotlib takes longer to import than a small run takes to simulate.
     from gpusim.commands.figures import RUN_FIGURES, draw_figure, write_trace_file
 
     for kind in RUN_FIGURES:
-        draw_figure(kind, result, timeline, directory / run_directory.FIGURES[kind])
+        if kind != "roofline" or result.tflops:
+            draw_figure(kind, result, timeline, directory / run_directory.FIGURES[kind], name)
     write_trace_file("perfetto", result, timeline, directory / run_directory.TRACES["perfetto"])

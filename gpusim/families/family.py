@@ -113,12 +113,14 @@ class Pictures(Protocol):
     def draw_overlap(
         self,
         scenario: Any,
+        words: Words,
         result: Result,
         timeline: Timeline,
         canvas: Canvas,
+        *,
         measured: Sequence[PipelineRow] | None = None,
     ) -> Canvas:
-        """Draw how the stages of the shared-memory ring overlap, and return ``canvas``."""
+        """Draw how the stages of the shared-memory ring overlap, and return ``canvas``; ``words`` describe the run."""
 
 
 @dataclass(frozen=True, slots=True)

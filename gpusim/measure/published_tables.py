@@ -3,11 +3,12 @@
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from gpusim.errors import GpusimError
 from gpusim.measure.published.causes import cause_of
-from gpusim.measure.published.tables import WITHIN, Entry, own_entries, published_entries, share_within
+from gpusim.measure.published.tables import OWN_MACHINE, WITHIN, Entry, own_entries, published_entries, share_within
 from gpusim.records.check_table import percent
 
 _HEAD = f"""# Microbenchmarks on the simulated machines
@@ -19,13 +20,29 @@ time is within {100 * WITHIN:.0f} % of the measured one.
 Throughputs of the H800 are turned into cycles at 1,562 MHz, at which wgmma ran there (128 cycles and 729.3 TFLOP/s in
 table 8 of the same paper); at the nominal 1,755 MHz all eight would be missed by 9 to 11 %. Where the figure of a
 machine file is of the same table, its latency and its saturated entries are met by construction; what lies between them
-is not.
+is not. Causes are read off the tables and were not tested apart.
 """
+
+_TAKEN_MHZ, _NOMINAL_MHZ = 1562, 1755
+_AT_A_CLOCK = "H800 PCIe, throughput"
+"""Entries that were turned from a rate into cycles, at the clock that is taken."""
 
 
 def page(published: Sequence[Entry], own: Sequence[Entry]) -> str:
     """Return the page as markdown."""
-    return "\n".join([_HEAD, *_part("Published", published), "", *_part("This project's, on an H200", own)]) + "\n"
+    return (
+        "\n".join(
+            [
+                _HEAD,
+                *_part("Published", published),
+                "",
+                *_core(published),
+                "",
+                *_part("This project's, on an H200", own),
+            ]
+        )
+        + "\n"
+    )
 
 
 def _part(title: str, entries: Sequence[Entry]) -> Iterator[str]:
@@ -40,7 +57,7 @@ def _part(title: str, entries: Sequence[Entry]) -> Iterator[str]:
         yield _row(source, place, str(len(own)), f"{100 * share_within(own):.0f} %", percent(worst.error))
     missed = [one for one in entries if abs(one.error) > WITHIN]
     yield ""
-    yield from _head("cause", "misses", "worst")
+    yield from _head("suspected cause", "misses", "worst")
     for cause in dict.fromkeys(map(cause_of, missed)):
         errors = [one.error for one in missed if cause_of(one) == cause]
         yield _row(cause, str(len(errors)), percent(max(errors, key=abs)))
@@ -51,6 +68,24 @@ def _part(title: str, entries: Sequence[Entry]) -> Iterator[str]:
         shape = map(str, (of.wavefronts, of.warps, of.chains, of.ctas))
         what = f"{of.machine}: {of.instruction} {of.name}"
         yield _row(what, *shape, f"{one.measured:.1f}", f"{one.simulated:.1f}", percent(one.error))
+
+
+def _core(published: Sequence[Entry]) -> Iterator[str]:
+    """Say what is met of mma.sync and ldmatrix alone, on A100 and H800, at either clock of the H800."""
+    core = [
+        one
+        for one in published
+        if one.program.instruction in {"mma", "ldmatrix"} and one.program.machine in {"a100", OWN_MACHINE}
+    ]
+    if core:
+        nominal = [
+            replace(one, measured=one.measured * (_NOMINAL_MHZ / _TAKEN_MHZ if one.place.endswith(_AT_A_CLOCK) else 1))
+            for one in core
+        ]
+        yield (
+            f"Of mma.sync and ldmatrix on A100 and H800 alone, {len(core)} entries, {100 * share_within(core):.1f} %"
+            f" are met, and {100 * share_within(nominal):.1f} % with the H800's nominal clock."
+        )
 
 
 def _head(*names: str) -> Iterator[str]:

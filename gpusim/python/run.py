@@ -58,7 +58,7 @@ class Run(Result):
         from gpusim.report.style import new_figure  # noqa: PLC0415 - matplotlib is slow to import
         from gpusim.verbs.pictures import draw_picture  # noqa: PLC0415 - the same
 
-        return draw_picture(picture, self, self.timeline, new_figure()).axes[0]
+        return draw_picture(picture, self, self.timeline, new_figure(), self.name).axes[0]
 
     def write_trace(self, path: str | Path, trace_format: TraceName = "perfetto") -> None:
         """Write the timeline as a trace file, for Perfetto's or Konata's viewer."""

@@ -10,15 +10,24 @@ from gpusim.results.result import Result
 @dataclass(frozen=True, slots=True)
 class Words:
     """
-    A scenario described in two lines.
+    A scenario described in two lines, and what is said of its run.
 
     Attributes:
         problem: The problem, such as ``conv2d_fprop 1x64x64x128, 64 filters 3x3, f16, f32 accumulate, f32 out``.
         kernel: The kernel: mainloop, tile shapes, stages, shared-memory layouts.
+        name: Name of the run; empty where it has none.
+        verdict: What holds the run back, in a sentence; empty where that is not known.
     """
 
     problem: str
     kernel: str
+    name: str = ""
+    verdict: str = ""
+
+
+def headline(words: Words, said: str) -> str:
+    """Return a picture's title: the run's name, and what the picture answers."""
+    return f"{words.name}: {said}" if words.name else said
 
 
 def times(extents: Sequence[int]) -> str:

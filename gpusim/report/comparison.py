@@ -2,17 +2,18 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from matplotlib.axes import Axes
+from matplotlib.ticker import StrMethodFormatter
 
 from gpusim.errors import CannotRun
 from gpusim.report.captions import footer
 from gpusim.report.stall_shares import percent
-from gpusim.report.style import FAINT, LANE, TILE_COLOURS, WAIT, sheet, tile_colour, tint, title_block
+from gpusim.report.style import FAINT, HATCH, LANE, PAPER, TILE_COLOURS, WAIT, sheet, tile_colour, tint, title_block
 from gpusim.results.result import Result
 
-_WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM, _GAP = 14.0, 2.2, 0.9, 0.75, 0.45, 0.65
+_WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM, _GAP = 14.0, 2.2, 0.9, 0.95, 0.45, 0.65
 _LANE, _BETWEEN, _BAR = 0.24, 0.22, 0.17
 
 LEAST_DRAWN: Final = 0.01
@@ -20,6 +21,14 @@ LEAST_DRAWN: Final = 0.01
 
 _ROOM: Final = 1.15
 """Extent of the axis of shares: all warp cycles, and room for a name beside a bar that is nearly as long."""
+
+_KEY: Final = (
+    "Above, the k tiles of one CTA of each run: copies in flight (hatched), waits, MMA. "
+    "Below, shares of all warp cycles."
+)
+
+RUN_HATCHES: Final = ("", "////", "xxxx", "....", "----")
+"""Hatches that tell runs apart without colour, as their names do."""
 
 _LANES: Final = ("copies", "waits", "MMA")
 
@@ -48,12 +57,17 @@ def comparison_chart(runs: Sequence[tuple[str, Result]], path: Path) -> Path:
         lower = figure.add_axes((_LEFT / _WIDTH, _BOTTOM / height, across, bars / height))
         _draw_pipelines(upper, drawn)
         _draw_stalls(lower, runs, reasons)
-        slowest = max(result.cycles.elapsed for _, result in runs)
-        lines = ["  ·  ".join(f"{name}: {result.cycles.elapsed:,} cycles" for name, result in runs)]
-        title_block(
-            figure, f"One CTA's k tiles and all warps' stalls, up to {slowest:,} cycles", lines, footer(runs[0][1])
-        )
+        lines = ["  ·  ".join(f"{name}: {result.cycles.elapsed:,} cycles" for name, result in runs), _KEY]
+        title_block(figure, _said(runs), lines, footer(runs[0][1]))
     return path
+
+
+def _said(runs: Sequence[tuple[str, Result]]) -> str:
+    """Return which run is fastest, and how much."""
+    ranked = sorted(runs, key=lambda run: run[1].cycles.elapsed)
+    (fast, first), (slow, last) = ranked[0], ranked[-1]
+    times = last.cycles.elapsed / first.cycles.elapsed
+    return f"{fast} is {times:.2f} times as fast as {slow}" if times > 1 else f"{fast} and {slow} take equally long"
 
 
 def _draw_pipelines(axes: Axes, runs: Sequence[tuple[str, Result]]) -> None:
@@ -71,12 +85,16 @@ def _draw_pipelines(axes: Axes, runs: Sequence[tuple[str, Result]]) -> None:
                     "MMA": (row.mma_begin, row.mma_end),
                 }[lane]
                 colour = WAIT if lane == "waits" else tile_colour(row.k_tile)
-                face = tint(colour, 0.5) if lane == "copies" else colour
-                axes.broken_barh([(begin, max(1, end - begin))], (y + 0.02, _LANE - 0.04), facecolor=face)
+                face, hatch = (tint(colour, 0.28), HATCH) if lane == "copies" else (colour, None)
+                edge = colour if hatch else "none" if lane == "waits" else PAPER
+                span, across = (begin, max(1, end - begin)), (y + 0.02, _LANE - 0.04)
+                axes.broken_barh([span], across, facecolor=face, hatch=hatch, edgecolor=edge, linewidth=0.5)
         top += len(_LANES) * _LANE + _BETWEEN
     axes.set_ylim(top, -_BETWEEN / 2)
     axes.set_xlim(0, max(row.mma_end for _, result in runs for row in result.pipeline) * 1.01)
     axes.set_yticks(ticks, labels)
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.tick_params(axis="x", length=3, labelsize=8, color=FAINT)
     axes.set_xlabel("cycles from the CTA's start", fontsize=8.5)
     _plain(axes)
 
@@ -88,7 +106,9 @@ def _draw_stalls(axes: Axes, runs: Sequence[tuple[str, Result]], reasons: Sequen
             share = result.stalls.get(reason, 0.0)
             y = number * step + place * _BAR
             axes.barh(y, 1, _BAR * 0.85, color=LANE, align="edge")
-            axes.barh(y, share, _BAR * 0.85, color=TILE_COLOURS[place % len(TILE_COLOURS)], align="edge")
+            colour, hatch = TILE_COLOURS[place % len(TILE_COLOURS)], RUN_HATCHES[place % len(RUN_HATCHES)]
+            style: Any = {"color": colour, "hatch": hatch, "edgecolor": PAPER, "linewidth": 0}
+            axes.barh(y, share, _BAR * 0.85, align="edge", **style)
             text = f"{percent(share)}  {name}"
             axes.text(share + 0.005, y + _BAR * 0.45, text, fontsize=7.5, va="center_baseline")
     axes.set_ylim(len(reasons) * step, -0.5 * _BAR)

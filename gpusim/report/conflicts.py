@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from gpusim.report.bank_grid import BankPicture, access_title, draw_grid, verdict, wavefronts
-from gpusim.report.captions import Words, footer
+from gpusim.report.captions import Words, footer, headline
 from gpusim.report.style import CONFLICT, FAINT, HATCH, IDEAL, LANE, MUTED, PAPER, Canvas, sheet, title_block
 from gpusim.results.result import BankConflicts, Result
 
@@ -52,7 +52,7 @@ def conflict_picture(result: Result, words: Words, pictures: Sequence[BankPictur
             if extra
             else f"Shared memory: no bank conflict{', but atomics that meet at a word' if atomics else ''}"
         )
-        title_block(figure, title, [f"{words.problem}; {words.kernel}"], footer(result))
+        title_block(figure, headline(words, title), [f"{words.problem}; {words.kernel}"], footer(result))
     return canvas
 
 

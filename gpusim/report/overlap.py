@@ -13,8 +13,8 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from gpusim.errors import CannotRun
-from gpusim.report.captions import Words, footer, stages
-from gpusim.report.pipeline import WarpPipeline, from_rows, from_timeline
+from gpusim.report.captions import Words, footer, headline, stages
+from gpusim.report.pipeline import TensorUse, WarpPipeline, from_rows, from_timeline, tensor_use
 from gpusim.report.style import (
     FAINT,
     INK,
@@ -38,7 +38,8 @@ WHOLE_LIMIT = 14
 """Largest number of k tiles drawn in one panel. Of a longer mainloop, both ends are drawn."""
 
 WIDTH = 14.0
-LEFT, RIGHT, TOP, BOTTOM, _GAP = 1.55, 0.25, 0.92, 0.72, 0.62
+LEFT, RIGHT, TOP, BOTTOM, _GAP = 1.55, 0.25, 1.12, 0.72, 0.62
+_LINE = 0.19
 _STRIP, _STAGE, _WAITS, _LOADS, _MMA, _SPACE, _GROUP_GAP = 0.26, 0.50, 0.30, 0.60, 0.50, 0.10, 0.28
 
 
@@ -107,14 +108,16 @@ def overlap_chart(
     measured: Sequence[PipelineRow] | None = None,
     *,
     through_registers: bool = False,
+    group_cycles: int | None = None,
 ) -> Canvas:
     """
-    Draw the k tiles of warp 0 of CTA 0 as PNG.
+    Draw the k tiles of warp 0 of CTA 0.
 
     The chart has one row for each slot of the shared-memory ring. A slot is hatched while copies are in flight (or a
     k tile passes through registers), a line once the data has landed, and solid while fragment loads read it. Below are
     the waits, the fragment loads by k group, and the MMA bursts by k tile. A k tile has the same colour and number in
-    every row. Of more than ``WHOLE_LIMIT`` k tiles, the first and the last ones are drawn in two panels of equal scale.
+    every row. A burst of MMAs is filled as high as the tensor core is used in it. Of more than ``WHOLE_LIMIT`` k tiles,
+    the first and the last ones are drawn in two panels of equal scale.
 
     Args:
         result: The run, which has the pipeline rows.
@@ -123,6 +126,7 @@ def overlap_chart(
         canvas: The file to write, or the figure to draw into.
         measured: Pipeline rows recorded on hardware, to be drawn above the simulated ones on the same axis.
         through_registers: Whether k tiles come by global loads and stores instead of cp.async.
+        group_cycles: Cycles that the MMAs of one warp's k group occupy the tensor core; None fills all bursts.
 
     Raises:
         CannotRun: The result has no pipeline rows.
@@ -142,19 +146,23 @@ def overlap_chart(
         bottom = lanes[-1][-1].bottom + _GROUP_GAP
     body = bottom - _GROUP_GAP
     windows = _common_windows([pipeline for _, pipeline in groups])
-    with sheet(canvas, WIDTH, TOP + body + BOTTOM) as figure:
-        panels = panels_of(figure, windows, body)
+    uses = {"simulated": tensor_use(timeline, {"mma": group_cycles})} if timeline and group_cycles else {}
+    above = TOP + _LINE * (len(groups) - 1)
+    with sheet(canvas, WIDTH, above + body + BOTTOM) as figure:
+        panels = panels_of(figure, windows, body, above)
         for (name, pipeline), rows in zip(groups, lanes, strict=True):
             for panel in panels:
-                _draw(panel, pipeline, rows, ring)
+                _draw(panel, pipeline, rows, ring, uses.get(name))
             name_lanes(panels[0], rows, name if measured else "")
         _break_note(figure, panels, simulated)
         unobserved = any(fill.landed is None for _, pipeline in groups for fill in pipeline.fills)
         filling = "global loads in flight, then stores" if through_registers else "copies in flight"
         _legend(figure, filling, loads=bool(simulated.loads), unobserved=unobserved)
-        title = f"Stage overlap: {ring} stages, {simulated.k_tiles} k tiles, warp 0 of CTA 0"
-        lines = [f"{words.problem}; {words.kernel}", _pace(simulated, ring)]
-        title_block(figure, title, lines, footer(result))
+        shown = f"{ring} stages, {simulated.k_tiles} k tiles, warp 0 of CTA 0"
+        paces = [f"{name}: " * bool(measured) + _pace(pipeline, ring) for name, pipeline in groups]
+        key = _key(shown, used=bool(uses), ticks=bool(simulated.loads))
+        lines = [f"{words.problem}; {words.kernel}", *paces, key]
+        title_block(figure, headline(words, words.verdict or f"Stage overlap: {shown}"), lines, footer(result))
     return canvas
 
 
@@ -188,11 +196,19 @@ def _common_windows(pipelines: Sequence[WarpPipeline]) -> list[tuple[int, int]]:
     return joined
 
 
-def panels_of(figure: Figure, windows: Sequence[tuple[int, int]], body: float) -> list[Panel]:
-    """Return axes side by side for windows of cycles, all of one scale; ``body`` is their height in inches."""
+def panels_of(figure: Figure, windows: Sequence[tuple[int, int]], body: float, above: float = TOP) -> list[Panel]:
+    """
+    Return axes side by side for windows of cycles, all of one scale.
+
+    Args:
+        figure: The figure.
+        windows: First cycle and one past the last of each.
+        body: Height of the axes, inches.
+        above: Inches above them.
+    """
     room = WIDTH - LEFT - RIGHT - _GAP * (len(windows) - 1)
     scale = sum(end - begin for begin, end in windows) / room
-    height = TOP + body + BOTTOM
+    height = above + body + BOTTOM
     panels, left = [], LEFT
     for begin, end in windows:
         width = (end - begin) / scale
@@ -211,7 +227,7 @@ def panels_of(figure: Figure, windows: Sequence[tuple[int, int]], body: float) -
     return panels
 
 
-def _draw(panel: Panel, pipeline: WarpPipeline, lanes: Sequence[ChartLane], ring: int) -> None:
+def _draw(panel: Panel, pipeline: WarpPipeline, lanes: Sequence[ChartLane], ring: int, use: TensorUse | None) -> None:
     rows = {lane.kind: lane for lane in lanes}
     for lane in lanes[1:]:
         panel.box(panel.begin, panel.end, lane.top, lane.height, LANE, zorder=0)
@@ -221,7 +237,7 @@ def _draw(panel: Panel, pipeline: WarpPipeline, lanes: Sequence[ChartLane], ring
         draw_wait(panel, (wait.begin, wait.end), words, rows["waits"], (rows["stage 0"].top, lanes[-1].bottom))
     _draw_stages(panel, pipeline, rows)
     _draw_loads(panel, pipeline, rows)
-    _draw_mma(panel, pipeline, rows["mma"])
+    _draw_mma(panel, pipeline, rows["mma"], use)
 
 
 def draw_wait(
@@ -230,19 +246,37 @@ def draw_wait(
     """A wait in its own lane, with the first of ``words`` that fits, and as a tint from a top to a bottom."""
     panel.box(*span, extent[0], extent[1] - extent[0], WAIT, alpha=0.13, zorder=0.5)
     panel.box(*span, lane.top, lane.height, WAIT, zorder=2)
-    panel.label(span, lane.middle, words, PAPER, size=8)
+    panel.label(span, lane.middle, words, INK, size=8, bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.8})
 
 
-def _draw_mma(panel: Panel, pipeline: WarpPipeline, lane: ChartLane) -> None:
-    """Draw the MMA bursts of each k tile, with a notch at each k group and the number on the longest stretch."""
+def _draw_mma(panel: Panel, pipeline: WarpPipeline, lane: ChartLane, use: TensorUse | None) -> None:
+    """
+    Draw the MMA bursts of each k tile, with a notch at each k group and the number on the longest stretch.
+
+    A stretch is filled from below as high as the tensor core is used in it, and says so where there is room.
+    """
     for k_tile, runs in pipeline.mma_runs(gap=round(0.06 * panel.cycles_per_inch)).items():
-        colour = tile_colour(k_tile)
         for begin, end in runs:
-            panel.box(begin, end, lane.top, lane.height, colour, edgecolor=PAPER, linewidth=0.7, zorder=2)
-        begin, end = max(runs, key=lambda run: min(run[1], panel.end) - max(run[0], panel.begin))
-        panel.label((begin, end), lane.middle - 0.04, (str(k_tile),), text_on(colour), size=10, fontweight="bold")
+            draw_used(panel, (begin, end), lane, tile_colour(k_tile), use)
+        longest = max(runs, key=lambda run: min(run[1], panel.end) - max(run[0], panel.begin))
+        name_used(panel, longest, lane, k_tile, use)
     notches = [burst.begin for burst in pipeline.mma if panel.begin < burst.begin < panel.end and burst.k_group >= 0]
-    panel.axes.vlines(notches, lane.bottom - 0.14, lane.bottom, color=PAPER, linewidth=1.0, zorder=3)
+    panel.axes.vlines(notches, lane.bottom - 0.14, lane.bottom, color=PAPER, linewidth=1.8, zorder=3)
+    panel.axes.vlines(notches, lane.bottom - 0.14, lane.bottom, color=INK, linewidth=0.6, zorder=3.1)
+
+
+def draw_used(panel: Panel, span: tuple[int, int], lane: ChartLane, colour: str, use: TensorUse | None) -> None:
+    """Draw a box that is filled from below as high as the tensor core is used between two cycles, or whole."""
+    filled = 1.0 if use is None else use.share(*span)
+    panel.box(*span, lane.top, lane.height, tint(colour, 0.28), edgecolor=PAPER, linewidth=0.7, zorder=2)
+    panel.box(*span, lane.bottom - filled * lane.height, filled * lane.height, colour, zorder=2.1)
+
+
+def name_used(panel: Panel, span: tuple[int, int], lane: ChartLane, tile: int, use: TensorUse | None) -> None:
+    """Write the number of a k tile or key block into its box, with the use of the tensor core where there is room."""
+    words = (str(tile),) if use is None else (f"{tile}: {100 * use.share(*span):.0f} %", str(tile))
+    backing = {"facecolor": PAPER, "edgecolor": "none", "pad": 0.9}
+    panel.label(span, lane.middle - 0.04, words, INK, size=9, fontweight="bold", bbox=backing, zorder=4)
 
 
 def _draw_phases(panel: Panel, pipeline: WarpPipeline, lane: ChartLane, bottom: float, ring: int) -> None:
@@ -361,8 +395,18 @@ def _pace(pipeline: WarpPipeline, ring: int) -> str:
     return (
         f"prologue {phases.mainloop:,} cycles, mainloop {phases.drain - phases.mainloop:,}, drain "
         f"{phases.end - phases.drain:,}; {pipeline.steady_interval():,} cycles per k tile (median); "
-        f"{waiting(waited, phases.end)} Colour and number name the k tile."
+        f"{waiting(waited, phases.end)}"
     )
+
+
+def _key(shown: str, *, used: bool, ticks: bool) -> str:
+    """Say what is shown, and what boxes, fillings and ticks stand for."""
+    parts = [f"Shown are {shown}. Colour and number name the k tile."]
+    if used:
+        parts.append("MMA boxes are filled to the share of cycles in which the tensor core multiplies for the CTA.")
+    if ticks:
+        parts.append("Ticks in them: a k group begins.")
+    return " ".join(parts)
 
 
 def waiting(waited: int, cycles: int) -> str:

@@ -1,6 +1,7 @@
 """Computes what the overlap chart shows: slot fills and reads, waits, fragment loads, MMAs and phases of one warp."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -128,6 +129,56 @@ class WarpPipeline:
             return ((0, end),)
         head, tail = EDGE_TILES
         return ((0, extents[tiles[head - 1]][1]), (extents[tiles[-tail]][0], end))
+
+
+@dataclass(frozen=True, slots=True)
+class TensorUse:
+    """
+    The use of one SMSP's tensor core by the warps of the watched CTA that live on it.
+
+    Attributes:
+        bursts: Begin and end of each MMA burst of these warps, with the cycles that it occupies the tensor core.
+    """
+
+    bursts: tuple[tuple[int, int, float], ...]
+
+    def share(self, begin: int, end: int) -> float:
+        """Return the share of the cycles [begin, end) in which the tensor core multiplies for the CTA, 0 to 1."""
+        used = sum(
+            cycles * (min(end, last) - max(begin, first)) / (last - first)
+            for first, last, cycles in self.bursts
+            if first < end and last > begin and last > first
+        )
+        return min(1.0, used / (end - begin))
+
+
+def tensor_use(timeline: Timeline, cycles: Mapping[str, int]) -> TensorUse:
+    """
+    Return the use of the tensor core of warp 0's SMSP.
+
+    Args:
+        timeline: What the run observed.
+        cycles: By activity, cycles that the MMAs of one warp for one k tile and k group (or key block) occupy it. An
+            activity in several stretches has them in proportion to their lengths.
+    """
+    smsps = {span.warp: span.smsp for span in timeline.warps}
+    beside = {warp for warp, smsp in smsps.items() if smsp == smsps.get(0)}
+    own = [span for span in timeline.k_tiles if span.activity in cycles and span.warp in beside]
+    lengths: Counter[tuple[int, str, int, int]] = Counter()
+    for span in own:
+        lengths[span.warp, span.activity, span.k_tile, span.k_group] += span.end - span.begin
+    return TensorUse(
+        tuple(
+            (
+                span.begin,
+                span.end,
+                cycles[span.activity]
+                * (span.end - span.begin)
+                / max(1, lengths[span.warp, span.activity, span.k_tile, span.k_group]),
+            )
+            for span in own
+        )
+    )
 
 
 def from_rows(rows: Sequence[PipelineRow]) -> WarpPipeline:

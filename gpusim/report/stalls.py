@@ -1,22 +1,55 @@
-"""Draws the stall chart: the share of warp cycles of each of ncu's stall reasons."""
+"""Draws the stall chart: the share of warp cycles of each of ncu's stall reasons, and what each means."""
 
-from gpusim.report.captions import Words, footer
+from typing import Final, NamedTuple
+
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from gpusim.report.captions import Words, footer, headline
 from gpusim.report.stall_shares import percent, ranked_stalls
-from gpusim.report.style import FAINT, IDEAL, LANE, TILE_COLOURS, WAIT, Canvas, sheet, title_block
+from gpusim.report.style import (
+    FAINT,
+    IDEAL,
+    LANE,
+    MUTED,
+    PAPER,
+    TILE_COLOURS,
+    WAIT,
+    Canvas,
+    sheet,
+    title_block,
+)
 from gpusim.results.result import Result
+from gpusim.results.stall_words import STALL_WORDS
 
-_WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM, _BAR = 10.0, 1.75, 1.0, 0.95, 0.40, 0.32
+_WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM, _BAR = 14.0, 1.75, 6.9, 1.12, 0.62, 0.32
 
 _MEMORY = frozenset({"long_scoreboard", "short_scoreboard", "mio_throttle", "lg_throttle", "membar", "drain"})
 _SYNCHRONISATION = frozenset({"barrier", "sleeping"})
 
 
+class StallLook(NamedTuple):
+    """What warps wait for, with the colour and the hatch of its bars."""
+
+    name: str
+    colour: str
+    hatch: str
+
+
+STALL_LOOKS: Final = {
+    "memory": StallLook("memory", WAIT, "////"),
+    "warps": StallLook("other warps", TILE_COLOURS[2], "xxxx"),
+    "issue": StallLook("issue and pipes", TILE_COLOURS[0], ""),
+    "issued": StallLook("issued: no stall", IDEAL, "...."),
+}
+
+
 def stall_chart(result: Result, words: Words, canvas: Canvas) -> Canvas:
     """
-    Draw the share of each stall reason as PNG, the largest first.
+    Draw the share of each stall reason, the largest first, with its definition beside it.
 
-    The colour shows what warps wait for: memory, other warps, or issue port and pipes. ``selected`` marks cycles in
-    which a warp issued.
+    A bar of full width would be all cycles of all warps. Colour and hatch show what warps wait for: memory, other
+    warps, or issue port and pipes. ``selected`` marks cycles in which a warp issued.
     """
     ranked = ranked_stalls(result)
     with sheet(canvas, _WIDTH, _TOP + _BAR * max(1, len(ranked)) + _BOTTOM) as figure:
@@ -24,39 +57,62 @@ def stall_chart(result: Result, words: Words, canvas: Canvas) -> Canvas:
         span = width - _LEFT - _RIGHT
         down = height - _TOP - _BOTTOM
         axes = figure.add_axes((_LEFT / width, _BOTTOM / height, span / width, down / height))
-        longest = max((share for _, share in ranked), default=1.0)
-        places = range(len(ranked))
-        axes.barh(places, [longest] * len(ranked), 0.7, color=LANE)
-        axes.barh(places, [share for _, share in ranked], 0.7, color=[_colour(reason) for reason, _ in ranked])
-        for place, (_, share) in zip(places, ranked, strict=True):
-            axes.text(longest * 1.01, place, percent(share), fontsize=9, va="center_baseline")
-        axes.set_xlim(0, longest)
-        axes.set_ylim(len(ranked) - 0.5, -0.5)
-        axes.set_yticks(list(places), [reason for reason, _ in ranked])
-        axes.set_xticks([])
+        axes.barh(range(len(ranked)), [1.0] * len(ranked), 0.7, color=LANE)
+        for place, (reason, share) in enumerate(ranked):
+            look = _look(reason)
+            axes.barh(place, share, 0.7, color=look.colour, hatch=look.hatch, edgecolor=PAPER, linewidth=0)
+            axes.text(1.015, place, percent(share), fontsize=9, va="center_baseline")
+            axes.text(1.17, place, _meaning(reason), fontsize=7.8, color=MUTED, va="center_baseline")
+        axes.set_xlim(0, 1)
+        axes.set_ylim(max(1, len(ranked)) - 0.5, -0.5)
+        axes.set_yticks(range(len(ranked)), [reason for reason, _ in ranked])
+        axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100 %"])
         axes.tick_params(axis="y", length=0, labelsize=9)
+        axes.tick_params(axis="x", length=3, labelsize=8, color=FAINT)
         for side, spine in axes.spines.items():
             spine.set_visible(side == "left")
             spine.set_color(FAINT)
-        keys = (
-            ("memory", WAIT),
-            ("other warps", TILE_COLOURS[2]),
-            ("issue and pipes", TILE_COLOURS[0]),
-            ("issued", IDEAL),
-        )
-        left = width - 4.2
-        for name, colour in keys:
-            figure.text(left / width, 1 - 0.25 / height, "■", fontsize=11, color=colour, va="center_baseline")
-            figure.text((left + 0.17) / width, 1 - 0.25 / height, name, fontsize=8.5, va="center_baseline")
-            left += 0.45 + 0.06 * len(name)
-        lines = [words.problem, words.kernel]
-        title_block(figure, "Stalls, share of all warp cycles", lines, footer(result))
+        _legend(figure)
+        lines = [f"{words.problem}; {words.kernel}", words.verdict, "Share of all cycles of all warps."]
+        title_block(figure, headline(words, _said(result)), [line for line in lines if line], footer(result))
     return canvas
 
 
-def _colour(reason: str) -> str:
+def _said(result: Result) -> str:
+    """Return what warps wait for longest, in words."""
+    waits = [(reason, share) for reason, share in ranked_stalls(result) if STALL_WORDS[reason].waits_for]
+    if not waits:
+        return "No warp waits"
+    (reason, share), *_ = waits
+    return f"Warps wait longest for {STALL_WORDS[reason].waits_for} ({reason}, {percent(share)})"
+
+
+def _meaning(reason: str) -> str:
+    return STALL_WORDS[reason].meaning if reason in STALL_WORDS else ""
+
+
+def _legend(figure: Figure) -> None:
+    width, height = figure.get_size_inches()
+    handles = [
+        Patch(facecolor=look.colour, hatch=look.hatch, edgecolor=PAPER, linewidth=0, label=look.name)
+        for look in STALL_LOOKS.values()
+    ]
+    figure.legend(
+        handles=handles,
+        ncols=len(handles),
+        loc="lower right",
+        bbox_to_anchor=(1 - 0.2 / width, 0.06 / height),
+        frameon=False,
+        fontsize=8.5,
+        handlelength=2.2,
+        borderpad=0,
+        borderaxespad=0,
+    )
+
+
+def _look(reason: str) -> StallLook:
     if reason == "selected":
-        return IDEAL
+        return STALL_LOOKS["issued"]
     if reason in _MEMORY:
-        return WAIT
-    return TILE_COLOURS[2] if reason in _SYNCHRONISATION else TILE_COLOURS[0]
+        return STALL_LOOKS["memory"]
+    return STALL_LOOKS["warps" if reason in _SYNCHRONISATION else "issue"]

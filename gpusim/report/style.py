@@ -23,6 +23,12 @@ PHASE = ("#dfe3e8", "#edf0f3", "#dfe3e8")
 WAIT = "#d55e00"
 CONFLICT = "#e8853d"
 IDEAL = "#009e73"
+LARGEST_TITLE, LARGEST_LINE, SMALLEST = 13.0, 9.0, 6.5
+"""Sizes in points of titles and of the lines below; those too long for their picture are set smaller."""
+
+BOLD, PLAIN = 0.97, 0.86
+"""Width of a bold and of a plain letter over that of a digit, on average."""
+
 HATCH = "////"
 """Hatching of conflicts, which tells them from the ideal without colour."""
 
@@ -126,7 +132,16 @@ def title_block(figure: Figure, title: str, lines: Sequence[str], caption: str) 
     """
     width, height = figure.get_size_inches()
     left = 0.18 / width
-    figure.text(left, 1 - 0.25 / height, title, fontsize=13, fontweight="bold", va="center")
+    size = _fitting(title, LARGEST_TITLE, width, BOLD)
+    figure.text(left, 1 - 0.25 / height, title, fontsize=size, fontweight="bold", va="center")
     for number, line in enumerate(lines):
-        figure.text(left, 1 - (0.50 + 0.19 * number) / height, line, fontsize=9, color=MUTED, va="center")
+        y, size = 1 - (0.50 + 0.19 * number) / height, _fitting(line, LARGEST_LINE, width, PLAIN)
+        figure.text(left, y, line, fontsize=size, color=MUTED, va="center")
     figure.text(left, 0.15 / height, caption, fontsize=7.5, color=MUTED, va="center")
+
+
+def _fitting(text: str, size: float, width: float, letter: float) -> float:
+    """Return the font size, at most ``size``, at which a line of text fits into a picture of ``width`` inches."""
+    while size > SMALLEST and not fits(text, size * letter, width - 0.36):
+        size -= 0.25
+    return size

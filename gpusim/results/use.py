@@ -86,13 +86,23 @@ def tensor_peak_tflops(result: Result, machine: Machine) -> float | None:
 
     Return None if the machine file has no figure for that shape and type.
     """
+    interval = mma_interval(result, machine)
+    if interval is None:
+        return None
+    operations = 2 * prod(result.scenario["kernel"]["instruction"]) * machine.smsps * machine.sms
+    return float(operations / interval * machine.clock_mhz / 1e6)
+
+
+def mma_interval(result: Result, machine: Machine) -> int | None:
+    """
+    Return the cycles that one mma.sync of the scenario occupies the tensor core of its SMSP.
+
+    Return None if the machine file has no figure for that shape and type.
+    """
     m, n, k = result.scenario["kernel"]["instruction"]
     dtype = result.scenario["problem"]["dtype"]
     pipe = machine.tensor.get(f"m{m}n{n}k{k}.{dtype['ab']}.{dtype['accumulator']}")
-    if pipe is None:
-        return None
-    flop_per_cycle = 2 * m * n * k * machine.smsps * machine.sms / pipe.interval
-    return float(flop_per_cycle * machine.clock_mhz / 1e6)
+    return None if pipe is None else pipe.interval
 
 
 def _of_peak(result: Result, machine: Machine) -> tuple[tuple[str, float], ...]:

@@ -26,7 +26,8 @@ def verdict(result: Result, use: Use) -> str:
         parts.append(f"{use.idle_sms} of {use.sms} SMs have no CTA")
     elif use.waves > 1 and (1 - use.last_wave) / use.waves > _UNEVEN:
         parts.append(f"the last of {use.waves} waves of CTAs is filled to {_percent(use.last_wave)}")
-    if use.tile_efficiency is not None and 1 - use.tile_efficiency > _MOST:
+    # The efficiency comes from a rounded rate: kernels alike must not fall on either side of one half.
+    if use.tile_efficiency is not None and round(1 - use.tile_efficiency, 2) >= _MOST:
         parts.append(f"{_percent(1 - use.tile_efficiency)} of the multiplications are padding of the tile")
     limit = _limit(result)
     parts.append(f"where there is work, {limit}" if parts else limit)

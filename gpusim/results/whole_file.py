@@ -16,7 +16,7 @@ ABANDONED_AFTER_S = 3600
 @contextmanager
 def written_whole(path: Path, *, follow: bool = False) -> Iterator[Path]:
     """
-    Yield a hidden name beside ``path`` to write to, and rename it to ``path`` when the block ends without an error.
+    Yield a hidden name of the same suffix beside ``path`` to write to, and rename it when the block ends without error.
 
     After an error nothing is left. A killed process leaves the hidden file, which a later call for the same path
     removes once it is ``ABANDONED_AFTER_S`` old.
@@ -34,7 +34,7 @@ def written_whole(path: Path, *, follow: bool = False) -> Iterator[Path]:
         return
     place = path.resolve() if follow else path
     _remove_abandoned(place)
-    aside = place.with_name(f"{_stem(place)}{secrets.token_hex(4)}.{UNFINISHED}")
+    aside = place.with_name(f"{_stem(place)}{secrets.token_hex(4)}.{UNFINISHED}{place.suffix}")
     try:
         yield aside
         aside.replace(place)
@@ -45,7 +45,7 @@ def written_whole(path: Path, *, follow: bool = False) -> Iterator[Path]:
 
 def is_unfinished(path: Path) -> bool:
     """Return whether a file or folder has the name of one that is being written, or was when its process was killed."""
-    return path.name.startswith(".") and UNFINISHED in path.name.split(".")[-1]
+    return path.name.startswith(".") and f".{UNFINISHED}" in path.name
 
 
 def _stem(place: Path) -> str:

@@ -99,7 +99,7 @@ _NO_ACCESS, _NOT_NOTED = Access(), Noted()
 
 
 _VARIABLE = frozenset({"branch", "mufu"})
-"""Pipes of branches, and of instructions whose latency varies: they wait for the barrier that ``BAR`` defers (D28)."""
+"""Pipes of branches, and of instructions whose latency varies: they wait for the barrier that ``BAR`` defers (D32)."""
 
 _CONSTANT_LOAD = "ULDC"
 """The instruction of the uniform datapath that waits for a deferred barrier, too: a load of the constant bank."""

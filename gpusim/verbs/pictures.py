@@ -1,12 +1,14 @@
 """Draws the pictures of a run and writes its traces: which family's chart, which description, which machine."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
 from gpusim.errors import BadInput
 from gpusim.families.registry import family_of, parse_scenario
 from gpusim.machine import load_machine
+from gpusim.report.captions import Words
 from gpusim.report.conflicts import conflict_picture
 from gpusim.report.kanata import write_kanata
 from gpusim.report.perfetto import write_perfetto
@@ -17,25 +19,34 @@ from gpusim.results import run_directory
 from gpusim.results.program import WarpProgram
 from gpusim.results.result import Result
 from gpusim.results.timeline import Timeline
+from gpusim.results.use import use_of
+from gpusim.results.verdict import verdict
+from gpusim.scenario.models import Scenario
 from gpusim.verbs.program import watched_program
 
 
 class _Shown:
     """A run with its scenario, its family and its description."""
 
-    def __init__(self, result: Result, timeline: Timeline) -> None:
+    def __init__(self, result: Result, timeline: Timeline, name: str) -> None:
         self.result, self.timeline = result, timeline
         self.scenario = parse_scenario(result.scenario, run_directory.SCENARIO)
         self.family = family_of(self.scenario)
-        self.words = self.family.words(self.scenario)
+        self.words = described(self.scenario, result, name)
 
     def program(self) -> WarpProgram | None:
         """Return what the watched warps execute; None where it is not known."""
         return watched_program(self.scenario, self.result, self.timeline)
 
 
+def described(scenario: Scenario, result: Result, name: str = "") -> Words:
+    """Return what pictures say of a run: its scenario in words, its name, and what holds it back."""
+    words = family_of(scenario).words(scenario)
+    return replace(words, name=name, verdict=verdict(result, use_of(result, load_machine(scenario.machine))))
+
+
 def _overlap(run: _Shown, canvas: Canvas) -> Canvas:
-    return run.family.pictures.draw_overlap(run.scenario, run.result, run.timeline, canvas)
+    return run.family.pictures.draw_overlap(run.scenario, run.words, run.result, run.timeline, canvas)
 
 
 def _conflicts(run: _Shown, canvas: Canvas) -> Canvas:
@@ -50,7 +61,7 @@ def _roofline(run: _Shown, canvas: Canvas) -> Canvas:
     return roofline(run.result, run.words, load_machine(run.scenario.machine), canvas)
 
 
-def draw_picture(kind: str, result: Result, timeline: Timeline, canvas: Canvas) -> Canvas:
+def draw_picture(kind: str, result: Result, timeline: Timeline, canvas: Canvas, name: str = "") -> Canvas:
     """
     Draw a picture of a run.
 
@@ -58,13 +69,14 @@ def draw_picture(kind: str, result: Result, timeline: Timeline, canvas: Canvas) 
         kind: "overlap", "conflicts", "stalls" or "roofline".
         result: Result of the run.
         timeline: What the timing run observed.
-        canvas: The PNG file to write, or the figure to draw into.
+        canvas: The file to write (PNG, SVG or PDF by its suffix), or the figure to draw into.
+        name: Name of the run, for the title.
 
     Raises:
         BadInput: There is no such picture.
         CannotRun: The result has nothing to show in it.
     """
-    run = _Shown(result, timeline)
+    run = _Shown(result, timeline, name)
     match kind:
         case "overlap":
             return _overlap(run, canvas)
@@ -85,6 +97,6 @@ _TRACES: Mapping[str, _Write] = {
 }
 
 
-def write_trace(trace_format: str, result: Result, timeline: Timeline, path: Path) -> None:
+def write_trace(trace_format: str, result: Result, timeline: Timeline, path: Path, name: str = "") -> None:
     """Write the timeline of a run as a trace file; ``trace_format`` is a key of ``run_directory.TRACES``."""
-    _TRACES[trace_format](_Shown(result, timeline), path)
+    _TRACES[trace_format](_Shown(result, timeline, name), path)

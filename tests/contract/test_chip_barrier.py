@@ -1,4 +1,4 @@
-"""Barriers whose warps go on: which instruction waits for the release, and what it is charged (D28)."""
+"""Barriers whose warps go on: which instruction waits for the release, and what it is charged (D32)."""
 
 import pytest
 from doubles.by_hand import A100, Memory, copy, execute, instruction, lds, load, store

@@ -2,7 +2,7 @@
 Changes the machine in forty places, one after the other, and says which test fails each time.
 
     python tests/mutations/mutate.py --out reports/mutations.md
-    python tests/mutations/mutate.py --seed 5 --count 10     # other places, printed
+    python tests/mutations/mutate.py --seed 6 --count 10     # other places, printed
 
 A mutation leaves a statement out, turns a bound round, doubles a number of the text that keeps time, or takes a figure
 of the H200's machine file for 30 % more or less. It is made in a copy of the tree. First the tests run whose
@@ -43,6 +43,8 @@ FIGURE_SHARE = 0.35
 
 OF_THE_CORE = (
     "tests/contract/test_chip_memory.py",
+    "tests/contract/test_chip_queues.py",
+    "tests/contract/test_chip_barrier.py",
     "tests/contract/test_chip_sampled.py",
     "tests/contract/test_chip_fetch.py",
     "tests/contract/test_chip_reads.py",
@@ -89,7 +91,22 @@ NO_TIME_NAMES = ("WIDTH", "ROWS", "RATE", "NEVER")
 TURNED = {ast.Lt: ">=", ast.GtE: "<", ast.Gt: "<=", ast.LtE: ">"}
 SWAPPED = {"max": "min", "min": "max"}
 MOST_SECONDS = 240
-"""A test run that takes longer hangs, which is noticed."""
+"""A test run that takes more of the processor's time hangs, which is noticed."""
+
+
+LISTED = "tests/unit/measure/tables/test_figure_table.py"
+"""It compares figures with a committed list: it notices a change, and says nothing of which value is right."""
+
+NO_END = "(no end"
+"""How the answer begins where tests did not end in time."""
+
+SEEN = {
+    1: "stopped after 12; tests had been written for what an earlier run of it had missed",
+    2: "its list was read, and two tests written for it, before it was run",
+    3: "stopped after 15: 13 by hand, 1 by a whole kernel alone, 1 by none; both are pinned since",
+    4: "39 of 40 at first; `hand`, which leaves `expected` out, was missed by every test and is pinned since",
+}
+"""Seeds that were run or read while tests were written, with what was found: they measure the tests no more."""
 
 
 class Mutation(NamedTuple):
@@ -210,14 +227,12 @@ def choose(tree: Path, seed: int, count: int) -> list[Mutation]:
 def first_failure(tree: Path, tests: Sequence[str], seconds: int = MOST_SECONDS) -> str:
     """Run tests in a tree up to the first that fails; return its name, or nothing where none does."""
     options = ["-x", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "--tb=no"]
-    command = [sys.executable, "-m", "pytest", *options, *tests]
+    limited = ["/bin/sh", "-c", 'ulimit -t "$0" && exec "$@"', str(seconds)]  # the processor's: others may be busy
+    command = [*limited, sys.executable, "-m", "pytest", *options, *tests]
     environment = os.environ | {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
-    try:
-        ran = subprocess.run(
-            command, cwd=tree, env=environment, capture_output=True, text=True, timeout=seconds, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return f"(no end within {seconds} s)"
+    ran = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
+    if ran.returncode < 0:
+        return f"{NO_END} within {seconds} s of the processor)"
     if ran.returncode == 0:
         return ""
     failed = re.search(r"^(?:FAILED|ERROR) (\S+)", ran.stdout, re.MULTILINE)
@@ -278,17 +293,24 @@ def _require_green(tree: Path, tests: Sequence[str]) -> None:
 
 def page(rows: Sequence[tuple[Mutation, str, str]], seed: int) -> str:
     """Return the report as markdown."""
-    by_hand = sum(bool(one) for _, one, _ in rows)
-    caught = sum(bool(one or other) for _, one, other in rows)
+    first = [one or other for _, one, other in rows]
+    caught = sum(map(bool, first))
+    endless = sum(test.startswith(NO_END) for test in first)
+    listed = sum(test.startswith(LISTED) for test in first)
+    kernels = sum(bool(other) and not other.startswith(NO_END) for _, _, other in rows)
     lines = [
         "# Mutations of the machine and its figures",
         "",
         (
-            f"`python tests/mutations/mutate.py --seed {seed}`: {caught} of {len(rows)} mutations fail a test,"
-            f" {100 * caught / len(rows):.0f} %; {by_hand} of them one that is worked by hand or derived from a"
-            " committed measurement, the others one of a whole kernel."
+            f"`python tests/mutations/mutate.py --seed {seed}`: {caught} of {len(rows)} mutations are noticed,"
+            f" {100 * caught / len(rows):.0f} %. Of these, {caught - endless - listed - kernels} fail a test that"
+            f" is worked by hand or derived from a committed measurement; {listed} only the comparison with the"
+            f" committed list of figures, which says nothing of which value is right; {kernels} only a whole"
+            f" kernel; with {endless} the"
+            " tests do not end."
         ),
         "",
+        *_history(seed),
         "| file | in | mutation | first test that fails |",
         "|---|---|---|---|",
     ]
@@ -299,10 +321,26 @@ def page(rows: Sequence[tuple[Mutation, str, str]], seed: int) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _history(seed: int) -> list[str]:
+    """Say what is known of seeds that were looked at; a page of one of them says that it is no measure."""
+    if seed not in SEEN:
+        return []
+    told = [f"- seed {number}: {what}" for number, what in SEEN.items()]
+    return [
+        (
+            "This seed was looked at while tests were written, so the share above is not an estimate of what the tests"
+            " notice. A seed that is not in this list gives one."
+        ),
+        "",
+        *told,
+        "",
+    ]
+
+
 def main() -> int:
     """Choose, run and report; return 1 where a mutation is not noticed and the page is only printed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=5)
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--out", type=Path, help="file to write the page to; by default it is printed")
     parsed = parser.parse_args()

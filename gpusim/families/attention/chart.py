@@ -1,13 +1,15 @@
 """The overlap chart of attention: both GEMMs, softmax and copies of each key block, and where the warp waits."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
+from gpusim.families.attention.tile.operands import GEMMS
 from gpusim.report import overlap
-from gpusim.report.captions import Words, footer
-from gpusim.report.style import FAINT, INK, LANE, MUTED, PAPER, Canvas, sheet, text_on, tile_colour, tint, title_block
+from gpusim.report.captions import Words, footer, headline
+from gpusim.report.pipeline import TensorUse, tensor_use
+from gpusim.report.style import FAINT, INK, LANE, MUTED, Canvas, sheet, text_on, tile_colour, tint, title_block
 from gpusim.results.result import Result
 from gpusim.results.timeline import KTileSpan, Timeline
 
@@ -26,6 +28,10 @@ CHART_LANES = (
     ("waits", "waits", "wait_group, barrier", 0.34),
 )
 """Kind, name, note and height in inches of each lane."""
+
+
+_KEY = "Colour and number name the key block, in the order walked."
+_FILLED = "Boxes of GEMMs are filled to the share of cycles in which the tensor core multiplies for the CTA."
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,33 +76,49 @@ def warp_spans(timeline: Timeline, blocks: int) -> KeyBlockSpans:
     return KeyBlockSpans(tuple(span for span in own if span not in waits), waits, blocks, end)
 
 
-def attention_overlap_chart(result: Result, words: Words, timeline: Timeline, canvas: Canvas) -> Canvas:
+def attention_overlap_chart(
+    result: Result, words: Words, timeline: Timeline, canvas: Canvas, cycles: Mapping[str, int] | None = None
+) -> Canvas:
     """
     Draw the key blocks of warp 0 of the watched CTA, the first of those with most, as PNG.
 
     Copies are hatched from the first one's issue to the last one's data in shared memory; GEMMs and softmax are solid
     from the first instruction to the last result, cut where the warp waits. A key block keeps its colour and its
     number, counted in the order walked, in every row. A CTA that sees no key has its output, or nothing, alone.
+
+    Args:
+        result: The run.
+        words: Description of its scenario.
+        timeline: Spans of the run.
+        canvas: The file to write, or the figure to draw into.
+        cycles: For "qk" and "pv", cycles that the MMAs of one warp's key block occupy the tensor core, to which their
+            boxes are filled; None fills them.
     """
     blocks = len(result.pipeline)
     warp = warp_spans(timeline, blocks)
     present = {span.activity for span in warp.spans} | {"waits"}
+    use = tensor_use(timeline, cycles) if cycles else None
     lanes = overlap.stacked(lane for lane in CHART_LANES if lane[0] in present)
     body = lanes[-1].bottom
     with sheet(canvas, overlap.WIDTH, overlap.TOP + body + overlap.BOTTOM) as figure:
         panels = overlap.panels_of(figure, warp.windows(), body)
         for panel in panels:
-            _draw(panel, warp, lanes)
+            _draw(panel, warp, lanes, use)
         overlap.name_lanes(panels[0], [lanes[0], *lanes], "")
         for before, after in pairwise(panels):
             overlap.break_note(figure, before, after, f"key blocks {ENDS[0]} to {blocks - ENDS[1] - 1} left out")
         overlap.legend(figure, "copies in flight", "issued to done")
-        title = f"{result.scenario['kernel']['mainloop']}: {blocks} key blocks, warp 0 of CTA {timeline.warps[0].cta}"
-        title_block(figure, title, [f"{words.problem}; {words.kernel}", _pace(warp)], footer(result))
+        shown = f"{result.scenario['kernel']['mainloop']}: {blocks} key blocks, warp 0 of CTA {timeline.warps[0].cta}"
+        lines = [
+            f"{words.problem}; {words.kernel}",
+            _pace(warp),
+            f"Shown is {shown}. {_KEY}{f' {_FILLED}' * bool(use)}",
+        ]
+        title_block(figure, headline(words, words.verdict or shown), lines, footer(result))
     return canvas
 
 
-def _draw(panel: overlap.Panel, warp: KeyBlockSpans, lanes: Sequence[overlap.ChartLane]) -> None:
+def _draw(panel: overlap.Panel, warp: KeyBlockSpans, lanes: Sequence[overlap.ChartLane], use: TensorUse | None) -> None:
     rows = {lane.kind: lane for lane in lanes}
     for lane in lanes:
         panel.box(panel.begin, panel.end, lane.top, lane.height, LANE, zorder=0)
@@ -114,9 +136,12 @@ def _draw(panel: overlap.Panel, warp: KeyBlockSpans, lanes: Sequence[overlap.Cha
             style = {"edgecolor": colour, "hatch": "////", "linewidth": 0.8}
             panel.box(span.begin, span.end, lane.top, lane.height, tint(colour, 0.28), zorder=1.5, **style)
         else:
-            panel.box(span.begin, span.end, lane.top, lane.height, colour, edgecolor=PAPER, linewidth=0.7, zorder=2)
+            overlap.draw_used(panel, (span.begin, span.end), lane, colour, use if span.activity in GEMMS else None)
         longest = max(warp.of(span.activity, span.k_tile), key=lambda one: one.end - one.begin)
         if span.k_tile < warp.blocks and span.activity != "copy_q" and span is longest:
+            if span.activity in GEMMS:
+                overlap.name_used(panel, (span.begin, span.end), lane, span.k_tile, use)
+                continue
             ink = INK if copies else text_on(colour)
             panel.label((span.begin, span.end), lane.middle, (str(span.k_tile),), ink, size=10, fontweight="bold")
 
@@ -132,5 +157,4 @@ def _pace(warp: KeyBlockSpans) -> str:
         each = [sum(span.end - span.begin for span in warp.of(activity, block)) for block in range(warp.blocks)]
         parts.append(f"{name} {int(median(each)):,}")
     waited = sum(span.end - span.begin for span in warp.waits)
-    name = "Colour and number name the key block, in the order walked."
-    return f"{pace}{', '.join(parts)}; {overlap.waiting(waited, warp.end)} {name}"
+    return f"{pace}{', '.join(parts)}; {overlap.waiting(waited, warp.end)}"

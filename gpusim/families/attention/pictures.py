@@ -1,16 +1,21 @@
 """What the pictures of attention's run show."""
 
 from collections.abc import Sequence
+from math import prod
 
 from gpusim.families.attention.chart import attention_overlap_chart
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.schedule import kernels
-from gpusim.families.attention.words import words
+from gpusim.families.attention.tile.operands import GEMMS
+from gpusim.families.attention.tile.shape import attention_shape
 from gpusim.families.bank_pictures import bank_pictures as worst_pictures
+from gpusim.machine import load_machine
 from gpusim.report.bank_grid import BankPicture
+from gpusim.report.captions import Words
 from gpusim.report.style import Canvas
 from gpusim.results.result import PipelineRow, Result
 from gpusim.results.timeline import Timeline
+from gpusim.results.use import mma_interval
 
 _TYPICAL = (("sts", "p"), ("ldmatrix", "p"), ("ldmatrix", "q"), ("ldmatrix", "k"), ("ldmatrix", "v"))
 """Accesses to show where none conflicts: the way of P where it goes through shared memory, else the operands."""
@@ -23,10 +28,24 @@ def bank_pictures(scenario: AttentionScenario) -> tuple[BankPicture, ...]:
 
 def draw_overlap(
     scenario: AttentionScenario,
+    words: Words,
     result: Result,
     timeline: Timeline,
     canvas: Canvas,
+    *,
     measured: Sequence[PipelineRow] | None = None,  # noqa: ARG001 - no build stamps key blocks
 ) -> Canvas:
     """Draw the key blocks of one warp: both GEMMs, the softmax, and what the warp waits for."""
-    return attention_overlap_chart(result, words(scenario), timeline, canvas)
+    return attention_overlap_chart(result, words, timeline, canvas, _block_cycles(scenario, result))
+
+
+def _block_cycles(scenario: AttentionScenario, result: Result) -> dict[str, int] | None:
+    """Return the cycles that the MMAs of one warp's key block occupy the tensor core, by GEMM; None if not known."""
+    interval, shape = mma_interval(result, load_machine(scenario.machine)), attention_shape(scenario)
+    if interval is None:
+        return None
+    tiles = {"qk": shape.qk_tiles, "pv": scenario.keys_per_block // shape.pv.threadblock[2] * shape.column_blocks}
+    return {
+        gemm: prod(shape.tiling(gemm).warp) // prod(shape.tiling(gemm).instruction) * tiles[gemm] * interval
+        for gemm in GEMMS
+    }

@@ -1,11 +1,11 @@
-"""Why an entry of a table of microbenchmarks is missed by more than it may be, as far as that is known."""
+"""What is suspected where an entry of a table of microbenchmarks is missed: read off the tables, not tested apart."""
 
 from gpusim.machine.load import load_machine
 from gpusim.measure.published.tables import Entry
 
 LONE_WARP = (
-    "one warp alone on an SMSP: its mma.sync leave the tensor core idle for about a cycle each on an A100, where chains"
-    " x (interval + 1) meets the table, and for 0.3 to 0.5 cycles on an H200; not modelled"
+    "one warp alone on an SMSP: its mma.sync seem to leave the tensor core idle for about a cycle each on an A100, as"
+    " chains x (interval + 1) meets 9 of the 11 entries missed, and for 0.3 to 0.5 on an H200; not modelled"
 )
 ROUNDED_UP = "4.5 cycles between two instructions, 5 in the machine file: time is in whole cycles"
 OTHER_CHIP = "an H800 answers in 16.0 cycles; the machine file has the H200's own 17.0"
@@ -25,7 +25,7 @@ MARGIN = "a fraction of a cycle, of 4"
 
 
 def cause_of(entry: Entry) -> str:
-    """Return the cause of a miss in words."""
+    """Return the suspected cause of a miss in words."""
     program, smsps = entry.program, load_machine(entry.program.machine).smsps
     alone = program.warps <= smsps
     match program.instruction:

@@ -52,7 +52,7 @@ def arithmetic(machine: Machine, pipe: str, chains: int) -> tuple[Decoded, ...]:
 
 def barrier(machine: Machine) -> tuple[Decoded, ...]:
     """Return one bar.sync."""
-    return (Decoded(BAR, len(pipe_names(machine)) + 1, gated=True),)
+    return (Decoded(BAR, len(pipe_names(machine)) + 1, gated=True, joins=True),)
 
 
 def cycles_of_a_trip(machine: Machine, body: tuple[Decoded, ...], warps: int, ctas: int = 1) -> float:
@@ -74,7 +74,9 @@ def cycles_of_a_trip(machine: Machine, body: tuple[Decoded, ...], warps: int, ct
 def _loads(machine: Machine, latency: int, size: int, wavefronts: int, chains: int) -> tuple[Decoded, ...]:
     port = len(pipe_names(machine))
     slots = ((wavefronts,) * machine.limits.max_warps,)
-    load = Decoded(SHARED, port, THROTTLES[SHARED], latency=latency, gated=True, bytes=size, is_load=True)
+    load = Decoded(
+        SHARED, port, THROTTLES[SHARED], latency=latency, gated=True, joins=True, registers=1, bytes=size, is_load=True
+    )
     return _chains(load._replace(wavefronts=slots), chains)
 
 
@@ -84,7 +86,7 @@ def _chains(instruction: Decoded, chains: int) -> tuple[Decoded, ...]:
 
 def _end(machine: Machine, body: tuple[Decoded, ...], trips: int, warps: int, ctas: int) -> int:
     """Return the cycle at which the last CTA ends."""
-    leave = Decoded(EXIT, len(pipe_names(machine)) + 1, gated=True)
+    leave = Decoded(EXIT, len(pipe_names(machine)) + 1, gated=True, joins=True)
     slots = tuple(one._replace(wavefronts=tuple(row[:warps] for row in one.wavefronts)) for one in body)
     segments = DecodedSegment("loop", slots, trips, 1), DecodedSegment("end", (leave,), 1, 0)
     code = code_of({0: Assembly(segments, warps, 0)}, machine.instruction_cache.stream_lines)

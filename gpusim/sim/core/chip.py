@@ -574,7 +574,7 @@ class Chip:
         Let an instruction wait for the barrier at which its warp has arrived, if it is one that does.
 
         BAR.SYNC.DEFER_BLOCKING lets its warp go on: arithmetic and mma.sync issue before the release. The first memory
-        instruction, branch, load of a constant or barrier waits for it (D28).
+        instruction, branch, load of a constant or barrier waits for it (D32).
         """
         if not self.joins[code]:
             return

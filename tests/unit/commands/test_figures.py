@@ -1,4 +1,4 @@
-"""``gpusim plot`` and ``trace``: drawn and written again from a run's directory alone."""
+"""``gpusim plot``, ``trace`` and ``report``: drawn and written again from runs' directories alone."""
 
 import json
 from pathlib import Path
@@ -35,3 +35,70 @@ def test_a_kanata_log_lies_beside_the_trace(gpusim, own_run):
 
     assert json.loads(answer.out) == {"format": "kanata", "path": f"{own_run}/trace.kanata"}
     assert (own_run / "trace.kanata").read_text().startswith("Kanata\t0004\n")
+
+
+@pytest.mark.parametrize(("suffix", "begin"), [(".svg", b"<?xml"), (".pdf", b"%PDF"), (".png", b"\x89PNG")])
+def test_a_pictures_format_is_that_of_its_suffix(gpusim, finished_run, tmp_path, suffix, begin):
+    assert gpusim("plot", finished_run, "stalls", "--out", tmp_path / f"stalls{suffix}").code == 0
+    assert (tmp_path / f"stalls{suffix}").read_bytes().startswith(begin)
+
+
+def test_a_picture_has_the_name_of_its_scenario(gpusim, finished_run, tmp_path):
+    assert gpusim("plot", finished_run, "roofline", "--out", tmp_path / "roofline.svg").code == 0
+    assert "<!-- conv_9_k_tiles: " in (tmp_path / "roofline.svg").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def report(gpusim, finished_run, tmp_path):
+    """Call ``gpusim report`` for the finished run, and return what it left behind."""
+    return lambda *options, out="report.html": gpusim("report", finished_run, "--out", tmp_path / out, *options)
+
+
+def test_a_report_is_one_file(report, tmp_path):
+    answer = report("--json")
+
+    assert answer.code == 0
+    path = tmp_path / "report.html"
+    assert json.loads(answer.out) == {"path": str(path), "bytes": path.stat().st_size}
+    assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_a_file_that_is_there_is_replaced_by_force_only(report, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text("mine")
+    answer = report()
+
+    assert (answer.code, answer.err) == (2, f"gpusim: {path}: is there already; --force replaces it\n")
+    assert path.read_text() == "mine"
+    assert report("--force").code == 0
+    assert path.read_text().startswith("<!DOCTYPE html>")
+
+
+def test_a_folder_is_never_replaced(report, tmp_path):
+    (tmp_path / "report.html").mkdir()
+    answer = report("--force")
+
+    assert answer.code == 2
+    assert "is there already; --force replaces files only" in answer.err
+
+
+def test_the_file_must_end_in_html(report):
+    answer = report(out="report.pdf")
+
+    assert answer.code == 2
+    assert "--out must end in .html, got " in answer.err
+
+
+def test_the_folder_of_the_file_is_never_made(report, tmp_path):
+    answer = report(out="nowhere/report.html")
+
+    assert answer.code == 1
+    assert f"cannot be written ({tmp_path / 'nowhere'} is no folder)" in answer.err
+
+
+def test_a_folder_that_is_no_run_is_refused(gpusim, tmp_path):
+    answer = gpusim("report", tmp_path, "--out", tmp_path / "report.html")
+
+    assert answer.code == 2
+    assert "not a run directory" in answer.err
+    assert list(tmp_path.iterdir()) == []

@@ -34,6 +34,7 @@ def test_a_run_directory_holds_all_that_is_needed(finished_run):
         "manifest.json",
         "overlap.png",
         "result.json",
+        "roofline.png",
         "scenario.resolved.toml",
         "stalls.png",
         "timeline.json",
@@ -42,7 +43,7 @@ def test_a_run_directory_holds_all_that_is_needed(finished_run):
 
 
 def test_the_pictures_are_pictures(finished_run):
-    pictures = [finished_run / f"{kind}.png" for kind in ("overlap", "conflicts", "stalls")]
+    pictures = [finished_run / f"{kind}.png" for kind in ("overlap", "conflicts", "stalls", "roofline")]
 
     assert all(picture.read_bytes().startswith(b"\x89PNG") for picture in pictures)
 

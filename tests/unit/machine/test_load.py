@@ -242,7 +242,7 @@ def test_a_machine_file_that_breaks_a_rule_is_refused(text, message):
 
 
 MAY_BE_NOTHING = re.compile(
-    r"latency|release|overhead|cta_interval|cta_setup|far_fraction|reserved|stream_lines|line_interval|write_buffer|barrier\."
+    r"latency|release|overhead|cta_interval|cta_setup|far_fraction|reserved|stream_lines|line_interval|write_buffer|barrier\.|dispatch\."
 )
 INTEGER_FIGURES = sorted(
     record.key
@@ -254,7 +254,8 @@ INTEGER_FIGURES = sorted(
 @pytest.mark.parametrize("key", [*INTEGER_FIGURES, "dram.latency_least", "pipes.alu.interval", "pipes.alu.latency"])
 def test_zero_is_refused_where_something_is_counted_or_divided_by(key):
     """
-    Latencies, overheads and what a cache takes for a line may be nothing; counts, sizes, rates and other intervals not.
+    Latencies, overheads, what a cache takes for a line and what a MUFU holds may be nothing; counts, sizes, rates and
+    other intervals not.
     """
     if MAY_BE_NOTHING.search(key):
         parse_machine(with_value(key, 0), "x", "x.toml")

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from gpusim.report.pipeline import EDGE_TILES, from_rows, from_timeline
-from gpusim.results.timeline import KTileSpan
+from gpusim.report.pipeline import EDGE_TILES, from_rows, from_timeline, tensor_use
+from gpusim.results.timeline import KTileSpan, Timeline, WarpSpan
 
 
 def test_the_prologue_ends_with_the_first_wait_and_the_drain_is_the_last_stages_minus_one_tiles(run):
@@ -86,3 +86,23 @@ def test_the_steady_interval_is_the_median_from_one_k_tile_to_the_next(make_run)
     """
     assert from_rows(make_run(9).result.pipeline).steady_interval() == (532 + 900) // 2
     assert from_rows(make_run(1).result.pipeline).steady_interval() == 0
+
+
+def test_the_tensor_core_is_used_for_as_long_as_its_mmas_take():
+    """Two warps of one SMSP, two bursts of 40 cycles' work in 100 cycles each; a third warp lives elsewhere."""
+    lives = tuple(WarpSpan(0, warp, warp % 2, 0, 100, "selected") for warp in range(4))
+    bursts = tuple(KTileSpan(0, warp, 0, 0, 0, "mma", 0, 100) for warp in (0, 1, 2))
+    use = tensor_use(Timeline(lives, bursts), {"mma": 40})
+
+    assert use.share(0, 100) == pytest.approx(0.8)
+    assert use.share(50, 150) == pytest.approx(0.4)
+    assert use.share(100, 200) == 0
+
+
+def test_an_activity_in_two_stretches_has_its_mmas_in_both():
+    lives = (WarpSpan(0, 0, 0, 0, 100, "selected"),)
+    parts = (KTileSpan(0, 0, 0, -1, 0, "qk", 0, 30), KTileSpan(0, 0, 0, -1, 0, "qk", 60, 70))
+    use = tensor_use(Timeline(lives, parts), {"qk": 20})
+
+    assert use.share(0, 30) == pytest.approx(0.5)
+    assert use.share(60, 70) == pytest.approx(0.5)

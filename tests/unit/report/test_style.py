@@ -1,18 +1,39 @@
 """Every picture is drawn, is a PNG of the stated size, and is the same bytes twice."""
 
+from itertools import combinations
+
+import matplotlib as mpl
 import numpy as np
 import pytest
+from doubles.eyes import EYES, contrast_of, deuteranopia, greyscale, structure
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from gpusim.layout.bank_map import describe_layout
 from gpusim.machine.load import load_machine
 from gpusim.report.bank_grid import BankPicture
 from gpusim.report.captions import Words
+from gpusim.report.comparison import RUN_HATCHES
 from gpusim.report.conflicts import conflict_picture
 from gpusim.report.layout_map import BANK_COLOURS, layout_map
 from gpusim.report.overlap import overlap_chart
-from gpusim.report.roofline import roofline
-from gpusim.report.stalls import stall_chart
-from gpusim.report.style import CONFLICT, IDEAL, INK, MUTED, PAPER, TILE_COLOURS, contrast, text_on, tint
+from gpusim.report.roofline import LEVEL_STYLES, roofline
+from gpusim.report.stalls import STALL_LOOKS, stall_chart
+from gpusim.report.style import (
+    CONFLICT,
+    HATCH,
+    IDEAL,
+    INK,
+    MUTED,
+    PAPER,
+    TILE_COLOURS,
+    WAIT,
+    contrast,
+    text_on,
+    tint,
+)
+from gpusim.report.style import LANE as LANE_COLOUR
 
 WORDS = Words("a problem", "its kernel")
 LANE = np.arange(32)
@@ -57,6 +78,50 @@ def test_text_has_a_contrast_of_4_5_to_1(colour):
 def test_text_on_the_bank_map_and_beside_it_is_legible():
     assert min(contrast(INK, tint(colour, 0.45)) for colour in BANK_COLOURS) >= 4.5
     assert contrast(MUTED, PAPER) >= 4.5
+
+
+def swatch(colour, hatch, edge):
+    """A patch as pictures have it, in pixels."""
+    figure = Figure(figsize=(0.6, 0.6), dpi=120)
+    FigureCanvasAgg(figure)
+    with mpl.rc_context({"hatch.linewidth": 0.8}):
+        figure.add_artist(Rectangle((-0.1, -0.1), 1.2, 1.2, facecolor=colour, hatch=hatch, edgecolor=edge))
+        figure.canvas.draw()
+    return np.asarray(figure.canvas.buffer_rgba())[..., :3] / 255
+
+
+LOOKS = {
+    "stalls": [(look.colour, look.hatch, PAPER) for look in STALL_LOOKS.values()],
+    "conflicts": [(IDEAL, "", PAPER), (CONFLICT, HATCH, PAPER)],
+    "overlap": [(TILE_COLOURS[0], "", PAPER), (tint(TILE_COLOURS[0], 0.28), HATCH, TILE_COLOURS[0])],
+    "overlap, used": [(TILE_COLOURS[1], "", PAPER), (tint(TILE_COLOURS[1], 0.28), "", PAPER)],
+    "overlap, waits": [(WAIT, "", PAPER), (LANE_COLOUR, "", PAPER)],
+    "comparison": [(colour, hatch, PAPER) for colour, hatch in zip(TILE_COLOURS, RUN_HATCHES, strict=True)],
+}
+PAIRS = [(name, *pair) for name, looks in LOOKS.items() for pair in combinations(looks, 2)]
+
+
+@pytest.mark.parametrize("eye", EYES.values(), ids=EYES.keys())
+@pytest.mark.parametrize(("_picture", "one", "other"), PAIRS)
+def test_what_a_picture_tells_apart_is_told_apart_without_colour(_picture, one, other, eye):
+    """By luminance (1.25:1), or by hatches."""
+    seen = [eye(swatch(*look)) for look in (one, other)]
+    hatches = np.abs(structure(seen[0]) - structure(seen[1])).max()
+
+    assert contrast_of(*seen) >= 1.25 or hatches >= 0.02
+
+
+def test_the_eyes_see_what_they_should():
+    red_and_green = np.array([[[0.8, 0.2, 0.1]], [[0.4, 0.42, 0.05]]])
+    seen = deuteranopia(red_and_green)
+
+    assert np.ptp(greyscale(red_and_green), axis=-1).max() == 0
+    assert np.abs(seen[0] - seen[1]).max() < 0.5 * np.abs(red_and_green[0] - red_and_green[1]).max()
+    assert structure(np.ones((4, 4, 3))).max() == 0
+
+
+def test_memories_of_the_roofline_differ_in_line_and_marker():
+    assert len({str(line) for _, line, _ in LEVEL_STYLES}) == len({mark for *_, mark in LEVEL_STYLES}) == 3
 
 
 def test_contrast_is_that_of_the_guideline():

@@ -1,5 +1,6 @@
 """How much of a machine a run uses, worked on paper, and against runs whose tiles and grids are known."""
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -83,6 +84,14 @@ def test_a_verdict_says_first_that_sms_are_idle_and_that_tiles_are_padding():
     assert verdict(run, use).startswith(
         "130 of 132 SMs have no CTA; 75 % of the multiplications are padding of the tile; where there is work, "
     )
+
+
+@pytest.mark.parametrize("rounded", [0.499997, 0.500003])
+def test_a_verdict_of_half_filled_tiles_does_not_hang_on_how_a_rate_was_rounded(rounded):
+    run, use = of_gemm(2048, 2048, 128)
+    half = replace(use, tile_efficiency=rounded)
+
+    assert verdict(run, half).startswith("50 % of the multiplications are padding of the tile; ")
 
 
 def test_a_verdict_names_a_last_wave_that_is_nearly_empty():

@@ -50,7 +50,7 @@ def test_who_waits_for_a_deferred_barrier(opcode, unit, pipe, joins):
     """
     Samples of the program counter stalled by the barrier: LDS 142, STS 139, LDSM 50, BAR 13, ULDC 12, BRA 2.
 
-    HMMA, ISETP, LEA, IMAD and VIADD lay behind it and were passed 270, 140, 99, 98 and 66 times (D28).
+    HMMA, ISETP, LEA, IMAD and VIADD lay behind it and were passed 270, 140, 99, 98 and 66 times (D32).
     """
     assert decoded(opcode, unit, pipe).joins is joins
 

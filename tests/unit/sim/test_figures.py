@@ -6,6 +6,7 @@ import pytest
 from doubles.published import H200
 
 from gpusim.machine import load_machine, machine_names
+from gpusim.machine.spec import DispatchSpec
 from gpusim.sim.figures import Figures, figures_of
 
 
@@ -17,7 +18,9 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
     brings 85 % of 4813 GB/s: 4091.05e9 bytes in 1.98e9 cycles, 2066186.9 in a thousand. Ports: seven pipes, the tensor
     core, the queue, and the one that is always free. The instruction cache holds 32768 bytes in lines of 128.
     """
-    assert figures_of(H200, carve_out=2 * (49152 + 1024), busy=False) == Figures(
+    machine = replace(H200, dispatch=DispatchSpec(mufu=3))
+
+    assert figures_of(machine, carve_out=2 * (49152 + 1024), busy=False) == Figures(
         smsps=4,
         ports=10,
         queue_depth=4,
@@ -35,6 +38,7 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
         copy_hit=39,
         barrier_base=22,
         barrier_per_warp=2,
+        mufu_dispatch=3,
         constant_miss=79,
         launch_delay=102,
         fetch_miss=258,

@@ -72,11 +72,11 @@ def test_a_barrier_waits_until_the_four_lanes_of_a_row_have_passed(core):
 def test_exponentials_keep_the_mufu(core):
     """
     A row of 8 scores: the maximum's key in 2 x 4 cycles, FFMA at 8, MUFU at 10 and every 8 cycles, the last at 66; each
-    further FFMA 2 cycles after the MUFU before it. The last result is there at 66 + 17 = 83; the sums follow each other
-    by 2 in two chains.
+    further FFMA 3 cycles after the MUFU before it, for nothing issues in the 2 cycles between. The last result is there
+    at 66 + 17 = 83; the sums follow each other by 2 in two chains.
     """
     mufu = [10 + 8 * score for score in range(8)]
-    fma = [8, *(at + 2 for at in mufu[:-1])]
+    fma = [8, *(at + 3 for at in mufu[:-1])]
 
     found = issues(core, softmax.Exponentials(0), softmax.RowSum(0))
 

@@ -36,6 +36,6 @@ def test_every_fitted_figure_of_the_h200_says_on_what():
     page = figure_table([load_machine("h200")])
     lines = page[page.index("## h200, fitted") : page.index("## h200, assumed")].splitlines()
 
-    for key in ("mio.queue_depth", "launch.cta_setup", "constant_cache.miss_latency"):
+    for key in ("dispatch.mufu", "launch.cta_setup", "constant_cache.miss_latency"):
         (line,) = (line for line in lines if line.startswith(f"| `{key}`"))
         assert "development" in line

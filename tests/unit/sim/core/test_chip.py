@@ -163,6 +163,23 @@ def test_an_idle_issue_slot_that_another_warp_took_counts_as_not_selected(core):
     ]
 
 
+def test_after_a_mufu_its_smsp_issues_nothing_for_some_cycles(core):
+    """
+    Warps 0 and 4 share SMSP 0; a MUFU holds its dispatch for 3 cycles, besides its own.
+
+    Warp 0's at 0. The next cycle in which anything issues is 4: warp 0 goes on, at 4 and, with its exit, at 5. Warp 4's
+    MUFU waits for the pipe until 8, and what follows it until 12. Warp 1, on another SMSP, shares none of that.
+    """
+    mufu = instruction(PIPE, pipe="mufu", dispatches=True)
+    figures = figures_of(A100, 0, busy=False)._replace(constant_miss=0, mufu_dispatch=3)
+    ran = execute(core, ([mufu, instruction(PIPE, pipe="half")], 1), warps=5, figures=figures)
+
+    assert A100.pipes["mufu"].interval == 8
+    assert [ran.warps[0, warp].selected for warp in (0, 1, 4)] == [[0, 4, 5], [0, 4, 5], [8, 12, 13]]
+    assert ran.warps[0, 0].spans[1] == (1, 4, "dispatch_stall")
+    assert ran.warps[0, 4].spans[-3] == (9, 12, "dispatch_stall")
+
+
 def test_of_warps_that_go_on_together_the_last_one_goes_first_then_the_oldest(core):
     """
     Warps 0, 4 and 8 share SMSP 0, and wait for the same data, which takes no wavefront to their registers: all have it
