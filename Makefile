@@ -31,7 +31,7 @@ AXE = build/axe/package/axe.min.js
 
 CORE_TEXT = gpusim/sim/core/chip.py gpusim/sim/core/chip.pxd hatch_build.py
 
-.PHONY: demo test browser sample-reports check format images rooms reports bench agree streams lock wheel clean
+.PHONY: demo test browser sample-reports check docs notebooks format images rooms reports bench agree streams lock wheel clean
 
 demo: $(READY) $(CORE)
 	$(VENV)/bin/gpusim run $(SCENARIO) --out runs/demo --force
@@ -65,6 +65,17 @@ check: $(READY) $(CORE)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/python -m pytest -n $(JOBS)
+
+# The site in build/docs: every notebook is executed, no warning is let pass, and links inside it lead somewhere.
+docs: $(READY) $(CORE)
+	GPUSIM_DOCS_EXECUTE=force $(VENV)/bin/sphinx-build --fail-on-warning --keep-going --fresh-env --quiet docs build/docs
+	$(VENV)/bin/python docs/links.py build/docs
+	@echo "The site: $(CURDIR)/build/docs/index.html"
+
+# The notebooks and the shown output of README and pages, anew: after the model or what a command prints has changed.
+notebooks: $(READY) $(CORE)
+	$(VENV)/bin/python docs/notebooks.py
+	$(VENV)/bin/python docs/shown.py --write
 
 format: $(READY)
 	$(VENV)/bin/ruff format .

@@ -5,8 +5,12 @@ from gpusim.families.verification import VerifyReport as VerifyReport
 from gpusim.layout.bank_map import LayoutReport as LayoutReport
 from gpusim.layout.bank_map import describe_layout as describe_layout
 from gpusim.layout.named import shared_layout as shared_layout
+from gpusim.layout.search import find_conflict_free as find_conflict_free
+from gpusim.layout.search_report import search_layout as search_layout
 from gpusim.machine.load import load_machine as load_machine
 from gpusim.machine.load import machine_names as machine_names
+from gpusim.python.compare import compare as compare
+from gpusim.python.explain import explain as explain
 from gpusim.python.run import Run as Run
 from gpusim.python.run import read_run as read_run
 from gpusim.python.simulate import simulate as simulate

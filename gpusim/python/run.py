@@ -36,6 +36,10 @@ class Run(Result):
     name: str = field(default="", compare=False)
     timeline: Timeline = field(repr=False, compare=False)
 
+    def result(self) -> Result:
+        """Return the result alone, without the timeline."""
+        return Result(**{each.name: getattr(self, each.name) for each in fields(Result)})
+
     def plot(self, picture: PictureName) -> "Axes":
         """
         Draw a picture as ``gpusim plot`` does, into a new figure of pyplot's.

@@ -166,7 +166,7 @@ def compare(
 
     Args:
         *sides: Run directories, scenarios by file or shipped name, scenarios, results, or sides made before. A profile
-            is a side made before (``gpusim.measure.compare.ncu_side``).
+            is a side made before (``gpusim.measure.compare.profiled_side``).
         exact, stream: As of ``simulate``, for scenarios.
         progress: Called with a line about each simulation.
 

@@ -1,8 +1,6 @@
 """What the pages show and claim: their examples run, and the tests, files, modules and names they name are there."""
 
 import ast
-import contextlib
-import io
 import re
 from functools import cache
 from importlib import import_module
@@ -10,17 +8,17 @@ from pathlib import Path
 
 import pytest
 import rooms
+import shown
 
 from gpusim.families.registry import FAMILIES
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 ARCHITECTURE = (DOCS / "architecture.md").read_text(encoding="utf-8")
-PYTHON = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", flags=re.DOTALL | re.MULTILINE)
 
 PAGES = {
     page.relative_to(ROOT).as_posix(): page
-    for page in (*sorted(DOCS.glob("*.md")), ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "tests" / "README.md")
+    for page in (*sorted(DOCS.rglob("*.md")), ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "tests" / "README.md")
 }
 
 # A word is a path if it has a slash or one of these endings; a module of gpusim by its dotted name is told apart.
@@ -32,24 +30,58 @@ MODULE = re.compile(r"gpusim(\.\w+)+")
 IN_A_SOURCE = re.compile(r"\b(?:gpusim|kernels_cuda|scenarios|tests)/[\w/.-]+\.(?:py|cuh?|toml)\b")
 
 # What commands and examples write, relative to where they write it.
-WRITTEN = {"result.json", "overlay.png", "half.toml", "points.parquet", "points.csv", "journal.jsonl", "axes.toml"}
+WRITTEN = {
+    *("result.json", "overlay.png", "half.toml", "my_gemm.toml", "runs/", ".csv"),
+    *("points.parquet", "points.csv", "journal.jsonl", "axes.toml"),
+}
 
 
-@pytest.mark.parametrize("page", sorted(page.name for page in DOCS.glob("*.md")))
+@pytest.mark.parametrize("page", sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")))
 def test_examples_print_what_the_page_shows(page, tmp_path, monkeypatch):
-    """Blocks of Python run one after another, as in one session; a block of text after one is its output."""
+    """Blocks run one after another, as in one session; a block of text after one is its output, or a part of it."""
     monkeypatch.chdir(tmp_path)
-    session = {}
-    for code, shown in PYTHON.findall((DOCS / page).read_text(encoding="utf-8")):
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(compile(code, page, "exec"), session)  # noqa: S102 - the page's own example
+    for each in shown.executed((DOCS / page).read_text(encoding="utf-8")):
+        shown.compare(each)
 
-        assert printed.getvalue() == shown
+
+@pytest.mark.parametrize(
+    ("output", "why"),
+    [
+        ("one\n...\nthree 3\n", None),
+        ("...\ntwo 2\n...\n", None),
+        ("one\ntwo 2\nthree 3\n", None),
+        ("one\ntwo 3\nthree 3\n", "'two 3' is shown, 'two 2' is printed"),
+        ("one\nthree 3\n", "'three 3' is shown, 'two 2' is printed"),
+        ("one\ntwo 2\n", "'three 3' is printed, and not shown"),
+        ("...\nfour\n", "'four' is shown, and not printed"),
+        ("one\n...\none\n...\n", "'one' is shown, and not printed"),
+    ],
+)
+def test_output_may_be_shortened_and_must_hold(output, why):
+    (block,) = shown.blocks(f"```text\n{output}```\n")
+    found = shown.Shown(block, "one\ntwo 2\nthree 3\n")
+
+    if why is None:
+        shown.compare(found)
+    else:
+        with pytest.raises(shown.Differs, match=f"^{re.escape(why)}$"):
+            shown.compare(found)
+
+
+def test_figures_of_a_shortened_output_are_refreshed():
+    (block,) = shown.blocks("```text\n...\nelapsed    26,396 cycles\n...\n```\n")
+    printed = "active 3 cycles\nelapsed  1,023,766 cycles\nrest\n"
+
+    assert shown.refreshed(shown.Shown(block, printed)) == "...\nelapsed  1,023,766 cycles\n...\n"
+
+
+def test_a_command_that_fails_on_a_page_is_seen():
+    with pytest.raises(shown.Differs, match=r"^'gpusim run nothing' exits with 2: gpusim: .*nothing"):
+        list(shown.executed("```sh\ngpusim run nothing\n```\n"))
 
 
 def test_the_architecture_has_four_examples():
-    assert len([shown for _, shown in PYTHON.findall(ARCHITECTURE) if shown]) == 4
+    assert [block.language for block in shown.blocks(ARCHITECTURE)].count("text") == 4
 
 
 def test_the_architecture_lists_every_room_on_its_storey():
@@ -68,14 +100,14 @@ def test_every_rule_names_a_test_that_is_there():
         assert f"def {function}(" in (Path(__file__).parent / file).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", sorted(page.name for page in DOCS.glob("*.md")))
+@pytest.mark.parametrize("page", sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")))
 def test_the_links_of_a_page_lead_somewhere(page):
     text = re.sub(
         r"^```.*?^```$|`[^`]+`", "", (DOCS / page).read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
     )
     links = re.findall(r"\]\(([^)#:]+)\)", text)
 
-    assert {link for link in links if not (DOCS / link).exists()} == set()
+    assert {link for link in links if not (DOCS / page).parent.joinpath(link).exists()} == set()
 
 
 def told(text):

@@ -20,6 +20,8 @@ SLOW = ("numpy", "pydantic", "matplotlib", "rich", "pandas", "typer", "simpy")
 
 # Modules of the public names whose docstrings have examples.
 WITH_EXAMPLES = (
+    "gpusim.python.compare",
+    "gpusim.python.explain",
     "gpusim.python.simulate",
     "gpusim.python.verify",
     "gpusim.scenario.models",

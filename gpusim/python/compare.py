@@ -1,0 +1,47 @@
+"""Compares runs and scenarios for a program or a notebook, with the defaults of ``gpusim compare``."""
+
+from pathlib import Path
+
+from gpusim.python.run import Run
+from gpusim.python.simulate import StreamName
+from gpusim.results.result import Result
+from gpusim.results.run_directory import RESULT
+from gpusim.verbs import compare as verb
+from gpusim.verbs.compare import ComparedSide, Comparison, side_of
+from gpusim.verbs.load import ScenarioSource, load
+
+
+def compare(
+    *sides: ComparedSide | Result | ScenarioSource, exact: bool | None = None, stream: StreamName = "auto"
+) -> Comparison:
+    """
+    Set two or more sides beside each other: what differs in the scenarios, and what that did to every figure.
+
+    Args:
+        *sides: Run directories, runs, results, and scenarios: what ``gpusim.load`` takes, which is simulated now. A
+            profile of Nsight Compute is a side that ``gpusim.measure.compare.profiled_side`` makes.
+        exact: True simulates every CTA of a scenario, False some for all; None chooses by the number of instructions.
+        stream: Origin of the instruction streams of scenarios, as of ``gpusim.simulate``.
+
+    Returns:
+        The comparison; ``metric(name)`` is one figure of all sides, the first side being what the others are set
+        against.
+
+    Raises:
+        BadInput: There is one side, or none; or a side is nothing that can be compared.
+        CannotRun: Streams are to be compiled, but one is not shipped and no compiler is installed.
+
+    >>> compare("gemm_ragged", load("gemm_ragged", ["kernel.stages=4"])).differences[0].values
+    (3, 4)
+    """
+    return verb.compare(*(_side(each, exact, stream) for each in sides), exact=exact, stream=stream)
+
+
+def _side(what: ComparedSide | Result | ScenarioSource, exact: bool | None, stream: StreamName) -> ComparedSide:
+    if isinstance(what, Run):
+        plain = what.result()
+        return ComparedSide(what.name or plain.scenario["problem"]["kind"], "run", plain, timeline=what.timeline)
+    if isinstance(what, ComparedSide | Result) or (isinstance(what, str | Path) and (Path(what) / RESULT).is_file()):
+        return side_of(what)
+    scenario = load(what)
+    return side_of(scenario, scenario.name, exact=exact, stream=stream)

@@ -1,0 +1,36 @@
+"""Explains a run or a scenario for a program or a notebook, with the defaults of ``gpusim explain``."""
+
+from pathlib import Path
+
+from gpusim.python.run import Run
+from gpusim.python.simulate import StreamName
+from gpusim.results.result import Result
+from gpusim.results.run_directory import RESULT, read_run
+from gpusim.verbs import explain as verb
+from gpusim.verbs.explain import Explanation
+from gpusim.verbs.load import ScenarioSource, load
+
+
+def explain(what: Result | ScenarioSource, *, exact: bool | None = None, stream: StreamName = "auto") -> Explanation:
+    """
+    Say what bounds a kernel, where each per cent of the machine's time goes, and what would help.
+
+    Args:
+        what: A run directory, a run or result, or what ``gpusim.load`` takes: a file, the name of a shipped scenario,
+            data.
+        exact: True simulates every CTA, False some for all; None chooses by the number of warp instructions, or of a
+            run as it was simulated.
+        stream: Origin of the instruction streams, as of ``gpusim.simulate``; of a run, its own.
+
+    Raises:
+        BadInput: The scenario is wrong, its machine cannot run this kernel, or the run is of a user's machine code.
+        CannotRun: Streams are to be compiled, but one is not shipped and no compiler is installed.
+
+    >>> explain("gemm_ragged").budget.losses[0].what
+    'SMs without a CTA'
+    """
+    if isinstance(what, str | Path) and (Path(what) / RESULT).is_file():
+        what, _ = read_run(Path(what))
+    if isinstance(what, Result):
+        return verb.explain(what.result() if isinstance(what, Run) else what, exact=exact)
+    return verb.explain(load(what), exact=exact, stream=stream)
