@@ -425,9 +425,7 @@ def plot(
             metavar="KIND", help="overlap, conflicts, stalls or roofline; of a sweep's folder sweep or sweep-map."
         ),
     ],
-    out: Annotated[
-        Path | None, typer.Option(help="The file: .png, .svg or .pdf.  [default: RUN/KIND.png]")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The file: .png, .svg or .pdf.  [default: RUN/KIND.png]")] = None,
     metric: MetricOption = "tflops",
     as_json: JsonOption = False,
 ) -> None:

@@ -9,6 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from gpusim.errors import BadInput
 from gpusim.results.plain import frame, plain
+from gpusim.results.plausible import implausible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -234,10 +235,9 @@ def load(path: Path) -> Result:
         _RESULT.validate_json(text, strict=True, extra="forbid")
     except ValidationError as error:
         raise BadInput(f"{path}: {damage(error)}") from error
-    for table, keys in (("machine", ("name",)), ("bound", ("resource", "reason"))):
-        for key in keys:
-            if data[table] and not isinstance(data[table].get(key), str):
-                raise BadInput(f"{path}: damaged: {table}.{key}: Input should be a valid string")
+    wrong = implausible(data)
+    if wrong:
+        raise BadInput(f"{path}: damaged: {wrong}")
     data["cycles"] = Cycles(**data["cycles"])
     data["simulated"] = Simulated(**data["simulated"])
     data["bank_conflicts"] = tuple(BankConflicts(**row) for row in data["bank_conflicts"])

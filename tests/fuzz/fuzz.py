@@ -146,8 +146,8 @@ def _of_run(name: str) -> Callable[[Random, Places], Case]:
         kinds = [["trace", "run", "--format", "perfetto"], ["trace", "run", "--format", "kanata"]]
         kinds += [["plot", "run", kind] for kind in ("overlap", "conflicts", "stalls", "roofline")]
         (places.out / "report.csv").write_bytes(NCU)
-        kinds.append(["compare", "run", "report.csv"])
-        weights = (8, 8, 1, 1, 1, 1, 8)
+        kinds += [["compare", "run", "report.csv"], ["report", "run", "--out", "page.html"], ["explain", "run"]]
+        weights = (8, 8, 1, 1, 1, 1, 8, 4, 4)
         return path, mutated(path.read_bytes(), chance), chance.choices(kinds, weights, k=1)
 
     return case

@@ -25,6 +25,7 @@ from gpusim.errors import GpusimError
 from gpusim.results.answers_file import AnswersFile
 from gpusim.results.run_directory import read_run
 from gpusim.results.whole_file import is_unfinished
+from gpusim.verbs.sweep import read_sweep
 
 
 @dataclass(frozen=True)
@@ -61,11 +62,30 @@ def whole_answers(found: Path, undisturbed: Path) -> None:
     assert [json.loads(line) for line in lines] == [json.loads(line) for line in expected[: len(lines)]]
 
 
+def whole_sweep(found: Path, undisturbed: Path) -> None:
+    """The points that have finished are those of an undisturbed sweep, and a table has all of them."""
+    rows, expected = read_sweep(found).rows, read_sweep(undisturbed).rows
+    assert [row for row in expected if row in rows] == list(rows)
+    table = found / "points.csv"
+    assert not table.exists() or table.read_bytes() == (undisturbed / "points.csv").read_bytes()
+
+
+def whole_page(found: Path, undisturbed: Path) -> None:
+    """A page is the same to its last byte."""
+    assert found.read_bytes() == undisturbed.read_bytes()
+
+
 CHECKED = ("conv_9_k_tiles", "gemm_ragged", "gemm_split_k", "conv_s6_crosswise")
+
+OVER = ("--over", "kernel.stages=3,4,5,11", "--over", "problem.c=64,128,192")
 
 COMMANDS = {
     "run": Command(("run", "conv_9_k_tiles", "--out", "run"), "run", whole_run),
     "run --force": Command(("run", "conv_9_k_tiles", "--out", "run", "--force"), "run", whole_run),
+    "sweep": Command(
+        ("sweep", "conv_9_k_tiles", *OVER, "--out", "sweep", "--table", "csv", "--jobs", "2"), "sweep", whole_sweep
+    ),
+    "report": Command(("report", "../made", "--out", "page.html", "--force"), "page.html", whole_page),
     "check": Command(("check", *CHECKED, "--recorded", "--gpu", "h200", "--out", "kept"), "kept", whole_answers),
 }
 """Every command that writes a result. One that is new gets a line here."""
@@ -95,6 +115,9 @@ def kill(name: str, count: int, seed: int) -> int:
     command, chance, seen, broken = COMMANDS[name], Random(seed), Counter[str](), 0  # noqa: S311 # no secret
     with tempfile.TemporaryDirectory() as made:
         clean, dirty = Path(made) / "clean", Path(made) / "dirty"
+        made_run = Command(("run", "conv_9_k_tiles", "--out", str(Path(made) / "made")), "made", whole_run)
+        if "../made" in command.arguments and started(made_run, Path(made)).wait():
+            raise SystemExit("no run to report on")
         for folder in (clean, dirty):
             folder.mkdir()
         begun = time.monotonic()

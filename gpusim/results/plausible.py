@@ -1,0 +1,64 @@
+"""Refuses results whose values no run has, so that what reads a file can rely on them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gpusim.results.stall_words import STALL_WORDS
+
+_MOST = 1 << 60
+_COUNTED = ("ctas", "ctas_per_sm", "registers_per_thread", "clock_mhz")
+_BOUND = {"resource": str, "reason": str, "utilisation": int | float}
+_MACHINE = {"name": str}
+_SIGNED = {"scenario"}
+"""Tables whose numbers may be negative."""
+
+
+def implausible(data: Mapping[str, Any]) -> str:
+    """
+    Return what is wrong with the data of a result whose fields have the right types.
+
+    Returns:
+        The field and its rule; "" if nothing is wrong.
+    """
+    return next((wrong for wrong in (_fields(data), _counts(data), _sizes(data)) if wrong), "")
+
+
+def _fields(data: Mapping[str, Any]) -> str:
+    """Look into the tables whose fields have no type of their own."""
+    for table, fields in (("bound", _BOUND), ("machine", _MACHINE)):
+        for name, kind in fields.items() if data[table] else ():
+            if not isinstance(data[table].get(name), kind) or isinstance(data[table][name], bool):
+                return f"{table}.{name}: Input should be a {'string' if kind is str else 'number'}"
+    unknown = next((reason for reason in data["stalls"] if reason not in STALL_WORDS), None)
+    return "" if unknown is None else f"stalls: {unknown!r:.40} is no stall reason"
+
+
+def _counts(data: Mapping[str, Any]) -> str:
+    """Look for zeros where there is at least one of a kind."""
+    none = next((name for name in _COUNTED if data[name] < 1), "")
+    if none:
+        return f"{none}: Input should be at least 1"
+    return "" if data["cycles"]["elapsed"] >= 1 and data["time_us"] > 0 else "cycles: a run takes at least one"
+
+
+def _sizes(data: Mapping[str, Any]) -> str:
+    """Look for numbers that are too large, negative, or none."""
+    for table, value in data.items():
+        for number in _numbers(value):
+            # What is not a number is not less than anything.
+            if not abs(number) < _MOST or (number < 0 and table not in _SIGNED):
+                return f"{table}: {str(number)[:20]} is no number of a run"
+    return ""
+
+
+def _numbers(value: Any) -> Iterator[int | float]:
+    """Yield all numbers in plain data."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Mapping):
+            waiting += one.values()
+        elif isinstance(one, list):
+            waiting += one
+        elif isinstance(one, int | float):
+            yield one
