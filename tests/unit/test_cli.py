@@ -241,7 +241,7 @@ def test_an_interrupt_at_any_moment_is_one_line(tmp_path, delay):
     assert list(tmp_path.iterdir()) == []
 
 
-PROGRESS = ["lowering the schedule", "simulating all 1024 CTAs on 132 SMs"]
+PROGRESS = ["lowering the schedule", "simulating every CTA: 1,024, on 132 of 132 SMs"]
 
 
 def test_the_version_is_an_option_too(gpusim):
