@@ -85,7 +85,7 @@ def test_without_a_gpu_the_driver_s_reason_is_shown(gpusim, monkeypatch):
         (["check", NAME, "--record", "--recorded"], "--recorded compares with what was measured before"),
         (["check", NAME, "--record", "--set", "problem.c=128"], "--record keeps scenarios as their files state them"),
         (["check", "no-such-scenario"], "no-such-scenario: no such file"),
-        (["compare", "no-such-run", "report.csv"], "no-such-run: not a run directory"),
+        (["compare", "no-such-run", "report.csv"], "no-such-run: no such file, and no shipped scenario of that name"),
     ],
 )
 def test_bad_usage_is_one_line_and_exit_2(gpusim, arguments, words):
