@@ -32,6 +32,7 @@ IN_A_SOURCE = re.compile(r"\b(?:gpusim|kernels_cuda|scenarios|tests)/[\w/.-]+\.(
 # What commands and examples write, relative to where they write it.
 WRITTEN = {
     *("result.json", "overlay.png", "half.toml", "my_gemm.toml", "runs/", ".csv"),
+    "build/docs",
     *("points.parquet", "points.csv", "journal.jsonl", "axes.toml"),
 }
 

@@ -38,10 +38,14 @@ class Late(interpreted.Chip):
 class Forgetful(interpreted.Chip):
     """It counts no wavefronts."""
 
-    def dispatch(self, smsp, at, wavefronts, interval):
-        leaves = super().dispatch(smsp, at, wavefronts, interval)
+    def dispatch(self, smsp, at, wavefronts, registers, stage):
+        leaves = super().dispatch(smsp, at, wavefronts, registers, stage)
         self.wavefronts = 0
         return leaves
+
+    def arrive_later(self, sm, at, wavefronts):
+        super().arrive_later(sm, at, wavefronts)
+        self.wavefronts = 0
 
 
 class Chatty(interpreted.Chip):
