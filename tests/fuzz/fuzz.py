@@ -51,6 +51,9 @@ MOST_MEMORY = 3 << 30
 SMALL = 1 << 28
 """Most multiplications of a problem that is simulated or executed, rather than only read."""
 
+FEW = 1 << 22
+"""Most multiplications of a problem whose tensors are written."""
+
 EXTENTS = ("m", "n", "k", "h", "w", "c", "r", "s", "batch", "heads", "queries", "keys", "head_dim")
 
 TWO_K_TILES = (
@@ -111,12 +114,12 @@ def scenario(chance: Random, places: Places) -> Case:
     elif chance.random() < 0.5:
         commands.append(["run", file, "--no-figures", "--stream", "estimated", chance.choice(("--exact", "--sampled"))])
     else:
-        commands.append(["verify", file, *(("--save-tensors", "tensors") if chance.random() < 0.5 else ())])
+        commands.append(["verify", file, *(("--save-tensors", "tensors") if is_small(path, FEW) else ())])
     return path, text, commands
 
 
-def is_small(path: Path) -> bool:
-    """Whether a file is no scenario, or one whose problem is small enough to be simulated in the time of a case."""
+def is_small(path: Path, most: int = SMALL) -> bool:
+    """Whether a file is no scenario, or one whose problem has at most so many multiplications."""
     try:
         read: Scenario = load_scenario(path)
     except GpusimError:
@@ -124,7 +127,7 @@ def is_small(path: Path) -> bool:
     except Exception:  # noqa: BLE001 # the command will tell
         return True
     problem = read.resolved()["problem"]
-    return prod(problem[name] for name in EXTENTS if name in problem) <= SMALL
+    return prod(problem[name] for name in EXTENTS if name in problem) <= most
 
 
 def machine(chance: Random, places: Places) -> Case:
