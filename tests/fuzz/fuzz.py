@@ -277,6 +277,7 @@ def fuzz(kind: str, count: int, seed: int, keep: Path) -> int:
         places = Places(folder, folder / "out", folder / "made")
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             main(["run", "conv_9_k_tiles", *TWO_K_TILES, "--out", str(places.run), "--stream", "estimated"])
+        keep_one_warp(places.run / "timeline.json")
         guard = Guard(places.out)
         for number in range(seed, seed + count):
             shutil.rmtree(places.out, ignore_errors=True)
@@ -303,6 +304,15 @@ def fuzz(kind: str, count: int, seed: int, keep: Path) -> int:
     words = ", ".join(f"{number} {answer}" for answer, number in sorted(answers.items()))
     say(f"{kind}: {count} files from seed {seed}: {words}; slowest {slowest:.1f} s; {broken} broken")
     return broken
+
+
+def keep_one_warp(path: Path) -> None:
+    """Leave one warp in a timeline, which is then read in a hundredth of a second."""
+    data = json.loads(path.read_text())
+    for table in (data["warps"], data["k_tiles"]):
+        place = table["columns"].index("warp")
+        table["rows"] = [row for row in table["rows"] if row[place] == 0]
+    path.write_text(json.dumps(data))
 
 
 def say(line: str) -> None:
