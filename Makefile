@@ -31,7 +31,7 @@ AXE = build/axe/package/axe.min.js
 
 CORE_TEXT = gpusim/sim/core/chip.py gpusim/sim/core/chip.pxd hatch_build.py
 
-.PHONY: demo test browser sample-reports check docs notebooks format images rooms reports bench agree streams lock wheel clean
+.PHONY: demo test browser sample-reports check docs notebooks format images rooms reports bench agree fuzz streams lock wheel clean
 
 demo: $(READY) $(CORE)
 	$(VENV)/bin/gpusim run $(SCENARIO) --out runs/demo --force
@@ -112,6 +112,11 @@ bench: $(READY) $(CORE)
 # The compiled core held to the interpreted one, on every recorded scenario of up to three million warp instructions.
 agree: $(READY) $(CORE)
 	$(VENV)/bin/python -m gpusim.measure.executions_agree --out reports/executions_agree.md
+
+# 10,000 mutated files of each kind, and every command that writes killed 100 times: an hour and a half.
+fuzz: $(READY) $(CORE)
+	$(VENV)/bin/python tests/fuzz/fuzz.py --count 10000
+	$(VENV)/bin/python tests/fuzz/kill.py --count 100
 
 # The compiled streams that come with gpusim; needs a CUDA compiler. After a header of kernels_cuda/ has changed,
 # `python -m gpusim.measure.ship_streams --check` says whether the machine code has.

@@ -9,6 +9,7 @@ _MOST = 1 << 60
 _COUNTED = ("ctas", "ctas_per_sm", "registers_per_thread", "clock_mhz")
 _BOUND = {"resource": str, "reason": str, "utilisation": int | float}
 _MACHINE = {"name": str}
+_SCENARIO = {"machine": str}
 _SIGNED = {"scenario"}
 """Tables whose numbers may be negative."""
 
@@ -25,7 +26,7 @@ def implausible(data: Mapping[str, Any]) -> str:
 
 def _fields(data: Mapping[str, Any]) -> str:
     """Look into the tables whose fields have no type of their own."""
-    for table, fields in (("bound", _BOUND), ("machine", _MACHINE)):
+    for table, fields in (("bound", _BOUND), ("machine", _MACHINE), ("scenario", _SCENARIO)):
         for name, kind in fields.items() if data[table] else ():
             if not isinstance(data[table].get(name), kind) or isinstance(data[table][name], bool):
                 return f"{table}.{name}: Input should be a {'string' if kind is str else 'number'}"

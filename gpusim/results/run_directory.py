@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from gpusim.errors import BadInput, CannotRun
 from gpusim.results import result as results
+from gpusim.results.program import SELECTED
 from gpusim.results.provenance import digest
 from gpusim.results.result import Result
 from gpusim.results.staging import StagedFolder, is_used
@@ -32,6 +33,9 @@ _TIMELINE = TypeAdapter(Timeline)
 
 _MOST = 1 << 24
 """More CTAs, warps and slots than a run has; its square is more cycles."""
+
+_MOST_ISSUES = 1 << 16
+"""More instructions than a warp issues without a pause."""
 
 
 def default_name(scenario_name: str, resolved: dict[str, Any]) -> str:
@@ -154,7 +158,10 @@ def _read_timeline(path: Path) -> Timeline:
 def _is_possible(span: WarpSpan | KTileSpan) -> bool:
     """Return whether the indices and cycles of a span are those of a run."""
     indices = (span.cta, span.warp, span.smsp if isinstance(span, WarpSpan) else span.stage)
-    return all(0 <= index < _MOST for index in indices) and 0 <= span.begin <= span.end < _MOST**2
+    issues = isinstance(span, WarpSpan) and span.reason == SELECTED
+    lasts = span.end - span.begin
+    in_time = 0 <= span.begin < _MOST**2 and 0 <= lasts < (_MOST_ISSUES if issues else _MOST**2)
+    return in_time and all(0 <= index < _MOST for index in indices)
 
 
 def _named_rows(table: dict[str, Any]) -> tuple[dict[str, Any], ...]:

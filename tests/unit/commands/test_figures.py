@@ -102,3 +102,18 @@ def test_a_folder_that_is_no_run_is_refused(gpusim, tmp_path):
     assert answer.code == 2
     assert "not a run directory" in answer.err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", [("plot", "overlap"), ("trace", "--format=perfetto")], ids=" ".join)
+def test_a_link_in_a_run_directory_is_replaced_and_never_written_through(gpusim, own_run, tmp_path, command):
+    """A run that someone else has made may hold one."""
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    name = "overlap.png" if command[0] == "plot" else "trace.pftrace"
+    (own_run / name).unlink()
+    (own_run / name).symlink_to(precious)
+
+    assert gpusim(command[0], own_run, *command[1:]).code == 0
+
+    assert precious.read_text() == "mine"
+    assert not (own_run / name).is_symlink()
