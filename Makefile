@@ -144,7 +144,7 @@ lock:
 	@$(FIND_PYTHON); "$$found" -m venv build/lock
 	build/lock/bin/python -m pip --disable-pip-version-check --quiet install '.[dev]'
 	sed '/^#/!d' requirements/lock.txt > build/lock/lock.txt
-	build/lock/bin/python -m pip freeze --exclude gpusim >> build/lock/lock.txt
+	build/lock/bin/python -m pip freeze --all --exclude gpusim --exclude pip >> build/lock/lock.txt
 	mv build/lock/lock.txt requirements/lock.txt
 
 clean:
