@@ -217,9 +217,9 @@ def _launch(fields: dict[str, str], metrics: dict[str, float], where: str) -> Ke
 
 
 def _extent(text: str, name: str, where: str) -> tuple[int, int, int]:
-    numbers = [int(number) for number in re.findall(r"\d+", text.replace(",", " "))]
+    numbers = [int(number) for number in re.findall(r"\d{1,10}", text.replace(",", " "))]
     if len(numbers) != 3:
-        raise BadInput(f'{where}: {name} must be three numbers, got "{text}"')
+        raise BadInput(f'{where}: {name} must be three numbers, got "{text[:60]}"')
     return numbers[0], numbers[1], numbers[2]
 
 

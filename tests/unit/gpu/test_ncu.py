@@ -57,9 +57,13 @@ def test_a_users_csv_is_read_from_its_file(tmp_path):
         ("a,b\n1,2\n", 'x.csv: is not CSV that ncu writes: no line starts with "ID"'),
         ('"ID","Time"\n"0","1"\n', 'x.csv: ncu\'s CSV must have a column "Kernel Name", got ID, Time'),
         (RAW.replace('"12,345"', '"1","2"'), "x.csv: a row has 9 columns, the header 8"),
+        (
+            RAW.replace("(8, 4, 2)", f"({'9' * 5000}, 4, 2)"),
+            f'x.csv: Grid Size must be three numbers, got "({"9" * 59}"',
+        ),
         (RAW.replace("(8, 4, 2)", "8"), 'x.csv: Grid Size must be three numbers, got "8"'),
     ],
-    ids=["other CSV", "no kernel", "ragged", "grid"],
+    ids=["other CSV", "no kernel", "ragged", "grid of many digits", "grid"],
 )
 def test_other_text_is_refused(text, message):
     with pytest.raises(BadInput) as raised:
