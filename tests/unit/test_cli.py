@@ -225,9 +225,9 @@ def test_an_interrupt_ends_as_a_shell_expects(gpusim, monkeypatch):
 
 @pytest.mark.parametrize("delay", [0.02, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6])
 def test_an_interrupt_at_any_moment_is_one_line(tmp_path, delay):
-    """A process that has just begun is Python's, which has a traceback of its own: the first word is gpusim's."""
+    """A process that has just begun is Python's, until the command's module is there: it has a traceback of its own."""
     program = (
-        "import sys; print('begun', file=sys.stderr, flush=True); from gpusim.__main__ import main; sys.exit(main())"
+        "import sys; from gpusim.__main__ import main; print('begun', file=sys.stderr, flush=True); sys.exit(main())"
     )
     command = [sys.executable, "-c", program, "run", "gemm_4096", "--exact", "--no-figures", "--out", "run"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, cwd=tmp_path) as begun:
