@@ -136,6 +136,8 @@ class MioSpec:
         source_release: Cycles from then until the last of its registers may be overwritten.
         sm_interval: Cycles between two instructions leaving any SMSP of the SM.
         sm_depth: Instructions that have left the SMSPs and can wait for the data stage of the SM.
+        operand_entries: Entries of both queues that a load or a copy of an operand in global memory takes.
+        load_half_cycles: Half cycles of the data stage that such a load takes when it is issued.
     """
 
     queue_depth: Annotated[int, FigureUnit("instructions")]
@@ -144,6 +146,8 @@ class MioSpec:
     source_release: Annotated[int, FigureUnit("cycles", least=0)]
     sm_interval: Annotated[int, FigureUnit("cycles")]
     sm_depth: Annotated[int, FigureUnit("instructions")]
+    operand_entries: Annotated[int, FigureUnit("entries")]
+    load_half_cycles: Annotated[int, FigureUnit("half cycles")]
 
 
 @dataclass(frozen=True, slots=True)

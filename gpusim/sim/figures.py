@@ -14,6 +14,8 @@ class Figures(NamedTuple):
     Attributes:
         smsps: SMSPs of an SM.
         ports: Ports of an SMSP (``code.port_count``).
+        operand_entries: Entries of both queues that an access to an operand in global memory takes.
+        load_stage: Half cycles of the data stage that a load of an operand takes when it is issued.
         queue_depth, sm_depth: Entries of an SMSP's MIO queue, and of the queue that the SM's data stage serves.
         sm_interval, smsp_interval: Cycles between two instructions that leave the MIO, of an SM and of an SMSP.
         wavefronts_per_cycle: Wavefronts that the data stage takes in a cycle.
@@ -46,6 +48,8 @@ class Figures(NamedTuple):
     ports: int
     queue_depth: int
     sm_depth: int
+    operand_entries: int
+    load_stage: int
     sm_interval: int
     smsp_interval: int
     wavefronts_per_cycle: int
@@ -107,6 +111,8 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         ports=port_count(machine),
         queue_depth=machine.mio.queue_depth,
         sm_depth=machine.mio.sm_depth,
+        operand_entries=machine.mio.operand_entries,
+        load_stage=machine.mio.load_half_cycles,
         sm_interval=machine.mio.sm_interval,
         smsp_interval=machine.mio.smsp_interval,
         wavefronts_per_cycle=machine.shared.wavefronts_per_cycle,

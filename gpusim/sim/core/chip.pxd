@@ -37,7 +37,7 @@ cdef class Chip:
     cdef list l1
     cdef Lines l2
     cdef readonly long long[::1] stalls, sectors
-    cdef long long smsps, ports, depth, sm_depth, collected, absent, copy_stage, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
+    cdef long long smsps, ports, depth, sm_depth, operand_entries, load_stage, collected, absent, copy_stage, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
     cdef long long source_release, register_interval, copy_release, mufu_dispatch, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
     cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines, port_bytes, chip_bytes, near, far, far_percent
     cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, write_buffer, semaphore, most_merged

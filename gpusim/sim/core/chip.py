@@ -311,7 +311,8 @@ class Chip:
     def figures_of(self, figures: "Figures") -> None:
         """Take over the machine's figures."""
         self.smsps, self.ports, self.depth = figures.smsps, figures.ports, figures.queue_depth
-        self.sm_depth = figures.sm_depth
+        self.sm_depth, self.operand_entries = figures.sm_depth, figures.operand_entries
+        self.load_stage = figures.load_stage
         self.sm_interval, self.smsp_interval = figures.sm_interval, figures.smsp_interval
         self.per_cycle, self.wavefront_latency = figures.wavefronts_per_cycle, figures.wavefront_latency
         self.return_bytes = figures.smsp_return_bytes
@@ -913,16 +914,16 @@ class Chip:
 
         An SMSP's queue gives its instructions, with their registers read (``collected``), to the queue of the SM, from
         which the data stage takes them in that order. An idle cycle before a queued instruction is not given to another
-        SMSP (D2). A copy takes some half cycles of the data stage (``stage``), two entries of both queues, and its
-        wavefronts when its data has come. An entry is free from the cycle its instruction leaves the queue, without the
-        time to the address unit (D8). On T4 the rate of the SM is that of GA10x (D20).
+        SMSP (D2). A load or copy of an operand takes some half cycles of the data stage (``stage``), entries of both
+        queues of its own number, and its wavefronts when its data has come. An entry is free from the cycle its
+        instruction leaves the queue, without the time to the address unit (D8). On T4 the rate of the SM is that of
+        GA10x (D20).
         """
         sm = smsp // self.smsps
-        entry = sm * self.sm_depth + self.sm_queue_at[sm]
-        collected = max(at + 1, self.mio_free[smsp], self.sm_free[sm], self.sm_queue[entry])
-        if stage:
-            entry = sm * self.sm_depth + (self.sm_queue_at[sm] + 1) % self.sm_depth
-            collected = max(collected, self.sm_queue[entry])
+        entries = self.operand_entries if stage else 1
+        collected = max(at + 1, self.mio_free[smsp], self.sm_free[sm])
+        for entry in range(self.sm_queue_at[sm], self.sm_queue_at[sm] + entries):
+            collected = max(collected, self.sm_queue[sm * self.sm_depth + entry % self.sm_depth])
         self.settle(sm, collected)
         leaves = collected
         if wavefronts or stage:
@@ -934,7 +935,7 @@ class Chip:
         self.collected = collected
         self.mio_free[smsp] = collected + max(self.smsp_interval, registers * self.register_interval)
         self.sm_free[sm] = collected + self.sm_interval
-        for _ in range(2 if stage else 1):
+        for _ in range(entries):
             self.queue[smsp * self.depth + self.queue_at[smsp]] = collected
             self.queue_at[smsp] = (self.queue_at[smsp] + 1) % self.depth
             self.sm_queue[sm * self.sm_depth + self.sm_queue_at[sm]] = leaves
@@ -968,7 +969,7 @@ class Chip:
             if self.row[code] >= 0:
                 self.resolve(warp, code)
                 comes = self.asked[self.requested] > 0
-                leaves = self.dispatch(smsp, at, 0, registers, 2 if comes else 0)
+                leaves = self.dispatch(smsp, at, 0, registers, self.load_stage if comes else 0)
                 landed = self.look_up(smsp // self.smsps, leaves, at, self.load_hit)
                 if comes:
                     sm = smsp // self.smsps

@@ -25,6 +25,8 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
         ports=10,
         queue_depth=4,
         sm_depth=28,
+        operand_entries=2,
+        load_stage=2,
         sm_interval=2,
         smsp_interval=4,
         wavefronts_per_cycle=1,

@@ -282,7 +282,16 @@ def test_the_line_after_a_barrier_is_asked_for_when_the_barrier_lets_go(core):
 
 # --- the MIO queue ---
 
-GA10X = MioSpec(queue_depth=4, smsp_interval=4, register_interval=2, source_release=6, sm_interval=2, sm_depth=17)
+GA10X = MioSpec(
+    queue_depth=4,
+    smsp_interval=4,
+    register_interval=2,
+    source_release=6,
+    sm_interval=2,
+    sm_depth=17,
+    operand_entries=2,
+    load_half_cycles=2,
+)
 
 
 def test_back_to_back_loads_of_one_smsp(core):
