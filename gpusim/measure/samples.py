@@ -2,20 +2,34 @@
 
 import argparse
 import csv
+import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from gpusim.cuda.compiler import compile_cubin
+from gpusim.cuda.specialise import Build, Specialisation
 from gpusim.errors import CannotRun, GpusimError
-from gpusim.families.registry import load_scenario
+from gpusim.families.registry import family_of, load_scenario
 from gpusim.gpu import counters, device, ncu
+from gpusim.gpu.module import architecture
 from gpusim.measure.measure import RecordOrigin
+from gpusim.scenario.models import Scenario
 
 SAMPLES = "smsp__pcsamp_warps_issue_stalled_"
 """ncu's metric of samples, before the stall reason; each has a value for every instruction."""
+
+SAMPLED = "group:smsp__pcsamp_warp_stall_reasons"
+"""ncu's name for all of them."""
+
+SAMPLED_TOGETHER = 20
+"""Number of scenarios in one run of ncu."""
 
 EXECUTED = "inst_executed"
 _WITHOUT_ISSUE = "_not_issued"
@@ -41,13 +55,16 @@ class SampledInstruction:
     samples: Mapping[str, int]
 
 
-def profile_samples(file: Path, folder: Path) -> list[SampledInstruction]:
+def profile_samples(files: Sequence[Path], folder: Path) -> dict[str, list[SampledInstruction]]:
     """
-    Launch a scenario's plain kernel once under ncu, with caches flushed, and read the samples of its program counter.
+    Launch scenarios' plain kernels once under ncu, with caches flushed, and read the samples of their program counters.
 
     Args:
-        file: Scenario file.
+        files: Scenario files.
         folder: Folder in which the report is kept.
+
+    Returns:
+        The first kernel's instructions by the file's stem; scenarios that could not be launched are left out.
 
     Raises:
         CannotRun: ncu is missing or may not profile here, or has no Python module.
@@ -56,17 +73,24 @@ def profile_samples(file: Path, folder: Path) -> list[SampledInstruction]:
     if module is None:
         raise CannotRun("ncu_report cannot be imported: it comes with full installations of Nsight Compute")
     folder.mkdir(parents=True, exist_ok=True)
-    report = folder / f"{file.stem}.ncu-rep"
+    report, log = folder / f"{files[0].stem}.ncu-rep", folder / f"{files[0].stem}.json"
     command = [ncu.find_ncu(), "--force-overwrite", "--export", str(report), "--target-processes", "all"]
     command += ["--clock-control", "none", "--cache-control", "all", "--kernel-name", counters.KERNELS]
-    command += ["--section", "SourceCounters", "--warp-sampling-interval", "0", "--metrics", ",".join(_CYCLES)]
-    command += [sys.executable, "-m", "gpusim.measure.launch", str(file)]
+    command += ["--warp-sampling-interval", "0", "--metrics", ",".join((SAMPLED, EXECUTED, *_CYCLES))]
+    command += [sys.executable, "-m", "gpusim.measure.launch", *map(str, files), "--log", str(log)]
     ran = subprocess.run(  # noqa: S603 # ncu, and this package
         command, capture_output=True, text=True, check=False, timeout=_TIMEOUT_SECONDS
     )
-    if not report.is_file():
+    if not report.is_file() or not log.is_file():
         raise CannotRun(f"ncu wrote no report: {counters.ncu_says(ran.stdout + ran.stderr)}")
-    return list(_instructions(module.load_report(str(report)).range_by_idx(0).action_by_idx(0)))
+    launched: list[str] = json.loads(log.read_text(encoding="utf-8"))["launched"]
+    actions = module.load_report(str(report)).range_by_idx(0)
+    if actions.num_actions() != len(launched):
+        raise CannotRun(f"{report}: ncu profiled {actions.num_actions()} launches of {len(launched)}")
+    found: dict[str, list[SampledInstruction]] = {}
+    for number, name in enumerate(launched):
+        found.setdefault(name, list(_instructions(actions.action_by_idx(number))))
+    return found
 
 
 def _instructions(action: Any) -> Iterator[SampledInstruction]:
@@ -108,25 +132,50 @@ def write_samples(path: Path, instructions: Sequence[SampledInstruction], proven
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Sample every file's kernel; return the exit code of the first error, or 0."""
+    """Sample every file's kernel, some together; return the exit code of the last error, or 0."""
     parser = argparse.ArgumentParser(prog="python -m gpusim.measure.samples", description=__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
     parser.add_argument("--commit", help="commit of the source tree, where it is no clone")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="nothing new is started after so many")
     arguments = parser.parse_args(argv)
+    started, code = time.monotonic(), 0
     try:
         origin = RecordOrigin.here(("python", "-m", "gpusim.measure.samples", "OUT", "FILE"), arguments.commit)
         folder = arguments.out / device.gpu_slug(origin.environment["gpu"])
         folder.mkdir(parents=True, exist_ok=True)
-        for file in arguments.files:
-            load_scenario(file)
-            provenance = [*(f"{key}: {value}" for key, value in origin.environment.items())]
-            provenance += [f"commit: {origin.commit}", f"command: {' '.join(origin.command)}"]
-            write_samples(folder / f"{file.stem}.csv", profile_samples(file, arguments.out / "ncu"), provenance)
+        _compile_all(arguments.files)
     except GpusimError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
-    return 0
+    provenance = [*(f"{key}: {value}" for key, value in origin.environment.items())]
+    provenance += [f"commit: {origin.commit}", f"command: {' '.join(origin.command)}"]
+    for first in range(0, len(arguments.files), SAMPLED_TOGETHER):
+        if time.monotonic() - started > arguments.seconds:
+            sys.stderr.write(f"{len(arguments.files) - first} files were not begun\n")
+            break
+        try:
+            together = arguments.files[first : first + SAMPLED_TOGETHER]
+            for name, instructions in profile_samples(together, arguments.out / "ncu").items():
+                write_samples(folder / f"{name}.csv", instructions, provenance)
+        except (GpusimError, subprocess.TimeoutExpired) as error:
+            sys.stderr.write(f"{error}\n")
+            code = 1
+    return code
+
+
+def _compile_all(files: Sequence[Path]) -> None:
+    """Compile every scenario's plain kernels, many at a time: ncu would wait for each."""
+    chosen = architecture(device.import_cupy())
+    kernels = [one for file in files for one in specialisations(load_scenario(file), "plain")]
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        for done in [pool.submit(compile_cubin, kernel, chosen) for kernel in kernels]:
+            done.result()
+
+
+def specialisations(scenario: Scenario, build: Build) -> tuple[Specialisation, ...]:
+    """Return the kernels of a scenario in launch order."""
+    return tuple(family_of(scenario).cuda.specialisations(scenario, build))
 
 
 if __name__ == "__main__":
