@@ -105,3 +105,46 @@ extern "C" __global__ void __launch_bounds__(128) slices(u64* clocks, int* flag,
     }
     if (threadIdx.x == 0) clocks[blockIdx.x] = end - begin;
 }
+
+// Where CTAs go and when: clocks[3 * CTA]: the SM, its clock at the start, and the chip's timer; each goes on for so long.
+extern "C" __global__ void __launch_bounds__(1024) places(u64* clocks, int busy_cycles) {
+    const u64 begin = cycles(), time = nanoseconds();
+    while (cycles() - begin < static_cast<u64>(busy_cycles)) {}
+    if (threadIdx.x == 0) {
+        u64* to = clocks + 3 * blockIdx.x;
+        to[0] = sm_id(), to[1] = begin, to[2] = time;
+    }
+}
+
+// As merged_reads, of tiles that are in the L2: first the CTAs of a group bring their tiles, each a part, and all CTAs wait
+// for one another. The CTAs of a group are neighbours, or `groups` apart if far is not 0.
+extern "C" __global__ void __launch_bounds__(128) merged_hits(u64* clocks, const char* data, int* arrived, int tiles, int stagger, int group, int far) {
+    extern __shared__ __align__(128) char target[];
+    const int groups = (gridDim.x + group - 1) / group;
+    const int own = far ? blockIdx.x % groups : blockIdx.x / group, member = far ? blockIdx.x / groups : blockIdx.x % group;
+    const u32 shared = shared_address(target) + threadIdx.x * 16;
+    const u64 base = __cvta_generic_to_global(data) + static_cast<u64>(own) * tiles * 16384 + threadIdx.x * 16;
+    for (int part = member; part < tiles * 8; part += group)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(base + part * 2048) : "memory");
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        atomicAdd(arrived, 1);
+        while (*static_cast<volatile int*>(arrived) < static_cast<int>(gridDim.x)) {}
+    }
+    __syncthreads();
+    const u64 first = cycles(), delay = static_cast<u64>(member) * stagger + 2000;
+    while (cycles() - first < delay) {}
+    const u64 begin = cycles();
+#pragma unroll 1
+    for (int tile = 0; tile < tiles; ++tile) {
+#pragma unroll
+        for (int i = 0; i < 8; ++i)
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared + i * 2048), "l"(base + tile * 16384 + i * 2048) : "memory");
+        asm volatile("cp.async.commit_group;" ::: "memory");
+        asm volatile("cp.async.wait_group 1;" ::: "memory");
+    }
+    asm volatile("cp.async.wait_group 0;" ::: "memory");
+    const u64 end = cycles();
+    if (threadIdx.x == 0) clocks[blockIdx.x] = end - begin;
+}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from gpusim.errors import CannotRun, GpusimError
-from gpusim.gpu.calibrate import cold, memory, profiled, runs
+from gpusim.gpu.calibrate import cold, memory, profiled, runs, sharing, tiles
 from gpusim.gpu.calibrate.derive import Derived, derive
 from gpusim.gpu.calibrate.runner import Device, MeasuredRow, write_rows
 
@@ -31,6 +31,17 @@ BENCHMARKS: dict[str, _Measure] = {
     "merge": profiled.measure_merge,
     "idle": profiled.measure_idle,
     "fetch": profiled.measure_fetch,
+    "mix": sharing.measure_mix,
+    "dispatch": sharing.measure_dispatch,
+    "duel": sharing.measure_duel,
+    "turns": sharing.measure_turns,
+    "loaded": sharing.measure_loaded,
+    "order": sharing.measure_order,
+    "tiles": tiles.measure_tiles,
+    "ports": tiles.measure_ports,
+    "backlog": tiles.measure_backlog,
+    "hits": profiled.measure_hits,
+    "places": profiled.measure_places,
 }
 """Benchmarks by the name of their CSV file."""
 

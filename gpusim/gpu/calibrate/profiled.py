@@ -15,13 +15,14 @@ from gpusim.errors import CannotRun
 from gpusim.gpu import ncu
 from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow
 
-KernelArgument: TypeAlias = Literal["clocks", "no clocks", "data"] | int | float
+KernelArgument: TypeAlias = Literal["clocks", "no clocks", "data", "flags"] | int | float
 
 _TILE_BYTES = 16 << 10
 _STORED_BYTES = 16
 _STORE_THREADS = 128
 _BUSY_CYCLES = 30_000
 _PASSES = 3
+_FLAGS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class ProfiledLaunch:
         ctas: Number of CTAs.
         threads: Threads of a CTA.
         arguments: Arguments. "clocks" is a buffer that the kernel writes its clocks to, "no clocks" a null pointer,
-            "data" zeroed memory; integers are passed as int, floats as float.
+            "data" zeroed memory, "flags" zeroed integers; integers are passed as int, floats as float.
         columns: Columns that describe the launch in its row.
         clocks: Clocks that each CTA writes.
         data_bytes: Bytes of the zeroed memory.
@@ -134,7 +135,48 @@ def _fetch(sms: int, quick: bool) -> list[ProfiledLaunch]:
     ]
 
 
-PLANS: dict[str, Launches] = {"empty": _empty, "stores": _stores, "merge": _merge, "idle": _idle, "fetch": _fetch}
+def _hits(sms: int, quick: bool) -> list[ProfiledLaunch]:
+    """Return reads, by groups of CTAs, of tiles that the L2 has: neighbours, or CTAs far from one another."""
+    tiles = 8
+    return [
+        ProfiledLaunch(
+            "launches",
+            "merged_hits",
+            sms,
+            128,
+            ("clocks", "data", "flags", tiles, stagger, group, far),
+            {"group": group, "far": far, "stagger": stagger, "bytes": sms * tiles * _TILE_BYTES},
+            clocks=1,
+            data_bytes=-(-sms // group) * tiles * _TILE_BYTES,
+            shared=_TILE_BYTES,
+        )
+        for group in ((2,) if quick else (1, 2, 4, 8, 16, sms))
+        for far in ((0, 1) if 1 < group < sms else (0,))
+        for stagger in ((0, 50) if quick else (0, 20, 50, 100, 200, 1000))
+    ]
+
+
+def _places(sms: int, quick: bool) -> list[ProfiledLaunch]:
+    """Return launches of grids of several sizes, with room for some CTAs on an SM."""
+    del quick
+    return [
+        ProfiledLaunch(
+            "launches", "places", ctas, 128, ("clocks", 20_000), {"per_sm": per_sm}, clocks=3, shared=200_000 // per_sm
+        )
+        for per_sm in (1, 2, 3, 4)
+        for ctas in (*range(16, 528, 16), *(rounds * sms for rounds in (1, 2, 3, 4, 5)))
+    ]
+
+
+PLANS: dict[str, Launches] = {
+    "empty": _empty,
+    "stores": _stores,
+    "merge": _merge,
+    "hits": _hits,
+    "places": _places,
+    "idle": _idle,
+    "fetch": _fetch,
+}
 """What is launched under ncu, by number of SMs and whether the run is a quick one."""
 
 
@@ -152,7 +194,8 @@ def launch_plan(name: str, clocks_file: Path, *, quick: bool) -> None:
     for launch in PLANS[name](device.sms, quick):
         clocks = device.cupy.zeros((launch.ctas, max(1, launch.clocks)), dtype=np.uint64)
         data = device.cupy.zeros(max(1, launch.data_bytes), dtype=np.uint8)
-        places: dict[object, object] = {"clocks": clocks, "no clocks": np.uint64(0), "data": data}
+        flags = device.cupy.zeros(_FLAGS, dtype=np.int32)
+        places: dict[object, object] = {"clocks": clocks, "no clocks": np.uint64(0), "data": data, "flags": flags}
         arguments = [places[value] if isinstance(value, str) else _scalar(value) for value in launch.arguments]
         place = {"ctas": launch.ctas, "threads": launch.threads, "shared": launch.shared}
         device.launch(launch.source, launch.kernel, arguments, **place)
@@ -212,6 +255,8 @@ MERGE_METRICS = (
     "lts__t_sectors_op_read.sum",
     "lts__t_sectors_srcunit_ltcfabric.sum",
     "l1tex__m_xbar2l1tex_read_sectors.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "dram__bytes_read.sum",
 )
 IDLE_METRICS = (
     "sm__cycles_elapsed.max",
@@ -287,3 +332,34 @@ def measure_fetch(device: Device, *, quick: bool) -> list[MeasuredRow]:
         row | {f"pass_{number + 1}": float(value) for number, value in enumerate(np.median(clocks, axis=0))}
         for row, clocks in counted
     ]
+
+
+def measure_hits(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure as ``measure_merge`` does tiles that the L2 has.
+
+    Column ``bytes`` has what all CTAs ask for after each group has brought its tiles once.
+
+    Raises:
+        CannotRun: ncu is missing or may not profile here.
+    """
+    counted = profile_plan("hits", MERGE_METRICS, device.sms, quick=quick)
+    return [row | {"cycles": float(np.median(clocks))} for row, clocks in counted]
+
+
+def measure_places(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure which SM each CTA of a grid goes to and when it starts there, as ncu launches it.
+
+    Raises:
+        CannotRun: ncu is missing or may not profile here.
+    """
+    rows: list[MeasuredRow] = []
+    for row, clocks in profile_plan("places", ("sm__cycles_active.max",), device.sms, quick=quick):
+        first = int(clocks[:, 2].min())
+        for cta, (sm, begin, time) in enumerate(clocks.tolist()):
+            rows.append(
+                {"ctas": row["ctas"], "per_sm": row["per_sm"], "cta": cta}
+                | {"sm": sm, "begin": begin, "nanoseconds": time - first}
+            )
+    return rows

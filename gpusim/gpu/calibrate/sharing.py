@@ -1,0 +1,281 @@
+"""Measures what several instruction streams of one SM take from each other: the data stage, the MIO, issue slots."""
+
+from typing import Final
+
+import numpy as np
+
+from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow, elapsed
+from gpusim.gpu.calibrate.runs import SMSPS
+
+BESIDE_LDMATRIX: Final = ("cp.async.cg", "cp.async.ca", "ld.global.cg", "ld.global.ca", "st.shared")
+"""The other memory instruction of a mixed stream, by its number in the microbenchmark; 16 bytes a lane each."""
+
+_MEMORY_MIXES = ((8, 1), (8, 2), (8, 4), (8, 8), (0, 4), (0, 8))
+_MMA_MIXES = (
+    *((loads, 0, 0, 32) for loads in (0, 8, 16)),
+    *((8, copies, 0, 32) for copies in (2, 4, 8)),
+    *((16, 8, 0, 32), (0, 4, 0, 32)),
+    *((8, 4, other, 32) for other in (2, 3, 4)),
+)
+MIXES: Final = (
+    *((8, 0, 0, 0), (16, 0, 0, 0)),
+    *((loads, others, other, 0) for other in range(len(BESIDE_LDMATRIX)) for loads, others in _MEMORY_MIXES),
+    *_MMA_MIXES,
+)
+"""Streams: ldmatrix.x4, other accesses, which (index into ``BESIDE_LDMATRIX``), and mma.sync m16n8k16 of one trip."""
+
+_STEP = 131072
+_SHARED_BYTES = 32768
+_TRIPS = 128
+_ROWS = ((512, 512), (64, 16384), (128, 16384))
+"""Bytes of a row and from one row to the next: contiguous, and those of k tiles of 32 and of 64 elements of 16 bits."""
+
+
+def measure_mix(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure streams of ldmatrix.x4 with other accesses and mma.sync between them.
+
+    Column ``per_trip`` has the cycles of one trip; ``source`` is where the accesses find their data (``_sources``).
+    """
+    rows: list[MeasuredRow] = []
+    data = device.cupy.zeros((device.sms * 16 * 8 + 1) * _STEP, dtype=np.uint8)
+    for loads, others, other, mma in MIXES[:4] if quick else MIXES:
+        is_global = bool(others) and BESIDE_LDMATRIX[other] != "st.shared"
+        for row_bytes, pitch in _ROWS if is_global else _ROWS[:1]:
+            for source, span in _sources(BESIDE_LDMATRIX[other], row_bytes) if is_global else (("", 0),):
+                # Rows that are in no L1 do not fit into the L2 for all SMs.
+                for ctas in (1, device.sms) if is_global and span < _TRIPS * row_bytes else (1,):
+                    for warps in (4, 8, 16):
+                        arguments = (data, np.int32(_TRIPS), np.uint32(row_bytes), np.uint32(pitch), np.uint32(span))
+                        cycles = cycles_of_a_cta(
+                            device,
+                            f"mix_{loads}_{others}_{other}_{mma}",
+                            (*arguments, np.int32(SMSPS)),
+                            ctas=ctas,
+                            warps=warps,
+                        )
+                        shape: MeasuredRow = {"ldmatrix": loads, "others": others, "mma": mma}
+                        shape |= {"other": BESIDE_LDMATRIX[other] if others else "", "source": source}
+                        shape |= {"row_bytes": row_bytes if is_global else "", "ctas": ctas, "warps": warps}
+                        rows.append(shape | {"trips": _TRIPS, "cycles": cycles, "per_trip": cycles / _TRIPS})
+    return rows
+
+
+def _sources(other: str, row_bytes: int) -> tuple[tuple[str, int], ...]:
+    """
+    Return where accesses find their data, and the bytes over which their rows go on.
+
+    "l2" goes on to rows that were not read before in the launch, "few" repeats four and "l1" one: what goes through the
+    L1 finds that there.
+    """
+    again = ("few", 4 * row_bytes) if other.endswith(".cg") else ("l1", row_bytes)
+    return (again, ("l2", _TRIPS * row_bytes))
+
+
+def cycles_of_a_cta(device: Device, kernel: str, arguments: tuple[object, ...], *, ctas: int, warps: int) -> int:
+    """Return the median over the CTAs of the cycles from a CTA's first begin to its last end."""
+    spans = device.spans(
+        "mix", kernel, arguments, ctas=ctas, threads=warps * WARP, shared=_SHARED_BYTES, repeats=3
+    ).reshape(ctas, warps, 2)
+    return int(np.median([elapsed(one) for one in spans]))
+
+
+FIRST: Final = {1: "mma", 2: "ldmatrix", 3: "lop3", 8: "lds.32", 11: "cp.async release", 12: "ldmatrix release"}
+SECOND: Final = {
+    0: "",
+    1: "mma",
+    2: "ldmatrix",
+    3: "lop3",
+    4: "cp.async.cg",
+    5: "cp.async.ca",
+    6: "ld.global.cg",
+    7: "st.shared.128",
+    8: "lds.32",
+    9: "ffma",
+    10: "imad",
+    13: "lds.128",
+    14: "st.global.128",
+    15: "ld.global.ca",
+}
+"""Streams of a duel by their number in the microbenchmark: the timed ones, and those beside them."""
+
+WHAT: Final = {
+    0: "",
+    1: "mma",
+    2: "lop3 of 1",
+    3: "lop3 of 3",
+    4: "ffma of 1",
+    5: "ffma of 3",
+    6: "imad of 1",
+    7: "imad of 3",
+    8: "iadd3",
+    9: "ldmatrix",
+    10: "mma of two tiles",
+    11: "isetp and iadd3",
+}
+"""Instructions of a dispatch stream by their number in the microbenchmark, with the registers that they read."""
+
+_COUNTS = (8, 16, 32, 64)
+_FIRSTS = 16
+DISPATCHED: Final = (
+    *((first, 0, 0) for first in (1, 10, 2, 3, 4, 5, 6, 7, 8, 11)),
+    *((first, second, count) for first in (1, 10) for second in (2, 3, 4, 5, 6, 7, 8, 11) for count in _COUNTS),
+    *((1, 9, 8), (1, 9, 16), (10, 9, 4)),
+    *((one, two, n) for one, two in ((2, 4), (2, 6), (3, 5), (3, 7), (4, 6), (2, 9), (4, 9)) for n in _COUNTS),
+)
+"""Streams: the first instruction, of which a trip has sixteen, the second (keys of ``WHAT``), and how many of it."""
+
+
+def measure_dispatch(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure streams of two instructions, which every warp issues in turn; column ``per_trip`` has the cycles of a trip.
+    """
+    rows: list[MeasuredRow] = []
+    trips = 64
+    for first, second, count in DISPATCHED[:12] if quick else DISPATCHED:
+        for warps in (4, 8, 16):
+            kernel = f"dispatch_{first}_{_FIRSTS}_{second}_{count}"
+            cycles = elapsed(device.spans("dispatch", kernel, (np.int32(trips), np.uint32(3)), threads=warps * WARP))
+            row: MeasuredRow = {"first": WHAT[first], "firsts": _FIRSTS, "second": WHAT[second], "seconds": count}
+            rows.append(row | {"warps": warps, "cycles": cycles, "per_trip": cycles / trips})
+    return rows
+
+
+_EIGHT_A_ROUND = frozenset({"ldmatrix", "lds.128", "ld.global.cg", "ld.global.ca"})
+_ONE_A_ROUND = frozenset({"cp.async release", "ldmatrix release"})
+
+
+def instructions_of_a_round(stream: str) -> int:
+    """Return how many instructions of a stream one round of it has."""
+    return 8 if stream in _EIGHT_A_ROUND else 1 if stream in _ONE_A_ROUND else 16
+
+
+def measure_duel(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure one warp's stream on each SMSP beside another stream that one or three other warps issue there.
+
+    Columns ``cycles`` and ``each`` have those of the first stream and of one of its instructions; ``seconds`` the
+    instructions that the other warps of an SMSP issue in that time.
+    """
+    rows: list[MeasuredRow] = []
+    rounds = 256
+    for one, first in FIRST.items():
+        for other, second in SECOND.items():
+            for warps in (8,) if quick or not second else (8, 16):
+                data = device.cupy.zeros(16 << 17, dtype=np.uint8)
+                counts = device.cupy.zeros((warps, 3), dtype=np.uint64)
+                arguments = (counts, data, np.int32(rounds), np.uint32(1))
+                for _ in range(2):
+                    device.launch("duel", f"duel_{one}_{other}", arguments, threads=warps * WARP)
+                found = device.cupy.asnumpy(counts).astype(np.int64)
+                cycles = int(found[:SMSPS, 1].max() - found[:SMSPS, 0].min())
+                row: MeasuredRow = {"first": first, "second": second, "warps": warps, "cycles": cycles}
+                row |= {"each": cycles / (rounds * instructions_of_a_round(first))}
+                issued = int(found[SMSPS:, 2].sum()) * instructions_of_a_round(second) if second else 0
+                rows.append(row | {"seconds": issued / SMSPS})
+    return rows
+
+
+TURNS: Final = ("ffma", "lop3", "mma", "ldmatrix", "mma_and_lop3")
+QUARTERS: Final = 4
+
+
+def measure_turns(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure how far each warp of an SMSP has come while all of its warps issue the same instructions.
+
+    Columns ``quarter_1`` to ``quarter_4`` have the cycles from the first warp's start until this one has done so much.
+    """
+    rows: list[MeasuredRow] = []
+    rounds = 16
+    for name in TURNS:
+        for warps in (8,) if quick else (4, 8, 12, 16):
+            stamps = device.cupy.zeros((warps, QUARTERS + 1), dtype=np.uint64)
+            for _ in range(2):
+                device.launch("turns", f"turns_{name}", (stamps, np.int32(rounds)), threads=warps * WARP)
+            found = device.cupy.asnumpy(stamps).astype(np.int64)
+            found -= found[:, 0].min()
+            for warp, seen in enumerate(found.tolist()):
+                row: MeasuredRow = {"instruction": name, "warps": warps, "warp": warp, "rounds": rounds * QUARTERS}
+                rows.append(row | {"begin": seen[0]} | {f"quarter_{number}": seen[number] for number in range(1, 5)})
+    return rows
+
+
+def measure_loaded(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure how long tiles take to come from the L2 while all SMs ask for theirs at a pace.
+
+    Columns ``issue`` and ``landed`` have the mean cycles from a tile's first copy to the issue of its last one, and to
+    its arrival; ``step`` those from one tile to the next: means over tiles, medians over CTAs. ``longest`` is the
+    median of each CTA's longest.
+    """
+    rows: list[MeasuredRow] = []
+    steps, threads, rows_of = 64, 128, ((64, 4096), (128, 4096), (2048, 2048))
+    for copies, per_sm in ((8, 1),) if quick else ((2, 1), (4, 1), (8, 1), (16, 1), (8, 2)):
+        for row_bytes, pitch in rows_of:
+            for shared_by in (1, 4, 16):
+                span = row_bytes * 4 if row_bytes < pitch else pitch
+                tile = copies * (threads // (row_bytes // 16)) * pitch if row_bytes < pitch else copies * pitch
+                ctas = per_sm * device.sms
+                data = device.cupy.zeros(-(-ctas // shared_by) * tile + tile, dtype=np.uint8)
+                for pace in (0, 200, 300, 400, 500, 600, 800, 1000, 1500, 3000):
+                    clocks = device.cupy.zeros((ctas, 4), dtype=np.uint64)
+                    arguments = (clocks, data, np.int32(steps), np.int32(pace), np.int32(shared_by))
+                    arguments_rows = (np.uint32(row_bytes), np.uint32(pitch), np.uint32(span))
+                    device.launch(
+                        "loaded",
+                        f"paced_{copies}",
+                        (*arguments, *arguments_rows),
+                        ctas=ctas,
+                        threads=threads,
+                        shared=max(copies * threads * 16, 60_000 if per_sm == 1 else 50_000) if per_sm > 1 else 120_000,
+                    )
+                    found = np.median(device.cupy.asnumpy(clocks).astype(np.int64), axis=0)
+                    shape: MeasuredRow = {
+                        "copies": copies,
+                        "ctas": ctas,
+                        "row_bytes": row_bytes,
+                        "shared_by": shared_by,
+                    }
+                    rows.append(
+                        shape
+                        | {"pace": pace, "tile_bytes": copies * threads * 16}
+                        | {
+                            "step": float(found[0]) / steps,
+                            "issue": float(found[1]) / steps,
+                            "landed": float(found[2]) / steps,
+                            "longest": float(found[3]),
+                        }
+                    )
+    return rows
+
+
+def measure_order(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure a release after stores, and an acquiring poll: medians over warps.
+
+    Columns ``stored``, ``released`` and ``poll`` have the cycles of the stores' issue, of the addition to a flag (or
+    the fence) after them, and of one poll.
+    """
+    rows: list[MeasuredRow] = []
+    polls, warps = 8, 4
+    for kernel in ("release_add", "release_fence"):
+        for ctas in (1, device.sms):
+            for stores in (0, 1, 16) if quick else (0, 1, 2, 4, 8, 16, 32):
+                clocks = device.cupy.zeros((ctas * warps, 3), dtype=np.uint64)
+                flags = device.cupy.zeros(ctas * warps * 64, dtype=np.int32)
+                data = device.cupy.zeros(max(1, ctas * warps * WARP * 16 * stores), dtype=np.uint8)
+                for _ in range(3):
+                    device.launch(
+                        "order",
+                        kernel,
+                        (clocks, flags, data, np.int32(stores), np.int32(polls)),
+                        ctas=ctas,
+                        threads=warps * WARP,
+                    )
+                found = np.median(device.cupy.asnumpy(clocks).astype(np.int64), axis=0)
+                row: MeasuredRow = {"kernel": kernel, "ctas": ctas, "warps": warps, "stores": stores}
+                rows.append(
+                    row | {"stored": float(found[0]), "released": float(found[1]), "poll": float(found[2]) / polls}
+                )
+    return rows

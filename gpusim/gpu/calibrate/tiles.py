@@ -1,0 +1,183 @@
+"""Measures copies of tiles beside ldmatrix and mma.sync, and how many memory instructions wait in an SM."""
+
+from dataclasses import asdict, dataclass
+from typing import Final
+
+import numpy as np
+
+from gpusim.arrays import IntArray
+from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow
+from gpusim.gpu.calibrate.runs import SMSPS
+
+BESIDE: Final = ("", "ldmatrix", "ldmatrix and mma", "mma")
+"""What other warps issue beside the copies, by its number in the microbenchmark."""
+
+TILE_COPIES: Final = ((4, 0), (4, 3), (8, 0), (8, 1), (8, 3))
+"""Copies of a round, and groups that may be on their way after it."""
+
+TILE_ROWS: Final = (
+    (512, 512),
+    (256, 8192),
+    (128, 1024),
+    (128, 4096),
+    (128, 4224),
+    (128, 8192),
+    (64, 1024),
+    (64, 4096),
+    (64, 4160),
+    (64, 8192),
+)
+"""Bytes of a row and from one row to the next."""
+
+TILE_CYCLES: Final = 20_000
+_SHARED_BYTES: Final = 147456
+_SPAN_ROWS, _SPAN_ROWS_OF_ALL = 8, 4
+"""Rows' lengths that rounds go on by before they begin anew; fewer where all SMs have rows of their own, for the L2."""
+
+
+@dataclass(frozen=True, slots=True)
+class TileStreams:
+    """
+    Warps of each SM that copy tiles, and two warps on each SMSP that issue something else.
+
+    Attributes:
+        beside: What the others issue, an index into ``BESIDE``.
+        copies: Copies of a round.
+        pending: Groups that may be on their way after a round.
+        copiers: Copying warps on each SMSP.
+        row_bytes: Bytes of a row in global memory.
+        pitch: Bytes from one row to the next.
+        ctas: CTAs, one on an SM.
+        shared_by: CTAs that copy the same tiles.
+        apart: Bytes of shared memory from one warp's copies to the next one's.
+        copied_room: Bytes of shared memory that a warp's copies go on through.
+        read_at: Where the others' loads begin.
+        read_room: Bytes that they go on through.
+    """
+
+    beside: int
+    copies: int = 8
+    pending: int = 1
+    copiers: int = 1
+    row_bytes: int = 512
+    pitch: int = 512
+    ctas: int = 1
+    shared_by: int = 1
+    apart: int = 8192
+    copied_room: int = 2048
+    read_at: int = 131072
+    read_room: int = 4096
+
+
+def measure_tiles(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure copies of tiles that some warps of each SM issue while others issue ldmatrix, mma.sync or both.
+
+    Columns ``copies_a_cycle`` and ``rounds_a_cycle`` have what the copying and the other warps of an SM issue: warp
+    copies of 512 bytes, and rounds of 8 ldmatrix.x4 and 16 mma.sync, as far as they have them; medians over SMs.
+    """
+    rows: list[MeasuredRow] = []
+    for beside in range(len(BESIDE)):
+        if beside:
+            rows.append(run_tiles(device, TileStreams(beside, copiers=0)))
+        for copies, pending in TILE_COPIES[2:3] if quick else TILE_COPIES:
+            for row_bytes, pitch in TILE_ROWS[:2] if quick else TILE_ROWS:
+                for copiers in (1, 2):
+                    for ctas, shared_by in ((1, 1), (device.sms, 1), (device.sms, 8)):
+                        streams = TileStreams(beside, copies, pending, copiers, row_bytes, pitch, ctas, shared_by)
+                        rows.append(run_tiles(device, streams))
+    return rows
+
+
+PORTS: Final = (
+    *((4096, at, 4096) for at in (0, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072)),
+    *((65536, at, 65536) for at in (0, 65536)),
+    *((16384, at, 16384) for at in (0, 16384, 65536)),
+)
+"""Room of the copies, which begin at 0, begin of the loads, and their room: bytes of shared memory."""
+
+
+def measure_ports(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """Measure whether copies take more from loads of shared memory near where they go; columns as ``measure_tiles``."""
+    return [
+        run_tiles(device, TileStreams(beside, 8, pending, copiers, 512, 512, ctas, 8 if ctas > 1 else 1, 0, *room))
+        for room in (PORTS[:2] if quick else PORTS)
+        for beside in (1, 2)
+        for pending in (1, 3)
+        for copiers in (1, 2)
+        for ctas in (1, device.sms)
+    ]
+
+
+def launch_tiles(device: Device, streams: TileStreams) -> IntArray:
+    """Launch twice; return the rounds of each warp in the second launch, CTA by CTA."""
+    warps = (streams.copiers + (2 if streams.beside else 0)) * SMSPS
+    again = _SPAN_ROWS_OF_ALL if streams.ctas > streams.shared_by == 1 else _SPAN_ROWS
+    row_bytes, pitch = streams.row_bytes, streams.pitch
+    span = min(pitch, again * row_bytes) if row_bytes < pitch else row_bytes
+    footprint = streams.copies * (WARP * 16 // row_bytes) * pitch
+    groups = -(-streams.ctas // streams.shared_by)
+    data = device.cupy.zeros(groups * max(1, streams.copiers) * SMSPS * footprint + pitch, dtype=np.uint8)
+    counts = device.cupy.zeros((streams.ctas, warps), dtype=np.uint64)
+    arguments = (counts, data, np.int32(streams.copiers * SMSPS), np.int32(TILE_CYCLES))
+    where = (np.uint32(row_bytes), np.uint32(pitch), np.uint32(span), np.int32(streams.shared_by))
+    room = (streams.apart, streams.copied_room, streams.read_at, streams.read_room)
+    for _ in range(2):
+        device.launch(
+            "tiles",
+            f"tiles_{streams.beside}_{streams.copies}_{streams.pending}",
+            (*arguments, *where, *map(np.uint32, room)),
+            ctas=streams.ctas,
+            threads=warps * WARP,
+            shared=_SHARED_BYTES,
+        )
+    found: IntArray = device.cupy.asnumpy(counts).astype(np.int64)
+    return found
+
+
+def run_tiles(device: Device, streams: TileStreams) -> MeasuredRow:
+    """Launch, and return the row."""
+    found, copying = launch_tiles(device, streams), streams.copiers * SMSPS
+    copied = float(np.median(found[:, :copying].sum(axis=1))) * streams.copies / TILE_CYCLES
+    other = float(np.median(found[:, copying:].sum(axis=1))) / TILE_CYCLES
+    shape: MeasuredRow = asdict(streams) | {"beside": BESIDE[streams.beside]}
+    return shape | {"copies_a_cycle": copied, "rounds_a_cycle": other}
+
+
+QUEUED: Final = (
+    "lds.32",
+    "lds.128",
+    "ldmatrix.x4",
+    "sts.32",
+    "sts.128",
+    "cp.async.cg",
+    "ldg.128",
+    "shfl",
+    "stg.128",
+    "ldmatrix.x1",
+)
+"""Instructions that wait behind slow stores, by their number in the microbenchmark."""
+
+TIMED: Final = 24
+
+
+def measure_backlog(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure when each of a row of memory instructions is issued behind stores of 32 wavefronts.
+
+    Columns ``at_0`` to ``at_24`` have the cycle after the stores' issue and after each instruction's: one warp on each
+    of ``smsps`` SMSPs, mean over them.
+    """
+    rows: list[MeasuredRow] = []
+    for number, name in enumerate(QUEUED):
+        for smsps in (1, SMSPS):
+            for blockers in (0, 4) if quick else (0, 1, 2, 4, 8):
+                stamps = device.cupy.zeros((SMSPS, TIMED + 1), dtype=np.uint64)
+                data = device.cupy.zeros(4 << 20, dtype=np.uint8)
+                arguments = (stamps, data, np.int32(blockers), np.int32(smsps))
+                for _ in range(2):
+                    device.launch("backlog", f"backlog_{number}", arguments, threads=SMSPS * WARP)
+                found = device.cupy.asnumpy(stamps).astype(np.int64)[:smsps].mean(axis=0)
+                row: MeasuredRow = {"instruction": name, "smsps": smsps, "blockers": blockers}
+                rows.append(row | {f"at_{index}": float(value) for index, value in enumerate(found.tolist())})
+    return rows
