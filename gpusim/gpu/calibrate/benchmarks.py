@@ -38,7 +38,6 @@ BENCHMARKS: dict[str, _Measure] = {
     "loaded": sharing.measure_loaded,
     "order": sharing.measure_order,
     "tiles": tiles.measure_tiles,
-    "ports": tiles.measure_ports,
     "backlog": tiles.measure_backlog,
     "hits": profiled.measure_hits,
     "places": profiled.measure_places,

@@ -16,7 +16,7 @@ TILE_COPIES: Final = ((4, 0), (4, 3), (8, 0), (8, 1), (8, 3))
 """Copies of a round, and groups that may be on their way after it."""
 
 TILE_ROWS: Final = (
-    (512, 512),
+    (512, 4096),
     (256, 8192),
     (128, 1024),
     (128, 4096),
@@ -49,10 +49,6 @@ class TileStreams:
         pitch: Bytes from one row to the next.
         ctas: CTAs, one on an SM.
         shared_by: CTAs that copy the same tiles.
-        apart: Bytes of shared memory from one warp's copies to the next one's.
-        copied_room: Bytes of shared memory that a warp's copies go on through.
-        read_at: Where the others' loads begin.
-        read_room: Bytes that they go on through.
     """
 
     beside: int
@@ -60,13 +56,9 @@ class TileStreams:
     pending: int = 1
     copiers: int = 1
     row_bytes: int = 512
-    pitch: int = 512
+    pitch: int = 4096
     ctas: int = 1
     shared_by: int = 1
-    apart: int = 8192
-    copied_room: int = 2048
-    read_at: int = 131072
-    read_room: int = 4096
 
 
 def measure_tiles(device: Device, *, quick: bool) -> list[MeasuredRow]:
@@ -89,26 +81,6 @@ def measure_tiles(device: Device, *, quick: bool) -> list[MeasuredRow]:
     return rows
 
 
-PORTS: Final = (
-    *((4096, at, 4096) for at in (0, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072)),
-    *((65536, at, 65536) for at in (0, 65536)),
-    *((16384, at, 16384) for at in (0, 16384, 65536)),
-)
-"""Room of the copies, which begin at 0, begin of the loads, and their room: bytes of shared memory."""
-
-
-def measure_ports(device: Device, *, quick: bool) -> list[MeasuredRow]:
-    """Measure whether copies take more from loads of shared memory near where they go; columns as ``measure_tiles``."""
-    return [
-        run_tiles(device, TileStreams(beside, 8, pending, copiers, 512, 512, ctas, 8 if ctas > 1 else 1, 0, *room))
-        for room in (PORTS[:2] if quick else PORTS)
-        for beside in (1, 2)
-        for pending in (1, 3)
-        for copiers in (1, 2)
-        for ctas in (1, device.sms)
-    ]
-
-
 def launch_tiles(device: Device, streams: TileStreams) -> IntArray:
     """Launch twice; return the rounds of each warp in the second launch, CTA by CTA."""
     warps = (streams.copiers + (2 if streams.beside else 0)) * SMSPS
@@ -121,12 +93,11 @@ def launch_tiles(device: Device, streams: TileStreams) -> IntArray:
     counts = device.cupy.zeros((streams.ctas, warps), dtype=np.uint64)
     arguments = (counts, data, np.int32(streams.copiers * SMSPS), np.int32(TILE_CYCLES))
     where = (np.uint32(row_bytes), np.uint32(pitch), np.uint32(span), np.int32(streams.shared_by))
-    room = (streams.apart, streams.copied_room, streams.read_at, streams.read_room)
     for _ in range(2):
         device.launch(
             "tiles",
             f"tiles_{streams.beside}_{streams.copies}_{streams.pending}",
-            (*arguments, *where, *map(np.uint32, room)),
+            (*arguments, *where),
             ctas=streams.ctas,
             threads=warps * WARP,
             shared=_SHARED_BYTES,
