@@ -136,8 +136,6 @@ class MioSpec:
         source_release: Cycles from then until the last of its registers may be overwritten.
         sm_interval: Cycles between two instructions leaving any SMSP of the SM.
         sm_depth: Instructions that have left the SMSPs and can wait for the data stage of the SM.
-        operand_entries: Entries of both queues that a load or a copy of an operand in global memory takes.
-        load_half_cycles: Half cycles of the data stage that such a load takes when it is issued.
     """
 
     queue_depth: Annotated[int, FigureUnit("instructions")]
@@ -146,8 +144,6 @@ class MioSpec:
     source_release: Annotated[int, FigureUnit("cycles", least=0)]
     sm_interval: Annotated[int, FigureUnit("cycles")]
     sm_depth: Annotated[int, FigureUnit("instructions")]
-    operand_entries: Annotated[int, FigureUnit("entries")]
-    load_half_cycles: Annotated[int, FigureUnit("half cycles")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +162,7 @@ class SharedMemorySpec:
         shuffle_latency: Cycles of a SHFL, from issue to dependent issue. It occupies the data stage like a load of one
             wavefront.
         atomic_wavefronts: Wavefronts that an atomic (ATOMS) takes for each of the lanes that meet at one word.
-        smsp_return_bytes: Bytes per cycle on the path from the data array into one SMSP.
+        warp_return_bytes: Bytes per cycle that the registers of one warp take from the data array.
         wavefronts_per_cycle: Wavefronts that the data stage serves in a cycle.
     """
 
@@ -178,7 +174,7 @@ class SharedMemorySpec:
     ldmatrix_latency_x1: Annotated[int, FigureUnit("cycles", least=0)]
     shuffle_latency: Annotated[int, FigureUnit("cycles", least=0)]
     atomic_wavefronts: Annotated[int, FigureUnit("wavefronts")]
-    smsp_return_bytes: Annotated[int, FigureUnit("bytes/cycle")]
+    warp_return_bytes: Annotated[int, FigureUnit("bytes/cycle")]
     wavefronts_per_cycle: Annotated[int, FigureUnit("wavefronts/cycle")]
 
 
@@ -188,8 +184,7 @@ class AsyncCopySpec:
     cp.async (LDGSTS).
 
     Attributes:
-        stage_half_cycles: Half cycles of the SM's data stage that a copy takes when it is issued; its wavefronts
-            come later.
+        stage_half_cycles: Half cycles of the SM's data stage that a copy takes when it is issued.
         source_release: Cycles from there until the address registers are free.
         l1_latency: Cycles from issue until the data is in shared memory, on an L1 hit.
         commit_latency: Cycles from a commit_group's issue to the warp's next issue.
@@ -214,6 +209,7 @@ class L1Spec:
         sector_bytes: Bytes of a sector.
         hit_latency: Cycles of a load that hits, from issue to dependent issue.
         bytes_per_cycle: Bytes per cycle that the cache delivers.
+        store_buffer_bytes: Bytes of stores that can wait for the SM's way to the L2 before they hold other accesses.
     """
 
     bytes: Annotated[int, FigureUnit("bytes")]
@@ -221,6 +217,7 @@ class L1Spec:
     sector_bytes: Annotated[int, FigureUnit("bytes", power_of_two=True)]
     hit_latency: Annotated[int, FigureUnit("cycles", least=0)]
     bytes_per_cycle: Annotated[int, FigureUnit("bytes/cycle")]
+    store_buffer_bytes: Annotated[int, FigureUnit("bytes", least=0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,9 +309,11 @@ class DispatchSpec:
 
     Attributes:
         mufu: Cycles, besides its own, in which an SMSP issues nothing after an instruction of the pipe "mufu".
+        tensor_percent: Per cent of a cycle that arithmetic in registers takes from an mma.sync that is being fed.
     """
 
     mufu: Annotated[int, FigureUnit("cycles", least=0)]
+    tensor_percent: Annotated[int, FigureUnit("percent", least=0)]
 
 
 @dataclass(frozen=True, slots=True)

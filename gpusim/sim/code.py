@@ -116,6 +116,7 @@ class Decoded(NamedTuple):
         is_branch: Whether the next instruction waits for this one's latency.
         registers: Registers that a memory instruction reads.
         dispatches: Whether its SMSP's dispatch is held after it: an instruction of the pipe "mufu".
+        competes: Whether it reads registers that an mma.sync beside it waits for: an instruction of ``alu`` or ``fma``.
         joins: Whether it waits for the release of a barrier at which its warp has arrived.
         awaits: Whether the warp waits here for the split-K slice before.
         wavefronts, bytes, target, stage, pending, is_load, through_l1, zero_fills, fills: See ``Access``.
@@ -136,6 +137,7 @@ class Decoded(NamedTuple):
     is_branch: bool = False
     registers: int = 0
     dispatches: bool = False
+    competes: bool = False
     joins: bool = False
     awaits: bool = False
     wavefronts: Wavefronts = ()

@@ -101,6 +101,9 @@ _NO_ACCESS, _NOT_NOTED = Access(), Noted()
 _VARIABLE = frozenset({"branch", "mufu"})
 """Pipes of branches, and of instructions whose latency varies: they wait for the barrier that ``BAR`` defers (D32)."""
 
+_COMPETING = frozenset({"alu", "fma", "fmaheavy", "half"})
+"""Pipes whose instructions read general registers at the rate at which the tensor core is fed."""
+
 _CONSTANT_LOAD = "ULDC"
 """The instruction of the uniform datapath that waits for a deferred barrier, too: a load of the constant bank."""
 
@@ -163,6 +166,7 @@ class _Decoder:
             is_branch=instruction.pipe == "branch",
             registers=_registers(instruction.opcode),
             dispatches=instruction.pipe == "mufu",
+            competes=instruction.pipe in _COMPETING,
             joins=kind != PIPE or instruction.pipe in _VARIABLE or instruction.opcode.startswith(_CONSTANT_LOAD),
             awaits=awaits,
             latency=latency or access.latency,

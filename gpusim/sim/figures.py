@@ -14,17 +14,17 @@ class Figures(NamedTuple):
     Attributes:
         smsps: SMSPs of an SM.
         ports: Ports of an SMSP (``code.port_count``).
-        operand_entries: Entries of both queues that an access to an operand in global memory takes.
-        load_stage: Half cycles of the data stage that a load of an operand takes when it is issued.
+        tensor_taken: Hundredths of a cycle that arithmetic takes from an mma.sync beside it.
         queue_depth, sm_depth: Entries of an SMSP's MIO queue, and of the queue that the SM's data stage serves.
+        store_buffer: Bytes of stores that may wait for an SM's port without holding other memory instructions.
         sm_interval, smsp_interval: Cycles between two instructions that leave the MIO, of an SM and of an SMSP.
         wavefronts_per_cycle: Wavefronts that the data stage takes in a cycle.
         wavefront_latency: Cycles that each further wavefront adds to a load.
-        smsp_return_bytes: Bytes that an SMSP's registers take from the MIO in a cycle.
+        warp_return_bytes: Bytes that a warp's registers take from the MIO in a cycle.
         register_interval, source_release: Cycles in which an SMSP's queue reads a register of an instruction; those
             until it may be overwritten.
         copy_release: Cycles from the data stage until the registers of a cp.async may be overwritten.
-        copy_stage: Half cycles that it takes of the data stage before its data has come.
+        copy_stage: Half cycles that it takes of the data stage when it is issued.
         load_hit, copy_hit: Latency of a load and of a cp.async that hit the L1.
         barrier_base, barrier_per_warp: Cycles from the last arrival to the release; those between two arrivals.
         mufu_dispatch: Cycles in which an SMSP issues nothing after a MUFU.
@@ -48,13 +48,13 @@ class Figures(NamedTuple):
     ports: int
     queue_depth: int
     sm_depth: int
-    operand_entries: int
-    load_stage: int
+    store_buffer: int
+    tensor_taken: int
     sm_interval: int
     smsp_interval: int
     wavefronts_per_cycle: int
     wavefront_latency: int
-    smsp_return_bytes: int
+    warp_return_bytes: int
     register_interval: int
     source_release: int
     copy_release: int
@@ -111,13 +111,13 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         ports=port_count(machine),
         queue_depth=machine.mio.queue_depth,
         sm_depth=machine.mio.sm_depth,
-        operand_entries=machine.mio.operand_entries,
-        load_stage=machine.mio.load_half_cycles,
+        store_buffer=machine.l1.store_buffer_bytes,
+        tensor_taken=machine.dispatch.tensor_percent,
         sm_interval=machine.mio.sm_interval,
         smsp_interval=machine.mio.smsp_interval,
         wavefronts_per_cycle=machine.shared.wavefronts_per_cycle,
         wavefront_latency=machine.shared.wavefront_latency,
-        smsp_return_bytes=machine.shared.smsp_return_bytes,
+        warp_return_bytes=machine.shared.warp_return_bytes,
         register_interval=machine.mio.register_interval,
         source_release=machine.mio.source_release,
         copy_release=0 if copy is None else copy.source_release,

@@ -127,67 +127,71 @@ def test_waiting_for_a_copy_s_registers_is_a_long_scoreboard(core, made, reason)
 def test_two_copies_take_three_cycles_of_the_data_stage_when_they_are_issued():
     """3 half cycles each: one whole cycle and two by turns, for the half that is left is the next copy's."""
     chip = quiet(figures=FIGURES._replace(smsp_interval=1))
-    log = [(chip.dispatch(0, 0, 0, 0, 3), chip.data_free[0]) for _ in range(4)]
+    log = [(chip.dispatch(0, 0, 0, 0, 3), chip.staged_last) for _ in range(4)]
 
-    assert log == [(1, 2), (2, 4), (4, 5), (5, 7)]
+    assert log == [(1, 1), (2, 3), (4, 4), (5, 6)]
 
 
-def test_the_wavefronts_of_a_copy_are_taken_when_its_data_has_come(core):
+@pytest.mark.parametrize(("through_l1", "leaves"), [(False, 608), (True, 609)])
+def test_only_what_comes_through_the_l1_passes_the_data_stage(core, through_l1, leaves):
     """
     A copy of a line leaves at 1 and is taken up there; DRAM has it 600 cycles later, and 39 - 33 more is a copy's: 607.
 
-    A load right behind it leaves at 3: it is there after 3 - 1 + 23 cycles. One that leaves at 608 finds the data stage
-    busy with the copy's 8 wavefronts, from 607 to 615.
+    A load right behind it leaves at 3: it is there after 3 - 1 + 23 cycles. One that comes at 608 finds, where the copy
+    goes through the L1, its 8 wavefronts in the data stage, from 607 on: it lets one pass, and takes the next cycle.
     """
-    far = copy(0)._replace(wavefronts=((8,),))
+    far = copy(0, through_l1=through_l1)._replace(wavefronts=((8,),))
     waiting = HALF._replace(stall=605)
     code = [far, lds(activity=0), waiting, lds(activity=0)]
 
-    assert landed(core, *code, memory=Memory([LINE])) == [25, 615 - 1 + 23]
+    assert landed(core, *code, memory=Memory([LINE])) == [25, leaves - 1 + 23]
 
 
-def test_data_takes_the_stage_in_the_order_in_which_it_comes(core):
+def test_data_that_comes_and_instructions_take_the_data_stage_in_turn():
     """
-    A copy from DRAM comes at 607; one behind it, whose line the L2 has from a copy long before, at 3 + 200 + 6 = 209.
+    Four wavefronts come at 10. An instruction of two, there at 10, too, has 11 and 13; the data goes on at 14 and 15.
 
-    A load that leaves at 207 finds the stage free; one that leaves at 209 waits for 8 wavefronts, until 217.
+    The next instruction, at 14, has 15, and the data 16.
     """
-    memory = Memory([(4, ((1, 15),)), LINE])
-    far, near = (copy(fetch)._replace(wavefronts=((8,),)) for fetch in (1, 0))
-    code = [near, HALF._replace(stall=4999), far, near]
-    early = [*code, HALF._replace(stall=204), lds(activity=0), HALF._replace(stall=1), lds(activity=0)]
+    chip = quiet()
+    chip.come(0, 10, 4)
 
-    first, second = landed(core, *early, memory=memory)
-    assert (first - 5000, second - 5000) == (207 - 1 + 23, 217 - 1 + 23)
+    assert (chip.reserve(0, 10, 2), chip.staged_last) == (11, 13)
+    assert (chip.reserve(0, 14, 1), chip.staged_last) == (15, 15)
+    chip.come(0, 14, 1)
+    assert chip.staged_last == 17
 
 
-def test_a_copy_has_two_places_in_both_queues(core):
+@pytest.mark.parametrize(("lines", "leaves"), [(1, 5), (2, 5), (8, 9)])
+def test_a_copy_whose_lines_cannot_be_looked_up_yet_holds_what_is_behind_it(core, lines, leaves):
     """
-    A queue of 2: a copy fills it. The next issues when the first has left, at 1, the third when the second has, at 3.
-
-    Loads of shared memory have one place each: the fourth issues when the second has left, at 3.
+    Two copies leave at 1 and 3, and look up a line a cycle: the second begins when the first has looked up all of its
+    own, at 1 + 8 where they are 8. A load behind them comes at 5, or leaves then.
     """
-    assert issues(core, copy(0), copy(0), copy(0), queue_depth=2) == [0, 1, 3]
-    assert issues(core, lds(), lds(), lds(), lds(), queue_depth=2) == [0, 1, 2, 3]
+    request = (lines, tuple((line, 1) for line in range(lines)))
+    code = [copy(0), copy(0), lds(activity=0)]
+
+    assert landed(core, *code, memory=Memory([request])) == [leaves - 1 + 23]
+
+
+@pytest.mark.parametrize("made", [lambda: copy(0), lds, lambda: load(0)])
+def test_every_memory_instruction_has_one_place(core, made):
+    """A queue of 2, which one leaves every 2 cycles, at 1, 3 and 5."""
+    assert issues(core, *[made() for _ in range(4)], queue_depth=2) == [0, 1, 2, 3]
 
 
 # --- loads of global memory ---
 
 
-def test_a_load_waits_for_its_wavefronts_when_its_data_has_come(core):
+def test_a_load_waits_for_the_wavefronts_before_its_own(core):
     """
-    It leaves at 1; the line is there at 601. A wavefront writes the L1's line and one goes to the registers: 603.
+    It leaves at 1; the line is there at 601, and passes the data stage in the last cycle of the latency.
 
-    A second load of the line, which leaves at 3, has its data at 601, too, and its own wavefront after those two: 604.
+    A second load of the line, which leaves at 3, has its data at 601, too, and its wavefront after that one: 602.
     """
     own = load(0, activity=0)
 
-    assert landed(core, own, own, memory=Memory([LINE])) == [603, 604]
-
-
-def test_a_load_has_two_places_and_takes_a_cycle_of_the_data_stage(core):
-    """Like a copy with 2 half cycles: the second load issues when the first has left, at 1, the third at 3."""
-    assert issues(core, load(0), load(0), load(0), queue_depth=2, memory=Memory([LINE])) == [0, 1, 3]
+    assert landed(core, own, own, memory=Memory([LINE])) == [601, 602]
 
 
 # --- what only has a place ---
@@ -201,7 +205,7 @@ def test_a_commit_has_a_place_in_the_queue(core):
 
 
 def test_an_empty_load_has_a_place_and_takes_no_wavefront(core):
-    """``@!PT LDS RZ, [RZ]``: it keeps a load behind it for 2 cycles, and the data stage for none."""
+    """``@!PT LDS RZ, [RZ]``: it keeps a load behind it for 2 cycles, and the data stage for one."""
     empty = instruction(SHARED)
     ran = execute(core, ([empty, empty, lds(activity=0)], 1), figures=FIGURES)
 

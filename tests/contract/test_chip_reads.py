@@ -129,34 +129,34 @@ def test_what_the_l1_has_not_is_looked_up(core, through_l1, simulates_l2):
 
 
 @pytest.mark.parametrize("lines", [1, 4, 9])
-def test_a_copy_around_the_l1_takes_the_wavefronts_of_its_target(core, lines):
+def test_a_copy_around_the_l1_takes_no_wavefront(core, lines):
     """
-    Its target takes 4, whatever it reads, and takes them when the data has come, long after the LDS behind it.
+    Whatever it reads: what comes is written beside what is read (ncu's breakdown of l1tex__throughput).
 
     The copy leaves at 1, and the LDS 4 cycles later, the interval of an SMSP: it is there 22 cycles after that.
     """
     request = (lines, tuple((line, 1) for line in range(lines)))
     ran = execute(core, ([copy(0), lds(activity=0)], 1), figures=NEAR_ONLY, memory=Memory([request]))
 
-    assert ran.chip.wavefronts == 4 + 1
+    assert ran.chip.wavefronts == 1
     assert ran.warps[0, 0].notes == [(1, 1 + 4 + 22)]
 
 
-@pytest.mark.parametrize(("sectors", "fills"), [(1, 1), (4, 1), (5, 2), (16, 4)])
-def test_what_a_load_brings_fills_lines_of_the_l1_too(core, sectors, fills):
-    """It takes a wavefront to its registers, and one for each 128 bytes that it brings into the L1."""
-    request = (sectors, tuple((line, 1) for line in range(sectors)))
+@pytest.mark.parametrize("lines", [1, 4, 5, 16])
+def test_what_a_load_brings_passes_the_data_stage_line_by_line(core, lines):
+    request = (lines, tuple((line, 1) for line in range(lines)))
     ran = execute(core, ([load(0, activity=0)], 1), figures=NEAR_ONLY, memory=Memory([request]))
 
-    assert ran.chip.wavefronts == 1 + fills
+    assert ran.chip.wavefronts == lines
 
 
-def test_a_copy_through_the_l1_takes_its_target_s_wavefronts_and_those_of_the_fill(core):
-    """A target of 4 wavefronts and 16 sectors, 4 lines: 4 and 4 go through the data stage."""
-    request = (16, tuple((line, 15) for line in range(4)))
+@pytest.mark.parametrize(("lines", "wavefronts"), [(1, 4), (4, 4), (9, 9)])
+def test_a_copy_through_the_l1_takes_its_target_s_wavefronts_or_its_lines(core, lines, wavefronts):
+    """The more of both: a target of 4 wavefronts (ldgsts.csv: l1tex__data_pipe_lsu_wavefronts of .ca copies)."""
+    request = (lines, tuple((line, 1) for line in range(lines)))
     ran = execute(core, ([copy(0, through_l1=True)], 1), figures=NEAR_ONLY, memory=Memory([request]))
 
-    assert ran.chip.wavefronts == 4 + 4
+    assert ran.chip.wavefronts == wavefronts
 
 
 # --- DRAM's latency ---
@@ -206,8 +206,6 @@ def test_where_all_quantiles_are_equal_every_miss_takes_as_long():
 def test_a_request_waits_for_the_last_of_its_lines(core):
     """
     The first line draws 1000 cycles, the second 2775: the data of a load that leaves at 1 has come at 2776.
-
-    It takes a wavefront into the L1 and one to the registers: 2778.
     """
     ran = execute(
         core,
@@ -217,4 +215,4 @@ def test_a_request_waits_for_the_last_of_its_lines(core):
         memory=Memory([(2, ((0, 1), (1, 1)))]),
     )
 
-    assert ran.warps[0, 0].notes == [(0, 2778)]
+    assert ran.warps[0, 0].notes == [(0, 2776)]

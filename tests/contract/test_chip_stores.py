@@ -1,7 +1,7 @@
 """Stores: their way into the L2, when their warp may leave, when they are acknowledged, and what DRAM has of them."""
 
 import pytest
-from doubles.by_hand import Memory, execute, quiet, store
+from doubles.by_hand import Memory, execute, lds, quiet, store
 from doubles.published import H200
 
 from gpusim.sim.figures import figures_of
@@ -55,12 +55,26 @@ def test_a_read_waits_for_stores_before_it():
     assert chip.read_known(1, 0, 0, 1, IN_L2.slow, IN_L2.missed) == 260
 
 
-@pytest.mark.parametrize(("buffer", "leaves"), [(0, [0, 4, 8, 12]), (3, [0, 1, 5, 9]), (50, [0, 0, 0, 0])])
-def test_a_warp_may_leave_while_its_stores_wait_in_buffers(buffer, leaves):
-    """Four stores at 0 are taken at 0, 4, 8 and 12; each may wait in a buffer for that many cycles."""
-    chip = quiet(figures=SIMPLE._replace(l2_write_buffer=buffer))
+def test_stores_are_taken_one_after_another():
+    chip = quiet(figures=SIMPLE)
 
-    assert [chip.store(0, 0, 0, 4) for _ in range(4)] == leaves
+    assert [chip.store(0, 0, 0, 4) for _ in range(4)] == [0, 4, 8, 12]
+
+
+@pytest.mark.parametrize(("buffer", "lands"), [(0, 65), (128, 9), (64, 33)])
+def test_a_store_that_cannot_leave_holds_what_is_behind_it(core, buffer, lands):
+    """
+    Two stores of 128 bytes leave the queue at 1 and 5; a port of 2 bytes a cycle sends them at 1 and 65.
+
+    A load of shared memory behind them comes at 9, and is taken at 65, or 64 or 32 cycles before that where a buffer
+    keeps as much of what waits.
+    """
+    figures = SIMPLE._replace(l2_store_port_bytes=2, store_buffer=buffer)
+    ran = execute(
+        core, ([store(0), store(0), lds(activity=0)], 1), figures=figures, memory=Memory(outputs=[(4, IN_L2)])
+    )
+
+    assert ran.warps[0, 0].notes == [(2, lands + 22)]
 
 
 @pytest.mark.parametrize(("buffer", "leaves"), [(0, 129), (100, 29)])

@@ -31,7 +31,7 @@ class Derived:
 NOT_THE_FIGURE = {
     "async_copy.l1_latency": "the empty commit and wait that are subtracted overlap the copy",
     "shared.store_latency": "the reuse of the data register that ends it overlaps the store's issue",
-    "shared.smsp_return_bytes": "a chain of ldmatrix.x4 also waits for its issue; the path's width is a power of two",
+    "shared.warp_return_bytes": "a chain of ldmatrix.x4 also waits for its issue; the path's width is a power of two",
     "pipes.half.interval": "ptxas alternates HFMA2 and HFMA2.MMA, which are two pipes",
     "pipes.half.latency": "ptxas alternates HFMA2 and HFMA2.MMA, which are two pipes",
 }
@@ -44,7 +44,7 @@ Such a figure is printed, but never written into a machine file.
 
 _FILES = (
     *("mma", "ldmatrix", "shared", "cp_async", "barrier", "latency", "bandwidth", "arith", "launch"),
-    *("cold", "stores", "merge", "idle", "fetch", "release", "semaphore"),
+    *("cold", "stores", "merge", "idle", "fetch", "release", "semaphore", "dispatch", "backlog"),
 )
 
 
@@ -246,7 +246,7 @@ _FORMULAS: dict[str, Formula] = {
         "ldmatrix.csv, x1, one chain",
     ),
     "shared.shuffle_latency": lambda t, _: _pipe(t["arith"], "shfl", "latency"),
-    "shared.smsp_return_bytes": _return_bytes,
+    "shared.warp_return_bytes": _return_bytes,
     "shared.wavefronts_per_cycle": _wavefronts_per_cycle,
     "l1.hit_latency": lambda t, _: (t["latency"].numbers("cycles", level="l1")[0], "latency.csv, pointer chase"),
     "l1.bytes_per_cycle": _bandwidth("l1", "bytes_per_cycle", alone=True),

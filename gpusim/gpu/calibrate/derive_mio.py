@@ -109,10 +109,48 @@ def _copy_release(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     )
 
 
+_ONE_REGISTER = ("ffma of 1", "imad of 1")
+"""Arithmetic of dispatch.csv that reads one register."""
+
+
+def _tensor_percent(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    found = []
+    for first in ("mma", "mma of two tiles"):
+        for warps in (8, 16):
+            alone = t["dispatch"].numbers("per_trip", first=first, seconds=0, warps=warps)[0]
+            for second in _ONE_REGISTER:
+                for seconds in (8, 16, 32):
+                    of = {"first": first, "second": second, "seconds": seconds, "warps": warps}
+                    beside = t["dispatch"].numbers("per_trip", **of)[0]
+                    found.append(100 * (beside - alone) / (seconds * warps / 4))
+    return mean(
+        found
+    ), "dispatch.csv, ffma and imad of one register beside mma: more cycles for each, mean, in per cent"
+
+
+def _store_buffer(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    """Return the bytes of stores that have issued and have not left, when each waits for another one to leave."""
+    row = t["backlog"].rows(instruction="stg.128", smsps=4, blockers=0)[0]
+    last = max(int(column.removeprefix("at_")) for column in row if column.startswith("at_"))
+    pace = (float(row[f"at_{last * 2 // 3}"]) - float(row[f"at_{last // 2}"])) / (last * 2 // 3 - last // 2)
+    if pace <= 0:
+        raise NotMeasured
+    waiting = [
+        4 * (count - (float(row[f"at_{count}"]) - float(row["at_0"])) / pace)
+        for count in range(last // 2, last * 2 // 3 + 1)
+    ]
+    return 512 * round(mean(waiting)), (
+        f"backlog.csv, stg.128 on 4 SMSPs, one in {pace:.1f} cycles of each: "
+        f"{mean(waiting):.1f} stores of 512 bytes wait"
+    )
+
+
 MIO_FORMULAS: dict[str, Formula] = {
     "mio.queue_depth": _queue_depth,
     "mio.register_interval": _register_interval,
     "mio.source_release": _source_release,
+    "dispatch.tensor_percent": _tensor_percent,
+    "l1.store_buffer_bytes": _store_buffer,
     "async_copy.stage_half_cycles": _stage_half_cycles,
     "async_copy.source_release": _copy_release,
     "async_copy.l1_latency": _copy_latency,

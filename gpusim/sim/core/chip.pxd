@@ -2,7 +2,7 @@
 
 cimport cython
 
-cdef long long NEVER, SECTORS_PER_LINE, _SMS_PER_TPC, _MULTIPLIER, _INCREMENT, _MODULUS, _WHOLE_LINE, _OUTPUT_LINES, _MOST_CREDIT, _MILLI, _PERCENT, _GROUPS, _LINES_AT_ONCE, _FILLS, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
+cdef long long NEVER, SECTORS_PER_LINE, _SMS_PER_TPC, _MULTIPLIER, _INCREMENT, _MODULUS, _WHOLE_LINE, _OUTPUT_LINES, _MOST_CREDIT, _MILLI, _PERCENT, _GROUPS, _LINES_AT_ONCE, _STAGE_CYCLES, _ISSUED, _COMING, _TENSOR, _MIO, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
 cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
 cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
 cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN, DISPATCH_STALL
@@ -10,6 +10,7 @@ cdef long long NOTE_WIDTH, SPAN_WIDTH, RELEASED, RETIRED, _LOG_ROWS
 
 cdef long long sectors_in(long long mask) noexcept
 
+@cython.final
 cdef class Log:
     cdef readonly object column
     cdef object rows
@@ -18,6 +19,7 @@ cdef class Log:
     cdef long long row(self) noexcept
     cpdef flush(self)
 
+@cython.final
 cdef class Lines:
     cdef long long mask, free, fresh, oldest, youngest
     cdef readonly long long count
@@ -37,7 +39,7 @@ cdef class Chip:
     cdef list l1
     cdef Lines l2
     cdef readonly long long[::1] stalls, sectors
-    cdef long long smsps, ports, depth, sm_depth, operand_entries, load_stage, collected, absent, copy_stage, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
+    cdef long long smsps, ports, depth, sm_depth, store_buffer, copy_stage, tensor_taken, collected, staged_last, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
     cdef long long source_release, register_interval, copy_release, mufu_dispatch, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
     cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines, port_bytes, chip_bytes, near, far, far_percent
     cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, write_buffer, semaphore, most_merged
@@ -45,14 +47,14 @@ cdef class Chip:
     cdef long long dram_latency, dram_rate, l1_lines, l2_lines
     cdef long long warps, lines, cached, simulates_l2, rows, outputs
     cdef long long chip_free, dram_free, turn, fetched, status, requested, slow_credit, missed_credit, pending, scheduled
-    cdef const long long[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, read, fetches, is_branch, joins, registers, dispatches
+    cdef const long long[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, read, fetches, is_branch, joins, registers, dispatches, competes
     cdef const long long[::1] wave, wave_slots, bytes, row, turn_of, access, vec, stage, pending_groups, awaits, follows, followed, is_load, through_l1
     cdef const long long[::1] zero_fills, fills, activity, waves, first, end, trips, tiles, begins, program, warps_of
     cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, slow, missed, shared_by, request, vecs, asked, touched
     cdef const long long[::1] line, sector_mask, output_sectors, found_slow, found_missed
-    cdef long long[::1] sm_free, data_free, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
-    cdef long long[::1] port_free, mio_free, return_free, queue, queue_at, sm_queue, sm_queue_at, fill_at, fill_size, fill_first, fill_count, halves, clock, asleep, last, active, blocked, members
-    cdef long long[::1] cta, expected, launched, remaining, arrived, arrivals, observed, parked, awaiting, finished, slot_of
+    cdef long long[::1] sm_free, staged, full_from, full_to, tag_free, halves, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
+    cdef long long[::1] port_free, mio_free, return_free, queue, queue_at, sm_queue, sm_queue_at, taken, clock, asleep, last, active, blocked, members
+    cdef long long[::1] cta, expected, launched, remaining, accepted, arrived, arrivals, observed, parked, awaiting, finished, slot_of
     cdef long long[::1] age, home, at, segment, trip, ready, stalled, issued, reason, board, board_reason
     cdef long long[::1] barred, held, dispatched
     cdef long long[::1] groups, committed, open_group, stored, drained
@@ -62,7 +64,7 @@ cdef class Chip:
     cdef void rise(self, long long place) noexcept
     cdef void sink(self, long long place) noexcept
     cdef long long take(self) noexcept
-    cpdef long long run(self) except -2
+    cpdef long long run(self) except *
     cdef void wake(self, long long smsp, long long at) noexcept
     cpdef hand(self, long long sm, long long cta, long long at, long long observed)
     cdef long long next_launch(self, long long sm, long long now) noexcept
@@ -94,12 +96,16 @@ cdef class Chip:
     cdef void fill_line(self, long long sm, long long line, long long at) noexcept
     cdef long long wavefronts_of(self, long long warp, long long code) noexcept
     cdef long long service(self, long long wavefronts) noexcept
-    cdef void settle(self, long long sm, long long now) noexcept
-    cdef void arrive_later(self, long long sm, long long at, long long wavefronts) noexcept
-    cdef long long served(self, long long sm, long long at) noexcept
+    cdef long long reserve(self, long long sm, long long at, long long cycles) noexcept
+    cdef long long tags(self) noexcept
+    cdef long long tag(self, long long sm, long long at) noexcept
+    cdef void block(self, long long sm, long long at, long long until) noexcept
+    cdef void come(self, long long sm, long long at, long long cycles) noexcept
+    cdef void take_reads(self, long long smsp, long long at) noexcept
+    cdef long long taken_in(self, long long sm, long long at, long long wavefronts) noexcept
     cdef long long dispatch(self, long long smsp, long long at, long long wavefronts, long long registers, long long stage) noexcept
     cdef long long memory(self, long long smsp, long long warp, long long at) noexcept
-    cdef long long shared(self, long long smsp, long long warp, long long leaves, long long wavefronts) noexcept
+    cdef long long shared(self, long long warp, long long leaves, long long wavefronts) noexcept
     cdef void resolve(self, long long warp, long long code) noexcept
     cdef long long serve(self, long long sm, long long at, long long issued, long long size) noexcept
     cdef long long l2_latency(self) noexcept

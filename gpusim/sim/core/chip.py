@@ -46,14 +46,20 @@ _GROUPS = 32
 _MULTIPLIER, _INCREMENT, _MODULUS = 1103515245, 12345, 1 << 31
 """The linear congruential generator of the C standard's example, from which latencies are drawn."""
 
+_TENSOR, _MIO = 3, 2
+"""Ports of an SMSP, counted from the end: its tensor core's and that of the MIO."""
+
 _SMS_PER_TPC = 2
 """SMs of a TPC, which are neighbours in launch order."""
 
 _LINES_AT_ONCE = 32
 """Most lines that one warp instruction touches: one for each lane."""
 
-_FILLS = 4096
-"""Accesses of an SM, a power of two, whose data is on its way: more than shared memory has 64-byte rows."""
+_STAGE_CYCLES = 4096
+"""Cycles of an SM's data stage that are kept, a power of two: more than the farthest arrival of data lies ahead."""
+
+_ISSUED, _COMING = 2, 3
+"""What stands, besides twice the cycle, for one that the data stage gives to an instruction, or to data that comes."""
 
 _OUTPUT_LINES = 1 << 46
 """Numbers of the lines that stores fill; no operand's lines reach them."""
@@ -262,7 +268,9 @@ class Chip:
         self.instructions, self.wavefronts = 0, 0
         self.notes, self.spans = Log(NOTE_WIDTH), Log(SPAN_WIDTH)
         # SMs
-        self.sm_free, self.data_free, self.barrier_free = zeros(sms), zeros(sms), zeros(sms)
+        self.sm_free, self.barrier_free = zeros(sms), zeros(sms)
+        self.staged, self.staged_last = zeros(sms * _STAGE_CYCLES), 0
+        self.full_from, self.full_to, self.tag_free, self.halves = zeros(sms), zeros(sms), zeros(sms), zeros(sms)
         self.cold, self.sectors = zeros(sms, 1), zeros(sms)
         self.line_ready = zeros(sms * self.lines, -1)
         self.fetch_free, self.fetched_lines = zeros(sms), zeros(sms)
@@ -270,24 +278,21 @@ class Chip:
         self.stalls = zeros(sms * REASON_COUNT)
         # SMSPs
         self.port_free = zeros(smsps * self.ports)
-        self.mio_free, self.return_free = zeros(smsps), zeros(smsps)
+        self.mio_free, self.taken = zeros(smsps), zeros(smsps)
         self.queue, self.queue_at = zeros(smsps * self.depth), zeros(smsps)
         self.sm_queue, self.sm_queue_at, self.collected = zeros(sms * self.sm_depth), zeros(sms), 0
-        self.halves, self.absent = zeros(sms), 0
-        self.fill_at, self.fill_size = zeros(sms * _FILLS), zeros(sms * _FILLS)
-        self.fill_first, self.fill_count = zeros(sms), zeros(sms)
         self.clock, self.asleep = zeros(smsps), zeros(smsps, NEVER)
         self.dispatched = zeros(smsps)
         self.last, self.active, self.blocked = zeros(smsps, -1), zeros(smsps), zeros(smsps)
         self.members = zeros(smsps * slots * self.warps)
         # CTAs, by slot
         self.cta, self.expected = zeros(resident, -1), zeros(resident, NEVER)
-        self.launched, self.remaining = zeros(resident), zeros(resident)
+        self.launched, self.remaining, self.accepted = zeros(resident), zeros(resident), zeros(resident)
         self.arrived, self.arrivals, self.observed = zeros(resident), zeros(warps), zeros(resident)
         self.parked, self.awaiting = zeros(resident), zeros(warps)
         self.finished, self.slot_of = zeros(len(self.program), -1), zeros(len(self.program), -1)
         # Warps, by slot
-        self.age, self.home = zeros(warps), zeros(warps)
+        self.age, self.home, self.return_free = zeros(warps), zeros(warps), zeros(warps)
         self.at, self.segment, self.trip = zeros(warps), zeros(warps), zeros(warps)
         self.ready, self.stalled, self.issued, self.reason = zeros(warps), zeros(warps), zeros(warps), zeros(warps)
         self.board, self.board_reason = zeros(warps * SCOREBOARDS), zeros(warps * SCOREBOARDS)
@@ -311,14 +316,13 @@ class Chip:
     def figures_of(self, figures: "Figures") -> None:
         """Take over the machine's figures."""
         self.smsps, self.ports, self.depth = figures.smsps, figures.ports, figures.queue_depth
-        self.sm_depth, self.operand_entries = figures.sm_depth, figures.operand_entries
-        self.load_stage = figures.load_stage
+        self.sm_depth, self.store_buffer = figures.sm_depth, figures.store_buffer
+        self.tensor_taken, self.copy_stage = figures.tensor_taken, figures.copy_stage
         self.sm_interval, self.smsp_interval = figures.sm_interval, figures.smsp_interval
         self.per_cycle, self.wavefront_latency = figures.wavefronts_per_cycle, figures.wavefront_latency
-        self.return_bytes = figures.smsp_return_bytes
+        self.return_bytes = figures.warp_return_bytes
         self.register_interval, self.source_release = figures.register_interval, figures.source_release
         self.copy_release, self.mufu_dispatch = figures.copy_release, figures.mufu_dispatch
-        self.copy_stage = figures.copy_stage
         self.load_hit, self.copy_hit = figures.load_hit, figures.copy_hit
         self.barrier_base, self.barrier_each = figures.barrier_base, figures.barrier_per_warp
         self.constant_miss, self.launch_delay = figures.constant_miss, figures.launch_delay
@@ -343,6 +347,7 @@ class Chip:
         self.gated, self.waits, self.write, self.read = code.gated, code.waits, code.write, code.read
         self.fetches, self.is_branch = code.line, code.is_branch
         self.joins, self.registers, self.dispatches = code.joins, code.registers, code.dispatches
+        self.competes = code.competes
         self.wave, self.wave_slots, self.waves = code.wave, code.wave_slots, code.waves
         self.row, self.turn_of, self.access, self.vec = code.row, code.turn, code.access, code.vec
         self.stage, self.pending_groups, self.bytes = code.stage, code.pending, code.bytes
@@ -486,7 +491,7 @@ class Chip:
         program = self.program[cta]
         warps = self.warps_of[program]
         self.launched[slot] = at
-        self.remaining[slot] = warps
+        self.remaining[slot], self.accepted[slot] = warps, 0
         self.arrived[slot] = 0
         base = sm * self.smsps
         fewest = base
@@ -528,7 +533,8 @@ class Chip:
         if self.remaining[slot] == 0:
             # Exits come in order of time, so this warp is the last of its CTA.
             self.ended, self.ended_at, self.ended_slot = self.cta[slot], at, slot
-            self.raise_semaphore(self.ended, at)
+            # Its release waits until the L2 has all that its warps have stored.
+            self.raise_semaphore(self.ended, max(at, self.accepted[slot]))
             self.slot_of[self.ended] = -1
             self.ended_sm, self.ended_launched = slot // self.slots, self.launched[slot]
             self.cta[slot] = -1
@@ -655,6 +661,8 @@ class Chip:
             self.clock[smsp] = clock
             if kind == PIPE:
                 self.port_free[port] = best + self.interval[code]
+                if self.competes[code]:
+                    self.take_reads(smsp, best)
                 if self.write[code] >= 0:
                     self.hold(chosen, self.write[code], best + self.latency[code], SHORT_SCOREBOARD)
                 if self.observed[chosen // self.warps] and self.activity[code] >= 0:
@@ -665,6 +673,19 @@ class Chip:
             else:
                 self.issue_beyond(smsp, chosen, best)
                 horizon = self.horizon(smsp, now)
+
+    def take_reads(self, smsp: int, at: int) -> None:
+        """
+        Let arithmetic that reads registers beside an mma.sync delay the tensor core, which reads ten of them (D23).
+
+        Every such instruction costs the tensor core some hundredths of a cycle; whole cycles are taken when they are
+        full.
+        """
+        tensor = (smsp + 1) * self.ports - _TENSOR
+        if self.port_free[tensor] > at:
+            self.taken[smsp] += self.tensor_taken
+            self.port_free[tensor] += self.taken[smsp] // _PERCENT
+            self.taken[smsp] %= _PERCENT
 
     def issue_beyond(self, smsp: int, warp: int, at: int) -> None:
         """Issue an instruction of any kind but ``PIPE``."""
@@ -867,80 +888,94 @@ class Chip:
         """Return the cycles that the data stage takes for some wavefronts."""
         return (wavefronts + self.per_cycle - 1) // self.per_cycle
 
-    def settle(self, sm: int, now: int) -> None:
-        """Let data that has come to an SM until now take its wavefronts of the data stage."""
-        base, first = sm * _FILLS, self.fill_first[sm]
-        while self.fill_count[sm] and self.fill_at[base + first] <= now:
-            self.data_free[sm] = max(self.data_free[sm], self.fill_at[base + first]) + self.fill_size[base + first]
-            first = (first + 1) % _FILLS
-            self.fill_count[sm] -= 1
-        self.fill_first[sm] = first
-
-    def arrive_later(self, sm: int, at: int, wavefronts: int) -> None:
+    def reserve(self, sm: int, at: int, cycles: int) -> int:
         """
-        Note that data comes at a cycle, and takes some wavefronts then, in the order of arrival (D3).
+        Take the first cycles of an SM's data stage from a cycle on that no other instruction has taken.
 
-        What misses the L1 fills lines there, too, and is read from them: counters of the data banks show 4 wavefronts
-        written and 4 read for the 512 bytes of a load (reports/measured/h200, gemm_128x128x32_s2_2048).
+        Data that comes gives every other cycle to instructions, and takes the next free one. From ``full_from`` to
+        ``full_to`` all cycles are known to be taken.
+
+        Returns:
+            The first cycle; ``staged_last`` is the last.
         """
-        wavefronts += (self.absent + SECTORS_PER_LINE - 1) // SECTORS_PER_LINE
+        base, first, moved, yields = sm * _STAGE_CYCLES, -1, 0, False
+        joins = self.full_from[sm] <= at <= self.full_to[sm]
+        cycle = self.full_to[sm] if joins else at
+        while cycles > 0:
+            place = base + cycle % _STAGE_CYCLES
+            coming = self.staged[place] == 2 * cycle + _COMING
+            if coming and not yields:
+                yields = True
+            elif self.staged[place] != 2 * cycle + _ISSUED:
+                if coming:
+                    moved += 1
+                yields = False
+                self.staged[place] = 2 * cycle + _ISSUED
+                self.staged_last = cycle
+                cycles -= 1
+                if first < 0:
+                    first = cycle
+            cycle += 1
+        if joins or at >= self.full_to[sm]:
+            self.full_to[sm] = cycle
+            if not joins:
+                self.full_from[sm] = at
+        if moved:
+            last = self.staged_last
+            self.come(sm, cycle, moved)
+            self.staged_last = last
+        return first
+
+    def come(self, sm: int, at: int, cycles: int) -> None:
+        """Let data that comes take the first free cycles of the data stage."""
+        base = sm * _STAGE_CYCLES
+        cycle = max(at, self.full_to[sm]) if self.full_from[sm] <= at else at
+        while cycles > 0:
+            place = base + cycle % _STAGE_CYCLES
+            if self.staged[place] < 2 * cycle + _ISSUED:
+                self.staged[place] = 2 * cycle + _COMING
+                self.staged_last = cycle
+                cycles -= 1
+            cycle += 1
+
+    def taken_in(self, sm: int, at: int, wavefronts: int) -> int:
+        """
+        Let data that comes to an SM through its L1 pass the data stage, at least a line a cycle (D3).
+
+        Returns:
+            The cycle at which it can be used: that of its arrival, and what it waits for the data stage.
+        """
+        wavefronts = max(wavefronts, self.tags())
         self.wavefronts += wavefronts
-        base, first, count = sm * _FILLS, self.fill_first[sm], self.fill_count[sm]
-        if count == _FILLS:
-            self.settle(sm, self.fill_at[base + first])
-            first, count = self.fill_first[sm], self.fill_count[sm]
-        place = count
-        while place and self.fill_at[base + (first + place - 1) % _FILLS] > at:
-            to, come = base + (first + place) % _FILLS, base + (first + place - 1) % _FILLS
-            self.fill_at[to], self.fill_size[to] = self.fill_at[come], self.fill_size[come]
-            place -= 1
-        self.fill_at[base + (first + place) % _FILLS] = at
-        self.fill_size[base + (first + place) % _FILLS] = self.service(wavefronts)
-        self.fill_count[sm] = count + 1
-
-    def served(self, sm: int, at: int) -> int:
-        """Return when the data stage has taken all data that has come to an SM by a cycle."""
-        base, first, done = sm * _FILLS, self.fill_first[sm], self.data_free[sm]
-        for place in range(self.fill_count[sm]):
-            entry = base + (first + place) % _FILLS
-            if self.fill_at[entry] > at:
-                break
-            done = max(done, self.fill_at[entry]) + self.fill_size[entry]
-        return max(done, at)
+        cycles = self.service(wavefronts)
+        self.come(sm, at, cycles)
+        return max(at, self.staged_last + 1 - cycles)
 
     def dispatch(self, smsp: int, at: int, wavefronts: int, registers: int, stage: int) -> int:
         """
         Queue a memory instruction in the MIO; return the cycle at which the data stage takes it.
 
-        An SMSP's queue gives its instructions, with their registers read (``collected``), to the queue of the SM, from
-        which the data stage takes them in that order. An idle cycle before a queued instruction is not given to another
-        SMSP (D2). A load or copy of an operand takes some half cycles of the data stage (``stage``), entries of both
-        queues of its own number, and its wavefronts when its data has come. An entry is free from the cycle its
-        instruction leaves the queue, without the time to the address unit (D8). On T4 the rate of the SM is that of
-        GA10x (D20).
+        An SMSP's queue gives its instructions, with their registers read (``collected``), to the queue of the SM. The
+        data stage takes them when they are there and it is free, each for its wavefronts, but at least one cycle: so it
+        does loads that load nothing, which compilers put before cp.async, and the end of a commit group. A copy takes
+        some half cycles (``stage``). An entry is free from the cycle its instruction leaves the queue, without the time
+        to the address unit (D8). On T4 the rate of the SM is that of GA10x (D20).
         """
         sm = smsp // self.smsps
-        entries = self.operand_entries if stage else 1
-        collected = max(at + 1, self.mio_free[smsp], self.sm_free[sm])
-        for entry in range(self.sm_queue_at[sm], self.sm_queue_at[sm] + entries):
-            collected = max(collected, self.sm_queue[sm * self.sm_depth + entry % self.sm_depth])
-        self.settle(sm, collected)
-        leaves = collected
-        if wavefronts or stage:
-            leaves = max(collected, self.data_free[sm])
-            self.halves[sm] += stage
-            self.data_free[sm] = leaves + self.service(wavefronts) + self.halves[sm] // 2
-            self.halves[sm] %= 2
-            self.wavefronts += wavefronts
+        entry = sm * self.sm_depth + self.sm_queue_at[sm]
+        collected = max(at + 1, self.mio_free[smsp], self.sm_free[sm], self.sm_queue[entry])
+        self.halves[sm] += stage
+        leaves = self.reserve(sm, collected, max(1, self.service(wavefronts) + self.halves[sm] // 2))
+        self.halves[sm] %= 2
+        self.wavefronts += wavefronts
         self.collected = collected
         self.mio_free[smsp] = collected + max(self.smsp_interval, registers * self.register_interval)
         self.sm_free[sm] = collected + self.sm_interval
-        for _ in range(entries):
-            self.queue[smsp * self.depth + self.queue_at[smsp]] = collected
-            self.queue_at[smsp] = (self.queue_at[smsp] + 1) % self.depth
-            self.sm_queue[sm * self.sm_depth + self.sm_queue_at[sm]] = leaves
-            self.sm_queue_at[sm] = (self.sm_queue_at[sm] + 1) % self.sm_depth
-        self.port_free[smsp * self.ports + self.ports - 2] = self.queue[smsp * self.depth + self.queue_at[smsp]]
+        self.queue[smsp * self.depth + self.queue_at[smsp]] = collected
+        self.queue_at[smsp] = (self.queue_at[smsp] + 1) % self.depth
+        self.sm_queue[entry] = leaves
+        self.sm_queue_at[sm] = (self.sm_queue_at[sm] + 1) % self.sm_depth
+        self.port_free[(smsp + 1) * self.ports - _MIO] = self.queue[smsp * self.depth + self.queue_at[smsp]]
         return leaves
 
     def memory(self, smsp: int, warp: int, at: int) -> int:
@@ -951,7 +986,7 @@ class Chip:
         if kind == SHARED:
             wavefronts = self.wavefronts_of(warp, code)
             leaves = self.dispatch(smsp, at, wavefronts, registers, 0)
-            landed = self.shared(smsp, warp, leaves, wavefronts)
+            landed = self.shared(warp, leaves, wavefronts)
         elif kind == LDGSTS:
             # Its registers are waited for as those of any access to global memory (Nsight Compute's guide).
             reason = LONG_SCOREBOARD
@@ -960,21 +995,21 @@ class Chip:
             wavefronts = self.wavefronts_of(warp, code) if self.asked[self.requested] or self.zero_fills[code] else 0
             comes = self.asked[self.requested] > 0
             leaves = self.dispatch(smsp, at, 0 if comes else wavefronts, registers, self.copy_stage)
+            if comes and not self.through_l1[code]:
+                leaves = self.tag(smsp // self.smsps, leaves)
             landed = self.copy(smsp // self.smsps, leaves, at, code)
-            if comes:
-                self.arrive_later(smsp // self.smsps, landed, wavefronts)
+            if comes and self.through_l1[code]:
+                landed = self.taken_in(smsp // self.smsps, landed, wavefronts)
             self.open_group[warp] = max(landed, self.open_group[warp])
         else:
             reason = LONG_SCOREBOARD
             if self.row[code] >= 0:
                 self.resolve(warp, code)
                 comes = self.asked[self.requested] > 0
-                leaves = self.dispatch(smsp, at, 0, registers, self.load_stage if comes else 0)
+                leaves = self.dispatch(smsp, at, 0, registers, 0)
                 landed = self.look_up(smsp // self.smsps, leaves, at, self.load_hit)
                 if comes:
-                    sm = smsp // self.smsps
-                    self.arrive_later(sm, landed, self.wavefronts_of(warp, code))
-                    landed = self.served(sm, landed)
+                    landed = self.taken_in(smsp // self.smsps, landed, self.wavefronts_of(warp, code))
             else:
                 leaves = self.dispatch(smsp, at, 0, registers, 0)
                 landed = self.output(smsp // self.smsps, warp, at, leaves)
@@ -987,17 +1022,22 @@ class Chip:
             self.hold(warp, self.read[code], released, reason)
         return landed
 
-    def shared(self, smsp: int, warp: int, leaves: int, wavefronts: int) -> int:
-        """Serve a shared access; return the cycle at which a load's value can be used, or a store is done."""
+    def shared(self, warp: int, leaves: int, wavefronts: int) -> int:
+        """
+        Serve a shared access; return the cycle at which a load's value can be used, or a store is done.
+
+        The registers of one warp take a load's bytes at a rate; loads of other warps of its SMSP do not wait for that.
+        """
         code = self.at[warp]
         if self.is_load[code]:
-            landed = leaves - 1 + self.latency[code] + self.wavefront_latency * (wavefronts - 1)
+            late = max(0, self.staged_last + 1 - leaves - self.service(wavefronts))
+            landed = leaves + late - 1 + self.latency[code] + self.wavefront_latency * (wavefronts - 1)
             path = (self.bytes[code] + self.return_bytes - 1) // self.return_bytes
-            landed = max(landed, self.return_free[smsp] + path)
-            self.return_free[smsp] = landed
+            landed = max(landed, self.return_free[warp] + path)
+            self.return_free[warp] = landed
             return landed
         if self.fills[code]:
-            self.stored[warp] = leaves + self.service(wavefronts)
+            self.stored[warp] = self.staged_last + 1
             return self.stored[warp]
         return leaves + self.latency[code]
 
@@ -1018,12 +1058,35 @@ class Chip:
         output = self.cta[warp // self.warps] * self.outputs + self.turn_of[code]
         sectors = self.output_sectors[self.row_output[output] + self.access[code] * self.warps + warp % self.warps]
         if not self.is_load[code]:
-            self.drained[warp] = self.store(sm, leaves, at, sectors) if sectors else leaves
+            if not sectors:
+                self.drained[warp] = leaves
+                return leaves
+            self.block(sm, leaves + 1, self.store_free[sm] // _MILLI - self.store_buffer // self.store_bytes)
+            taken = self.store(sm, leaves, at, sectors)
+            self.drained[warp] = max(leaves, taken - self.write_buffer)
+            self.accepted[warp // self.warps] = max(taken, self.accepted[warp // self.warps])
             return leaves
         if not sectors:
             return leaves + self.copy_hit
         self.sectors[sm] += sectors
         return self.read_known(sm, leaves, at, sectors, self.found_slow[output], self.found_missed[output])
+
+    def tags(self) -> int:
+        """Return the cycles in which a request looks up its lines."""
+        return self.touched[self.requested + 1] - self.touched[self.requested]
+
+    def tag(self, sm: int, at: int) -> int:
+        """Let a request look up its lines, one a cycle, after those before it; return the cycle at which it begins."""
+        begin = max(at, self.tag_free[sm])
+        self.tag_free[sm] = begin + self.tags()
+        self.block(sm, at + 1, begin)
+        return begin
+
+    def block(self, sm: int, at: int, until: int) -> None:
+        """Take all cycles of the data stage up to one."""
+        base = sm * _STAGE_CYCLES
+        for cycle in range(at, until):
+            self.staged[base + cycle % _STAGE_CYCLES] = 2 * cycle + _ISSUED
 
     def copy(self, sm: int, at: int, issued: int, code: int) -> int:
         """Serve a cp.async; return the cycle at which its data is in shared memory."""
@@ -1031,7 +1094,6 @@ class Chip:
         if self.through_l1[code] or sectors == 0:
             return self.look_up(sm, at, issued, self.copy_hit)
         self.sectors[sm] += sectors
-        self.absent = 0
         # The latencies of L2 and DRAM are those of loads; a copy takes longer by what it takes longer on a hit.
         beyond = self.copy_hit - self.load_hit
         start = self.enter(sm, at, sectors * SECTOR_BYTES)
@@ -1055,7 +1117,6 @@ class Chip:
         requests (D24).
         """
         done, asked = at + hit, self.asked[self.requested]
-        self.absent = 0
         if not asked:
             return done
         self.sectors[sm] += asked
@@ -1067,7 +1128,6 @@ class Chip:
             if mask & held:
                 done = max(done, cache.ready[slot])
             missing += sectors_in(mask & ~held)
-        self.absent = missing
         if missing:
             landed = self.bring(sm, at, issued, missing) + hit - self.load_hit
             for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
@@ -1117,10 +1177,11 @@ class Chip:
 
     def store(self, sm: int, at: int, issued: int, sectors: int) -> int:
         """
-        Write sectors of the output; return the cycle at which the warp may leave.
+        Write sectors of the output; return the cycle at which the L2 has taken them.
 
         The L2 takes stores and reads of all SMs one after another; a stored byte takes longer. What it has not taken
-        yet waits in buffers, for a time. Stores fill lines of their own, which go to DRAM when others need the room.
+        yet waits in buffers, for a time: until then a warp may leave. Stores fill lines of their own, which go to DRAM
+        when others need the room.
         """
         size = sectors * SECTOR_BYTES
         leaves = max(at * _MILLI, self.store_free[sm])
@@ -1139,7 +1200,7 @@ class Chip:
                 self.make_room(issued)
         else:
             self.displace(issued, sectors)
-        return max(at, taken - self.write_buffer)
+        return taken
 
     def make_room(self, issued: int) -> None:
         """Drop the oldest line of the L2 where it holds too many; a modified one is written to DRAM."""

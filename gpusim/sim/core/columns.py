@@ -51,6 +51,7 @@ class Code:
     line: Column
     is_branch: Column
     dispatches: Column
+    competes: Column
     joins: Column
     registers: Column
     wave: Column

@@ -242,7 +242,7 @@ def test_a_machine_file_that_breaks_a_rule_is_refused(text, message):
 
 
 MAY_BE_NOTHING = re.compile(
-    r"latency|release|overhead|cta_interval|cta_setup|far_fraction|reserved|stream_lines|line_interval|write_buffer|barrier\.|dispatch\."
+    r"latency|release|overhead|cta_interval|cta_setup|far_fraction|reserved|stream_lines|line_interval|write_buffer|store_buffer|barrier\.|dispatch\."
 )
 INTEGER_FIGURES = sorted(
     record.key

@@ -18,20 +18,20 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
     brings 85 % of 4813 GB/s: 4091.05e9 bytes in 1.98e9 cycles, 2066186.9 in a thousand. Ports: seven pipes, the tensor
     core, the queue, and the one that is always free. The instruction cache holds 32768 bytes in lines of 128.
     """
-    machine = replace(H200, dispatch=DispatchSpec(mufu=3))
+    machine = replace(H200, dispatch=DispatchSpec(mufu=3, tensor_percent=70))
 
     assert figures_of(machine, carve_out=2 * (49152 + 1024), busy=False) == Figures(
         smsps=4,
         ports=10,
         queue_depth=4,
         sm_depth=28,
-        operand_entries=2,
-        load_stage=2,
+        store_buffer=8704,
+        tensor_taken=70,
         sm_interval=2,
         smsp_interval=4,
         wavefronts_per_cycle=1,
         wavefront_latency=2,
-        smsp_return_bytes=64,
+        warp_return_bytes=64,
         register_interval=2,
         source_release=4,
         copy_release=13,

@@ -205,8 +205,7 @@ def test_every_figure_of_the_issue_is_derived(measured):
         "pipes.uniform.latency",
         "mio.queue_depth",  # the double's bursts take one time whatever their length: no queue shows
         "mio.sm_depth",  # nor that of the SM
-        "mio.operand_entries",  # fitted on records
-        "mio.load_half_cycles",  # assumed
+        "l1.store_buffer_bytes",  # nor do its stores wait
         "shared.banks",
         "shared.bank_bytes",
         "shared.atomic_wavefronts",
