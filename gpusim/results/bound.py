@@ -12,6 +12,9 @@ from gpusim.results.result import BankConflicts
 TENSOR_METRICS = tuple(f"sm__inst_executed_pipe_tensor_op_{kind}.sum" for kind in ("hmma", "imma"))
 """ncu metrics that count the instructions of the tensor core; a kernel executes only one kind."""
 
+_COPY = "ldgsts"
+"""Op of the rows of cp.async: what it brings passes no data stage, but each takes that for a time when issued (D3)."""
+
 CHIP_RESOURCES = ("L2 bandwidth", "DRAM bandwidth")
 """Resources that all SMs share; every other one, each SM has for itself."""
 
@@ -52,7 +55,9 @@ class Demand:
         """
         fullest = -(-ctas // machine.sms)
         sectors = counters["lts__t_sectors_op_read.sum"] + counters["lts__t_sectors_op_write.sum"]
-        wavefronts = sum(row.wavefronts for row in conflicts)
+        wavefronts = sum(row.wavefronts for row in conflicts if row.op != _COPY)
+        copies = sum(row.requests for row in conflicts if row.op == _COPY)
+        copy_stage = 0 if machine.async_copy is None else machine.async_copy.stage_half_cycles / 2
 
         def of_sm(total: float) -> float:
             return total * fullest / ctas
@@ -67,7 +72,9 @@ class Demand:
                     for pipe, count in (pipes or {}).items()
                 },
                 "issue slots": round(of_sm(instructions) / machine.smsps),
-                "shared-memory data stage": round(of_sm(wavefronts) / machine.shared.wavefronts_per_cycle),
+                "shared-memory data stage": round(
+                    of_sm(wavefronts) / machine.shared.wavefronts_per_cycle + of_sm(copies) * copy_stage
+                ),
                 "L2 port of the SM": round(of_sm(sectors) * 32 / machine.l2.bytes_per_cycle_per_sm),
                 "L2 bandwidth": round(sectors * 32 / machine.l2.bytes_per_cycle),
                 "DRAM bandwidth": round(counters["dram__bytes_read.sum"] * 1000 / machine.dram.bytes_per_kilocycle),

@@ -30,6 +30,9 @@ def _fields(data: Mapping[str, Any]) -> str:
         for name, kind in fields.items() if data[table] else ():
             if not isinstance(data[table].get(name), kind) or isinstance(data[table][name], bool):
                 return f"{table}.{name}: Input should be a {'string' if kind is str else 'number'}"
+    needed = data["bound"].get("cycles", {})
+    if not isinstance(needed, Mapping) or not all(type(one) in (int, float) for one in needed.values()):
+        return "bound.cycles: Input should be a table of numbers"
     unknown = next((reason for reason in data["stalls"] if reason not in STALL_WORDS), None)
     return "" if unknown is None else f"stalls: {unknown!r:.40} is no stall reason"
 

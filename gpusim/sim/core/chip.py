@@ -890,7 +890,7 @@ class Chip:
 
     def reserve(self, sm: int, at: int, cycles: int) -> int:
         """
-        Take the first cycles of an SM's data stage from a cycle on that no other instruction has taken.
+        Take the first cycles of an SM's data stage from a cycle on that no other instruction has taken (D2).
 
         Data that comes gives every other cycle to instructions, and takes the next free one. From ``full_from`` to
         ``full_to`` all cycles are known to be taken.

@@ -28,6 +28,10 @@ def test_a_run_is_plausible(data):
             {"bound": {"resource": "a", "reason": "b", "utilisation": True}},
             "bound.utilisation: Input should be a number",
         ),
+        (
+            {"bound": {"resource": "latency", "reason": "", "utilisation": 0.1, "cycles": {"issue slots": [1]}}},
+            "bound.cycles: Input should be a table of numbers",
+        ),
         ({"machine": {"name": 3}}, "machine.name: Input should be a string"),
         ({"stalls": {"bored": 1.0}}, "stalls: 'bored' is no stall reason"),
         ({"ctas": 0}, "ctas: Input should be at least 1"),
