@@ -161,7 +161,8 @@ def _is_possible(span: WarpSpan | KTileSpan) -> bool:
     issues = isinstance(span, WarpSpan) and span.reason == SELECTED
     lasts = span.end - span.begin
     in_time = 0 <= span.begin < _MOST**2 and 0 <= lasts < (_MOST_ISSUES if issues else _MOST**2)
-    return in_time and all(0 <= index < _MOST for index in indices)
+    counted = () if isinstance(span, WarpSpan) else (span.k_tile, span.k_group)
+    return in_time and all(0 <= index < _MOST for index in indices) and all(-1 <= place < _MOST for place in counted)
 
 
 def _named_rows(table: dict[str, Any]) -> tuple[dict[str, Any], ...]:

@@ -201,6 +201,11 @@ def test_a_folder_without_a_result_is_no_run(tmp_path):
             {"warps": {"columns": ["cta"], "rows": [[0]]}},
             "damaged: warps.0.warp: Field required",
         ),
+        (
+            "timeline.json",
+            {"k_tiles": {"columns": list(KTileSpan.__slots__), "rows": [[0, 0, 1 << 63, -1, 0, "mma", 0, 9]]}},
+            "damaged: k_tiles.0: a span must begin before it ends, and count from 0",
+        ),
     ],
 )
 def test_a_damaged_file_of_the_right_schema_is_one_line(tmp_path, name, change, message):
