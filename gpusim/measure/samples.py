@@ -13,14 +13,11 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from gpusim.cuda.compiler import compile_cubin
-from gpusim.cuda.specialise import Build, Specialisation
 from gpusim.errors import CannotRun, GpusimError
-from gpusim.families.registry import family_of, load_scenario
 from gpusim.gpu import counters, device, ncu
 from gpusim.gpu.module import architecture
 from gpusim.measure.measure import RecordOrigin
-from gpusim.scenario.models import Scenario
+from gpusim.measure.record_all import prebuild
 
 SAMPLES = "smsp__pcsamp_warps_issue_stalled_"
 """ncu's metric of samples, before the stall reason; each has a value for every instruction."""
@@ -167,15 +164,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _compile_all(files: Sequence[Path]) -> None:
     """Compile every scenario's plain kernels, many at a time: ncu would wait for each."""
     chosen = architecture(device.import_cupy())
-    kernels = [one for file in files for one in specialisations(load_scenario(file), "plain")]
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        for done in [pool.submit(compile_cubin, kernel, chosen) for kernel in kernels]:
-            done.result()
-
-
-def specialisations(scenario: Scenario, build: Build) -> tuple[Specialisation, ...]:
-    """Return the kernels of a scenario in launch order."""
-    return tuple(family_of(scenario).cuda.specialisations(scenario, build))
+        for job in [pool.submit(prebuild, file, "plain", chosen) for file in files]:
+            complaint = job.result()
+            if complaint:
+                sys.stderr.write(f"{complaint}\n")
 
 
 if __name__ == "__main__":

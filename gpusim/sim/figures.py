@@ -23,7 +23,7 @@ class Figures(NamedTuple):
         warp_return_bytes: Bytes that a warp's registers take from the MIO in a cycle.
         register_interval, source_release: Cycles in which an SMSP's queue reads a register of an instruction; those
             until it may be overwritten.
-        copy_release: Cycles from the data stage until the registers of a cp.async may be overwritten.
+        copy_release: Cycles from the look-up of its lines until the registers of a cp.async may be overwritten.
         copy_stage: Half cycles that it takes of the data stage when it is issued.
         load_hit, copy_hit: Latency of a load and of a cp.async that hit the L1.
         barrier_base, barrier_per_warp: Cycles from the last arrival to the release; those between two arrivals.

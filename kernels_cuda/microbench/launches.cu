@@ -24,13 +24,8 @@ extern "C" __global__ void __launch_bounds__(128) stores_fenced(u64* spans, char
     store<true>(spans, data, per);
 }
 
-// The CTAs of a group copy the same tiles of 16 KiB, two groups of cp.async in flight; CTA i of a group begins
-// i * stagger cycles later. Clocks [CTA]: cycles of all copies.
-extern "C" __global__ void __launch_bounds__(128) merged_reads(u64* clocks, const char* data, int tiles, int stagger, int group) {
-    extern __shared__ __align__(128) char target[];
-    const u32 shared = shared_address(target) + threadIdx.x * 16;
-    const u64 base = __cvta_generic_to_global(data) + static_cast<u64>(blockIdx.x / group) * tiles * 16384 + threadIdx.x * 16;
-    const u64 delay = static_cast<u64>(blockIdx.x % group) * stagger;
+// Tiles of 16 KiB, two groups of cp.async in flight, after `delay` cycles. Clocks [CTA]: cycles of all copies.
+DEVICE void copy_tiles(u64* clocks, u32 shared, u64 base, int tiles, u64 delay) {
     const u64 first = cycles();
     while (cycles() - first < delay) {}
     const u64 begin = cycles();
@@ -45,6 +40,15 @@ extern "C" __global__ void __launch_bounds__(128) merged_reads(u64* clocks, cons
     asm volatile("cp.async.wait_group 0;" ::: "memory");
     const u64 end = cycles();
     if (threadIdx.x == 0) clocks[blockIdx.x] = end - begin;
+}
+
+// The CTAs of a group copy the same tiles; CTA i of a group begins i * stagger cycles later.
+extern "C" __global__ void __launch_bounds__(128) merged_reads(u64* clocks, const char* data, int tiles, int stagger, int group) {
+    extern __shared__ __align__(128) char target[];
+    const u32 shared = shared_address(target) + threadIdx.x * 16;
+    const u64 base = __cvta_generic_to_global(data) + static_cast<u64>(blockIdx.x / group) * tiles * 16384 + threadIdx.x * 16;
+    const u64 delay = static_cast<u64>(blockIdx.x % group) * stagger;
+    copy_tiles(clocks, shared, base, tiles, delay);
 }
 
 // Eight chains of FFMA in each warp, for so many cycles of the SM's own counter.
@@ -133,18 +137,5 @@ extern "C" __global__ void __launch_bounds__(128) merged_hits(u64* clocks, const
         while (*static_cast<volatile int*>(arrived) < static_cast<int>(gridDim.x)) {}
     }
     __syncthreads();
-    const u64 first = cycles(), delay = static_cast<u64>(member) * stagger + 2000;
-    while (cycles() - first < delay) {}
-    const u64 begin = cycles();
-#pragma unroll 1
-    for (int tile = 0; tile < tiles; ++tile) {
-#pragma unroll
-        for (int i = 0; i < 8; ++i)
-            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared + i * 2048), "l"(base + tile * 16384 + i * 2048) : "memory");
-        asm volatile("cp.async.commit_group;" ::: "memory");
-        asm volatile("cp.async.wait_group 1;" ::: "memory");
-    }
-    asm volatile("cp.async.wait_group 0;" ::: "memory");
-    const u64 end = cycles();
-    if (threadIdx.x == 0) clocks[blockIdx.x] = end - begin;
+    copy_tiles(clocks, shared, base, tiles, static_cast<u64>(member) * stagger + 2000);
 }

@@ -123,9 +123,8 @@ def _tensor_percent(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
                     of = {"first": first, "second": second, "seconds": seconds, "warps": warps}
                     beside = t["dispatch"].numbers("per_trip", **of)[0]
                     found.append(100 * (beside - alone) / (seconds * warps / 4))
-    return mean(
-        found
-    ), "dispatch.csv, ffma and imad of one register beside mma: more cycles for each, mean, in per cent"
+    rule = "dispatch.csv, ffma and imad of one register beside mma: more cycles for each, mean, in per cent"
+    return mean(found), rule
 
 
 def _store_buffer(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:

@@ -56,7 +56,7 @@ _LINES_AT_ONCE = 32
 """Most lines that one warp instruction touches: one for each lane."""
 
 _STAGE_CYCLES = 4096
-"""Cycles of an SM's data stage that are kept, a power of two: more than the farthest arrival of data lies ahead."""
+"""Cycles of an SM's data stage that are kept, a power of two; one farther ahead shares its place with a nearer one."""
 
 _ISSUED, _COMING = 2, 3
 """What stands, besides twice the cycle, for one that the data stage gives to an instruction, or to data that comes."""
