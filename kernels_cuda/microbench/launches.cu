@@ -110,14 +110,39 @@ extern "C" __global__ void __launch_bounds__(128) slices(u64* clocks, int* flag,
     if (threadIdx.x == 0) clocks[blockIdx.x] = end - begin;
 }
 
-// Where CTAs go and when: clocks[3 * CTA]: the SM, its clock at the start, and the chip's timer; each goes on for so long.
-extern "C" __global__ void __launch_bounds__(1024) places(u64* clocks, int busy_cycles) {
+// Where CTAs go and when: clocks[4 * CTA]: the SM, its clock at the start and at the end, and the chip's timer. CTA i goes on
+// for busy_cycles * (1 + i % period).
+extern "C" __global__ void __launch_bounds__(1024) places(u64* clocks, int busy_cycles, int period) {
     const u64 begin = cycles(), time = nanoseconds();
-    while (cycles() - begin < static_cast<u64>(busy_cycles)) {}
+    const u64 busy = static_cast<u64>(busy_cycles) * (1 + blockIdx.x % period);
+    while (cycles() - begin < busy) {}
     if (threadIdx.x == 0) {
-        u64* to = clocks + 3 * blockIdx.x;
-        to[0] = sm_id(), to[1] = begin, to[2] = time;
+        u64* to = clocks + 4 * blockIdx.x;
+        to[0] = sm_id(), to[1] = begin, to[2] = cycles(), to[3] = time;
     }
+}
+
+// CTAs that compute for so long, with mma.sync or without, and whose threads then store 16 bytes `per` times.
+template <bool kTensor>
+DEVICE void end_with_stores(char* data, int busy_cycles, int per) {
+    float c[4] = {};
+    const u32 operand = threadIdx.x;
+    const u64 begin = cycles();
+    while (cycles() - begin < static_cast<u64>(busy_cycles)) {
+        if (kTensor)
+            asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%4,%4,%4}, {%4,%4}, {%0,%1,%2,%3};"
+                         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                         : "r"(operand));
+    }
+    uint4* to = reinterpret_cast<uint4*>(data) + static_cast<u64>(blockIdx.x) * per * blockDim.x + threadIdx.x;
+    for (int i = 0; i < per; ++i) to[i * blockDim.x] = make_uint4(i, i, i, __float_as_uint(c[i % 4]));
+    if (c[0] == 1.25f) data[0] = 1;
+}
+extern "C" __global__ void __launch_bounds__(128) ends_plain(char* data, int busy_cycles, int per) {
+    end_with_stores<false>(data, busy_cycles, per);
+}
+extern "C" __global__ void __launch_bounds__(128) ends_mma(char* data, int busy_cycles, int per) {
+    end_with_stores<true>(data, busy_cycles, per);
 }
 
 // As merged_reads, of tiles that are in the L2: first the CTAs of a group bring their tiles, each a part, and all CTAs wait

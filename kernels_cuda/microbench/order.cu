@@ -39,3 +39,40 @@ extern "C" __global__ void __launch_bounds__(256) release_add(u64* clocks, int* 
 extern "C" __global__ void __launch_bounds__(256) release_fence(u64* clocks, int* flags, uint4* data, int stores, int polls) {
     release<false>(clocks, flags, data, stores, polls);
 }
+
+// Reads of 2 KiB at a time, one after the other, of data that another SM has just stored (from = 0: the even CTA of a pair
+// stores, the odd one waits for its flag), that the reader stored itself (1), or that an earlier kernel stored (2).
+// Clocks[pair]: cycles of all reads of the odd CTA.
+extern "C" __global__ void __launch_bounds__(128) handover(u64* clocks, int* flags, uint4* data, int reads, int from) {
+    const int pair = blockIdx.x / 2, flag = pair * 64;
+    const bool reader = blockIdx.x % 2;
+    uint4* mine = data + static_cast<u64>(pair) * reads * blockDim.x + threadIdx.x;
+    if (reader == (from == 1) && from < 2)
+        for (int i = 0; i < reads; ++i) mine[i * blockDim.x] = make_uint4(i, 0, 0, 0);
+    __syncthreads();
+    if (!reader) {
+        if (threadIdx.x == 0) asm volatile("red.release.gpu.global.add.s32 [%0], 1;" ::"l"(flags + flag) : "memory");
+        return;
+    }
+    if (threadIdx.x == 0) {
+        int seen;
+        do {
+            asm volatile("ld.global.acquire.gpu.b32 %0, [%1];" : "=r"(seen) : "l"(flags + flag) : "memory");
+        } while (!seen);
+    }
+    __syncthreads();
+    u32 sum = 0;
+    const u64 begin = cycles();
+    for (int i = 0; i < reads; ++i) {
+        uint4 found;
+        asm volatile("ld.global.v4.u32 {%0,%1,%2,%3}, [%4];"
+                     : "=r"(found.x), "=r"(found.y), "=r"(found.z), "=r"(found.w)
+                     : "l"(mine + i * blockDim.x + (sum & 1 << 30))
+                     : "memory");
+        sum += found.x ^ found.w;
+    }
+    __syncthreads();
+    const u64 end = cycles();
+    if (threadIdx.x == 0) clocks[pair] = end - begin;
+    if (sum == 12345678) clocks[0] = sum;
+}

@@ -37,10 +37,12 @@ BENCHMARKS: dict[str, _Measure] = {
     "turns": sharing.measure_turns,
     "loaded": sharing.measure_loaded,
     "order": sharing.measure_order,
+    "handover": sharing.measure_handover,
     "tiles": tiles.measure_tiles,
     "backlog": tiles.measure_backlog,
     "hits": profiled.measure_hits,
     "places": profiled.measure_places,
+    "ends": profiled.measure_ends,
 }
 """Benchmarks by the name of their CSV file."""
 

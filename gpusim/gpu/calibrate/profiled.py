@@ -157,14 +157,45 @@ def _hits(sms: int, quick: bool) -> list[ProfiledLaunch]:
 
 
 def _places(sms: int, quick: bool) -> list[ProfiledLaunch]:
-    """Return launches of grids of several sizes, with room for some CTAs on an SM."""
+    """Return launches of grids of several sizes, with room for some CTAs on an SM, which take equal or unequal time."""
     del quick
-    return [
-        ProfiledLaunch(
-            "launches", "places", ctas, 128, ("clocks", 20_000), {"per_sm": per_sm}, clocks=3, shared=200_000 // per_sm
-        )
+    shapes = [
+        (ctas, per_sm, 20_000, 1)
         for per_sm in (1, 2, 3, 4)
         for ctas in (*range(16, 528, 16), *(rounds * sms for rounds in (1, 2, 3, 4, 5)))
+    ]
+    shapes += [(64 * period, per_sm, 2000, period) for per_sm in (1, 2, 4) for period in (8, 16, 32)]
+    return [
+        ProfiledLaunch(
+            "launches",
+            "places",
+            ctas,
+            128,
+            ("clocks", busy, period),
+            {"per_sm": per_sm, "busy": busy, "period": period},
+            clocks=4,
+            shared=200_000 // per_sm,
+        )
+        for ctas, per_sm, busy, period in shapes
+    ]
+
+
+def _ends(sms: int, quick: bool) -> list[ProfiledLaunch]:
+    """Return kernels of some CTAs that compute, with tensor cores or without, and store."""
+    return [
+        ProfiledLaunch(
+            "launches",
+            f"ends_{work}",
+            ctas,
+            _STORE_THREADS,
+            ("data", 5000, per),
+            {"per": per},
+            data_bytes=max(1, stored_bytes(ctas, per)),
+        )
+        for _ in range(1 if quick else 5)
+        for work in ("plain", "mma")
+        for ctas in (1, 4, 8, 12, 16, 32, 64, sms, 2 * sms)
+        for per in ((0, 8) if quick else (0, 1, 8, 32))
     ]
 
 
@@ -174,6 +205,7 @@ PLANS: dict[str, Launches] = {
     "merge": _merge,
     "hits": _hits,
     "places": _places,
+    "ends": _ends,
     "idle": _idle,
     "fetch": _fetch,
 }
@@ -257,6 +289,13 @@ MERGE_METRICS = (
     "l1tex__m_xbar2l1tex_read_sectors.sum",
     "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
     "dram__bytes_read.sum",
+)
+END_METRICS = (
+    "sm__cycles_elapsed.max",
+    "sm__cycles_active.max",
+    "sm__cycles_active.sum",
+    "gpc__cycles_elapsed.max",
+    "gpu__time_duration.sum",
 )
 IDLE_METRICS = (
     "sm__cycles_elapsed.max",
@@ -356,10 +395,18 @@ def measure_places(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     rows: list[MeasuredRow] = []
     for row, clocks in profile_plan("places", ("sm__cycles_active.max",), device.sms, quick=quick):
-        first = int(clocks[:, 2].min())
-        for cta, (sm, begin, time) in enumerate(clocks.tolist()):
-            rows.append(
-                {"ctas": row["ctas"], "per_sm": row["per_sm"], "cta": cta}
-                | {"sm": sm, "begin": begin, "nanoseconds": time - first}
-            )
+        first = int(clocks[:, 3].min())
+        launch = {name: row[name] for name in ("ctas", "per_sm", "busy", "period")}
+        for cta, (sm, begin, end, time) in enumerate(clocks.tolist()):
+            rows.append(launch | {"cta": cta, "sm": sm, "begin": begin, "end": end, "nanoseconds": time - first})
     return rows
+
+
+def measure_ends(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure elapsed and active cycles of kernels of some CTAs that compute for a while and store last.
+
+    Raises:
+        CannotRun: ncu is missing or may not profile here.
+    """
+    return [row for row, _ in profile_plan("ends", END_METRICS, device.sms, quick=quick)]

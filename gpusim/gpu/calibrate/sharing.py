@@ -279,3 +279,26 @@ def measure_order(device: Device, *, quick: bool) -> list[MeasuredRow]:
                     row | {"stored": float(found[0]), "released": float(found[1]), "poll": float(found[2]) / polls}
                 )
     return rows
+
+
+def measure_handover(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure reads of 2 KB, one after the other, of what another SM, the reader or an earlier kernel stored.
+
+    Column ``cycles`` has the cycles of one read, median over the pairs of CTAs.
+    """
+    rows: list[MeasuredRow] = []
+    threads = 128
+    for stored_by, number in (("another SM", 0), ("the reader", 1), ("an earlier kernel", 2)):
+        for pairs in (1, device.sms // 2):
+            for reads in (4, 32) if quick else (4, 8, 16, 32):
+                clocks = device.cupy.zeros(pairs, dtype=np.uint64)
+                data = device.cupy.zeros(pairs * reads * threads * 16, dtype=np.uint8)
+                for _ in range(3):
+                    flags = device.cupy.zeros(pairs * 64, dtype=np.int32)
+                    arguments = (clocks, flags, data, np.int32(reads), np.int32(number))
+                    device.launch("order", "handover", arguments, ctas=2 * pairs, threads=threads)
+                found = float(np.median(device.cupy.asnumpy(clocks).astype(np.int64))) / reads
+                row: MeasuredRow = {"stored_by": stored_by, "pairs": pairs, "reads": reads}
+                rows.append(row | {"cycles": found})
+    return rows
