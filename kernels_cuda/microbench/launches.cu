@@ -164,3 +164,43 @@ extern "C" __global__ void __launch_bounds__(128) merged_hits(u64* clocks, const
     __syncthreads();
     copy_tiles(clocks, shared, base, tiles, static_cast<u64>(member) * stagger + 2000);
 }
+
+// Tiles of 8 KiB of rows, read along the rows with four groups of cp.async in flight. A tile has 8192 / row_bytes rows,
+// `pitch` apart; a CTA reads `tiles` of them, `step` apart, and then those of its next block, until it has read `blocks`.
+// CTA i begins at i * cta_step, its blocks are `block_step` apart.
+template <int kPrefetch>
+DEVICE void read_rows(const char* data, int row_bytes, u64 pitch, int tiles, u64 step, int blocks, u64 block_step, u64 cta_step) {
+    extern __shared__ __align__(128) char target[];
+    const int vectors = row_bytes / 16, row = threadIdx.x / vectors, column = threadIdx.x % vectors;
+    const int rows_at_once = blockDim.x / vectors;
+    const u64 base = __cvta_generic_to_global(data) + blockIdx.x * cta_step + row * pitch + column * 16;
+    const u32 shared = shared_address(target) + threadIdx.x * 16;
+    const int count = tiles * blocks;
+#pragma unroll 1
+    for (int i = 0; i < count + 3; ++i) {
+        const u64 from = base + i / tiles * block_step + i % tiles * step;
+        if (i < count) {
+#pragma unroll
+            for (int part = 0; part < 4; ++part) {
+                const u32 to = shared + (i % 4) * 8192 + part * 2048;
+                const u64 source = from + part * rows_at_once * pitch;
+                if (kPrefetch == 128)
+                    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to), "l"(source) : "memory");
+                else if (kPrefetch == 256)
+                    asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16;" ::"r"(to), "l"(source) : "memory");
+                else
+                    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(source) : "memory");
+            }
+        }
+        asm volatile("cp.async.commit_group;" ::: "memory");
+        asm volatile("cp.async.wait_group 3;" ::: "memory");
+    }
+}
+#define ROWS(kPrefetch)                                                                                                  \
+    extern "C" __global__ void __launch_bounds__(128) rows_##kPrefetch(                                                  \
+        const char* data, int row_bytes, int pitch, int tiles, int step, int blocks, int block_step, int cta_step) {     \
+        read_rows<kPrefetch>(data, row_bytes, pitch, tiles, step, blocks, block_step, cta_step);                         \
+    }
+ROWS(0)
+ROWS(128)
+ROWS(256)

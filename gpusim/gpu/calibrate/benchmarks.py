@@ -43,6 +43,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "hits": profiled.measure_hits,
     "places": profiled.measure_places,
     "ends": profiled.measure_ends,
+    "rows": profiled.measure_rows,
 }
 """Benchmarks by the name of their CSV file."""
 

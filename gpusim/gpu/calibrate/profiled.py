@@ -18,6 +18,9 @@ from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow
 KernelArgument: TypeAlias = Literal["clocks", "no clocks", "data", "flags"] | int | float
 
 _TILE_BYTES = 16 << 10
+_ROWS_TILE_BYTES = 8 << 10
+_ROWS_BYTES = 138 << 20
+_ROWS_PITCH = 4096
 _STORED_BYTES = 16
 _STORE_THREADS = 128
 _BUSY_CYCLES = 30_000
@@ -199,6 +202,41 @@ def _ends(sms: int, quick: bool) -> list[ProfiledLaunch]:
     ]
 
 
+def _rows(sms: int, quick: bool) -> list[ProfiledLaunch]:
+    """Return reads from DRAM of tiles of rows, by the bytes of a row at once and what lies beside them."""
+    ctas = 2 * sms
+    launches = []
+    for row_bytes in (64, 128, 256, 512):
+        rows = _ROWS_TILE_BYTES // row_bytes
+        for pitch in (4096,) if quick else (4096, 8192):
+            blocks = max(1, _ROWS_BYTES // (ctas * rows * pitch))
+            tiles = blocks * pitch // row_bytes
+            # Along: each CTA reads whole rows of its own, tile by tile. Down: it reads columns, beside its neighbours'.
+            along = (pitch, pitch // row_bytes, row_bytes, blocks, rows * pitch, blocks * rows * pitch)
+            down = (ctas * row_bytes, tiles, rows * ctas * row_bytes, 1, 0, row_bytes)
+            launches += [
+                _reading(ctas, prefetch, (row_bytes, *shape), what, ctas * tiles * _ROWS_TILE_BYTES)
+                for what, shape in (("along", along), ("down", down))
+                for prefetch in (0, 128, 256)
+                for _ in range(1 if quick else 3)
+            ]
+    return launches
+
+
+def _reading(ctas: int, prefetch: int, shape: tuple[int, ...], what: str, size: int) -> ProfiledLaunch:
+    columns: MeasuredRow = {"what": what, "row_bytes": shape[0], "pitch": shape[1], "prefetch": prefetch, "bytes": size}
+    return ProfiledLaunch(
+        "launches",
+        f"rows_{prefetch}",
+        ctas,
+        128,
+        ("data", *shape),
+        columns,
+        data_bytes=size,
+        shared=4 * _ROWS_TILE_BYTES,
+    )
+
+
 PLANS: dict[str, Launches] = {
     "empty": _empty,
     "stores": _stores,
@@ -206,6 +244,7 @@ PLANS: dict[str, Launches] = {
     "hits": _hits,
     "places": _places,
     "ends": _ends,
+    "rows": _rows,
     "idle": _idle,
     "fetch": _fetch,
 }
@@ -297,6 +336,17 @@ END_METRICS = (
     "gpc__cycles_elapsed.max",
     "gpu__time_duration.sum",
 )
+ROW_METRICS = (
+    "sm__cycles_elapsed.max",
+    "sm__cycles_active.max",
+    "sm__cycles_active.sum",
+    "dram__bytes_read.sum",
+    "lts__t_sectors_op_read.sum",
+    "lts__t_sectors_op_read_lookup_hit.sum",
+    "lts__t_sectors_srcunit_tex.sum",
+    "lts__t_sectors_srcunit_ltcfabric.sum",
+    "gpu__time_duration.sum",
+)
 IDLE_METRICS = (
     "sm__cycles_elapsed.max",
     "sm__cycles_active.max",
@@ -384,6 +434,16 @@ def measure_hits(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     counted = profile_plan("hits", MERGE_METRICS, device.sms, quick=quick)
     return [row | {"cycles": float(np.median(clocks))} for row, clocks in counted]
+
+
+def measure_rows(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure reads from DRAM of tiles of rows, some bytes of each row at once.
+
+    Raises:
+        CannotRun: ncu is missing or may not profile here.
+    """
+    return [row for row, _ in profile_plan("rows", ROW_METRICS, device.sms, quick=quick)]
 
 
 def measure_places(device: Device, *, quick: bool) -> list[MeasuredRow]:
