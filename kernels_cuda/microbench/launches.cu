@@ -165,11 +165,11 @@ extern "C" __global__ void __launch_bounds__(128) merged_hits(u64* clocks, const
     copy_tiles(clocks, shared, base, tiles, static_cast<u64>(member) * stagger + 2000);
 }
 
-// Tiles of 8 KiB of rows, read along the rows with four groups of cp.async in flight. A tile has 8192 / row_bytes rows,
-// `pitch` apart; a CTA reads `tiles` of them, `step` apart, and then those of its next block, until it has read `blocks`.
-// CTA i begins at i * cta_step, its blocks are `block_step` apart.
+// Tiles of 8 KiB of rows, read along the rows with `flight` groups of cp.async in flight, 1 to 4. A tile has
+// 8192 / row_bytes rows, `pitch` apart; a CTA reads `tiles` of them, `step` apart, and then those of its next block, until
+// it has read `blocks`. CTA i begins at i * cta_step, its blocks are `block_step` apart.
 template <int kPrefetch>
-DEVICE void read_rows(const char* data, int row_bytes, u64 pitch, int tiles, u64 step, int blocks, u64 block_step, u64 cta_step) {
+DEVICE void read_rows(const char* data, int flight, int row_bytes, u64 pitch, int tiles, u64 step, int blocks, u64 block_step, u64 cta_step) {
     extern __shared__ __align__(128) char target[];
     const int vectors = row_bytes / 16, row = threadIdx.x / vectors, column = threadIdx.x % vectors;
     const int rows_at_once = blockDim.x / vectors;
@@ -177,7 +177,7 @@ DEVICE void read_rows(const char* data, int row_bytes, u64 pitch, int tiles, u64
     const u32 shared = shared_address(target) + threadIdx.x * 16;
     const int count = tiles * blocks;
 #pragma unroll 1
-    for (int i = 0; i < count + 3; ++i) {
+    for (int i = 0; i < count + flight - 1; ++i) {
         const u64 from = base + i / tiles * block_step + i % tiles * step;
         if (i < count) {
 #pragma unroll
@@ -193,13 +193,22 @@ DEVICE void read_rows(const char* data, int row_bytes, u64 pitch, int tiles, u64
             }
         }
         asm volatile("cp.async.commit_group;" ::: "memory");
-        asm volatile("cp.async.wait_group 3;" ::: "memory");
+        if (flight == 1)
+            asm volatile("cp.async.wait_group 0;" ::: "memory");
+        else if (flight == 2)
+            asm volatile("cp.async.wait_group 1;" ::: "memory");
+        else if (flight == 3)
+            asm volatile("cp.async.wait_group 2;" ::: "memory");
+        else
+            asm volatile("cp.async.wait_group 3;" ::: "memory");
+        __syncthreads();
     }
 }
 #define ROWS(kPrefetch)                                                                                                  \
     extern "C" __global__ void __launch_bounds__(128) rows_##kPrefetch(                                                  \
-        const char* data, int row_bytes, int pitch, int tiles, int step, int blocks, int block_step, int cta_step) {     \
-        read_rows<kPrefetch>(data, row_bytes, pitch, tiles, step, blocks, block_step, cta_step);                         \
+        const char* data, int flight, int row_bytes, int pitch, int tiles, int step, int blocks, int block_step,          \
+        int cta_step) {                                                                                                  \
+        read_rows<kPrefetch>(data, flight, row_bytes, pitch, tiles, step, blocks, block_step, cta_step);                         \
     }
 ROWS(0)
 ROWS(128)

@@ -20,7 +20,7 @@ KernelArgument: TypeAlias = Literal["clocks", "no clocks", "data", "flags"] | in
 _TILE_BYTES = 16 << 10
 _ROWS_TILE_BYTES = 8 << 10
 _ROWS_BYTES = 138 << 20
-_ROWS_PITCH = 4096
+_ROWS_LEAST_CTAS = 64
 _STORED_BYTES = 16
 _STORE_THREADS = 128
 _BUSY_CYCLES = 30_000
@@ -203,35 +203,49 @@ def _ends(sms: int, quick: bool) -> list[ProfiledLaunch]:
 
 
 def _rows(sms: int, quick: bool) -> list[ProfiledLaunch]:
-    """Return reads from DRAM of tiles of rows, by the bytes of a row at once and what lies beside them."""
-    ctas = 2 * sms
+    """
+    Return reads from DRAM of tiles of rows.
+
+    They differ in the bytes of a row that are read at once, what lies beside them, the bytes that the L2 brings for a
+    miss, and the tiles that are in flight.
+    """
     launches = []
     for row_bytes in (64, 128, 256, 512):
-        rows = _ROWS_TILE_BYTES // row_bytes
         for pitch in (4096,) if quick else (4096, 8192):
-            blocks = max(1, _ROWS_BYTES // (ctas * rows * pitch))
-            tiles = blocks * pitch // row_bytes
-            # Along: each CTA reads whole rows of its own, tile by tile. Down: it reads columns, beside its neighbours'.
-            along = (pitch, pitch // row_bytes, row_bytes, blocks, rows * pitch, blocks * rows * pitch)
-            down = (ctas * row_bytes, tiles, rows * ctas * row_bytes, 1, 0, row_bytes)
             launches += [
-                _reading(ctas, prefetch, (row_bytes, *shape), what, ctas * tiles * _ROWS_TILE_BYTES)
-                for what, shape in (("along", along), ("down", down))
+                _reading(2 * sms, 4, row_bytes, pitch, what, prefetch)
+                for what in ("along", "down")
                 for prefetch in (0, 128, 256)
                 for _ in range(1 if quick else 3)
             ]
+    launches += [
+        _reading(ctas, flight, row_bytes, 4096, what, 128)
+        for row_bytes in (64, 128, 256)
+        for what in ("along", "down")
+        for ctas in (1, sms // 2, sms, 2 * sms)
+        for flight in (1, 2, 3, 4)
+    ]
     return launches
 
 
-def _reading(ctas: int, prefetch: int, shape: tuple[int, ...], what: str, size: int) -> ProfiledLaunch:
-    columns: MeasuredRow = {"what": what, "row_bytes": shape[0], "pitch": shape[1], "prefetch": prefetch, "bytes": size}
+def _reading(ctas: int, flight: int, row_bytes: int, pitch: int, what: str, prefetch: int) -> ProfiledLaunch:  # noqa: PLR0917 - a row of a table
+    """Return a reading kernel: along rows of its own, tile by tile, or down columns beside those of its neighbours."""
+    rows = _ROWS_TILE_BYTES // row_bytes
+    blocks = max(1, _ROWS_BYTES // (max(ctas, _ROWS_LEAST_CTAS) * rows * pitch))
+    tiles = blocks * pitch // row_bytes
+    if what == "along":
+        shape = (pitch, pitch // row_bytes, row_bytes, blocks, rows * pitch, blocks * rows * pitch)
+    else:
+        shape = (ctas * row_bytes, tiles, rows * ctas * row_bytes, 1, 0, row_bytes)
+    size = ctas * tiles * _ROWS_TILE_BYTES
+    columns: MeasuredRow = {"what": what, "row_bytes": row_bytes, "pitch": shape[0], "prefetch": prefetch}
     return ProfiledLaunch(
         "launches",
         f"rows_{prefetch}",
         ctas,
         128,
-        ("data", *shape),
-        columns,
+        ("data", flight, row_bytes, *shape),
+        columns | {"flight": flight, "bytes": size},
         data_bytes=size,
         shared=4 * _ROWS_TILE_BYTES,
     )
