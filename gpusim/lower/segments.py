@@ -8,6 +8,7 @@ from typing import Any
 from gpusim.errors import CheckFailed
 from gpusim.lower.aligned import MMA_OPCODES, AlignedKernel, ExecutedWarp, OpPart
 from gpusim.lower.estimated import tensor_pipe
+from gpusim.lower.registers_read import registers_read
 from gpusim.lower.runner import KernelRunner, mainloop_span
 from gpusim.lower.sass.decode import NO_BARRIER, Sass
 from gpusim.lower.sass.operands import PT
@@ -207,6 +208,7 @@ def executed_instruction(
         guard=_guard(sass, None if named is None else kernel.lanes().op(named.op)),
         op=named.op if named else None,
         part=named.part if named else 0,
+        sources=registers_read(sass.text) if unit == "pipe" else 0,
     )
 
 

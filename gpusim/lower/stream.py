@@ -44,6 +44,7 @@ class Instruction:
             arithmetic between ops. Memory instructions take their lane addresses from it. Arithmetic that carries out a
             softmax op has that op.
         part: Number of the mma.sync within its ``WarpMma``; 0 for other ops.
+        sources: Different general registers that arithmetic reads; 0 where only its opcode is known.
     """
 
     opcode: str
@@ -56,6 +57,7 @@ class Instruction:
     guard: str = ""
     op: Any = None
     part: int = 0
+    sources: int = 0
 
 
 @dataclass(frozen=True, slots=True)

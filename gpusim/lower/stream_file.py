@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias, get_args
 
 from gpusim.errors import BadInput
+from gpusim.lower.registers_read import registers_read
 from gpusim.lower.stream import Instruction, Segment, Stream
 from gpusim.schedule.ops import Op
 
@@ -208,6 +209,7 @@ def _compiled(data: dict[str, Any], kinds: Kinds) -> CompiledStream:
 
 
 def _instruction(row: Sequence[Any], kinds: Kinds) -> Instruction:
-    _, _, opcode, unit, pipe, stall, write, read, wait_mask, guard, op, part = row
+    _, text, opcode, unit, pipe, stall, write, read, wait_mask, guard, op, part = row
     named = None if op is None else _step(op, kinds)
-    return Instruction(opcode, unit, pipe, stall, write, read, wait_mask, guard, named, part)
+    sources = registers_read(text) if unit == "pipe" else 0
+    return Instruction(opcode, unit, pipe, stall, write, read, wait_mask, guard, named, part, sources)

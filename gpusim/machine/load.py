@@ -120,6 +120,12 @@ class _Reader:
                 "dram.latency_least, latency, latency_late, latency_later and latency_most must not fall,"
                 f" got {', '.join(map(str, latencies))} ({self._where}: dram)"
             )
+        units = machine.launch.units
+        if units is not None and units.ahead + sum(units.others) != machine.sms:
+            raise BadInput(
+                f"launch.units.ahead and others must have {machine.sms} SMs together,"
+                f" got {units.ahead + sum(units.others)} ({self._where}: launch.units)"
+            )
         # A warp that waits for a semaphore must not come back before one that waits at a barrier could.
         barrier, semaphore = machine.barrier.base + machine.barrier.per_warp, machine.l2.semaphore
         if semaphore <= barrier:
@@ -214,6 +220,10 @@ class _Reader:
     def _value(self, hint: Any, unit: FigureUnit, found: Mapping[str, object], key: str) -> Any:
         """Return the value of a figure of the right type, size and unit."""
         value: Any = found.get("value")
+        if hint == tuple[int, ...]:
+            if not isinstance(value, list) or not value:
+                raise self._refuse("value must be a list of integers", value, f"{key}.value")
+            return tuple(self._value(int, unit, {**found, "value": one}, key) for one in value)
         if type(value) is not hint or (hint is int and value < unit.least):
             wanted = "true or false" if hint is bool else f"an integer of at least {unit.least}"
             raise self._refuse(f"value must be {wanted}", value, f"{key}.value")

@@ -34,7 +34,7 @@ class FigureUnit:
         return _MOST_OF_UNIT.get(self.name, 1 << 20)
 
 
-_MOST_OF_UNIT = {"SMs": 4096, "SMSPs": 64, "banks": 1024, "CTAs": 4096, "bytes": 1 << 30}
+_MOST_OF_UNIT = {"SMs": 4096, "SMSPs": 64, "banks": 1024, "channels": 4096, "CTAs": 4096, "bytes": 1 << 30}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class FigureRecord:
     """
 
     key: str
-    value: int | bool
+    value: int | bool | tuple[int, ...]
     unit: str
     kind: FigureKind
     source: str
@@ -260,6 +260,22 @@ class L2Spec:
 
 
 @dataclass(frozen=True, slots=True)
+class DramBanksSpec:
+    """
+    What serves DRAM's accesses beside one another.
+
+    Attributes:
+        channels: Channels that share the bandwidth; each transfers one access after the other.
+        per_channel: Banks of a channel; each serves one access after the other.
+        busy_ns: Time that an access takes of its bank.
+    """
+
+    channels: Annotated[int, FigureUnit("channels")]
+    per_channel: Annotated[int, FigureUnit("banks")]
+    busy_ns: Annotated[int, FigureUnit("ns")]
+
+
+@dataclass(frozen=True, slots=True)
 class DramSpec:
     """
     The memory behind the L2.
@@ -271,6 +287,7 @@ class DramSpec:
             hundred, and of all.
         bandwidth_gb_s: Peak bandwidth, in 10^9 bytes a second.
         achievable_percent: Share of the peak that a stream reaches.
+        banks: Channels and banks; None where they are not known, and all is taken for one channel without banks.
         clock_mhz: SM clock of the machine.
     """
 
@@ -281,6 +298,7 @@ class DramSpec:
     latency_most: Annotated[int, FigureUnit("cycles", least=0)]
     bandwidth_gb_s: Annotated[int, FigureUnit("GB/s")]
     achievable_percent: Annotated[int, FigureUnit("percent")]
+    banks: DramBanksSpec | None
     clock_mhz: Annotated[int, Inherited("clock_mhz")]
 
     @property
@@ -317,6 +335,22 @@ class DispatchSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class LaunchUnitsSpec:
+    """
+    Groups of SMs that the chip's CTA scheduler hands CTAs to, group by group: GPCs, or parts of one.
+
+    Attributes:
+        ahead: SMs of the group that always comes first.
+        others: SMs of each other group, in the order in which they follow.
+        between: Other groups that get their CTAs between two turns of the first group, in hundredths of a group.
+    """
+
+    ahead: Annotated[int, FigureUnit("SMs")]
+    others: Annotated[tuple[int, ...], FigureUnit("SMs")]
+    between: Annotated[int, FigureUnit("percent")]
+
+
+@dataclass(frozen=True, slots=True)
 class LaunchSpec:
     """
     The time a grid and its CTAs take to start.
@@ -327,6 +361,7 @@ class LaunchSpec:
         cta_setup: Cycles from the launch of a CTA to its first issue.
         ctas_on_every_gpc: Fewest CTAs of a grid that leave no GPC idle.
         idle_clock_percent: Cycles that an idle GPC counts for 100 of one whose tensor cores are busy.
+        units: Groups of SMs that CTAs go to; None where they are not known, and all SMs are taken for one.
     """
 
     overhead: Annotated[int, FigureUnit("cycles", least=0)]
@@ -334,6 +369,7 @@ class LaunchSpec:
     cta_setup: Annotated[int, FigureUnit("cycles", least=0)]
     ctas_on_every_gpc: Annotated[int, FigureUnit("CTAs")]
     idle_clock_percent: Annotated[int, FigureUnit("percent")]
+    units: LaunchUnitsSpec | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,11 @@ from typing import NamedTuple
 
 import simpy
 
-from gpusim.machine.spec import LaunchSpec
+from gpusim.machine.spec import LaunchSpec, LaunchUnitsSpec
 from gpusim.sim.core.chip import Chip
+
+_SMS_OF_TPC = 2
+"""SMs of a TPC."""
 
 
 class CtaLife(NamedTuple):
@@ -18,12 +21,86 @@ class CtaLife(NamedTuple):
     finished: int
 
 
+def first_places(ctas: int, sms: int, slots: int, units: LaunchUnitsSpec | None) -> list[int]:
+    """
+    Return the SM of each CTA of a grid that finds room at the launch, in launch order.
+
+    Whole rounds of one CTA for each SM come first, group by group of ``units``; the first group comes ahead of its
+    turn. What is left of the grid is spread over the groups, in each over its TPCs, and then over the TPCs' second SMs
+    (reports/measured/h200/microbench/places.csv). SMs are numbered by group: those of the first group are the first.
+
+    Not modelled: that the group after the first one is another in each launch.
+
+    Args:
+        ctas: CTAs of the grid.
+        sms: SMs that are simulated.
+        slots: CTAs that are resident on an SM at once.
+        units: Groups of SMs. Where they are not known, or only some SMs are simulated, all take turns.
+    """
+    room = min(ctas, slots * sms)
+    if units is None or units.ahead + sum(units.others) != sms:
+        return [place % sms for place in range(room)]
+    rounds, left = divmod(room, sms)
+    groups, first = [range(units.ahead)], units.ahead
+    for size in units.others:
+        groups.append(range(first, first + size))
+        first += size
+    places: list[int] = []
+    ahead = 0
+    for turn in range(rounds * len(units.others)):
+        if ahead < rounds and turn == ahead * units.between // 100:
+            places += groups[0]
+            ahead += 1
+        places += groups[1 + turn % len(units.others)]
+    places += groups[0][:left]
+    for group, count in zip(groups[1:], _spread(max(0, left - units.ahead), units.others), strict=True):
+        # The TPCs that have a CTA on both SMs come first.
+        tpcs = len(group) // _SMS_OF_TPC
+        whole = max(0, count - tpcs)
+        places += group[: _SMS_OF_TPC * whole]
+        places += group[_SMS_OF_TPC * whole :: _SMS_OF_TPC][: count - _SMS_OF_TPC * whole]
+    return places
+
+
+def groups_of(ctas: int, sms: int, units: LaunchUnitsSpec | None) -> list[int]:
+    """
+    Return the group of each SM that is simulated, in the order of their numbers; () where groups are not known.
+
+    Args:
+        ctas: CTAs of the grid.
+        sms: SMs that are simulated: all, or as many as there are CTAs.
+        units: Groups of SMs.
+    """
+    if units is None:
+        return []
+    of_all = [group for group, size in enumerate((units.ahead, *units.others)) for _ in range(size)]
+    if sms == len(of_all):
+        return of_all
+    if sms != ctas:
+        return []
+    return [of_all[sm] for sm in first_places(ctas, len(of_all), 1, units)]
+
+
+def _spread(ctas: int, sizes: Sequence[int]) -> list[int]:
+    """Return how many CTAs each group gets: one in turn while it has TPCs without one, and then while it has SMs."""
+    counts = [0] * len(sizes)
+    for sms_of_tpc in range(1, _SMS_OF_TPC + 1):
+        most = [size * sms_of_tpc // _SMS_OF_TPC for size in sizes]
+        while ctas and counts != most:
+            for group, bound in enumerate(most):
+                if ctas and counts[group] < bound:
+                    counts[group] += 1
+                    ctas -= 1
+    return counts
+
+
 class CtaScheduler:
     """
     The chip's CTA scheduler, or the part of it that one SM sees.
 
-    First it gives each SM one CTA in turn until all are full. Then each CTA that ends is replaced by the next one. The
-    chip runs from the end of one CTA to that of the next, and meets the calendar only there.
+    First it gives each SM one CTA in turn until all are full, in the order of ``first_places``. Then each CTA that ends
+    is replaced by the next one. The chip runs from the end of one CTA to that of the next, and meets the calendar only
+    there.
 
     Args:
         env: The SimPy environment.
@@ -46,11 +123,10 @@ class CtaScheduler:
 
     def run(self) -> Generator[simpy.Event, None, None]:
         """Run all CTAs of the queue: a SimPy process."""
-        for sm in range(self._chip.slots * self._chip.sms):
-            if self._next < len(self._queue):
-                # A CTA leaves after all before it in the grid, simulated or not.
-                self._port_free = self._queue[self._next] * self._spec.cta_interval
-                self._hand_out(sm % self._chip.sms)
+        for sm in first_places(len(self._queue), self._chip.sms, self._chip.slots, self._spec.units):
+            # A CTA leaves after all before it in the grid, simulated or not.
+            self._port_free = self._queue[self._next] * self._spec.cta_interval
+            self._hand_out(sm)
         while len(self.lives) < self._next:
             cta, chip = self._chip.run(), self._chip
             yield self._env.timeout(chip.now - self._env.now)

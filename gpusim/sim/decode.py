@@ -101,8 +101,13 @@ _NO_ACCESS, _NOT_NOTED = Access(), Noted()
 _VARIABLE = frozenset({"branch", "mufu"})
 """Pipes of branches, and of instructions whose latency varies: they wait for the barrier that ``BAR`` defers (D32)."""
 
-_COMPETING = frozenset({"alu", "fma", "fmaheavy", "half"})
-"""Pipes whose instructions read general registers at the rate at which the tensor core is fed."""
+_COMPETING = frozenset({"fma", "fmaheavy", "half"})
+"""
+Pipes whose instructions read general registers at the rate at which the tensor core is fed.
+
+Those of ``alu`` do where they read more than one: lop3 of one register costs an mma.sync beside it nothing, lop3 of
+three 1.1 cycles (dispatch.csv).
+"""
 
 _CONSTANT_LOAD = "ULDC"
 """The instruction of the uniform datapath that waits for a deferred barrier, too: a load of the constant bank."""
@@ -166,7 +171,7 @@ class _Decoder:
             is_branch=instruction.pipe == "branch",
             registers=_registers(instruction.opcode),
             dispatches=instruction.pipe == "mufu",
-            competes=instruction.pipe in _COMPETING,
+            competes=instruction.pipe in _COMPETING or (instruction.pipe == "alu" and instruction.sources > 1),
             joins=kind != PIPE or instruction.pipe in _VARIABLE or instruction.opcode.startswith(_CONSTANT_LOAD),
             awaits=awaits,
             latency=latency or access.latency,

@@ -40,7 +40,8 @@ class Figures(NamedTuple):
         semaphore: Cycles from the end of a split-K slice until the next one sees its semaphore.
         most_merged: Requests for a line on its way from DRAM that one look-up serves.
         dram_least, dram_latency, dram_late, dram_later, dram_most: Quantiles of a miss's latency: 0, .5, .9, .98, 1.
-        dram_bytes_per_kilocycle: Bandwidth.
+        dram_bytes_per_kilocycle, dram_channels: Bandwidth, and the channels that share it.
+        dram_banks, dram_bank_busy: Banks of a channel, and thousandths of a cycle that an access takes of its bank.
         l1_lines, l2_lines: Lines that each cache holds.
     """
 
@@ -87,6 +88,9 @@ class Figures(NamedTuple):
     dram_later: int
     dram_most: int
     dram_bytes_per_kilocycle: int
+    dram_channels: int
+    dram_banks: int
+    dram_bank_busy: int
     l1_lines: int
     l2_lines: int
 
@@ -103,7 +107,7 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         carve_out: Shared memory of the CTAs resident on an SM, bytes; the L1 has the rest (D12).
         busy: Whether tensor cores slow the SM's clock down, so that DRAM, which does not, takes fewer cycles (D25).
     """
-    copy = machine.async_copy
+    copy, banks = machine.async_copy, machine.dram.banks
     clock = machine.launch.idle_clock_percent if busy else 100
     lines = machine.instruction_cache.l0_bytes // machine.instruction_cache.line_bytes
     return Figures(
@@ -150,6 +154,9 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         dram_later=machine.dram.latency_later * 100 // clock,
         dram_most=machine.dram.latency_most * 100 // clock,
         dram_bytes_per_kilocycle=machine.dram.bytes_per_kilocycle * clock // 100,
+        dram_channels=1 if banks is None else banks.channels,
+        dram_banks=1 if banks is None else banks.per_channel,
+        dram_bank_busy=0 if banks is None else banks.busy_ns * machine.clock_mhz * 100 // clock,
         l1_lines=max(0, machine.l1.bytes - carve_out) // machine.l1.line_bytes,
         l2_lines=machine.l2.bytes // machine.l2.partitions // (SECTORS_PER_LINE * SECTOR_BYTES),
     )

@@ -11,7 +11,7 @@ from gpusim.sim.code import Assembly
 from gpusim.sim.core.chip import NOTE_WIDTH, SPAN_WIDTH, Chip
 from gpusim.sim.core.columns import Code, Data, rows_of
 from gpusim.sim.core.engine import engine
-from gpusim.sim.cta_scheduler import CtaLife, CtaScheduler
+from gpusim.sim.cta_scheduler import CtaLife, CtaScheduler, groups_of
 from gpusim.sim.figures import Figures, figures_of
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.observer import Observer
@@ -134,7 +134,8 @@ def run_sms(
     """
     figures, data = columns_of(resident, queue, walk)
     kernel = resident.kernel
-    chip: Chip = engine().module.Chip(figures, resident.code, data, sms, resident.slots, share)
+    groups = groups_of(len(queue), sms, kernel.machine.launch.units)
+    chip: Chip = engine().module.Chip(figures, resident.code, data, sms, resident.slots, share, groups)
     started = time.perf_counter()
     lives = run_chip(chip, kernel.machine.launch, queue, watched if kernel.watch.activities else None)
     seconds = time.perf_counter() - started

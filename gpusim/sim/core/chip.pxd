@@ -2,7 +2,7 @@
 
 cimport cython
 
-cdef long long NEVER, SECTORS_PER_LINE, _SMS_PER_TPC, _MULTIPLIER, _INCREMENT, _MODULUS, _WHOLE_LINE, _OUTPUT_LINES, _MOST_CREDIT, _MILLI, _PERCENT, _GROUPS, _LINES_AT_ONCE, _STAGE_CYCLES, _ISSUED, _COMING, _TENSOR, _MIO, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
+cdef long long NEVER, SECTORS_PER_LINE, _SMS_PER_TPC, _MULTIPLIER, _INCREMENT, _MODULUS, _HASH, _HASHED_BITS, _HASH_SHIFT, _WHOLE_LINE, _OUTPUT_LINES, _MOST_CREDIT, _MILLI, _PERCENT, _GROUPS, _LINES_AT_ONCE, _STAGE_CYCLES, _ISSUED, _COMING, _TENSOR, _MIO, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
 cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
 cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
 cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN, DISPATCH_STALL
@@ -23,7 +23,7 @@ cdef class Log:
 cdef class Lines:
     cdef long long mask, free, fresh, oldest, youngest
     cdef readonly long long count
-    cdef long long[::1] head, chain, line, ready, held, dirty, merged, asker, lands, pending, seen, older, younger
+    cdef long long[::1] head, chain, line, ready, held, dirty, merged, asker, lands, pending, seen, wanted, looked, groups, older, younger
     cdef long long bucket(self, long long line) noexcept
     cdef long long find(self, long long line) noexcept
     cdef void unlink(self, long long slot) noexcept
@@ -46,7 +46,7 @@ cdef class Chip:
     cdef long long draw, written_sectors, next_line, looked_credit, later, later_waiting, came_sectors
     cdef long long dram_latency, dram_rate, l1_lines, l2_lines
     cdef long long warps, lines, cached, simulates_l2, rows, outputs
-    cdef long long chip_free, dram_free, turn, fetched, status, requested, slow_credit, missed_credit, pending, scheduled
+    cdef long long chip_free, channels, banks, bank_busy, spread, turn, fetched, status, requested, slow_credit, missed_credit, pending, scheduled
     cdef const long long[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, read, fetches, is_branch, joins, registers, dispatches, competes
     cdef const long long[::1] wave, wave_slots, bytes, row, turn_of, access, vec, stage, pending_groups, awaits, follows, followed, is_load, through_l1
     cdef const long long[::1] zero_fills, fills, activity, waves, first, end, trips, tiles, begins, program, warps_of
@@ -58,7 +58,7 @@ cdef class Chip:
     cdef long long[::1] age, home, at, segment, trip, ready, stalled, issued, reason, board, board_reason
     cdef long long[::1] barred, held, dispatched
     cdef long long[::1] groups, committed, open_group, stored, drained
-    cdef long long[::1] l2_free, store_free, heap, place, due, order
+    cdef long long[::1] group_of, l2_free, store_free, dram_free, bank_free, heap, place, due, order
     cdef bint before(self, long long one, long long other) noexcept
     cdef void schedule(self, long long event, long long at, long long rank) noexcept
     cdef void rise(self, long long place) noexcept
@@ -115,16 +115,18 @@ cdef class Chip:
     cdef long long fill(self, long long sm, long long line, long long mask, long long start, long long issued) noexcept
     @cython.locals(cache=Lines)
     cdef long long fill_known(self, long long sm, long long line, long long mask, long long start, long long issued) noexcept
-    cdef long long accrue(self, long long asked, long long issued) noexcept
+    cdef long long accrue(self, long long line, long long asked, long long issued) noexcept
     cdef void displace(self, long long issued, long long sectors) noexcept
     cdef long long enter(self, long long sm, long long at, long long size) noexcept
     cdef long long look(self, long long start, long long issued, long long size) noexcept
     cdef long long store(self, long long sm, long long at, long long issued, long long sectors) noexcept
     @cython.locals(cache=Lines)
     cdef void make_room(self, long long issued) noexcept
-    cdef long long occupy(self, long long issued, long long size) noexcept
+    cdef long long bank_of(self, long long line) noexcept
+    cdef long long next_bank(self) noexcept
+    cdef long long occupy(self, long long bank, long long at, long long size) noexcept
     cdef long long dram_latency_of(self) noexcept
-    cdef long long dram(self, long long start, long long size, long long issued) noexcept
+    cdef long long dram(self, long long bank, long long start, long long size, long long issued) noexcept
     cdef long long copy(self, long long sm, long long at, long long issued, long long code) noexcept
     @cython.locals(cache=Lines)
     cdef long long bring(self, long long sm, long long at, long long issued, long long missing) noexcept

@@ -33,6 +33,8 @@ from gpusim.sim.stall_reasons import (
 from gpusim.units import SCOREBOARDS, SECTOR_BYTES, SECTORS_PER_LINE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gpusim.sim.core.columns import Code, Column, Data
     from gpusim.sim.figures import Figures
 
@@ -45,6 +47,9 @@ _GROUPS = 32
 
 _MULTIPLIER, _INCREMENT, _MODULUS = 1103515245, 12345, 1 << 31
 """The linear congruential generator of the C standard's example, from which latencies are drawn."""
+
+_HASH, _HASHED_BITS, _HASH_SHIFT = 2654435761, (1 << 31) - 1, 29
+"""Knuth's multiplicative hash, by 2^32 over the golden ratio; lines are cut to 31 bits, so that 63 hold the product."""
 
 _TENSOR, _MIO = 3, 2
 """Ports of an SMSP, counted from the end: its tensor core's and that of the MIO."""
@@ -150,6 +155,9 @@ class Lines:
         self.lands = pages(most + 1)
         self.pending = pages(most + 1)
         self.seen = pages(most + 1)
+        self.wanted = pages(most + 1)
+        self.looked = pages(most + 1)
+        self.groups = pages(most + 1)
         self.older = pages(most + 1)
         self.younger = pages(most + 1)
         self.free, self.fresh = -1, 0
@@ -205,6 +213,7 @@ class Lines:
         self.ready[slot] = 0
         self.held[slot] = self.dirty[slot] = self.merged[slot] = 0
         self.lands[slot] = self.pending[slot] = self.seen[slot] = 0
+        self.wanted[slot] = self.looked[slot] = self.groups[slot] = 0
         self.append(slot)
         self.count += 1
         return slot
@@ -245,7 +254,14 @@ class Chip:
     """
 
     def __init__(  # noqa: PLR0917 - called positionally by both executions
-        self, figures: "Figures", code: "Code", data: "Data", sms: int, slots: int, share: int
+        self,
+        figures: "Figures",
+        code: "Code",
+        data: "Data",
+        sms: int,
+        slots: int,
+        share: int,
+        groups: "Sequence[int]" = (),
     ) -> None:
         """
         Build the chip.
@@ -257,6 +273,7 @@ class Chip:
             sms: Simulated SMs.
             slots: CTAs that an SM holds at once.
             share: SMs that each simulated request stands for.
+            groups: Group of each SM, whose requests are merged; all are of one where it is empty.
         """
         self.figures_of(figures)
         self.code_of(code)
@@ -264,8 +281,7 @@ class Chip:
         self.sms, self.slots, self.share = sms, slots, share
         smsps, resident = sms * self.smsps, sms * slots
         warps = resident * self.warps
-        self.now, self.ended_sm = 0, 0
-        self.instructions, self.wavefronts = 0, 0
+        self.now, self.ended_sm, self.instructions, self.wavefronts = 0, 0, 0, 0
         self.notes, self.spans = Log(NOTE_WIDTH), Log(SPAN_WIDTH)
         # SMs
         self.sm_free, self.barrier_free = zeros(sms), zeros(sms)
@@ -300,12 +316,15 @@ class Chip:
         self.stored, self.drained, self.barred, self.held = zeros(warps), zeros(warps), zeros(warps), zeros(warps)
         # Caches and DRAM
         self.l1 = [Lines(self.l1_lines + _LINES_AT_ONCE) for _ in range(sms)] if self.cached else []
-        self.next_line = _OUTPUT_LINES
-        self.l2 = Lines(self.l2_lines + 2)
-        self.l2_free, self.store_free, self.chip_free, self.dram_free = zeros(sms), zeros(sms), 0, 0
-        self.turn, self.draw, self.slow_credit, self.missed_credit = 0, 0, 0, 0
-        self.looked_credit, self.came_sectors = 0, 0
-        self.later, self.later_waiting = 2, 1
+        self.l2, self.next_line = Lines(self.l2_lines + 2), _OUTPUT_LINES
+        self.group_of = array("q", groups or [0] * sms)
+        self.l2_free, self.store_free, self.chip_free = zeros(sms), zeros(sms), 0
+        # A part of the chip has a part of the channels.
+        self.channels = max(1, figures.dram_channels // share)
+        self.banks, self.bank_busy = self.channels * figures.dram_banks, figures.dram_bank_busy
+        self.dram_free, self.bank_free = zeros(self.channels), zeros(self.banks)
+        self.turn, self.draw, self.spread, self.came_sectors = 0, 0, 0, 0
+        self.slow_credit, self.missed_credit, self.looked_credit, self.later, self.later_waiting = 0, 0, 0, 2, 1
         self.written_sectors, self.stored_bytes, self.acknowledged = 0, 0, 0
         self.l2_sectors, self.looked_up, self.dram_bytes, self.dram_written = 0, 0, 0, 0
         # The calendar: a heap of SMSPs and CTA slots, one entry each.
@@ -1146,7 +1165,8 @@ class Chip:
         self.l2_sectors += missing
         start = self.enter(sm, at, missing * SECTOR_BYTES)
         if not self.simulates_l2:
-            self.accrue(self.asked[self.requested] - missing, issued)
+            line = self.line[self.touched[self.requested]] + self.fetch_line[self.fetched]
+            self.accrue(line, self.asked[self.requested] - missing, issued)
         cache, base, done = self.l1[sm], self.fetch_line[self.fetched], 0
         for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
             line = self.line[touched] + base
@@ -1208,15 +1228,39 @@ class Chip:
         if cache.count > self.l2_lines:
             if cache.dirty[cache.oldest]:
                 size = SECTORS_PER_LINE * SECTOR_BYTES
-                self.occupy(issued, size)
+                self.occupy(self.bank_of(cache.line[cache.oldest]), issued, size)
                 self.dram_written += size * self.share
             cache.drop_oldest()
 
-    def occupy(self, issued: int, size: int) -> int:
-        """Let DRAM transfer some bytes, one channel in order of issue (D6); return when that begins."""
-        backlog = max(issued * _MILLI, self.dram_free)
-        self.dram_free = backlog + size * self.share * _MILLI * _MILLI // self.dram_rate
-        return backlog
+    def bank_of(self, line: int) -> int:
+        """Return the DRAM bank of a line: a hash spreads lines as if at random, whatever their stride (D6)."""
+        mixed = (line & _HASHED_BITS) * _HASH
+        mixed = ((mixed ^ mixed >> _HASH_SHIFT) & _HASHED_BITS) * _HASH
+        return (mixed >> _HASH_SHIFT) % self.banks
+
+    def next_bank(self) -> int:
+        """Return the DRAM bank of data whose line is not known: each in turn."""
+        self.spread += 1
+        return self.spread % self.banks
+
+    def occupy(self, bank: int, at: int, size: int) -> int:
+        """
+        Let a DRAM bank serve an access and its channel transfer it, each in order of issue (D6).
+
+        Args:
+            bank: The bank.
+            at: Cycle of the issue.
+            size: Bytes.
+
+        Returns:
+            When the transfer begins, in thousandths of a cycle.
+        """
+        channel = bank % self.channels
+        begin = max(at * _MILLI, self.bank_free[bank])
+        self.bank_free[bank] = begin + self.bank_busy
+        begin = max(begin, self.dram_free[channel])
+        self.dram_free[channel] = begin + size * self.share * self.channels * _MILLI * _MILLI // self.dram_rate
+        return begin
 
     def l2_latency(self) -> int:
         """Return the latency of the next request: near and far alternate in the machine's proportion (D5)."""
@@ -1237,36 +1281,42 @@ class Chip:
         missing, late = self.missed_credit // _MILLI, self.slow_credit // _MILLI
         self.missed_credit -= missing * _MILLI
         self.slow_credit -= late * _MILLI
-        filled = self.dram(start, missing * SECTOR_BYTES, issued) if missing or late else 0
+        filled = self.dram(self.next_bank(), start, missing * SECTOR_BYTES, issued) if missing or late else 0
         return max(start // _MILLI + self.l2_latency(), filled if late else 0)
 
     def fill(self, sm: int, line: int, mask: int, start: int, issued: int) -> int:
         """
         Look a line up in the L2, read what is missing from DRAM; return the cycle at which it has arrived (D11).
 
-        An SM that asks again for a line on its way to it gets it with the first request. Up to a number of requests
-        from other SMs are merged before the L2 with one that waits there or for DRAM.
+        An SM that asks again for sectors on their way to it gets them with the first request. Up to a number of
+        requests from other SMs of its group are merged before the L2 with one for the same sectors that waits there or
+        for DRAM (hits.csv, neighbours and CTAs far from one another). Other sectors of the line are looked up on their
+        own, though they come with it (rows.csv, 64 bytes of a row).
         """
         cache = self.l2
         slot = cache.used(line)
         held, ready = cache.held[slot], cache.ready[slot]
         missing = sectors_in(_WHOLE_LINE & ~held) if mask & ~held else 0
         if missing == 0:
-            if start < cache.lands[slot] and cache.asker[slot] == sm:
+            if start < cache.lands[slot] and cache.asker[slot] == sm and mask & ~cache.wanted[slot] == 0:
                 return cache.lands[slot] // _MILLI
-            if start < cache.pending[slot] and cache.merged[slot] < self.most_merged:
+            same = mask & ~cache.looked[slot] == 0 and cache.groups[slot] >> self.group_of[sm] & 1
+            if same and start < cache.pending[slot] and cache.merged[slot] < self.most_merged:
                 cache.merged[slot] += 1
-                return max(start // _MILLI + self.l2_latency(), ready)
+                return cache.lands[slot] // _MILLI
         asked = sectors_in(mask)
         self.looked_up += asked
         begin = self.look(start, issued, asked * SECTOR_BYTES)
         lands = begin // _MILLI + self.l2_latency()
         if missing:
-            ready = max(ready, self.dram(begin, missing * SECTOR_BYTES, issued))
+            ready = max(ready, self.dram(self.bank_of(line), begin, missing * SECTOR_BYTES, issued))
             self.make_room(issued)
             cache.ready[slot] = ready
             cache.held[slot] = _WHOLE_LINE
         lands = max(lands, ready)
+        cache.wanted[slot] = mask | (cache.wanted[slot] if start < cache.lands[slot] and cache.asker[slot] == sm else 0)
+        cache.looked[slot] = mask | (cache.looked[slot] if start < cache.pending[slot] else 0)
+        cache.groups[slot] = 1 << self.group_of[sm] | (cache.groups[slot] if start < cache.pending[slot] else 0)
         cache.merged[slot] = 1
         cache.pending[slot] = max(begin, ready * _MILLI)
         cache.asker[slot] = sm
@@ -1288,7 +1338,7 @@ class Chip:
         """
         cache, asked = self.l2, sectors_in(mask)
         slow, shared = self.slow[self.status], self.shared_by[self.status]
-        brought = self.accrue(asked, issued)
+        brought = self.accrue(line, asked, issued)
         slot = cache.used(line)
         misses = cache.held[slot] == 0 and slow == _MILLI
         if 0 < slow < _MILLI:
@@ -1311,7 +1361,9 @@ class Chip:
         if shared > self.most_merged or sm // _SMS_PER_TPC % 2 != line % 2:
             self.looked_up += brought
         if misses:
-            cache.ready[slot] = max(begin, self.dram_free) // _MILLI + self.dram_latency_of()
+            bank = self.bank_of(line)
+            begun = max(self.bank_free[bank], self.dram_free[bank % self.channels])
+            cache.ready[slot] = max(begin, begun) // _MILLI + self.dram_latency_of()
         cache.held[slot] = _WHOLE_LINE
         lands = max(begin // _MILLI + self.l2_latency(), cache.ready[slot])
         cache.asker[slot] = sm
@@ -1320,7 +1372,7 @@ class Chip:
             cache.drop_oldest()
         return lands
 
-    def accrue(self, asked: int, issued: int) -> int:
+    def accrue(self, line: int, asked: int, issued: int) -> int:
         """Count sectors that are asked for, and let DRAM transfer the walk's part of them; return how many it is."""
         if self.slow[self.status] < _MILLI:
             self.slow_credit = min(self.slow_credit + asked * self.slow[self.status], _MOST_CREDIT)
@@ -1329,7 +1381,7 @@ class Chip:
         if brought:
             self.missed_credit -= brought * _MILLI
             self.dram_bytes += brought * SECTOR_BYTES * self.share
-            self.occupy(issued, brought * SECTOR_BYTES)
+            self.occupy(self.bank_of(line), issued, brought * SECTOR_BYTES)
             self.displace(issued, brought)
         return brought
 
@@ -1337,12 +1389,11 @@ class Chip:
         """Let sectors that come to an L2 that is full displace others; stored ones of them are written to DRAM."""
         self.came_sectors += sectors
         if self.came_sectors * self.share > self.l2_lines * SECTORS_PER_LINE:
-            self.occupy(issued, sectors * self.stored_bytes // self.came_sectors)
+            self.occupy(self.next_bank(), issued, sectors * self.stored_bytes // self.came_sectors)
 
-    def dram(self, start: int, size: int, issued: int) -> int:
+    def dram(self, bank: int, start: int, size: int, issued: int) -> int:
         """Read from DRAM; return the cycle at which the data reaches the SM."""
-        begin = max(start, self.dram_free)
-        self.occupy(issued, size)
+        begin = max(start, self.occupy(bank, issued, size))
         self.dram_bytes += size * self.share
         return begin // _MILLI + self.dram_latency_of()
 
