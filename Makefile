@@ -8,6 +8,9 @@
 VENV ?= .venv
 SCENARIO ?= conv_s6_crosswise
 JOBS ?= 2
+
+# Where it is set, every process of a test compiles gpusim anew, and every run of the tests the tests.
+unexport PYTHONDONTWRITEBYTECODE
 PIP = $(VENV)/bin/python -m pip --disable-pip-version-check --quiet
 
 # Written last: an environment without it is not finished, and is made again from the start.
@@ -37,8 +40,9 @@ demo: $(READY) $(CORE)
 	$(VENV)/bin/gpusim run $(SCENARIO) --out runs/demo --force
 	@echo "The picture: $(CURDIR)/runs/demo/overlap.png"
 
+# Without the cases marked slow, which `make check` runs too.
 test: $(READY) $(CORE)
-	$(VENV)/bin/python -m pytest -n $(JOBS)
+	$(VENV)/bin/python -m pytest -n $(JOBS) --dist worksteal -m "not (slow or gpu or browser)"
 
 # The report in a headless Chromium of the system: `apt-get install chromium chromium-driver npm`. Figures and pictures
 # of it go to build/browser.
@@ -64,7 +68,7 @@ check: $(READY) $(CORE)
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
-	$(VENV)/bin/python -m pytest -n $(JOBS)
+	$(VENV)/bin/python -m pytest -n $(JOBS) --dist worksteal
 
 # The site in build/docs: every notebook is executed, no warning is let pass, and links inside it lead somewhere.
 docs: $(READY) $(CORE)

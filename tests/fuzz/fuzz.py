@@ -290,6 +290,7 @@ def complaint(command: list[str], guard: Guard) -> tuple[str, str]:
 
 def fuzz(kind: str, count: int, seed: int, keep: Path) -> int:
     """Run cases of one kind, and return the number that break a rule."""
+    sys.dont_write_bytecode = True  # a module that a case is the first to import is no file that it writes
     warnings.simplefilter("error")
     warnings.filterwarnings("ignore", category=DeprecationWarning)
     answers, broken, slowest = Counter[str](), 0, 0.0

@@ -101,7 +101,7 @@ def test_32_filters_in_a_tile_of_128_are_three_quarters_padding():
 
 
 def test_133_ctas_on_132_sms_have_a_tail_that_an_even_grid_has_not():
-    found = explained(gemm(19 * 128, 7 * 128, 2048))
+    found = explained(gemm(19 * 128, 7 * 128, 1024))
     (even,) = [one for one in found.what_if if one.change.startswith("all SMs busy to the end")]
 
     assert found.result.ctas == 133
