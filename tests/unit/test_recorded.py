@@ -27,7 +27,7 @@ def test_every_recordable_scenario_has_a_record_and_no_other():
     assert waiting in (set(), {path.stem for path in validation_scenarios()})
 
 
-@pytest.mark.parametrize("name", one_in(5, sorted(RECORDED)))
+@pytest.mark.parametrize("name", one_in(10, sorted(RECORDED)))
 def test_the_hardware_did_what_today_s_schedule_says(name):
     scenario, record = load_scenario(FILES[name]), record_of(name)
     family = family_of(scenario)
