@@ -231,6 +231,7 @@ def test_the_listing_goes_with_the_stream(lowered):
     assert {row.op.split("(")[0] for row in rows if "MMA." in row.text} == {"WarpMma"}
 
 
+@pytest.mark.slow
 def test_every_warp_of_some_ctas_executes_the_schedule(lowered):
     scenario, kernel, _ = lowered
     runner = KernelRunner(timed(scenario), kernel)

@@ -117,7 +117,7 @@ SHARED_STATISTICS = {"missing_softmax_barrier", "missing_maximum"}
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-@pytest.mark.parametrize("mutation", CAUGHT)
+@pytest.mark.parametrize("mutation", one_in(3, CAUGHT))
 def test_every_broken_schedule_is_caught(name, mutation):
     kernel, problem = SCENARIOS[name]
     scenario = attention(kernel, mask="causal_bottom_right", key_lengths=[130, 20], query_lengths=[150, 70], **problem)
