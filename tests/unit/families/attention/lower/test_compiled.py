@@ -75,7 +75,8 @@ def executed(kernel, stream):
     ]
 
 
-@pytest.mark.parametrize("name", one_in(2, COMMITTED))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMMITTED)
 def test_a_stream_put_together_is_the_path_of_its_cta(name):
     """Step by step, of every sequence of key blocks in the grid, though few of them were executed."""
     kernel, compiled = committed(name)
