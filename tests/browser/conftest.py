@@ -67,12 +67,19 @@ def open_page(driver):
 
 
 @pytest.fixture(scope="session")
-def reports(tmp_path_factory):
-    """Reports of shipped scenarios by name: one of a pair of layouts, and one of attention."""
-    folder = tmp_path_factory.mktemp("reports")
-    runs = {name: folder / name for name in ("conv_s6_row_major", "conv_s6_crosswise", "flash_128x64")}
-    for name, directory in runs.items():
+def runs(tmp_path_factory):
+    """Run directories of shipped scenarios by name."""
+    folder = tmp_path_factory.mktemp("runs")
+    made = {name: folder / name for name in ("conv_s6_row_major", "conv_s6_crosswise", "flash_128x64")}
+    for name, directory in made.items():
         assert main(["run", name, "--out", str(directory), "--no-figures"]) == 0
+    return made
+
+
+@pytest.fixture(scope="session")
+def reports(runs, tmp_path_factory):
+    """Reports by name: one of a pair of layouts, and one of attention."""
+    folder = tmp_path_factory.mktemp("reports")
     sides = {
         "pair": [runs["conv_s6_row_major"], runs["conv_s6_crosswise"]],
         "conflicts": [runs["conv_s6_row_major"]],

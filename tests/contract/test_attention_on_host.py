@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from slow import one_in
 
 from gpusim.cuda import timeline_format, trace_format
 from gpusim.cuda.specialise import RECORDED_BLOCKS
@@ -142,7 +143,7 @@ def wrong(asked: AttentionScenario, done: HostRun) -> int:
         return compare(asked, make_attention_tensors(asked, seed=1), stored, 1).wrong_elements
 
 
-@pytest.mark.parametrize("asked", SCENARIOS.values(), ids=SCENARIOS.keys())
+@pytest.mark.parametrize("asked", one_in(8, SCENARIOS.values()), ids=SCENARIOS.keys())
 def test_the_kernel_follows_the_schedule_and_computes_softmax_attention(asked, tmp_path):
     schedule = FusedKernel(asked)
     blocks = schedule.traced_blocks
@@ -165,11 +166,14 @@ VARIANTS = {
 }
 
 
-@pytest.mark.parametrize(("asked", "warp_queries", "changed"), VARIANTS.values(), ids=VARIANTS.keys())
+@pytest.mark.parametrize(
+    ("asked", "warp_queries", "changed"), one_in(5, VARIANTS.values(), unpacked=True), ids=VARIANTS.keys()
+)
 def test_other_tiles_compute_the_same(asked, warp_queries, changed, tmp_path):
     assert wrong(asked, launch(asked, tmp_path, warp_queries, changed)) == 0
 
 
+@pytest.mark.slow
 def test_the_plain_build_computes_what_the_instrumented_one_does(tmp_path):
     asked = SCENARIOS["attention causal from the bottom right"]
 
@@ -191,7 +195,10 @@ def test_a_trace_finds_a_schedule_of_another_order(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["attention causal from the top left", "attention head_dim_v of 160", "flash causal from the bottom right"]
+    "name",
+    one_in(
+        3, ["attention causal from the top left", "attention head_dim_v of 160", "flash causal from the bottom right"]
+    ),
 )
 def test_the_timeline_build_stamps_every_key_block_in_its_order(name, tmp_path):
     asked = SCENARIOS[name]

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from slow import one_in
 
 HERE = Path(__file__).parent
 NEEDING = {
@@ -14,7 +15,7 @@ NEEDING = {
 }
 
 
-@pytest.mark.parametrize("parallel", [(), ("-n", "1")], ids=["one process", "xdist"])
+@pytest.mark.parametrize("parallel", one_in(2, [(), ("-n", "1")]), ids=["one process", "xdist"])
 @pytest.mark.parametrize("compiler", NEEDING)
 def test_the_summary_names_what_did_not_run_and_what_it_needs(compiler, parallel):
     file, name = NEEDING[compiler]

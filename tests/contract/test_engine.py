@@ -29,6 +29,7 @@ from problems.attention import random_attention
 from problems.dgrad import random_dgrad
 from problems.gemm import TYPES, random_scenario
 from problems.small import small, small_attention, small_conv, small_gemm
+from slow import one_in
 
 from gpusim.families.registry import family_of
 from gpusim.machine import load_machine
@@ -130,7 +131,7 @@ def compare(other, scenario, *, exact=True):
         assert answers(other, launch, exact=exact) == answers(interpreted, launch, exact=exact)
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS.keys())
+@pytest.mark.parametrize("scenario", one_in(3, SCENARIOS.values()), ids=SCENARIOS.keys())
 def test_an_exact_run_is_the_same_on_every_core(other, scenario):
     compare(other, scenario)
 
@@ -144,6 +145,7 @@ TIMED = [types for types in TYPES if types[0] not in ("s4", "u4")]
 """What an H200 has figures for (D27)."""
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(seed=st.integers(0, 10_000), types=st.sampled_from(TIMED))
 def test_random_gemms_and_convolutions_are_the_same_on_every_core(other, seed, types):
@@ -210,6 +212,7 @@ DRAWN = replace(
 STATUS = st.builds(L2Status, slow=st.integers(0, 1000), missed=st.integers(0, 1000), shared=st.integers(1, 9))
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(
     code=st.lists(instructions(), min_size=1, max_size=12),

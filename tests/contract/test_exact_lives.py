@@ -6,6 +6,7 @@ What freezes them, tests/frozen/lives.py, says what a row is.
 
 import pytest
 from frozen.lives import frozen, rows_of
+from slow import one_in
 
 from gpusim.sim.core.engine import engine
 
@@ -28,6 +29,6 @@ def test_the_frozen_scenarios_are_of_every_kind():
         assert any(part in name for name in FROZEN), part
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", one_in(10, RUNS))
 def test_an_exact_run_is_as_frozen_to_the_cycle(name):
     assert rows_of(name) == FROZEN[name]

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from slow import one_in
 
 from gpusim.cuda import timeline_format, trace_format
 from gpusim.cuda.specialise import RECORDED_BLOCKS, Build, Specialisation
@@ -284,7 +285,9 @@ def reduce(asked: GemmScenario, folder: Path, partial: Values) -> npt.NDArray[An
     return done.output
 
 
-@pytest.mark.parametrize("name", [name for name, asked in SCENARIOS.items() if specialise_any_extents(asked)])
+@pytest.mark.parametrize(
+    "name", one_in(8, (name for name, asked in SCENARIOS.items() if specialise_any_extents(asked)))
+)
 def test_with_run_time_extents_it_is_the_same_kernel(name, tmp_path):
     asked = SCENARIOS[name]
     schedule = TileKernel(asked)
@@ -301,7 +304,7 @@ def test_with_run_time_extents_it_is_the_same_kernel(name, tmp_path):
     assert not done.semaphores.any()
 
 
-@pytest.mark.parametrize("asked", SCENARIOS.values(), ids=SCENARIOS.keys())
+@pytest.mark.parametrize("asked", one_in(10, SCENARIOS.values()), ids=SCENARIOS.keys())
 def test_the_kernel_follows_the_schedule_and_computes_the_right_answer(asked, tmp_path):
     schedule = TileKernel(asked)
     blocks = schedule.traced_blocks
@@ -323,12 +326,15 @@ def test_the_kernel_follows_the_schedule_and_computes_the_right_answer(asked, tm
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "gemm ragged m, n, k",
-        "conv 3x3, ragged channels",
-        "pipelined gemm ragged m, n, k",
-        "pipelined conv 3x3, ragged channels",
-    ],
+    one_in(
+        3,
+        [
+            "gemm ragged m, n, k",
+            "conv 3x3, ragged channels",
+            "pipelined gemm ragged m, n, k",
+            "pipelined conv 3x3, ragged channels",
+        ],
+    ),
 )
 def test_the_timeline_build_stamps_every_k_tile_in_order(name, tmp_path):
     asked = SCENARIOS[name]
@@ -360,7 +366,7 @@ def test_the_timeline_build_stamps_every_k_tile_in_order(name, tmp_path):
 NOT_RECORDED = Recording((), 0, 0)
 
 
-@pytest.mark.parametrize("k", [24, 96, 232], ids=["one k tile", "an odd number", "an even number"])
+@pytest.mark.parametrize("k", one_in(3, [24, 96, 232]), ids=["one k tile", "an odd number", "an even number"])
 def test_a_second_problem_through_the_same_pipelined_mainloop_is_right_after_winding_down(k, tmp_path):
     asked = gemm(96, 72, k, PIPELINED)
 

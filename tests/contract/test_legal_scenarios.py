@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems.draw import Draw
@@ -118,6 +119,7 @@ def products(scenario):
     return m * n * k
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(scenario_files())
 def test_a_scenario_is_refused_in_one_line_or_simulated_and_right(data):

@@ -57,6 +57,7 @@ def is_there(process):
         return False
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="it looks at processes in /proc")
 def test_a_killed_driver_loses_only_what_was_running(tmp_path):
     (tmp_path / "small.toml").write_text(SCENARIO)
@@ -84,6 +85,7 @@ def test_a_killed_driver_loses_only_what_was_running(tmp_path):
     assert len((out / "points.csv").read_text().splitlines()) == 1 + POINTS
 
 
+@pytest.mark.slow
 def test_a_killed_dask_worker_loses_nothing(tmp_path):
     distributed = pytest.importorskip("distributed")
     (tmp_path / "small.toml").write_text(SCENARIO)

@@ -4,6 +4,10 @@ Feeds mutated files to the command line: ``python tests/fuzz/fuzz.py --kind scen
 Each case is a file that gpusim reads, with a few changes, and a command that reads it. It must answer, or refuse it in
 one line with exit code 1, 2 or 3: no traceback, no warning, no hang, no file outside the output folder, no network, no
 process, and no more memory than ``MOST_MEMORY``. A case that breaks a rule is printed with its seed and kept.
+
+Two processes are gpusim's own: git, which tells the commit, and ``ncu --import`` of the very report that it was given.
+The ncu of this machine, if there is one, is never started: ``FAKE_NCU`` stands first on the PATH, and prints what lies
+in the report, so that what ncu may print is mutated too.
 """
 
 import argparse
@@ -76,6 +80,16 @@ NCU = b""""ID","Kernel Name","Block Size","Grid Size","sm__cycles_elapsed.max","
 "1","other<float, 4>","(256, 1, 1)","(4, 2, 1)","1.234K","32"
 """
 
+MAGIC = b"NVR\x00"
+"""What a report of ncu begins with."""
+
+FAKE_NCU = f"""#!/bin/sh
+test "$1" = --import || exit 9
+test "$(head -c 3 "$2")" = NVR || {{ echo "==ERROR== Failed to open report file $2" >&2; exit 1; }}
+exec tail -c +{len(MAGIC) + 1} "$2"
+"""
+"""Refuses what begins otherwise than a report, and prints the rest of what does not."""
+
 
 class TooLong(Exception):
     """A case ran for more than ``MOST_SECONDS``."""
@@ -90,11 +104,13 @@ class Places:
         folder: The sandbox, which only ``out`` may change in.
         out: The output folder, which is the working directory.
         run: A run directory, to be copied.
+        ncu: The stand-in for ncu.
     """
 
     folder: Path
     out: Path
     run: Path
+    ncu: Path
 
 
 Case = tuple[Path, bytes, list[list[str]]]
@@ -166,7 +182,7 @@ def report(chance: Random, places: Places) -> Case:
         case 2:
             shutil.copytree(places.run, places.out / "run")
             path = places.out / "report.ncu-rep"
-            return path, mutated(b"NVR\x00" + NCU, chance), [["compare", "run", str(path)]]
+            return path, mutated(MAGIC + NCU, chance), [["compare", "run", str(path)]]
         case 3:
             path = places.out / "answers.jsonl"
             line = {"schema": "gpusim.check/1", "asked": {"file": "x"}, "holds": True, "rows": []}
@@ -191,16 +207,16 @@ KINDS: dict[str, Callable[[Random, Places], Case]] = {
 class Guard:
     """Notes whatever a case does that it may not do, as Python's audit events tell."""
 
-    def __init__(self, out: Path) -> None:
-        self.out, self.on, self.found = str(out.resolve()), False, list[str]()
+    def __init__(self, places: Places) -> None:
+        self.out, self.on, self.found = str(places.out.resolve()), False, list[str]()
+        self._reads = [str(places.ncu), "--import", str(places.out / "report.ncu-rep")]
         sys.addaudithook(self._see)
 
     def _see(self, event: str, arguments: tuple[object, ...]) -> None:
         if not self.on:
             return
         if event.startswith("socket.") or event in {"subprocess.Popen", "os.system", "os.exec", "os.fork"}:
-            git = event == "subprocess.Popen" and "git" in str(arguments[0])
-            if not git:
+            if event != "subprocess.Popen" or not self._is_own(arguments[1]):
                 self.found.append(f"{event} {arguments!r:.200}")
         elif event == "open":
             path, mode, flags = arguments
@@ -214,6 +230,11 @@ class Guard:
         elif event in {"os.mkdir", "os.remove", "os.rmdir", "os.rename", "os.link", "os.symlink", "os.truncate"}:
             for place in arguments[: 2 if event in {"os.rename", "os.link"} else 1]:
                 self._place(event, place)
+
+    def _is_own(self, command: object) -> bool:
+        """Whether gpusim starts a process for itself: git, or ncu that is to read the report of the case."""
+        words = [os.fsdecode(word) for word in command] if isinstance(command, (list, tuple)) else [""]
+        return Path(words[0]).name == "git" or words[: len(self._reads)] == self._reads
 
     def _place(self, event: str, place: object) -> None:
         path = os.path.realpath(os.fsdecode(place))  # type: ignore[arg-type] # a path of some kind
@@ -269,16 +290,21 @@ def complaint(command: list[str], guard: Guard) -> tuple[str, str]:
 
 def fuzz(kind: str, count: int, seed: int, keep: Path) -> int:
     """Run cases of one kind, and return the number that break a rule."""
+    sys.dont_write_bytecode = True  # a module that a case is the first to import is no file that it writes
     warnings.simplefilter("error")
     warnings.filterwarnings("ignore", category=DeprecationWarning)
     answers, broken, slowest = Counter[str](), 0, 0.0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
-        places = Places(folder, folder / "out", folder / "made")
+        places = Places(folder, folder / "out", folder / "made", folder / "bin" / "ncu")
+        places.ncu.parent.mkdir()
+        places.ncu.write_text(FAKE_NCU)
+        places.ncu.chmod(0o755)
+        os.environ["PATH"] = os.pathsep.join((str(places.ncu.parent), os.environ["PATH"]))
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             main(["run", "conv_9_k_tiles", *TWO_K_TILES, "--out", str(places.run), "--stream", "estimated"])
         keep_one_warp(places.run / "timeline.json")
-        guard = Guard(places.out)
+        guard = Guard(places)
         for number in range(seed, seed + count):
             shutil.rmtree(places.out, ignore_errors=True)
             places.out.mkdir()
@@ -298,7 +324,7 @@ def fuzz(kind: str, count: int, seed: int, keep: Path) -> int:
                     kept = keep / f"{kind}-{number}{path.suffix}.gz"
                     kept.write_bytes(gzip.compress(text))
                     say(f"{kind} --seed {number}: gpusim {' '.join(command)}\n  {wrong}\n  kept in {kept}")
-            if sorted(path.name for path in folder.iterdir()) != ["made", "out"]:
+            if sorted(path.name for path in folder.iterdir()) != ["bin", "made", "out"]:
                 raise SystemExit(f"{kind} --seed {number}: something was left in {folder}")
         os.chdir(ROOT)
     words = ", ".join(f"{number} {answer}" for answer, number in sorted(answers.items()))

@@ -6,21 +6,31 @@ from pathlib import Path
 
 import pytest
 
-COUNT = 300
 KILLED = 4
 
 
-@pytest.mark.parametrize("kind", ["scenario", "machine", "result", "trace", "report"])
-def test_mutated_files_break_nothing(tmp_path, kind):
-    command = [sys.executable, Path(__file__).with_name("fuzz.py"), "--kind", kind, "--count", str(COUNT)]
+KINDS = ("scenario", "machine", "result", "trace", "report")
+
+
+@pytest.mark.parametrize(
+    ("kind", "seed", "count"),
+    [("all", 0, 15), *(pytest.param(kind, 15, 285, marks=pytest.mark.slow) for kind in KINDS)],
+)
+def test_mutated_files_break_nothing(tmp_path, kind, seed, count):
+    asked = ["--kind", kind, "--count", str(count), "--seed", str(seed)]
+    command = [sys.executable, Path(__file__).with_name("fuzz.py"), *asked]
 
     ended = subprocess.run([*command, "--keep", tmp_path], capture_output=True, text=True, check=False)
 
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert ended.stdout.startswith(f"{kind}: {COUNT} files from seed 0: ")
-    assert ended.stdout.endswith("; 0 broken\n")
+    lines = ended.stdout.splitlines()
+    assert [line.partition(":")[0] for line in lines] == (list(KINDS) if kind == "all" else [kind])
+    for line in lines:
+        assert f": {count} files from seed {seed}: " in line
+        assert line.endswith("; 0 broken")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="kills a session of processes")
 def test_no_killed_command_leaves_half_a_result():
     command = [sys.executable, Path(__file__).with_name("kill.py"), "--command", "run", "--count", str(KILLED)]

@@ -37,7 +37,17 @@ WRITTEN = {
 }
 
 
-@pytest.mark.parametrize("page", sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")))
+SIMULATING = {"how-to.md", "get-started.md", "index.md", "sweeping.md", "explaining.md", "python.md"}
+"""Pages whose examples take five seconds or more."""
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.slow) if page in SIMULATING else page
+        for page in sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
+    ],
+)
 def test_examples_print_what_the_page_shows(page, tmp_path, monkeypatch):
     """Blocks run one after another, as in one session; a block of text after one is its output, or a part of it."""
     monkeypatch.chdir(tmp_path)

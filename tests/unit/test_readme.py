@@ -43,6 +43,7 @@ def test_the_readme_opens_with_two_commands():
     assert [line.split("#")[0].strip() for line in BLOCKS[0].splitlines()] == ["make demo", "make test"]
 
 
+@pytest.mark.slow
 def test_the_readmes_commands_print_what_it_shows_and_can_be_run_again(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 

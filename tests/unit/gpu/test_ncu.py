@@ -134,3 +134,10 @@ class TestTheProgram:
         (tmp_path / "x.ncu-rep").write_bytes(b"NVR\0")
         script(f"cat {tmp_path}/raw.csv")
         assert len(read_report(tmp_path / "x.ncu-rep")) == 2
+
+    def test_bytes_that_are_no_utf_8_do_not_stop_it(self, script, tmp_path):
+        (tmp_path / "raw.csv").write_bytes(RAW.encode().replace(b"copies_cg", b"copies\xff"))
+        (tmp_path / "x.ncu-rep").write_bytes(b"NVR\0")
+        script(f"cat {tmp_path}/raw.csv")
+        first, _ = read_report(tmp_path / "x.ncu-rep")
+        assert first.name == "copies\N{REPLACEMENT CHARACTER}_16_plain_1"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from slow import one_in
 
 from gpusim.cuda.compiled_kernel import CompiledKernel, compile_kernel
 from gpusim.cuda.compiler import CACHE_VARIABLE
@@ -100,6 +101,7 @@ def test_where_skipping_does_not_align_every_trip_is_executed(monkeypatch):
     assert [bool(path.skips) for path in runs] == [True, False]
 
 
+@pytest.mark.slow
 @pytest.mark.compiler("nvcc")
 @settings(max_examples=5, deadline=None)
 @given(
@@ -142,7 +144,7 @@ def times(stream, opcode):
 
 
 @pytest.mark.compiler("nvcc")
-@pytest.mark.parametrize("file", ONE_BUILD.values(), ids=ONE_BUILD)
+@pytest.mark.parametrize("file", one_in(5, ONE_BUILD.values()), ids=ONE_BUILD)
 def test_other_extents_of_a_configuration_need_no_compiler(file, tmp_path, monkeypatch):
     """
     Each lowers to its own stream, which is aligned with the schedule and does what that of the build with its extents
@@ -229,6 +231,7 @@ def test_the_listing_goes_with_the_stream(lowered):
     assert {row.op.split("(")[0] for row in rows if "MMA." in row.text} == {"WarpMma"}
 
 
+@pytest.mark.slow
 def test_every_warp_of_some_ctas_executes_the_schedule(lowered):
     scenario, kernel, _ = lowered
     runner = KernelRunner(timed(scenario), kernel)

@@ -44,6 +44,7 @@ for path in (*(one.path for one in shipped_scenarios()), *recordable_scenarios()
 """
 
 
+@pytest.mark.slow
 def test_an_installed_wheel_resolves_every_shipped_and_recorded_stream(tmp_path):
     """The wheel is built and unpacked, and nothing of the source tree is on the path; no compiler is asked."""
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]

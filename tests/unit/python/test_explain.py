@@ -12,8 +12,11 @@ def run():
     return gpusim.simulate(SMALL, stream="estimated")
 
 
-def test_explain_answers_what_the_command_line_prints(gpusim_json):
-    assert gpusim.explain("gemm_ragged").to_dict() == gpusim_json("explain", "gemm_ragged", "--json")
+def test_explain_answers_what_the_command_line_prints(gpusim_json, tmp_path):
+    path = tmp_path / "small.toml"
+    path.write_text('machine = "h200"\n[problem]\nkind = "gemm"\nm = 256\nn = 256\nk = 256\n')
+
+    assert gpusim.explain(path).to_dict() == gpusim_json("explain", path, "--json")
 
 
 def test_a_run_is_explained_as_its_scenario(run, tmp_path):

@@ -21,7 +21,7 @@ SLOW = ("numpy", "pydantic", "matplotlib", "rich", "pandas", "typer", "simpy")
 # Modules of the public names whose docstrings have examples.
 WITH_EXAMPLES = (
     "gpusim.python.compare",
-    "gpusim.python.explain",
+    pytest.param("gpusim.python.explain", marks=pytest.mark.slow),
     "gpusim.python.simulate",
     "gpusim.python.verify",
     "gpusim.scenario.models",

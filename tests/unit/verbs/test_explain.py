@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from slow import one_in
 
 from gpusim.errors import BadInput
 from gpusim.families.registry import load_scenario, parse_scenario
@@ -54,7 +55,7 @@ SCENARIOS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS.keys())
+@pytest.mark.parametrize("scenario", one_in(3, SCENARIOS.values()), ids=SCENARIOS.keys())
 def test_losses_and_useful_multiplications_sum_to_100_percent(scenario):
     shares = explained(scenario).budget
 
@@ -100,6 +101,7 @@ def test_32_filters_in_a_tile_of_128_are_three_quarters_padding():
     assert any("N 32 in tiles of 128" in one for one in found.sentences)
 
 
+@pytest.mark.slow
 def test_133_ctas_on_132_sms_have_a_tail_that_an_even_grid_has_not():
     found = explained(gemm(19 * 128, 7 * 128, 2048))
     (even,) = [one for one in found.what_if if one.change.startswith("all SMs busy to the end")]
@@ -176,6 +178,7 @@ def test_a_run_of_a_users_machine_code_is_refused():
         explain(result)
 
 
+@pytest.mark.slow
 def test_attention_is_explained_too():
     found = explained(load_scenario(find_scenario("flash_ragged_bottom_right")))
 

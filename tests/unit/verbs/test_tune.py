@@ -62,6 +62,7 @@ def test_measured_cycles_choose_the_best(tuned):
     assert found.ranking[1].measured_cycles is None
 
 
+@pytest.mark.slow
 def test_the_space_of_a_small_problem_is_searched():
     data = {"machine": "h200", "problem": {"kind": "gemm", "m": 256, "n": 256, "k": 256}}
     pytest.importorskip("optuna")

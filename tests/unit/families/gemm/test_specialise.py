@@ -175,6 +175,7 @@ def test_params_are_packed_as_the_source_lays_them_out():
     assert PARAMS["recorded"] == np.dtype((np.int32, 8))
 
 
+@pytest.mark.slow
 @pytest.mark.compiler("nvcc")
 @pytest.mark.parametrize("build", ["plain", "trace", "timeline"])
 @pytest.mark.parametrize("problem", [GEMM, CONV, {**GEMM, "k": 640, "split_k_slices": 2, "dtype": {"output": "f16"}}])

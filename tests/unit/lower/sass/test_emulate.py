@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from slow import one_in
 
 from gpusim.errors import BadInput
 from gpusim.lower.sass.cubin import read_cubin
@@ -132,7 +133,7 @@ PARAMETERS = {
 }
 
 
-@pytest.mark.parametrize("architecture", [80, 90])
+@pytest.mark.parametrize("architecture", one_in(2, [90, 80]))
 def test_expressions(architecture):
     @given(**PARAMETERS, warp=st.integers(0, 3), block=st.integers(0, 8))
     @example(divisor=-37, modulus=1000003, wide=-123456789012345, few=9, warp=1, block=5)

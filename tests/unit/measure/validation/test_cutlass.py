@@ -30,6 +30,7 @@ def test_tiles_of_one_gemm_are_of_one_problem():
     assert len(problems) > len(set(problems))
 
 
+@pytest.mark.slow
 def test_a_fused_attention_is_simulated_though_no_kernel_of_ours_issues_its_instruction():
     smallest = min(
         (one for one in ROWS.values() if one.scenario["problem"]["kind"] == "attention"),

@@ -1,6 +1,7 @@
 """Candidates: what is legal, and cycles that no configuration can be below."""
 
 import pytest
+from slow import one_in
 
 import gpusim
 from gpusim.errors import BadInput
@@ -32,7 +33,7 @@ def space(scenario):
     return base, *candidates_of(scenario, base)
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", one_in(3, KINDS))
 def test_every_family_has_a_space_of_distinct_legal_configurations(name):
     base, candidates, _ = space(small(name))
 
@@ -42,7 +43,7 @@ def test_every_family_has_a_space_of_distinct_legal_configurations(name):
     assert [one.least_cycles for one in candidates] == sorted(one.least_cycles for one in candidates)
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", one_in(3, KINDS))
 def test_no_configuration_is_faster_than_its_fewest_cycles(name):
     base, candidates, _ = space(small(name))
     simulated = 0

@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from slow import one_in
 
 from gpusim.cuda.compiled_kernel import CompiledKernel
 from gpusim.errors import BadInput, CheckFailed
@@ -74,6 +75,7 @@ def executed(kernel, stream):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMITTED)
 def test_a_stream_put_together_is_the_path_of_its_cta(name):
     """Step by step, of every sequence of key blocks in the grid, though few of them were executed."""
@@ -103,7 +105,7 @@ def test_a_cta_that_finds_no_query_executes_a_few_instructions_and_ends():
     assert all(one.op is None for one in segment.instructions)
 
 
-@pytest.mark.parametrize("name", SHIPPED.values(), ids=SHIPPED)
+@pytest.mark.parametrize("name", one_in(4, SHIPPED.values()), ids=SHIPPED)
 def test_every_named_instruction_of_the_grid_is_in_the_shipped_streams(name):
     kernel = kernel_of(RECORDED / f"{name}.toml")
     wanted = count(kernel).instructions
@@ -239,6 +241,7 @@ def test_a_kernel_that_does_not_exist_is_estimated_and_the_result_says_why():
         simulate(scenario, stream="compiled")
 
 
+@pytest.mark.slow
 def test_our_own_kernel_as_a_user_s_takes_as_long_as_the_shipped_one(tmp_path):
     file = tmp_path / "mine.cubin"
     file.write_bytes(gzip.decompress((FOLDER / "attention_64x64_sm90.cubin.gz").read_bytes()))
