@@ -44,6 +44,11 @@ class Inherited:
     name: str
 
 
+def printed_value(value: int | bool | tuple[int, ...]) -> str:
+    """Return a figure's value as text: the integers of a list with commas between them."""
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
 @dataclass(frozen=True, slots=True)
 class FigureRecord:
     """
@@ -51,7 +56,7 @@ class FigureRecord:
 
     Attributes:
         key: Dotted key in the machine file.
-        value: Value of the figure, in ``unit``.
+        value: Value of the figure, in ``unit``; several of a figure that is a list.
         unit: Unit of the value.
         kind: How the figure is known.
         source: Key in the file's ``[sources]``; empty for an assumed figure without a source.

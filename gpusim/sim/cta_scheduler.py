@@ -52,13 +52,12 @@ def first_places(ctas: int, sms: int, slots: int, units: LaunchUnitsSpec | None)
             places += groups[0]
             ahead += 1
         places += groups[1 + turn % len(units.others)]
-    places += groups[0][:left]
-    for group, count in zip(groups[1:], _spread(max(0, left - units.ahead), units.others), strict=True):
+    counts = [min(left, units.ahead), *_spread(max(0, left - units.ahead), units.others)]
+    for group, count in zip(groups, counts, strict=True):
         # The TPCs that have a CTA on both SMs come first.
-        tpcs = len(group) // _SMS_OF_TPC
-        whole = max(0, count - tpcs)
-        places += group[: _SMS_OF_TPC * whole]
-        places += group[_SMS_OF_TPC * whole :: _SMS_OF_TPC][: count - _SMS_OF_TPC * whole]
+        both = _SMS_OF_TPC * max(0, count - len(group) // _SMS_OF_TPC)
+        places += group[:both]
+        places += group[both::_SMS_OF_TPC][: count - both]
     return places
 
 

@@ -79,6 +79,33 @@ def test_merged_reads_take_nothing_of_the_bandwidth():
     assert chip.chip_free == 64_000
 
 
+def test_requests_are_merged_within_a_group_of_sms():
+    """
+    Two groups of two SMs ask for one line at once: each group looks it up once.
+
+    The SMs of one group ask before and after the other's: 0, 2, 1, 3.
+    """
+    chip = quiet(figures=NEAR_ONLY._replace(most_merged=4), sms=4, groups=(0, 0, 1, 1))
+
+    assert filled(chip, (0, 7, 0), (2, 7, 0), (1, 7, 0), (3, 7, 0)) == [690] * 4
+    assert (chip.looked_up, chip.dram_bytes) == (2, 128)
+
+
+def test_other_sectors_of_a_line_on_its_way_are_looked_up_and_come_with_it():
+    """
+    The first two sectors bring the whole line, at 690: 2 look-ups. The other two, asked for 100 cycles later by the
+    same SM and by another, are there with it, and looked up once for both: 4. Who asks for all of them again looks
+    nothing up.
+    """
+    chip = quiet(figures=NEAR_ONLY._replace(most_merged=4), sms=2)
+
+    assert filled(chip, (0, 7, 0), mask=0b0011) == [690]
+    assert filled(chip, (0, 7, 100), (1, 7, 100), mask=0b1100) == [690, 690]
+    assert (chip.looked_up, chip.dram_bytes) == (4, 128)
+    assert filled(chip, (0, 7, 200), mask=0b1111) == [690]
+    assert chip.looked_up == 4
+
+
 # --- look-ups, and what is missing ---
 
 

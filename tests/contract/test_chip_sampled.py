@@ -49,7 +49,7 @@ def test_an_sm_that_asks_again_for_what_is_on_its_way_looks_nothing_up():
 def test_a_miss_begins_when_dram_is_free():
     """DRAM is busy until 500: 500 + 690."""
     chip = sampled(FROM_DRAM)
-    chip.dram_free = 500_000
+    chip.dram_free[0] = 500_000
 
     assert filled(chip, (0, 4, 0)) == [1190]
 
@@ -156,11 +156,11 @@ def test_stores_are_written_as_what_comes_displaces_them():
     chip = sampled(IN_L2, figures=figures)
     chip.displace(0, 4)
     chip.stored_bytes = 128
-    assert chip.dram_free == 0
+    assert chip.dram_free[0] == 0
     chip.displace(0, 4)
 
     assert chip.came_sectors == 8
-    assert chip.dram_free == 1000
+    assert chip.dram_free[0] == 1000
 
 
 def test_an_l2_that_stands_for_a_larger_one_is_full_sooner():
@@ -173,7 +173,7 @@ def test_an_l2_that_stands_for_a_larger_one_is_full_sooner():
     chip = sampled(IN_L2, figures=figures, share=10)
     chip.stored_bytes = 32
     chip.displace(0, 1)
-    assert chip.dram_free == 0
+    assert chip.dram_free[0] == 0
     chip.displace(0, 1)
 
-    assert chip.dram_free == 1000 * 10 * 16 // 64
+    assert chip.dram_free[0] == 1000 * 10 * 16 // 64

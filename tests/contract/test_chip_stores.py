@@ -125,7 +125,7 @@ def test_what_is_written_keeps_dram_from_reading():
     """128 bytes at 64 a cycle: DRAM begins to read at 2."""
     chip = quiet(figures=SIMPLE._replace(l2_lines=1))
     chip.store(0, 0, 0, 4)
-    idle = chip.dram_free
+    idle = chip.dram_free[0]
     chip.store(0, 0, 0, 4)
 
-    assert (idle, chip.dram(0, 32, 0)) == (0, 2 + H200.dram.latency)
+    assert (idle, chip.dram(0, 0, 32, 0)) == (0, 2 + H200.dram.latency)

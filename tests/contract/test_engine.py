@@ -289,16 +289,19 @@ def test_a_run_that_begins_late_is_the_same_run(core, at):
 
 def test_64_bits_hold_the_core_s_largest_products():
     """
-    Beside times there are two that are large, both watched here.
+    Beside times there are three that are large, all watched here.
 
-    The bucket of a line: 200 tensors of 2^40 lines are 2^47.6, times 40503 (2^15.3) 2^62.9. A request of 32 lines, all
-    of it from DRAM: 4096 bytes for each of 1024 SMs (2^22), times 10^6 (2^19.9) 2^41.9.
+    The bucket of a line: 200 tensors of 2^40 lines are 2^47.6, times 40503 (2^15.3) 2^62.9. Its bank: 31 bits times
+    2654435761 (2^31.3) are 2^62.3. A request of 32 lines, all of it from DRAM: 4096 bytes for each of 1024 SMs (2^22),
+    times 188 channels (2^7.6) and 10^6 (2^19.9) 2^49.5.
     """
     core = checked_core()
     core.Lines(8).bucket(200 * TENSOR_STRIDE - 1)
-    figures = figures_of(A100, 0, busy=False)._replace(dram_bytes_per_kilocycle=1)
+    figures = figures_of(A100, 0, busy=False)._replace(dram_bytes_per_kilocycle=1, dram_channels=188)
     chip = chip_of(assembly(warps=1), figures, core, share=1024)
-    chip.dram(10**18, 32 * 128, 10**15)
+    chip.channels = 188
+    chip.dram(0, 10**18, 32 * 128, 10**15)
+    chip.bank_of((1 << 31) - 1)
 
     with pytest.raises(AssertionError, match="more than 64 bits"):
         core.Lines(8).bucket(208 * TENSOR_STRIDE)

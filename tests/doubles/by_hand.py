@@ -215,10 +215,11 @@ def chip_of(
     sms: int = 1,
     slots: int | None = None,
     share: int = 1,
+    groups: Sequence[int] = (),
 ) -> Chip:
     """A chip for some CTAs, on which all run at once unless ``slots`` says else."""
     columns, slots = code_of({0: code}, figures.stream_lines), slots or -(-ctas // sms)
-    chip: Chip = module.Chip(figures, columns, memory.data(code.warps, ctas), sms, slots, share)
+    chip: Chip = module.Chip(figures, columns, memory.data(code.warps, ctas), sms, slots, share, groups)
     return chip
 
 

@@ -11,6 +11,7 @@ from gpusim.errors import CannotRun, GpusimError
 from gpusim.gpu.calibrate import cold, memory, profiled, runs, sharing, tiles
 from gpusim.gpu.calibrate.derive import Derived, derive
 from gpusim.gpu.calibrate.runner import Device, MeasuredRow, write_rows
+from gpusim.machine.spec import printed_value
 
 _Measure: TypeAlias = Callable[..., list[MeasuredRow]]
 
@@ -125,7 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _say(str(error))
         return error.exit_code
     for key, figure in figures.items():
-        sys.stdout.write(f"{key:34} {figure.value:6}  {figure.at}\n")
+        sys.stdout.write(f"{key:34} {printed_value(figure.value):>6}  {figure.at}\n")
     return 0
 
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from gpusim.errors import BadInput, CannotRun
 from gpusim.gpu.calibrate.derive_chip import CHIP_FORMULAS
+from gpusim.gpu.calibrate.derive_launch import LAUNCH_FORMULAS
 from gpusim.gpu.calibrate.derive_mio import MIO_FORMULAS, sm_depth
-from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured
+from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured, NumberFormula
 from gpusim.machine.load import load_machine
 
 
@@ -20,11 +21,11 @@ class Derived:
     A derived figure.
 
     Attributes:
-        value: Value in the machine file's unit, rounded to an integer.
+        value: Value in the machine file's unit, rounded to an integer; several of a figure that is a list.
         at: CSV file, rows and formula that it comes from, with the value before rounding.
     """
 
-    value: int
+    value: int | tuple[int, ...]
     at: str
 
 
@@ -45,6 +46,7 @@ Such a figure is printed, but never written into a machine file.
 _FILES = (
     *("mma", "ldmatrix", "shared", "cp_async", "barrier", "latency", "bandwidth", "arith", "launch"),
     *("cold", "stores", "merge", "idle", "fetch", "release", "semaphore", "dispatch", "backlog"),
+    *("places", "ends"),
 )
 
 
@@ -78,7 +80,10 @@ def derive(directory: Path, machine: str = "h200") -> dict[str, Derived]:
             continue
         except (KeyError, ValueError, ZeroDivisionError) as error:
             raise BadInput(f"{directory}: a CSV file cannot be read for {key} ({error!r})") from error
-        found[key] = Derived(_nearest(exact), f"{rule}: {exact:.2f}")
+        if isinstance(exact, tuple):
+            found[key] = Derived(exact, rule)
+        else:
+            found[key] = Derived(_nearest(exact), f"{rule}: {exact:.2f}")
     return found
 
 
@@ -96,6 +101,7 @@ def _formulas(tables: dict[str, MeasuredTable]) -> Iterable[tuple[str, Formula]]
     yield from _FORMULAS.items()
     yield from MIO_FORMULAS.items()
     yield from CHIP_FORMULAS.items()
+    yield from LAUNCH_FORMULAS.items()
 
 
 _PIPE_INSTRUCTIONS = {"alu": "lop3", "fma": "ffma", "fmaheavy": "imad", "half": "hfma2", "mufu": "mufu_ex2"}
@@ -178,7 +184,7 @@ def _far_fraction(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     return 100 * sum(far.values()) / total, f"latency.csv, far lines over all, {len(far)} SMs that see both"
 
 
-def _bandwidth(level: str, column: str, *, alone: bool) -> Formula:
+def _bandwidth(level: str, column: str, *, alone: bool) -> NumberFormula:
     def formula(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
         # Streams of cp.async read 6.2 TB/s, which is more than the DRAM has. This is unexplained, so they are left out.
         rows = [

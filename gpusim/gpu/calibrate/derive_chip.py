@@ -55,24 +55,6 @@ def _dram_latency(percent: float) -> Formula:
     return formula
 
 
-def _empty_overhead(rows: list[Row]) -> float:
-    """Return the median of elapsed less active cycles."""
-    return median(float(row[_ELAPSED]) - float(row[_ACTIVE]) for row in rows)
-
-
-def _launch_overhead(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    sms = len({row["sm"] for row in t["launch"].rows(kind="cta")})
-    found = _empty_overhead(t["launch"].rows(kind="empty", ctas=sms))
-    return found, f"launch.csv, empty kernel of {sms} CTAs, elapsed less active"
-
-
-def _write_latency(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    ctas = t["stores"].widest("ctas", kernel="stores", what="counted")
-    storing = _empty_overhead(t["stores"].rows(kernel="stores", what="counted", ctas=ctas, per=1))
-    empty = _empty_overhead(t["stores"].rows(kernel="nothing", what="counted", ctas=ctas))
-    return storing - empty, f"stores.csv, {ctas} CTAs, elapsed less active of one store a thread less that of none"
-
-
 def _write_bandwidth(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     of = {"kernel": "stores", "what": "counted", "ctas": t["stores"].widest("ctas", kernel="stores", what="counted")}
     most = t["stores"].widest("per", **of)
@@ -149,7 +131,6 @@ def _line_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 CHIP_FORMULAS: dict[str, Formula] = {
     "l2.write_bytes_per_cycle": _write_bandwidth,
-    "l2.write_latency": _write_latency,
     "l2.most_merged": _most_merged,
     "l2.write_bytes_per_cycle_per_sm": _store_port,
     "l2.write_buffer": _write_buffer,
@@ -159,7 +140,6 @@ CHIP_FORMULAS: dict[str, Formula] = {
     "dram.latency_late": _dram_latency(90),
     "dram.latency_later": _dram_latency(98),
     "dram.latency_most": _dram_latency(99.8),
-    "launch.overhead": _launch_overhead,
     "launch.ctas_on_every_gpc": _ctas_on_every_gpc,
     "launch.idle_clock_percent": _idle_clock,
     "instruction_cache.line_interval": _line_interval,

@@ -198,7 +198,7 @@ def _ends(sms: int, quick: bool) -> list[ProfiledLaunch]:
         for _ in range(1 if quick else 5)
         for work in ("plain", "mma")
         for ctas in (1, 4, 8, 12, 16, 32, 64, sms, 2 * sms)
-        for per in ((0, 8) if quick else (0, 1, 8, 32))
+        for per in ((0, 1) if quick else (0, 1, 8, 32))
     ]
 
 

@@ -44,5 +44,8 @@ class MeasuredTable:
         return str(max(int(row[column]) for row in self.rows(**columns) if row.get(column)))
 
 
-Formula: TypeAlias = Callable[[dict[str, MeasuredTable], int], tuple[float, str]]
+Formula: TypeAlias = Callable[[dict[str, MeasuredTable], int], tuple[float | tuple[int, ...], str]]
 """A formula: from the tables by name and the peak DRAM bandwidth in GB/s, the exact value and the rule in words."""
+
+NumberFormula: TypeAlias = Callable[[dict[str, MeasuredTable], int], tuple[float, str]]
+"""A formula of a figure that is one number."""

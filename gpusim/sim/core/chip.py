@@ -1247,6 +1247,8 @@ class Chip:
         """
         Let a DRAM bank serve an access and its channel transfer it, each in order of issue (D6).
 
+        Parts of a line take their part of the bank's time: they come with others of its row.
+
         Args:
             bank: The bank.
             at: Cycle of the issue.
@@ -1257,7 +1259,7 @@ class Chip:
         """
         channel = bank % self.channels
         begin = max(at * _MILLI, self.bank_free[bank])
-        self.bank_free[bank] = begin + self.bank_busy
+        self.bank_free[bank] = begin + self.bank_busy * size // (SECTORS_PER_LINE * SECTOR_BYTES)
         begin = max(begin, self.dram_free[channel])
         self.dram_free[channel] = begin + size * self.share * self.channels * _MILLI * _MILLI // self.dram_rate
         return begin
@@ -1303,7 +1305,7 @@ class Chip:
             same = mask & ~cache.looked[slot] == 0 and cache.groups[slot] >> self.group_of[sm] & 1
             if same and start < cache.pending[slot] and cache.merged[slot] < self.most_merged:
                 cache.merged[slot] += 1
-                return cache.lands[slot] // _MILLI
+                return max(start // _MILLI + self.l2_latency(), ready)
         asked = sectors_in(mask)
         self.looked_up += asked
         begin = self.look(start, issued, asked * SECTOR_BYTES)
@@ -1338,6 +1340,8 @@ class Chip:
         """
         cache, asked = self.l2, sectors_in(mask)
         slow, shared = self.slow[self.status], self.shared_by[self.status]
+        bank = self.bank_of(line)
+        served = max(self.bank_free[bank], self.dram_free[bank % self.channels])
         brought = self.accrue(line, asked, issued)
         slot = cache.used(line)
         misses = cache.held[slot] == 0 and slow == _MILLI
@@ -1361,9 +1365,7 @@ class Chip:
         if shared > self.most_merged or sm // _SMS_PER_TPC % 2 != line % 2:
             self.looked_up += brought
         if misses:
-            bank = self.bank_of(line)
-            begun = max(self.bank_free[bank], self.dram_free[bank % self.channels])
-            cache.ready[slot] = max(begin, begun) // _MILLI + self.dram_latency_of()
+            cache.ready[slot] = max(begin, served) // _MILLI + self.dram_latency_of()
         cache.held[slot] = _WHOLE_LINE
         lands = max(begin // _MILLI + self.l2_latency(), cache.ready[slot])
         cache.asker[slot] = sm

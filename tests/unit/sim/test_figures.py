@@ -6,7 +6,7 @@ import pytest
 from doubles.published import H200
 
 from gpusim.machine import load_machine, machine_names
-from gpusim.machine.spec import DispatchSpec
+from gpusim.machine.spec import DispatchSpec, DramBanksSpec
 from gpusim.sim.figures import Figures, figures_of
 
 
@@ -64,6 +64,9 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
         dram_later=690,
         dram_most=690,
         dram_bytes_per_kilocycle=2066186,
+        dram_channels=1,
+        dram_banks=1,
+        dram_bank_busy=0,
         l1_lines=1264,
         l2_lines=245760,
     )
@@ -101,6 +104,19 @@ def test_while_tensor_cores_slow_the_sms_dram_takes_fewer_of_their_cycles():
     assert latencies(calm) == (500, 690, 800, 900, 1000)
     assert latencies(busy) == (400, 552, 640, 720, 800)
     assert (calm.dram_bytes_per_kilocycle, busy.dram_bytes_per_kilocycle) == (2066186, 2582732)
+
+
+def test_a_bank_is_busy_for_its_time_at_the_sm_s_clock():
+    """
+    10 ns at 1980 MHz are 19.8 cycles. While tensor cores slow the SM's clock down to 4 / 5, they are 15.84.
+    """
+    banks = DramBanksSpec(channels=6, per_channel=4, busy_ns=10)
+    launch = replace(H200.launch, idle_clock_percent=125)
+    machine = replace(H200, dram=replace(H200.dram, banks=banks), launch=launch, clock_mhz=1980)
+    calm, busy = (figures_of(machine, 0, busy=busy) for busy in (False, True))
+
+    assert (calm.dram_channels, calm.dram_banks) == (6, 4)
+    assert (calm.dram_bank_busy, busy.dram_bank_busy) == (19_800, 15_840)
 
 
 def test_an_instruction_cache_holds_what_one_miss_brings():

@@ -815,7 +815,7 @@ KILOCYCLE = replace(H200, dram=replace(H200.dram, bandwidth_gb_s=64, achievable_
 
 def served(chip, at, size):
     """Cycle at which DRAM begins to serve a request."""
-    return chip.dram(at * 1000, size, at) - KILOCYCLE.dram.latency
+    return chip.dram(0, at * 1000, size, at) - KILOCYCLE.dram.latency
 
 
 def test_dram_serves_one_request_after_the_other():

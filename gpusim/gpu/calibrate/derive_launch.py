@@ -1,0 +1,106 @@
+"""Derives what the ends of a launch take, and where its CTAs go; measures nothing."""
+
+from itertools import pairwise
+from statistics import median
+
+from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured, Row
+
+_ACTIVE, _ELAPSED = "sm__cycles_active.max", "sm__cycles_elapsed.max"
+
+
+def _ending(ends: MeasuredTable, fewest: int, per: int) -> float:
+    """Return the median of elapsed less active cycles of grids of so many CTAs whose threads store ``per`` times."""
+    rows = [row for row in ends.rows(per=per) if int(row["ctas"]) >= fewest]
+    if not rows:
+        raise NotMeasured
+    return median(float(row[_ELAPSED]) - float(row[_ACTIVE]) for row in rows)
+
+
+_NO_GPC_IDLE = 16
+"""CTAs of a grid that leave no GPC idle: fewer count an idle GPC's clock, see ``launch.idle_clock_percent``."""
+
+
+def _overhead(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    found = _ending(t["ends"], _NO_GPC_IDLE, 0)
+    return found, f"ends.csv, {_NO_GPC_IDLE} and more CTAs that compute and store nothing: elapsed less active"
+
+
+def _write_latency(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    found = _ending(t["ends"], _NO_GPC_IDLE, 1) - _ending(t["ends"], _NO_GPC_IDLE, 0)
+    return found, f"ends.csv, {_NO_GPC_IDLE} and more CTAs, elapsed less active of one store a thread less that of none"
+
+
+def _cta_setup(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    """Return the cycles from the end of a CTA to the first instruction of the one that replaces it."""
+    slots: dict[tuple[str, ...], list[Row]] = {}
+    for row in t["places"].rows():
+        if int(row["period"]) > 1:
+            slots.setdefault((row["ctas"], row["per_sm"], row["period"], row["sm"]), []).append(row)
+    gaps: list[int] = []
+    for rows in slots.values():
+        later = sorted(int(row["begin"]) for row in rows)[int(rows[0]["per_sm"]) :]
+        gaps += [begin - end for begin, end in zip(later, sorted(int(row["end"]) for row in rows), strict=False)]
+    if not gaps:
+        raise NotMeasured
+    return median(gaps), "places.csv, CTAs of unequal time: median from the end of one to the start of the next"
+
+
+def _order(places: MeasuredTable, ctas: int, per_sm: int) -> list[int]:
+    """Return the SM of each CTA of a grid of equal CTAs, in launch order; of several such grids, of the last one."""
+    rows = places.rows(ctas=ctas, per_sm=per_sm, period=1)
+    of_cta = {int(row["cta"]): int(row["sm"]) for row in rows}
+    return [of_cta[cta] for cta in sorted(of_cta)]
+
+
+def _groups(places: MeasuredTable) -> list[list[int]]:
+    """
+    Return the SMs of each group, the one that is ahead first and then in the order of the SMs' numbers.
+
+    Of 16 CTAs, each group but the first gets one; of as many CTAs as SMs, they get all of theirs, one group after the
+    other.
+
+    Raises:
+        NotMeasured: The few CTAs do not tell the groups apart: some share an SM, or no SM is passed over.
+    """
+    sms = len({row["sm"] for row in places.rows()})
+    few, all_ = _order(places, _NO_GPC_IDLE, 1), _order(places, sms, 1)
+    firsts = [place for place, sm in enumerate(all_) if sm in few]
+    following = next((number for number, place in enumerate(firsts) if number != place), 0)
+    if len(set(few)) < _NO_GPC_IDLE or following == 0:
+        raise NotMeasured
+    # The last of the SMs that follow one another from the start of the launch is the next group's first.
+    starts = [0, *firsts[following - 1 :], sms]
+    groups = [all_[begin:end] for begin, end in pairwise(starts)]
+    return [groups[0], *sorted(groups[1:])]
+
+
+def _ahead(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    return len(_groups(t["places"])[0]), f"places.csv, {_NO_GPC_IDLE} CTAs: SMs before the first of another group"
+
+
+def _others(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], str]:
+    found = tuple(len(group) for group in _groups(t["places"])[1:])
+    return found, f"places.csv, {_NO_GPC_IDLE} CTAs and one for each SM: SMs from the first of each group to the next"
+
+
+def _between(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    """Return the groups that get their CTAs between two turns of the first group."""
+    groups, per_sm = _groups(t["places"]), 4
+    sms = sum(map(len, groups))
+    of_sm = {sm: number for number, group in enumerate(groups) for sm in group}
+    order = [of_sm[sm] for sm in _order(t["places"], per_sm * sms, per_sm)]
+    turns = [order[0], *(group for before, group in pairwise(order) if group != before)]
+    last = max(place for place, group in enumerate(turns) if group == 0)
+    found = 100 * sum(group != 0 for group in turns[:last]) / (per_sm - 1)
+    return found, f"places.csv, {per_sm * sms} CTAs, {per_sm} on an SM: other groups before the last turn of the first"
+
+
+LAUNCH_FORMULAS: dict[str, Formula] = {
+    "launch.overhead": _overhead,
+    "l2.write_latency": _write_latency,
+    "launch.cta_setup": _cta_setup,
+    "launch.units.ahead": _ahead,
+    "launch.units.others": _others,
+    "launch.units.between": _between,
+}
+"""Formulas by dotted key in a machine file."""
