@@ -8,6 +8,7 @@ from gpusim.gpu.calibrate.benchmarks import calibrate
 from gpusim.gpu.calibrate.derive import NOT_THE_FIGURE, Derived, derive
 from gpusim.gpu.calibrate.machine_file import update_machine
 from gpusim.gpu.device import environment, gpu_slug
+from gpusim.machine.spec import printed_value
 from gpusim.records.record import measured_folder
 
 
@@ -63,4 +64,4 @@ def calibrate_machine(options: CalibrateOptions) -> None:
 
 def _text(figures: dict[str, Derived]) -> str:
     width = max(map(len, figures), default=0)
-    return "\n".join(f"{key:{width}}  {figure.value:6}  {figure.at}" for key, figure in figures.items())
+    return "\n".join(f"{key:{width}}  {printed_value(figure.value):>6}  {figure.at}" for key, figure in figures.items())

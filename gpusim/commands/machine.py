@@ -5,7 +5,7 @@ from textwrap import wrap
 
 from gpusim.commands.output import print_json, print_text
 from gpusim.machine.load import machine_names
-from gpusim.machine.spec import FIGURE_KINDS, FigureRecord
+from gpusim.machine.spec import FIGURE_KINDS, FigureRecord, printed_value
 from gpusim.verbs.machine_report import MachineReport, machine_report
 
 _WIDTH = 120
@@ -77,7 +77,9 @@ def _table(figures: Sequence[FigureRecord]) -> Iterator[str]:
 
 
 def _value(figure: FigureRecord) -> str:
-    return str(figure.value).lower() if isinstance(figure.value, bool) else f"{figure.value:,}"
+    if isinstance(figure.value, int) and not isinstance(figure.value, bool):
+        return f"{figure.value:,}"
+    return printed_value(figure.value).lower()
 
 
 def _words(figure: FigureRecord) -> str:

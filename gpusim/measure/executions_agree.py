@@ -4,7 +4,10 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from itertools import repeat
+from multiprocessing import get_context
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -229,6 +232,10 @@ def _compared_scenarios() -> list[Path]:
     return [path for path in recordable_scenarios() if path not in apart]
 
 
+def _agreement_of(file: Path, most: int) -> RanAlike | str:
+    return next(agreements([file], most, engine().module))
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run both cores side by side and write the table. Return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m gpusim.measure.executions_agree", description=__doc__)
@@ -240,6 +247,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         metavar="N",
         help="leave out scenarios of more warp instructions than this [default: %(default)s]",
     )
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes [default: 1]")
     parser.add_argument("--out", type=Path, help="default: standard output")
     arguments = parser.parse_args(argv)
     found = engine()
@@ -249,14 +257,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         if found.why:
             raise CannotRun(f"there is no compiled core to compare: {found.why}")
         files = [find_scenario(name) for name in arguments.names] or _compared_scenarios()
-        started = time.process_time()
-        for one in agreements(files, arguments.most, found.module):
-            if isinstance(one, str):
-                left_out.append(one)
-            else:
-                rows.append(one)
-            said = f"left out, {one}" if isinstance(one, str) else f"{one.name}: {one.rows:,} equal rows"
-            sys.stderr.write(f"[{time.process_time() - started:6.1f} s] {said}\n")
+        started = time.perf_counter()
+        with ProcessPoolExecutor(arguments.jobs, mp_context=get_context("spawn")) as pool:
+            for one in pool.map(_agreement_of, files, repeat(arguments.most)):
+                if isinstance(one, str):
+                    left_out.append(one)
+                else:
+                    rows.append(one)
+                said = f"left out, {one}" if isinstance(one, str) else f"{one.name}: {one.rows:,} equal rows"
+                sys.stderr.write(f"[{time.perf_counter() - started:6.1f} s] {said}\n")
     except GpusimError as error:
         sys.stderr.write(f"error: {error}\n")
         return error.exit_code

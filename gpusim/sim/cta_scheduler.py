@@ -29,7 +29,7 @@ def first_places(ctas: int, sms: int, slots: int, units: LaunchUnitsSpec | None)
     turn. What is left of the grid is spread over the groups, in each over its TPCs, and then over the TPCs' second SMs
     (reports/measured/h200/microbench/places.csv). SMs are numbered by group: those of the first group are the first.
 
-    Not modelled: that the group after the first one is another in each launch.
+    Not modelled: that the group after the first one is another in each launch (D33).
 
     Args:
         ctas: CTAs of the grid.

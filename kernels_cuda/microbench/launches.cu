@@ -204,11 +204,11 @@ DEVICE void read_rows(const char* data, int flight, int row_bytes, u64 pitch, in
         __syncthreads();
     }
 }
-#define ROWS(kPrefetch)                                                                                                  \
-    extern "C" __global__ void __launch_bounds__(128) rows_##kPrefetch(                                                  \
-        const char* data, int flight, int row_bytes, int pitch, int tiles, int step, int blocks, int block_step,          \
-        int cta_step) {                                                                                                  \
-        read_rows<kPrefetch>(data, flight, row_bytes, pitch, tiles, step, blocks, block_step, cta_step);                         \
+#define ROWS(PREFETCH)                                                                                                 \
+    extern "C" __global__ void __launch_bounds__(128) rows_##PREFETCH(                                                 \
+        const char* data, int flight, int row_bytes, int pitch, int tiles, int step, int blocks, int block_step,       \
+        int cta_step) {                                                                                                \
+        read_rows<PREFETCH>(data, flight, row_bytes, pitch, tiles, step, blocks, block_step, cta_step);                \
     }
 ROWS(0)
 ROWS(128)

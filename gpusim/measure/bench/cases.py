@@ -3,9 +3,12 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 from gpusim.errors import CannotRun
+from gpusim.machine.load import load_machine
+from gpusim.machine.spec import Machine
 from gpusim.measure.bench.rows import Mode
 
 SCENARIOS = "Scenarios"
@@ -107,15 +110,31 @@ def _modes(*, exact: bool) -> tuple[Mode, ...]:
 
 def machine_with(sms: int, folder: Path) -> Path:
     """
-    Write the machine file of an H200 with another number of SMs; return its path.
+    Write the machine file of an H200 with another number of SMs, and groups of SMs in proportion; return its path.
 
     Raises:
-        CannotRun: The shipped file does not say how many it has where that is looked for.
+        CannotRun: The shipped file does not have its SMs, or the groups of them, where they are looked for.
     """
     source = Path(__file__).parents[2] / "machine" / "h200.toml"
-    text, found = re.subn(r"(?m)^(\[sms\]\nvalue = )\d+$", rf"\g<1>{sms}", source.read_text(encoding="utf-8"))
-    if found != 1:
-        raise CannotRun(f"{source}: no number of SMs after [sms]")
+    text = source.read_text(encoding="utf-8")
+    ahead, *others = _in_proportion(load_machine("h200"), sms)
+    for what, new in (
+        (r"\[sms\]\nvalue = (?=\d)", sms),
+        (r"\[launch\.units\]\nahead = \{ value = (?=\d)", ahead),
+        (r"others = \{ value = (?=\[)", others),
+    ):
+        text, found = re.subn(rf"(?m)^({what})(?:\d+|\[[^\]]*\])", rf"\g<1>{new}", text)
+        if found != 1:
+            raise CannotRun(f"{source}: not one line like {what}")
     path = folder / f"h200_{sms}_sms.toml"
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def _in_proportion(machine: Machine, sms: int) -> list[int]:
+    """Return the sizes of a machine's groups of SMs, the one that is ahead first, as if it had so many SMs."""
+    units = machine.launch.units
+    if units is None:
+        raise CannotRun(f"{machine.name} has no launch.units")
+    ends = accumulate((units.ahead, *units.others), initial=0)
+    return [end - begin for begin, end in pairwise(end * sms // machine.sms for end in ends)]

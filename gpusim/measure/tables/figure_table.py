@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gpusim.machine.load import load_machine, machine_names
-from gpusim.machine.spec import FIGURE_KINDS, FigureRecord, Machine
+from gpusim.machine.spec import FIGURE_KINDS, FigureRecord, Machine, printed_value
 
 MOST_FITTED = 5
 """Fitted figures that a machine may have."""
@@ -44,7 +44,7 @@ def _figures(machine: Machine, records: Sequence[FigureRecord]) -> Iterator[str]
     for record in records:
         source = ", ".join(text for text in (machine.sources.get(record.source, ""), record.at) if text)
         why = "; ".join(text for text in (", ".join(record.fitted_on), record.why) if text)
-        yield _row(f"`{record.key}`", f"{record.value} {record.unit}", source, why)
+        yield _row(f"`{record.key}`", f"{printed_value(record.value)} {record.unit}", source, why)
 
 
 def _row(*cells: str) -> str:

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Final, TypeAlias
 
 from gpusim.lower.stream import Instruction
-from gpusim.machine.spec import Machine
+from gpusim.machine.spec import DramSpec, Machine
 from gpusim.schedule.lanes import Lanes
 from gpusim.sim.code import Assembly, Decoded, DecodedSegment
 from gpusim.sim.launch import Launch
@@ -79,15 +79,25 @@ def changed(launch: Launch, changes: Sequence[Change]) -> Launch:
 
 def _l2_has_all(machine: Machine) -> Machine:
     """Return the machine with every sector already in the L2, in the partition where it would be found."""
-    near = machine.l2.hit_latency
-    latencies = dict.fromkeys(("latency", "latency_least", "latency_late", "latency_later", "latency_most"), near)
-    return replace(machine, dram=replace(machine.dram, bandwidth_gb_s=PLENTY, **latencies))
+    plenty = replace(machine.dram, bandwidth_gb_s=PLENTY, banks=None)
+    return replace(machine, dram=_with_latency(plenty, machine.l2.hit_latency))
+
+
+def _with_latency(dram: DramSpec, cycles: int) -> DramSpec:
+    """Return the memory whose misses all take so many cycles."""
+    return replace(
+        dram,
+        latency=cycles,
+        latency_least=cycles,
+        latency_late=cycles,
+        latency_later=cycles,
+        latency_most=cycles,
+    )
 
 
 def _data_at_once(machine: Machine) -> Machine:
     """Return the machine whose copies, loads and stores of global memory end as soon as they are issued."""
     once = _l2_has_all(machine)
-    latencies = dict.fromkeys(("latency", "latency_least", "latency_late", "latency_later", "latency_most"), 1)
     l2 = replace(
         once.l2,
         hit_latency=1,
@@ -103,7 +113,7 @@ def _data_at_once(machine: Machine) -> Machine:
         once,
         l1=replace(once.l1, hit_latency=1),
         l2=l2,
-        dram=replace(once.dram, **latencies),
+        dram=_with_latency(once.dram, 1),
         async_copy=None if copies is None else replace(copies, l1_latency=1),
     )
 

@@ -35,6 +35,18 @@ def test_a_machine_is_shown_figure_by_figure(gpusim, name):
     assert all(f"\n{kind}\n" in shown for kind, count in machine.figure_counts().items() if count)
 
 
+def test_a_list_of_values_is_shown_with_commas(gpusim):
+    (line,) = (line for line in gpusim("machine", "h200").out.splitlines() if line.startswith("launch.units.others "))
+
+    assert " 8, 16, 16, 16, 16, 16, 18, 18  SMs " in line
+
+
+def test_a_list_of_values_is_data_too(gpusim):
+    shown = {figure["key"]: figure for figure in json.loads(gpusim("machine", "h200", "--json").out)["figures"]}
+
+    assert shown["launch.units.others"]["value"] == [8, 16, 16, 16, 16, 16, 18, 18]
+
+
 def test_a_machine_is_data_too(gpusim):
     shown = json.loads(gpusim("machine", "l40s", "--json").out)
 

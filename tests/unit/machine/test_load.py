@@ -44,6 +44,22 @@ def with_banks(record):
     return H200.replace(BANKS, f"banks = {record}" if record else "")
 
 
+OTHERS = "[8, 16, 16, 16, 16, 16, 18, 18]"
+
+
+def with_others(value):
+    """The text with another list of the SMs of each group."""
+    assert H200.count(f"others = {{ value = {OTHERS}") == 1
+    return H200.replace(f"others = {{ value = {OTHERS}", f"others = {{ value = {value}")
+
+
+def without_table(name, text=H200):
+    """The text without one table."""
+    changed, count = re.subn(rf"^\[{re.escape(name)}\]\n(?:.+\n)+", "", text, flags=re.MULTILINE)
+    assert count == 1
+    return changed
+
+
 def test_the_machines_that_ship():
     assert machine_names() == ("a100", "h100_pcie", "h100_sxm", "h200", "l40s", "rtx3060", "rtx3090", "rtx4090", "t4")
 
@@ -229,6 +245,73 @@ def test_dram_bytes_per_kilocycle_follow_from_bandwidth_and_clock():
             ("l2.semaphore must exceed a barrier of one warp, 15 cycles, got 15 (x.toml: l2.semaphore)"),
         ),
         (
+            with_others("132"),
+            "value must be a list of integers, got 132 (x.toml: launch.units.others.value)",
+        ),
+        (
+            with_others("[]"),
+            "value must be a list of integers, got [] (x.toml: launch.units.others.value)",
+        ),
+        (
+            with_others('[8, "16", 108]'),
+            "value must be an integer of at least 1, got '16' (x.toml: launch.units.others.value)",
+        ),
+        (
+            with_others("[8, 16.0, 108]"),
+            "value must be an integer of at least 1, got 16.0 (x.toml: launch.units.others.value)",
+        ),
+        (
+            with_others("[8, true, 115]"),
+            "value must be an integer of at least 1, got True (x.toml: launch.units.others.value)",
+        ),
+        (
+            with_others("[8, [16], 108]"),
+            "value must be an integer of at least 1, got [16] (x.toml: launch.units.others.value)",
+        ),
+        (
+            with_others("[8, 0, 116]"),
+            "value must be an integer of at least 1, got 0 (x.toml: launch.units.others.value)",
+        ),
+        (
+            with_others("[8, 4097]"),
+            "value must be at most 4096, got 4097 (x.toml: launch.units.others.value)",
+        ),
+        (
+            with_others(OTHERS).replace(f'{OTHERS}, unit = "SMs"', f'{OTHERS}, unit = "GPCs"'),
+            "unit must be 'SMs', got 'GPCs' (x.toml: launch.units.others.unit)",
+        ),
+        (
+            with_value("shared.banks", "[32]"),
+            "value must be an integer of at least 1, got [32] (x.toml: {key}.value)",
+        ),
+        (
+            with_others("[8, 16, 16, 16, 16, 16, 18, 17]"),
+            "launch.units.ahead and others must have 132 SMs together, got 131 (x.toml: launch.units)",
+        ),
+        (
+            with_value("launch.units.ahead", 9),
+            "launch.units.ahead and others must have 132 SMs together, got 133 (x.toml: launch.units)",
+        ),
+        (
+            with_value("sms", 66),
+            "launch.units.ahead and others must have 66 SMs together, got 132 (x.toml: launch.units)",
+        ),
+        (
+            re.sub(r"^between = .*\n", "", H200, flags=re.MULTILINE),
+            (
+                "between must be a record {{ value, unit, kind, source or why }}, got nothing"
+                " (x.toml: launch.units.between)"
+            ),
+        ),
+        (
+            H200.replace("\nper_channel = ", "\nper_chanel = "),
+            'unknown key "per_chanel", did you mean "per_channel"? (x.toml: dram.banks.per_chanel)',
+        ),
+        (
+            without_table("dram.banks").replace("\n[dram]\n", "\n[dram]\nbanks = 16\n"),
+            "dram.banks must be a table, got 16 (x.toml: dram.banks)",
+        ),
+        (
             "shared",
             "machine file must be TOML: Expected '=' after a key in a key/value pair (at end of document) (x.toml)",
         ),
@@ -239,6 +322,35 @@ def test_a_machine_file_that_breaks_a_rule_is_refused(text, message):
         parse_machine(text, "x", "x.toml")
 
     assert str(refused.value) == message.format(key="shared.banks")
+
+
+def test_a_figure_may_be_a_list():
+    machine = load_machine("h200")
+    (record,) = (record for record in machine.figures if record.key == "launch.units.others")
+
+    assert record.value == machine.launch.units.others == (8, 16, 16, 16, 16, 16, 18, 18)
+    assert (machine.launch.units.ahead, record.unit, record.kind) == (8, "SMs", "measured")
+
+
+@pytest.mark.parametrize(("table", "left_out"), [("launch.units", 3), ("dram.banks", 3)])
+def test_a_machine_may_know_neither_groups_of_sms_nor_banks(table, left_out):
+    text = without_table(table)
+    machine, whole = parse_machine(text, "h200", "x.toml"), load_machine("h200")
+    of, _, part = table.partition(".")
+
+    assert getattr(getattr(machine, of), part) is None
+    assert len(machine.figures) == len(whole.figures) - left_out
+    assert not [record.key for record in machine.figures if record.key.startswith(table)]
+    assert machine.digest() != whole.digest()
+
+
+def test_groups_of_sms_and_banks_are_known_of_an_h200_alone():
+    known = {
+        name: (load_machine(name).launch.units is not None, load_machine(name).dram.banks is not None)
+        for name in machine_names()
+    }
+
+    assert known == {name: (name == "h200", name == "h200") for name in machine_names()}
 
 
 MAY_BE_NOTHING = re.compile(

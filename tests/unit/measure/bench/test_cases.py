@@ -59,6 +59,24 @@ def test_a_machine_of_other_sms_is_an_h200_in_all_else(tmp_path, sms):
 
     assert machine.sms == sms
     assert (machine.smsps, machine.l2, machine.dram) == (h200.smsps, h200.l2, h200.dram)
+    assert machine.launch.units.between == h200.launch.units.between
+
+
+@pytest.mark.parametrize(
+    ("sms", "ahead", "others"),
+    [
+        (33, 2, (2, 4, 4, 4, 4, 4, 4, 5)),
+        (132, 8, (8, 16, 16, 16, 16, 16, 18, 18)),
+        (264, 16, (16, 32, 32, 32, 32, 32, 36, 36)),
+    ],
+)
+def test_groups_of_sms_keep_their_proportions(tmp_path, sms, ahead, others):
+    """
+    A quarter, all and twice the SMs: groups end at 8, 16, 32 and so on of 132, a quarter of which is rounded down.
+    """
+    units = load_machine(str(machine_with(sms, tmp_path))).launch.units
+
+    assert (units.ahead, units.others) == (ahead, others)
 
 
 def test_a_scenario_that_takes_minutes_interpreted_does_so_once_and_not_in_a_quick_bench():

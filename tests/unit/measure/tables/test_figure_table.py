@@ -25,7 +25,14 @@ def test_every_figure_is_the_committed_one(name, record):
     page = COMMITTED.read_text()
     own = page[page.index(f"\n## {name}, {record.kind}\n") + 1 :].split("\n## ")[0]
 
-    assert f"\n| `{record.key}` | {record.value} {record.unit} |" in own
+    values = record.value if isinstance(record.value, tuple) else (record.value,)
+    assert f"\n| `{record.key}` | {', '.join(map(str, values))} {record.unit} |" in own
+
+
+def test_a_list_of_values_is_one_cell():
+    page = figure_table([load_machine("h200")])
+
+    assert "\n| `launch.units.others` | 8, 16, 16, 16, 16, 16, 18, 18 SMs | Microbenchmarks of gpusim calibrate" in page
 
 
 def test_no_machine_has_many_fitted_figures():
@@ -36,6 +43,13 @@ def test_every_fitted_figure_of_the_h200_says_on_what():
     page = figure_table([load_machine("h200")])
     lines = page[page.index("## h200, fitted") : page.index("## h200, assumed")].splitlines()
 
-    for key in ("dispatch.mufu", "launch.cta_setup", "constant_cache.miss_latency"):
-        (line,) = (line for line in lines if line.startswith(f"| `{key}`"))
-        assert "development" in line
+    fitted_on = {
+        "mio.queue_depth": "development",
+        "dram.banks.busy_ns": "rows.csv",
+        "dispatch.mufu": "development",
+        "constant_cache.miss_latency": "development",
+    }
+    rows = [line.split(" | ") for line in lines if line.startswith("| `")]
+    assert {key.strip("| `"): why for key, _, _, why in rows}.keys() == fitted_on.keys()
+    for key, _, _, why in rows:
+        assert fitted_on[key.strip("| `")] in why

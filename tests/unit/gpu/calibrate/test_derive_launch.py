@@ -1,0 +1,175 @@
+"""Figures of a launch's ends, of a CTA that follows another on an SM, and of groups of SMs, from a few rows each."""
+
+from itertools import chain
+
+import pytest
+
+from gpusim.gpu.calibrate.derive import derive
+from gpusim.gpu.calibrate.runner import write_rows
+
+UNITS = ("launch.units.ahead", "launch.units.others", "launch.units.between")
+
+
+def derived_from(folder, **files):
+    for name, rows in files.items():
+        write_rows(folder / f"{name}.csv", rows, {})
+    return derive(folder)
+
+
+def values_from(folder, **files):
+    return {key: figure.value for key, figure in derived_from(folder, **files).items()}
+
+
+def ending(ctas, per, active, elapsed):
+    columns = {"kernel": "ends_plain", "ctas": ctas, "per": per}
+    return columns | {"sm__cycles_active.max": active, "sm__cycles_elapsed.max": elapsed}
+
+
+STORELESS = [
+    ending(16, 0, 5000, 7500),
+    ending(32, 0, 5100, 7700),
+    ending(64, 0, 5000, 7800),
+    ending(8, 0, 5000, 9000),
+]
+"""Elapsed less active of 16 and more CTAs: 2500, 2600 and 2800. Fewer CTAs leave a GPC idle, whose clock counts."""
+
+
+def test_a_launch_takes_what_passes_while_no_sm_is_active(tmp_path):
+    derived = derived_from(tmp_path, ends=STORELESS)
+
+    assert {key: figure.value for key, figure in derived.items()} == {"launch.overhead": 2600}
+    assert derived["launch.overhead"].at == (
+        "ends.csv, 16 and more CTAs that compute and store nothing: elapsed less active: 2600.00"
+    )
+
+
+def test_the_last_store_is_acknowledged_after_the_last_sm_is_active(tmp_path):
+    """
+    With one store a thread 2900 pass, which are 300 more than without; what follows eight stores does not count.
+    """
+    storing = [ending(16, 1, 5200, 8100), ending(8, 1, 5000, 9999), ending(16, 8, 6000, 9900)]
+
+    assert values_from(tmp_path, ends=STORELESS + storing) == {"launch.overhead": 2600, "l2.write_latency": 300}
+
+
+def test_ends_of_grids_that_leave_a_gpc_idle_tell_nothing(tmp_path):
+    few = [ending(8, 0, 5000, 9000), ending(12, 1, 5000, 9300)]
+
+    assert values_from(tmp_path, ends=few) == {}
+
+
+def place(cta, sm, begin=0, end=1000, *, ctas, per_sm=1, period=1):
+    of_launch = {"ctas": ctas, "per_sm": per_sm, "busy": 2000, "period": period}
+    return of_launch | {"cta": cta, "sm": sm, "begin": begin, "end": end}
+
+
+def test_a_cta_starts_some_cycles_after_the_one_whose_place_it_takes(tmp_path):
+    """
+    SM 0 has two places: CTAs 0 to 400 and 0 to 900, then from 700 (300 after the first end) and 1210 (310 after 900).
+
+    SM 1 has its own clock, and one CTA too few to follow another: 50,000 to 50,100, to 50,200, from 50,420 (320 later).
+    """
+    of = {"ctas": 7, "per_sm": 2, "period": 8}
+    spans = [(0, 0, 900), (0, 0, 400), (0, 700, 1500), (0, 1210, 1800)]
+    spans += [(1, 50_000, 50_100), (1, 50_000, 50_200), (1, 50_420, 50_900)]
+    places = [place(cta, *span, **of) for cta, span in enumerate(spans)]
+
+    derived = derived_from(tmp_path, places=places)
+
+    assert {key: figure.value for key, figure in derived.items()} == {"launch.cta_setup": 310}
+    assert derived["launch.cta_setup"].at == (
+        "places.csv, CTAs of unequal time: median from the end of one to the start of the next: 310.00"
+    )
+
+
+def test_ctas_of_equal_time_do_not_tell_how_one_follows_another(tmp_path):
+    """
+    They end together, and where all end at once, no one can say whose place is whose.
+    """
+    places = [place(cta, 0, 1300 * cta, 1300 * cta + 1000, ctas=2) for cta in range(2)]
+
+    assert "launch.cta_setup" not in values_from(tmp_path, places=places)
+
+
+AHEAD = [20, 21, 22, 23]
+OTHERS = [[0, 1], [8, 9, 10, 11], *([30 + 2 * number, 31 + 2 * number] for number in range(10))]
+"""A chip of 30 SMs: a group of four comes first, then twelve others: of two, four, and ten times two."""
+
+SMS = 30
+
+
+def grouped(ahead=AHEAD, others=OTHERS):
+    """Rows of 16 CTAs, of one for each SM and of four, on a chip whose first group's turns are four others apart."""
+    everywhere = [*ahead, *chain.from_iterable(others)]
+    few = [*ahead, *(group[0] for group in others)]
+    rounds = [*ahead]
+    turns = [group for _ in range(4) for group in others]
+    for number, group in enumerate(turns):
+        rounds += ahead if number in {4, 8, 12} else []
+        rounds += group
+    orders = {(len(few), 1): few, (SMS, 1): everywhere, (4 * SMS, 4): rounds}
+    return [
+        place(cta, sm, ctas=ctas, per_sm=per_sm)
+        for (ctas, per_sm), order in orders.items()
+        for cta, sm in enumerate(order)
+    ]
+
+
+def test_ctas_go_to_groups_of_sms_one_of_which_is_ahead(tmp_path):
+    """
+    16 CTAs: four on the first group, and one on each of the twelve others, which so tell where each begins.
+
+    Four on an SM: the first group has its last turn after twelve of the others, four turns for each of three.
+    """
+    derived = derived_from(tmp_path, places=grouped())
+
+    assert {key: figure.value for key, figure in derived.items()} == {
+        "launch.units.ahead": 4,
+        "launch.units.others": (2, 4, *[2] * 10),
+        "launch.units.between": 400,
+    }
+    assert [derived[key].at for key in UNITS] == [
+        "places.csv, 16 CTAs: SMs before the first of another group: 4.00",
+        "places.csv, 16 CTAs and one for each SM: SMs from the first of each group to the next",
+        "places.csv, 120 CTAs, 4 on an SM: other groups before the last turn of the first: 400.00",
+    ]
+
+
+def test_groups_are_in_the_order_of_their_sms_whichever_came_first(tmp_path):
+    """
+    What a chip of its own order tells: the group of four SMs is the last that gets a CTA.
+    """
+    others = [OTHERS[0], *OTHERS[2:], OTHERS[1]]
+
+    assert values_from(tmp_path, places=grouped(others=others))["launch.units.others"] == (2, 4, *[2] * 10)
+
+
+def test_ctas_of_unequal_time_tell_no_groups(tmp_path):
+    """
+    They go where a place becomes free. The rows of a grid of the same size that does so do not count.
+    """
+    unequal = [place(cta, 0, ctas=ctas, period=8) for ctas in (16, SMS) for cta in range(ctas)]
+
+    derived = values_from(tmp_path, places=unequal + grouped())
+
+    assert derived["launch.units.others"] == (2, 4, *[2] * 10)
+
+
+def test_a_grid_that_was_launched_twice_counts_once(tmp_path):
+    assert values_from(tmp_path, places=grouped() + grouped())["launch.units.others"] == (2, 4, *[2] * 10)
+
+
+@pytest.mark.parametrize(
+    "order",
+    [[cta % 4 for cta in range(16)], list(range(16))],
+    ids=["more CTAs than SMs", "one SM after the other"],
+)
+def test_without_groups_that_show_nothing_is_derived(tmp_path, order):
+    """
+    Of four SMs each gets several of 16 CTAs; of 16 in turn, none is passed over: both tell nothing about groups.
+    """
+    sms = max(order) + 1
+    places = [place(cta, sm, ctas=16) for cta, sm in enumerate(order)]
+    places += [place(cta, cta, ctas=sms) for cta in range(sms) if sms != 16]
+
+    assert not set(UNITS) & set(values_from(tmp_path, places=places))
