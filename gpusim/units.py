@@ -1,4 +1,4 @@
-"""Sizes that every NVIDIA GPU from sm_70 on shares: lanes of a warp, widths of words, vectors, sectors and lines."""
+"""Sizes that every NVIDIA GPU from sm_70 on shares: of warps, words, vectors, sectors, cache lines and TPCs."""
 
 from typing import Final
 
@@ -29,3 +29,6 @@ Number of scoreboards a warp has. An instruction's 3-bit control field names one
 
 Source: Jia et al. 2018; Huerta MICRO'25.
 """
+
+SMS_PER_TPC: Final = 2
+"""SMs of a TPC, which are neighbours in launch order."""

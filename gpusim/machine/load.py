@@ -121,10 +121,10 @@ class _Reader:
                 f" got {', '.join(map(str, latencies))} ({self._where}: dram)"
             )
         units = machine.launch.units
-        if units is not None and units.ahead + sum(units.others) != machine.sms:
+        if units is not None and sum(units.sizes) != machine.sms:
             raise BadInput(
                 f"launch.units.ahead and others must have {machine.sms} SMs together,"
-                f" got {units.ahead + sum(units.others)} ({self._where}: launch.units)"
+                f" got {sum(units.sizes)} ({self._where}: launch.units)"
             )
         # A warp that waits for a semaphore must not come back before one that waits at a barrier could.
         barrier, semaphore = machine.barrier.base + machine.barrier.per_warp, machine.l2.semaphore

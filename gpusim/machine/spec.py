@@ -354,6 +354,11 @@ class LaunchUnitsSpec:
     others: Annotated[tuple[int, ...], FigureUnit("SMs")]
     between: Annotated[int, FigureUnit("percent")]
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """SMs of each group, of the first one first."""
+        return (self.ahead, *self.others)
+
 
 @dataclass(frozen=True, slots=True)
 class LaunchSpec:

@@ -1,15 +1,14 @@
 """The chip's calendar in SimPy: hands CTAs to SMs in launch order, one after the other, as SMs have room."""
 
 from collections.abc import Generator, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 import simpy
 
 from gpusim.machine.spec import LaunchSpec, LaunchUnitsSpec
 from gpusim.sim.core.chip import Chip
-
-_SMS_OF_TPC = 2
-"""SMs of a TPC."""
+from gpusim.units import SMS_PER_TPC
 
 
 class CtaLife(NamedTuple):
@@ -38,13 +37,10 @@ def first_places(ctas: int, sms: int, slots: int, units: LaunchUnitsSpec | None)
         units: Groups of SMs. Where they are not known, or only some SMs are simulated, all take turns.
     """
     room = min(ctas, slots * sms)
-    if units is None or units.ahead + sum(units.others) != sms:
+    if units is None or sum(units.sizes) != sms:
         return [place % sms for place in range(room)]
     rounds, left = divmod(room, sms)
-    groups, first = [range(units.ahead)], units.ahead
-    for size in units.others:
-        groups.append(range(first, first + size))
-        first += size
+    groups = [range(end - size, end) for size, end in zip(units.sizes, accumulate(units.sizes), strict=True)]
     places: list[int] = []
     ahead = 0
     for turn in range(rounds * len(units.others)):
@@ -55,15 +51,15 @@ def first_places(ctas: int, sms: int, slots: int, units: LaunchUnitsSpec | None)
     counts = [min(left, units.ahead), *_spread(max(0, left - units.ahead), units.others)]
     for group, count in zip(groups, counts, strict=True):
         # The TPCs that have a CTA on both SMs come first.
-        both = _SMS_OF_TPC * max(0, count - len(group) // _SMS_OF_TPC)
+        both = SMS_PER_TPC * max(0, count - len(group) // SMS_PER_TPC)
         places += group[:both]
-        places += group[both::_SMS_OF_TPC][: count - both]
+        places += group[both::SMS_PER_TPC][: count - both]
     return places
 
 
 def groups_of(ctas: int, sms: int, units: LaunchUnitsSpec | None) -> list[int]:
     """
-    Return the group of each SM that is simulated, in the order of their numbers; () where groups are not known.
+    Return the group of each SM that is simulated, in the order of their numbers; none where groups are not known.
 
     Args:
         ctas: CTAs of the grid.
@@ -72,7 +68,7 @@ def groups_of(ctas: int, sms: int, units: LaunchUnitsSpec | None) -> list[int]:
     """
     if units is None:
         return []
-    of_all = [group for group, size in enumerate((units.ahead, *units.others)) for _ in range(size)]
+    of_all = [group for group, size in enumerate(units.sizes) for _ in range(size)]
     if sms == len(of_all):
         return of_all
     if sms != ctas:
@@ -83,8 +79,8 @@ def groups_of(ctas: int, sms: int, units: LaunchUnitsSpec | None) -> list[int]:
 def _spread(ctas: int, sizes: Sequence[int]) -> list[int]:
     """Return how many CTAs each group gets: one in turn while it has TPCs without one, and then while it has SMs."""
     counts = [0] * len(sizes)
-    for sms_of_tpc in range(1, _SMS_OF_TPC + 1):
-        most = [size * sms_of_tpc // _SMS_OF_TPC for size in sizes]
+    for sms_of_tpc in range(1, SMS_PER_TPC + 1):
+        most = [size * sms_of_tpc // SMS_PER_TPC for size in sizes]
         while ctas and counts != most:
             for group, bound in enumerate(most):
                 if ctas and counts[group] < bound:

@@ -2,7 +2,7 @@
 
 cimport cython
 
-cdef long long NEVER, SECTORS_PER_LINE, _SMS_PER_TPC, _MULTIPLIER, _INCREMENT, _MODULUS, _HASH, _HASHED_BITS, _HASH_SHIFT, _WHOLE_LINE, _OUTPUT_LINES, _MOST_CREDIT, _MILLI, _PERCENT, _GROUPS, _LINES_AT_ONCE, _STAGE_CYCLES, _ISSUED, _COMING, _TENSOR, _MIO, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
+cdef long long NEVER, SECTORS_PER_LINE, SMS_PER_TPC, _MULTIPLIER, _INCREMENT, _MODULUS, _HASH, _HASHED_BITS, _HASH_SHIFT, _WHOLE_LINE, _OUTPUT_LINES, _MOST_CREDIT, _MILLI, _PERCENT, _GROUPS, _LINES_AT_ONCE, _STAGE_CYCLES, _ISSUED, _COMING, _TENSOR, _MIO, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
 cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
 cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
 cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN, DISPATCH_STALL
@@ -115,7 +115,7 @@ cdef class Chip:
     cdef long long fill(self, long long sm, long long line, long long mask, long long start, long long issued) noexcept
     @cython.locals(cache=Lines)
     cdef long long fill_known(self, long long sm, long long line, long long mask, long long start, long long issued) noexcept
-    cdef long long accrue(self, long long line, long long asked, long long issued) noexcept
+    cdef long long accrue(self, long long bank, long long asked, long long issued) noexcept
     cdef void displace(self, long long issued, long long sectors) noexcept
     cdef long long enter(self, long long sm, long long at, long long size) noexcept
     cdef long long look(self, long long start, long long issued, long long size) noexcept

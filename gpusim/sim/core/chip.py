@@ -30,7 +30,7 @@ from gpusim.sim.stall_reasons import (
     SHORT_SCOREBOARD,
     WAIT,
 )
-from gpusim.units import SCOREBOARDS, SECTOR_BYTES, SECTORS_PER_LINE
+from gpusim.units import SCOREBOARDS, SECTOR_BYTES, SECTORS_PER_LINE, SMS_PER_TPC
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,9 +53,6 @@ _HASH, _HASHED_BITS, _HASH_SHIFT = 2654435761, (1 << 31) - 1, 29
 
 _TENSOR, _MIO = 3, 2
 """Ports of an SMSP, counted from the end: its tensor core's and that of the MIO."""
-
-_SMS_PER_TPC = 2
-"""SMs of a TPC, which are neighbours in launch order."""
 
 _LINES_AT_ONCE = 32
 """Most lines that one warp instruction touches: one for each lane."""
@@ -892,7 +889,7 @@ class Chip:
             self.line_ready[sm * self.lines + self.cached_line[place]] = -1
         self.cached_line[place] = line
         self.fetched_lines[sm] += 1
-        if sm % _SMS_PER_TPC == 0:
+        if sm % SMS_PER_TPC == 0:
             self.looked_up += SECTORS_PER_LINE
         self.line_ready[sm * self.lines + line] = begin + self.fetch_miss
 
@@ -1166,7 +1163,7 @@ class Chip:
         start = self.enter(sm, at, missing * SECTOR_BYTES)
         if not self.simulates_l2:
             line = self.line[self.touched[self.requested]] + self.fetch_line[self.fetched]
-            self.accrue(line, self.asked[self.requested] - missing, issued)
+            self.accrue(self.bank_of(line), self.asked[self.requested] - missing, issued)
         cache, base, done = self.l1[sm], self.fetch_line[self.fetched], 0
         for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
             line = self.line[touched] + base
@@ -1323,7 +1320,7 @@ class Chip:
         cache.pending[slot] = max(begin, ready * _MILLI)
         cache.asker[slot] = sm
         cache.lands[slot] = lands * _MILLI
-        side = sm // _SMS_PER_TPC % 2
+        side = sm // SMS_PER_TPC % 2
         known = cache.seen[slot] >> side * SECTORS_PER_LINE
         if self.far_percent and side != line % 2:
             self.looked_up += sectors_in(mask & ~known)
@@ -1342,7 +1339,7 @@ class Chip:
         slow, shared = self.slow[self.status], self.shared_by[self.status]
         bank = self.bank_of(line)
         served = max(self.bank_free[bank], self.dram_free[bank % self.channels])
-        brought = self.accrue(line, asked, issued)
+        brought = self.accrue(bank, asked, issued)
         slot = cache.used(line)
         misses = cache.held[slot] == 0 and slow == _MILLI
         if 0 < slow < _MILLI:
@@ -1362,7 +1359,7 @@ class Chip:
         self.looked_credit += looked
         self.looked_up += self.looked_credit // _MILLI
         self.looked_credit %= _MILLI
-        if shared > self.most_merged or sm // _SMS_PER_TPC % 2 != line % 2:
+        if shared > self.most_merged or sm // SMS_PER_TPC % 2 != line % 2:
             self.looked_up += brought
         if misses:
             cache.ready[slot] = max(begin, served) // _MILLI + self.dram_latency_of()
@@ -1374,7 +1371,7 @@ class Chip:
             cache.drop_oldest()
         return lands
 
-    def accrue(self, line: int, asked: int, issued: int) -> int:
+    def accrue(self, bank: int, asked: int, issued: int) -> int:
         """Count sectors that are asked for, and let DRAM transfer the walk's part of them; return how many it is."""
         if self.slow[self.status] < _MILLI:
             self.slow_credit = min(self.slow_credit + asked * self.slow[self.status], _MOST_CREDIT)
@@ -1383,7 +1380,7 @@ class Chip:
         if brought:
             self.missed_credit -= brought * _MILLI
             self.dram_bytes += brought * SECTOR_BYTES * self.share
-            self.occupy(self.bank_of(line), issued, brought * SECTOR_BYTES)
+            self.occupy(bank, issued, brought * SECTOR_BYTES)
             self.displace(issued, brought)
         return brought
 
