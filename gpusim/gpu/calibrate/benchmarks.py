@@ -41,6 +41,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "handover": sharing.measure_handover,
     "tiles": tiles.measure_tiles,
     "backlog": tiles.measure_backlog,
+    "held": tiles.measure_held,
     "hits": profiled.measure_hits,
     "places": profiled.measure_places,
     "ends": profiled.measure_ends,

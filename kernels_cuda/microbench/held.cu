@@ -1,0 +1,75 @@
+// When a burst of memory instructions lets go of its registers, and when a load behind it has its value.
+#include "common.cuh"
+
+enum What { kCopy = 0, kCopyThroughL1 = 1, kLdmatrix = 2, kLdg4 = 3, kLds = 4, kSts4 = 5 };
+
+constexpr int kPitch = 4096;      // bytes from one row of a copy to the next
+constexpr u32 kOwn = 4096;        // bytes of shared memory of a warp
+constexpr u32 kSharedBytes = 9 * kOwn;
+
+// A burst of kCount by every warp at once, behind kAhead ldmatrix.x4. Then its address registers are overwritten, or a word is
+// loaded from shared memory and used. One register of each address and constant offsets, so that ptxas moves none.
+// stamps[warp][2]: cycles to that, and until all has landed.
+template <int kWhat, int kCount, int kAhead, int kRow, bool kLoadsBehind>
+DEVICE void held(u64* stamps, const char* data, u32 one) {
+    __shared__ __align__(128) char words[kSharedBytes];
+    for (u32 i = threadIdx.x * 4; i < kSharedBytes; i += blockDim.x * 4) *reinterpret_cast<u32*>(words + i) = i;
+    constexpr u32 kEach = kRow / 16;
+    constexpr int kStep = 32 / kEach * kPitch;
+    u32 to = shared_address(words) + warp_id() % 8 * kOwn + lane_id() * 16;
+    const u32 other = shared_address(words) + 8 * kOwn + lane_id() * 16;
+    u64 from = __cvta_generic_to_global(data) + warp_id() * (kCount * kStep) + lane_id() / kEach * kPitch + lane_id() % kEach * 16;
+    u32 loaded[kCount][4] = {}, before[kAhead + 1][4] = {}, left = 0;
+    const u32 value = threadIdx.x;
+    const u64 same = one;
+    u64 begin = 0, then = 0, landed = 0;
+#pragma unroll 1
+    for (int pass = 0; pass < 3; ++pass) {
+        __syncthreads();
+        begin = cycles();
+#pragma unroll
+        for (int i = 0; i < kAhead; ++i)
+            asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"(before[i][0]), "=r"(before[i][1]), "=r"(before[i][2]), "=r"(before[i][3]) : "r"(other + i * 512) : "memory");
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) {  // the last from the register that is overwritten
+            if (kWhat == kCopy) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + i * 512), "l"(from + (kCount - 1 - i) * kStep) : "memory");
+            if (kWhat == kCopyThroughL1) asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(to + i * 512), "l"(from + (kCount - 1 - i) * kStep) : "memory");
+            if (kWhat == kLdmatrix)
+                asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"(loaded[i][0]), "=r"(loaded[i][1]), "=r"(loaded[i][2]), "=r"(loaded[i][3]) : "r"(to + i * 512) : "memory");
+            if (kWhat == kLdg4)
+                asm volatile("ld.global.cg.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(loaded[i][0]), "=r"(loaded[i][1]), "=r"(loaded[i][2]), "=r"(loaded[i][3]) : "l"(from + (kCount - 1 - i) * kStep) : "memory");
+            if (kWhat == kLds) asm volatile("ld.shared.u32 %0, [%1];" : "=r"(loaded[i][0]) : "r"(to + i * 512) : "memory");
+            if (kWhat == kSts4) asm volatile("st.shared.v4.u32 [%0], {%1,%1,%1,%1};" ::"r"(to + i * 512), "r"(value) : "memory");
+        }
+        if (kLoadsBehind) {
+            u32 found;
+            asm volatile("ld.shared.u32 %0, [%1];" : "=r"(found) : "r"(other) : "memory");
+            asm volatile("mad.lo.u32 %0, %1, %2, %0;" : "+r"(left) : "r"(found), "r"(one));
+        } else if (kWhat == kCopy || kWhat == kCopyThroughL1 || kWhat == kLdg4) {
+            asm volatile("mul.lo.u64 %0, %0, %1;" : "+l"(from) : "l"(same));
+        } else {
+            asm volatile("mul.lo.u32 %0, %0, %1;" : "+r"(to) : "r"(one));
+        }
+        then = cycles();
+        asm volatile("cp.async.wait_all;" ::: "memory");
+        left ^= fold(loaded) ^ fold(before);
+        landed = cycles();
+    }
+    if (lane_id() == 0) {
+        stamps[warp_id() * 2] = then - begin;
+        stamps[warp_id() * 2 + 1] = landed - begin;
+    }
+    // Never true, which ptxas does not know: so it keeps what is loaded.
+    if (begin == landed) stamps[0] = left ^ to ^ static_cast<u32>(from);
+}
+
+#define HELD(WHAT, COUNT, AHEAD, ROW, BEHIND)                                                                                  \
+    extern "C" __global__ void __launch_bounds__(512) held_##WHAT##_##COUNT##_##AHEAD##_##ROW##_##BEHIND(u64* s, const char* d, u32 o) { \
+        held<WHAT, COUNT, AHEAD, ROW, BEHIND>(s, d, o);                                                                        \
+    }
+#define BOTH(WHAT, COUNT, AHEAD, ROW) HELD(WHAT, COUNT, AHEAD, ROW, 0) HELD(WHAT, COUNT, AHEAD, ROW, 1)
+#define COUNTS(WHAT, AHEAD, ROW) BOTH(WHAT, 1, AHEAD, ROW) BOTH(WHAT, 2, AHEAD, ROW) BOTH(WHAT, 4, AHEAD, ROW) BOTH(WHAT, 8, AHEAD, ROW)
+#define ROWS(WHAT) COUNTS(WHAT, 0, 512) COUNTS(WHAT, 0, 128) COUNTS(WHAT, 0, 64) COUNTS(WHAT, 0, 32) COUNTS(WHAT, 4, 512) COUNTS(WHAT, 4, 64)
+ROWS(0) ROWS(1) ROWS(3)
+COUNTS(2, 0, 512) COUNTS(4, 0, 512) COUNTS(5, 0, 512)
+COUNTS(2, 4, 512) COUNTS(4, 4, 512) COUNTS(5, 4, 512)
