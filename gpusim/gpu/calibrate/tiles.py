@@ -159,10 +159,13 @@ HELD: Final = ("cp.async.cg", "cp.async.ca", "ldmatrix.x4", "ldg.128", "lds.32",
 """Instructions of a burst whose registers are held, by their number in the microbenchmark."""
 
 _HELD_GLOBAL: Final = frozenset({0, 1, 3})
-_HELD_COUNTS: Final = (1, 2, 4, 8)
-_HELD_ROWS: Final = ((0, 512), (0, 128), (0, 64), (0, 32), (4, 512), (4, 64))
-"""ldmatrix.x4 ahead of a burst, and bytes of a row of its copies."""
+_HELD_COUNTS: Final = ((1, 0), (2, 0), (3, 0), (4, 0), (8, 0), (1, 4))
+"""Instructions of a burst, and ldmatrix.x4 ahead of it."""
 
+_HELD_ROWS: Final = (512, 128, 64, 32)
+"""Bytes of a row of the copies."""
+
+_HELD_WARPS: Final = (1, 4, 8)
 _HELD_PITCH: Final = 4096
 
 
@@ -170,27 +173,28 @@ def measure_held(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     Measure when a burst of memory instructions, issued by each of some warps at once, lets go of its registers.
 
-    Columns ``then`` and ``then_last`` have the cycles until the last instruction's address may be overwritten, or until
-    a word that is loaded behind it has come (``behind``): mean and most over the warps. ``landed`` and ``landed_last``
-    have those until all data has come. Every launch makes three passes; the last one counts.
+    Columns ``then_0`` to ``then_7`` have, for each warp, the cycle at which the last instruction's address may be
+    overwritten, or at which a word that is loaded behind it has come (``behind``), counted from when the first warp
+    begins; ``begun`` is when the last one does, ``landed`` when all data has come. Every launch makes three passes; the
+    last one counts.
     """
     rows: list[MeasuredRow] = []
     for number, name in enumerate(HELD):
-        shapes = [one for one in _HELD_ROWS if number in _HELD_GLOBAL or one[1] == _HELD_ROWS[0][1]]
-        for (ahead, row_bytes), count, behind, warps in product(
-            shapes[:1] if quick else shapes,
-            _HELD_COUNTS[-1:] if quick else _HELD_COUNTS,
+        lengths = _HELD_ROWS if number in _HELD_GLOBAL else _HELD_ROWS[:1]
+        for row_bytes, (count, ahead), behind, warps in product(
+            lengths[:1] if quick else lengths,
+            _HELD_COUNTS[:2] if quick else _HELD_COUNTS,
             (0, 1),
-            (1, 4) if quick else (1, 4, 8, 16),
+            _HELD_WARPS[:2] if quick else _HELD_WARPS,
         ):
-            stamps = device.cupy.zeros((warps, 2), dtype=np.uint64)
+            stamps = device.cupy.zeros((warps, 3), dtype=np.uint64)
             touched = warps * count * (WARP * 16 // row_bytes) * _HELD_PITCH
             data = device.cupy.zeros(touched + _HELD_PITCH, dtype=np.uint8)
             kernel = f"held_{number}_{count}_{ahead}_{row_bytes}_{behind}"
             device.launch("held", kernel, (stamps, data, np.uint32(1)), threads=warps * WARP)
-            then, landed = device.cupy.asnumpy(stamps).astype(np.int64).T
+            begun, then, landed = device.cupy.asnumpy(stamps).astype(np.int64).T
             row: MeasuredRow = {"instruction": name, "count": count, "ahead": ahead, "row_bytes": row_bytes}
             row |= {"behind": "lds.32" if behind else "", "warps": warps}
-            row |= {"then": float(then.mean()), "then_last": int(then.max())}
-            rows.append(row | {"landed": float(landed.mean()), "landed_last": int(landed.max())})
+            row |= {"begun": int(begun.max() - begun.min()), "landed": int(landed.max() - begun.min())}
+            rows.append(row | {f"then_{warp}": int(at - begun.min()) for warp, at in enumerate(then)})
     return rows

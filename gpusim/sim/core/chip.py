@@ -978,19 +978,23 @@ class Chip:
         to the address unit (D8). On T4 the rate of the SM is that of GA10x (D20).
         """
         sm = smsp // self.smsps
-        entry = sm * self.sm_depth + self.sm_queue_at[sm]
-        collected = max(at + 1, self.mio_free[smsp], self.sm_free[sm], self.sm_queue[entry])
         self.halves[sm] += stage
-        leaves = self.reserve(sm, collected, max(1, self.service(wavefronts) + self.halves[sm] // 2))
+        cycles = max(1, self.service(wavefronts) + self.halves[sm] // 2)
         self.halves[sm] %= 2
+        # A copy has a place for each of its cycles; it is in the queue when it has the last of them.
+        places = cycles if stage else 1
+        entry = sm * self.sm_depth + (self.sm_queue_at[sm] + places - 1) % self.sm_depth
+        collected = max(at + 1, self.mio_free[smsp], self.sm_free[sm], self.sm_queue[entry])
+        leaves = self.reserve(sm, collected, cycles)
         self.wavefronts += wavefronts
         self.collected = collected
         self.mio_free[smsp] = collected + max(self.smsp_interval, registers * self.register_interval)
         self.sm_free[sm] = collected + self.sm_interval
-        self.queue[smsp * self.depth + self.queue_at[smsp]] = collected
-        self.queue_at[smsp] = (self.queue_at[smsp] + 1) % self.depth
-        self.sm_queue[entry] = leaves
-        self.sm_queue_at[sm] = (self.sm_queue_at[sm] + 1) % self.sm_depth
+        for _ in range(places):
+            self.queue[smsp * self.depth + self.queue_at[smsp]] = collected
+            self.queue_at[smsp] = (self.queue_at[smsp] + 1) % self.depth
+            self.sm_queue[sm * self.sm_depth + self.sm_queue_at[sm]] = leaves
+            self.sm_queue_at[sm] = (self.sm_queue_at[sm] + 1) % self.sm_depth
         self.port_free[(smsp + 1) * self.ports - _MIO] = self.queue[smsp * self.depth + self.queue_at[smsp]]
         return leaves
 
@@ -1032,9 +1036,9 @@ class Chip:
         if self.write[code] >= 0:
             self.hold(warp, self.write[code], landed, reason)
         if self.read[code] >= 0:
-            released = self.collected + registers * self.register_interval + self.source_release
-            if kind == LDGSTS:
-                released = leaves + self.copy_release
+            # Addresses are read on the way to the SM's queue, data that is stored when the data stage takes it.
+            released = self.collected if self.is_load[code] or kind == LDGSTS else leaves
+            released += self.copy_release if kind == LDGSTS else registers * self.register_interval + self.source_release
             self.hold(warp, self.read[code], released, reason)
         return landed
 
