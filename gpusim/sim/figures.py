@@ -60,6 +60,8 @@ class Figures(NamedTuple):
     source_release: int
     copy_release: int
     copy_stage: int
+    copy_interval: int
+    copies_looking: int
     load_hit: int
     copy_hit: int
     barrier_base: int
@@ -126,6 +128,8 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         source_release=machine.mio.source_release,
         copy_release=0 if copy is None else copy.source_release,
         copy_stage=0 if copy is None else copy.stage_half_cycles,
+        copy_interval=3,
+        copies_looking=8,
         load_hit=machine.l1.hit_latency,
         copy_hit=machine.l1.hit_latency if copy is None else copy.l1_latency,
         barrier_base=machine.barrier.base,

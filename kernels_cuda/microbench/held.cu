@@ -5,12 +5,16 @@ enum What { kCopy = 0, kCopyThroughL1 = 1, kLdmatrix = 2, kLdg4 = 3, kLds = 4, k
 
 constexpr int kPitch = 4096;      // bytes from one row of a copy to the next
 constexpr u32 kOwn = 4096;        // bytes of shared memory of a warp
+constexpr int kChain = 12;         // loads of a chain
 constexpr u32 kSharedBytes = 9 * kOwn;
 
+enum Behind { kOverwrite = 0, kLoad = 1, kChainBeside = 2 };
+
 // A burst of kCount by every warp at once, behind kAhead ldmatrix.x4. Then its address registers are overwritten, or a word is
-// loaded from shared memory and used. One register of each address and constant offsets, so that ptxas moves none.
+// loaded from shared memory and used, or the warps of one SMSP have no burst, but load from shared memory one word after the
+// other. One register of each address and constant offsets, so that ptxas moves none.
 // stamps[warp][3]: the clock before, after that, and when all has landed.
-template <int kWhat, int kCount, int kAhead, int kRow, bool kLoadsBehind>
+template <int kWhat, int kCount, int kAhead, int kRow, int kBehind>
 DEVICE void held(u64* stamps, const char* data, u32 one) {
     __shared__ __align__(128) char words[kSharedBytes];
     for (u32 i = threadIdx.x * 4; i < kSharedBytes; i += blockDim.x * 4) *reinterpret_cast<u32*>(words + i) = i;
@@ -28,6 +32,19 @@ DEVICE void held(u64* stamps, const char* data, u32 one) {
         // A load waits for the barrier, which a clock does not.
         asm volatile("ld.shared.u32 %0, [%1];" : "=r"(early) : "r"(other) : "memory");
         begin = cycles();
+        if (kBehind == kChainBeside && warp_id() % 4 == 3) {
+            u32 at = other;
+#pragma unroll 1
+            for (int i = 0; i < kChain; ++i) {
+                u32 found;
+                asm volatile("ld.shared.u32 %0, [%1];" : "=r"(found) : "r"(at) : "memory");
+                at += found >> 31;
+            }
+            left ^= at;
+            asm volatile("{.reg .pred p; setp.eq.u32 p, %0, 0; @p trap;}" ::"r"(at) : "memory");
+            then = landed = cycles();
+            continue;
+        }
 #pragma unroll
         for (int i = 0; i < kAhead; ++i)
             asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"(before[i][0]), "=r"(before[i][1]), "=r"(before[i][2]), "=r"(before[i][3]) : "r"(other + i * 512) : "memory");
@@ -42,7 +59,7 @@ DEVICE void held(u64* stamps, const char* data, u32 one) {
             if (kWhat == kLds) asm volatile("ld.shared.u32 %0, [%1];" : "=r"(loaded[i][0]) : "r"(to + i * 512) : "memory");
             if (kWhat == kSts4) asm volatile("st.shared.v4.u32 [%0], {%1,%1,%1,%1};" ::"r"(to + i * 512), "r"(value) : "memory");
         }
-        if (kLoadsBehind) {
+        if (kBehind == kLoad) {
             u32 found;
             asm volatile("ld.shared.u32 %0, [%1];" : "=r"(found) : "r"(other) : "memory");
             asm volatile("mad.lo.u32 %0, %1, %2, %0;" : "+r"(left) : "r"(found), "r"(one));
@@ -73,4 +90,7 @@ DEVICE void held(u64* stamps, const char* data, u32 one) {
 #define COUNTS(WHAT, ROW) BOTH(WHAT, 1, 0, ROW) BOTH(WHAT, 2, 0, ROW) BOTH(WHAT, 3, 0, ROW) BOTH(WHAT, 4, 0, ROW) BOTH(WHAT, 8, 0, ROW) BOTH(WHAT, 1, 4, ROW)
 #define ROWS(WHAT) COUNTS(WHAT, 512) COUNTS(WHAT, 128) COUNTS(WHAT, 64) COUNTS(WHAT, 32)
 ROWS(0) ROWS(1) ROWS(3)
+#define BESIDE(WHAT) HELD(WHAT, 8, 0, 512, 2) HELD(WHAT, 8, 0, 128, 2) HELD(WHAT, 8, 0, 64, 2) HELD(WHAT, 8, 0, 32, 2)
+BESIDE(0) BESIDE(1) BESIDE(3)
 COUNTS(2, 512) COUNTS(4, 512) COUNTS(5, 512)
+HELD(2, 8, 0, 512, 2) HELD(4, 8, 0, 512, 2) HELD(5, 8, 0, 512, 2)

@@ -158,6 +158,9 @@ def measure_backlog(device: Device, *, quick: bool) -> list[MeasuredRow]:
 HELD: Final = ("cp.async.cg", "cp.async.ca", "ldmatrix.x4", "ldg.128", "lds.32", "sts.128")
 """Instructions of a burst whose registers are held, by their number in the microbenchmark."""
 
+HELD_BEHIND: Final = ("", "lds.32", "chain of lds.32 on SMSP 3")
+"""What is timed, by its number in the microbenchmark: the registers, a load behind, or loads beside."""
+
 _HELD_GLOBAL: Final = frozenset({0, 1, 3})
 _HELD_COUNTS: Final = ((1, 0), (2, 0), (3, 0), (4, 0), (8, 0), (1, 4))
 """Instructions of a burst, and ldmatrix.x4 ahead of it."""
@@ -165,6 +168,7 @@ _HELD_COUNTS: Final = ((1, 0), (2, 0), (3, 0), (4, 0), (8, 0), (1, 4))
 _HELD_ROWS: Final = (512, 128, 64, 32)
 """Bytes of a row of the copies."""
 
+_BESIDE, _BESIDE_AT = 2, 4
 _HELD_WARPS: Final = (1, 4, 8)
 _HELD_PITCH: Final = 4096
 
@@ -175,8 +179,8 @@ def measure_held(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
     Columns ``then_0`` to ``then_7`` have, for each warp, the cycle at which the last instruction's address may be
     overwritten, or at which a word that is loaded behind it has come (``behind``), counted from when the first warp
-    begins; ``begun`` is when the last one does, ``landed`` when all data has come. Every launch makes three passes; the
-    last one counts.
+    begins; for warps that load beside the bursts, the end of a chain of twelve. ``begun`` has when the last one begins,
+    ``landed`` when all data has come. Every launch makes three passes; the last one counts.
     """
     rows: list[MeasuredRow] = []
     for number, name in enumerate(HELD):
@@ -184,9 +188,11 @@ def measure_held(device: Device, *, quick: bool) -> list[MeasuredRow]:
         for row_bytes, (count, ahead), behind, warps in product(
             lengths[:1] if quick else lengths,
             _HELD_COUNTS[:2] if quick else _HELD_COUNTS,
-            (0, 1),
+            range(len(HELD_BEHIND)),
             _HELD_WARPS[:2] if quick else _HELD_WARPS,
         ):
+            if behind == _BESIDE and (count, ahead) != _HELD_COUNTS[_BESIDE_AT]:
+                continue
             stamps = device.cupy.zeros((warps, 3), dtype=np.uint64)
             touched = warps * count * (WARP * 16 // row_bytes) * _HELD_PITCH
             data = device.cupy.zeros(touched + _HELD_PITCH, dtype=np.uint8)
@@ -194,7 +200,7 @@ def measure_held(device: Device, *, quick: bool) -> list[MeasuredRow]:
             device.launch("held", kernel, (stamps, data, np.uint32(1)), threads=warps * WARP)
             begun, then, landed = device.cupy.asnumpy(stamps).astype(np.int64).T
             row: MeasuredRow = {"instruction": name, "count": count, "ahead": ahead, "row_bytes": row_bytes}
-            row |= {"behind": "lds.32" if behind else "", "warps": warps}
+            row |= {"behind": HELD_BEHIND[behind], "warps": warps}
             row |= {"begun": int(begun.max() - begun.min()), "landed": int(landed.max() - begun.min())}
             rows.append(row | {f"then_{warp}": int(at - begun.min()) for warp, at in enumerate(then)})
     return rows

@@ -283,6 +283,7 @@ class Chip:
         # SMs
         self.sm_free, self.barrier_free = zeros(sms), zeros(sms)
         self.staged, self.staged_last = zeros(sms * _STAGE_CYCLES), 0
+        self.looks, self.looks_at = zeros(sms * self.looking), zeros(sms)
         self.full_from, self.full_to, self.tag_free, self.halves = zeros(sms), zeros(sms), zeros(sms), zeros(sms)
         self.cold, self.sectors = zeros(sms, 1), zeros(sms)
         self.line_ready = zeros(sms * self.lines, -1)
@@ -339,6 +340,7 @@ class Chip:
         self.return_bytes = figures.warp_return_bytes
         self.register_interval, self.source_release = figures.register_interval, figures.source_release
         self.copy_release, self.mufu_dispatch = figures.copy_release, figures.mufu_dispatch
+        self.copy_interval, self.looking = figures.copy_interval, figures.copies_looking
         self.load_hit, self.copy_hit = figures.load_hit, figures.copy_hit
         self.barrier_base, self.barrier_each = figures.barrier_base, figures.barrier_per_warp
         self.constant_miss, self.launch_delay = figures.constant_miss, figures.launch_delay
@@ -711,7 +713,7 @@ class Chip:
         if kind in (SHARED, LDGSTS, GLOBAL):
             landed = self.memory(smsp, warp, at)
         elif kind == COMMIT:
-            self.dispatch(smsp, at, 0, 0, 0)
+            self.dispatch(smsp, at, 0, 0, 0, False)
             self.commit(warp)
         if self.observed[warp // self.warps] and self.activity[code] >= 0:
             self.note(warp, at, landed)
@@ -967,7 +969,9 @@ class Chip:
         self.come(sm, at, cycles)
         return max(at, self.staged_last + 1 - cycles)
 
-    def dispatch(self, smsp: int, at: int, wavefronts: int, registers: int, stage: int) -> int:
+    def dispatch(  # noqa: PLR0917 - in C all are
+        self, smsp: int, at: int, wavefronts: int, registers: int, stage: int, looks_up: bool
+    ) -> int:
         """
         Queue a memory instruction in the MIO; return the cycle at which the data stage takes it.
 
@@ -985,11 +989,13 @@ class Chip:
         places = cycles if stage else 1
         entry = sm * self.sm_depth + (self.sm_queue_at[sm] + places - 1) % self.sm_depth
         collected = max(at + 1, self.mio_free[smsp], self.sm_free[sm], self.sm_queue[entry])
+        if looks_up:
+            self.block(sm, collected, self.room(sm))
         leaves = self.reserve(sm, collected, cycles)
         self.wavefronts += wavefronts
         self.collected = collected
         self.mio_free[smsp] = collected + max(self.smsp_interval, registers * self.register_interval)
-        self.sm_free[sm] = collected + self.sm_interval
+        self.sm_free[sm] = collected + (self.copy_interval if stage else self.sm_interval)
         for _ in range(places):
             self.queue[smsp * self.depth + self.queue_at[smsp]] = collected
             self.queue_at[smsp] = (self.queue_at[smsp] + 1) % self.depth
@@ -1005,7 +1011,7 @@ class Chip:
         reason = SHORT_SCOREBOARD
         if kind == SHARED:
             wavefronts = self.wavefronts_of(warp, code)
-            leaves = self.dispatch(smsp, at, wavefronts, registers, 0)
+            leaves = self.dispatch(smsp, at, wavefronts, registers, 0, False)
             landed = self.shared(warp, leaves, wavefronts)
         elif kind == LDGSTS:
             # Its registers are waited for as those of any access to global memory (Nsight Compute's guide).
@@ -1014,10 +1020,10 @@ class Chip:
             # Without active lanes a copy takes no wavefront, unless it fills with zeros (D21).
             wavefronts = self.wavefronts_of(warp, code) if self.asked[self.requested] or self.zero_fills[code] else 0
             comes = self.asked[self.requested] > 0
-            leaves = self.dispatch(smsp, at, 0 if comes else wavefronts, registers, self.copy_stage)
-            if comes and not self.through_l1[code]:
-                leaves = self.tag(smsp // self.smsps, leaves)
-            landed = self.copy(smsp // self.smsps, leaves, at, code)
+            looks_up = comes and not self.through_l1[code]
+            leaves = self.dispatch(smsp, at, 0 if comes else wavefronts, registers, self.copy_stage, looks_up)
+            begins = self.tag(smsp // self.smsps, leaves) if looks_up else leaves
+            landed = self.copy(smsp // self.smsps, begins, at, code)
             if comes and self.through_l1[code]:
                 landed = self.taken_in(smsp // self.smsps, landed, wavefronts)
             self.open_group[warp] = max(landed, self.open_group[warp])
@@ -1026,18 +1032,18 @@ class Chip:
             if self.row[code] >= 0:
                 self.resolve(warp, code)
                 comes = self.asked[self.requested] > 0
-                leaves = self.dispatch(smsp, at, 0, registers, 0)
+                leaves = self.dispatch(smsp, at, 0, registers, 0, False)
                 landed = self.look_up(smsp // self.smsps, leaves, at, self.load_hit)
                 if comes:
                     landed = self.taken_in(smsp // self.smsps, landed, self.wavefronts_of(warp, code))
             else:
-                leaves = self.dispatch(smsp, at, 0, registers, 0)
+                leaves = self.dispatch(smsp, at, 0, registers, 0, False)
                 landed = self.output(smsp // self.smsps, warp, at, leaves)
         if self.write[code] >= 0:
             self.hold(warp, self.write[code], landed, reason)
         if self.read[code] >= 0:
-            # Addresses are read on the way to the SM's queue, data that is stored when the data stage takes it.
-            released = self.collected if self.is_load[code] or kind == LDGSTS else leaves
+            # A load's address is read on the way to the SM's queue; what is stored or copied, when the data stage takes it.
+            released = self.collected if self.is_load[code] else leaves
             released += self.copy_release if kind == LDGSTS else registers * self.register_interval + self.source_release
             self.hold(warp, self.read[code], released, reason)
         return landed
@@ -1095,11 +1101,19 @@ class Chip:
         """Return the cycles in which a request looks up its lines."""
         return self.touched[self.requested + 1] - self.touched[self.requested]
 
+    def room(self, sm: int) -> int:
+        """Return the cycle at which the next copy may wait for the look-up of its lines, behind those that do."""
+        if self.looking:
+            return self.looks[sm * self.looking + self.looks_at[sm]]
+        return self.tag_free[sm]
+
     def tag(self, sm: int, at: int) -> int:
-        """Let a request look up its lines, one a cycle, after those before it; return the cycle at which it begins."""
+        """Let a copy look up its lines, one a cycle, after those before it; return the cycle at which it begins."""
         begin = max(at, self.tag_free[sm])
         self.tag_free[sm] = begin + self.tags()
-        self.block(sm, at + 1, begin)
+        if self.looking:
+            self.looks[sm * self.looking + self.looks_at[sm]] = begin
+            self.looks_at[sm] = (self.looks_at[sm] + 1) % self.looking
         return begin
 
     def block(self, sm: int, at: int, until: int) -> None:
