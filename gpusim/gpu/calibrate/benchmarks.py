@@ -42,6 +42,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "tiles": tiles.measure_tiles,
     "backlog": tiles.measure_backlog,
     "held": tiles.measure_held,
+    "chosen": tiles.measure_chosen,
     "hits": profiled.measure_hits,
     "places": profiled.measure_places,
     "ends": profiled.measure_ends,

@@ -204,3 +204,30 @@ def measure_held(device: Device, *, quick: bool) -> list[MeasuredRow]:
             row |= {"begun": int(begun.max() - begun.min()), "landed": int(landed.max() - begun.min())}
             rows.append(row | {f"then_{warp}": int(at - begun.min()) for warp, at in enumerate(then)})
     return rows
+
+
+CHOSEN: Final = ("ffma", "lop3", "mma", "ldmatrix.x4", "lds.32", "cp.async.cg")
+"""What all warps of an SMSP issue at once, by its number in the microbenchmark."""
+
+CHOSEN_CYCLES: Final = 20_000
+
+
+def measure_chosen(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure how often an SMSP chooses each of several warps that all could issue.
+
+    Columns ``rounds_0`` and so on have rounds of 16 instructions of the warps of SMSP 0, from the oldest to the youngest
+    one of a CTA, in ``CHOSEN_CYCLES`` cycles.
+    """
+    rows: list[MeasuredRow] = []
+    for number, name in enumerate(CHOSEN):
+        for warps in (2,) if quick else (1, 2, 3, 4):
+            counts = device.cupy.zeros(SMSPS * warps, dtype=np.uint64)
+            data = device.cupy.zeros(1 << 16, dtype=np.uint8)
+            for _ in range(2):
+                arguments = (counts, data, np.int32(CHOSEN_CYCLES))
+                device.launch("chosen", f"chosen_{number}", arguments, threads=SMSPS * warps * WARP)
+            found = device.cupy.asnumpy(counts).astype(np.int64)[::SMSPS]
+            row: MeasuredRow = {"instruction": name, "warps": warps}
+            rows.append(row | {f"rounds_{warp}": int(count) for warp, count in enumerate(found)})
+    return rows

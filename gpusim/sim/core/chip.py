@@ -989,12 +989,12 @@ class Chip:
         places = cycles if stage else 1
         entry = sm * self.sm_depth + (self.sm_queue_at[sm] + places - 1) % self.sm_depth
         collected = max(at + 1, self.mio_free[smsp], self.sm_free[sm], self.sm_queue[entry])
-        if looks_up:
-            self.block(sm, collected, self.room(sm))
-        leaves = self.reserve(sm, collected, cycles)
+        leaves = self.reserve(sm, max(collected, self.room(sm)) if looks_up else collected, cycles)
         self.wavefronts += wavefronts
         self.collected = collected
         self.mio_free[smsp] = collected + max(self.smsp_interval, registers * self.register_interval)
+        if looks_up and leaves > self.mio_free[smsp]:
+            self.mio_free[smsp] = leaves
         self.sm_free[sm] = collected + (self.copy_interval if stage else self.sm_interval)
         for _ in range(places):
             self.queue[smsp * self.depth + self.queue_at[smsp]] = collected
