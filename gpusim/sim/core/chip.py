@@ -650,7 +650,7 @@ class Chip:
         clock = max(self.clock[smsp], now)
         ports, base = smsp * self.ports, smsp * self.slots * self.warps
         while True:
-            chosen, best, last = -1, NEVER, self.last[smsp]
+            chosen, best, issued, last = -1, NEVER, 0, self.last[smsp]
             for place in range(base, base + self.active[smsp]):
                 warp = self.members[place]
                 at = self.ready[warp]
@@ -659,8 +659,9 @@ class Chip:
                     at = free
                 if at < clock:  # noqa: PLR1730
                     at = clock
-                if at < best or (at == best and warp == last):
-                    chosen, best = warp, at
+                waiting = -1 if warp == last else self.issued[warp]
+                if at < best or (at == best and waiting < issued):
+                    chosen, best, issued = warp, at, waiting
             if chosen < 0:
                 return NEVER
             code = self.at[chosen]
