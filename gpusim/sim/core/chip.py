@@ -63,6 +63,9 @@ _STAGE_CYCLES = 4096
 _ISSUED, _COMING = 2, 3
 """What stands, besides twice the cycle, for one that the data stage gives to an instruction, or to data that comes."""
 
+_SLOT_WIDTH = 16
+"""Integers from one slot of a cache to the next: two lines of the memory that this runs in."""
+
 _OUTPUT_LINES = 1 << 46
 """Numbers of the lines that stores fill; no operand's lines reach them."""
 
@@ -142,29 +145,20 @@ class Lines:
             buckets *= 2
         self.mask = buckets - 1
         self.head = pages(buckets)  # slots from 1 on; 0 where there is none
-        self.chain = pages(most + 1)
-        self.line = pages(most + 1)
-        self.ready = pages(most + 1)
-        self.held = pages(most + 1)
-        self.dirty = pages(most + 1)
-        self.merged = pages(most + 1)
-        self.asker = pages(most + 1)
-        self.lands = pages(most + 1)
-        self.pending = pages(most + 1)
-        self.seen = pages(most + 1)
-        self.wanted = pages(most + 1)
-        self.looked = pages(most + 1)
-        self.groups = pages(most + 1)
-        self.older = pages(most + 1)
-        self.younger = pages(most + 1)
+        # The integers of a slot lie side by side: whoever finds a line uses most of them.
+        slots = pages(_SLOT_WIDTH * (most + 2))
+        self.line, self.chain, self.older, self.younger = slots, slots[1:], slots[2:], slots[3:]
+        self.held, self.ready, self.asker, self.lands = slots[4:], slots[5:], slots[6:], slots[7:]
+        self.pending, self.merged, self.dirty, self.seen = slots[8:], slots[9:], slots[10:], slots[11:]
+        self.wanted, self.looked, self.groups = slots[12:], slots[13:], slots[14:]
         self.free, self.fresh = -1, 0
         self.oldest = -1
         self.youngest = -1
         self.count = 0
 
     def bucket(self, line: int) -> int:
-        """Return the bucket of a line."""
-        return (line ^ line >> 17) * 40503 & self.mask
+        """Return the bucket of a line: all its bits count, as tensors and waves differ in high ones only."""
+        return (line ^ line >> 17 ^ line >> 34) * 40503 & self.mask
 
     def find(self, line: int) -> int:
         """Return the slot of a line, or -1."""
@@ -202,7 +196,7 @@ class Lines:
             self.free = self.chain[slot]
         else:
             slot = self.fresh
-            self.fresh += 1
+            self.fresh += _SLOT_WIDTH
         bucket = self.bucket(line)
         self.chain[slot] = self.head[bucket] - 1
         self.head[bucket] = slot + 1
