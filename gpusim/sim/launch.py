@@ -11,6 +11,7 @@ from gpusim.results.result import PipelineRow
 from gpusim.results.timeline import Timeline
 from gpusim.sim.code import Assembly
 from gpusim.sim.core.engine import engine
+from gpusim.sim.cta_scheduler import groups_of_places
 from gpusim.sim.decode import assemble
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.run import Ran, Resident, run_sms
@@ -194,7 +195,8 @@ def _sampled(launch: Launch, progress: Progress) -> Outcome:
     resident = launch.ctas_per_sm * launch.machine.sms
     waves = -(-launch.ctas // resident)
     progress(f"walking the CTAs through the L2, wave by wave: {waves:,}")
-    walk = L2Walk(kernel, resident, waves)
+    units = launch.machine.launch.units
+    walk = L2Walk(kernel, resident, waves, groups_of_places(resident, launch.machine.sms, launch.ctas_per_sm, units))
     progress(
         f"simulating a sample: {len(sample.ctas):,} of {launch.ctas:,} CTAs, "
         f"on {sample.sms} of the {launch.working} SMs that have work"
