@@ -148,8 +148,8 @@ def _lines(rows: Sequence[SamplingError]) -> Iterator[str]:
         f"Elapsed cycles of a sampled launch differ from the exact ones by {_percent(mean)} in the mean and"
         f" {_percent(max(elapsed))} at most; by at most {BAR_PERCENT} % in {within} of {len(taken)} problems."
         f" Active cycles differ by {_percent(active_mean)} in the mean and {_percent(max(active))} at most."
-        f" The other {len(rows) - len(taken)} are simulated whole, as small launches are that hang on a few left-over"
-        " CTAs."
+        f" The other {len(rows) - len(taken)} are simulated whole, as small launches are that hang on a few CTAs,"
+        " left over or longer than others."
     )
     yield ""
     if swings:

@@ -76,6 +76,20 @@ def groups_of(ctas: int, sms: int, units: LaunchUnitsSpec | None) -> list[int]:
     return [of_all[sm] for sm in first_places(ctas, len(of_all), 1, units)]
 
 
+def groups_of_places(ctas: int, sms: int, slots: int, units: LaunchUnitsSpec | None) -> list[int]:
+    """
+    Return the group of the SM that each CTA finds at the launch, in launch order; all are of one where none is known.
+
+    Args:
+        ctas: CTAs of the grid.
+        sms: SMs of the machine.
+        slots: CTAs that are resident on an SM at once.
+        units: Groups of SMs.
+    """
+    of_sm = groups_of(sms, sms, units) or [0] * sms
+    return [of_sm[sm] for sm in first_places(ctas, sms, slots, units)]
+
+
 def _spread(ctas: int, sizes: Sequence[int]) -> list[int]:
     """Return how many CTAs each group gets: one in turn while it has TPCs without one, and then while it has SMs."""
     counts = [0] * len(sizes)

@@ -34,11 +34,13 @@ class L2Status:
         slow: Sectors that wait for DRAM, whether this CTA or another one missed.
         missed: Sectors that the chip reads from DRAM, relative to those that all CTAs of the wave request.
         shared: CTAs of the wave that request the same data at once, at least 1.
+        looked: Requests, per mille, that are looked up where all of them wait for the data; the others are merged.
     """
 
     slow: int
     missed: int
     shared: int = 1
+    looked: int = 1000
 
 
 FROM_DRAM = L2Status(slow=1000, missed=1000)

@@ -5,7 +5,8 @@ The CTAs of a wave advance together, fetch by fetch. The L2 replaces the least r
 defines its granules: the data of one fetch of one operand tile, or a part of it that other tiles share.
 """
 
-from collections.abc import Hashable, Sequence
+from collections import Counter
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -41,8 +42,8 @@ class _Walked:
 
 
 @lru_cache(maxsize=4096)
-def _l2_status(slow: int, missed: int, shared: int) -> L2Status:
-    return L2Status(slow=slow, missed=missed, shared=shared)
+def _l2_status(slow: int, missed: int, shared: int, looked: int) -> L2Status:
+    return L2Status(slow=slow, missed=missed, shared=shared, looked=looked)
 
 
 class LruGranules:
@@ -78,14 +79,17 @@ class L2Walk:
         kernel: The kernel whose grid is walked.
         resident: Number of CTAs that run at the same time on the whole chip.
         waves: Number of waves to walk. ``status`` knows no CTA of a later wave.
+        groups: Group of the SM of each CTA of a wave, whose requests are merged; all are of one where it is empty.
 
     Attributes:
         missed_by_wave: Bytes that each walked wave reads from DRAM.
         bytes_asked: Bytes that all CTAs of the walked waves request.
     """
 
-    def __init__(self, kernel: TimedKernel[Any], resident: int, waves: int) -> None:
+    def __init__(self, kernel: TimedKernel[Any], resident: int, waves: int, groups: Sequence[int] = ()) -> None:
         self._kernel, self._resident, machine = kernel, resident, kernel.machine
+        self._groups, self._most_merged = groups or [0] * resident, machine.l2.most_merged
+        self._looked: dict[tuple[int, int], int] = {}
         # Data that SMs of both partitions read is kept in both, so the capacity is that of one partition (D11).
         self._held = LruGranules(machine.l2.bytes // machine.l2.partitions)
         self._status: dict[tuple[int, int, Hashable], tuple[L2Status, ...]] = {}
@@ -126,12 +130,29 @@ class L2Walk:
         """Return for each tensor the keys that a wave fetches, in the order of its CTAs, and the CTAs of each."""
         ctas = range(wave * self._resident, min((wave + 1) * self._resident, len(self._kernel.launched)))
         sharers: _Sharers = []
+        by_group: list[Counter[tuple[Hashable, int]]] = []
         for cta in ctas:
+            group = self._groups[cta % self._resident]
             for tensor, key in enumerate(self._kernel.walked(cta)):
                 if tensor == len(sharers):
                     sharers.append({})
+                    by_group.append(Counter())
                 sharers[tensor][key] = sharers[tensor].get(key, 0) + 1
+                by_group[tensor][key, group] += 1
+        for tensor, counted in enumerate(by_group):
+            self._looked[wave, tensor] = self._looked_up(counted.values())
         return sharers
+
+    def _looked_up(self, sharers: Collection[int]) -> int:
+        """
+        Return the requests, per mille, that are looked up where CTAs that fetch the same data wait for it together.
+
+        In each group of SMs the first one's is, and the first after as many as are merged with one (D24).
+
+        Args:
+            sharers: CTAs of each group that fetch the same data.
+        """
+        return sum(-(-count // self._most_merged) for count in sharers) * PER_MILLE // sum(sharers)
 
     def _own_bytes(self, sharers: Sequence[_Sharers]) -> dict[tuple[int, Hashable], IntArray] | None:
         """Return the bytes of each fetch by tensor and key; None if fetches share granules or a key has fewer turns."""
@@ -165,7 +186,10 @@ class L2Walk:
                 chip = (from_dram * PER_MILLE // np.maximum(asked, 1)).tolist()
                 shared = np.maximum(asked // np.maximum(of_fetch.sum(axis=0), 1), 1).tolist()
                 for key, row in zip(of, (slow * PER_MILLE).tolist(), strict=True):
-                    self._status[wave, tensor, key] = tuple(map(_l2_status, row, chip, shared))
+                    looked = self._looked[wave, tensor]
+                    self._status[wave, tensor, key] = tuple(
+                        _l2_status(*one, looked) for one in zip(row, chip, shared, strict=True)
+                    )
                 self.bytes_asked += int(asked.sum())
                 bytes_missed += int(from_dram.sum())
             self.missed_by_wave.append(bytes_missed)
@@ -177,7 +201,7 @@ class L2Walk:
         for turn in range(longest):
             for tensor, own in enumerate(sharers):
                 going = {key: touches[tensor][key][turn] for key in own if turn < len(touches[tensor][key])}
-                for key, status in self._walk_turn(going, own).items():
+                for key, status in self._walk_turn(going, own, self._looked[wave, tensor]).items():
                     collected.setdefault((wave, tensor, key), []).append(status)
         empty = {(wave, tensor, key): () for tensor, own in enumerate(sharers) for key in own}
         self._status.update(empty | {key: tuple(value) for key, value in collected.items()})
@@ -188,9 +212,16 @@ class L2Walk:
         return self._touches[tensor, key]
 
     def _walk_turn(
-        self, going: dict[Hashable, Sequence[Touch]], sharers: dict[Hashable, int]
+        self, going: dict[Hashable, Sequence[Touch]], sharers: dict[Hashable, int], looked: int
     ) -> dict[Hashable, L2Status]:
-        """Walk one fetch of one tensor by all CTAs of a wave; ``sharers`` counts the CTAs that fetch the same data."""
+        """
+        Walk one fetch of one tensor by all CTAs of a wave.
+
+        Args:
+            going: The granules that each key's fetch touches.
+            sharers: CTAs that fetch the same data, by key.
+            looked: Requests that are looked up where these wait together, per mille.
+        """
         coming: dict[Hashable, int] = {}
         touched: dict[Hashable, int] = {}
         walked = {key: self._walk_fetch(touches, coming, touched) for key, touches in going.items()}
@@ -200,8 +231,11 @@ class L2Walk:
         self.missed_by_wave[-1] += missed
         chip = missed * PER_MILLE // asked if asked else 0
         shared = max(1, asked // max(1, sum(one.fresh for one in walked.values())))
+        if len(sharers) == sum(sharers.values()):
+            # Each CTA has a key of its own, and parts of its granules are others' too: whose is not known.
+            looked = self._looked_up([shared])
         return {
-            key: _l2_status(one.slow * PER_MILLE // one.asked if one.asked else 0, chip, shared)
+            key: _l2_status(one.slow * PER_MILLE // one.asked if one.asked else 0, chip, shared, looked)
             for key, one in walked.items()
         }
 

@@ -11,6 +11,7 @@ from gpusim.results.result import PipelineRow
 from gpusim.results.timeline import Timeline
 from gpusim.sim.code import Assembly
 from gpusim.sim.core.engine import engine
+from gpusim.sim.cta_scheduler import groups_of_places
 from gpusim.sim.decode import assemble
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.run import Ran, Resident, run_sms
@@ -70,6 +71,11 @@ class Launch:
         runs = {one: behaviours[streams.index(stream)] for one, stream in self.streams.items()}
         behaviour_of = map(self.kernel.behaviour, range(self.ctas))
         return [self.kernel.kind(cta, runs.get(one, one)) for cta, one in enumerate(behaviour_of)]
+
+    @cached_property
+    def is_even(self) -> bool:
+        """Whether all CTAs are of equal work."""
+        return len(set(map(self.kernel.work, range(self.ctas)))) == 1
 
     @cached_property
     def executed(self) -> Counter[Hashable]:
@@ -140,7 +146,7 @@ def simulate_launch(launch: Launch, *, exact: bool | None, progress: Progress) -
 
     An exact run simulates all SMs and the L2. A sampled run simulates a smaller chip, which has a part of the SMs, of
     the CTAs (``take_sample``) and of the bandwidth; L2 hits and misses come from ``l2_walk`` (D14). A small launch that
-    hangs on a few left-over CTAs is never sampled.
+    hangs on a few CTAs, left over or longer than others, is never sampled.
 
     Not modelled: that a slice of a serial split-K waits for one that is not in the sample (D16).
 
@@ -154,10 +160,17 @@ def simulate_launch(launch: Launch, *, exact: bool | None, progress: Progress) -
     """
     if exact is None:
         exact = launch.instructions <= EXACT_AT_MOST
-    whole = exact or hangs_on_a_few(
+    whole = exact or _hangs_on_a_few(launch)
+    return _exact(launch, progress) if whole else _sampled(launch, progress)
+
+
+def _hangs_on_a_few(launch: Launch) -> bool:
+    """Return whether a few CTAs decide what a small launch takes: those with more work (D30), or those left over."""
+    if not launch.is_even and launch.instructions <= EXACT_AT_MOST:
+        return True
+    return hangs_on_a_few(
         launch.ctas, working=launch.working, slots=launch.ctas_per_sm, instructions=launch.instructions
     )
-    return _exact(launch, progress) if whole else _sampled(launch, progress)
 
 
 def watched_cta(launch: Launch, ctas: Sequence[int]) -> int:
@@ -188,13 +201,14 @@ def _sampled(launch: Launch, progress: Progress) -> Outcome:
         working=launch.working,
         slots=launch.ctas_per_sm,
         instructions=launch.instructions,
-        is_even=len(set(map(kernel.work, range(launch.ctas)))) == 1,
+        is_even=launch.is_even,
         first=_first_of_chains(kernel, launch.ctas) if kernel.orders_slices else None,
     )
     resident = launch.ctas_per_sm * launch.machine.sms
     waves = -(-launch.ctas // resident)
     progress(f"walking the CTAs through the L2, wave by wave: {waves:,}")
-    walk = L2Walk(kernel, resident, waves)
+    units = launch.machine.launch.units
+    walk = L2Walk(kernel, resident, waves, groups_of_places(resident, launch.machine.sms, launch.ctas_per_sm, units))
     progress(
         f"simulating a sample: {len(sample.ctas):,} of {launch.ctas:,} CTAs, "
         f"on {sample.sms} of the {launch.working} SMs that have work"

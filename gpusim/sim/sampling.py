@@ -5,17 +5,17 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-EXPECTED_ERROR_PERCENT = 2.5
+EXPECTED_ERROR_PERCENT = 1.6
 """
 Expected error of a sampled launch's elapsed cycles, either way.
 
-The 90th percentile of the 28 sampled launches in reports/sampling_error.md, 2.49 %.
+The 90th percentile of the 26 sampled launches in reports/sampling_error.md, 1.60 %.
 """
 
 LEAST_SMS = 4
 """Fewest SMs that are simulated together: the requests of fewer come in bursts that a chip's do not."""
 
-LEAST_INSTRUCTIONS = 1_000_000
+LEAST_INSTRUCTIONS = 3_000_000
 """Warp instructions that a sample takes where more SMs would take more (D22); the fewest SMs may take any number."""
 
 UNEVEN_INSTRUCTIONS = 12_000_000

@@ -86,7 +86,19 @@ class DataTables:
             name: []
             for name in (
                 *("program", "row_fetch", "row_status", "row_output", "found_slow", "found_missed", "pattern"),
-                *("fetch_line", "slow", "missed", "shared", "request", "vecs", "asked", "touched", "line", "mask"),
+                *(
+                    "fetch_line",
+                    "slow",
+                    "missed",
+                    "shared",
+                    "looked",
+                    "request",
+                    "vecs",
+                    "asked",
+                    "touched",
+                    "line",
+                    "mask",
+                ),
                 "output_sectors",
             )
         }
@@ -174,6 +186,7 @@ class DataTables:
                     self._columns["slow"] += [one.slow for one in key]
                     self._columns["missed"] += [one.missed for one in key]
                     self._columns["shared"] += [one.shared for one in key]
+                    self._columns["looked"] += [one.looked for one in key]
                 self._status_of[id(key)] = self._statuses[key]
             firsts.append(self._status_of[id(key)])
         return firsts

@@ -54,18 +54,26 @@ def test_a_miss_begins_when_dram_is_free():
     assert filled(chip, (0, 4, 0)) == [1190]
 
 
-def test_what_the_walk_misses_is_read_from_dram_in_its_proportion():
-    """
-    A quarter of 4 sectors each time: one sector of each request; half of it of every second. All SMs' bytes are read.
-    """
-    chip = sampled(L2Status(slow=1000, missed=250), L2Status(slow=1000, missed=125), share=10)
+@pytest.mark.parametrize(("missed", "requests"), [(1000, 1), (250, 4), (125, 8)])
+def test_what_the_walk_misses_is_read_from_dram_in_its_proportion_line_by_line(missed, requests):
+    """A quarter of four sectors each time: a line for every four requests. All SMs' bytes are read."""
+    chip = sampled(L2Status(slow=1000, missed=missed), share=10)
     sizes = []
-    for number, status in enumerate((0, 0, 1, 1)):
+    for number in range(requests):
         before = chip.dram_bytes
-        filled(chip, (0, 4 + 4 * number, 5000 * number), status=status)
+        filled(chip, (0, 4 + 4 * number, 5000 * number))
         sizes.append(chip.dram_bytes - before)
 
-    assert sizes == [320, 320, 0, 320]
+    assert sizes == [0] * (requests - 1) + [1280]
+
+
+def test_the_banks_of_a_part_of_the_chip_serve_its_part_of_the_accesses():
+    """Of 188 channels a 33rd has six, 5 % more than its part: an access takes a bank 5 % longer."""
+    figures = FIGURES._replace(dram_channels=188, dram_banks=16, dram_bank_busy=100_000)
+    chip = sampled(IN_L2, figures=figures, share=33)
+
+    assert (chip.channels, chip.banks) == (6, 96)
+    assert chip.bank_busy == 100_000 * 6 * 33 // 188
 
 
 def test_of_lines_that_are_partly_slow_as_many_wait_as_the_walk_says():
@@ -83,38 +91,25 @@ def test_what_could_not_be_spent_is_forgotten_beyond_a_request_of_all_lanes():
     assert chip.slow_credit == 128_000
 
 
-@pytest.mark.parametrize(("shared", "looked"), [(1, 4), (2, 2), (4, 1), (8, 1)])
-def test_requests_that_wait_at_the_l2_are_merged_with_those_of_others(shared, looked):
+@pytest.mark.parametrize(("looked", "sectors"), [(1000, 16), (500, 12), (0, 8)])
+def test_requests_are_merged_as_the_walk_says_and_as_often_as_later_ones_wait(looked, sectors):
     """
-    The L2 is busy until 1000: of 4 sectors that 2 CTAs share 2 are looked up, and a quarter where 4 or more do.
+    Before a later request has come, one of two is taken to wait.
+
+    Of four requests for 4 sectors, of which half could be merged, a quarter is: one. Where all could be, two are.
     """
-    chip = sampled(L2Status(slow=0, missed=0, shared=shared))
-    chip.chip_free = 1_000_000
-    filled(chip, (0, 4, 0))
+    chip = sampled(L2Status(slow=0, missed=0, looked=looked))
+    filled(chip, *((0, 4 * number, 5000 * number) for number in range(4)))
 
-    assert chip.looked_up == looked
-
-
-def test_requests_that_do_not_wait_are_not_merged():
-    chip = sampled(L2Status(slow=0, missed=0, shared=4))
-    filled(chip, (0, 4, 0))
-
-    assert chip.looked_up == 4
+    assert chip.looked_up == sectors
 
 
-def test_a_miss_is_merged_as_often_as_later_requests_have_waited():
-    """
-    At first one of two later requests is taken to wait: of 3 of 4 sectors that could be merged, 1.5 are. 2.5 are left.
-
-    Two later requests come while the line comes, and wait: 3 of 4. Of the next miss 3 * 3 / 4 are merged: 1.75 left.
-    The later ones look 1 up each: 2.5 + 1 + 1 + 1.75 = 6.25.
-    """
-    chip = sampled(L2Status(slow=1000, missed=0, shared=4))
+def test_later_requests_that_wait_are_counted():
+    """Two come while the line comes from DRAM: with the one of two that is taken to wait at first, three of four."""
+    chip = sampled(L2Status(slow=1000, missed=0))
     filled(chip, (0, 4, 0), (1, 4, 100), (2, 4, 200))
-    assert (chip.later_waiting, chip.later) == (3, 4)
-    filled(chip, (0, 8, 5000))
 
-    assert (chip.looked_up, chip.looked_credit) == (6, 250)
+    assert (chip.later_waiting, chip.later) == (3, 4)
 
 
 def test_later_requests_that_do_not_wait_are_counted_too():
@@ -125,13 +120,17 @@ def test_later_requests_that_do_not_wait_are_counted_too():
     assert (chip.later_waiting, chip.later) == (1, 3)
 
 
-def test_merged_requests_take_nothing_of_the_l2_s_bandwidth():
-    """An L2 of 1 byte a cycle that is busy until 1000: a quarter of 128 bytes keeps it until 1032."""
-    chip = sampled(L2Status(slow=0, missed=0, shared=4), figures=FIGURES._replace(l2_bytes=1))
-    chip.chip_free = 1_000_000
-    filled(chip, (0, 4, 0))
+def test_a_merged_request_neither_waits_for_the_l2_nor_takes_its_bandwidth():
+    """An L2 of 1 byte a cycle that is busy until 1000: who is merged has a hit at once, who is not after 1000."""
+    chip = sampled(L2Status(slow=0, missed=0, looked=0), figures=FIGURES._replace(l2_bytes=1))
+    chip.chip_free, chip.later_waiting = 1_000_000, chip.later
 
-    assert chip.chip_free == 1_032_000
+    assert filled(chip, (0, 4, 0)) == [258]
+    assert (chip.chip_free, chip.looked_up) == (1_000_000, 0)
+    chip.later_waiting = 0
+
+    assert filled(chip, (0, 8, 0)) == [1258]
+    assert (chip.chip_free, chip.looked_up) == (1_128_000, 4)
 
 
 @pytest.mark.parametrize(("sm", "line", "shared", "looked"), [(0, 4, 1, 4), (0, 5, 1, 8), (2, 5, 1, 4), (0, 4, 5, 8)])
@@ -147,33 +146,33 @@ def test_what_is_brought_is_looked_up_in_both_partitions(sm, line, shared, looke
     assert chip.looked_up == looked
 
 
-def test_stores_are_written_as_what_comes_displaces_them():
+def test_stored_lines_are_written_as_what_comes_displaces_them():
     """
-    An L2 of one line, four sectors. The first four that come find room. The next four displace others, of which 128
-    bytes of the 8 sectors so far are stored: 4 * 128 / 8 = 64 bytes are written, a cycle of DRAM.
+    An L2 of one line, four sectors. The first four that come find room. Of 128 bytes stored, the next displace
+    4 * 128 / 8 = 64 bytes, 4 * 128 / 12 = 42 and 4 * 128 / 16 = 32: then a line is full, two cycles of DRAM.
     """
     figures = FIGURES._replace(l2_lines=1, dram_bytes_per_kilocycle=64_000)
-    chip = sampled(IN_L2, figures=figures)
-    chip.displace(0, 4)
+    chip, free = sampled(IN_L2, figures=figures), []
     chip.stored_bytes = 128
-    assert chip.dram_free[0] == 0
-    chip.displace(0, 4)
+    for _ in range(4):
+        chip.displace(0, 4)
+        free.append(chip.dram_free[0])
 
-    assert chip.came_sectors == 8
-    assert chip.dram_free[0] == 1000
+    assert free == [0, 0, 0, 2000]
+    assert (chip.came_sectors, chip.displaced) == (16, 64 + 42 + 32 - 128)
 
 
 def test_an_l2_that_stands_for_a_larger_one_is_full_sooner():
     """
     Each sector stands for those of ten SMs: two are more than the 16 of four lines, one is not.
 
-    Of 32 stored bytes and two sectors, 16 for each of ten SMs are written: 2.5 cycles of DRAM.
+    Of 256 stored bytes and two sectors, 128 for each of ten SMs are written: 20 cycles of DRAM.
     """
     figures = FIGURES._replace(l2_lines=4, dram_bytes_per_kilocycle=64_000)
     chip = sampled(IN_L2, figures=figures, share=10)
-    chip.stored_bytes = 32
+    chip.stored_bytes = 256
     chip.displace(0, 1)
     assert chip.dram_free[0] == 0
     chip.displace(0, 1)
 
-    assert chip.dram_free[0] == 1000 * 10 * 16 // 64
+    assert chip.dram_free[0] == 1000 * 10 * 128 // 64

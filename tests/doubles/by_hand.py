@@ -130,6 +130,7 @@ class Memory(NamedTuple):
             slow=column(status.slow for status in statuses),
             missed=column(status.missed for status in statuses),
             shared=column(status.shared for status in statuses),
+            looked=column(status.looked for status in statuses),
             request=column(fetch * warps for fetch in fetches),
             vecs=column(1 for _ in fetches),
             asked=column(sectors for sectors, _ in self.requests for _ in range(warps)),

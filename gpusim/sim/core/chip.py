@@ -63,8 +63,11 @@ _STAGE_CYCLES = 4096
 _ISSUED, _COMING = 2, 3
 """What stands, besides twice the cycle, for one that the data stage gives to an instruction, or to data that comes."""
 
+_SLOT_WIDTH = 16
+"""Integers from one slot of a cache to the next: two lines of the memory that this runs in."""
+
 _OUTPUT_LINES = 1 << 46
-"""Numbers of the lines that stores fill; no operand's lines reach them."""
+"""Numbers of the lines that stores fill, or whose number is not known; no operand's lines reach them."""
 
 _MOST_CREDIT = _LINES_AT_ONCE * SECTORS_PER_LINE * _MILLI
 """Sectors that may wait for DRAM and have found no line that is new to the sample, in thousandths."""
@@ -142,29 +145,20 @@ class Lines:
             buckets *= 2
         self.mask = buckets - 1
         self.head = pages(buckets)  # slots from 1 on; 0 where there is none
-        self.chain = pages(most + 1)
-        self.line = pages(most + 1)
-        self.ready = pages(most + 1)
-        self.held = pages(most + 1)
-        self.dirty = pages(most + 1)
-        self.merged = pages(most + 1)
-        self.asker = pages(most + 1)
-        self.lands = pages(most + 1)
-        self.pending = pages(most + 1)
-        self.seen = pages(most + 1)
-        self.wanted = pages(most + 1)
-        self.looked = pages(most + 1)
-        self.groups = pages(most + 1)
-        self.older = pages(most + 1)
-        self.younger = pages(most + 1)
+        # The integers of a slot lie side by side: whoever finds a line uses most of them.
+        slots = pages(_SLOT_WIDTH * (most + 2))
+        self.line, self.chain, self.older, self.younger = slots, slots[1:], slots[2:], slots[3:]
+        self.held, self.ready, self.asker, self.lands = slots[4:], slots[5:], slots[6:], slots[7:]
+        self.pending, self.merged, self.dirty, self.seen = slots[8:], slots[9:], slots[10:], slots[11:]
+        self.wanted, self.looked, self.groups = slots[12:], slots[13:], slots[14:]
         self.free, self.fresh = -1, 0
         self.oldest = -1
         self.youngest = -1
         self.count = 0
 
     def bucket(self, line: int) -> int:
-        """Return the bucket of a line."""
-        return (line ^ line >> 17) * 40503 & self.mask
+        """Return the bucket of a line: all its bits count, as tensors and waves differ in high ones only."""
+        return (line ^ line >> 17 ^ line >> 34) * 40503 & self.mask
 
     def find(self, line: int) -> int:
         """Return the slot of a line, or -1."""
@@ -202,7 +196,7 @@ class Lines:
             self.free = self.chain[slot]
         else:
             slot = self.fresh
-            self.fresh += 1
+            self.fresh += _SLOT_WIDTH
         bucket = self.bucket(line)
         self.chain[slot] = self.head[bucket] - 1
         self.head[bucket] = slot + 1
@@ -317,14 +311,12 @@ class Chip:
         self.l2, self.next_line = Lines(self.l2_lines + 2), _OUTPUT_LINES
         self.group_of = array("q", groups or [0] * sms)
         self.l2_free, self.store_free, self.chip_free = zeros(sms), zeros(sms), 0
-        # A part of the chip has a part of the channels.
-        self.channels = max(1, figures.dram_channels // share)
-        self.banks, self.bank_busy = self.channels * figures.dram_banks, figures.dram_bank_busy
-        self.dram_free, self.bank_free = zeros(self.channels), zeros(self.banks)
-        self.turn, self.draw, self.spread, self.came_sectors = 0, 0, 0, 0
-        self.slow_credit, self.missed_credit, self.looked_credit, self.later, self.later_waiting = 0, 0, 0, 2, 1
-        self.written_sectors, self.stored_bytes, self.acknowledged = 0, 0, 0
-        self.l2_sectors, self.looked_up, self.dram_bytes, self.dram_written = 0, 0, 0, 0
+        self.dram_of(figures)
+        self.turn, self.draw, self.spread, self.came_sectors, self.displaced = 0, 0, 0, 0, 0
+        self.slow_credit, self.missed_credit, self.merged_credit, self.brought_credit = 0, 0, 0, 0
+        self.later, self.later_waiting = 2, 1
+        self.written_sectors, self.stored_bytes, self.acknowledged, self.dram_written = 0, 0, 0, 0
+        self.l2_sectors, self.looked_up, self.dram_bytes = 0, 0, 0
         # The calendar: a heap of SMSPs and CTA slots, one entry each.
         ids = smsps + resident
         self.heap, self.place, self.pending = zeros(ids), zeros(ids, -1), 0
@@ -357,6 +349,18 @@ class Chip:
         self.most_merged = figures.most_merged
         self.l1_lines, self.l2_lines = figures.l1_lines, figures.l2_lines
 
+    def dram_of(self, figures: "Figures") -> None:
+        """
+        Build the channels of DRAM, and their banks.
+
+        A part of the chip has a part of the channels, a whole number of them. Where that is too many or too few, their
+        banks take as much longer or shorter for an access.
+        """
+        self.channels = max(1, (figures.dram_channels + self.share // 2) // self.share)
+        self.banks = self.channels * figures.dram_banks
+        self.bank_busy = figures.dram_bank_busy * self.channels * self.share // figures.dram_channels
+        self.dram_free, self.bank_free = zeros(self.channels), zeros(self.banks)
+
     def code_of(self, code: "Code") -> None:
         """Take over the columns of the code."""
         self.warps, self.lines = code.warps, code.lines
@@ -382,7 +386,7 @@ class Chip:
         self.row_fetch, self.row_status, self.row_output = data.row_fetch, data.row_status, data.row_output
         self.found_slow, self.found_missed = data.found_slow, data.found_missed
         self.pattern, self.fetch_line = data.pattern, data.fetch_line
-        self.slow, self.missed, self.shared_by = data.slow, data.missed, data.shared
+        self.slow, self.missed, self.shared_by, self.looked_of = data.slow, data.missed, data.shared, data.looked
         self.request, self.vecs = data.request, data.vecs
         self.asked, self.touched = data.asked, data.touched
         self.line, self.sector_mask = data.line, data.mask
@@ -1181,8 +1185,7 @@ class Chip:
         self.l2_sectors += missing
         start = self.enter(sm, at, missing * SECTOR_BYTES)
         if not self.simulates_l2:
-            line = self.line[self.touched[self.requested]] + self.fetch_line[self.fetched]
-            self.accrue(self.bank_of(line), self.asked[self.requested] - missing, issued)
+            self.accrue(self.asked[self.requested] - missing, issued)
         cache, base, done = self.l1[sm], self.fetch_line[self.fetched], 0
         for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
             line = self.line[touched] + base
@@ -1351,14 +1354,15 @@ class Chip:
         Look a line up that a walk through the L2 found or missed; return the cycle at which it has arrived (D14).
 
         The SM that asks first finds the line as its wave does, whole. An SM that asks later waits for the same data. A
-        request stands for those of several SMs. Where the line waits for DRAM or at the L2, those SMs' requests are
-        merged with others: as many of the CTAs that share the data as are allowed.
+        request stands for those of several SMs, some of which are merged with others': the part that the walk knows,
+        of as many as later requests of the sample still find the line waiting for DRAM or at the L2. Those wait for no
+        look-up.
         """
         cache, asked = self.l2, sectors_in(mask)
         slow, shared = self.slow[self.status], self.shared_by[self.status]
         bank = self.bank_of(line)
         served = max(self.bank_free[bank], self.dram_free[bank % self.channels])
-        brought = self.accrue(bank, asked, issued)
+        brought = self.accrue(asked, issued)
         slot = cache.used(line)
         misses = cache.held[slot] == 0 and slow == _MILLI
         if 0 < slow < _MILLI:
@@ -1366,22 +1370,21 @@ class Chip:
             self.slow_credit -= asked * _MILLI if misses else 0
         if cache.held[slot] and start < cache.lands[slot] and cache.asker[slot] == sm:
             return cache.lands[slot] // _MILLI
-        waits = misses or start < max(cache.ready[slot] * _MILLI, self.chip_free)
-        looked = asked * _MILLI
-        if waits and shared > 1:
-            merged = looked - looked // min(shared, self.most_merged)
-            looked -= merged * self.later_waiting // self.later if misses else merged
-        if cache.held[slot] and shared > 1:
+        self.merged_credit += asked * (_MILLI - self.looked_of[self.status]) * self.later_waiting // self.later
+        if cache.held[slot]:
             self.later += 1
-            self.later_waiting += 1 if waits else 0
-        begin = self.look(start, issued, looked * SECTOR_BYTES // _MILLI)
-        self.looked_credit += looked
-        self.looked_up += self.looked_credit // _MILLI
-        self.looked_credit %= _MILLI
+            self.later_waiting += 1 if start < cache.pending[slot] else 0
+        if self.merged_credit >= asked * _MILLI:
+            self.merged_credit -= asked * _MILLI
+            begin = start
+        else:
+            begin = self.look(start, issued, asked * SECTOR_BYTES)
+            self.looked_up += asked
         if shared > self.most_merged or sm // SMS_PER_TPC % 2 != line % 2:
             self.looked_up += brought
         if misses:
             cache.ready[slot] = max(begin, served) // _MILLI + self.dram_latency_of()
+        cache.pending[slot] = max(begin, cache.ready[slot] * _MILLI)
         cache.held[slot] = _WHOLE_LINE
         lands = max(begin // _MILLI + self.l2_latency(), cache.ready[slot])
         cache.asker[slot] = sm
@@ -1390,24 +1393,34 @@ class Chip:
             cache.drop_oldest()
         return lands
 
-    def accrue(self, bank: int, asked: int, issued: int) -> int:
-        """Count sectors that are asked for, and let DRAM transfer the walk's part of them; return how many it is."""
+    def accrue(self, asked: int, issued: int) -> int:
+        """
+        Count sectors that are asked for, and let DRAM transfer the walk's part of them; return how many it is.
+
+        Lines are read whole, each from one bank, as they are where their L2 is simulated.
+        """
         if self.slow[self.status] < _MILLI:
             self.slow_credit = min(self.slow_credit + asked * self.slow[self.status], _MOST_CREDIT)
-        self.missed_credit += asked * self.missed[self.status]
-        brought = self.missed_credit // _MILLI
-        if brought:
-            self.missed_credit -= brought * _MILLI
-            self.dram_bytes += brought * SECTOR_BYTES * self.share
-            self.occupy(bank, issued, brought * SECTOR_BYTES)
-            self.displace(issued, brought)
+        self.brought_credit += asked * self.missed[self.status]
+        brought = 0
+        while self.brought_credit >= SECTORS_PER_LINE * _MILLI:
+            self.brought_credit -= SECTORS_PER_LINE * _MILLI
+            self.dram_bytes += SECTORS_PER_LINE * SECTOR_BYTES * self.share
+            self.next_line += 1
+            self.occupy(self.bank_of(self.next_line), issued, SECTORS_PER_LINE * SECTOR_BYTES)
+            self.displace(issued, SECTORS_PER_LINE)
+            brought += SECTORS_PER_LINE
         return brought
 
     def displace(self, issued: int, sectors: int) -> None:
-        """Let sectors that come to an L2 that is full displace others; stored ones of them are written to DRAM."""
+        """Let sectors that come to an L2 that is full displace others; stored lines of them are written to DRAM."""
         self.came_sectors += sectors
         if self.came_sectors * self.share > self.l2_lines * SECTORS_PER_LINE:
-            self.occupy(self.next_bank(), issued, sectors * self.stored_bytes // self.came_sectors)
+            self.displaced += sectors * self.stored_bytes // self.came_sectors
+            while self.displaced >= SECTORS_PER_LINE * SECTOR_BYTES:
+                self.displaced -= SECTORS_PER_LINE * SECTOR_BYTES
+                self.next_line += 1
+                self.occupy(self.bank_of(self.next_line), issued, SECTORS_PER_LINE * SECTOR_BYTES)
 
     def dram(self, bank: int, start: int, size: int, issued: int) -> int:
         """Read from DRAM; return the cycle at which the data reaches the SM."""

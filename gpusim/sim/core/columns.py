@@ -94,7 +94,7 @@ class Data:
         row_output: For each CTA and output, its first entry in ``output_sectors``.
         found_slow, found_missed: For each CTA and output, its L2 status, per mille.
         pattern, fetch_line: Of each fetch: its pattern, and the line that the pattern's lines count from.
-        slow, missed, shared: L2 status of fetches, as in ``footprint.L2Status``.
+        slow, missed, shared, looked: L2 status of fetches, as in ``footprint.L2Status``.
         request, vecs: Of each pattern: its first request, and the requests of one access. Requests are ordered by
             access, vec and warp.
         asked, touched: Of each request: sectors, and its first line; ``touched`` has one entry more than requests.
@@ -119,6 +119,7 @@ class Data:
     slow: Column
     missed: Column
     shared: Column
+    looked: Column
     request: Column
     vecs: Column
     asked: Column

@@ -7,7 +7,8 @@ import simpy
 from doubles.by_hand import assembly, chip_of
 from doubles.published import H200
 
-from gpusim.sim.cta_scheduler import CtaScheduler
+from gpusim.machine.load import load_machine
+from gpusim.sim.cta_scheduler import CtaScheduler, groups_of_places
 from gpusim.sim.figures import figures_of
 
 INTERVAL, SETUP = H200.launch.cta_interval, H200.launch.cta_setup
@@ -99,3 +100,17 @@ def test_a_life_is_from_the_launch_to_the_cycle_after_the_last_exit(core):
     env.run(until=env.process(scheduler.run()))
 
     assert scheduler.lives == [(0, 0, 102, 182), (1, 0, 283, 284)]
+
+
+def test_ctas_are_of_the_groups_whose_sms_they_find():
+    """On an H200 a wave of two CTAs on each SM has twice as many of each group as that has SMs, the first first."""
+    machine = load_machine("h200")
+    units = machine.launch.units
+    groups = groups_of_places(2 * machine.sms, machine.sms, 2, units)
+
+    assert [groups.count(group) for group in range(len(units.sizes))] == [2 * size for size in units.sizes]
+    assert groups[: units.sizes[0]] == [0] * units.sizes[0]
+
+
+def test_where_groups_are_not_known_all_ctas_are_of_one():
+    assert groups_of_places(5, 4, 2, None) == [0] * 5

@@ -1,5 +1,6 @@
 """What a grid finds in the L2, in the order of its CTAs, with the arithmetic on paper."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -58,6 +59,20 @@ def test_the_second_wave_finds_what_the_first_brought():
     assert b2[0] == L2Status(slow=0, missed=0, shared=2)
 
 
+def test_requests_of_one_group_are_merged_four_at_a_time():
+    """
+    Eight CTAs of one column share B's tile: five of one group, two and one of others.
+
+    Where all wait, two of the five are looked up, and one of each other group: half. In one group it were two of eight.
+    """
+    machine = replace(H200, l2=replace(H200.l2, most_merged=4))
+    kernel = TimedTileKernel(small_gemm(512, 64, 128), machine)
+    apart, together = L2Walk(kernel, 8, 1, [0, 0, 0, 0, 1, 1, 2, 0]), L2Walk(kernel, 8, 1)
+
+    assert [status[0].looked for status in apart.status(0)] == [1000, 500]
+    assert [status[0].looked for status in together.status(0)] == [1000, 250]
+
+
 def test_fetches_past_the_last_k_tile_ask_for_nothing():
     walk = walk_of(small_gemm(64, 64, 128), 1, 1)
 
@@ -68,7 +83,7 @@ def test_what_does_not_fit_is_missed_again():
     """
     An L2 of half the tile: B's k tiles are driven out before the next wave asks for them.
     """
-    small = SimpleNamespace(l2=SimpleNamespace(bytes=64 * 1024 * 2 // 2, partitions=1))
+    small = SimpleNamespace(l2=SimpleNamespace(bytes=64 * 1024 * 2 // 2, partitions=1, most_merged=4))
     walk = walk_of(small_gemm(256, 64, 1024), 1, 4, machine=small)
 
     assert walk.bytes_missed() == walk.bytes_asked
@@ -118,7 +133,10 @@ class GranuleByGranule(TimedTileKernel):
 @settings(deadline=None, max_examples=60)
 def test_the_closed_form_is_the_walk_of_every_granule(seed, resident, capacity):
     """Random GEMMs and convolutions, the latter walked granule by granule either way."""
-    scenario, machine = random_scenario(seed), SimpleNamespace(l2=SimpleNamespace(bytes=capacity, partitions=1))
+    scenario, machine = (
+        random_scenario(seed),
+        SimpleNamespace(l2=SimpleNamespace(bytes=capacity, partitions=1, most_merged=4)),
+    )
     ctas = len(TimedTileKernel(scenario, machine).launched)
     waves = -(-ctas // resident)
     closed, granules = (
@@ -163,7 +181,7 @@ def test_stores_take_room_in_the_l2():
 
 
 def small_l2(tiles, tile_bytes=64 * 64 * 2):
-    return SimpleNamespace(l2=SimpleNamespace(bytes=tiles * tile_bytes, partitions=1))
+    return SimpleNamespace(l2=SimpleNamespace(bytes=tiles * tile_bytes, partitions=1, most_merged=4))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from problems.small import small_gemm
 from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.sim import launch as sim_launch
 from gpusim.sim.cta_scheduler import CtaLife
-from gpusim.sim.launch import Launch, _first_of_chains, _outcome, _sampled, simulate_launch, watched_cta, written_bytes
+from gpusim.sim.launch import Launch, _first_of_chains, _outcome, simulate_launch, watched_cta, written_bytes
 from gpusim.sim.run import Ran
 from gpusim.sim.stall_reasons import REASONS
 
@@ -78,7 +78,7 @@ def test_a_simulated_sm_counts_as_many_times_as_it_stands_for():
 def test_twenty_million_warp_instructions_are_simulated_exactly(monkeypatch, instructions, exact, whole):
     monkeypatch.setattr(sim_launch, "_exact", lambda *_: True)
     monkeypatch.setattr(sim_launch, "_sampled", lambda *_: False)
-    launch = SimpleNamespace(instructions=instructions, ctas=10_000, working=132, ctas_per_sm=1)
+    launch = SimpleNamespace(instructions=instructions, ctas=10_000, working=132, ctas_per_sm=1, is_even=True)
 
     assert simulate_launch(launch, exact=exact, progress=print) is whole
 
@@ -87,8 +87,8 @@ def test_whoever_asks_for_either_gets_it(monkeypatch):
     """Unless the launch hangs on a few CTAs: 133 on 132 SMs."""
     monkeypatch.setattr(sim_launch, "_exact", lambda *_: True)
     monkeypatch.setattr(sim_launch, "_sampled", lambda *_: False)
-    large = SimpleNamespace(instructions=10**9, ctas=10_000, working=132, ctas_per_sm=1)
-    few = SimpleNamespace(instructions=10**6, ctas=133, working=132, ctas_per_sm=1)
+    large = SimpleNamespace(instructions=10**9, ctas=10_000, working=132, ctas_per_sm=1, is_even=True)
+    few = SimpleNamespace(instructions=10**6, ctas=133, working=132, ctas_per_sm=1, is_even=True)
 
     assert simulate_launch(large, exact=True, progress=print) is True
     assert simulate_launch(large, exact=False, progress=print) is False
@@ -110,27 +110,19 @@ def test_as_many_sms_work_as_there_are_ctas_for(ctas, working):
 
 
 @pytest.mark.parametrize(("work", "is_even"), [((5, 5, 5), True), ((5, 5, 4), False), ((1, 2, 3), False)])
-def test_a_launch_is_even_where_all_ctas_have_the_same_work(monkeypatch, work, is_even):
-    asked = {}
+def test_a_launch_is_even_where_all_ctas_have_the_same_work(work, is_even):
+    kernel = SimpleNamespace(launched=range(3), work=work.__getitem__)
 
-    def take(kinds, **given):
-        asked.update(given, kinds=kinds)
-        raise StopIteration
+    assert Launch(kernel, {}, 1).is_even is is_even
 
-    monkeypatch.setattr(sim_launch, "take_sample", take)
-    kernel = SimpleNamespace(work=work.__getitem__, orders_slices=False)
-    launch = SimpleNamespace(kernel=kernel, kinds=["kind"] * 3, ctas=3, working=2, ctas_per_sm=1, instructions=9)
-    with pytest.raises(StopIteration):
-        _sampled(launch, print)
 
-    assert asked == {
-        "kinds": ["kind"] * 3,
-        "working": 2,
-        "slots": 1,
-        "instructions": 9,
-        "is_even": is_even,
-        "first": None,
-    }
+@pytest.mark.parametrize(("instructions", "whole"), [(20_000_000, True), (20_000_001, False)])
+def test_a_small_launch_of_unequal_ctas_is_not_sampled(monkeypatch, instructions, whole):
+    monkeypatch.setattr(sim_launch, "_exact", lambda *_: True)
+    monkeypatch.setattr(sim_launch, "_sampled", lambda *_: False)
+    launch = SimpleNamespace(instructions=instructions, ctas=10_000, working=132, ctas_per_sm=1, is_even=False)
+
+    assert simulate_launch(launch, exact=False, progress=print) is whole
 
 
 HELD = 31_457_280

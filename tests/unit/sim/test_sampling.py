@@ -11,7 +11,7 @@ from gpusim.sim.sampling import LEAST_SMS, hangs_on_a_few, take_sample
 SMS = 132
 
 
-def sample_of(kinds, *, slots=2, instructions=70_000_000, is_even=True):
+def sample_of(kinds, *, slots=2, instructions=100_000_000, is_even=True):
     return take_sample(kinds, working=min(SMS, len(kinds)), slots=slots, instructions=instructions, is_even=is_even)
 
 

@@ -786,14 +786,14 @@ def test_a_sampled_sm_waits_for_dram_in_the_walks_proportion():
 
 
 def test_sectors_found_in_l1_still_count_in_the_walks_proportion(core):
-    """The walk knows no L1: half of the 4 sectors asked for are missed, though only 2, of a new line, go to the L2."""
-    statuses = [IN_L2, L2Status(slow=500, missed=500)]
+    """The walk knows no L1: all 4 sectors asked for are missed, a line, though only 2, of a new line, go to the L2."""
+    statuses = [IN_L2, L2Status(slow=500, missed=1000)]
     log, chip = taken(
         core, [asked((0, 0b0011)), asked((0, 0b0011), (1, 0b0011))], statuses=statuses, simulates_l2=False
     )
 
     assert log == [L2_HIT, MISS]
-    assert (chip.l2_sectors, chip.dram_bytes) == (4, 64)
+    assert (chip.l2_sectors, chip.dram_bytes) == (4, 128)
 
 
 def test_an_epilogue_s_loads_wait_for_what_is_known_of_them_though_the_l2_is_simulated(core):
