@@ -184,13 +184,30 @@ class SharedMemorySpec:
 
 
 @dataclass(frozen=True, slots=True)
+class CopyLookupsSpec:
+    """
+    How the copies around the L1 of one SM go from its MIO to the look-up of their lines, which takes a line a cycle.
+
+    Attributes:
+        interval: Cycles between two copies that leave any SMSP of the SM.
+        waiting: Copies that have passed the data stage and wait for the look-up.
+    """
+
+    interval: Annotated[int, FigureUnit("cycles")]
+    waiting: Annotated[int, FigureUnit("copies")]
+
+
+@dataclass(frozen=True, slots=True)
 class AsyncCopySpec:
     """
     cp.async (LDGSTS).
 
     Attributes:
-        stage_half_cycles: Half cycles of the SM's data stage that a copy takes when it is issued.
+        stage_half_cycles: Half cycles of the SM's data stage that a copy takes when it is issued; it has as many places
+            in the MIO's queues.
         source_release: Cycles from there until the address registers are free.
+        lookups: The way to the look-up of lines; None where it is not known, and a copy leaves as other instructions do,
+            when its own look-up begins.
         l1_latency: Cycles from issue until the data is in shared memory, on an L1 hit.
         commit_latency: Cycles from a commit_group's issue to the warp's next issue.
         wait_latency: Cycles from the issue of a wait_group with nothing pending to the warp's next issue.
@@ -198,6 +215,7 @@ class AsyncCopySpec:
 
     stage_half_cycles: Annotated[int, FigureUnit("half cycles")]
     source_release: Annotated[int, FigureUnit("cycles", least=0)]
+    lookups: CopyLookupsSpec | None
     l1_latency: Annotated[int, FigureUnit("cycles", least=0)]
     commit_latency: Annotated[int, FigureUnit("cycles", least=0)]
     wait_latency: Annotated[int, FigureUnit("cycles", least=0)]

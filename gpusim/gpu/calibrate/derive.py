@@ -10,7 +10,7 @@ import numpy as np
 from gpusim.errors import BadInput, CannotRun
 from gpusim.gpu.calibrate.derive_chip import CHIP_FORMULAS
 from gpusim.gpu.calibrate.derive_launch import LAUNCH_FORMULAS
-from gpusim.gpu.calibrate.derive_mio import MIO_FORMULAS, sm_depth
+from gpusim.gpu.calibrate.derive_mio import MIO_FORMULAS
 from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured, NumberFormula
 from gpusim.machine.load import load_machine
 
@@ -46,7 +46,7 @@ Such a figure is printed, but never written into a machine file.
 _FILES = (
     *("mma", "ldmatrix", "shared", "cp_async", "barrier", "latency", "bandwidth", "arith", "launch"),
     *("cold", "stores", "merge", "idle", "fetch", "release", "semaphore", "dispatch", "backlog"),
-    *("places", "ends"),
+    *("places", "ends", "held"),
 )
 
 
@@ -58,8 +58,7 @@ def derive(directory: Path, machine: str = "h200") -> dict[str, Derived]:
 
     Args:
         directory: Folder that ``calibrate`` wrote to.
-        machine: Machine whose peak DRAM bandwidth is the base of ``dram.achievable_percent``, and whose SMSPs' queues
-            are that of ``mio.sm_depth``.
+        machine: Machine whose peak DRAM bandwidth is the base of ``dram.achievable_percent``.
 
     Raises:
         CannotRun: The folder has none of the files.
@@ -70,10 +69,9 @@ def derive(directory: Path, machine: str = "h200") -> dict[str, Derived]:
         raise CannotRun(
             f"{directory}: holds no CSV of `gpusim calibrate` ({', '.join(t.name for t in tables.values())})"
         )
-    base = load_machine(machine)
-    peak = base.dram.bandwidth_gb_s
+    peak = load_machine(machine).dram.bandwidth_gb_s
     found: dict[str, Derived] = {}
-    for key, formula in (*_formulas(tables), ("mio.sm_depth", sm_depth(base.mio.queue_depth, base.smsps))):
+    for key, formula in _formulas(tables):
         try:
             exact, rule = formula(tables, peak)
         except NotMeasured:

@@ -1,6 +1,5 @@
 """Derives the figures of the MIO's queues and of cp.async's way through them; measures nothing."""
 
-from itertools import pairwise
 from statistics import mean
 
 from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured
@@ -20,26 +19,68 @@ copy, three ``@!PT LDS RZ`` of 1 come before it: 16 + r. So r is what the loop t
 _TO_THE_QUEUE = 1
 """Cycles from the issue of a memory instruction until its queue may give it away."""
 
+_SMSPS, _BURST = 4, 8
+"""SMSPs of held.csv's warps, and the longest of its bursts."""
+
 
 def _queue_depth(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     """
-    Return the number of loads that issue before the queue is full, and the rule.
+    Return the number of loads that wait in an SMSP, and the rule.
 
-    A burst's loads first issue at the SMSP's pace and, once the queue is full, at the unit's slower pace. The load in
-    the address unit is not counted. If the unit is not slower, the burst does not show the queue, and nothing is
-    derived.
+    Loads of 32 wavefronts keep the data stage busy. When the last load of a burst issues, those that the stage has not
+    served whole wait in the queues, which are full: in the SM's (``_sm_depth``), and evenly in the SMSPs'.
     """
-    rows = t["shared"].rows(instruction="lds burst", smsps=1, wavefronts=1)
-    time = {int(row["instructions"]): float(row["cycles"]) for row in rows}
-    counts = sorted(time)
-    steps = {b: (time[b] - time[a]) / (b - a) for a, b in pairwise(counts)}
-    if len(counts) < 4:
-        raise NotMeasured
-    free, pace = min(steps[count] for count in counts[1:4]), steps[counts[-1]]
-    if pace - free < 1:
-        raise NotMeasured
-    slow = next(count for count in counts[1:] if steps[count] >= (free + pace) / 2)
-    return slow - 2, f"shared.csv, lds burst on one SMSP: load {slow} is the first that waits"
+    of = {"instruction": "lds burst", "wavefronts": 32, "smsps": _SMSPS}
+    each = t["shared"].widest("instructions", **of)
+    waiting = _SMSPS * int(each) - t["shared"].numbers("cycles", **of, instructions=each)[0] // 32
+    return (waiting - round(_sm_depth(t, _)[0])) / _SMSPS, (
+        f"shared.csv, lds burst of {each} loads of 32 wavefronts on each of {_SMSPS} SMSPs: {waiting:.0f} issued and not "
+        "served, less those in the queue of the SM, over SMSPs"
+    )
+
+
+def _sm_depth(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    """
+    Return the number of loads that have given up their address and wait for the data stage, and the rule.
+
+    Of a burst of loads of four wavefronts, the last one may give up its address when so many are left before it. The
+    four loads of a burst of one on each SMSP do so at once, one a cycle.
+    """
+    one, many = (_then(t, "ldmatrix.x4", count, 512) for count in (1, _BURST))
+    late = max(many) - max(one) + _SMSPS - 1
+    return _SMSPS * _BURST - 1 - late / 4, (
+        f"held.csv, {_BURST} ldmatrix.x4 on each of {_SMSPS} SMSPs: the last address is free {late:.0f} cycles after the "
+        "first, of 4 for each load"
+    )
+
+
+def _then(t: dict[str, MeasuredTable], instruction: str, count: int, row_bytes: int) -> list[float]:
+    """Return when the last address of each warp's burst was free, one warp on each SMSP."""
+    of = {"instruction": instruction, "count": count, "ahead": 0, "row_bytes": row_bytes, "behind": "", "warps": _SMSPS}
+    return [t["held"].numbers(f"then_{warp}", **of)[0] for warp in range(_SMSPS)]
+
+
+def _copy_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    some, many = (_then(t, "cp.async.cg", count, 128) for count in (_BURST // 2, _BURST))
+    return (max(many) - max(some)) / (_SMSPS * _BURST / 2), (
+        f"held.csv, cp.async of rows of 128 bytes, {_BURST} less {_BURST // 2} on each of {_SMSPS} SMSPs: cycles a copy"
+    )
+
+
+def _copies_waiting(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    """
+    Return the copies that wait for the look-up of their lines when one more gives up its registers, and the rule.
+
+    A copy of rows of 64 and of 32 bytes looks up 8 and 16 lines, one a cycle. The first copy of all waits for nothing.
+    """
+    first = min(_then(t, "cp.async.cg", 1, 64))
+    waiting = [
+        _SMSPS * _BURST - 1 - (max(_then(t, "cp.async.cg", _BURST, row)) - first) / (512 // row) for row in (64, 32)
+    ]
+    return mean(waiting), (
+        f"held.csv, {_BURST} cp.async of rows of 64 and 32 bytes on each of {_SMSPS} SMSPs: copies before the last one "
+        "that have not been looked up when its registers are free, a line a cycle, mean"
+    )
 
 
 def _register_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
@@ -63,30 +104,6 @@ def _source_release(t: dict[str, MeasuredTable], peak: int) -> tuple[float, str]
         f"release.csv, sts_data of 4, 8 and 16 bytes, less the loop, and {_HIDDEN_BY_STORE} that it hides, less "
         f"{_TO_THE_QUEUE} to the queue and {interval} a register"
     )
-
-
-def sm_depth(queue_depth: int, smsps: int) -> Formula:
-    """
-    Return the formula of the SM's queue, given the entries of the SMSPs' queues before it.
-
-    Loads of 32 wavefronts keep the data stage busy. When the last load of a burst issues, those that the stage has not
-    served whole wait in the queues, which are full.
-    """
-
-    def formula(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-        of = {"instruction": "lds burst", "wavefronts": 32, "smsps": smsps}
-        each = t["shared"].widest("instructions", **of)
-        cycles = t["shared"].numbers("cycles", **of, instructions=each)[0]
-        waiting = smsps * int(each) - cycles // 32
-        depth = waiting - smsps * queue_depth
-        if depth < 1:
-            raise NotMeasured
-        return depth, (
-            f"shared.csv, lds burst of {each} loads of 32 wavefronts on each of {smsps} SMSPs: {waiting:.0f} issued "
-            f"and not served, less {queue_depth} in the queue of each"
-        )
-
-    return formula
 
 
 def _stage_half_cycles(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
@@ -146,12 +163,15 @@ def _store_buffer(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 MIO_FORMULAS: dict[str, Formula] = {
     "mio.queue_depth": _queue_depth,
+    "mio.sm_depth": _sm_depth,
     "mio.register_interval": _register_interval,
     "mio.source_release": _source_release,
     "dispatch.tensor_percent": _tensor_percent,
     "l1.store_buffer_bytes": _store_buffer,
     "async_copy.stage_half_cycles": _stage_half_cycles,
     "async_copy.source_release": _copy_release,
+    "async_copy.lookups.interval": _copy_interval,
+    "async_copy.lookups.waiting": _copies_waiting,
     "async_copy.l1_latency": _copy_latency,
     "async_copy.commit_latency": lambda t, _: (
         t["cp_async"].numbers("each", what="commit")[0],
@@ -162,4 +182,4 @@ MIO_FORMULAS: dict[str, Formula] = {
         "cp_async.csv, empty waits in a row",
     ),
 }
-"""Formulas by dotted key in a machine file; that of ``mio.sm_depth`` is made by ``sm_depth``."""
+"""Formulas by dotted key in a machine file."""

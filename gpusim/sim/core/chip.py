@@ -332,7 +332,7 @@ class Chip:
         self.return_bytes = figures.warp_return_bytes
         self.register_interval, self.source_release = figures.register_interval, figures.source_release
         self.copy_release, self.mufu_dispatch = figures.copy_release, figures.mufu_dispatch
-        self.copy_interval, self.looking = figures.copy_interval, figures.copies_looking
+        self.copy_interval, self.looking = figures.copy_interval, figures.copies_waiting
         self.load_hit, self.copy_hit = figures.load_hit, figures.copy_hit
         self.barrier_base, self.barrier_each = figures.barrier_base, figures.barrier_per_warp
         self.constant_miss, self.launch_delay = figures.constant_miss, figures.launch_delay
@@ -1049,7 +1049,9 @@ class Chip:
         if self.read[code] >= 0:
             # A load's address is read on the way to the SM's queue; what is stored or copied, when the data stage takes it.
             released = self.collected if self.is_load[code] else leaves
-            released += self.copy_release if kind == LDGSTS else registers * self.register_interval + self.source_release
+            released += (
+                self.copy_release if kind == LDGSTS else registers * self.register_interval + self.source_release
+            )
             self.hold(warp, self.read[code], released, reason)
         return landed
 
