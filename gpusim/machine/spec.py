@@ -206,8 +206,7 @@ class AsyncCopySpec:
         stage_half_cycles: Half cycles of the SM's data stage that a copy takes when it is issued; it has as many places
             in the MIO's queues.
         source_release: Cycles from there until the address registers are free.
-        lookups: The way to the look-up of lines; None where it is not known, and a copy leaves as other instructions do,
-            when its own look-up begins.
+        lookups: The way to the look-up of lines; None where it is not known, and a copy leaves when its own begins.
         l1_latency: Cycles from issue until the data is in shared memory, on an L1 hit.
         commit_latency: Cycles from a commit_group's issue to the warp's next issue.
         wait_latency: Cycles from the issue of a wait_group with nothing pending to the warp's next issue.
@@ -244,6 +243,25 @@ class L1Spec:
 
 
 @dataclass(frozen=True, slots=True)
+class L2ReachSpec:
+    """
+    How far the L2 is from the SMs.
+
+    Attributes:
+        cycles: Cycles by which loads of SMs spread evenly over the chip take longer, in the mean over all lines, than
+            those of the nearest of them.
+    """
+
+    cycles: Annotated[tuple[int, ...], FigureUnit("cycles", least=0)]
+
+    @property
+    def about_mean(self) -> tuple[int, ...]:
+        """Cycles more or less than the mean SM's."""
+        mean = sum(self.cycles) // len(self.cycles)
+        return tuple(one - mean for one in self.cycles)
+
+
+@dataclass(frozen=True, slots=True)
 class L2Spec:
     """
     The L2 of the chip.
@@ -264,6 +282,7 @@ class L2Spec:
         write_buffer: Cycles for which stores may wait in buffers after their warp has left.
         semaphore: Cycles from the last store of a split-K slice until the next slice sees its semaphore.
         most_merged: Requests for a line that is on its way from DRAM that one look-up serves.
+        reach: How far it is from the SMs; None where that is not known, and it is as far from all.
     """
 
     bytes: Annotated[int, FigureUnit("bytes")]
@@ -280,6 +299,7 @@ class L2Spec:
     write_buffer: Annotated[int, FigureUnit("cycles", least=0)]
     semaphore: Annotated[int, FigureUnit("cycles")]
     most_merged: Annotated[int, FigureUnit("requests")]
+    reach: L2ReachSpec | None
 
 
 @dataclass(frozen=True, slots=True)

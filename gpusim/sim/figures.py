@@ -36,6 +36,7 @@ class Figures(NamedTuple):
         fetch_interval, cache_lines: Cycles between two instruction lines that arrive; lines that an SM keeps.
         l2_port_bytes, l2_bytes: Bytes per cycle of an SM's port and of the chip.
         l2_near, l2_far, l2_far_percent: Latencies of both partitions, and the share of the far one.
+        l2_reach: Cycles that the latencies of SMs, spread evenly over the chip, differ by from the mean SM's.
         l2_write_bytes, l2_store_port_bytes: Bytes of stores per cycle, of the chip and of an SM.
         l2_write_latency, l2_write_buffer: Cycles until a store is acknowledged, and for which one may wait after its
             warp has left.
@@ -80,6 +81,7 @@ class Figures(NamedTuple):
     l2_near: int
     l2_far: int
     l2_far_percent: int
+    l2_reach: tuple[int, ...]
     l2_write_bytes: int
     l2_store_port_bytes: int
     l2_write_latency: int
@@ -149,6 +151,7 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         l2_near=machine.l2.hit_latency,
         l2_far=machine.l2.far_latency,
         l2_far_percent=machine.l2.far_fraction_percent,
+        l2_reach=(0,) if machine.l2.reach is None else machine.l2.reach.about_mean,
         l2_write_bytes=machine.l2.write_bytes_per_cycle,
         l2_store_port_bytes=machine.l2.write_bytes_per_cycle_per_sm,
         l2_write_latency=machine.l2.write_latency,

@@ -63,6 +63,19 @@ def _write_bandwidth(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     return bytes_ / cycles, f"stores.csv, {of['ctas']} CTAs, {most} stores a thread less one: bytes over active cycles"
 
 
+def _reach(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], str]:
+    """Return by how many cycles single loads of each measured SM take longer, in the mean, than the nearest one's."""
+    by_sm: dict[int, list[Row]] = {}
+    for row in t["latency"].rows(level="l2", what="line"):
+        by_sm.setdefault(int(row["sm"]), []).append(row)
+    means = [
+        sum(float(row["cycles"]) * int(row["lines"]) for row in rows) / sum(int(row["lines"]) for row in rows)
+        for _, rows in sorted(by_sm.items())
+    ]
+    found = tuple(int(one - min(means) + 0.5) for one in means)
+    return found, f"latency.csv, single loads of {len(means)} SMs: mean less that of the least"
+
+
 def _received_per_look_up(merge: MeasuredTable, stagger: int) -> tuple[float, str]:
     """Return sectors that the L1s received for each that was looked up, and the size of the group of all CTAs."""
     group = merge.widest("group")
@@ -131,6 +144,7 @@ def _line_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 CHIP_FORMULAS: dict[str, Formula] = {
     "l2.write_bytes_per_cycle": _write_bandwidth,
+    "l2.reach.cycles": _reach,
     "l2.most_merged": _most_merged,
     "l2.write_bytes_per_cycle_per_sm": _store_port,
     "l2.write_buffer": _write_buffer,

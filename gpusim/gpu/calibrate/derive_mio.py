@@ -34,8 +34,8 @@ def _queue_depth(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     each = t["shared"].widest("instructions", **of)
     waiting = _SMSPS * int(each) - t["shared"].numbers("cycles", **of, instructions=each)[0] // 32
     return (waiting - round(_sm_depth(t, _)[0])) / _SMSPS, (
-        f"shared.csv, lds burst of {each} loads of 32 wavefronts on each of {_SMSPS} SMSPs: {waiting:.0f} issued and not "
-        "served, less those in the queue of the SM, over SMSPs"
+        f"shared.csv, lds burst of {each} loads of 32 wavefronts on each of {_SMSPS} SMSPs: {waiting:.0f} issued and "
+        "not served, less those in the queue of the SM, over SMSPs"
     )
 
 
@@ -49,8 +49,8 @@ def _sm_depth(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     one, many = (_then(t, "ldmatrix.x4", count, 512) for count in (1, _BURST))
     late = max(many) - max(one) + _SMSPS - 1
     return _SMSPS * _BURST - 1 - late / 4, (
-        f"held.csv, {_BURST} ldmatrix.x4 on each of {_SMSPS} SMSPs: the last address is free {late:.0f} cycles after the "
-        "first, of 4 for each load"
+        f"held.csv, {_BURST} ldmatrix.x4 on each of {_SMSPS} SMSPs: the last address is free {late:.0f} cycles after "
+        "the first, of 4 for each load"
     )
 
 

@@ -216,8 +216,8 @@ def measure_chosen(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     Measure how often an SMSP chooses each of several warps that all could issue.
 
-    Columns ``rounds_0`` and so on have rounds of 16 instructions of the warps of SMSP 0, from the oldest to the youngest
-    one of a CTA, in ``CHOSEN_CYCLES`` cycles.
+    Columns ``rounds_0`` and so on have rounds of 16 instructions of the warps of SMSP 0, from the oldest to the
+    youngest one of a CTA, in ``CHOSEN_CYCLES`` cycles.
     """
     rows: list[MeasuredRow] = []
     for number, name in enumerate(CHOSEN):

@@ -52,7 +52,7 @@ cdef class Chip:
     cdef const long long[::1] zero_fills, fills, activity, waves, first, end, trips, tiles, begins, program, warps_of
     cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, slow, missed, shared_by, looked_of, request, vecs, asked, touched
     cdef const long long[::1] line, sector_mask, output_sectors, found_slow, found_missed
-    cdef long long[::1] sm_free, staged, full_from, full_to, tag_free, looks, looks_at, halves, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
+    cdef long long[::1] reach, sm_free, staged, full_from, full_to, tag_free, looks, looks_at, halves, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
     cdef long long[::1] port_free, mio_free, return_free, queue, queue_at, sm_queue, sm_queue_at, taken, clock, asleep, last, active, blocked, members
     cdef long long[::1] cta, expected, launched, remaining, accepted, arrived, arrivals, observed, parked, awaiting, finished, slot_of
     cdef long long[::1] age, home, at, segment, trip, ready, stalled, issued, reason, board, board_reason
@@ -104,14 +104,14 @@ cdef class Chip:
     cdef void come(self, long long sm, long long at, long long cycles) noexcept
     cdef void take_reads(self, long long smsp, long long at) noexcept
     cdef long long taken_in(self, long long sm, long long at, long long wavefronts) noexcept
-    cdef long long dispatch(self, long long smsp, long long at, long long wavefronts, long long registers, long long stage, bint looks_up) noexcept
+    cdef long long dispatch(self, long long smsp, long long at, long long wavefronts, long long registers, long long stage, long long looks_up) noexcept
     cdef long long memory(self, long long smsp, long long warp, long long at) noexcept
     cdef long long shared(self, long long warp, long long leaves, long long wavefronts) noexcept
     cdef void resolve(self, long long warp, long long code) noexcept
     cdef long long serve(self, long long sm, long long at, long long issued, long long size) noexcept
-    cdef long long l2_latency(self) noexcept
+    cdef long long l2_latency(self, long long sm) noexcept
     cdef long long read_known(self, long long sm, long long at, long long issued, long long sectors, long long slow, long long missed) noexcept
-    cdef long long arrival(self, long long start, long long issued, long long asked, long long slow, long long missed) noexcept
+    cdef long long arrival(self, long long sm, long long start, long long issued, long long asked, long long slow, long long missed) noexcept
     @cython.locals(cache=Lines)
     cdef long long fill(self, long long sm, long long line, long long mask, long long start, long long issued) noexcept
     @cython.locals(cache=Lines)

@@ -102,6 +102,11 @@ def zeros(count: int, value: int = 0) -> "Column":
     return array("q", [value]) * count
 
 
+def spread(values: "Sequence[int]", count: int) -> "Column":
+    """Return a column in which some values, in their order, fill as many places each as the others."""
+    return array("q", [values[place * len(values) // count] for place in range(count)])
+
+
 def pages(count: int) -> "memoryview[int]":
     """Return ``count`` integers of value 0, whose memory is taken page by page as they are first used."""
     return memoryview(mmap(-1, 8 * count)).cast("q")
@@ -309,7 +314,7 @@ class Chip:
         # Caches and DRAM
         self.l1 = [Lines(self.l1_lines + _LINES_AT_ONCE) for _ in range(sms)] if self.cached else []
         self.l2, self.next_line = Lines(self.l2_lines + 2), _OUTPUT_LINES
-        self.group_of = array("q", groups or [0] * sms)
+        self.group_of, self.reach = array("q", groups or [0] * sms), spread(figures.l2_reach, sms)
         self.l2_free, self.store_free, self.chip_free = zeros(sms), zeros(sms), 0
         self.dram_of(figures)
         self.turn, self.draw, self.spread, self.came_sectors, self.displaced = 0, 0, 0, 0, 0
@@ -643,7 +648,7 @@ class Chip:
 
     def issue_from(self, smsp: int, now: int) -> int:  # noqa: C901, PLR0912 - the hot loop: splitting it costs a call
         """
-        Issue every instruction that can be decided at cycle ``now``: greedy, then oldest (D4).
+        Issue every instruction that can be decided at cycle ``now``: greedy, then the warp that waits longest (D4).
 
         Not modelled: register banks and operand reuse, on which a pipe's interval depends (D23).
 
@@ -718,7 +723,7 @@ class Chip:
         if kind in (SHARED, LDGSTS, GLOBAL):
             landed = self.memory(smsp, warp, at)
         elif kind == COMMIT:
-            self.dispatch(smsp, at, 0, 0, 0, False)
+            self.dispatch(smsp, at, 0, 0, 0, 0)
             self.commit(warp)
         if self.observed[warp // self.warps] and self.activity[code] >= 0:
             self.note(warp, at, landed)
@@ -975,7 +980,7 @@ class Chip:
         return max(at, self.staged_last + 1 - cycles)
 
     def dispatch(  # noqa: PLR0917 - in C all are
-        self, smsp: int, at: int, wavefronts: int, registers: int, stage: int, looks_up: bool
+        self, smsp: int, at: int, wavefronts: int, registers: int, stage: int, looks_up: int
     ) -> int:
         """
         Queue a memory instruction in the MIO; return the cycle at which the data stage takes it.
@@ -984,21 +989,21 @@ class Chip:
         data stage takes them when they are there and it is free, each for its wavefronts, but at least one cycle: so it
         does loads that load nothing, which compilers put before cp.async, and the end of a commit group. A copy takes
         some half cycles (``stage``). An entry is free from the cycle its instruction leaves the queue, without the time
-        to the address unit (D8). On T4 the rate of the SM is that of GA10x (D20).
+        to the address unit (D8). On T4 the rate of the SM is that of GA10x (D20). A copy that looks up lines waits for
+        room among those that do, and its SMSP's instructions behind it for the copy (D3).
         """
         sm = smsp // self.smsps
         self.halves[sm] += stage
         cycles = max(1, self.service(wavefronts) + self.halves[sm] // 2)
         self.halves[sm] %= 2
-        # A copy has a place for each of its cycles; it is in the queue when it has the last of them.
-        places = cycles if stage else 1
+        places = cycles if stage else 1  # a copy has one for each of its cycles, and is there when it has the last
         entry = sm * self.sm_depth + (self.sm_queue_at[sm] + places - 1) % self.sm_depth
         collected = max(at + 1, self.mio_free[smsp], self.sm_free[sm], self.sm_queue[entry])
         leaves = self.reserve(sm, max(collected, self.room(sm)) if looks_up else collected, cycles)
         self.wavefronts += wavefronts
         self.collected = collected
         self.mio_free[smsp] = collected + max(self.smsp_interval, registers * self.register_interval)
-        if looks_up and leaves > self.mio_free[smsp]:
+        if looks_up and leaves > self.mio_free[smsp]:  # noqa: PLR1730 - max and min cost a call where this is interpreted
             self.mio_free[smsp] = leaves
         self.sm_free[sm] = collected + (self.copy_interval if stage else self.sm_interval)
         for _ in range(places):
@@ -1016,7 +1021,7 @@ class Chip:
         reason = SHORT_SCOREBOARD
         if kind == SHARED:
             wavefronts = self.wavefronts_of(warp, code)
-            leaves = self.dispatch(smsp, at, wavefronts, registers, 0, False)
+            leaves = self.dispatch(smsp, at, wavefronts, registers, 0, 0)
             landed = self.shared(warp, leaves, wavefronts)
         elif kind == LDGSTS:
             # Its registers are waited for as those of any access to global memory (Nsight Compute's guide).
@@ -1025,7 +1030,7 @@ class Chip:
             # Without active lanes a copy takes no wavefront, unless it fills with zeros (D21).
             wavefronts = self.wavefronts_of(warp, code) if self.asked[self.requested] or self.zero_fills[code] else 0
             comes = self.asked[self.requested] > 0
-            looks_up = comes and not self.through_l1[code]
+            looks_up = 1 if comes and not self.through_l1[code] else 0
             leaves = self.dispatch(smsp, at, 0 if comes else wavefronts, registers, self.copy_stage, looks_up)
             begins = self.tag(smsp // self.smsps, leaves) if looks_up else leaves
             landed = self.copy(smsp // self.smsps, begins, at, code)
@@ -1037,17 +1042,18 @@ class Chip:
             if self.row[code] >= 0:
                 self.resolve(warp, code)
                 comes = self.asked[self.requested] > 0
-                leaves = self.dispatch(smsp, at, 0, registers, 0, False)
+                leaves = self.dispatch(smsp, at, 0, registers, 0, 0)
                 landed = self.look_up(smsp // self.smsps, leaves, at, self.load_hit)
                 if comes:
                     landed = self.taken_in(smsp // self.smsps, landed, self.wavefronts_of(warp, code))
             else:
-                leaves = self.dispatch(smsp, at, 0, registers, 0, False)
+                leaves = self.dispatch(smsp, at, 0, registers, 0, 0)
                 landed = self.output(smsp // self.smsps, warp, at, leaves)
         if self.write[code] >= 0:
             self.hold(warp, self.write[code], landed, reason)
         if self.read[code] >= 0:
-            # A load's address is read on the way to the SM's queue; what is stored or copied, when the data stage takes it.
+            # The address of a load is read on the way to the SM's queue, what is stored or copied when the data stage
+            # takes it.
             released = self.collected if self.is_load[code] else leaves
             released += (
                 self.copy_release if kind == LDGSTS else registers * self.register_interval + self.source_release
@@ -1285,19 +1291,21 @@ class Chip:
         self.dram_free[channel] = begin + size * self.share * self.channels * _MILLI * _MILLI // self.dram_rate
         return begin
 
-    def l2_latency(self) -> int:
-        """Return the latency of the next request: near and far alternate in the machine's proportion (D5)."""
+    def l2_latency(self, sm: int) -> int:
+        """Return the latency of an SM's next request: near and far alternate in the machine's proportion (D5)."""
         self.turn = (self.turn + self.far_percent) % _PERCENT
-        return self.far if self.turn < self.far_percent else self.near
+        return self.reach[sm] + (self.far if self.turn < self.far_percent else self.near)
 
     def read_known(self, sm: int, at: int, issued: int, sectors: int, slow: int, missed: int) -> int:  # noqa: PLR0917 - in C all are
         """Read sectors whose hits and misses are known per mille; return the cycle at which all have arrived."""
         start = self.serve(sm, at, issued, sectors * SECTOR_BYTES)
         self.l2_sectors += sectors
         self.looked_up += sectors
-        return self.arrival(start, issued, sectors, slow, missed)
+        return self.arrival(sm, start, issued, sectors, slow, missed)
 
-    def arrival(self, start: int, issued: int, asked: int, slow: int, missed: int) -> int:
+    def arrival(  # noqa: PLR0917 - in C all are
+        self, sm: int, start: int, issued: int, asked: int, slow: int, missed: int
+    ) -> int:
         """Return when the sectors of a request have arrived; its misses accrue in the proportion known beforehand."""
         self.slow_credit += asked * slow
         self.missed_credit += asked * missed
@@ -1305,7 +1313,7 @@ class Chip:
         self.missed_credit -= missing * _MILLI
         self.slow_credit -= late * _MILLI
         filled = self.dram(self.next_bank(), start, missing * SECTOR_BYTES, issued) if missing or late else 0
-        return max(start // _MILLI + self.l2_latency(), filled if late else 0)
+        return max(start // _MILLI + self.l2_latency(sm), filled + self.reach[sm] if late else 0)
 
     def fill(self, sm: int, line: int, mask: int, start: int, issued: int) -> int:
         """
@@ -1326,17 +1334,17 @@ class Chip:
             same = mask & ~cache.looked[slot] == 0 and cache.groups[slot] >> self.group_of[sm] & 1
             if same and start < cache.pending[slot] and cache.merged[slot] < self.most_merged:
                 cache.merged[slot] += 1
-                return max(start // _MILLI + self.l2_latency(), ready)
+                return max(start // _MILLI + self.l2_latency(sm), ready + self.reach[sm])
         asked = sectors_in(mask)
         self.looked_up += asked
         begin = self.look(start, issued, asked * SECTOR_BYTES)
-        lands = begin // _MILLI + self.l2_latency()
+        lands = begin // _MILLI + self.l2_latency(sm)
         if missing:
             ready = max(ready, self.dram(self.bank_of(line), begin, missing * SECTOR_BYTES, issued))
             self.make_room(issued)
             cache.ready[slot] = ready
             cache.held[slot] = _WHOLE_LINE
-        lands = max(lands, ready)
+        lands = max(lands, ready + self.reach[sm])
         cache.wanted[slot] = mask | (cache.wanted[slot] if start < cache.lands[slot] and cache.asker[slot] == sm else 0)
         cache.looked[slot] = mask | (cache.looked[slot] if start < cache.pending[slot] else 0)
         cache.groups[slot] = 1 << self.group_of[sm] | (cache.groups[slot] if start < cache.pending[slot] else 0)
@@ -1388,7 +1396,7 @@ class Chip:
             cache.ready[slot] = max(begin, served) // _MILLI + self.dram_latency_of()
         cache.pending[slot] = max(begin, cache.ready[slot] * _MILLI)
         cache.held[slot] = _WHOLE_LINE
-        lands = max(begin // _MILLI + self.l2_latency(), cache.ready[slot])
+        lands = max(begin // _MILLI + self.l2_latency(sm), cache.ready[slot] + self.reach[sm])
         cache.asker[slot] = sm
         cache.lands[slot] = lands * _MILLI
         if cache.count > self.l2_lines:
