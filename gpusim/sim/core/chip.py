@@ -1003,7 +1003,7 @@ class Chip:
         self.wavefronts += wavefronts
         self.collected = collected
         self.mio_free[smsp] = collected + max(self.smsp_interval, registers * self.register_interval)
-        if looks_up and leaves > self.mio_free[smsp]:  # noqa: PLR1730 - max and min cost a call where this is interpreted
+        if looks_up and leaves > self.mio_free[smsp]:
             self.mio_free[smsp] = leaves
         self.sm_free[sm] = collected + (self.copy_interval if stage else self.sm_interval)
         for _ in range(places):
