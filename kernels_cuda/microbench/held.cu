@@ -1,7 +1,7 @@
 // When a burst of memory instructions lets go of its registers, and when a load behind it has its value.
 #include "common.cuh"
 
-enum What { kCopy = 0, kCopyThroughL1 = 1, kLdmatrix = 2, kLdg4 = 3, kLds = 4, kSts4 = 5 };
+enum What { kCopy = 0, kCopyThroughL1 = 1, kLdmatrix = 2, kLdg4 = 3, kLds = 4, kSts4 = 5, kStg4 = 6 };
 
 constexpr int kPitch = 4096;      // bytes from one row of a copy to the next
 constexpr u32 kOwn = 4096;        // bytes of shared memory of a warp
@@ -15,7 +15,7 @@ enum Behind { kOverwrite = 0, kLoad = 1, kChainBeside = 2 };
 // other. One register of each address and constant offsets, so that ptxas moves none.
 // stamps[warp][3]: the clock before, after that, and when all has landed.
 template <int kWhat, int kCount, int kAhead, int kRow, int kBehind>
-DEVICE void held(u64* stamps, const char* data, u32 one) {
+DEVICE void held(u64* stamps, char* data, u32 one) {
     __shared__ __align__(128) char words[kSharedBytes];
     for (u32 i = threadIdx.x * 4; i < kSharedBytes; i += blockDim.x * 4) *reinterpret_cast<u32*>(words + i) = i;
     constexpr u32 kEach = kRow / 16;
@@ -58,6 +58,7 @@ DEVICE void held(u64* stamps, const char* data, u32 one) {
                 asm volatile("ld.global.cg.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(loaded[i][0]), "=r"(loaded[i][1]), "=r"(loaded[i][2]), "=r"(loaded[i][3]) : "l"(from + (kCount - 1 - i) * kStep) : "memory");
             if (kWhat == kLds) asm volatile("ld.shared.u32 %0, [%1];" : "=r"(loaded[i][0]) : "r"(to + i * 512) : "memory");
             if (kWhat == kSts4) asm volatile("st.shared.v4.u32 [%0], {%1,%1,%1,%1};" ::"r"(to + i * 512), "r"(value) : "memory");
+            if (kWhat == kStg4) asm volatile("st.global.v4.u32 [%0], {%1,%1,%1,%1};" ::"l"(from + (kCount - 1 - i) * kStep), "r"(value) : "memory");
         }
         if (kBehind == kLoad) {
             u32 found;
@@ -83,7 +84,7 @@ DEVICE void held(u64* stamps, const char* data, u32 one) {
 }
 
 #define HELD(WHAT, COUNT, AHEAD, ROW, BEHIND)                                                                                  \
-    extern "C" __global__ void __launch_bounds__(256) held_##WHAT##_##COUNT##_##AHEAD##_##ROW##_##BEHIND(u64* s, const char* d, u32 o) { \
+    extern "C" __global__ void __launch_bounds__(256) held_##WHAT##_##COUNT##_##AHEAD##_##ROW##_##BEHIND(u64* s, char* d, u32 o) { \
         held<WHAT, COUNT, AHEAD, ROW, BEHIND>(s, d, o);                                                                        \
     }
 #define BOTH(WHAT, COUNT, AHEAD, ROW) HELD(WHAT, COUNT, AHEAD, ROW, 0) HELD(WHAT, COUNT, AHEAD, ROW, 1)
@@ -92,5 +93,5 @@ DEVICE void held(u64* stamps, const char* data, u32 one) {
 ROWS(0) ROWS(1) ROWS(3)
 #define BESIDE(WHAT) HELD(WHAT, 8, 0, 512, 2) HELD(WHAT, 8, 0, 128, 2) HELD(WHAT, 8, 0, 64, 2) HELD(WHAT, 8, 0, 32, 2)
 BESIDE(0) BESIDE(1) BESIDE(3)
-COUNTS(2, 512) COUNTS(4, 512) COUNTS(5, 512)
-HELD(2, 8, 0, 512, 2) HELD(4, 8, 0, 512, 2) HELD(5, 8, 0, 512, 2)
+COUNTS(2, 512) COUNTS(4, 512) COUNTS(5, 512) COUNTS(6, 512)
+HELD(2, 8, 0, 512, 2) HELD(4, 8, 0, 512, 2) HELD(5, 8, 0, 512, 2) HELD(6, 8, 0, 512, 2)

@@ -155,7 +155,7 @@ def measure_backlog(device: Device, *, quick: bool) -> list[MeasuredRow]:
     return rows
 
 
-HELD: Final = ("cp.async.cg", "cp.async.ca", "ldmatrix.x4", "ldg.128", "lds.32", "sts.128")
+HELD: Final = ("cp.async.cg", "cp.async.ca", "ldmatrix.x4", "ldg.128", "lds.32", "sts.128", "stg.128")
 """Instructions of a burst whose registers are held, by their number in the microbenchmark."""
 
 HELD_BEHIND: Final = ("", "lds.32", "chain of lds.32 on SMSP 3")
