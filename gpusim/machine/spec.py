@@ -184,17 +184,15 @@ class SharedMemorySpec:
 
 
 @dataclass(frozen=True, slots=True)
-class CopyLookupsSpec:
+class CopyPaceSpec:
     """
-    How the copies around the L1 of one SM go from its MIO to the look-up of their lines, which takes a line a cycle.
+    How fast copies leave the SMSPs of an SM.
 
     Attributes:
-        interval: Cycles between two copies that leave any SMSP of the SM.
-        waiting: Copies that have passed the data stage and wait for the look-up.
+        interval: Cycles from a copy that leaves any SMSP to the next memory instruction that leaves one.
     """
 
     interval: Annotated[int, FigureUnit("cycles")]
-    waiting: Annotated[int, FigureUnit("copies")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +204,7 @@ class AsyncCopySpec:
         stage_half_cycles: Half cycles of the SM's data stage that a copy takes when it is issued; it has as many places
             in the MIO's queues.
         source_release: Cycles from there until the address registers are free.
-        lookups: The way to the look-up of lines; None where it is not known, and a copy leaves when its own begins.
+        pace: How fast copies leave; None where it is not known, and they leave as other memory instructions do.
         l1_latency: Cycles from issue until the data is in shared memory, on an L1 hit.
         commit_latency: Cycles from a commit_group's issue to the warp's next issue.
         wait_latency: Cycles from the issue of a wait_group with nothing pending to the warp's next issue.
@@ -214,7 +212,7 @@ class AsyncCopySpec:
 
     stage_half_cycles: Annotated[int, FigureUnit("half cycles")]
     source_release: Annotated[int, FigureUnit("cycles", least=0)]
-    lookups: CopyLookupsSpec | None
+    pace: CopyPaceSpec | None
     l1_latency: Annotated[int, FigureUnit("cycles", least=0)]
     commit_latency: Annotated[int, FigureUnit("cycles", least=0)]
     wait_latency: Annotated[int, FigureUnit("cycles", least=0)]

@@ -67,22 +67,6 @@ def _copy_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     )
 
 
-def _copies_waiting(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    """
-    Return the copies that wait for the look-up of their lines when one more gives up its registers, and the rule.
-
-    A copy of rows of 64 and of 32 bytes looks up 8 and 16 lines, one a cycle. The first copy of all waits for nothing.
-    """
-    first = min(_then(t, "cp.async.cg", 1, 64))
-    waiting = [
-        _SMSPS * _BURST - 1 - (max(_then(t, "cp.async.cg", _BURST, row)) - first) / (512 // row) for row in (64, 32)
-    ]
-    return mean(waiting), (
-        f"held.csv, {_BURST} cp.async of rows of 64 and 32 bytes on each of {_SMSPS} SMSPs: copies before the last one "
-        "that have not been looked up when its registers are free, a line a cycle, mean"
-    )
-
-
 def _register_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     wide, narrow = (
         t["shared"].numbers("per_instruction", instruction="sts", bytes=width, stride_bytes=width, warps=4, smsps=1)[0]
@@ -170,8 +154,7 @@ MIO_FORMULAS: dict[str, Formula] = {
     "l1.store_buffer_bytes": _store_buffer,
     "async_copy.stage_half_cycles": _stage_half_cycles,
     "async_copy.source_release": _copy_release,
-    "async_copy.lookups.interval": _copy_interval,
-    "async_copy.lookups.waiting": _copies_waiting,
+    "async_copy.pace.interval": _copy_interval,
     "async_copy.l1_latency": _copy_latency,
     "async_copy.commit_latency": lambda t, _: (
         t["cp_async"].numbers("each", what="commit")[0],

@@ -282,7 +282,6 @@ class Chip:
         # SMs
         self.sm_free, self.barrier_free = zeros(sms), zeros(sms)
         self.staged, self.staged_last = zeros(sms * _STAGE_CYCLES), 0
-        self.looks, self.looks_at = zeros(sms * self.looking), zeros(sms)
         self.full_from, self.full_to, self.tag_free, self.halves = zeros(sms), zeros(sms), zeros(sms), zeros(sms)
         self.cold, self.sectors = zeros(sms, 1), zeros(sms)
         self.line_ready = zeros(sms * self.lines, -1)
@@ -337,7 +336,7 @@ class Chip:
         self.return_bytes = figures.warp_return_bytes
         self.register_interval, self.source_release = figures.register_interval, figures.source_release
         self.copy_release, self.mufu_dispatch = figures.copy_release, figures.mufu_dispatch
-        self.copy_interval, self.looking = figures.copy_interval, figures.copies_waiting
+        self.copy_interval = figures.copy_interval
         self.load_hit, self.copy_hit = figures.load_hit, figures.copy_hit
         self.barrier_base, self.barrier_each = figures.barrier_base, figures.barrier_per_warp
         self.constant_miss, self.launch_delay = figures.constant_miss, figures.launch_delay
@@ -989,8 +988,8 @@ class Chip:
         data stage takes them when they are there and it is free, each for its wavefronts, but at least one cycle: so it
         does loads that load nothing, which compilers put before cp.async, and the end of a commit group. A copy takes
         some half cycles (``stage``). An entry is free from the cycle its instruction leaves the queue, without the time
-        to the address unit (D8). On T4 the rate of the SM is that of GA10x (D20). A copy that looks up lines waits for
-        room among those that do, and its SMSP's instructions behind it for the copy (D3).
+        to the address unit (D8). On T4 the rate of the SM is that of GA10x (D20). A copy that looks up lines waits
+        until those before it have done so, and all memory instructions behind it for the copy (D3).
         """
         sm = smsp // self.smsps
         self.halves[sm] += stage
@@ -999,12 +998,12 @@ class Chip:
         places = cycles if stage else 1  # a copy has one for each of its cycles, and is there when it has the last
         entry = sm * self.sm_depth + (self.sm_queue_at[sm] + places - 1) % self.sm_depth
         collected = max(at + 1, self.mio_free[smsp], self.sm_free[sm], self.sm_queue[entry])
-        leaves = self.reserve(sm, max(collected, self.room(sm)) if looks_up else collected, cycles)
+        if looks_up:
+            self.block(sm, collected, self.tag_free[sm])
+        leaves = self.reserve(sm, collected, cycles)
         self.wavefronts += wavefronts
         self.collected = collected
         self.mio_free[smsp] = collected + max(self.smsp_interval, registers * self.register_interval)
-        if looks_up and leaves > self.mio_free[smsp]:
-            self.mio_free[smsp] = leaves
         self.sm_free[sm] = collected + (self.copy_interval if stage else self.sm_interval)
         for _ in range(places):
             self.queue[smsp * self.depth + self.queue_at[smsp]] = collected
@@ -1114,19 +1113,10 @@ class Chip:
         """Return the cycles in which a request looks up its lines."""
         return self.touched[self.requested + 1] - self.touched[self.requested]
 
-    def room(self, sm: int) -> int:
-        """Return the cycle at which the next copy may wait for the look-up of its lines, behind those that do."""
-        if self.looking:
-            return self.looks[sm * self.looking + self.looks_at[sm]]
-        return self.tag_free[sm]
-
     def tag(self, sm: int, at: int) -> int:
         """Let a copy look up its lines, one a cycle, after those before it; return the cycle at which it begins."""
         begin = max(at, self.tag_free[sm])
         self.tag_free[sm] = begin + self.tags()
-        if self.looking:
-            self.looks[sm * self.looking + self.looks_at[sm]] = begin
-            self.looks_at[sm] = (self.looks_at[sm] + 1) % self.looking
         return begin
 
     def block(self, sm: int, at: int, until: int) -> None:
