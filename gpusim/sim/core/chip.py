@@ -1004,6 +1004,9 @@ class Chip:
         self.wavefronts += wavefronts
         self.collected = collected
         self.mio_free[smsp] = collected + max(self.smsp_interval, registers * self.register_interval)
+        if looks_up and leaves > self.mio_free[smsp]:
+            # Its registers are read when the data stage takes it; its SMSP gives away nothing else until then.
+            self.mio_free[smsp] = leaves
         self.sm_free[sm] = collected + (self.copy_interval if stage else self.sm_interval)
         for _ in range(places):
             self.queue[smsp * self.depth + self.queue_at[smsp]] = collected
