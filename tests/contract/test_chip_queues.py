@@ -226,6 +226,19 @@ def test_every_second_copy_has_two_places_in_the_queue_of_its_smsp(core):
     assert issues(core, *[idle_copy()] * 5, queue_depth=2) == [0, 1, 3, 4, 7]
 
 
+@pytest.mark.parametrize(("depth", "collected"), [(2, 101), (3, 5)])
+def test_a_copy_of_two_places_waits_for_both(core, depth, collected):
+    """
+    A load and a copy come to the SM's queue at 1 and 3; the load is taken at once, the copy at 101.
+
+    The second copy finds one place where the queue has 2, and comes when it has the first copy's, too, at 101. Where
+    the queue has 3 it comes at 5. Until then it has both places of its SMSP's queue, and a load behind it cannot issue.
+    """
+    code = [slow(100), idle_copy(), idle_copy(), lds()]
+
+    assert issues(core, *code, queue_depth=2, sm_depth=depth) == [0, 1, 2, collected]
+
+
 @pytest.mark.parametrize("wavefronts", [4, 32])
 def test_zeros_that_a_copy_writes_have_no_places(core, wavefronts):
     """They take the data stage as long as they have wavefronts; the places are those of a copy that writes nothing."""
@@ -235,15 +248,18 @@ def test_zeros_that_a_copy_writes_have_no_places(core, wavefronts):
 
 
 @pytest.mark.parametrize(("interval", "leaves"), [(1, [5, 6, 7, 8]), (3, [13, 14, 15, 16])])
-def test_what_follows_a_copy_leaves_any_smsp_some_cycles_later(core, interval, leaves):
+@pytest.mark.parametrize(
+    "made", [copy(0), copy(0, through_l1=True), idle_copy()], ids=["around the L1", "through it", "of nothing"]
+)
+def test_what_follows_a_copy_leaves_any_smsp_some_cycles_later(core, made, interval, leaves):
     """
-    Four warps, an SMSP each, with a copy of a line and a load. The copies leave at 1, 2, 3 and 4, or at 1, 4, 7 and 10.
+    Four warps, an SMSP each, with a copy and a load. The copies leave at 1, 2, 3 and 4, or at 1, 4, 7 and 10.
 
     A copy takes one cycle of the data stage. An SMSP's load may leave 2 cycles after its copy, the first of all an
     interval after the last copy: at 5, or at 13; the others follow one cycle apart, for no copy comes before them.
     """
     figures = FIGURES._replace(copy_interval=interval, copies_waiting=8, copy_stage=2)
-    ran = execute(core, ([copy(0), lds(activity=0)], 1), warps=4, figures=figures, memory=Memory([lines_of(1)]))
+    ran = execute(core, ([made, lds(activity=0)], 1), warps=4, figures=figures, memory=Memory([lines_of(1)]))
 
     assert [ran.warps[0, warp].notes[0][1] - 23 + 1 for warp in range(4)] == leaves
 
@@ -274,6 +290,20 @@ def test_one_copy_more_than_may_wait_holds_what_is_behind_it(core, copies, leave
     code = [*[copy(0)] * copies, lds(activity=0)]
 
     assert landed(core, *code, memory=Memory([lines_of(8)]), copies_waiting=2, copy_stage=2) == [leaves - 1 + 23]
+
+
+@pytest.mark.parametrize(("lines", "collected"), [(1, 101), (0, 5)], ids=["a line", "nothing"])
+def test_a_copy_that_waits_for_the_data_stage_holds_what_is_behind_it_if_it_looks_up_lines(core, lines, collected):
+    """
+    A load of 100 wavefronts keeps the data stage until 101. A copy behind it comes at 3 and is taken then.
+
+    Though none waits for the look-up of its lines, a load behind it comes no sooner, at 101, and one behind a copy that
+    asks for nothing comes at 5: its address is free 4 cycles later.
+    """
+    behind = copy(0) if lines else idle_copy()
+    code = [slow(100), behind, lds(read=0), HALF._replace(waits=(0,), gated=True)]
+
+    assert issues(core, *code, memory=Memory([lines_of(lines)]), copies_waiting=2)[-1] == collected + 4
 
 
 def test_a_copy_that_waits_holds_no_load_of_another_smsp():

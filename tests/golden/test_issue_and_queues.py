@@ -70,8 +70,8 @@ def measured(name, count, row_bytes):
 )
 def test_the_last_address_of_a_burst_of_eight_is_free_when_it_was_measured(core, name, row_bytes, within):
     """
-    Later than that of a burst of one: by 65 cycles for ldmatrix, 118 for stores, 72 and 77 for copies of 4 lines and 156
-    for those of 8. Simulated: 65, 112, 84, 84 and 167.
+    Later than that of a burst of one: by 65 cycles for ldmatrix, 118 for stores, 72 and 77 for copies of 4 lines, and
+    156 for those of 8. Simulated: 65, 112, 84, 84 and 167.
     """
     late = measured(name, 8, row_bytes) - measured(name, 1, row_bytes)
 
