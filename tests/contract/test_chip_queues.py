@@ -1,10 +1,11 @@
 """The two queues of the MIO and the data stage behind them: places, registers, copies, and data that comes later."""
 
 import pytest
-from doubles.by_hand import A100, Memory, copy, execute, instruction, lds, load, quiet
+from doubles.by_hand import A100, Memory, copy, execute, instruction, lds, load, quiet, store
 
 from gpusim.sim.code import COMMIT, PIPE, SHARED
 from gpusim.sim.figures import figures_of
+from gpusim.sim.footprint import IN_L2
 
 FIGURES = figures_of(A100, 0, busy=False)._replace(
     constant_miss=0,
@@ -16,6 +17,8 @@ FIGURES = figures_of(A100, 0, busy=False)._replace(
     source_release=4,
     copy_stage=3,
     copy_release=11,
+    copy_interval=1,
+    copies_waiting=0,
     wavefronts_per_cycle=1,
     load_hit=33,
     copy_hit=39,
@@ -35,7 +38,8 @@ LINE = (4, ((0, 15),))
 
 def issues(core, *code, memory=None, **figures):
     own = FIGURES._replace(**figures)
-    return execute(core, (code, 1), figures=own, memory=memory or Memory([(0, ())])).warps[0, 0].selected[: len(code)]
+    memory = memory or Memory([(0, ())], outputs=[(4, IN_L2)])
+    return execute(core, (code, 1), figures=own, memory=memory).warps[0, 0].selected[: len(code)]
 
 
 def landed(core, *code, memory=None, **figures):
@@ -47,6 +51,16 @@ def landed(core, *code, memory=None, **figures):
 def slow(wavefronts, **fields):
     """An LDS of so many wavefronts."""
     return lds(**fields)._replace(wavefronts=((wavefronts,) * 32,))
+
+
+def idle_copy(**fields):
+    """A copy that asks for nothing and writes nothing: it has its places, and its cycles of the data stage."""
+    return copy(0, zero_fills=False, **fields)
+
+
+def lines_of(count):
+    """A request of so many lines, a sector of each."""
+    return count, tuple((line, 1) for line in range(count))
 
 
 # --- places ---
@@ -99,12 +113,36 @@ def test_a_register_may_be_overwritten_some_cycles_after_the_last_was_read(core,
     assert issues(core, sts(registers, read=0), HALF._replace(waits=(0,), gated=True)) == [0, free]
 
 
-def test_registers_do_not_wait_for_the_data_stage(core):
-    """A load of 100 wavefronts keeps it until 101. A store behind it leaves its SMSP at 3, and has read 2 at 7: 11."""
-    assert issues(core, slow(100), sts(2, read=0), HALF._replace(waits=(0,), gated=True)) == [0, 1, 11]
+@pytest.mark.parametrize("made", [lambda: sts(2, read=0), lambda: store(0, registers=2, read=0)], ids=["STS", "STG"])
+def test_what_is_stored_is_held_until_the_data_stage_takes_it(core, made):
+    """
+    A load of 100 wavefronts keeps the data stage from 1 to 100. A store behind it leaves its SMSP at 3, and is taken at
+    101: two registers are read in 4 cycles, and free 4 later, at 109.
+    """
+    assert issues(core, slow(100), made(), HALF._replace(waits=(0,), gated=True)) == [0, 1, 109]
 
 
-def test_those_of_a_copy_do(core):
+@pytest.mark.parametrize("made", [lds, lambda **fields: load(0, **fields)], ids=["LDS", "LDG"])
+def test_the_address_of_a_load_does_not_wait_for_the_data_stage(core, made):
+    """As above: it comes to the SM's queue at 3, and waits there; its two registers are free at 3 + 4 + 4 = 11."""
+    assert issues(core, slow(100), made(registers=2, read=0), HALF._replace(waits=(0,), gated=True)) == [0, 1, 11]
+
+
+def test_the_address_of_a_load_waits_for_a_place_in_the_queue_of_the_sm(core):
+    """
+    A queue of 2: loads of 32 wavefronts come there at 1 and 3. The third one waits for the second to be taken.
+
+    The first leaves the queue at once, at 1, so the third, at 5, has its place; the second is taken at 33, and its
+    place is that of the fourth: free at 33 + 4.
+    """
+    waiting = HALF._replace(waits=(0,), gated=True)
+    loads = [slow(32), slow(32), slow(32, read=0)]
+
+    assert issues(core, *loads, waiting, sm_depth=2)[-1] == 5 + 4
+    assert issues(core, slow(32), *loads, waiting, sm_depth=2)[-1] == 33 + 4
+
+
+def test_those_of_a_copy_are_held_until_the_data_stage_takes_it(core):
     """A copy comes to the SM's queue at 3, and is taken at 101, when the load has been served: free at 112."""
     code = [slow(100), copy(0, read=0, registers=3), HALF._replace(waits=(0,), gated=True)]
 
@@ -127,7 +165,7 @@ def test_waiting_for_a_copy_s_registers_is_a_long_scoreboard(core, made, reason)
 def test_two_copies_take_three_cycles_of_the_data_stage_when_they_are_issued():
     """3 half cycles each: one whole cycle and two by turns, for the half that is left is the next copy's."""
     chip = quiet(figures=FIGURES._replace(smsp_interval=1))
-    log = [(chip.dispatch(0, 0, 0, 0, 3), chip.staged_last) for _ in range(4)]
+    log = [(chip.dispatch(0, 0, 0, 0, 3, 0), chip.staged_last) for _ in range(4)]
 
     assert log == [(1, 1), (2, 3), (4, 4), (5, 6)]
 
@@ -162,20 +200,130 @@ def test_data_that_comes_and_instructions_take_the_data_stage_in_turn():
     assert chip.staged_last == 17
 
 
-@pytest.mark.parametrize(("lines", "leaves"), [(1, 5), (2, 5), (8, 9)])
-def test_a_copy_whose_lines_cannot_be_looked_up_yet_holds_what_is_behind_it(core, lines, leaves):
+@pytest.mark.parametrize(
+    ("copies", "depth", "collected"),
+    [(1, 3, 5), (2, 3, 101), (2, 4, 7), (3, 4, 101), (3, 5, 9), (4, 6, 101), (4, 7, 11)],
+)
+def test_every_second_copy_has_two_places_in_the_queue_of_the_sm(core, copies, depth, collected):
     """
-    Two copies leave at 1 and 3, and look up a line a cycle: the second begins when the first has looked up all of its
-    own, at 1 + 8 where they are 8. A load behind them comes at 5, or leaves then.
+    A load of 100 wavefronts is taken at 1, and keeps the data stage until 100. Copies behind it come every 2 cycles.
+
+    1, 2, 1, 2 cycles of the data stage, 1, 2, 1, 2 places: two copies have 3, three have 4 and four have 6. A load
+    behind them is the last to find one where the queue has one more; it comes 2 cycles after the last copy. Where it
+    has not, the load has the place of the first copy, which is taken at 101. Its address is free 4 cycles later.
     """
-    request = (lines, tuple((line, 1) for line in range(lines)))
+    code = [slow(100), *[idle_copy()] * copies, lds(read=0), HALF._replace(waits=(0,), gated=True)]
+
+    assert issues(core, *code, sm_depth=depth)[-1] == collected + 4
+
+
+def test_every_second_copy_has_two_places_in_the_queue_of_its_smsp(core):
+    """
+    A queue of 2, which copies leave at 1, 3, 5 and 7. The first has one place, the second both others until 3.
+
+    The third has one from then on, and the fourth, at 4, the other, which it has with that of the third until 7.
+    """
+    assert issues(core, *[idle_copy()] * 5, queue_depth=2) == [0, 1, 3, 4, 7]
+
+
+@pytest.mark.parametrize(("depth", "collected"), [(2, 101), (3, 5)])
+def test_a_copy_of_two_places_waits_for_both(core, depth, collected):
+    """
+    A load and a copy come to the SM's queue at 1 and 3; the load is taken at once, the copy at 101.
+
+    The second copy finds one place where the queue has 2, and comes when it has the first copy's, too, at 101. Where
+    the queue has 3 it comes at 5. Until then it has both places of its SMSP's queue, and a load behind it cannot issue.
+    """
+    code = [slow(100), idle_copy(), idle_copy(), lds()]
+
+    assert issues(core, *code, queue_depth=2, sm_depth=depth) == [0, 1, 2, collected]
+
+
+@pytest.mark.parametrize("wavefronts", [4, 32])
+def test_zeros_that_a_copy_writes_have_no_places(core, wavefronts):
+    """They take the data stage as long as they have wavefronts; the places are those of a copy that writes nothing."""
+    zeros = copy(0)._replace(wavefronts=((wavefronts,),))
+
+    assert issues(core, *[zeros] * 5, queue_depth=2) == [0, 1, 3, 4, 7]
+
+
+@pytest.mark.parametrize(("interval", "leaves"), [(1, [5, 6, 7, 8]), (3, [13, 14, 15, 16])])
+@pytest.mark.parametrize(
+    "made", [copy(0), copy(0, through_l1=True), idle_copy()], ids=["around the L1", "through it", "of nothing"]
+)
+def test_what_follows_a_copy_leaves_any_smsp_some_cycles_later(core, made, interval, leaves):
+    """
+    Four warps, an SMSP each, with a copy and a load. The copies leave at 1, 2, 3 and 4, or at 1, 4, 7 and 10.
+
+    A copy takes one cycle of the data stage. An SMSP's load may leave 2 cycles after its copy, the first of all an
+    interval after the last copy: at 5, or at 13; the others follow one cycle apart, for no copy comes before them.
+    """
+    figures = FIGURES._replace(copy_interval=interval, copies_waiting=8, copy_stage=2)
+    ran = execute(core, ([made, lds(activity=0)], 1), warps=4, figures=figures, memory=Memory([lines_of(1)]))
+
+    assert [ran.warps[0, warp].notes[0][1] - 23 + 1 for warp in range(4)] == leaves
+
+
+@pytest.mark.parametrize(("lines", "leaves"), [(1, 5), (2, 5), (8, 11)])
+def test_where_no_copy_may_wait_one_that_cannot_be_looked_up_holds_what_is_behind_it(core, lines, leaves):
+    """
+    Two copies come to the SM's queue at 1 and 3, and look up a line a cycle: the second begins when the first has
+    looked up all of its own. A load behind them comes at 5, and leaves then.
+
+    Where the lines are 8, the second copy leaves at 1 + 8 = 9 and has two cycles of the data stage; the load comes when
+    it has left, and is taken behind it, at 11.
+    """
     code = [copy(0), copy(0), lds(activity=0)]
 
-    assert landed(core, *code, memory=Memory([request])) == [leaves - 1 + 23]
+    assert landed(core, *code, memory=Memory([lines_of(lines)])) == [leaves - 1 + 23]
 
 
-@pytest.mark.parametrize("made", [lambda: copy(0), lds, lambda: load(0)])
-def test_every_memory_instruction_has_one_place(core, made):
+@pytest.mark.parametrize(("copies", "leaves"), [(1, 3), (2, 5), (3, 7), (4, 10), (5, 18), (6, 26)])
+def test_one_copy_more_than_may_wait_holds_what_is_behind_it(core, copies, leaves):
+    """
+    Two may wait. Copies of 8 lines come at 1, 3, 5 and 7, and begin to look them up at 1, 9, 17 and 25.
+
+    At 7 the first is looked up, the second and third wait: the fourth leaves at 9, when the second begins, the fifth at
+    17, the sixth at 25. A load behind a copy comes 2 cycles after it, or when it has left; a copy takes one cycle of
+    the data stage, so that the load is taken in the next.
+    """
+    code = [*[copy(0)] * copies, lds(activity=0)]
+
+    assert landed(core, *code, memory=Memory([lines_of(8)]), copies_waiting=2, copy_stage=2) == [leaves - 1 + 23]
+
+
+@pytest.mark.parametrize(("lines", "collected"), [(1, 101), (0, 5)], ids=["a line", "nothing"])
+def test_a_copy_that_waits_for_the_data_stage_holds_what_is_behind_it_if_it_looks_up_lines(core, lines, collected):
+    """
+    A load of 100 wavefronts keeps the data stage until 101. A copy behind it comes at 3 and is taken then.
+
+    Though none waits for the look-up of its lines, a load behind it comes no sooner, at 101, and one behind a copy that
+    asks for nothing comes at 5: its address is free 4 cycles later.
+    """
+    behind = copy(0) if lines else idle_copy()
+    code = [slow(100), behind, lds(read=0), HALF._replace(waits=(0,), gated=True)]
+
+    assert issues(core, *code, memory=Memory([lines_of(lines)]), copies_waiting=2)[-1] == collected + 4
+
+
+def test_a_copy_that_waits_holds_no_load_of_another_smsp():
+    """
+    As above: the fourth copy of SMSP 0, at 7, leaves at 9. A load of SMSP 1 that issues at 7 leaves at 8; one of SMSP 0
+    comes at 9, which the copy has, and leaves at 10.
+    """
+    figures = FIGURES._replace(copies_waiting=2, copy_stage=2)
+    chip = quiet(figures=figures, memory=Memory([lines_of(8)]))
+    chip.requested = 0
+    begins = [chip.tag(0, chip.dispatch(0, at, 0, 0, 2, 1)) for at in range(3)]
+
+    assert begins == [1, 9, 17]
+    assert chip.dispatch(0, 3, 0, 0, 2, 1) == 9
+    assert chip.dispatch(1, 7, 1, 0, 0, 0) == 8
+    assert chip.dispatch(0, 4, 1, 0, 0, 0) == 10
+
+
+@pytest.mark.parametrize("made", [lambda: instruction(COMMIT), lds, lambda: load(0)], ids=["LDGDEPBAR", "LDS", "LDG"])
+def test_every_other_memory_instruction_has_one_place(core, made):
     """A queue of 2, which one leaves every 2 cycles, at 1, 3 and 5."""
     assert issues(core, *[made() for _ in range(4)], queue_depth=2) == [0, 1, 2, 3]
 

@@ -7,6 +7,7 @@ from doubles.by_hand import Memory, copy, execute, lds, load, quiet
 from doubles.published import H200
 
 from gpusim.sim.figures import figures_of
+from gpusim.sim.footprint import FROM_DRAM, IN_L2
 
 NEAR_ONLY = figures_of(H200, 0, busy=False)._replace(l2_far_percent=0, constant_miss=0)
 """A hit takes 258 cycles, a miss 690."""
@@ -243,3 +244,68 @@ def test_a_request_waits_for_the_last_of_its_lines(core):
     )
 
     assert ran.warps[0, 0].notes == [(0, 2776)]
+
+
+# --- how far the L2 is ---
+
+APART = NEAR_ONLY._replace(l2_reach=(-5, 7))
+"""Of two SMs the first is 5 cycles nearer than the mean one, the second 7 farther."""
+
+
+@pytest.mark.parametrize(
+    ("sms", "reach"), [(1, [-5]), (2, [-5, 7]), (3, [-5, -5, 7]), (4, [-5, -5, 7, 7]), (5, [-5, -5, -5, 7, 7])]
+)
+def test_sms_have_the_reach_of_those_that_were_measured_in_their_order(sms, reach):
+    assert list(quiet(figures=APART, sms=sms).reach) == reach
+
+
+def test_of_more_measured_sms_than_there_are_some_are_taken_evenly():
+    """Of five, the first, that after 5 / 3 and that after 10 / 3."""
+    assert list(quiet(figures=NEAR_ONLY._replace(l2_reach=(0, 1, 2, 3, 4)), sms=3).reach) == [0, 1, 3]
+
+
+def test_who_is_far_from_the_l2_has_what_dram_brings_and_what_is_there_later():
+    """
+    The L2 has line 7 from DRAM at 690, whoever asked first: SM 1 has it at 697, SM 0 at 685.
+
+    At 1000 it is there: a hit takes 258 cycles, 253 and 265.
+    """
+    chip = quiet(figures=APART, sms=2)
+
+    assert filled(chip, (1, 7, 0), (0, 7, 100), (0, 7, 1000), (1, 7, 1000)) == [697, 685, 1253, 1265]
+
+
+def test_who_is_far_has_what_is_merged_later():
+    """Asked for at 0, 10 and 600: what comes at 690, and the reach; or a trip after 600, of 258 + 7."""
+    chip = quiet(figures=APART._replace(most_merged=4), sms=2)
+
+    assert filled(chip, (0, 7, 0), (1, 7, 10), (1, 7, 600)) == [685, 697, 865]
+    assert chip.looked_up == 1
+
+
+@pytest.mark.parametrize(("status", "cycles"), [(IN_L2, 258), (FROM_DRAM, 690)], ids=["hit", "miss"])
+@pytest.mark.parametrize(("sm", "reach"), [(0, -5), (1, 7)])
+def test_what_is_known_of_the_l2_comes_as_much_later(sm, reach, status, cycles):
+    memory = Memory([(4, ((0, 15),))], statuses=[status], simulates_l2=False)
+    chip = quiet(figures=APART, sms=2, memory=memory)
+
+    assert chip.read_known(sm, 0, 0, 4, status.slow, status.missed) == cycles + reach
+    chip = quiet(figures=APART, sms=2, memory=memory)
+    chip.status = 0
+
+    assert chip.fill_known(sm, 4, 15, 0, 0) == cycles + reach
+
+
+def test_two_sms_that_copy_one_line(core):
+    """
+    Both copies leave at 1. DRAM has the line 690 cycles later, and a copy takes 39 - 32 = 7 more than a load: 698.
+
+    Those of 5000 leave at 5001, and take 258 + 7. SM 0 is 5 cycles nearer than that, SM 1 is 7 farther.
+    """
+    code = [copy(0, stall=5000, activity=0), copy(0, activity=0)]
+    ran = execute(core, (code, 1), figures=APART, memory=Memory([(1, ((7, 1),))]), sms=2, ctas=2)
+
+    assert [[landed for _, landed in ran.warps[cta, 0].notes] for cta in (0, 1)] == [
+        [698 - 5, 5266 - 5],
+        [698 + 7, 5266 + 7],
+    ]

@@ -23,6 +23,13 @@ _SMSPS, _BURST = 4, 8
 """SMSPs of held.csv's warps, and the longest of its bursts."""
 
 
+def _at_least_one(found: float) -> float:
+    """Return what was found; bursts that show less than one show nothing."""
+    if found < 1:
+        raise NotMeasured
+    return found
+
+
 def _queue_depth(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     """
     Return the number of loads that wait in an SMSP, and the rule.
@@ -33,7 +40,7 @@ def _queue_depth(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     of = {"instruction": "lds burst", "wavefronts": 32, "smsps": _SMSPS}
     each = t["shared"].widest("instructions", **of)
     waiting = _SMSPS * int(each) - t["shared"].numbers("cycles", **of, instructions=each)[0] // 32
-    return (waiting - round(_sm_depth(t, _)[0])) / _SMSPS, (
+    return _at_least_one((waiting - round(_sm_depth(t, _)[0])) / _SMSPS), (
         f"shared.csv, lds burst of {each} loads of 32 wavefronts on each of {_SMSPS} SMSPs: {waiting:.0f} issued and "
         "not served, less those in the queue of the SM, over SMSPs"
     )
@@ -48,7 +55,7 @@ def _sm_depth(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     """
     one, many = (_then(t, "ldmatrix.x4", count, 512) for count in (1, _BURST))
     late = max(many) - max(one) + _SMSPS - 1
-    return _SMSPS * _BURST - 1 - late / 4, (
+    return _at_least_one(_SMSPS * _BURST - 1 - late / 4), (
         f"held.csv, {_BURST} ldmatrix.x4 on each of {_SMSPS} SMSPs: the last address is free {late:.0f} cycles after "
         "the first, of 4 for each load"
     )
@@ -62,7 +69,7 @@ def _then(t: dict[str, MeasuredTable], instruction: str, count: int, row_bytes: 
 
 def _copy_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     some, many = (_then(t, "cp.async.cg", count, 128) for count in (_BURST // 2, _BURST))
-    return (max(many) - max(some)) / (_SMSPS * _BURST / 2), (
+    return _at_least_one((max(many) - max(some)) / (_SMSPS * _BURST / 2)), (
         f"held.csv, cp.async of rows of 128 bytes, {_BURST} less {_BURST // 2} on each of {_SMSPS} SMSPs: cycles a copy"
     )
 

@@ -993,9 +993,9 @@ class Chip:
         """
         sm = smsp // self.smsps
         self.halves[sm] += stage
+        places = max(1, self.halves[sm] // 2)  # a copy has one for each of these, and is there when it has the last
         cycles = max(1, self.service(wavefronts) + self.halves[sm] // 2)
         self.halves[sm] %= 2
-        places = cycles if stage else 1  # a copy has one for each of its cycles, and is there when it has the last
         entry = sm * self.sm_depth + (self.sm_queue_at[sm] + places - 1) % self.sm_depth
         collected = max(at + 1, self.mio_free[smsp], self.sm_free[sm], self.sm_queue[entry])
         if looks_up:

@@ -332,8 +332,10 @@ def test_a_figure_may_be_a_list():
     assert (machine.launch.units.ahead, record.unit, record.kind) == (8, "SMs", "measured")
 
 
-@pytest.mark.parametrize(("table", "left_out"), [("launch.units", 3), ("dram.banks", 3)])
-def test_a_machine_may_know_neither_groups_of_sms_nor_banks(table, left_out):
+@pytest.mark.parametrize(
+    ("table", "left_out"), [("launch.units", 3), ("dram.banks", 3), ("async_copy.lookups", 2), ("l2.reach", 1)]
+)
+def test_a_machine_may_not_know_groups_of_sms_banks_look_ups_or_reach(table, left_out):
     text = without_table(table)
     machine, whole = parse_machine(text, "h200", "x.toml"), load_machine("h200")
     of, _, part = table.partition(".")
@@ -344,13 +346,19 @@ def test_a_machine_may_know_neither_groups_of_sms_nor_banks(table, left_out):
     assert machine.digest() != whole.digest()
 
 
-def test_groups_of_sms_and_banks_are_known_of_an_h200_alone():
-    known = {
-        name: (load_machine(name).launch.units is not None, load_machine(name).dram.banks is not None)
-        for name in machine_names()
-    }
+def test_groups_of_sms_banks_and_the_reach_of_the_l2_are_known_of_an_h200_alone():
+    for name in machine_names():
+        machine = load_machine(name)
+        known = {machine.launch.units is not None, machine.dram.banks is not None, machine.l2.reach is not None}
 
-    assert known == {name: (name == "h200", name == "h200") for name in machine_names()}
+        assert known == {name == "h200"}
+
+
+def test_look_ups_of_copies_are_known_of_chips_with_the_sm_of_the_h200():
+    copies = {name: load_machine(name).async_copy for name in machine_names()}
+
+    assert {name for name, copy in copies.items() if copy and copy.lookups} == {"h100_pcie", "h100_sxm", "h200"}
+    assert len({copy.lookups for copy in copies.values() if copy and copy.lookups}) == 1
 
 
 MAY_BE_NOTHING = re.compile(

@@ -6,7 +6,7 @@ import pytest
 from doubles.published import H200
 
 from gpusim.machine import load_machine, machine_names
-from gpusim.machine.spec import DispatchSpec, DramBanksSpec
+from gpusim.machine.spec import CopyLookupsSpec, DispatchSpec, DramBanksSpec, L2ReachSpec
 from gpusim.sim.figures import Figures, figures_of
 
 
@@ -16,7 +16,9 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
 
     One of two partitions of 62914560 bytes holds 245760 lines of 128. A CTA follows another after 2 + 100 cycles. DRAM
     brings 85 % of 4813 GB/s: 4091.05e9 bytes in 1.98e9 cycles, 2066186.9 in a thousand. Ports: seven pipes, the tensor
-    core, the queue, and the one that is always free. The instruction cache holds 32768 bytes in lines of 128.
+    core, the queue, and the one that is always free. The instruction cache holds 32768 bytes in lines of 128. Of the
+    look-ups of copies nothing is known: they leave as other instructions do, one every 2 cycles, and none waits. Nor of
+    how far the L2 is: it is as far from all SMs.
     """
     machine = replace(H200, dispatch=DispatchSpec(mufu=3, tensor_percent=70))
 
@@ -36,6 +38,8 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
         source_release=4,
         copy_release=13,
         copy_stage=3,
+        copy_interval=2,
+        copies_waiting=0,
         load_hit=32,
         copy_hit=39,
         barrier_base=22,
@@ -52,6 +56,7 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
         l2_near=258,
         l2_far=414,
         l2_far_percent=50,
+        l2_reach=(0,),
         l2_write_bytes=2387,
         l2_store_port_bytes=32,
         l2_write_latency=516,
@@ -84,7 +89,7 @@ def test_without_cp_async_a_copy_takes_what_a_load_takes():
     """A T4 has no cp.async: no registers to release, no data stage to take, and a hit takes what a load's takes."""
     figures = figures_of(load_machine("t4"), 0, busy=False)
 
-    assert (figures.copy_release, figures.copy_stage) == (0, 0)
+    assert (figures.copy_release, figures.copy_stage, figures.copies_waiting) == (0, 0, 0)
     assert figures.copy_hit == figures.load_hit == 32
 
 
@@ -132,7 +137,26 @@ def test_an_l2_of_one_partition_holds_all_its_bytes():
     assert figures_of(whole, 0, busy=False).l2_lines == 2 * 245760
 
 
+def test_the_look_ups_of_copies_are_those_of_the_machine():
+    lookups = CopyLookupsSpec(interval=3, waiting=9)
+    machine = replace(H200, async_copy=replace(H200.async_copy, lookups=lookups))
+    figures = figures_of(machine, 0, busy=False)
+
+    assert (figures.copy_interval, figures.copies_waiting) == (3, 9)
+
+
+def test_the_reach_of_sms_is_counted_from_the_mean_one():
+    """Near and far latencies are the mean SM's: of SMs 0, 4, 9 and 23 cycles from the nearest, that of 36 / 4 = 9."""
+    machine = replace(H200, l2=replace(H200.l2, reach=L2ReachSpec(cycles=(0, 4, 9, 23))))
+
+    assert figures_of(machine, 0, busy=False).l2_reach == (-9, -5, 0, 14)
+
+
 @pytest.mark.parametrize("name", machine_names())
-def test_every_figure_is_an_integer(name):
+def test_every_figure_is_an_integer_or_some(name):
     """The core's columns are integers of 64 bits: a float would be cut off by one execution and not by the other."""
-    assert {type(figure) for figure in figures_of(load_machine(name), 65536, busy=False)} == {int}
+    figures = figures_of(load_machine(name), 65536, busy=False)
+    several = {key: value for key, value in figures._asdict().items() if not isinstance(value, int)}
+
+    assert set(several) == {"l2_reach"}
+    assert {type(figure) for figure in (*figures, *figures.l2_reach) if figure is not figures.l2_reach} == {int}

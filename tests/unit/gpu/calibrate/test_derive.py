@@ -17,21 +17,6 @@ def test_the_barriers_line_is_a_least_squares_fit(tmp_path):
     assert derived["barrier.base"].at == "barrier.csv, line through cycles over warps, one CTA: 22.00"
 
 
-def test_the_queue_is_full_where_the_pace_drops(tmp_path):
-    """
-    GA10x: five loads issue back to back (four queued, one in the address unit), then one every four cycles.
-
-    Loads of many wavefronts, which wait for the data stage, are left out.
-    """
-    cycles = {count: count + max(0, count - 5) * 3 for count in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24)}
-    of = {"instruction": "lds burst", "smsps": 1, "wavefronts": 1}
-    rows = [of | {"instructions": n, "cycles": c} for n, c in cycles.items()]
-    rows += [of | {"wavefronts": 32, "instructions": n, "cycles": 99 * n} for n in cycles]
-    write_rows(tmp_path / "shared.csv", rows, {})
-
-    assert derive(tmp_path)["mio.queue_depth"].value == 4
-
-
 def test_a_folder_without_csv_is_refused(tmp_path):
     with pytest.raises(CannotRun, match="holds no CSV of `gpusim calibrate`"):
         derive(tmp_path)

@@ -139,3 +139,19 @@ def test_where_no_grid_leaves_a_gpc_idle_there_is_no_clock_of_one(tmp_path):
     idle = [counted(10_000, 12_500, kernel="busy_mma", ctas=ctas) for ctas in (1, 8, 132)]
 
     assert derived_from(tmp_path, idle=idle) == {"launch.ctas_on_every_gpc": 1}
+
+
+def test_how_far_the_l2_is_from_sms_is_the_mean_over_their_lines(tmp_path):
+    """
+    SM 0: three lines of 260 and one of 420, 300 in the mean. SM 8: 270 and 370 by halves, 320. SM 16: 313.4.
+
+    They are 0, 20 and 13 beyond the nearest, in the order of the SMs. Chases and the L1 say nothing of it.
+    """
+    of = {"level": "l2", "what": "line"}
+    rows = [of | {"sm": 8, "cycles": cycles, "lines": 50} for cycles in (270, 370)]
+    rows += [of | {"sm": 0, "cycles": 260, "lines": 3}, of | {"sm": 0, "cycles": 420, "lines": 1}]
+    rows += [of | {"sm": 16, "cycles": 313, "lines": 6}, of | {"sm": 16, "cycles": 314, "lines": 4}]
+    rows += [{"level": "dram", "what": "line", "sm": 24, "cycles": 9, "lines": 1}]
+    write_rows(tmp_path / "latency.csv", rows, {})
+
+    assert derive(tmp_path)["l2.reach.cycles"].value == (0, 20, 13)

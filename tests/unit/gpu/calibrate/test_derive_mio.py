@@ -44,28 +44,98 @@ def test_without_a_width_no_release_is_derived(tmp_path):
     assert "mio.source_release" not in released(tmp_path, (4, 34), (8, 42))
 
 
-@pytest.mark.parametrize(
-    ("cycles", "depth"),
-    [(32 * 36, 28), (32 * 37 - 1, 28), (32 * 37, 27), (32 * 63, 1)],
-)
-def test_the_sm_s_queue_holds_what_the_smsps_queues_do_not(tmp_path, cycles, depth):
-    """
-    Of 24 loads on each of 4 SMSPs, 96, 36 are served in 32 * 36 cycles: 60 wait, 8 in the queue of each SMSP.
+def held(instruction, count, then, *, row_bytes=512, **fields):
+    """When the last address of a burst on each SMSP is free."""
+    of = {"instruction": instruction, "count": count, "ahead": 0, "row_bytes": row_bytes, "behind": "", "warps": 4}
+    return of | {f"then_{warp}": at for warp, at in enumerate(then)} | fields
 
-    A 37th counts when all its wavefronts have been taken. A burst that nobody waits for shows no queue.
+
+@pytest.mark.parametrize(("late", "depth"), [(65, 14), (63, 15), (62, 15), (61, 15), (117, 1)])
+def test_the_sm_s_queue_holds_what_is_left_before_the_last_load_when_its_address_is_free(tmp_path, late, depth):
     """
-    burst = {"instruction": "lds burst", "wavefronts": 32, "smsps": 4}
-    rows = [burst | {"instructions": 16, "cycles": 100}, burst | {"instructions": 24, "cycles": cycles}]
-    write_rows(tmp_path / "shared.csv", rows, {})
+    A burst of one load on each SMSP has its last address free at 56, 3 cycles after the first: one a cycle.
+
+    Of 8 on each, the last one's is free so many cycles later: 65 + 3 after the first, in which 68 / 4 = 17 loads of
+    four wavefronts are taken. Of the 31 before it 14 are left. Others: 14.5, 14.75, 15 and 1.
+    """
+    rows = [held("ldmatrix.x4", 1, (54, 55, 53, 56)), held("ldmatrix.x4", 8, (60, 56 + late, 70, 80))]
+    rows += [held("ldmatrix.x4", 8, (9, 9, 9, 999), behind="lds.32"), held("ldmatrix.x4", 1, (9,), warps=1)]
+    write_rows(tmp_path / "held.csv", rows, {})
 
     assert derive(tmp_path)["mio.sm_depth"].value == depth
 
 
-def test_a_burst_that_is_served_as_it_comes_shows_no_queue(tmp_path):
-    burst = {"instruction": "lds burst", "wavefronts": 32, "smsps": 4, "instructions": 24, "cycles": 32 * 64}
+@pytest.mark.parametrize(
+    ("cycles", "depth"),
+    [(32 * 36, 12), (32 * 37 - 1, 12), (32 * 37, 11), (32 * 38, 11), (32 * 39, 11), (32 * 40, 11), (32 * 41, 10)],
+)
+def test_the_smsps_queues_hold_what_the_sm_s_queue_does_not(tmp_path, cycles, depth):
+    """
+    Of 24 loads on each of 4 SMSPs, 96, 36 are served in 32 * 36 cycles: 60 wait, 14 of them in the SM's queue.
+
+    46 / 4 = 11.5 are 12. A 37th counts when all its wavefronts have been taken: 45 / 4 = 11.25 are 11. A shorter burst
+    says nothing.
+    """
+    burst = {"instruction": "lds burst", "wavefronts": 32, "smsps": 4}
+    rows = [burst | {"instructions": 16, "cycles": 100}, burst | {"instructions": 24, "cycles": cycles}]
+    write_rows(tmp_path / "shared.csv", rows, {})
+    rows = [held("ldmatrix.x4", 1, (54, 55, 53, 56)), held("ldmatrix.x4", 8, (109, 117, 112, 121))]
+    write_rows(tmp_path / "held.csv", rows, {})
+
+    assert derive(tmp_path)["mio.queue_depth"].value == depth
+
+
+def test_bursts_that_are_served_as_they_come_show_no_queue(tmp_path):
+    """The last address is free after 31 loads of 4 cycles; 32 * 82 cycles leave 14 loads, which the SM's queue has."""
+    burst = {"instruction": "lds burst", "wavefronts": 32, "smsps": 4, "instructions": 24}
+    one = held("ldmatrix.x4", 1, (54, 55, 53, 56))
+    write_rows(tmp_path / "held.csv", [one, held("ldmatrix.x4", 8, (177, 173, 174, 176))], {})
+    write_rows(tmp_path / "shared.csv", [burst | {"cycles": 32 * 36}], {})
+
+    assert derive(tmp_path) == {}
+    write_rows(tmp_path / "held.csv", [one, held("ldmatrix.x4", 8, (121, 121, 121, 121))], {})
+    write_rows(tmp_path / "shared.csv", [burst | {"cycles": 32 * 82}], {})
+
+    assert set(derive(tmp_path)) == {"mio.sm_depth"}
+
+
+def test_copies_that_take_no_time_show_no_interval(tmp_path):
+    rows = [held("cp.async.cg", count, (88, 88, 88, 88), row_bytes=128) for count in (4, 8)]
+    write_rows(tmp_path / "held.csv", rows, {})
+
+    assert derive(tmp_path) == {}
+
+
+def test_without_the_sm_s_queue_that_of_an_smsp_is_not_known(tmp_path):
+    burst = {"instruction": "lds burst", "wavefronts": 32, "smsps": 4, "instructions": 24, "cycles": 32 * 36}
     write_rows(tmp_path / "shared.csv", [burst], {})
 
     assert derive(tmp_path) == {}
+
+
+def test_copies_leave_an_sm_at_an_interval(tmp_path):
+    """16 more copies take 136 - 88 = 48 cycles more: 3 each. Copies of longer and shorter rows say nothing."""
+    rows = [held("cp.async.cg", 4, (79, 82, 85, 88), row_bytes=128)]
+    rows += [held("cp.async.cg", 8, (127, 130, 133, 136), row_bytes=128)]
+    rows += [held("cp.async.cg", 8, (1, 1, 1, 1000), row_bytes=length) for length in (32, 512)]
+    write_rows(tmp_path / "held.csv", rows, {})
+
+    assert {key: found.value for key, found in derive(tmp_path).items()} == {"async_copy.lookups.interval": 3}
+
+
+def test_copies_wait_for_the_look_up_of_their_lines_when_the_last_one_has_left(tmp_path):
+    """
+    The first copy of all leaves at 47. The last of 32 copies leaves at 215, when 168 / 8 = 21 of 8 lines have been
+    looked up: of the 31 before it, 10 wait. With 16 lines it leaves at 431, after 384 / 16 = 24: 7. In the mean 8.5.
+    """
+    rows = [held("cp.async.cg", 1, (47, 48, 51, 59), row_bytes=64)]
+    rows += [held("cp.async.cg", 8, (191, 199, 207, 215), row_bytes=64)]
+    rows += [held("cp.async.cg", 8, (394, 411, 431, 377), row_bytes=32)]
+    write_rows(tmp_path / "held.csv", rows, {})
+
+    assert {key: (found.value, found.at[-4:]) for key, found in derive(tmp_path).items()} == {
+        "async_copy.lookups.waiting": (9, "8.50")
+    }
 
 
 def test_a_copy_takes_what_a_stream_takes_beyond_its_wavefronts(tmp_path):

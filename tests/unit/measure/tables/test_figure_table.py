@@ -44,7 +44,6 @@ def test_every_fitted_figure_of_the_h200_says_on_what():
     lines = page[page.index("## h200, fitted") : page.index("## h200, assumed")].splitlines()
 
     fitted_on = {
-        "mio.queue_depth": "development",
         "dram.banks.busy_ns": "rows.csv",
         "dispatch.mufu": "development",
         "constant_cache.miss_latency": "development",
