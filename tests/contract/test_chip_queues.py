@@ -18,7 +18,6 @@ FIGURES = figures_of(A100, 0, busy=False)._replace(
     copy_stage=3,
     copy_release=11,
     copy_interval=1,
-    copies_waiting=0,
     wavefronts_per_cycle=1,
     load_hit=33,
     copy_hit=39,
@@ -258,14 +257,14 @@ def test_what_follows_a_copy_leaves_any_smsp_some_cycles_later(core, made, inter
     A copy takes one cycle of the data stage. An SMSP's load may leave 2 cycles after its copy, the first of all an
     interval after the last copy: at 5, or at 13; the others follow one cycle apart, for no copy comes before them.
     """
-    figures = FIGURES._replace(copy_interval=interval, copies_waiting=8, copy_stage=2)
+    figures = FIGURES._replace(copy_interval=interval, copy_stage=2)
     ran = execute(core, ([made, lds(activity=0)], 1), warps=4, figures=figures, memory=Memory([lines_of(1)]))
 
     assert [ran.warps[0, warp].notes[0][1] - 23 + 1 for warp in range(4)] == leaves
 
 
 @pytest.mark.parametrize(("lines", "leaves"), [(1, 5), (2, 5), (8, 11)])
-def test_where_no_copy_may_wait_one_that_cannot_be_looked_up_holds_what_is_behind_it(core, lines, leaves):
+def test_a_copy_that_cannot_be_looked_up_holds_what_is_behind_it(core, lines, leaves):
     """
     Two copies come to the SM's queue at 1 and 3, and look up a line a cycle: the second begins when the first has
     looked up all of its own. A load behind them comes at 5, and leaves then.
@@ -278,18 +277,15 @@ def test_where_no_copy_may_wait_one_that_cannot_be_looked_up_holds_what_is_behin
     assert landed(core, *code, memory=Memory([lines_of(lines)])) == [leaves - 1 + 23]
 
 
-@pytest.mark.parametrize(("copies", "leaves"), [(1, 3), (2, 5), (3, 7), (4, 10), (5, 18), (6, 26)])
-def test_one_copy_more_than_may_wait_holds_what_is_behind_it(core, copies, leaves):
+@pytest.mark.parametrize(("copies", "leaves"), [(1, 3), (2, 10), (3, 18), (4, 26)])
+def test_a_copy_waits_until_those_before_it_are_looked_up_and_holds_what_is_behind_it(core, copies, leaves):
     """
-    Two may wait. Copies of 8 lines come at 1, 3, 5 and 7, and begin to look them up at 1, 9, 17 and 25.
-
-    At 7 the first is looked up, the second and third wait: the fourth leaves at 9, when the second begins, the fifth at
-    17, the sixth at 25. A load behind a copy comes 2 cycles after it, or when it has left; a copy takes one cycle of
-    the data stage, so that the load is taken in the next.
+    Copies of 8 lines leave at 1, 9, 17 and 25: each when the one before is looked up. The first has nobody before it, so
+    that a load behind it comes 2 cycles later; behind others it comes when they leave and is taken in the next cycle.
     """
     code = [*[copy(0)] * copies, lds(activity=0)]
 
-    assert landed(core, *code, memory=Memory([lines_of(8)]), copies_waiting=2, copy_stage=2) == [leaves - 1 + 23]
+    assert landed(core, *code, memory=Memory([lines_of(8)]), copy_stage=2) == [leaves - 1 + 23]
 
 
 @pytest.mark.parametrize(("lines", "collected"), [(1, 101), (0, 5)], ids=["a line", "nothing"])
@@ -297,29 +293,24 @@ def test_a_copy_that_waits_for_the_data_stage_holds_what_is_behind_it_if_it_look
     """
     A load of 100 wavefronts keeps the data stage until 101. A copy behind it comes at 3 and is taken then.
 
-    Though none waits for the look-up of its lines, a load behind it comes no sooner, at 101, and one behind a copy that
+    Though nothing is looked up before it, a load behind it comes no sooner, at 101, and one behind a copy that
     asks for nothing comes at 5: its address is free 4 cycles later.
     """
     behind = copy(0) if lines else idle_copy()
     code = [slow(100), behind, lds(read=0), HALF._replace(waits=(0,), gated=True)]
 
-    assert issues(core, *code, memory=Memory([lines_of(lines)]), copies_waiting=2)[-1] == collected + 4
+    assert issues(core, *code, memory=Memory([lines_of(lines)]))[-1] == collected + 4
 
 
-def test_a_copy_that_waits_holds_no_load_of_another_smsp():
-    """
-    As above: the fourth copy of SMSP 0, at 7, leaves at 9. A load of SMSP 1 that issues at 7 leaves at 8; one of SMSP 0
-    comes at 9, which the copy has, and leaves at 10.
-    """
-    figures = FIGURES._replace(copies_waiting=2, copy_stage=2)
+def test_a_copy_that_waits_holds_loads_of_every_smsp():
+    """As above: the third copy of SMSP 0 leaves at 17. A load of SMSP 1 that issues at 7 leaves at 18."""
+    figures = FIGURES._replace(copy_stage=2)
     chip = quiet(figures=figures, memory=Memory([lines_of(8)]))
     chip.requested = 0
     begins = [chip.tag(0, chip.dispatch(0, at, 0, 0, 2, 1)) for at in range(3)]
 
     assert begins == [1, 9, 17]
-    assert chip.dispatch(0, 3, 0, 0, 2, 1) == 9
-    assert chip.dispatch(1, 7, 1, 0, 0, 0) == 8
-    assert chip.dispatch(0, 4, 1, 0, 0, 0) == 10
+    assert chip.dispatch(1, 7, 1, 0, 0, 0) == 18
 
 
 @pytest.mark.parametrize("made", [lambda: instruction(COMMIT), lds, lambda: load(0)], ids=["LDGDEPBAR", "LDS", "LDG"])

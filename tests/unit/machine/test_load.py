@@ -333,9 +333,9 @@ def test_a_figure_may_be_a_list():
 
 
 @pytest.mark.parametrize(
-    ("table", "left_out"), [("launch.units", 3), ("dram.banks", 3), ("async_copy.lookups", 2), ("l2.reach", 1)]
+    ("table", "left_out"), [("launch.units", 3), ("dram.banks", 3), ("async_copy.pace", 1), ("l2.reach", 1)]
 )
-def test_a_machine_may_not_know_groups_of_sms_banks_look_ups_or_reach(table, left_out):
+def test_a_machine_may_not_know_groups_of_sms_banks_pace_or_reach(table, left_out):
     text = without_table(table)
     machine, whole = parse_machine(text, "h200", "x.toml"), load_machine("h200")
     of, _, part = table.partition(".")
@@ -354,11 +354,11 @@ def test_groups_of_sms_banks_and_the_reach_of_the_l2_are_known_of_an_h200_alone(
         assert known == {name == "h200"}
 
 
-def test_look_ups_of_copies_are_known_of_chips_with_the_sm_of_the_h200():
+def test_the_pace_of_copies_is_known_of_chips_with_the_sm_of_the_h200():
     copies = {name: load_machine(name).async_copy for name in machine_names()}
 
-    assert {name for name, copy in copies.items() if copy and copy.lookups} == {"h100_pcie", "h100_sxm", "h200"}
-    assert len({copy.lookups for copy in copies.values() if copy and copy.lookups}) == 1
+    assert {name for name, copy in copies.items() if copy and copy.pace} == {"h100_pcie", "h100_sxm", "h200"}
+    assert len({copy.pace for copy in copies.values() if copy and copy.pace}) == 1
 
 
 MAY_BE_NOTHING = re.compile(

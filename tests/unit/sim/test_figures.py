@@ -6,7 +6,7 @@ import pytest
 from doubles.published import H200
 
 from gpusim.machine import load_machine, machine_names
-from gpusim.machine.spec import CopyLookupsSpec, DispatchSpec, DramBanksSpec, L2ReachSpec
+from gpusim.machine.spec import CopyPaceSpec, DispatchSpec, DramBanksSpec, L2ReachSpec
 from gpusim.sim.figures import Figures, figures_of
 
 
@@ -39,7 +39,6 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
         copy_release=13,
         copy_stage=3,
         copy_interval=2,
-        copies_waiting=0,
         load_hit=32,
         copy_hit=39,
         barrier_base=22,
@@ -89,7 +88,7 @@ def test_without_cp_async_a_copy_takes_what_a_load_takes():
     """A T4 has no cp.async: no registers to release, no data stage to take, and a hit takes what a load's takes."""
     figures = figures_of(load_machine("t4"), 0, busy=False)
 
-    assert (figures.copy_release, figures.copy_stage, figures.copies_waiting) == (0, 0, 0)
+    assert (figures.copy_release, figures.copy_stage) == (0, 0)
     assert figures.copy_hit == figures.load_hit == 32
 
 
@@ -137,12 +136,10 @@ def test_an_l2_of_one_partition_holds_all_its_bytes():
     assert figures_of(whole, 0, busy=False).l2_lines == 2 * 245760
 
 
-def test_the_look_ups_of_copies_are_those_of_the_machine():
-    lookups = CopyLookupsSpec(interval=3, waiting=9)
-    machine = replace(H200, async_copy=replace(H200.async_copy, lookups=lookups))
-    figures = figures_of(machine, 0, busy=False)
+def test_the_pace_of_copies_is_that_of_the_machine():
+    machine = replace(H200, async_copy=replace(H200.async_copy, pace=CopyPaceSpec(interval=3)))
 
-    assert (figures.copy_interval, figures.copies_waiting) == (3, 9)
+    assert figures_of(machine, 0, busy=False).copy_interval == 3
 
 
 def test_the_reach_of_sms_is_counted_from_the_mean_one():

@@ -120,22 +120,7 @@ def test_copies_leave_an_sm_at_an_interval(tmp_path):
     rows += [held("cp.async.cg", 8, (1, 1, 1, 1000), row_bytes=length) for length in (32, 512)]
     write_rows(tmp_path / "held.csv", rows, {})
 
-    assert {key: found.value for key, found in derive(tmp_path).items()} == {"async_copy.lookups.interval": 3}
-
-
-def test_copies_wait_for_the_look_up_of_their_lines_when_the_last_one_has_left(tmp_path):
-    """
-    The first copy of all leaves at 47. The last of 32 copies leaves at 215, when 168 / 8 = 21 of 8 lines have been
-    looked up: of the 31 before it, 10 wait. With 16 lines it leaves at 431, after 384 / 16 = 24: 7. In the mean 8.5.
-    """
-    rows = [held("cp.async.cg", 1, (47, 48, 51, 59), row_bytes=64)]
-    rows += [held("cp.async.cg", 8, (191, 199, 207, 215), row_bytes=64)]
-    rows += [held("cp.async.cg", 8, (394, 411, 431, 377), row_bytes=32)]
-    write_rows(tmp_path / "held.csv", rows, {})
-
-    assert {key: (found.value, found.at[-4:]) for key, found in derive(tmp_path).items()} == {
-        "async_copy.lookups.waiting": (9, "8.50")
-    }
+    assert {key: found.value for key, found in derive(tmp_path).items()} == {"async_copy.pace.interval": 3}
 
 
 def test_a_copy_takes_what_a_stream_takes_beyond_its_wavefronts(tmp_path):
