@@ -38,8 +38,8 @@ class Late(interpreted.Chip):
 class Forgetful(interpreted.Chip):
     """It counts no wavefronts."""
 
-    def dispatch(self, smsp, at, wavefronts, registers, stage, looks_up):
-        leaves = super().dispatch(smsp, at, wavefronts, registers, stage, looks_up)
+    def dispatch(self, *instruction):
+        leaves = super().dispatch(*instruction)
         self.wavefronts = 0
         return leaves
 
