@@ -280,8 +280,8 @@ def test_a_copy_that_cannot_be_looked_up_holds_what_is_behind_it(core, lines, le
 @pytest.mark.parametrize(("copies", "leaves"), [(1, 3), (2, 10), (3, 18), (4, 26)])
 def test_a_copy_waits_until_those_before_it_are_looked_up_and_holds_what_is_behind_it(core, copies, leaves):
     """
-    Copies of 8 lines leave at 1, 9, 17 and 25: each when the one before is looked up. The first has nobody before it, so
-    that a load behind it comes 2 cycles later; behind others it comes when they leave and is taken in the next cycle.
+    Copies of 8 lines leave at 1, 9, 17 and 25: each when the one before is looked up. The first has none before it: a
+    load behind it comes 2 cycles later; behind others it comes when they leave and is taken in the next cycle.
     """
     code = [*[copy(0)] * copies, lds(activity=0)]
 
