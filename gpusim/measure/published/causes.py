@@ -16,7 +16,7 @@ WIDE_LOAD = (
     " simulated, 2 for each further wavefront"
 )
 UNFAIR = (
-    "the oldest warps go first (D4), so that the youngest runs on alone at the end; on silicon all warps end together"
+    "warps take turns at runs (D4), so that one of them runs on alone at the end; on silicon all warps end together"
 )
 TWO_CTAS = "two CTAs' barriers overlap on silicon: below 2 cycles a warp"
 FFMA = "dependent FFMA of several warps take the pipe for 2 cycles, independent ones for 1"
