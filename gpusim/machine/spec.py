@@ -201,8 +201,8 @@ class AsyncCopySpec:
     cp.async (LDGSTS).
 
     Attributes:
-        stage_half_cycles: Half cycles of the SM's data stage that a copy takes when it is issued; it has as many places
-            in the MIO's queues.
+        stage_half_cycles: Half cycles of the SM's data stage that a copy takes when it is issued; for each whole one it
+            has a place in the MIO's queues.
         source_release: Cycles from there until the address registers are free.
         pace: How fast copies leave; None where it is not known, and they leave as other memory instructions do.
         l1_latency: Cycles from issue until the data is in shared memory, on an L1 hit.

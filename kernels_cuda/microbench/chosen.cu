@@ -1,4 +1,4 @@
-// Which of several warps an SMSP chooses: all of them issue the same, without waiting for anything but the unit itself.
+// Which of several warps an SMSP chooses: all of them issue the same, waiting for the unit, and for what the same register did a round before.
 #include "common.cuh"
 
 enum What { kFfma = 0, kLop3 = 1, kMma = 2, kLdmatrix = 3, kLds = 4, kCopy = 5 };

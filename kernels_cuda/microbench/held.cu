@@ -13,6 +13,7 @@ enum Behind { kOverwrite = 0, kLoad = 1, kChainBeside = 2 };
 // A burst of kCount by every warp at once, behind kAhead ldmatrix.x4. Then its address registers are overwritten, or a word is
 // loaded from shared memory and used, or the warps of one SMSP have no burst, but load from shared memory one word after the
 // other. One register of each address and constant offsets, so that ptxas moves none.
+// Loads from and stores to global memory have an address of their own, which is not: theirs end with their issue.
 // stamps[warp][3]: the clock before, after that, and when all has landed.
 template <int kWhat, int kCount, int kAhead, int kRow, int kBehind>
 DEVICE void held(u64* stamps, char* data, u32 one) {

@@ -1,4 +1,4 @@
-"""Measures copies of tiles beside ldmatrix and mma.sync, and how many memory instructions wait in an SM."""
+"""Measures copies of tiles, how many memory instructions wait and what they hold, and which warp has its turn."""
 
 from dataclasses import asdict, dataclass
 from itertools import product
@@ -180,7 +180,8 @@ def measure_held(device: Device, *, quick: bool) -> list[MeasuredRow]:
     Columns ``then_0`` to ``then_7`` have, for each warp, the cycle at which the last instruction's address may be
     overwritten, or at which a word that is loaded behind it has come (``behind``), counted from when the first warp
     begins; for warps that load beside the bursts, the end of a chain of twelve. ``begun`` has when the last one begins,
-    ``landed`` when all data has come. Every launch makes three passes; the last one counts.
+    ``landed`` when all data has come. Every launch makes three passes; the last one counts. Of ldg.128 and stg.128,
+    whose addresses nothing overwrites, it is the end of their issue; nothing waits for what is stored to global memory.
     """
     rows: list[MeasuredRow] = []
     for number, name in enumerate(HELD):

@@ -984,7 +984,7 @@ class Chip:
         """
         Queue a memory instruction in the MIO; return the cycle at which the data stage takes it.
 
-        An SMSP's queue gives its instructions, with their registers read (``collected``), to the queue of the SM. The
+        An SMSP's queue gives its instructions (``collected``), as fast as it reads registers, to that of the SM. The
         data stage takes them when they are there and it is free, each for its wavefronts, but at least one cycle: so it
         does loads that load nothing, which compilers put before cp.async, and the end of a commit group. A copy takes
         some half cycles (``stage``). An entry is free from the cycle its instruction leaves the queue, without the time

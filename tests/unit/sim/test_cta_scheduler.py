@@ -112,5 +112,13 @@ def test_ctas_are_of_the_groups_whose_sms_they_find():
     assert groups[: units.sizes[0]] == [0] * units.sizes[0]
 
 
+def test_a_grid_that_fills_no_wave_has_its_own_places():
+    """16 CTAs go to the first SM of each group in turn, where a wave begins with all SMs of the first group."""
+    machine = load_machine("h200")
+    units = machine.launch.units
+
+    assert set(groups_of_places(16, machine.sms, 2, units)) == set(range(len(units.sizes)))
+
+
 def test_where_groups_are_not_known_all_ctas_are_of_one():
     assert groups_of_places(5, 4, 2, None) == [0] * 5

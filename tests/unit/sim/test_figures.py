@@ -17,8 +17,8 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
     One of two partitions of 62914560 bytes holds 245760 lines of 128. A CTA follows another after 2 + 100 cycles. DRAM
     brings 85 % of 4813 GB/s: 4091.05e9 bytes in 1.98e9 cycles, 2066186.9 in a thousand. Ports: seven pipes, the tensor
     core, the queue, and the one that is always free. The instruction cache holds 32768 bytes in lines of 128. Of the
-    look-ups of copies nothing is known: they leave as other instructions do, one every 2 cycles, and none waits. Nor of
-    how far the L2 is: it is as far from all SMs.
+    pace of copies nothing is known: they leave as other instructions do, one every 2 cycles. Nor of how far the L2 is:
+    it is as far from all SMs.
     """
     machine = replace(H200, dispatch=DispatchSpec(mufu=3, tensor_percent=70))
 

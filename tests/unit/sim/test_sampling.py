@@ -1,14 +1,17 @@
 """The CTAs of a sampled run: a smaller chip's, in the grid's proportions."""
 
 from collections import Counter
+from pathlib import Path
+from statistics import quantiles
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.sim.sampling import LEAST_SMS, hangs_on_a_few, take_sample
+from gpusim.sim.sampling import EXPECTED_ERROR_PERCENT, LEAST_SMS, hangs_on_a_few, take_sample
 
 SMS = 132
+REPORT = Path(__file__).parents[3] / "reports" / "sampling_error.md"
 
 
 def sample_of(kinds, *, slots=2, instructions=100_000_000, is_even=True):
@@ -101,3 +104,14 @@ def test_slices_that_wait_for_each_other_are_taken_together():
 
     assert len(sample.ctas) == sample.sms
     assert {cta for cta in sample.ctas if cta < 4} == {cta - 4 for cta in sample.ctas if cta >= 4}
+
+
+def test_the_expected_error_is_that_of_nine_in_ten_sampled_launches():
+    """Of the report's rows those where fewer CTAs were simulated than the grid has; the 90th percentile of 26."""
+    rows = [[cell.strip() for cell in line.split("|")] for line in REPORT.read_text(encoding="utf-8").splitlines()]
+    errors = [
+        abs(float(row[7].removesuffix("%"))) for row in rows if len(row) > 8 and "%" in row[7] and row[3] != row[4]
+    ]
+
+    assert len(errors) == 26
+    assert pytest.approx(quantiles(errors, n=10, method="inclusive")[-1], abs=0.05) == EXPECTED_ERROR_PERCENT
