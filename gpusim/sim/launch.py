@@ -208,8 +208,7 @@ def _sampled(launch: Launch, progress: Progress) -> Outcome:
     waves = -(-launch.ctas // resident)
     progress(f"walking the CTAs through the L2, wave by wave: {waves:,}")
     units = launch.machine.launch.units
-    found = min(resident, launch.ctas)
-    walk = L2Walk(kernel, resident, waves, groups_of_places(found, launch.machine.sms, launch.ctas_per_sm, units))
+    walk = L2Walk(kernel, resident, waves, groups_of_places(resident, launch.machine.sms, launch.ctas_per_sm, units))
     progress(
         f"simulating a sample: {len(sample.ctas):,} of {launch.ctas:,} CTAs, "
         f"on {sample.sms} of the {launch.working} SMs that have work"
