@@ -86,20 +86,8 @@ class DataTables:
             name: []
             for name in (
                 *("program", "row_fetch", "row_status", "row_output", "found_slow", "found_missed", "pattern"),
-                *(
-                    "fetch_line",
-                    "slow",
-                    "missed",
-                    "shared",
-                    "looked",
-                    "request",
-                    "vecs",
-                    "asked",
-                    "touched",
-                    "line",
-                    "mask",
-                ),
-                "output_sectors",
+                *("fetch_line", "slow", "missed", "shared", "looked", "request", "vecs", "asked", "touched"),
+                *("line", "mask", "output_sectors"),
             )
         }
         self._fetches: dict[Hashable, int] = {}

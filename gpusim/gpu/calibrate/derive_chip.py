@@ -1,5 +1,6 @@
 """Derives the figures of launches, stores, semaphores, merged reads, DRAM and instruction fetch; measures nothing."""
 
+from collections.abc import Iterable
 from statistics import median
 
 from gpusim.gpu.calibrate.cold import BIN_CYCLES, REGIONS_MIB
@@ -33,8 +34,13 @@ def histogram_percentile(rows: list[Row], percent: float) -> float:
 def _hit_latency(latency: MeasuredTable) -> float:
     """Return the mean cycles of an L2 hit in the pointer chases, near and far lines by their number."""
     rows = [*latency.rows(level="l2", what="near"), *_rows_or_none(latency, level="l2", what="far")]
-    lines = sum(int(row["lines"]) for row in rows)
-    return sum(float(row["cycles"]) * int(row["lines"]) for row in rows) / lines
+    return _mean_of_lines(rows)
+
+
+def _mean_of_lines(rows: Iterable[Row]) -> float:
+    """Return the mean cycles of rows, each of which stands for a number of lines."""
+    counted = [(float(row["cycles"]), int(row["lines"])) for row in rows]
+    return sum(cycles * lines for cycles, lines in counted) / sum(lines for _, lines in counted)
 
 
 def _rows_or_none(table: MeasuredTable, **columns: object) -> list[Row]:
@@ -68,10 +74,7 @@ def _reach(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], str]:
     by_sm: dict[int, list[Row]] = {}
     for row in t["latency"].rows(level="l2", what="line"):
         by_sm.setdefault(int(row["sm"]), []).append(row)
-    means = [
-        sum(float(row["cycles"]) * int(row["lines"]) for row in rows) / sum(int(row["lines"]) for row in rows)
-        for _, rows in sorted(by_sm.items())
-    ]
+    means = [_mean_of_lines(rows) for _, rows in sorted(by_sm.items())]
     found = tuple(int(one - min(means) + 0.5) for one in means)
     return found, f"latency.csv, single loads of {len(means)} SMs: mean less that of the least"
 

@@ -116,6 +116,7 @@ cdef class Chip:
     @cython.locals(cache=Lines)
     cdef long long fill_known(self, long long sm, long long line, long long mask, long long start, long long issued) noexcept
     cdef long long accrue(self, long long asked, long long issued) noexcept
+    cdef void occupy_any(self, long long issued) noexcept
     cdef void displace(self, long long issued, long long sectors) noexcept
     cdef long long enter(self, long long sm, long long at, long long size) noexcept
     cdef long long look(self, long long start, long long issued, long long size) noexcept

@@ -102,7 +102,7 @@ def zeros(count: int, value: int = 0) -> "Column":
     return array("q", [value]) * count
 
 
-def spread(values: "Sequence[int]", count: int) -> "Column":
+def dealt(values: "Sequence[int]", count: int) -> "Column":
     """Return a column in which some values, in their order, fill as many places each as the others."""
     return array("q", [values[place * len(values) // count] for place in range(count)])
 
@@ -313,7 +313,7 @@ class Chip:
         # Caches and DRAM
         self.l1 = [Lines(self.l1_lines + _LINES_AT_ONCE) for _ in range(sms)] if self.cached else []
         self.l2, self.next_line = Lines(self.l2_lines + 2), _OUTPUT_LINES
-        self.group_of, self.reach = array("q", groups or [0] * sms), spread(figures.l2_reach, sms)
+        self.group_of, self.reach = array("q", groups or [0] * sms), dealt(figures.l2_reach, sms)
         self.l2_free, self.store_free, self.chip_free = zeros(sms), zeros(sms), 0
         self.dram_of(figures)
         self.turn, self.draw, self.spread, self.came_sectors, self.displaced = 0, 0, 0, 0, 0
@@ -1409,8 +1409,7 @@ class Chip:
         while self.brought_credit >= SECTORS_PER_LINE * _MILLI:
             self.brought_credit -= SECTORS_PER_LINE * _MILLI
             self.dram_bytes += SECTORS_PER_LINE * SECTOR_BYTES * self.share
-            self.next_line += 1
-            self.occupy(self.bank_of(self.next_line), issued, SECTORS_PER_LINE * SECTOR_BYTES)
+            self.occupy_any(issued)
             self.displace(issued, SECTORS_PER_LINE)
             brought += SECTORS_PER_LINE
         return brought
@@ -1422,8 +1421,12 @@ class Chip:
             self.displaced += sectors * self.stored_bytes // self.came_sectors
             while self.displaced >= SECTORS_PER_LINE * SECTOR_BYTES:
                 self.displaced -= SECTORS_PER_LINE * SECTOR_BYTES
-                self.next_line += 1
-                self.occupy(self.bank_of(self.next_line), issued, SECTORS_PER_LINE * SECTOR_BYTES)
+                self.occupy_any(issued)
+
+    def occupy_any(self, issued: int) -> None:
+        """Let the DRAM bank of a line whose number is not known serve an access to all of it."""
+        self.next_line += 1
+        self.occupy(self.bank_of(self.next_line), issued, SECTORS_PER_LINE * SECTOR_BYTES)
 
     def dram(self, bank: int, start: int, size: int, issued: int) -> int:
         """Read from DRAM; return the cycle at which the data reaches the SM."""
