@@ -232,3 +232,39 @@ def measure_chosen(device: Device, *, quick: bool) -> list[MeasuredRow]:
             row: MeasuredRow = {"instruction": name, "warps": warps}
             rows.append(row | {f"rounds_{warp}": int(count) for warp, count in enumerate(found)})
     return rows
+
+
+ELDERS: Final = (*CHOSEN, "ldmatrix.x4 and mma")
+"""What all warps of CTAs that share an SM issue, by its number in the microbenchmark."""
+
+ELDER_ROUNDS: Final = 200
+_SHARED_OF_ALL: Final = 120_000
+"""Bytes of dynamic shared memory that CTAs of one SM divide among them, so that no more fit."""
+
+
+def measure_elders(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure which CTAs an SMSP serves first that came at once and whose warps could all issue.
+
+    Every warp does ``ELDER_ROUNDS`` rounds of 16 instructions. Columns ``end_0`` and so on have the cycles from the
+    first begin on an SM to the end of its CTAs, mean over their warps, from the first to the last one in launch order;
+    medians over all SMs.
+    """
+    rows: list[MeasuredRow] = []
+    data = device.cupy.zeros(1 << 16, dtype=np.uint8)
+    for (number, name), per_sm, warps in product(enumerate(ELDERS), (2,) if quick else (1, 2, 3, 4), (1, 2)):
+        ctas, threads = per_sm * device.sms, SMSPS * warps * WARP
+        for _ in range(2):
+            stamps = device.cupy.zeros((ctas, SMSPS * warps, 3), dtype=np.uint64)
+            arguments = (stamps, data, np.int32(ELDER_ROUNDS))
+            shared = _SHARED_OF_ALL // per_sm
+            device.launch("chosen", f"elders_{number}", arguments, ctas=ctas, threads=threads, shared=shared)
+        found = device.cupy.asnumpy(stamps).astype(np.int64)
+        of_sm: dict[int, list[IntArray]] = {}
+        for cta in found:
+            of_sm.setdefault(int(cta[0, 0]), []).append(cta[:, 1:])
+        ends = [[cta[:, 1].mean() - min(c[:, 0].min() for c in own) for cta in own] for own in of_sm.values()]
+        row: MeasuredRow = {"instruction": name, "ctas": per_sm, "warps": warps, "sms": len(of_sm)}
+        medians = np.median([end for end in ends if len(end) == per_sm], axis=0)
+        rows.append(row | {f"end_{cta}": float(end) for cta, end in enumerate(medians)})
+    return rows
