@@ -109,6 +109,23 @@ def profile_scenarios(
     Raises:
         CannotRun: ncu is missing or may not profile here, or it profiled other launches than were made.
     """
+    by_name = defaultdict[str, list[Profile]](list)
+    for name, profile in profile_launches(files, folder, selection, options):
+        by_name[name].append(profile)
+    return {name: together(launches) for name, launches in by_name.items()}
+
+
+def profile_launches(
+    files: Sequence[Path], folder: Path, selection: Sequence[str], options: Sequence[str] = ()
+) -> list[tuple[str, Profile]]:
+    """
+    Launch each scenario's plain kernels under ncu, with cold caches and clocks not locked.
+
+    Arguments and errors are those of ``profile_scenarios``.
+
+    Returns:
+        The stem of the scenario's file and the counters of every launch, in order.
+    """
     report, log = folder / "launches.ncu-rep", folder / "launches.json"
     folder.mkdir(parents=True, exist_ok=True)
     log.unlink(missing_ok=True)
@@ -119,10 +136,7 @@ def profile_scenarios(
     profiles = read_profiles(report)
     if len(profiles) != len(launched):
         raise CannotRun(f"ncu counted {len(profiles)} launches, but {len(launched)} were made ({report})")
-    by_name = defaultdict[str, list[Profile]](list)
-    for name, profile in zip(launched, profiles, strict=True):
-        by_name[name].append(profile)
-    return {name: together(launches) for name, launches in by_name.items()}
+    return list(zip(launched, profiles, strict=True))
 
 
 def together(launches: Sequence[Profile]) -> Profile:

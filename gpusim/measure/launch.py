@@ -1,4 +1,4 @@
-"""``python -m gpusim.measure.launch FILE...``: launches each scenario's plain kernels once, for a profiler to see."""
+"""``python -m gpusim.measure.launch FILE...``: launches each scenario's plain kernels, for a profiler to see."""
 
 import argparse
 import json
@@ -15,7 +15,9 @@ from gpusim.gpu.module import load_kernels
 from gpusim.scenario.models import Scenario
 
 
-def launch_all(files: Sequence[Path], overrides: Sequence[str], seed: int) -> tuple[list[str], dict[str, str]]:
+def launch_all(
+    files: Sequence[Path], overrides: Sequence[str], seed: int, times: int = 1
+) -> tuple[list[str], dict[str, str]]:
     """
     Launch the scenarios' kernels in order, each scenario on its own random inputs.
 
@@ -23,6 +25,7 @@ def launch_all(files: Sequence[Path], overrides: Sequence[str], seed: int) -> tu
         files: Scenario files.
         overrides: KEY=VALUE settings that replace those of every file.
         seed: Seed of the inputs.
+        times: Launches of each scenario.
 
     Returns:
         The file's stem for every launch, in order; and the reason of failure by stem, for files that were not launched.
@@ -34,7 +37,7 @@ def launch_all(files: Sequence[Path], overrides: Sequence[str], seed: int) -> tu
     launched, failed = [], {}
     for file in files:
         try:
-            launches = _launch(cupy, load_scenario(file, tuple(overrides)), seed)
+            launches = _launch(cupy, load_scenario(file, tuple(overrides)), seed, times)
         except (GpusimError, RuntimeError) as error:  # CuPy's errors are RuntimeErrors
             failed[file.stem] = str(error)
         else:
@@ -43,12 +46,14 @@ def launch_all(files: Sequence[Path], overrides: Sequence[str], seed: int) -> tu
     return launched, failed
 
 
-def _launch(cupy: Any, scenario: Scenario, seed: int) -> int:
-    """Launch every kernel of a scenario once, and return their number."""
+def _launch(cupy: Any, scenario: Scenario, seed: int, times: int) -> int:
+    """Launch the kernels of a scenario, all of them so many times; return the number of launches."""
     family = family_of(scenario)
     kernels = load_kernels(cupy, family.cuda.specialisations(scenario, "plain"))
-    run.launch_once(kernels, family.devices.upload(cupy, scenario, seed))
-    return len(kernels)
+    problem = family.devices.upload(cupy, scenario, seed)
+    for _ in range(times):
+        run.launch_once(kernels, problem)
+    return len(kernels) * times
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -62,10 +67,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
     parser.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--times", type=int, default=1, help="launches of each scenario")
     parser.add_argument("--log", type=Path)
     arguments = parser.parse_args(argv)
     try:
-        launched, failed = launch_all(arguments.files, arguments.overrides, arguments.seed)
+        launched, failed = launch_all(arguments.files, arguments.overrides, arguments.seed, arguments.times)
     except GpusimError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code

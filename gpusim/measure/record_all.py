@@ -22,6 +22,7 @@ from gpusim.cuda.specialise import Build
 from gpusim.errors import CannotRun, GpusimError
 from gpusim.families.registry import family_of, load_scenario
 from gpusim.gpu import counters, device
+from gpusim.gpu.module import architecture
 from gpusim.measure import measure
 from gpusim.records.record import Record, load_record, write_record
 from gpusim.scenario.catalogue import recordable_scenarios
@@ -85,6 +86,16 @@ def prebuild_all(files: Sequence[Path], architecture: str, session: Session) -> 
             if complaint:
                 session.say(complaint)
     session.say(f"compiled {len(jobs)} kernels")
+
+
+def prebuild_plain(files: Sequence[Path]) -> None:
+    """Compile the plain kernels of every scenario on all cores, for ncu would wait for each; say which cannot be."""
+    chosen = architecture(device.import_cupy())
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        for job in [pool.submit(prebuild, file, "plain", chosen) for file in files]:
+            complaint = job.result()
+            if complaint:
+                sys.stderr.write(f"{complaint}\n")
 
 
 def measure_all(files: Sequence[Path], session: Session, options: Sequence[str]) -> None:

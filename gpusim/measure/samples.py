@@ -7,17 +7,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from gpusim.errors import CannotRun, GpusimError
 from gpusim.gpu import counters, device, ncu
-from gpusim.gpu.module import architecture
 from gpusim.measure.measure import RecordOrigin
-from gpusim.measure.record_all import prebuild
+from gpusim.measure.record_all import prebuild_plain
 
 SAMPLES = "smsp__pcsamp_warps_issue_stalled_"
 """ncu's metric of samples, before the stall reason; each has a value for every instruction."""
@@ -141,7 +138,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         origin = RecordOrigin.here(("python", "-m", "gpusim.measure.samples", "OUT", "FILE"), arguments.commit)
         folder = arguments.out / device.gpu_slug(origin.environment["gpu"])
         folder.mkdir(parents=True, exist_ok=True)
-        _compile_all(arguments.files)
+        prebuild_plain(arguments.files)
     except GpusimError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
@@ -159,16 +156,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stderr.write(f"{error}\n")
             code = 1
     return code
-
-
-def _compile_all(files: Sequence[Path]) -> None:
-    """Compile every scenario's plain kernels, many at a time: ncu would wait for each."""
-    chosen = architecture(device.import_cupy())
-    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        for job in [pool.submit(prebuild, file, "plain", chosen) for file in files]:
-            complaint = job.result()
-            if complaint:
-                sys.stderr.write(f"{complaint}\n")
 
 
 if __name__ == "__main__":

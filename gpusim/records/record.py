@@ -3,11 +3,12 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from gpusim.errors import BadInput, CannotRun
+from gpusim.records.repeats import repeated
 from gpusim.results.result import PipelineRow
 from gpusim.results.whole_file import written_whole
 
@@ -174,10 +175,10 @@ def write_record(record: Record, folder: Path) -> Path:
 
 def load_record(path: Path) -> Record:
     """
-    Read a record.
+    Read a record. Its cycles are medians of several launches where these were measured (``records.repeats``).
 
     Raises:
-        BadInput: The file is not a record, or has another schema.
+        BadInput: The file is not a record, or has another schema; or the file of the launches cannot be read.
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -189,7 +190,9 @@ def load_record(path: Path) -> Record:
     known = {field.name for field in fields(Record)}
     if set(data) != known:
         raise BadInput(f"{path}: keys must be {', '.join(sorted(known))}, got {', '.join(sorted(data))}")
-    return Record(**{key: _PARTS[key](value) if key in _PARTS else value for key, value in data.items()})
+    record = Record(**{key: _PARTS[key](value) if key in _PARTS else value for key, value in data.items()})
+    # A parallel split-K has the counters of both launches added up, and a record without counters has none.
+    return replace(record, counters={**record.counters, **repeated(path)}) if record.counters else record
 
 
 def find_record(name: str, digest: str, folder: Path | None = None, gpu: str | None = None) -> Path:

@@ -265,6 +265,6 @@ def measure_elders(device: Device, *, quick: bool) -> list[MeasuredRow]:
             of_sm.setdefault(int(cta[0, 0]), []).append(cta[:, 1:])
         ends = [[cta[:, 1].mean() - min(c[:, 0].min() for c in own) for cta in own] for own in of_sm.values()]
         row: MeasuredRow = {"instruction": name, "ctas": per_sm, "warps": warps, "sms": len(of_sm)}
-        medians = np.median([end for end in ends if len(end) == per_sm], axis=0)
+        medians = np.median([end[:per_sm] for end in ends if len(end) >= per_sm], axis=0)
         rows.append(row | {f"end_{cta}": float(end) for cta, end in enumerate(medians)})
     return rows
