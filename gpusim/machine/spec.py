@@ -196,6 +196,18 @@ class CopyPaceSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class CopyLookupsSpec:
+    """
+    How copies wait to look up their lines, of which an SM looks up one a cycle.
+
+    Attributes:
+        waiting: Copies of an SM that wait and hold up nothing behind them.
+    """
+
+    waiting: Annotated[int, FigureUnit("copies", least=0)]
+
+
+@dataclass(frozen=True, slots=True)
 class AsyncCopySpec:
     """
     cp.async (LDGSTS).
@@ -205,6 +217,7 @@ class AsyncCopySpec:
             has a place in the MIO's queues.
         source_release: Cycles from there until the address registers are free.
         pace: How fast copies leave; None where it is not known, and they leave as other memory instructions do.
+        lookups: How copies wait; None where it is not known, and each holds up all memory instructions behind it.
         l1_latency: Cycles from issue until the data is in shared memory, on an L1 hit.
         commit_latency: Cycles from a commit_group's issue to the warp's next issue.
         wait_latency: Cycles from the issue of a wait_group with nothing pending to the warp's next issue.
@@ -213,6 +226,7 @@ class AsyncCopySpec:
     stage_half_cycles: Annotated[int, FigureUnit("half cycles")]
     source_release: Annotated[int, FigureUnit("cycles", least=0)]
     pace: CopyPaceSpec | None
+    lookups: CopyLookupsSpec | None
     l1_latency: Annotated[int, FigureUnit("cycles", least=0)]
     commit_latency: Annotated[int, FigureUnit("cycles", least=0)]
     wait_latency: Annotated[int, FigureUnit("cycles", least=0)]
@@ -397,6 +411,18 @@ class LaunchUnitsSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class GpcClocksSpec:
+    """
+    The clocks of the GPCs, of which each has its own.
+
+    Attributes:
+        fastest_permille: Cycles of the fastest GPC for 1,000 of the slowest one, where both are busy.
+    """
+
+    fastest_permille: Annotated[int, FigureUnit("permille", least=1000)]
+
+
+@dataclass(frozen=True, slots=True)
 class LaunchSpec:
     """
     The time a grid and its CTAs take to start.
@@ -408,6 +434,7 @@ class LaunchSpec:
         ctas_on_every_gpc: Fewest CTAs of a grid that leave no GPC idle.
         idle_clock_percent: Cycles that an idle GPC counts for 100 of one whose tensor cores are busy.
         units: Groups of SMs that CTAs go to; None where they are not known, and all SMs are taken for one.
+        gpc_clocks: How far the clocks of the GPCs differ; None where that is not known, and they are taken for one.
     """
 
     overhead: Annotated[int, FigureUnit("cycles", least=0)]
@@ -416,6 +443,7 @@ class LaunchSpec:
     ctas_on_every_gpc: Annotated[int, FigureUnit("CTAs")]
     idle_clock_percent: Annotated[int, FigureUnit("percent")]
     units: LaunchUnitsSpec | None
+    gpc_clocks: GpcClocksSpec | None
 
 
 @dataclass(frozen=True, slots=True)

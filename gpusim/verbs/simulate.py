@@ -161,11 +161,14 @@ class SimulatedLaunch:
         Cycles of the launch, overhead included (D15).
 
         They are those of the fastest GPC. One without a CTA counts at its full clock while busy tensor cores slow the
-        others down.
+        others down; where all have CTAs, the last one to end is taken to be one of the slowest.
         """
         spec, cycles = self.launch.machine.launch, self.outcome.longest
-        if self.launch.ctas < spec.ctas_on_every_gpc and self.launch.kernel.mma is not None:
-            cycles = cycles * spec.idle_clock_percent // 100
+        if self.launch.ctas < spec.ctas_on_every_gpc:
+            if self.launch.kernel.mma is not None:
+                cycles = cycles * spec.idle_clock_percent // 100
+        elif spec.gpc_clocks is not None:
+            cycles = cycles * spec.gpc_clocks.fastest_permille // 1000
         return cycles + spec.overhead
 
     @property

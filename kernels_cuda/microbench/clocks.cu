@@ -7,7 +7,13 @@ enum Load { kSpin = 0, kFfma = 1, kMma = 2, kRead = 3 };
 template <int kLoad>
 DEVICE void clocks(u64* stamps, const char* data, u64 bytes, int duration) {
     float sums[16][4] = {};
-    const u32 operand = threadIdx.x;
+    // Random fractions, as matrices have: equal operands would toggle few bits, take less power and slow no clock.
+    u32 operands[8], bits = blockIdx.x * 256 + threadIdx.x;
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+        bits = bits * 1664525u + 1013904223u;
+        operands[i] = (bits >> 3 & 0x83ff83ffu) | 0x38003800u;
+    }
     const float factor = static_cast<float>(threadIdx.x);
     u32 read = 0;
     u64 at = (blockIdx.x * 4096ull + threadIdx.x * 16) % bytes;
@@ -25,7 +31,8 @@ DEVICE void clocks(u64* stamps, const char* data, u64 bytes, int duration) {
                 float(&c)[4] = sums[i];
                 asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
                              : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                             : "r"(operand), "r"(operand + 1), "r"(operand + 2), "r"(operand + 3), "r"(operand + 4), "r"(operand + 5));
+                             : "r"(operands[i % 8]), "r"(operands[(i + 1) % 8]), "r"(operands[(i + 2) % 8]), "r"(operands[(i + 3) % 8]),
+                               "r"(operands[(i + 4) % 8]), "r"(operands[(i + 5) % 8]));
             }
             if (kLoad == kRead) {
                 u32 word;

@@ -283,6 +283,8 @@ class Chip:
         self.sm_free, self.barrier_free = zeros(sms), zeros(sms)
         self.staged, self.staged_last = zeros(sms * _STAGE_CYCLES), 0
         self.full_from, self.full_to, self.tag_free, self.halves = zeros(sms), zeros(sms), zeros(sms), zeros(sms)
+        # When the last look-ups of copies end, in a ring: those that may wait, and the one that they wait for.
+        self.tag_ends, self.tag_at = zeros(sms * (self.waiting + 1)), zeros(sms)
         self.cold, self.sectors = zeros(sms, 1), zeros(sms)
         self.line_ready = zeros(sms * self.lines, -1)
         self.fetch_free, self.fetched_lines = zeros(sms), zeros(sms)
@@ -336,7 +338,7 @@ class Chip:
         self.return_bytes = figures.warp_return_bytes
         self.register_interval, self.source_release = figures.register_interval, figures.source_release
         self.copy_release, self.mufu_dispatch = figures.copy_release, figures.mufu_dispatch
-        self.copy_interval = figures.copy_interval
+        self.copy_interval, self.waiting = figures.copy_interval, figures.copies_waiting
         self.load_hit, self.copy_hit = figures.load_hit, figures.copy_hit
         self.barrier_base, self.barrier_each = figures.barrier_base, figures.barrier_per_warp
         self.constant_miss, self.launch_delay = figures.constant_miss, figures.launch_delay
@@ -647,7 +649,8 @@ class Chip:
 
     def issue_from(self, smsp: int, now: int) -> int:  # noqa: C901, PLR0912 - the hot loop: splitting it costs a call
         """
-        Issue every instruction that can be decided at cycle ``now``: greedy, then the warp that waits longest (D4).
+        Issue every instruction that can be decided at cycle ``now``: greedy, then of the CTA that came first, and of
+        one CTA the warp that has waited longest (D4).
 
         Not modelled: register banks and operand reuse, on which a pipe's interval depends (D23).
 
@@ -658,7 +661,7 @@ class Chip:
         clock = max(self.clock[smsp], now)
         ports, base = smsp * self.ports, smsp * self.slots * self.warps
         while True:
-            chosen, best, issued, last = -1, NEVER, 0, self.last[smsp]
+            chosen, best, first, issued, last = -1, NEVER, 0, 0, self.last[smsp]
             for place in range(base, base + self.active[smsp]):
                 warp = self.members[place]
                 at = self.ready[warp]
@@ -667,9 +670,11 @@ class Chip:
                     at = free
                 if at < clock:  # noqa: PLR1730
                     at = clock
-                waiting = -1 if warp == last else self.issued[warp]
-                if at < best or (at == best and waiting < issued):
-                    chosen, best, issued = warp, at, waiting
+                if at > best:
+                    continue
+                cta = -1 if warp == last else self.cta[warp // self.warps]
+                if at < best or cta < first or (cta == first and self.issued[warp] < issued):
+                    chosen, best, first, issued = warp, at, cta, self.issued[warp]
             if chosen < 0:
                 return NEVER
             code = self.at[chosen]
@@ -989,7 +994,7 @@ class Chip:
         does loads that load nothing, which compilers put before cp.async, and the end of a commit group. A copy takes
         some half cycles (``stage``). An entry is free from the cycle its instruction leaves the queue, without the time
         to the address unit (D8). On T4 the rate of the SM is that of GA10x (D20). A copy that looks up lines waits
-        until those before it have done so, and all memory instructions behind it for the copy (D3).
+        until but a few of those before it have done so, and all memory instructions behind it for the copy (D3).
         """
         sm = smsp // self.smsps
         self.halves[sm] += stage
@@ -999,7 +1004,7 @@ class Chip:
         entry = sm * self.sm_depth + (self.sm_queue_at[sm] + places - 1) % self.sm_depth
         collected = max(at + 1, self.mio_free[smsp], self.sm_free[sm], self.sm_queue[entry])
         if looks_up:
-            self.block(sm, collected, self.tag_free[sm])
+            self.block(sm, collected, self.tag_ends[sm * (self.waiting + 1) + self.tag_at[sm]])
         leaves = self.reserve(sm, collected, cycles)
         self.wavefronts += wavefronts
         self.collected = collected
@@ -1049,8 +1054,11 @@ class Chip:
                 if comes:
                     landed = self.taken_in(smsp // self.smsps, landed, self.wavefronts_of(warp, code))
             else:
-                leaves = self.dispatch(smsp, at, 0, registers, 0, 0)
-                landed = self.output(smsp // self.smsps, warp, at, leaves)
+                # A store looks up its lines on the way, one a cycle (held.csv).
+                sectors = self.sectors_of_output(warp, code)
+                lines = 0 if self.is_load[code] else (sectors + SECTORS_PER_LINE - 1) // SECTORS_PER_LINE
+                leaves = self.dispatch(smsp, at, lines, registers, 0, 0)
+                landed = self.output(smsp // self.smsps, warp, at, leaves, sectors)
         if self.write[code] >= 0:
             self.hold(warp, self.write[code], landed, reason)
         if self.read[code] >= 0:
@@ -1093,11 +1101,14 @@ class Chip:
         place = self.access[code] * self.vecs[pattern] + self.vec[code]
         self.requested = self.request[pattern] + place * self.warps + warp % self.warps
 
-    def output(self, sm: int, warp: int, at: int, leaves: int) -> int:
+    def sectors_of_output(self, warp: int, code: int) -> int:
+        """Return the sectors of a warp's load or store of the epilogue."""
+        output = self.cta[warp // self.warps] * self.outputs + self.turn_of[code]
+        return self.output_sectors[self.row_output[output] + self.access[code] * self.warps + warp % self.warps]
+
+    def output(self, sm: int, warp: int, at: int, leaves: int, sectors: int) -> int:
         """Serve a load or store of the epilogue; return the cycle at which a load's data has arrived (D10)."""
         code = self.at[warp]
-        output = self.cta[warp // self.warps] * self.outputs + self.turn_of[code]
-        sectors = self.output_sectors[self.row_output[output] + self.access[code] * self.warps + warp % self.warps]
         if not self.is_load[code]:
             if not sectors:
                 self.drained[warp] = leaves
@@ -1110,6 +1121,7 @@ class Chip:
         if not sectors:
             return leaves + self.copy_hit
         self.sectors[sm] += sectors
+        output = self.cta[warp // self.warps] * self.outputs + self.turn_of[code]
         return self.read_known(sm, leaves, at, sectors, self.found_slow[output], self.found_missed[output])
 
     def tags(self) -> int:
@@ -1120,6 +1132,8 @@ class Chip:
         """Let a copy look up its lines, one a cycle, after those before it; return the cycle at which it begins."""
         begin = max(at, self.tag_free[sm])
         self.tag_free[sm] = begin + self.tags()
+        self.tag_ends[sm * (self.waiting + 1) + self.tag_at[sm]] = self.tag_free[sm]
+        self.tag_at[sm] = (self.tag_at[sm] + 1) % (self.waiting + 1)
         return begin
 
     def block(self, sm: int, at: int, until: int) -> None:
