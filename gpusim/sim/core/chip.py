@@ -60,6 +60,9 @@ _LINES_AT_ONCE = 32
 _STAGE_CYCLES = 4096
 """Cycles of an SM's data stage that are kept, a power of two; one farther ahead shares its place with a nearer one."""
 
+_STAGE_MASK = _STAGE_CYCLES - 1
+"""Takes a cycle to its place among them: a division costs as much as ten other operations."""
+
 _ISSUED, _COMING = 2, 3
 """What stands, besides twice the cycle, for one that the data stage gives to an instruction, or to data that comes."""
 
@@ -287,14 +290,14 @@ class Chip:
         self.line_ready = zeros(sms * self.lines, -1)
         self.fetch_free, self.fetched_lines = zeros(sms), zeros(sms)
         self.cached_line = zeros(sms * self.cache_lines)
-        self.stalls = zeros(sms * REASON_COUNT)
         # SMSPs
         self.port_free = zeros(smsps * self.ports)
         self.mio_free, self.taken = zeros(smsps), zeros(smsps)
         self.queue, self.queue_at = zeros(smsps * self.depth), zeros(smsps)
         self.sm_queue, self.sm_queue_at, self.collected = zeros(sms * self.sm_depth), zeros(sms), 0
         self.clock, self.asleep = zeros(smsps), zeros(smsps, NEVER)
-        self.dispatched = zeros(smsps)
+        self.dispatched, self.stalls = zeros(smsps), zeros(smsps * REASON_COUNT)
+        self.sm_of = array("q", [smsp // self.smsps for smsp in range(smsps)])
         self.last, self.active, self.blocked = zeros(smsps, -1), zeros(smsps), zeros(smsps)
         self.members = zeros(smsps * slots * self.warps)
         # CTAs, by slot
@@ -305,6 +308,7 @@ class Chip:
         self.finished, self.slot_of = zeros(len(self.program), -1), zeros(len(self.program), -1)
         # Warps, by slot
         self.age, self.home, self.return_free = zeros(warps), zeros(warps), zeros(warps)
+        self.watched, self.port_of, self.number = zeros(warps), zeros(warps), zeros(warps)
         self.at, self.segment, self.trip = zeros(warps), zeros(warps), zeros(warps)
         self.ready, self.stalled, self.issued, self.reason = zeros(warps), zeros(warps), zeros(warps), zeros(warps)
         self.board, self.board_reason = zeros(warps * SCOREBOARDS), zeros(warps * SCOREBOARDS)
@@ -452,33 +456,36 @@ class Chip:
         self.heap[place] = event
         self.place[event] = place
 
-    def take(self) -> int:
-        """Remove the first event of the heap; return it."""
-        event = self.heap[0]
-        self.place[event] = -1
+    def drop(self, event: int) -> None:
+        """Remove an event from the heap."""
+        place, self.place[event] = self.place[event], -1
         self.pending -= 1
-        if self.pending > 0:
-            self.heap[0] = self.heap[self.pending]
-            self.place[self.heap[0]] = 0
-            self.sink(0)
-        return event
+        if place < self.pending:
+            last = self.heap[self.pending]
+            self.heap[place], self.place[last] = last, place
+            self.sink(place)
+            self.rise(self.place[last])
 
     def run(self) -> int:
         """Go on until a CTA ends; return its number, or -1 where nothing is left to do."""
         smsps = self.sms * self.smsps
         self.ended = -1
         while self.pending > 0 and self.ended < 0:
-            event = self.take()
+            event = self.heap[0]
             now = self.due[event] // 2
             self.now = now
             if event >= smsps:
+                self.drop(event)
                 self.launch(event - smsps, now)
             else:
+                # It stays in the heap: to move it there takes half of what removing and adding it would.
                 self.asleep[event] = -1
                 until = self.issue_from(event, now)
                 self.asleep[event] = until
                 if until < NEVER:
                     self.schedule(event, until, _TIMED)
+                else:
+                    self.drop(event)
         self.notes.flush()
         self.spans.flush()
         return self.ended
@@ -528,9 +535,10 @@ class Chip:
             warp = slot * self.warps + number
             smsp = base + (fewest - base + number) % self.smsps
             self.age[warp] = cta * self.warps + number
-            self.home[warp] = smsp
+            self.home[warp], self.number[warp], self.watched[warp] = smsp, number, self.observed[slot]
             segment = self.begins[program]
             self.segment[warp], self.trip[warp], self.at[warp] = segment, 0, self.first[segment]
+            self.port_of[warp] = smsp * self.ports + self.port[self.first[segment]]
             self.issued[warp], self.stalled[warp], self.ready[warp], self.reason[warp] = at - 1, at, at, WAIT
             self.committed[warp] = self.open_group[warp] = self.stored[warp] = self.drained[warp] = 0
             self.barred[warp] = self.held[warp] = 0
@@ -553,7 +561,7 @@ class Chip:
         """Remove a warp that has issued its last instruction."""
         slot = warp // self.warps
         self.remove(self.home[warp], warp)
-        if self.observed[slot]:
+        if self.watched[warp]:
             self.log_note(warp, RETIRED, self.home[warp] % self.smsps, at, at, at)
         self.remaining[slot] -= 1
         if self.remaining[slot] == 0:
@@ -618,7 +626,7 @@ class Chip:
             self.held[warp] = 1
             return
         self.wait_until(warp, self.barred[warp], BARRIER)
-        if self.observed[warp // self.warps]:
+        if self.watched[warp]:
             at = max(self.barred[warp], self.stalled[warp])
             self.log_note(warp, RELEASED, 0, at, at, at)
         self.barred[warp] = 0
@@ -640,7 +648,7 @@ class Chip:
 
     def horizon(self, smsp: int, now: int) -> int:
         """Return the earliest cycle at which a warp could issue that is now at a barrier or not yet launched."""
-        launch = self.next_launch(smsp // self.smsps, now)
+        launch = self.next_launch(self.sm_of[smsp], now)
         if self.blocked[smsp]:
             return min(launch, now + self.barrier_base + self.barrier_each)
         return launch
@@ -656,13 +664,13 @@ class Chip:
         """
         horizon = self.horizon(smsp, now)
         clock = max(self.clock[smsp], now)
-        ports, base = smsp * self.ports, smsp * self.slots * self.warps
+        base = smsp * self.slots * self.warps
         while True:
             chosen, best, issued, last = -1, NEVER, 0, self.last[smsp]
             for place in range(base, base + self.active[smsp]):
                 warp = self.members[place]
                 at = self.ready[warp]
-                free = self.port_free[ports + self.port[self.at[warp]]]
+                free = self.port_free[self.port_of[warp]]
                 if free > at:  # noqa: PLR1730
                     at = free
                 if at < clock:  # noqa: PLR1730
@@ -677,7 +685,7 @@ class Chip:
             if best > now and (kind != PIPE or best >= horizon):
                 self.clock[smsp] = clock
                 return best
-            port = ports + self.port[code]
+            port = self.port_of[chosen]
             self.account(chosen, best, self.port_free[port], self.throttle[code])
             self.last[smsp] = chosen
             self.instructions += 1
@@ -692,7 +700,7 @@ class Chip:
                     self.take_reads(smsp, best)
                 if self.write[code] >= 0:
                     self.hold(chosen, self.write[code], best + self.latency[code], SHORT_SCOREBOARD)
-                if self.observed[chosen // self.warps] and self.activity[code] >= 0:
+                if self.watched[chosen] and self.activity[code] >= 0:
                     self.note(chosen, best, best + self.latency[code])
                 self.advance(chosen, best)
                 if self.held[chosen]:
@@ -724,7 +732,7 @@ class Chip:
         elif kind == COMMIT:
             self.dispatch(smsp, at, 0, 0, 0, 0)
             self.commit(warp)
-        if self.observed[warp // self.warps] and self.activity[code] >= 0:
+        if self.watched[warp] and self.activity[code] >= 0:
             self.note(warp, at, landed)
         if kind == EXIT:
             self.leave(warp, at + 1)
@@ -745,21 +753,26 @@ class Chip:
             begin = self.charge(warp, begin, free, throttle)
             begin = self.charge(warp, begin, min(at, self.dispatched[self.home[warp]]), DISPATCH_STALL)
             self.charge(warp, begin, at, NOT_SELECTED)
-        self.charge(warp, at, at + 1, SELECTED)
+        self.stalls[self.home[warp] * REASON_COUNT + SELECTED] += 1
+        if self.watched[warp]:
+            self.log_span(warp, at, at + 1, SELECTED)
         self.issued[warp] = at
 
     def charge(self, warp: int, begin: int, end: int, reason: int) -> int:
         """Charge cycles to a reason; return the cycle at which the next one begins."""
         if end <= begin:
             return begin
-        slot = warp // self.warps
-        self.stalls[slot // self.slots * REASON_COUNT + reason] += end - begin
-        if self.observed[slot]:
-            spans = self.spans
-            row = spans.row()
-            spans.block[row], spans.block[row + 1] = warp % self.warps, begin
-            spans.block[row + 2], spans.block[row + 3] = end, reason
+        self.stalls[self.home[warp] * REASON_COUNT + reason] += end - begin
+        if self.watched[warp]:
+            self.log_span(warp, begin, end, reason)
         return end
+
+    def log_span(self, warp: int, begin: int, end: int, reason: int) -> None:
+        """Add a row to the spans."""
+        spans = self.spans
+        row = spans.row()
+        spans.block[row], spans.block[row + 1] = self.number[warp], begin
+        spans.block[row + 2], spans.block[row + 3] = end, reason
 
     def note(self, warp: int, at: int, landed: int) -> None:
         """Log an instruction of a watched CTA."""
@@ -772,7 +785,7 @@ class Chip:
         """Add a row to the notes."""
         notes = self.notes
         row = notes.row()
-        notes.block[row], notes.block[row + 1], notes.block[row + 2] = warp % self.warps, place, tiles
+        notes.block[row], notes.block[row + 1], notes.block[row + 2] = self.number[warp], place, tiles
         notes.block[row + 3], notes.block[row + 4], notes.block[row + 5] = at, landed, stalled
 
     def wait_until(self, warp: int, cycle: int, reason: int) -> None:
@@ -809,6 +822,7 @@ class Chip:
         if code == self.end[segment]:
             code = self.next_trip(warp, segment)
         self.at[warp] = code
+        self.port_of[warp] = self.home[warp] * self.ports + self.port[code]
         if self.gated[code]:
             self.gate(warp, code)
         if self.barred[warp]:
@@ -880,7 +894,7 @@ class Chip:
         line = self.fetches[self.at[warp]]
         if line < 0:
             return
-        sm = self.home[warp] // self.smsps
+        sm = self.sm_of[self.home[warp]]
         base = sm * self.lines
         for ahead in range(line, line + self.stream_lines + 1):
             if self.line_ready[base + ahead] < 0:
@@ -909,7 +923,7 @@ class Chip:
     def wavefronts_of(self, warp: int, code: int) -> int:
         """Return the wavefronts of a shared access in the ring slot that this trip uses."""
         slot = self.stage[code] + self.trip[warp] * self.tiles[self.segment[warp]]
-        return self.waves[self.wave[code] + slot % self.wave_slots[code] * self.warps + warp % self.warps]
+        return self.waves[self.wave[code] + slot % self.wave_slots[code] * self.warps + self.number[warp]]
 
     def service(self, wavefronts: int) -> int:
         """Return the cycles that the data stage takes for some wavefronts."""
@@ -929,7 +943,7 @@ class Chip:
         joins = self.full_from[sm] <= at <= self.full_to[sm]
         cycle = self.full_to[sm] if joins else at
         while cycles > 0:
-            place = base + cycle % _STAGE_CYCLES
+            place = base + (cycle & _STAGE_MASK)
             coming = self.staged[place] == 2 * cycle + _COMING
             if coming and not yields:
                 yields = True
@@ -958,7 +972,7 @@ class Chip:
         base = sm * _STAGE_CYCLES
         cycle = max(at, self.full_to[sm]) if self.full_from[sm] <= at else at
         while cycles > 0:
-            place = base + cycle % _STAGE_CYCLES
+            place = base + (cycle & _STAGE_MASK)
             if self.staged[place] < 2 * cycle + _ISSUED:
                 self.staged[place] = 2 * cycle + _COMING
                 self.staged_last = cycle
@@ -991,7 +1005,7 @@ class Chip:
         to the address unit (D8). On T4 the rate of the SM is that of GA10x (D20). A copy that looks up lines waits
         until those before it have done so, and all memory instructions behind it for the copy (D3).
         """
-        sm = smsp // self.smsps
+        sm = self.sm_of[smsp]
         self.halves[sm] += stage
         places = max(1, self.halves[sm] // 2)  # a copy has one for each of these, and is there when it has the last
         cycles = max(1, self.service(wavefronts) + self.halves[sm] // 2)
@@ -1034,10 +1048,10 @@ class Chip:
             comes = self.asked[self.requested] > 0
             looks_up = 1 if comes and not self.through_l1[code] else 0
             leaves = self.dispatch(smsp, at, 0 if comes else wavefronts, registers, self.copy_stage, looks_up)
-            begins = self.tag(smsp // self.smsps, leaves) if looks_up else leaves
-            landed = self.copy(smsp // self.smsps, begins, at, code)
+            begins = self.tag(self.sm_of[smsp], leaves) if looks_up else leaves
+            landed = self.copy(self.sm_of[smsp], begins, at, code)
             if comes and self.through_l1[code]:
-                landed = self.taken_in(smsp // self.smsps, landed, wavefronts)
+                landed = self.taken_in(self.sm_of[smsp], landed, wavefronts)
             self.open_group[warp] = max(landed, self.open_group[warp])
         else:
             reason = LONG_SCOREBOARD
@@ -1045,12 +1059,12 @@ class Chip:
                 self.resolve(warp, code)
                 comes = self.asked[self.requested] > 0
                 leaves = self.dispatch(smsp, at, 0, registers, 0, 0)
-                landed = self.look_up(smsp // self.smsps, leaves, at, self.load_hit)
+                landed = self.look_up(self.sm_of[smsp], leaves, at, self.load_hit)
                 if comes:
-                    landed = self.taken_in(smsp // self.smsps, landed, self.wavefronts_of(warp, code))
+                    landed = self.taken_in(self.sm_of[smsp], landed, self.wavefronts_of(warp, code))
             else:
                 leaves = self.dispatch(smsp, at, 0, registers, 0, 0)
-                landed = self.output(smsp // self.smsps, warp, at, leaves)
+                landed = self.output(self.sm_of[smsp], warp, at, leaves)
         if self.write[code] >= 0:
             self.hold(warp, self.write[code], landed, reason)
         if self.read[code] >= 0:
@@ -1091,13 +1105,13 @@ class Chip:
         self.fetched, self.status = self.row_fetch[row] + turn, self.row_status[row] + turn
         pattern = self.pattern[self.fetched]
         place = self.access[code] * self.vecs[pattern] + self.vec[code]
-        self.requested = self.request[pattern] + place * self.warps + warp % self.warps
+        self.requested = self.request[pattern] + place * self.warps + self.number[warp]
 
     def output(self, sm: int, warp: int, at: int, leaves: int) -> int:
         """Serve a load or store of the epilogue; return the cycle at which a load's data has arrived (D10)."""
         code = self.at[warp]
         output = self.cta[warp // self.warps] * self.outputs + self.turn_of[code]
-        sectors = self.output_sectors[self.row_output[output] + self.access[code] * self.warps + warp % self.warps]
+        sectors = self.output_sectors[self.row_output[output] + self.access[code] * self.warps + self.number[warp]]
         if not self.is_load[code]:
             if not sectors:
                 self.drained[warp] = leaves
@@ -1126,7 +1140,7 @@ class Chip:
         """Take all cycles of the data stage up to one."""
         base = sm * _STAGE_CYCLES
         for cycle in range(at, until):
-            self.staged[base + cycle % _STAGE_CYCLES] = 2 * cycle + _ISSUED
+            self.staged[base + (cycle & _STAGE_MASK)] = 2 * cycle + _ISSUED
 
     def copy(self, sm: int, at: int, issued: int, code: int) -> int:
         """Serve a cp.async; return the cycle at which its data is in shared memory."""
