@@ -131,6 +131,15 @@ class TimedKernel(CountedKernel[StepT]):
             BadInput: It cannot. The message says what the machine lacks.
         """
 
+    @property
+    def lender(self) -> "TimedKernel[StepT]":
+        """
+        The kernel whose estimated code is this one's, but for the trips of its mainloop; by default itself.
+
+        Kernels that differ in what their code does not depend on have one lender, so that it is decoded once.
+        """
+        return self
+
     def can_be_compiled(self) -> bool:
         """Return whether compiled streams are available: they come with gpusim, or a compiler is installed."""
         return False

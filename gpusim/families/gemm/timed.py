@@ -1,7 +1,8 @@
 """Describes the kernels of a GEMM or convolution for simulation in time: behaviours, streams, L2 accesses."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, lru_cache
 from math import lcm, prod
 from typing import Any
 
@@ -12,7 +13,8 @@ from gpusim.cuda.specialise import PARAMS, Specialisation
 from gpusim.element_types import Mma, element_bits
 from gpusim.errors import BadInput
 from gpusim.families.gemm.cutlass.parameters import launch_structure
-from gpusim.families.gemm.estimated import estimated_stream
+from gpusim.families.gemm.estimated import estimated_stream, uniform_k_tiles
+from gpusim.families.gemm.gemm import GemmProblem
 from gpusim.families.gemm.program import mainloop_policy, mainloop_shape, program
 from gpusim.families.gemm.reduction.timed import TimedReduction, source_bytes
 from gpusim.families.gemm.schedule import TileKernel
@@ -130,6 +132,16 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
         """Number of multiplications and additions of the whole product."""
         return 2 * prod(self.scenario.problem.extents)
 
+    @cached_property
+    def lender(self) -> "TimedTileKernel":
+        """
+        The kernel of a small GEMM with the same tiles left over, whose loop makes as few trips as stand for any number.
+
+        A convolution and a split-K lower their own code, and a GEMM whose vectors the small extents would make wider.
+        """
+        lent = _with_small_extents(self.scenario)
+        return self if lent == self.scenario else _lender(lent, self.machine)
+
     @property
     def shared_bytes(self) -> int:
         """Shared memory of a CTA, bytes: the larger of the operands' rings and the epilogue's staging."""
@@ -170,6 +182,11 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
         """Return the stream of a split-K slice, estimated or from its machine code."""
         if origin == "compiled":
             return self.compiled(behaviour).stream
+        if self.lender is not self:
+            lent = self.lender.stream(behaviour, origin)
+            trips = self.scenario.k_iterations(behaviour)
+            segments = (replace(one, trips=trips) if one.name == "mainloop" else one for one in lent.segments)
+            return replace(lent, segments=tuple(segments))
         runs = program(self.scenario, self.scenario.k_iterations(behaviour), behaviour)
         if runs not in self._estimated:
             self._estimated[runs] = estimated_stream(self.scenario, runs, self.machine, behaviour)
@@ -335,6 +352,29 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
     def k_tiles(self, cta: int) -> int:
         """Return the number of k tiles of the CTA's slice."""
         return self.scenario.k_iterations(self._tile(cta)[2])
+
+
+def _with_small_extents(scenario: GemmScenario) -> GemmScenario:
+    """Return the scenario of a kernel's lender; the same one where it has none but itself."""
+    problem, (tile_m, tile_n, tile_k) = scenario.problem, scenario.tiling.threadblock
+    if not isinstance(problem, GemmProblem) or problem.split_k_slices > 1:
+        return scenario
+    least = uniform_k_tiles(scenario.tiling.stages)
+    small = problem.model_copy(
+        update={
+            "m": problem.m % tile_m + tile_m,
+            "n": problem.n % tile_n + tile_n,
+            "k": problem.k - max(0, scenario.k_iterations() - least) * tile_k,
+        }
+    )
+    if any(small.access(which) != problem.access(which) for which in "abc"):
+        return scenario
+    return scenario.model_copy(update={"problem": small})
+
+
+@lru_cache(maxsize=32)
+def _lender(scenario: GemmScenario, machine: Machine) -> TimedTileKernel:
+    return TimedTileKernel(scenario, machine)
 
 
 def timed_kernels(scenario: GemmScenario, machine: Machine) -> tuple[TimedKernel[Op], ...]:
