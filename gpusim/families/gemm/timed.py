@@ -44,6 +44,7 @@ from gpusim.sim.footprint import FROM_DRAM, IN_L2, L2Status
 from gpusim.sim.timed_kernel import TimedKernel, Touch, Watch
 from gpusim.tile.global_access import Pixels
 from gpusim.tile.operand import SIDES
+from gpusim.tile.requests import grid_fetches
 from gpusim.units import WARP_SIZE
 
 PIXELS_PER_GRANULE = 16
@@ -74,7 +75,7 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
         super().__init__(scenario)
         self.machine = machine
         self._estimated: dict[Program, Stream] = {}
-        self._bytes_of: dict[tuple[int, int], int] = {}
+        self._bytes_of: dict[int, IntArray] = {}
 
     # --- its CTAs ---
 
@@ -182,12 +183,12 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
         """Return the stream of a split-K slice, estimated or from its machine code."""
         if origin == "compiled":
             return self.compiled(behaviour).stream
+        trips = self.scenario.k_iterations(behaviour)
         if self.lender is not self:
             lent = self.lender.stream(behaviour, origin)
-            trips = self.scenario.k_iterations(behaviour)
             segments = (replace(one, trips=trips) if one.name == "mainloop" else one for one in lent.segments)
             return replace(lent, segments=tuple(segments))
-        runs = program(self.scenario, self.scenario.k_iterations(behaviour), behaviour)
+        runs = program(self.scenario, trips, behaviour)
         if runs not in self._estimated:
             self._estimated[runs] = estimated_stream(self.scenario, runs, self.machine, behaviour)
         return self._estimated[runs]
@@ -327,14 +328,18 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
 
     def _bytes(self, tensor: int, tile: int, slice_: int) -> IntArray:
         """Return the bytes of each fetch of a tile. Of fetches that are alike, one is evaluated."""
-        operand = self.lanes().operands[SIDES[tensor]]
-        iterator = operand.iterator(tile, slice_)
-        alike, first, which = np.unique(iterator.signature(self._fetches), return_index=True, return_inverse=True)
-        for signature, number in zip(alike.tolist(), first.tolist(), strict=True):
-            if (tensor, signature) not in self._bytes_of:
-                valid = iterator.fetch(number).valid
-                self._bytes_of[tensor, signature] = int(valid.sum()) * operand.access_bytes
-        return np.array([self._bytes_of[tensor, signature] for signature in alike.tolist()], dtype=np.int64)[which]
+        if tensor not in self._bytes_of:
+            operand, scenario = self.lanes().operands[SIDES[tensor]], self.scenario
+            signatures = grid_fetches(operand, scenario.grid.tiled, scenario.k_iterations()).signature
+            _, first, which = np.unique(signatures, return_index=True, return_inverse=True)
+            fetched = [
+                operand.iterator(own_tile, own_slice).fetch(number)
+                for own_tile, own_slice, number in zip(*np.unravel_index(first, signatures.shape), strict=True)
+            ]
+            sizes = np.array([int(access.valid.sum()) * operand.access_bytes for access in fetched], dtype=np.int64)
+            self._bytes_of[tensor] = sizes[which].reshape(signatures.shape)
+        of_fetch: IntArray = self._bytes_of[tensor][tile, slice_]
+        return of_fetch
 
     @property
     def other_dram_bytes(self) -> int:
