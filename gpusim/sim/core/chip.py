@@ -12,10 +12,10 @@ SMSPs that were woken first.
 """
 
 from array import array
-from mmap import mmap
 from typing import TYPE_CHECKING, Final
 
 from gpusim.sim.code import BAR, COMMIT, DEPBAR, EXIT, GLOBAL, LDGSTS, PIPE, SHARED
+from gpusim.sim.core.columns import pages
 from gpusim.sim.stall_reasons import (
     BARRIER,
     BRANCH_RESOLVING,
@@ -69,6 +69,9 @@ _ISSUED, _COMING = 2, 3
 _SLOT_WIDTH = 16
 """Integers from one slot of a cache to the next: two lines of the memory that this runs in."""
 
+_NEIGHBOURS = 3
+"""Bits of a line's number that tell those apart whose buckets are one line of that memory."""
+
 _OUTPUT_LINES = 1 << 46
 """Numbers of the lines that stores fill, or whose number is not known; no operand's lines reach them."""
 
@@ -108,11 +111,6 @@ def zeros(count: int, value: int = 0) -> "Column":
 def dealt(values: "Sequence[int]", count: int) -> "Column":
     """Return a column in which some values, in their order, fill as many places each as the others."""
     return array("q", [values[place * len(values) // count] for place in range(count)])
-
-
-def pages(count: int) -> "memoryview[int]":
-    """Return ``count`` integers of value 0, whose memory is taken page by page as they are first used."""
-    return memoryview(mmap(-1, 8 * count)).cast("q")
 
 
 def sectors_in(mask: int) -> int:
@@ -165,8 +163,13 @@ class Lines:
         self.count = 0
 
     def bucket(self, line: int) -> int:
-        """Return the bucket of a line: all its bits count, as tensors and waves differ in high ones only."""
-        return (line ^ line >> 17 ^ line >> 34) * 40503 & self.mask
+        """
+        Return the bucket of a line: all its bits count, as tensors and waves differ in high ones only.
+
+        Neighbours, which are asked for soon, have neighbouring buckets.
+        """
+        block = line >> _NEIGHBOURS
+        return ((block ^ block >> 17 ^ block >> 34) * 40503 << _NEIGHBOURS | line & (1 << _NEIGHBOURS) - 1) & self.mask
 
     def find(self, line: int) -> int:
         """Return the slot of a line, or -1."""
