@@ -36,7 +36,7 @@ INTERPRETED_RATE = 400_000
 """Warp instructions that an interpreted core executes in a second, about."""
 
 
-class _Decoded(NamedTuple):
+class DecodedCode(NamedTuple):
     """
     Decoded code of the behaviours of a kernel's CTAs.
 
@@ -49,13 +49,13 @@ class _Decoded(NamedTuple):
     code: Code
 
 
-def _decoded(kernel: AnyKernel, streams: Mapping[Hashable, Stream]) -> _Decoded:
+def _decoded(kernel: AnyKernel, streams: Mapping[Hashable, Stream]) -> DecodedCode:
     assemblies = {behaviour: assemble(stream, kernel, behaviour) for behaviour, stream in streams.items()}
-    return _Decoded(assemblies, code_of(assemblies, kernel.machine.instruction_cache.stream_lines))
+    return DecodedCode(assemblies, code_of(assemblies, kernel.machine.instruction_cache.stream_lines))
 
 
 @lru_cache(maxsize=32)
-def _lent(lender: AnyKernel, behaviours: tuple[Hashable, ...]) -> _Decoded:
+def _lent(lender: AnyKernel, behaviours: tuple[Hashable, ...]) -> DecodedCode:
     """Decode the estimated code of a kernel that lends it to others."""
     return _decoded(lender, {behaviour: lender.stream(behaviour, "estimated") for behaviour in behaviours})
 
@@ -86,7 +86,7 @@ class Launch:
         return len(self.kernel.launched)
 
     @cached_property
-    def _decoded(self) -> "_Decoded":
+    def decoded(self) -> "DecodedCode":
         """The decoded code, which a lender may have decoded before."""
         lender = self.kernel.lender
         if lender is self.kernel or any(stream.origin != "estimated" for stream in self.streams.values()):
@@ -102,12 +102,12 @@ class Launch:
             )
             for behaviour, assembly in lent.assemblies.items()
         }
-        return _Decoded(assemblies, replace(lent.code, trips=column(trips)))
+        return DecodedCode(assemblies, replace(lent.code, trips=column(trips)))
 
     @property
     def assemblies(self) -> dict[Hashable, Assembly]:
         """Decoded code of each behaviour."""
-        return self._decoded.assemblies
+        return self.decoded.assemblies
 
     @cached_property
     def kinds(self) -> list[Hashable]:
@@ -141,7 +141,7 @@ class Launch:
     @cached_property
     def _resident(self) -> Resident:
         """What each SM holds, whatever its queue."""
-        return Resident(self.kernel, self.assemblies, self._decoded.code, self.ctas_per_sm)
+        return Resident(self.kernel, self.assemblies, self.decoded.code, self.ctas_per_sm)
 
     def run(self, queue: Sequence[int], *, sms: int, share: int, walk: L2Walk | None, watched: int) -> Ran:
         """Run a queue of its CTAs to its end; arguments as of ``run_sms``."""

@@ -134,9 +134,7 @@ class TimedKernel(CountedKernel[StepT]):
     @property
     def lender(self) -> "TimedKernel[StepT]":
         """
-        The kernel whose estimated code is this one's, but for the trips of its mainloop; by default itself.
-
-        Kernels that differ in what their code does not depend on have one lender, so that it is decoded once.
+        As of ``CountedKernel``; its estimated code, too, is this kernel's, but for the trips of the mainloop.
         """
         return self
 

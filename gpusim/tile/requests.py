@@ -119,13 +119,30 @@ def copy_requests(
     """
     by_pattern = access_wavefronts(target * bits // 8, width)
     target = np.broadcast_to(target, offset.shape)
+    first, which = _alike(offset, target, valid, bits)
+    offset, target = offset.reshape(-1, WARP_SIZE)[first], target.reshape(-1, WARP_SIZE)[first]
+    valid = valid.reshape(-1, WARP_SIZE)[first]
     if around_l1:
         sectors = bypassing_sectors(offset, target, valid, bits)
         returning = returning_wavefronts(offset, target, valid, bits)
     else:
         sectors = distinct_sectors(offset, valid, bits)
         returning = returning_lines(offset, valid, bits, width)
-    return CopyRequests(sectors, np.maximum(returning - by_pattern, 0))
+    return CopyRequests(sectors[which], np.maximum(returning[which] - by_pattern, 0))
+
+
+def _alike(offset: IntArray, target: IntArray, valid: BoolArray, bits: int) -> tuple[IntArray, IntArray]:
+    """
+    Find the warp instructions that are alike: whole lines of global memory apart, with equal targets and predicates.
+
+    Returns:
+        The number of the first one of each kind, and the kind of each one, in the shape of the arrays without lanes.
+    """
+    line = offset[..., :1] * bits // LINE_BITS * LINE_BITS // bits
+    told_apart = np.concatenate([offset - line, target, valid], axis=-1).reshape(-1, 3 * WARP_SIZE)
+    kinds = told_apart.view(np.dtype((np.void, told_apart.itemsize * told_apart.shape[1])))
+    _, first, which = np.unique(kinds, return_index=True, return_inverse=True)
+    return first, which.reshape(offset.shape[:-1])
 
 
 class GridFetches(NamedTuple):

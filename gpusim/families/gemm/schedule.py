@@ -106,12 +106,23 @@ class TileKernel(CountedKernel[Op]):
 
         Iterations that consume the same slot execute the same ops, but for their numbers of k tile and fetch.
         """
+        stages = self.scenario.tiling.stages
+        parts = (
+            steps
+            for own in self.slice_programs
+            for steps in (own.prologue + own.tail + own.epilogue, *own.iterations[:stages])
+        )
+        yield from map(GridProgram, parts, self.executions())
+
+    def executions(self) -> Sequence[int]:
+        """Return how often the grid executes each of ``programs``."""
         tiled, stages = self.scenario.grid.tiled, self.scenario.tiling.stages
         ctas = tiled.m * tiled.n
-        for own in self.slice_programs:
-            yield GridProgram(own.prologue + own.tail + own.epilogue, ctas)
-            for slot, steps in enumerate(own.iterations[:stages]):
-                yield GridProgram(steps, ctas * len(range(slot, len(own.iterations), stages)))
+        times = []
+        for slice_ in range(tiled.slices):
+            k_tiles = self.scenario.k_iterations(slice_)
+            times += [ctas, *(ctas * len(range(slot, k_tiles, stages)) for slot in range(min(k_tiles, stages)))]
+        return times
 
     @cached_property
     def slice_programs(self) -> tuple[Program, ...]:
