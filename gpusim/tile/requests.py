@@ -139,7 +139,9 @@ def _alike(offset: IntArray, target: IntArray, valid: BoolArray, bits: int) -> t
         The number of the first one of each kind, and the kind of each one, in the shape of the arrays without lanes.
     """
     line = offset[..., :1] * bits // LINE_BITS * LINE_BITS // bits
-    told_apart = np.concatenate([offset - line, target, valid], axis=-1).reshape(-1, 3 * WARP_SIZE)
+    told_apart = np.ascontiguousarray(
+        np.concatenate([offset - line, target, valid], axis=-1).reshape(-1, 3 * WARP_SIZE)
+    )
     kinds = told_apart.view(np.dtype((np.void, told_apart.itemsize * told_apart.shape[1])))
     _, first, which = np.unique(kinds, return_index=True, return_inverse=True)
     return first, which.reshape(offset.shape[:-1])
