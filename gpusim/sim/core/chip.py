@@ -448,9 +448,10 @@ class Chip:
             child = 2 * place + 1
             if child >= self.pending:
                 break
-            if child + 1 < self.pending and self.before(self.heap[child + 1], self.heap[child]):
-                child += 1
             below = self.heap[child]
+            if child + 1 < self.pending and self.before(self.heap[child + 1], below):
+                child += 1
+                below = self.heap[child]
             if not self.before(below, event):
                 break
             self.heap[place] = below
@@ -1380,8 +1381,10 @@ class Chip:
         """
         cache, asked = self.l2, sectors_in(mask)
         slow, shared = self.slow[self.status], self.shared_by[self.status]
-        bank = self.bank_of(line)
-        served = max(self.bank_free[bank], self.dram_free[bank % self.channels])
+        served = 0
+        if slow:
+            bank = self.bank_of(line)
+            served = max(self.bank_free[bank], self.dram_free[bank % self.channels])
         brought = self.accrue(asked, issued)
         slot = cache.used(line)
         misses = cache.held[slot] == 0 and slow == _MILLI
