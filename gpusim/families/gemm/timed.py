@@ -133,15 +133,22 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
         """Number of multiplications and additions of the whole product."""
         return 2 * prod(self.scenario.problem.extents)
 
-    @cached_property
+    @property
     def lender(self) -> "TimedTileKernel":
         """
         The kernel of a small GEMM with the same tiles left over, whose loop makes as few trips as stand for any number.
 
         A convolution and a split-K lower their own code, and a GEMM whose vectors the small extents would make wider.
         """
-        lent = _with_small_extents(self.scenario)
-        return self if lent == self.scenario else _lender(lent, self.machine)
+        return self if self._lends_itself else _lender(self._small, self.machine)
+
+    @cached_property
+    def _small(self) -> GemmScenario:
+        return _with_small_extents(self.scenario)
+
+    @cached_property
+    def _lends_itself(self) -> bool:
+        return self._small == self.scenario
 
     @property
     def shared_bytes(self) -> int:

@@ -1,5 +1,6 @@
 """What a kernel of tiles says of its CTAs for simulation in time: who waits for whom, and what DRAM brings."""
 
+from copy import copy
 from dataclasses import replace
 
 import pytest
@@ -117,3 +118,16 @@ def test_a_kernel_without_a_lender_is_its_own(scenario):
     kernel = TimedTileKernel(scenario, H200)
 
     assert kernel.lender.scenario == scenario
+
+
+def test_a_copy_of_a_kernel_on_another_machine_is_lent_what_is_made_for_that():
+    """As ``explain`` does to find what a machine without an obstacle would take."""
+    kernel = TimedTileKernel(small_gemm(128, 128, 1024), H200)
+    slower = replace(H200, pipes=H200.pipes | {"alu": replace(H200.pipes["alu"], interval=99)})
+    assert kernel.lender.machine is H200
+    changed = copy(kernel)
+    changed.machine = slower
+
+    assert changed.lender.machine is slower
+    assert 99 in launch_of(changed, "estimated").decoded.code.interval
+    assert 99 not in launch_of(kernel, "estimated").decoded.code.interval
