@@ -122,7 +122,8 @@ reports: $(READY)
 	$(VENV)/bin/python -m gpusim.measure.published_tables --out reports/published_tables.md
 	$(VENV)/bin/gpusim check conv_s6_crosswise --recorded --gpu h200 --overlay docs/images/measured_overlap.png
 
-# How fast gpusim is: half an hour on an idle machine. `python -m gpusim.measure.bench --help` has parts of it.
+# How fast gpusim is: half an hour on an idle machine. `python -m gpusim.measure.bench --help` has parts of it, which are
+# added to the report of the same machine and commit; a run that is cut keeps what it has measured.
 bench: $(READY) $(CORE)
 	$(VENV)/bin/python -m gpusim.measure.bench --out reports
 

@@ -82,7 +82,7 @@ def check_scenarios(files: list[str], options: CheckOptions) -> int:
     """
     _refuse_contradictions(files, options)
     kept = None if options.out is None else AnswersFile(options.out, CHECK_SCHEMA)
-    if kept is not None and is_dirty(provenance.commit()):
+    if kept is not None and provenance.is_dirty(provenance.commit()):
         progress(f"the source tree has changes, so nothing that {options.out} has already is taken from it")
     worst = 0
     for file in files or [str(path) for path in recordable_scenarios() if _shown(path.stem, options)]:
@@ -113,11 +113,6 @@ def _refuse_contradictions(files: list[str], options: CheckOptions) -> None:
         raise BadInput(f"--gpu must be one of {', '.join(folders)}, the folders of records, got {options.gpu!r}")
 
 
-def is_dirty(commit: str | None) -> bool:
-    """Return whether a commit does not say which text gpusim runs from."""
-    return commit is not None and commit.endswith("-dirty")
-
-
 def _check_one(file: str, options: CheckOptions, kept: AnswersFile | None, *, quiet: bool) -> dict[str, Any]:
     source = read_named(file, options.overrides)
     scenario = source.scenario
@@ -127,7 +122,7 @@ def _check_one(file: str, options: CheckOptions, kept: AnswersFile | None, *, qu
     path = find_record(source.name, scenario.digest(), gpu=options.gpu) if options.recorded else None
     _look(source.name if path is None else path.stem, options)
     asked = _asked(file, scenario, path, options)
-    found = None if kept is None or is_dirty(asked["commit"]) else kept.find(asked)
+    found = None if kept is None or provenance.is_dirty(asked["commit"]) else kept.find(asked)
     if found is not None:
         progress(f"{source.name}: kept in {options.out}")
         return found

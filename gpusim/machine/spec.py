@@ -525,6 +525,10 @@ class Machine:
     figures: tuple[FigureRecord, ...]
     sources: dict[str, str]
 
+    def __hash__(self) -> int:
+        """Return the hash of the name: a table of figures has none."""
+        return hash(self.name)
+
     def figure_counts(self) -> dict[str, int]:
         """Return the number of figures of each kind, with all four kinds present."""
         counts = Counter[str](record.kind for record in self.figures)

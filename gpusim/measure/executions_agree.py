@@ -94,7 +94,7 @@ class Twins(Chip):
         for name in ("instructions", "wavefronts", "l2_sectors", "dram_bytes"):
             _must_equal(name, getattr(self, name), getattr(other, name))
         for name in ("stalls", "sectors"):
-            _must_equal(f"{name} of the SMs", list(getattr(self, name)), list(getattr(other, name)))
+            _must_equal(f"{name} by place", list(getattr(self, name)), list(getattr(other, name)))
 
 
 def _must_equal(what: str, interpreted: object, compiled: object) -> None:

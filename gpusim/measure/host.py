@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from gpusim.results.provenance import commit
+from gpusim.results.provenance import commit, is_dirty
 
 _CPU_LINE = "model name"
 
@@ -42,7 +42,7 @@ class Host:
 
     def lines(self) -> list[str]:
         """Return a sentence or two of markdown, a line each."""
-        changed = " with changes" if (self.commit or "").endswith("-dirty") else ""
+        changed = " with changes" if is_dirty(self.commit) else ""
         return [
             f"Measured on {self.date} at commit `{(self.commit or 'unknown')[:12]}`{changed}:",
             f"{self.cpu}, {self.cores} cores, {self.system}, Python {self.python}, NumPy {self.numpy or '-'},",

@@ -14,6 +14,9 @@ from gpusim import __version__
 
 COMMIT_VARIABLE = "GPUSIM_COMMIT"
 
+_DIRTY = "-dirty"
+"""Ends the name of a commit that tracked files differ from."""
+
 _SOURCE_TREE = Path(__file__).parents[2]
 
 
@@ -37,6 +40,26 @@ def commit() -> str | None:
     command = [git, "-C", str(_SOURCE_TREE), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     described = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 # nothing in it is user input
     return described.stdout.strip() or os.environ.get(COMMIT_VARIABLE)
+
+
+def is_dirty(commit: str | None) -> bool:
+    """Return whether a commit does not say which text gpusim runs from."""
+    return commit is not None and commit.endswith(_DIRTY)
+
+
+def clean(commit: str | None) -> str | None:
+    """Return a commit without the word that tracked files differ from it."""
+    return commit and commit.removesuffix(_DIRTY)
+
+
+def changed_files() -> list[Path]:
+    """Return the tracked files of the source tree that differ from its commit; none for an installed wheel."""
+    git = shutil.which("git")
+    if git is None or not (_SOURCE_TREE / ".git").exists():
+        return []
+    command = [git, "-C", str(_SOURCE_TREE), "diff", "--name-only", "HEAD"]
+    names = subprocess.run(command, capture_output=True, text=True, check=False).stdout  # noqa: S603 # as above
+    return [_SOURCE_TREE / name for name in names.splitlines()]
 
 
 def provenance(scenario: dict[str, Any], machine_digest: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import prod
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias
 
@@ -177,6 +178,19 @@ class CountedKernel(KernelSchedule[StepT]):
     def programs(self) -> Iterable[GridProgram[StepT]]:
         """Return the programs of the grid, whole or in parts, in any order. CTAs without work have none."""
 
+    def executions(self) -> Sequence[int]:
+        """Return how often the grid executes each of ``programs``."""
+        return [program.times for program in self.programs()]
+
+    @property
+    def lender(self) -> "CountedKernel[StepT]":
+        """
+        The kernel whose ``programs`` are this one's, but for the times they are executed; by default itself.
+
+        Kernels that differ in what their programs do not depend on have one lender, so that these are made once.
+        """
+        return self
+
     @abstractmethod
     def global_counts(self) -> GlobalCounts:
         """Return the grid's requests to global memory."""
@@ -213,6 +227,55 @@ _ROWS: dict[type, tuple[Literal["ldmatrix", "lds", "sts", "ldgsts"], int]] = {
 }
 
 
+class _Tally(NamedTuple):
+    """
+    What one warp executes in one program, or a part of one.
+
+    Attributes:
+        instructions: SASS instructions.
+        requests: Shared accesses by bank-conflict row.
+        issued: The same by the place in a table, but for copies that depend on predicates.
+    """
+
+    instructions: Counter[SassOpcode]
+    requests: Counter[ConflictRow]
+    issued: Counter[tuple[ConflictRow, SharedTable, tuple[int, ...]]]
+
+
+def _opcodes(kernel: CountedKernel[StepT]) -> dict[type, SassOpcode | None]:
+    """Return the SASS instruction of each op, with that of the kernel's mma.sync."""
+    tensor = kernel.tensor_opcode()
+    return {kind: tensor if kind is WarpMma else opcode for kind, opcode in kernel.opcodes.items()}
+
+
+def _tallies(kernel: CountedKernel[StepT]) -> list[_Tally]:
+    """Return what a warp executes in each of a kernel's programs."""
+    lanes, opcodes = kernel.lanes(), _opcodes(kernel)
+    tallies = []
+    for steps, _ in kernel.programs():
+        tally = _Tally(Counter(), Counter(), Counter())
+        for step, number in Counter(steps).items():
+            op = lanes.op(step)
+            opcode = opcodes.get(type(op))
+            if opcode is not None:
+                tally.instructions[opcode] += number * (lanes.mmas(step) if isinstance(op, WarpMma) else 1)
+            for other, each in kernel.beside(step).items():
+                tally.instructions[other] += number * each
+            row, shared = kernel.row(step, lanes), lanes.shared(step)
+            if row is not None and shared is not None:
+                tally.requests[row] += number
+                if not isinstance(op, CopyAsync) or op.zfill:
+                    tally.issued[row, *shared] += number
+        tallies.append(tally)
+    return tallies
+
+
+@lru_cache(maxsize=32)
+def _lent_tallies(lender: CountedKernel[Any]) -> list[_Tally]:
+    """Return the tallies of a kernel that lends its programs to others."""
+    return _tallies(lender)
+
+
 def count(kernel: CountedKernel[StepT]) -> Counts:
     """
     Count what every CTA of a kernel's grid executes, from its programs and the lane addresses.
@@ -220,25 +283,17 @@ def count(kernel: CountedKernel[StepT]) -> Counts:
     Not modelled: instructions around the named ops, spills, and the semaphore of serial split-K.
     """
     lanes, asked = kernel.lanes(), kernel.global_counts()
-    tensor = kernel.tensor_opcode()
-    opcodes = {kind: tensor if kind is WarpMma else opcode for kind, opcode in kernel.opcodes.items()}
-    instructions: Counter[SassOpcode] = Counter(dict.fromkeys(filter(None, opcodes.values()), 0))
+    instructions: Counter[SassOpcode] = Counter(dict.fromkeys(filter(None, _opcodes(kernel).values()), 0))
     requests: Counter[ConflictRow] = Counter()
     issued: Counter[tuple[ConflictRow, SharedTable, tuple[int, ...]]] = Counter()
-    for steps, executed in kernel.programs():
-        for step, times in Counter(steps).items():
-            op, number = lanes.op(step), times * executed
-            opcode = opcodes.get(type(op))
-            if opcode is not None:
-                each = lanes.mmas(step) if isinstance(op, WarpMma) else 1
-                instructions[opcode] += number * each * lanes.warps
-            for other, each in kernel.beside(step).items():
-                instructions[other] += number * each * lanes.warps
-            row, shared = kernel.row(step, lanes), lanes.shared(step)
-            if row is not None and shared is not None:
-                requests[row] += number * lanes.warps
-                if not isinstance(op, CopyAsync) or op.zfill:
-                    issued[row, *shared] += number
+    tallies = _tallies(kernel) if kernel.lender is kernel else _lent_tallies(kernel.lender)
+    for tally, executed in zip(tallies, kernel.executions(), strict=True):
+        for opcode, number in tally.instructions.items():
+            instructions[opcode] += number * executed * lanes.warps
+        for row, number in tally.requests.items():
+            requests[row] += number * executed * lanes.warps
+        for access, number in tally.issued.items():
+            issued[access] += number * executed
     wavefronts: Counter[ConflictRow] = Counter()
     ideal: Counter[ConflictRow] = Counter()
     for (row, table, place), number in issued.items():

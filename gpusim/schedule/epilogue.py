@@ -3,6 +3,7 @@ The order of the epilogue's ops: accumulators through shared memory to the outpu
 """
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from gpusim.numerics.output_op import OutputOp
@@ -10,6 +11,7 @@ from gpusim.schedule.ops import Barrier, LoadBias, LoadShared, LoadSource, Op, S
 from gpusim.tile.epilogue import EpilogueTile
 
 
+@lru_cache(maxsize=64)
 def epilogue_ops(tile: EpilogueTile, does: OutputOp) -> tuple[Op, ...]:
     """
     Return every op of the epilogue, in order.

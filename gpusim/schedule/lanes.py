@@ -266,7 +266,7 @@ class Lanes(ABC, Generic[StepT]):
     def _table(self, make: Any, name: str) -> SharedTable:
         key = make, name
         if key not in self._tables:
-            self._tables[key] = make(self.operands[name], self.banks)
+            self._tables[key] = make(self.operands[name].in_shared, self.banks)
         return self._tables[key]
 
 

@@ -2,14 +2,16 @@
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 from gpusim.lower.stream import Stream
 from gpusim.machine.spec import Machine
 from gpusim.results.result import PipelineRow
 from gpusim.results.timeline import Timeline
 from gpusim.sim.code import Assembly
+from gpusim.sim.core.columns import Code, column
 from gpusim.sim.core.engine import engine
 from gpusim.sim.cta_scheduler import groups_of_places
 from gpusim.sim.decode import assemble
@@ -32,6 +34,30 @@ depend on the machine it was made on.
 
 INTERPRETED_RATE = 400_000
 """Warp instructions that an interpreted core executes in a second, about."""
+
+
+class DecodedCode(NamedTuple):
+    """
+    Decoded code of the behaviours of a kernel's CTAs.
+
+    Attributes:
+        assemblies: The code of each behaviour.
+        code: The same as columns.
+    """
+
+    assemblies: dict[Hashable, Assembly]
+    code: Code
+
+
+def _decoded(kernel: AnyKernel, streams: Mapping[Hashable, Stream]) -> DecodedCode:
+    assemblies = {behaviour: assemble(stream, kernel, behaviour) for behaviour, stream in streams.items()}
+    return DecodedCode(assemblies, code_of(assemblies, kernel.machine.instruction_cache.stream_lines))
+
+
+@lru_cache(maxsize=32)
+def _lent(lender: AnyKernel, behaviours: tuple[Hashable, ...]) -> DecodedCode:
+    """Decode the estimated code of a kernel that lends it to others."""
+    return _decoded(lender, {behaviour: lender.stream(behaviour, "estimated") for behaviour in behaviours})
 
 
 @dataclass(frozen=True)
@@ -60,9 +86,28 @@ class Launch:
         return len(self.kernel.launched)
 
     @cached_property
+    def decoded(self) -> "DecodedCode":
+        """The decoded code, which a lender may have decoded before."""
+        lender = self.kernel.lender
+        if lender is self.kernel or any(stream.origin != "estimated" for stream in self.streams.values()):
+            return _decoded(self.kernel, self.streams)
+        lent = _lent(lender, tuple(self.streams))
+        trips = [segment.trips for stream in self.streams.values() for segment in stream.segments]
+        following = iter(trips)
+        assemblies = {
+            behaviour: replace(
+                assembly,
+                segments=tuple(segment._replace(trips=next(following)) for segment in assembly.segments),
+                instructions_per_warp=self.streams[behaviour].instructions_per_warp,
+            )
+            for behaviour, assembly in lent.assemblies.items()
+        }
+        return DecodedCode(assemblies, replace(lent.code, trips=column(trips)))
+
+    @property
     def assemblies(self) -> dict[Hashable, Assembly]:
         """Decoded code of each behaviour."""
-        return {behaviour: assemble(stream, self.kernel, behaviour) for behaviour, stream in self.streams.items()}
+        return self.decoded.assemblies
 
     @cached_property
     def kinds(self) -> list[Hashable]:
@@ -96,8 +141,7 @@ class Launch:
     @cached_property
     def _resident(self) -> Resident:
         """What each SM holds, whatever its queue."""
-        code = code_of(self.assemblies, self.machine.instruction_cache.stream_lines)
-        return Resident(self.kernel, self.assemblies, code, self.ctas_per_sm)
+        return Resident(self.kernel, self.assemblies, self.decoded.code, self.ctas_per_sm)
 
     def run(self, queue: Sequence[int], *, sms: int, share: int, walk: L2Walk | None, watched: int) -> Ran:
         """Run a queue of its CTAs to its end; arguments as of ``run_sms``."""

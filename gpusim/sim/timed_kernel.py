@@ -131,6 +131,13 @@ class TimedKernel(CountedKernel[StepT]):
             BadInput: It cannot. The message says what the machine lacks.
         """
 
+    @property
+    def lender(self) -> "TimedKernel[StepT]":
+        """
+        As of ``CountedKernel``; its estimated code, too, is this kernel's, but for the trips of the mainloop.
+        """
+        return self
+
     def can_be_compiled(self) -> bool:
         """Return whether compiled streams are available: they come with gpusim, or a compiler is installed."""
         return False

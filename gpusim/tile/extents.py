@@ -1,6 +1,7 @@
 """The size of a problem in the tile kernel's terms: GEMM extents, and the k tiles of each split-K slice."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -92,6 +93,7 @@ def implicit_gemm_k_iterations(shape: ConvShape, tile_k: int, operator: ConvOper
     return positions * ceil_div(ceil_div(reduced, shape.split_k_slices), tile_k)
 
 
+@lru_cache(maxsize=64)
 def gemm_k_ranges(k: int, tile_k: int, slices: int) -> IntArray:
     """
     Return the K range (begin, end) of every split-K slice of a GEMM, in elements. Shape [slices, 2].
@@ -104,7 +106,9 @@ def gemm_k_ranges(k: int, tile_k: int, slices: int) -> IntArray:
     """
     length = ceil_div(ceil_div(k, tile_k), slices) * tile_k
     begin = np.arange(slices, dtype=np.int64) * length
-    return np.minimum(np.stack([begin, begin + length], axis=-1), k)
+    ranges = np.minimum(np.stack([begin, begin + length], axis=-1), k)
+    ranges.flags.writeable = False  # all who ask for them share them
+    return ranges
 
 
 def gemm_k_iterations(k: int, tile_k: int, slices: int, slice_: int) -> int:

@@ -3,8 +3,8 @@ Shared-memory addresses of every lane of every warp, as tables of like accesses,
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Final, TypeVar
+from functools import cached_property, lru_cache
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from gpusim.arrays import BoolArray, IntArray
 from gpusim.layout.banks import BANK_BYTES, BANKS, access_ideal, access_wavefronts, ldmatrix_ideal, ldmatrix_wavefronts
 from gpusim.tile.epilogue import EpilogueTile
 from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
-from gpusim.tile.operand import Operand
+from gpusim.tile.operand import OperandTile
 from gpusim.tile.shared_store import store_offsets
 from gpusim.units import VECTOR_BITS, WARP_SIZE, WORD_BYTES
 
@@ -104,7 +104,8 @@ class SharedTable:
         return (WORD_BYTES * self.matrices if self.matrices else self.width) * WARP_SIZE
 
 
-def fragment_table(operand: Operand, banks: Banks = STANDARD) -> SharedTable:
+@lru_cache(maxsize=32)
+def fragment_table(operand: OperandTile, banks: Banks = STANDARD) -> SharedTable:
     """Tabulate the loads of an operand's fragments; the places are (stage, k group, instruction)."""
     loads = fragment_loads(operand)
     slots = np.stack([ldmatrix_offsets(operand, slot) for slot in range(operand.tiling.stages)])
@@ -112,13 +113,38 @@ def fragment_table(operand: Operand, banks: Banks = STANDARD) -> SharedTable:
     return SharedTable(np.moveaxis(slots, 1, -2), operand.bits, width, matrices, banks=banks)
 
 
-def copy_table(operand: Operand, banks: Banks = STANDARD) -> SharedTable:
+@lru_cache(maxsize=32)
+def copy_table(operand: OperandTile, banks: Banks = STANDARD) -> SharedTable:
     """Tabulate the copies that fill an operand's ring, with all lanes writing; the places are (stage, access, vec)."""
     slots = np.stack([over_warps(store_offsets(operand, slot)) for slot in range(operand.tiling.stages)])
     return SharedTable(slots, operand.bits, operand.access_bytes, banks=banks)
 
 
-def tile_store_table(operand: Operand, banks: Banks = STANDARD) -> SharedTable:
+class Taken(NamedTuple):
+    """Wavefronts that the accesses of one place take, over all warps, and those that they would without conflicts."""
+
+    wavefronts: int
+    ideal: int
+
+
+@lru_cache(maxsize=256)
+def predicated_copies(operand: OperandTile, slot: int, valid: bytes) -> Taken:
+    """
+    Return the wavefronts of the copies that fill a ring slot, by the valid lanes alone.
+
+    Args:
+        operand: The operand.
+        slot: The ring slot.
+        valid: The predicates of its lanes, one byte each, in the order of ``copy_table``.
+    """
+    table = copy_table(operand)
+    predicates = np.frombuffer(valid, dtype=np.bool_).reshape(table.offsets.shape[1:])
+    taken = table.predicated(slot, predicates)
+    return Taken(int(taken.wavefronts.sum()), int(taken.ideal.sum()))
+
+
+@lru_cache(maxsize=32)
+def tile_store_table(operand: OperandTile, banks: Banks = STANDARD) -> SharedTable:
     """
     Tabulate the stores of a threadblock fragment, each one access of the thread map; the places are (stage, access).
     """

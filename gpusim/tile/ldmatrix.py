@@ -11,7 +11,7 @@ from gpusim.errors import BadInput
 from gpusim.layout.congruous import WORD_BITS
 from gpusim.layout.crosswise import LINE_VECTORS, PARTITION, CrosswiseLayout
 from gpusim.tile.mma import MATRIX, TRANSPOSED_BITS, fragment_map, ldmatrix_sources, warp_coordinates
-from gpusim.tile.operand import SIDES, Operand, Side
+from gpusim.tile.operand import SIDES, OperandTile, Side
 from gpusim.units import VECTOR_BITS, WARP_SIZE
 
 MAX_MATRICES: Final = 4
@@ -128,7 +128,7 @@ def _ldmatrix_loads(warp_strided: int, instruction_k: int, matrix_k: int, bits: 
     return FragmentLoads(matrices_k, matrices_strided, available // matrices_strided, trans=False)
 
 
-def fragment_loads(operand: Operand) -> FragmentLoads:
+def fragment_loads(operand: OperandTile) -> FragmentLoads:
     """
     Choose the instructions that load the fragment of one warp and one k group.
 
@@ -166,13 +166,13 @@ def lane_rows(loads: FragmentLoads, side: Side) -> tuple[IntArray, IntArray]:
     return along_k, along_strided * MATRIX + row
 
 
-def _warp_origins(operand: Operand) -> tuple[IntArray, IntArray]:
+def _warp_origins(operand: OperandTile) -> tuple[IntArray, IntArray]:
     """Return each warp's row along M or N (elements) and its partition along K, each of shape [warps]."""
     coordinates = warp_coordinates(operand.tiling.warps)
     return coordinates[:, operand.axis] * operand.warp_extent, coordinates[:, 2]
 
 
-def _lanes_of_instructions(operand: Operand) -> tuple[IntArray, IntArray]:
+def _lanes_of_instructions(operand: OperandTile) -> tuple[IntArray, IntArray]:
     """
     Return the elements that each lane addresses in a warp's first k group, along K and along M or N.
 
@@ -190,7 +190,7 @@ def _lanes_of_instructions(operand: Operand) -> tuple[IntArray, IntArray]:
     return k[:, register].T, (which * operand.instruction_extent + mn[:, register]).T
 
 
-def instruction_steps(operand: Operand) -> tuple[IntArray, IntArray]:
+def instruction_steps(operand: OperandTile) -> tuple[IntArray, IntArray]:
     """
     Return the distance in elements of each fragment load of a k group from the first load, the same in every lane.
 
@@ -201,7 +201,7 @@ def instruction_steps(operand: Operand) -> tuple[IntArray, IntArray]:
     return k[:, 0] - k[0, 0], mn[:, 0] - mn[0, 0]
 
 
-def ldmatrix_offsets(operand: Operand, stage: int) -> IntArray:
+def ldmatrix_offsets(operand: OperandTile, stage: int) -> IntArray:
     """
     Return the address each lane supplies to each fragment load of one k tile, for any shared layout.
 
@@ -244,7 +244,7 @@ def delivered_offsets(row_offsets: IntArray, loads: FragmentLoads, bits: int) ->
     return row_offsets[..., supplier] + element[:, None]
 
 
-def fragment_offsets(operand: Operand, stage: int) -> IntArray:
+def fragment_offsets(operand: OperandTile, stage: int) -> IntArray:
     """
     Return the shared-memory element that each element of each mma.sync fragment is loaded from.
 
@@ -341,7 +341,7 @@ class CrosswiseWarpIterator:
         self._pointer = self._pointer + tiles * LINE_VECTORS
 
 
-def xor_walk(operand: Operand, k_tiles: int) -> IntArray:
+def xor_walk(operand: OperandTile, k_tiles: int) -> IntArray:
     """
     Return the row addresses of ``k_tiles`` consecutive tiles, as a multistage mainloop moves CUTLASS's warp iterator.
 

@@ -111,9 +111,9 @@ class Source(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class OperandTile:
     """
-    One operand of a tile GEMM.
+    What a CTA holds of one operand of a tile GEMM, whatever tensor it comes from.
 
     Attributes:
         name: Name of the operand in messages and tables.
@@ -123,7 +123,6 @@ class Operand:
         k_contiguous: True if contiguous along K in global memory; False if along M (side a) or N (side b).
         layout: Name of the shared-memory layout.
         tiling: Tiles of the GEMM.
-        source: Tensor in global memory.
     """
 
     name: str
@@ -133,7 +132,6 @@ class Operand:
     k_contiguous: bool
     layout: str
     tiling: Tiling
-    source: Source
 
     @property
     def axis(self) -> int:
@@ -200,6 +198,23 @@ class Operand:
     def shared_bytes(self) -> int:
         """Bytes of the operand's shared memory, over all stages."""
         return self.shared.elements * self.bits // 8
+
+
+@dataclass(frozen=True, slots=True)
+class Operand(OperandTile):
+    """
+    One operand of a tile GEMM.
+
+    Attributes:
+        source: Tensor in global memory.
+    """
+
+    source: Source
+
+    @property
+    def in_shared(self) -> OperandTile:
+        """The operand without its tensor: equal for operands that lie alike in shared memory."""
+        return OperandTile(self.name, self.side, self.element, self.access, self.k_contiguous, self.layout, self.tiling)
 
     def iterator(self, tile: npt.ArrayLike, slice_: npt.ArrayLike) -> GlobalIterator:
         """Return the global tile iterator at its first fetch, for the CTAs of the given tiles and split-K slices."""

@@ -1,6 +1,7 @@
 """The exact number of 32-byte sectors that the global loads of a grid request, from the iterators' addresses."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -118,13 +119,65 @@ def copy_requests(
     """
     by_pattern = access_wavefronts(target * bits // 8, width)
     target = np.broadcast_to(target, offset.shape)
+    first, which = _alike(offset, target, valid, bits)
+    offset, target = offset.reshape(-1, WARP_SIZE)[first], target.reshape(-1, WARP_SIZE)[first]
+    valid = valid.reshape(-1, WARP_SIZE)[first]
     if around_l1:
         sectors = bypassing_sectors(offset, target, valid, bits)
         returning = returning_wavefronts(offset, target, valid, bits)
     else:
         sectors = distinct_sectors(offset, valid, bits)
         returning = returning_lines(offset, valid, bits, width)
-    return CopyRequests(sectors, np.maximum(returning - by_pattern, 0))
+    return CopyRequests(sectors[which], np.maximum(returning[which] - by_pattern, 0))
+
+
+def _alike(offset: IntArray, target: IntArray, valid: BoolArray, bits: int) -> tuple[IntArray, IntArray]:
+    """
+    Find the warp instructions that are alike: whole lines of global memory apart, with equal targets and predicates.
+
+    Returns:
+        The number of the first one of each kind, and the kind of each one, in the shape of the arrays without lanes.
+    """
+    line = offset[..., :1] * bits // LINE_BITS * LINE_BITS // bits
+    told_apart = np.ascontiguousarray(
+        np.concatenate([offset - line, target, valid], axis=-1).reshape(-1, 3 * WARP_SIZE)
+    )
+    kinds = told_apart.view(np.dtype((np.void, told_apart.itemsize * told_apart.shape[1])))
+    _, first, which = np.unique(kinds, return_index=True, return_inverse=True)
+    return first, which.reshape(offset.shape[:-1])
+
+
+class GridFetches(NamedTuple):
+    """
+    Every fetch of an operand's tiles; the arrays have the shape [tiles, slices, fetches].
+
+    Attributes:
+        signature, base: As of ``GlobalIterator``.
+    """
+
+    signature: IntArray
+    base: IntArray
+
+
+@lru_cache(maxsize=4)
+def grid_fetches(operand: Operand, tiled: TiledShape, k_tiles: int) -> GridFetches:
+    """
+    Return the fetches of an operand's tiles, overrun included: those of the k tiles, and one for each stage.
+
+    They are kept: counts, tables and the walk through the L2 each ask for those of a problem's two operands.
+
+    Args:
+        operand: The operand.
+        tiled: Tiles of the grid.
+        k_tiles: k tiles of the longest slice.
+    """
+    shape = (tiled.m if operand.side == "a" else tiled.n, tiled.slices, k_tiles + operand.tiling.stages)
+    tile, slice_, number = np.indices(shape, sparse=True)
+    iterator = operand.iterator(tile, slice_)
+    found = GridFetches(*(np.broadcast_to(one(number), shape) for one in (iterator.signature, iterator.base)))
+    for one in found:
+        one.flags.writeable = False
+    return found
 
 
 def grid_requests(operand: Operand, tiled: TiledShape, fetches: int, *, around_l1: bool) -> OperandRequests:
@@ -140,13 +193,10 @@ def grid_requests(operand: Operand, tiled: TiledShape, fetches: int, *, around_l
         fetches: k tiles of the longest slice.
         around_l1: Whether the copies bypass L1 (cp.async.cg).
     """
-    tiles, sharing_ctas = (tiled.m, tiled.n) if operand.side == "a" else (tiled.n, tiled.m)
-    numbers = np.arange(fetches, dtype=np.int64)
-    shape = (tiles, tiled.slices, len(numbers))
-    tile, slice_, number = np.indices(shape, sparse=True)
-    signatures = np.broadcast_to(operand.iterator(tile, slice_).signature(number), shape)
+    sharing_ctas = tiled.n if operand.side == "a" else tiled.m
+    signatures = grid_fetches(operand, tiled, fetches).signature[..., :fetches]
     _, first, count = np.unique(signatures, return_index=True, return_counts=True)
-    tile, slice_, number = np.unravel_index(first, shape)
+    tile, slice_, number = np.unravel_index(first, signatures.shape)
     lanes_each = np.prod(operand.iterator(0, 0).fetch(0).offset.shape)
     batches = max(1, len(first) * int(lanes_each) // _LANES_AT_ONCE)
     totals = np.zeros(2, dtype=np.int64)

@@ -10,7 +10,7 @@ from gpusim.arrays import IntArray
 from gpusim.layout.congruous import CongruousLayout
 from gpusim.layout.crosswise import CrosswiseLayout
 from gpusim.layout.shared import SharedLayout
-from gpusim.tile.operand import Operand
+from gpusim.tile.operand import OperandTile
 from gpusim.tile.thread_map import ThreadMap, WarpThreadMap
 
 
@@ -33,7 +33,7 @@ def map_store_offsets(thread_map: ThreadMap, layout: SharedLayout, stage: int, e
     return layout.offset(coordinates[..., None, 0] + within, coordinates[..., None, 1], stage)
 
 
-def store_offsets(operand: Operand, stage: int) -> IntArray:
+def store_offsets(operand: OperandTile, stage: int) -> IntArray:
     """
     Return the element offset that every cp.async of one k tile writes.
 

@@ -78,7 +78,7 @@ WHOLE_KERNELS = (
 NO_TIME = {
     "chip.py": {
         *("__init__", "figures_of", "code_of", "data_of", "zeros", "bucket"),
-        *("row", "flush", "note", "log_note", "charge"),
+        *("row", "flush", "note", "log_note", "log_span", "charge"),
     },
     "cta_scheduler.py": {"__init__"},
     "launch.py": {"_cost"},

@@ -72,10 +72,18 @@ def estimated_stream(scenario: GemmScenario, program: Program, machine: Machine,
     return Stream("estimated", registers, tuple(segments))
 
 
+def uniform_k_tiles(stages: int) -> int:
+    """
+    Return the fewest k tiles that stand for any larger number.
+
+    One rule makes all iterations of a mainloop, so that the first two turns of the ring and the last one do.
+    """
+    return 3 * stages + 1
+
+
 def _require_uniform(program: Program, stages: int) -> None:
     first, count = program.iterations[0], len(program.iterations)
-    # One rule makes all Iterations, so the first two turns of the ring and the last one stand for all.
-    made = isinstance(program.iterations, Iterations) and count > 3 * stages
+    made = isinstance(program.iterations, Iterations) and count >= uniform_k_tiles(stages)
     ends = (range(2 * stages), range(count - stages, count)) if made else (range(count),)
     for k_tile in chain(*ends):
         body = program.iterations[k_tile]

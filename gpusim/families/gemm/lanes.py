@@ -3,8 +3,6 @@
 from collections.abc import Hashable, Sequence
 from functools import cached_property, lru_cache
 
-import numpy as np
-
 from gpusim.arrays import IntArray
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.lanes import CtaLanes, Fetch, GlobalRow, Lanes, Reached, at_access, at_output
@@ -21,6 +19,7 @@ from gpusim.schedule.ops import (
 from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.lanes import STANDARD, Banks
 from gpusim.tile.operand import SIDES, Operand
+from gpusim.tile.requests import grid_fetches
 from gpusim.units import LINE_BITS, WARP_SIZE
 
 
@@ -97,21 +96,12 @@ class GemmCta(CtaLanes[Op]):
 
     def fetches(self) -> list[list[Fetch]]:
         """Return every fetch, indexed [operand][fetch]."""
-        numbers = np.arange(self._fetches, dtype=np.int64)
+        scenario, count = self._lanes.scenario, self._fetches
         rows = []
         for side, tile in zip(SIDES, (self.tile_m, self.tile_n), strict=True):
-            iterator = self._lanes.operands[side].iterator(tile, self.slice_)
-            rows.append(
-                [
-                    Fetch(*one)
-                    for one in zip(
-                        numbers.tolist(),
-                        iterator.signature(numbers).tolist(),
-                        iterator.base(numbers).tolist(),
-                        strict=True,
-                    )
-                ]
-            )
+            found = grid_fetches(self._lanes.operands[side], scenario.grid.tiled, scenario.k_iterations())
+            signature, base = (one[tile, self.slice_, :count].tolist() for one in found)
+            rows.append(list(map(Fetch, range(count), signature, base)))
         return rows
 
     def fetched(self, row: int, number: int) -> GlobalAccess:

@@ -7,7 +7,7 @@ from typing import get_args
 
 import numpy as np
 
-from gpusim.arrays import IntArray
+from gpusim.arrays import BoolArray, IntArray
 from gpusim.element_types import is_emulated, tensor_opcode
 from gpusim.families.gemm.lanes import GemmLanes
 from gpusim.families.gemm.program import mainloop_policy, mainloop_shape, program
@@ -18,9 +18,9 @@ from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.counts import CountedKernel, GlobalCounts, GridProgram, SassOpcode
 from gpusim.schedule.kernel import Each, Fill, FragmentTile
 from gpusim.schedule.ops import CopyAsync, Op, Program
-from gpusim.tile.lanes import STANDARD, Banks, copy_table, over_warps
+from gpusim.tile.lanes import STANDARD, Banks, over_warps, predicated_copies
 from gpusim.tile.operand import SIDES, Side
-from gpusim.tile.requests import access_sectors, grid_requests
+from gpusim.tile.requests import access_sectors, grid_fetches, grid_requests
 
 
 class TileKernel(CountedKernel[Op]):
@@ -106,12 +106,23 @@ class TileKernel(CountedKernel[Op]):
 
         Iterations that consume the same slot execute the same ops, but for their numbers of k tile and fetch.
         """
+        stages = self.scenario.tiling.stages
+        parts = (
+            steps
+            for own in self.slice_programs
+            for steps in (own.prologue + own.tail + own.epilogue, *own.iterations[:stages])
+        )
+        yield from map(GridProgram, parts, self.executions())
+
+    def executions(self) -> Sequence[int]:
+        """Return how often the grid executes each of ``programs``."""
         tiled, stages = self.scenario.grid.tiled, self.scenario.tiling.stages
         ctas = tiled.m * tiled.n
-        for own in self.slice_programs:
-            yield GridProgram(own.prologue + own.tail + own.epilogue, ctas)
-            for slot, steps in enumerate(own.iterations[:stages]):
-                yield GridProgram(steps, ctas * len(range(slot, len(own.iterations), stages)))
+        times = []
+        for slice_ in range(tiled.slices):
+            k_tiles = self.scenario.k_iterations(slice_)
+            times += [ctas, *(ctas * len(range(slot, k_tiles, stages)) for slot in range(min(k_tiles, stages)))]
+        return times
 
     @cached_property
     def slice_programs(self) -> tuple[Program, ...]:
@@ -163,22 +174,25 @@ class TileKernel(CountedKernel[Op]):
         evaluated once.
         """
         tiled, operand = self.scenario.grid.tiled, self.scenario.operand(side)
-        tiles, sharing_ctas = (tiled.m, tiled.n) if side == "a" else (tiled.n, tiled.m)
-        table, stages = copy_table(operand), operand.tiling.stages
+        sharing_ctas = tiled.n if side == "a" else tiled.m
+        signatures = grid_fetches(operand, tiled, self.scenario.k_iterations()).signature
+        stages = operand.tiling.stages
         wavefronts = ideal = 0
         for slice_, own in enumerate(self.slice_programs):
             first = _predicated_fetches(own.iterations[0], side) if own.iterations else set()
             number = np.array(sorted({one + k for one in first for k in range(len(own.iterations))}), dtype=np.int64)
-            iterator = operand.iterator(np.arange(tiles, dtype=np.int64)[:, None], slice_)
-            alike = np.broadcast_to(iterator.signature(number) * stages + number % stages, (tiles, len(number)))
+            alike = signatures[:, slice_, number] * stages + number % stages
             _, places, count = np.unique(alike, return_index=True, return_counts=True)
+            valid: dict[int, BoolArray] = {}
             for place, times in zip(places.tolist(), count.tolist(), strict=True):
                 tile, index = divmod(place, len(number))
                 fetch = int(number[index])
-                valid = over_warps(operand.iterator(tile, slice_).fetch(fetch).valid)
-                taken = table.predicated(fetch % stages, valid)
-                wavefronts += times * int(taken.wavefronts.sum())
-                ideal += times * int(taken.ideal.sum())
+                signature = int(signatures[tile, slice_, fetch])
+                if signature not in valid:
+                    valid[signature] = over_warps(operand.iterator(tile, slice_).fetch(fetch).valid)
+                taken = predicated_copies(operand.in_shared, fetch % stages, valid[signature].tobytes())
+                wavefronts += times * taken.wavefronts
+                ideal += times * taken.ideal
         return wavefronts * sharing_ctas, ideal * sharing_ctas
 
 

@@ -1,7 +1,8 @@
 """Describes the kernels of a GEMM or convolution for simulation in time: behaviours, streams, L2 accesses."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, lru_cache
 from math import lcm, prod
 from typing import Any
 
@@ -12,7 +13,8 @@ from gpusim.cuda.specialise import PARAMS, Specialisation
 from gpusim.element_types import Mma, element_bits
 from gpusim.errors import BadInput
 from gpusim.families.gemm.cutlass.parameters import launch_structure
-from gpusim.families.gemm.estimated import estimated_stream
+from gpusim.families.gemm.estimated import estimated_stream, uniform_k_tiles
+from gpusim.families.gemm.gemm import GemmProblem
 from gpusim.families.gemm.program import mainloop_policy, mainloop_shape, program
 from gpusim.families.gemm.reduction.timed import TimedReduction, source_bytes
 from gpusim.families.gemm.schedule import TileKernel
@@ -42,6 +44,7 @@ from gpusim.sim.footprint import FROM_DRAM, IN_L2, L2Status
 from gpusim.sim.timed_kernel import TimedKernel, Touch, Watch
 from gpusim.tile.global_access import Pixels
 from gpusim.tile.operand import SIDES
+from gpusim.tile.requests import grid_fetches
 from gpusim.units import WARP_SIZE
 
 PIXELS_PER_GRANULE = 16
@@ -72,7 +75,7 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
         super().__init__(scenario)
         self.machine = machine
         self._estimated: dict[Program, Stream] = {}
-        self._bytes_of: dict[tuple[int, int], int] = {}
+        self._bytes_of: dict[int, IntArray] = {}
 
     # --- its CTAs ---
 
@@ -131,6 +134,23 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
         return 2 * prod(self.scenario.problem.extents)
 
     @property
+    def lender(self) -> "TimedTileKernel":
+        """
+        The kernel of a small GEMM with the same tiles left over, whose loop makes as few trips as stand for any number.
+
+        A convolution and a split-K lower their own code, and a GEMM whose vectors the small extents would make wider.
+        """
+        return self if self._lends_itself else _lender(self._small, self.machine)
+
+    @cached_property
+    def _small(self) -> GemmScenario:
+        return _with_small_extents(self.scenario)
+
+    @cached_property
+    def _lends_itself(self) -> bool:
+        return self._small == self.scenario
+
+    @property
     def shared_bytes(self) -> int:
         """Shared memory of a CTA, bytes: the larger of the operands' rings and the epilogue's staging."""
         return self.scenario.shared_bytes
@@ -170,7 +190,12 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
         """Return the stream of a split-K slice, estimated or from its machine code."""
         if origin == "compiled":
             return self.compiled(behaviour).stream
-        runs = program(self.scenario, self.scenario.k_iterations(behaviour), behaviour)
+        trips = self.scenario.k_iterations(behaviour)
+        if self.lender is not self:
+            lent = self.lender.stream(behaviour, origin)
+            segments = (replace(one, trips=trips) if one.name == "mainloop" else one for one in lent.segments)
+            return replace(lent, segments=tuple(segments))
+        runs = program(self.scenario, trips, behaviour)
         if runs not in self._estimated:
             self._estimated[runs] = estimated_stream(self.scenario, runs, self.machine, behaviour)
         return self._estimated[runs]
@@ -310,14 +335,18 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
 
     def _bytes(self, tensor: int, tile: int, slice_: int) -> IntArray:
         """Return the bytes of each fetch of a tile. Of fetches that are alike, one is evaluated."""
-        operand = self.lanes().operands[SIDES[tensor]]
-        iterator = operand.iterator(tile, slice_)
-        alike, first, which = np.unique(iterator.signature(self._fetches), return_index=True, return_inverse=True)
-        for signature, number in zip(alike.tolist(), first.tolist(), strict=True):
-            if (tensor, signature) not in self._bytes_of:
-                valid = iterator.fetch(number).valid
-                self._bytes_of[tensor, signature] = int(valid.sum()) * operand.access_bytes
-        return np.array([self._bytes_of[tensor, signature] for signature in alike.tolist()], dtype=np.int64)[which]
+        if tensor not in self._bytes_of:
+            operand, scenario = self.lanes().operands[SIDES[tensor]], self.scenario
+            signatures = grid_fetches(operand, scenario.grid.tiled, scenario.k_iterations()).signature
+            _, first, which = np.unique(signatures, return_index=True, return_inverse=True)
+            fetched = [
+                operand.iterator(own_tile, own_slice).fetch(number)
+                for own_tile, own_slice, number in zip(*np.unravel_index(first, signatures.shape), strict=True)
+            ]
+            sizes = np.array([int(access.valid.sum()) * operand.access_bytes for access in fetched], dtype=np.int64)
+            self._bytes_of[tensor] = sizes[which].reshape(signatures.shape)
+        of_fetch: IntArray = self._bytes_of[tensor][tile, slice_]
+        return of_fetch
 
     @property
     def other_dram_bytes(self) -> int:
@@ -335,6 +364,29 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
     def k_tiles(self, cta: int) -> int:
         """Return the number of k tiles of the CTA's slice."""
         return self.scenario.k_iterations(self._tile(cta)[2])
+
+
+def _with_small_extents(scenario: GemmScenario) -> GemmScenario:
+    """Return the scenario of a kernel's lender; the same one where it has none but itself."""
+    problem, (tile_m, tile_n, tile_k) = scenario.problem, scenario.tiling.threadblock
+    if not isinstance(problem, GemmProblem) or problem.split_k_slices > 1:
+        return scenario
+    least = uniform_k_tiles(scenario.tiling.stages)
+    small = problem.model_copy(
+        update={
+            "m": problem.m % tile_m + tile_m,
+            "n": problem.n % tile_n + tile_n,
+            "k": problem.k - max(0, scenario.k_iterations() - least) * tile_k,
+        }
+    )
+    if any(small.access(which) != problem.access(which) for which in "abc"):
+        return scenario
+    return scenario.model_copy(update={"problem": small})
+
+
+@lru_cache(maxsize=32)
+def _lender(scenario: GemmScenario, machine: Machine) -> TimedTileKernel:
+    return TimedTileKernel(scenario, machine)
 
 
 def timed_kernels(scenario: GemmScenario, machine: Machine) -> tuple[TimedKernel[Op], ...]:

@@ -3,7 +3,8 @@
 import argparse
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from gpusim.errors import GpusimError
@@ -18,24 +19,28 @@ from gpusim.measure.bench.commands import (
     say_on_stderr,
 )
 from gpusim.measure.bench.page import bench_page
-from gpusim.measure.bench.rows import BenchReport, load_bench, write_bench
-from gpusim.measure.host import host_of_today
+from gpusim.measure.bench.rows import BenchReport, load_bench, merged, other_host, write_bench
+from gpusim.measure.host import Host, host_of_today
+from gpusim.results.provenance import changed_files, clean, is_dirty
 
 REPEATS = 5
 
 PARTS = ("scenarios", "growth", "loops", "others", "verify")
 """What can be measured on its own."""
 
+FIGURES, PAGE = "bench.json", "bench.md"
+"""Names of the files of a report."""
 
-def measure_bench(names: Sequence[str], parts: Sequence[str], repeats: int, note: str = "") -> BenchReport:
+
+def measure_bench(host: Host, names: Sequence[str], parts: Sequence[str], repeats: int) -> Iterator[BenchReport]:
     """
-    Measure.
+    Measure, and yield what each case, loop or command has found as soon as it has.
 
     Args:
+        host: The machine at hand and the commit.
         names: Scenarios; none stands for those that are reported.
         parts: Of ``PARTS``.
         repeats: Processes of each figure.
-        note: What else is to be known of the measurement.
 
     Raises:
         CannotRun: A process failed.
@@ -47,14 +52,50 @@ def measure_bench(names: Sequence[str], parts: Sequence[str], repeats: int, note
         cases = [*(named or all_scenario_cases())] if "scenarios" in parts else []
         if "growth" in parts:
             cases += growth_cases(folder)
-        runs = [row for case in cases for row in measure_case(case, repeats, folder, say)]
-        loops = [measure_loop(size, points, repeats, say) for size, points in LOOPS.items() if "loops" in parts]
-        others = [
-            measure_other(name, command, repeats, folder, say) for name, command in OTHERS.items() if "others" in parts
-        ]
+        for case in cases:
+            yield BenchReport(host, runs=tuple(measure_case(case, repeats, folder, say)))
+        for size, points in LOOPS.items() if "loops" in parts else ():
+            yield BenchReport(host, loops=(measure_loop(size, points, repeats, say),))
+        for name, command in OTHERS.items() if "others" in parts else ():
+            yield BenchReport(host, others=(measure_other(name, command, repeats, folder, say),))
         if "verify" in parts:
-            others.append(measure_verify(repeats, folder, say))
-    return BenchReport(host_of_today(), tuple(runs), tuple(others), tuple(loops), note)
+            yield BenchReport(host, others=(measure_verify(repeats, folder, say),))
+
+
+def without_own_changes(host: Host, folder: Path | None) -> Host:
+    """Return a host whose commit counts as unchanged where nothing but a folder's report differs from it."""
+    if folder is None or not is_dirty(host.commit):
+        return host
+    own = {(folder / name).resolve() for name in (FIGURES, PAGE)}
+    return replace(host, commit=clean(host.commit)) if set(changed_files()) <= own else host
+
+
+def kept_report(folder: Path | None, host: Host) -> BenchReport:
+    """
+    Return the report of a folder, to which what is measured is added; an empty one where that is of another machine.
+
+    Args:
+        folder: Folder of bench.json; None where nothing is kept.
+        host: The machine at hand and the commit.
+
+    Raises:
+        BadInput: The report is of another schema.
+    """
+    if folder is None or not (folder / FIGURES).exists():
+        return BenchReport(host)
+    kept = load_bench(folder / FIGURES)
+    differs = other_host(kept.host, host)
+    why = f"another {', '.join(differs)}" if differs else "changes that are not committed"
+    if differs or is_dirty(host.commit):
+        say_on_stderr(f"{folder / FIGURES} is replaced, not added to: it was measured with {why}")
+        return BenchReport(host)
+    return kept
+
+
+def write_report(report: BenchReport, folder: Path) -> None:
+    """Write the figures and the page of a report."""
+    write_bench(report, folder / FIGURES)
+    (folder / PAGE).write_text(bench_page(report), encoding="utf-8")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -69,24 +110,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--page", type=Path, metavar="FOLDER", help="measure nothing: write bench.md of its bench.json anew"
     )
-    parser.add_argument("--out", type=Path, help="folder of bench.json and bench.md; default: standard output")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        help="folder of bench.json and bench.md, written after each figure; those of the same machine and commit are "
+        "added to. Default: standard output",
+    )
     arguments = parser.parse_args(argv)
     repeats = 1 if arguments.quick else REPEATS
-    folder: Path | None = arguments.page or arguments.out
+    folder: Path | None = arguments.out
     try:
         if arguments.page:
-            report = load_bench(arguments.page / "bench.json")
-        else:
-            report = measure_bench(arguments.names, arguments.only or PARTS, repeats, arguments.note)
+            write_report(load_bench(arguments.page / FIGURES), arguments.page)
+            return 0
+        host = without_own_changes(host_of_today(), folder)
+        report = kept_report(folder, host)
+        report = replace(report, host=host, note=arguments.note or report.note)
+        for found in measure_bench(host, arguments.names, arguments.only or PARTS, repeats):
+            report = merged(report, found)
+            if folder is not None:
+                write_report(report, folder)
     except GpusimError as error:
         sys.stderr.write(f"error: {error}\n")
         return error.exit_code
-    page = bench_page(report)
     if folder is None:
-        sys.stdout.write(page)
-        return 0
-    write_bench(report, folder / "bench.json")
-    (folder / "bench.md").write_text(page, encoding="utf-8")
+        sys.stdout.write(bench_page(report))
     return 0
 
 

@@ -1,14 +1,17 @@
 """The figures of a report on speed, and how they are kept as JSON."""
 
 import json
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from gpusim.errors import BadInput
 from gpusim.measure.host import Host
 
 BENCH_SCHEMA: Final = "gpusim.bench/1"
+
+RowT = TypeVar("RowT")
 
 Mode: TypeAlias = Literal["exact", "sampled"]
 """How a launch is simulated."""
@@ -119,6 +122,33 @@ class BenchReport:
     def loop_of(self, size: int) -> LoopRow | None:
         """Return the row of a loop; None where it was not measured."""
         return next((row for row in self.loops if row.size == size), None)
+
+
+def merged(kept: BenchReport, new: BenchReport) -> BenchReport:
+    """
+    Return a report with the rows of two: where both have a row of one name, the new one's.
+
+    Args:
+        kept: An earlier report of the same machine and commit.
+        new: What was measured since. Its note stands for both where it has one.
+    """
+    return replace(
+        new,
+        runs=_merged(kept.runs, new.runs, lambda row: (row.table, row.name, row.mode, row.engine)),
+        others=_merged(kept.others, new.others, lambda row: row.name),
+        loops=_merged(kept.loops, new.loops, lambda row: row.size),
+        note=new.note or kept.note,
+    )
+
+
+def _merged(kept: Iterable[RowT], new: Iterable[RowT], key: Callable[[RowT], Hashable]) -> tuple[RowT, ...]:
+    return tuple(({key(row): row for row in kept} | {key(row): row for row in new}).values())
+
+
+def other_host(kept: Host, new: Host) -> list[str]:
+    """Return what two hosts differ in, but for the day."""
+    names = (one.name for one in fields(Host) if one.name != "date")
+    return [name for name in names if getattr(kept, name) != getattr(new, name)]
 
 
 def write_bench(report: BenchReport, path: Path) -> None:

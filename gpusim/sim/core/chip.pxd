@@ -2,7 +2,7 @@
 
 cimport cython
 
-cdef long long NEVER, SECTORS_PER_LINE, SMS_PER_TPC, _MULTIPLIER, _INCREMENT, _MODULUS, _HASH, _HASHED_BITS, _HASH_SHIFT, _WHOLE_LINE, _OUTPUT_LINES, _SLOT_WIDTH, _MOST_CREDIT, _MILLI, _PERCENT, _GROUPS, _LINES_AT_ONCE, _STAGE_CYCLES, _ISSUED, _COMING, _TENSOR, _MIO, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
+cdef long long NEVER, SECTORS_PER_LINE, SMS_PER_TPC, _MULTIPLIER, _INCREMENT, _MODULUS, _HASH, _HASHED_BITS, _HASH_SHIFT, _WHOLE_LINE, _OUTPUT_LINES, _SLOT_WIDTH, _NEIGHBOURS, _MOST_CREDIT, _MILLI, _PERCENT, _GROUPS, _LINES_AT_ONCE, _STAGE_CYCLES, _STAGE_MASK, _ISSUED, _COMING, _TENSOR, _MIO, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
 cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
 cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
 cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN, DISPATCH_STALL
@@ -32,6 +32,7 @@ cdef class Lines:
     cdef long long used(self, long long line) noexcept
     cdef void drop_oldest(self) noexcept
 
+@cython.final
 cdef class Chip:
     cdef readonly long long sms, slots, share, now, instructions, wavefronts, l2_sectors, looked_up, dram_bytes, dram_written, stored_bytes, acknowledged
     cdef readonly long long ended, ended_at, ended_sm, ended_slot, ended_launched
@@ -55,15 +56,16 @@ cdef class Chip:
     cdef long long[::1] reach, sm_free, staged, full_from, full_to, tag_free, tag_ends, tag_at, halves, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
     cdef long long[::1] port_free, mio_free, return_free, queue, queue_at, sm_queue, sm_queue_at, taken, clock, asleep, last, active, blocked, members
     cdef long long[::1] cta, expected, launched, remaining, accepted, arrived, arrivals, observed, parked, awaiting, finished, slot_of
-    cdef long long[::1] age, home, at, segment, trip, ready, stalled, issued, reason, board, board_reason
-    cdef long long[::1] barred, held, dispatched
+    cdef long long[::1] age, came, home, at, segment, trip, ready, stalled, issued, reason, board, board_reason
+    cdef long long[::1] barred, held, dispatched, watched, port_of, number, sm_of
     cdef long long[::1] groups, committed, open_group, stored, drained
     cdef long long[::1] group_of, l2_free, store_free, dram_free, bank_free, heap, place, due, order
     cdef bint before(self, long long one, long long other) noexcept
+    @cython.locals(earlier=bint)
     cdef void schedule(self, long long event, long long at, long long rank) noexcept
     cdef void rise(self, long long place) noexcept
     cdef void sink(self, long long place) noexcept
-    cdef long long take(self) noexcept
+    cdef void drop(self, long long event) noexcept
     cpdef long long run(self) except *
     cdef void wake(self, long long smsp, long long at) noexcept
     cpdef hand(self, long long sm, long long cta, long long at, long long observed)
@@ -77,8 +79,9 @@ cdef class Chip:
     cdef long long issue_from(self, long long smsp, long long now) noexcept
     cdef void issue_beyond(self, long long smsp, long long warp, long long at) noexcept
     cdef void account(self, long long warp, long long at, long long free, long long throttle) noexcept
-    @cython.locals(spans=Log)
     cdef long long charge(self, long long warp, long long begin, long long end, long long reason) noexcept
+    @cython.locals(spans=Log)
+    cdef void log_span(self, long long warp, long long begin, long long end, long long reason) noexcept
     cdef void note(self, long long warp, long long at, long long landed) noexcept
     @cython.locals(notes=Log)
     cdef void log_note(self, long long warp, long long place, long long tiles, long long at, long long landed, long long stalled) noexcept
@@ -96,6 +99,7 @@ cdef class Chip:
     cdef void fill_line(self, long long sm, long long line, long long at) noexcept
     cdef long long wavefronts_of(self, long long warp, long long code) noexcept
     cdef long long service(self, long long wavefronts) noexcept
+    @cython.locals(joins=bint, coming=bint, yields=bint)
     cdef long long reserve(self, long long sm, long long at, long long cycles) noexcept
     cdef long long tags(self) noexcept
     cdef long long tag(self, long long sm, long long at) noexcept
@@ -104,6 +108,7 @@ cdef class Chip:
     cdef void take_reads(self, long long smsp, long long at) noexcept
     cdef long long taken_in(self, long long sm, long long at, long long wavefronts) noexcept
     cdef long long dispatch(self, long long smsp, long long at, long long wavefronts, long long registers, long long stage, long long looks_up) noexcept
+    @cython.locals(comes=bint)
     cdef long long memory(self, long long smsp, long long warp, long long at) noexcept
     cdef long long shared(self, long long warp, long long leaves, long long wavefronts) noexcept
     cdef void resolve(self, long long warp, long long code) noexcept
@@ -111,9 +116,9 @@ cdef class Chip:
     cdef long long l2_latency(self, long long sm) noexcept
     cdef long long read_known(self, long long sm, long long at, long long issued, long long sectors, long long slow, long long missed) noexcept
     cdef long long arrival(self, long long sm, long long start, long long issued, long long asked, long long slow, long long missed) noexcept
-    @cython.locals(cache=Lines)
+    @cython.locals(cache=Lines, same=bint)
     cdef long long fill(self, long long sm, long long line, long long mask, long long start, long long issued) noexcept
-    @cython.locals(cache=Lines)
+    @cython.locals(cache=Lines, misses=bint)
     cdef long long fill_known(self, long long sm, long long line, long long mask, long long start, long long issued) noexcept
     cdef long long accrue(self, long long asked, long long issued) noexcept
     cdef void occupy_any(self, long long issued) noexcept

@@ -12,10 +12,10 @@ SMSPs that were woken first.
 """
 
 from array import array
-from mmap import mmap
 from typing import TYPE_CHECKING, Final
 
 from gpusim.sim.code import BAR, COMMIT, DEPBAR, EXIT, GLOBAL, LDGSTS, PIPE, SHARED
+from gpusim.sim.core.columns import pages
 from gpusim.sim.stall_reasons import (
     BARRIER,
     BRANCH_RESOLVING,
@@ -60,11 +60,17 @@ _LINES_AT_ONCE = 32
 _STAGE_CYCLES = 4096
 """Cycles of an SM's data stage that are kept, a power of two; one farther ahead shares its place with a nearer one."""
 
+_STAGE_MASK = _STAGE_CYCLES - 1
+"""Takes a cycle to its place among them: a division costs as much as ten other operations."""
+
 _ISSUED, _COMING = 2, 3
 """What stands, besides twice the cycle, for one that the data stage gives to an instruction, or to data that comes."""
 
 _SLOT_WIDTH = 16
 """Integers from one slot of a cache to the next: two lines of the memory that this runs in."""
+
+_NEIGHBOURS = 3
+"""Bits of a line's number that tell those apart whose buckets are one line of that memory."""
 
 _OUTPUT_LINES = 1 << 46
 """Numbers of the lines that stores fill, or whose number is not known; no operand's lines reach them."""
@@ -105,11 +111,6 @@ def zeros(count: int, value: int = 0) -> "Column":
 def dealt(values: "Sequence[int]", count: int) -> "Column":
     """Return a column in which some values, in their order, fill as many places each as the others."""
     return array("q", [values[place * len(values) // count] for place in range(count)])
-
-
-def pages(count: int) -> "memoryview[int]":
-    """Return ``count`` integers of value 0, whose memory is taken page by page as they are first used."""
-    return memoryview(mmap(-1, 8 * count)).cast("q")
 
 
 def sectors_in(mask: int) -> int:
@@ -162,8 +163,13 @@ class Lines:
         self.count = 0
 
     def bucket(self, line: int) -> int:
-        """Return the bucket of a line: all its bits count, as tensors and waves differ in high ones only."""
-        return (line ^ line >> 17 ^ line >> 34) * 40503 & self.mask
+        """
+        Return the bucket of a line: all its bits count, as tensors and waves differ in high ones only.
+
+        Neighbours, which are asked for soon, have neighbouring buckets.
+        """
+        block = line >> _NEIGHBOURS
+        return ((block ^ block >> 17 ^ block >> 34) * 40503 << _NEIGHBOURS | line & (1 << _NEIGHBOURS) - 1) & self.mask
 
     def find(self, line: int) -> int:
         """Return the slot of a line, or -1."""
@@ -284,19 +290,23 @@ class Chip:
         self.staged, self.staged_last = zeros(sms * _STAGE_CYCLES), 0
         self.full_from, self.full_to, self.tag_free, self.halves = zeros(sms), zeros(sms), zeros(sms), zeros(sms)
         # When the last look-ups of copies end, in a ring: those that may wait, and the one that they wait for.
-        self.tag_ends, self.tag_at = zeros(sms * (self.waiting + 1)), zeros(sms)
-        self.cold, self.sectors = zeros(sms, 1), zeros(sms)
+        self.tag_ends, self.tag_at, self.cold, self.sectors = (
+            zeros(sms * (self.waiting + 1)),
+            zeros(sms),
+            zeros(sms, 1),
+            zeros(sms),
+        )
         self.line_ready = zeros(sms * self.lines, -1)
         self.fetch_free, self.fetched_lines = zeros(sms), zeros(sms)
         self.cached_line = zeros(sms * self.cache_lines)
-        self.stalls = zeros(sms * REASON_COUNT)
         # SMSPs
         self.port_free = zeros(smsps * self.ports)
         self.mio_free, self.taken = zeros(smsps), zeros(smsps)
         self.queue, self.queue_at = zeros(smsps * self.depth), zeros(smsps)
         self.sm_queue, self.sm_queue_at, self.collected = zeros(sms * self.sm_depth), zeros(sms), 0
         self.clock, self.asleep = zeros(smsps), zeros(smsps, NEVER)
-        self.dispatched = zeros(smsps)
+        self.dispatched, self.stalls = zeros(smsps), zeros(smsps * REASON_COUNT)
+        self.sm_of = array("q", [smsp // self.smsps for smsp in range(smsps)])
         self.last, self.active, self.blocked = zeros(smsps, -1), zeros(smsps), zeros(smsps)
         self.members = zeros(smsps * slots * self.warps)
         # CTAs, by slot
@@ -307,6 +317,7 @@ class Chip:
         self.finished, self.slot_of = zeros(len(self.program), -1), zeros(len(self.program), -1)
         # Warps, by slot
         self.age, self.home, self.return_free = zeros(warps), zeros(warps), zeros(warps)
+        self.watched, self.port_of, self.number, self.came = zeros(warps), zeros(warps), zeros(warps), zeros(warps)
         self.at, self.segment, self.trip = zeros(warps), zeros(warps), zeros(warps)
         self.ready, self.stalled, self.issued, self.reason = zeros(warps), zeros(warps), zeros(warps), zeros(warps)
         self.board, self.board_reason = zeros(warps * SCOREBOARDS), zeros(warps * SCOREBOARDS)
@@ -443,9 +454,10 @@ class Chip:
             child = 2 * place + 1
             if child >= self.pending:
                 break
-            if child + 1 < self.pending and self.before(self.heap[child + 1], self.heap[child]):
-                child += 1
             below = self.heap[child]
+            if child + 1 < self.pending and self.before(self.heap[child + 1], below):
+                child += 1
+                below = self.heap[child]
             if not self.before(below, event):
                 break
             self.heap[place] = below
@@ -454,33 +466,36 @@ class Chip:
         self.heap[place] = event
         self.place[event] = place
 
-    def take(self) -> int:
-        """Remove the first event of the heap; return it."""
-        event = self.heap[0]
-        self.place[event] = -1
+    def drop(self, event: int) -> None:
+        """Remove an event from the heap."""
+        place, self.place[event] = self.place[event], -1
         self.pending -= 1
-        if self.pending > 0:
-            self.heap[0] = self.heap[self.pending]
-            self.place[self.heap[0]] = 0
-            self.sink(0)
-        return event
+        if place < self.pending:
+            last = self.heap[self.pending]
+            self.heap[place], self.place[last] = last, place
+            self.sink(place)
+            self.rise(self.place[last])
 
     def run(self) -> int:
         """Go on until a CTA ends; return its number, or -1 where nothing is left to do."""
         smsps = self.sms * self.smsps
         self.ended = -1
         while self.pending > 0 and self.ended < 0:
-            event = self.take()
+            event = self.heap[0]
             now = self.due[event] // 2
             self.now = now
             if event >= smsps:
+                self.drop(event)
                 self.launch(event - smsps, now)
             else:
+                # It stays in the heap: to move it there takes half of what removing and adding it would.
                 self.asleep[event] = -1
                 until = self.issue_from(event, now)
                 self.asleep[event] = until
                 if until < NEVER:
                     self.schedule(event, until, _TIMED)
+                else:
+                    self.drop(event)
         self.notes.flush()
         self.spans.flush()
         return self.ended
@@ -529,10 +544,11 @@ class Chip:
         for number in range(warps):
             warp = slot * self.warps + number
             smsp = base + (fewest - base + number) % self.smsps
-            self.age[warp] = cta * self.warps + number
-            self.home[warp] = smsp
+            self.age[warp], self.came[warp] = cta * self.warps + number, cta
+            self.home[warp], self.number[warp], self.watched[warp] = smsp, number, self.observed[slot]
             segment = self.begins[program]
             self.segment[warp], self.trip[warp], self.at[warp] = segment, 0, self.first[segment]
+            self.port_of[warp] = smsp * self.ports + self.port[self.first[segment]]
             self.issued[warp], self.stalled[warp], self.ready[warp], self.reason[warp] = at - 1, at, at, WAIT
             self.committed[warp] = self.open_group[warp] = self.stored[warp] = self.drained[warp] = 0
             self.barred[warp] = self.held[warp] = 0
@@ -555,7 +571,7 @@ class Chip:
         """Remove a warp that has issued its last instruction."""
         slot = warp // self.warps
         self.remove(self.home[warp], warp)
-        if self.observed[slot]:
+        if self.watched[warp]:
             self.log_note(warp, RETIRED, self.home[warp] % self.smsps, at, at, at)
         self.remaining[slot] -= 1
         if self.remaining[slot] == 0:
@@ -620,7 +636,7 @@ class Chip:
             self.held[warp] = 1
             return
         self.wait_until(warp, self.barred[warp], BARRIER)
-        if self.observed[warp // self.warps]:
+        if self.watched[warp]:
             at = max(self.barred[warp], self.stalled[warp])
             self.log_note(warp, RELEASED, 0, at, at, at)
         self.barred[warp] = 0
@@ -642,7 +658,7 @@ class Chip:
 
     def horizon(self, smsp: int, now: int) -> int:
         """Return the earliest cycle at which a warp could issue that is now at a barrier or not yet launched."""
-        launch = self.next_launch(smsp // self.smsps, now)
+        launch = self.next_launch(self.sm_of[smsp], now)
         if self.blocked[smsp]:
             return min(launch, now + self.barrier_base + self.barrier_each)
         return launch
@@ -659,20 +675,20 @@ class Chip:
         """
         horizon = self.horizon(smsp, now)
         clock = max(self.clock[smsp], now)
-        ports, base = smsp * self.ports, smsp * self.slots * self.warps
+        base = smsp * self.slots * self.warps
         while True:
             chosen, best, first, issued, last = -1, NEVER, 0, 0, self.last[smsp]
             for place in range(base, base + self.active[smsp]):
                 warp = self.members[place]
                 at = self.ready[warp]
-                free = self.port_free[ports + self.port[self.at[warp]]]
+                free = self.port_free[self.port_of[warp]]
                 if free > at:  # noqa: PLR1730
                     at = free
                 if at < clock:  # noqa: PLR1730
                     at = clock
                 if at > best:
                     continue
-                cta = -1 if warp == last else self.cta[warp // self.warps]
+                cta = -1 if warp == last else self.came[warp]
                 if at < best or cta < first or (cta == first and self.issued[warp] < issued):
                     chosen, best, first, issued = warp, at, cta, self.issued[warp]
             if chosen < 0:
@@ -682,7 +698,7 @@ class Chip:
             if best > now and (kind != PIPE or best >= horizon):
                 self.clock[smsp] = clock
                 return best
-            port = ports + self.port[code]
+            port = self.port_of[chosen]
             self.account(chosen, best, self.port_free[port], self.throttle[code])
             self.last[smsp] = chosen
             self.instructions += 1
@@ -697,7 +713,7 @@ class Chip:
                     self.take_reads(smsp, best)
                 if self.write[code] >= 0:
                     self.hold(chosen, self.write[code], best + self.latency[code], SHORT_SCOREBOARD)
-                if self.observed[chosen // self.warps] and self.activity[code] >= 0:
+                if self.watched[chosen] and self.activity[code] >= 0:
                     self.note(chosen, best, best + self.latency[code])
                 self.advance(chosen, best)
                 if self.held[chosen]:
@@ -729,7 +745,7 @@ class Chip:
         elif kind == COMMIT:
             self.dispatch(smsp, at, 0, 0, 0, 0)
             self.commit(warp)
-        if self.observed[warp // self.warps] and self.activity[code] >= 0:
+        if self.watched[warp] and self.activity[code] >= 0:
             self.note(warp, at, landed)
         if kind == EXIT:
             self.leave(warp, at + 1)
@@ -750,21 +766,26 @@ class Chip:
             begin = self.charge(warp, begin, free, throttle)
             begin = self.charge(warp, begin, min(at, self.dispatched[self.home[warp]]), DISPATCH_STALL)
             self.charge(warp, begin, at, NOT_SELECTED)
-        self.charge(warp, at, at + 1, SELECTED)
+        self.stalls[self.home[warp] * REASON_COUNT + SELECTED] += 1
+        if self.watched[warp]:
+            self.log_span(warp, at, at + 1, SELECTED)
         self.issued[warp] = at
 
     def charge(self, warp: int, begin: int, end: int, reason: int) -> int:
         """Charge cycles to a reason; return the cycle at which the next one begins."""
         if end <= begin:
             return begin
-        slot = warp // self.warps
-        self.stalls[slot // self.slots * REASON_COUNT + reason] += end - begin
-        if self.observed[slot]:
-            spans = self.spans
-            row = spans.row()
-            spans.block[row], spans.block[row + 1] = warp % self.warps, begin
-            spans.block[row + 2], spans.block[row + 3] = end, reason
+        self.stalls[self.home[warp] * REASON_COUNT + reason] += end - begin
+        if self.watched[warp]:
+            self.log_span(warp, begin, end, reason)
         return end
+
+    def log_span(self, warp: int, begin: int, end: int, reason: int) -> None:
+        """Add a row to the spans."""
+        spans = self.spans
+        row = spans.row()
+        spans.block[row], spans.block[row + 1] = self.number[warp], begin
+        spans.block[row + 2], spans.block[row + 3] = end, reason
 
     def note(self, warp: int, at: int, landed: int) -> None:
         """Log an instruction of a watched CTA."""
@@ -777,7 +798,7 @@ class Chip:
         """Add a row to the notes."""
         notes = self.notes
         row = notes.row()
-        notes.block[row], notes.block[row + 1], notes.block[row + 2] = warp % self.warps, place, tiles
+        notes.block[row], notes.block[row + 1], notes.block[row + 2] = self.number[warp], place, tiles
         notes.block[row + 3], notes.block[row + 4], notes.block[row + 5] = at, landed, stalled
 
     def wait_until(self, warp: int, cycle: int, reason: int) -> None:
@@ -814,6 +835,7 @@ class Chip:
         if code == self.end[segment]:
             code = self.next_trip(warp, segment)
         self.at[warp] = code
+        self.port_of[warp] = self.home[warp] * self.ports + self.port[code]
         if self.gated[code]:
             self.gate(warp, code)
         if self.barred[warp]:
@@ -885,7 +907,7 @@ class Chip:
         line = self.fetches[self.at[warp]]
         if line < 0:
             return
-        sm = self.home[warp] // self.smsps
+        sm = self.sm_of[self.home[warp]]
         base = sm * self.lines
         for ahead in range(line, line + self.stream_lines + 1):
             if self.line_ready[base + ahead] < 0:
@@ -914,7 +936,7 @@ class Chip:
     def wavefronts_of(self, warp: int, code: int) -> int:
         """Return the wavefronts of a shared access in the ring slot that this trip uses."""
         slot = self.stage[code] + self.trip[warp] * self.tiles[self.segment[warp]]
-        return self.waves[self.wave[code] + slot % self.wave_slots[code] * self.warps + warp % self.warps]
+        return self.waves[self.wave[code] + slot % self.wave_slots[code] * self.warps + self.number[warp]]
 
     def service(self, wavefronts: int) -> int:
         """Return the cycles that the data stage takes for some wavefronts."""
@@ -934,7 +956,7 @@ class Chip:
         joins = self.full_from[sm] <= at <= self.full_to[sm]
         cycle = self.full_to[sm] if joins else at
         while cycles > 0:
-            place = base + cycle % _STAGE_CYCLES
+            place = base + (cycle & _STAGE_MASK)
             coming = self.staged[place] == 2 * cycle + _COMING
             if coming and not yields:
                 yields = True
@@ -963,7 +985,7 @@ class Chip:
         base = sm * _STAGE_CYCLES
         cycle = max(at, self.full_to[sm]) if self.full_from[sm] <= at else at
         while cycles > 0:
-            place = base + cycle % _STAGE_CYCLES
+            place = base + (cycle & _STAGE_MASK)
             if self.staged[place] < 2 * cycle + _ISSUED:
                 self.staged[place] = 2 * cycle + _COMING
                 self.staged_last = cycle
@@ -996,7 +1018,7 @@ class Chip:
         to the address unit (D8). On T4 the rate of the SM is that of GA10x (D20). A copy that looks up lines waits
         until but a few of those before it have done so, and all memory instructions behind it for the copy (D3).
         """
-        sm = smsp // self.smsps
+        sm = self.sm_of[smsp]
         self.halves[sm] += stage
         places = max(1, self.halves[sm] // 2)  # a copy has one for each of these, and is there when it has the last
         cycles = max(1, self.service(wavefronts) + self.halves[sm] // 2)
@@ -1039,10 +1061,10 @@ class Chip:
             comes = self.asked[self.requested] > 0
             looks_up = 1 if comes and not self.through_l1[code] else 0
             leaves = self.dispatch(smsp, at, 0 if comes else wavefronts, registers, self.copy_stage, looks_up)
-            begins = self.tag(smsp // self.smsps, leaves) if looks_up else leaves
-            landed = self.copy(smsp // self.smsps, begins, at, code)
+            begins = self.tag(self.sm_of[smsp], leaves) if looks_up else leaves
+            landed = self.copy(self.sm_of[smsp], begins, at, code)
             if comes and self.through_l1[code]:
-                landed = self.taken_in(smsp // self.smsps, landed, wavefronts)
+                landed = self.taken_in(self.sm_of[smsp], landed, wavefronts)
             self.open_group[warp] = max(landed, self.open_group[warp])
         else:
             reason = LONG_SCOREBOARD
@@ -1050,15 +1072,15 @@ class Chip:
                 self.resolve(warp, code)
                 comes = self.asked[self.requested] > 0
                 leaves = self.dispatch(smsp, at, 0, registers, 0, 0)
-                landed = self.look_up(smsp // self.smsps, leaves, at, self.load_hit)
+                landed = self.look_up(self.sm_of[smsp], leaves, at, self.load_hit)
                 if comes:
-                    landed = self.taken_in(smsp // self.smsps, landed, self.wavefronts_of(warp, code))
+                    landed = self.taken_in(self.sm_of[smsp], landed, self.wavefronts_of(warp, code))
             else:
                 # A store looks up its lines on the way, one a cycle (held.csv).
                 sectors = self.sectors_of_output(warp, code)
                 lines = 0 if self.is_load[code] else (sectors + SECTORS_PER_LINE - 1) // SECTORS_PER_LINE
                 leaves = self.dispatch(smsp, at, lines, registers, 0, 0)
-                landed = self.output(smsp // self.smsps, warp, at, leaves, sectors)
+                landed = self.output(self.sm_of[smsp], warp, at, leaves, sectors)
         if self.write[code] >= 0:
             self.hold(warp, self.write[code], landed, reason)
         if self.read[code] >= 0:
@@ -1099,12 +1121,12 @@ class Chip:
         self.fetched, self.status = self.row_fetch[row] + turn, self.row_status[row] + turn
         pattern = self.pattern[self.fetched]
         place = self.access[code] * self.vecs[pattern] + self.vec[code]
-        self.requested = self.request[pattern] + place * self.warps + warp % self.warps
+        self.requested = self.request[pattern] + place * self.warps + self.number[warp]
 
     def sectors_of_output(self, warp: int, code: int) -> int:
         """Return the sectors of a warp's load or store of the epilogue."""
         output = self.cta[warp // self.warps] * self.outputs + self.turn_of[code]
-        return self.output_sectors[self.row_output[output] + self.access[code] * self.warps + warp % self.warps]
+        return self.output_sectors[self.row_output[output] + self.access[code] * self.warps + self.number[warp]]
 
     def output(self, sm: int, warp: int, at: int, leaves: int, sectors: int) -> int:
         """Serve a load or store of the epilogue; return the cycle at which a load's data has arrived (D10)."""
@@ -1140,7 +1162,7 @@ class Chip:
         """Take all cycles of the data stage up to one."""
         base = sm * _STAGE_CYCLES
         for cycle in range(at, until):
-            self.staged[base + cycle % _STAGE_CYCLES] = 2 * cycle + _ISSUED
+            self.staged[base + (cycle & _STAGE_MASK)] = 2 * cycle + _ISSUED
 
     def copy(self, sm: int, at: int, issued: int, code: int) -> int:
         """Serve a cp.async; return the cycle at which its data is in shared memory."""
@@ -1377,8 +1399,10 @@ class Chip:
         """
         cache, asked = self.l2, sectors_in(mask)
         slow, shared = self.slow[self.status], self.shared_by[self.status]
-        bank = self.bank_of(line)
-        served = max(self.bank_free[bank], self.dram_free[bank % self.channels])
+        served = 0
+        if slow:
+            bank = self.bank_of(line)
+            served = max(self.bank_free[bank], self.dram_free[bank % self.channels])
         brought = self.accrue(asked, issued)
         slot = cache.used(line)
         misses = cache.held[slot] == 0 and slow == _MILLI

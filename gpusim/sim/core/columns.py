@@ -1,7 +1,10 @@
 """The columns of integers that the core reads: the code of every behaviour, and what every CTA touches."""
 
+import mmap
+import sys
 from array import array
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -16,6 +19,23 @@ Column: TypeAlias = "array[int]"
 def column(values: Iterable[int]) -> Column:
     """Return integers as a column; never an empty one, which no view can be taken of."""
     return array("q", values) or array("q", [0])
+
+
+def pages(count: int) -> "memoryview[int]":
+    """
+    Return ``count`` integers of value 0, whose memory is taken page by page as they are first used.
+
+    Pages are large where the system has such: what lies anywhere in many small ones is looked up twice, for the
+    processor finds its page first.
+    """
+    if sys.platform == "win32":
+        memory = mmap.mmap(-1, 8 * count)
+    else:
+        memory = mmap.mmap(-1, 8 * count, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if sys.platform == "linux":
+        with suppress(OSError):  # a kernel without them
+            memory.madvise(mmap.MADV_HUGEPAGE)
+    return memoryview(memory).cast("q")
 
 
 def rows_of(log: Column, width: int) -> IntArray:

@@ -14,7 +14,8 @@ from gpusim.lower.stream import Instruction
 from gpusim.machine.spec import DramSpec, Machine
 from gpusim.schedule.lanes import Lanes
 from gpusim.sim.code import Assembly, Decoded, DecodedSegment
-from gpusim.sim.launch import Launch
+from gpusim.sim.launch import DecodedCode, Launch
+from gpusim.sim.tables import code_of
 from gpusim.tile.lanes import Banks
 
 PLENTY: Final = 1 << 20
@@ -50,12 +51,12 @@ class ChangedLaunch(Launch):
     changes: tuple[CodeChange, ...] = ()
 
     @cached_property
-    def assemblies(self) -> dict[Hashable, Assembly]:
-        """Decoded code of each behaviour, changed."""
-        found = dict(Launch(self.kernel, self.streams, self.ctas_per_sm).assemblies)
+    def decoded(self) -> DecodedCode:
+        """The decoded code, changed."""
+        found = Launch(self.kernel, self.streams, self.ctas_per_sm).assemblies
         for change in self.changes:
             found = {behaviour: change(self, behaviour, assembly) for behaviour, assembly in found.items()}
-        return found
+        return DecodedCode(found, code_of(found, self.machine.instruction_cache.stream_lines))
 
 
 def changed(launch: Launch, changes: Sequence[Change]) -> Launch:

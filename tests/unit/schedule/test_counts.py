@@ -16,7 +16,7 @@ from gpusim.layout.banks import access_ideal, access_wavefronts
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.kernel import Kernel, SharedLayouts
 from gpusim.scenario.models import DTypes
-from gpusim.schedule.counts import GridProgram, count, count_all
+from gpusim.schedule.counts import CountedKernel, GridProgram, count, count_all
 from gpusim.schedule.ops import CopyAsync
 from gpusim.tile.shared_store import store_offsets
 
@@ -194,6 +194,8 @@ def test_counts_are_integers():
 
 class WholePrograms(TileKernel):
     """A kernel whose programs are counted op by op."""
+
+    executions = CountedKernel.executions
 
     def programs(self):
         tiled = self.scenario.grid.tiled

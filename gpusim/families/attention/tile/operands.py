@@ -14,7 +14,7 @@ from gpusim.layout.linear import PaddedLayout
 from gpusim.layout.shared import SharedLayout
 from gpusim.tile.gemm_iterators import GemmSource
 from gpusim.tile.mma import MATRIX, PAIR, warp_coordinates
-from gpusim.tile.operand import Operand, Side
+from gpusim.tile.operand import Operand, OperandTile, Side
 from gpusim.units import WARP_SIZE
 
 Gemm: TypeAlias = Literal["qk", "pv"]
@@ -58,6 +58,11 @@ class RowsOfKeys(PaddedLayout):
 @dataclass(frozen=True, slots=True)
 class ProbabilitiesOperand(Operand):
     """P, which the warps themselves store: nothing copies it, and it has a layout of its own."""
+
+    @property
+    def in_shared(self) -> OperandTile:
+        """The operand itself, which alone knows its layout."""
+        return self
 
     @property
     def shared(self) -> SharedLayout:

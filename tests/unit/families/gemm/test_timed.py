@@ -1,13 +1,19 @@
 """What a kernel of tiles says of its CTAs for simulation in time: who waits for whom, and what DRAM brings."""
 
+from copy import copy
+from dataclasses import replace
+
 import pytest
 from doubles.published import H200
 from problems.small import small_gemm
 
 from gpusim.families.gemm.reduction.timed import TimedReduction
 from gpusim.families.gemm.timed import TimedTileKernel
+from gpusim.schedule.counts import count
 from gpusim.sim.decode import assemble
 from gpusim.sim.footprint import FROM_DRAM
+from gpusim.sim.tables import code_of
+from gpusim.verbs.simulate import launch_of
 
 
 def split(how, slices=3, **more):
@@ -48,3 +54,80 @@ def test_a_reduction_reads_partial_sums_and_source_from_dram(beta, size):
 
     assert set(kernel.found(0, first_wave=True)) == {FROM_DRAM}
     assert kernel.other_dram_bytes == size
+
+
+class OnItsOwn(TimedTileKernel):
+    """A kernel that lowers, decodes and counts its own programs, whatever its extents."""
+
+    @property
+    def lender(self):
+        return self
+
+
+def makes(kernel):
+    """The streams, code and counts of a kernel."""
+    launch = launch_of(kernel, "estimated")
+    code = code_of(launch.assemblies, kernel.machine.instruction_cache.stream_lines)
+    return launch.streams, launch.assemblies, launch.decoded.code, code, count(kernel)
+
+
+LENT = {
+    "multistage": {},
+    "two tiles": {"problem": {"m": 200, "n": 136}},
+    "four stages": {"kernel": {"stages": 4}},
+    "pipelined": {"kernel": {"mainloop": "pipelined", "stages": 2}},
+    "columns": {"problem": {"layout_a": "column", "layout_b": "row"}},
+    "source": {"problem": {"beta": 0.5}},
+    "bias": {"problem": {"bias": True, "activation": "relu"}},
+    "padded leading dimensions": {"problem": {"lda": 4096, "ldc": 512}},
+    "narrow vectors": {"problem": {"alignment_a": 2, "alignment_b": 4}},
+    "CUTLASS": {"kernel": {"code": "cutlass"}},
+}
+
+
+@pytest.mark.parametrize("k", [32, 200, 384, 1000, 1032])
+@pytest.mark.parametrize("keys", LENT.values(), ids=LENT)
+def test_what_a_kernel_is_lent_is_what_it_would_make(keys, k):
+    scenario = small_gemm(keys.get("problem", {}).get("m", 128), keys.get("problem", {}).get("n", 128), k)
+    problem = scenario.problem.model_copy(update=keys.get("problem", {}))
+    kernel = scenario.kernel.model_copy(update=keys.get("kernel", {}))
+    scenario = scenario.model_copy(update={"problem": problem, "kernel": kernel})
+
+    assert makes(TimedTileKernel(scenario, H200)) == makes(OnItsOwn(scenario, H200))
+
+
+def test_gemms_of_one_kernel_with_the_same_tiles_left_over_have_one_lender():
+    """Tiles are 64 x 64 x 64, and 8 are left over of M, N and K each; few k tiles are one's own."""
+    first, second = (TimedTileKernel(small_gemm(m, n, k), H200) for m, n, k in ((200, 136, 1032), (72, 648, 1096)))
+
+    assert first.lender is second.lender
+    assert first.lender.lender is first.lender
+    assert TimedTileKernel(small_gemm(201, 136, 1032), H200).lender is not first.lender
+
+
+def test_a_kernel_is_lent_to_the_same_machine_only():
+    scenario = small_gemm(128, 128, 1024)
+    slower = replace(H200, barrier=replace(H200.barrier, base=H200.barrier.base + 1))
+
+    assert TimedTileKernel(scenario, slower).lender is not TimedTileKernel(scenario, H200).lender
+    assert TimedTileKernel(scenario, slower).lender.machine == slower
+
+
+@pytest.mark.parametrize("scenario", [split("serial"), small_gemm(64, 64, 64)], ids=["split-K", "one k tile"])
+def test_a_kernel_without_a_lender_is_its_own(scenario):
+    kernel = TimedTileKernel(scenario, H200)
+
+    assert kernel.lender.scenario == scenario
+
+
+def test_a_copy_of_a_kernel_on_another_machine_is_lent_what_is_made_for_that():
+    """As ``explain`` does to find what a machine without an obstacle would take."""
+    kernel = TimedTileKernel(small_gemm(128, 128, 1024), H200)
+    slower = replace(H200, pipes=H200.pipes | {"alu": replace(H200.pipes["alu"], interval=99)})
+    assert kernel.lender.machine is H200
+    changed = copy(kernel)
+    changed.machine = slower
+
+    assert changed.lender.machine is slower
+    assert 99 in launch_of(changed, "estimated").decoded.code.interval
+    assert 99 not in launch_of(kernel, "estimated").decoded.code.interval
