@@ -196,18 +196,6 @@ class CopyPaceSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class CopyLookupsSpec:
-    """
-    How copies wait to look up their lines, of which an SM looks up one a cycle.
-
-    Attributes:
-        waiting: Copies of an SM that wait and hold up nothing behind them.
-    """
-
-    waiting: Annotated[int, FigureUnit("copies", least=0)]
-
-
-@dataclass(frozen=True, slots=True)
 class AsyncCopySpec:
     """
     cp.async (LDGSTS).
@@ -217,7 +205,6 @@ class AsyncCopySpec:
             has a place in the MIO's queues.
         source_release: Cycles from there until the address registers are free.
         pace: How fast copies leave; None where it is not known, and they leave as other memory instructions do.
-        lookups: How copies wait; None where it is not known, and each holds up all memory instructions behind it.
         l1_latency: Cycles from issue until the data is in shared memory, on an L1 hit.
         commit_latency: Cycles from a commit_group's issue to the warp's next issue.
         wait_latency: Cycles from the issue of a wait_group with nothing pending to the warp's next issue.
@@ -226,7 +213,6 @@ class AsyncCopySpec:
     stage_half_cycles: Annotated[int, FigureUnit("half cycles")]
     source_release: Annotated[int, FigureUnit("cycles", least=0)]
     pace: CopyPaceSpec | None
-    lookups: CopyLookupsSpec | None
     l1_latency: Annotated[int, FigureUnit("cycles", least=0)]
     commit_latency: Annotated[int, FigureUnit("cycles", least=0)]
     wait_latency: Annotated[int, FigureUnit("cycles", least=0)]

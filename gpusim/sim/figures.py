@@ -26,7 +26,6 @@ class Figures(NamedTuple):
         copy_release: Cycles from the data stage until the registers of a cp.async may be overwritten.
         copy_stage: Half cycles that it takes of the data stage when it is issued.
         copy_interval: Cycles from a cp.async that leaves an SMSP to the next instruction that leaves one.
-        copies_waiting: Copies of an SM that wait to look up their lines and hold up nothing behind them.
         load_hit, copy_hit: Latency of a load and of a cp.async that hit the L1.
         barrier_base, barrier_per_warp: Cycles from the last arrival to the release; those between two arrivals.
         mufu_dispatch: Cycles in which an SMSP issues nothing after a MUFU.
@@ -64,7 +63,6 @@ class Figures(NamedTuple):
     copy_release: int
     copy_stage: int
     copy_interval: int
-    copies_waiting: int
     load_hit: int
     copy_hit: int
     barrier_base: int
@@ -114,7 +112,7 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         busy: Whether tensor cores slow the SM's clock down, so that DRAM, which does not, takes fewer cycles (D25).
     """
     copy, banks = machine.async_copy, machine.dram.banks
-    pace, lookups = (None, None) if copy is None else (copy.pace, copy.lookups)
+    pace = None if copy is None else copy.pace
     clock = machine.launch.idle_clock_percent if busy else 100
     lines = machine.instruction_cache.l0_bytes // machine.instruction_cache.line_bytes
     return Figures(
@@ -134,7 +132,6 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         copy_release=0 if copy is None else copy.source_release,
         copy_stage=0 if copy is None else copy.stage_half_cycles,
         copy_interval=machine.mio.sm_interval if pace is None else pace.interval,
-        copies_waiting=0 if lookups is None else lookups.waiting,
         load_hit=machine.l1.hit_latency,
         copy_hit=machine.l1.hit_latency if copy is None else copy.l1_latency,
         barrier_base=machine.barrier.base,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from gpusim.errors import CannotRun, GpusimError
-from gpusim.gpu.calibrate import clocks, cold, memory, profiled, runs, sharing, steps, tiles
+from gpusim.gpu.calibrate import clocks, cold, memory, profiled, runs, sharing, tiles
 from gpusim.gpu.calibrate.derive import Derived, derive
 from gpusim.gpu.calibrate.runner import Device, MeasuredRow, write_rows
 from gpusim.machine.spec import printed_value
@@ -44,7 +44,6 @@ BENCHMARKS: dict[str, _Measure] = {
     "held": tiles.measure_held,
     "chosen": tiles.measure_chosen,
     "elders": tiles.measure_elders,
-    "steps": steps.measure_steps,
     "clocks": clocks.measure_clocks,
     "hits": profiled.measure_hits,
     "places": profiled.measure_places,

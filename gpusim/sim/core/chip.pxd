@@ -41,7 +41,7 @@ cdef class Chip:
     cdef Lines l2
     cdef readonly long long[::1] stalls, sectors
     cdef long long smsps, ports, depth, sm_depth, store_buffer, copy_stage, tensor_taken, collected, staged_last, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
-    cdef long long source_release, register_interval, copy_release, copy_interval, waiting, mufu_dispatch, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
+    cdef long long source_release, register_interval, copy_release, copy_interval, mufu_dispatch, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
     cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines, port_bytes, chip_bytes, near, far, far_percent
     cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, write_buffer, semaphore, most_merged
     cdef long long draw, written_sectors, next_line, merged_credit, later, later_waiting, came_sectors, displaced, brought_credit
@@ -53,7 +53,7 @@ cdef class Chip:
     cdef const long long[::1] zero_fills, fills, activity, waves, first, end, trips, tiles, begins, program, warps_of
     cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, slow, missed, shared_by, looked_of, request, vecs, asked, touched
     cdef const long long[::1] line, sector_mask, output_sectors, found_slow, found_missed
-    cdef long long[::1] reach, sm_free, staged, full_from, full_to, tag_free, tag_ends, tag_at, halves, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
+    cdef long long[::1] reach, sm_free, staged, full_from, full_to, tag_free, halves, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
     cdef long long[::1] port_free, mio_free, return_free, queue, queue_at, sm_queue, sm_queue_at, taken, clock, asleep, last, active, blocked, members
     cdef long long[::1] cta, expected, launched, remaining, accepted, arrived, arrivals, observed, parked, awaiting, finished, slot_of
     cdef long long[::1] age, came, home, at, segment, trip, ready, stalled, issued, reason, board, board_reason

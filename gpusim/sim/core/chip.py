@@ -289,13 +289,7 @@ class Chip:
         self.sm_free, self.barrier_free = zeros(sms), zeros(sms)
         self.staged, self.staged_last = zeros(sms * _STAGE_CYCLES), 0
         self.full_from, self.full_to, self.tag_free, self.halves = zeros(sms), zeros(sms), zeros(sms), zeros(sms)
-        # When the last look-ups of copies end, in a ring: those that may wait, and the one that they wait for.
-        self.tag_ends, self.tag_at, self.cold, self.sectors = (
-            zeros(sms * (self.waiting + 1)),
-            zeros(sms),
-            zeros(sms, 1),
-            zeros(sms),
-        )
+        self.cold, self.sectors = zeros(sms, 1), zeros(sms)
         self.line_ready = zeros(sms * self.lines, -1)
         self.fetch_free, self.fetched_lines = zeros(sms), zeros(sms)
         self.cached_line = zeros(sms * self.cache_lines)
@@ -349,7 +343,7 @@ class Chip:
         self.return_bytes = figures.warp_return_bytes
         self.register_interval, self.source_release = figures.register_interval, figures.source_release
         self.copy_release, self.mufu_dispatch = figures.copy_release, figures.mufu_dispatch
-        self.copy_interval, self.waiting = figures.copy_interval, figures.copies_waiting
+        self.copy_interval = figures.copy_interval
         self.load_hit, self.copy_hit = figures.load_hit, figures.copy_hit
         self.barrier_base, self.barrier_each = figures.barrier_base, figures.barrier_per_warp
         self.constant_miss, self.launch_delay = figures.constant_miss, figures.launch_delay
@@ -1016,7 +1010,7 @@ class Chip:
         does loads that load nothing, which compilers put before cp.async, and the end of a commit group. A copy takes
         some half cycles (``stage``). An entry is free from the cycle its instruction leaves the queue, without the time
         to the address unit (D8). On T4 the rate of the SM is that of GA10x (D20). A copy that looks up lines waits
-        until but a few of those before it have done so, and all memory instructions behind it for the copy (D3).
+        until those before it have done so, and all memory instructions behind it for the copy (D3).
         """
         sm = self.sm_of[smsp]
         self.halves[sm] += stage
@@ -1026,7 +1020,7 @@ class Chip:
         entry = sm * self.sm_depth + (self.sm_queue_at[sm] + places - 1) % self.sm_depth
         collected = max(at + 1, self.mio_free[smsp], self.sm_free[sm], self.sm_queue[entry])
         if looks_up:
-            self.block(sm, collected, self.tag_ends[sm * (self.waiting + 1) + self.tag_at[sm]])
+            self.block(sm, collected, self.tag_free[sm])
         leaves = self.reserve(sm, collected, cycles)
         self.wavefronts += wavefronts
         self.collected = collected
@@ -1154,8 +1148,6 @@ class Chip:
         """Let a copy look up its lines, one a cycle, after those before it; return the cycle at which it begins."""
         begin = max(at, self.tag_free[sm])
         self.tag_free[sm] = begin + self.tags()
-        self.tag_ends[sm * (self.waiting + 1) + self.tag_at[sm]] = self.tag_free[sm]
-        self.tag_at[sm] = (self.tag_at[sm] + 1) % (self.waiting + 1)
         return begin
 
     def block(self, sm: int, at: int, until: int) -> None:
