@@ -95,10 +95,22 @@ def _between(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     return found, f"places.csv, {per_sm * sms} CTAs, {per_sm} on an SM: other groups before the last turn of the first"
 
 
+def _fastest_clock(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    """Return cycles of the SM with the fastest clock for 1,000 of the slowest one, all with busy tensor cores."""
+    ctas = t["clocks"].widest("ctas")
+    launches: dict[tuple[str, str], list[float]] = {}
+    for row in t["clocks"].rows(load="mma", ctas=ctas):
+        rate = float(row["cycles"]) / float(row["nanoseconds"])
+        launches.setdefault((row["asked"], row["launch"]), []).append(rate)
+    found = median(max(rates) / min(rates) for rates in launches.values())
+    return 1000 * found, f"clocks.csv, {ctas} CTAs of mma.sync: fastest SM over slowest, median of the launches"
+
+
 LAUNCH_FORMULAS: dict[str, Formula] = {
     "launch.overhead": _overhead,
     "l2.write_latency": _write_latency,
     "launch.cta_setup": _cta_setup,
+    "launch.gpc_clocks.fastest_permille": _fastest_clock,
     "launch.units.ahead": _ahead,
     "launch.units.others": _others,
     "launch.units.between": _between,
