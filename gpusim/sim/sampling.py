@@ -49,7 +49,9 @@ class Sample:
 
 def hangs_on_a_few(ctas: int, *, working: int, slots: int, instructions: int) -> bool:
     """
-    Return whether a few left-over CTAs decide what a small launch takes: which SM gets two of them, no sample knows.
+    Return whether a few left-over CTAs decide what a small launch takes: which SM gets them, no sample knows.
+
+    They are those beyond the whole waves, or, of a grid below a wave, those that share an SM with as many as all have.
 
     Args:
         ctas: CTAs of the grid.
@@ -58,8 +60,9 @@ def hangs_on_a_few(ctas: int, *, working: int, slots: int, instructions: int) ->
         instructions: Warp instructions of the grid.
     """
     wave = slots * working
-    few = wave < ctas < _FEW_WAVES * wave and 0 < ctas % wave <= wave // 4
-    return few and instructions <= UNEVEN_INSTRUCTIONS
+    beyond = wave < ctas < _FEW_WAVES * wave and 0 < ctas % wave <= wave // 4
+    within = working < ctas < wave and ctas % working <= working // 2
+    return (beyond or within) and instructions <= UNEVEN_INSTRUCTIONS
 
 
 def take_sample(

@@ -11,7 +11,7 @@ from gpusim.sim.code import PIPE, SHARED
 from gpusim.sim.figures import figures_of
 
 MEASURED = Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench"
-HELD, CHOSEN = MeasuredTable(MEASURED, "held"), MeasuredTable(MEASURED, "chosen")
+HELD, CHOSEN, ELDERS = (MeasuredTable(MEASURED, name) for name in ("held", "chosen", "elders"))
 H200 = load_machine("h200")
 FIGURES = figures_of(H200, 0, busy=False)._replace(constant_miss=0, fetch_miss=0)
 
@@ -109,3 +109,37 @@ def test_warps_of_an_smsp_that_do_the_same_have_as_many_rounds(core, name, withi
     assert max(counted) - min(counted) <= 2
     assert max(found) - min(found) <= 2
     assert sum(found) == pytest.approx(sum(counted), rel=within)
+
+
+# --- CTAs that compete (chosen.cu, elders) ---
+
+ROUNDS, MEASURED_ROUNDS = 40, 200
+AT_THE_END = 24
+"""Cycles from the last mma.sync of a round to the first ldmatrix of the next: 8 and 15 of a branch, and one."""
+
+
+def ends(core, ctas, warps):
+    """Cycles until each of some CTAs of an SM ends, scaled to the rounds that were measured."""
+    mma = instruction(PIPE, pipe="tensor core", interval=MMA.interval, latency=MMA.latency)
+    waiting = [mma._replace(waits=of, gated=True) for of in ((0, 1), (2,), (3,))]
+    code = [ldmatrix(stall=4, write=board) for board in range(4)]
+    code += [waiting[0], *[mma] * 3, waiting[1], *[mma] * 3, waiting[2], *[mma] * 6, mma._replace(stall=AT_THE_END)]
+    ran = execute(core, (code, ROUNDS), warps=SMSPS * warps, ctas=ctas, figures=FIGURES)
+    return [
+        max(ran.warps[cta, warp].selected[-1] for warp in range(SMSPS * warps)) * MEASURED_ROUNDS / ROUNDS
+        for cta in range(ctas)
+    ]
+
+
+@pytest.mark.parametrize("warps", [1, 2])
+@pytest.mark.parametrize("ctas", [1, 2, 3, 4])
+def test_ctas_of_an_sm_end_as_they_came_where_they_load_and_multiply(core, ctas, warps):
+    """
+    A warp's run of 16 mma.sync keeps the tensor core while another waits for its ldmatrix; where the run ends, the CTA
+    that came first is next. So with one warp on an SMSP the first two CTAs take turns, and the next two begin when they
+    are done; with two, each CTA begins when the one before is done. Of mma.sync alone the first CTA goes before the
+    second even in the middle of its run, which is not modelled (D4).
+    """
+    (row,) = ELDERS.rows(instruction="ldmatrix.x4 and mma", ctas=ctas, warps=warps)
+
+    assert ends(core, ctas, warps) == pytest.approx([float(row[f"end_{cta}"]) for cta in range(ctas)], rel=0.05)

@@ -333,9 +333,10 @@ def test_a_figure_may_be_a_list():
 
 
 @pytest.mark.parametrize(
-    ("table", "left_out"), [("launch.units", 3), ("dram.banks", 3), ("async_copy.pace", 1), ("l2.reach", 1)]
+    ("table", "left_out"),
+    [("launch.units", 3), ("launch.gpc_clocks", 1), ("dram.banks", 3), ("async_copy.pace", 1), ("l2.reach", 1)],
 )
-def test_a_machine_may_not_know_groups_of_sms_banks_pace_or_reach(table, left_out):
+def test_a_machine_may_not_know_groups_of_sms_clocks_banks_pace_or_reach(table, left_out):
     text = without_table(table)
     machine, whole = parse_machine(text, "h200", "x.toml"), load_machine("h200")
     of, _, part = table.partition(".")
@@ -346,10 +347,11 @@ def test_a_machine_may_not_know_groups_of_sms_banks_pace_or_reach(table, left_ou
     assert machine.digest() != whole.digest()
 
 
-def test_groups_of_sms_banks_and_the_reach_of_the_l2_are_known_of_an_h200_alone():
+def test_groups_of_sms_clocks_banks_and_the_reach_of_the_l2_are_known_of_an_h200_alone():
     for name in machine_names():
         machine = load_machine(name)
-        known = {machine.launch.units is not None, machine.dram.banks is not None, machine.l2.reach is not None}
+        parts = (machine.launch.units, machine.launch.gpc_clocks, machine.dram.banks, machine.l2.reach)
+        known = {part is not None for part in parts}
 
         assert known == {name == "h200"}
 
@@ -384,7 +386,8 @@ def test_zero_is_refused_where_something_is_counted_or_divided_by(key):
     with pytest.raises(BadInput) as refused:
         parse_machine(with_value(key, 0), "x", "x.toml")
 
-    assert str(refused.value) == f"value must be an integer of at least 1, got 0 (x.toml: {key}.value)"
+    least = 1000 if key.endswith("permille") else 1
+    assert str(refused.value) == f"value must be an integer of at least {least}, got 0 (x.toml: {key}.value)"
 
 
 def test_a_source_that_is_not_listed_is_refused():

@@ -38,6 +38,11 @@ def test_left_over_ctas_are_sampled_as_many_as_an_sm_takes_at_once():
 @pytest.mark.parametrize(
     ("ctas", "instructions", "expected"),
     [
+        (132, 1_000_000, False),
+        (133, 1_000_000, True),
+        (198, 12_000_000, True),
+        (198, 12_000_001, False),
+        (199, 1_000_000, False),
         (264, 1_000_000, False),
         (288, 1_000_000, True),
         (288, 13_000_000, False),
@@ -51,11 +56,12 @@ def test_left_over_ctas_are_sampled_as_many_as_an_sm_takes_at_once():
         (4 * 264 + 1, 1_000_000, False),
     ],
     ids=[
+        *("one on each SM", "one more", "half of the SMs with two", "those of a larger launch", "more than half"),
         *("one wave", "24 more", "24 more of a large launch", "nearly two", "a quarter", "fifteen waves"),
         *("a quarter beyond three", "more than a quarter", "a larger launch", "four waves", "one more than four waves"),
     ],
 )
-def test_a_small_launch_hangs_on_a_few_ctas_beyond_a_wave(ctas, instructions, expected):
+def test_a_small_launch_hangs_on_a_few_left_over_ctas(ctas, instructions, expected):
     assert hangs_on_a_few(ctas, working=SMS, slots=2, instructions=instructions) == expected
 
 

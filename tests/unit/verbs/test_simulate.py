@@ -43,7 +43,7 @@ def timeless(result):
 SMALL = {
     "section-6 convolution": shipped("conv_s6_crosswise"),
     "1024x1024x512": gemm(1024, 1024, 512),
-    "1920x1408x256": gemm(1920, 1408, 256),
+    "2048x1024x512": gemm(2048, 1024, 512),
 }
 
 
@@ -57,6 +57,13 @@ def test_sampled_is_within_2_percent_of_exact(scenario):
     assert exact.simulated.ctas == exact.ctas > sampled.simulated.ctas
     assert sampled.cycles.elapsed == pytest.approx(exact.cycles.elapsed, rel=0.02)
     assert sampled.cycles.active == pytest.approx(exact.cycles.active, rel=0.02)
+
+
+def test_a_small_launch_whose_sms_have_one_cta_or_two_is_never_sampled():
+    """165 CTAs on 132 SMs: a quarter of these has a second one, and ends last."""
+    result, _ = simulate(gemm(1920, 1408, 256), exact=False)
+
+    assert (result.ctas, result.simulated.ctas, result.simulated.sampled) == (165, 165, False)
 
 
 @pytest.mark.parametrize("name", ["conv_9_k_tiles", "gemm_ragged"])
@@ -99,7 +106,8 @@ def test_the_result_says_what_it_is_made_of(clean):
     """A launch ends when its last store is acknowledged, which may have waited in buffers when its warp left."""
     result, timeline = clean
     machine = load_machine("h200")
-    acknowledged = result.cycles.elapsed - result.cycles.active - machine.launch.overhead
+    longest = (result.cycles.elapsed - machine.launch.overhead) * 1000 / machine.launch.gpc_clocks.fastest_permille
+    acknowledged = longest - result.cycles.active
 
     assert (result.grid, result.ctas, result.ctas_per_sm, result.stream) == ((32, 1, 1), 32, 2, "estimated")
     assert result.shared_bytes == 3 * (128 + 128) * 64 * 2
@@ -308,9 +316,13 @@ def test_auto_compiles_where_a_compiler_is_at_hand(monkeypatch):
     assert asked == [(0, "compiled")]
 
 
-@pytest.mark.parametrize(("ctas", "percent"), [(15, 111), (16, 100)])
-def test_a_grid_that_leaves_a_gpc_idle_counts_that_one_s_faster_clock(ctas, percent):
-    """An H200 has a CTA on every GPC from 16 on. The last store is acknowledged after the longest SM has ended."""
+@pytest.mark.parametrize(("ctas", "permille"), [(15, 1110), (16, 1010)])
+def test_elapsed_cycles_are_those_of_the_gpc_with_the_fastest_clock(ctas, permille):
+    """
+    An H200 has a CTA on every GPC from 16 on. With fewer, an idle GPC counts 111 cycles for 100 of a busy one; with
+    more, the fastest of them 1,010 for 1,000 of the slowest. The last store is acknowledged after the longest SM has
+    ended.
+    """
     kept = []
     with pytest.MonkeyPatch.context() as patch:
         of = launch.simulate_launch
@@ -322,7 +334,7 @@ def test_a_grid_that_leaves_a_gpc_idle_counts_that_one_s_faster_clock(ctas, perc
     (outcome,) = kept
     spec = load_machine("h200").launch
 
-    assert result.cycles.elapsed == outcome.longest * percent // 100 + spec.overhead
+    assert result.cycles.elapsed == outcome.longest * permille // 1000 + spec.overhead
     assert (
         outcome.longest
         >= outcome.active + load_machine("h200").l2.write_latency - 2 * load_machine("h200").l2.write_buffer

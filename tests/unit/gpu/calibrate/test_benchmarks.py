@@ -94,7 +94,7 @@ class DoubleDevice(Device):
         self.sms = SMS
         self.launches = []
 
-    def launch(self, source, kernel, arguments, *, ctas=1, threads=32, shared=0):
+    def launch(self, source, kernel, arguments, *, ctas=1, threads=32, shared=0):  # noqa: C901 - a case a kernel
         assert threads % 32 == 0
         assert threads <= 1024
         assert shared <= 227 * 1024
@@ -119,6 +119,9 @@ class DoubleDevice(Device):
             first[...] = np.where(np.arange(len(first)) % 4 == 0, 420, 260)
         elif kernel.startswith("chase"):
             first[:2] = 1, 1 + 250 * int(arguments[3])
+        elif kernel.startswith("clocks_"):
+            sm = np.arange(ctas)
+            first[...] = np.stack([sm, 39_600 + 4 * sm, np.full(ctas, 20_000)], axis=-1)
         elif kernel != "read_through":
             first[..., 0], first[..., -1] = 1, 1 + SPAN
             if isinstance(arguments[1], Array) and len(arguments[1]) == ctas:
@@ -262,6 +265,8 @@ def test_figures_follow_from_the_rows(measured):
     # Clocks of 0, 0, 1 and SPAN + 1: the median step.
     assert derived["l2.semaphore"] == 1
     assert derived["launch.cta_setup"] == 310
+    # The clocks of 64 SMs are four cycles apart, from 39,600 on.
+    assert derived["launch.gpc_clocks.fastest_permille"] == round(1000 * (39_600 + 4 * 63) / 39_600)
     # CTAs two cycles apart over four SMs.
     assert derived["launch.cta_interval"] == 2
     assert derived["l2.write_latency"] == 500

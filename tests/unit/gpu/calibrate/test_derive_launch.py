@@ -52,6 +52,36 @@ def test_the_last_store_is_acknowledged_after_the_last_sm_is_active(tmp_path):
     assert values_from(tmp_path, ends=STORELESS + storing) == {"launch.overhead": 2600, "l2.write_latency": 300}
 
 
+def test_the_fastest_clock_is_that_of_an_sm_over_the_slowest_of_its_launch(tmp_path):
+    """
+    Cycles in 20,000 ns: 36,000 and 35,640 in one launch, 1.0101 apart, 35,000 and 34,300 in another, 1.0204, and 1.0000
+    apart in a third. Grids with fewer CTAs and other loads do not count.
+    """
+    rows = [
+        {
+            "load": load,
+            "asked": 20_000,
+            "ctas": ctas,
+            "launch": launch,
+            "sm": sm,
+            "cycles": cycles,
+            "nanoseconds": 20_000,
+        }
+        for load, ctas, launch, of_sms in [
+            ("mma", 132, 0, (36_000, 35_640)),
+            ("mma", 132, 1, (35_000, 34_300)),
+            ("mma", 132, 2, (36_000, 36_000)),
+            ("mma", 16, 0, (36_000, 30_000)),
+            ("spin", 132, 0, (39_600, 30_000)),
+        ]
+        for sm, cycles in enumerate(of_sms)
+    ]
+    derived = derived_from(tmp_path, clocks=rows)["launch.gpc_clocks.fastest_permille"]
+
+    assert derived.value == 1010
+    assert derived.at == ("clocks.csv, 132 CTAs of mma.sync: fastest SM over slowest, median of the launches: 1010.10")
+
+
 def test_ends_of_grids_that_leave_a_gpc_idle_tell_nothing(tmp_path):
     few = [ending(8, 0, 5000, 9000), ending(12, 1, 5000, 9300)]
 

@@ -193,6 +193,22 @@ def test_one_that_has_issued_elsewhere_since_is_the_last(core):
     assert [ran.warps[0, warp].selected[2:] for warp in (0, 4, 8)] == [[48, 56, 65], [64, 88, 97], [72, 80, 89]]
 
 
+def test_where_a_run_ends_the_warp_of_the_cta_that_came_first_is_next(core):
+    """
+    Three CTAs of a warp on each SMSP, MMAs every 8 cycles, a stall for 9 after two, as above.
+
+    CTA 0's at 0 and 8; stalled until 17, so CTA 1's at 16 and 24. At 32 CTA 2 has waited longest, but CTA 0 came first
+    and is ready since 17: at 32 and 40, its last two. At 48 CTA 1 is ready, since 33, and came before CTA 2, which
+    never issued: at 48 and 56. Only then does CTA 2 begin, at 64.
+    """
+    mma = instruction(PIPE, pipe="tensor core")
+    figures = figures_of(A100, 0, busy=False)._replace(constant_miss=0)
+    code = ([mma, mma._replace(stall=9)], 2)
+    ran = execute(core, code, warps=4, ctas=3, figures=figures)
+
+    assert [ran.warps[cta, 0].selected[:4] for cta in range(3)] == [[0, 8, 32, 40], [16, 24, 48, 56], [64, 72, 81, 89]]
+
+
 def test_an_idle_issue_slot_that_another_warp_took_counts_as_not_selected(core):
     """Stall 1, the pipe free each cycle (half, interval 1): warp 0 keeps the slot for 4 cycles, warp 4 looks on."""
     ran = execute(core, ([instruction(PIPE, pipe="half")] * 4, 1), warps=5)
