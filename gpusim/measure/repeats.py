@@ -15,10 +15,10 @@ from gpusim.measure.measure import RecordOrigin
 from gpusim.measure.record_all import prebuild_plain
 from gpusim.records.repeats import REPEATED, REPEATS_FILE
 
-LAUNCHES: Final = 7
+COLD_LAUNCHES: Final = 7
 """Cold launches of each scenario: odd, so that a median is one of them."""
 
-PROFILED_TOGETHER: Final = 25
+REPEATED_TOGETHER: Final = 25
 """Number of scenarios in one run of ncu."""
 
 
@@ -81,12 +81,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     provenance = [f"{key}: {value}" for key, value in origin.environment.items()]
     now = datetime.now(UTC).isoformat(timespec="seconds")
     provenance += [f"commit: {origin.commit}", f"date: {now}", f"command: {' '.join(origin.command)}"]
-    for first in range(0, len(arguments.files), PROFILED_TOGETHER):
+    for first in range(0, len(arguments.files), REPEATED_TOGETHER):
         if time.monotonic() - started > arguments.seconds:
             sys.stderr.write(f"{len(arguments.files) - first} files were not begun\n")
             break
         try:
-            rows += repeat(arguments.files[first : first + PROFILED_TOGETHER], arguments.out / "ncu", LAUNCHES)
+            rows += repeat(arguments.files[first : first + REPEATED_TOGETHER], arguments.out / "ncu", COLD_LAUNCHES)
         except GpusimError as error:
             sys.stderr.write(f"{error}\n")
             code = error.exit_code

@@ -7,7 +7,7 @@ import numpy as np
 
 from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow
 
-LOADS: Final = ("spin", "ffma", "mma", "ld.global")
+CLOCKED: Final = ("spin", "ffma", "mma", "ld.global")
 """What the CTAs do, by its number in the microbenchmark."""
 
 _THREADS: Final = 8 * WARP
@@ -24,7 +24,7 @@ def measure_clocks(device: Device, *, quick: bool) -> list[MeasuredRow]:
     rows: list[MeasuredRow] = []
     data = device.cupy.zeros(_DATA_BYTES, dtype=np.uint8)
     for (number, load), nanoseconds, ctas, launch in product(
-        enumerate(LOADS), _NANOSECONDS[:1] if quick else _NANOSECONDS, (16, 64, device.sms), range(1 if quick else 3)
+        enumerate(CLOCKED), _NANOSECONDS[:1] if quick else _NANOSECONDS, (16, 64, device.sms), range(1 if quick else 3)
     ):
         stamps = device.cupy.zeros((ctas, 3), dtype=np.uint64)
         arguments = (stamps, data, np.uint64(_DATA_BYTES), np.int32(nanoseconds))
