@@ -117,7 +117,8 @@ class Record:
         scenario_sha256: Digest of the scenario.
         environment: GPU, driver and tools (``gpu.device.environment``), and the profiler's version.
         kernel: What was launched: compiler, registers, bytes, digests of source and machine code.
-        counters: Values of one cold launch, by full ncu metric name.
+        counters: Values of one cold launch, by full ncu metric name; as read, its cycles are medians of several
+            launches where these were measured (``records.repeats``).
         opcodes: Figures by SASS opcode, of the same launch.
         missing: Reason for each part that could not be measured.
         commit, date, command: Origin of the figures.
@@ -192,7 +193,7 @@ def load_record(path: Path) -> Record:
         raise BadInput(f"{path}: keys must be {', '.join(sorted(known))}, got {', '.join(sorted(data))}")
     record = Record(**{key: _PARTS[key](value) if key in _PARTS else value for key, value in data.items()})
     # A parallel split-K has the counters of both launches added up, and a record without counters has none.
-    return replace(record, counters={**record.counters, **repeated(path)}) if record.counters else record
+    return replace(record, counters={**record.counters, **repeated(path, record.date)}) if record.counters else record
 
 
 def find_record(name: str, digest: str, folder: Path | None = None, gpu: str | None = None) -> Path:

@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Mapping
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from statistics import median
@@ -12,6 +13,9 @@ from gpusim.errors import BadInput
 REPEATS_FILE: Final = "repeats.csv"
 """Name of the file in a GPU's folder of records."""
 
+DATE: Final = "# date: "
+"""How the line begins that says when the launches were measured."""
+
 REPEATED: Final = (
     "sm__cycles_elapsed.max",
     "sm__cycles_active.avg",
@@ -21,33 +25,41 @@ REPEATED: Final = (
 """Counters of each launch. They are of one pass of ncu: those of a record are of several."""
 
 
-def repeated(record: Path) -> Mapping[str, float]:
+def repeated(record: Path, date: str) -> Mapping[str, float]:
     """
     Return medians of ``REPEATED`` over the launches of a record's kernels; nothing where they were not repeated.
 
-    One launch in six takes up to a thousand cycles longer than the others, and a record has only one of each counter.
+    Launches scatter both ways (docs/cross-checking.md), and a record has only one of each counter. Launches that were
+    measured before the record are of no account: what is recorded may have changed since.
 
     Args:
         record: The record's file. The launches are in ``REPEATS_FILE`` beside it.
+        date: When the record was measured, ISO 8601.
 
     Raises:
-        BadInput: The file of the launches cannot be read, or lacks a column.
+        BadInput: The file of the launches cannot be read, has no date, or lacks a column.
     """
     path = record.parent / REPEATS_FILE
-    return _medians(path, path.stat().st_mtime_ns).get(record.stem, {}) if path.is_file() else {}
+    if not path.is_file():
+        return {}
+    measured, medians = _medians(path, path.stat().st_mtime_ns)
+    return medians.get(record.stem, {}) if datetime.fromisoformat(date) <= measured else {}
 
 
 @lru_cache(maxsize=4)
-def _medians(path: Path, _changed: int) -> Mapping[str, Mapping[str, float]]:
+def _medians(path: Path, _changed: int) -> tuple[datetime, Mapping[str, Mapping[str, float]]]:
     launches: dict[str, list[dict[str, str]]] = {}
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(line for line in file if not line.startswith("#")):
-                launches.setdefault(row["name"], []).append(row)
-        return {
+        lines = path.read_text(encoding="utf-8").splitlines()
+        date = next(line.removeprefix(DATE) for line in lines if line.startswith(DATE))
+        for row in csv.DictReader(line for line in lines if not line.startswith("#")):
+            launches.setdefault(row["name"], []).append(row)
+        return datetime.fromisoformat(date), {
             name: {metric: median(float(row[metric]) for row in rows) for metric in REPEATED}
             for name, rows in launches.items()
         }
-    except (OSError, KeyError, TypeError, ValueError) as error:
+    except (OSError, KeyError, TypeError, ValueError, StopIteration, csv.Error) as error:
         wanted = ", ".join(("name", *REPEATED))
-        raise BadInput(f"{path}: not readable cycles of launches, in columns {wanted} ({error})") from error
+        raise BadInput(
+            f"{path}: not readable cycles of launches, with a line {DATE!r} and columns {wanted} ({error})"
+        ) from error

@@ -51,7 +51,8 @@ def hangs_on_a_few(ctas: int, *, working: int, slots: int, instructions: int) ->
     """
     Return whether a few left-over CTAs decide what a small launch takes: which SM gets them, no sample knows.
 
-    They are those beyond the whole waves, or, of a grid below a wave, those that share an SM with as many as all have.
+    They are those beyond the whole waves, or, of a grid below a wave, those that at most half of the SMs have beyond
+    as many as all have.
 
     Args:
         ctas: CTAs of the grid.
@@ -61,7 +62,7 @@ def hangs_on_a_few(ctas: int, *, working: int, slots: int, instructions: int) ->
     """
     wave = slots * working
     beyond = wave < ctas < _FEW_WAVES * wave and 0 < ctas % wave <= wave // 4
-    within = working < ctas < wave and ctas % working <= working // 2
+    within = working < ctas < wave and 0 < ctas % working <= working // 2
     return (beyond or within) and instructions <= UNEVEN_INSTRUCTIONS
 
 

@@ -163,7 +163,11 @@ class SimulatedLaunch:
         They are those of the fastest GPC. One without a CTA counts at its full clock while busy tensor cores slow the
         others down; where all have CTAs, the last one to end is taken to be one of the slowest.
         """
-        spec, cycles = self.launch.machine.launch, self.outcome.longest
+        return self.elapsed_of(self.outcome.longest)
+
+    def elapsed_of(self, longest: int) -> int:
+        """Return the cycles of the launch if the longest span of an SM were so many cycles."""
+        spec, cycles = self.launch.machine.launch, longest
         if self.launch.ctas < spec.ctas_on_every_gpc:
             if self.launch.kernel.mma is not None:
                 cycles = cycles * spec.idle_clock_percent // 100

@@ -1070,7 +1070,7 @@ class Chip:
                 if comes:
                     landed = self.taken_in(self.sm_of[smsp], landed, self.wavefronts_of(warp, code))
             else:
-                # A store looks up its lines on the way, one a cycle (held.csv).
+                # A store looks up its lines on the way, one a cycle, as copies do. Four sectors are taken for a line.
                 sectors = self.sectors_of_output(warp, code)
                 lines = 0 if self.is_load[code] else (sectors + SECTORS_PER_LINE - 1) // SECTORS_PER_LINE
                 leaves = self.dispatch(smsp, at, lines, registers, 0, 0)

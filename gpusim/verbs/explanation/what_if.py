@@ -167,4 +167,4 @@ def _evenly(launches: Sequence[SimulatedLaunch], *, exact: bool | None) -> int |
     kernel.launched = kernel.launched[:whole]
     even = simulated(Launch(kernel, launch.streams, slots), exact=exact)
     rest = sum(one.elapsed for one in others)
-    return even.outcome.longest * ctas // whole + even.elapsed - even.outcome.longest + rest
+    return first.elapsed_of(even.outcome.longest * ctas // whole) + rest

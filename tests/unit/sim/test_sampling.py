@@ -65,6 +65,11 @@ def test_a_small_launch_hangs_on_a_few_left_over_ctas(ctas, instructions, expect
     assert hangs_on_a_few(ctas, working=SMS, slots=2, instructions=instructions) == expected
 
 
+@pytest.mark.parametrize(("ctas", "expected"), [(264, False), (265, True), (330, True), (331, False), (395, False)])
+def test_below_a_wave_of_three_a_sm_they_are_those_beyond_two_on_each(ctas, expected):
+    assert hangs_on_a_few(ctas, working=SMS, slots=3, instructions=1_000_000) == expected
+
+
 def test_a_small_grid_is_sampled_on_some_of_the_sms_that_have_work():
     sample = sample_of(["gemm"] * 64, instructions=1_200_000)
 
