@@ -1,20 +1,17 @@
 """``python -m gpusim.measure.samples OUT FILE...``: at which instruction plain kernels' warps wait, sampled by ncu."""
 
-import argparse
 import csv
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpusim.errors import CannotRun, GpusimError
-from gpusim.gpu import counters, device, ncu
-from gpusim.measure.measure import RecordOrigin
-from gpusim.measure.record_all import prebuild_plain
+from gpusim.errors import CannotRun
+from gpusim.gpu import counters, ncu
+from gpusim.measure.in_ncu_runs import NcuRun, profile_in_runs
 
 SAMPLES = "smsp__pcsamp_warps_issue_stalled_"
 """ncu's metric of samples, before the stall reason; each has a value for every instruction."""
@@ -105,19 +102,19 @@ def _instructions(action: Any) -> Iterator[SampledInstruction]:
         yield SampledInstruction(address - first, action.sass_by_pc(address).strip(), values.get(EXECUTED, 0), samples)
 
 
-def write_samples(path: Path, instructions: Sequence[SampledInstruction], provenance: Sequence[str]) -> None:
+def write_samples(path: Path, instructions: Sequence[SampledInstruction], provenance: Mapping[str, str]) -> None:
     """
     Write samples as CSV: address, executed, a column for each stall reason that occurs, text.
 
     Args:
         path: File to write.
         instructions: Instructions; those that were never executed are left out.
-        provenance: Lines of the comment at its head.
+        provenance: Origin of the samples, for the comment at its head.
     """
     executed = [one for one in instructions if one.executed]
     reasons = sorted({reason for one in executed for reason in one.samples})
     with path.open("w", encoding="utf-8", newline="") as file:
-        file.writelines(f"# {line}\n" for line in provenance)
+        file.writelines(f"# {key}: {value}\n" for key, value in provenance.items())
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(["address", "executed", *reasons, "sass"])
         for one in executed:
@@ -127,35 +124,12 @@ def write_samples(path: Path, instructions: Sequence[SampledInstruction], proven
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Sample every file's kernel, some together; return the exit code of the last error, or 0."""
-    parser = argparse.ArgumentParser(prog="python -m gpusim.measure.samples", description=__doc__)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
-    parser.add_argument("--commit", help="commit of the source tree, where it is no clone")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="nothing new is started after so many")
-    arguments = parser.parse_args(argv)
-    started, code = time.monotonic(), 0
-    try:
-        origin = RecordOrigin.here(("python", "-m", "gpusim.measure.samples", "OUT", "FILE"), arguments.commit)
-        folder = arguments.out / device.gpu_slug(origin.environment["gpu"])
-        folder.mkdir(parents=True, exist_ok=True)
-        prebuild_plain(arguments.files)
-    except GpusimError as error:
-        sys.stderr.write(f"{error}\n")
-        return error.exit_code
-    provenance = [*(f"{key}: {value}" for key, value in origin.environment.items())]
-    provenance += [f"commit: {origin.commit}", f"command: {' '.join(origin.command)}"]
-    for first in range(0, len(arguments.files), SAMPLED_TOGETHER):
-        if time.monotonic() - started > arguments.seconds:
-            sys.stderr.write(f"{len(arguments.files) - first} files were not begun\n")
-            break
-        try:
-            together = arguments.files[first : first + SAMPLED_TOGETHER]
-            for name, instructions in profile_samples(together, arguments.out / "ncu").items():
-                write_samples(folder / f"{name}.csv", instructions, provenance)
-        except (GpusimError, subprocess.TimeoutExpired) as error:
-            sys.stderr.write(f"{error}\n")
-            code = 1
-    return code
+
+    def measure(run: NcuRun) -> None:
+        for name, instructions in profile_samples(run.files, run.reports).items():
+            write_samples(run.folder / f"{name}.csv", instructions, run.provenance)
+
+    return profile_in_runs(argv, "gpusim.measure.samples", __doc__, SAMPLED_TOGETHER, measure)
 
 
 if __name__ == "__main__":
