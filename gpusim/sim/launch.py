@@ -86,7 +86,7 @@ class Launch:
         return len(self.kernel.launched)
 
     @cached_property
-    def decoded(self) -> "DecodedCode":
+    def decoded(self) -> DecodedCode:
         """The decoded code, which a lender may have decoded before."""
         lender = self.kernel.lender
         if lender is self.kernel or any(stream.origin != "estimated" for stream in self.streams.values()):

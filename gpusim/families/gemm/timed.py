@@ -136,7 +136,7 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
     @property
     def lender(self) -> "TimedTileKernel":
         """
-        The kernel of a small GEMM with the same tiles left over, whose loop makes as few trips as stand for any number.
+        The kernel of a GEMM of one whole tile and those left over, whose loop makes as few trips as stand for more.
 
         A convolution and a split-K lower their own code, and a GEMM whose vectors the small extents would make wider.
         """

@@ -56,7 +56,7 @@ cdef class Chip:
     cdef long long[::1] reach, sm_free, staged, full_from, full_to, tag_free, halves, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
     cdef long long[::1] port_free, mio_free, return_free, queue, queue_at, sm_queue, sm_queue_at, taken, clock, asleep, last, active, blocked, members
     cdef long long[::1] cta, expected, launched, remaining, accepted, arrived, arrivals, observed, parked, awaiting, finished, slot_of
-    cdef long long[::1] age, came, home, at, segment, trip, ready, stalled, issued, reason, board, board_reason
+    cdef long long[::1] age, home, at, segment, trip, ready, stalled, issued, reason, board, board_reason
     cdef long long[::1] barred, held, dispatched, watched, port_of, number, sm_of
     cdef long long[::1] groups, committed, open_group, stored, drained
     cdef long long[::1] group_of, l2_free, store_free, dram_free, bank_free, heap, place, due, order
@@ -138,5 +138,6 @@ cdef class Chip:
     cdef long long bring(self, long long sm, long long at, long long issued, long long missing) noexcept
     @cython.locals(cache=Lines)
     cdef long long look_up(self, long long sm, long long at, long long issued, long long hit) noexcept
+    cdef long long output_of(self, long long warp, long long code) noexcept
     cdef long long sectors_of_output(self, long long warp, long long code) noexcept
     cdef long long output(self, long long sm, long long warp, long long at, long long leaves, long long sectors) noexcept

@@ -311,7 +311,7 @@ class Chip:
         self.finished, self.slot_of = zeros(len(self.program), -1), zeros(len(self.program), -1)
         # Warps, by slot
         self.age, self.home, self.return_free = zeros(warps), zeros(warps), zeros(warps)
-        self.watched, self.port_of, self.number, self.came = zeros(warps), zeros(warps), zeros(warps), zeros(warps)
+        self.watched, self.port_of, self.number = zeros(warps), zeros(warps), zeros(warps)
         self.at, self.segment, self.trip = zeros(warps), zeros(warps), zeros(warps)
         self.ready, self.stalled, self.issued, self.reason = zeros(warps), zeros(warps), zeros(warps), zeros(warps)
         self.board, self.board_reason = zeros(warps * SCOREBOARDS), zeros(warps * SCOREBOARDS)
@@ -538,7 +538,7 @@ class Chip:
         for number in range(warps):
             warp = slot * self.warps + number
             smsp = base + (fewest - base + number) % self.smsps
-            self.age[warp], self.came[warp] = cta * self.warps + number, cta
+            self.age[warp] = cta * self.warps + number
             self.home[warp], self.number[warp], self.watched[warp] = smsp, number, self.observed[slot]
             segment = self.begins[program]
             self.segment[warp], self.trip[warp], self.at[warp] = segment, 0, self.first[segment]
@@ -682,7 +682,8 @@ class Chip:
                     at = clock
                 if at > best:
                     continue
-                cta = -1 if warp == last else self.came[warp]
+                # The age of its CTA's first warp: one number for all warps of a CTA.
+                cta = -1 if warp == last else self.age[warp] - self.number[warp]
                 if at < best or cta < first or (cta == first and self.issued[warp] < issued):
                     chosen, best, first, issued = warp, at, cta, self.issued[warp]
             if chosen < 0:
@@ -1117,9 +1118,13 @@ class Chip:
         place = self.access[code] * self.vecs[pattern] + self.vec[code]
         self.requested = self.request[pattern] + place * self.warps + self.number[warp]
 
+    def output_of(self, warp: int, code: int) -> int:
+        """Return the place of a warp's load or store of the epilogue among those of all CTAs."""
+        return self.cta[warp // self.warps] * self.outputs + self.turn_of[code]
+
     def sectors_of_output(self, warp: int, code: int) -> int:
         """Return the sectors of a warp's load or store of the epilogue."""
-        output = self.cta[warp // self.warps] * self.outputs + self.turn_of[code]
+        output = self.output_of(warp, code)
         return self.output_sectors[self.row_output[output] + self.access[code] * self.warps + self.number[warp]]
 
     def output(self, sm: int, warp: int, at: int, leaves: int, sectors: int) -> int:
@@ -1137,7 +1142,7 @@ class Chip:
         if not sectors:
             return leaves + self.copy_hit
         self.sectors[sm] += sectors
-        output = self.cta[warp // self.warps] * self.outputs + self.turn_of[code]
+        output = self.output_of(warp, code)
         return self.read_known(sm, leaves, at, sectors, self.found_slow[output], self.found_missed[output])
 
     def tags(self) -> int:
