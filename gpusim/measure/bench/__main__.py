@@ -67,7 +67,9 @@ def without_own_changes(host: Host, folder: Path | None) -> Host:
     if folder is None or not is_dirty(host.commit):
         return host
     own = {(folder / name).resolve() for name in (FIGURES, PAGE)}
-    return replace(host, commit=clean(host.commit)) if set(changed_files()) <= own else host
+    changed = set(changed_files())
+    # Without git nothing says what differs.
+    return replace(host, commit=clean(host.commit)) if changed and changed <= own else host
 
 
 def kept_report(folder: Path | None, host: Host) -> BenchReport:

@@ -40,7 +40,7 @@ class Gain:
 
     Attributes:
         name: Name of the problem: the record's name without its mainloop.
-        measured: Elapsed cycles of ``attention`` divided by those of ``flash``, one cold launch each.
+        measured: Elapsed cycles of ``attention`` divided by those of ``flash``, medians of several cold launches.
         simulated: The same ratio from simulated cycles.
         errors: (simulated - measured) / measured of the elapsed cycles, for ``attention`` and for ``flash``.
     """
@@ -118,8 +118,9 @@ def gain_table(rows: Sequence[Gain]) -> list[str]:
         "## What FlashAttention-2's order gains",
         "",
         (
-            f"Cycles of `attention` over those of `flash`, measured (ncu's `{ELAPSED}` of one cold launch) and"
-            " simulated (compiled streams), and the error of the simulated cycles of each. Nothing is fitted."
+            f"Cycles of `attention` over those of `flash`, measured (ncu's `{ELAPSED}` of a cold launch, the median"
+            " of several) and simulated (compiled streams), and the error of the simulated cycles of each."
+            " Nothing is fitted."
         ),
         "",
         "| problem | measured | simulated | attention | flash |",

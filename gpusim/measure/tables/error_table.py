@@ -89,8 +89,9 @@ def error_table(rows: Sequence[ErrorRow], title: str) -> str:
 def _preamble() -> Iterator[str]:
     yield (
         "Measured cycles, and the error of the simulation in percent of them, for the estimated and the compiled"
-        " instruction stream. *elapsed* is ncu's `sm__cycles_elapsed.max` of one cold launch, *active* the mean active"
-        " span of the SMs that had work, *k tile* the median distance between the first MMAs of neighbouring k tiles"
+        " instruction stream. *elapsed* is ncu's `sm__cycles_elapsed.max` of a cold launch, the median of several,"
+        " *active* the mean active span of the SMs that had work, *k tile* the median distance between the first"
+        " MMAs of neighbouring k tiles"
         " of warp 0 of CTA 0, which is measured by the stamped kernel and so is longer than the plain kernel's."
     )
 

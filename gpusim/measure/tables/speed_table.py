@@ -28,7 +28,7 @@ class SpeedRow:
 
     Attributes:
         name: Name of the scenario, or of CUTLASS's row if the scenario is not recorded.
-        cutlass, ours: Cycles of one cold launch, ncu's ``sm__cycles_elapsed.max``.
+        cutlass, ours: Cycles of a cold launch, ncu's ``sm__cycles_elapsed.max``; ours the median of several.
         cutlass_registers, registers: Registers of one thread.
         cutlass_us, us: Microseconds of one launch in a warm loop.
     """
@@ -105,8 +105,9 @@ def speed_table(rows: Sequence[SpeedRow], title: str) -> str:
         f"# {title}",
         "",
         (
-            f"Cycles are ncu's `{ELAPSED}` of one cold launch; microseconds are of a warm loop, whose clock is not"
-            " locked. Speed is CUTLASS's cycles over ours: above 1, ours is faster."
+            f"Cycles are ncu's `{ELAPSED}` of a cold launch, ours the median of several;"
+            " microseconds are of a warm loop, whose clock is not locked. Speed is CUTLASS's cycles over ours:"
+            " above 1, ours is faster."
         ),
         "",
         f"{len(known)} of {len(rows)} rows measured"

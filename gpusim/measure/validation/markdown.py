@@ -35,8 +35,8 @@ def _preamble(answer: Validation, commit: str | None, machine: str) -> Iterator[
     yield (
         f"{answer.records} records, simulated {answer.mode} at commit {commit or 'unknown'}, machine file"
         f" {machine[:12]}. An error is (simulated - measured) / measured; mean, median and 90th percentile are of"
-        " absolute errors. *elapsed* is ncu's `sm__cycles_elapsed.max` of one cold launch, *active* the mean active"
-        " span of the SMs that had work."
+        " absolute errors. *elapsed* is ncu's `sm__cycles_elapsed.max` of a cold launch, the median of several,"
+        " *active* the mean active span of the SMs that had work."
     )
     if answer.half == "held-out" and not answer.rows:
         yield ""

@@ -61,7 +61,7 @@ class Measured:
     Attributes:
         name: Name of the record.
         scenario: The resolved scenario, as plain data.
-        counters: Values of one cold launch, by full ncu metric name.
+        counters: Values of a cold launch, by full ncu metric name; a record's cycles are medians of several.
         sms: SMs of the GPU.
     """
 
