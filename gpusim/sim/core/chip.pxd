@@ -2,7 +2,7 @@
 
 cimport cython
 
-cdef long long NEVER, SECTORS_PER_LINE, SMS_PER_TPC, _MULTIPLIER, _INCREMENT, _MODULUS, _HASH, _HASHED_BITS, _HASH_SHIFT, _WHOLE_LINE, _OUTPUT_LINES, _SLOT_WIDTH, _NEIGHBOURS, _MOST_CREDIT, _MILLI, _PERCENT, _GROUPS, _LINES_AT_ONCE, _STAGE_CYCLES, _STAGE_MASK, _ISSUED, _COMING, _TENSOR, _MIO, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
+cdef long long NEVER, SECTORS_PER_LINE, SMS_PER_TPC, _MULTIPLIER, _INCREMENT, _MODULUS, _HASH, _HASHED_BITS, _HASH_SHIFT, _WHOLE_LINE, _OUTPUT_LINES, _SLOT_WIDTH, _NEIGHBOURS, _MOST_CREDIT, _MILLI, _PERCENT, _GROUPS, _LINES_AT_ONCE, _STAGE_CYCLES, _STAGE_MASK, _ISSUED, _COMING, _TENSOR, _MIO, _TURN, _TURN_MASK, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
 cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
 cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
 cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN, DISPATCH_STALL
@@ -33,12 +33,24 @@ cdef class Lines:
     cdef void drop_oldest(self) noexcept
 
 @cython.final
+cdef class Calendar:
+    cdef long long[::1] last_of, due, before, after, listed
+    cdef long long now, turn_end, count, later
+    cdef void schedule(self, long long event, long long due) noexcept
+    cdef long long ring_of(self, long long event) noexcept
+    cdef void append(self, long long event) noexcept
+    cdef void drop(self, long long event) noexcept
+    cdef long long first(self) noexcept
+    cdef void turn_over(self) noexcept
+
+@cython.final
 cdef class Chip:
     cdef readonly long long sms, slots, share, now, instructions, wavefronts, l2_sectors, looked_up, dram_bytes, dram_written, stored_bytes, acknowledged
     cdef readonly long long ended, ended_at, ended_sm, ended_slot, ended_launched
     cdef readonly Log notes, spans
     cdef list l1
     cdef Lines l2
+    cdef Calendar calendar
     cdef readonly long long[::1] stalls, sectors
     cdef long long smsps, ports, depth, sm_depth, store_buffer, copy_stage, tensor_taken, collected, staged_last, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
     cdef long long source_release, register_interval, copy_release, copy_interval, mufu_dispatch, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
@@ -47,7 +59,7 @@ cdef class Chip:
     cdef long long draw, written_sectors, next_line, merged_credit, later, later_waiting, came_sectors, displaced, brought_credit
     cdef long long dram_latency, dram_rate, l1_lines, l2_lines
     cdef long long warps, lines, cached, simulates_l2, rows, outputs
-    cdef long long chip_free, channels, banks, bank_busy, spread, turn, fetched, status, requested, slow_credit, missed_credit, pending, scheduled
+    cdef long long chip_free, channels, banks, bank_busy, spread, turn, fetched, status, requested, slow_credit, missed_credit
     cdef const long long[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, read, fetches, is_branch, joins, registers, dispatches, competes
     cdef const long long[::1] wave, wave_slots, bytes, row, turn_of, access, vec, stage, pending_groups, awaits, follows, followed, is_load, through_l1
     cdef const long long[::1] zero_fills, fills, activity, waves, first, end, trips, tiles, begins, program, warps_of
@@ -59,13 +71,8 @@ cdef class Chip:
     cdef long long[::1] age, home, at, segment, trip, ready, stalled, issued, reason, board, board_reason
     cdef long long[::1] barred, held, dispatched, watched, port_of, number, sm_of
     cdef long long[::1] groups, committed, open_group, stored, drained
-    cdef long long[::1] group_of, l2_free, store_free, dram_free, bank_free, heap, place, due, order
-    cdef bint before(self, long long one, long long other) noexcept
-    @cython.locals(earlier=bint)
-    cdef void schedule(self, long long event, long long at, long long rank) noexcept
-    cdef void rise(self, long long place) noexcept
-    cdef void sink(self, long long place) noexcept
-    cdef void drop(self, long long event) noexcept
+    cdef long long[::1] group_of, l2_free, store_free, dram_free, bank_free
+    @cython.locals(calendar=Calendar)
     cpdef long long run(self) except *
     cdef void wake(self, long long smsp, long long at) noexcept
     cpdef hand(self, long long sm, long long cta, long long at, long long observed)

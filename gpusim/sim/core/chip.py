@@ -81,8 +81,14 @@ _MOST_CREDIT = _LINES_AT_ONCE * SECTORS_PER_LINE * _MILLI
 _WHOLE_LINE = (1 << SECTORS_PER_LINE) - 1
 """Mask of all sectors of a line."""
 
+_TURN = 4096
+"""Half cycles of a turn of the calendar, a power of two: few waits are longer."""
+
+_TURN_MASK = _TURN - 1
+"""Takes a half cycle to its place in a turn."""
+
 _WOKEN, _TIMED = 0, 1
-"""Ranks of events: at the same cycle, SMSPs that are woken come before those that slept until then."""
+"""Half cycles of events: at the same cycle, SMSPs that are woken come before those that slept until then."""
 
 NOTE_WIDTH, SPAN_WIDTH = 6, 4
 """
@@ -247,6 +253,88 @@ class Lines:
         self.count -= 1
 
 
+class Calendar:
+    """
+    Events by time, and those of one time in the order in which they were scheduled; each event is there once.
+
+    Each time of this turn has a ring of events. What comes after the turn waits in one ring, and is told apart when the
+    turn is over. No time comes that is before the turn's first.
+    """
+
+    def __init__(self, events: int) -> None:
+        """Hold events of numbers below ``events``."""
+        self.last_of = zeros(_TURN + 1, -1)  # the last event of each time's ring, -1 where there is none
+        self.due, self.before, self.after, self.listed = zeros(events), zeros(events), zeros(events), zeros(events)
+        self.now, self.turn_end = 0, _TURN
+        self.count, self.later = 0, 0
+
+    def schedule(self, event: int, due: int) -> None:
+        """Schedule an event, anew where it was scheduled before."""
+        if self.listed[event]:
+            self.drop(event)
+        self.due[event] = due
+        if due < self.now:  # noqa: PLR1730 - max and min cost a call where this is interpreted
+            self.now = due
+        self.append(event)
+
+    def ring_of(self, event: int) -> int:
+        """Return the ring that an event belongs to."""
+        due = self.due[event]
+        return due & _TURN_MASK if due < self.turn_end else _TURN
+
+    def append(self, event: int) -> None:
+        """Put an event behind the others of its ring."""
+        ring = self.ring_of(event)
+        last = self.last_of[ring]
+        if last < 0:
+            self.before[event] = self.after[event] = event
+        else:
+            first = self.after[last]
+            self.before[event], self.after[event] = last, first
+            self.after[last] = self.before[first] = event
+        self.last_of[ring] = event
+        self.listed[event] = 1
+        self.count += 1
+        if ring == _TURN:
+            self.later += 1
+
+    def drop(self, event: int) -> None:
+        """Remove an event."""
+        ring, before, after = self.ring_of(event), self.before[event], self.after[event]
+        self.after[before], self.before[after] = after, before
+        if self.last_of[ring] == event:
+            self.last_of[ring] = -1 if before == event else before
+        self.listed[event] = 0
+        self.count -= 1
+        if ring == _TURN:
+            self.later -= 1
+
+    def first(self) -> int:
+        """Return the earliest event, of several the one that was scheduled first; there is one."""
+        if self.count == self.later:
+            self.turn_over()
+        while self.last_of[self.now & _TURN_MASK] < 0:
+            self.now += 1
+        return self.after[self.last_of[self.now & _TURN_MASK]]
+
+    def turn_over(self) -> None:
+        """Begin the turn of the earliest event of those that wait, and tell them apart in their order."""
+        last, count = self.last_of[_TURN], self.later
+        event, earliest = last, self.due[last]
+        for _ in range(count):
+            earliest = min(earliest, self.due[event])
+            event = self.after[event]
+        self.now = earliest
+        self.turn_end = earliest - (earliest & _TURN_MASK) + _TURN
+        self.last_of[_TURN] = -1
+        self.count = self.later = 0
+        event = self.after[last]
+        for _ in range(count):
+            after = self.after[event]
+            self.append(event)
+            event = after
+
+
 class Chip:
     """
     SMs that share an L2, and the CTAs they are handed.
@@ -328,10 +416,7 @@ class Chip:
         self.later, self.later_waiting = 2, 1
         self.written_sectors, self.stored_bytes, self.acknowledged, self.dram_written = 0, 0, 0, 0
         self.l2_sectors, self.looked_up, self.dram_bytes = 0, 0, 0
-        # The calendar: a heap of SMSPs and CTA slots, one entry each.
-        ids = smsps + resident
-        self.heap, self.place, self.pending = zeros(ids), zeros(ids, -1), 0
-        self.due, self.order, self.scheduled = zeros(ids), zeros(ids), 0
+        self.calendar = Calendar(smsps + resident)  # of SMSPs, and of CTA slots after them
 
     def figures_of(self, figures: "Figures") -> None:
         """Take over the machine's figures."""
@@ -403,93 +488,23 @@ class Chip:
         self.line, self.sector_mask = data.line, data.mask
         self.output_sectors = data.output_sectors
 
-    # --- the calendar ---
-
-    def before(self, one: int, other: int) -> bool:
-        """Return whether an event comes before another."""
-        if self.due[one] != self.due[other]:
-            return self.due[one] < self.due[other]
-        return self.order[one] < self.order[other]
-
-    def schedule(self, event: int, at: int, rank: int) -> None:
-        """Schedule an event (an SMSP, or a CTA slot after them) at a cycle, anew where it was scheduled before."""
-        due = at * 2 + rank
-        self.order[event] = self.scheduled
-        self.scheduled += 1
-        earlier = self.place[event] < 0 or due < self.due[event]
-        self.due[event] = due
-        if self.place[event] < 0:
-            self.heap[self.pending] = event
-            self.place[event] = self.pending
-            self.pending += 1
-        if earlier:
-            self.rise(self.place[event])
-        else:
-            self.sink(self.place[event])
-
-    def rise(self, place: int) -> None:
-        """Move an entry of the heap up to where it belongs."""
-        event = self.heap[place]
-        while place > 0:
-            parent = (place - 1) // 2
-            above = self.heap[parent]
-            if not self.before(event, above):
-                break
-            self.heap[place] = above
-            self.place[above] = place
-            place = parent
-        self.heap[place] = event
-        self.place[event] = place
-
-    def sink(self, place: int) -> None:
-        """Move an entry of the heap down to where it belongs."""
-        event = self.heap[place]
-        while True:
-            child = 2 * place + 1
-            if child >= self.pending:
-                break
-            below = self.heap[child]
-            if child + 1 < self.pending and self.before(self.heap[child + 1], below):
-                child += 1
-                below = self.heap[child]
-            if not self.before(below, event):
-                break
-            self.heap[place] = below
-            self.place[below] = place
-            place = child
-        self.heap[place] = event
-        self.place[event] = place
-
-    def drop(self, event: int) -> None:
-        """Remove an event from the heap."""
-        place, self.place[event] = self.place[event], -1
-        self.pending -= 1
-        if place < self.pending:
-            last = self.heap[self.pending]
-            self.heap[place], self.place[last] = last, place
-            self.sink(place)
-            self.rise(self.place[last])
-
     def run(self) -> int:
         """Go on until a CTA ends; return its number, or -1 where nothing is left to do."""
         smsps = self.sms * self.smsps
         self.ended = -1
-        while self.pending > 0 and self.ended < 0:
-            event = self.heap[0]
-            now = self.due[event] // 2
-            self.now = now
+        calendar = self.calendar
+        while calendar.count > 0 and self.ended < 0:
+            event = calendar.first()
+            self.now = now = calendar.due[event] // 2
+            calendar.drop(event)
             if event >= smsps:
-                self.drop(event)
                 self.launch(event - smsps, now)
             else:
-                # It stays in the heap: to move it there takes half of what removing and adding it would.
                 self.asleep[event] = -1
                 until = self.issue_from(event, now)
                 self.asleep[event] = until
                 if until < NEVER:
-                    self.schedule(event, until, _TIMED)
-                else:
-                    self.drop(event)
+                    calendar.schedule(event, 2 * until + _TIMED)
         self.notes.flush()
         self.spans.flush()
         return self.ended
@@ -498,7 +513,7 @@ class Chip:
         """Let an SMSP that sleeps beyond a cycle look again at the current one."""
         if self.asleep[smsp] > at:
             self.asleep[smsp] = -1
-            self.schedule(smsp, self.now, _WOKEN)
+            self.calendar.schedule(smsp, 2 * self.now + _WOKEN)
 
     # --- CTAs ---
 
@@ -510,7 +525,7 @@ class Chip:
         self.cta[slot] = cta
         self.expected[slot] = at
         self.observed[slot] = observed
-        self.schedule(self.sms * self.smsps + slot, at, _TIMED)
+        self.calendar.schedule(self.sms * self.smsps + slot, 2 * at + _TIMED)
 
     def next_launch(self, sm: int, now: int) -> int:
         """Return the earliest cycle at which a CTA may come: an announced one, or one that replaces another."""

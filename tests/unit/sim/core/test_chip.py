@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 from gpusim.machine import load_machine
 from gpusim.machine.spec import MioSpec
 from gpusim.sim.code import BAR, COMMIT, DEPBAR, PIPE
-from gpusim.sim.core.chip import NEVER, Lines
+from gpusim.sim.core.chip import NEVER, Calendar, Lines
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import FROM_DRAM, IN_L2, L2Status
 from gpusim.sim.stall_reasons import REASONS, SELECTED
@@ -941,23 +941,31 @@ def test_lines_are_an_ordered_dictionary(most, uses):
         assert all(lines.find(line) < 0 for line in (*range(20), 1 << 17) if line not in model)
 
 
-@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 9), st.sampled_from((0, 1))), max_size=60))
-def test_the_calendar_takes_the_first_event_and_of_one_cycle_the_one_scheduled_first(requests):
-    """Whoever is scheduled anew has the new cycle and the new turn; SMSPs that are woken come before all others."""
-    chip, model = quiet(ctas=3), {}
-    for turn, (event, at, rank) in enumerate(requests):
-        chip.schedule(event, at, rank)
-        model[event] = (at, rank, turn)
-        if turn % 3 == 2:
-            first = min(model, key=model.__getitem__)
-            assert chip.heap[0] == first
-            chip.drop(first if turn % 2 else event)
-            del model[first if turn % 2 else event]
+FROM_NOW = st.sampled_from((0, 1, 2, 3, 9, 4095, 4096, 4097, 9000, 70_000))
+"""Half cycles within a turn of the calendar, about its length, and beyond."""
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), FROM_NOW, st.sampled_from(("", "", "first", "any"))), max_size=60))
+def test_the_calendar_takes_the_first_event_and_of_one_time_the_one_scheduled_first(requests):
+    """Whoever is scheduled anew has the new time and comes after all that have it already. Time goes on with events."""
+    calendar, model, now = Calendar(7), {}, 0
+    for turn, (event, later, drops) in enumerate(requests):
+        calendar.schedule(event, now + later)
+        model[event] = (now + later, turn)
+        dropped = event
+        if drops == "first":
+            dropped = min(model, key=model.__getitem__)
+            assert calendar.first() == dropped
+            now = model[dropped][0]
+        if drops:
+            calendar.drop(dropped)
+            del model[dropped]
+        assert calendar.count == len(model)
 
     taken = []
-    while chip.pending:
-        taken.append(chip.heap[0])
-        chip.drop(taken[-1])
+    while calendar.count:
+        taken.append(calendar.first())
+        calendar.drop(taken[-1])
     assert taken == sorted(model, key=model.__getitem__)
 
 
