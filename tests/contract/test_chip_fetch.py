@@ -6,6 +6,7 @@ from doubles.published import H200
 
 from gpusim.machine import load_machine
 from gpusim.sim.code import PIPE
+from gpusim.sim.core.chip import CODE_WIDTH
 from gpusim.sim.figures import figures_of
 
 AT_ONCE = figures_of(H200, 0, busy=False)._replace(constant_miss=0, fetch_interval=0)
@@ -40,7 +41,7 @@ def test_every_line_ahead_is_in_reach(name):
     chip = quiet(*code, machine=load_machine(name))
 
     def fetched(line, at):
-        chip.at[0], chip.ready[0] = line, at
+        chip.at[0], chip.ready[0] = line * CODE_WIDTH, at
         chip.fetch(0)
         return chip.ready[0]
 

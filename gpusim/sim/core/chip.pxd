@@ -2,7 +2,7 @@
 
 cimport cython
 
-cdef long long NEVER, SECTORS_PER_LINE, SMS_PER_TPC, _MULTIPLIER, _INCREMENT, _MODULUS, _HASH, _HASHED_BITS, _HASH_SHIFT, _WHOLE_LINE, _OUTPUT_LINES, _SLOT_WIDTH, _NEIGHBOURS, _MOST_CREDIT, _MILLI, _PERCENT, _GROUPS, _LINES_AT_ONCE, _STAGE_CYCLES, _STAGE_MASK, _ISSUED, _COMING, _TENSOR, _MIO, _TURN, _TURN_MASK, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
+cdef long long NEVER, SECTORS_PER_LINE, SMS_PER_TPC, _MULTIPLIER, _INCREMENT, _MODULUS, _HASH, _HASHED_BITS, _HASH_SHIFT, _WHOLE_LINE, _OUTPUT_LINES, _SLOT_WIDTH, WARP_WIDTH, CODE_WIDTH, _NEIGHBOURS, _MOST_CREDIT, _MILLI, _PERCENT, _GROUPS, _LINES_AT_ONCE, _STAGE_CYCLES, _STAGE_MASK, _ISSUED, _COMING, _TENSOR, _MIO, _TURN, _TURN_MASK, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
 cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
 cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
 cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN, DISPATCH_STALL
@@ -52,7 +52,7 @@ cdef class Chip:
     cdef Lines l2
     cdef Calendar calendar
     cdef readonly long long[::1] stalls, sectors
-    cdef long long smsps, ports, depth, sm_depth, store_buffer, copy_stage, tensor_taken, collected, staged_last, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
+    cdef long long chosen_at, others_at, smsps, ports, depth, sm_depth, store_buffer, copy_stage, tensor_taken, collected, staged_last, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
     cdef long long source_release, register_interval, copy_release, copy_interval, mufu_dispatch, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
     cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines, port_bytes, chip_bytes, near, far, far_percent
     cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, write_buffer, semaphore, most_merged
@@ -60,15 +60,15 @@ cdef class Chip:
     cdef long long dram_latency, dram_rate, l1_lines, l2_lines
     cdef long long warps, lines, cached, simulates_l2, rows, outputs
     cdef long long chip_free, channels, banks, bank_busy, spread, turn, fetched, status, requested, slow_credit, missed_credit
-    cdef const long long[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, read, fetches, is_branch, joins, registers, dispatches, competes
-    cdef const long long[::1] wave, wave_slots, bytes, row, turn_of, access, vec, stage, pending_groups, awaits, follows, followed, is_load, through_l1
-    cdef const long long[::1] zero_fills, fills, activity, waves, first, end, trips, tiles, begins, program, warps_of
+    cdef const int[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, fetches, is_branch, dispatches, competes, joins, awaits, activity
+    cdef const int[::1] read, registers, wave, wave_slots, row, turn_of, access, vec, stage, pending_groups, bytes, is_load, through_l1, zero_fills, fills
+    cdef const long long[::1] waves, first, end, trips, tiles, begins, program, warps_of, follows, followed
     cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, slow, missed, shared_by, looked_of, request, vecs, asked, touched
     cdef const long long[::1] line, sector_mask, output_sectors, found_slow, found_missed
     cdef long long[::1] reach, sm_free, staged, full_from, full_to, tag_free, halves, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
-    cdef long long[::1] port_free, mio_free, return_free, queue, queue_at, sm_queue, sm_queue_at, taken, clock, asleep, last, active, blocked, members
+    cdef long long[::1] port_free, mio_free, return_free, queue, queue_at, sm_queue, sm_queue_at, taken, clock, asleep, last, active, blocked, planned, members
     cdef long long[::1] cta, expected, launched, remaining, accepted, arrived, arrivals, observed, parked, awaiting, finished, slot_of
-    cdef long long[::1] age, home, at, segment, trip, ready, stalled, issued, reason, board, board_reason
+    cdef long long[::1] age, home, slot, at, segment, trip, ready, stalled, issued, reason, board, board_reason
     cdef long long[::1] barred, held, dispatched, watched, port_of, number, sm_of
     cdef long long[::1] groups, committed, open_group, stored, drained
     cdef long long[::1] group_of, l2_free, store_free, dram_free, bank_free
@@ -83,6 +83,8 @@ cdef class Chip:
     cdef void arrive(self, long long warp, long long at) noexcept
     cdef void release(self, long long warp, long long at) noexcept
     cdef long long horizon(self, long long smsp, long long now) noexcept
+    cdef long long choose(self, long long smsp, long long clock) noexcept
+    cdef void issue_pipe(self, long long smsp, long long warp, long long at) noexcept
     cdef long long issue_from(self, long long smsp, long long now) noexcept
     cdef void issue_beyond(self, long long smsp, long long warp, long long at) noexcept
     cdef void account(self, long long warp, long long at, long long free, long long throttle) noexcept

@@ -69,6 +69,12 @@ _ISSUED, _COMING = 2, 3
 _SLOT_WIDTH = 16
 """Integers from one slot of a cache to the next: two lines of the memory that this runs in."""
 
+WARP_WIDTH = 40
+"""Integers from one warp to the next: an odd number of such lines, as far apart as spreads best over a cache."""
+
+CODE_WIDTH = 16
+"""Integers of 32 bits from one instruction to the next: one such line."""
+
 _NEIGHBOURS = 3
 """Bits of a line's number that tell those apart whose buckets are one line of that memory."""
 
@@ -117,6 +123,20 @@ def zeros(count: int, value: int = 0) -> "Column":
 def dealt(values: "Sequence[int]", count: int) -> "Column":
     """Return a column in which some values, in their order, fill as many places each as the others."""
     return array("q", [values[place * len(values) // count] for place in range(count)])
+
+
+def side_by_side(count: int, width: int) -> "list[memoryview[int]]":
+    """Return ``width`` columns of zeros that lie side by side: row n is at n * width."""
+    table = pages(count * width)
+    return [table[place:] for place in range(width)]
+
+
+def together(*columns: "Column") -> "list[memoryview[int]]":
+    """Return columns in rows of ``CODE_WIDTH`` integers of 32 bits: a row is a line of memory."""
+    table = pages(len(columns[0]) * CODE_WIDTH // 2).cast("B").cast("i")
+    for place, column in enumerate(columns):
+        table[place::CODE_WIDTH] = memoryview(array("i", column))
+    return [table[place:] for place in range(len(columns))]
 
 
 def sectors_in(mask: int) -> int:
@@ -390,6 +410,7 @@ class Chip:
         self.dispatched, self.stalls = zeros(smsps), zeros(smsps * REASON_COUNT)
         self.sm_of = array("q", [smsp // self.smsps for smsp in range(smsps)])
         self.last, self.active, self.blocked = zeros(smsps, -1), zeros(smsps), zeros(smsps)
+        self.planned = zeros(smsps, -1)
         self.members = zeros(smsps * slots * self.warps)
         # CTAs, by slot
         self.cta, self.expected = zeros(resident, -1), zeros(resident, NEVER)
@@ -397,14 +418,13 @@ class Chip:
         self.arrived, self.arrivals, self.observed = zeros(resident), zeros(warps), zeros(resident)
         self.parked, self.awaiting = zeros(resident), zeros(warps)
         self.finished, self.slot_of = zeros(len(self.program), -1), zeros(len(self.program), -1)
-        # Warps, by slot
-        self.age, self.home, self.return_free = zeros(warps), zeros(warps), zeros(warps)
-        self.watched, self.port_of, self.number = zeros(warps), zeros(warps), zeros(warps)
-        self.at, self.segment, self.trip = zeros(warps), zeros(warps), zeros(warps)
-        self.ready, self.stalled, self.issued, self.reason = zeros(warps), zeros(warps), zeros(warps), zeros(warps)
-        self.board, self.board_reason = zeros(warps * SCOREBOARDS), zeros(warps * SCOREBOARDS)
-        self.groups, self.committed, self.open_group = zeros(warps * _GROUPS), zeros(warps), zeros(warps)
-        self.stored, self.drained, self.barred, self.held = zeros(warps), zeros(warps), zeros(warps), zeros(warps)
+        # Warps, by slot: what is read together is near
+        row = side_by_side(warps, WARP_WIDTH)
+        self.ready, self.port_of, self.age, self.number, self.issued, self.at, self.stalled, self.reason = row[:8]
+        self.home, self.segment, self.trip, self.barred, self.held, self.watched, self.slot = row[8:15]
+        self.return_free, self.committed, self.open_group, self.stored, self.drained = row[15:20]
+        self.board, self.board_reason = row[20], row[20 + SCOREBOARDS]
+        self.groups = zeros(warps * _GROUPS)
         # Caches and DRAM
         self.l1 = [Lines(self.l1_lines + _LINES_AT_ONCE) for _ in range(sms)] if self.cached else []
         self.l2, self.next_line = Lines(self.l2_lines + 2), _OUTPUT_LINES
@@ -460,18 +480,25 @@ class Chip:
     def code_of(self, code: "Code") -> None:
         """Take over the columns of the code."""
         self.warps, self.lines = code.warps, code.lines
-        self.kind, self.port, self.throttle = code.kind, code.port, code.throttle
-        self.interval, self.latency, self.stall = code.interval, code.latency, code.stall
-        self.gated, self.waits, self.write, self.read = code.gated, code.waits, code.write, code.read
-        self.fetches, self.is_branch = code.line, code.is_branch
-        self.joins, self.registers, self.dispatches = code.joins, code.registers, code.dispatches
-        self.competes = code.competes
-        self.wave, self.wave_slots, self.waves = code.wave, code.wave_slots, code.waves
-        self.row, self.turn_of, self.access, self.vec = code.row, code.turn, code.access, code.vec
-        self.stage, self.pending_groups, self.bytes = code.stage, code.pending, code.bytes
-        self.is_load, self.through_l1, self.awaits = code.is_load, code.through_l1, code.awaits
-        self.zero_fills, self.fills, self.activity = code.zero_fills, code.fills, code.activity
-        self.first, self.end, self.trips, self.tiles = code.first, code.end, code.trips, code.tiles
+        # What every instruction is asked for is one line of memory, what some are another one.
+        row = together(
+            *(code.kind, code.port, code.throttle, code.interval, code.latency, code.stall, code.gated, code.waits),
+            *(code.write, code.line, code.is_branch, code.dispatches, code.competes, code.joins, code.awaits),
+            code.activity,
+        )
+        self.kind, self.port, self.throttle, self.interval, self.latency, self.stall, self.gated, self.waits = row[:8]
+        self.write, self.fetches, self.is_branch, self.dispatches, self.competes, self.joins, self.awaits = row[8:15]
+        self.activity = row[15]
+        row = together(
+            *(code.read, code.registers, code.wave, code.wave_slots, code.row, code.turn, code.access, code.vec),
+            *(code.stage, code.pending, code.bytes, code.is_load, code.through_l1, code.zero_fills, code.fills),
+        )
+        self.read, self.registers, self.wave, self.wave_slots, self.row, self.turn_of, self.access, self.vec = row[:8]
+        self.stage, self.pending_groups, self.bytes, self.is_load, self.through_l1, self.zero_fills = row[8:14]
+        self.fills = row[14]
+        self.waves, self.trips, self.tiles = code.waves, code.trips, code.tiles
+        self.first = array("q", [place * CODE_WIDTH for place in code.first])
+        self.end = array("q", [place * CODE_WIDTH for place in code.end])
         self.begins, self.warps_of = code.begins, code.warps_of
 
     def data_of(self, data: "Data") -> None:
@@ -500,7 +527,6 @@ class Chip:
             if event >= smsps:
                 self.launch(event - smsps, now)
             else:
-                self.asleep[event] = -1
                 until = self.issue_from(event, now)
                 self.asleep[event] = until
                 if until < NEVER:
@@ -551,17 +577,18 @@ class Chip:
             if self.active[smsp] + self.blocked[smsp] < self.active[fewest] + self.blocked[fewest]:
                 fewest = smsp
         for number in range(warps):
-            warp = slot * self.warps + number
+            warp = (slot * self.warps + number) * WARP_WIDTH
             smsp = base + (fewest - base + number) % self.smsps
             self.age[warp] = cta * self.warps + number
             self.home[warp], self.number[warp], self.watched[warp] = smsp, number, self.observed[slot]
+            self.slot[warp] = slot
             segment = self.begins[program]
             self.segment[warp], self.trip[warp], self.at[warp] = segment, 0, self.first[segment]
             self.port_of[warp] = smsp * self.ports + self.port[self.first[segment]]
             self.issued[warp], self.stalled[warp], self.ready[warp], self.reason[warp] = at - 1, at, at, WAIT
             self.committed[warp] = self.open_group[warp] = self.stored[warp] = self.drained[warp] = 0
             self.barred[warp] = self.held[warp] = 0
-            for board in range(warp * SCOREBOARDS, (warp + 1) * SCOREBOARDS):
+            for board in range(warp, warp + SCOREBOARDS):
                 self.board[board] = 0
                 self.board_reason[board] = SHORT_SCOREBOARD
             if self.cold[sm]:
@@ -572,13 +599,14 @@ class Chip:
                 self.stalled[warp] = self.ready[warp] = at_first
             self.members[smsp * self.slots * self.warps + self.active[smsp]] = warp
             self.active[smsp] += 1
+            self.planned[smsp] = -1
             self.fetch(warp)
             self.wake(smsp, self.ready[warp])
         self.cold[sm] = 0
 
     def leave(self, warp: int, at: int) -> None:
         """Remove a warp that has issued its last instruction."""
-        slot = warp // self.warps
+        slot = self.slot[warp]
         self.remove(self.home[warp], warp)
         if self.watched[warp]:
             self.log_note(warp, RETIRED, self.home[warp] % self.smsps, at, at, at)
@@ -605,7 +633,7 @@ class Chip:
 
     def arrive(self, warp: int, at: int) -> None:
         """Let a warp arrive at its CTA's barrier; the last one releases all, in the order in which they came."""
-        slot = warp // self.warps
+        slot = self.slot[warp]
         sm = slot // self.slots
         self.barrier_free[sm] = max(at, self.barrier_free[sm]) + self.barrier_each
         self.arrivals[slot * self.warps + self.arrived[slot]] = warp
@@ -661,6 +689,7 @@ class Chip:
             place -= 1
         self.members[place] = warp
         self.active[smsp] += 1
+        self.planned[smsp] = -1
         self.wake(smsp, self.ready[warp])
 
     # --- issue ---
@@ -672,10 +701,43 @@ class Chip:
             return min(launch, now + self.barrier_base + self.barrier_each)
         return launch
 
-    def issue_from(self, smsp: int, now: int) -> int:  # noqa: C901, PLR0912 - the hot loop: splitting it costs a call
+    def choose(self, smsp: int, clock: int) -> int:
         """
-        Issue every instruction that can be decided at cycle ``now``: greedy, then of the CTA that came first, and of
-        one CTA the warp that has waited longest (D4).
+        Return the warp of an SMSP that can issue first, or -1; ``chosen_at`` is the cycle.
+
+        Of several the one that issued last, then those of the CTA that came first, and of one CTA the warp that has
+        waited longest (D4). ``others_at`` is the earliest cycle of those that are not chosen.
+        """
+        chosen, best, others, first, issued, last = -1, NEVER, NEVER, 0, 0, self.last[smsp]
+        base = smsp * self.slots * self.warps
+        for place in range(base, base + self.active[smsp]):
+            warp = self.members[place]
+            at = self.ready[warp]
+            free = self.port_free[self.port_of[warp]]
+            if free > at:  # noqa: PLR1730 - max and min cost a call where this is interpreted
+                at = free
+            if at < clock:  # noqa: PLR1730
+                at = clock
+            if at > best:
+                if at < others:  # noqa: PLR1730
+                    others = at
+                continue
+            # The age of its CTA's first warp: one number for all warps of a CTA.
+            cta = -1 if warp == last else self.age[warp] - self.number[warp]
+            if at < best or cta < first or (cta == first and self.issued[warp] < issued):
+                others = best
+                chosen, best, first, issued = warp, at, cta, self.issued[warp]
+            else:
+                others = at
+        self.chosen_at, self.others_at = best, others
+        return chosen
+
+    def issue_from(self, smsp: int, now: int) -> int:  # noqa: C901 - the hot loop: splitting it costs a call
+        """
+        Issue every instruction that can be decided at cycle ``now``.
+
+        The warp that issued last goes on without a choice up to the cycle at which another one could issue. So does, at
+        the cycle that was planned for it, the one whose turn it is, unless warps have come in between.
 
         Not modelled: register banks and operand reuse, on which a pipe's interval depends (D23).
 
@@ -684,53 +746,54 @@ class Chip:
         """
         horizon = self.horizon(smsp, now)
         clock = max(self.clock[smsp], now)
-        base = smsp * self.slots * self.warps
+        chosen, at, others = self.planned[smsp], now, -1
+        if self.asleep[smsp] != now:
+            chosen = -1
+        self.planned[smsp] = self.asleep[smsp] = -1
         while True:
-            chosen, best, first, issued, last = -1, NEVER, 0, 0, self.last[smsp]
-            for place in range(base, base + self.active[smsp]):
-                warp = self.members[place]
-                at = self.ready[warp]
-                free = self.port_free[self.port_of[warp]]
-                if free > at:  # noqa: PLR1730
-                    at = free
-                if at < clock:  # noqa: PLR1730
-                    at = clock
-                if at > best:
-                    continue
-                # The age of its CTA's first warp: one number for all warps of a CTA.
-                cta = -1 if warp == last else self.age[warp] - self.number[warp]
-                if at < best or cta < first or (cta == first and self.issued[warp] < issued):
-                    chosen, best, first, issued = warp, at, cta, self.issued[warp]
             if chosen < 0:
-                return NEVER
+                chosen = self.choose(smsp, clock)
+                if chosen < 0:
+                    return NEVER
+                at, others = self.chosen_at, self.others_at
             code = self.at[chosen]
             kind = self.kind[code]
-            if best > now and (kind != PIPE or best >= horizon):
+            if at > now and (kind != PIPE or at >= horizon):
                 self.clock[smsp] = clock
-                return best
-            port = self.port_of[chosen]
-            self.account(chosen, best, self.port_free[port], self.throttle[code])
+                self.planned[smsp] = chosen
+                return at
+            port, active = self.port_of[chosen], self.active[smsp]
+            self.account(chosen, at, self.port_free[port], self.throttle[code])
             self.last[smsp] = chosen
             self.instructions += 1
-            clock = best + 1
+            clock = at + 1
             if self.dispatches[code]:
                 clock += self.mufu_dispatch
                 self.dispatched[smsp] = clock
             self.clock[smsp] = clock
             if kind == PIPE:
-                self.port_free[port] = best + self.interval[code]
-                if self.competes[code]:
-                    self.take_reads(smsp, best)
-                if self.write[code] >= 0:
-                    self.hold(chosen, self.write[code], best + self.latency[code], SHORT_SCOREBOARD)
-                if self.watched[chosen] and self.activity[code] >= 0:
-                    self.note(chosen, best, best + self.latency[code])
-                self.advance(chosen, best)
-                if self.held[chosen]:
-                    horizon = self.horizon(smsp, now)
+                self.issue_pipe(smsp, chosen, at)
             else:
-                self.issue_beyond(smsp, chosen, best)
+                self.issue_beyond(smsp, chosen, at)
+            if kind != PIPE or self.held[chosen]:
                 horizon = self.horizon(smsp, now)
+            if kind == PIPE and self.active[smsp] == active:
+                at = max(self.ready[chosen], self.port_free[self.port_of[chosen]], clock)
+                if at <= clock or at <= others:
+                    continue
+            chosen = -1
+
+    def issue_pipe(self, smsp: int, warp: int, at: int) -> None:
+        """Issue an instruction of the SMSP's own pipes."""
+        code = self.at[warp]
+        self.port_free[self.port_of[warp]] = at + self.interval[code]
+        if self.competes[code]:
+            self.take_reads(smsp, at)
+        if self.write[code] >= 0:
+            self.hold(warp, self.write[code], at + self.latency[code], SHORT_SCOREBOARD)
+        if self.watched[warp] and self.activity[code] >= 0:
+            self.note(warp, at, at + self.latency[code])
+        self.advance(warp, at)
 
     def take_reads(self, smsp: int, at: int) -> None:
         """
@@ -773,9 +836,10 @@ class Chip:
             # Each reason lasts until its cycle. In the cycles that remain, another warp was selected.
             begin = self.charge(warp, begin, self.stalled[warp], WAIT)
             begin = self.charge(warp, begin, self.ready[warp], self.reason[warp])
-            begin = self.charge(warp, begin, free, throttle)
-            begin = self.charge(warp, begin, min(at, self.dispatched[self.home[warp]]), DISPATCH_STALL)
-            self.charge(warp, begin, at, NOT_SELECTED)
+            if at > begin:
+                begin = self.charge(warp, begin, free, throttle)
+                begin = self.charge(warp, begin, min(at, self.dispatched[self.home[warp]]), DISPATCH_STALL)
+                self.charge(warp, begin, at, NOT_SELECTED)
         self.stalls[self.home[warp] * REASON_COUNT + SELECTED] += 1
         if self.watched[warp]:
             self.log_span(warp, at, at + 1, SELECTED)
@@ -800,7 +864,7 @@ class Chip:
     def note(self, warp: int, at: int, landed: int) -> None:
         """Log an instruction of a watched CTA."""
         tiles = self.trip[warp] * self.tiles[self.segment[warp]]
-        self.log_note(warp, self.at[warp], tiles, at, landed, self.stalled[warp])
+        self.log_note(warp, self.at[warp] // CODE_WIDTH, tiles, at, landed, self.stalled[warp])
 
     def log_note(  # noqa: PLR0917 - one for each integer of the row
         self, warp: int, place: int, tiles: int, at: int, landed: int, stalled: int
@@ -819,7 +883,7 @@ class Chip:
 
     def hold(self, warp: int, board: int, free: int, reason: int) -> None:
         """Hold a scoreboard until a cycle; of several instructions that hold it, the last one frees it."""
-        board += warp * SCOREBOARDS
+        board += warp
         if free >= self.board[board]:
             self.board[board] = free
             self.board_reason[board] = reason
@@ -828,8 +892,8 @@ class Chip:
         """Close the open copy group. Groups complete in order."""
         done, count = self.open_group[warp], self.committed[warp]
         if count > 0:
-            done = max(done, self.groups[warp * _GROUPS + (count - 1) % _GROUPS])
-        self.groups[warp * _GROUPS + count % _GROUPS] = done
+            done = max(done, self.groups[warp // WARP_WIDTH * _GROUPS + (count - 1) % _GROUPS])
+        self.groups[warp // WARP_WIDTH * _GROUPS + count % _GROUPS] = done
         self.committed[warp] = count + 1
         self.open_group[warp] = 0
 
@@ -840,7 +904,7 @@ class Chip:
         self.reason[warp] = WAIT
         if self.is_branch[code]:
             self.wait_until(warp, at + self.latency[code], BRANCH_RESOLVING)
-        code += 1
+        code += CODE_WIDTH
         segment = self.segment[warp]
         if code == self.end[segment]:
             code = self.next_trip(warp, segment)
@@ -859,7 +923,7 @@ class Chip:
 
     def await_slice(self, warp: int) -> None:
         """Let a warp of a split-K slice wait until the CTA of the slice before has stored and raised its semaphore."""
-        slot, smsp = warp // self.warps, self.home[warp]
+        slot, smsp = self.slot[warp], self.home[warp]
         before = self.follows[self.cta[slot]]
         if before < 0:
             return
@@ -895,7 +959,7 @@ class Chip:
 
     def gate(self, warp: int, code: int) -> None:
         """Delay the next instruction until its scoreboards, commit groups and stores allow it."""
-        waits, board = self.waits[code], warp * SCOREBOARDS
+        waits, board = self.waits[code], warp
         while waits:
             if waits & 1:
                 self.wait_until(warp, self.board[board], self.board_reason[board])
@@ -905,7 +969,8 @@ class Chip:
         if kind == DEPBAR:
             done = self.committed[warp] - self.pending_groups[code]
             if done > 0:
-                self.wait_until(warp, self.groups[warp * _GROUPS + (done - 1) % _GROUPS], LONG_SCOREBOARD)
+                group = warp // WARP_WIDTH * _GROUPS + (done - 1) % _GROUPS
+                self.wait_until(warp, self.groups[group], LONG_SCOREBOARD)
         elif kind == BAR:
             # Stores that the barrier makes visible must have been written.
             self.wait_until(warp, self.stored[warp], BARRIER)
@@ -1126,7 +1191,7 @@ class Chip:
 
     def resolve(self, warp: int, code: int) -> None:
         """Find the fetch, the request and the L2 status of a warp's access to an operand."""
-        row = self.cta[warp // self.warps] * self.rows + self.row[code]
+        row = self.cta[self.slot[warp]] * self.rows + self.row[code]
         turn = self.turn_of[code] + self.trip[warp] * self.tiles[self.segment[warp]]
         self.fetched, self.status = self.row_fetch[row] + turn, self.row_status[row] + turn
         pattern = self.pattern[self.fetched]
@@ -1135,7 +1200,7 @@ class Chip:
 
     def output_of(self, warp: int, code: int) -> int:
         """Return the place of a warp's load or store of the epilogue among those of all CTAs."""
-        return self.cta[warp // self.warps] * self.outputs + self.turn_of[code]
+        return self.cta[self.slot[warp]] * self.outputs + self.turn_of[code]
 
     def sectors_of_output(self, warp: int, code: int) -> int:
         """Return the sectors of a warp's load or store of the epilogue."""
@@ -1152,7 +1217,7 @@ class Chip:
             self.block(sm, leaves + 1, self.store_free[sm] // _MILLI - self.store_buffer // self.store_bytes)
             taken = self.store(sm, leaves, at, sectors)
             self.drained[warp] = max(leaves, taken - self.write_buffer)
-            self.accepted[warp // self.warps] = max(taken, self.accepted[warp // self.warps])
+            self.accepted[self.slot[warp]] = max(taken, self.accepted[self.slot[warp]])
             return leaves
         if not sectors:
             return leaves + self.copy_hit
@@ -1334,7 +1399,9 @@ class Chip:
 
     def l2_latency(self, sm: int) -> int:
         """Return the latency of an SM's next request: near and far alternate in the machine's proportion (D5)."""
-        self.turn = (self.turn + self.far_percent) % _PERCENT
+        self.turn += self.far_percent
+        if self.turn >= _PERCENT:
+            self.turn -= _PERCENT
         return self.reach[sm] + (self.far if self.turn < self.far_percent else self.near)
 
     def read_known(self, sm: int, at: int, issued: int, sectors: int, slow: int, missed: int) -> int:  # noqa: PLR0917 - in C all are
@@ -1411,12 +1478,11 @@ class Chip:
         """
         cache, asked = self.l2, sectors_in(mask)
         slow, shared = self.slow[self.status], self.shared_by[self.status]
-        served = 0
-        if slow:
+        slot, served = cache.used(line), 0
+        if slow and not cache.held[slot]:
             bank = self.bank_of(line)
             served = max(self.bank_free[bank], self.dram_free[bank % self.channels])
         brought = self.accrue(asked, issued)
-        slot = cache.used(line)
         misses = cache.held[slot] == 0 and slow == _MILLI
         if 0 < slow < _MILLI:
             misses = cache.held[slot] == 0 and self.slow_credit >= asked * _MILLI

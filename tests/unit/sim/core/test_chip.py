@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 from gpusim.machine import load_machine
 from gpusim.machine.spec import MioSpec
 from gpusim.sim.code import BAR, COMMIT, DEPBAR, PIPE
-from gpusim.sim.core.chip import NEVER, Calendar, Lines
+from gpusim.sim.core.chip import NEVER, WARP_WIDTH, Calendar, Lines
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import FROM_DRAM, IN_L2, L2Status
 from gpusim.sim.stall_reasons import REASONS, SELECTED
@@ -674,12 +674,12 @@ def test_the_barrier_unit_takes_one_arrival_each_2_cycles():
     chip = quiet(figures=figures_of(H200, 0, busy=False)._replace(constant_miss=0))
     chip.hand(0, 0, 0, 0)
     chip.launch(0, 0)
-    log = []
+    warps, log = [number * WARP_WIDTH for number in range(3)], []
     for times in ((0, 0, 10), (50, 50, 50)):
-        for warp, at in enumerate(times):
+        for warp, at in zip(warps, times, strict=True):
             chip.barred[warp] = NEVER
             chip.arrive(warp, at)
-            log.append(list(chip.barred[:3]))
+            log.append([chip.barred[warp] for warp in warps])
 
     assert log[:3] == [[NEVER, 0, 0], [NEVER, NEVER, 0], [34] * 3]
     assert log[3:] == [[NEVER, 34, 34], [NEVER, NEVER, 34], [78] * 3]
