@@ -78,6 +78,12 @@ CODE_WIDTH = 16
 _NEIGHBOURS = 3
 """Bits of a line's number that tell those apart whose buckets are one line of that memory."""
 
+_BUCKETS_A_LINE = 4
+"""Buckets of a cache for each of its lines: others of a bucket are rare, whose slots lie anywhere in memory."""
+
+_PLACE_BITS, _APART = 17, 40503
+"""Bits of a line's number, beyond those of neighbours, that differ within a tensor; buckets between two tensors."""
+
 _OUTPUT_LINES = 1 << 46
 """Numbers of the lines that stores fill, or whose number is not known; no operand's lines reach them."""
 
@@ -173,7 +179,7 @@ class Lines:
     def __init__(self, most: int) -> None:
         """Hold at most ``most`` lines."""
         buckets = 1
-        while buckets < 2 * most:
+        while buckets < _BUCKETS_A_LINE * most:
             buckets *= 2
         self.mask = buckets - 1
         self.head = pages(buckets)  # slots from 1 on; 0 where there is none
@@ -192,10 +198,11 @@ class Lines:
         """
         Return the bucket of a line: all its bits count, as tensors and waves differ in high ones only.
 
-        Neighbours, which are asked for soon, have neighbouring buckets.
+        What is side by side in a tensor, and asked for soon, has buckets side by side; tensors and waves lie apart.
         """
         block = line >> _NEIGHBOURS
-        return ((block ^ block >> 17 ^ block >> 34) * 40503 << _NEIGHBOURS | line & (1 << _NEIGHBOURS) - 1) & self.mask
+        spread = (block ^ block >> _PLACE_BITS) + (block >> 2 * _PLACE_BITS) * _APART
+        return (spread << _NEIGHBOURS | line & (1 << _NEIGHBOURS) - 1) & self.mask
 
     def find(self, line: int) -> int:
         """Return the slot of a line, or -1."""
