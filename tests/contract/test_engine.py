@@ -293,11 +293,11 @@ def test_a_run_that_begins_late_is_the_same_run(core, at):
 
 def test_64_bits_hold_the_core_s_largest_products():
     """
-    Beside times there are three that are large, all watched here.
+    Beside times there are two that are large, both watched here, and the buckets of lines.
 
-    The bucket of a line: 200 tensors of 2^40 lines are 2^47.6, times 40503 (2^15.3) 2^62.9. Its bank: 31 bits times
-    2654435761 (2^31.3) are 2^62.3. A request of 32 lines, all of it from DRAM: 4096 bytes for each of 1024 SMs (2^22),
-    times 188 channels (2^7.6) and 10^6 (2^19.9) 2^49.5.
+    The bank of a line: 31 bits times 2654435761 (2^31.3) are 2^62.3. A request of 32 lines, all of it from DRAM: 4096
+    bytes for each of 1024 SMs (2^22), times 188 channels (2^7.6) and 10^6 (2^19.9) 2^49.5. The bucket of the last line
+    of 200 tensors has 2^47.6 before its low bits are taken.
     """
     core = checked_core()
     core.Lines(8).bucket(200 * TENSOR_STRIDE - 1)
@@ -308,7 +308,7 @@ def test_64_bits_hold_the_core_s_largest_products():
     chip.bank_of((1 << 31) - 1)
 
     with pytest.raises(AssertionError, match="more than 64 bits"):
-        core.Lines(8).bucket(208 * TENSOR_STRIDE)
+        chip.dram(0, 10**18, 1 << 30, 10**15)
 
 
 @pytest.mark.parametrize(
