@@ -269,9 +269,9 @@ class WarpTiles:
         width = self._tables[operand].width
         memory = self._sources[operand].values.reshape(-1, width)
         access = self._sources[operand].fetch(number)
-        vector, misaligned = np.divmod(access.offset, width)
+        vector = np.floor_divide(access.offset, width)
         valid = access.valid
-        illegal = valid & ((vector < 0) | (vector >= len(memory)) | (misaligned != 0))
+        illegal = valid & ((vector < 0) | (vector >= len(memory)) | (vector * width != access.offset))
         if illegal.any():
             name = self._sources[operand].name
             cta, thread = (int(axis[0]) for axis in illegal.nonzero()[:2])
@@ -366,7 +366,8 @@ class WarpTiles:
         CUTLASS's integer kernels saturate (OpMultiplyAddSaturate).
         """
         a, b = self._matrix("a", op), self._matrix("b", op)
-        np.matmul(a, b.swapaxes(-1, -2), out=self._products)
+        # BLAS takes a contiguous K x N matrix so much faster that the copy is worth it.
+        np.matmul(a, np.ascontiguousarray(b.swapaxes(-1, -2)), out=self._products)
         np.add(self.accumulators, self._products, out=self.accumulators, casting="same_kind")
         if self._types.accumulator == "s32":
             np.clip(self.accumulators, *INTEGER_RANGE["s32"], out=self.accumulators)
