@@ -1,6 +1,7 @@
 """Global addresses and predicates of a GEMM operand, contiguous along K or not: the predicated tile iterator."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -104,6 +105,15 @@ class PredicatedIterator(GlobalIterator):
         contiguous, strided = self.thread_map.shape
         return (strided, contiguous) if self.source.k_contiguous else (contiguous, strided)
 
+    @cached_property
+    def _k_range(self) -> tuple[IntArray, IntArray, IntArray]:
+        """The first element of each CTA's slice along K, its length, and the width of its first fetch."""
+        _, tile_k = self._tile_extents
+        ranges = gemm_k_ranges(self.source.k, tile_k, self.source.split_k_slices)[self.slice_]
+        begin, end = ranges[..., 0], ranges[..., 1]
+        length = end - begin
+        return begin, length, np.where(length % tile_k, length % tile_k, tile_k)
+
     def k_window(self, number: npt.ArrayLike) -> tuple[IntArray, IntArray]:
         """
         Return the first element of a fetch along K, and the number of elements it may read there.
@@ -113,10 +123,7 @@ class PredicatedIterator(GlobalIterator):
         """
         _, tile_k = self._tile_extents
         number = np.asarray(number, dtype=np.int64)
-        ranges = gemm_k_ranges(self.source.k, tile_k, self.source.split_k_slices)[self.slice_]
-        begin, end = ranges[..., 0], ranges[..., 1]
-        length = end - begin
-        residue = np.where(length % tile_k, length % tile_k, tile_k)
+        begin, length, residue = self._k_range
         first = begin + np.where(number > 0, residue + (number - 1) * tile_k, 0)
         width = np.where(number > 0, tile_k, residue)
         return first, np.where(number * tile_k < length, width, 0)
