@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from gpusim.errors import CannotRun, GpusimError
-from gpusim.gpu.calibrate import clocks, cold, memory, profiled, runs, sharing, tiles
+from gpusim.gpu.calibrate import clocks, cold, memory, profiled, runs, sharing, tiles, together
 from gpusim.gpu.calibrate.derive import Derived, derive
 from gpusim.gpu.calibrate.runner import Device, MeasuredRow, write_rows
 from gpusim.machine.spec import printed_value
@@ -28,6 +28,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "arith": runs.measure_arith,
     "launch": runs.measure_launch,
     "cold": cold.measure_cold,
+    "together": together.measure_together,
     "stores": profiled.measure_stores,
     "merge": profiled.measure_merge,
     "idle": profiled.measure_idle,

@@ -58,12 +58,12 @@ class _Memory:
     filling: Any
 
 
-def _fill(device: Device, filling: Any) -> None:
-    """Fill the L2 with clean lines."""
+def fill_l2(device: Device, filling: Any) -> None:
+    """Fill the L2 with clean lines of some memory, which is read twice."""
     sink = device.cupy.zeros(1, dtype=np.uint32)
     for _ in range(2):
         device.launch(
-            "cold", "read_through", (sink, filling, np.uint64(_FILL_BYTES)), ctas=2 * device.sms, threads=1024
+            "cold", "read_through", (sink, filling, np.uint64(filling.nbytes)), ctas=2 * device.sms, threads=1024
         )
 
 
@@ -72,7 +72,7 @@ def _latencies(device: Device, memory: _Memory, region: int, *, repetitions: int
     lines = np.uint32(region * _MIB // LINE_BYTES)
     found = []
     for repetition in range(1, repetitions + 1):
-        _fill(device, memory.filling)
+        fill_l2(device, memory.filling)
         arguments = (latencies, memory.data, lines, np.uint32(repetition * device.sms))
         device.launch("cold", "random_lines", arguments, ctas=device.sms, threads=WARP)
         found.append(device.cupy.asnumpy(latencies).astype(np.int64))
@@ -93,7 +93,7 @@ def _groups(device: Device, kernel: str, ctas: int, share: int, memory: _Memory)
     # The first launch brings the code; the second finds the data cold, the third warm.
     for launch in range(3):
         if launch == 1:
-            _fill(device, memory.filling)
+            fill_l2(device, memory.filling)
         device.launch("cold", kernel, arguments, ctas=ctas, threads=_GROUP_THREADS, shared=32 << 10)
         medians.append(np.median(device.cupy.asnumpy(stamps).astype(np.int64), axis=0))
     _, cold, warm = medians
