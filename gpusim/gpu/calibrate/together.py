@@ -27,8 +27,9 @@ def measure_together(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
     An event's lines lie one pitch apart in a block of its own, or anywhere. The pages are touched before, and cycles
     pass between events. A row is an event: the bytes that its lines span (0 for anywhere), the cycles of the slowest
-    load, the median of the same loads from the L2, and the lines that are late: later than the median of the slowest
-    loads of all events of the shortest span. Both include clock reads.
+    load, the median of the same loads from the L2, and the lines that are late. Late is what takes more than the median
+    of the slowest loads of the shortest span, and a cycle for each line: loads leave the SM one after the other. All
+    include clock reads.
     """
     pitches = _PITCHES[::3] if quick else _PITCHES
     regions = 1 if quick else 4
@@ -63,7 +64,7 @@ def _event_cycles(device: Device, memory: Any, lines: IntArray) -> IntArray:
 def _rows(found: list[tuple[int, IntArray, IntArray]]) -> list[MeasuredRow]:
     """Return a row for each event."""
     shortest = min(span for span, _, _ in found if span)
-    on_time = np.median(np.concatenate([miss.max(axis=1) for span, miss, _ in found if span == shortest]))
+    on_time = np.median(np.concatenate([miss.max(axis=1) for span, miss, _ in found if span == shortest])) + LINES
     return [
         {"span": span, "lines": LINES, "slowest": int(miss.max()), "hit": int(np.median(hit))}
         | {"late": int((miss > on_time).sum())}
