@@ -161,7 +161,6 @@ class SharedMemorySpec:
         bank_bytes: Width of one bank.
         load_latency: Cycles of an LDS of one wavefront, from issue to dependent issue.
         wavefront_latency: Cycles that each further wavefront of one access adds, for a lone warp.
-        store_latency: Cycles of an STS, from issue until its source registers are free.
         ldmatrix_latency_x1: Cycles of an ldmatrix of one matrix, from issue to dependent issue. Each further matrix is
             a wavefront.
         shuffle_latency: Cycles of a SHFL, from issue to dependent issue. It occupies the data stage like a load of one
@@ -175,7 +174,6 @@ class SharedMemorySpec:
     bank_bytes: Annotated[int, FigureUnit("bytes", power_of_two=True)]
     load_latency: Annotated[int, FigureUnit("cycles", least=0)]
     wavefront_latency: Annotated[int, FigureUnit("cycles", least=0)]
-    store_latency: Annotated[int, FigureUnit("cycles", least=0)]
     ldmatrix_latency_x1: Annotated[int, FigureUnit("cycles", least=0)]
     shuffle_latency: Annotated[int, FigureUnit("cycles", least=0)]
     atomic_wavefronts: Annotated[int, FigureUnit("wavefronts")]
@@ -317,6 +315,31 @@ class DramBanksSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class DramLateSpec:
+    """
+    Loads that miss the L2 and come late: parts of DRAM stand still for a time, as for a refresh.
+
+    Attributes:
+        on_time: Cycles of the slowest load that is not late, from issue to dependent issue.
+        share_percent: Share of the loads that are late.
+        cycles: Cycles by which the latest one is.
+        region_bytes: Bytes whose lines are late together.
+        parts: Parts that hold the lines of a region, each late by itself.
+    """
+
+    on_time: Annotated[int, FigureUnit("cycles")]
+    share_percent: Annotated[int, FigureUnit("percent")]
+    cycles: Annotated[int, FigureUnit("cycles")]
+    region_bytes: Annotated[int, FigureUnit("bytes", power_of_two=True)]
+    parts: Annotated[int, FigureUnit("parts")]
+
+    @property
+    def period(self) -> int:
+        """Cycles from the beginning of one standstill to that of the next, if loads come at any time alike."""
+        return 100 * self.cycles // self.share_percent
+
+
+@dataclass(frozen=True, slots=True)
 class DramSpec:
     """
     The memory behind the L2.
@@ -329,6 +352,7 @@ class DramSpec:
         bandwidth_gb_s: Peak bandwidth, in 10^9 bytes a second.
         achievable_percent: Share of the peak that a stream reaches.
         banks: Channels and banks; None where they are not known, and all is taken for one channel without banks.
+        late: Which loads come late, and together; None where that is not known, and each is late by itself.
         clock_mhz: SM clock of the machine.
     """
 
@@ -340,6 +364,7 @@ class DramSpec:
     bandwidth_gb_s: Annotated[int, FigureUnit("GB/s")]
     achievable_percent: Annotated[int, FigureUnit("percent")]
     banks: DramBanksSpec | None
+    late: DramLateSpec | None
     clock_mhz: Annotated[int, Inherited("clock_mhz")]
 
     @property
@@ -362,6 +387,25 @@ class BarrierSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class DispatchMemorySpec:
+    """
+    What memory instructions of an SMSP cost an mma.sync that is being fed, as both use the register file.
+
+    Attributes:
+        shared_load_percent, shared_store_percent: Per cent of a cycle of a load from shared memory, ldmatrix among
+            them, and of a store to it.
+        copy_percent: The same of a cp.async.
+        load_percent, store_percent: The same of a load from global memory, and of a store to it.
+    """
+
+    shared_load_percent: Annotated[int, FigureUnit("percent", least=0)]
+    shared_store_percent: Annotated[int, FigureUnit("percent", least=0)]
+    copy_percent: Annotated[int, FigureUnit("percent", least=0)]
+    load_percent: Annotated[int, FigureUnit("percent", least=0)]
+    store_percent: Annotated[int, FigureUnit("percent", least=0)]
+
+
+@dataclass(frozen=True, slots=True)
 class DispatchSpec:
     """
     The dispatch of an SMSP, from which its pipes take their operands.
@@ -369,10 +413,12 @@ class DispatchSpec:
     Attributes:
         mufu: Cycles, besides its own, in which an SMSP issues nothing after an instruction of the pipe "mufu".
         tensor_percent: Per cent of a cycle that arithmetic in registers takes from an mma.sync that is being fed.
+        memory: What memory instructions take from it; None where that is not known, and they take nothing.
     """
 
     mufu: Annotated[int, FigureUnit("cycles", least=0)]
     tensor_percent: Annotated[int, FigureUnit("percent", least=0)]
+    memory: DispatchMemorySpec | None
 
 
 @dataclass(frozen=True, slots=True)

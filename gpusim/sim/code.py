@@ -63,7 +63,7 @@ class Access(NamedTuple):
         is_load: True for a shared or global access that returns data.
         through_l1: True for an access that looks up L1, such as cp.async.ca.
         zero_fills: True for a copy that writes zeros in lanes that are predicated off.
-        fills: True for a store or an atomic whose wavefronts the warp's next barrier waits for.
+        fills: True for a store to shared memory or an atomic, whose wavefronts the warp's next barrier waits for.
     """
 
     wavefronts: Wavefronts = ()
@@ -116,7 +116,7 @@ class Decoded(NamedTuple):
         is_branch: Whether the next instruction waits for this one's latency.
         registers: Registers that a memory instruction reads.
         dispatches: Whether its SMSP's dispatch is held after it: an instruction of the pipe "mufu".
-        competes: Whether it reads registers that an mma.sync beside it waits for: an instruction of ``alu`` or ``fma``.
+        takes: Hundredths of a cycle for which an mma.sync beside it waits for registers.
         joins: Whether it waits for the release of a barrier at which its warp has arrived.
         awaits: Whether the warp waits here for the split-K slice before.
         wavefronts, bytes, target, stage, pending, is_load, through_l1, zero_fills, fills: See ``Access``.
@@ -137,7 +137,7 @@ class Decoded(NamedTuple):
     is_branch: bool = False
     registers: int = 0
     dispatches: bool = False
-    competes: bool = False
+    takes: int = 0
     joins: bool = False
     awaits: bool = False
     wavefronts: Wavefronts = ()

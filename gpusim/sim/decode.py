@@ -27,7 +27,9 @@ from gpusim.sim.code import (
     COMMIT,
     DEPBAR,
     EXIT,
+    GLOBAL,
     KINDS,
+    LDGSTS,
     OUTPUT,
     PIPE,
     SHARED,
@@ -171,7 +173,7 @@ class _Decoder:
             is_branch=instruction.pipe == "branch",
             registers=_registers(instruction.opcode),
             dispatches=instruction.pipe == "mufu",
-            competes=instruction.pipe in _COMPETING or (instruction.pipe == "alu" and instruction.sources > 1),
+            takes=self._takes(instruction, kind, is_load=access.is_load),
             joins=kind != PIPE or instruction.pipe in _VARIABLE or instruction.opcode.startswith(_CONSTANT_LOAD),
             awaits=awaits,
             latency=latency or access.latency,
@@ -204,6 +206,20 @@ class _Decoder:
         figures = table[instruction.pipe]
         return self.pipes[TENSOR_CORE if tensor else instruction.pipe], figures.interval, figures.latency
 
+    def _takes(self, instruction: Instruction, kind: int, *, is_load: bool) -> int:
+        """Return the hundredths of a cycle that an instruction takes from an mma.sync beside it."""
+        spec = self.machine.dispatch
+        if instruction.pipe in _COMPETING or (instruction.pipe == "alu" and instruction.sources > 1):
+            return spec.tensor_percent
+        if spec.memory is None:
+            return 0
+        if kind == SHARED:
+            is_load = is_load or instruction.opcode == _EMPTY_LOAD
+            return spec.memory.shared_load_percent if is_load else spec.memory.shared_store_percent
+        if kind == GLOBAL:
+            return spec.memory.load_percent if is_load else spec.memory.store_percent
+        return spec.memory.copy_percent if kind == LDGSTS else 0
+
     def _access(self, step: Any) -> Access:  # noqa: PLR0911 - one for each kind of op
         """Return the properties that an instruction takes from its step."""
         shared, op = self.machine.shared, self.lanes.op(step)
@@ -229,7 +245,7 @@ class _Decoder:
                     through_l1=True,
                 )
             case StoreShared():
-                return Access(wavefronts=wavefronts_of(self.lanes.shared(step)), latency=shared.store_latency)
+                return Access(wavefronts=wavefronts_of(self.lanes.shared(step)), fills=True)
             case LoadShared():
                 return self._load(step, wavefronts_of(self.lanes.shared(step)), shared.load_latency)
             case LoadSource() | LoadBias() | LoadPartial() | StoreGlobal():

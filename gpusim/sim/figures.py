@@ -14,7 +14,6 @@ class Figures(NamedTuple):
     Attributes:
         smsps: SMSPs of an SM.
         ports: Ports of an SMSP (``code.port_count``).
-        tensor_taken: Hundredths of a cycle that arithmetic takes from an mma.sync beside it.
         queue_depth, sm_depth: Entries of an SMSP's MIO queue, and of the queue that the SM's data stage serves.
         store_buffer: Bytes of stores that may wait for an SM's port without holding other memory instructions.
         sm_interval, smsp_interval: Cycles between two instructions that leave the MIO, of an SM and of an SMSP.
@@ -42,6 +41,10 @@ class Figures(NamedTuple):
         semaphore: Cycles from the end of a split-K slice until the next one sees its semaphore.
         most_merged: Requests for a line on its way from DRAM that one look-up serves.
         dram_least, dram_latency, dram_late, dram_later, dram_most: Quantiles of a miss's latency: 0, .5, .9, .98, 1.
+        dram_on_time: Longest latency of a miss that is not late.
+        dram_late_cycles, dram_late_period: Cycles for which a part of DRAM stands still once in a period; a period of 0
+            takes latencies from the quantiles.
+        dram_late_lines, dram_late_parts: Lines of a region, and the parts that hold them.
         dram_bytes_per_kilocycle, dram_channels: Bandwidth, and the channels that share it.
         dram_banks, dram_bank_busy: Banks of a channel, and thousandths of a cycle that an access takes of its bank.
         l1_lines, l2_lines: Lines that each cache holds.
@@ -52,7 +55,6 @@ class Figures(NamedTuple):
     queue_depth: int
     sm_depth: int
     store_buffer: int
-    tensor_taken: int
     sm_interval: int
     smsp_interval: int
     wavefronts_per_cycle: int
@@ -91,6 +93,11 @@ class Figures(NamedTuple):
     dram_late: int
     dram_later: int
     dram_most: int
+    dram_on_time: int
+    dram_late_cycles: int
+    dram_late_period: int
+    dram_late_lines: int
+    dram_late_parts: int
     dram_bytes_per_kilocycle: int
     dram_channels: int
     dram_banks: int
@@ -111,7 +118,7 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         carve_out: Shared memory of the CTAs resident on an SM, bytes; the L1 has the rest (D12).
         busy: Whether tensor cores slow the SM's clock down, so that DRAM, which does not, takes fewer cycles (D25).
     """
-    copy, banks = machine.async_copy, machine.dram.banks
+    copy, banks, late = machine.async_copy, machine.dram.banks, machine.dram.late
     pace = None if copy is None else copy.pace
     clock = machine.launch.idle_clock_percent if busy else 100
     lines = machine.instruction_cache.l0_bytes // machine.instruction_cache.line_bytes
@@ -121,7 +128,6 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         queue_depth=machine.mio.queue_depth,
         sm_depth=machine.mio.sm_depth,
         store_buffer=machine.l1.store_buffer_bytes,
-        tensor_taken=machine.dispatch.tensor_percent,
         sm_interval=machine.mio.sm_interval,
         smsp_interval=machine.mio.smsp_interval,
         wavefronts_per_cycle=machine.shared.wavefronts_per_cycle,
@@ -160,6 +166,11 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         dram_late=machine.dram.latency_late * 100 // clock,
         dram_later=machine.dram.latency_later * 100 // clock,
         dram_most=machine.dram.latency_most * 100 // clock,
+        dram_on_time=0 if late is None else late.on_time * 100 // clock,
+        dram_late_cycles=0 if late is None else late.cycles * 100 // clock,
+        dram_late_period=0 if late is None else late.period * 100 // clock,
+        dram_late_lines=0 if late is None else late.region_bytes // machine.l2.line_bytes,
+        dram_late_parts=0 if late is None else late.parts,
         dram_bytes_per_kilocycle=machine.dram.bytes_per_kilocycle * clock // 100,
         dram_channels=1 if banks is None else banks.channels,
         dram_banks=1 if banks is None else banks.per_channel,

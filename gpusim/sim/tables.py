@@ -13,7 +13,7 @@ from gpusim.units import LINE_BITS
 
 _COPIED = (
     *("kind", "port", "throttle", "interval", "latency", "stall", "gated", "awaits", "write", "read", "line"),
-    *("is_branch", "joins", "registers", "dispatches", "competes"),
+    *("is_branch", "joins", "registers", "dispatches", "takes"),
     *("bytes", "stage", "pending", "is_load", "through_l1", "zero_fills", "fills", "activity"),
 )
 """Fields of ``Decoded`` that are columns as they stand."""

@@ -74,9 +74,22 @@ def test_a_store_is_written_before_the_barrier_behind_it_is_arrived_at(core, rat
 
 
 def test_a_store_s_result_is_there_when_it_is_written(core):
-    """Leaving at 1, eight wavefronts: at 9. One that no barrier waits for has its latency instead: 1 + 19."""
+    """Leaving at 1, eight wavefronts: at 9."""
     assert landed(core, sts(8, activity=0)) == [9]
-    assert landed(core, sts(8, activity=0)._replace(fills=False, latency=19)) == [20]
+
+
+def test_a_barrier_waits_until_what_is_stored_to_global_memory_has_been_taken(core):
+    """
+    16 sectors leave at 1, and look up four lines until 5. A barrier behind them is arrived at then, and takes 22.
+
+    One behind a load, or behind a store of which no sector is written, is arrived at in the next cycle.
+    """
+    memory = Memory(outputs=[(16, IN_L2), (0, IN_L2)])
+    code = (instruction(BAR, gated=True), HALF._replace(joins=True))
+
+    assert issues(core, store(0), *code, memory=memory) == [0, 5, 27]
+    assert issues(core, store(1), *code, memory=memory) == [0, 1, 23]
+    assert issues(core, lds(), *code) == [0, 1, 23]
 
 
 def test_copies_of_no_lane_leave_when_the_data_stage_has_written_zeros_for_those_before(core):

@@ -189,11 +189,57 @@ def test_a_copy_through_the_l1_takes_its_target_s_wavefronts_or_its_lines(core, 
 
 # --- DRAM's latency ---
 
+STANDS = {"dram_least": 500, "dram_on_time": 500, "dram_late_cycles": 100, "dram_late_period": 1000}
+"""Parts of DRAM that stand still for 100 cycles of every 1000; all loads that are on time take 500."""
+
+
+def standing(lines=8, parts=1, **figures):
+    own = STANDS | {"dram_late_lines": lines, "dram_late_parts": parts} | figures
+    return quiet(figures=NEAR_ONLY._replace(**own))
+
+
+def test_a_part_of_dram_stands_still_once_in_a_period():
+    """A load that comes when 30 of 100 cycles have passed waits for the other 70; one at any other time for none."""
+    chip = standing()
+    begin = next(at for at in range(1000) if chip.standstill(0, at) == 100)
+
+    assert [chip.standstill(0, begin + after) for after in (0, 30, 99, 100, 999, 1000)] == [100, 70, 1, 0, 0, 100]
+    assert [chip.arrives(0, begin + after) - begin - after for after in (0, 30, 100)] == [600, 570, 500]
+
+
+@pytest.mark.parametrize("parts", [1, 4])
+def test_lines_of_one_region_have_as_many_phases_as_it_has_parts(parts):
+    """Sixty-four lines of a region: each phase is one of those of its parts. Another region has others."""
+    chip = standing(lines=64, parts=parts)
+
+    def phases(region):
+        return {tuple(chip.standstill(region * 64 + line, at) for at in range(1000)) for line in range(64)}
+
+    assert len(phases(0)) == len(phases(1)) == parts
+    assert not phases(0) & phases(1)
+
+
+def test_a_load_of_any_region_at_any_time_is_late_as_often_as_a_part_stands_still():
+    """100 of 1000 cycles: of 20,000 loads a tenth, within half of a hundredth."""
+    chip = standing()
+    late = sum(chip.standstill(8 * at, 7 * at) > 0 for at in range(20_000))
+
+    assert late == pytest.approx(2_000, abs=100)
+
+
+def test_loads_on_time_take_any_latency_from_the_least_to_the_longest():
+    """Of 10,000 from 500 to 900: the mean is 700, and no two bounds are passed. None stands still."""
+    chip = standing(dram_on_time=900, dram_late_cycles=0)
+    drawn = [chip.arrives(0, 0) for _ in range(10_000)]
+
+    assert sum(drawn) / len(drawn) == pytest.approx(700, abs=5)
+    assert (min(drawn), max(drawn)) == (500, 899)
+
 
 def latencies(count, **figures):
     """The latencies of so many misses."""
     chip = quiet(figures=NEAR_ONLY._replace(**figures))
-    return [chip.dram_latency_of() for _ in range(count)]
+    return [chip.arrives(0, 0) for _ in range(count)]
 
 
 SPREAD = {"dram_least": 1000, "dram_latency": 2000, "dram_late": 4000, "dram_later": 7000, "dram_most": 9000}

@@ -128,4 +128,4 @@ def test_what_is_written_keeps_dram_from_reading():
     idle = chip.dram_free[0]
     chip.store(0, 0, 0, 4)
 
-    assert (idle, chip.dram(0, 0, 32, 0)) == (0, 2 + H200.dram.latency)
+    assert (idle, chip.dram(0, 0, 0, 32, 0)) == (0, 2 + H200.dram.latency)

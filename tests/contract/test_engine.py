@@ -304,11 +304,11 @@ def test_64_bits_hold_the_core_s_largest_products():
     figures = figures_of(A100, 0, busy=False)._replace(dram_bytes_per_kilocycle=1, dram_channels=188)
     chip = chip_of(assembly(warps=1), figures, core, share=1024)
     chip.channels = 188
-    chip.dram(0, 10**18, 32 * 128, 10**15)
+    chip.dram(0, 0, 10**18, 32 * 128, 10**15)
     chip.bank_of((1 << 31) - 1)
 
     with pytest.raises(AssertionError, match="more than 64 bits"):
-        chip.dram(0, 10**18, 1 << 30, 10**15)
+        chip.dram(0, 0, 10**18, 1 << 30, 10**15)
 
 
 @pytest.mark.parametrize(

@@ -102,13 +102,13 @@ class TimedFusedKernel(CompiledFusedKernel, TimedKernel[Step]):
         size = WORD_BYTES * WARP_SIZE
         match step.op:
             case softmax.StoreP() | softmax.StoreStatistic():
-                return Access(wavefronts=wavefronts, latency=shared.store_latency, fills=True)
+                return Access(wavefronts=wavefronts, fills=True)
             case softmax.LoadStatistic():
                 return Access(wavefronts=wavefronts, bytes=size, latency=shared.load_latency, is_load=True)
             case softmax.AtomicMax():
                 times = shared.atomic_wavefronts
                 slower = tuple(tuple(count * times for count in warps) for warps in wavefronts)
-                return Access(wavefronts=slower, latency=shared.store_latency, fills=True)
+                return Access(wavefronts=slower, fills=True)
             case softmax.Shuffle():
                 one = ((1,) * lanes.warps,)
                 return Access(wavefronts=one, bytes=size, latency=shared.shuffle_latency, is_load=True)

@@ -11,7 +11,9 @@ from gpusim.units import LINE_BYTES
 
 _MIB = 1 << 20
 _DATA_BYTES = 1024 * _MIB
-_FILL_BYTES = 256 * _MIB
+FILL_BYTES = 256 * _MIB
+"""Memory that fills the L2 with its clean lines."""
+
 REGIONS_MIB = (16, 1024)
 """Regions of the random lines: one that few pages cover, as a kernel's tensors, and one of many."""
 
@@ -34,7 +36,7 @@ def measure_cold(device: Device, *, quick: bool) -> list[MeasuredRow]:
     until it has landed, cold and then warm.
     """
     data = device.cupy.zeros(_DATA_BYTES, dtype=np.uint8)
-    filling = device.cupy.zeros(_FILL_BYTES, dtype=np.uint8)
+    filling = device.cupy.zeros(FILL_BYTES, dtype=np.uint8)
     memory = _Memory(data, filling)
     rows: list[MeasuredRow] = []
     for region in REGIONS_MIB:
@@ -59,12 +61,10 @@ class _Memory:
 
 
 def fill_l2(device: Device, filling: Any) -> None:
-    """Fill the L2 with clean lines of some memory, which is read twice."""
+    """Fill the L2 with clean lines of other memory, ``FILL_BYTES``, which is read twice."""
     sink = device.cupy.zeros(1, dtype=np.uint32)
     for _ in range(2):
-        device.launch(
-            "cold", "read_through", (sink, filling, np.uint64(filling.nbytes)), ctas=2 * device.sms, threads=1024
-        )
+        device.launch("cold", "read_through", (sink, filling, np.uint64(FILL_BYTES)), ctas=2 * device.sms, threads=1024)
 
 
 def _latencies(device: Device, memory: _Memory, region: int, *, repetitions: int) -> list[MeasuredRow]:

@@ -31,7 +31,6 @@ class Derived:
 
 NOT_THE_FIGURE = {
     "async_copy.l1_latency": "the empty commit and wait that are subtracted overlap the copy",
-    "shared.store_latency": "the reuse of the data register that ends it overlaps the store's issue",
     "shared.warp_return_bytes": "a chain of ldmatrix.x4 also waits for its issue; the path's width is a power of two",
     "pipes.half.interval": "ptxas alternates HFMA2 and HFMA2.MMA, which are two pipes",
     "pipes.half.latency": "ptxas alternates HFMA2 and HFMA2.MMA, which are two pipes",
@@ -46,7 +45,7 @@ Such a figure is printed, but never written into a machine file.
 _FILES = (
     *("mma", "ldmatrix", "shared", "cp_async", "barrier", "latency", "bandwidth", "arith", "launch"),
     *("cold", "stores", "merge", "idle", "fetch", "release", "semaphore", "dispatch", "backlog"),
-    *("places", "ends", "held", "clocks"),
+    *("places", "ends", "held", "clocks", "duel", "together"),
 )
 
 
@@ -161,11 +160,6 @@ def _return_bytes(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     return 512 / each, "ldmatrix.csv, x4, 8 chains in one warp, 512 bytes over the cycles of one"
 
 
-def _store_release(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    found = t["shared"].numbers("per_round", instruction="sts release", bytes=4, wavefronts=1)[0]
-    return found - _imad(t), "shared.csv, sts release less the IMAD of arith.csv"
-
-
 def _l2_latency(where: str) -> Formula:
     def formula(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
         found = t["latency"].numbers("cycles", level="l2", what=where)
@@ -244,7 +238,6 @@ _FORMULAS: dict[str, Formula] = {
         "shared.csv, lds.32, one chain",
     ),
     "shared.wavefront_latency": _wavefront_latency,
-    "shared.store_latency": _store_release,
     "shared.ldmatrix_latency_x1": lambda t, _: (
         t["ldmatrix"].numbers("per_round", matrices=1, row_bytes=16, ilp=1, warps=1)[0],
         "ldmatrix.csv, x1, one chain",

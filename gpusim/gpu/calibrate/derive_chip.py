@@ -1,10 +1,11 @@
 """Derives the figures of launches, stores, semaphores, merged reads, DRAM and instruction fetch; measures nothing."""
 
 from collections.abc import Iterable
-from statistics import median
+from math import log
+from statistics import mean, median
 
 from gpusim.gpu.calibrate.cold import BIN_CYCLES, REGIONS_MIB
-from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured, Row
+from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured, NumberFormula, Row
 
 _ACTIVE, _ELAPSED = "sm__cycles_active.max", "sm__cycles_elapsed.max"
 _CODE_LINE_INSTRUCTIONS = 8
@@ -50,7 +51,7 @@ def _rows_or_none(table: MeasuredTable, **columns: object) -> list[Row]:
         return []
 
 
-def _dram_latency(percent: float) -> Formula:
+def _dram_latency(percent: float) -> NumberFormula:
     def formula(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
         clocks = histogram_percentile(t["cold"].rows(what="hit", region_mib=min(REGIONS_MIB)), 50) - _hit_latency(
             t["latency"]
@@ -59,6 +60,82 @@ def _dram_latency(percent: float) -> Formula:
         return found, f"cold.csv, percentile {percent:g} of the misses, less {clocks:.0f} of the clock reads"
 
     return formula
+
+
+def _together_clocks(t: dict[str, MeasuredTable]) -> float:
+    """Return by how many cycles the same loads of lines that the L2 has take longer there than in a pointer chase."""
+    return median(float(row["hit"]) for row in t["together"].rows()) - _hit_latency(t["latency"])
+
+
+def _on_time(t: dict[str, MeasuredTable]) -> float:
+    """Return the median cycles of the slowest line of an event whose lines are of one region, clock reads included."""
+    return median(float(row["slowest"]) for row in t["together"].rows(span=_region(t)))
+
+
+def _shares(t: dict[str, MeasuredTable], span: int) -> tuple[float, float]:
+    """Return the share of the loads of events of a span that are late, and the share of events with such a load."""
+    rows = t["together"].rows(span=span)
+    late = [int(row["late"]) for row in rows]
+    return mean(late) / int(rows[0]["lines"]), mean(one > 0 for one in late)
+
+
+def _parts(t: dict[str, MeasuredTable], span: int) -> float:
+    """Return how many parts, each late by itself, would make as many events have a late load."""
+    each, some = _shares(t, span)
+    return log(1 - some) / log(1 - each)
+
+
+_SAME = 1.25
+"""More parts than this times the fewest are those of another region."""
+
+
+def _region(t: dict[str, MeasuredTable]) -> int:
+    """Return the most bytes over which lines are of as few parts as those of the shortest spans."""
+    parts = {int(span): _parts(t, int(span)) for span in t["together"].values("span") if int(span)}
+    if not parts:
+        raise NotMeasured
+    return max(span for span, found in parts.items() if found <= _SAME * min(parts.values()))
+
+
+def _late_on_time(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    clocks = _together_clocks(t)
+    return _on_time(t) - clocks, (
+        f"together.csv, lines of {_region(t):,} bytes: median of the slowest, less {clocks:.0f} of the clock reads"
+    )
+
+
+def _late_share(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    """
+    Return the share of the loads that come in a standstill, and its rule.
+
+    One is seen to be late only if what is left of the standstill takes it beyond the slowest that are not. Both what is
+    left and the latency of those on time are taken as evenly spread.
+    """
+    region = _region(t)
+    lines = int(t["together"].rows(span=region)[0]["lines"])
+    unseen = lines + (_late_on_time(t, 0)[0] - _dram_latency(1)(t, 0)[0]) / 2
+    seen = 1 - unseen / _late_cycles(t, 0)[0]
+    share = 100 * _shares(t, region)[0] / seen
+    return (
+        share,
+        f"together.csv, lines of {region:,} bytes: late ones, of which {100 * seen:.0f} % are seen, in per cent",
+    )
+
+
+def _late_cycles(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    slowest = sorted(float(row["slowest"]) for row in t["together"].rows(span=_region(t)))
+    found = slowest[len(slowest) * 98 // 100] - _on_time(t)
+    return found, f"together.csv, lines of {_region(t):,} bytes: percentile 98 of the slowest less their median"
+
+
+def _late_region(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    found = _region(t)
+    return found, f"together.csv, the longest span whose lines are of {_parts(t, found):.1f} parts"
+
+
+def _late_parts(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    region = _region(t)
+    return _parts(t, region), f"together.csv, events of {region:,} bytes with a late line, by the share of late lines"
 
 
 def _write_bandwidth(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
@@ -157,6 +234,11 @@ CHIP_FORMULAS: dict[str, Formula] = {
     "dram.latency_late": _dram_latency(90),
     "dram.latency_later": _dram_latency(98),
     "dram.latency_most": _dram_latency(99.8),
+    "dram.late.on_time": _late_on_time,
+    "dram.late.share_percent": _late_share,
+    "dram.late.cycles": _late_cycles,
+    "dram.late.region_bytes": _late_region,
+    "dram.late.parts": _late_parts,
     "launch.ctas_on_every_gpc": _ctas_on_every_gpc,
     "launch.idle_clock_percent": _idle_clock,
     "instruction_cache.line_interval": _line_interval,

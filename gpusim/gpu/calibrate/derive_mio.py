@@ -135,6 +135,18 @@ def _tensor_percent(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     return mean(found), rule
 
 
+def _beside_mma(instruction: str) -> Formula:
+    """Return the formula of what an instruction takes from mma.sync of other warps of its SMSP."""
+
+    def formula(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+        alone = float(t["duel"].rows(first="mma", second="")[0]["cycles"])
+        beside = t["duel"].rows(first="mma", second=instruction)
+        found = [100 * (float(row["cycles"]) - alone) / int(row["seconds"]) for row in beside]
+        return mean(found), f"duel.csv, {instruction} beside mma: more cycles for each, mean, in per cent"
+
+    return formula
+
+
 def _store_buffer(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     """Return the bytes of stores that have issued and have not left, when each waits for another one to leave."""
     row = t["backlog"].rows(instruction="stg.128", smsps=4, blockers=0)[0]
@@ -158,6 +170,11 @@ MIO_FORMULAS: dict[str, Formula] = {
     "mio.register_interval": _register_interval,
     "mio.source_release": _source_release,
     "dispatch.tensor_percent": _tensor_percent,
+    "dispatch.memory.shared_load_percent": _beside_mma("ldmatrix"),
+    "dispatch.memory.shared_store_percent": _beside_mma("st.shared.128"),
+    "dispatch.memory.copy_percent": _beside_mma("cp.async.cg"),
+    "dispatch.memory.load_percent": _beside_mma("ld.global.cg"),
+    "dispatch.memory.store_percent": _beside_mma("st.global.128"),
     "l1.store_buffer_bytes": _store_buffer,
     "async_copy.stage_half_cycles": _stage_half_cycles,
     "async_copy.source_release": _copy_release,

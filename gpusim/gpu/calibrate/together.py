@@ -5,7 +5,7 @@ from typing import Any, Final
 import numpy as np
 
 from gpusim.arrays import IntArray
-from gpusim.gpu.calibrate.cold import fill_l2
+from gpusim.gpu.calibrate.cold import FILL_BYTES, fill_l2
 from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow
 from gpusim.units import LINE_BYTES
 
@@ -17,7 +17,6 @@ _PITCHES: Final = (256, 512, 1024, 2048, 4096, 8064, 0)
 
 _REGION: Final = 64 << 20
 _BLOCK: Final = 256 << 10
-_FILL_BYTES: Final = 256 << 20
 _PAUSE: Final = 3000
 
 
@@ -35,7 +34,7 @@ def measure_together(device: Device, *, quick: bool) -> list[MeasuredRow]:
     regions = 1 if quick else 4
     events = _REGION // _BLOCK
     memory = device.cupy.zeros(len(pitches) * regions * _REGION, dtype=np.uint8)
-    filling = device.cupy.zeros(_FILL_BYTES, dtype=np.uint8)
+    filling = device.cupy.zeros(FILL_BYTES, dtype=np.uint8)
     generator = np.random.default_rng(0)
     found: list[tuple[int, IntArray, IntArray]] = []
     for number, pitch in enumerate(pitches):
@@ -65,9 +64,9 @@ def _rows(found: list[tuple[int, IntArray, IntArray]]) -> list[MeasuredRow]:
     """Return a row for each event."""
     shortest = min(span for span, _, _ in found if span)
     on_time = np.median(np.concatenate([miss.max(axis=1) for span, miss, _ in found if span == shortest])) + LINES
-    return [
-        {"span": span, "lines": LINES, "slowest": int(miss.max()), "hit": int(np.median(hit))}
-        | {"late": int((miss > on_time).sum())}
-        for span, misses, hits in found
-        for miss, hit in zip(misses, hits, strict=True)
-    ]
+    rows: list[MeasuredRow] = []
+    for span, misses, hits in found:
+        for miss, hit in zip(misses, hits, strict=True):
+            row: MeasuredRow = {"span": span, "lines": LINES, "slowest": int(miss.max()), "hit": int(np.median(hit))}
+            rows.append(row | {"late": int((miss > on_time).sum())})
+    return rows

@@ -52,15 +52,15 @@ cdef class Chip:
     cdef Lines l2
     cdef Calendar calendar
     cdef readonly long long[::1] stalls, sectors
-    cdef long long chosen_at, others_at, smsps, ports, depth, sm_depth, store_buffer, copy_stage, tensor_taken, collected, staged_last, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
+    cdef long long chosen_at, others_at, smsps, ports, depth, sm_depth, store_buffer, copy_stage, collected, staged_last, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
     cdef long long source_release, register_interval, copy_release, copy_interval, mufu_dispatch, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
     cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines, port_bytes, chip_bytes, near, far, far_percent
     cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, write_buffer, semaphore, most_merged
     cdef long long draw, written_sectors, next_line, merged_credit, later, later_waiting, came_sectors, displaced, brought_credit
-    cdef long long dram_latency, dram_rate, l1_lines, l2_lines
+    cdef long long dram_latency, dram_rate, l1_lines, l2_lines, on_time, late_cycles, late_period, late_parts, late_lines
     cdef long long warps, lines, cached, simulates_l2, rows, outputs
     cdef long long chip_free, channels, banks, bank_busy, spread, turn, fetched, status, requested, slow_credit, missed_credit
-    cdef const int[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, fetches, is_branch, dispatches, competes, joins, awaits, activity
+    cdef const int[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, fetches, is_branch, dispatches, takes, joins, awaits, activity
     cdef const int[::1] read, registers, wave, wave_slots, row, turn_of, access, vec, stage, pending_groups, bytes, is_load, through_l1, zero_fills, fills
     cdef const long long[::1] waves, first, end, trips, tiles, begins, program, warps_of, follows, followed
     cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, slow, missed, shared_by, looked_of, request, vecs, asked, touched
@@ -114,7 +114,7 @@ cdef class Chip:
     cdef long long tag(self, long long sm, long long at) noexcept
     cdef void block(self, long long sm, long long at, long long until) noexcept
     cdef void come(self, long long sm, long long at, long long cycles) noexcept
-    cdef void take_reads(self, long long smsp, long long at) noexcept
+    cdef void take_reads(self, long long smsp, long long at, long long hundredths) noexcept
     cdef long long taken_in(self, long long sm, long long at, long long wavefronts) noexcept
     cdef long long dispatch(self, long long smsp, long long at, long long wavefronts, long long registers, long long stage, long long looks_up) noexcept
     @cython.locals(comes=bint)
@@ -140,8 +140,11 @@ cdef class Chip:
     cdef long long bank_of(self, long long line) noexcept
     cdef long long next_bank(self) noexcept
     cdef long long occupy(self, long long bank, long long at, long long size) noexcept
-    cdef long long dram_latency_of(self) noexcept
-    cdef long long dram(self, long long bank, long long start, long long size, long long issued) noexcept
+    cdef long long spread_of(self, long long number) noexcept
+    cdef long long arrives(self, long long line, long long at) noexcept
+    cdef long long standstill(self, long long line, long long at) noexcept
+    cdef long long quantile(self, long long draw) noexcept
+    cdef long long dram(self, long long line, long long bank, long long start, long long size, long long issued) noexcept
     cdef long long copy(self, long long sm, long long at, long long issued, long long code) noexcept
     @cython.locals(cache=Lines)
     cdef long long bring(self, long long sm, long long at, long long issued, long long missing) noexcept

@@ -449,7 +449,7 @@ class Chip:
         """Take over the machine's figures."""
         self.smsps, self.ports, self.depth = figures.smsps, figures.ports, figures.queue_depth
         self.sm_depth, self.store_buffer = figures.sm_depth, figures.store_buffer
-        self.tensor_taken, self.copy_stage = figures.tensor_taken, figures.copy_stage
+        self.copy_stage = figures.copy_stage
         self.sm_interval, self.smsp_interval = figures.sm_interval, figures.smsp_interval
         self.per_cycle, self.wavefront_latency = figures.wavefronts_per_cycle, figures.wavefront_latency
         self.return_bytes = figures.warp_return_bytes
@@ -466,6 +466,9 @@ class Chip:
         self.dram_latency, self.dram_rate = figures.dram_latency, figures.dram_bytes_per_kilocycle
         self.dram_least, self.dram_late = figures.dram_least, figures.dram_late
         self.dram_later, self.dram_most = figures.dram_later, figures.dram_most
+        self.on_time, self.late_cycles = figures.dram_on_time, figures.dram_late_cycles
+        self.late_period, self.late_parts = figures.dram_late_period, figures.dram_late_parts
+        self.late_lines = figures.dram_late_lines
         self.semaphore, self.write_buffer = figures.semaphore, figures.l2_write_buffer
         self.write_bytes, self.write_latency = figures.l2_write_bytes, figures.l2_write_latency
         self.store_bytes = figures.l2_store_port_bytes
@@ -490,11 +493,11 @@ class Chip:
         # What every instruction is asked for is one line of memory, what some are another one.
         row = together(
             *(code.kind, code.port, code.throttle, code.interval, code.latency, code.stall, code.gated, code.waits),
-            *(code.write, code.line, code.is_branch, code.dispatches, code.competes, code.joins, code.awaits),
+            *(code.write, code.line, code.is_branch, code.dispatches, code.takes, code.joins, code.awaits),
             code.activity,
         )
         self.kind, self.port, self.throttle, self.interval, self.latency, self.stall, self.gated, self.waits = row[:8]
-        self.write, self.fetches, self.is_branch, self.dispatches, self.competes, self.joins, self.awaits = row[8:15]
+        self.write, self.fetches, self.is_branch, self.dispatches, self.takes, self.joins, self.awaits = row[8:15]
         self.activity = row[15]
         row = together(
             *(code.read, code.registers, code.wave, code.wave_slots, code.row, code.turn, code.access, code.vec),
@@ -794,24 +797,24 @@ class Chip:
         """Issue an instruction of the SMSP's own pipes."""
         code = self.at[warp]
         self.port_free[self.port_of[warp]] = at + self.interval[code]
-        if self.competes[code]:
-            self.take_reads(smsp, at)
+        if self.takes[code]:
+            self.take_reads(smsp, at, self.takes[code])
         if self.write[code] >= 0:
             self.hold(warp, self.write[code], at + self.latency[code], SHORT_SCOREBOARD)
         if self.watched[warp] and self.activity[code] >= 0:
             self.note(warp, at, at + self.latency[code])
         self.advance(warp, at)
 
-    def take_reads(self, smsp: int, at: int) -> None:
+    def take_reads(self, smsp: int, at: int, hundredths: int) -> None:
         """
-        Let arithmetic that reads registers beside an mma.sync delay the tensor core, which reads ten of them (D23).
+        Let what uses registers beside an mma.sync delay the tensor core, which reads ten of them (D23).
 
-        Every such instruction costs the tensor core some hundredths of a cycle; whole cycles are taken when they are
-        full.
+        Arithmetic and memory instructions cost the tensor core some hundredths of a cycle each; whole cycles are taken
+        when they are full.
         """
         tensor = (smsp + 1) * self.ports - _TENSOR
         if self.port_free[tensor] > at:
-            self.taken[smsp] += self.tensor_taken
+            self.taken[smsp] += hundredths
             self.port_free[tensor] += self.taken[smsp] // _PERCENT
             self.taken[smsp] %= _PERCENT
 
@@ -821,6 +824,8 @@ class Chip:
         kind = self.kind[code]
         landed = at
         if kind in (SHARED, LDGSTS, GLOBAL):
+            if self.takes[code]:
+                self.take_reads(smsp, at, self.takes[code])
             landed = self.memory(smsp, warp, at)
         elif kind == COMMIT:
             self.dispatch(smsp, at, 0, 0, 0, 0)
@@ -979,7 +984,7 @@ class Chip:
                 group = warp // WARP_WIDTH * _GROUPS + (done - 1) % _GROUPS
                 self.wait_until(warp, self.groups[group], LONG_SCOREBOARD)
         elif kind == BAR:
-            # Stores that the barrier makes visible must have been written.
+            # What its warp has stored, to shared or global memory, has been taken: the barrier makes it visible.
             self.wait_until(warp, self.stored[warp], BARRIER)
         elif kind == EXIT:
             self.wait_until(warp, self.drained[warp], DRAIN)
@@ -1113,9 +1118,6 @@ class Chip:
         self.wavefronts += wavefronts
         self.collected = collected
         self.mio_free[smsp] = collected + max(self.smsp_interval, registers * self.register_interval)
-        if looks_up and leaves > self.mio_free[smsp]:
-            # Its registers are read when the data stage takes it; its SMSP gives away nothing else until then.
-            self.mio_free[smsp] = leaves
         self.sm_free[sm] = collected + (self.copy_interval if stage else self.sm_interval)
         for _ in range(places):
             self.queue[smsp * self.depth + self.queue_at[smsp]] = collected
@@ -1166,9 +1168,8 @@ class Chip:
         if self.write[code] >= 0:
             self.hold(warp, self.write[code], landed, reason)
         if self.read[code] >= 0:
-            # The address of a load is read on the way to the SM's queue, what is stored or copied when the data stage
-            # takes it.
-            released = self.collected if self.is_load[code] else leaves
+            # Addresses are read on the way to the SM's queue, what is stored when the data stage takes it.
+            released = self.collected if self.is_load[code] or kind == LDGSTS else leaves
             released += (
                 self.copy_release if kind == LDGSTS else registers * self.register_interval + self.source_release
             )
@@ -1191,8 +1192,7 @@ class Chip:
             return landed
         if self.fills[code]:
             self.stored[warp] = self.staged_last + 1
-            return self.stored[warp]
-        return leaves + self.latency[code]
+        return self.staged_last + 1
 
     # --- global memory ---
 
@@ -1223,6 +1223,7 @@ class Chip:
                 return leaves
             self.block(sm, leaves + 1, self.store_free[sm] // _MILLI - self.store_buffer // self.store_bytes)
             taken = self.store(sm, leaves, at, sectors)
+            self.stored[warp] = self.staged_last + 1
             self.drained[warp] = max(leaves, taken - self.write_buffer)
             self.accepted[self.slot[warp]] = max(taken, self.accepted[self.slot[warp]])
             return leaves
@@ -1372,11 +1373,15 @@ class Chip:
                 self.dram_written += size * self.share
             cache.drop_oldest()
 
+    def spread_of(self, number: int) -> int:
+        """Return a number that a hash spreads as if at random."""
+        mixed = (number & _HASHED_BITS) * _HASH
+        mixed = ((mixed ^ mixed >> _HASH_SHIFT) & _HASHED_BITS) * _HASH
+        return mixed >> _HASH_SHIFT
+
     def bank_of(self, line: int) -> int:
         """Return the DRAM bank of a line: a hash spreads lines as if at random, whatever their stride (D6)."""
-        mixed = (line & _HASHED_BITS) * _HASH
-        mixed = ((mixed ^ mixed >> _HASH_SHIFT) & _HASHED_BITS) * _HASH
-        return (mixed >> _HASH_SHIFT) % self.banks
+        return self.spread_of(line) % self.banks
 
     def next_bank(self) -> int:
         """Return the DRAM bank of data whose line is not known: each in turn."""
@@ -1427,7 +1432,11 @@ class Chip:
         missing, late = self.missed_credit // _MILLI, self.slow_credit // _MILLI
         self.missed_credit -= missing * _MILLI
         self.slow_credit -= late * _MILLI
-        filled = self.dram(self.next_bank(), start, missing * SECTOR_BYTES, issued) if missing or late else 0
+        filled = 0
+        if missing or late:
+            bank = self.next_bank()
+            # Of lines whose number is not known, each is of a region of its own.
+            filled = self.dram(self.spread * self.late_lines, bank, start, missing * SECTOR_BYTES, issued)
         return max(start // _MILLI + self.l2_latency(sm), filled + self.reach[sm] if late else 0)
 
     def fill(self, sm: int, line: int, mask: int, start: int, issued: int) -> int:
@@ -1455,7 +1464,7 @@ class Chip:
         begin = self.look(start, issued, asked * SECTOR_BYTES)
         lands = begin // _MILLI + self.l2_latency(sm)
         if missing:
-            ready = max(ready, self.dram(self.bank_of(line), begin, missing * SECTOR_BYTES, issued))
+            ready = max(ready, self.dram(line, self.bank_of(line), begin, missing * SECTOR_BYTES, issued))
             self.make_room(issued)
             cache.ready[slot] = ready
             cache.held[slot] = _WHOLE_LINE
@@ -1509,7 +1518,7 @@ class Chip:
         if shared > self.most_merged or sm // SMS_PER_TPC % 2 != line % 2:
             self.looked_up += brought
         if misses:
-            cache.ready[slot] = max(begin, served) // _MILLI + self.dram_latency_of()
+            cache.ready[slot] = self.arrives(line, max(begin, served) // _MILLI)
         cache.pending[slot] = max(begin, cache.ready[slot] * _MILLI)
         cache.held[slot] = _WHOLE_LINE
         lands = max(begin // _MILLI + self.l2_latency(sm), cache.ready[slot] + self.reach[sm])
@@ -1551,16 +1560,38 @@ class Chip:
         self.next_line += 1
         self.occupy(self.bank_of(self.next_line), issued, SECTORS_PER_LINE * SECTOR_BYTES)
 
-    def dram(self, bank: int, start: int, size: int, issued: int) -> int:
+    def dram(self, line: int, bank: int, start: int, size: int, issued: int) -> int:
         """Read from DRAM; return the cycle at which the data reaches the SM."""
         begin = max(start, self.occupy(bank, issued, size))
         self.dram_bytes += size * self.share
-        return begin // _MILLI + self.dram_latency_of()
+        return self.arrives(line, begin // _MILLI)
 
-    def dram_latency_of(self) -> int:
-        """Return the latency of the next miss, drawn from the distribution that was measured."""
+    def arrives(self, line: int, at: int) -> int:
+        """
+        Return the cycle at which a line that misses reaches its SM.
+
+        Where it is known which lines come late, every one takes a latency of its own, drawn from those of lines on
+        time, and what is left of its unit's standstill. Elsewhere the latency is drawn from the distribution of all.
+        """
         self.draw = (self.draw * _MULTIPLIER + _INCREMENT) % _MODULUS
         draw = self.draw * _MILLI // _MODULUS
+        if self.late_period:
+            return at + self.dram_least + (self.on_time - self.dram_least) * draw // _MILLI + self.standstill(line, at)
+        return at + self.quantile(draw)
+
+    def standstill(self, line: int, at: int) -> int:
+        """
+        Return the cycles until the part of DRAM that holds a line answers again (D6).
+
+        Each part, one of a few that share the lines of a region, stands still for a time once in a period, at a phase
+        of its own.
+        """
+        part = (line ^ line >> 3 ^ line >> 5) % self.late_parts
+        unit = line // self.late_lines * self.late_parts + part
+        return max(0, self.late_cycles - (at + self.spread_of(unit)) % self.late_period)
+
+    def quantile(self, draw: int) -> int:
+        """Return the latency that as many of a thousand misses have at most: measured at five places."""
         if draw < 500:
             return self.dram_least + (self.dram_latency - self.dram_least) * draw // 500
         if draw < 900:

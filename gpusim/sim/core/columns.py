@@ -71,7 +71,7 @@ class Code:
     line: Column
     is_branch: Column
     dispatches: Column
-    competes: Column
+    takes: Column
     joins: Column
     registers: Column
     wave: Column

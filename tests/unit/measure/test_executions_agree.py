@@ -31,8 +31,8 @@ def test_a_core_agrees_with_itself_on_every_row():
 class Late(interpreted.Chip):
     """It finds out about everything that comes from DRAM a cycle late."""
 
-    def dram(self, bank, start, size, issued):
-        return super().dram(bank, start, size, issued) + 1
+    def arrives(self, line, at):
+        return super().arrives(line, at) + 1
 
 
 class Forgetful(interpreted.Chip):

@@ -6,6 +6,7 @@ from problems.small import small_gemm
 
 from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.lower.stream import Instruction, Segment, Stream
+from gpusim.machine import load_machine
 from gpusim.sim.code import COMMIT, PIPE, SHARED, pipe_names
 from gpusim.sim.decode import assemble
 
@@ -63,3 +64,32 @@ def test_a_load_of_nothing_and_a_commit_take_a_place_in_the_mio_queue():
     assert (load.wavefronts, load.registers, load.is_load) == ((), 1, False)
     assert other.kind == PIPE
     assert decoded("DEPBAR", "depbar").port == QUEUE + 1
+
+
+def test_memory_instructions_take_from_the_tensor_core_what_was_measured_beside_it():
+    """Loads from shared memory, ldmatrix and the load of nothing among them, stores to it, copies, and stores."""
+    machine = load_machine("h200")
+    kernel = TimedTileKernel(small_gemm(128, 64, 320), machine)
+    stream = kernel.stream(0, "estimated")
+    taken = {}
+    for segment, decoded_segment in zip(stream.segments, assemble(stream, kernel, 0).segments, strict=True):
+        for one, made in zip(segment.instructions, decoded_segment.code, strict=True):
+            if made.kind != PIPE:
+                taken.setdefault(one.opcode.partition(".")[0], set()).add(made.takes)
+    memory = machine.dispatch.memory
+
+    assert (
+        taken.items()
+        >= {
+            "LDSM": {memory.shared_load_percent},
+            "LDS": {memory.shared_load_percent},
+            "STS": {memory.shared_store_percent},
+            "LDGSTS": {memory.copy_percent},
+            "STG": {memory.store_percent},
+            "BAR": {0},
+        }.items()
+    )
+
+
+def test_without_figures_of_memory_it_takes_nothing():
+    assert [decoded(*one).takes for one in (("STS", "shared"), ("LDGSTS", "ldgsts"), ("STG", "global"))] == [0, 0, 0]

@@ -20,7 +20,7 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
     pace of copies nothing is known: they leave as other instructions do, one every 2 cycles. Nor of how far the L2 is:
     it is as far from all SMs.
     """
-    machine = replace(H200, dispatch=DispatchSpec(mufu=3, tensor_percent=70))
+    machine = replace(H200, dispatch=DispatchSpec(mufu=3, tensor_percent=70, memory=None))
 
     assert figures_of(machine, carve_out=2 * (49152 + 1024), busy=False) == Figures(
         smsps=4,
@@ -28,7 +28,6 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
         queue_depth=4,
         sm_depth=28,
         store_buffer=8704,
-        tensor_taken=70,
         sm_interval=2,
         smsp_interval=4,
         wavefronts_per_cycle=1,
@@ -67,6 +66,11 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
         dram_late=690,
         dram_later=690,
         dram_most=690,
+        dram_on_time=0,
+        dram_late_cycles=0,
+        dram_late_period=0,
+        dram_late_lines=0,
+        dram_late_parts=0,
         dram_bytes_per_kilocycle=2066186,
         dram_channels=1,
         dram_banks=1,

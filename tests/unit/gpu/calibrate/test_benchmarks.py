@@ -90,7 +90,9 @@ class DoubleDevice(Device):
     def __init__(self):
         runtime = SimpleNamespace(memGetInfo=lambda: (1 << 36, 1 << 37))
         cuda = SimpleNamespace(Event=Event, get_elapsed_time=lambda _begin, _end: 2.0, runtime=runtime)
-        self.cupy = SimpleNamespace(zeros=zeros, asnumpy=np.array, asarray=np.asarray, cuda=cuda)
+        self.cupy = SimpleNamespace(
+            zeros=zeros, asnumpy=np.array, asarray=lambda a: np.asarray(a).view(Array), cuda=cuda
+        )
         self.sms = SMS
         self.launches = []
 
@@ -115,6 +117,9 @@ class DoubleDevice(Device):
             first[...] = np.stack([cta % SMS, 2 * cta, cta, 2 * cta + 40_000], axis=-1)
         elif kernel == "random_lines":
             first[...] = 700, 300
+        elif kernel == "together":  # every third event has a late line
+            first[...] = 800
+            first[::3, 0] = 1300
         elif kernel == "line_latencies":
             first[...] = np.where(np.arange(len(first)) % 4 == 0, 420, 260)
         elif kernel.startswith("chase"):

@@ -60,6 +60,44 @@ def test_dram_latencies_are_less_what_the_clock_reads_take(tmp_path):
     )
 
 
+def events(span, late, count=100):
+    """Events of four lines, the first of them with a late line: the slowest takes 850, or 850 + 500."""
+    of = {"span": span, "lines": 4, "hit": 350}
+    rest = [of | {"slowest": 850, "late": 0}] * (count - late)
+    return [of | {"slowest": 1350, "late": 1}] * late + rest
+
+
+def test_loads_that_are_late_together_say_how_long_and_how_often_dram_stands_still(tmp_path):
+    """
+    The same loads hit the L2 in 350 cycles, a chase's in 270: 80 of the clock reads, and 850 - 80 = 770 on time.
+
+    Of 100 events of the shorter spans 40 have a late load, of 400 loads a tenth; of the longest 80 have, a fifth:
+    ln(.6) / ln(.9) = 4.85 parts, and ln(.2) / ln(.8) = 7.2, which are of another region. The latest are 500 late.
+
+    The least latency is 442: of those that come in a standstill all are seen but (4 + (770 - 442) / 2) of 500: 66 %.
+    """
+    cold = [{"what": "miss", "region_mib": 16, "cycles": 492, "loads": 1000}]
+    cold.append({"what": "hit", "region_mib": 16, "cycles": 316, "loads": 1000})
+    latency = [{"level": "l2", "what": "near", "sm": 0, "lines": 300, "cycles": 270}]
+    together = [*events(4096, 40), *events(8192, 40), *events(16384, 80), *events(0, 99)]
+
+    found = derived_from(tmp_path, cold=cold, latency=latency, together=together)
+
+    # The misses' bin has its first percentile .08 cycles behind 492; the hits' its median at 320: 50 of clock reads.
+    assert found["dram.latency_least"] == 442
+    assert {key: value for key, value in found.items() if key.startswith("dram.late.")} == {
+        "dram.late.on_time": 770,
+        "dram.late.cycles": 500,
+        "dram.late.share_percent": round(100 * 0.1 / (1 - (4 + (770 - 442) / 2) / 500)),
+        "dram.late.region_bytes": 8192,
+        "dram.late.parts": 5,
+    }
+
+
+def test_without_spans_nothing_is_known_of_late_loads(tmp_path):
+    assert not any(key.startswith("dram.late.") for key in derived_from(tmp_path, together=events(0, 50)))
+
+
 def test_stores_cost_bandwidth_while_sms_are_active(tmp_path):
     """
     132 CTAs bring 270,336 bytes with one store a thread, 27,303,936 with 101: 27,033,600 in 13,516 - 1,228 cycles.

@@ -147,3 +147,18 @@ def test_a_semaphore_takes_the_median_of_slices_of_four_warps_with_a_store(tmp_p
     write_rows(tmp_path / "semaphore.csv", [*rows, of | {"stores": 4, "each": 9}, of | {"warps": 1, "each": 9}], {})
 
     assert {key: found.value for key, found in derive(tmp_path).items()} == {"l2.semaphore": 1800}
+
+
+def test_a_memory_instruction_takes_from_mma_what_a_stream_of_it_makes_that_one_longer(tmp_path):
+    """1000 cycles alone; 1300 beside 100 copies, 1500 beside 100 of three warps: 3 and 5 cycles a copy, 4 in the mean."""
+    of = {"first": "mma", "warps": 8, "each": 0}
+    rows = [
+        of | {"second": "", "cycles": 1000, "seconds": 0},
+        of | {"second": "cp.async.cg", "cycles": 1300, "seconds": 100},
+        of | {"second": "cp.async.cg", "cycles": 1500, "seconds": 100, "warps": 16},
+        of | {"second": "cp.async.cg", "cycles": 9000, "seconds": 100, "first": "lop3"},
+    ]
+    write_rows(tmp_path / "duel.csv", rows, {})
+
+    found = {key: figure.value for key, figure in derive(tmp_path).items()}
+    assert found == {"dispatch.memory.copy_percent": 400}

@@ -126,8 +126,8 @@ def test_arithmetic_takes_time_of_an_mma_that_is_being_fed(core, percent, second
     cycles: of twice 50 or 70 per cent one, of twice 100 two. One of the uniform pipe costs none.
     """
     assert A100.tensor["m16n8k16.f16.f32"].interval == 8
-    mma, busy = instruction(PIPE, pipe="tensor core"), instruction(PIPE, pipe="alu", competes=True)
-    figures = figures_of(A100, 0, busy=False)._replace(constant_miss=0, tensor_taken=percent)
+    mma, busy = instruction(PIPE, pipe="tensor core"), instruction(PIPE, pipe="alu", takes=percent)
+    figures = figures_of(A100, 0, busy=False)._replace(constant_miss=0)
     ran = execute(core, ([mma, busy, busy, instruction(PIPE, pipe="uniform"), mma], 1), figures=figures)
 
     assert ran.warps[0, 0].selected[4] == second
@@ -868,7 +868,7 @@ KILOCYCLE = replace(H200, dram=replace(H200.dram, bandwidth_gb_s=64, achievable_
 
 def served(chip, at, size):
     """Cycle at which DRAM begins to serve a request."""
-    return chip.dram(0, at * 1000, size, at) - KILOCYCLE.dram.latency
+    return chip.dram(0, 0, at * 1000, size, at) - KILOCYCLE.dram.latency
 
 
 def test_dram_serves_one_request_after_the_other():
