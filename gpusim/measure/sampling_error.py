@@ -101,6 +101,14 @@ class SamplingError:
         return self.sampled.active / self.exact.active - 1
 
 
+def _with_latency(machine: Machine, moved: int) -> Machine:
+    """Return a machine whose DRAM answers some cycles later, or earlier where they are negative."""
+    dram = replace(machine.dram, latency=machine.dram.latency + moved)
+    if dram.late is not None:
+        dram = replace(dram, late=replace(dram.late, on_time=dram.late.on_time + moved))
+    return replace(machine, dram=dram)
+
+
 def sampling_error(name: str, scenario: Scenario, swings: Iterable[int] = ()) -> SamplingError:
     """
     Simulate the first launch of a scenario exactly and sampled.
@@ -113,10 +121,7 @@ def sampling_error(name: str, scenario: Scenario, swings: Iterable[int] = ()) ->
     machine = load_machine(scenario.machine)
     launch = _launch(scenario, machine)
     exact, sampled = _outcome(launch, exact=True), _outcome(launch, exact=False)
-    longest = [
-        _outcome(_launch(scenario, replace(machine, dram=replace(machine.dram, latency=machine.dram.latency + moved))))
-        for moved in swings
-    ]
+    longest = [_outcome(_launch(scenario, _with_latency(machine, moved))) for moved in swings]
     return SamplingError(
         name,
         launch.ctas / (launch.ctas_per_sm * machine.sms),
