@@ -150,7 +150,7 @@ def test_a_semaphore_takes_the_median_of_slices_of_four_warps_with_a_store(tmp_p
 
 
 def test_a_memory_instruction_takes_from_mma_what_a_stream_of_it_makes_that_one_longer(tmp_path):
-    """1000 cycles alone; 1300 beside 100 copies, 1500 beside 100 of three warps: 3 and 5 cycles a copy, 4 in the mean."""
+    """1000 cycles alone; 1300 beside 100 copies, 1500 beside 100 of three warps: 3 and 5 a copy, 4 in the mean."""
     of = {"first": "mma", "warps": 8, "each": 0}
     rows = [
         of | {"second": "", "cycles": 1000, "seconds": 0},
