@@ -12,7 +12,16 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from gpusim.errors import BadInput, nearest
-from gpusim.machine.spec import FIGURE_KINDS, PIPES, FigureRecord, FigureUnit, Inherited, Machine, PipeSpec
+from gpusim.machine.spec import (
+    FIGURE_KINDS,
+    PIPES,
+    DramLateSpec,
+    FigureRecord,
+    FigureUnit,
+    Inherited,
+    Machine,
+    PipeSpec,
+)
 from gpusim.machine.text_file import read_text_file
 
 _TENSOR_NAME = re.compile(r"m\d+n\d+k\d+\.[a-z]+\d+\.[a-z]+\d+")
@@ -112,6 +121,17 @@ class _Reader:
         self._require_order(machine)
         return machine
 
+    def _require_late(self, late: DramLateSpec, machine: Machine) -> None:
+        """Refuse late loads that are none: before their time, always, or of less than a line."""
+        for key, least, found, most in (
+            ("on_time", machine.dram.latency_least, late.on_time, None),
+            ("share_percent", 1, late.share_percent, 100),
+            ("region_bytes", machine.l2.line_bytes, late.region_bytes, None),
+        ):
+            if found < least or (most is not None and found > most):
+                bounds = f"at least {least}" if most is None else f"{least} to {most}"
+                raise BadInput(f"dram.late.{key} must be {bounds}, got {found} ({self._where}: dram.late.{key})")
+
     def _require_order(self, machine: Machine) -> None:
         """Refuse figures that contradict each other."""
         latencies = machine.dram.latencies
@@ -120,6 +140,9 @@ class _Reader:
                 "dram.latency_least, latency, latency_late, latency_later and latency_most must not fall,"
                 f" got {', '.join(map(str, latencies))} ({self._where}: dram)"
             )
+        late = machine.dram.late
+        if late is not None:
+            self._require_late(late, machine)
         units = machine.launch.units
         if units is not None and sum(units.sizes) != machine.sms:
             raise BadInput(

@@ -321,8 +321,8 @@ class DramLateSpec:
 
     Attributes:
         on_time: Cycles of the slowest load that is not late, from issue to dependent issue.
-        share_percent: Share of the loads that are late.
-        cycles: Cycles by which the latest one is.
+        share_percent: Share of the loads that come while their part stands still; not all of them are seen to be late.
+        cycles: Cycles for which a part stands still.
         region_bytes: Bytes whose lines are late together.
         parts: Parts that hold the lines of a region, each late by itself.
     """

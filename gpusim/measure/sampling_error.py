@@ -105,7 +105,8 @@ def _with_latency(machine: Machine, moved: int) -> Machine:
     """Return a machine whose DRAM answers some cycles later, or earlier where they are negative."""
     dram = replace(machine.dram, latency=machine.dram.latency + moved)
     if dram.late is not None:
-        dram = replace(dram, late=replace(dram.late, on_time=dram.late.on_time + moved))
+        late = replace(dram.late, on_time=dram.late.on_time + moved)
+        dram = replace(dram, latency_least=dram.latency_least + moved, late=late)
     return replace(machine, dram=dram)
 
 

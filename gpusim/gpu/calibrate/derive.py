@@ -139,10 +139,6 @@ def _lds(t: dict[str, MeasuredTable], column: str, **columns: object) -> float:
     return t["shared"].numbers(column, instruction="lds", bytes=4, **columns)[0]
 
 
-def _imad(t: dict[str, MeasuredTable]) -> float:
-    return t["arith"].numbers("per_round", instruction="imad", ilp=1, warps=1)[0]
-
-
 def _wavefront_latency(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     slow = _lds(t, "per_round", ilp=1, warps=1, wavefronts=32)
     fast = _lds(t, "per_round", ilp=1, warps=1, wavefronts=1)

@@ -1,6 +1,7 @@
 """Derives the figures of launches, stores, semaphores, merged reads, DRAM and instruction fetch; measures nothing."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from math import log
 from statistics import mean, median
 
@@ -82,6 +83,8 @@ def _shares(t: dict[str, MeasuredTable], span: int) -> tuple[float, float]:
 def _parts(t: dict[str, MeasuredTable], span: int) -> float:
     """Return how many parts, each late by itself, would make as many events have a late load."""
     each, some = _shares(t, span)
+    if not 0 < some < 1:
+        raise NotMeasured
     return log(1 - some) / log(1 - each)
 
 
@@ -90,8 +93,12 @@ _SAME = 1.25
 
 
 def _region(t: dict[str, MeasuredTable]) -> int:
-    """Return the most bytes over which lines are of as few parts as those of the shortest spans."""
-    parts = {int(span): _parts(t, int(span)) for span in t["together"].values("span") if int(span)}
+    """Return the most bytes, a power of two, over which lines are of as few parts as those of the shortest spans."""
+    parts: dict[int, float] = {}
+    for span in map(int, t["together"].values("span")):
+        if span and not span & span - 1:
+            with suppress(NotMeasured):
+                parts[span] = _parts(t, span)
     if not parts:
         raise NotMeasured
     return max(span for span, found in parts.items() if found <= _SAME * min(parts.values()))
@@ -115,6 +122,8 @@ def _late_share(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     lines = int(t["together"].rows(span=region)[0]["lines"])
     unseen = lines + (_late_on_time(t, 0)[0] - _dram_latency(1)(t, 0)[0]) / 2
     seen = 1 - unseen / _late_cycles(t, 0)[0]
+    if seen <= 0:
+        raise NotMeasured
     share = 100 * _shares(t, region)[0] / seen
     return (
         share,

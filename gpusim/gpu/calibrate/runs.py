@@ -120,7 +120,7 @@ def measure_shared(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
     Column ``wavefronts`` has those of the address pattern (gpusim.layout.banks). ``per_round`` has the cycles from one
     instruction of a chain to the next. For "sts release", it has the cycles from one store to the next that overwrites
-    a register of the first, including one IMAD.
+    a register of the first, including one IMAD; no figure comes from it.
     """
     rows: list[MeasuredRow] = []
     for words in (1, 2, 4):

@@ -1571,7 +1571,7 @@ class Chip:
         Return the cycle at which a line that misses reaches its SM.
 
         Where it is known which lines come late, every one takes a latency of its own, drawn from those of lines on
-        time, and what is left of its unit's standstill. Elsewhere the latency is drawn from the distribution of all.
+        time, and what is left of its part's standstill. Elsewhere the latency is drawn from the distribution of all.
         """
         self.draw = (self.draw * _MULTIPLIER + _INCREMENT) % _MODULUS
         draw = self.draw * _MILLI // _MODULUS
@@ -1586,9 +1586,9 @@ class Chip:
         Each part, one of a few that share the lines of a region, stands still for a time once in a period, at a phase
         of its own.
         """
-        part = (line ^ line >> 3 ^ line >> 5) % self.late_parts
-        unit = line // self.late_lines * self.late_parts + part
-        return max(0, self.late_cycles - (at + self.spread_of(unit)) % self.late_period)
+        of_region = (line ^ line >> 3 ^ line >> 5) % self.late_parts
+        part = line // self.late_lines * self.late_parts + of_region
+        return max(0, self.late_cycles - (at + self.spread_of(part)) % self.late_period)
 
     def quantile(self, draw: int) -> int:
         """Return the latency that as many of a thousand misses have at most: measured at five places."""

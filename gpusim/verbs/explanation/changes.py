@@ -93,6 +93,7 @@ def _with_latency(dram: DramSpec, cycles: int) -> DramSpec:
         latency_late=cycles,
         latency_later=cycles,
         latency_most=cycles,
+        late=None,
     )
 
 

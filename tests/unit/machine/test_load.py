@@ -293,6 +293,18 @@ def test_dram_bytes_per_kilocycle_follow_from_bandwidth_and_clock():
             "launch.units.ahead and others must have 132 SMs together, got 133 (x.toml: launch.units)",
         ),
         (
+            with_value("dram.late.on_time", 400),
+            "dram.late.on_time must be at least 489, got 400 (x.toml: dram.late.on_time)",
+        ),
+        (
+            with_value("dram.late.share_percent", 101),
+            "dram.late.share_percent must be 1 to 100, got 101 (x.toml: dram.late.share_percent)",
+        ),
+        (
+            with_value("dram.late.region_bytes", 64),
+            "dram.late.region_bytes must be at least 128, got 64 (x.toml: dram.late.region_bytes)",
+        ),
+        (
             with_value("sms", 66),
             "launch.units.ahead and others must have 66 SMs together, got 132 (x.toml: launch.units)",
         ),

@@ -6,7 +6,7 @@ import pytest
 from doubles.published import H200
 
 from gpusim.machine import load_machine, machine_names
-from gpusim.machine.spec import CopyPaceSpec, DispatchSpec, DramBanksSpec, L2ReachSpec
+from gpusim.machine.spec import CopyPaceSpec, DispatchSpec, DramBanksSpec, DramLateSpec, L2ReachSpec
 from gpusim.sim.figures import Figures, figures_of
 
 
@@ -112,6 +112,24 @@ def test_while_tensor_cores_slow_the_sms_dram_takes_fewer_of_their_cycles():
     assert latencies(calm) == (500, 690, 800, 900, 1000)
     assert latencies(busy) == (400, 552, 640, 720, 800)
     assert (calm.dram_bytes_per_kilocycle, busy.dram_bytes_per_kilocycle) == (2066186, 2582732)
+
+
+def test_a_part_of_dram_stands_still_for_fewer_cycles_of_a_slower_sm():
+    """
+    17 % of the loads come in a standstill of 510 cycles: one in 3000. 770, 510 and 3000 / 1.25 are 616, 408 and 2400.
+
+    A region of 65536 bytes has 512 lines of 128.
+    """
+    late = DramLateSpec(on_time=770, share_percent=17, cycles=510, region_bytes=65536, parts=4)
+    launch = replace(H200.launch, idle_clock_percent=125)
+    machine = replace(H200, dram=replace(H200.dram, late=late), launch=launch)
+
+    def found(figures):
+        return (figures.dram_on_time, figures.dram_late_cycles, figures.dram_late_period)
+
+    calm, busy = (figures_of(machine, 0, busy=busy) for busy in (False, True))
+    assert (found(calm), found(busy)) == ((770, 510, 3000), (616, 408, 2400))
+    assert (calm.dram_late_lines, calm.dram_late_parts) == (busy.dram_late_lines, busy.dram_late_parts) == (512, 4)
 
 
 def test_a_bank_is_busy_for_its_time_at_the_sm_s_clock():

@@ -33,7 +33,7 @@ def few_ctas():
 
 @pytest.fixture(scope="module")
 def row_major():
-    return explained(gemm(1024, 1024, 512, shared={"a": "row_major", "b": "row_major"}))
+    return explained(gemm(1024, 1024, 256, shared={"a": "row_major", "b": "row_major"}))
 
 
 SCENARIOS = {
@@ -121,7 +121,7 @@ def test_row_major_tiles_lose_their_time_to_bank_conflicts(row_major):
 
 def test_no_conflicts_is_what_a_layout_without_conflicts_takes(row_major):
     """The crosswise layout has none, so that both simulations have the same wavefronts in the same order."""
-    crosswise = simulate(gemm(1024, 1024, 512), stream="estimated", exact=True)[0]
+    crosswise = simulate(gemm(1024, 1024, 256), stream="estimated", exact=True)[0]
 
     assert row_major.what_if[0].cycles == crosswise.cycles.elapsed
 
@@ -142,7 +142,7 @@ def test_fixes_are_the_cheapest_layouts_without_a_conflict(row_major):
     assert one.fixes[0].shared_bytes == 0
     assert [fix.shared_bytes for fix in one.fixes] == sorted(fix.shared_bytes for fix in one.fixes)
     shared = {"a": "row_major", "b": one.fixes[0].setting.split('"')[1]}
-    fixed = simulate(gemm(1024, 1024, 512, shared=shared), stream="estimated")[0]
+    fixed = simulate(gemm(1024, 1024, 256, shared=shared), stream="estimated")[0]
     assert sum(row.conflicts for row in fixed.bank_conflicts if row.operand == "b") == 0
 
 

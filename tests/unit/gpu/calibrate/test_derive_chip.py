@@ -94,6 +94,19 @@ def test_loads_that_are_late_together_say_how_long_and_how_often_dram_stands_sti
     }
 
 
+@pytest.mark.parametrize("late", [0, 100], ids=["no load", "a load of every event"])
+def test_where_no_load_or_one_of_every_event_is_late_nothing_is_known_and_the_rest_is(tmp_path, late):
+    found = derived_from(
+        tmp_path,
+        cold=[{"what": what, "region_mib": 16, "cycles": 492, "loads": 1000} for what in ("miss", "hit")],
+        latency=[{"level": "l2", "what": "near", "sm": 0, "lines": 300, "cycles": 270}],
+        together=events(8192, late),
+    )
+
+    assert "dram.latency" in found
+    assert not any(key.startswith("dram.late.") for key in found)
+
+
 def test_without_spans_nothing_is_known_of_late_loads(tmp_path):
     assert not any(key.startswith("dram.late.") for key in derived_from(tmp_path, together=events(0, 50)))
 
