@@ -7,7 +7,7 @@ from doubles.by_hand import Memory, copy, execute, lds, load, quiet
 from doubles.published import H200
 
 from gpusim.sim.figures import figures_of
-from gpusim.sim.footprint import FROM_DRAM, IN_L2
+from gpusim.sim.footprint import FROM_DRAM, IN_L2, TENSOR_STRIDE, WAVE_STRIDE
 
 NEAR_ONLY = figures_of(H200, 0, busy=False)._replace(l2_far_percent=0, constant_miss=0)
 """A hit takes 258 cycles, a miss 690."""
@@ -209,14 +209,19 @@ def test_a_part_of_dram_stands_still_once_in_a_period():
 
 @pytest.mark.parametrize("parts", [1, 4])
 def test_lines_of_one_region_have_as_many_phases_as_it_has_parts(parts):
-    """Sixty-four lines of a region: each phase is one of those of its parts. Another region has others."""
+    """
+    Sixty-four lines of a region: each phase is one of those of its parts. Another region has others, and so has the same
+    one of another tensor; another wave's is the same memory.
+    """
     chip = standing(lines=64, parts=parts)
 
-    def phases(region):
-        return {tuple(chip.standstill(region * 64 + line, at) for at in range(1000)) for line in range(64)}
+    def phases(first):
+        return {tuple(chip.standstill(first + line, at) for at in range(1000)) for line in range(64)}
 
-    assert len(phases(0)) == len(phases(1)) == parts
-    assert not phases(0) & phases(1)
+    assert len(phases(0)) == len(phases(64)) == len(phases(TENSOR_STRIDE)) == parts
+    assert not phases(0) & phases(64)
+    assert not phases(0) & phases(TENSOR_STRIDE)
+    assert phases(64 + WAVE_STRIDE) == phases(64)
 
 
 def test_a_load_of_any_region_at_any_time_is_late_as_often_as_a_part_stands_still():

@@ -84,6 +84,12 @@ _BUCKETS_A_LINE = 4
 _PLACE_BITS, _APART = 17, 40503
 """Bits of a line's number, beyond those of neighbours, that differ within a tensor; buckets between two tensors."""
 
+_TENSOR_BITS, _TENSORS = 40, 15
+"""Bits of a line's number within its tensor, and the most tensors (``footprint.TENSOR_STRIDE``, ``WAVE_STRIDE``)."""
+
+_PART_BITS = 27
+"""Bits of the number of a part of DRAM within a tensor, of those that are hashed."""
+
 _OUTPUT_LINES = 1 << 46
 """Numbers of the lines that stores fill, or whose number is not known; no operand's lines reach them."""
 
@@ -1586,8 +1592,9 @@ class Chip:
         Each part, one of a few that share the lines of a region, stands still for a time once in a period, at a phase
         of its own.
         """
-        of_region = (line ^ line >> 3 ^ line >> 5) % self.late_parts
-        part = line // self.late_lines * self.late_parts + of_region
+        own = line & (1 << _TENSOR_BITS) - 1
+        part = own // self.late_lines * self.late_parts + (line ^ line >> 3 ^ line >> 5) % self.late_parts
+        part |= (line >> _TENSOR_BITS & _TENSORS) << _PART_BITS
         return max(0, self.late_cycles - (at + self.spread_of(part)) % self.late_period)
 
     def quantile(self, draw: int) -> int:
