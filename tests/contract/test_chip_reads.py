@@ -210,8 +210,8 @@ def test_a_part_of_dram_stands_still_once_in_a_period():
 @pytest.mark.parametrize("parts", [1, 4])
 def test_lines_of_one_region_have_as_many_phases_as_it_has_parts(parts):
     """
-    Sixty-four lines of a region: each phase is one of those of its parts. Another region has others, and so has the same
-    one of another tensor; another wave's is the same memory.
+    Sixty-four lines of a region: each phase is one of those of its parts. Another region has others, and so has that of
+    another tensor; another wave's is the same memory.
     """
     chip = standing(lines=64, parts=parts)
 
