@@ -49,7 +49,7 @@ SMALL = {
 
 @pytest.mark.parametrize("scenario", SMALL.values(), ids=SMALL.keys())
 def test_sampled_is_within_2_percent_of_exact_and_active_within_3(scenario):
-    """1024 x 1024 x 512 has active cycles 2.1 % too few, as a quarter of its CTAs wait for other parts of DRAM than all."""
+    """1024 x 1024 x 512 has active cycles 2.1 % too few: a quarter of its CTAs wait for other parts of DRAM."""
     sampled, _ = simulate(scenario, exact=False)
     exact, _ = simulate(scenario, exact=True)
 
