@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import lru_cache
 from math import log
 from statistics import mean, median
 
@@ -68,21 +69,21 @@ def _together_clocks(t: dict[str, MeasuredTable]) -> float:
     return median(float(row["hit"]) for row in t["together"].rows()) - _hit_latency(t["latency"])
 
 
-def _on_time(t: dict[str, MeasuredTable]) -> float:
+def _on_time(together: MeasuredTable) -> float:
     """Return the median cycles of the slowest line of an event whose lines are of one region, clock reads included."""
-    return median(float(row["slowest"]) for row in t["together"].rows(span=_region(t)))
+    return median(float(row["slowest"]) for row in together.rows(span=_region(together)))
 
 
-def _shares(t: dict[str, MeasuredTable], span: int) -> tuple[float, float]:
+def _shares(together: MeasuredTable, span: int) -> tuple[float, float]:
     """Return the share of the loads of events of a span that are late, and the share of events with such a load."""
-    rows = t["together"].rows(span=span)
+    rows = together.rows(span=span)
     late = [int(row["late"]) for row in rows]
     return mean(late) / int(rows[0]["lines"]), mean(one > 0 for one in late)
 
 
-def _parts(t: dict[str, MeasuredTable], span: int) -> float:
+def _parts(together: MeasuredTable, span: int) -> float:
     """Return how many parts, each late by itself, would make as many events have a late load."""
-    each, some = _shares(t, span)
+    each, some = _shares(together, span)
     if not 0 < some < 1:
         raise NotMeasured
     return log(1 - some) / log(1 - each)
@@ -92,23 +93,28 @@ _SAME = 1.25
 """More parts than this times the fewest are those of another region."""
 
 
-def _region(t: dict[str, MeasuredTable]) -> int:
+@lru_cache(maxsize=1)  # five figures ask for that of one table
+def _region(together: MeasuredTable) -> int:
     """Return the most bytes, a power of two, over which lines are of as few parts as those of the shortest spans."""
     parts: dict[int, float] = {}
-    for span in map(int, t["together"].values("span")):
+    for span in map(int, together.values("span")):
         if span and not span & span - 1:
             with suppress(NotMeasured):
-                parts[span] = _parts(t, span)
+                parts[span] = _parts(together, span)
     if not parts:
         raise NotMeasured
     return max(span for span, found in parts.items() if found <= _SAME * min(parts.values()))
 
 
+def _of_region(together: MeasuredTable) -> str:
+    """Return where figures of lines that are late together come from, in words."""
+    return f"together.csv, lines of {_region(together):,} bytes"
+
+
 def _late_on_time(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    clocks = _together_clocks(t)
-    return _on_time(t) - clocks, (
-        f"together.csv, lines of {_region(t):,} bytes: median of the slowest, less {clocks:.0f} of the clock reads"
-    )
+    together, clocks = t["together"], _together_clocks(t)
+    rule = f"{_of_region(together)}: median of the slowest, less {clocks:.0f} of the clock reads"
+    return _on_time(together) - clocks, rule
 
 
 def _late_share(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
@@ -118,33 +124,32 @@ def _late_share(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     One is seen to be late only if what is left of the standstill takes it beyond the slowest that are not. Both what is
     left and the latency of those on time are taken as evenly spread.
     """
-    region = _region(t)
-    lines = int(t["together"].rows(span=region)[0]["lines"])
+    together = t["together"]
+    lines = int(together.rows(span=_region(together))[0]["lines"])
     unseen = lines + (_late_on_time(t, 0)[0] - _dram_latency(1)(t, 0)[0]) / 2
     seen = 1 - unseen / _late_cycles(t, 0)[0]
     if seen <= 0:
         raise NotMeasured
-    share = 100 * _shares(t, region)[0] / seen
-    return (
-        share,
-        f"together.csv, lines of {region:,} bytes: late ones, of which {100 * seen:.0f} % are seen, in per cent",
-    )
+    share = 100 * _shares(together, _region(together))[0] / seen
+    return share, f"{_of_region(together)}: late ones, of which {100 * seen:.0f} % are seen, in per cent"
 
 
 def _late_cycles(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    slowest = sorted(float(row["slowest"]) for row in t["together"].rows(span=_region(t)))
-    found = slowest[len(slowest) * 98 // 100] - _on_time(t)
-    return found, f"together.csv, lines of {_region(t):,} bytes: percentile 98 of the slowest less their median"
+    together = t["together"]
+    slowest = sorted(float(row["slowest"]) for row in together.rows(span=_region(together)))
+    found = slowest[len(slowest) * 98 // 100] - _on_time(together)
+    return found, f"{_of_region(together)}: percentile 98 of the slowest less their median"
 
 
 def _late_region(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    found = _region(t)
-    return found, f"together.csv, the longest span whose lines are of {_parts(t, found):.1f} parts"
+    found = _region(t["together"])
+    return found, f"together.csv, the longest span whose lines are of {_parts(t['together'], found):.1f} parts"
 
 
 def _late_parts(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    region = _region(t)
-    return _parts(t, region), f"together.csv, events of {region:,} bytes with a late line, by the share of late lines"
+    region = _region(t["together"])
+    rule = f"together.csv, events of {region:,} bytes with a late line, by the share of late lines"
+    return _parts(t["together"], region), rule
 
 
 def _write_bandwidth(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from gpusim.sim.code import BAR, COMMIT, DEPBAR, EXIT, GLOBAL, LDGSTS, PIPE, SHARED
 from gpusim.sim.core.columns import pages
+from gpusim.sim.footprint import TENSOR_STRIDE, WAVE_STRIDE
 from gpusim.sim.stall_reasons import (
     BARRIER,
     BRANCH_RESOLVING,
@@ -83,9 +84,6 @@ _BUCKETS_A_LINE = 4
 
 _PLACE_BITS, _APART = 17, 40503
 """Bits of a line's number, beyond those of neighbours, that differ within a tensor; buckets between two tensors."""
-
-_TENSOR_BITS, _TENSORS = 40, 15
-"""Bits of a line's number within its tensor, and the most tensors (``footprint.TENSOR_STRIDE``, ``WAVE_STRIDE``)."""
 
 _PART_BITS = 27
 """Bits of the number of a part of DRAM within a tensor, of those that are hashed."""
@@ -1592,10 +1590,9 @@ class Chip:
         Each part, one of a few that share the lines of a region, stands still for a time once in a period, at a phase
         of its own.
         """
-        own = line & (1 << _TENSOR_BITS) - 1
-        part = own // self.late_lines * self.late_parts + (line ^ line >> 3 ^ line >> 5) % self.late_parts
-        part |= (line >> _TENSOR_BITS & _TENSORS) << _PART_BITS
-        return max(0, self.late_cycles - (at + self.spread_of(part)) % self.late_period)
+        tensor, own = line % WAVE_STRIDE // TENSOR_STRIDE, line % TENSOR_STRIDE
+        part = own // self.late_lines * self.late_parts + (own ^ own >> 3 ^ own >> 5) % self.late_parts
+        return max(0, self.late_cycles - (at + self.spread_of(tensor << _PART_BITS | part)) % self.late_period)
 
     def quantile(self, draw: int) -> int:
         """Return the latency that as many of a thousand misses have at most: measured at five places."""
