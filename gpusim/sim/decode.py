@@ -122,6 +122,17 @@ _EMPTY_LOAD = "LDS"
 Samples of the program counter show it wait for one as often as LDGSTS (reports/measured/h200/samples).
 """
 
+_THROUGH_MIO = frozenset({"SHFL", "S2R", "S2UR"})
+"""
+Instructions between ops that go through the MIO as a load of one wavefront does.
+
+Samples of the program counter show S2R wait for a place in the queue, and what uses a shuffle or a special register
+wait for short scoreboards (reports/measured/h200/samples).
+"""
+
+_LOAD_OF_CONSTANTS = "LDC"
+"""An instruction of the pipe of branches that is none: only what uses its value waits, on a scoreboard (D32)."""
+
 _ADDRESS_REGISTERS = {"LDS": 1, "LDSM": 1, "STS": 1, "ATOMS": 1, "LDG": 2, "STG": 2, "RED": 2, "LDGSTS": 3}
 """Registers of a memory instruction's addresses, by opcode; LDGSTS has one in shared and two in global memory."""
 
@@ -151,12 +162,15 @@ class _Decoder:
 
     def decode(self, instruction: Instruction, line: int, *, awaits: bool) -> Decoded:
         """Decode one instruction; ``line`` is ``Decoded.line``."""
-        kind = KINDS[instruction.unit]
-        if instruction.opcode == _EMPTY_LOAD and kind == PIPE:
+        kind, name = KINDS[instruction.unit], instruction.opcode.partition(".")[0]
+        through_mio = kind == PIPE and name in _THROUGH_MIO
+        if through_mio or (instruction.opcode == _EMPTY_LOAD and kind == PIPE):
             kind = SHARED
         port, interval, latency = self._port(instruction, kind)
         step = instruction.op
         access = _NO_ACCESS if step is None else self._access(step)
+        if through_mio:
+            access = self._register_from_mio(name)
         noted = _NOT_NOTED if step is None else self.kernel.noted(step, self.behaviour)
         waits = _boards(instruction.wait_mask)
         return Decoded(
@@ -170,9 +184,9 @@ class _Decoder:
             write=-1 if instruction.write_scoreboard == NO_SCOREBOARD else instruction.write_scoreboard,
             read=-1 if instruction.read_scoreboard == NO_SCOREBOARD else instruction.read_scoreboard,
             line=line,
-            is_branch=instruction.pipe == "branch",
+            is_branch=instruction.pipe == "branch" and name != _LOAD_OF_CONSTANTS,
             registers=_registers(instruction.opcode),
-            dispatches=instruction.pipe == "mufu",
+            dispatches=instruction.pipe == "mufu" and kind == PIPE,
             takes=self._takes(instruction, kind, is_load=access.is_load),
             joins=kind != PIPE or instruction.pipe in _VARIABLE or instruction.opcode.startswith(_CONSTANT_LOAD),
             awaits=awaits,
@@ -204,7 +218,16 @@ class _Decoder:
                 f"the machine file has {', '.join(sorted(table))}"
             )
         figures = table[instruction.pipe]
-        return self.pipes[TENSOR_CORE if tensor else instruction.pipe], figures.interval, figures.latency
+        constant = instruction.opcode.partition(".")[0] == _LOAD_OF_CONSTANTS
+        latency = self.machine.shared.load_latency if constant else figures.latency
+        return self.pipes[TENSOR_CORE if tensor else instruction.pipe], figures.interval, latency
+
+    def _register_from_mio(self, name: str) -> Access:
+        """Return the properties of a shuffle or a read of a special register, which S2UR sends on to uniform ones."""
+        latency = self.machine.shared.shuffle_latency
+        if name == "S2UR":
+            latency += self.machine.pipes["uniform"].latency
+        return Access(wavefronts=((1,) * self.lanes.warps,), latency=latency, is_load=True)
 
     def _takes(self, instruction: Instruction, kind: int, *, is_load: bool) -> int:
         """Return the hundredths of a cycle that an instruction takes from an mma.sync beside it."""

@@ -408,6 +408,7 @@ class Chip:
         self.sm_free, self.barrier_free = zeros(sms), zeros(sms)
         self.staged, self.staged_last = zeros(sms * _STAGE_CYCLES), 0
         self.full_from, self.full_to, self.tag_free, self.halves = zeros(sms), zeros(sms), zeros(sms), zeros(sms)
+        self.shared_left = zeros(sms)
         self.cold, self.sectors = zeros(sms, 1), zeros(sms)
         self.line_ready = zeros(sms * self.lines, -1)
         self.fetch_free, self.fetched_lines = zeros(sms), zeros(sms)
@@ -1140,6 +1141,7 @@ class Chip:
             wavefronts = self.wavefronts_of(warp, code)
             leaves = self.dispatch(smsp, at, wavefronts, registers, 0, 0)
             landed = self.shared(warp, leaves, wavefronts)
+            self.shared_left[self.sm_of[smsp]] = leaves
         elif kind == LDGSTS:
             # Its registers are waited for as those of any access to global memory (Nsight Compute's guide).
             reason = LONG_SCOREBOARD
@@ -1172,11 +1174,13 @@ class Chip:
         if self.write[code] >= 0:
             self.hold(warp, self.write[code], landed, reason)
         if self.read[code] >= 0:
-            # Addresses are read on the way to the SM's queue, what is stored when the data stage takes it.
-            released = self.collected if self.is_load[code] or kind == LDGSTS else leaves
-            released += (
-                self.copy_release if kind == LDGSTS else registers * self.register_interval + self.source_release
-            )
+            # Addresses are read on the way to the SM's queue, what is stored when the data stage takes it. Those of a
+            # copy wait there for the shared accesses ahead of it (held.csv, a copy behind four ldmatrix of each SMSP).
+            if kind == LDGSTS:
+                released = max(self.collected, self.shared_left[self.sm_of[smsp]]) + self.copy_release
+            else:
+                released = self.collected if self.is_load[code] else leaves
+                released += registers * self.register_interval + self.source_release
             self.hold(warp, self.read[code], released, reason)
         return landed
 

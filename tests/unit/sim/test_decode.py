@@ -66,6 +66,26 @@ def test_a_load_of_nothing_and_a_commit_take_a_place_in_the_mio_queue():
     assert decoded("DEPBAR", "depbar").port == QUEUE + 1
 
 
+@pytest.mark.parametrize(
+    ("opcode", "pipe", "further"), [("SHFL.IDX", "mufu", 0), ("S2R", "mufu", 0), ("S2UR", "uniform", 1)]
+)
+def test_shuffles_and_special_registers_between_ops_come_through_the_mio(opcode, pipe, further):
+    """As a load of one wavefront, with a shuffle's latency; uniform registers are a uniform instruction farther."""
+    one = decoded(opcode, "pipe", pipe)
+
+    assert (one.kind, one.port, one.is_load, one.dispatches) == (SHARED, QUEUE, True, False)
+    assert set(one.wavefronts[0]) == {1}
+    assert one.latency == H200.shared.shuffle_latency + further * H200.pipes["uniform"].latency
+
+
+def test_a_load_of_constants_is_no_branch():
+    """What follows a branch waits for it; what follows LDC does not, and its value comes as one of shared memory."""
+    constant, branch = decoded("LDC", "pipe", "branch"), decoded("BRA", "pipe", "branch")
+
+    assert (constant.is_branch, branch.is_branch) == (False, True)
+    assert constant.latency == H200.shared.load_latency
+
+
 def test_memory_instructions_take_from_the_tensor_core_what_was_measured_beside_it():
     """Loads from shared memory, ldmatrix and the load of nothing among them, stores to it, copies, and stores."""
     machine = load_machine("h200")
