@@ -30,7 +30,7 @@ XU = frozenset(
         # [assumed] Their scoreboards hold as long as an XU result takes; what they do to the memory pipeline is not
         # modelled.
         *("LDL", "STL", "LD", "ATOMG", "RED"),
-        *("S2R",),  # [assumed] variable latency of some 20 cycles behind a scoreboard, as XU (Jia et al. 2018)
+        *("S2R",),  # goes through the MIO, as S2UR and SHFL between ops do: ``sim.decode`` says how long
     }
 )
 ADDRESS = frozenset(
