@@ -159,12 +159,12 @@ class SharedMemorySpec:
     Attributes:
         banks: Number of banks.
         bank_bytes: Width of one bank.
-        load_latency: Cycles of an LDS of one wavefront, from issue to dependent issue.
+        load_latency: Cycles of an LDS of one wavefront, from issue to dependent issue. LDC is taken to have it, too.
         wavefront_latency: Cycles that each further wavefront of one access adds, for a lone warp.
         ldmatrix_latency_x1: Cycles of an ldmatrix of one matrix, from issue to dependent issue. Each further matrix is
             a wavefront.
         shuffle_latency: Cycles of a SHFL, from issue to dependent issue. It occupies the data stage like a load of one
-            wavefront.
+            wavefront. S2R is taken to do the same, and S2UR but for the latency of a uniform instruction more.
         atomic_wavefronts: Wavefronts that an atomic (ATOMS) takes for each of the lanes that meet at one word.
         warp_return_bytes: Bytes per cycle that the registers of one warp take from the data array.
         wavefronts_per_cycle: Wavefronts that the data stage serves in a cycle.

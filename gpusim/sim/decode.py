@@ -131,7 +131,7 @@ wait for short scoreboards (reports/measured/h200/samples).
 """
 
 _LOAD_OF_CONSTANTS = "LDC"
-"""An instruction of the pipe of branches that is none: only what uses its value waits, on a scoreboard (D32)."""
+"""An instruction of the pipe of branches that is none: only what uses its value waits, on a scoreboard (D8)."""
 
 _ADDRESS_REGISTERS = {"LDS": 1, "LDSM": 1, "STS": 1, "ATOMS": 1, "LDG": 2, "STG": 2, "RED": 2, "LDGSTS": 3}
 """Registers of a memory instruction's addresses, by opcode; LDGSTS has one in shared and two in global memory."""
@@ -163,14 +163,16 @@ class _Decoder:
     def decode(self, instruction: Instruction, line: int, *, awaits: bool) -> Decoded:
         """Decode one instruction; ``line`` is ``Decoded.line``."""
         kind, name = KINDS[instruction.unit], instruction.opcode.partition(".")[0]
-        through_mio = kind == PIPE and name in _THROUGH_MIO
-        if through_mio or (instruction.opcode == _EMPTY_LOAD and kind == PIPE):
-            kind = SHARED
-        port, interval, latency = self._port(instruction, kind)
         step = instruction.op
         access = _NO_ACCESS if step is None else self._access(step)
-        if through_mio:
-            access = self._register_from_mio(name)
+        if kind == PIPE and name in _THROUGH_MIO:
+            kind, access = SHARED, self._register_from_mio(name)
+        elif kind == PIPE and instruction.opcode == _EMPTY_LOAD:
+            kind = SHARED
+        port, interval, latency = self._port(instruction, kind)
+        loads_constants = name == _LOAD_OF_CONSTANTS
+        if loads_constants:
+            latency = self.machine.shared.load_latency
         noted = _NOT_NOTED if step is None else self.kernel.noted(step, self.behaviour)
         waits = _boards(instruction.wait_mask)
         return Decoded(
@@ -184,7 +186,7 @@ class _Decoder:
             write=-1 if instruction.write_scoreboard == NO_SCOREBOARD else instruction.write_scoreboard,
             read=-1 if instruction.read_scoreboard == NO_SCOREBOARD else instruction.read_scoreboard,
             line=line,
-            is_branch=instruction.pipe == "branch" and name != _LOAD_OF_CONSTANTS,
+            is_branch=instruction.pipe == "branch" and not loads_constants,
             registers=_registers(instruction.opcode),
             dispatches=instruction.pipe == "mufu" and kind == PIPE,
             takes=self._takes(instruction, kind, is_load=access.is_load),
@@ -218,9 +220,7 @@ class _Decoder:
                 f"the machine file has {', '.join(sorted(table))}"
             )
         figures = table[instruction.pipe]
-        constant = instruction.opcode.partition(".")[0] == _LOAD_OF_CONSTANTS
-        latency = self.machine.shared.load_latency if constant else figures.latency
-        return self.pipes[TENSOR_CORE if tensor else instruction.pipe], figures.interval, latency
+        return self.pipes[TENSOR_CORE if tensor else instruction.pipe], figures.interval, figures.latency
 
     def _register_from_mio(self, name: str) -> Access:
         """Return the properties of a shuffle or a read of a special register, which S2UR sends on to uniform ones."""
