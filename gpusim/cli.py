@@ -199,7 +199,7 @@ def run(
         bool | None,
         typer.Option(
             "--exact/--sampled",
-            help="Simulate every CTA and k tile, or sample.  [default: exact up to 20 million warp instructions]",
+            help="Simulate every CTA and k tile, or sample.  [default: exact up to 50 million warp instructions]",
             show_default=False,
         ),
     ] = None,

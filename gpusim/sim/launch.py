@@ -24,16 +24,16 @@ from gpusim.sim.timed_kernel import AnyKernel
 
 Progress = Callable[[str], None]
 
-EXACT_AT_MOST = 20_000_000
+EXACT_AT_MOST = 50_000_000
 """
 Largest number of warp instructions that are simulated exactly unless sampling is asked for.
 
-A compiled core takes about a second for them. The number is the same for an interpreted one, so that a result does not
-depend on the machine it was made on.
+A compiled core takes about three seconds for them. The number is the same for an interpreted one, so that a result
+does not depend on the machine it was made on.
 """
 
-INTERPRETED_RATE = 400_000
-"""Warp instructions that an interpreted core executes in a second, about."""
+INTERPRETED_RATE = 150_000
+"""Warp instructions that an interpreted core executes in a second, about (reports/bench.md, exact runs of GEMMs)."""
 
 
 class DecodedCode(NamedTuple):

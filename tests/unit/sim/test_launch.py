@@ -74,8 +74,8 @@ def test_a_simulated_sm_counts_as_many_times_as_it_stands_for():
     assert (one.sampled, ten.sampled) == (False, True)
 
 
-@pytest.mark.parametrize(("instructions", "exact", "whole"), [(20_000_000, None, True), (20_000_001, None, False)])
-def test_twenty_million_warp_instructions_are_simulated_exactly(monkeypatch, instructions, exact, whole):
+@pytest.mark.parametrize(("instructions", "exact", "whole"), [(50_000_000, None, True), (50_000_001, None, False)])
+def test_fifty_million_warp_instructions_are_simulated_exactly(monkeypatch, instructions, exact, whole):
     monkeypatch.setattr(sim_launch, "_exact", lambda *_: True)
     monkeypatch.setattr(sim_launch, "_sampled", lambda *_: False)
     launch = SimpleNamespace(instructions=instructions, ctas=10_000, working=132, ctas_per_sm=1, is_even=True)
@@ -116,7 +116,7 @@ def test_a_launch_is_even_where_all_ctas_have_the_same_work(work, is_even):
     assert Launch(kernel, {}, 1).is_even is is_even
 
 
-@pytest.mark.parametrize(("instructions", "whole"), [(20_000_000, True), (20_000_001, False)])
+@pytest.mark.parametrize(("instructions", "whole"), [(50_000_000, True), (50_000_001, False)])
 def test_a_small_launch_of_unequal_ctas_is_not_sampled(monkeypatch, instructions, whole):
     monkeypatch.setattr(sim_launch, "_exact", lambda *_: True)
     monkeypatch.setattr(sim_launch, "_sampled", lambda *_: False)
