@@ -258,6 +258,34 @@ class L2ReachSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class L2MergingSpec:
+    """
+    How requests of several SMs for the same sectors are merged before the L2 (D24).
+
+    Attributes:
+        most: Requests that one look-up serves.
+        window: Cycles from the time the L2 accepts a request of which the data is there, in which others are merged
+            with it. One whose data comes from DRAM takes others until that is there.
+    """
+
+    most: Annotated[int, FigureUnit("requests")]
+    window: Annotated[int, FigureUnit("cycles", least=0)]
+
+
+@dataclass(frozen=True, slots=True)
+class L2CrossingSpec:
+    """
+    What it takes a line to come from one partition of the L2 to the other.
+
+    Attributes:
+        first: Cycles that the first load from the side of the other partition takes longer than one from the side of
+            the line's home. Later ones find it on their own side.
+    """
+
+    first: Annotated[int, FigureUnit("cycles", least=0)]
+
+
+@dataclass(frozen=True, slots=True)
 class L2Spec:
     """
     The L2 of the chip.
@@ -277,7 +305,8 @@ class L2Spec:
         write_latency: Cycles until a store is acknowledged.
         write_buffer: Cycles for which stores may wait in buffers after their warp has left.
         semaphore: Cycles from the last store of a split-K slice until the next slice sees its semaphore.
-        most_merged: Requests for a line that is on its way from DRAM that one look-up serves.
+        merging: How requests are merged before it; None where each is looked up.
+        crossing: What crosses from one partition to the other; None where that is not known, and takes no longer.
         reach: How far it is from the SMs; None where that is not known, and it is as far from all.
     """
 
@@ -294,8 +323,14 @@ class L2Spec:
     write_latency: Annotated[int, FigureUnit("cycles", least=0)]
     write_buffer: Annotated[int, FigureUnit("cycles", least=0)]
     semaphore: Annotated[int, FigureUnit("cycles")]
-    most_merged: Annotated[int, FigureUnit("requests")]
+    merging: L2MergingSpec | None
+    crossing: L2CrossingSpec | None
     reach: L2ReachSpec | None
+
+    @property
+    def most_merged(self) -> int:
+        """Requests that one look-up serves."""
+        return 1 if self.merging is None else self.merging.most
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +355,8 @@ class DramLateSpec:
     Loads that miss the L2 and come late: parts of DRAM stand still for a time, as for a refresh.
 
     Attributes:
-        on_time: Cycles of the slowest load that is not late, from issue to dependent issue.
+        on_time: Median cycles of a load that is not late, of a line whose home is the partition next to the SM, from
+            issue to dependent issue. As many take up to that many more as fewer, down to the fastest.
         share_percent: Share of the loads that come while their part stands still; not all of them are seen to be late.
         cycles: Cycles for which a part stands still.
         region_bytes: Bytes whose lines are late together.

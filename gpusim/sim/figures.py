@@ -39,9 +39,11 @@ class Figures(NamedTuple):
         l2_write_latency, l2_write_buffer: Cycles until a store is acknowledged, and for which one may wait after its
             warp has left.
         semaphore: Cycles from the end of a split-K slice until the next one sees its semaphore.
-        most_merged: Requests for a line on its way from DRAM that one look-up serves.
+        most_merged: Requests for the same sectors of a line that one look-up serves.
+        l2_crossing: Cycles that a line takes longer that comes from the other partition for the first time.
+        merge_window: Cycles for which others are merged with a request that hits.
         dram_least, dram_latency, dram_late, dram_later, dram_most: Quantiles of a miss's latency: 0, .5, .9, .98, 1.
-        dram_on_time: Longest latency of a miss that is not late.
+        dram_on_time: Median latency of a miss that is not late, of a line at home on the SM's side.
         dram_late_cycles, dram_late_period: Cycles for which a part of DRAM stands still once in a period; a period of 0
             takes latencies from the quantiles.
         dram_late_lines, dram_late_parts: Lines of a region, and the parts that hold them.
@@ -88,6 +90,8 @@ class Figures(NamedTuple):
     l2_write_buffer: int
     semaphore: int
     most_merged: int
+    merge_window: int
+    l2_crossing: int
     dram_least: int
     dram_latency: int
     dram_late: int
@@ -161,6 +165,8 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         l2_write_buffer=machine.l2.write_buffer,
         semaphore=machine.l2.semaphore,
         most_merged=machine.l2.most_merged,
+        merge_window=0 if machine.l2.merging is None else machine.l2.merging.window,
+        l2_crossing=0 if machine.l2.crossing is None else machine.l2.crossing.first,
         dram_least=machine.dram.latency_least * 100 // clock,
         dram_latency=machine.dram.latency * 100 // clock,
         dram_late=machine.dram.latency_late * 100 // clock,

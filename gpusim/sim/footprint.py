@@ -35,18 +35,24 @@ class L2Status:
         missed: Sectors that the chip reads from DRAM, relative to those that all CTAs of the wave request.
         shared: CTAs of the wave that request the same data at once, at least 1.
         looked: Requests, per mille, that are looked up where all of them wait for the data; the others are merged.
+        first: Whether the epilogue reads the data for the first time since it was written: what is on the other side of
+            the chip then has to cross it. Of k tiles, what has crossed follows from their lines.
     """
 
     slow: int
     missed: int
     shared: int = 1
     looked: int = 1000
+    first: bool = False
 
 
-FROM_DRAM = L2Status(slow=1000, missed=1000)
+FROM_DRAM = L2Status(slow=1000, missed=1000, first=True)
 """Status of data that was not read or written before."""
 
 IN_L2 = L2Status(slow=0, missed=0)
+
+JUST_WRITTEN = L2Status(slow=0, missed=0, first=True)
+"""Status of data that another SM has written, to the L2, and that nobody has read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,8 +85,8 @@ class DataTables:
         self._columns: dict[str, list[int]] = {
             name: []
             for name in (
-                *("program", "row_fetch", "row_status", "row_output", "found_slow", "found_missed", "pattern"),
-                *("fetch_line", "slow", "missed", "shared", "looked", "request", "vecs", "asked", "touched"),
+                *("program", "row_fetch", "row_status", "row_output", "found_slow", "found_missed", "found_first"),
+                *("pattern", "fetch_line", "slow", "missed", "shared", "looked", "request", "vecs", "asked", "touched"),
                 *("line", "mask", "output_sectors"),
             )
         }
@@ -119,6 +119,7 @@ class DataTables:
             padded = [*status, *[L2Status(0, 0)] * (outputs - len(status))]
             columns["found_slow"] += [one.slow for one in padded]
             columns["found_missed"] += [one.missed for one in padded]
+            columns["found_first"] += [int(one.first) for one in padded]
         columns["touched"].append(len(columns["line"]))
         number = {cta: place for place, cta in enumerate(ctas)}
         follows = [number.get(kernel.follows(cta), -1) for cta in ctas]

@@ -72,6 +72,37 @@ def test_what_has_come_from_dram_is_merged_no_more():
     assert chip.looked_up == 2
 
 
+@pytest.mark.parametrize(("after", "looked_up"), [(0, 1), (57, 1), (58, 2)])
+def test_a_hit_is_merged_with_a_look_up_of_a_moment_before(after, looked_up):
+    """
+    The line is there from 690 on, SM 0 asks at 1000. A window of 58 cycles ends at 1058: who asks then is looked up.
+
+    Each takes a trip of its own.
+    """
+    chip = quiet(figures=NEAR_ONLY._replace(most_merged=4, merge_window=58), sms=SMS)
+    filled(chip, (7, 7, 0))
+    chip.looked_up = 0
+
+    assert filled(chip, (0, 7, 1000), (1, 7, 1000 + after)) == [1258, 1258 + after]
+    assert chip.looked_up == looked_up
+
+
+def test_a_window_begins_when_the_l2_accepts_a_request():
+    """
+    An L2 of 1 byte a cycle takes 32 for a sector. SM 0's look-up of line 7 begins at 1000, SM 1's of line 8 at 1032.
+
+    SM 2 asks for line 8 at 1085, within 58 cycles of 1032, and SM 3 at 1090, after them.
+    """
+    chip = quiet(figures=NEAR_ONLY._replace(most_merged=4, merge_window=58, l2_bytes=1), sms=SMS)
+    filled(chip, (7, 7, 0), (7, 8, 0))
+    chip.looked_up = 0
+    filled(chip, (0, 7, 1000), (1, 8, 1000), (2, 8, 1085))
+    assert chip.looked_up == 2
+
+    filled(chip, (3, 8, 1090))
+    assert chip.looked_up == 3
+
+
 def test_merged_reads_take_nothing_of_the_bandwidth():
     """An L2 of 1 byte a cycle: a look-up of a sector takes 32. Three requests, of which two are merged: 64."""
     chip = quiet(figures=NEAR_ONLY._replace(most_merged=2, l2_bytes=1), sms=SMS)
@@ -113,7 +144,7 @@ def test_other_sectors_of_a_line_on_its_way_are_looked_up_and_come_with_it():
 @pytest.mark.parametrize(("sms", "home"), [((0, 1, 4, 5), 0), ((2, 3, 6, 7), 1)])
 def test_the_first_read_of_a_sector_from_the_other_partition_is_looked_up_in_both(sms, home):
     """
-    TPCs lie on both sides by turns, lines too. Two sectors: 2 look-ups at home, 4 from the other side.
+    TPCs lie on both sides by turns. Two sectors: 2 look-ups at home, 4 from the other side.
 
     Two more sectors of that line, 4 with the two that the other side has by then: 4 look-ups, and 2 in the home.
     """
@@ -124,6 +155,71 @@ def test_the_first_read_of_a_sector_from_the_other_partition_is_looked_up_in_bot
             filled(chip, (sm, line, at), mask=mask)
             log.append(chip.looked_up - before)
         assert log == [2, 4, 6]
+
+
+SIDES = NEAR_ONLY._replace(l2_far_percent=50, l2_far=258, l2_crossing=189)
+"""Lines of an odd number of ones are at home on the side of TPC 1, which SMs 2 and 3 have."""
+
+
+@pytest.mark.parametrize(
+    ("line", "far"), [(0, False), (1, True), (3, False), (7, True), (1 << 40, True), (5 << 40, False)]
+)
+def test_the_parity_of_a_line_s_ones_says_which_partition_is_its_home(line, far):
+    chip = quiet(figures=SIDES, sms=SMS)
+
+    assert [chip.is_far(sm, line) for sm in range(5)] == [far, far, not far, not far, far]
+
+
+@pytest.mark.parametrize("stride", [1, 2, 3, 8, 12, 16, 64, 1000])
+def test_half_of_any_rows_are_far(stride):
+    """Of 128 rows from any line on, whatever lies between them, a quarter to three quarters."""
+    chip = quiet(figures=SIDES, sms=SMS)
+    for first in range(0, 5000, 619):
+        assert 32 <= sum(chip.is_far(0, first + row * stride) for row in range(128)) <= 96
+
+
+def test_groups_of_sms_lie_on_both_sides_by_turns():
+    chip = quiet(figures=SIDES, sms=6, groups=(0, 0, 1, 1, 1, 2))
+
+    assert [chip.is_far(sm, 0) for sm in range(6)] == [False, False, True, True, True, False]
+
+
+def test_a_line_from_dram_reaches_the_other_side_later():
+    """Line 7 is at home with SM 2: it is there at 690, and 189 cycles later with SM 0, whoever asks first."""
+    for order in ((2, 0), (0, 2)):
+        chip = quiet(figures=SIDES, sms=SMS)
+        landed = filled(chip, *((sm, 7, 0) for sm in order))
+
+        assert dict(zip(order, landed, strict=True)) == {2: 690, 0: 879}
+
+
+def test_a_line_crosses_the_chip_once():
+    """
+    SM 2 has had line 7 at its home. SM 0 asks at 5000, and has it after a hit and the crossing: 5000 + 258 + 189.
+
+    SM 4, on SM 0's side, asks at 5100, while the line crosses, and has it when it is there; at 6000 it has a hit.
+    """
+    chip = quiet(figures=SIDES, sms=SMS)
+    filled(chip, (2, 7, 0))
+
+    assert filled(chip, (0, 7, 5000), (4, 7, 5100), (4, 7, 6000)) == [5447, 5447, 6258]
+    assert filled(chip, (2, 7, 7000)) == [7258]
+
+
+def test_other_sectors_of_a_line_cross_by_themselves():
+    chip = quiet(figures=SIDES, sms=SMS)
+    filled(chip, (2, 7, 0))
+
+    assert filled(chip, (0, 7, 5000), mask=0b0011) == [5447]
+    assert filled(chip, (0, 7, 6000), mask=0b1111) == [6447]
+
+
+def test_requests_of_the_other_side_are_merged_until_the_line_has_crossed():
+    """SM 4 asks at 800, when line 7 is at home, and on its way to SM 0's side: it is merged, and has it at 1058."""
+    chip = quiet(figures=SIDES._replace(most_merged=4), sms=SMS)
+
+    assert filled(chip, (0, 7, 0), (4, 7, 800)) == [879, 1058]
+    assert chip.looked_up == 2
 
 
 def test_an_l2_of_one_partition_has_no_other():
@@ -232,9 +328,9 @@ def test_a_load_of_any_region_at_any_time_is_late_as_often_as_a_part_stands_stil
     assert late == pytest.approx(2_000, abs=100)
 
 
-def test_loads_on_time_take_any_latency_from_the_least_to_the_longest():
-    """Of 10,000 from 500 to 900: the mean is 700, and no two bounds are passed. None stands still."""
-    chip = standing(dram_on_time=900, dram_late_cycles=0)
+def test_loads_on_time_take_any_latency_as_far_above_their_median_as_the_least_is_below():
+    """Of 10,000 from 500 to 900 about 700: the mean is 700, and no bound is passed. None stands still."""
+    chip = standing(dram_on_time=700, dram_late_cycles=0)
     drawn = [chip.arrives(0, 0) for _ in range(10_000)]
 
     assert sum(drawn) / len(drawn) == pytest.approx(700, abs=5)

@@ -37,6 +37,15 @@ def test_what_the_walk_missed_comes_from_dram_for_all_that_ask_while_it_comes():
     assert filled(chip, (1, 4, 100), (1, 4, 1000)) == [690, 1258]
 
 
+def test_what_the_walk_missed_reaches_the_other_side_later():
+    """Line 4 is at home with SM 2: it is there at 690, and 189 cycles later with SM 0. A hit crosses nothing."""
+    figures = FIGURES._replace(l2_far_percent=50, l2_far=258, l2_crossing=189)
+    chip = sampled(FROM_DRAM, IN_L2, figures=figures)
+
+    assert filled(chip, (0, 4, 0), (2, 4, 0)) == [879, 690]
+    assert filled(chip, (0, 8, 5000), status=1) == [5258]
+
+
 def test_an_sm_that_asks_again_for_what_is_on_its_way_looks_nothing_up():
     chip = sampled(FROM_DRAM)
     filled(chip, (0, 4, 0))
@@ -133,14 +142,15 @@ def test_a_merged_request_neither_waits_for_the_l2_nor_takes_its_bandwidth():
     assert (chip.chip_free, chip.looked_up) == (1_128_000, 4)
 
 
-@pytest.mark.parametrize(("sm", "line", "shared", "looked"), [(0, 4, 1, 4), (0, 5, 1, 8), (2, 5, 1, 4), (0, 4, 5, 8)])
+@pytest.mark.parametrize(("sm", "line", "shared", "looked"), [(0, 5, 1, 4), (0, 4, 1, 8), (2, 4, 1, 4), (0, 5, 5, 8)])
 def test_what_is_brought_is_looked_up_in_both_partitions(sm, line, shared, looked):
     """
     That is where the line's home is on the other side, or more than four CTAs share it, which sit on both sides.
 
-    Nothing waits, so nothing is merged: 4 sectors are looked up, and the 4 that are brought once more.
+    Nothing waits, so nothing is merged: 4 sectors are looked up, and the 4 that are brought once more. Line 4 has an
+    odd number of ones, and its home with SM 2.
     """
-    chip = sampled(L2Status(slow=0, missed=1000, shared=shared))
+    chip = sampled(L2Status(slow=0, missed=1000, shared=shared), figures=FIGURES._replace(l2_far_percent=50))
     filled(chip, (sm, line, 0))
 
     assert chip.looked_up == looked

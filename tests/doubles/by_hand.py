@@ -125,6 +125,7 @@ class Memory(NamedTuple):
             row_output=column([number * warps for _ in range(ctas) for number in range(len(self.outputs))]),
             found_slow=column([status.slow for _ in range(ctas) for _, status in self.outputs]),
             found_missed=column([status.missed for _ in range(ctas) for _, status in self.outputs]),
+            found_first=column([int(status.first) for _ in range(ctas) for _, status in self.outputs]),
             pattern=column(fetches),
             fetch_line=column(0 for _ in fetches),
             slow=column(status.slow for status in statuses),

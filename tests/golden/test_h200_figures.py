@@ -23,7 +23,7 @@ def test_the_chip_s_figures_are_among_those_that_are_measured():
     for key in (
         *("dram.latency", "dram.latency_least", "dram.latency_late", "dram.latency_later", "dram.latency_most"),
         *("l2.write_bytes_per_cycle", "l2.write_bytes_per_cycle_per_sm", "l2.write_latency", "l2.write_buffer"),
-        *("l2.most_merged", "instruction_cache.line_interval", "launch.overhead"),
+        *("l2.merging.most", "l2.merging.window", "instruction_cache.line_interval", "launch.overhead"),
         *("launch.ctas_on_every_gpc", "launch.idle_clock_percent", "launch.cta_setup"),
         *("launch.units.ahead", "launch.units.others", "launch.units.between"),
     ):

@@ -40,7 +40,7 @@ from gpusim.schedule.ops import (
     WarpMma,
 )
 from gpusim.sim.code import Noted
-from gpusim.sim.footprint import FROM_DRAM, IN_L2, L2Status
+from gpusim.sim.footprint import FROM_DRAM, IN_L2, JUST_WRITTEN, L2Status
 from gpusim.sim.timed_kernel import TimedKernel, Touch, Watch
 from gpusim.tile.global_access import Pixels
 from gpusim.tile.operand import SIDES
@@ -293,8 +293,8 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
         previous slice has just written. The bias comes from DRAM once for each tile of columns, during the first wave
         (D10).
         """
-        source = FROM_DRAM if self._tile(cta)[2] == 0 else IN_L2
-        bias = L2Status(slow=FROM_DRAM.slow, missed=FROM_DRAM.missed // self.scenario.grid.tiled.m)
+        source = FROM_DRAM if self._tile(cta)[2] == 0 else JUST_WRITTEN
+        bias = replace(FROM_DRAM, missed=FROM_DRAM.missed // self.scenario.grid.tiled.m)
         return (source,) * self.scenario.epilogue.steps + ((bias if first_wave else IN_L2),)
 
     def walked(self, cta: int) -> tuple[Hashable, ...]:

@@ -45,7 +45,7 @@ Such a figure is printed, but never written into a machine file.
 _FILES = (
     *("mma", "ldmatrix", "shared", "cp_async", "barrier", "latency", "bandwidth", "arith", "launch"),
     *("cold", "stores", "merge", "idle", "fetch", "release", "semaphore", "dispatch", "backlog"),
-    *("places", "ends", "held", "clocks", "duel", "together"),
+    *("places", "ends", "held", "hits", "clocks", "duel", "together"),
 )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
+from itertools import pairwise
 from math import log
 from statistics import mean, median
 
@@ -11,6 +12,11 @@ from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured, Numb
 
 _ACTIVE, _ELAPSED = "sm__cycles_active.max", "sm__cycles_elapsed.max"
 _CODE_LINE_INSTRUCTIONS = 8
+_VALLEY = 4
+"""Part of the loads of the near peak that a bin between it and the far one has at most."""
+
+_SERVED_TOGETHER = 2
+"""Requests that come as far apart as the window is long: the first opens it, the second comes at its end."""
 
 
 def histogram_percentile(rows: list[Row], percent: float) -> float:
@@ -53,11 +59,15 @@ def _rows_or_none(table: MeasuredTable, **columns: object) -> list[Row]:
         return []
 
 
+def _cold_clocks(t: dict[str, MeasuredTable]) -> float:
+    """Return by how many cycles single loads of lines that the L2 has take longer in cold.csv than in a chase."""
+    hits = histogram_percentile(t["cold"].rows(what="hit", region_mib=min(REGIONS_MIB)), 50)
+    return hits - _hit_latency(t["latency"])
+
+
 def _dram_latency(percent: float) -> NumberFormula:
     def formula(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-        clocks = histogram_percentile(t["cold"].rows(what="hit", region_mib=min(REGIONS_MIB)), 50) - _hit_latency(
-            t["latency"]
-        )
+        clocks = _cold_clocks(t)
         found = histogram_percentile(t["cold"].rows(what="miss", region_mib=min(REGIONS_MIB)), percent) - clocks
         return found, f"cold.csv, percentile {percent:g} of the misses, less {clocks:.0f} of the clock reads"
 
@@ -111,22 +121,52 @@ def _of_region(together: MeasuredTable) -> str:
     return f"together.csv, lines of {_region(together):,} bytes"
 
 
+def _peaks(t: dict[str, MeasuredTable]) -> tuple[float, float]:
+    """
+    Return the most frequent cycles of misses of near lines and of far ones, clock reads included.
+
+    The histogram has two peaks, of which the near lines' is the higher one, and a valley between them. On either side
+    of it the median of the fuller bins is taken.
+    """
+    rows = t["cold"].rows(what="miss", region_mib=min(REGIONS_MIB))
+    loads = {int(float(row["cycles"])): int(row["loads"]) for row in rows}
+    highest = max(loads, key=lambda begin: (loads[begin], -begin))
+    bins = range(highest, max(loads), BIN_CYCLES)
+    valley = next((begin for begin in bins if loads.get(begin, 0) < loads[highest] / _VALLEY), None)
+    if valley is None:
+        raise NotMeasured
+    near, far = ([begin for begin in loads if (begin > valley) is beyond] for beyond in (False, True))
+    return _middle(loads, near), _middle(loads, far)
+
+
+def _middle(loads: dict[int, int], bins: Iterable[int]) -> float:
+    """Return the median of the loads in those bins that have at least half as many as the fullest of them."""
+    most = max(loads[begin] for begin in bins)
+    high = [{"cycles": str(begin), "loads": str(loads[begin])} for begin in bins if 2 * loads[begin] >= most]
+    return histogram_percentile(high, 50)
+
+
+def _crossing(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    near, far = _peaks(t)
+    return far - near, "cold.csv, misses of far lines less those of near ones, the peaks of their histogram"
+
+
 def _late_on_time(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    together, clocks = t["together"], _together_clocks(t)
-    rule = f"{_of_region(together)}: median of the slowest, less {clocks:.0f} of the clock reads"
-    return _on_time(together) - clocks, rule
+    clocks = _cold_clocks(t)
+    return _peaks(t)[0] - clocks, f"cold.csv, the near peak of the misses, less {clocks:.0f} of the clock reads"
 
 
 def _late_share(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     """
     Return the share of the loads that come in a standstill, and its rule.
 
-    One is seen to be late only if what is left of the standstill takes it beyond the slowest that are not. Both what is
-    left and the latency of those on time are taken as evenly spread.
+    One is seen to be late only if what is left of the standstill takes it beyond the slowest that are not. What is left
+    is taken as evenly spread. Half of the lines are near and half far.
     """
     together = t["together"]
     lines = int(together.rows(span=_region(together))[0]["lines"])
-    unseen = lines + (_late_on_time(t, 0)[0] - _dram_latency(1)(t, 0)[0]) / 2
+    slowest = _on_time(together) - _together_clocks(t)
+    unseen = lines + slowest - (mean(_peaks(t)) - _cold_clocks(t))
     seen = 1 - unseen / _late_cycles(t, 0)[0]
     if seen <= 0:
         raise NotMeasured
@@ -181,6 +221,23 @@ def _received_per_look_up(merge: MeasuredTable, stagger: int) -> tuple[float, st
 def _most_merged(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     found, group = _received_per_look_up(t["merge"], 0)
     return found, f"merge.csv, {group} CTAs at once: sectors received over sectors looked up"
+
+
+def _merge_window(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    """
+    Return how long after a look-up others are merged with it: the time between two requests at which it serves two.
+
+    That is found between the staggers about it, by a straight line.
+    """
+    hits = t["hits"]
+    staggers = sorted(map(int, hits.values("stagger")))
+    served = [_received_per_look_up(hits, stagger)[0] for stagger in staggers]
+    for (sooner, more), (later, fewer) in pairwise(zip(staggers, served, strict=True)):
+        if fewer <= _SERVED_TOGETHER < more:
+            found = later - (later - sooner) * (_SERVED_TOGETHER - fewer) / (more - fewer)
+            rule = "CTAs one after another, cycles between two at which a look-up serves two"
+            return found, f"hits.csv, {hits.widest('group')} {rule}"
+    raise NotMeasured
 
 
 def _store_port(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
@@ -239,7 +296,9 @@ def _line_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 CHIP_FORMULAS: dict[str, Formula] = {
     "l2.write_bytes_per_cycle": _write_bandwidth,
     "l2.reach.cycles": _reach,
-    "l2.most_merged": _most_merged,
+    "l2.crossing.first": _crossing,
+    "l2.merging.most": _most_merged,
+    "l2.merging.window": _merge_window,
     "l2.write_bytes_per_cycle_per_sm": _store_port,
     "l2.write_buffer": _write_buffer,
     "l2.semaphore": _semaphore,

@@ -23,7 +23,7 @@ cdef class Log:
 cdef class Lines:
     cdef long long mask, free, fresh, oldest, youngest
     cdef readonly long long count
-    cdef long long[::1] head, chain, line, ready, held, dirty, merged, asker, lands, pending, seen, wanted, looked, groups, older, younger
+    cdef long long[::1] head, chain, line, ready, held, dirty, merged, asker, lands, pending, seen, wanted, looked, groups, crossed, older, younger
     cdef long long bucket(self, long long line) noexcept
     cdef long long find(self, long long line) noexcept
     cdef void unlink(self, long long slot) noexcept
@@ -55,7 +55,7 @@ cdef class Chip:
     cdef long long chosen_at, others_at, smsps, ports, depth, sm_depth, store_buffer, copy_stage, collected, staged_last, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
     cdef long long source_release, register_interval, copy_release, copy_interval, mufu_dispatch, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
     cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines, port_bytes, chip_bytes, near, far, far_percent
-    cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, write_buffer, semaphore, most_merged
+    cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, write_buffer, semaphore, most_merged, merge_window, crossing
     cdef long long draw, written_sectors, next_line, merged_credit, later, later_waiting, came_sectors, displaced, brought_credit
     cdef long long dram_latency, dram_rate, l1_lines, l2_lines, on_time, late_cycles, late_period, late_parts, late_lines
     cdef long long warps, lines, cached, simulates_l2, rows, outputs
@@ -64,14 +64,14 @@ cdef class Chip:
     cdef const int[::1] read, registers, wave, wave_slots, row, turn_of, access, vec, stage, pending_groups, bytes, is_load, through_l1, zero_fills, fills
     cdef const long long[::1] waves, first, end, trips, tiles, begins, program, warps_of, follows, followed
     cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, slow, missed, shared_by, looked_of, request, vecs, asked, touched
-    cdef const long long[::1] line, sector_mask, output_sectors, found_slow, found_missed
+    cdef const long long[::1] line, sector_mask, output_sectors, found_slow, found_missed, found_first
     cdef long long[::1] reach, sm_free, staged, full_from, full_to, tag_free, halves, shared_left, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
     cdef long long[::1] port_free, mio_free, return_free, queue, queue_at, sm_queue, sm_queue_at, taken, clock, asleep, last, active, blocked, planned, members
     cdef long long[::1] cta, expected, launched, remaining, accepted, arrived, arrivals, observed, parked, awaiting, finished, slot_of
     cdef long long[::1] age, home, slot, at, segment, trip, ready, stalled, issued, reason, board, board_reason
     cdef long long[::1] barred, held, dispatched, watched, port_of, number, sm_of
     cdef long long[::1] groups, committed, open_group, stored, drained
-    cdef long long[::1] group_of, l2_free, store_free, dram_free, bank_free
+    cdef long long[::1] group_of, side, l2_free, store_free, dram_free, bank_free
     @cython.locals(calendar=Calendar)
     cpdef long long run(self) except *
     cdef void wake(self, long long smsp, long long at) noexcept
@@ -125,9 +125,10 @@ cdef class Chip:
     cdef long long l2_latency(self, long long sm) noexcept
     cdef long long read_known(self, long long sm, long long at, long long issued, long long sectors, long long slow, long long missed) noexcept
     cdef long long arrival(self, long long sm, long long start, long long issued, long long asked, long long slow, long long missed) noexcept
-    @cython.locals(cache=Lines, same=bint)
+    cdef bint is_far(self, long long sm, long long line) noexcept
+    @cython.locals(cache=Lines, same=bint, far=bint)
     cdef long long fill(self, long long sm, long long line, long long mask, long long start, long long issued) noexcept
-    @cython.locals(cache=Lines, misses=bint)
+    @cython.locals(cache=Lines, misses=bint, far=bint)
     cdef long long fill_known(self, long long sm, long long line, long long mask, long long start, long long issued) noexcept
     cdef long long accrue(self, long long asked, long long issued) noexcept
     cdef void occupy_any(self, long long issued) noexcept

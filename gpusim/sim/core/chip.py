@@ -192,7 +192,7 @@ class Lines:
         self.line, self.chain, self.older, self.younger = slots, slots[1:], slots[2:], slots[3:]
         self.held, self.ready, self.asker, self.lands = slots[4:], slots[5:], slots[6:], slots[7:]
         self.pending, self.merged, self.dirty, self.seen = slots[8:], slots[9:], slots[10:], slots[11:]
-        self.wanted, self.looked, self.groups = slots[12:], slots[13:], slots[14:]
+        self.wanted, self.looked, self.groups, self.crossed = slots[12:], slots[13:], slots[14:], slots[15:]
         self.free, self.fresh = -1, 0
         self.oldest = -1
         self.youngest = -1
@@ -252,7 +252,7 @@ class Lines:
         self.ready[slot] = 0
         self.held[slot] = self.dirty[slot] = self.merged[slot] = 0
         self.lands[slot] = self.pending[slot] = self.seen[slot] = 0
-        self.wanted[slot] = self.looked[slot] = self.groups[slot] = 0
+        self.wanted[slot] = self.looked[slot] = self.groups[slot] = self.crossed[slot] = 0
         self.append(slot)
         self.count += 1
         return slot
@@ -441,6 +441,8 @@ class Chip:
         self.l1 = [Lines(self.l1_lines + _LINES_AT_ONCE) for _ in range(sms)] if self.cached else []
         self.l2, self.next_line = Lines(self.l2_lines + 2), _OUTPUT_LINES
         self.group_of, self.reach = array("q", groups or [0] * sms), dealt(figures.l2_reach, sms)
+        # Groups lie in turn on both sides of the chip, and TPCs do where no groups are known.
+        self.side = array("q", [group % 2 for group in groups] or [sm // SMS_PER_TPC % 2 for sm in range(sms)])
         self.l2_free, self.store_free, self.chip_free = zeros(sms), zeros(sms), 0
         self.dram_of(figures)
         self.turn, self.draw, self.spread, self.came_sectors, self.displaced = 0, 0, 0, 0, 0
@@ -478,6 +480,7 @@ class Chip:
         self.write_bytes, self.write_latency = figures.l2_write_bytes, figures.l2_write_latency
         self.store_bytes = figures.l2_store_port_bytes
         self.most_merged = figures.most_merged
+        self.merge_window, self.crossing = figures.merge_window * _MILLI, figures.l2_crossing
         self.l1_lines, self.l2_lines = figures.l1_lines, figures.l2_lines
 
     def dram_of(self, figures: "Figures") -> None:
@@ -522,7 +525,7 @@ class Chip:
         self.follows, self.followed = data.follows, data.followed
         self.cached, self.simulates_l2 = data.cached, data.simulates_l2
         self.row_fetch, self.row_status, self.row_output = data.row_fetch, data.row_status, data.row_output
-        self.found_slow, self.found_missed = data.found_slow, data.found_missed
+        self.found_slow, self.found_missed, self.found_first = data.found_slow, data.found_missed, data.found_first
         self.pattern, self.fetch_line = data.pattern, data.fetch_line
         self.slow, self.missed, self.shared_by, self.looked_of = data.slow, data.missed, data.shared, data.looked
         self.request, self.vecs = data.request, data.vecs
@@ -1239,7 +1242,10 @@ class Chip:
             return leaves + self.copy_hit
         self.sectors[sm] += sectors
         output = self.output_of(warp, code)
-        return self.read_known(sm, leaves, at, sectors, self.found_slow[output], self.found_missed[output])
+        arrived = self.read_known(sm, leaves, at, sectors, self.found_slow[output], self.found_missed[output])
+        # What several lines hold is there when the last of them has crossed.
+        crosses = sectors > SECTORS_PER_LINE or self.turn < self.far_percent
+        return arrived + (self.crossing if crosses and self.found_first[output] else 0)
 
     def tags(self) -> int:
         """Return the cycles in which a request looks up its lines."""
@@ -1424,6 +1430,19 @@ class Chip:
             self.turn -= _PERCENT
         return self.reach[sm] + (self.far if self.turn < self.far_percent else self.near)
 
+    def is_far(self, sm: int, line: int) -> bool:
+        """
+        Return whether the home of a line is the partition on the other side of the chip from an SM (D5).
+
+        The parity of the bits of its number says which is, so that whatever the stride of lines, half of them are far.
+        """
+        ones = line ^ line >> 32
+        ones ^= ones >> 16
+        ones ^= ones >> 8
+        ones ^= ones >> 4
+        ones ^= ones >> 2
+        return self.far_percent > 0 and (ones ^ ones >> 1 ^ self.side[sm]) & 1 == 1
+
     def read_known(self, sm: int, at: int, issued: int, sectors: int, slow: int, missed: int) -> int:  # noqa: PLR0917 - in C all are
         """Read sectors whose hits and misses are known per mille; return the cycle at which all have arrived."""
         start = self.serve(sm, at, issued, sectors * SECTOR_BYTES)
@@ -1453,10 +1472,11 @@ class Chip:
 
         An SM that asks again for sectors on their way to it gets them with the first request. Up to a number of
         requests from other SMs of its group are merged before the L2 with one for the same sectors that waits there or
-        for DRAM (hits.csv, neighbours and CTAs far from one another). Other sectors of the line are looked up on their
-        own, though they come with it (rows.csv, 64 bytes of a row).
+        for DRAM, or was accepted a moment before (hits.csv, neighbours and CTAs far from one another, at once and one
+        after another). Other sectors of the line are looked up on their own, though they come with it (rows.csv, 64
+        bytes of a row).
         """
-        cache = self.l2
+        cache, far = self.l2, self.is_far(sm, line)
         slot = cache.used(line)
         held, ready = cache.held[slot], cache.ready[slot]
         missing = sectors_in(_WHOLE_LINE & ~held) if mask & ~held else 0
@@ -1466,7 +1486,8 @@ class Chip:
             same = mask & ~cache.looked[slot] == 0 and cache.groups[slot] >> self.group_of[sm] & 1
             if same and start < cache.pending[slot] and cache.merged[slot] < self.most_merged:
                 cache.merged[slot] += 1
-                return max(start // _MILLI + self.l2_latency(sm), ready + self.reach[sm])
+                there = cache.crossed[slot] if far else ready
+                return max(start // _MILLI + self.l2_latency(sm), there + self.reach[sm])
         asked = sectors_in(mask)
         self.looked_up += asked
         begin = self.look(start, issued, asked * SECTOR_BYTES)
@@ -1476,19 +1497,22 @@ class Chip:
             self.make_room(issued)
             cache.ready[slot] = ready
             cache.held[slot] = _WHOLE_LINE
+        if far:
+            # What its partition sees for the first time comes from the other one, which looks it up, too.
+            first = mask & ~cache.seen[slot]
+            if first:
+                self.looked_up += sectors_in(first)
+                cache.seen[slot] |= mask
+                cache.crossed[slot] = max(lands - self.reach[sm], ready) + self.crossing
+            ready = cache.crossed[slot]
         lands = max(lands, ready + self.reach[sm])
         cache.wanted[slot] = mask | (cache.wanted[slot] if start < cache.lands[slot] and cache.asker[slot] == sm else 0)
         cache.looked[slot] = mask | (cache.looked[slot] if start < cache.pending[slot] else 0)
         cache.groups[slot] = 1 << self.group_of[sm] | (cache.groups[slot] if start < cache.pending[slot] else 0)
         cache.merged[slot] = 1
-        cache.pending[slot] = max(begin, ready * _MILLI)
+        cache.pending[slot] = max(begin + self.merge_window, ready * _MILLI)
         cache.asker[slot] = sm
         cache.lands[slot] = lands * _MILLI
-        side = sm // SMS_PER_TPC % 2
-        known = cache.seen[slot] >> side * SECTORS_PER_LINE
-        if self.far_percent and side != line % 2:
-            self.looked_up += sectors_in(mask & ~known)
-        cache.seen[slot] |= mask << side * SECTORS_PER_LINE
         return lands
 
     def fill_known(self, sm: int, line: int, mask: int, start: int, issued: int) -> int:
@@ -1500,7 +1524,7 @@ class Chip:
         of as many as later requests of the sample still find the line waiting for DRAM or at the L2. Those wait for no
         look-up.
         """
-        cache, asked = self.l2, sectors_in(mask)
+        cache, asked, far = self.l2, sectors_in(mask), self.is_far(sm, line)
         slow, shared = self.slow[self.status], self.shared_by[self.status]
         slot, served = cache.used(line), 0
         if slow and not cache.held[slot]:
@@ -1523,13 +1547,14 @@ class Chip:
         else:
             begin = self.look(start, issued, asked * SECTOR_BYTES)
             self.looked_up += asked
-        if shared > self.most_merged or sm // SMS_PER_TPC % 2 != line % 2:
+        if shared > self.most_merged or far:
             self.looked_up += brought
         if misses:
             cache.ready[slot] = self.arrives(line, max(begin, served) // _MILLI)
-        cache.pending[slot] = max(begin, cache.ready[slot] * _MILLI)
+        cache.pending[slot] = max(begin + self.merge_window, cache.ready[slot] * _MILLI)
         cache.held[slot] = _WHOLE_LINE
-        lands = max(begin // _MILLI + self.l2_latency(sm), cache.ready[slot] + self.reach[sm])
+        there = cache.ready[slot] + (self.crossing if far else 0)
+        lands = max(begin // _MILLI + self.l2_latency(sm), there + self.reach[sm])
         cache.asker[slot] = sm
         cache.lands[slot] = lands * _MILLI
         if cache.count > self.l2_lines:
@@ -1576,15 +1601,18 @@ class Chip:
 
     def arrives(self, line: int, at: int) -> int:
         """
-        Return the cycle at which a line that misses reaches its SM.
+        Return the cycle at which a line that misses reaches its SM, or one on the side of its home.
 
         Where it is known which lines come late, every one takes a latency of its own, drawn from those of lines on
-        time, and what is left of its part's standstill. Elsewhere the latency is drawn from the distribution of all.
+        time about their median, and what is left of its part's standstill. Elsewhere the latency is drawn from the
+        distribution of all.
         """
         self.draw = (self.draw * _MULTIPLIER + _INCREMENT) % _MODULUS
         draw = self.draw * _MILLI // _MODULUS
         if self.late_period:
-            return at + self.dram_least + (self.on_time - self.dram_least) * draw // _MILLI + self.standstill(line, at)
+            return (
+                at + self.dram_least + 2 * (self.on_time - self.dram_least) * draw // _MILLI + self.standstill(line, at)
+            )
         return at + self.quantile(draw)
 
     def standstill(self, line: int, at: int) -> int:

@@ -113,6 +113,7 @@ class Data:
         row_fetch, row_status: For each CTA and row of copies, its first entry among fetches and among statuses.
         row_output: For each CTA and output, its first entry in ``output_sectors``.
         found_slow, found_missed: For each CTA and output, its L2 status, per mille.
+        found_first: For each CTA and output, whether it is read for the first time since it was written, 1 or 0.
         pattern, fetch_line: Of each fetch: its pattern, and the line that the pattern's lines count from.
         slow, missed, shared, looked: L2 status of fetches, as in ``footprint.L2Status``.
         request, vecs: Of each pattern: its first request, and the requests of one access. Requests are ordered by
@@ -134,6 +135,7 @@ class Data:
     row_output: Column
     found_slow: Column
     found_missed: Column
+    found_first: Column
     pattern: Column
     fetch_line: Column
     slow: Column

@@ -61,6 +61,8 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
         l2_write_buffer=500,
         semaphore=1800,
         most_merged=1,
+        merge_window=0,
+        l2_crossing=0,
         dram_least=690,
         dram_latency=690,
         dram_late=690,

@@ -12,6 +12,7 @@ from problems.gemm import random_scenario
 from problems.small import small_conv, small_gemm
 
 from gpusim.families.gemm.timed import TimedTileKernel
+from gpusim.machine.spec import L2MergingSpec
 from gpusim.sim.footprint import L2Status
 from gpusim.sim.l2_walk import L2Walk, LruGranules
 from gpusim.sim.stack_distance import missed_fetches
@@ -65,7 +66,7 @@ def test_requests_of_one_group_are_merged_four_at_a_time():
 
     Where all wait, two of the five are looked up, and one of each other group: half. In one group it were two of eight.
     """
-    machine = replace(H200, l2=replace(H200.l2, most_merged=4))
+    machine = replace(H200, l2=replace(H200.l2, merging=L2MergingSpec(most=4, window=0)))
     kernel = TimedTileKernel(small_gemm(512, 64, 128), machine)
     apart, together = L2Walk(kernel, 8, 1, [0, 0, 0, 0, 1, 1, 2, 0]), L2Walk(kernel, 8, 1)
 

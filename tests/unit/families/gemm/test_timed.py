@@ -11,7 +11,7 @@ from gpusim.families.gemm.reduction.timed import TimedReduction
 from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.schedule.counts import count
 from gpusim.sim.decode import assemble
-from gpusim.sim.footprint import FROM_DRAM
+from gpusim.sim.footprint import FROM_DRAM, JUST_WRITTEN
 from gpusim.sim.tables import code_of
 from gpusim.verbs.simulate import launch_of
 
@@ -54,6 +54,16 @@ def test_a_reduction_reads_partial_sums_and_source_from_dram(beta, size):
 
     assert set(kernel.found(0, first_wave=True)) == {FROM_DRAM}
     assert kernel.other_dram_bytes == size
+
+
+def test_a_later_slice_reads_what_the_one_before_has_just_written():
+    """Slices of serial split-K that count their tiles alike: 0 reads no partial sums, or the source from DRAM."""
+    kernel = TimedTileKernel(split("serial"), H200)
+    pieces = kernel.tiles[kernel.launched][:, 2].tolist()
+    read = [set(kernel.found(cta, first_wave=False)[:-1]) for cta in range(len(pieces))]
+
+    assert set(pieces) == {0, 1, 2}
+    assert read == [{JUST_WRITTEN} if piece else {FROM_DRAM} for piece in pieces]
 
 
 class OnItsOwn(TimedTileKernel):

@@ -117,6 +117,7 @@ class DoubleDevice(Device):
             first[...] = np.stack([cta % SMS, 2 * cta, cta, 2 * cta + 40_000], axis=-1)
         elif kernel == "random_lines":
             first[...] = 700, 300
+            first[::4, 0] = 890
         elif kernel == "together":  # every third event has a late line
             first[...] = 800
             first[::3, 0] = 1300
@@ -276,9 +277,14 @@ def test_figures_follow_from_the_rows(measured):
     assert derived["launch.cta_interval"] == 2
     assert derived["l2.write_latency"] == 500
     assert derived["l2.write_bytes_per_cycle"] == 2048
-    assert derived["l2.most_merged"] == 4
-    # All samples lie in the bins of 696 and 296, which end 400 cycles apart; a hit of the chase takes 250.
-    assert derived["dram.latency"] == 250 + 400
+    assert derived["l2.merging.most"] == 4
+    # Four at once, and two 20 cycles apart.
+    assert derived["l2.merging.window"] == 20
+    # Three of four misses lie in the bin of 696, the others in that of 888, all hits in that of 296; a hit of the chase
+    # takes 250. The medians are 696 + 8 * 2 / 3 and 300. The bins of near and far lines are 192 apart.
+    assert derived["dram.latency"] == 250 + 401
+    assert derived["l2.crossing.first"] == 192
+    assert derived["dram.late.on_time"] == 250 + 400
     assert derived["instruction_cache.line_interval"] == SPAN / 128
 
 

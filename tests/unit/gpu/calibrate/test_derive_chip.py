@@ -69,26 +69,31 @@ def events(span, late, count=100):
 
 def test_loads_that_are_late_together_say_how_long_and_how_often_dram_stands_still(tmp_path):
     """
-    The same loads hit the L2 in 350 cycles, a chase's in 270: 80 of the clock reads, and 850 - 80 = 770 on time.
+    The same loads hit the L2 in 350 cycles, a chase's in 270: 80 of the clock reads, and the slowest on time take 770.
 
     Of 100 events of the shorter spans 40 have a late load, of 400 loads a tenth; of the longest 80 have, a fifth:
     ln(.6) / ln(.9) = 4.85 parts, and ln(.2) / ln(.8) = 7.2, which are of another region. The latest are 500 late.
 
-    The least latency is 442: of those that come in a standstill all are seen but (4 + (770 - 442) / 2) of 500: 66 %.
+    Single loads take 50 for the clock reads: hits 320. Misses have peaks in the bins of 572, with half as many in the
+    next one, and of 764, and a valley between: medians of 572 + 8 * 750 / 1000 = 578 and 768, less 50 each 528 and 718.
+    So far lines take 190 more, and all take 623: of loads in a standstill all but 4 + 770 - 623 of 500 are seen.
     """
-    cold = [{"what": "miss", "region_mib": 16, "cycles": 492, "loads": 1000}]
+    cold = [
+        {"what": "miss", "region_mib": 16, "cycles": cycles, "loads": loads}
+        for cycles, loads in ((572, 1000), (580, 500), (588, 100), (764, 900), (900, 20))
+    ]
     cold.append({"what": "hit", "region_mib": 16, "cycles": 316, "loads": 1000})
     latency = [{"level": "l2", "what": "near", "sm": 0, "lines": 300, "cycles": 270}]
     together = [*events(4096, 40), *events(8192, 40), *events(16384, 80), *events(0, 99)]
 
     found = derived_from(tmp_path, cold=cold, latency=latency, together=together)
 
-    # The misses' bin has its first percentile .08 cycles behind 492; the hits' its median at 320: 50 of clock reads.
-    assert found["dram.latency_least"] == 442
+    # Three quarters of 1500 loads are in the first bin's 1000 of 8 cycles: 572 + 6 = 578.
+    assert found["l2.crossing.first"] == 768 - 578
     assert {key: value for key, value in found.items() if key.startswith("dram.late.")} == {
-        "dram.late.on_time": 770,
+        "dram.late.on_time": 578 - 50,
         "dram.late.cycles": 500,
-        "dram.late.share_percent": round(100 * 0.1 / (1 - (4 + (770 - 442) / 2) / 500)),
+        "dram.late.share_percent": round(100 * 0.1 / (1 - (4 + 770 - (528 + 718) / 2) / 500)),
         "dram.late.region_bytes": 8192,
         "dram.late.parts": 5,
     }
@@ -139,7 +144,26 @@ def test_merged_reads_are_looked_up_once(tmp_path):
         {"group": 2, "stagger": 0, received: 376, looked_up: 188},
     ]
 
-    assert derived_from(tmp_path, merge=merge) == {"l2.most_merged": 4}
+    assert derived_from(tmp_path, merge=merge) == {"l2.merging.most": 4}
+
+
+def test_requests_are_merged_for_as_long_as_a_look_up_serves_two(tmp_path):
+    """
+    At 50 cycles from one to the next a look-up serves 2.4, at 100 it serves 1.4: two at 50 + 50 x 0.4 / 1 = 70.
+    """
+    received, looked_up = "l1tex__m_xbar2l1tex_read_sectors.sum", "lts__t_sectors_srcunit_tex.sum"
+    served = {0: 3.5, 20: 3.0, 50: 2.4, 100: 1.4, 200: 1.1}
+    hits = [{"group": 132, "stagger": at, received: 100 * of, looked_up: 100} for at, of in served.items()]
+    hits += [{"group": 2, "stagger": at, received: 190, looked_up: 100} for at in served]
+
+    assert derived_from(tmp_path, hits=hits) == {"l2.merging.window": 70}
+
+
+def test_pairs_of_ctas_tell_nothing_of_the_time_in_which_many_are_merged(tmp_path):
+    received, looked_up = "l1tex__m_xbar2l1tex_read_sectors.sum", "lts__t_sectors_srcunit_tex.sum"
+    hits = [{"group": 2, "stagger": at, received: 190, looked_up: 100} for at in (0, 50)]
+
+    assert derived_from(tmp_path, hits=hits) == {}
 
 
 def test_a_code_line_has_eight_instructions(tmp_path):

@@ -26,11 +26,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.machine import load_machine
-from gpusim.machine.spec import MioSpec
+from gpusim.machine.spec import L2CrossingSpec, MioSpec
 from gpusim.sim.code import BAR, COMMIT, DEPBAR, PIPE
 from gpusim.sim.core.chip import NEVER, WARP_WIDTH, Calendar, Lines
 from gpusim.sim.figures import figures_of
-from gpusim.sim.footprint import FROM_DRAM, IN_L2, L2Status
+from gpusim.sim.footprint import FROM_DRAM, IN_L2, JUST_WRITTEN, L2Status
 from gpusim.sim.stall_reasons import REASONS, SELECTED
 
 # --- ldmatrix ---
@@ -858,6 +858,34 @@ def test_an_epilogue_s_loads_wait_for_what_is_known_of_them_though_the_l2_is_sim
     log = [landed - at - 1 for at, landed in ran.warps[0, 0].notes]
     assert log == [NEAR_ONLY.dram.latency, NEAR_ONLY.l2.hit_latency]
     assert ran.chip.dram_bytes == 4 * 32
+
+
+@pytest.mark.parametrize(
+    ("sectors", "status", "cycles"), [(16, JUST_WRITTEN, 189), (16, IN_L2, 0), (16, FROM_DRAM, 189)]
+)
+def test_what_an_epilogue_reads_first_has_to_cross_the_chip(core, sectors, status, cycles):
+    """Of four lines some are at home on the other side, 189 cycles away; what was read before is on both."""
+    machine = replace(NEAR_ONLY, l2=replace(NEAR_ONLY.l2, crossing=L2CrossingSpec(first=189)))
+    code = [epilogue_load(0, stall=5000, activity=0)]
+    own, crossed = (
+        execute(core, (code, 1), machine=one, memory=Memory(outputs=[(sectors, status)]))
+        for one in (NEAR_ONLY, machine)
+    )
+
+    landed = [ran.warps[0, 0].notes[0][1] for ran in (own, crossed)]
+    assert landed[1] - landed[0] == cycles
+
+
+def test_of_single_lines_that_an_epilogue_reads_first_every_second_one_crosses(core):
+    """Near and far come by turns: of four loads of a line each the second and the fourth take 189 cycles longer."""
+    l2 = replace(H200.l2, far_fraction_percent=50, far_latency=H200.l2.hit_latency, crossing=L2CrossingSpec(first=189))
+    code = [epilogue_load(output, stall=5000, activity=0) for output in range(4)]
+    memory = Memory(outputs=[(4, JUST_WRITTEN)] * 4)
+    ran = execute(core, (code, 1), machine=replace(H200, l2=l2), memory=memory)
+
+    taken = [landed - at - 1 - H200.l2.hit_latency for at, landed in ran.warps[0, 0].notes]
+    assert sorted(taken) == [0, 0, 189, 189]
+    assert taken[0] != taken[1]
 
 
 # --- DRAM ---

@@ -1,0 +1,69 @@
+"""Reads of one line by many SMs, some cycles apart: how many a look-up serves, on an H200 and on the machine."""
+
+import csv
+from heapq import heappop, heappush
+from pathlib import Path
+
+import pytest
+from doubles.by_hand import quiet
+
+from gpusim.machine import load_machine
+from gpusim.sim.cta_scheduler import groups_of_places
+from gpusim.sim.figures import figures_of
+
+HITS = Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench" / "hits.csv"
+MACHINE = load_machine("h200")
+SMS, TILES, COPIES = 132, 4, 32
+"""CTAs that read the same tiles, one on each SM; a tile is 32 copies of a warp, of four whole lines each."""
+
+LINES, SECTORS, COPY_BYTES, COPY_CYCLES = 4, 16, 512, 4
+"""Lines, sectors and bytes of a copy, and the cycles from one to the next."""
+
+WARM = 100_000
+"""When the tiles, read once, are long in the L2."""
+
+
+def measured():
+    """Sectors that the SMs receive for each that is looked up, by the cycles from one CTA's begin to the next one's."""
+    with HITS.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
+    return {
+        int(row["stagger"]): float(row["l1tex__m_xbar2l1tex_read_sectors.sum"])
+        / float(row["lts__t_sectors_srcunit_tex.sum"])
+        for row in rows
+        if row["group"] == str(SMS)
+    }
+
+
+def simulated(stagger, window=MACHINE.l2.merging.window):
+    """The same of CTAs whose copies follow one another, and wait for the tile before the last one."""
+    groups = tuple(groups_of_places(SMS, SMS, 1, MACHINE.launch.units))
+    figures = figures_of(MACHINE, 0, busy=False)._replace(merge_window=window)
+    chip = quiet(figures=figures, sms=SMS, groups=groups)
+    for line in range(TILES * COPIES * LINES):
+        chip.fill(0, line, 15, 0, 0)
+    chip.looked_up = 0
+    landed = [[0] * TILES for _ in range(SMS)]
+    events = [(WARM + sm * stagger, sm, 0, 0) for sm in range(SMS)]
+    while events:
+        at, sm, tile, copy = heappop(events)
+        start = chip.enter(sm, at, COPY_BYTES)
+        first = (tile * COPIES + copy) * LINES
+        landed[sm][tile] = max(landed[sm][tile], *(chip.fill(sm, first + i, 15, start, at) for i in range(LINES)))
+        if copy + 1 < COPIES:
+            heappush(events, (at + COPY_CYCLES, sm, tile, copy + 1))
+        elif tile + 1 < TILES:
+            heappush(events, (max(at + COPY_CYCLES, landed[sm][tile - 1] if tile else 0), sm, tile + 1, 0))
+    return SMS * TILES * COPIES * SECTORS / chip.looked_up
+
+
+@pytest.mark.parametrize("stagger", [0, 20, 50, 100, 200, 1000])
+def test_a_look_up_serves_as_many_reads_as_an_h200_s(stagger):
+    """
+    All at once 3.4 and 3.8, 20 cycles apart 2.9 and 2.8, 50 apart 2.1 and 2.0, 100 apart 1.3 and 1.0, 1000 apart 1.
+    """
+    assert simulated(stagger) == pytest.approx(measured()[stagger], rel=0.25)
+
+
+def test_without_a_window_only_reads_that_come_at_once_are_merged():
+    assert simulated(20, window=0) < 0.4 * measured()[20]
