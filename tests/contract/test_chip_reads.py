@@ -206,12 +206,15 @@ def test_a_line_crosses_the_chip_once():
     assert filled(chip, (2, 7, 7000)) == [7258]
 
 
-def test_other_sectors_of_a_line_cross_by_themselves():
+def test_the_whole_line_crosses_with_its_first_sectors():
+    """The other two are looked up in both partitions when they are asked for, and are there."""
     chip = quiet(figures=SIDES, sms=SMS)
     filled(chip, (2, 7, 0))
 
     assert filled(chip, (0, 7, 5000), mask=0b0011) == [5447]
-    assert filled(chip, (0, 7, 6000), mask=0b1111) == [6447]
+    before = chip.looked_up
+    assert filled(chip, (0, 7, 6000), mask=0b1111) == [6258]
+    assert chip.looked_up == before + 4 + 2
 
 
 def test_requests_of_the_other_side_are_merged_until_the_line_has_crossed():
