@@ -1498,8 +1498,8 @@ class Chip:
             cache.ready[slot] = ready
             cache.held[slot] = _WHOLE_LINE
         if far:
-            # What its partition sees for the first time comes from the other one, which looks it up, too. The whole line
-            # crosses at once (cold.csv, every second tile of rows of 64 bytes), though its parts are looked up.
+            # What its partition sees for the first time comes from the other one, which looks it up, too. The line
+            # crosses whole (cold.csv, every second tile of rows of 64 bytes), though its parts are looked up.
             if cache.seen[slot] == 0:
                 cache.crossed[slot] = max(lands - self.reach[sm], ready) + self.crossing
             self.looked_up += sectors_in(mask & ~cache.seen[slot])
