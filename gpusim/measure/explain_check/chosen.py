@@ -32,7 +32,7 @@ SAME_WITHIN: Final = 1.0
 WITHOUT_TIME: Final = ("s4", "u4")
 """Types of operands whose mma.sync the assembler emulates on the GPU, so that no time is simulated (D27)."""
 
-MOST_INSTRUCTIONS: Final = 20_000_000
+LARGEST_RECORD: Final = 20_000_000
 """Most warp instructions of a record: those that were simulated exactly when the records were first chosen."""
 
 
@@ -58,7 +58,7 @@ def development_records(gpu: str) -> list[Record]:
 
 def _has_time(record: Record) -> bool:
     instructions = record.counters.get("smsp__inst_executed.sum", float("inf"))
-    return instructions <= MOST_INSTRUCTIONS and record.scenario["problem"]["dtype"]["ab"] not in WITHOUT_TIME
+    return instructions <= LARGEST_RECORD and record.scenario["problem"]["dtype"]["ab"] not in WITHOUT_TIME
 
 
 def for_bounds(records: Sequence[Record]) -> list[Record]:
