@@ -79,9 +79,10 @@ def changed(launch: Launch, changes: Sequence[Change]) -> Launch:
 
 
 def _l2_has_all(machine: Machine) -> Machine:
-    """Return the machine with every sector already in the L2, in the partition where it would be found."""
+    """Return the machine with every sector already in the L2, on both sides of the chip."""
     plenty = replace(machine.dram, bandwidth_gb_s=PLENTY, banks=None)
-    return replace(machine, dram=_with_latency(plenty, machine.l2.hit_latency))
+    here = replace(machine.l2, crossing=None)
+    return replace(machine, dram=_with_latency(plenty, machine.l2.hit_latency), l2=here)
 
 
 def _with_latency(dram: DramSpec, cycles: int) -> DramSpec:

@@ -3,12 +3,16 @@
 import json
 
 import pytest
+from doubles.by_hand import quiet
 from slow import one_in
 
 from gpusim.errors import BadInput
 from gpusim.families.registry import load_scenario, parse_scenario
+from gpusim.machine import load_machine
 from gpusim.scenario.catalogue import find_scenario
+from gpusim.sim.figures import figures_of
 from gpusim.verbs.explain import explain
+from gpusim.verbs.explanation.changes import INFINITE_L2, PERFECT_OVERLAP
 from gpusim.verbs.explanation.losses import IDLE_SMS, PADDING, TAIL
 from gpusim.verbs.simulate import simulate
 
@@ -184,3 +188,14 @@ def test_attention_is_explained_too():
 
     assert sum(one.percent for one in found.budget.losses) + found.budget.useful == pytest.approx(100)
     assert json.loads(json.dumps(found.to_dict()))["verdict"] == found.verdict
+
+
+@pytest.mark.parametrize("change", [INFINITE_L2, PERFECT_OVERLAP], ids=["infinite L2", "perfect overlap"])
+def test_where_the_l2_has_all_no_line_crosses_the_chip_or_comes_from_dram(change):
+    """The first reads of lines at home on either side, and late or not, take what hits of that machine take."""
+    machine = change.machine(load_machine("h200"))
+    chip = quiet(figures=figures_of(machine, 0, busy=False), sms=4)
+    begins = [(sm, line, 10_000 * line) for line in range(8) for sm in (0, 2)]
+    taken = [chip.fill(sm, line, 15, 1000 * at, at) - at for sm, line, at in begins]
+
+    assert max(taken) <= machine.l2.far_latency + max(machine.l2.reach.about_mean)
