@@ -59,16 +59,20 @@ def _rows_or_none(table: MeasuredTable, **columns: object) -> list[Row]:
         return []
 
 
+def _cold(t: dict[str, MeasuredTable], what: str) -> list[Row]:
+    """Return the histogram of single loads of lines of the smaller region, "miss" or "hit"."""
+    return t["cold"].rows(what=what, region_mib=min(REGIONS_MIB))
+
+
 def _cold_clocks(t: dict[str, MeasuredTable]) -> float:
     """Return by how many cycles single loads of lines that the L2 has take longer in cold.csv than in a chase."""
-    hits = histogram_percentile(t["cold"].rows(what="hit", region_mib=min(REGIONS_MIB)), 50)
-    return hits - _hit_latency(t["latency"])
+    return histogram_percentile(_cold(t, "hit"), 50) - _hit_latency(t["latency"])
 
 
 def _dram_latency(percent: float) -> NumberFormula:
     def formula(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
         clocks = _cold_clocks(t)
-        found = histogram_percentile(t["cold"].rows(what="miss", region_mib=min(REGIONS_MIB)), percent) - clocks
+        found = histogram_percentile(_cold(t, "miss"), percent) - clocks
         return found, f"cold.csv, percentile {percent:g} of the misses, less {clocks:.0f} of the clock reads"
 
     return formula
@@ -128,22 +132,21 @@ def _peaks(t: dict[str, MeasuredTable]) -> tuple[float, float]:
     The histogram has two peaks, of which the near lines' is the higher one, and a valley between them. On either side
     of it the median of the fuller bins is taken.
     """
-    rows = t["cold"].rows(what="miss", region_mib=min(REGIONS_MIB))
-    loads = {int(float(row["cycles"])): int(row["loads"]) for row in rows}
+    rows = {int(float(row["cycles"])): row for row in _cold(t, "miss")}
+    loads = {begin: int(row["loads"]) for begin, row in rows.items()}
     highest = max(loads, key=lambda begin: (loads[begin], -begin))
     bins = range(highest, max(loads), BIN_CYCLES)
     valley = next((begin for begin in bins if loads.get(begin, 0) < loads[highest] / _VALLEY), None)
     if valley is None:
         raise NotMeasured
-    near, far = ([begin for begin in loads if (begin > valley) is beyond] for beyond in (False, True))
-    return _middle(loads, near), _middle(loads, far)
+    near = _fuller_middle([row for begin, row in rows.items() if begin <= valley])
+    return near, _fuller_middle([row for begin, row in rows.items() if begin > valley])
 
 
-def _middle(loads: dict[int, int], bins: Iterable[int]) -> float:
+def _fuller_middle(rows: list[Row]) -> float:
     """Return the median of the loads in those bins that have at least half as many as the fullest of them."""
-    most = max(loads[begin] for begin in bins)
-    high = [{"cycles": str(begin), "loads": str(loads[begin])} for begin in bins if 2 * loads[begin] >= most]
-    return histogram_percentile(high, 50)
+    most = max(int(row["loads"]) for row in rows)
+    return histogram_percentile([row for row in rows if 2 * int(row["loads"]) >= most], 50)
 
 
 def _crossing(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
