@@ -165,6 +165,56 @@ extern "C" __global__ void __launch_bounds__(128) merged_hits(u64* clocks, const
     copy_tiles(clocks, shared, base, tiles, static_cast<u64>(member) * stagger + 2000);
 }
 
+// As merged_reads, of rows of `each` lanes that lie `pitch` bytes apart in global memory and end `pad` bytes before the
+// next one begins in shared memory; with `warm`, of tiles that the CTAs of a group have brought before, each a part.
+extern "C" __global__ void __launch_bounds__(128) merged_rows(u64* clocks, const char* data, int* arrived, int tiles, int group, int each, int pad, int warm) {
+    extern __shared__ __align__(128) char target[];
+    const int row = threadIdx.x / each, column = threadIdx.x % each * 16, pitch = tiles * each * 16;
+    const int rows_at_once = blockDim.x / each, member = blockIdx.x % group;
+    const u32 shared = shared_address(target) + row * (each * 16 + pad) + column;
+    const u64 own = __cvta_generic_to_global(data) + static_cast<u64>(blockIdx.x / group) * tiles * 16384;
+    if (warm) {
+        for (int part = member; part < tiles * 8; part += group)
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(target) + threadIdx.x * 16), "l"(own + part * 2048 + threadIdx.x * 16) : "memory");
+        asm volatile("cp.async.wait_all;" ::: "memory");
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            atomicAdd(arrived, 1);
+            while (*static_cast<volatile int*>(arrived) < static_cast<int>(gridDim.x)) {}
+        }
+        __syncthreads();
+    }
+    const u64 base = own + static_cast<u64>(row) * pitch + column;
+    const u64 first = cycles();
+    while (cycles() - first < 2000) {}
+    const u64 begin = cycles();
+#pragma unroll 1
+    for (int tile = 0; tile < tiles; ++tile) {
+#pragma unroll
+        for (int i = 0; i < 8; ++i)
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared + i * rows_at_once * (each * 16 + pad)),
+                         "l"(base + tile * each * 16 + static_cast<u64>(i * rows_at_once) * pitch) : "memory");
+        asm volatile("cp.async.commit_group;" ::: "memory");
+        asm volatile("cp.async.wait_group 1;" ::: "memory");
+    }
+    asm volatile("cp.async.wait_group 0;" ::: "memory");
+    const u64 end = cycles();
+    if (threadIdx.x == 0) clocks[blockIdx.x] = end - begin;
+}
+
+// As merged_reads, by two SMs (or one, if both are the same) that begin together.
+extern "C" __global__ void __launch_bounds__(128) merged_pair(u64* clocks, const char* data, int* arrived, int tiles, int one, int other) {
+    extern __shared__ __align__(128) char target[];
+    const int sm = sm_id();
+    if (sm != one && sm != other) return;
+    if (threadIdx.x == 0) {
+        atomicAdd(arrived, 1);
+        while (*static_cast<volatile int*>(arrived) < (one == other ? 1 : 2)) {}
+    }
+    __syncthreads();
+    copy_tiles(clocks, shared_address(target) + threadIdx.x * 16, __cvta_generic_to_global(data) + threadIdx.x * 16, tiles, 1000);
+}
+
 // Tiles of 8 KiB of rows, read along the rows with `flight` groups of cp.async in flight, 1 to 4. A tile has
 // 8192 / row_bytes rows, `pitch` apart; a CTA reads `tiles` of them, `step` apart, and then those of its next block, until
 // it has read `blocks`. CTA i begins at i * cta_step, its blocks are `block_step` apart.

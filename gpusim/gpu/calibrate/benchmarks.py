@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from gpusim.errors import CannotRun, GpusimError
-from gpusim.gpu.calibrate import clocks, cold, memory, profiled, runs, sharing, tiles, together
+from gpusim.gpu.calibrate import clocks, cold, lines, memory, profiled, runs, sharing, tiles, together
 from gpusim.gpu.calibrate.derive import Derived, derive
 from gpusim.gpu.calibrate.runner import Device, MeasuredRow, write_rows
 from gpusim.machine.spec import printed_value
@@ -50,6 +50,12 @@ BENCHMARKS: dict[str, _Measure] = {
     "places": profiled.measure_places,
     "ends": profiled.measure_ends,
     "rows": profiled.measure_rows,
+    "standstills": lines.measure_standstills,
+    "sides": lines.measure_sides,
+    "behind": sharing.measure_behind,
+    "splits": profiled.measure_splits,
+    "own": profiled.measure_own,
+    "pairs": profiled.measure_pairs,
 }
 """Benchmarks by the name of their CSV file."""
 

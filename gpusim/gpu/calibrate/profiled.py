@@ -251,7 +251,58 @@ def _reading(ctas: int, flight: int, row_bytes: int, pitch: int, what: str, pref
     )
 
 
+def _splits(sms: int, quick: bool) -> list[ProfiledLaunch]:
+    """Return reads of one matrix by groups of CTAs, whose rows lie close together or apart in shared memory."""
+    tiles = 8
+    return [
+        ProfiledLaunch(
+            "launches",
+            "merged_rows",
+            sms,
+            128,
+            ("clocks", "data", "flags", tiles, group, each, pad, warm),
+            {"group": group, "row_bytes": 16 * each, "pad": pad, "warm": warm, "bytes": sms * tiles * _TILE_BYTES},
+            clocks=1,
+            data_bytes=-(-sms // group) * tiles * _TILE_BYTES,
+            shared=128 * 8 // each * (16 * each + pad),
+        )
+        for group in ((2,) if quick else (1, 2, 8, sms))
+        for each in ((8,) if quick else (4, 8))
+        for pad in ((0, 16) if quick else (0, 16, 32, 64))
+        for warm in (0, 1)
+    ]
+
+
+def _pairs(sms: int, quick: bool) -> list[ProfiledLaunch]:
+    """Return reads of the same tiles by two SMs at once, or by one."""
+    tiles = 8
+    return [
+        ProfiledLaunch(
+            "launches",
+            "merged_pair",
+            sms,
+            128,
+            ("clocks", "data", "flags", tiles, one, other),
+            {"one": one, "other": other, "bytes": tiles * _TILE_BYTES},
+            clocks=1,
+            data_bytes=tiles * _TILE_BYTES,
+            shared=_TILE_BYTES,
+        )
+        for one in (0, 3)
+        for other in range(4 if quick else sms)
+    ]
+
+
+def _own(sms: int, quick: bool) -> list[ProfiledLaunch]:
+    """Return kernels that load nothing: empty ones, and straight-line code."""
+    launches = _empty(sms, quick) + [ProfiledLaunch("arith", "nothing", ctas, WARP) for ctas in (2, 8, 32, 64, 8 * sms)]
+    return launches + _fetch(sms, quick)
+
+
 PLANS: dict[str, Launches] = {
+    "splits": _splits,
+    "pairs": _pairs,
+    "own": _own,
     "empty": _empty,
     "stores": _stores,
     "merge": _merge,
@@ -341,6 +392,22 @@ MERGE_METRICS = (
     "lts__t_sectors_srcunit_ltcfabric.sum",
     "l1tex__m_xbar2l1tex_read_sectors.sum",
     "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "dram__bytes_read.sum",
+)
+SPLIT_METRICS = (
+    *MERGE_METRICS,
+    "lts__t_requests_srcunit_tex.sum",
+    "l1tex__data_pipe_lsu_wavefronts.sum",
+)
+OWN_METRICS = (
+    "sm__cycles_elapsed.max",
+    "sm__cycles_active.max",
+    "lts__t_sectors_op_read.sum",
+    "lts__t_sectors_op_read_lookup_hit.sum",
+    "lts__t_sectors_op_write.sum",
+    "lts__t_sectors_srcunit_tex.sum",
+    "lts__t_sectors_srcunit_ltcfabric.sum",
+    "lts__t_sectors.sum",
     "dram__bytes_read.sum",
 )
 END_METRICS = (
@@ -484,3 +551,38 @@ def measure_ends(device: Device, *, quick: bool) -> list[MeasuredRow]:
         CannotRun: ncu is missing or may not profile here.
     """
     return [row for row, _ in profile_plan("ends", END_METRICS, device.sms, quick=quick)]
+
+
+def measure_splits(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure as ``measure_merge`` does rows of a matrix, whose places in shared memory lie ``pad`` bytes apart.
+
+    With ``warm`` 1 the L2 has them: column ``bytes`` has what all CTAs ask for after they have brought them.
+
+    Raises:
+        CannotRun: ncu is missing or may not profile here.
+    """
+    counted = profile_plan("splits", SPLIT_METRICS, device.sms, quick=quick)
+    return [row | {"cycles": float(np.median(clocks))} for row, clocks in counted]
+
+
+def measure_pairs(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure how many look-ups the L2 makes for tiles that two SMs read from DRAM at once: which SMs' reads it merges.
+
+    Column ``bytes`` has what each of them asks for.
+
+    Raises:
+        CannotRun: ncu is missing or may not profile here.
+    """
+    return [row for row, _ in profile_plan("pairs", MERGE_METRICS, device.sms, quick=quick)]
+
+
+def measure_own(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure what launches read from the L2 that load nothing.
+
+    Raises:
+        CannotRun: ncu is missing or may not profile here.
+    """
+    return [row for row, _ in profile_plan("own", OWN_METRICS, device.sms, quick=quick)]

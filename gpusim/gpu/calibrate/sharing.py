@@ -302,3 +302,33 @@ def measure_handover(device: Device, *, quick: bool) -> list[MeasuredRow]:
                 row: MeasuredRow = {"stored_by": stored_by, "pairs": pairs, "reads": reads}
                 rows.append(row | {"cycles": found})
     return rows
+
+
+BEHIND: Final = ("ex2", "sts of 32 wavefronts", "lds.32", "ldmatrix.x4", "shfl", "ffma", "mma")
+"""Instructions that wait behind one another, by their number in the microbenchmark."""
+
+_BEHIND_SECONDS: Final = (0, 2, 3, 4, 5)
+_BEHIND_COUNTS: Final = (0, 1, 2, 4, 8, 15)
+_BEHIND_REPEATS: Final = 8
+
+
+def measure_behind(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure when the result of an instruction is there behind others, of the same warp, that it does not need.
+
+    Columns ``issued`` and ``cycles`` have the cycles until all of the ``firsts`` are issued, and until the second's
+    result is there: medians over repetitions, one warp on each of ``smsps`` SMSPs. They include clock reads.
+    """
+    rows: list[MeasuredRow] = []
+    for first, name in enumerate(BEHIND):
+        for second in _BEHIND_SECONDS[:2] if quick else _BEHIND_SECONDS:
+            for count in _BEHIND_COUNTS[:2] if quick else _BEHIND_COUNTS:
+                for smsps in (1, SMSPS):
+                    stamps = device.cupy.zeros((SMSPS, _BEHIND_REPEATS, 2), dtype=np.uint32)
+                    arguments = (stamps, np.int32(smsps), np.uint32(1))
+                    device.launch("behind", f"behind_{first}_{count}_{second}", arguments, threads=SMSPS * WARP)
+                    found = device.cupy.asnumpy(stamps).astype(np.int64)[:smsps, 1:].reshape(-1, 2)
+                    row: MeasuredRow = {"first": name, "firsts": count, "second": BEHIND[second], "smsps": smsps}
+                    issued, cycles = (float(value) for value in np.median(found, axis=0))
+                    rows.append(row | {"issued": issued, "cycles": cycles})
+    return rows

@@ -1,0 +1,96 @@
+"""Measures loads of lines one after the other: when the DRAM stands still, and which lines cross the chip to an SM."""
+
+from typing import Any, Final
+
+import numpy as np
+
+from gpusim.arrays import IntArray
+from gpusim.gpu.calibrate.cold import FILL_BYTES, fill_l2
+from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow
+from gpusim.units import LINE_BYTES
+
+REGION_BYTES: Final = 64 << 10
+"""Bytes of a region whose lines are all loaded."""
+
+_REGIONS: Final = 16
+_PAGE_BYTES: Final = 2 << 20
+_PAGES: Final = 32
+_PAUSES: Final = (0, 2_000_000)
+_LINES_OF_AN_SM: Final = 16
+_LOADERS: Final = (0, 1, 2, 5)
+
+
+def measure_standstills(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure one lane's loads of lines that only the DRAM holds, one after the other, by the cycle at which each begins.
+
+    They are all lines of some regions of 64 KiB, each of another page, in the order of their addresses: right after
+    other memory was read through, and after a pause. Column ``begin`` counts from the first load; ``cycles`` includes
+    clock reads. The first line of a page, which brings its translation, is left out.
+    """
+    lines = REGION_BYTES // LINE_BYTES
+    memory = device.cupy.zeros((_PAGES + 1) * _PAGE_BYTES, dtype=np.uint8)
+    filling = device.cupy.zeros(FILL_BYTES, dtype=np.uint8)
+    aligned = -int(memory.data.ptr) % _PAGE_BYTES // LINE_BYTES
+    generator = np.random.default_rng(0)
+    rows: list[MeasuredRow] = []
+    for pause in _PAUSES[:1] if quick else _PAUSES:
+        pages = generator.permutation(_PAGES)[: 2 if quick else _REGIONS]
+        first = generator.integers(1, _PAGE_BYTES // REGION_BYTES, len(pages)) * lines
+        numbers = aligned + pages[:, None] * (_PAGE_BYTES // LINE_BYTES) + first[:, None] + np.arange(-1, lines)
+        numbers[:, 0] -= 77
+        fill_l2(device, filling)
+        begins, cycles = _loads(device, memory, numbers.reshape(1, -1), only=0, pause=pause)
+        begins, cycles = (found.reshape(numbers.shape)[:, 1:] for found in (begins, cycles))
+        for region in range(len(pages)):
+            for line in range(lines):
+                at = int(begins[region, line] - begins[0, 0])
+                row: MeasuredRow = {"pause": pause, "region": region, "first": int(first[region]), "line": line}
+                rows.append(row | {"begin": at, "cycles": int(cycles[region, line])})
+    return rows
+
+
+def measure_sides(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure loads of lines that another SM has brought into the L2, or written, by every SM.
+
+    A lone SM (``loader``) brings lines of one page of 2 MiB from DRAM (``miss``) and loads them again (``again``), or
+    stores to them; then each SM loads its own 16 of them twice (``first``, ``second``). ``line`` is the line's number
+    in the page. Cycles include clock reads.
+    """
+    rows: list[MeasuredRow] = []
+    memory = device.cupy.zeros(2 * _PAGE_BYTES, dtype=np.uint8)
+    filling = device.cupy.zeros(FILL_BYTES, dtype=np.uint8)
+    aligned = -int(memory.data.ptr) % _PAGE_BYTES // LINE_BYTES
+    for what, loaders in (("read", _LOADERS[: 1 if quick else None]), ("written", _LOADERS[: 0 if quick else 2])):
+        for loader in loaders:
+            generator = np.random.default_rng(loader)
+            lines = generator.permutation(_PAGE_BYTES // LINE_BYTES - 1)[: device.sms * _LINES_OF_AN_SM] + 1
+            own = lines.reshape(device.sms, _LINES_OF_AN_SM)
+            # The page's line 0 brings each SM the translation, and the code.
+            of_each = np.hstack([np.zeros((device.sms, 1), dtype=np.int64), own]) + aligned
+            of_one = np.concatenate([[0], lines]).reshape(1, -1) + aligned
+            fill_l2(device, filling)
+            passes = [np.zeros(lines.shape, dtype=np.int64)] * 2
+            if what == "written":
+                _loads(device, memory, of_one, only=loader, writes=True)
+            else:
+                passes = [_loads(device, memory, of_one, only=loader)[1][0, 1:] for _ in range(2)]
+            passes += [_loads(device, memory, of_each)[1][:, 1:].reshape(-1) for _ in range(2)]
+            for place, line in enumerate(lines.tolist()):
+                row: MeasuredRow = {"what": what, "loader": loader, "sm": place // _LINES_OF_AN_SM, "line": line}
+                names = ("miss", "again", "first", "second")
+                rows.append(row | {name: int(found[place]) for name, found in zip(names, passes, strict=True)})
+    return rows
+
+
+def _loads(
+    device: Device, memory: Any, lines: IntArray, *, only: int = -1, writes: bool = False, pause: int = 0
+) -> tuple[IntArray, IntArray]:
+    """Return begin and cycles of each load, shaped as ``lines``: a row for each SM, or one for SM ``only``."""
+    begins = device.cupy.zeros(lines.shape, dtype=np.uint64)
+    cycles = device.cupy.zeros(lines.shape, dtype=np.uint32)
+    numbers = device.cupy.asarray(lines.astype(np.uint32))
+    scalars = (np.int32(value) for value in (lines.shape[1], only, int(writes), pause))
+    device.launch("lines", "in_turn", (begins, cycles, memory, numbers, *scalars), ctas=device.sms, threads=WARP)
+    return tuple(np.asarray(device.cupy.asnumpy(found), dtype=np.int64) for found in (begins, cycles))

@@ -1,0 +1,39 @@
+// Loads of lines one after the other, each waited for, by one lane of some SMs: what each takes, and when.
+#include "common.cuh"
+
+constexpr int kMostLines = 8320;
+
+// The CTA on SM `only` loads (all CTAs, if it is negative, each a list of its own), or stores if `writes` is not 0.
+// lines[list][i]: line numbers. begins and cycles_of are shaped alike. The words are zero, so that each address can
+// wait for the load before it.
+extern "C" __global__ void in_turn(u64* begins, u32* cycles_of, char* data, const u32* lines, int count, int only, int writes, int pause) {
+    __shared__ u32 list[kMostLines];
+    const int sm = sm_id();
+    if (only >= 0 && sm != only) return;
+    const u64 own = only >= 0 ? 0 : static_cast<u64>(sm) * count;
+    for (int i = threadIdx.x; i < count; i += blockDim.x) list[i] = lines[own + i];
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    const u64 base = __cvta_generic_to_global(data);
+    const u64 started = cycles();
+    while (cycles() - started < static_cast<u64>(pause)) {}
+    u32 zero = 0;
+#pragma unroll 1
+    for (int i = 0; i < count; ++i) {
+        const u64 address = base + static_cast<u64>(list[i]) * 128 + zero;
+        if (writes) {
+            asm volatile("st.global.u32 [%0], %1;" ::"l"(address), "r"(zero) : "memory");
+            continue;
+        }
+        u32 word;
+        const u64 begin = cycles() + zero;
+        asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(word) : "l"(address + (begin == 0)) : "memory");
+        zero = word;
+        u64 end;
+        // The clock is read behind a branch on the loaded word: nothing else makes it wait for the load.
+        if (zero == 0) end = cycles(); else end = 0;
+        begins[own + i] = begin;
+        cycles_of[own + i] = static_cast<u32>(end - begin);
+    }
+    asm volatile("membar.gl;" ::: "memory");
+}
