@@ -280,9 +280,12 @@ class L2CrossingSpec:
     Attributes:
         first: Cycles that the first load from the side of the other partition takes longer than one from the side of
             the line's home. Later ones find it on their own side.
+        home_bits: Bits of a line's number whose parity says which partition is its home; of those above the page, which
+            no benchmark sees, all count.
     """
 
     first: Annotated[int, FigureUnit("cycles", least=0)]
+    home_bits: Annotated[tuple[int, ...], FigureUnit("bits", least=0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -466,11 +469,15 @@ class LaunchUnitsSpec:
         ahead: SMs of the group that always comes first.
         others: SMs of each other group, in the order in which they follow.
         between: Other groups that get their CTAs between two turns of the first group, in hundredths of a group.
+        gpcs: Number of the GPC of each group, of the first one first.
+        sides: Side of the chip, 0 or 1, of each group likewise: next to which partition of the L2 it lies.
     """
 
     ahead: Annotated[int, FigureUnit("SMs")]
     others: Annotated[tuple[int, ...], FigureUnit("SMs")]
     between: Annotated[int, FigureUnit("percent")]
+    gpcs: Annotated[tuple[int, ...], FigureUnit("GPCs", least=0)]
+    sides: Annotated[tuple[int, ...], FigureUnit("sides", least=0)]
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -491,6 +498,20 @@ class GpcClocksSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class LaunchReadsSpec:
+    """
+    What a launch reads from the L2 besides its kernel's data, however many CTAs it has.
+
+    Attributes:
+        sectors: Sectors that every launch reads.
+        of_code: Times that a sector of the kernel's code is read: each GPC fetches all of it.
+    """
+
+    sectors: Annotated[int, FigureUnit("sectors", least=0)]
+    of_code: Annotated[int, FigureUnit("reads", least=0)]
+
+
+@dataclass(frozen=True, slots=True)
 class LaunchSpec:
     """
     The time a grid and its CTAs take to start.
@@ -503,6 +524,7 @@ class LaunchSpec:
         idle_clock_percent: Cycles that an idle GPC counts for 100 of one whose tensor cores are busy.
         units: Groups of SMs that CTAs go to; None where they are not known, and all SMs are taken for one.
         gpc_clocks: How far the clocks of the GPCs differ; None where that is not known, and they are taken for one.
+        reads: What it reads from the L2 besides data; None where that is not known, and nothing is counted.
     """
 
     overhead: Annotated[int, FigureUnit("cycles", least=0)]
@@ -512,6 +534,7 @@ class LaunchSpec:
     idle_clock_percent: Annotated[int, FigureUnit("percent")]
     units: LaunchUnitsSpec | None
     gpc_clocks: GpcClocksSpec | None
+    reads: LaunchReadsSpec | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,8 @@ class Figures(NamedTuple):
         semaphore: Cycles from the end of a split-K slice until the next one sees its semaphore.
         most_merged: Requests for the same sectors of a line that one look-up serves.
         l2_crossing: Cycles that a line takes longer that comes from the other partition for the first time.
+        home_bits: Mask of the bits of a line's number whose parity says which partition is its home.
+        gpcs, sides: GPC and side of the chip of each group of SMs; empty where groups are not known.
         merge_window: Cycles for which others are merged with a request that hits.
         dram_least, dram_latency, dram_late, dram_later, dram_most: Quantiles of a miss's latency: 0, .5, .9, .98, 1.
         dram_on_time: Median latency of a miss that is not late, of a line at home on the SM's side.
@@ -92,6 +94,9 @@ class Figures(NamedTuple):
     most_merged: int
     merge_window: int
     l2_crossing: int
+    home_bits: int
+    gpcs: tuple[int, ...]
+    sides: tuple[int, ...]
     dram_least: int
     dram_latency: int
     dram_late: int
@@ -108,6 +113,18 @@ class Figures(NamedTuple):
     dram_bank_busy: int
     l1_lines: int
     l2_lines: int
+
+
+_PAGE_LINE_BITS = 14
+"""Bits of a line's number in its page of 2 MiB."""
+
+
+def _home_bits(machine: Machine) -> int:
+    """Return the mask of the bits that say which partition is a line's home: all above the page, some in it (D5)."""
+    within = (1 << _PAGE_LINE_BITS) - 1
+    if machine.l2.crossing is None:
+        return -1
+    return ~within | sum(1 << bit for bit in machine.l2.crossing.home_bits)
 
 
 def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
@@ -167,6 +184,9 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         most_merged=machine.l2.most_merged,
         merge_window=0 if machine.l2.merging is None else machine.l2.merging.window,
         l2_crossing=0 if machine.l2.crossing is None else machine.l2.crossing.first,
+        home_bits=_home_bits(machine),
+        gpcs=() if machine.launch.units is None else machine.launch.units.gpcs,
+        sides=() if machine.launch.units is None else machine.launch.units.sides,
         dram_least=machine.dram.latency_least * 100 // clock,
         dram_latency=machine.dram.latency * 100 // clock,
         dram_late=machine.dram.latency_late * 100 // clock,

@@ -181,6 +181,15 @@ class SimulatedLaunch:
         return self.outcome.active * self.launch.working / self.launch.machine.sms
 
     @property
+    def own_reads(self) -> int:
+        """Sectors that the launch reads from the L2 besides data: each GPC fetches all code, whoever executes it."""
+        reads = self.launch.machine.launch.reads
+        if reads is None:
+            return 0
+        code = max(stream.code_bytes for stream in self.launch.streams.values())
+        return reads.sectors + reads.of_code * code // SECTOR_BYTES
+
+    @property
     def registers(self) -> int:
         """Largest number of registers of a thread."""
         return max(stream.registers_per_thread for stream in self.launch.streams.values())
@@ -239,7 +248,8 @@ def _result(scenario: Scenario, launches: Sequence[SimulatedLaunch], counts: Cou
     counters["sm__cycles_active.avg"] = round(sum(one.active for one in launches), 2)
     read = sum(one.outcome.dram_bytes for one in launches)
     written = sum(one.outcome.dram_written for one in launches)
-    counters |= _memory_counters(counters, outcome, read, written, machine.l2.partitions)
+    own = sum(one.own_reads for one in launches)
+    counters |= _memory_counters(counters, outcome, read, written, own, machine.l2.partitions)
     demand = Demand.of(
         machine,
         counters,
@@ -292,19 +302,19 @@ def _reduction(second: SimulatedLaunch) -> ReductionLaunch:
 
 
 def _memory_counters(
-    exact: dict[str, float], outcome: Outcome, dram_bytes: int, written: int, partitions: int
+    exact: dict[str, float], outcome: Outcome, dram_bytes: int, written: int, own: int, partitions: int
 ) -> dict[str, float]:
     """
     Return the approximate counters of L2 and DRAM.
 
     L2 reads are the grid's exact requests times the share of the simulated ones that was looked up there: those that
-    L1s missed and that were not merged. Reads of the epilogue's source never hit L1 (D10). In an L2 of two partitions a
+    L1s missed and that were not merged; and the launches' ``own``, code and the like. Reads of the epilogue's source never hit L1 (D10). In an L2 of two partitions a
     stored sector whose home is in the other one is written in both, which is every other one (measured: 1.5 on all
     records).
     """
     requested = exact["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]
     passed = outcome.l2_sectors / outcome.asked_sectors if outcome.asked_sectors else 1.0
-    reads = requested * passed
+    reads = requested * passed + own
     stored = exact["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"]
     return {
         "lts__t_sectors_op_read.sum": round(reads),

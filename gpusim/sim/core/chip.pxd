@@ -23,7 +23,7 @@ cdef class Log:
 cdef class Lines:
     cdef long long mask, free, fresh, oldest, youngest
     cdef readonly long long count
-    cdef long long[::1] head, chain, line, ready, held, dirty, merged, asker, lands, pending, seen, wanted, looked, groups, crossed, older, younger
+    cdef long long[::1] head, chain, line, ready, held, dirty, asker, lands, pending, seen, wanted, crossed, older, younger
     cdef long long bucket(self, long long line) noexcept
     cdef long long find(self, long long line) noexcept
     cdef void unlink(self, long long slot) noexcept
@@ -55,7 +55,7 @@ cdef class Chip:
     cdef long long chosen_at, others_at, smsps, ports, depth, sm_depth, store_buffer, copy_stage, collected, staged_last, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
     cdef long long source_release, register_interval, copy_release, copy_interval, mufu_dispatch, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
     cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines, port_bytes, chip_bytes, near, far, far_percent
-    cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, write_buffer, semaphore, most_merged, merge_window, crossing
+    cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, write_buffer, semaphore, most_merged, merge_window, crossing, home_bits
     cdef long long draw, written_sectors, next_line, merged_credit, later, later_waiting, came_sectors, displaced, brought_credit
     cdef long long dram_latency, dram_rate, l1_lines, l2_lines, on_time, late_cycles, late_period, late_parts, late_lines
     cdef long long warps, lines, cached, simulates_l2, rows, outputs
@@ -71,7 +71,7 @@ cdef class Chip:
     cdef long long[::1] age, home, slot, at, segment, trip, ready, stalled, issued, reason, board, board_reason
     cdef long long[::1] barred, held, dispatched, watched, port_of, number, sm_of
     cdef long long[::1] groups, committed, open_group, stored, drained
-    cdef long long[::1] group_of, side, l2_free, store_free, dram_free, bank_free
+    cdef long long[::1] gpc, side, coalesced, l2_free, store_free, dram_free, bank_free
     @cython.locals(calendar=Calendar)
     cpdef long long run(self) except *
     cdef void wake(self, long long smsp, long long at) noexcept
@@ -126,8 +126,9 @@ cdef class Chip:
     cdef long long read_known(self, long long sm, long long at, long long issued, long long sectors, long long slow, long long missed) noexcept
     cdef long long arrival(self, long long sm, long long start, long long issued, long long asked, long long slow, long long missed) noexcept
     cdef bint is_far(self, long long sm, long long line) noexcept
-    @cython.locals(cache=Lines, same=bint, far=bint)
-    cdef long long fill(self, long long sm, long long line, long long mask, long long start, long long issued) noexcept
+    @cython.locals(cache=Lines, waits=bint, far=bint)
+    cdef long long fill(self, long long sm, long long line, long long mask, long long start, long long issued, bint split) noexcept
+    cdef long long coalescer_of(self, long long sm, long long line) noexcept
     @cython.locals(cache=Lines, misses=bint, far=bint)
     cdef long long fill_known(self, long long sm, long long line, long long mask, long long start, long long issued) noexcept
     cdef long long accrue(self, long long asked, long long issued) noexcept
@@ -146,7 +147,7 @@ cdef class Chip:
     cdef long long standstill(self, long long line, long long at) noexcept
     cdef long long quantile(self, long long draw) noexcept
     cdef long long dram(self, long long line, long long bank, long long start, long long size, long long issued) noexcept
-    cdef long long copy(self, long long sm, long long at, long long issued, long long code) noexcept
+    cdef long long copy(self, long long sm, long long at, long long issued, long long code, long long wavefronts) noexcept
     @cython.locals(cache=Lines)
     cdef long long bring(self, long long sm, long long at, long long issued, long long missing) noexcept
     @cython.locals(cache=Lines)

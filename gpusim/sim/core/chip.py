@@ -85,6 +85,12 @@ _BUCKETS_A_LINE = 4
 _PLACE_BITS, _APART = 17, 40503
 """Bits of a line's number, beyond those of neighbours, that differ within a tensor; buckets between two tensors."""
 
+_COALESCER_BITS, _COALESCER_WIDTH = 18, 4
+"""Places for requests that others may be merged with, as a power of two, and the integers of one."""
+
+_GPC_BITS = 6
+"""Bits of the number of a GPC."""
+
 _PART_BITS = 27
 """Bits of the number of a part of DRAM within a tensor, of those that are hashed."""
 
@@ -191,8 +197,8 @@ class Lines:
         slots = pages(_SLOT_WIDTH * (most + 2))
         self.line, self.chain, self.older, self.younger = slots, slots[1:], slots[2:], slots[3:]
         self.held, self.ready, self.asker, self.lands = slots[4:], slots[5:], slots[6:], slots[7:]
-        self.pending, self.merged, self.dirty, self.seen = slots[8:], slots[9:], slots[10:], slots[11:]
-        self.wanted, self.looked, self.groups, self.crossed = slots[12:], slots[13:], slots[14:], slots[15:]
+        self.pending, self.wanted, self.dirty, self.seen = slots[8:], slots[9:], slots[10:], slots[11:]
+        self.crossed = slots[12:]
         self.free, self.fresh = -1, 0
         self.oldest = -1
         self.youngest = -1
@@ -250,9 +256,8 @@ class Lines:
         self.head[bucket] = slot + 1
         self.line[slot] = line
         self.ready[slot] = 0
-        self.held[slot] = self.dirty[slot] = self.merged[slot] = 0
+        self.held[slot] = self.dirty[slot] = self.wanted[slot] = self.crossed[slot] = 0
         self.lands[slot] = self.pending[slot] = self.seen[slot] = 0
-        self.wanted[slot] = self.looked[slot] = self.groups[slot] = self.crossed[slot] = 0
         self.append(slot)
         self.count += 1
         return slot
@@ -394,7 +399,7 @@ class Chip:
             sms: Simulated SMs.
             slots: CTAs that an SM holds at once.
             share: SMs that each simulated request stands for.
-            groups: Group of each SM, whose requests are merged; all are of one where it is empty.
+            groups: Group of each SM that the figures know; all are of one GPC where it is empty.
         """
         self.figures_of(figures)
         self.code_of(code)
@@ -440,9 +445,12 @@ class Chip:
         # Caches and DRAM
         self.l1 = [Lines(self.l1_lines + _LINES_AT_ONCE) for _ in range(sms)] if self.cached else []
         self.l2, self.next_line = Lines(self.l2_lines + 2), _OUTPUT_LINES
-        self.group_of, self.reach = array("q", groups or [0] * sms), dealt(figures.l2_reach, sms)
-        # Groups lie in turn on both sides of the chip, and TPCs do where no groups are known.
-        self.side = array("q", [group % 2 for group in groups] or [sm // SMS_PER_TPC % 2 for sm in range(sms)])
+        self.reach, self.coalesced = dealt(figures.l2_reach, sms), pages(_COALESCER_WIDTH << _COALESCER_BITS)
+        # TPCs lie in turn on both sides of the chip, and all are taken for one GPC, where no groups are known.
+        self.gpc = array("q", [figures.gpcs[group] for group in groups] or [0] * sms)
+        self.side = array(
+            "q", [figures.sides[group] for group in groups] or [sm // SMS_PER_TPC % 2 for sm in range(sms)]
+        )
         self.l2_free, self.store_free, self.chip_free = zeros(sms), zeros(sms), 0
         self.dram_of(figures)
         self.turn, self.draw, self.spread, self.came_sectors, self.displaced = 0, 0, 0, 0, 0
@@ -481,6 +489,7 @@ class Chip:
         self.store_bytes = figures.l2_store_port_bytes
         self.most_merged = figures.most_merged
         self.merge_window, self.crossing = figures.merge_window * _MILLI, figures.l2_crossing
+        self.home_bits = figures.home_bits
         self.l1_lines, self.l2_lines = figures.l1_lines, figures.l2_lines
 
     def dram_of(self, figures: "Figures") -> None:
@@ -1013,7 +1022,7 @@ class Chip:
         """
         Bring an instruction line to an SM; lines come one after the other, and the oldest makes room (D7).
 
-        The two SMs of a TPC read it from the L2 once. Not modelled: the bandwidth that this takes there.
+        Not modelled: the bandwidth that this takes at the L2; what it reads there is that of a launch (D7).
         """
         begin = max(at, self.fetch_free[sm])
         self.fetch_free[sm] = begin + self.fetch_interval
@@ -1022,8 +1031,6 @@ class Chip:
             self.line_ready[sm * self.lines + self.cached_line[place]] = -1
         self.cached_line[place] = line
         self.fetched_lines[sm] += 1
-        if sm % SMS_PER_TPC == 0:
-            self.looked_up += SECTORS_PER_LINE
         self.line_ready[sm * self.lines + line] = begin + self.fetch_miss
 
     # --- shared memory ---
@@ -1155,7 +1162,7 @@ class Chip:
             looks_up = 1 if comes and not self.through_l1[code] else 0
             leaves = self.dispatch(smsp, at, 0 if comes else wavefronts, registers, self.copy_stage, looks_up)
             begins = self.tag(self.sm_of[smsp], leaves) if looks_up else leaves
-            landed = self.copy(self.sm_of[smsp], begins, at, code)
+            landed = self.copy(self.sm_of[smsp], begins, at, code, wavefronts)
             if comes and self.through_l1[code]:
                 landed = self.taken_in(self.sm_of[smsp], landed, wavefronts)
             self.open_group[warp] = max(landed, self.open_group[warp])
@@ -1263,8 +1270,13 @@ class Chip:
         for cycle in range(at, until):
             self.staged[base + (cycle & _STAGE_MASK)] = 2 * cycle + _ISSUED
 
-    def copy(self, sm: int, at: int, issued: int, code: int) -> int:
-        """Serve a cp.async; return the cycle at which its data is in shared memory."""
+    def copy(self, sm: int, at: int, issued: int, code: int, wavefronts: int) -> int:  # noqa: PLR0917 - in C all are
+        """
+        Serve a cp.async; return the cycle at which its data is in shared memory.
+
+        What of a line goes to two lines of shared memory is asked for twice, and then not merged with what other SMs ask
+        for (splits.csv). Such copies take more wavefronts than they touch lines.
+        """
         sectors = self.asked[self.requested]
         if self.through_l1[code] or sectors == 0:
             return self.look_up(sm, at, issued, self.copy_hit)
@@ -1273,12 +1285,12 @@ class Chip:
         beyond = self.copy_hit - self.load_hit
         start = self.enter(sm, at, sectors * SECTOR_BYTES)
         self.l2_sectors += sectors
-        done = 0
+        done, split = 0, wavefronts > self.tags()
         for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
             line = self.line[touched] + self.fetch_line[self.fetched]
             mask = self.sector_mask[touched]
             if self.simulates_l2:
-                landed = self.fill(sm, line, mask, start, issued)
+                landed = self.fill(sm, line, mask, start, issued, split)
             else:
                 landed = self.fill_known(sm, line, mask, start, issued)
             done = max(done, landed)
@@ -1327,7 +1339,7 @@ class Chip:
             line = self.line[touched] + base
             mask = self.sector_mask[touched] & ~cache.held[cache.find(line)]
             if mask and self.simulates_l2:
-                done = max(done, self.fill(sm, line, mask, start, issued))
+                done = max(done, self.fill(sm, line, mask, start, issued, False))
             elif mask:
                 done = max(done, self.fill_known(sm, line, mask, start, issued))
         return done
@@ -1434,9 +1446,10 @@ class Chip:
         """
         Return whether the home of a line is the partition on the other side of the chip from an SM (D5).
 
-        The parity of the bits of its number says which is, so that whatever the stride of lines, half of them are far.
+        The parity of some bits of its number says which is (sides.csv, lines of a page of 2 MiB).
         """
-        ones = line ^ line >> 32
+        ones = line & self.home_bits
+        ones ^= ones >> 32
         ones ^= ones >> 16
         ones ^= ones >> 8
         ones ^= ones >> 4
@@ -1466,26 +1479,32 @@ class Chip:
             filled = self.dram(self.spread * self.late_lines, bank, start, missing * SECTOR_BYTES, issued)
         return max(start // _MILLI + self.l2_latency(sm), filled + self.reach[sm] if late else 0)
 
-    def fill(self, sm: int, line: int, mask: int, start: int, issued: int) -> int:
+    def fill(self, sm: int, line: int, mask: int, start: int, issued: int, split: bool) -> int:  # noqa: PLR0917 - in C all are
         """
         Look a line up in the L2, read what is missing from DRAM; return the cycle at which it has arrived (D11).
 
         An SM that asks again for sectors on their way to it gets them with the first request. Up to a number of
-        requests from other SMs of its group are merged before the L2 with one for the same sectors that waits there or
-        for DRAM, or was accepted a moment before (hits.csv, neighbours and CTAs far from one another, at once and one
-        after another). Other sectors of the line are looked up on their own, though they come with it (rows.csv, 64
-        bytes of a row).
+        requests from other SMs of its GPC are merged before the L2 with one for the same sectors that waits there or
+        for DRAM, or was accepted a moment before (pairs.csv; hits.csv, neighbours and CTAs far from one another, at
+        once and one after another). Other sectors of the line are looked up on their own, though they come with it
+        (rows.csv, 64 bytes of a row).
         """
         cache, far = self.l2, self.is_far(sm, line)
         slot = cache.used(line)
-        held, ready = cache.held[slot], cache.ready[slot]
-        missing = sectors_in(_WHOLE_LINE & ~held) if mask & ~held else 0
+        ready = cache.ready[slot]
+        missing = sectors_in(_WHOLE_LINE & ~cache.held[slot]) if mask & ~cache.held[slot] else 0
+        entry = self.coalescer_of(sm, line)
+        waits = self.coalesced[entry] == line + 1 and start < self.coalesced[entry + 1]
         if missing == 0:
             if start < cache.lands[slot] and cache.asker[slot] == sm and mask & ~cache.wanted[slot] == 0:
                 return cache.lands[slot] // _MILLI
-            same = mask & ~cache.looked[slot] == 0 and cache.groups[slot] >> self.group_of[sm] & 1
-            if same and start < cache.pending[slot] and cache.merged[slot] < self.most_merged:
-                cache.merged[slot] += 1
+            if (
+                waits
+                and not split
+                and mask & ~self.coalesced[entry + 2] == 0
+                and self.coalesced[entry + 3] < self.most_merged
+            ):
+                self.coalesced[entry + 3] += 1
                 there = cache.crossed[slot] if far else ready
                 return max(start // _MILLI + self.l2_latency(sm), there + self.reach[sm])
         asked = sectors_in(mask)
@@ -1507,13 +1526,23 @@ class Chip:
             ready = cache.crossed[slot]
         lands = max(lands, ready + self.reach[sm])
         cache.wanted[slot] = mask | (cache.wanted[slot] if start < cache.lands[slot] and cache.asker[slot] == sm else 0)
-        cache.looked[slot] = mask | (cache.looked[slot] if start < cache.pending[slot] else 0)
-        cache.groups[slot] = 1 << self.group_of[sm] | (cache.groups[slot] if start < cache.pending[slot] else 0)
-        cache.merged[slot] = 1
-        cache.pending[slot] = max(begin + self.merge_window, ready * _MILLI)
         cache.asker[slot] = sm
         cache.lands[slot] = lands * _MILLI
+        if not split:
+            self.coalesced[entry] = line + 1
+            self.coalesced[entry + 1] = max(begin + self.merge_window, ready * _MILLI)
+            self.coalesced[entry + 2] = mask | (self.coalesced[entry + 2] if waits else 0)
+            self.coalesced[entry + 3] = 1
         return lands
+
+    def coalescer_of(self, sm: int, line: int) -> int:
+        """
+        Return where the requests of an SM's GPC for a line may wait to be merged: line + 1, until when, sectors, how many.
+
+        There is room for more than are on their way at once; a line takes the place of another one of the same hash.
+        """
+        spread = self.spread_of(self.l2.bucket(line) >> _NEIGHBOURS << _GPC_BITS | self.gpc[sm]) << _NEIGHBOURS
+        return ((spread | line & (1 << _NEIGHBOURS) - 1) & (1 << _COALESCER_BITS) - 1) * _COALESCER_WIDTH
 
     def fill_known(self, sm: int, line: int, mask: int, start: int, issued: int) -> int:
         """
