@@ -8,12 +8,15 @@ import numpy as np
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.schedule.lanes import GlobalRow
 from gpusim.tile.global_access import GlobalAccess
-from gpusim.tile.lanes import over_warps
+from gpusim.tile.lanes import SharedTable, over_warps
 from gpusim.tile.requests import distinct_sectors
 from gpusim.units import LINE_BITS, SECTOR_BITS, SECTOR_BYTES, SECTORS_PER_LINE
 
 LineMasks: TypeAlias = tuple[tuple[int, int], ...]
 """Pairs (line, bit mask of its sectors) that one warp instruction touches. No two tensors share line numbers."""
+
+SPLIT = 1 << SECTORS_PER_LINE
+"""Bit of a mask: what the instruction copies of the line fills several lines of shared memory."""
 
 Request: TypeAlias = tuple[int, LineMasks]
 """(number of sectors, lines) of one warp instruction."""
@@ -78,24 +81,27 @@ class Patterns:
         self._copies: dict[Any, FetchPattern] = {}
         self._outputs: dict[Any, list[list[int]]] = {}
 
-    def copies(self, access: GlobalAccess, bits: int) -> tuple[int | None, FetchPattern]:
+    def copies(self, access: GlobalAccess, filled: SharedTable) -> tuple[int | None, FetchPattern]:
         """
         Return the first line of a fetch, None if it touches nothing, and its pattern; equal patterns are one object.
 
         Args:
             access: Accesses of the fetch.
-            bits: Width of an element, in bits.
+            filled: The places in shared memory to which they are copied; its elements are theirs.
         """
         valid = np.broadcast_to(access.valid, access.offset.shape)
-        first, key = _pattern(access.offset, valid, bits)
+        bits = filled.bits
+        first, pattern = _pattern(access.offset, valid, bits)
+        key = pattern, filled
         if key not in self._copies:
             sectors = distinct_sectors(over_warps(access.offset), over_warps(valid), bits).tolist()
             offset = over_warps(access.offset - (first or 0) * LINE_BITS // bits)
             touched = np.where(over_warps(valid), offset * bits // SECTOR_BITS, -1).tolist()
+            target = np.broadcast_to(filled.offsets[0] * bits // LINE_BITS, offset.shape).tolist()
             self._copies[key] = FetchPattern(
                 [
                     [
-                        [(count, _lines(touched[a][v][w])) for w, count in enumerate(warps)]
+                        [(count, _lines(touched[a][v][w], target[a][v][w])) for w, count in enumerate(warps)]
                         for v, warps in enumerate(vecs)
                     ]
                     for a, vecs in enumerate(sectors)
@@ -123,10 +129,14 @@ def _pattern(offset: IntArray, valid: BoolArray, bits: int) -> tuple[int | None,
     return first, (offset.shape, bits, moved.tobytes())
 
 
-def _lines(sectors: list[int]) -> LineMasks:
+def _lines(sectors: list[int], filled: list[int]) -> LineMasks:
+    """Return the lines of the lanes' sectors, and whether each fills one line of shared memory, or several."""
     masks: dict[int, int] = {}
-    for sector in set(sectors):
+    fills: dict[int, int] = {}
+    for sector, own in zip(sectors, filled, strict=True):
         if sector >= 0:
             line = sector // SECTORS_PER_LINE
             masks[line] = masks.get(line, 0) | 1 << sector % SECTORS_PER_LINE
+            if fills.setdefault(line, own) != own:
+                masks[line] |= SPLIT
     return tuple(sorted(masks.items()))

@@ -9,6 +9,7 @@ from gpusim.sim.core.columns import Code, Data, column
 from gpusim.sim.footprint import TENSOR_STRIDE, WAVE_STRIDE, FetchPattern, L2Status, Patterns
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.timed_kernel import AnyKernel
+from gpusim.tile.lanes import copy_table
 from gpusim.units import LINE_BITS
 
 _COPIED = (
@@ -184,13 +185,14 @@ class DataTables:
         """Add the fetches of one row, and return the first one's number. Of those that are alike, one is evaluated."""
         kernel, columns = self._kernel, self._columns
         tensor = kernel.tensor_of(row)
-        bits = self._lanes.operands[kernel.copied[tensor]].bits
+        operand = self._lanes.operands[kernel.copied[tensor]]
+        bits = operand.bits
         first_line = tensor * TENSOR_STRIDE + wave * WAVE_STRIDE
         first = len(columns["pattern"])
         for number, alike, base in fetches:
             if (row, alike) not in self._alike:
                 access = lanes.fetched(row, number)
-                line, pattern = self._patterns.copies(access, bits)
+                line, pattern = self._patterns.copies(access, copy_table(operand))
                 self._alike[row, alike] = self._number(pattern), line, base
             known, line, at = self._alike[row, alike]
             columns["pattern"].append(known)

@@ -147,7 +147,7 @@ cdef class Chip:
     cdef long long standstill(self, long long line, long long at) noexcept
     cdef long long quantile(self, long long draw) noexcept
     cdef long long dram(self, long long line, long long bank, long long start, long long size, long long issued) noexcept
-    cdef long long copy(self, long long sm, long long at, long long issued, long long code, long long wavefronts) noexcept
+    cdef long long copy(self, long long sm, long long at, long long issued, long long code) noexcept
     @cython.locals(cache=Lines)
     cdef long long bring(self, long long sm, long long at, long long issued, long long missing) noexcept
     @cython.locals(cache=Lines)

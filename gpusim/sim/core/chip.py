@@ -1162,7 +1162,7 @@ class Chip:
             looks_up = 1 if comes and not self.through_l1[code] else 0
             leaves = self.dispatch(smsp, at, 0 if comes else wavefronts, registers, self.copy_stage, looks_up)
             begins = self.tag(self.sm_of[smsp], leaves) if looks_up else leaves
-            landed = self.copy(self.sm_of[smsp], begins, at, code, wavefronts)
+            landed = self.copy(self.sm_of[smsp], begins, at, code)
             if comes and self.through_l1[code]:
                 landed = self.taken_in(self.sm_of[smsp], landed, wavefronts)
             self.open_group[warp] = max(landed, self.open_group[warp])
@@ -1270,12 +1270,12 @@ class Chip:
         for cycle in range(at, until):
             self.staged[base + (cycle & _STAGE_MASK)] = 2 * cycle + _ISSUED
 
-    def copy(self, sm: int, at: int, issued: int, code: int, wavefronts: int) -> int:  # noqa: PLR0917 - in C all are
+    def copy(self, sm: int, at: int, issued: int, code: int) -> int:
         """
         Serve a cp.async; return the cycle at which its data is in shared memory.
 
-        What of a line goes to two lines of shared memory is asked for twice, and then not merged with what other SMs ask
-        for (splits.csv). Such copies take more wavefronts than they touch lines.
+        What fills several lines of shared memory is asked for as often, and not merged with what other SMs ask for
+        (splits.csv).
         """
         sectors = self.asked[self.requested]
         if self.through_l1[code] or sectors == 0:
@@ -1285,12 +1285,12 @@ class Chip:
         beyond = self.copy_hit - self.load_hit
         start = self.enter(sm, at, sectors * SECTOR_BYTES)
         self.l2_sectors += sectors
-        done, split = 0, wavefronts > self.tags()
+        done = 0
         for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
             line = self.line[touched] + self.fetch_line[self.fetched]
-            mask = self.sector_mask[touched]
+            mask = self.sector_mask[touched] & _WHOLE_LINE
             if self.simulates_l2:
-                landed = self.fill(sm, line, mask, start, issued, split)
+                landed = self.fill(sm, line, mask, start, issued, self.sector_mask[touched] > _WHOLE_LINE)
             else:
                 landed = self.fill_known(sm, line, mask, start, issued)
             done = max(done, landed)
@@ -1311,7 +1311,7 @@ class Chip:
         base = self.fetch_line[self.fetched]
         for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
             slot = cache.used(self.line[touched] + base)
-            mask, held = self.sector_mask[touched], cache.held[slot]
+            mask, held = self.sector_mask[touched] & _WHOLE_LINE, cache.held[slot]
             if mask & held:
                 done = max(done, cache.ready[slot])
             missing += sectors_in(mask & ~held)
@@ -1319,7 +1319,7 @@ class Chip:
             landed = self.bring(sm, at, issued, missing) + hit - self.load_hit
             for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
                 slot = cache.find(self.line[touched] + base)
-                mask = self.sector_mask[touched]
+                mask = self.sector_mask[touched] & _WHOLE_LINE
                 if mask & ~cache.held[slot]:
                     cache.ready[slot] = landed
                     cache.held[slot] |= mask
@@ -1337,7 +1337,7 @@ class Chip:
         cache, base, done = self.l1[sm], self.fetch_line[self.fetched], 0
         for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
             line = self.line[touched] + base
-            mask = self.sector_mask[touched] & ~cache.held[cache.find(line)]
+            mask = self.sector_mask[touched] & _WHOLE_LINE & ~cache.held[cache.find(line)]
             if mask and self.simulates_l2:
                 done = max(done, self.fill(sm, line, mask, start, issued, False))
             elif mask:
