@@ -53,6 +53,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "standstills": lines.measure_standstills,
     "sides": lines.measure_sides,
     "behind": sharing.measure_behind,
+    "beside": sharing.measure_beside,
     "splits": profiled.measure_splits,
     "own": profiled.measure_own,
     "pairs": profiled.measure_pairs,

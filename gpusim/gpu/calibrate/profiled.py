@@ -253,23 +253,35 @@ def _reading(ctas: int, flight: int, row_bytes: int, pitch: int, what: str, pref
 
 def _splits(sms: int, quick: bool) -> list[ProfiledLaunch]:
     """Return reads of one matrix by groups of CTAs, whose rows lie close together or apart in shared memory."""
-    tiles = 8
-    return [
-        ProfiledLaunch(
-            "launches",
-            "merged_rows",
-            sms,
-            128,
-            ("clocks", "data", "flags", tiles, group, each, pad, warm),
-            {"group": group, "row_bytes": 16 * each, "pad": pad, "warm": warm, "bytes": sms * tiles * _TILE_BYTES},
-            clocks=1,
-            data_bytes=-(-sms // group) * tiles * _TILE_BYTES,
-            shared=128 * 8 // each * (16 * each + pad),
-        )
+    shapes = [
+        (sms, 8, group, each, pad, warm)
         for group in ((2,) if quick else (1, 2, 8, sms))
         for each in ((8,) if quick else (4, 8))
         for pad in ((0, 16) if quick else (0, 16, 32, 64))
         for warm in (0, 1)
+    ]
+    shapes += [(2 * sms, 8, 2 * sms, 8, 0, warm) for warm in (0, 1)]
+    shapes += [(sms, tiles, 1, 8, 0, 0) for tiles in (1, 2, 4, 16)]
+    return [
+        ProfiledLaunch(
+            "launches",
+            "merged_rows",
+            ctas,
+            128,
+            ("clocks", "data", "flags", tiles, group, each, pad, warm),
+            {
+                "tiles": tiles,
+                "group": group,
+                "row_bytes": 16 * each,
+                "pad": pad,
+                "warm": warm,
+                "bytes": ctas * tiles * _TILE_BYTES,
+            },
+            clocks=1,
+            data_bytes=-(-ctas // group) * tiles * _TILE_BYTES,
+            shared=128 * 8 // each * (16 * each + pad),
+        )
+        for ctas, tiles, group, each, pad, warm in shapes
     ]
 
 
