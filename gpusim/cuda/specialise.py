@@ -49,6 +49,11 @@ PARAMS: Final = np.dtype(
 _INCLUDE: Final = re.compile(r'^\s*#include (?:"([^"]+)"|GPUSIM_HEADER\((\w+)\))', re.MULTILINE)
 """A header by its name, or by the macro that names it (kernels_cuda/global_iterators.cuh)."""
 
+OWN_KERNEL_ONLY: Final = (
+    'kernel.code must be "gpusim" where gpusim\'s own kernel is compiled or run, got "cutlass": set it, or give --cubin'
+)
+"""What is said where CUTLASS's kernel is asked for and only gpusim's exists."""
+
 
 @dataclass(frozen=True, slots=True)
 class Specialisation:

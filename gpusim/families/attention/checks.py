@@ -92,6 +92,8 @@ def _check_types(scenario: AttentionScenario, origin: Origin) -> None:
     dtype, kernel = scenario.problem.dtype, scenario.kernel
     rule = f'"f32" or "{dtype.ab}" for {dtype.ab} operands'
     origin.require(dtype.output in ("f32", dtype.ab), "problem.dtype.output", rule, dtype.output)
+    theirs = kernel.code == "gpusim" or kernel.mainloop == "attention"
+    origin.require(theirs, "kernel.code", '"gpusim" of the flash kernel, which CUTLASS 2.x has not', kernel.code)
     shapes = MAINLOOP_INSTRUCTIONS[kernel.mainloop]
     rule = f"{' or '.join(shown(list(shape)) for shape in shapes)} of the {kernel.mainloop} kernel"
     origin.require(scenario.instruction in shapes, "kernel.instruction", rule, list(scenario.instruction))

@@ -4,7 +4,7 @@ from typing import Final, get_args
 
 import numpy as np
 
-from gpusim.cuda.specialise import PARAMS, Build, Specialisation, build_macros, specialised
+from gpusim.cuda.specialise import OWN_KERNEL_ONLY, PARAMS, Build, Specialisation, build_macros, specialised
 from gpusim.element_types import ptx_name
 from gpusim.errors import BadInput
 from gpusim.families.attention.problem import TILE_DEPTH, AttentionScenario
@@ -68,9 +68,11 @@ def specialise_attention(
             COMPUTED_V, which no scenario names.
 
     Raises:
-        BadInput: kernels_cuda has no such kernel: it issues another mma.sync.
+        BadInput: kernels_cuda has no such kernel: it issues another mma.sync, or is CUTLASS's.
         CannotRun: The CUDA sources are missing.
     """
+    if scenario.kernel.code != "gpusim":
+        raise BadInput(OWN_KERNEL_ONLY)
     if scenario.instruction != _INSTRUCTION:
         raise BadInput(
             f"kernel.instruction must be {list(_INSTRUCTION)} on a GPU: kernels_cuda/attention issues nothing else,"

@@ -117,7 +117,12 @@ class AttentionKernel(Table):
     keep_output_in_registers: StrictBool | None = Field(
         None, description="Else in a global f32 buffer. Default: where head_dim_v is at most keys_per_block."
     )
-    instruction: InstructionShape = Field(None, description="mma.sync shape M, N, K. Default: [16, 8, 16].")
+    instruction: InstructionShape = Field(
+        None, description="mma.sync shape M, N, K. Default: [16, 8, 16], or [16, 8, 8] of CUTLASS's code."
+    )
+    code: Literal["gpusim", "cutlass"] = Field(
+        "gpusim", description="Whose machine code a simulated time is of: gpusim's own kernel or CUTLASS's."
+    )
 
 
 class AttentionScenario(Scenario):
@@ -125,7 +130,8 @@ class AttentionScenario(Scenario):
     One question about attention: a problem, a kernel, a machine.
 
     What the kernel leaves out follows CUTLASS's choice for ``attention`` (golden fmha_facts), but for the instruction:
-    the example issues m16n8k8 on sm_80, too, which takes twice as many; and FlashAttention-2's for ``flash``.
+    the example issues m16n8k8 on sm_80, too, which takes twice as many, and so does its code here; and
+    FlashAttention-2's for ``flash``.
     """
 
     problem: AttentionProblem
@@ -181,7 +187,7 @@ class AttentionScenario(Scenario):
     @property
     def instruction(self) -> Shape:
         """mma.sync shape of both GEMMs."""
-        return self.kernel.instruction or (16, 8, 16)
+        return self.kernel.instruction or ((16, 8, 8) if self.kernel.code == "cutlass" else (16, 8, 16))
 
     @property
     def mma(self) -> Mma:
@@ -203,4 +209,6 @@ class AttentionScenario(Scenario):
             "keep_output_in_registers": self.in_registers,
             "instruction": list(self.instruction),
         }
+        if self.kernel.code == "gpusim":
+            del data["kernel"]["code"]
         return data

@@ -1,9 +1,9 @@
 """Lists the kernels that a GEMM or convolution is compiled to: the tile kernel, and a parallel split-K's reduction."""
 
-from gpusim.cuda.specialise import Build, Specialisation
+from gpusim.cuda.specialise import OWN_KERNEL_ONLY, Build, Specialisation
 from gpusim.errors import BadInput
 from gpusim.families.gemm.reduction.cuda import specialise_reduction
-from gpusim.families.gemm.specialise import OWN_KERNEL_ONLY, specialise
+from gpusim.families.gemm.specialise import specialise
 from gpusim.scenario.gemm import GemmScenario
 
 

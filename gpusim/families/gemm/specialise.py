@@ -33,11 +33,6 @@ Walk: TypeAlias = Literal["add", "exclusive_or", "layout"]
 ENTRY: Final = "gpusim_kernel"
 """Name of the ``__global__`` function of every tile kernel, in kernels_cuda/kernel.cu."""
 
-OWN_KERNEL_ONLY: Final = (
-    'kernel.code must be "gpusim" where gpusim\'s own kernel is compiled or run, got "cutlass": set it, or give --cubin'
-)
-"""What is said where CUTLASS's kernel is asked for and only gpusim's exists."""
-
 EXTENT_MACROS: Final = frozenset({"EXTENT_M", "EXTENT_N", "GEMM_K", "GEMM_LDA", "GEMM_LDB", "LDC"})
 """Macros of the extents of a GEMM, which its build with run-time extents does without."""
 

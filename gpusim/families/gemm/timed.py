@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.cuda.specialise import PARAMS, Specialisation
+from gpusim.cuda.specialise import OWN_KERNEL_ONLY, PARAMS, Specialisation
 from gpusim.element_types import Mma, element_bits
 from gpusim.errors import BadInput
 from gpusim.families.gemm.cutlass.parameters import launch_structure
@@ -18,7 +18,7 @@ from gpusim.families.gemm.gemm import GemmProblem
 from gpusim.families.gemm.program import mainloop_policy, mainloop_shape, program
 from gpusim.families.gemm.reduction.timed import TimedReduction, source_bytes
 from gpusim.families.gemm.schedule import TileKernel
-from gpusim.families.gemm.specialise import OWN_KERNEL_ONLY, POINTERS, specialise, specialise_any_extents
+from gpusim.families.gemm.specialise import POINTERS, specialise, specialise_any_extents
 from gpusim.lower.compiled import CompilableKernel
 from gpusim.lower.runner import Repetition
 from gpusim.lower.sass.emulate import Load

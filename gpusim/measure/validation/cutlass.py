@@ -14,9 +14,6 @@ from gpusim.records.record import measured_folder
 FUSED_ATTENTION = "fmha"
 """Kind of the rows of CUTLASS's fused attention."""
 
-_INSTRUCTION = (16, 8, 8)
-"""mma.sync of CUTLASS's fused attention, on sm_80 and later, too."""
-
 
 def committed_rows() -> tuple[Path, ...]:
     """Return the committed files of rows, as far as the source tree is here."""
@@ -26,7 +23,7 @@ def committed_rows() -> tuple[Path, ...]:
 
 def cutlass_rows(files: Sequence[Path], sms: int) -> tuple[Measured, ...]:
     """
-    Read CUTLASS's kernels. Those of GEMM and convolution are simulated with the estimated streams of CUTLASS's code.
+    Read CUTLASS's kernels. They are simulated with the estimated streams of CUTLASS's code.
 
     Args:
         files: JSON files with measured rows under ``rows``.
@@ -69,7 +66,7 @@ def _resolved(row: Mapping[str, Any]) -> dict[str, Any]:
         "mainloop": "attention",
         "queries_per_block": row["queries_per_block"],
         "keys_per_block": row["keys_per_block"],
-        "instruction": list(_INSTRUCTION),
+        "code": "cutlass",
     }
     return parse_scenario({"machine": "h200", "problem": problem, "kernel": kernel}, row["name"]).resolved()
 

@@ -163,6 +163,8 @@ class CompiledFusedKernel(FusedKernel, CompilableKernel[Step]):
         """
         if self.user is not None:
             return True
+        if self.scenario.kernel.code != "gpusim":
+            return False
         try:
             if not super().can_be_compiled():
                 return False
