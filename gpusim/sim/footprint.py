@@ -16,7 +16,12 @@ LineMasks: TypeAlias = tuple[tuple[int, int], ...]
 """Pairs (line, bit mask of its sectors) that one warp instruction touches. No two tensors share line numbers."""
 
 SPLIT = 1 << SECTORS_PER_LINE
-"""Bit of a mask: what the instruction copies of the line fills several lines of shared memory."""
+"""
+Place in a mask of the sectors that are looked up where a line is asked for in several requests; 0 where it is in one.
+
+It is in several where what is copied fills several lines of shared memory, or a sector two aligned 32 bytes of it: then
+it is asked for twice (splits.csv).
+"""
 
 Request: TypeAlias = tuple[int, LineMasks]
 """(number of sectors, lines) of one warp instruction."""
@@ -97,7 +102,7 @@ class Patterns:
             sectors = distinct_sectors(over_warps(access.offset), over_warps(valid), bits).tolist()
             offset = over_warps(access.offset - (first or 0) * LINE_BITS // bits)
             touched = np.where(over_warps(valid), offset * bits // SECTOR_BITS, -1).tolist()
-            target = np.broadcast_to(filled.offsets[0] * bits // LINE_BITS, offset.shape).tolist()
+            target = np.broadcast_to(filled.offsets[0] * bits // SECTOR_BITS, offset.shape).tolist()
             self._copies[key] = FetchPattern(
                 [
                     [
@@ -130,13 +135,22 @@ def _pattern(offset: IntArray, valid: BoolArray, bits: int) -> tuple[int | None,
 
 
 def _lines(sectors: list[int], filled: list[int]) -> LineMasks:
-    """Return the lines of the lanes' sectors, and whether each fills one line of shared memory, or several."""
+    """
+    Return the lines of the lanes' sectors, and how each is asked for.
+
+    Args:
+        sectors: Sector that each lane copies from, -1 for none.
+        filled: The 32 bytes of shared memory that it fills.
+    """
     masks: dict[int, int] = {}
-    fills: dict[int, int] = {}
-    for sector, own in zip(sectors, filled, strict=True):
+    pairs: dict[int, set[tuple[int, int]]] = {}
+    for sector, piece in zip(sectors, filled, strict=True):
         if sector >= 0:
             line = sector // SECTORS_PER_LINE
             masks[line] = masks.get(line, 0) | 1 << sector % SECTORS_PER_LINE
-            if fills.setdefault(line, own) != own:
-                masks[line] |= SPLIT
+            pairs.setdefault(line, set()).add((sector, piece))
+    for line, found in pairs.items():
+        looked = len(found)
+        if looked > masks[line].bit_count() or len({piece // SECTORS_PER_LINE for _, piece in found}) > 1:
+            masks[line] |= looked * SPLIT
     return tuple(sorted(masks.items()))

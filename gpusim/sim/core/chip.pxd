@@ -127,7 +127,7 @@ cdef class Chip:
     cdef long long arrival(self, long long sm, long long start, long long issued, long long asked, long long slow, long long missed) noexcept
     cdef bint is_far(self, long long sm, long long line) noexcept
     @cython.locals(cache=Lines, waits=bint, far=bint)
-    cdef long long fill(self, long long sm, long long line, long long mask, long long start, long long issued, bint split) noexcept
+    cdef long long fill(self, long long sm, long long line, long long mask, long long start, long long issued, long long split) noexcept
     cdef long long coalescer_of(self, long long sm, long long line) noexcept
     @cython.locals(cache=Lines, misses=bint, far=bint)
     cdef long long fill_known(self, long long sm, long long line, long long mask, long long start, long long issued) noexcept

@@ -1290,7 +1290,7 @@ class Chip:
             line = self.line[touched] + self.fetch_line[self.fetched]
             mask = self.sector_mask[touched] & _WHOLE_LINE
             if self.simulates_l2:
-                landed = self.fill(sm, line, mask, start, issued, self.sector_mask[touched] > _WHOLE_LINE)
+                landed = self.fill(sm, line, mask, start, issued, self.sector_mask[touched] >> SECTORS_PER_LINE)
             else:
                 landed = self.fill_known(sm, line, mask, start, issued)
             done = max(done, landed)
@@ -1339,7 +1339,7 @@ class Chip:
             line = self.line[touched] + base
             mask = self.sector_mask[touched] & _WHOLE_LINE & ~cache.held[cache.find(line)]
             if mask and self.simulates_l2:
-                done = max(done, self.fill(sm, line, mask, start, issued, False))
+                done = max(done, self.fill(sm, line, mask, start, issued, 0))
             elif mask:
                 done = max(done, self.fill_known(sm, line, mask, start, issued))
         return done
@@ -1479,7 +1479,7 @@ class Chip:
             filled = self.dram(self.spread * self.late_lines, bank, start, missing * SECTOR_BYTES, issued)
         return max(start // _MILLI + self.l2_latency(sm), filled + self.reach[sm] if late else 0)
 
-    def fill(self, sm: int, line: int, mask: int, start: int, issued: int, split: bool) -> int:  # noqa: PLR0917 - in C all are
+    def fill(self, sm: int, line: int, mask: int, start: int, issued: int, split: int) -> int:  # noqa: PLR0917 - in C all are
         """
         Look a line up in the L2, read what is missing from DRAM; return the cycle at which it has arrived (D11).
 
@@ -1496,8 +1496,6 @@ class Chip:
         entry = self.coalescer_of(sm, line)
         waits = self.coalesced[entry] == line + 1 and start < self.coalesced[entry + 1]
         if missing == 0:
-            if start < cache.lands[slot] and cache.asker[slot] == sm and mask & ~cache.wanted[slot] == 0:
-                return cache.lands[slot] // _MILLI
             if (
                 waits
                 and not split
@@ -1507,7 +1505,7 @@ class Chip:
                 self.coalesced[entry + 3] += 1
                 there = cache.crossed[slot] if far else ready
                 return max(start // _MILLI + self.l2_latency(sm), there + self.reach[sm])
-        asked = sectors_in(mask)
+        asked = split if split else sectors_in(mask)
         self.looked_up += asked
         begin = self.look(start, issued, asked * SECTOR_BYTES)
         lands = begin // _MILLI + self.l2_latency(sm)
