@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from gpusim.machine.spec import Machine
 from gpusim.sim.code import port_count
-from gpusim.units import SECTOR_BYTES, SECTORS_PER_LINE
+from gpusim.units import PAGE_LINE_BITS, SECTOR_BYTES, SECTORS_PER_LINE
 
 
 class Figures(NamedTuple):
@@ -115,13 +115,9 @@ class Figures(NamedTuple):
     l2_lines: int
 
 
-_PAGE_LINE_BITS = 14
-"""Bits of a line's number in its page of 2 MiB."""
-
-
 def _home_bits(machine: Machine) -> int:
     """Return the mask of the bits that say which partition is a line's home: all above the page, some in it (D5)."""
-    within = (1 << _PAGE_LINE_BITS) - 1
+    within = (1 << PAGE_LINE_BITS) - 1
     if machine.l2.crossing is None:
         return -1
     return ~within | sum(1 << bit for bit in machine.l2.crossing.home_bits)

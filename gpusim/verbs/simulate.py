@@ -248,8 +248,7 @@ def _result(scenario: Scenario, launches: Sequence[SimulatedLaunch], counts: Cou
     counters["sm__cycles_active.avg"] = round(sum(one.active for one in launches), 2)
     read = sum(one.outcome.dram_bytes for one in launches)
     written = sum(one.outcome.dram_written for one in launches)
-    own = sum(one.own_reads for one in launches)
-    counters |= _memory_counters(counters, outcome, read, written, own, machine.l2.partitions)
+    counters |= _memory_counters(counters, launches, dram_bytes=read, written=written)
     demand = Demand.of(
         machine,
         counters,
@@ -302,19 +301,20 @@ def _reduction(second: SimulatedLaunch) -> ReductionLaunch:
 
 
 def _memory_counters(
-    exact: dict[str, float], outcome: Outcome, dram_bytes: int, written: int, own: int, partitions: int
+    exact: dict[str, float], launches: Sequence[SimulatedLaunch], *, dram_bytes: int, written: int
 ) -> dict[str, float]:
     """
     Return the approximate counters of L2 and DRAM.
 
     L2 reads are the grid's exact requests times the share of the simulated ones that was looked up there: those that
-    L1s missed and that were not merged; and the launches' ``own``, code and the like. Reads of the epilogue's source never hit L1 (D10). In an L2 of two partitions a
-    stored sector whose home is in the other one is written in both, which is every other one (measured: 1.5 on all
-    records).
+    L1s missed and that were not merged; and what launches read besides, such as code. Reads of the epilogue's source
+    never hit L1 (D10). In an L2 of two partitions a stored sector whose home is in the other one is written in both,
+    which is every other one (measured: 1.5 on all records).
     """
+    outcome, partitions = launches[0].outcome, launches[0].launch.machine.l2.partitions
     requested = exact["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]
     passed = outcome.l2_sectors / outcome.asked_sectors if outcome.asked_sectors else 1.0
-    reads = requested * passed + own
+    reads = requested * passed + sum(one.own_reads for one in launches)
     stored = exact["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"]
     return {
         "lts__t_sectors_op_read.sum": round(reads),

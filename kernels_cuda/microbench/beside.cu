@@ -1,4 +1,4 @@
-// When a memory instruction between a warp's own mma.sync lets go of its registers, and when its value is there.
+// What memory instructions between a warp's own mma.sync cost: of these, or of the wait for their registers or values.
 #include "common.cuh"
 
 enum What { kNothing = 0, kLdmatrix = 1, kCopy = 2, kLds = 3, kSts4 = 4 };
@@ -6,9 +6,9 @@ enum What { kNothing = 0, kLdmatrix = 1, kCopy = 2, kLds = 3, kSts4 = 4 };
 constexpr int kMmas = 24, kAt = 4;
 constexpr u32 kOwn = 2048;  // bytes of shared memory of a warp
 
-// Trips of 24 mma.sync. After the fourth comes the memory instruction, `kLater` mma.sync later what overwrites its address
-// (or what it stores), or uses what it loads. cycles_of[warp]: the cycles of all trips.
-template <int kWhat, int kLater, bool kUses, int kCount>
+// Trips of 24 mma.sync. After the fifth come the memory instructions, behind the last what overwrites its address (or what
+// it stores), or uses what it loads: ptxas puts it some mma.sync later. cycles_of[warp]: the cycles of all trips.
+template <int kWhat, bool kUses, int kCount>
 DEVICE void beside(u32* cycles_of, const char* data, int trips, u32 one, u32 seed) {
     __shared__ __align__(128) u32 words[8 * kOwn / 4];
     for (u32 i = threadIdx.x; i < 8 * kOwn / 4; i += blockDim.x) words[i] = 0;
@@ -43,7 +43,7 @@ DEVICE void beside(u32* cycles_of, const char* data, int trips, u32 one, u32 see
                     if (kWhat == kSts4) asm volatile("st.shared.v4.u32 [%0], {%1,%1,%1,%1};" ::"r"(to + i * 512), "r"(value) : "memory");
                 }
             }
-            if (slot == kAt + kLater) {
+            if (slot == kAt) {
                 if (kUses) asm volatile("mad.lo.u32 %0, %1, %2, %0;" : "+r"(left) : "r"(found[kCount - 1][0]), "r"(one));
                 else if (kWhat == kSts4) asm volatile("mad.lo.u32 %0, %0, %1, 0;" : "+r"(value) : "r"(one));
                 else asm volatile("mad.lo.u32 %0, %0, %1, 0;" : "+r"(to) : "r"(one));
@@ -56,14 +56,11 @@ DEVICE void beside(u32* cycles_of, const char* data, int trips, u32 one, u32 see
     if (begin == end) cycles_of[0] = left ^ fold(c) ^ fold(found) ^ to ^ value;
 }
 
-#define BESIDE(WHAT, LATER, USES, COUNT)                                                                            \
-    extern "C" __global__ void __launch_bounds__(256) beside_##WHAT##_##LATER##_##USES##_##COUNT(                   \
+#define BESIDE(WHAT, USES, COUNT)                                                                                   \
+    extern "C" __global__ void __launch_bounds__(256) beside_##WHAT##_##USES##_##COUNT(                             \
         u32* cycles_of, const char* data, int trips, u32 one, u32 seed) {                                           \
-        beside<WHAT, LATER, USES, COUNT>(cycles_of, data, trips, one, seed);                                        \
+        beside<WHAT, USES, COUNT>(cycles_of, data, trips, one, seed);                                               \
     }
-#define LATERS(WHAT, USES, COUNT)                                                                                   \
-    BESIDE(WHAT, 0, USES, COUNT) BESIDE(WHAT, 1, USES, COUNT) BESIDE(WHAT, 2, USES, COUNT) BESIDE(WHAT, 4, USES, COUNT) \
-    BESIDE(WHAT, 6, USES, COUNT) BESIDE(WHAT, 8, USES, COUNT) BESIDE(WHAT, 12, USES, COUNT) BESIDE(WHAT, 16, USES, COUNT)
-#define COUNTED(WHAT, USES) LATERS(WHAT, USES, 1) LATERS(WHAT, USES, 2) LATERS(WHAT, USES, 4)
+#define COUNTED(WHAT, USES) BESIDE(WHAT, USES, 1) BESIDE(WHAT, USES, 2) BESIDE(WHAT, USES, 4)
 COUNTED(1, 0) COUNTED(2, 0) COUNTED(3, 0) COUNTED(4, 0) COUNTED(1, 1) COUNTED(3, 1)
-LATERS(0, 0, 1)
+BESIDE(0, 0, 1)

@@ -7,8 +7,12 @@ from itertools import pairwise
 from math import log
 from statistics import mean, median
 
+import numpy as np
+
 from gpusim.gpu.calibrate.cold import BIN_CYCLES, REGIONS_MIB
+from gpusim.gpu.calibrate.lines import CROSSES
 from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured, NumberFormula, Row
+from gpusim.units import PAGE_LINE_BITS
 
 _ACTIVE, _ELAPSED = "sm__cycles_active.max", "sm__cycles_elapsed.max"
 _CODE_LINE_INSTRUCTIONS = 8
@@ -152,6 +156,35 @@ def _fuller_middle(rows: list[Row]) -> float:
 def _crossing(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     near, far = _peaks(t)
     return far - near, "cold.csv, misses of far lines less those of near ones, the peaks of their histogram"
+
+
+def _home_bits(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], str]:
+    """
+    Return the bits of a line's number, in its page, whose parity says whether it crosses the chip.
+
+    SMs of the loader's side see none cross. For those of the other one, the parity of these bits agrees best, of all
+    sets of bits, with which of its first loads take longer: a Walsh-Hadamard transform tells how well each does.
+    """
+    agreement = np.zeros(1 << PAGE_LINE_BITS)
+    for loader in t["sides"].values("loader"):
+        rows = t["sides"].rows(what="read", loader=loader)
+        crosses = [int(row["first"]) - int(row["second"]) > CROSSES for row in rows]
+        others = {row["sm"] for row, one in zip(rows, crosses, strict=True) if one}
+        signed = np.zeros(1 << PAGE_LINE_BITS)
+        for row, one in zip(rows, crosses, strict=True):
+            if row["sm"] in others:
+                signed[int(row["line"])] += 1 if one else -1
+        step = 1
+        while step < len(signed):
+            pairs = signed.reshape(-1, 2, step)
+            signed = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).reshape(-1)
+            step *= 2
+        agreement += np.abs(signed)
+    mask = int(agreement.argmax())
+    if not mask:
+        raise NotMeasured
+    found = tuple(bit for bit in range(PAGE_LINE_BITS) if mask >> bit & 1)
+    return found, "sides.csv, lines of a page that cross the chip: bits whose parity says so"
 
 
 def _late_on_time(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
@@ -300,6 +333,7 @@ CHIP_FORMULAS: dict[str, Formula] = {
     "l2.write_bytes_per_cycle": _write_bandwidth,
     "l2.reach.cycles": _reach,
     "l2.crossing.first": _crossing,
+    "l2.crossing.home_bits": _home_bits,
     "l2.merging.most": _most_merged,
     "l2.merging.window": _merge_window,
     "l2.write_bytes_per_cycle_per_sm": _store_port,

@@ -3,9 +3,13 @@
 from itertools import pairwise
 from statistics import median
 
+from gpusim.gpu.calibrate.lines import CROSSES
 from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured, Row
+from gpusim.lower.stream import INSTRUCTION_BYTES
+from gpusim.units import SECTOR_BYTES
 
 _ACTIVE, _ELAPSED = "sm__cycles_active.max", "sm__cycles_elapsed.max"
+_LOOKED_UP, _READ = "lts__t_sectors_srcunit_tex.sum", "lts__t_sectors_op_read.sum"
 
 
 def _ending(ends: MeasuredTable, fewest: int, per: int) -> float:
@@ -95,6 +99,54 @@ def _between(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     return found, f"places.csv, {per_sm * sms} CTAs, {per_sm} on an SM: other groups before the last turn of the first"
 
 
+_MERGED = 1.5
+"""Sectors looked up of two SMs that read the same, over those of one: fewer than this if all are merged, else 2."""
+
+
+def _gpcs(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], str]:
+    """Return the GPC of each group of SMs: that of the first group is another one's, too, with whose SMs it merges."""
+    groups = _groups(t["places"])
+    of_sm = {sm: number for number, group in enumerate(groups) for sm in group}
+    together: dict[int, set[int]] = {number: {number} for number in range(len(groups))}
+    for row in t["pairs"].rows():
+        alone = t["pairs"].numbers(_LOOKED_UP, one=row["one"], other=row["one"])[0]
+        if float(row[_LOOKED_UP]) < _MERGED * alone:
+            together[of_sm[int(row["one"])]].add(of_sm[int(row["other"])])
+    merged = next((found for found in together.values() if len(found) > 1), {0})
+    first = min(merged - {0}, default=0)
+    gpcs = [0 if number in {0, first} else number for number in range(len(groups))]
+    order = {gpc: place for place, gpc in enumerate(sorted(set(gpcs)))}
+    return tuple(order[gpc] for gpc in gpcs), "pairs.csv, groups of places.csv whose SMs' reads are merged"
+
+
+def _sides(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], str]:
+    """Return the side of each group of SMs: 0 for that of the SM that brought the lines, where none crosses."""
+    crossed: dict[int, int] = {}
+    first = t["sides"].values("loader")[0]
+    for row in t["sides"].rows(what="read", loader=first):
+        late = int(row["first"]) - int(row["second"]) > CROSSES
+        crossed[int(row["sm"])] = crossed.get(int(row["sm"]), 0) + late
+    found = [sum(crossed[sm] > 0 for sm in group) * 2 > len(group) for group in _groups(t["places"])]
+    rule = f"sides.csv, groups of places.csv whose first loads of what SM {first} brought take longer"
+    return tuple(int(one != found[0]) for one in found), rule
+
+
+def _own_sectors(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    return median(t["own"].numbers(_READ, kernel="nothing")), "own.csv, sectors that empty kernels read"
+
+
+def _reads_of_code(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    """Return the reads of a sector of code: what twice as many instructions read more, over their sectors."""
+    by_length: dict[int, list[float]] = {}
+    for row in t["own"].rows():
+        if row.get("instructions"):
+            by_length.setdefault(int(row["instructions"]), []).append(float(row[_READ]))
+    shorter, longer = sorted(by_length)[:2]
+    more = median(by_length[longer]) - median(by_length[shorter])
+    rule = f"own.csv, {longer} instructions less {shorter}: sectors read over those of the code"
+    return more * SECTOR_BYTES / ((longer - shorter) * INSTRUCTION_BYTES), rule
+
+
 def _fastest_clock(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     """Return cycles of the SM with the fastest clock for 1,000 of the slowest one, all with busy tensor cores."""
     ctas = t["clocks"].widest("ctas")
@@ -114,5 +166,9 @@ LAUNCH_FORMULAS: dict[str, Formula] = {
     "launch.units.ahead": _ahead,
     "launch.units.others": _others,
     "launch.units.between": _between,
+    "launch.units.gpcs": _gpcs,
+    "launch.units.sides": _sides,
+    "launch.reads.sectors": _own_sectors,
+    "launch.reads.of_code": _reads_of_code,
 }
 """Formulas by dotted key in a machine file."""

@@ -1,6 +1,6 @@
 """Measures loads of lines one after the other: when the DRAM stands still, and which lines cross the chip to an SM."""
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from gpusim.units import LINE_BYTES
 
 REGION_BYTES: Final = 64 << 10
 """Bytes of a region whose lines are all loaded."""
+
+CROSSES: Final = 80
+"""Cycles by which the first load of a line takes longer than the second where it crosses the chip: else it is 9."""
 
 _REGIONS: Final = 16
 _PAGE_BYTES: Final = 2 << 20
@@ -71,7 +74,7 @@ def measure_sides(device: Device, *, quick: bool) -> list[MeasuredRow]:
             of_each = np.hstack([np.zeros((device.sms, 1), dtype=np.int64), own]) + aligned
             of_one = np.concatenate([[0], lines]).reshape(1, -1) + aligned
             fill_l2(device, filling)
-            passes = [np.zeros(lines.shape, dtype=np.int64)] * 2
+            passes: list[IntArray] = [np.zeros_like(lines)] * 2
             if what == "written":
                 _loads(device, memory, of_one, only=loader, writes=True)
             else:
@@ -84,13 +87,18 @@ def measure_sides(device: Device, *, quick: bool) -> list[MeasuredRow]:
     return rows
 
 
+class _Loads(NamedTuple):
+    begins: IntArray
+    cycles: IntArray
+
+
 def _loads(
     device: Device, memory: Any, lines: IntArray, *, only: int = -1, writes: bool = False, pause: int = 0
-) -> tuple[IntArray, IntArray]:
+) -> _Loads:
     """Return begin and cycles of each load, shaped as ``lines``: a row for each SM, or one for SM ``only``."""
     begins = device.cupy.zeros(lines.shape, dtype=np.uint64)
     cycles = device.cupy.zeros(lines.shape, dtype=np.uint32)
     numbers = device.cupy.asarray(lines.astype(np.uint32))
     scalars = (np.int32(value) for value in (lines.shape[1], only, int(writes), pause))
     device.launch("lines", "in_turn", (begins, cycles, memory, numbers, *scalars), ctas=device.sms, threads=WARP)
-    return tuple(np.asarray(device.cupy.asnumpy(found), dtype=np.int64) for found in (begins, cycles))
+    return _Loads(*(np.asarray(device.cupy.asnumpy(found), dtype=np.int64) for found in (begins, cycles)))

@@ -304,7 +304,7 @@ def measure_handover(device: Device, *, quick: bool) -> list[MeasuredRow]:
     return rows
 
 
-BEHIND: Final = ("ex2", "sts of 32 wavefronts", "lds.32", "ldmatrix.x4", "shfl", "ffma", "mma")
+BEHIND: Final = ("ex2", "sts of 32 wavefronts", "lds.32", "ldmatrix.x4", "shfl", "ffma")
 """Instructions that wait behind one another, by their number in the microbenchmark."""
 
 _BEHIND_SECONDS: Final = (0, 2, 3, 4, 5)
@@ -337,7 +337,6 @@ def measure_behind(device: Device, *, quick: bool) -> list[MeasuredRow]:
 BESIDE_MMA: Final = ("", "ldmatrix.x4", "cp.async.cg", "lds.32", "sts.128")
 """Memory instructions between a warp's own mma.sync, by their number in the microbenchmark."""
 
-_BESIDE_LATER: Final = (0, 1, 2, 4, 6, 8, 12, 16)
 _BESIDE_TRIPS: Final = 256
 
 
@@ -345,23 +344,21 @@ def measure_beside(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     Measure trips of 24 mma.sync with some memory instructions between them, of warps that do the same.
 
-    ``later`` mma.sync after the last of ``count``, its address (or what it stores) is overwritten, or with ``uses`` 1
-    what it loads is used. Column ``per_trip`` has the cycles of a trip, the median over the warps; a row without an
-    instruction has the trip that only overwrites.
+    Behind the last of ``count``, its address (or what it stores) is overwritten, or with ``uses`` 1 what it loads is
+    used. Column ``per_trip`` has the cycles of a trip, the median over the warps; the row without an instruction has
+    the trip that only overwrites.
     """
     rows: list[MeasuredRow] = []
     data = device.cupy.zeros(1 << 20, dtype=np.uint8)
     for number, name in enumerate(BESIDE_MMA):
         for uses in (0, 1) if name in {"ldmatrix.x4", "lds.32"} else (0,):
             for count in (1, 2, 4) if name and not quick else (1,):
-                for later in _BESIDE_LATER[:2] if quick else _BESIDE_LATER:
-                    for warps in (1, SMSPS, 2 * SMSPS):
-                        cycles = device.cupy.zeros(2 * SMSPS, dtype=np.uint32)
-                        arguments = (cycles, data, np.int32(_BESIDE_TRIPS), np.uint32(1), np.uint32(1))
-                        for _ in range(2):
-                            kernel = f"beside_{number}_{later}_{uses}_{count}"
-                            device.launch("beside", kernel, arguments, threads=warps * WARP)
-                        found = device.cupy.asnumpy(cycles).astype(np.int64)[:warps]
-                        row: MeasuredRow = {"instruction": name, "uses": uses, "count": count, "later": later}
-                        rows.append(row | {"warps": warps, "per_trip": float(np.median(found)) / _BESIDE_TRIPS})
+                for warps in (1, SMSPS, 2 * SMSPS):
+                    cycles = device.cupy.zeros(2 * SMSPS, dtype=np.uint32)
+                    arguments = (cycles, data, np.int32(_BESIDE_TRIPS), np.uint32(1), np.uint32(1))
+                    for _ in range(2):
+                        device.launch("beside", f"beside_{number}_{uses}_{count}", arguments, threads=warps * WARP)
+                    found = device.cupy.asnumpy(cycles).astype(np.int64)[:warps]
+                    row: MeasuredRow = {"instruction": name, "uses": uses, "count": count, "warps": warps}
+                    rows.append(row | {"per_trip": float(np.median(found)) / _BESIDE_TRIPS})
     return rows

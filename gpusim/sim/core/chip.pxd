@@ -23,7 +23,7 @@ cdef class Log:
 cdef class Lines:
     cdef long long mask, free, fresh, oldest, youngest
     cdef readonly long long count
-    cdef long long[::1] head, chain, line, ready, held, dirty, asker, lands, pending, seen, wanted, crossed, older, younger
+    cdef long long[::1] head, chain, line, ready, held, dirty, asker, lands, pending, seen, crossed, older, younger
     cdef long long bucket(self, long long line) noexcept
     cdef long long find(self, long long line) noexcept
     cdef void unlink(self, long long slot) noexcept
@@ -126,7 +126,7 @@ cdef class Chip:
     cdef long long read_known(self, long long sm, long long at, long long issued, long long sectors, long long slow, long long missed) noexcept
     cdef long long arrival(self, long long sm, long long start, long long issued, long long asked, long long slow, long long missed) noexcept
     cdef bint is_far(self, long long sm, long long line) noexcept
-    @cython.locals(cache=Lines, waits=bint, far=bint)
+    @cython.locals(cache=Lines, waits=bint, same=bint, far=bint)
     cdef long long fill(self, long long sm, long long line, long long mask, long long start, long long issued, long long split) noexcept
     cdef long long coalescer_of(self, long long sm, long long line) noexcept
     @cython.locals(cache=Lines, misses=bint, far=bint)

@@ -197,8 +197,7 @@ class Lines:
         slots = pages(_SLOT_WIDTH * (most + 2))
         self.line, self.chain, self.older, self.younger = slots, slots[1:], slots[2:], slots[3:]
         self.held, self.ready, self.asker, self.lands = slots[4:], slots[5:], slots[6:], slots[7:]
-        self.pending, self.wanted, self.dirty, self.seen = slots[8:], slots[9:], slots[10:], slots[11:]
-        self.crossed = slots[12:]
+        self.pending, self.dirty, self.seen, self.crossed = slots[8:], slots[9:], slots[10:], slots[11:]
         self.free, self.fresh = -1, 0
         self.oldest = -1
         self.youngest = -1
@@ -256,7 +255,7 @@ class Lines:
         self.head[bucket] = slot + 1
         self.line[slot] = line
         self.ready[slot] = 0
-        self.held[slot] = self.dirty[slot] = self.wanted[slot] = self.crossed[slot] = 0
+        self.held[slot] = self.dirty[slot] = self.crossed[slot] = 0
         self.lands[slot] = self.pending[slot] = self.seen[slot] = 0
         self.append(slot)
         self.count += 1
@@ -445,12 +444,13 @@ class Chip:
         # Caches and DRAM
         self.l1 = [Lines(self.l1_lines + _LINES_AT_ONCE) for _ in range(sms)] if self.cached else []
         self.l2, self.next_line = Lines(self.l2_lines + 2), _OUTPUT_LINES
-        self.reach, self.coalesced = dealt(figures.l2_reach, sms), pages(_COALESCER_WIDTH << _COALESCER_BITS)
         # TPCs lie in turn on both sides of the chip, and all are taken for one GPC, where no groups are known.
-        self.gpc = array("q", [figures.gpcs[group] for group in groups] or [0] * sms)
-        self.side = array(
-            "q", [figures.sides[group] for group in groups] or [sm // SMS_PER_TPC % 2 for sm in range(sms)]
+        self.reach, self.gpc = (
+            dealt(figures.l2_reach, sms),
+            array("q", [figures.gpcs[one] for one in groups] or [0] * sms),
         )
+        sides = [figures.sides[group] for group in groups] or [sm // SMS_PER_TPC % 2 for sm in range(sms)]
+        self.side, self.coalesced = array("q", sides), pages(_COALESCER_WIDTH << _COALESCER_BITS)
         self.l2_free, self.store_free, self.chip_free = zeros(sms), zeros(sms), 0
         self.dram_of(figures)
         self.turn, self.draw, self.spread, self.came_sectors, self.displaced = 0, 0, 0, 0, 0
@@ -1483,11 +1483,18 @@ class Chip:
         """
         Look a line up in the L2, read what is missing from DRAM; return the cycle at which it has arrived (D11).
 
-        An SM that asks again for sectors on their way to it gets them with the first request. Up to a number of
-        requests from other SMs of its GPC are merged before the L2 with one for the same sectors that waits there or
+        Up to a number of requests of its GPC are merged before the L2 with one for the same sectors that waits there or
         for DRAM, or was accepted a moment before (pairs.csv; hits.csv, neighbours and CTAs far from one another, at
-        once and one after another). Other sectors of the line are looked up on their own, though they come with it
-        (rows.csv, 64 bytes of a row).
+        once and one after another; splits.csv, two CTAs of an SM). Other sectors of the line are looked up on their
+        own, though they come with it (rows.csv, 64 bytes of a row).
+
+        Args:
+            sm: The SM.
+            line: The line.
+            mask: Sectors that it asks for.
+            start: When the request is at the L2, in thousandths of a cycle.
+            issued: Cycle of the instruction's issue.
+            split: Sectors that are looked up where it takes several requests, none of which is merged; else 0.
         """
         cache, far = self.l2, self.is_far(sm, line)
         slot = cache.used(line)
@@ -1495,17 +1502,12 @@ class Chip:
         missing = sectors_in(_WHOLE_LINE & ~cache.held[slot]) if mask & ~cache.held[slot] else 0
         entry = self.coalescer_of(sm, line)
         waits = self.coalesced[entry] == line + 1 and start < self.coalesced[entry + 1]
-        if missing == 0:
-            if (
-                waits
-                and not split
-                and mask & ~self.coalesced[entry + 2] == 0
-                and self.coalesced[entry + 3] < self.most_merged
-            ):
-                self.coalesced[entry + 3] += 1
-                there = cache.crossed[slot] if far else ready
-                return max(start // _MILLI + self.l2_latency(sm), there + self.reach[sm])
-        asked = split if split else sectors_in(mask)
+        same = waits and mask & ~self.coalesced[entry + 2] == 0
+        if missing == 0 and same and not split and self.coalesced[entry + 3] < self.most_merged:
+            self.coalesced[entry + 3] += 1
+            there = cache.crossed[slot] if far else ready
+            return max(start // _MILLI + self.l2_latency(sm), there + self.reach[sm])
+        asked = split or sectors_in(mask)
         self.looked_up += asked
         begin = self.look(start, issued, asked * SECTOR_BYTES)
         lands = begin // _MILLI + self.l2_latency(sm)
@@ -1523,9 +1525,6 @@ class Chip:
             cache.seen[slot] |= mask
             ready = cache.crossed[slot]
         lands = max(lands, ready + self.reach[sm])
-        cache.wanted[slot] = mask | (cache.wanted[slot] if start < cache.lands[slot] and cache.asker[slot] == sm else 0)
-        cache.asker[slot] = sm
-        cache.lands[slot] = lands * _MILLI
         if not split:
             self.coalesced[entry] = line + 1
             self.coalesced[entry + 1] = max(begin + self.merge_window, ready * _MILLI)
@@ -1535,7 +1534,7 @@ class Chip:
 
     def coalescer_of(self, sm: int, line: int) -> int:
         """
-        Return where the requests of an SM's GPC for a line may wait to be merged: line + 1, until when, sectors, how many.
+        Return where requests of an SM's GPC for a line wait to be merged: the line + 1, until when, sectors, how many.
 
         There is room for more than are on their way at once; a line takes the place of another one of the same hash.
         """
