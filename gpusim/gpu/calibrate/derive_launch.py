@@ -122,7 +122,7 @@ def _gpcs(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], str]:
 def _sides(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], str]:
     """Return the side of each group of SMs: 0 for that of the SM that brought the lines, where none crosses."""
     crossed: dict[int, int] = {}
-    first = t["sides"].values("loader")[0]
+    first = t["sides"].rows(what="read")[0]["loader"]
     for row in t["sides"].rows(what="read", loader=first):
         late = int(row["first"]) - int(row["second"]) > CROSSES
         crossed[int(row["sm"])] = crossed.get(int(row["sm"]), 0) + late

@@ -444,13 +444,7 @@ class Chip:
         # Caches and DRAM
         self.l1 = [Lines(self.l1_lines + _LINES_AT_ONCE) for _ in range(sms)] if self.cached else []
         self.l2, self.next_line = Lines(self.l2_lines + 2), _OUTPUT_LINES
-        # TPCs lie in turn on both sides of the chip, and all are taken for one GPC, where no groups are known.
-        self.reach, self.gpc = (
-            dealt(figures.l2_reach, sms),
-            array("q", [figures.gpcs[one] for one in groups] or [0] * sms),
-        )
-        sides = [figures.sides[group] for group in groups] or [sm // SMS_PER_TPC % 2 for sm in range(sms)]
-        self.side, self.coalesced = array("q", sides), pages(_COALESCER_WIDTH << _COALESCER_BITS)
+        self.place(figures, groups)
         self.l2_free, self.store_free, self.chip_free = zeros(sms), zeros(sms), 0
         self.dram_of(figures)
         self.turn, self.draw, self.spread, self.came_sectors, self.displaced = 0, 0, 0, 0, 0
@@ -491,6 +485,17 @@ class Chip:
         self.merge_window, self.crossing = figures.merge_window * _MILLI, figures.l2_crossing
         self.home_bits = figures.home_bits
         self.l1_lines, self.l2_lines = figures.l1_lines, figures.l2_lines
+
+    def place(self, figures: "Figures", groups: "Sequence[int]") -> None:
+        """
+        Take over where SMs are on the chip.
+
+        TPCs lie in turn on both of its sides, and all are taken for one GPC, where no groups are known.
+        """
+        self.reach = dealt(figures.l2_reach, self.sms)
+        self.gpc = array("q", [figures.gpcs[group] for group in groups] or [0] * self.sms)
+        sides = [figures.sides[group] for group in groups] or [sm // SMS_PER_TPC % 2 for sm in range(self.sms)]
+        self.side, self.coalesced = array("q", sides), pages(_COALESCER_WIDTH << _COALESCER_BITS)
 
     def dram_of(self, figures: "Figures") -> None:
         """
