@@ -15,30 +15,40 @@ NEAR_ONLY = figures_of(H200, 0, busy=False)._replace(l2_far_percent=0, constant_
 SMS = 8
 
 
-def filled(chip, *requests, mask=1):
+def filled(chip, *requests, mask=1, split=0):
     """When each request, (SM, line, cycle), for the sectors of a mask has arrived."""
-    return [chip.fill(sm, line, mask, at * 1000, at) for sm, line, at in requests]
+    return [chip.fill(sm, line, mask, at * 1000, at, split) for sm, line, at in requests]
 
 
 # --- merged reads ---
 
 
-def test_an_sm_that_asks_again_for_what_is_on_its_way_gets_it_with_the_first_request():
+def test_an_sm_that_asks_again_for_what_is_on_its_way_is_merged_as_others_are():
     """
-    From DRAM at 690, and from the L2 at 1258: who asked 100 cycles later has it then, too, and nothing is looked up.
-
-    When it has arrived, at 1258, the next request is a new one.
+    From DRAM at 690: who asked 100 cycles later has it then, too, and one look-up serves two, of which the third is
+    not. From the L2 at 1258 and 1358, each by itself.
     """
-    chip = quiet(figures=NEAR_ONLY)
+    chip = quiet(figures=NEAR_ONLY._replace(most_merged=2))
 
-    assert filled(chip, (0, 7, 0), (0, 7, 100), (0, 7, 1000), (0, 7, 1100), (0, 7, 1258)) == [
-        690,
-        690,
-        1258,
-        1258,
-        1516,
-    ]
-    assert (chip.looked_up, chip.dram_bytes) == (3, 128)
+    assert filled(chip, (0, 7, 0), (0, 7, 100), (0, 7, 200), (0, 7, 1000), (0, 7, 1100)) == [690, 690, 690, 1258, 1358]
+    assert (chip.looked_up, chip.dram_bytes) == (4, 128)
+
+
+def test_what_takes_several_requests_is_looked_up_by_each_and_not_merged():
+    """
+    Two SMs ask for four sectors that fill two lines of shared memory: 4 looked up for each, though the line is on its
+    way. A third one's, in one request, is not merged with them either: 12. A sector that fills two pieces is looked up
+    twice: 8 more.
+    """
+    chip = quiet(figures=NEAR_ONLY._replace(most_merged=4), sms=SMS)
+
+    assert filled(chip, (0, 7, 0), (1, 7, 0), mask=0b1111, split=4) == [690, 690]
+    assert filled(chip, (2, 7, 0), mask=0b1111) == [690]
+    assert (chip.looked_up, chip.dram_bytes) == (12, 128)
+    assert filled(chip, (3, 7, 0), mask=0b1111) == [690]
+    assert chip.looked_up == 12
+    assert filled(chip, (4, 7, 0), mask=0b1111, split=8) == [690]
+    assert chip.looked_up == 20
 
 
 def test_another_sm_s_hit_is_looked_up_by_itself():
@@ -111,23 +121,47 @@ def test_merged_reads_take_nothing_of_the_bandwidth():
     assert chip.chip_free == 64_000
 
 
-def test_requests_are_merged_within_a_group_of_sms():
-    """
-    Two groups of two SMs ask for one line at once: each group looks it up once.
+PLACES = {"gpcs": (0, 0, 1), "sides": (0, 0, 1)}
+"""Three groups of SMs, of which the first two are one GPC."""
 
-    The SMs of one group ask before and after the other's: 0, 2, 1, 3.
-    """
-    chip = quiet(figures=NEAR_ONLY._replace(most_merged=4), sms=4, groups=(0, 0, 1, 1))
 
-    assert filled(chip, (0, 7, 0), (2, 7, 0), (1, 7, 0), (3, 7, 0)) == [690] * 4
+def test_requests_are_merged_within_a_gpc():
+    """
+    Six SMs of two GPCs ask for one line at once: each GPC looks it up once.
+
+    The SMs of one ask before and after the other's: 0, 4, 1, 5, and those of the second group of the first: 2, 3.
+    """
+    chip = quiet(figures=NEAR_ONLY._replace(most_merged=4, **PLACES), sms=6, groups=(0, 0, 1, 1, 2, 2))
+
+    assert filled(chip, *((sm, 7, 0) for sm in (0, 4, 1, 5, 2, 3))) == [690] * 6
     assert (chip.looked_up, chip.dram_bytes) == (2, 128)
+
+
+def test_each_gpc_merges_as_many_as_one_look_up_serves():
+    """Two GPCs of three SMs, of which a look-up serves two: two look-ups in each."""
+    figures = NEAR_ONLY._replace(most_merged=2, gpcs=(0, 1), sides=(0, 0))
+    chip = quiet(figures=figures, sms=6, groups=(0, 0, 0, 1, 1, 1))
+    filled(chip, *((sm, 7, 0) for sm in (0, 3, 1, 4, 2, 5)))
+
+    assert chip.looked_up == 4
+
+
+def test_a_gpc_s_window_is_its_own():
+    """Another GPC's look-up at 1050 does not keep the first one's of 1000 open beyond 1058."""
+    figures = NEAR_ONLY._replace(most_merged=4, merge_window=58, gpcs=(0, 1), sides=(0, 0))
+    chip = quiet(figures=figures, sms=4, groups=(0, 0, 1, 1))
+    filled(chip, (3, 7, 0))
+    chip.looked_up = 0
+    filled(chip, (0, 7, 1000), (2, 7, 1050), (1, 7, 1060))
+
+    assert chip.looked_up == 3
 
 
 def test_other_sectors_of_a_line_on_its_way_are_looked_up_and_come_with_it():
     """
     The first two sectors bring the whole line, at 690: 2 look-ups. The other two, asked for 100 cycles later by the
     same SM and by another, are there with it, and looked up once for both: 4. Who asks for all of them again looks
-    nothing up.
+    nothing up, as the two look-ups serve four requests.
     """
     chip = quiet(figures=NEAR_ONLY._replace(most_merged=4), sms=2)
 
@@ -141,6 +175,10 @@ def test_other_sectors_of_a_line_on_its_way_are_looked_up_and_come_with_it():
 # --- look-ups, and what is missing ---
 
 
+PAGE = 1 << 14
+"""Lines of a page."""
+
+
 @pytest.mark.parametrize(("sms", "home"), [((0, 1, 4, 5), 0), ((2, 3, 6, 7), 1)])
 def test_the_first_read_of_a_sector_from_the_other_partition_is_looked_up_in_both(sms, home):
     """
@@ -150,21 +188,32 @@ def test_the_first_read_of_a_sector_from_the_other_partition_is_looked_up_in_bot
     """
     for sm in sms:
         chip, log = quiet(figures=NEAR_ONLY._replace(l2_far_percent=50), sms=SMS), []
-        for at, line, mask in ((0, home, 0b0011), (5000, 1 - home, 0b0011), (10_000, 1 - home, 0b1111)):
+        for at, line, mask in (
+            (0, 32 * home, 0b0011),
+            (5000, 32 - 32 * home, 0b0011),
+            (10_000, 32 - 32 * home, 0b1111),
+        ):
             before = chip.looked_up
             filled(chip, (sm, line, at), mask=mask)
             log.append(chip.looked_up - before)
         assert log == [2, 4, 6]
 
 
-SIDES = NEAR_ONLY._replace(l2_far_percent=50, l2_far=258, l2_crossing=189)
-"""Lines of an odd number of ones are at home on the side of TPC 1, which SMs 2 and 3 have."""
+HOME_BITS = -PAGE | sum(1 << bit for bit in (5, 6, 8, 10, 12))
+
+SIDES = NEAR_ONLY._replace(l2_far_percent=50, l2_far=258, l2_crossing=189, home_bits=HOME_BITS)
+"""Of a page, lines 32 to 63 are at home on the side of TPC 1, which SMs 2 and 3 have."""
 
 
 @pytest.mark.parametrize(
-    ("line", "far"), [(0, False), (1, True), (3, False), (7, True), (1 << 40, True), (5 << 40, False)]
+    ("line", "far"),
+    [
+        *((0, False), (31, False), (32, True), (64, True), (96, False), (128, False), (256, True), (1024, True)),
+        *((4096, True), (32 + 4096, False), (PAGE, True), (2 * PAGE, True), (3 * PAGE, False), (1 << 40, True)),
+    ],
 )
-def test_the_parity_of_a_line_s_ones_says_which_partition_is_its_home(line, far):
+def test_the_parity_of_some_of_a_line_s_bits_says_which_partition_is_its_home(line, far):
+    """Bits 5, 6, 8, 10 and 12 in a page, and all above it."""
     chip = quiet(figures=SIDES, sms=SMS)
 
     assert [chip.is_far(sm, line) for sm in range(5)] == [far, far, not far, not far, far]
@@ -172,56 +221,56 @@ def test_the_parity_of_a_line_s_ones_says_which_partition_is_its_home(line, far)
 
 @pytest.mark.parametrize("stride", [1, 2, 3, 8, 12, 16, 64, 1000])
 def test_half_of_any_rows_are_far(stride):
-    """Of 128 rows from any line on, whatever lies between them, a quarter to three quarters."""
+    """Of 2,048 rows from any line on, whatever lies between them, two in five to three in five."""
     chip = quiet(figures=SIDES, sms=SMS)
     for first in range(0, 5000, 619):
-        assert 32 <= sum(chip.is_far(0, first + row * stride) for row in range(128)) <= 96
+        assert 0.4 <= sum(chip.is_far(0, first + row * stride) for row in range(2048)) / 2048 <= 0.6
 
 
-def test_groups_of_sms_lie_on_both_sides_by_turns():
-    chip = quiet(figures=SIDES, sms=6, groups=(0, 0, 1, 1, 1, 2))
+def test_groups_of_sms_lie_where_the_figures_say():
+    chip = quiet(figures=SIDES._replace(**PLACES), sms=6, groups=(0, 0, 1, 1, 1, 2))
 
-    assert [chip.is_far(sm, 0) for sm in range(6)] == [False, False, True, True, True, False]
+    assert [chip.is_far(sm, 0) for sm in range(6)] == [False] * 5 + [True]
 
 
 def test_a_line_from_dram_reaches_the_other_side_later():
-    """Line 7 is at home with SM 2: it is there at 690, and 189 cycles later with SM 0, whoever asks first."""
+    """Line 39 is at home with SM 2: it is there at 690, and 189 cycles later with SM 0, whoever asks first."""
     for order in ((2, 0), (0, 2)):
         chip = quiet(figures=SIDES, sms=SMS)
-        landed = filled(chip, *((sm, 7, 0) for sm in order))
+        landed = filled(chip, *((sm, 39, 0) for sm in order))
 
         assert dict(zip(order, landed, strict=True)) == {2: 690, 0: 879}
 
 
 def test_a_line_crosses_the_chip_once():
     """
-    SM 2 has had line 7 at its home. SM 0 asks at 5000, and has it after a hit and the crossing: 5000 + 258 + 189.
+    SM 2 has had line 39 at its home. SM 0 asks at 5000, and has it after a hit and the crossing: 5000 + 258 + 189.
 
     SM 4, on SM 0's side, asks at 5100, while the line crosses, and has it when it is there; at 6000 it has a hit.
     """
     chip = quiet(figures=SIDES, sms=SMS)
-    filled(chip, (2, 7, 0))
+    filled(chip, (2, 39, 0))
 
-    assert filled(chip, (0, 7, 5000), (4, 7, 5100), (4, 7, 6000)) == [5447, 5447, 6258]
-    assert filled(chip, (2, 7, 7000)) == [7258]
+    assert filled(chip, (0, 39, 5000), (4, 39, 5100), (4, 39, 6000)) == [5447, 5447, 6258]
+    assert filled(chip, (2, 39, 7000)) == [7258]
 
 
 def test_the_whole_line_crosses_with_its_first_sectors():
     """The other two are looked up in both partitions when they are asked for, and are there."""
     chip = quiet(figures=SIDES, sms=SMS)
-    filled(chip, (2, 7, 0))
+    filled(chip, (2, 39, 0))
 
-    assert filled(chip, (0, 7, 5000), mask=0b0011) == [5447]
+    assert filled(chip, (0, 39, 5000), mask=0b0011) == [5447]
     before = chip.looked_up
-    assert filled(chip, (0, 7, 6000), mask=0b1111) == [6258]
+    assert filled(chip, (0, 39, 6000), mask=0b1111) == [6258]
     assert chip.looked_up == before + 4 + 2
 
 
 def test_requests_of_the_other_side_are_merged_until_the_line_has_crossed():
-    """SM 4 asks at 800, when line 7 is at home, and on its way to SM 0's side: it is merged, and has it at 1058."""
+    """SM 4 asks at 800, when line 39 is at home, and on its way to SM 0's side: it is merged, and has it at 1058."""
     chip = quiet(figures=SIDES._replace(most_merged=4), sms=SMS)
 
-    assert filled(chip, (0, 7, 0), (4, 7, 800)) == [879, 1058]
+    assert filled(chip, (0, 39, 0), (4, 39, 800)) == [879, 1058]
     assert chip.looked_up == 2
 
 

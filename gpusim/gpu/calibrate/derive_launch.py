@@ -104,19 +104,17 @@ _MERGED = 1.5
 
 
 def _gpcs(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], str]:
-    """Return the GPC of each group of SMs: that of the first group is another one's, too, with whose SMs it merges."""
+    """Return the GPC of each group of SMs, numbered by its first one: groups whose SMs' reads are merged share one."""
     groups = _groups(t["places"])
-    of_sm = {sm: number for number, group in enumerate(groups) for sm in group}
-    together: dict[int, set[int]] = {number: {number} for number in range(len(groups))}
+    of_sm = {str(sm): number for number, group in enumerate(groups) for sm in group}
+    gpcs = list(range(len(groups)))
     for row in t["pairs"].rows():
         alone = t["pairs"].numbers(_LOOKED_UP, one=row["one"], other=row["one"])[0]
         if float(row[_LOOKED_UP]) < _MERGED * alone:
-            together[of_sm[int(row["one"])]].add(of_sm[int(row["other"])])
-    merged = next((found for found in together.values() if len(found) > 1), {0})
-    first = min(merged - {0}, default=0)
-    gpcs = [0 if number in {0, first} else number for number in range(len(groups))]
-    order = {gpc: place for place, gpc in enumerate(sorted(set(gpcs)))}
-    return tuple(order[gpc] for gpc in gpcs), "pairs.csv, groups of places.csv whose SMs' reads are merged"
+            one, other = sorted((gpcs[of_sm[row["one"]]], gpcs[of_sm[row["other"]]]))
+            gpcs = [one if gpc == other else gpc for gpc in gpcs]
+    number = {gpc: place for place, gpc in enumerate(sorted(set(gpcs)))}
+    return tuple(number[gpc] for gpc in gpcs), "pairs.csv, groups of places.csv whose SMs' reads are merged"
 
 
 def _sides(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], str]:

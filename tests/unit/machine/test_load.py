@@ -346,7 +346,14 @@ def test_a_figure_may_be_a_list():
 
 @pytest.mark.parametrize(
     ("table", "left_out"),
-    [("launch.units", 3), ("launch.gpc_clocks", 1), ("dram.banks", 3), ("async_copy.pace", 1), ("l2.reach", 1)],
+    [
+        ("launch.units", 5),
+        ("launch.reads", 2),
+        ("launch.gpc_clocks", 1),
+        ("dram.banks", 3),
+        ("async_copy.pace", 1),
+        ("l2.reach", 1),
+    ],
 )
 def test_a_machine_may_not_know_groups_of_sms_clocks_banks_pace_or_reach(table, left_out):
     text = without_table(table)
@@ -362,7 +369,13 @@ def test_a_machine_may_not_know_groups_of_sms_clocks_banks_pace_or_reach(table, 
 def test_groups_of_sms_clocks_banks_and_the_reach_of_the_l2_are_known_of_an_h200_alone():
     for name in machine_names():
         machine = load_machine(name)
-        parts = (machine.launch.units, machine.launch.gpc_clocks, machine.dram.banks, machine.l2.reach)
+        parts = (
+            machine.launch.units,
+            machine.launch.reads,
+            machine.launch.gpc_clocks,
+            machine.dram.banks,
+            machine.l2.reach,
+        )
         known = {part is not None for part in parts}
 
         assert known == {name == "h200"}
@@ -376,7 +389,7 @@ def test_the_pace_of_copies_is_known_of_chips_with_the_sm_of_the_h200():
 
 
 MAY_BE_NOTHING = re.compile(
-    r"latency|release|overhead|cta_interval|cta_setup|far_fraction|reserved|stream_lines|line_interval|write_buffer|store_buffer|barrier\.|dispatch\.|merging\.window|crossing\."
+    r"latency|release|overhead|cta_interval|cta_setup|far_fraction|reserved|stream_lines|line_interval|write_buffer|store_buffer|barrier\.|dispatch\.|merging\.window|crossing\.|reads\."
 )
 INTEGER_FIGURES = sorted(
     record.key

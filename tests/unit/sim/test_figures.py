@@ -63,6 +63,9 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
         most_merged=1,
         merge_window=0,
         l2_crossing=0,
+        home_bits=-1,
+        gpcs=(),
+        sides=(),
         dram_least=690,
         dram_latency=690,
         dram_late=690,
@@ -179,5 +182,6 @@ def test_every_figure_is_an_integer_or_some(name):
     figures = figures_of(load_machine(name), 65536, busy=False)
     several = {key: value for key, value in figures._asdict().items() if not isinstance(value, int)}
 
-    assert set(several) == {"l2_reach"}
-    assert {type(figure) for figure in (*figures, *figures.l2_reach) if figure is not figures.l2_reach} == {int}
+    assert set(several) == {"l2_reach", "gpcs", "sides"}
+    assert {type(figure) for key, figure in figures._asdict().items() if key not in several} == {int}
+    assert {type(one) for figure in several.values() for one in figure} == {int}

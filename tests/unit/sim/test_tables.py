@@ -17,6 +17,7 @@ from gpusim.sim.code import PIPE
 from gpusim.sim.footprint import TENSOR_STRIDE, L2Status, Patterns
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.tables import DataTables, code_of, decoded_of
+from gpusim.tile.lanes import copy_table
 
 
 def test_programs_follow_each_other_segment_by_segment():
@@ -85,9 +86,9 @@ def check_every_access(kernel):
             continue
         own = lanes.cta(block)
         for row, fetches in enumerate(own.fetches()):
-            bits = lanes.operands[kernel.copied[kernel.tensor_of(row)]].bits
+            filled = copy_table(lanes.operands[kernel.copied[kernel.tensor_of(row)]])
             for turn, fetch in enumerate(fetches):
-                first, pattern = Patterns().copies(own.fetched(row, fetch.number), bits)
+                first, pattern = Patterns().copies(own.fetched(row, fetch.number), filled)
                 base = kernel.tensor_of(row) * TENSOR_STRIDE + (first or 0)
                 expected = [
                     (sectors, [(base + line, mask) for line, mask in lines])

@@ -95,6 +95,7 @@ class DoubleDevice(Device):
         )
         self.sms = SMS
         self.launches = []
+        self.crosses = True
 
     def launch(self, source, kernel, arguments, *, ctas=1, threads=32, shared=0):  # noqa: C901 - a case a kernel
         assert threads % 32 == 0
@@ -125,6 +126,12 @@ class DoubleDevice(Device):
             first[...] = np.where(np.arange(len(first)) % 4 == 0, 420, 260)
         elif kernel.startswith("chase"):
             first[:2] = 1, 1 + 250 * int(arguments[3])
+        elif kernel == "in_turn":  # SMs of odd numbers are of the other side, and every second line crosses
+            lines, (count, only) = arguments[3], map(int, arguments[4:6])
+            own = np.zeros((SMS, 1), dtype=int) if only >= 0 else np.arange(SMS)[:, None] % 2
+            first[...] = 1000 * np.arange(count)
+            arguments[1][...] = 300 + 200 * (own[: len(lines)] * (self.crosses and only < 0) * (np.asarray(lines) & 1))
+            self.crosses = only >= 0
         elif kernel.startswith("clocks_"):
             sm = np.arange(ctas)
             first[...] = np.stack([sm, 39_600 + 4 * sm, np.full(ctas, 20_000)], axis=-1)
@@ -248,6 +255,8 @@ def test_every_figure_of_the_issue_is_derived(measured):
         "launch.units.ahead",  # nor show 16 CTAs on its four SMs any groups of them
         "launch.units.others",
         "launch.units.between",
+        "launch.units.gpcs",
+        "launch.units.sides",
         "tensor.m8n8k16.s8.s32.interval",  # an instruction of Turing's that no benchmark issues
         "tensor.m8n8k16.s8.s32.latency",
         "tensor.m16n8k8.bf16.f32.interval",

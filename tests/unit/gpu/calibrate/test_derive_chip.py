@@ -230,3 +230,37 @@ def test_how_far_the_l2_is_from_sms_is_the_mean_over_their_lines(tmp_path):
     write_rows(tmp_path / "latency.csv", rows, {})
 
     assert derive(tmp_path)["l2.reach.cycles"].value == (0, 20, 13)
+
+
+def loaded(loader, sm, line, *, crosses):
+    return {
+        "what": "read",
+        "loader": loader,
+        "sm": sm,
+        "line": line,
+        "first": 500 if crosses else 330,
+        "second": 320,
+    }
+
+
+@pytest.mark.parametrize("bits", [(5, 6, 8, 10, 12), (0,), (3, 13)])
+def test_the_parity_of_the_bits_that_tell_what_crosses_is_that_of_the_home(tmp_path, bits):
+    """
+    Loader 0's lines of odd parity cross to SM 2, loader 2's of even parity to SM 0; to the loader itself none.
+    """
+    mask = sum(1 << bit for bit in bits)
+    sides = [
+        loaded(loader, sm, line, crosses=sm != loader and (line & mask).bit_count() % 2 == (loader == 0))
+        for loader in (0, 2)
+        for sm in (0, 2)
+        for line in range(1 + sm, 1 << 14, 23)
+    ]
+    derived = derived_from(tmp_path, sides=sides)
+
+    assert derived["l2.crossing.home_bits"] == bits
+
+
+def test_where_nothing_crosses_no_home_is_known(tmp_path):
+    sides = [loaded(0, sm, line, crosses=False) for sm in (0, 2) for line in range(100)]
+
+    assert "l2.crossing.home_bits" not in derived_from(tmp_path, sides=sides)

@@ -203,3 +203,75 @@ def test_without_groups_that_show_nothing_is_derived(tmp_path, order):
     places += [place(cta, cta, ctas=sms) for cta in range(sms) if sms != 16]
 
     assert not set(UNITS) & set(values_from(tmp_path, places=places))
+
+
+GROUPS = len(OTHERS) + 1
+
+
+def pair(one, other, looked_up):
+    return {"one": one, "other": other, "lts__t_sectors_srcunit_tex.sum": looked_up}
+
+
+def test_groups_whose_reads_are_merged_are_one_gpc(tmp_path):
+    """
+    SM 20 reads 2,050 sectors. With SM 8 of the group of four 2,300 are looked up, with SMs of the other groups all.
+
+    By the numbers of their SMs, the group of four is the second of the others.
+    """
+    pairs = [pair(20, 20, 2050), pair(20, 8, 2300), pair(20, 0, 4100), pair(20, 30, 4103)]
+    derived = derived_from(tmp_path, places=grouped(), pairs=pairs)
+
+    assert derived["launch.units.gpcs"].value == (0, 1, 0, *range(2, GROUPS - 1))
+    assert derived["launch.units.gpcs"].at == "pairs.csv, groups of places.csv whose SMs' reads are merged"
+
+
+def test_gpcs_are_joined_by_any_of_their_pairs(tmp_path):
+    pairs = [pair(0, 0, 2050), pair(0, 30, 2060), pair(30, 30, 2050), pair(30, 32, 2055)]
+
+    assert values_from(tmp_path, places=grouped(), pairs=pairs)["launch.units.gpcs"] == (
+        *(0, 1, 2, 1, 1),
+        *range(3, GROUPS - 2),
+    )
+
+
+def side(sm, line, first, loader=20, what="read"):
+    return {"what": what, "loader": loader, "sm": sm, "line": line, "first": first, "second": 320}
+
+
+def crossing(others, mask, lines=range(1, 1200)):
+    """Rows of lines that SM 20 brought: those of SMs ``others`` cross whose number has an odd parity in ``mask``."""
+    everywhere = [*AHEAD, *chain.from_iterable(OTHERS)]
+    sms = [everywhere[line % SMS] for line in lines]
+    return [
+        side(sm, line, 500 if sm in others and (line & mask).bit_count() % 2 else 330)
+        for sm, line in zip(sms, lines, strict=True)
+    ]
+
+
+def test_the_sides_of_groups_are_told_by_what_crosses_to_them(tmp_path):
+    """The loader's own side is 0; SMs 0 and 1, and 34 and 35, are on the other one."""
+    sides = [*crossing({0, 1, 34, 35}, 0b1010010), side(30, 7, 900, what="written")]
+    derived = derived_from(tmp_path, places=grouped(), sides=sides)
+
+    assert derived["launch.units.sides"].value == (0, 1, 0, 0, 0, 1, *[0] * 7)
+    assert derived["launch.units.sides"].at == (
+        "sides.csv, groups of places.csv whose first loads of what SM 20 brought take longer"
+    )
+
+
+def test_a_launch_reads_some_sectors_and_all_code_some_times(tmp_path):
+    """512 instructions are 256 sectors: 2,304 more are read, 9 for each. What longer code reads does not count."""
+    read = "lts__t_sectors_op_read.sum"
+    own = [{"kernel": "nothing", "ctas": ctas, read: 900 + ctas} for ctas in (1, 5, 132)]
+    own += [
+        {"kernel": "straight", "instructions": n, read: value} for n, value in ((512, 3400), (1024, 5704), (4096, 1))
+    ]
+    derived = derived_from(tmp_path, own=own)
+
+    assert {key: figure.value for key, figure in derived.items()} == {
+        "launch.reads.sectors": 905,
+        "launch.reads.of_code": 9,
+    }
+    assert derived["launch.reads.of_code"].at == (
+        "own.csv, 1024 instructions less 512: sectors read over those of the code: 9.00"
+    )

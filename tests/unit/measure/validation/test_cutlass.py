@@ -24,6 +24,10 @@ def test_a_fused_attention_issues_m16n8k8_in_blocks_of_its_own():
     assert {tuple(one["kernel"]["instruction"]) for one in causal} == {(16, 8, 8)}
 
 
+def test_all_are_of_cutlass_s_code():
+    assert {one.scenario["kernel"]["code"] for one in ROWS.values()} == {"cutlass"}
+
+
 def test_tiles_of_one_gemm_are_of_one_problem():
     problems = [problem_of(one) for one in ROWS.values() if one.scenario["problem"].get("m") == 4096]
 

@@ -865,7 +865,7 @@ def test_an_epilogue_s_loads_wait_for_what_is_known_of_them_though_the_l2_is_sim
 )
 def test_what_an_epilogue_reads_first_has_to_cross_the_chip(core, sectors, status, cycles):
     """Of four lines some are at home on the other side, 189 cycles away; what was read before is on both."""
-    machine = replace(NEAR_ONLY, l2=replace(NEAR_ONLY.l2, crossing=L2CrossingSpec(first=189)))
+    machine = replace(NEAR_ONLY, l2=replace(NEAR_ONLY.l2, crossing=L2CrossingSpec(first=189, home_bits=(5,))))
     code = [epilogue_load(0, stall=5000, activity=0)]
     own, crossed = (
         execute(core, (code, 1), machine=one, memory=Memory(outputs=[(sectors, status)]))
@@ -878,7 +878,12 @@ def test_what_an_epilogue_reads_first_has_to_cross_the_chip(core, sectors, statu
 
 def test_of_single_lines_that_an_epilogue_reads_first_every_second_one_crosses(core):
     """Near and far come by turns: of four loads of a line each the second and the fourth take 189 cycles longer."""
-    l2 = replace(H200.l2, far_fraction_percent=50, far_latency=H200.l2.hit_latency, crossing=L2CrossingSpec(first=189))
+    l2 = replace(
+        H200.l2,
+        far_fraction_percent=50,
+        far_latency=H200.l2.hit_latency,
+        crossing=L2CrossingSpec(first=189, home_bits=(5,)),
+    )
     code = [epilogue_load(output, stall=5000, activity=0) for output in range(4)]
     memory = Memory(outputs=[(4, JUST_WRITTEN)] * 4)
     ran = execute(core, (code, 1), machine=replace(H200, l2=l2), memory=memory)

@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 from problems.attention import random_attention
 
+from gpusim.errors import BadInput
 from gpusim.families.attention.lower.stream import attention_registers, attention_stream, rows_together
 from gpusim.families.attention.program import softmax
 from gpusim.families.attention.program.step import Step
@@ -14,7 +15,9 @@ from gpusim.families.attention.schedule import FusedKernel, cta_program
 from gpusim.families.attention.tile.blocks import cta_blocks
 from gpusim.families.registry import parse_scenario
 from gpusim.machine import load_machine
+from gpusim.measure.validation.cutlass import committed_rows, cutlass_rows
 from gpusim.schedule.counts import count
+from gpusim.verbs.simulate import simulate
 
 H200 = load_machine("h200")
 
@@ -178,3 +181,49 @@ def test_what_a_mufu_computes_is_waited_for():
 )
 def test_registers_by_hand(scenario, registers):
     assert attention_registers(scenario, H200) == registers
+
+
+THEIRS = {
+    one.name: one for one in cutlass_rows(committed_rows(), 132) if one.scenario["problem"]["kind"] == "attention"
+}
+
+
+@pytest.mark.parametrize("row", THEIRS.values(), ids=THEIRS)
+def test_cutlass_s_code_has_the_instructions_that_an_h200_counted(row):
+    """Within 5 %, of which the tensor cores' are exact; gpusim's own code has half as many with the same ones."""
+    scenario = parse_scenario(row.scenario, row.name)
+    kernel = FusedKernel(scenario)
+    executed, tensor = 0, 0
+    for blocks, ctas in Counter(cta_blocks(scenario)).items():
+        stream = attention_stream(scenario, None if blocks is None else cta_program(scenario, blocks), H200)
+        executed += 4 * ctas * stream.instructions_per_warp
+        tensor += 4 * ctas * opcodes(stream)["HMMA"]
+
+    assert executed == pytest.approx(row.counters["smsp__inst_executed.sum"], rel=0.05)
+    assert tensor == count(kernel).instructions["HMMA"] == row.counters["sm__inst_executed_pipe_tensor_op_hmma.sum"]
+
+
+def test_cutlass_s_code_issues_its_example_s_instruction_and_is_estimated_only():
+    scenario = attention(kernel={"code": "cutlass"})
+
+    assert scenario.instruction == (16, 8, 8)
+    assert scenario.resolved()["kernel"]["code"] == "cutlass"
+    assert simulate(scenario, stream="auto")[0].stream == "estimated"
+    with pytest.raises(BadInput) as refused:
+        simulate(scenario, stream="compiled")
+    assert str(refused.value) == (
+        'kernel.code must be "gpusim" where gpusim\'s own kernel is compiled or run, got "cutlass": set it, or give'
+        " --cubin"
+    )
+
+
+def test_gpusim_s_code_is_not_named_in_a_resolved_scenario():
+    assert "code" not in attention().resolved()["kernel"]
+
+
+def test_cutlass_has_no_flash_kernel():
+    with pytest.raises(BadInput) as refused:
+        attention("flash", kernel={"code": "cutlass"})
+    assert str(refused.value) == (
+        'code must be "gpusim" of the flash kernel, which CUTLASS 2.x has not, got "cutlass" (test.toml: kernel.code)'
+    )
