@@ -1,5 +1,6 @@
 """Evaluates the sectors and cache lines that the global-memory instructions of a CTA touch."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -10,21 +11,15 @@ from gpusim.schedule.lanes import GlobalRow
 from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.lanes import SharedTable, over_warps
 from gpusim.tile.requests import distinct_sectors
-from gpusim.units import LINE_BITS, SECTOR_BITS, SECTOR_BYTES, SECTORS_PER_LINE
+from gpusim.units import LINE_BITS, SECTOR_BYTES, SECTORS_PER_LINE, VECTOR_BITS
 
 LineMasks: TypeAlias = tuple[tuple[int, int], ...]
-"""Pairs (line, bit mask of its sectors) that one warp instruction touches. No two tensors share line numbers."""
-
-SPLIT = 1 << SECTORS_PER_LINE
-"""
-Place in a mask of the sectors that are looked up where a line is asked for in several requests; 0 where it is in one.
-
-It is in several where what is copied fills several lines of shared memory, or a sector two aligned 32 bytes of it: then
-it is asked for twice (splits.csv).
-"""
+"""Requests (line, bit mask of its sectors) of one warp instruction. No two tensors share line numbers."""
 
 Request: TypeAlias = tuple[int, LineMasks]
 """(number of sectors, lines) of one warp instruction."""
+
+_VECTORS_PER_LINE = LINE_BITS // VECTOR_BITS
 
 TENSOR_STRIDE = 1 << 40
 """Distance in lines between the first lines of two tensors, larger than any tensor."""
@@ -86,27 +81,30 @@ class Patterns:
         self._copies: dict[Any, FetchPattern] = {}
         self._outputs: dict[Any, list[list[int]]] = {}
 
-    def copies(self, access: GlobalAccess, filled: SharedTable) -> tuple[int | None, FetchPattern]:
+    def copies(self, access: GlobalAccess, filled: SharedTable, *, around_l1: bool) -> tuple[int | None, FetchPattern]:
         """
         Return the first line of a fetch, None if it touches nothing, and its pattern; equal patterns are one object.
 
         Args:
             access: Accesses of the fetch.
             filled: The places in shared memory to which they are copied; its elements are theirs.
+            around_l1: Whether they are copied around the L1 (cp.async.cg), 16 bytes each; else each line is asked for
+                once.
         """
         valid = np.broadcast_to(access.valid, access.offset.shape)
         bits = filled.bits
         first, pattern = _pattern(access.offset, valid, bits)
-        key = pattern, filled
+        key = pattern, filled, around_l1
         if key not in self._copies:
             sectors = distinct_sectors(over_warps(access.offset), over_warps(valid), bits).tolist()
             offset = over_warps(access.offset - (first or 0) * LINE_BITS // bits)
-            touched = np.where(over_warps(valid), offset * bits // SECTOR_BITS, -1).tolist()
-            target = np.broadcast_to(filled.offsets[0] * bits // SECTOR_BITS, offset.shape).tolist()
+            touched = np.where(over_warps(valid), offset * bits // VECTOR_BITS, -1).tolist()
+            places = filled.offsets[0] * bits // VECTOR_BITS if around_l1 else np.zeros_like(filled.offsets[0])
+            target = np.broadcast_to(places, offset.shape).tolist()
             self._copies[key] = FetchPattern(
                 [
                     [
-                        [(count, _lines(touched[a][v][w], target[a][v][w])) for w, count in enumerate(warps)]
+                        [(count, line_requests(touched[a][v][w], target[a][v][w])) for w, count in enumerate(warps)]
                         for v, warps in enumerate(vecs)
                     ]
                     for a, vecs in enumerate(sectors)
@@ -134,23 +132,29 @@ def _pattern(offset: IntArray, valid: BoolArray, bits: int) -> tuple[int | None,
     return first, (offset.shape, bits, moved.tobytes())
 
 
-def _lines(sectors: list[int], filled: list[int]) -> LineMasks:
+def line_requests(vectors: Sequence[int], filled: Sequence[int]) -> LineMasks:
     """
-    Return the lines of the lanes' sectors, and how each is asked for.
+    Return the requests of one warp instruction: a line each, and the sectors of it that are asked for.
+
+    What is copied of a line is asked for by each line of shared memory that it fills. Where the two vectors of a sector
+    fill different aligned 32 bytes, those at even places are asked for first, and then those at odd ones, and so each
+    sector twice (splits.csv: the requests and sectors of rows that end 16, 32 and 64 bytes before the next begins).
 
     Args:
-        sectors: Sector that each lane copies from, -1 for none.
-        filled: The 32 bytes of shared memory that it fills.
+        vectors: Vector of 16 bytes that each lane copies, or copies from; -1 for none.
+        filled: The vector of shared memory that it fills.
     """
-    masks: dict[int, int] = {}
-    pairs: dict[int, set[tuple[int, int]]] = {}
-    for sector, piece in zip(sectors, filled, strict=True):
-        if sector >= 0:
-            line = sector // SECTORS_PER_LINE
-            masks[line] = masks.get(line, 0) | 1 << sector % SECTORS_PER_LINE
-            pairs.setdefault(line, set()).add((sector, piece))
-    for line, found in pairs.items():
-        looked = len(found)
-        if looked > masks[line].bit_count() or len({piece // SECTORS_PER_LINE for _, piece in found}) > 1:
-            masks[line] |= looked * SPLIT
-    return tuple(sorted(masks.items()))
+    lanes: dict[int, list[tuple[int, int]]] = {}
+    for vector, own in zip(vectors, filled, strict=True):
+        if vector >= 0:
+            lanes.setdefault(vector // _VECTORS_PER_LINE, []).append((vector, own))
+    requests: list[tuple[int, int]] = []
+    for line, found in sorted(lanes.items()):
+        pieces = {(vector // 2, own // 2) for vector, own in found}
+        apart = len(pieces) > len({sector for sector, _ in pieces})
+        masks: dict[tuple[int, int], int] = {}
+        for vector, own in found:
+            key = vector % 2 if apart else 0, own // _VECTORS_PER_LINE
+            masks[key] = masks.get(key, 0) | 1 << vector // 2 % SECTORS_PER_LINE
+        requests += [(line, mask) for _, mask in sorted(masks.items())]
+    return tuple(requests)

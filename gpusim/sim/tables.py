@@ -88,6 +88,7 @@ class DataTables:
             for name in (
                 *("program", "row_fetch", "row_status", "row_output", "found_slow", "found_missed", "found_first"),
                 *("pattern", "fetch_line", "slow", "missed", "shared", "looked", "request", "vecs", "asked", "touched"),
+                "lines_of",
                 *("line", "mask", "output_sectors"),
             )
         }
@@ -186,13 +187,13 @@ class DataTables:
         kernel, columns = self._kernel, self._columns
         tensor = kernel.tensor_of(row)
         operand = self._lanes.operands[kernel.copied[tensor]]
-        bits = operand.bits
+        bits, around = operand.bits, not kernel.cached_in_l1(row)
         first_line = tensor * TENSOR_STRIDE + wave * WAVE_STRIDE
         first = len(columns["pattern"])
         for number, alike, base in fetches:
             if (row, alike) not in self._alike:
                 access = lanes.fetched(row, number)
-                line, pattern = self._patterns.copies(access, copy_table(operand))
+                line, pattern = self._patterns.copies(access, copy_table(operand), around_l1=around)
                 self._alike[row, alike] = self._number(pattern), line, base
             known, line, at = self._alike[row, alike]
             columns["pattern"].append(known)
@@ -211,6 +212,7 @@ class DataTables:
                 for warps in vecs:
                     for sectors, lines in [*warps, *[(0, ())] * (self._warps - len(warps))]:
                         columns["asked"].append(sectors)
+                        columns["lines_of"].append(len({line for line, _ in lines}))
                         columns["touched"].append(len(columns["line"]))
                         columns["line"] += [line for line, _ in lines]
                         columns["mask"] += [mask for _, mask in lines]

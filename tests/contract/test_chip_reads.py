@@ -15,9 +15,9 @@ NEAR_ONLY = figures_of(H200, 0, busy=False)._replace(l2_far_percent=0, constant_
 SMS = 8
 
 
-def filled(chip, *requests, mask=1, split=0):
+def filled(chip, *requests, mask=1):
     """When each request, (SM, line, cycle), for the sectors of a mask has arrived."""
-    return [chip.fill(sm, line, mask, at * 1000, at, split) for sm, line, at in requests]
+    return [chip.fill(sm, line, mask, at * 1000, at) for sm, line, at in requests]
 
 
 # --- merged reads ---
@@ -34,21 +34,20 @@ def test_an_sm_that_asks_again_for_what_is_on_its_way_is_merged_as_others_are():
     assert (chip.looked_up, chip.dram_bytes) == (4, 128)
 
 
-def test_what_takes_several_requests_is_looked_up_by_each_and_not_merged():
+def test_what_sms_ask_for_in_parts_is_not_merged():
     """
-    Two SMs ask for four sectors that fill two lines of shared memory: 4 looked up for each, though the line is on its
-    way. A third one's, in one request, is not merged with them either: 12. A sector that fills two pieces is looked up
-    twice: 8 more.
+    Two SMs ask for both halves of a line, each half by a request: the second's first half comes after the first's
+    second one, so that all four are looked up. Each half asked for by both before the other one is looked up once.
     """
-    chip = quiet(figures=NEAR_ONLY._replace(most_merged=4), sms=SMS)
+    halves = (0b0011, 0b1100)
+    by_sm, by_half = (quiet(figures=NEAR_ONLY._replace(most_merged=4), sms=SMS) for _ in range(2))
+    for sm in (0, 1):
+        for mask in halves:
+            filled(by_sm, (sm, 7, 0), mask=mask)
+    for mask in halves:
+        filled(by_half, (0, 7, 0), (1, 7, 0), mask=mask)
 
-    assert filled(chip, (0, 7, 0), (1, 7, 0), mask=0b1111, split=4) == [690, 690]
-    assert filled(chip, (2, 7, 0), mask=0b1111) == [690]
-    assert (chip.looked_up, chip.dram_bytes) == (12, 128)
-    assert filled(chip, (3, 7, 0), mask=0b1111) == [690]
-    assert chip.looked_up == 12
-    assert filled(chip, (4, 7, 0), mask=0b1111, split=8) == [690]
-    assert chip.looked_up == 20
+    assert (by_sm.looked_up, by_half.looked_up) == (8, 4)
 
 
 def test_another_sm_s_hit_is_looked_up_by_itself():
@@ -160,8 +159,7 @@ def test_a_gpc_s_window_is_its_own():
 def test_other_sectors_of_a_line_on_its_way_are_looked_up_and_come_with_it():
     """
     The first two sectors bring the whole line, at 690: 2 look-ups. The other two, asked for 100 cycles later by the
-    same SM and by another, are there with it, and looked up once for both: 4. Who asks for all of them again looks
-    nothing up, as the two look-ups serve four requests.
+    same SM and by another, are there with it, and looked up once for both: 4. All of them are other sectors again: 8.
     """
     chip = quiet(figures=NEAR_ONLY._replace(most_merged=4), sms=2)
 
@@ -169,7 +167,7 @@ def test_other_sectors_of_a_line_on_its_way_are_looked_up_and_come_with_it():
     assert filled(chip, (0, 7, 100), (1, 7, 100), mask=0b1100) == [690, 690]
     assert (chip.looked_up, chip.dram_bytes) == (4, 128)
     assert filled(chip, (0, 7, 200), mask=0b1111) == [690]
-    assert chip.looked_up == 4
+    assert chip.looked_up == 8
 
 
 # --- look-ups, and what is missing ---

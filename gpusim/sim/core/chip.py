@@ -543,7 +543,7 @@ class Chip:
         self.pattern, self.fetch_line = data.pattern, data.fetch_line
         self.slow, self.missed, self.shared_by, self.looked_of = data.slow, data.missed, data.shared, data.looked
         self.request, self.vecs = data.request, data.vecs
-        self.asked, self.touched = data.asked, data.touched
+        self.asked, self.lines_of, self.touched = data.asked, data.lines_of, data.touched
         self.line, self.sector_mask = data.line, data.mask
         self.output_sectors = data.output_sectors
 
@@ -1261,7 +1261,7 @@ class Chip:
 
     def tags(self) -> int:
         """Return the cycles in which a request looks up its lines."""
-        return self.touched[self.requested + 1] - self.touched[self.requested]
+        return self.lines_of[self.requested]
 
     def tag(self, sm: int, at: int) -> int:
         """Let a copy look up its lines, one a cycle, after those before it; return the cycle at which it begins."""
@@ -1278,9 +1278,6 @@ class Chip:
     def copy(self, sm: int, at: int, issued: int, code: int) -> int:
         """
         Serve a cp.async; return the cycle at which its data is in shared memory.
-
-        What fills several lines of shared memory is asked for as often, and not merged with what other SMs ask for
-        (splits.csv).
         """
         sectors = self.asked[self.requested]
         if self.through_l1[code] or sectors == 0:
@@ -1293,9 +1290,9 @@ class Chip:
         done = 0
         for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
             line = self.line[touched] + self.fetch_line[self.fetched]
-            mask = self.sector_mask[touched] & _WHOLE_LINE
+            mask = self.sector_mask[touched]
             if self.simulates_l2:
-                landed = self.fill(sm, line, mask, start, issued, self.sector_mask[touched] >> SECTORS_PER_LINE)
+                landed = self.fill(sm, line, mask, start, issued)
             else:
                 landed = self.fill_known(sm, line, mask, start, issued)
             done = max(done, landed)
@@ -1316,7 +1313,7 @@ class Chip:
         base = self.fetch_line[self.fetched]
         for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
             slot = cache.used(self.line[touched] + base)
-            mask, held = self.sector_mask[touched] & _WHOLE_LINE, cache.held[slot]
+            mask, held = self.sector_mask[touched], cache.held[slot]
             if mask & held:
                 done = max(done, cache.ready[slot])
             missing += sectors_in(mask & ~held)
@@ -1324,7 +1321,7 @@ class Chip:
             landed = self.bring(sm, at, issued, missing) + hit - self.load_hit
             for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
                 slot = cache.find(self.line[touched] + base)
-                mask = self.sector_mask[touched] & _WHOLE_LINE
+                mask = self.sector_mask[touched]
                 if mask & ~cache.held[slot]:
                     cache.ready[slot] = landed
                     cache.held[slot] |= mask
@@ -1342,9 +1339,9 @@ class Chip:
         cache, base, done = self.l1[sm], self.fetch_line[self.fetched], 0
         for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
             line = self.line[touched] + base
-            mask = self.sector_mask[touched] & _WHOLE_LINE & ~cache.held[cache.find(line)]
+            mask = self.sector_mask[touched] & ~cache.held[cache.find(line)]
             if mask and self.simulates_l2:
-                done = max(done, self.fill(sm, line, mask, start, issued, 0))
+                done = max(done, self.fill(sm, line, mask, start, issued))
             elif mask:
                 done = max(done, self.fill_known(sm, line, mask, start, issued))
         return done
@@ -1484,22 +1481,15 @@ class Chip:
             filled = self.dram(self.spread * self.late_lines, bank, start, missing * SECTOR_BYTES, issued)
         return max(start // _MILLI + self.l2_latency(sm), filled + self.reach[sm] if late else 0)
 
-    def fill(self, sm: int, line: int, mask: int, start: int, issued: int, split: int) -> int:  # noqa: PLR0917 - in C all are
+    def fill(self, sm: int, line: int, mask: int, start: int, issued: int) -> int:
         """
         Look a line up in the L2, read what is missing from DRAM; return the cycle at which it has arrived (D11).
 
-        Up to a number of requests of its GPC are merged before the L2 with one for the same sectors that waits there or
-        for DRAM, or was accepted a moment before (pairs.csv; hits.csv, neighbours and CTAs far from one another, at
-        once and one after another; splits.csv, two CTAs of an SM). Other sectors of the line are looked up on their
-        own, though they come with it (rows.csv, 64 bytes of a row).
-
-        Args:
-            sm: The SM.
-            line: The line.
-            mask: Sectors that it asks for.
-            start: When the request is at the L2, in thousandths of a cycle.
-            issued: Cycle of the instruction's issue.
-            split: Sectors that are looked up where it takes several requests, none of which is merged; else 0.
+        Up to a number of requests of its GPC are merged before the L2 with the last one for the line that was not, if
+        that was for the same sectors and waits there or for DRAM, or was accepted a moment before (pairs.csv; hits.csv,
+        neighbours and CTAs far from one another, at once and one after another; splits.csv, two CTAs of an SM, and
+        lines that each SM asks for in parts, which takes the one SM's place at the other's parts). Other sectors of the
+        line are looked up on their own, though they come with it (rows.csv, 64 bytes of a row).
         """
         cache, far = self.l2, self.is_far(sm, line)
         slot = cache.used(line)
@@ -1507,12 +1497,12 @@ class Chip:
         missing = sectors_in(_WHOLE_LINE & ~cache.held[slot]) if mask & ~cache.held[slot] else 0
         entry = self.coalescer_of(sm, line)
         waits = self.coalesced[entry] == line + 1 and start < self.coalesced[entry + 1]
-        same = waits and mask & ~self.coalesced[entry + 2] == 0
-        if missing == 0 and same and not split and self.coalesced[entry + 3] < self.most_merged:
+        same = waits and self.coalesced[entry + 2] == mask
+        if missing == 0 and same and self.coalesced[entry + 3] < self.most_merged:
             self.coalesced[entry + 3] += 1
             there = cache.crossed[slot] if far else ready
             return max(start // _MILLI + self.l2_latency(sm), there + self.reach[sm])
-        asked = split or sectors_in(mask)
+        asked = sectors_in(mask)
         self.looked_up += asked
         begin = self.look(start, issued, asked * SECTOR_BYTES)
         lands = begin // _MILLI + self.l2_latency(sm)
@@ -1530,11 +1520,10 @@ class Chip:
             cache.seen[slot] |= mask
             ready = cache.crossed[slot]
         lands = max(lands, ready + self.reach[sm])
-        if not split:
-            self.coalesced[entry] = line + 1
-            self.coalesced[entry + 1] = max(begin + self.merge_window, ready * _MILLI)
-            self.coalesced[entry + 2] = mask | (self.coalesced[entry + 2] if waits else 0)
-            self.coalesced[entry + 3] = 1
+        self.coalesced[entry] = line + 1
+        self.coalesced[entry + 1] = max(begin + self.merge_window, ready * _MILLI)
+        self.coalesced[entry + 2] = mask
+        self.coalesced[entry + 3] = 1
         return lands
 
     def coalescer_of(self, sm: int, line: int) -> int:

@@ -118,8 +118,9 @@ class Data:
         slow, missed, shared, looked: L2 status of fetches, as in ``footprint.L2Status``.
         request, vecs: Of each pattern: its first request, and the requests of one access. Requests are ordered by
             access, vec and warp.
-        asked, touched: Of each request: sectors, and its first line; ``touched`` has one entry more than requests.
-        line, mask: Of each line that is touched: its number, and the mask of its sectors.
+        asked, lines_of, touched: Of each instruction: sectors, lines, and its first request of a line; ``touched`` has
+            one entry more than instructions.
+        line, mask: Of each request: the number of its line, and the mask of its sectors.
         output_sectors: Sectors by access and warp.
         cached: Whether some access looks up the L1.
         simulates_l2: Whether the L2's lines are simulated; else statuses say what hits.
@@ -145,6 +146,7 @@ class Data:
     request: Column
     vecs: Column
     asked: Column
+    lines_of: Column
     touched: Column
     line: Column
     mask: Column

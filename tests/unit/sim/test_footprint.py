@@ -6,7 +6,7 @@ from doubles.published import H200
 from problems.small import small_conv, small_gemm
 
 from gpusim.families.gemm.timed import TimedTileKernel
-from gpusim.sim.footprint import SPLIT, Patterns
+from gpusim.sim.footprint import Patterns, line_requests
 from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.lanes import SharedTable, copy_table
 from gpusim.tile.requests import distinct_sectors
@@ -23,7 +23,7 @@ def test_the_footprint_has_the_sectors_that_the_counters_count(scenario):
     for operand, tile in ((0, 1), (1, 0)):
         copies = [cta.fetched(operand, fetch.number) for fetch in cta.fetches()[operand]]
         filled = copy_table(scenario.operand("ab"[operand]))
-        found = [patterns.copies(access, filled) for access in copies]
+        found = [patterns.copies(access, filled, around_l1=False) for access in copies]
         sectors = np.array(
             [[[[count for count, _ in warps] for warps in vecs] for vecs in pattern.requests] for _, pattern in found]
         )
@@ -34,7 +34,7 @@ def test_the_footprint_has_the_sectors_that_the_counters_count(scenario):
         assert np.array_equal(sectors, distinct_sectors(offset, valid, bits=16))
         for _, pattern in found:
             for count, lines in (request for vecs in pattern.requests for warps in vecs for request in warps):
-                assert sum((mask & SPLIT - 1).bit_count() for _, mask in lines) == count
+                assert sum(mask.bit_count() for _, mask in lines) == count
 
 
 def access_at(*elements):
@@ -52,29 +52,48 @@ def filled_at(*bytes_):
 
 
 @pytest.mark.parametrize(
-    ("bytes_", "looked_up"),
+    ("first", "requests"),
     [
-        ((0, 16, 32, 48), 0),  # as they lie in global memory
-        ((16, 0, 48, 32), 0),  # swapped within 32 bytes
-        ((96, 112, 128, 144), 2),  # two sectors in two lines
-        ((16, 32, 48, 64), 4),  # each sector in two pieces
-        ((112, 128, 144, 160), 4),
+        (0, [0b1111]),  # as it lies in global memory
+        (6, [0b0001, 0b1110]),  # two vectors fill the end of a line of shared memory, six the next one
+        (4, [0b0011, 0b1100]),
+        (1, [0b1111, 0b0111, 0b1000]),  # those at even places fill one line, of those at odd ones the last the next
+        (3, [0b0111, 0b1000, 0b0011, 0b1100]),
+        (5, [0b0011, 0b1100, 0b0001, 0b1110]),
+        (7, [0b0001, 0b1110, 0b1111]),
     ],
 )
-def test_what_fills_several_lines_or_pieces_of_shared_memory_is_asked_for_again(bytes_, looked_up):
-    """Four lanes copy 16 bytes each, of two sectors of one line."""
-    _, pattern = Patterns().copies(access_at(0, 8, 16, 24), filled_at(*bytes_))
+def test_a_line_is_asked_for_by_what_its_parts_fill(first, requests):
+    """
+    Eight lanes copy the line's vectors in order to shared memory, from vector ``first`` of a line of it on.
 
-    assert pattern.requests == [[[(2, ((0, 0b0011 | looked_up * SPLIT),))]]]
+    Of rows of 128 bytes that lie 16 apart, every second one takes 3, 4, 4 and 3 requests and 8 sectors, as splits.csv
+    has 2.62 requests and 1.5 times the sectors a row: (1 + 2 + 2 + 2 + 14) / 8, and (4 * 4 + 4 * 8) / 32.
+    """
+    assert line_requests(range(8), range(first, first + 8)) == tuple((0, mask) for mask in requests)
+
+
+@pytest.mark.parametrize(("first", "requests"), [(0, [0b11]), (2, [0b11]), (6, [0b01, 0b10]), (1, [0b11, 0b11])])
+def test_half_a_line_that_lies_askew_is_asked_for_twice(first, requests):
+    """Rows of 64 bytes: both requests are for the same sectors, which the L2 merges (splits.csv: 1.25 looked up)."""
+    assert line_requests(range(4), range(first, first + 4)) == tuple((0, mask) for mask in requests)
+
+
+def test_vectors_may_change_places_within_32_bytes():
+    assert line_requests(range(8), (1, 0, 3, 2, 5, 4, 7, 6)) == ((0, 0b1111),)
+
+
+def test_lines_come_in_order_and_lanes_that_copy_nothing_do_not_count():
+    assert line_requests((16, -1, 9, 8), (0, 1, 2, 3)) == ((1, 0b0001), (2, 0b0001))
 
 
 def test_fetches_a_whole_number_of_lines_apart_are_one_pattern():
     """Lines of 64 elements: elements 64 and 200 lie in sector 0 of line 1 and sector 0 of line 3."""
     patterns = Patterns()
     filled = filled_at(0, 16)
-    first, pattern = patterns.copies(access_at(64, 200), filled)
-    later, again = patterns.copies(access_at(64 + 640, 200 + 640), filled)
-    _, other = patterns.copies(access_at(64 + 16, 200 + 16), filled)
+    first, pattern = patterns.copies(access_at(64, 200), filled, around_l1=True)
+    later, again = patterns.copies(access_at(64 + 640, 200 + 640), filled, around_l1=True)
+    _, other = patterns.copies(access_at(64 + 16, 200 + 16), filled, around_l1=True)
 
     assert (first, later) == (1, 11)
     assert again is pattern
@@ -83,6 +102,6 @@ def test_fetches_a_whole_number_of_lines_apart_are_one_pattern():
 
 
 def test_lanes_that_read_nothing_touch_nothing():
-    _, pattern = Patterns().copies(access_at(), filled_at())
+    _, pattern = Patterns().copies(access_at(), filled_at(), around_l1=True)
 
     assert pattern.requests == [[[(0, ())]]]

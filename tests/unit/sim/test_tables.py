@@ -86,9 +86,10 @@ def check_every_access(kernel):
             continue
         own = lanes.cta(block)
         for row, fetches in enumerate(own.fetches()):
+            around = not kernel.cached_in_l1(row)
             filled = copy_table(lanes.operands[kernel.copied[kernel.tensor_of(row)]])
             for turn, fetch in enumerate(fetches):
-                first, pattern = Patterns().copies(own.fetched(row, fetch.number), filled)
+                first, pattern = Patterns().copies(own.fetched(row, fetch.number), filled, around_l1=around)
                 base = kernel.tensor_of(row) * TENSOR_STRIDE + (first or 0)
                 expected = [
                     (sectors, [(base + line, mask) for line, mask in lines])
