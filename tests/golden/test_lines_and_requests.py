@@ -80,9 +80,9 @@ def test_a_line_stands_still_for_the_share_of_the_time_that_is_derived(pause):
     """
     One lane's loads of every line of 16 regions: those 60 cycles beyond the median of near or far ones are late.
 
-    Of each sixteenth of a period, how many of the loads are late that are at the DRAM in it, which a load on time is 300
-    cycles before it ends: that is the share of the time, whenever the lane asks. Of a standstill 60 cycles are not seen.
-    Within 2 points.
+    Of each sixteenth of a period, how many of the loads are late that are at the DRAM in it, where a load on time is
+    300 cycles before it ends: that is the share of the time, whenever the lane asks. Of a standstill 60 cycles are not
+    seen. Within 2 points.
     """
     rows = STANDSTILLS.rows(pause=pause)
     begin, cycles, line = (np.array([int(row[key]) for row in rows]) for key in ("begin", "cycles", "line"))
