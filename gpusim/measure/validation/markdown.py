@@ -121,10 +121,7 @@ def _pair_cells(pair: KTile) -> Iterator[str]:
 
 
 def _cutlass(own: CutlassValidation) -> Iterator[str]:
-    yield (
-        "CUTLASS's own kernels, simulated from their configuration alone: GEMMs and convolutions with estimated streams"
-        " of CUTLASS's code, fused attention with those of ours."
-    )
+    yield "CUTLASS's own kernels, simulated from their configuration alone, with estimated streams of CUTLASS's code."
     yield ""
     for stream, share in own.best_within.items():
         yield (
