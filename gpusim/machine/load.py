@@ -19,10 +19,12 @@ from gpusim.machine.spec import (
     FigureRecord,
     FigureUnit,
     Inherited,
+    LaunchUnitsSpec,
     Machine,
     PipeSpec,
 )
 from gpusim.machine.text_file import read_text_file
+from gpusim.units import PAGE_LINE_BITS
 
 _TENSOR_NAME = re.compile(r"m\d+n\d+k\d+\.[a-z]+\d+\.[a-z]+\d+")
 _RECORD_KEYS = ("value", "unit", "kind", "source", "at", "why", "spread", "effect", "fitted_on")
@@ -132,6 +134,16 @@ class _Reader:
                 bounds = f"at least {least}" if most is None else f"{least} to {most}"
                 raise BadInput(f"dram.late.{key} must be {bounds}, got {found} ({self._where}: dram.late.{key})")
 
+    def _require_places(self, units: LaunchUnitsSpec) -> None:
+        """Refuse groups of SMs of which it is not said, once for each, which GPC they are of and where that lies."""
+        groups = len(units.sizes)
+        for key, found, most in (("gpcs", units.gpcs, groups - 1), ("sides", units.sides, 1)):
+            if len(found) != groups or max(found) > most:
+                raise BadInput(
+                    f"launch.units.{key} must have {groups} numbers of 0 to {most}, one for each group,"
+                    f" got {', '.join(map(str, found))} ({self._where}: launch.units.{key})"
+                )
+
     def _require_order(self, machine: Machine) -> None:
         """Refuse figures that contradict each other."""
         latencies = machine.dram.latencies
@@ -148,6 +160,14 @@ class _Reader:
             raise BadInput(
                 f"launch.units.ahead and others must have {machine.sms} SMs together,"
                 f" got {sum(units.sizes)} ({self._where}: launch.units)"
+            )
+        if units is not None:
+            self._require_places(units)
+        crossing = machine.l2.crossing
+        if crossing is not None and max(crossing.home_bits, default=0) >= PAGE_LINE_BITS:
+            raise BadInput(
+                f"l2.crossing.home_bits must be below {PAGE_LINE_BITS}, the bits of a line in a page of 2 MiB,"
+                f" got {max(crossing.home_bits)} ({self._where}: l2.crossing.home_bits)"
             )
         # A warp that waits for a semaphore must not come back before one that waits at a barrier could.
         barrier, semaphore = machine.barrier.base + machine.barrier.per_warp, machine.l2.semaphore

@@ -293,6 +293,27 @@ def test_dram_bytes_per_kilocycle_follow_from_bandwidth_and_clock():
             "launch.units.ahead and others must have 132 SMs together, got 133 (x.toml: launch.units)",
         ),
         (
+            H200.replace("value = [0, 0, 1, 2, 3, 4, 5, 6, 7]", "value = [0, 0, 1, 2, 3, 4, 5, 6]"),
+            (
+                "launch.units.gpcs must have 9 numbers of 0 to 8, one for each group, got 0, 0, 1, 2, 3, 4, 5, 6"
+                " (x.toml: launch.units.gpcs)"
+            ),
+        ),
+        (
+            H200.replace("value = [0, 0, 1, 1, 1, 0, 0, 0, 1]", "value = [0, 0, 1, 1, 2, 0, 0, 0, 1]"),
+            (
+                "launch.units.sides must have 9 numbers of 0 to 1, one for each group, got 0, 0, 1, 1, 2, 0, 0, 0, 1"
+                " (x.toml: launch.units.sides)"
+            ),
+        ),
+        (
+            H200.replace("value = [5, 6, 8, 10, 12]", "value = [5, 6, 8, 10, 14]"),
+            (
+                "l2.crossing.home_bits must be below 14, the bits of a line in a page of 2 MiB, got 14"
+                " (x.toml: l2.crossing.home_bits)"
+            ),
+        ),
+        (
             with_value("dram.late.on_time", 400),
             "dram.late.on_time must be at least 489, got 400 (x.toml: dram.late.on_time)",
         ),
