@@ -40,8 +40,11 @@ def test_the_shipped_file_is_what_calibrate_writes_from_the_committed_csv(gpusim
     """
     text = resources.files("gpusim.machine").joinpath("h200.toml").read_text(encoding="utf-8")
     path = tmp_path / "h200.toml"
-    path.write_text(text.replace(f"others = {{ value = {list(OTHERS)}", "others = { value = [124]"), encoding="utf-8")
-    assert load_machine(str(path)).launch.units.others == (124,)
+    path.write_text(
+        text.replace(f"others = {{ value = {list(OTHERS)}", f"others = {{ value = {list(OTHERS[::-1])}"),
+        encoding="utf-8",
+    )
+    assert load_machine(str(path)).launch.units.others == tuple(OTHERS[::-1])
 
     assert gpusim("calibrate", "--derived-from", MEASURED, "--machine", path).code == 0
 

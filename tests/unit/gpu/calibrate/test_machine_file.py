@@ -13,7 +13,7 @@ MACHINE = (load.resources.files("gpusim.machine") / "h200.toml").read_text()
 DERIVED = {
     "tensor.m16n8k16.f16.f32.interval": Derived(7, 'mma.csv, "tile": 7.12'),
     "l1.hit_latency": Derived(34, "latency.csv: 34.20"),
-    "launch.units.others": Derived((8, 116), "places.csv, 16 CTAs"),
+    "launch.units.others": Derived((18, 18, 16, 16, 16, 16, 16, 8), "places.csv, 16 CTAs"),
     "tensor.m16n8k128.b1.s32.interval": Derived(7, "mma.csv: 7.12"),
 }
 
@@ -38,7 +38,7 @@ class TestUpdateMachine:
 
     def test_a_list_is_written_as_a_list(self, tmp_path):
         _, text = self.updated(tmp_path)
-        assert tomllib.loads(text)["launch"]["units"]["others"]["value"] == [8, 116]
+        assert tomllib.loads(text)["launch"]["units"]["others"]["value"] == [18, 18, 16, 16, 16, 16, 16, 8]
 
     def test_a_record_is_measured_and_keeps_its_effect(self, tmp_path):
         _, text = self.updated(tmp_path)
