@@ -33,5 +33,5 @@ Source: Jia et al. 2018; Huerta MICRO'25.
 SMS_PER_TPC: Final = 2
 """SMs of a TPC, which are neighbours in launch order."""
 
-PAGE_LINE_BITS = 14
+PAGE_LINE_BITS: Final = 14
 """Bits of a line's number in its page of 2 MiB."""

@@ -134,8 +134,13 @@ class _Reader:
                 bounds = f"at least {least}" if most is None else f"{least} to {most}"
                 raise BadInput(f"dram.late.{key} must be {bounds}, got {found} ({self._where}: dram.late.{key})")
 
-    def _require_places(self, units: LaunchUnitsSpec) -> None:
-        """Refuse groups of SMs of which it is not said, once for each, which GPC they are of and where that lies."""
+    def _require_units(self, units: LaunchUnitsSpec, sms: int) -> None:
+        """Refuse groups that are not the chip's SMs, or of which it is not said which GPC they are of and where."""
+        if sum(units.sizes) != sms:
+            raise BadInput(
+                f"launch.units.ahead and others must have {sms} SMs together,"
+                f" got {sum(units.sizes)} ({self._where}: launch.units)"
+            )
         groups = len(units.sizes)
         for key, found, most in (("gpcs", units.gpcs, groups - 1), ("sides", units.sides, 1)):
             if len(found) != groups or max(found) > most:
@@ -156,13 +161,8 @@ class _Reader:
         if late is not None:
             self._require_late(late, machine)
         units = machine.launch.units
-        if units is not None and sum(units.sizes) != machine.sms:
-            raise BadInput(
-                f"launch.units.ahead and others must have {machine.sms} SMs together,"
-                f" got {sum(units.sizes)} ({self._where}: launch.units)"
-            )
         if units is not None:
-            self._require_places(units)
+            self._require_units(units, machine.sms)
         crossing = machine.l2.crossing
         if crossing is not None and max(crossing.home_bits, default=0) >= PAGE_LINE_BITS:
             raise BadInput(

@@ -504,7 +504,7 @@ class LaunchReadsSpec:
 
     Attributes:
         sectors: Sectors that every launch reads.
-        of_code: Times that a sector of the kernel's code is read: each GPC fetches all of it.
+        of_code: Times that a sector of the kernel's code is read.
     """
 
     sectors: Annotated[int, FigureUnit("sectors", least=0)]

@@ -87,9 +87,8 @@ class DataTables:
             name: []
             for name in (
                 *("program", "row_fetch", "row_status", "row_output", "found_slow", "found_missed", "found_first"),
-                *("pattern", "fetch_line", "slow", "missed", "shared", "looked", "request", "vecs", "asked", "touched"),
-                "lines_of",
-                *("line", "mask", "output_sectors"),
+                *("pattern", "fetch_line", "slow", "missed", "shared", "looked", "request", "vecs"),
+                *("asked", "lines_of", "touched", "line", "mask", "output_sectors"),
             )
         }
         self._fetches: dict[Hashable, int] = {}
@@ -187,13 +186,13 @@ class DataTables:
         kernel, columns = self._kernel, self._columns
         tensor = kernel.tensor_of(row)
         operand = self._lanes.operands[kernel.copied[tensor]]
-        bits, around = operand.bits, not kernel.cached_in_l1(row)
+        bits, table, around = operand.bits, copy_table(operand), not kernel.cached_in_l1(row)
         first_line = tensor * TENSOR_STRIDE + wave * WAVE_STRIDE
         first = len(columns["pattern"])
         for number, alike, base in fetches:
             if (row, alike) not in self._alike:
                 access = lanes.fetched(row, number)
-                line, pattern = self._patterns.copies(access, copy_table(operand), around_l1=around)
+                line, pattern = self._patterns.copies(access, table, around_l1=around)
                 self._alike[row, alike] = self._number(pattern), line, base
             known, line, at = self._alike[row, alike]
             columns["pattern"].append(known)

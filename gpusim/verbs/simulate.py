@@ -182,7 +182,7 @@ class SimulatedLaunch:
 
     @property
     def own_reads(self) -> int:
-        """Sectors that the launch reads from the L2 besides data: each GPC fetches all code, whoever executes it."""
+        """Sectors that the launch reads from the L2 besides data: the code some times over, whoever executes it."""
         reads = self.launch.machine.launch.reads
         if reads is None:
             return 0

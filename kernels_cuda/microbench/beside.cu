@@ -42,8 +42,6 @@ DEVICE void beside(u32* cycles_of, const char* data, int trips, u32 one, u32 see
                     if (kWhat == kLds) asm volatile("ld.shared.u32 %0, [%1];" : "=r"(found[i][0]) : "r"(to + i * 512) : "memory");
                     if (kWhat == kSts4) asm volatile("st.shared.v4.u32 [%0], {%1,%1,%1,%1};" ::"r"(to + i * 512), "r"(value) : "memory");
                 }
-            }
-            if (slot == kAt) {
                 if (kUses) asm volatile("mad.lo.u32 %0, %1, %2, %0;" : "+r"(left) : "r"(found[kCount - 1][0]), "r"(one));
                 else if (kWhat == kSts4) asm volatile("mad.lo.u32 %0, %0, %1, 0;" : "+r"(value) : "r"(one));
                 else asm volatile("mad.lo.u32 %0, %0, %1, 0;" : "+r"(to) : "r"(one));

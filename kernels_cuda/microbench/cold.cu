@@ -30,16 +30,10 @@ extern "C" __global__ void random_lines(u32* latencies, const char* data, u32 li
     u32 zero = 0, before = 0, latest = 0;
 #pragma unroll 1
     for (int pass = 0; pass < 3; ++pass) {
-        u32 word;
+        u64 begin;
         const u64 address = base + (pass == 0 ? 0 : random) + zero;
-        const u64 begin = cycles() + zero;
-        asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(word) : "l"(address + (begin == 0)) : "memory");
-        zero = word;
-        u64 end;
-        // The clock is read behind a branch on the loaded word: nothing else makes it wait for the load.
-        if (zero == 0) end = cycles(); else end = 0;
         before = latest;
-        latest = static_cast<u32>(end - begin);
+        latest = load_cycles(address, zero, begin);
     }
     latencies[2 * blockIdx.x] = before;
     latencies[2 * blockIdx.x + 1] = latest;

@@ -44,6 +44,18 @@ DEVICE u32 fold(const Value (&values)[kRows][kColumns]) {
     return folded;
 }
 
+// The cycles of one load of a word that is zero, which later loads' addresses can wait for, and when it began.
+DEVICE u32 load_cycles(u64 address, u32& zero, u64& begin) {
+    u32 word;
+    begin = cycles() + zero;
+    asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(word) : "l"(address + (begin == 0)) : "memory");
+    zero = word;
+    u64 end;
+    // The clock is read behind a branch on the loaded word: nothing else makes it wait for the load.
+    if (zero == 0) end = cycles(); else end = 0;
+    return static_cast<u32>(end - begin);
+}
+
 // Warps of a CTA are dealt to the SMSPs in turn: warp w runs on SMSP w % 4. A warp whose SMSP takes no part leaves.
 DEVICE bool takes_part(int smsps) { return static_cast<int>(warp_id() % 4) < smsps; }
 

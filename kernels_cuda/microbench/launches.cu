@@ -145,14 +145,8 @@ extern "C" __global__ void __launch_bounds__(128) ends_mma(char* data, int busy_
     end_with_stores<true>(data, busy_cycles, per);
 }
 
-// As merged_reads, of tiles that are in the L2: first the CTAs of a group bring their tiles, each a part, and all CTAs wait
-// for one another. The CTAs of a group are neighbours, or `groups` apart if far is not 0.
-extern "C" __global__ void __launch_bounds__(128) merged_hits(u64* clocks, const char* data, int* arrived, int tiles, int stagger, int group, int far) {
-    extern __shared__ __align__(128) char target[];
-    const int groups = (gridDim.x + group - 1) / group;
-    const int own = far ? blockIdx.x % groups : blockIdx.x / group, member = far ? blockIdx.x / groups : blockIdx.x % group;
-    const u32 shared = shared_address(target) + threadIdx.x * 16;
-    const u64 base = __cvta_generic_to_global(data) + static_cast<u64>(own) * tiles * 16384 + threadIdx.x * 16;
+// Brings tiles that a group of CTAs shares, its part of them by each; returns when all CTAs of the grid have.
+DEVICE void bring_tiles(u32 shared, u64 base, int* arrived, int tiles, int group, int member) {
     for (int part = member; part < tiles * 8; part += group)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(base + part * 2048) : "memory");
     asm volatile("cp.async.wait_all;" ::: "memory");
@@ -162,6 +156,17 @@ extern "C" __global__ void __launch_bounds__(128) merged_hits(u64* clocks, const
         while (*static_cast<volatile int*>(arrived) < static_cast<int>(gridDim.x)) {}
     }
     __syncthreads();
+}
+
+// As merged_reads, of tiles that are in the L2: first the CTAs of a group bring their tiles, each a part, and all CTAs wait
+// for one another. The CTAs of a group are neighbours, or `groups` apart if far is not 0.
+extern "C" __global__ void __launch_bounds__(128) merged_hits(u64* clocks, const char* data, int* arrived, int tiles, int stagger, int group, int far) {
+    extern __shared__ __align__(128) char target[];
+    const int groups = (gridDim.x + group - 1) / group;
+    const int own = far ? blockIdx.x % groups : blockIdx.x / group, member = far ? blockIdx.x / groups : blockIdx.x % group;
+    const u32 shared = shared_address(target) + threadIdx.x * 16;
+    const u64 base = __cvta_generic_to_global(data) + static_cast<u64>(own) * tiles * 16384 + threadIdx.x * 16;
+    bring_tiles(shared, base, arrived, tiles, group, member);
     copy_tiles(clocks, shared, base, tiles, static_cast<u64>(member) * stagger + 2000);
 }
 
@@ -173,17 +178,7 @@ extern "C" __global__ void __launch_bounds__(128) merged_rows(u64* clocks, const
     const int rows_at_once = blockDim.x / each, member = blockIdx.x % group;
     const u32 shared = shared_address(target) + row * (each * 16 + pad) + column;
     const u64 own = __cvta_generic_to_global(data) + static_cast<u64>(blockIdx.x / group) * tiles * 16384;
-    if (warm) {
-        for (int part = member; part < tiles * 8; part += group)
-            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(target) + threadIdx.x * 16), "l"(own + part * 2048 + threadIdx.x * 16) : "memory");
-        asm volatile("cp.async.wait_all;" ::: "memory");
-        __syncthreads();
-        if (threadIdx.x == 0) {
-            atomicAdd(arrived, 1);
-            while (*static_cast<volatile int*>(arrived) < static_cast<int>(gridDim.x)) {}
-        }
-        __syncthreads();
-    }
+    if (warm) bring_tiles(shared_address(target) + threadIdx.x * 16, own + threadIdx.x * 16, arrived, tiles, group, member);
     const u64 base = own + static_cast<u64>(row) * pitch + column;
     const u64 first = cycles();
     while (cycles() - first < 2000) {}

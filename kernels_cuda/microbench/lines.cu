@@ -25,15 +25,9 @@ extern "C" __global__ void in_turn(u64* begins, u32* cycles_of, char* data, cons
             asm volatile("st.global.u32 [%0], %1;" ::"l"(address + threadIdx.x * 4), "r"(zero) : "memory");
             continue;
         }
-        u32 word;
-        const u64 begin = cycles() + zero;
-        asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(word) : "l"(address + (begin == 0)) : "memory");
-        zero = word;
-        u64 end;
-        // The clock is read behind a branch on the loaded word: nothing else makes it wait for the load.
-        if (zero == 0) end = cycles(); else end = 0;
+        u64 begin;
+        cycles_of[own + i] = load_cycles(address, zero, begin);
         begins[own + i] = begin;
-        cycles_of[own + i] = static_cast<u32>(end - begin);
     }
     asm volatile("membar.gl;" ::: "memory");
 }

@@ -17,14 +17,8 @@ extern "C" __global__ void __launch_bounds__(1024)
         while (cycles() - before < static_cast<u64>(pause)) {}
         __syncthreads();
         if (lane_id() == 0) {
-            u32 word;
-            const u64 begin = cycles() + zero;
-            asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(word) : "l"(address + (begin == 0)) : "memory");
-            zero = word;
-            u64 end;
-            // The clock is read behind a branch on the loaded word: nothing else makes it wait for the load.
-            if (zero == 0) end = cycles(); else end = 0;
-            cycles_of[place] = static_cast<u32>(end - begin);
+            u64 begin;
+            cycles_of[place] = load_cycles(address, zero, begin);
         }
     }
 }

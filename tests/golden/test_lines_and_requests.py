@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusim.gpu.calibrate.lines import CROSSES
+from gpusim.gpu.calibrate.lines import crosses
 from gpusim.gpu.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
 from gpusim.sim.footprint import line_requests
@@ -31,7 +31,7 @@ def test_every_first_load_crosses_as_the_home_of_its_line_says():
     """
     others, homes = defaultdict(set), defaultdict(set)
     rows = SIDES.rows()
-    crossed = [int(row["first"]) - int(row["second"]) > CROSSES for row in rows]
+    crossed = [crosses(row) for row in rows]
     for row, one in zip(rows, crossed, strict=True):
         if one:
             others[row["what"], row["loader"]].add(row["sm"])

@@ -10,7 +10,7 @@ from statistics import mean, median
 import numpy as np
 
 from gpusim.gpu.calibrate.cold import BIN_CYCLES, REGIONS_MIB
-from gpusim.gpu.calibrate.lines import CROSSES
+from gpusim.gpu.calibrate.lines import crosses
 from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured, NumberFormula, Row
 from gpusim.units import PAGE_LINE_BITS
 
@@ -168,10 +168,10 @@ def _home_bits(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], st
     agreement = np.zeros(1 << PAGE_LINE_BITS)
     for loader in t["sides"].values("loader"):
         rows = t["sides"].rows(what="read", loader=loader)
-        crosses = [int(row["first"]) - int(row["second"]) > CROSSES for row in rows]
-        others = {row["sm"] for row, one in zip(rows, crosses, strict=True) if one}
+        crossed = [crosses(row) for row in rows]
+        others = {row["sm"] for row, one in zip(rows, crossed, strict=True) if one}
         signed = np.zeros(1 << PAGE_LINE_BITS)
-        for row, one in zip(rows, crosses, strict=True):
+        for row, one in zip(rows, crossed, strict=True):
             if row["sm"] in others:
                 signed[int(row["line"])] += 1 if one else -1
         step = 1

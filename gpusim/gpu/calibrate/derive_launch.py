@@ -3,7 +3,7 @@
 from itertools import pairwise
 from statistics import median
 
-from gpusim.gpu.calibrate.lines import CROSSES
+from gpusim.gpu.calibrate.lines import crosses
 from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured, Row
 from gpusim.lower.stream import INSTRUCTION_BYTES
 from gpusim.units import SECTOR_BYTES
@@ -122,8 +122,7 @@ def _sides(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], str]:
     crossed: dict[int, int] = {}
     first = t["sides"].rows(what="read")[0]["loader"]
     for row in t["sides"].rows(what="read", loader=first):
-        late = int(row["first"]) - int(row["second"]) > CROSSES
-        crossed[int(row["sm"])] = crossed.get(int(row["sm"]), 0) + late
+        crossed[int(row["sm"])] = crossed.get(int(row["sm"]), 0) + crosses(row)
     found = [sum(crossed[sm] > 0 for sm in group) * 2 > len(group) for group in _groups(t["places"])]
     rule = f"sides.csv, groups of places.csv whose first loads of what SM {first} brought take longer"
     return tuple(int(one != found[0]) for one in found), rule

@@ -1,5 +1,6 @@
 """Measures loads of lines one after the other: when the DRAM stands still, and which lines cross the chip to an SM."""
 
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from gpusim.arrays import IntArray
 from gpusim.gpu.calibrate.cold import FILL_BYTES, fill_l2
 from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow
-from gpusim.units import LINE_BYTES
+from gpusim.units import LINE_BYTES, PAGE_LINE_BITS
 
 REGION_BYTES: Final = 64 << 10
 """Bytes of a region whose lines are all loaded."""
@@ -16,11 +17,16 @@ CROSSES: Final = 80
 """Cycles by which the first load of a line takes longer than the second where it crosses the chip: else it is 9."""
 
 _REGIONS: Final = 16
-_PAGE_BYTES: Final = 2 << 20
+_PAGE_BYTES: Final = LINE_BYTES << PAGE_LINE_BITS
 _PAGES: Final = 32
 _PAUSES: Final = (0, 2_000_000)
 _LINES_OF_AN_SM: Final = 16
 _LOADERS: Final = (0, 1, 2, 5)
+
+
+def crosses(row: Mapping[str, str | float]) -> bool:
+    """Return whether the line of a row of ``measure_sides`` crossed the chip to the SM that loaded it."""
+    return int(row["first"]) - int(row["second"]) > CROSSES
 
 
 def measure_standstills(device: Device, *, quick: bool) -> list[MeasuredRow]:

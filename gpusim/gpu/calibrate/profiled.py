@@ -392,6 +392,11 @@ def profile_plan(name: str, metrics: tuple[str, ...], sms: int, *, quick: bool) 
     return rows
 
 
+def _with_median(counted: list[tuple[MeasuredRow, IntArray]]) -> list[MeasuredRow]:
+    """Return the rows of launches, with the median of each one's clocks in column ``cycles``."""
+    return [row | {"cycles": float(np.median(clocks))} for row, clocks in counted]
+
+
 STORE_METRICS = (
     "sm__cycles_active.max",
     "sm__cycles_elapsed.max",
@@ -484,7 +489,7 @@ def measure_merge(device: Device, *, quick: bool) -> list[MeasuredRow]:
         CannotRun: ncu is missing or may not profile here.
     """
     counted = profile_plan("merge", MERGE_METRICS, device.sms, quick=quick)
-    return [row | {"cycles": float(np.median(clocks))} for row, clocks in counted]
+    return _with_median(counted)
 
 
 def measure_idle(device: Device, *, quick: bool) -> list[MeasuredRow]:
@@ -497,7 +502,7 @@ def measure_idle(device: Device, *, quick: bool) -> list[MeasuredRow]:
         CannotRun: ncu is missing or may not profile here.
     """
     counted = profile_plan("idle", IDLE_METRICS, device.sms, quick=quick)
-    return [row | {"cycles": float(np.median(clocks))} for row, clocks in counted]
+    return _with_median(counted)
 
 
 def measure_fetch(device: Device, *, quick: bool) -> list[MeasuredRow]:
@@ -526,7 +531,7 @@ def measure_hits(device: Device, *, quick: bool) -> list[MeasuredRow]:
         CannotRun: ncu is missing or may not profile here.
     """
     counted = profile_plan("hits", MERGE_METRICS, device.sms, quick=quick)
-    return [row | {"cycles": float(np.median(clocks))} for row, clocks in counted]
+    return _with_median(counted)
 
 
 def measure_rows(device: Device, *, quick: bool) -> list[MeasuredRow]:
@@ -575,7 +580,7 @@ def measure_splits(device: Device, *, quick: bool) -> list[MeasuredRow]:
         CannotRun: ncu is missing or may not profile here.
     """
     counted = profile_plan("splits", SPLIT_METRICS, device.sms, quick=quick)
-    return [row | {"cycles": float(np.median(clocks))} for row, clocks in counted]
+    return _with_median(counted)
 
 
 def measure_pairs(device: Device, *, quick: bool) -> list[MeasuredRow]:

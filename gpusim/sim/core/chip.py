@@ -1276,9 +1276,7 @@ class Chip:
             self.staged[base + (cycle & _STAGE_MASK)] = 2 * cycle + _ISSUED
 
     def copy(self, sm: int, at: int, issued: int, code: int) -> int:
-        """
-        Serve a cp.async; return the cycle at which its data is in shared memory.
-        """
+        """Serve a cp.async; return the cycle at which its data is in shared memory."""
         sectors = self.asked[self.requested]
         if self.through_l1[code] or sectors == 0:
             return self.look_up(sm, at, issued, self.copy_hit)
