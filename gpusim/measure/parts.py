@@ -3,6 +3,7 @@
 import argparse
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -176,12 +177,12 @@ def _changed(word: int, opcodes: set[int], left_out: str) -> int:
 def launch_all(folder: Path, *, together: bool) -> None:
     """Launch every kernel twice, for ncu to profile; changed cubins go to a folder."""
     cupy = import_cupy()
-    for launch in launches(together=together):
+    for number, launch in enumerate(launches(together=together)):
         scenario = scenario_of(launch)
         family = family_of(scenario)
         (own,) = family.cuda.specialisations(scenario, "plain")
         problem = family.devices.upload(cupy, scenario, 0)
-        changed = folder / "kernel.cubin"
+        changed = folder / f"{number}.cubin"  # CuPy keeps a file that it has loaded, by its path
         cubin = compile_cubin(own, architecture(cupy)).read_bytes()
         changed.write_bytes(without(cubin, own.entry, launch.left_out))
         kernel = LoadedKernel(cupy, own, changed)
@@ -191,7 +192,7 @@ def launch_all(folder: Path, *, together: bool) -> None:
         cupy.get_default_memory_pool().free_all_blocks()
 
 
-def profile(folder: Path, metrics: Sequence[str], *, together: bool) -> list[Any]:
+def profile(metrics: Sequence[str], *, together: bool) -> list[Any]:
     """
     Launch all under ncu, which leaves the caches as they are; return the second action of each launch, in order.
 
@@ -201,21 +202,22 @@ def profile(folder: Path, metrics: Sequence[str], *, together: bool) -> list[Any
     module = counters.import_ncu_report()
     if module is None:
         raise CannotRun("ncu_report cannot be imported: it comes with full installations of Nsight Compute")
-    report = folder / "parts.ncu-rep"
-    command = [ncu.find_ncu(), "--force-overwrite", "--export", str(report), "--target-processes", "all"]
-    command += ["--clock-control", "none", "--cache-control", "none", "--kernel-name", counters.KERNELS]
-    command += ["--warp-sampling-interval", "0", "--metrics", ",".join(metrics)]
-    command += [sys.executable, "-m", "gpusim.measure.parts", str(folder), "--launch"]
-    ran = subprocess.run(  # noqa: S603 # ncu, and this package
-        [*command, *(["--together"] if together else [])],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=_SAMPLING_TIMEOUT,
-    )
-    if not report.is_file():
-        raise CannotRun(f"ncu wrote no report: {counters.ncu_says(ran.stdout + ran.stderr)}")
-    actions = module.load_report(str(report)).range_by_idx(0)
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "parts.ncu-rep"
+        command = [ncu.find_ncu(), "--force-overwrite", "--export", str(report), "--target-processes", "all"]
+        command += ["--clock-control", "none", "--cache-control", "none", "--kernel-name", counters.KERNELS]
+        command += ["--warp-sampling-interval", "0", "--metrics", ",".join(metrics)]
+        command += [sys.executable, "-m", "gpusim.measure.parts", folder, "--launch"]
+        ran = subprocess.run(  # noqa: S603 # ncu, and this package
+            [*command, *(["--together"] if together else [])],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_SAMPLING_TIMEOUT,
+        )
+        if not report.is_file():
+            raise CannotRun(f"ncu wrote no report: {counters.ncu_says(ran.stdout + ran.stderr)}")
+        actions = module.load_report(str(report)).range_by_idx(0)
     expected = 2 * len(launches(together=together))
     if actions.num_actions() != expected:
         raise CannotRun(f"ncu profiled {actions.num_actions()} launches, which are not the {expected} that were asked")
@@ -252,19 +254,17 @@ def measure(out: Path) -> None:
         # What is counted takes several passes, and cycles are those of a pass of their own: others find colder caches.
         for metrics in (CYCLES, counted):
             if metrics:
-                for row, action in zip(rows, profile(out, metrics, together=together), strict=True):
+                for row, action in zip(rows, profile(metrics, together=together), strict=True):
                     row |= {metric: action.metric_by_name(metric).value() for metric in metrics}
         write_rows(out / f"{name}.csv", rows, provenance)
     sampled = []
-    for launch, action in zip(launches(together=False), profile(out, (SAMPLED,), together=False), strict=True):
+    for launch, action in zip(launches(together=False), profile((SAMPLED,), together=False), strict=True):
         if launch.k == max(K_ALONE):
             found = samples_of(action)
             first = min(found, default=0)
             row = {"loop": launch.loop.name, "left_out": launch.left_out}
             sampled += [row | {"address": at - first} | found[at] for at in sorted(found)]
     write_rows(out / "samples.csv", sampled, provenance)
-    for left in ("parts.ncu-rep", "kernel.cubin"):
-        (out / left).unlink(missing_ok=True)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
