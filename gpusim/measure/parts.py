@@ -4,9 +4,9 @@ import argparse
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from gpusim.cuda.compiler import compile_cubin
 from gpusim.errors import CannotRun, GpusimError
@@ -19,6 +19,8 @@ from gpusim.lower.sass.cubin import read_cubin
 from gpusim.lower.stream import INSTRUCTION_BYTES
 from gpusim.measure.samples import SAMPLED, SAMPLES
 from gpusim.scenario.models import Scenario
+
+ReadT = TypeVar("ReadT")
 
 OPCODES: Final = {"LDGSTS": (0xFAE,), "LDSM": (0x83B,), "MMA": (0x23C, 0x237), "BAR": (0xB1D,)}
 """Bits 0 to 11 of the instructions that can be left out: cp.async, ldmatrix, mma.sync of f16 and s8, bar.sync."""
@@ -192,9 +194,9 @@ def launch_all(folder: Path, *, together: bool) -> None:
         cupy.get_default_memory_pool().free_all_blocks()
 
 
-def profile(metrics: Sequence[str], *, together: bool) -> list[Any]:
+def profile(metrics: Sequence[str], read: Callable[[Any], ReadT], *, together: bool) -> list[ReadT]:
     """
-    Launch all under ncu, which leaves the caches as they are; return the second action of each launch, in order.
+    Launch all under ncu, which leaves the caches as they are; return what is read of each one's second launch.
 
     Raises:
         CannotRun: ncu is missing or may not profile here, or has no Python module.
@@ -218,10 +220,16 @@ def profile(metrics: Sequence[str], *, together: bool) -> list[Any]:
         if not report.is_file():
             raise CannotRun(f"ncu wrote no report: {counters.ncu_says(ran.stdout + ran.stderr)}")
         actions = module.load_report(str(report)).range_by_idx(0)
-    expected = 2 * len(launches(together=together))
-    if actions.num_actions() != expected:
-        raise CannotRun(f"ncu profiled {actions.num_actions()} launches, which are not the {expected} that were asked")
-    return [actions.action_by_idx(number) for number in range(1, expected, 2)]
+        expected = 2 * len(launches(together=together))
+        if actions.num_actions() != expected:
+            found = actions.num_actions()
+            raise CannotRun(f"ncu profiled {found} launches, which are not the {expected} that were asked for")
+        return [read(actions.action_by_idx(number)) for number in range(1, expected, 2)]
+
+
+def counts_of(metrics: Sequence[str]) -> Callable[[Any], MeasuredRow]:
+    """Return what reads metrics of an action as columns."""
+    return lambda action: {metric: action.metric_by_name(metric).value() for metric in metrics}
 
 
 def samples_of(action: Any) -> Mapping[int, MeasuredRow]:
@@ -254,16 +262,16 @@ def measure(out: Path) -> None:
         # What is counted takes several passes, and cycles are those of a pass of their own: others find colder caches.
         for metrics in (CYCLES, counted):
             if metrics:
-                for row, action in zip(rows, profile(metrics, together=together), strict=True):
-                    row |= {metric: action.metric_by_name(metric).value() for metric in metrics}
+                found = profile(metrics, counts_of(metrics), together=together)
+                rows = [row | counts for row, counts in zip(rows, found, strict=True)]
         write_rows(out / f"{name}.csv", rows, provenance)
     sampled = []
-    for launch, action in zip(launches(together=False), profile((SAMPLED,), together=False), strict=True):
+    samples = profile((SAMPLED,), samples_of, together=False)
+    for launch, addresses in zip(launches(together=False), samples, strict=True):
         if launch.k == max(K_ALONE):
-            found = samples_of(action)
-            first = min(found, default=0)
-            row = {"loop": launch.loop.name, "left_out": launch.left_out}
-            sampled += [row | {"address": at - first} | found[at] for at in sorted(found)]
+            first = min(addresses, default=0)
+            row: MeasuredRow = {"loop": launch.loop.name, "left_out": launch.left_out}
+            sampled += [row | {"address": at - first} | addresses[at] for at in sorted(addresses)]
     write_rows(out / "samples.csv", sampled, provenance)
 
 
