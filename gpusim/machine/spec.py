@@ -204,8 +204,8 @@ class AsyncCopySpec:
         source_release: Cycles from there until the address registers are free.
         pace: How fast copies leave; None where it is not known, and they leave as other memory instructions do.
         l1_latency: Cycles from issue until the data is in shared memory, on an L1 hit.
-        commit_latency: Cycles from a commit_group's issue to the warp's next issue.
-        wait_latency: Cycles from the issue of a wait_group with nothing pending to the warp's next issue.
+        commit_latency: Cycles from a commit_group's issue to that of one right behind it.
+        wait_latency: Cycles from the issue of a wait_group with nothing pending to that of one right behind it.
     """
 
     stage_half_cycles: Annotated[int, FigureUnit("half cycles")]

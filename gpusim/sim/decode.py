@@ -74,7 +74,9 @@ def assemble(stream: Stream, kernel: TimedKernel[Any], behaviour: Hashable) -> A
             if segment.addresses:
                 begins = _line_begun(segment.addresses, position, line_bytes)
             awaits = kernel.orders_slices and segment.name == "epilogue" and position == 0
-            code.append(decoder.decode(instruction, begins, awaits=awaits))
+            following = segment.instructions[position + 1 : position + 2]
+            again = bool(following) and following[0].unit == instruction.unit
+            code.append(decoder.decode(instruction, begins, awaits=awaits, again=again))
         end = max(end, line - (-len(segment.instructions) // per_line))
         segments.append(DecodedSegment(segment.name, tuple(code), segment.trips, segment.tiles_per_trip))
     return Assembly(tuple(segments), decoder.lanes.warps, stream.instructions_per_warp)
@@ -130,6 +132,9 @@ Samples of the program counter show S2R wait for a place in the queue, and what 
 wait for short scoreboards (reports/measured/h200/samples).
 """
 
+_JUMPS = frozenset({"BRA", "CALL", "RET"})
+"""Instructions behind which a warp goes on elsewhere."""
+
 _LOAD_OF_CONSTANTS = "LDC"
 """An instruction of the pipe of branches that is none: only what uses its value waits, on a scoreboard (D8)."""
 
@@ -156,12 +161,12 @@ class _Decoder:
         machine = kernel.machine
         self.lanes = kernel.lanes(Banks(machine.shared.banks, machine.shared.bank_bytes))
         copy = machine.async_copy
-        self.least_stall = {} if copy is None else {COMMIT: copy.commit_latency, DEPBAR: copy.wait_latency}
+        self.in_a_row = {} if copy is None else {COMMIT: copy.commit_latency, DEPBAR: copy.wait_latency}
         self.pipes = {name: index for index, name in enumerate(pipe_names(machine))}
         self.ring: dict[tuple[int, tuple[int, ...]], Wavefronts] = {}
 
-    def decode(self, instruction: Instruction, line: int, *, awaits: bool) -> Decoded:
-        """Decode one instruction; ``line`` is ``Decoded.line``."""
+    def decode(self, instruction: Instruction, line: int, *, awaits: bool, again: bool) -> Decoded:
+        """Decode one instruction; ``line`` is ``Decoded.line``, ``again`` whether one of its unit follows."""
         kind, name = KINDS[instruction.unit], instruction.opcode.partition(".")[0]
         step = instruction.op
         access = _NO_ACCESS if step is None else self._access(step)
@@ -180,7 +185,7 @@ class _Decoder:
             port=port,
             throttle=THROTTLES.get(kind, MIO_THROTTLE),
             interval=interval,
-            stall=max(1, instruction.stall, self.least_stall.get(kind, 0)),
+            stall=self._stall(instruction, kind, again=again),
             gated=bool(waits) or awaits or line >= 0 or kind in (DEPBAR, BAR, EXIT),
             waits=waits,
             write=-1 if instruction.write_scoreboard == NO_SCOREBOARD else instruction.write_scoreboard,
@@ -207,6 +212,18 @@ class _Decoder:
             k_group=noted.k_group,
             opens_wait=noted.opens_wait,
         )
+
+    def _stall(self, instruction: Instruction, kind: int, *, again: bool) -> int:
+        """
+        Return the cycles until the warp's next instruction, as the control field has them.
+
+        What is behind a branch waits for that alone, whatever its stall: 3 cycles and 3 of branch_resolving behind
+        branches of 5 and of 11 (reports/measured/h200/samples). Commits in a row, and waits for groups, are further
+        apart; what else is behind one is not.
+        """
+        if instruction.opcode.partition(".")[0] in _JUMPS:
+            return 1
+        return max(1, instruction.stall, self.in_a_row.get(kind, 0) if again else 0)
 
     def _port(self, instruction: Instruction, kind: int) -> tuple[int, int, int]:
         """Return (port, interval, latency). Only pipes have an interval and a latency, which the machine file gives."""

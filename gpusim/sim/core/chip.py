@@ -418,7 +418,7 @@ class Chip:
         self.fetch_free, self.fetched_lines = zeros(sms), zeros(sms)
         self.cached_line = zeros(sms * self.cache_lines)
         # SMSPs
-        self.port_free = zeros(smsps * self.ports)
+        self.port_free, self.port_user = zeros(smsps * self.ports), zeros(smsps * self.ports, -1)
         self.mio_free, self.taken = zeros(smsps), zeros(smsps)
         self.queue, self.queue_at = zeros(smsps * self.depth), zeros(smsps)
         self.sm_queue, self.sm_queue_at, self.collected = zeros(sms * self.sm_depth), zeros(sms), 0
@@ -795,7 +795,9 @@ class Chip:
                 self.planned[smsp] = chosen
                 return at
             port, active = self.port_of[chosen], self.active[smsp]
-            self.account(chosen, at, self.port_free[port], self.throttle[code])
+            # A warp that waits for its own instruction before counts as waiting for a fixed latency (parts, samples).
+            own = kind == PIPE and self.port_user[port] == chosen
+            self.account(chosen, at, self.port_free[port], WAIT if own else self.throttle[code])
             self.last[smsp] = chosen
             self.instructions += 1
             clock = at + 1
@@ -817,8 +819,8 @@ class Chip:
 
     def issue_pipe(self, smsp: int, warp: int, at: int) -> None:
         """Issue an instruction of the SMSP's own pipes."""
-        code = self.at[warp]
-        self.port_free[self.port_of[warp]] = at + self.interval[code]
+        code, port = self.at[warp], self.port_of[warp]
+        self.port_free[port], self.port_user[port] = at + self.interval[code], warp
         if self.takes[code]:
             self.take_reads(smsp, at, self.takes[code])
         if self.write[code] >= 0:

@@ -10,6 +10,7 @@ from gpusim.machine import load_machine
 from gpusim.sim.code import COMMIT, PIPE, SHARED, pipe_names
 from gpusim.sim.decode import assemble
 
+COPY = H200.async_copy
 KERNEL = TimedTileKernel(small_gemm(128, 64, 320), H200)
 QUEUE = len(pipe_names(H200))
 """The port that is the MIO queue; the one after it is always free."""
@@ -113,3 +114,30 @@ def test_memory_instructions_take_from_the_tensor_core_what_was_measured_beside_
 
 def test_without_figures_of_memory_it_takes_nothing():
     assert [decoded(*one).takes for one in (("STS", "shared"), ("LDGSTS", "ldgsts"), ("STG", "global"))] == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("units", "stalls"),
+    [
+        (("commit", "pipe"), [2, 2]),
+        (("commit", "commit", "pipe"), [COPY.commit_latency, 2, 2]),
+        (("depbar", "barrier"), [2, 2]),
+        (("depbar", "depbar", "barrier"), [COPY.wait_latency, 2, 2]),
+    ],
+)
+def test_only_commits_and_waits_in_a_row_are_apart_by_more_than_their_stall(units, stalls):
+    """In main loops SEL follows LDGDEPBAR after its stall of 2, and BAR follows DEPBAR after 4 (samples of an H200)."""
+    opcodes = {"commit": "LDGDEPBAR", "depbar": "DEPBAR.LE", "pipe": "SEL", "barrier": "BAR.SYNC.DEFER_BLOCKING"}
+    made = tuple(Instruction(opcodes[unit], unit, "alu" if unit == "pipe" else "", stall=2) for unit in units)
+    stream = Stream("compiled", 32, (Segment("prologue", made),))
+    (segment,) = assemble(stream, KERNEL, 0).segments
+
+    assert [one.stall for one in segment.code] == stalls
+
+
+@pytest.mark.parametrize("stall", [5, 11])
+def test_behind_a_branch_only_its_latency_counts(stall):
+    stream = Stream("compiled", 32, (Segment("prologue", (Instruction("BRA", "pipe", "branch", stall=stall),)),))
+    ((one,),) = (segment.code for segment in assemble(stream, KERNEL, 0).segments)
+
+    assert (one.stall, one.is_branch, one.latency) == (1, True, H200.pipes["branch"].latency)

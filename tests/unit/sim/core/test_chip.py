@@ -149,6 +149,18 @@ def test_a_warp_waiting_for_the_tensor_core_is_throttled_by_the_pipe(core):
     assert second.spans[1] == (start, start + 24, "math_pipe_throttle")
 
 
+def test_a_warp_waits_for_its_own_instruction_in_a_pipe_as_for_a_fixed_latency(core):
+    """
+    One warp, three MMAs: 0, 8 and 16. Nobody throttles it: on an H200 the HMMA of a lone warp of an SMSP has no sample
+    of math_pipe_throttle where another warp's would (reports/measured/h200/samples).
+    """
+    (warp,) = execute(core, ([instruction(PIPE, pipe="tensor core")] * 3, 1)).warps.values()
+
+    assert warp.issues == [0, 8, 16, 17]
+    assert {reason for _, _, reason in warp.spans} >= {"wait", "selected"}
+    assert "math_pipe_throttle" not in {reason for _, _, reason in warp.spans}
+
+
 def test_a_warp_that_is_stalled_leaves_the_pipe_to_another(core):
     """
     Warps 0 and 4 share SMSP 0. ALU instructions hold the pipe for 2 cycles and stall the warp for 3.
