@@ -217,9 +217,9 @@ class _Decoder:
         """
         Return the cycles until the warp's next instruction, as the control field has them.
 
-        What is behind a branch waits for that alone, whatever its stall: 3 cycles and 3 of branch_resolving behind
-        branches of 5 and of 11 (reports/measured/h200/samples). Commits in a row, and waits for groups, are further
-        apart; what else is behind one is not.
+        What is behind a branch waits for that alone (D34): samples have 3 cycles of branch_resolving and up to 3 of
+        wait behind branches with stalls of 5 and of 11 (reports/measured/h200/samples). Commits in a row, and waits
+        for groups, are further apart; what else is behind one is not.
         """
         if instruction.opcode.partition(".")[0] in _JUMPS:
             return 1

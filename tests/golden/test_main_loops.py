@@ -55,7 +55,7 @@ def trips(left_out):
 
 @pytest.mark.parametrize("left_out", ["LDGSTS LDSM", "LDGSTS LDSM MMA"])
 def test_copies_without_lanes_cost_a_loop_next_to_nothing(left_out):
-    """It is what they bring that costs: with all lanes predicated off, a trip is as long as without them, within 9 %."""
+    """What they bring costs: with all lanes predicated off, a trip is as long as without them, within 9 %."""
     idle, gone = trips("LDGSTS lanes"), trips("LDGSTS")
 
     assert all(idle[loop] == pytest.approx(gone[loop], rel=0.09) for loop in idle)
