@@ -42,7 +42,7 @@ STALL_WORDS: Final[dict[str, StallWords]] = {
     ),
     "math_pipe_throttle": StallWords(
         "math pipes",
-        "the pipe it needs, such as the tensor core, is taken",
+        "the pipe it needs, such as the tensor core, which another warp has",
         "nothing where the tensor core is busy all the time: that is the peak; else a larger instruction",
     ),
     "mio_throttle": StallWords(
