@@ -42,7 +42,7 @@ LEFT_OUT: Final = (
 """What is left out: instructions become NOP that wait as long; ``LDGSTS lanes`` has all lanes predicated off."""
 
 
-class Loop(NamedTuple):
+class MainLoop(NamedTuple):
     """
     A main loop.
 
@@ -67,29 +67,29 @@ class Loop(NamedTuple):
         return f"{self.layout}_{self.dtype}_{tile}_w{warp}_s{self.stages}"
 
 
-ALONE: Final = (
-    Loop((128, 128, 32), (64, 64), 5),
-    Loop((128, 128, 64), (64, 64), 4),
-    Loop((64, 64, 32), (32, 32), 6),
-    Loop((64, 64, 64), (32, 32), 5),
-    Loop((128, 64, 32), (64, 32), 5),
-    Loop((256, 128, 32), (64, 64), 4),
-    Loop((128, 128, 32), (64, 32), 5),
-    Loop((128, 128, 32), (64, 64), 5, layout="nt"),
-    Loop((64, 64, 64), (32, 32), 5, layout="nt"),
-    Loop((128, 128, 64), (64, 64), 5, dtype="s8"),
+LOOPS_ALONE: Final = (
+    MainLoop((128, 128, 32), (64, 64), 5),
+    MainLoop((128, 128, 64), (64, 64), 4),
+    MainLoop((64, 64, 32), (32, 32), 6),
+    MainLoop((64, 64, 64), (32, 32), 5),
+    MainLoop((128, 64, 32), (64, 32), 5),
+    MainLoop((256, 128, 32), (64, 64), 4),
+    MainLoop((128, 128, 32), (64, 32), 5),
+    MainLoop((128, 128, 32), (64, 64), 5, layout="nt"),
+    MainLoop((64, 64, 64), (32, 32), 5, layout="nt"),
+    MainLoop((128, 128, 64), (64, 64), 5, dtype="s8"),
 )
 """Loops that one CTA executes alone, whose operands are in the L2."""
 
-TOGETHER: Final = (ALONE[0], ALONE[2], ALONE[3], ALONE[8])
+LOOPS_TOGETHER: Final = (LOOPS_ALONE[0], LOOPS_ALONE[2], LOOPS_ALONE[3], LOOPS_ALONE[8])
 GRIDS: Final = ((1, 1), (4, 4), (11, 3), (11, 6), (11, 12), (22, 12), (24, 22))
 """Loops that the CTAs of these grids execute at once."""
 
 K_ALONE, K_TOGETHER = (4096, 16384), (4096, 8192)
 """Two lengths of the sum: the difference of two launches is that of their k tiles."""
 
-CYCLES: Final = ("sm__cycles_active.max", "sm__cycles_active.avg")
-COUNTS: Final = (
+LOOP_CYCLES: Final = ("sm__cycles_active.max", "sm__cycles_active.avg")
+LOOP_COUNTS: Final = (
     "lts__t_sectors_op_read.sum",
     "lts__t_sectors_srcunit_tex.sum",
     "lts__t_requests_srcunit_tex.sum",
@@ -98,10 +98,10 @@ COUNTS: Final = (
 )
 
 
-class Launch(NamedTuple):
+class LoopLaunch(NamedTuple):
     """A loop with something left out, on a grid of ``ctas`` (along m and n), and its sum's length."""
 
-    loop: Loop
+    loop: MainLoop
     left_out: str
     ctas: tuple[int, int]
     k: int
@@ -113,21 +113,21 @@ class Launch(NamedTuple):
         return {"loop": self.loop.name, "left_out": self.left_out, "ctas_m": m, "ctas_n": n, "k": self.k}
 
 
-def launches(*, together: bool) -> list[Launch]:
+def launches(*, together: bool) -> list[LoopLaunch]:
     """Return the launches of loops alone, or of those of many CTAs, in order."""
     if together:
         left_out = ("", "LDSM MMA")
-        return [Launch(*one) for one in _product(TOGETHER, left_out, GRIDS, K_TOGETHER)]
-    return [Launch(*one) for one in _product(ALONE, LEFT_OUT, ((1, 1),), K_ALONE)]
+        return [LoopLaunch(*one) for one in _product(LOOPS_TOGETHER, left_out, GRIDS, K_TOGETHER)]
+    return [LoopLaunch(*one) for one in _product(LOOPS_ALONE, LEFT_OUT, ((1, 1),), K_ALONE)]
 
 
 def _product(
-    loops: Sequence[Loop], left_out: Sequence[str], grids: Sequence[tuple[int, int]], ks: Sequence[int]
-) -> Iterator[tuple[Loop, str, tuple[int, int], int]]:
+    loops: Sequence[MainLoop], left_out: Sequence[str], grids: Sequence[tuple[int, int]], ks: Sequence[int]
+) -> Iterator[tuple[MainLoop, str, tuple[int, int], int]]:
     return ((loop, out, ctas, k) for loop in loops for ctas in grids for k in ks for out in left_out)
 
 
-def scenario_of(launch: Launch) -> Scenario:
+def scenario_of(launch: LoopLaunch) -> Scenario:
     """Return the scenario of a launch; what is left out of it does not show."""
     loop, (m, n) = launch.loop, launch.ctas
     integers = loop.dtype == "s8"
@@ -257,10 +257,10 @@ def measure(out: Path) -> None:
     """
     out.mkdir(parents=True, exist_ok=True)
     provenance = Device().provenance()
-    for name, together, counted in (("alone", False, ()), ("together", True, COUNTS)):
+    for name, together, counted in (("alone", False, ()), ("together", True, LOOP_COUNTS)):
         rows = [launch.row for launch in launches(together=together)]
         # What is counted takes several passes, and cycles are those of a pass of their own: others find colder caches.
-        for metrics in (CYCLES, counted):
+        for metrics in (LOOP_CYCLES, counted):
             if metrics:
                 found = profile(metrics, counts_of(metrics), together=together)
                 rows = [row | counts for row, counts in zip(rows, found, strict=True)]
