@@ -17,7 +17,7 @@ from gpusim.gpu.device import import_cupy
 from gpusim.gpu.module import LoadedKernel, architecture
 from gpusim.lower.sass.cubin import read_cubin
 from gpusim.lower.stream import INSTRUCTION_BYTES
-from gpusim.measure.samples import SAMPLED, SAMPLES
+from gpusim.measure.samples import SAMPLED, counts_by_address
 from gpusim.scenario.models import Scenario
 
 ReadT = TypeVar("ReadT")
@@ -162,7 +162,8 @@ def without(cubin: bytes, kernel: str, left_out: str) -> bytes:
     """
     code = read_cubin(cubin, kernel, "the kernel").code
     opcodes = {opcode for name in left_out.split() for opcode in OPCODES.get(name, ())}
-    words = (int.from_bytes(code[at : at + INSTRUCTION_BYTES], "little") for at in range(0, len(code), 16))
+    places = range(0, len(code), INSTRUCTION_BYTES)
+    words = (int.from_bytes(code[at : at + INSTRUCTION_BYTES], "little") for at in places)
     changed = b"".join(_changed(word, opcodes, left_out).to_bytes(INSTRUCTION_BYTES, "little") for word in words)
     return cubin.replace(code, changed, 1)
 
@@ -235,14 +236,9 @@ def counts_of(metrics: Sequence[str]) -> Callable[[Any], MeasuredRow]:
 def samples_of(action: Any) -> Mapping[int, MeasuredRow]:
     """Return the samples of each address, by stall reason, with the instruction's text."""
     found: dict[int, MeasuredRow] = {}
-    for name in action.metric_names():
-        metric = action.metric_by_name(name)
-        if name.startswith(SAMPLES) and not name.endswith("_not_issued") and metric.num_instances():
-            addresses = metric.correlation_ids()
-            for index in range(metric.num_instances()):
-                if count := int(metric.value(index)):
-                    at = addresses.as_uint64(index)
-                    found.setdefault(at, {"sass": action.sass_by_pc(at).strip()})[name.removeprefix(SAMPLES)] = count
+    for at, counts in counts_by_address(action).items():
+        if samples := {reason: count for reason, count in counts.items() if count}:
+            found[at] = {"sass": action.sass_by_pc(at).strip(), **samples}
     return found
 
 

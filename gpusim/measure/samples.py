@@ -84,8 +84,8 @@ def profile_samples(files: Sequence[Path], folder: Path) -> dict[str, list[Sampl
     return found
 
 
-def _instructions(action: Any) -> Iterator[SampledInstruction]:
-    """Yield the instructions of ncu's first launch, in the order of addresses."""
+def counts_by_address(action: Any) -> dict[int, dict[str, int]]:
+    """Return what ncu counted at each address: samples by stall reason, and ``EXECUTED`` where that was measured."""
     found: dict[int, dict[str, int]] = {}
     for name in action.metric_names():
         if name == EXECUTED or (name.startswith(SAMPLES) and not name.endswith(_WITHOUT_ISSUE)):
@@ -95,6 +95,12 @@ def _instructions(action: Any) -> Iterator[SampledInstruction]:
                 for index in range(metric.num_instances()):
                     own = found.setdefault(addresses.as_uint64(index), {})
                     own[name.removeprefix(SAMPLES)] = int(metric.value(index))
+    return found
+
+
+def _instructions(action: Any) -> Iterator[SampledInstruction]:
+    """Yield the instructions of ncu's first launch, in the order of addresses."""
+    found = counts_by_address(action)
     first = min(found, default=0)
     for address in sorted(found):
         values = found[address]

@@ -1,11 +1,11 @@
 """What samples and changed kernels say of main loops on an H200, against its figures and against each other."""
 
-import csv
 from pathlib import Path
 from statistics import median
 
 import pytest
 
+from gpusim.gpu.calibrate.runner import read_rows
 from gpusim.machine import load_machine
 
 MEASURED = Path(__file__).parents[2] / "reports" / "measured" / "h200"
@@ -14,14 +14,10 @@ LEAST_SAMPLES = 5
 """Samples of an issue, in the mean over a loop, below which they say too little."""
 
 
-def rows_of(path):
-    return list(csv.DictReader(line for line in path.read_text(encoding="utf-8").splitlines() if line[0] != "#"))
-
-
 def behind_branches():
     """Cycles from a main loop's branch to the issue at its head, of each sampled kernel with samples enough."""
     for path in sorted((MEASURED / "samples").glob("*.csv")):
-        rows = rows_of(path)
+        rows = read_rows(path)
         most = max(int(row["executed"]) for row in rows)
         loop = [row for row in rows if int(row["executed"]) == most]
         issue = sum(int(row["selected"] or 0) for row in loop) / len(loop)
@@ -42,7 +38,7 @@ def test_the_latency_of_a_branch_is_that_of_the_main_loops():
 def trips(left_out):
     """Cycles of a k tile of each loop alone, from two lengths of its sum."""
     cycles = {}
-    for row in rows_of(MEASURED / "parts" / "alone.csv"):
+    for row in read_rows(MEASURED / "parts" / "alone.csv"):
         if row["left_out"] == left_out:
             cycles.setdefault(row["loop"], {})[int(row["k"])] = float(row["sm__cycles_active.max"])
     found = {}

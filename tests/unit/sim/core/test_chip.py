@@ -151,8 +151,8 @@ def test_a_warp_waiting_for_the_tensor_core_is_throttled_by_the_pipe(core):
 
 def test_a_warp_waits_for_its_own_instruction_in_a_pipe_as_for_a_fixed_latency(core):
     """
-    One warp, three MMAs: 0, 8 and 16. Nobody throttles it: on an H200 the HMMA of a lone warp of an SMSP has no sample
-    of math_pipe_throttle where another warp's would (reports/measured/h200/samples).
+    One warp, three MMAs: 0, 8 and 16. Nobody throttles it: on an H200 the HMMA of a lone warp of an SMSP has next to
+    no sample of math_pipe_throttle where another warp's would (reports/measured/h200/samples).
     """
     (warp,) = execute(core, ([instruction(PIPE, pipe="tensor core")] * 3, 1)).warps.values()
 
