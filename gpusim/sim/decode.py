@@ -102,6 +102,14 @@ def _boards(mask: int) -> tuple[int, ...]:
 _NO_ACCESS, _NOT_NOTED = Access(), Noted()
 
 
+_FED_BY_MIO = frozenset({"mufu"})
+"""
+Pipes whose instructions wait with mio_throttle: special functions (Nsight Compute's guide, MIO throttle).
+
+Samples have no other throttle at a MUFU (reports/measured/h200/samples). Not modelled: places in the MIO's queue; what
+is behind MUFUs is served as soon as without them (special_queue.csv).
+"""
+
 _VARIABLE = frozenset({"branch", "mufu"})
 """Pipes of branches, and of instructions whose latency varies: they wait for the barrier that ``BAR`` defers (D32)."""
 
@@ -183,7 +191,7 @@ class _Decoder:
         return Decoded(
             kind=kind,
             port=port,
-            throttle=THROTTLES.get(kind, MIO_THROTTLE),
+            throttle=MIO_THROTTLE if instruction.pipe in _FED_BY_MIO else THROTTLES.get(kind, MIO_THROTTLE),
             interval=interval,
             stall=self._stall(instruction, kind, again=again),
             gated=bool(waits) or awaits or line >= 0 or kind in (DEPBAR, BAR, EXIT),

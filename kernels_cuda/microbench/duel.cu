@@ -3,7 +3,7 @@
 
 enum Stream {
     kNothing = 0, kMma = 1, kLdmatrix = 2, kLop3 = 3, kCopyBypass = 4, kCopyL1 = 5, kLoadL2 = 6, kStore128 = 7, kLds32 = 8,
-    kFfma = 9, kImad = 10, kCopyRelease = 11, kLdmatrixRelease = 12, kLds128 = 13, kStoreGlobal = 14, kLoadL1 = 15
+    kFfma = 9, kImad = 10, kCopyRelease = 11, kLdmatrixRelease = 12, kLds128 = 13, kStoreGlobal = 14, kLoadL1 = 15, kMufu = 16
 };
 
 constexpr int kRound = 16;
@@ -43,6 +43,7 @@ DEVICE void issue(State& s) {
             asm volatile("ld.volatile.shared.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(s.shared + i % 8 * 512) : "memory");
         if (kWhat == kLop3) asm volatile("lop3.b32 %0, %0, %1, %2, 0x96;" : "+r"(r[i / 8]) : "r"(s.operand), "r"(s.operand + 7));
         if (kWhat == kImad) asm volatile("mad.lo.u32 %0, %0, %1, %2;" : "+r"(r[i / 8]) : "r"(s.operand), "r"(s.operand + 7));
+        if (kWhat == kMufu) asm volatile("ex2.approx.ftz.f32 %0, %0;" : "+f"(s.sums[i % 8][i / 8]));
         if (kWhat == kFfma) asm volatile("fma.rn.f32 %0, %0, %1, %2;" : "+f"(c[i / 8]) : "f"(0.5f), "f"(0.25f));
         if (kWhat == kCopyBypass)
             asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(s.shared + i % 8 * 512), "l"(global + i * 512) : "memory");
@@ -120,3 +121,5 @@ DEVICE void duel(u64* counts, char* data, int rounds, u32 one) {
     DUEL(FIRST, 0) DUEL(FIRST, 1) DUEL(FIRST, 2) DUEL(FIRST, 3) DUEL(FIRST, 4) DUEL(FIRST, 5) DUEL(FIRST, 6) DUEL(FIRST, 7) \
     DUEL(FIRST, 8) DUEL(FIRST, 9) DUEL(FIRST, 10) DUEL(FIRST, 13) DUEL(FIRST, 14) DUEL(FIRST, 15)
 DUELS(1) DUELS(2) DUELS(3) DUELS(11) DUELS(12) DUELS(8)
+DUEL(1, 16) DUEL(2, 16) DUEL(3, 16) DUEL(8, 16) DUEL(9, 0) DUEL(9, 16)
+DUEL(16, 0) DUEL(16, 1) DUEL(16, 2) DUEL(16, 3) DUEL(16, 7) DUEL(16, 8) DUEL(16, 9) DUEL(16, 13) DUEL(16, 16)

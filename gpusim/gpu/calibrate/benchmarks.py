@@ -36,6 +36,8 @@ BENCHMARKS: dict[str, _Measure] = {
     "mix": sharing.measure_mix,
     "dispatch": sharing.measure_dispatch,
     "duel": sharing.measure_duel,
+    "special": sharing.measure_special,
+    "special_queue": sharing.measure_special_queue,
     "turns": sharing.measure_turns,
     "loaded": sharing.measure_loaded,
     "order": sharing.measure_order,

@@ -1,5 +1,6 @@
 """Measures what several instruction streams of one SM take from each other: the data stage, the MIO, issue slots."""
 
+from itertools import product
 from typing import Final
 
 import numpy as np
@@ -150,6 +151,54 @@ def instructions_of_a_round(stream: str) -> int:
     return 8 if stream in _EIGHT_A_ROUND else 1 if stream in _ONE_A_ROUND else 16
 
 
+SPECIAL_DUELS: Final = {1: (16,), 2: (16,), 3: (16,), 8: (16,), 9: (0, 16), 16: (0, 1, 2, 3, 7, 8, 9, 13, 16)}
+"""Duels with a MUFU: the second streams of each first one, by their numbers in the microbenchmark."""
+
+_STREAMS: Final = {**SECOND, **FIRST, 16: "mufu"}
+
+
+def measure_special(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure what a MUFU costs beside others, as ``measure_duel`` does for other streams.
+
+    One warp on each SMSP issues the first stream, and one or three other warps there the second.
+    """
+    rows: list[MeasuredRow] = []
+    for one, others in SPECIAL_DUELS.items():
+        for other in others[:1] if quick else others:
+            rows.extend(duel(device, one, other, warps) for warps in ((8, 16) if other else (8,)))
+    return rows
+
+
+SPECIAL_BEHIND: Final = ("", "lds.32", "ldmatrix.x4", "shfl", "sts.32", "fadd")
+"""What one warp issues behind its MUFUs, by its number in the microbenchmark."""
+
+SPECIAL_COUNTS: Final = (0, 1, 2, 3, 4, 6, 8, 12, 16)
+
+
+def measure_special_queue(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure how MUFUs of a warp, one after another, are issued, and when a memory instruction behind them is served.
+
+    Columns, in cycles from the clock read ahead of them, with one in ``count`` = 0 that has nothing between: ``issued``
+    is when the last MUFU has been issued, ``behind`` the instruction behind it, ``landed`` when that one's value can
+    be used. Medians over the warps, one, two or four on each of ``smsps`` SMSPs.
+    """
+    rows: list[MeasuredRow] = []
+    for number, name in enumerate(SPECIAL_BEHIND):
+        for count, smsps, warps in product(SPECIAL_COUNTS[:2] if quick else SPECIAL_COUNTS, (1, SMSPS), (1, 2, 4)):
+            stamps = device.cupy.zeros((SMSPS * warps, 3), dtype=np.uint64)
+            for _ in range(2):
+                arguments = (stamps, np.int32(smsps), np.uint32(0))
+                device.launch("special", f"special_{count}_{number}", arguments, threads=SMSPS * warps * WARP)
+            found = device.cupy.asnumpy(stamps).astype(np.int64)
+            taking = found[[warp for warp in range(SMSPS * warps) if warp % SMSPS < smsps]]
+            row: MeasuredRow = {"behind": name, "count": count, "smsps": smsps, "warps": warps}
+            issued, behind, landed = (float(value) for value in np.median(taking, axis=0))
+            rows.append(row | {"issued": issued, "then": behind, "landed": landed})
+    return rows
+
+
 def measure_duel(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     Measure one warp's stream on each SMSP beside another stream that one or three other warps issue there.
@@ -158,22 +207,29 @@ def measure_duel(device: Device, *, quick: bool) -> list[MeasuredRow]:
     instructions that the other warps of an SMSP issue in that time.
     """
     rows: list[MeasuredRow] = []
-    rounds = 256
-    for one, first in FIRST.items():
+    for one in FIRST:
         for other, second in SECOND.items():
-            for warps in (8,) if quick or not second else (8, 16):
-                data = device.cupy.zeros(16 << 17, dtype=np.uint8)
-                counts = device.cupy.zeros((warps, 3), dtype=np.uint64)
-                arguments = (counts, data, np.int32(rounds), np.uint32(1))
-                for _ in range(2):
-                    device.launch("duel", f"duel_{one}_{other}", arguments, threads=warps * WARP)
-                found = device.cupy.asnumpy(counts).astype(np.int64)
-                cycles = int(found[:SMSPS, 1].max() - found[:SMSPS, 0].min())
-                row: MeasuredRow = {"first": first, "second": second, "warps": warps, "cycles": cycles}
-                row |= {"each": cycles / (rounds * instructions_of_a_round(first))}
-                issued = int(found[SMSPS:, 2].sum()) * instructions_of_a_round(second) if second else 0
-                rows.append(row | {"seconds": issued / SMSPS})
+            rows.extend(duel(device, one, other, warps) for warps in ((8,) if quick or not second else (8, 16)))
     return rows
+
+
+_DUEL_ROUNDS = 256
+
+
+def duel(device: Device, one: int, other: int, warps: int) -> MeasuredRow:
+    """Measure one stream beside another, by their numbers in the microbenchmark; return the row."""
+    first, second = _STREAMS[one], _STREAMS[other]
+    data = device.cupy.zeros(16 << 17, dtype=np.uint8)
+    counts = device.cupy.zeros((warps, 3), dtype=np.uint64)
+    arguments = (counts, data, np.int32(_DUEL_ROUNDS), np.uint32(1))
+    for _ in range(2):
+        device.launch("duel", f"duel_{one}_{other}", arguments, threads=warps * WARP)
+    found = device.cupy.asnumpy(counts).astype(np.int64)
+    cycles = int(found[:SMSPS, 1].max() - found[:SMSPS, 0].min())
+    row: MeasuredRow = {"first": first, "second": second, "warps": warps, "cycles": cycles}
+    row |= {"each": cycles / (_DUEL_ROUNDS * instructions_of_a_round(first))}
+    issued = int(found[SMSPS:, 2].sum()) * instructions_of_a_round(second) if second else 0
+    return row | {"seconds": issued / SMSPS}
 
 
 TURNS: Final = ("ffma", "lop3", "mma", "ldmatrix", "mma_and_lop3")

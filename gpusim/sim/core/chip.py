@@ -55,6 +55,9 @@ _HASH, _HASHED_BITS, _HASH_SHIFT = 2654435761, (1 << 31) - 1, 29
 _TENSOR, _MIO = 3, 2
 """Ports of an SMSP, counted from the end: its tensor core's and that of the MIO."""
 
+_TAKES = 16
+"""Cycles at which a port was last taken that are kept: more than an SMSP has warps that could be waiting for it."""
+
 _LINES_AT_ONCE = 32
 """Most lines that one warp instruction touches: one for each lane."""
 
@@ -419,6 +422,7 @@ class Chip:
         self.cached_line = zeros(sms * self.cache_lines)
         # SMSPs
         self.port_free, self.port_user = zeros(smsps * self.ports), zeros(smsps * self.ports, -1)
+        self.port_takes, self.port_turn = zeros(smsps * self.ports * _TAKES, -1), zeros(smsps * self.ports)
         self.mio_free, self.taken = zeros(smsps), zeros(smsps)
         self.queue, self.queue_at = zeros(smsps * self.depth), zeros(smsps)
         self.sm_queue, self.sm_queue_at, self.collected = zeros(sms * self.sm_depth), zeros(sms), 0
@@ -798,6 +802,7 @@ class Chip:
             # A warp that waits for its own instruction before counts as waiting for a fixed latency (parts, samples).
             own = kind == PIPE and self.port_user[port] == chosen
             self.account(chosen, at, self.port_free[port], WAIT if own else self.throttle[code])
+            self.take(port, at)
             self.last[smsp] = chosen
             self.instructions += 1
             clock = at + 1
@@ -816,6 +821,11 @@ class Chip:
                 if at <= clock or at <= others:
                     continue
             chosen = -1
+
+    def take(self, port: int, at: int) -> None:
+        """Remember the cycle at which a port is taken, in the place of the one longest ago."""
+        self.port_takes[port * _TAKES + self.port_turn[port]] = at
+        self.port_turn[port] = (self.port_turn[port] + 1) % _TAKES
 
     def issue_pipe(self, smsp: int, warp: int, at: int) -> None:
         """Issue an instruction of the SMSP's own pipes."""
@@ -873,13 +883,29 @@ class Chip:
             begin = self.charge(warp, begin, self.stalled[warp], WAIT)
             begin = self.charge(warp, begin, self.ready[warp], self.reason[warp])
             if at > begin:
-                begin = self.charge(warp, begin, free, throttle)
+                begin = self.throttled(warp, begin, free, throttle)
                 begin = self.charge(warp, begin, min(at, self.dispatched[self.home[warp]]), DISPATCH_STALL)
                 self.charge(warp, begin, at, NOT_SELECTED)
         self.stalls[self.home[warp] * REASON_COUNT + SELECTED] += 1
         if self.watched[warp]:
             self.log_span(warp, at, at + 1, SELECTED)
         self.issued[warp] = at
+
+    def throttled(self, warp: int, begin: int, free: int, reason: int) -> int:
+        """
+        Charge the wait for a port; return the cycle at which it is free.
+
+        In the cycles of it at which another warp got the port this one could have been issued, too: it was not
+        selected (the samples of two warps an SMSP have one such cycle for most HMMA, LDSM and MUFU, of one warp none).
+        """
+        port = self.port_of[warp]
+        oldest = self.port_turn[port]
+        for turn in range(oldest, oldest + _TAKES):
+            cycle = self.port_takes[port * _TAKES + turn % _TAKES]
+            if begin <= cycle < free:
+                begin = self.charge(warp, begin, cycle, reason)
+                begin = self.charge(warp, begin, cycle + 1, NOT_SELECTED)
+        return self.charge(warp, begin, free, reason)
 
     def charge(self, warp: int, begin: int, end: int, reason: int) -> int:
         """Charge cycles to a reason; return the cycle at which the next one begins."""

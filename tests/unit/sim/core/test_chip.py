@@ -138,7 +138,7 @@ def test_a_warp_waiting_for_the_tensor_core_is_throttled_by_the_pipe(core):
     Two warps of one SMSP, three MMAs each: the pipe takes one every 8 cycles, and one warp keeps it while it can.
 
     Warp 0 issues at 0, then both are ready when the pipe frees at 8: the greedy one goes on, at 8 and at 16. Warp 4
-    waits until 24.
+    waits until 24: at 0, 8 and 16 it could have been issued and was not selected, in between the pipe was busy.
     """
     ran = execute(core, ([instruction(PIPE, pipe="tensor core")] * 3, 1), warps=5)
     first, second = ran.warps[0, 0], ran.warps[0, 4]
@@ -146,7 +146,14 @@ def test_a_warp_waiting_for_the_tensor_core_is_throttled_by_the_pipe(core):
 
     assert first.issues == [0, 8, 16, 17]
     assert [at - start for at in second.selected] == [24, 32, 40, 41]
-    assert second.spans[1] == (start, start + 24, "math_pipe_throttle")
+    waits = [
+        (0, 1, "not_selected"),
+        (1, 8, "math_pipe_throttle"),
+        (8, 9, "not_selected"),
+        (9, 16, "math_pipe_throttle"),
+    ]
+    waits += [(16, 17, "not_selected"), (17, 24, "math_pipe_throttle")]
+    assert second.spans[1:7] == [(start + begin, start + end, reason) for begin, end, reason in waits]
 
 
 def test_a_warp_waits_for_its_own_instruction_in_a_pipe_as_for_a_fixed_latency(core):
@@ -227,12 +234,9 @@ def test_an_idle_issue_slot_that_another_warp_took_counts_as_not_selected(core):
     waiting = ran.warps[0, 4]
     start = A100.constant_cache.miss_latency
 
-    # Until 4 the pipe was taken by the other warp's last issue; the exit of warp 0 takes the slot at 4.
-    assert waiting.spans[1:4] == [
-        (start, start + 4, "math_pipe_throttle"),
-        (start + 4, start + 5, "not_selected"),
-        (start + 5, start + 6, "selected"),
-    ]
+    # The exit of warp 0 takes the slot at 4.
+    looks_on = [(start + cycle, start + cycle + 1, "not_selected") for cycle in range(5)]
+    assert waiting.spans[1:7] == [*looks_on, (start + 5, start + 6, "selected")]
 
 
 def test_after_a_mufu_its_smsp_issues_nothing_for_some_cycles(core):
