@@ -58,6 +58,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "beside": sharing.measure_beside,
     "splits": profiled.measure_splits,
     "own": profiled.measure_own,
+    "grids": profiled.measure_grids,
     "pairs": profiled.measure_pairs,
 }
 """Benchmarks by the name of their CSV file."""

@@ -4,18 +4,16 @@ import json
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from gpusim.arrays import IntArray
 from gpusim.errors import CannotRun
 from gpusim.gpu import ncu
-from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow
-
-KernelArgument: TypeAlias = Literal["clocks", "no clocks", "data", "flags"] | int | float
+from gpusim.gpu.calibrate.grids import GRID_METRICS, grid_launches
+from gpusim.gpu.calibrate.runner import WARP, Device, KernelArgument, MeasuredRow, ProfiledLaunch
 
 _TILE_BYTES = 16 << 10
 _ROWS_TILE_BYTES = 8 << 10
@@ -26,35 +24,6 @@ _STORE_THREADS = 128
 _BUSY_CYCLES = 30_000
 _PASSES = 3
 _FLAGS = 64
-
-
-@dataclass(frozen=True, slots=True)
-class ProfiledLaunch:
-    """
-    A launch that ncu profiles.
-
-    Attributes:
-        source: Name of the source, without ".cu".
-        kernel: Name of the kernel.
-        ctas: Number of CTAs.
-        threads: Threads of a CTA.
-        arguments: Arguments. "clocks" is a buffer that the kernel writes its clocks to, "no clocks" a null pointer,
-            "data" zeroed memory, "flags" zeroed integers; integers are passed as int, floats as float.
-        columns: Columns that describe the launch in its row.
-        clocks: Clocks that each CTA writes.
-        data_bytes: Bytes of the zeroed memory.
-        shared: Dynamic shared memory of a CTA, bytes.
-    """
-
-    source: str
-    kernel: str
-    ctas: int
-    threads: int
-    arguments: tuple[KernelArgument, ...] = ()
-    columns: MeasuredRow = field(default_factory=dict)
-    clocks: int = 0
-    data_bytes: int = 0
-    shared: int = 0
 
 
 Launches: TypeAlias = Callable[[int, bool], list[ProfiledLaunch]]
@@ -315,6 +284,7 @@ PLANS: dict[str, Launches] = {
     "splits": _splits,
     "pairs": _pairs,
     "own": _own,
+    "grids": grid_launches,
     "empty": _empty,
     "stores": _stores,
     "merge": _merge,
@@ -593,6 +563,21 @@ def measure_pairs(device: Device, *, quick: bool) -> list[MeasuredRow]:
         CannotRun: ncu is missing or may not profile here.
     """
     return [row for row, _ in profile_plan("pairs", MERGE_METRICS, device.sms, quick=quick)]
+
+
+def measure_grids(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure copies of tiles by grids of CTAs that share them as those of a GEMM do.
+
+    Column ``cycles`` has those of a tile: the median over the CTAs, of the last three quarters of the tiles. The
+    metrics are of all.
+
+    Raises:
+        CannotRun: ncu is missing or may not profile here.
+    """
+    counted = profile_plan("grids", GRID_METRICS, device.sms, quick=quick)
+    timed = ((row, int(row["tiles"]) * 3 // 4, clocks) for row, clocks in counted)
+    return [row | {"cycles": float(np.median(clocks)) / tiles} for row, tiles, clocks in timed]
 
 
 def measure_own(device: Device, *, quick: bool) -> list[MeasuredRow]:

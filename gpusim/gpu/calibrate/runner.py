@@ -5,9 +5,10 @@ import platform
 import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -20,7 +21,38 @@ from gpusim.results.provenance import commit
 
 MeasuredRow: TypeAlias = dict[str, str | int | float]
 
+KernelArgument: TypeAlias = Literal["clocks", "no clocks", "data", "flags"] | int | float
+
 WARP = 32
+
+
+@dataclass(frozen=True, slots=True)
+class ProfiledLaunch:
+    """
+    A launch that ncu profiles.
+
+    Attributes:
+        source: Name of the source, without ".cu".
+        kernel: Name of the kernel.
+        ctas: Number of CTAs.
+        threads: Threads of a CTA.
+        arguments: Arguments. "clocks" is a buffer that the kernel writes its clocks to, "no clocks" a null pointer,
+            "data" zeroed memory, "flags" zeroed integers; integers are passed as int, floats as float.
+        columns: Columns that describe the launch in its row.
+        clocks: Clocks that each CTA writes.
+        data_bytes: Bytes of the zeroed memory.
+        shared: Dynamic shared memory of a CTA, bytes.
+    """
+
+    source: str
+    kernel: str
+    ctas: int
+    threads: int
+    arguments: tuple[KernelArgument, ...] = ()
+    columns: MeasuredRow = field(default_factory=dict)
+    clocks: int = 0
+    data_bytes: int = 0
+    shared: int = 0
 
 
 class Device:
