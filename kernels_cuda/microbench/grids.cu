@@ -41,7 +41,7 @@ DEVICE void grids(u64* clocks, const char* data, int ctas_m, int own, u32 row_by
 
 // 64 bytes of each row take four copies of 16 bytes a thread, 128 take eight.
 #define GRIDS(STAGES, COPIES)                                                                                              \
-    extern "C" __global__ void __launch_bounds__(kThreads) grids_##STAGES##_##COPIES(                                       \
+    extern "C" __global__ void __launch_bounds__(128) grids_##STAGES##_##COPIES(                                       \
         u64* clocks, const char* data, int ctas_m, int own, int row_bytes, int pitch, int span, int tiles, int skew, int pace) { \
         grids<STAGES, COPIES>(clocks, data, ctas_m, own, row_bytes, pitch, span, tiles, skew, pace);                       \
     }
