@@ -56,7 +56,10 @@ _TENSOR, _MIO = 3, 2
 """Ports of an SMSP, counted from the end: its tensor core's and that of the MIO."""
 
 _TAKES = 16
-"""Cycles at which a port was last taken that are kept: more than an SMSP has warps that could be waiting for it."""
+"""Cycles at which a port was last taken that are kept, a power of two: more than warps of an SMSP can wait for it."""
+
+_TAKES_MASK = _TAKES - 1
+"""Takes a number of takes to the place of the last one among them."""
 
 _LINES_AT_ONCE = 32
 """Most lines that one warp instruction touches: one for each lane."""
@@ -825,7 +828,7 @@ class Chip:
     def take(self, port: int, at: int) -> None:
         """Remember the cycle at which a port is taken, in the place of the one longest ago."""
         self.port_takes[port * _TAKES + self.port_turn[port]] = at
-        self.port_turn[port] = (self.port_turn[port] + 1) % _TAKES
+        self.port_turn[port] = self.port_turn[port] + 1 & _TAKES_MASK
 
     def issue_pipe(self, smsp: int, warp: int, at: int) -> None:
         """Issue an instruction of the SMSP's own pipes."""
@@ -898,11 +901,14 @@ class Chip:
         In the cycles of it at which another warp got the port this one could have been issued, too: it was not
         selected (the samples of two warps an SMSP have one such cycle for most HMMA, LDSM and MUFU, of one warp none).
         """
-        port = self.port_of[warp]
-        oldest = self.port_turn[port]
-        for turn in range(oldest, oldest + _TAKES):
-            cycle = self.port_takes[port * _TAKES + turn % _TAKES]
-            if begin <= cycle < free:
+        if free <= begin:
+            return begin
+        first, turn, count = self.port_of[warp] * _TAKES, self.port_turn[self.port_of[warp]], 0
+        while count < _TAKES and self.port_takes[first + (turn - count - 1 & _TAKES_MASK)] >= begin:
+            count += 1
+        for back in range(count, 0, -1):
+            cycle = self.port_takes[first + (turn - back & _TAKES_MASK)]
+            if cycle < free:
                 begin = self.charge(warp, begin, cycle, reason)
                 begin = self.charge(warp, begin, cycle + 1, NOT_SELECTED)
         return self.charge(warp, begin, free, reason)
