@@ -22,6 +22,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "cp_async": memory.measure_cp_async,
     "release": runs.measure_release,
     "barrier": runs.measure_barrier,
+    "barred": runs.measure_barred,
     "latency": memory.measure_latency,
     "semaphore": memory.measure_semaphore,
     "bandwidth": memory.measure_bandwidth,
@@ -60,6 +61,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "own": profiled.measure_own,
     "grids": profiled.measure_grids,
     "pairs": profiled.measure_pairs,
+    "apart": profiled.measure_apart,
 }
 """Benchmarks by the name of their CSV file."""
 

@@ -12,6 +12,7 @@ import numpy as np
 from gpusim.arrays import IntArray
 from gpusim.errors import CannotRun
 from gpusim.gpu import ncu
+from gpusim.gpu.calibrate.apart import APART_METRICS, apart_launches
 from gpusim.gpu.calibrate.grids import GRID_METRICS, grid_launches
 from gpusim.gpu.calibrate.runner import WARP, Device, KernelArgument, MeasuredRow, ProfiledLaunch
 
@@ -285,6 +286,7 @@ PLANS: dict[str, Launches] = {
     "pairs": _pairs,
     "own": _own,
     "grids": grid_launches,
+    "apart": apart_launches,
     "empty": _empty,
     "stores": _stores,
     "merge": _merge,
@@ -588,3 +590,21 @@ def measure_own(device: Device, *, quick: bool) -> list[MeasuredRow]:
         CannotRun: ncu is missing or may not profile here.
     """
     return [row for row, _ in profile_plan("own", OWN_METRICS, device.sms, quick=quick)]
+
+
+def measure_apart(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure how many sectors the L2 looks up for lines that SMs of a GPC ask for some cycles apart.
+
+    Column ``apart`` has by how many cycles each SM's loads came after those of the SM before it, by their own clocks.
+
+    Raises:
+        CannotRun: ncu is missing or may not profile here.
+    """
+    rows: list[MeasuredRow] = []
+    for row, clocks in profile_plan("apart", APART_METRICS, device.sms, quick=quick):
+        members = [int(sm) for sm in str(row["sms"]).split()]
+        late = dict.fromkeys(members, 0.0)
+        late |= {sm: total / int(row["steps"]) for sm, total in clocks.tolist() if total}
+        rows.append(row | {"apart": (late[members[-1]] - late[members[0]]) / (len(members) - 1)})
+    return rows

@@ -1,5 +1,7 @@
 """Measures what happens inside one SM: mma.sync, ldmatrix, shared memory, arithmetic, barriers, and CTA launches."""
 
+from itertools import product
+
 import numpy as np
 
 from gpusim.arrays import IntArray
@@ -281,6 +283,27 @@ def measure_barrier(device: Device, *, quick: bool) -> list[MeasuredRow]:
                 continue
             each = float(np.median(cycles[together])) / (iterations * 16)
             rows.append({"ctas_per_sm": ctas_per_sm, "warps": warps, "barriers": iterations * 16, "per_barrier": each})
+    return rows
+
+
+def measure_barred(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure trips of stores to shared memory, with a barrier behind them and without, and with a load that follows.
+
+    Column ``per_trip`` has the cycles of a trip; stores of lanes that are ``stride_bytes`` apart take ``wavefronts``.
+    """
+    rows: list[MeasuredRow] = []
+    trips = 256
+    for stores in (0, 4) if quick else (0, 1, 2, 4):
+        for barrier, load in product((0, 1), (0, 1)):
+            for stride in (4, 32, 128):
+                for warps in (1, 8) if quick else (1, 4, 8, 16):
+                    arguments = (np.int32(trips), np.uint32(stride))
+                    kernel = f"barred_{stores}_{barrier}_{load}"
+                    cycles = elapsed(device.spans("barred", kernel, arguments, threads=warps * WARP))
+                    what: MeasuredRow = {"stores": stores, "barrier": barrier, "load": load, "stride_bytes": stride}
+                    what |= {"wavefronts": _wavefronts(stride, 4), "warps": warps, "cycles": cycles}
+                    rows.append(what | {"per_trip": cycles / trips})
     return rows
 
 
