@@ -1,6 +1,8 @@
 // Reads of the same lines by SMs that ask some cycles after one another, on a chip that does nothing else.
 #include "common.cuh"
 
+constexpr int kLead = 1000;  // cycles of a step before the first SM asks, so that another one can be earlier
+
 // SM `one` asks for `kBurst` lines every `period` cycles, the next of the named SMs `late` cycles after the one before it;
 // an SM that is negative is none. With `warm`, the first one has read all lines before. Clocks [CTA]: its SM, and by how many
 // cycles its first load of a step came after the step's beginning, summed over the steps.
@@ -38,7 +40,7 @@ DEVICE void apart(u64* clocks, const char* data, int* flags, int steps, int peri
 #pragma unroll 1
     for (int step = 0; step < steps; ++step) {
         const u64 from = begin + static_cast<u64>(step) * period;
-        const u64 target = from + member * late;
+        const u64 target = from + kLead + member * late;
         const u64 address = base + static_cast<u64>(step) * kBurst * 128;
         u32 words[1][kBurst];
         u64 now = cycles();
