@@ -63,14 +63,31 @@ def sts(wavefronts, **fields):
     return instruction(SHARED, wavefronts=((wavefronts,) * 32,), fills=True, **fields)
 
 
-@pytest.mark.parametrize(("rate", "wavefronts", "written"), [(1, 8, 9), (2, 8, 5), (2, 7, 5), (4, 9, 4)])
-def test_a_store_is_written_before_the_barrier_behind_it_is_arrived_at(core, rate, wavefronts, written):
-    """It leaves at 1 and takes a cycle for as many wavefronts as the data stage serves. The barrier takes 22 more."""
-    figures = FIGURES._replace(wavefronts_per_cycle=rate)
+@pytest.mark.parametrize(("rate", "wavefronts", "served"), [(1, 40, 41), (2, 80, 41), (2, 7, 24), (1, 1, 24)])
+def test_a_load_behind_a_barrier_is_served_after_what_was_stored_before_it_and_the_barrier_does_not_wait(
+    core, rate, wavefronts, served
+):
+    """
+    The store is in the SM's queue at 1, whatever it takes: the barrier is arrived at then, and takes 22 more.
 
-    assert issues(core, sts(wavefronts), instruction(BAR, gated=True), HALF._replace(joins=True), figures=figures) == [
-        *(0, written, written + 22)
-    ]
+    The load issues at 23 and is in the queue at 24. Served at once, or behind the store, it is there after 22 cycles.
+    """
+    figures = FIGURES._replace(wavefronts_per_cycle=rate)
+    code = (sts(wavefronts), instruction(BAR, gated=True), lds(activity=0))
+
+    assert issues(core, *code, figures=figures) == [0, 1, 23]
+    assert landed(core, *code, figures=figures) == [served + 22]
+
+
+def test_a_barrier_waits_until_what_is_stored_has_a_place_in_the_sm_s_queue(core):
+    """
+    A queue of two, stores of 20 wavefronts, which leave it at 1, 21, 41 and 61.
+
+    The first three come at 1, 4 and 7; the fourth when the second has left, at 21. The barrier takes 22 more.
+    """
+    code = (*[sts(20)] * 4, instruction(BAR, gated=True), HALF._replace(joins=True))
+
+    assert issues(core, *code, figures=FIGURES._replace(sm_depth=2)) == [0, 1, 2, 3, 21, 43]
 
 
 def test_a_store_s_result_is_there_when_it_is_written(core):

@@ -1248,7 +1248,7 @@ class Chip:
             self.return_free[warp] = landed
             return landed
         if self.fills[code]:
-            self.stored[warp] = self.staged_last + 1
+            self.stored[warp] = self.collected
         return self.staged_last + 1
 
     # --- global memory ---
@@ -1553,7 +1553,8 @@ class Chip:
             ready = cache.crossed[slot]
         lands = max(lands, ready + self.reach[sm])
         self.coalesced[entry] = line + 1
-        self.coalesced[entry + 1] = max(begin + self.merge_window, ready * _MILLI)
+        # What is on its way serves until the L2 has it, which is a hit's latency before its SM does (apart.csv).
+        self.coalesced[entry + 1] = max(begin + self.merge_window, (ready - self.near) * _MILLI)
         self.coalesced[entry + 2] = mask
         self.coalesced[entry + 3] = 1
         return lands
@@ -1603,9 +1604,9 @@ class Chip:
             self.looked_up += brought
         if misses:
             cache.ready[slot] = self.arrives(line, max(begin, served) // _MILLI)
-        cache.pending[slot] = max(begin + self.merge_window, cache.ready[slot] * _MILLI)
         cache.held[slot] = _WHOLE_LINE
         there = cache.ready[slot] + (self.crossing if far else 0)
+        cache.pending[slot] = max(begin + self.merge_window, (there - self.near) * _MILLI)
         lands = max(begin // _MILLI + self.l2_latency(sm), there + self.reach[sm])
         cache.asker[slot] = sm
         cache.lands[slot] = lands * _MILLI
