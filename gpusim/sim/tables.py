@@ -88,7 +88,7 @@ class DataTables:
             for name in (
                 *("program", "row_fetch", "row_status", "row_output", "found_slow", "found_missed", "found_first"),
                 *("pattern", "fetch_line", "slow", "missed", "shared", "looked", "request", "vecs"),
-                *("asked", "lines_of", "touched", "line", "mask", "output_sectors"),
+                *("asked", "touched", "line", "mask", "output_sectors"),
             )
         }
         self._fetches: dict[Hashable, int] = {}
@@ -211,7 +211,6 @@ class DataTables:
                 for warps in vecs:
                     for sectors, lines in [*warps, *[(0, ())] * (self._warps - len(warps))]:
                         columns["asked"].append(sectors)
-                        columns["lines_of"].append(len({line for line, _ in lines}))
                         columns["touched"].append(len(columns["line"]))
                         columns["line"] += [line for line, _ in lines]
                         columns["mask"] += [mask for _, mask in lines]

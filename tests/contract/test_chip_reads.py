@@ -66,12 +66,14 @@ def test_one_look_up_serves_so_many_requests_for_a_line_that_comes_from_dram(mos
     assert (chip.looked_up, chip.dram_bytes) == (looked_up, 128)
 
 
-def test_a_merged_read_takes_a_trip_at_least():
-    """Asked for at 600, when the line is there at 690: 600 + 258."""
+def test_reads_are_merged_until_the_l2_has_the_line():
+    """It has what is at an SM at 690 a hit's 258 cycles sooner. Who asks at 432 is looked up, and has it at 690."""
     chip = quiet(figures=NEAR_ONLY._replace(most_merged=4), sms=SMS)
 
-    assert filled(chip, (0, 7, 0), (1, 7, 600)) == [690, 858]
+    assert filled(chip, (0, 7, 0), (1, 7, 431)) == [690, 690]
     assert chip.looked_up == 1
+    assert filled(chip, (2, 7, 432)) == [690]
+    assert chip.looked_up == 2
 
 
 def test_what_has_come_from_dram_is_merged_no_more():
@@ -265,11 +267,13 @@ def test_the_whole_line_crosses_with_its_first_sectors():
 
 
 def test_requests_of_the_other_side_are_merged_until_the_line_has_crossed():
-    """SM 4 asks at 800, when line 39 is at home, and on its way to SM 0's side: it is merged, and has it at 1058."""
+    """It is at SM 0 at 879, and in the L2 on its side at 621. SM 4 asks before, when the line is at home, and then."""
     chip = quiet(figures=SIDES._replace(most_merged=4), sms=SMS)
 
-    assert filled(chip, (0, 39, 0), (4, 39, 800)) == [879, 1058]
+    assert filled(chip, (0, 39, 0), (4, 39, 620)) == [879, 879]
     assert chip.looked_up == 2
+    assert filled(chip, (4, 39, 621)) == [879]
+    assert chip.looked_up == 3
 
 
 def test_an_l2_of_one_partition_has_no_other():
@@ -473,10 +477,10 @@ def test_who_is_far_from_the_l2_has_what_dram_brings_and_what_is_there_later():
 
 
 def test_who_is_far_has_what_is_merged_later():
-    """Asked for at 0, 10 and 600: what comes at 690, and the reach; or a trip after 600, of 258 + 7."""
+    """Asked for at 0, 10 and 430: what comes at 690, and the reach."""
     chip = quiet(figures=APART._replace(most_merged=4), sms=2)
 
-    assert filled(chip, (0, 7, 0), (1, 7, 10), (1, 7, 600)) == [685, 697, 865]
+    assert filled(chip, (0, 7, 0), (1, 7, 10), (1, 7, 430)) == [685, 697, 697]
     assert chip.looked_up == 1
 
 

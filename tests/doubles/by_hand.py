@@ -135,7 +135,6 @@ class Memory(NamedTuple):
             request=column(fetch * warps for fetch in fetches),
             vecs=column(1 for _ in fetches),
             asked=column(sectors for sectors, _ in self.requests for _ in range(warps)),
-            lines_of=column(len({line for line, _ in touched}) for touched in lines),
             touched=column(sum(map(len, lines[:number])) for number in range(len(lines) + 1)),
             line=column(line for one in lines for line, _ in one),
             mask=column(mask for one in lines for _, mask in one),

@@ -67,3 +67,41 @@ def test_a_look_up_serves_as_many_reads_as_an_h200_s(stagger):
 
 def test_without_a_window_only_reads_that_come_at_once_are_merged():
     assert simulated(20, window=0) < 0.4 * measured()[20]
+
+
+# --- two SMs of a GPC, on a chip that rests (apart.csv) ---
+
+STEPS, PERIOD = 256, 3000
+NEVER_MERGED = 1400
+
+
+def part_merged(looked_up, late):
+    """Part of the second SM's reads that are merged with the first one's, by what is looked up where none are."""
+    return (looked_up(NEVER_MERGED) - looked_up(late)) / (STEPS * 4)
+
+
+def measured_apart(late):
+    with (HITS.parent / "apart.csv").open(encoding="utf-8") as file:
+        rows = csv.DictReader(line for line in file if not line.startswith("#"))
+        of_cold = {int(row["late"]): row for row in rows if row["warm"] == "0"}
+    return float(of_cold[late]["lts__t_sectors_srcunit_tex.sum"])
+
+
+def simulated_apart(late):
+    """Sectors looked up for lines that come from DRAM, asked for by one SM and, so much later, by its neighbour."""
+    groups = tuple(groups_of_places(SMS, SMS, 1, MACHINE.launch.units))
+    chip = quiet(figures=figures_of(MACHINE, 0, busy=False), sms=SMS, groups=groups)
+    for line in range(STEPS):
+        for sm, at in ((0, line * PERIOD), (1, line * PERIOD + late)):
+            chip.fill(sm, line, 15, chip.enter(sm, at, 128), at)
+    return chip.looked_up
+
+
+@pytest.mark.parametrize("late", [0, 50, 100, 200, 400, 600, 800, 1000])
+def test_a_read_is_merged_with_one_that_waits_for_dram_as_an_h200_s(late):
+    """
+    All of those up to 200 cycles later, half of those 400 cycles later (of lines that cross the chip), and few at 600.
+
+    Until its line is there, of which the last part is the way back from the L2, two of three would be at 600.
+    """
+    assert part_merged(simulated_apart, late) == pytest.approx(part_merged(measured_apart, late), abs=0.07)

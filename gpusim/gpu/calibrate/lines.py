@@ -1,4 +1,4 @@
-"""Measures loads of lines one after the other: when the DRAM stands still, and which lines cross the chip to an SM."""
+"""Measures loads of single lines: when the DRAM stands still, which lines cross the chip, and when SMs' are merged."""
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
@@ -7,7 +7,7 @@ import numpy as np
 
 from gpusim.arrays import IntArray
 from gpusim.gpu.calibrate.cold import FILL_BYTES, fill_l2
-from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow
+from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow, ProfiledLaunch
 from gpusim.units import LINE_BYTES, PAGE_LINE_BITS
 
 REGION_BYTES: Final = 64 << 10
@@ -15,6 +15,21 @@ REGION_BYTES: Final = 64 << 10
 
 CROSSES: Final = 80
 """Cycles by which the first load of a line takes longer than the second where it crosses the chip: else it is 9."""
+
+APART_METRICS: Final = (
+    "lts__t_sectors_srcunit_tex.sum",
+    "lts__t_sectors_op_read.sum",
+    "l1tex__m_xbar2l1tex_read_sectors.sum",
+    "lrc__xbar2lrc_requests_op_read.sum",
+    "lrc__lrc2xbar_sectors_op_read_replayed.sum",
+    "lrc__request_sectors_op_read_coalescing_achieved_type_hardware.sum",
+    "dram__bytes_read.sum",
+)
+"""Sectors that L2 slices look up and SMs receive, and what the request coalescers before the slices count."""
+
+_APART_STEPS, _APART_PERIOD = 256, 3000
+_WHOLE_SM_BYTES = 120_000
+_NOBODY = -1
 
 _REGIONS: Final = 16
 _PAGE_BYTES: Final = LINE_BYTES << PAGE_LINE_BITS
@@ -108,3 +123,45 @@ def _loads(
     scalars = (np.int32(value) for value in (lines.shape[1], only, int(writes), pause))
     device.launch("lines", "in_turn", (begins, cycles, memory, numbers, *scalars), ctas=device.sms, threads=WARP)
     return _Loads(*(np.asarray(device.cupy.asnumpy(found), dtype=np.int64) for found in (begins, cycles)))
+
+
+def apart_launches(sms: int, quick: bool) -> list[ProfiledLaunch]:
+    """
+    Return reads by pairs of SMs, and by four, that begin some cycles apart (``late``): SMs 0, 1, 16 and 17 of a GPC.
+
+    SMs 0 and 2 are of two GPCs: their reads are not merged. ``burst`` lines are asked for at once; with ``warm`` 1, the
+    L2 has them.
+    """
+    near = (-200, -160, -120, -80, -60, -40, -20, -10, 0, 10, 20, 40, 60, 80, 120, 160, 200)
+    if quick:
+        return [_apart(sms, (0, 1), 0), _apart(sms, (0, 1), 1000)]
+    found = [_apart(sms, members, late) for members in ((0, 1), (0, 16)) for late in near]
+    found += [_apart(sms, (0, 16), late, burst=32) for late in near]
+    found += [_apart(sms, (0, 16), late, warm=0) for late in (0, 50, 100, 200, 400, 600, 800, 1000, 1400)]
+    found += [
+        _apart(sms, (0, 1, 16, 17), late, burst=burst) for burst in (1, 32) for late in (0, 10, 20, 40, 60, 80, 120)
+    ]
+    return [*found, _apart(sms, (0, 2), 0)]
+
+
+def _apart(sms: int, members: tuple[int, ...], late: int, *, burst: int = 1, warm: int = 1) -> ProfiledLaunch:
+    named = (*members, *(_NOBODY,) * (4 - len(members)))
+    return ProfiledLaunch(
+        "apart",
+        f"apart_{burst}",
+        sms,
+        WARP,
+        ("clocks", "data", "flags", _APART_STEPS, _APART_PERIOD, late, warm, *named),
+        {
+            "sms": " ".join(map(str, members)),
+            "members": len(members),
+            "burst": burst,
+            "warm": warm,
+            "late": late,
+            "bytes": _APART_STEPS * burst * LINE_BYTES,
+            "steps": _APART_STEPS,
+        },
+        clocks=2,
+        data_bytes=_APART_STEPS * burst * LINE_BYTES,
+        shared=_WHOLE_SM_BYTES,
+    )

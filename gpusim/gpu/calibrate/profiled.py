@@ -12,8 +12,8 @@ import numpy as np
 from gpusim.arrays import IntArray
 from gpusim.errors import CannotRun
 from gpusim.gpu import ncu
-from gpusim.gpu.calibrate.apart import APART_METRICS, apart_launches
 from gpusim.gpu.calibrate.grids import GRID_METRICS, grid_launches
+from gpusim.gpu.calibrate.lines import APART_METRICS, apart_launches
 from gpusim.gpu.calibrate.runner import WARP, Device, KernelArgument, MeasuredRow, ProfiledLaunch
 
 _TILE_BYTES = 16 << 10

@@ -438,7 +438,12 @@ class Chip:
         # CTAs, by slot
         self.cta, self.expected = zeros(resident, -1), zeros(resident, NEVER)
         self.launched, self.remaining, self.accepted = zeros(resident), zeros(resident), zeros(resident)
-        self.arrived, self.arrivals, self.observed = zeros(resident), zeros(warps), zeros(resident)
+        self.arrived, self.last_arrival, self.arrivals, self.observed = (
+            zeros(resident),
+            zeros(resident),
+            zeros(warps),
+            zeros(resident),
+        )
         self.parked, self.awaiting = zeros(resident), zeros(warps)
         self.finished, self.slot_of = zeros(len(self.program), -1), zeros(len(self.program), -1)
         # Warps, by slot: what is read together is near
@@ -550,7 +555,7 @@ class Chip:
         self.pattern, self.fetch_line = data.pattern, data.fetch_line
         self.slow, self.missed, self.shared_by, self.looked_of = data.slow, data.missed, data.shared, data.looked
         self.request, self.vecs = data.request, data.vecs
-        self.asked, self.lines_of, self.touched = data.asked, data.lines_of, data.touched
+        self.asked, self.touched = data.asked, data.touched
         self.line, self.sector_mask = data.line, data.mask
         self.output_sectors = data.output_sectors
 
@@ -671,17 +676,26 @@ class Chip:
         self.active[smsp] = count
 
     def arrive(self, warp: int, at: int) -> None:
-        """Let a warp arrive at its CTA's barrier; the last one releases all, in the order in which they came."""
+        """
+        Let a warp arrive at its CTA's barrier; the last one releases all, in the order in which they came.
+
+        Its BAR issues at once, but arrives behind what its warp has stored: when that has a place in the queue of the
+        SM, which serves loads behind the barrier after it (barred.csv), or to global memory, when that has been taken.
+        """
         slot = self.slot[warp]
         sm = slot // self.slots
         self.barrier_free[sm] = max(at, self.barrier_free[sm]) + self.barrier_each
+        self.last_arrival[slot] = max(
+            self.last_arrival[slot], self.barrier_free[sm], self.stored[warp] + self.barrier_each
+        )
         self.arrivals[slot * self.warps + self.arrived[slot]] = warp
         self.arrived[slot] += 1
         warps = self.warps_of[self.program[self.cta[slot]]]
         if self.arrived[slot] < warps:
             return
         self.arrived[slot] = 0
-        release = self.barrier_free[sm] + self.barrier_base
+        release = self.last_arrival[slot] + self.barrier_base
+        self.last_arrival[slot] = 0
         for place in range(slot * self.warps, slot * self.warps + warps):
             self.release(self.arrivals[place], release)
 
@@ -1039,9 +1053,6 @@ class Chip:
             if done > 0:
                 group = warp // WARP_WIDTH * _GROUPS + (done - 1) % _GROUPS
                 self.wait_until(warp, self.groups[group], LONG_SCOREBOARD)
-        elif kind == BAR:
-            # What its warp has stored, to shared or global memory, has been taken: the barrier makes it visible.
-            self.wait_until(warp, self.stored[warp], BARRIER)
         elif kind == EXIT:
             self.wait_until(warp, self.drained[warp], DRAIN)
 
@@ -1248,7 +1259,8 @@ class Chip:
             self.return_free[warp] = landed
             return landed
         if self.fills[code]:
-            self.stored[warp] = self.collected
+            # A barrier behind it leaves the SMSP's queue next.
+            self.stored[warp] = self.mio_free[self.home[warp]]
         return self.staged_last + 1
 
     # --- global memory ---
@@ -1294,11 +1306,11 @@ class Chip:
         return arrived + (self.crossing if crosses and self.found_first[output] else 0)
 
     def tags(self) -> int:
-        """Return the cycles in which a request looks up its lines."""
-        return self.lines_of[self.requested]
+        """Return the cycles in which an instruction looks up its lines: one for each request (splits.csv)."""
+        return self.touched[self.requested + 1] - self.touched[self.requested]
 
     def tag(self, sm: int, at: int) -> int:
-        """Let a copy look up its lines, one a cycle, after those before it; return the cycle at which it begins."""
+        """Let a copy look up its lines, a request a cycle, after those before it; return the cycle of the first."""
         begin = max(at, self.tag_free[sm])
         self.tag_free[sm] = begin + self.tags()
         return begin
@@ -1520,8 +1532,9 @@ class Chip:
         Up to a number of requests of its GPC are merged before the L2 with the last one for the line that was not, if
         that was for the same sectors and waits there or for DRAM, or was accepted a moment before (pairs.csv; hits.csv,
         neighbours and CTAs far from one another, at once and one after another; splits.csv, two CTAs of an SM, and
-        lines that each SM asks for in parts, which takes the one SM's place at the other's parts). Other sectors of the
-        line are looked up on their own, though they come with it (rows.csv, 64 bytes of a row).
+        lines that each SM asks for in parts, which takes the one SM's place at the other's parts). What is on its way
+        from DRAM or across the chip serves until the L2 has it, a hit's latency before an SM does (apart.csv). Other
+        sectors of the line are looked up on their own, though they come with it (rows.csv, 64 bytes of a row).
         """
         cache, far = self.l2, self.is_far(sm, line)
         slot = cache.used(line)
@@ -1553,7 +1566,6 @@ class Chip:
             ready = cache.crossed[slot]
         lands = max(lands, ready + self.reach[sm])
         self.coalesced[entry] = line + 1
-        # What is on its way serves until the L2 has it, which is a hit's latency before its SM does (apart.csv).
         self.coalesced[entry + 1] = max(begin + self.merge_window, (ready - self.near) * _MILLI)
         self.coalesced[entry + 2] = mask
         self.coalesced[entry + 3] = 1

@@ -118,8 +118,8 @@ class Data:
         slow, missed, shared, looked: L2 status of fetches, as in ``footprint.L2Status``.
         request, vecs: Of each pattern: its first request, and the requests of one access. Requests are ordered by
             access, vec and warp.
-        asked, lines_of, touched: Of each instruction: sectors, lines, and its first request of a line; ``touched`` has
-            one entry more than instructions.
+        asked, touched: Of each instruction: sectors, and its first request of a line; ``touched`` has one entry more
+            than instructions.
         line, mask: Of each request: the number of its line, and the mask of its sectors.
         output_sectors: Sectors by access and warp.
         cached: Whether some access looks up the L1.
@@ -146,7 +146,6 @@ class Data:
     request: Column
     vecs: Column
     asked: Column
-    lines_of: Column
     touched: Column
     line: Column
     mask: Column

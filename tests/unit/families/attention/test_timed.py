@@ -60,13 +60,13 @@ def test_a_shuffle_s_value_is_awaited(core):
     assert issues(core, softmax.Shuffle("sum", 0, 1), softmax.Shuffle("sum", 0, 2)) == [0, 24, 28, 52, 56]
 
 
-def test_a_barrier_waits_until_the_four_lanes_of_a_row_have_passed(core):
+def test_a_barrier_arrives_behind_the_atomic_before_it(core):
     """
-    The key of the atomic takes 2 and 4 cycles; ATOMS at 6 leaves at 7, and 4 lanes pass one by one: the barrier at 11.
+    The key of the atomic takes 2 and 4 cycles. ATOMS at 6 leaves at 7, and what is behind it 4 cycles later.
 
-    One warp alone is let go after 13 + 2 cycles.
+    The barrier issues at 8 and arrives at 11. One warp alone is let go after 13 + 2 cycles.
     """
-    assert issues(core, softmax.AtomicMax(0), Barrier()) == [0, 2, 6, 11, 26]
+    assert issues(core, softmax.AtomicMax(0), Barrier()) == [0, 2, 6, 8, 26]
 
 
 def test_exponentials_keep_the_mufu(core):
