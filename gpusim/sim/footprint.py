@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -144,6 +145,18 @@ def line_requests(vectors: Sequence[int], filled: Sequence[int]) -> LineMasks:
         vectors: Vector of 16 bytes that each lane copies, or copies from; -1 for none.
         filled: The vector of shared memory that it fills.
     """
+    asked = [vector for vector in vectors if vector >= 0]
+    if not asked:
+        return ()
+    first = min(asked) // _VECTORS_PER_LINE
+    start, place = first * _VECTORS_PER_LINE, min(filled) // _VECTORS_PER_LINE * _VECTORS_PER_LINE
+    moved = tuple(vector - start if vector >= 0 else -1 for vector in vectors)
+    return tuple((first + line, mask) for line, mask in _from_line_0(moved, tuple(own - place for own in filled)))
+
+
+@lru_cache(maxsize=1024)
+def _from_line_0(vectors: tuple[int, ...], filled: tuple[int, ...]) -> LineMasks:
+    """Return ``line_requests`` of vectors of which the first is of line 0, and that fill from line 0 on."""
     lanes: dict[int, list[tuple[int, int]]] = {}
     for vector, own in zip(vectors, filled, strict=True):
         if vector >= 0:

@@ -1,5 +1,7 @@
 """Makes the ops of a GEMM's or convolution's tile kernel; this is the one place that chooses a mainloop."""
 
+from functools import lru_cache
+
 from gpusim.numerics.output_op import slice_output_op
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule import multistage
@@ -17,6 +19,7 @@ def mainloop_policy(scenario: GemmScenario) -> MainloopPolicy:
     return multistage.CONVOLUTION_POLICY if scenario.problem.implicit else multistage.GEMM_POLICY
 
 
+@lru_cache(maxsize=8)
 def mainloop_shape(scenario: GemmScenario) -> MainloopShape:
     """Return the shape of the scenario's mainloop."""
     return shape_of(scenario.operands, mainloop_policy(scenario))
