@@ -23,7 +23,6 @@ from gpusim.schedule.ops import (
     WaitGroup,
 )
 from gpusim.sim.code import (
-    BAR,
     COMMIT,
     DEPBAR,
     EXIT,
@@ -194,7 +193,7 @@ class _Decoder:
             throttle=MIO_THROTTLE if instruction.pipe in _FED_BY_MIO else THROTTLES.get(kind, MIO_THROTTLE),
             interval=interval,
             stall=self._stall(instruction, kind, again=again),
-            gated=bool(waits) or awaits or line >= 0 or kind in (DEPBAR, BAR, EXIT),
+            gated=bool(waits) or awaits or line >= 0 or kind in (DEPBAR, EXIT),
             waits=waits,
             write=-1 if instruction.write_scoreboard == NO_SCOREBOARD else instruction.write_scoreboard,
             read=-1 if instruction.read_scoreboard == NO_SCOREBOARD else instruction.read_scoreboard,

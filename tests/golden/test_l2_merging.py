@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from doubles.by_hand import quiet
 
+from gpusim.gpu.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
 from gpusim.sim.cta_scheduler import groups_of_places
 from gpusim.sim.figures import figures_of
@@ -71,6 +72,7 @@ def test_without_a_window_only_reads_that_come_at_once_are_merged():
 
 # --- two SMs of a GPC, on a chip that rests (apart.csv) ---
 
+APART = MeasuredTable(HITS.parent, "apart")
 STEPS, PERIOD = 256, 3000
 NEVER_MERGED = 1400
 
@@ -81,10 +83,7 @@ def part_merged(looked_up, late):
 
 
 def measured_apart(late):
-    with (HITS.parent / "apart.csv").open(encoding="utf-8") as file:
-        rows = csv.DictReader(line for line in file if not line.startswith("#"))
-        of_cold = {int(row["late"]): row for row in rows if row["warm"] == "0"}
-    return float(of_cold[late]["lts__t_sectors_srcunit_tex.sum"])
+    return APART.numbers("lts__t_sectors_srcunit_tex.sum", warm=0, late=late)[0]
 
 
 def simulated_apart(late):

@@ -26,7 +26,7 @@ GRID_METRICS: Final = (
 _THREADS, _ROWS = 128, 64
 _TILES = 512
 _PITCH, _OWN_PITCH = 8192, 2048
-_LONE_CTA_BYTES, _TWO_CTAS_BYTES = 120_000, 100_000
+LONE_CTA_BYTES, _TWO_CTAS_BYTES = 120_000, 100_000
 """Dynamic shared memory of a CTA that leaves an SM no room for a second one, or for a third."""
 
 _SKEW_TILES = 11
@@ -75,5 +75,5 @@ def _grid(
         columns,
         clocks=1,
         data_bytes=(2 * m * n if own else m + n) * _ROWS * pitch,
-        shared=_LONE_CTA_BYTES if per_sm == 1 else _TWO_CTAS_BYTES,
+        shared=LONE_CTA_BYTES if per_sm == 1 else _TWO_CTAS_BYTES,
     )

@@ -7,6 +7,7 @@ import numpy as np
 
 from gpusim.arrays import IntArray
 from gpusim.gpu.calibrate.cold import FILL_BYTES, fill_l2
+from gpusim.gpu.calibrate.grids import LONE_CTA_BYTES
 from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow, ProfiledLaunch
 from gpusim.units import LINE_BYTES, PAGE_LINE_BITS
 
@@ -28,7 +29,6 @@ APART_METRICS: Final = (
 """Sectors that L2 slices look up and SMs receive, and what the request coalescers before the slices count."""
 
 _APART_STEPS, _APART_PERIOD = 256, 3000
-_WHOLE_SM_BYTES = 120_000
 _NOBODY = -1
 
 _REGIONS: Final = 16
@@ -163,5 +163,5 @@ def _apart(sms: int, members: tuple[int, ...], late: int, *, burst: int = 1, war
         },
         clocks=2,
         data_bytes=_APART_STEPS * burst * LINE_BYTES,
-        shared=_WHOLE_SM_BYTES,
+        shared=LONE_CTA_BYTES,
     )

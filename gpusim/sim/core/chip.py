@@ -438,13 +438,8 @@ class Chip:
         # CTAs, by slot
         self.cta, self.expected = zeros(resident, -1), zeros(resident, NEVER)
         self.launched, self.remaining, self.accepted = zeros(resident), zeros(resident), zeros(resident)
-        self.arrived, self.last_arrival, self.arrivals, self.observed = (
-            zeros(resident),
-            zeros(resident),
-            zeros(warps),
-            zeros(resident),
-        )
-        self.parked, self.awaiting = zeros(resident), zeros(warps)
+        self.arrived, self.arrivals, self.observed = zeros(resident), zeros(warps), zeros(resident)
+        self.last_arrival, self.parked, self.awaiting = zeros(resident), zeros(resident), zeros(warps)
         self.finished, self.slot_of = zeros(len(self.program), -1), zeros(len(self.program), -1)
         # Warps, by slot: what is read together is near
         row = side_by_side(warps, WARP_WIDTH)
