@@ -107,8 +107,8 @@ class Decoded(NamedTuple):
         interval: Cycles that the pipe is busy.
         latency: Cycles to the result without contention, for pipes and shared-memory accesses.
         stall: Least number of cycles until the warp's next issue.
-        gated: Whether anything besides the previous instruction's stall can delay it: scoreboards, commit groups, a
-            store, or a line to fetch.
+        gated: Whether anything besides the previous instruction's stall can delay it: scoreboards, commit groups, the
+            stores that an EXIT drains, the slice of a split K before, or a line to fetch.
         waits: Scoreboards that must be free.
         write: Scoreboard held until the result is written, or -1.
         read: Scoreboard held until the sources are read, or -1.

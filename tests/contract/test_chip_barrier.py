@@ -12,7 +12,7 @@ FIGURES = figures_of(A100, 0, busy=False)._replace(constant_miss=0, barrier_base
 
 HALF = instruction(PIPE, pipe="half")
 JOINING = HALF._replace(joins=True)
-BARRIER = instruction(BAR, gated=True)
+BARRIER = instruction(BAR)
 
 
 def first_warp(core, *code, warps=1, **more):

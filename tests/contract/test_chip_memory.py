@@ -73,7 +73,7 @@ def test_a_load_behind_a_barrier_is_served_after_what_was_stored_before_it_and_t
     The load issues at 26 and is in the SM's queue at 27. Served then, or behind the store, it is there 22 cycles later.
     """
     figures = FIGURES._replace(wavefronts_per_cycle=rate)
-    code = (sts(wavefronts), instruction(BAR, gated=True), lds(activity=0))
+    code = (sts(wavefronts), instruction(BAR), lds(activity=0))
 
     assert issues(core, *code, figures=figures) == [0, 1, 26]
     assert landed(core, *code, figures=figures) == [served + 22]
@@ -86,7 +86,7 @@ def test_a_barrier_is_arrived_at_when_what_is_stored_has_a_place_in_the_sm_s_que
     The first three come at 1, 4 and 7; the fourth when the second has left, at 21. The barrier, which issues at once,
     arrives 3 cycles later and takes 22.
     """
-    code = (*[sts(20)] * 4, instruction(BAR, gated=True), HALF._replace(joins=True))
+    code = (*[sts(20)] * 4, instruction(BAR), HALF._replace(joins=True))
 
     assert issues(core, *code, figures=FIGURES._replace(sm_depth=2)) == [0, 1, 2, 3, 4, 46]
 
@@ -104,7 +104,7 @@ def test_a_barrier_waits_until_what_is_stored_to_global_memory_has_been_taken(co
     One behind a load, or behind a store of which no sector is written, is arrived at in the next cycle.
     """
     memory = Memory(outputs=[(16, IN_L2), (0, IN_L2)])
-    code = (instruction(BAR, gated=True), HALF._replace(joins=True))
+    code = (instruction(BAR), HALF._replace(joins=True))
 
     assert issues(core, store(0), *code, memory=memory) == [0, 1, 27]
     assert issues(core, store(1), *code, memory=memory) == [0, 1, 23]

@@ -202,7 +202,7 @@ def instructions(draw):
                 instruction(GLOBAL, target=(OUTPUT, 0, 0, 0), **held),
                 instruction(COMMIT, **held),
                 instruction(DEPBAR, pending=draw(st.integers(0, 3)), **held | {"gated": True}),
-                instruction(BAR, **held | {"gated": True}),
+                instruction(BAR, **held),
             )
         )
     )

@@ -30,7 +30,7 @@ def simulated(core, stores, warps, stride):
     """Cycles of a trip of the microbenchmark's loop: stores of one register, a barrier, and the branch behind it."""
     sts = instruction(SHARED, wavefronts=((stride // 4,) * 32,), registers=2, fills=True)
     counted = instruction(PIPE, stall=COUNTED - stores - 1)
-    code = [sts] * stores + [instruction(BAR, gated=True), counted, instruction(PIPE, joins=True, stall=BRANCHED)]
+    code = [sts] * stores + [instruction(BAR), counted, instruction(PIPE, joins=True, stall=BRANCHED)]
     ran = execute(core, (code, TRIPS), warps=warps, figures=FIGURES)
     branches = [warp.selected[len(code) - 1 :: len(code)] for warp in ran.warps.values()]
     first, last = (max(issued[trip] for issued in branches) for trip in (TRIPS // 4, TRIPS - 1))

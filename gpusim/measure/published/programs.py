@@ -52,7 +52,7 @@ def arithmetic(machine: Machine, pipe: str, chains: int) -> tuple[Decoded, ...]:
 
 def barrier(machine: Machine) -> tuple[Decoded, ...]:
     """Return one bar.sync."""
-    return (Decoded(BAR, len(pipe_names(machine)) + 1, gated=True, joins=True),)
+    return (Decoded(BAR, len(pipe_names(machine)) + 1, joins=True),)
 
 
 def cycles_of_a_trip(machine: Machine, body: tuple[Decoded, ...], warps: int, ctas: int = 1) -> float:

@@ -264,7 +264,7 @@ def test_of_warps_that_go_on_together_the_last_one_goes_first_then_the_one_that_
     half = instruction(PIPE, pipe="half")
     asked = load(0, write=0)._replace(wavefronts=((0,) * 32,))
     waiting, joining = half._replace(waits=(0,), gated=True), half._replace(joins=True)
-    code = [asked, waiting, instruction(BAR, gated=True), joining, half]
+    code = [asked, waiting, instruction(BAR), joining, half]
     ran = execute(core, (code, 1), warps=9, memory=Memory([(1, ((0, 1),))]))
 
     def order(place):
@@ -1029,7 +1029,7 @@ def test_smsps_that_are_woken_in_one_cycle_go_in_the_order_in_which_they_were_wo
     warps of an SMSP the last one goes first: 5, 4, 2, 3, then 1 and 0.
     """
     figures = figures_of(A100, 0, busy=False)._replace(constant_miss=0, sm_interval=1, smsp_interval=2)
-    ran = execute(core, ([instruction(BAR, gated=True), lds(activity=0)], 1), warps=6, figures=figures)
+    ran = execute(core, ([instruction(BAR), lds(activity=0)], 1), warps=6, figures=figures)
     landed = {warp: ran.warps[0, warp].notes[0][1] for warp in range(6)}
 
     assert sorted(landed, key=landed.__getitem__) == [5, 4, 2, 3, 1, 0]
@@ -1037,7 +1037,7 @@ def test_smsps_that_are_woken_in_one_cycle_go_in_the_order_in_which_they_were_wo
 
 def test_a_warp_that_has_left_a_barrier_counts_no_more_among_those_that_wait_there(core):
     """A CTA of one warp passes a barrier and ends. The next one finds all SMSPs empty, and takes the first again."""
-    code = assembly(([instruction(BAR, gated=True)], 1), warps=1)
+    code = assembly(([instruction(BAR)], 1), warps=1)
     chip = chip_of(code, figures_of(A100, 0, busy=False), core, ctas=2, slots=1)
     smsps = []
     for cta in range(2):
