@@ -62,6 +62,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "grids": profiled.measure_grids,
     "pairs": profiled.measure_pairs,
     "apart": profiled.measure_apart,
+    "ahead": tiles.measure_ahead,
 }
 """Benchmarks by the name of their CSV file."""
 

@@ -9,6 +9,7 @@ import numpy as np
 from gpusim.arrays import IntArray
 from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow
 from gpusim.gpu.calibrate.runs import SMSPS
+from gpusim.layout.banks import access_wavefronts, ldmatrix_wavefronts
 
 BESIDE: Final = ("", "ldmatrix", "ldmatrix and mma", "mma")
 """What other warps issue beside the copies, by its number in the microbenchmark."""
@@ -204,6 +205,43 @@ def measure_held(device: Device, *, quick: bool) -> list[MeasuredRow]:
             row |= {"behind": HELD_BEHIND[behind], "warps": warps}
             row |= {"begun": int(begun.max() - begun.min()), "landed": int(landed.max() - begun.min())}
             rows.append(row | {f"then_{warp}": int(at - begun.min()) for warp, at in enumerate(then)})
+    return rows
+
+
+AHEAD: Final = ("sts.32", "lds.32", "atoms.32", "ldmatrix.x4")
+"""Accesses to shared memory that a load waits behind, by their number in the microbenchmark."""
+
+_AHEAD_COUNTS: Final = (0, 1, 2, 4, 8, 14)
+_AHEAD_DELAY: Final = 64
+"""Cycles from the first access to the load: as many as 14 accesses take to be issued where nothing holds them."""
+
+_AHEAD_REPEATS: Final = 8
+
+
+def measure_ahead(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure what a load from shared memory waits for behind accesses that other warps of its SM have issued before it.
+
+    Each of ``busy`` warps, one on an SMSP, issues ``count`` accesses; a second warp of SMSP ``loader`` loads then.
+    Columns ``issued`` and ``cycles`` have the cycles of the accesses' issue, and of the load: medians over repetitions.
+    """
+    rows: list[MeasuredRow] = []
+    for number, name in enumerate(AHEAD):
+        matrices = name == "ldmatrix.x4"
+        for lane_bytes in (16, 128) if quick or matrices else (4, 16, 32, 128):
+            lanes: IntArray = np.arange(WARP, dtype=np.int64) * lane_bytes
+            wavefronts = int(ldmatrix_wavefronts(lanes, 4) if matrices else access_wavefronts(lanes, 4))
+            for count, busy, loader in product(
+                _AHEAD_COUNTS[:2] if quick else _AHEAD_COUNTS, (1, 2, SMSPS), (0, SMSPS - 1)
+            ):
+                stamps = device.cupy.zeros((2 * SMSPS, _AHEAD_REPEATS), dtype=np.uint32)
+                where = (np.int32(busy), np.int32(loader), np.uint32(_AHEAD_DELAY), np.uint32(1))
+                arguments = (stamps, np.uint32(lane_bytes), *where)
+                device.launch("ahead", f"ahead_{number}_{count}", arguments, threads=2 * SMSPS * WARP)
+                found = np.median(device.cupy.asnumpy(stamps).astype(np.int64)[:, 1:], axis=1)
+                row: MeasuredRow = {"ahead": name, "stride_bytes": lane_bytes, "wavefronts": wavefronts}
+                row |= {"count": count, "busy": busy, "loader": loader}
+                rows.append(row | {"issued": float(found[:busy].mean()), "cycles": float(found[SMSPS + loader])})
     return rows
 
 
