@@ -5,6 +5,7 @@ enum What { kSts = 0, kLds = 1, kAtoms = 2, kLdmatrix = 3 };
 
 constexpr int kRepeats = 8;
 constexpr u32 kWords = 12288 / 4;
+constexpr u32 kApart = 512;  // whole rows of banks: ptxas drops all but one access to one address
 
 template <int kWhat>
 DEVICE void access(u32 address, u32 value, u32 (&loaded)[4]) {
@@ -40,7 +41,7 @@ DEVICE void ahead(u32* stamps, u32 lane_bytes, int busy, int loader, u32 delay, 
             while (cycles() - synchronised < 100) {}
             const u64 begin = cycles();
 #pragma unroll
-            for (int i = 0; i < kCount; ++i) access<kWhat>(address, seed + i, loaded[i]);
+            for (int i = 0; i < kCount; ++i) access<kWhat>(address + i * kApart, seed + i, loaded[i]);
             taken = static_cast<u32>(cycles() - begin);
         }
         if (static_cast<int>(warp) == 4 + loader) {
