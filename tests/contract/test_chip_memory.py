@@ -88,12 +88,29 @@ def test_a_barrier_is_arrived_at_when_what_is_stored_has_a_place_in_the_sm_s_que
     """
     code = (*[sts(20)] * 4, instruction(BAR), HALF._replace(joins=True))
 
-    assert issues(core, *code, figures=FIGURES._replace(sm_depth=2)) == [0, 1, 2, 3, 4, 46]
+    assert issues(core, *code, figures=FIGURES._replace(sm_depth=2, wavefront_latency=1)) == [0, 1, 2, 3, 4, 46]
 
 
 def test_a_store_s_result_is_there_when_it_is_written(core):
     """Leaving at 1, eight wavefronts: at 9."""
     assert landed(core, sts(8, activity=0)) == [9]
+
+
+def test_a_store_waits_for_its_warp_s_store_before_it_and_what_is_behind_waits_with_it(core):
+    """
+    Of eight wavefronts, two cycles for each: the first leaves at 1 and is written at 9, the second leaves at 1 + 16.
+
+    That is written at 25. The load behind it is served then, and there 22 cycles later.
+    """
+    assert landed(core, sts(8, activity=0), sts(8, activity=0), lds(activity=0)) == [9, 25, 47]
+
+
+def test_stores_of_two_warps_by_turns_take_a_cycle_a_wavefront(core):
+    """The warps' first stores leave at 1 and 9, the second ones at 1 + 16 and 9 + 16."""
+    twice = (sts(8, activity=0), sts(8, activity=0))
+    ran = execute(core, (twice, 1), warps=2, figures=FIGURES, memory=Memory([(0, ())]))
+
+    assert sorted(at for warp in ran.warps.values() for _, at in warp.notes) == [9, 17, 25, 33]
 
 
 def test_a_barrier_waits_until_what_is_stored_to_global_memory_has_been_taken(core):

@@ -318,7 +318,7 @@ def test_a_copy_that_waits_holds_loads_of_every_smsp():
     figures = FIGURES._replace(copy_stage=2)
     chip = quiet(figures=figures, memory=Memory([lines_of(8)]))
     chip.requested = 0
-    begins = [chip.tag(0, chip.dispatch(0, at, 0, 0, 2, 1)) for at in range(3)]
+    begins = [chip.tag(0, chip.dispatch(0, at, 0, 0, 2, chip.tag_free[0])) for at in range(3)]
 
     assert begins == [1, 9, 17]
     assert chip.dispatch(1, 7, 1, 0, 0, 0) == 18

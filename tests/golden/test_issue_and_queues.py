@@ -11,7 +11,7 @@ from gpusim.sim.code import PIPE, SHARED
 from gpusim.sim.figures import figures_of
 
 MEASURED = Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench"
-HELD, CHOSEN, ELDERS = (MeasuredTable(MEASURED, name) for name in ("held", "chosen", "elders"))
+HELD, CHOSEN, ELDERS, STORED = (MeasuredTable(MEASURED, name) for name in ("held", "chosen", "elders", "shared"))
 H200 = load_machine("h200")
 FIGURES = figures_of(H200, 0, busy=False)._replace(constant_miss=0, fetch_miss=0)
 
@@ -67,6 +67,23 @@ def test_an_ldmatrix_s_address_is_free_before_its_data_is_taken_and_a_store_s_is
         load, store = (when(name, 8) - when(name, 1) for name in ("ldmatrix.x4", "sts.128"))
         assert load < 80
         assert 100 < store < 128
+
+
+# --- stores (shared.cu) ---
+
+
+@pytest.mark.parametrize("wavefronts", [4, 8, 16, 32])
+@pytest.mark.parametrize(("warps", "cycles"), [(1, 2), (4, 1)])
+def test_stores_of_one_warp_take_two_cycles_a_wavefront_and_of_four_by_turns_one(core, warps, cycles, wavefronts):
+    """Within a tenth: 16 stores a trip, one warp on each SMSP."""
+    of = {"instruction": "sts", "bytes": 4, "wavefronts": wavefronts, "warps": warps, "smsps": warps}
+    each = STORED.numbers("per_instruction", **of)[0]
+    sts = instruction(SHARED, wavefronts=((wavefronts,) * 32,), registers=2, fills=True)
+    ran = execute(core, ([sts] * 16, 12), warps=warps, figures=FIGURES)
+    counted = [(warp.selected[160] - warp.selected[32]) / 128 / warps for warp in ran.warps.values()]
+
+    assert each == pytest.approx(cycles * wavefronts, rel=0.02)
+    assert max(counted) == pytest.approx(each, rel=0.1)
 
 
 # --- warps that compete (chosen.cu) ---

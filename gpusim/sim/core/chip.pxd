@@ -70,7 +70,7 @@ cdef class Chip:
     cdef long long[::1] cta, expected, launched, remaining, accepted, arrived, last_arrival, arrivals, observed, parked, awaiting, finished, slot_of
     cdef long long[::1] age, home, slot, at, segment, trip, ready, stalled, issued, reason, board, board_reason
     cdef long long[::1] barred, held, dispatched, watched, port_of, number, sm_of
-    cdef long long[::1] groups, committed, open_group, stored, drained
+    cdef long long[::1] groups, committed, open_group, stored, drained, written
     cdef long long[::1] gpc, side, coalesced, l2_free, store_free, dram_free, bank_free
     @cython.locals(calendar=Calendar)
     cpdef long long run(self) except *
@@ -118,8 +118,8 @@ cdef class Chip:
     cdef void come(self, long long sm, long long at, long long cycles) noexcept
     cdef void take_reads(self, long long smsp, long long at, long long hundredths) noexcept
     cdef long long taken_in(self, long long sm, long long at, long long wavefronts) noexcept
-    cdef long long dispatch(self, long long smsp, long long at, long long wavefronts, long long registers, long long stage, long long looks_up) noexcept
-    @cython.locals(comes=bint)
+    cdef long long dispatch(self, long long smsp, long long at, long long wavefronts, long long registers, long long stage, long long until) noexcept
+    @cython.locals(comes=bint, looks_up=bint)
     cdef long long memory(self, long long smsp, long long warp, long long at) noexcept
     cdef long long shared(self, long long warp, long long leaves, long long wavefronts) noexcept
     cdef void resolve(self, long long warp, long long code) noexcept

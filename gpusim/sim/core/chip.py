@@ -446,7 +446,7 @@ class Chip:
         self.ready, self.port_of, self.age, self.number, self.issued, self.at, self.stalled, self.reason = row[:8]
         self.home, self.segment, self.trip, self.barred, self.held, self.watched, self.slot = row[8:15]
         self.return_free, self.committed, self.open_group, self.stored, self.drained = row[15:20]
-        self.board, self.board_reason = row[20], row[20 + SCOREBOARDS]
+        self.board, self.board_reason, self.written = row[20], row[20 + SCOREBOARDS], row[20 + 2 * SCOREBOARDS]
         self.groups = zeros(warps * _GROUPS)
         # Caches and DRAM
         self.l1 = [Lines(self.l1_lines + _LINES_AT_ONCE) for _ in range(sms)] if self.cached else []
@@ -625,7 +625,9 @@ class Chip:
             self.segment[warp], self.trip[warp], self.at[warp] = segment, 0, self.first[segment]
             self.port_of[warp] = smsp * self.ports + self.port[self.first[segment]]
             self.issued[warp], self.stalled[warp], self.ready[warp], self.reason[warp] = at - 1, at, at, WAIT
-            self.committed[warp] = self.open_group[warp] = self.stored[warp] = self.drained[warp] = 0
+            self.committed[warp] = self.open_group[warp] = self.stored[warp] = self.drained[warp] = self.written[
+                warp
+            ] = 0
             self.barred[warp] = self.held[warp] = 0
             for board in range(warp, warp + SCOREBOARDS):
                 self.board[board] = 0
@@ -826,6 +828,10 @@ class Chip:
                 self.issue_pipe(smsp, chosen, at)
             else:
                 self.issue_beyond(smsp, chosen, at)
+                if kind == BAR:
+                    # It looks again behind the SMSPs that the barrier releases. Were it first, its warp would issue right
+                    # behind itself where trips end with a barrier, which no warp of barred.csv does.
+                    return now
             if kind != PIPE or self.held[chosen]:
                 horizon = self.horizon(smsp, now)
             if kind == PIPE and self.active[smsp] == active:
@@ -1153,7 +1159,7 @@ class Chip:
         return max(at, self.staged_last + 1 - cycles)
 
     def dispatch(  # noqa: PLR0917 - in C all are
-        self, smsp: int, at: int, wavefronts: int, registers: int, stage: int, looks_up: int
+        self, smsp: int, at: int, wavefronts: int, registers: int, stage: int, until: int
     ) -> int:
         """
         Queue a memory instruction in the MIO; return the cycle at which the data stage takes it.
@@ -1163,7 +1169,8 @@ class Chip:
         does loads that load nothing, which compilers put before cp.async, and the end of a commit group. A copy takes
         some half cycles (``stage``). An entry is free from the cycle its instruction leaves the queue, without the time
         to the address unit (D8). On T4 the rate of the SM is that of GA10x (D20). A copy that looks up lines waits
-        until those before it have done so, and all memory instructions behind it for the copy (D3).
+        until those before it have done so, a store until its warp's store before it is written (``until``), and all
+        memory instructions behind them with them (D3).
         """
         sm = self.sm_of[smsp]
         self.halves[sm] += stage
@@ -1172,8 +1179,7 @@ class Chip:
         self.halves[sm] %= 2
         entry = sm * self.sm_depth + (self.sm_queue_at[sm] + places - 1) % self.sm_depth
         collected = max(at + 1, self.mio_free[smsp], self.sm_free[sm], self.sm_queue[entry])
-        if looks_up:
-            self.block(sm, collected, self.tag_free[sm])
+        self.block(sm, collected, until)
         leaves = self.reserve(sm, collected, cycles)
         self.wavefronts += wavefronts
         self.collected = collected
@@ -1194,7 +1200,10 @@ class Chip:
         reason = SHORT_SCOREBOARD
         if kind == SHARED:
             wavefronts = self.wavefronts_of(warp, code)
-            leaves = self.dispatch(smsp, at, wavefronts, registers, 0, 0)
+            stores = self.fills[code]
+            leaves = self.dispatch(smsp, at, wavefronts, registers, 0, self.written[warp] if stores else 0)
+            if stores:
+                self.written[warp] = leaves + wavefronts * self.wavefront_latency
             landed = self.shared(warp, leaves, wavefronts)
             self.shared_left[self.sm_of[smsp]] = leaves
         elif kind == LDGSTS:
@@ -1204,8 +1213,9 @@ class Chip:
             # Without active lanes a copy takes no wavefront, unless it fills with zeros (D21).
             wavefronts = self.wavefronts_of(warp, code) if self.asked[self.requested] or self.zero_fills[code] else 0
             comes = self.asked[self.requested] > 0
-            looks_up = 1 if comes and not self.through_l1[code] else 0
-            leaves = self.dispatch(smsp, at, 0 if comes else wavefronts, registers, self.copy_stage, looks_up)
+            looks_up = comes and not self.through_l1[code]
+            until = self.tag_free[self.sm_of[smsp]] if looks_up else 0
+            leaves = self.dispatch(smsp, at, 0 if comes else wavefronts, registers, self.copy_stage, until)
             begins = self.tag(self.sm_of[smsp], leaves) if looks_up else leaves
             landed = self.copy(self.sm_of[smsp], begins, at, code)
             if comes and self.through_l1[code]:

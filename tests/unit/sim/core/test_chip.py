@@ -1021,18 +1021,18 @@ def test_the_calendar_takes_the_first_event_and_of_one_time_the_one_scheduled_fi
 # --- SMSPs that are woken together ---
 
 
-def test_smsps_that_are_woken_in_one_cycle_go_in_the_order_in_which_they_were_woken(core):
+def test_smsps_that_are_woken_in_one_cycle_go_in_their_order_and_those_that_arrived_last_behind_them(core):
     """
-    Six warps at a barrier, the last of which, 5, arrives on SMSP 1: that one is awake, and plans the release first.
+    Six warps at a barrier. 4 and 5 arrive last, in one cycle, on SMSPs 0 and 1, which look again when that is over.
 
-    Warps 0 to 4 wake SMSPs 0, 2, 3, and 0 again, which changes nothing: at the release they issue in this order. Of two
-    warps of an SMSP the last one goes first: 5, 4, 2, 3, then 1 and 0.
+    Warps 2 and 3 wake SMSPs 2 and 3: at the release these issue before 0 and 1. Of two warps of an SMSP the last one
+    goes first: 2, 3, 4, 5, then 0 and 1.
     """
     figures = figures_of(A100, 0, busy=False)._replace(constant_miss=0, sm_interval=1, smsp_interval=2)
     ran = execute(core, ([instruction(BAR), lds(activity=0)], 1), warps=6, figures=figures)
     landed = {warp: ran.warps[0, warp].notes[0][1] for warp in range(6)}
 
-    assert sorted(landed, key=landed.__getitem__) == [5, 4, 2, 3, 1, 0]
+    assert sorted(landed, key=landed.__getitem__) == [2, 3, 4, 5, 0, 1]
 
 
 def test_a_warp_that_has_left_a_barrier_counts_no_more_among_those_that_wait_there(core):
