@@ -829,8 +829,8 @@ class Chip:
             else:
                 self.issue_beyond(smsp, chosen, at)
                 if kind == BAR:
-                    # It looks again behind the SMSPs that the barrier releases. Were it first, its warp would issue right
-                    # behind itself where trips end with a barrier, which no warp of barred.csv does.
+                    # It looks again behind the SMSPs that the barrier releases. Were it first, a warp's store would
+                    # be right behind its own one where trips end with a barrier: in barred.csv none is.
                     return now
             if kind != PIPE or self.held[chosen]:
                 horizon = self.horizon(smsp, now)
