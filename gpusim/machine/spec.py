@@ -160,8 +160,8 @@ class SharedMemorySpec:
         banks: Number of banks.
         bank_bytes: Width of one bank.
         load_latency: Cycles of an LDS of one wavefront, from issue to dependent issue. LDC is taken to have it, too.
-        wavefront_latency: Cycles that each further wavefront of one access adds, for a lone warp; of a store, those that
-            the warp's next one waits for, for each wavefront.
+        wavefront_latency: Cycles that each further wavefront of one access adds, for a lone warp. The next store of a
+            warp waits so many for each wavefront of the one before.
         ldmatrix_latency_x1: Cycles of an ldmatrix of one matrix, from issue to dependent issue. Each further matrix is
             a wavefront.
         shuffle_latency: Cycles of a SHFL, from issue to dependent issue. It occupies the data stage like a load of one

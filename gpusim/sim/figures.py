@@ -18,7 +18,7 @@ class Figures(NamedTuple):
         store_buffer: Bytes of stores that may wait for an SM's port without holding other memory instructions.
         sm_interval, smsp_interval: Cycles between two instructions that leave the MIO, of an SM and of an SMSP.
         wavefronts_per_cycle: Wavefronts that the data stage takes in a cycle.
-        wavefront_latency: Cycles that each further wavefront adds to a load, and each of a store to its warp's next one.
+        wavefront_latency: Cycles that each further wavefront adds to a load, and each one to the wait for a store.
         warp_return_bytes: Bytes that a warp's registers take from the MIO in a cycle.
         register_interval, source_release: Cycles in which an SMSP's queue reads a register of an instruction; those
             until it may be overwritten.
