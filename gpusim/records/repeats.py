@@ -11,7 +11,10 @@ from typing import Final
 from gpusim.errors import BadInput
 
 REPEATS_FILE: Final = "repeats.csv"
-"""Name of the file in a GPU's folder of records."""
+"""Name of the file that is measured, in a GPU's folder of records."""
+
+REPEATS_FILES: Final = "repeats*.csv"
+"""Names of the files that are read there: one for each time that launches were measured."""
 
 DATE: Final = "# date: "
 """How the line begins that says when the launches were measured."""
@@ -33,17 +36,15 @@ def repeated(record: Path, date: str) -> Mapping[str, float]:
     measured before the record are of no account: what is recorded may have changed since.
 
     Args:
-        record: The record's file. The launches are in ``REPEATS_FILE`` beside it.
+        record: The record's file. The launches are in ``REPEATS_FILES`` beside it; the newest that has them counts.
         date: When the record was measured, ISO 8601.
 
     Raises:
-        BadInput: The file of the launches cannot be read, has no date, or lacks a column.
+        BadInput: A file of launches cannot be read, has no date, or lacks a column.
     """
-    path = record.parent / REPEATS_FILE
-    if not path.is_file():
-        return {}
-    measured, medians = _medians(path, path.stat().st_mtime_ns)
-    return medians.get(record.stem, {}) if datetime.fromisoformat(date) <= measured else {}
+    files = [_medians(path, path.stat().st_mtime_ns) for path in record.parent.glob(REPEATS_FILES)]
+    own = [file for file in files if record.stem in file[1] and file[0] >= datetime.fromisoformat(date)]
+    return max(own, key=lambda file: file[0])[1][record.stem] if own else {}
 
 
 @lru_cache(maxsize=4)

@@ -135,12 +135,20 @@ AT_THE_END = 24
 """Cycles from the last mma.sync of a round to the first ldmatrix of the next: 8 and 15 of a branch, and one."""
 
 
-def ends(core, ctas, warps):
+MULTIPLY = instruction(PIPE, pipe="tensor core", interval=MMA.interval, latency=MMA.latency)
+ALONE = [*[MULTIPLY] * 15, MULTIPLY._replace(stall=AT_THE_END)]
+"""A round of 16 mma.sync that wait for nothing."""
+
+
+def round_of_loads():
+    """A round of 16 mma.sync of what four ldmatrix have just brought; three of them name what they wait for."""
+    waiting = [MULTIPLY._replace(waits=of, gated=True) for of in ((0, 1), (2,), (3,))]
+    loads = [ldmatrix(stall=4, write=board) for board in range(4)]
+    return [*loads, waiting[0], *ALONE[:3], waiting[1], *ALONE[:3], waiting[2], *ALONE[-7:]]
+
+
+def ends(core, code, ctas, warps):
     """Cycles until each of some CTAs of an SM ends, scaled to the rounds that were measured."""
-    mma = instruction(PIPE, pipe="tensor core", interval=MMA.interval, latency=MMA.latency)
-    waiting = [mma._replace(waits=of, gated=True) for of in ((0, 1), (2,), (3,))]
-    code = [ldmatrix(stall=4, write=board) for board in range(4)]
-    code += [waiting[0], *[mma] * 3, waiting[1], *[mma] * 3, waiting[2], *[mma] * 6, mma._replace(stall=AT_THE_END)]
     ran = execute(core, (code, ROUNDS), warps=SMSPS * warps, ctas=ctas, figures=FIGURES)
     return [
         max(ran.warps[cta, warp].selected[-1] for warp in range(SMSPS * warps)) * MEASURED_ROUNDS / ROUNDS
@@ -152,11 +160,25 @@ def ends(core, ctas, warps):
 @pytest.mark.parametrize("ctas", [1, 2, 3, 4])
 def test_ctas_of_an_sm_end_as_they_came_where_they_load_and_multiply(core, ctas, warps):
     """
-    A warp's run of 16 mma.sync keeps the tensor core while another waits for its ldmatrix; where the run ends, the CTA
-    that came first is next. So with one warp on an SMSP the first two CTAs take turns, and the next two begin when they
-    are done; with two, each CTA begins when the one before is done. Of mma.sync alone the first CTA goes before the
-    second even in the middle of its run, which is not modelled (D4).
+    A warp whose mma.sync waits for its ldmatrix comes after one that goes on without waiting: it runs to its end, and
+    of those that wait the CTA that came first is next. So with one warp on an SMSP the first two CTAs take turns, and
+    the next two begin when they are done; with two, each CTA begins when the one before is done.
     """
     (row,) = ELDERS.rows(instruction="ldmatrix.x4 and mma", ctas=ctas, warps=warps)
+    measured = [float(row[f"end_{cta}"]) for cta in range(ctas)]
 
-    assert ends(core, ctas, warps) == pytest.approx([float(row[f"end_{cta}"]) for cta in range(ctas)], rel=0.05)
+    assert ends(core, round_of_loads(), ctas, warps) == pytest.approx(measured, rel=0.05)
+
+
+@pytest.mark.parametrize("warps", [1, 2])
+@pytest.mark.parametrize("ctas", [1, 2, 3, 4])
+def test_of_ctas_that_only_multiply_the_first_goes_before_the_others_whenever_it_can(core, ctas, warps):
+    """
+    No mma.sync waits for a scoreboard, so that the first CTA's goes first, in the middle of another one's run as well:
+    with one warp on an SMSP its rounds take 15 * 6 + 24 = 114 cycles, as if it were alone, 22,800 in all. In 18 that
+    it leaves of each the second CTA has 3 mma.sync, 600 of its 3,200; the other 2,600 take 18,525 cycles more.
+    """
+    (row,) = ELDERS.rows(instruction="mma", ctas=ctas, warps=warps)
+    measured = [float(row[f"end_{cta}"]) for cta in range(ctas)]
+
+    assert ends(core, ALONE, ctas, warps) == pytest.approx(measured, rel=0.08)

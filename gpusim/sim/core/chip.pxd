@@ -2,7 +2,7 @@
 
 cimport cython
 
-cdef long long NEVER, SECTORS_PER_LINE, SMS_PER_TPC, _MULTIPLIER, _INCREMENT, _MODULUS, _HASH, _HASHED_BITS, _HASH_SHIFT, _WHOLE_LINE, _OUTPUT_LINES, _SLOT_WIDTH, WARP_WIDTH, CODE_WIDTH, _NEIGHBOURS, TENSOR_STRIDE, WAVE_STRIDE, _PART_BITS, _PLACE_BITS, _APART, _BUCKETS_A_LINE, _MOST_CREDIT, _MILLI, _PERCENT, _GROUPS, _TAKES, _TAKES_MASK, _LINES_AT_ONCE, _STAGE_CYCLES, _STAGE_MASK, _ISSUED, _COMING, _TENSOR, _MIO, _TURN, _TURN_MASK, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
+cdef long long NEVER, SECTORS_PER_LINE, SMS_PER_TPC, _MULTIPLIER, _INCREMENT, _MODULUS, _HASH, _HASHED_BITS, _HASH_SHIFT, _WHOLE_LINE, _OUTPUT_LINES, _SLOT_WIDTH, WARP_WIDTH, CODE_WIDTH, _NEIGHBOURS, TENSOR_STRIDE, WAVE_STRIDE, _PART_BITS, _PLACE_BITS, _APART, _BUCKETS_A_LINE, _MOST_CREDIT, _BEHIND, _MILLI, _PERCENT, _GROUPS, _TAKES, _TAKES_MASK, _LINES_AT_ONCE, _STAGE_CYCLES, _STAGE_MASK, _ISSUED, _COMING, _TENSOR, _MIO, _TURN, _TURN_MASK, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
 cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
 cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
 cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN, DISPATCH_STALL
@@ -137,6 +137,7 @@ cdef class Chip:
     cdef void occupy_any(self, long long issued) noexcept
     cdef void displace(self, long long issued, long long sectors) noexcept
     cdef long long enter(self, long long sm, long long at, long long size) noexcept
+    cdef long long turn_at(self, long long start, long long issued) noexcept
     cdef long long look(self, long long start, long long issued, long long size) noexcept
     cdef long long store(self, long long sm, long long at, long long issued, long long sectors) noexcept
     @cython.locals(cache=Lines)

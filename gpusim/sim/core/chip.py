@@ -55,6 +55,9 @@ _HASH, _HASHED_BITS, _HASH_SHIFT = 2654435761, (1 << 31) - 1, 29
 _TENSOR, _MIO = 3, 2
 """Ports of an SMSP, counted from the end: its tensor core's and that of the MIO."""
 
+_BEHIND: Final = 1 << 60
+"""What puts a warp whose instruction waits for scoreboards behind all others: more than the age of any."""
+
 _TAKES = 16
 """Cycles at which a port was last taken that are kept, a power of two: more than warps of an SMSP can wait for it."""
 
@@ -755,8 +758,9 @@ class Chip:
         """
         Return the warp of an SMSP that can issue first, or -1; ``chosen_at`` is the cycle.
 
-        Of several the one that issued last, then those of the CTA that came first, and of one CTA the warp that has
-        waited longest (D4). ``others_at`` is the earliest cycle of those that are not chosen.
+        Of several those whose instruction names no scoreboard to wait for, then those of the CTA that came first, and
+        of one CTA the warp that issued last, then the one that has waited longest (D4; elders.csv, lives.csv).
+        ``others_at`` is the earliest cycle of those that are not chosen.
         """
         chosen, best, others, first, issued, last = -1, NEVER, NEVER, 0, 0, self.last[smsp]
         base = smsp * self.slots * self.warps
@@ -773,10 +777,13 @@ class Chip:
                     others = at
                 continue
             # The age of its CTA's first warp: one number for all warps of a CTA.
-            cta = -1 if warp == last else self.age[warp] - self.number[warp]
-            if at < best or cta < first or (cta == first and self.issued[warp] < issued):
+            rank = self.age[warp] - self.number[warp]
+            if self.waits[self.at[warp]]:
+                rank += _BEHIND
+            turn = -1 if warp == last else self.issued[warp]
+            if at < best or rank < first or (rank == first and turn < issued):
                 others = best
-                chosen, best, first, issued = warp, at, cta, self.issued[warp]
+                chosen, best, first, issued = warp, at, rank, turn
             else:
                 others = at
         self.chosen_at, self.others_at = best, others
@@ -786,8 +793,8 @@ class Chip:
         """
         Issue every instruction that can be decided at cycle ``now``.
 
-        The warp that issued last goes on without a choice up to the cycle at which another one could issue. So does, at
-        the cycle that was planned for it, the one whose turn it is, unless warps have come in between.
+        The warp that issued last goes on without a choice before the cycle at which another one could issue. So does,
+        at the cycle that was planned for it, the one whose turn it is, unless warps have come in between.
 
         Not modelled: register banks and operand reuse, on which a pipe's interval depends (D23).
 
@@ -836,7 +843,7 @@ class Chip:
                 horizon = self.horizon(smsp, now)
             if kind == PIPE and self.active[smsp] == active:
                 at = max(self.ready[chosen], self.port_free[self.port_of[chosen]], clock)
-                if at <= clock or at <= others:
+                if at < others:
                     continue
             chosen = -1
 
@@ -1403,11 +1410,15 @@ class Chip:
         self.l2_free[sm] = start + size * _MILLI // self.port_bytes
         return start
 
+    def turn_at(self, start: int, issued: int) -> int:
+        """Return when the L2 comes to a request, after all that were issued before it, in thousandths of a cycle."""
+        return max(start, issued * _MILLI, self.chip_free)
+
     def look(self, start: int, issued: int, size: int) -> int:
         """Queue a request of some bytes at the L2; return when it is accepted, in thousandths of a cycle."""
-        backlog = max(issued * _MILLI, self.chip_free)
-        self.chip_free = backlog + size * self.share * _MILLI // self.chip_bytes
-        return max(start, backlog)
+        turn = self.turn_at(start, issued)
+        self.chip_free = max(issued * _MILLI, self.chip_free) + size * self.share * _MILLI // self.chip_bytes
+        return turn
 
     def serve(self, sm: int, at: int, issued: int, size: int) -> int:
         """Queue a request at its SM's port and at the L2; return when that accepts it, in thousandths of a cycle."""
@@ -1535,23 +1546,26 @@ class Chip:
         Look a line up in the L2, read what is missing from DRAM; return the cycle at which it has arrived (D11).
 
         Up to a number of requests of its GPC are merged before the L2 with the last one for the line that was not, if
-        that was for the same sectors and waits there or for DRAM, or was accepted a moment before (pairs.csv; hits.csv,
+        that was for the same sectors and waits for DRAM, or was accepted a moment before (pairs.csv; hits.csv,
         neighbours and CTAs far from one another, at once and one after another; splits.csv, two CTAs of an SM, and
-        lines that each SM asks for in parts, which takes the one SM's place at the other's parts). What is on its way
-        from DRAM or across the chip serves until the L2 has it, a hit's latency before an SM does (apart.csv). Other
-        sectors of the line are looked up on their own, though they come with it (rows.csv, 64 bytes of a row).
+        lines that each SM asks for in parts, which takes the one SM's place at the other's parts). All wait their turn
+        at the L2 first: those that come while it is behind are no nearer to one another (grids.csv, two CTAs on each
+        SM). What is on its way from DRAM or across the chip serves until the L2 has it, a hit's latency before an SM
+        does (apart.csv). Other sectors of the line are looked up on their own, though they come with it (rows.csv, 64
+        bytes of a row).
         """
         cache, far = self.l2, self.is_far(sm, line)
         slot = cache.used(line)
         ready = cache.ready[slot]
         missing = sectors_in(_WHOLE_LINE & ~cache.held[slot]) if mask & ~cache.held[slot] else 0
         entry = self.coalescer_of(sm, line)
-        waits = self.coalesced[entry] == line + 1 and start < self.coalesced[entry + 1]
+        turn = self.turn_at(start, issued)
+        waits = self.coalesced[entry] == line + 1 and turn < self.coalesced[entry + 1]
         same = waits and self.coalesced[entry + 2] == mask
         if missing == 0 and same and self.coalesced[entry + 3] < self.most_merged:
             self.coalesced[entry + 3] += 1
             there = cache.crossed[slot] if far else ready
-            return max(start // _MILLI + self.l2_latency(sm), there + self.reach[sm])
+            return max(turn // _MILLI + self.l2_latency(sm), there + self.reach[sm])
         asked = sectors_in(mask)
         self.looked_up += asked
         begin = self.look(start, issued, asked * SECTOR_BYTES)
@@ -1591,8 +1605,8 @@ class Chip:
 
         The SM that asks first finds the line as its wave does, whole. An SM that asks later waits for the same data. A
         request stands for those of several SMs, some of which are merged with others': the part that the walk knows,
-        of as many as later requests of the sample still find the line waiting for DRAM or at the L2. Those wait for no
-        look-up.
+        of as many as later requests of the sample still find the line waiting for DRAM or just looked up. Those take
+        none of the L2's time.
         """
         cache, asked, far = self.l2, sectors_in(mask), self.is_far(sm, line)
         slow, shared = self.slow[self.status], self.shared_by[self.status]
@@ -1610,10 +1624,10 @@ class Chip:
         self.merged_credit += asked * (_MILLI - self.looked_of[self.status]) * self.later_waiting // self.later
         if cache.held[slot]:
             self.later += 1
-            self.later_waiting += 1 if start < cache.pending[slot] else 0
+            self.later_waiting += 1 if self.turn_at(start, issued) < cache.pending[slot] else 0
         if self.merged_credit >= asked * _MILLI:
             self.merged_credit -= asked * _MILLI
-            begin = start
+            begin = self.turn_at(start, issued)
         else:
             begin = self.look(start, issued, asked * SECTOR_BYTES)
             self.looked_up += asked

@@ -10,9 +10,9 @@ from doubles.record import SMALLEST, record_of
 from gpusim.errors import BadInput
 from gpusim.measure.repeats import COLD_LAUNCHES
 from gpusim.records.record import load_record, measured_folder, write_record
-from gpusim.records.repeats import REPEATED, REPEATS_FILE
+from gpusim.records.repeats import REPEATED, REPEATS_FILE, REPEATS_FILES
 
-LATER = "# date: 2100-01-01T00:00:00+00:00"
+LATER, AGAIN, LAST = (f"# date: 2100-01-0{day}T00:00:00+00:00" for day in (1, 2, 3))
 HEAD = ",".join(("name", "launch", *REPEATED))
 RECORD = record_of(SMALLEST, 1.0)
 SINGLE = replace(
@@ -65,11 +65,21 @@ def test_launches_that_cannot_be_read_are_refused(tmp_path, text):
         load_record(path)
 
 
+def test_of_several_files_the_newest_that_has_the_kernel_counts(tmp_path):
+    path = write_record(SINGLE, tmp_path)
+    names = [f"{SINGLE.name},0,{own},{own},{own},{own}" for own in (7, 9)]
+    (tmp_path / REPEATS_FILE).write_text(f"{LATER}\n{HEAD}\n{names[0]}\n")
+    (tmp_path / "repeats_again.csv").write_text(f"{AGAIN}\n{HEAD}\n{names[1]}\n")
+    (tmp_path / "repeats_others.csv").write_text(f"{LAST}\n{HEAD}\nother,0,1,1,1,1\n")
+
+    assert load_record(path).counters["sm__cycles_elapsed.max"] == 9
+
+
 def test_every_record_of_the_h200_was_launched_seven_times_anew():
     folder = measured_folder() / "h200"
     records = sorted(folder.glob("*.json"))
 
-    lines = (folder / REPEATS_FILE).read_text(encoding="utf-8").splitlines()
+    lines = [line for path in folder.glob(REPEATS_FILES) for line in path.read_text(encoding="utf-8").splitlines()]
     launches = Counter(line.partition(",")[0] for line in lines if line[:1] not in {"#", ""})
 
     assert records

@@ -212,20 +212,34 @@ def test_one_that_has_issued_elsewhere_since_is_the_last(core):
     assert [ran.warps[0, warp].selected[2:] for warp in (0, 4, 8)] == [[48, 56, 65], [64, 88, 97], [72, 80, 89]]
 
 
-def test_where_a_run_ends_the_warp_of_the_cta_that_came_first_is_next(core):
-    """
-    Three CTAs of a warp on each SMSP, MMAs every 8 cycles, a stall for 9 after two, as above.
+def three_ctas(core, first, second):
+    """Issues of warp 0 of three CTAs with a warp on each SMSP: two rounds of two MMAs, 8 cycles each."""
+    figures = figures_of(A100, 0, busy=False)._replace(constant_miss=0)
+    ran = execute(core, ([first, second], 2), warps=4, ctas=3, figures=figures)
+    return [ran.warps[cta, 0].selected[:4] for cta in range(3)]
 
-    CTA 0's at 0 and 8; stalled until 17, so CTA 1's at 16 and 24. At 32 CTA 2 has waited longest, but CTA 0 came first
-    and is ready since 17: at 32 and 40, its last two. At 48 CTA 1 is ready, since 33, and came before CTA 2, which
-    never issued: at 48 and 56. Only then does CTA 2 begin, at 64.
+
+def test_of_ctas_whose_warps_wait_for_no_scoreboard_the_first_goes_before_the_others(core):
+    """
+    A stall for 9 after two MMAs, as above. CTA 0's at 0 and 8; stalled until 17, so CTA 1's at 16. At 24 CTA 1 could go
+    on, but CTA 0 came first and is ready since 17: at 24 and 32, its last two. CTA 1 goes on at 40, and is stalled until
+    49, so CTA 2's at 48; at 56 and 64 CTA 1's last two, and then CTA 2's at 72, 81 and 89.
     """
     mma = instruction(PIPE, pipe="tensor core")
-    figures = figures_of(A100, 0, busy=False)._replace(constant_miss=0)
-    code = ([mma, mma._replace(stall=9)], 2)
-    ran = execute(core, code, warps=4, ctas=3, figures=figures)
 
-    assert [ran.warps[cta, 0].selected[:4] for cta in range(3)] == [[0, 8, 32, 40], [16, 24, 48, 56], [64, 72, 81, 89]]
+    assert three_ctas(core, mma, mma._replace(stall=9)) == [[0, 8, 24, 32], [16, 40, 56, 64], [48, 72, 81, 89]]
+
+
+def test_a_warp_that_waits_for_scoreboards_comes_after_those_that_do_not(core):
+    """
+    The first of two MMAs names a scoreboard, which is free. CTA 0's at 0 and 8, CTA 1's at 16. At 24 CTA 0 is ready since
+    17, but would wait: CTA 1 goes on. At 32 CTA 0 and CTA 2 would wait; CTA 0 came first: at 32 and 40. So at 48 CTA 1,
+    ready since 33, and at 56. Only then does CTA 2 begin, at 64.
+    """
+    mma = instruction(PIPE, pipe="tensor core")
+    waiting = instruction(PIPE, pipe="tensor core", waits=(0,))
+
+    assert three_ctas(core, waiting, mma._replace(stall=9)) == [[0, 8, 32, 40], [16, 24, 48, 56], [64, 72, 81, 89]]
 
 
 def test_an_idle_issue_slot_that_another_warp_took_counts_as_not_selected(core):
