@@ -22,16 +22,19 @@ from gpusim.gpu.run import put_pointers
 from gpusim.units import WARP_SIZE
 
 _BEGINS: Final = "  using namespace gpusim;\n  Extents const extents{};\n"
+_MULTIPLIES: Final = "  mainloop(accumulators);\n"
 _ENDS: Final = "  GPUSIM_STAMP(kernel_end());\n"
 _STAMP_BEGIN: Final = _BEGINS + "  int64 const life_began = clock_wide();\n"
+_STAMP_MULTIPLIED: Final = _MULTIPLIES + "  int64 const life_multiplied = clock_wide();\n"
 _STAMP_END: Final = (
     _ENDS
     + """  if (lane == 0) {
     int64* const life = reinterpret_cast<int64*>(params.records) +
-                        3 * (linear_block(extents, block_x(), block_y(), block_z()) * kWarps + warp);
+                        4 * (linear_block(extents, block_x(), block_y(), block_z()) * kWarps + warp);
     life[0] = sm_index();
     life[1] = life_began;
-    life[2] = clock_wide();
+    life[2] = life_multiplied;
+    life[3] = clock_wide();
   }
 """
 )
@@ -41,7 +44,7 @@ _FLUSH_BYTES: Final = 1 << 28
 
 def stamped(kernel: Specialisation, folder: Path) -> Specialisation:
     """
-    Return a plain kernel whose warps store their SM and the SM's cycles at their begin and end.
+    Return a plain kernel whose warps store their SM and its cycles at their begin, after the mainloop and at their end.
 
     Args:
         kernel: A plain build with extents that are compiled in.
@@ -51,11 +54,14 @@ def stamped(kernel: Specialisation, folder: Path) -> Specialisation:
         CannotRun: The source has no place for the stamps.
     """
     text = kernel.source.read_text(encoding="utf-8")
-    if text.count(_BEGINS) != 1 or text.count(_ENDS) != 1:
-        raise CannotRun(f"{kernel.source}: begin and end of the kernel are not where the stamps are put")
+    stamps = {_BEGINS: _STAMP_BEGIN, _MULTIPLIES: _STAMP_MULTIPLIED, _ENDS: _STAMP_END}
+    if any(text.count(place) != 1 for place in stamps):
+        raise CannotRun(f"{kernel.source}: begin, mainloop and end of the kernel are not where the stamps are put")
+    for place, stamp in stamps.items():
+        text = text.replace(place, stamp)
     shutil.copytree(kernel.include, folder, dirs_exist_ok=True)
     path = folder / kernel.source.relative_to(kernel.include)
-    path.write_text(text.replace(_BEGINS, _STAMP_BEGIN).replace(_ENDS, _STAMP_END), encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
     return replace(kernel, source=path, include=folder)
 
 
@@ -63,7 +69,8 @@ def lives_of(file: Path, folder: Path, cupy: Any) -> list[MeasuredRow]:
     """
     Launch a scenario's stamped kernel with a cold L2; return its CTAs in launch order.
 
-    Columns are the CTA, its SM, and the SM's cycles from its first CTA's begin to this one's begin and end.
+    Columns are the CTA, its SM, and the SM's cycles from its first CTA's begin to this one's begin, to the end of its
+    mainloop (its last warp's) and to its end.
     """
     scenario = load_scenario(file)
     family = family_of(scenario)
@@ -71,7 +78,7 @@ def lives_of(file: Path, folder: Path, cupy: Any) -> list[MeasuredRow]:
     problem = family.devices.upload(cupy, scenario, 0)
     own = kernel.specialisation
     ctas = int(np.prod(own.grid))
-    stamps = cupy.zeros((ctas, own.block_threads // WARP_SIZE, 3), dtype=np.int64)
+    stamps = cupy.zeros((ctas, own.block_threads // WARP_SIZE, 4), dtype=np.int64)
     params = problem.params(own.k_iterations)
     put_pointers(params, {"records": stamps})
     for _ in range(2):
@@ -83,8 +90,8 @@ def lives_of(file: Path, folder: Path, cupy: Any) -> list[MeasuredRow]:
 
 
 def rows_of(name: str, stamps: IntArray) -> list[MeasuredRow]:
-    """Return a row for each CTA from the stamps of its warps, shape [CTAs, warps, 3]; none for those that did nothing."""
-    sm, begin, end = stamps[:, 0, 0], stamps[:, :, 1].min(axis=1), stamps[:, :, 2].max(axis=1)
+    """Return a row for each CTA from its warps' stamps, shape [CTAs, warps, 4]; none for those that did nothing."""
+    sm, begin, end = stamps[:, 0, 0], stamps[:, :, 1].min(axis=1), stamps[:, :, 3].max(axis=1)
     first = {one: begin[(sm == one) & (begin > 0)].min() for one in set(sm[begin > 0].tolist())}
     return [
         {
@@ -92,6 +99,7 @@ def rows_of(name: str, stamps: IntArray) -> list[MeasuredRow]:
             "cta": cta,
             "sm": int(sm[cta]),
             "begin": int(begin[cta] - first[int(sm[cta])]),
+            "multiplied": int(stamps[cta, :, 2].max() - first[int(sm[cta])]),
             "end": int(end[cta] - first[int(sm[cta])]),
         }
         for cta in np.flatnonzero(begin > 0).tolist()

@@ -221,9 +221,9 @@ def three_ctas(core, first, second):
 
 def test_of_ctas_whose_warps_wait_for_no_scoreboard_the_first_goes_before_the_others(core):
     """
-    A stall for 9 after two MMAs, as above. CTA 0's at 0 and 8; stalled until 17, so CTA 1's at 16. At 24 CTA 1 could go
-    on, but CTA 0 came first and is ready since 17: at 24 and 32, its last two. CTA 1 goes on at 40, and is stalled until
-    49, so CTA 2's at 48; at 56 and 64 CTA 1's last two, and then CTA 2's at 72, 81 and 89.
+    A stall for 9 after two MMAs, as above. CTA 0's at 0 and 8; stalled until 17, so CTA 1's at 16. At 24 CTA 1 could
+    go on, but CTA 0 came first and is ready since 17: at 24 and 32, its last two. CTA 1 goes on at 40, and is stalled
+    until 49, so CTA 2's at 48; at 56 and 64 CTA 1's last two, and then CTA 2's at 72, 81 and 89.
     """
     mma = instruction(PIPE, pipe="tensor core")
 
@@ -232,9 +232,9 @@ def test_of_ctas_whose_warps_wait_for_no_scoreboard_the_first_goes_before_the_ot
 
 def test_a_warp_that_waits_for_scoreboards_comes_after_those_that_do_not(core):
     """
-    The first of two MMAs names a scoreboard, which is free. CTA 0's at 0 and 8, CTA 1's at 16. At 24 CTA 0 is ready since
-    17, but would wait: CTA 1 goes on. At 32 CTA 0 and CTA 2 would wait; CTA 0 came first: at 32 and 40. So at 48 CTA 1,
-    ready since 33, and at 56. Only then does CTA 2 begin, at 64.
+    The first of two MMAs names a scoreboard, which is free. CTA 0's at 0 and 8, CTA 1's at 16. At 24 CTA 0 is ready
+    since 17, but names one: CTA 1 goes on. At 32 CTA 0 and CTA 2 name one; CTA 0 came first: at 32 and 40. So at 48
+    CTA 1, ready since 33, and at 56. Only then does CTA 2 begin, at 64.
     """
     mma = instruction(PIPE, pipe="tensor core")
     waiting = instruction(PIPE, pipe="tensor core", waits=(0,))
