@@ -124,8 +124,9 @@ def main(argv: Sequence[str] | None = None) -> int:
                 except GpusimError as error:
                     sys.stderr.write(f"{file.stem}: {error}\n")
                     code = error.exit_code
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        write_rows(arguments.out / "lives.csv", rows, provenance)
+        if rows:
+            arguments.out.mkdir(parents=True, exist_ok=True)
+            write_rows(arguments.out / "lives.csv", rows, provenance)
     except GpusimError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code

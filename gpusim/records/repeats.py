@@ -11,7 +11,7 @@ from typing import Final
 from gpusim.errors import BadInput
 
 REPEATS_FILE: Final = "repeats.csv"
-"""Name of the file that is measured, in a GPU's folder of records."""
+"""Name of the file that a measurement writes, in a GPU's folder of records."""
 
 REPEATS_FILES: Final = "repeats*.csv"
 """Names of the files that are read there: one for each time that launches were measured."""
@@ -47,7 +47,7 @@ def repeated(record: Path, date: str) -> Mapping[str, float]:
     return max(own, key=lambda file: file[0])[1][record.stem] if own else {}
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=32)
 def _medians(path: Path, _changed: int) -> tuple[datetime, Mapping[str, Mapping[str, float]]]:
     launches: dict[str, list[dict[str, str]]] = {}
     try:

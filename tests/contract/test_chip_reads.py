@@ -114,6 +114,22 @@ def test_a_window_begins_when_the_l2_accepts_a_request():
     assert chip.looked_up == 3
 
 
+@pytest.mark.parametrize(("between", "looked_up"), [((), 1), (((1, 8, 1000),), 3), (((1, 8, 1000), (4, 9, 1000)), 4)])
+def test_requests_that_wait_for_a_busy_l2_are_merged_by_when_it_comes_to_them(between, looked_up):
+    """
+    An L2 of 1 byte a cycle. SM 0 asks for a sector of line 7 at 1000, SM 2 at 1010, 48 cycles before the window ends.
+
+    The L2 comes to SM 2's at 1032, and merges it. Behind a sector of line 8 it does so at 1064, after the window, and
+    looks it up; behind one of line 9, too, at 1096.
+    """
+    chip = quiet(figures=NEAR_ONLY._replace(most_merged=4, merge_window=58, l2_bytes=1), sms=SMS)
+    filled(chip, (7, 7, 0), (7, 8, 0), (7, 9, 0))
+    chip.looked_up = 0
+    filled(chip, (0, 7, 1000), *between, (2, 7, 1010))
+
+    assert chip.looked_up == looked_up
+
+
 def test_merged_reads_take_nothing_of_the_bandwidth():
     """An L2 of 1 byte a cycle: a look-up of a sector takes 32. Three requests, of which two are merged: 64."""
     chip = quiet(figures=NEAR_ONLY._replace(most_merged=2, l2_bytes=1), sms=SMS)

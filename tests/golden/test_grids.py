@@ -152,8 +152,8 @@ def test_a_cta_alone_is_as_fast_as_an_h200_s_with_three_stages_too():
 )
 def test_ctas_that_share_tiles_take_the_l2_s_time_as_an_h200_s(grid, within):
     """
-    Reads that wait for a busy L2 are not merged for that: with two CTAs on each SM a tile takes 650 to 700 cycles where
-    668 were measured, and 6 to 8 of 10 sectors are looked up. If they were, it would take 370 to 510. Three stages with
+    Reads that wait for a busy L2 are not merged for that: with two CTAs on each SM a tile takes 640 to 690 cycles where
+    668 were measured. If they were, it would take 370 to 510. Three stages with
     one CTA an SM are a sixth too fast.
     """
     cycles, looked = tile_of(grid, own_delay())

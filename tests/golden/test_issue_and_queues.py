@@ -181,4 +181,4 @@ def test_of_ctas_that_only_multiply_the_first_goes_before_the_others_whenever_it
     (row,) = ELDERS.rows(instruction="mma", ctas=ctas, warps=warps)
     measured = [float(row[f"end_{cta}"]) for cta in range(ctas)]
 
-    assert ends(core, ALONE, ctas, warps) == pytest.approx(measured, rel=0.08)
+    assert ends(core, ALONE, ctas, warps) == pytest.approx(measured, rel=0.1)

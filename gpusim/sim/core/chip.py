@@ -56,7 +56,7 @@ _TENSOR, _MIO = 3, 2
 """Ports of an SMSP, counted from the end: its tensor core's and that of the MIO."""
 
 _BEHIND: Final = 1 << 60
-"""What puts a warp whose instruction waits for scoreboards behind all others: more than the age of any."""
+"""What puts a warp whose instruction names scoreboards behind all others: more than the age of any."""
 
 _TAKES = 16
 """Cycles at which a port was last taken that are kept, a power of two: more than warps of an SMSP can wait for it."""
