@@ -108,8 +108,8 @@ class CtaScheduler:
     The chip's CTA scheduler, or the part of it that one SM sees.
 
     First it gives each SM one CTA in turn until all are full, in the order of ``first_places``. Then each CTA that ends
-    is replaced by the next one. The chip runs from the end of one CTA to that of the next, and meets the calendar only
-    there.
+    is replaced by the next one, as fast as what the L2 has by then lets it be (D35). The chip runs from the end of one
+    CTA to that of the next, and meets the calendar only there.
 
     Args:
         env: The SimPy environment.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from gpusim.errors import CannotRun, GpusimError
-from gpusim.gpu.calibrate import clocks, cold, commits, lines, memory, profiled, runs, sharing, tiles, together
+from gpusim.gpu.calibrate import clocks, cold, lines, memory, profiled, runs, sharing, tiles, together
 from gpusim.gpu.calibrate.derive import Derived, derive
 from gpusim.gpu.calibrate.runner import Device, MeasuredRow, write_rows
 from gpusim.machine.spec import printed_value
@@ -63,7 +63,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "pairs": profiled.measure_pairs,
     "apart": profiled.measure_apart,
     "ahead": tiles.measure_ahead,
-    "commits": commits.measure_commits,
+    "commits": tiles.measure_commits,
 }
 """Benchmarks by the name of their CSV file."""
 

@@ -1,4 +1,4 @@
-"""Measures copies of tiles, how many memory instructions wait and what they hold, and which warp has its turn."""
+"""Measures copies of tiles and what follows them, how many memory accesses wait, and which warp has its turn."""
 
 from dataclasses import asdict, dataclass
 from itertools import product
@@ -305,4 +305,53 @@ def measure_elders(device: Device, *, quick: bool) -> list[MeasuredRow]:
         row: MeasuredRow = {"instruction": name, "ctas": per_sm, "warps": warps, "sms": len(of_sm)}
         medians = np.median([end[:per_sm] for end in ends if len(end) >= per_sm], axis=0)
         rows.append(row | {f"end_{cta}": float(end) for cta, end in enumerate(medians)})
+    return rows
+
+
+BEHIND_COPIES: Final = {
+    0: "",
+    1: "commit",
+    3: "commit, wait",
+    4: "barrier",
+    5: "commit, barrier",
+    7: "commit, wait, barrier",
+    8: "addresses",
+    15: "commit, wait, barrier, addresses",
+}
+"""What each tile's copies are followed by, by its number in the microbenchmark; the wait leaves six groups pending."""
+
+_COMMIT_ROWS: Final = (64, 128, 512)
+_COMMIT_COPIES: Final = (1, 2, 4, 8)
+_COMMIT_WARPS: Final = (1, 2)
+_COMMIT_PITCH, _COMMIT_TILES, _COMMIT_PASSES = 8192, 16, 33
+_COMMIT_SHARED: Final = 16384
+
+
+def measure_commits(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure tiles of a few cp.async.cg of 16 bytes, one after another, with what kernels have behind them.
+
+    Column ``cycles`` has those of a tile, in the mean over all passes but the first, which brings the rows to the L2;
+    median over warps. ``behind`` says what each tile's copies are followed by.
+    """
+    rows: list[MeasuredRow] = []
+    for row_bytes, copies, behind in product(
+        _COMMIT_ROWS[:1] if quick else _COMMIT_ROWS, _COMMIT_COPIES[:1] if quick else _COMMIT_COPIES, BEHIND_COPIES
+    ):
+        for per_smsp, ctas in product(_COMMIT_WARPS, (1, device.sms)):
+            warps = per_smsp * SMSPS
+            span = warps * copies * (WARP * 16 // row_bytes) * _COMMIT_PITCH
+            data = device.cupy.zeros(ctas * span, dtype=np.uint8)
+            clocks = device.cupy.zeros((ctas, warps), dtype=np.uint64)
+            device.launch(
+                "commits",
+                f"commits_{row_bytes}_{copies}_{behind}",
+                (clocks, data, np.int32(_COMMIT_PASSES), np.uint32(span), np.uint64(0)),
+                ctas=ctas,
+                threads=warps * WARP,
+                shared=warps * _COMMIT_SHARED,
+            )
+            cycles = float(np.median(device.cupy.asnumpy(clocks))) / ((_COMMIT_PASSES - 1) * _COMMIT_TILES)
+            row: MeasuredRow = {"row_bytes": row_bytes, "copies": copies, "behind": BEHIND_COPIES[behind]}
+            rows.append(row | {"warps": per_smsp, "ctas": ctas, "cycles": cycles})
     return rows

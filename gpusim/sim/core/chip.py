@@ -979,7 +979,7 @@ class Chip:
             self.board_reason[board] = reason
 
     def commit(self, warp: int) -> None:
-        """Close the open copy group. Groups complete in order."""
+        """Close the open copy group, at no cost beyond its queues (D36). Groups complete in order."""
         done, count = self.open_group[warp], self.committed[warp]
         if count > 0:
             done = max(done, self.groups[warp // WARP_WIDTH * _GROUPS + (count - 1) % _GROUPS])
