@@ -21,14 +21,10 @@ from gpusim.gpu.module import load_kernels
 from gpusim.gpu.run import put_pointers
 from gpusim.units import WARP_SIZE
 
-_BEGINS: Final = "  using namespace gpusim;\n  Extents const extents{};\n"
-_MULTIPLIES: Final = "  mainloop(accumulators);\n"
-_ENDS: Final = "  GPUSIM_STAMP(kernel_end());\n"
-_STAMP_BEGIN: Final = _BEGINS + "  int64 const life_began = clock_wide();\n"
-_STAMP_MULTIPLIED: Final = _MULTIPLIES + "  int64 const life_multiplied = clock_wide();\n"
-_STAMP_END: Final = (
-    _ENDS
-    + """  if (lane == 0) {
+_STAMPS: Final = {
+    "  using namespace gpusim;\n  Extents const extents{};\n": "  int64 const life_began = clock_wide();\n",
+    "  mainloop(accumulators);\n": "  int64 const life_multiplied = clock_wide();\n",
+    "  GPUSIM_STAMP(kernel_end());\n": """  if (lane == 0) {
     int64* const life = reinterpret_cast<int64*>(params.records) +
                         4 * (linear_block(extents, block_x(), block_y(), block_z()) * kWarps + warp);
     life[0] = sm_index();
@@ -36,8 +32,10 @@ _STAMP_END: Final = (
     life[2] = life_multiplied;
     life[3] = clock_wide();
   }
-"""
-)
+""",
+}
+"""What is put behind which lines of the kernel: at its begin, after its mainloop, and at its end."""
+
 _FLUSH_BYTES: Final = 1 << 28
 """Bytes that are written before each launch, so that the L2 holds nothing of the operands."""
 
@@ -54,11 +52,10 @@ def stamped(kernel: Specialisation, folder: Path) -> Specialisation:
         CannotRun: The source has no place for the stamps.
     """
     text = kernel.source.read_text(encoding="utf-8")
-    stamps = {_BEGINS: _STAMP_BEGIN, _MULTIPLIES: _STAMP_MULTIPLIED, _ENDS: _STAMP_END}
-    if any(text.count(place) != 1 for place in stamps):
+    if any(text.count(place) != 1 for place in _STAMPS):
         raise CannotRun(f"{kernel.source}: begin, mainloop and end of the kernel are not where the stamps are put")
-    for place, stamp in stamps.items():
-        text = text.replace(place, stamp)
+    for place, stamp in _STAMPS.items():
+        text = text.replace(place, place + stamp)
     shutil.copytree(kernel.include, folder, dirs_exist_ok=True)
     path = folder / kernel.source.relative_to(kernel.include)
     path.write_text(text, encoding="utf-8")

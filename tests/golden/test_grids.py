@@ -1,17 +1,18 @@
 """Grids of CTAs that copy tiles as GEMMs do (grids.cu): cycles and look-ups of a tile, measured and simulated."""
 
+from dataclasses import replace
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from doubles.by_hand import copy, instruction
+from doubles.by_hand import NOTHING, copy, instruction
 
 from gpusim.gpu.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
 from gpusim.sim.code import BAR, COMMIT, DEPBAR, EXIT, PIPE, Assembly, DecodedSegment
-from gpusim.sim.core.columns import Data, column
+from gpusim.sim.core.columns import column
+from gpusim.sim.core.engine import engine
 from gpusim.sim.cta_scheduler import groups_of_places
 from gpusim.sim.figures import figures_of
 from gpusim.sim.tables import code_of
@@ -73,18 +74,10 @@ def data(grid, tiles):
             first = operands[access // (COPIES // 2)] + access % (COPIES // 2) * ROWS_OF_A_COPY
             lines += [(first + row) * PITCH_LINES for row in range(ROWS_OF_A_COPY)]
     copies, fetches = len(lines) // 4, ctas * tiles
-    return Data(
-        program=column([0] * ctas),
-        follows=column([-1] * ctas),
-        followed=column([-1] * ctas),
-        rows=1,
-        outputs=0,
+    return replace(
+        NOTHING.data(WARPS, ctas),
         row_fetch=column(of_cta),
         row_status=column(of_cta),
-        row_output=column([]),
-        found_slow=column([]),
-        found_missed=column([]),
-        found_first=column([]),
         pattern=column(cta for cta in range(ctas) for _ in range(tiles)),
         fetch_line=column(tile % PITCH_LINES for _ in range(ctas) for tile in range(tiles)),
         slow=column([0] * fetches),
@@ -97,9 +90,7 @@ def data(grid, tiles):
         touched=column(range(0, 4 * copies + 1, 4)),
         line=column(lines),
         mask=column([WHOLE_LINE] * len(lines)),
-        output_sectors=column([]),
         cached=False,
-        simulates_l2=True,
     )
 
 
@@ -109,8 +100,7 @@ def ran(grid, tiles, delay):
     sms = min(SMS, ctas)
     groups = groups_of_places(SMS, SMS, 1, MACHINE.launch.units) if sms == SMS else ()
     columns = code_of({0: code(grid, tiles, delay)}, figures.stream_lines)
-    compiled = import_module("gpusim.sim.core._chip")
-    chip = compiled.Chip(figures, columns, data(grid, tiles), sms, grid.per_sm, 1, tuple(groups))
+    chip = engine().module.Chip(figures, columns, data(grid, tiles), sms, grid.per_sm, 1, tuple(groups))
     for cta in range(ctas):
         chip.hand(cta % sms, cta, 0, 0)
     ended = 0

@@ -138,6 +138,7 @@ cdef class Chip:
     cdef void displace(self, long long issued, long long sectors) noexcept
     cdef long long enter(self, long long sm, long long at, long long size) noexcept
     cdef long long turn_at(self, long long start, long long issued) noexcept
+    cdef void accept(self, long long issued, long long size) noexcept
     cdef long long look(self, long long start, long long issued, long long size) noexcept
     cdef long long store(self, long long sm, long long at, long long issued, long long sectors) noexcept
     @cython.locals(cache=Lines)

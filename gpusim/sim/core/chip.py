@@ -1417,8 +1417,12 @@ class Chip:
     def look(self, start: int, issued: int, size: int) -> int:
         """Queue a request of some bytes at the L2; return when it is accepted, in thousandths of a cycle."""
         turn = self.turn_at(start, issued)
-        self.chip_free = max(issued * _MILLI, self.chip_free) + size * self.share * _MILLI // self.chip_bytes
+        self.accept(issued, size)
         return turn
+
+    def accept(self, issued: int, size: int) -> None:
+        """Let the L2 take its time for a request of some bytes."""
+        self.chip_free = max(issued * _MILLI, self.chip_free) + size * self.share * _MILLI // self.chip_bytes
 
     def serve(self, sm: int, at: int, issued: int, size: int) -> int:
         """Queue a request at its SM's port and at the L2; return when that accepts it, in thousandths of a cycle."""
@@ -1559,16 +1563,16 @@ class Chip:
         ready = cache.ready[slot]
         missing = sectors_in(_WHOLE_LINE & ~cache.held[slot]) if mask & ~cache.held[slot] else 0
         entry = self.coalescer_of(sm, line)
-        turn = self.turn_at(start, issued)
-        waits = self.coalesced[entry] == line + 1 and turn < self.coalesced[entry + 1]
+        begin = self.turn_at(start, issued)
+        waits = self.coalesced[entry] == line + 1 and begin < self.coalesced[entry + 1]
         same = waits and self.coalesced[entry + 2] == mask
         if missing == 0 and same and self.coalesced[entry + 3] < self.most_merged:
             self.coalesced[entry + 3] += 1
             there = cache.crossed[slot] if far else ready
-            return max(turn // _MILLI + self.l2_latency(sm), there + self.reach[sm])
+            return max(begin // _MILLI + self.l2_latency(sm), there + self.reach[sm])
         asked = sectors_in(mask)
         self.looked_up += asked
-        begin = self.look(start, issued, asked * SECTOR_BYTES)
+        self.accept(issued, asked * SECTOR_BYTES)
         lands = begin // _MILLI + self.l2_latency(sm)
         if missing:
             ready = max(ready, self.dram(line, self.bank_of(line), begin, missing * SECTOR_BYTES, issued))
@@ -1622,14 +1626,14 @@ class Chip:
         if cache.held[slot] and start < cache.lands[slot] and cache.asker[slot] == sm:
             return cache.lands[slot] // _MILLI
         self.merged_credit += asked * (_MILLI - self.looked_of[self.status]) * self.later_waiting // self.later
+        begin = self.turn_at(start, issued)
         if cache.held[slot]:
             self.later += 1
-            self.later_waiting += 1 if self.turn_at(start, issued) < cache.pending[slot] else 0
+            self.later_waiting += 1 if begin < cache.pending[slot] else 0
         if self.merged_credit >= asked * _MILLI:
             self.merged_credit -= asked * _MILLI
-            begin = self.turn_at(start, issued)
         else:
-            begin = self.look(start, issued, asked * SECTOR_BYTES)
+            self.accept(issued, asked * SECTOR_BYTES)
             self.looked_up += asked
         if shared > self.most_merged or far:
             self.looked_up += brought
