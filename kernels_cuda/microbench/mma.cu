@@ -79,18 +79,21 @@ enum Loads { kNoLoads = 0, kLoadsFirst = 1, kLoadsSpread = 2 };
 // One k group of an MT x NT warp tile after the other, fragments double-buffered as a mainloop has them.
 template <class Type, int kM, int kN, int kOrder, int kLoads>
 DEVICE void mma_tile(u64* spans, int iterations, u32 seed, int smsps) {
-    static_assert(Type::kA == 4 && Type::kB == 2, "a fragment of A is one ldmatrix.x4, two of B are another");
+    static_assert(kLoads == kNoLoads || (Type::kA == 4 && Type::kB == 2),
+                  "a fragment of A is one ldmatrix.x4, two of B are another");
     __shared__ __align__(128) u32 rows[4096];
     for (u32 i = threadIdx.x; i < 4096; i += blockDim.x) rows[i] = operand_bits(seed, i);
     const u32 address = shared_address(rows) + lane_id() * 16;
-    u32 a[2][kM][4], b[2][kN][2];
+    u32 a[2][kM][Type::kA], b[2][kN][Type::kB];
     typename Type::Acc c[kM * kN][Type::kC];
 #pragma unroll
     for (int buffer = 0; buffer < 2; ++buffer) {
 #pragma unroll
-        for (int i = 0; i < kM * 4; ++i) a[buffer][i / 4][i % 4] = operand_bits(seed, 128 * buffer + i);
+        for (int i = 0; i < kM * Type::kA; ++i)
+            a[buffer][i / Type::kA][i % Type::kA] = operand_bits(seed, 128 * buffer + i);
 #pragma unroll
-        for (int i = 0; i < kN * 2; ++i) b[buffer][i / 2][i % 2] = operand_bits(seed, 128 * buffer + 64 + i);
+        for (int i = 0; i < kN * Type::kB; ++i)
+            b[buffer][i / Type::kB][i % Type::kB] = operand_bits(seed, 128 * buffer + 64 + i);
     }
 #pragma unroll
     for (int i = 0; i < kM * kN * Type::kC; ++i) c[i / Type::kC][i % Type::kC] = 0;
@@ -106,10 +109,12 @@ DEVICE void mma_tile(u64* spans, int iterations, u32 seed, int smsps) {
             const int next = 1 - group;
             auto load = [&](int i) {
                 const u32 at = address + (next * kInstructions + i) * 512;
-                if (i < kM) ldmatrix_x4(a[next][i][0], a[next][i][1], a[next][i][2], a[next][i][3], at);
-                else {
-                    const int n = 2 * (i - kM);
-                    ldmatrix_x4(b[next][n][0], b[next][n][1], b[next][n + 1][0], b[next][n + 1][1], at);
+                if constexpr (kLoads != kNoLoads) {
+                    if (i < kM) ldmatrix_x4(a[next][i][0], a[next][i][1], a[next][i][2], a[next][i][3], at);
+                    else {
+                        const int n = 2 * (i - kM);
+                        ldmatrix_x4(b[next][n][0], b[next][n][1], b[next][n + 1][0], b[next][n + 1][1], at);
+                    }
                 }
             };
             if (kLoads == kLoadsFirst) {
@@ -157,3 +162,7 @@ CHAINS(S4K64, 1, 2) CHAINS(S4K64, 2, 2)
 TILE_LOADS(F16K16, 4, 8, 0) TILE(F16K16, 4, 8, 1, 0) TILE_LOADS(F16K16, 4, 8, 2)
 TILE_LOADS(F16K16, 2, 8, 0) TILE_LOADS(F16K16, 4, 4, 0) TILE_LOADS(F16K16, 2, 4, 0)
 TILE_LOADS(F16K16H, 4, 8, 0) TILE_LOADS(BF16K16, 4, 8, 0) TILE_LOADS(TF32K8, 4, 8, 0) TILE_LOADS(S8K32, 4, 8, 0)
+// Of each type two sizes of a warp tile without loads: their difference has no end of a loop.
+TILE(F16K16H, 2, 8, 0, 0) TILE(BF16K16, 2, 8, 0, 0) TILE(TF32K8, 2, 8, 0, 0) TILE(S8K32, 2, 8, 0, 0)
+TILE(F16K8, 4, 8, 0, 0) TILE(F16K8H, 4, 8, 0, 0) TILE(TF32K4, 4, 8, 0, 0) TILE(S8K16, 4, 8, 0, 0)
+TILE(F16K8, 2, 8, 0, 0) TILE(F16K8H, 2, 8, 0, 0) TILE(TF32K4, 2, 8, 0, 0) TILE(S8K16, 2, 8, 0, 0)

@@ -38,6 +38,8 @@ TILES = (
     *(("F16K16", 4, 8, 2, loads) for loads in range(3)),
     *(("F16K16", m, n, 0, loads) for m, n in ((2, 8), (4, 4), (2, 4)) for loads in range(3)),
     *((name, 4, 8, 0, loads) for name in ("F16K16H", "BF16K16", "TF32K8", "S8K32") for loads in range(3)),
+    *((name, 4, 8, 0, 0) for name in ("F16K8", "F16K8H", "TF32K4", "S8K16")),
+    *((name, 2, 8, 0, 0) for name in MMA_TYPES if name not in {"F16K16", EMULATED}),
 )
 """Warp tiles to measure: type, mma.sync along M and N, index into ``ORDERS``, index into ``LOADS``."""
 
