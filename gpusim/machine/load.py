@@ -221,10 +221,10 @@ class _Reader:
             spec = next(member for member in get_args(hint) if member is not types.NoneType)
             return None if found is None else spec(**self._values(spec, found, f"{key}.", {}))
         if get_origin(hint) is dict:
-            return self._pipes(found, key)
+            return self._pipes(get_args(hint)[1], found, key)
         return hint(**self._values(hint, found, f"{key}.", {}))
 
-    def _pipes(self, found: object, key: str) -> dict[str, PipeSpec]:
+    def _pipes(self, spec: type[PipeSpec], found: object, key: str) -> dict[str, PipeSpec]:
         if not isinstance(found, dict):
             raise self._refuse(f"{key} must be a table", found, key)
         if key == "pipes":
@@ -235,7 +235,7 @@ class _Reader:
             for name in names:
                 if not _TENSOR_NAME.fullmatch(name):
                     raise self._refuse("tensor keys must read like m16n8k16.f16.f32", name, f"{key}.{name}")
-        return {name: PipeSpec(**self._values(PipeSpec, found.get(name), f"{key}.{name}.", {})) for name in names}
+        return {name: spec(**self._values(spec, found.get(name), f"{key}.{name}.", {})) for name in names}
 
     def _figure(self, hint: Any, unit: FigureUnit, found: object, key: str) -> object:
         name = key.rpartition(".")[2]

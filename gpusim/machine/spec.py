@@ -130,6 +130,30 @@ class PipeSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class BeyondSpec:
+    """
+    What an mma.sync takes beyond whole cycles.
+
+    Attributes:
+        percent: Hundredths of a cycle for which each one keeps the tensor core besides its interval.
+    """
+
+    percent: Annotated[int, FigureUnit("percent", least=0)]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSpec(PipeSpec):
+    """
+    The tensor core of one SMSP, for one mma.sync.
+
+    Attributes:
+        beyond: What each takes beyond its interval in a warp tile; None where that is not known, and it is nothing.
+    """
+
+    beyond: BeyondSpec | None
+
+
+@dataclass(frozen=True, slots=True)
 class MioSpec:
     """
     The queue from the issue port of an SMSP to the memory units of the SM.
@@ -602,7 +626,7 @@ class Machine:
     limits: Limits
     features: Features
     pipes: dict[str, PipeSpec]
-    tensor: dict[str, PipeSpec]
+    tensor: dict[str, TensorSpec]
     mio: MioSpec
     shared: SharedMemorySpec
     async_copy: AsyncCopySpec | None

@@ -81,12 +81,14 @@ class GlobalRow(NamedTuple):
         valid: Predicates, in the shape of ``offset``.
         bits: Width of an element.
         access_bytes: Bytes of one access.
+        kept: Whether the L1 keeps what a warp's access brings for its later ones.
     """
 
     offset: IntArray
     valid: BoolArray
     bits: int
     access_bytes: int
+    kept: bool = False
 
 
 class Fetch(NamedTuple):

@@ -116,7 +116,8 @@ class Decoded(NamedTuple):
         is_branch: Whether the next instruction waits for this one's latency.
         registers: Registers that a memory instruction reads.
         dispatches: Whether its SMSP's dispatch is held after it: an instruction of the pipe "mufu".
-        takes: Hundredths of a cycle for which an mma.sync beside it waits for registers.
+        takes: Hundredths of a cycle for which an mma.sync beside it waits for registers; of an mma.sync, what it takes
+            beyond its interval.
         joins: Whether it waits for the release of a barrier at which its warp has arrived.
         awaits: Whether the warp waits here for the split-K slice before.
         wavefronts, bytes, target, stage, pending, is_load, through_l1, zero_fills, fills: See ``Access``.

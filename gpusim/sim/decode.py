@@ -254,8 +254,15 @@ class _Decoder:
         return Access(wavefronts=((1,) * self.lanes.warps,), latency=latency, is_load=True)
 
     def _takes(self, instruction: Instruction, kind: int, *, is_load: bool) -> int:
-        """Return the hundredths of a cycle that an instruction takes from an mma.sync beside it."""
+        """
+        Return the hundredths of a cycle that an instruction takes from an mma.sync beside it.
+
+        An mma.sync itself takes what it needs beyond its interval.
+        """
         spec = self.machine.dispatch
+        if instruction.unit == "tensor":
+            beyond = self.machine.tensor[instruction.pipe].beyond
+            return 0 if beyond is None else beyond.percent
         if instruction.pipe in _COMPETING or (instruction.pipe == "alu" and instruction.sources > 1):
             return spec.tensor_percent
         if spec.memory is None:

@@ -114,13 +114,24 @@ class Patterns:
         return first, self._copies[key]
 
     def output(self, row: GlobalRow) -> list[list[int]]:
-        """Return the sectors of one row of other global accesses, indexed [access][warp]."""
+        """
+        Return the sectors of one row of other global accesses that go to the L2, indexed [access][warp].
+
+        Of a row that the L1 keeps, each sector goes once: with the first access of its warp that touches it.
+        """
         _, pattern = _pattern(row.offset, row.valid, row.bits)
-        key = pattern, row.access_bytes
+        key = pattern, row.access_bytes, row.kept
         if key not in self._outputs:
             spans = max(1, row.access_bytes // SECTOR_BYTES)
-            sectors = distinct_sectors(over_warps(row.offset), over_warps(row.valid), row.bits) * spans
-            self._outputs[key] = sectors.tolist()
+            offset, valid = over_warps(row.offset), over_warps(row.valid)
+            sectors = distinct_sectors(offset, valid, row.bits)
+            if row.kept:
+                so_far = [
+                    distinct_sectors(np.concatenate(offset[:end], -1), np.concatenate(valid[:end], -1), row.bits)
+                    for end in range(1, len(offset) + 1)
+                ]
+                sectors = np.diff(so_far, axis=0, prepend=0)
+            self._outputs[key] = (sectors * spans).tolist()
         return self._outputs[key]
 
 

@@ -6,7 +6,7 @@ constexpr int kMostLines = 8320;
 // The CTA on SM `only` loads (all CTAs, if it is negative, each a list of its own), or stores whole lines if `writes` is not 0.
 // lines[list][i]: line numbers. begins and cycles_of are shaped alike. The words are zero, so that each address can
 // wait for the load before it.
-extern "C" __global__ void in_turn(u64* begins, u32* cycles_of, char* data, const u32* lines, int count, int only, int writes, int pause) {
+extern "C" __global__ void in_turn(u64* begins, u32* cycles_of, char* data, const u32* lines, int count, int only, int writes) {
     __shared__ u32 list[kMostLines];
     const int sm = sm_id();
     if (only >= 0 && sm != only) return;
@@ -15,8 +15,6 @@ extern "C" __global__ void in_turn(u64* begins, u32* cycles_of, char* data, cons
     __syncthreads();
     if (threadIdx.x != 0 && !writes) return;
     const u64 base = __cvta_generic_to_global(data);
-    const u64 started = cycles();
-    while (cycles() - started < static_cast<u64>(pause)) {}
     u32 zero = 0;
 #pragma unroll 1
     for (int i = 0; i < count; ++i) {

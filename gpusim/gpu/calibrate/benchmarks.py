@@ -53,7 +53,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "places": profiled.measure_places,
     "ends": profiled.measure_ends,
     "rows": profiled.measure_rows,
-    "standstills": lines.measure_standstills,
+    "standstills": together.measure_standstills,
     "sides": lines.measure_sides,
     "behind": sharing.measure_behind,
     "beside": sharing.measure_beside,

@@ -92,6 +92,7 @@ def _nearest(value: float) -> int:
 def _formulas(tables: dict[str, MeasuredTable]) -> Iterable[tuple[str, Formula]]:
     for kind in tables["mma"].values("type"):
         yield f"tensor.{kind}.interval", lambda t, _, kind=kind: _tensor_interval(t["mma"], kind)  # type: ignore[misc]
+        yield f"tensor.{kind}.beyond.percent", lambda t, _, kind=kind: _tensor_beyond(t["mma"], kind)  # type: ignore[misc]
         yield f"tensor.{kind}.latency", lambda t, _, kind=kind: _tensor_latency(t["mma"], kind)  # type: ignore[misc]
     for pipe, instruction in _PIPE_INSTRUCTIONS.items():
         for what in ("interval", "latency"):
@@ -120,6 +121,23 @@ def _tensor_interval(mma: MeasuredTable, kind: str) -> tuple[float, str]:
     except NotMeasured:
         found = min(mma.numbers("interval", pattern="chains", type=kind, operands="distinct A, distinct B"))
         return found, "mma.csv, least interval of the chains with distinct operands"
+
+
+def _tensor_beyond(mma: MeasuredTable, kind: str) -> tuple[float, str]:
+    """
+    Return what a mma.sync takes beyond whole cycles, in hundredths, and its rule.
+
+    Two warp tiles, of which one has twice the mma.sync of the other, end their loops alike: the difference has no end
+    of a loop, at which ptxas lets a warp wait until its last mma.sync is done.
+    """
+    tile = {"pattern": "tile", "type": kind, "order": "serpentine", "ldmatrix": "none", "smsps": 4}
+    warps = mma.widest("warps", tile="4x8", **tile)
+    (large,), (small,) = (mma.rows(tile=shape, warps=warps, **tile) for shape in ("4x8", "2x8"))
+    cycles = int(large["cycles"]) - int(small["cycles"])
+    each = cycles / (int(large["mma_per_warp"]) - int(small["mma_per_warp"])) / int(large["warps_per_smsp"])
+    interval = _nearest(_tensor_interval(mma, kind)[0])
+    rule = f"mma.csv, warp tiles 4x8 less 2x8, serpentine, {warps} warps: {each:.3f} cycles"
+    return 100 * max(0.0, each - interval), rule
 
 
 def _tensor_latency(mma: MeasuredTable, kind: str) -> tuple[float, str]:

@@ -1,4 +1,4 @@
-"""Measures loads of single lines: when the DRAM stands still, which lines cross the chip, and when SMs' are merged."""
+"""Measures loads of single lines: which of them cross the chip, and when those of several SMs are merged."""
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
@@ -10,9 +10,6 @@ from gpusim.gpu.calibrate.cold import FILL_BYTES, fill_l2
 from gpusim.gpu.calibrate.grids import LONE_CTA_BYTES
 from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow, ProfiledLaunch
 from gpusim.units import LINE_BYTES, PAGE_LINE_BITS
-
-REGION_BYTES: Final = 64 << 10
-"""Bytes of a region whose lines are all loaded."""
 
 CROSSES: Final = 80
 """Cycles by which the first load of a line takes longer than the second where it crosses the chip: else it is 9."""
@@ -31,10 +28,7 @@ APART_METRICS: Final = (
 _APART_STEPS, _APART_PERIOD = 256, 3000
 _NOBODY = -1
 
-_REGIONS: Final = 16
 _PAGE_BYTES: Final = LINE_BYTES << PAGE_LINE_BITS
-_PAGES: Final = 32
-_PAUSES: Final = (0, 2_000_000)
 _LINES_OF_AN_SM: Final = 16
 _LOADERS: Final = (0, 1, 2, 5)
 
@@ -42,36 +36,6 @@ _LOADERS: Final = (0, 1, 2, 5)
 def crosses(row: Mapping[str, str | float]) -> bool:
     """Return whether the line of a row of ``measure_sides`` crossed the chip to the SM that loaded it."""
     return int(row["first"]) - int(row["second"]) > CROSSES
-
-
-def measure_standstills(device: Device, *, quick: bool) -> list[MeasuredRow]:
-    """
-    Measure one lane's loads of lines that only the DRAM holds, one after the other, by the cycle at which each begins.
-
-    They are all lines of some regions of 64 KiB, each of another page, in the order of their addresses: right after
-    other memory was read through, and after a pause. Column ``begin`` counts from the first load; ``cycles`` includes
-    clock reads. The first line of a page, which brings its translation, is left out.
-    """
-    lines = REGION_BYTES // LINE_BYTES
-    memory = device.cupy.zeros((_PAGES + 1) * _PAGE_BYTES, dtype=np.uint8)
-    filling = device.cupy.zeros(FILL_BYTES, dtype=np.uint8)
-    aligned = -int(memory.data.ptr) % _PAGE_BYTES // LINE_BYTES
-    generator = np.random.default_rng(0)
-    rows: list[MeasuredRow] = []
-    for pause in _PAUSES[:1] if quick else _PAUSES:
-        pages = generator.permutation(_PAGES)[: 2 if quick else _REGIONS]
-        first = generator.integers(1, _PAGE_BYTES // REGION_BYTES, len(pages)) * lines
-        numbers = aligned + pages[:, None] * (_PAGE_BYTES // LINE_BYTES) + first[:, None] + np.arange(-1, lines)
-        numbers[:, 0] -= 77
-        fill_l2(device, filling)
-        begins, cycles = _loads(device, memory, numbers.reshape(1, -1), only=0, pause=pause)
-        begins, cycles = (found.reshape(numbers.shape)[:, 1:] for found in (begins, cycles))
-        for region in range(len(pages)):
-            for line in range(lines):
-                at = int(begins[region, line] - begins[0, 0])
-                row: MeasuredRow = {"pause": pause, "region": region, "first": int(first[region]), "line": line}
-                rows.append(row | {"begin": at, "cycles": int(cycles[region, line])})
-    return rows
 
 
 def measure_sides(device: Device, *, quick: bool) -> list[MeasuredRow]:
@@ -113,14 +77,12 @@ class _Loads(NamedTuple):
     cycles: IntArray
 
 
-def _loads(
-    device: Device, memory: Any, lines: IntArray, *, only: int = -1, writes: bool = False, pause: int = 0
-) -> _Loads:
+def _loads(device: Device, memory: Any, lines: IntArray, *, only: int = -1, writes: bool = False) -> _Loads:
     """Return begin and cycles of each load, shaped as ``lines``: a row for each SM, or one for SM ``only``."""
     begins = device.cupy.zeros(lines.shape, dtype=np.uint64)
     cycles = device.cupy.zeros(lines.shape, dtype=np.uint32)
     numbers = device.cupy.asarray(lines.astype(np.uint32))
-    scalars = (np.int32(value) for value in (lines.shape[1], only, int(writes), pause))
+    scalars = (np.int32(value) for value in (lines.shape[1], only, int(writes)))
     device.launch("lines", "in_turn", (begins, cycles, memory, numbers, *scalars), ctas=device.sms, threads=WARP)
     return _Loads(*(np.asarray(device.cupy.asnumpy(found), dtype=np.int64) for found in (begins, cycles)))
 

@@ -113,7 +113,10 @@ class ReductionCta(CtaLanes[Op]):
     def outputs(self) -> list[GlobalRow]:
         """Return the accesses to partial sums of each slice, then those to the output, then those to the bias."""
         tile, access = self._lanes.tile, self._access
-        partial = [self._row(offset.T, tile.accumulator_type, tile.elements_per_load) for offset in access.partial]
+        partial = [
+            self._row(offset.T, tile.accumulator_type, tile.elements_per_load)._replace(kept=True)
+            for offset in access.partial
+        ]
         others = (access.output[:, None], access.bias[:, None])
         return [*partial, *(self._row(offset, tile.output_type, tile.elements_per_access) for offset in others)]
 
