@@ -127,7 +127,8 @@ class _Reader:
         """Refuse late loads that are none: before their time, always, or of less than a line."""
         for key, least, found, most in (
             ("on_time", machine.dram.latency_least, late.on_time, None),
-            ("share_percent", 1, late.share_percent, 100),
+            ("cycles", 1, late.cycles, late.period),
+            ("part_masks", 1, max(late.part_masks), late.region_bytes // machine.l2.line_bytes - 1),
             ("region_bytes", machine.l2.line_bytes, late.region_bytes, None),
         ):
             if found < least or (most is not None and found > most):

@@ -385,22 +385,18 @@ class DramLateSpec:
     Attributes:
         on_time: Median cycles of a load that is not late, of a line whose home is the partition next to the SM, from
             issue to dependent issue. As many take up to that many more as fewer, down to the fastest.
-        share_percent: Share of the loads that come while their part stands still; not all of them are seen to be late.
         cycles: Cycles for which a part stands still.
+        period: Cycles from the beginning of one standstill to that of the next.
         region_bytes: Bytes whose lines are late together.
-        parts: Parts that hold the lines of a region, each late by itself.
+        part_masks: Bits of a line's number in its region, as masks: the parity of each says in which of two parts it
+            is, and all of them in which of as many as they tell apart.
     """
 
     on_time: Annotated[int, FigureUnit("cycles")]
-    share_percent: Annotated[int, FigureUnit("percent")]
     cycles: Annotated[int, FigureUnit("cycles")]
+    period: Annotated[int, FigureUnit("cycles")]
     region_bytes: Annotated[int, FigureUnit("bytes", power_of_two=True)]
-    parts: Annotated[int, FigureUnit("parts")]
-
-    @property
-    def period(self) -> int:
-        """Cycles from the beginning of one standstill to that of the next, if loads come at any time alike."""
-        return 100 * self.cycles // self.share_percent
+    part_masks: Annotated[tuple[int, ...], FigureUnit("masks")]
 
 
 @dataclass(frozen=True, slots=True)

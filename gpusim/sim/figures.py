@@ -48,7 +48,8 @@ class Figures(NamedTuple):
         dram_on_time: Median latency of a miss that is not late, of a line at home on the SM's side.
         dram_late_cycles, dram_late_period: Cycles for which a part of DRAM stands still once in a period; a period of 0
             takes latencies from the quantiles.
-        dram_late_lines, dram_late_parts: Lines of a region, and the parts that hold them.
+        dram_late_lines: Lines of a region.
+        dram_late_masks: Bits of a line's number, as masks, whose parities tell the parts of a region apart.
         dram_bytes_per_kilocycle, dram_channels: Bandwidth, and the channels that share it.
         dram_banks, dram_bank_busy: Banks of a channel, and thousandths of a cycle that an access takes of its bank.
         l1_lines, l2_lines: Lines that each cache holds.
@@ -106,7 +107,7 @@ class Figures(NamedTuple):
     dram_late_cycles: int
     dram_late_period: int
     dram_late_lines: int
-    dram_late_parts: int
+    dram_late_masks: tuple[int, ...]
     dram_bytes_per_kilocycle: int
     dram_channels: int
     dram_banks: int
@@ -192,7 +193,7 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         dram_late_cycles=0 if late is None else late.cycles * 100 // clock,
         dram_late_period=0 if late is None else late.period * 100 // clock,
         dram_late_lines=0 if late is None else late.region_bytes // machine.l2.line_bytes,
-        dram_late_parts=0 if late is None else late.parts,
+        dram_late_masks=() if late is None else late.part_masks,
         dram_bytes_per_kilocycle=machine.dram.bytes_per_kilocycle * clock // 100,
         dram_channels=1 if banks is None else banks.channels,
         dram_banks=1 if banks is None else banks.per_channel,

@@ -6,12 +6,15 @@ from functools import lru_cache
 from itertools import pairwise
 from math import log
 from statistics import mean, median
+from typing import Final, NamedTuple
 
 import numpy as np
 
+from gpusim.arrays import IntArray
 from gpusim.gpu.calibrate.cold import BIN_CYCLES, REGIONS_MIB
 from gpusim.gpu.calibrate.lines import crosses
 from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured, NumberFormula, Row
+from gpusim.gpu.calibrate.together import REGION_LINES
 from gpusim.units import PAGE_LINE_BITS
 
 _ACTIVE, _ELAPSED = "sm__cycles_active.max", "sm__cycles_elapsed.max"
@@ -192,40 +195,101 @@ def _late_on_time(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     return _peaks(t)[0] - clocks, f"cold.csv, the near peak of the misses, less {clocks:.0f} of the clock reads"
 
 
-def _late_share(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    """
-    Return the share of the loads that come in a standstill, and its rule.
-
-    One is seen to be late only if what is left of the standstill takes it beyond the slowest that are not. What is left
-    is taken as evenly spread. Half of the lines are near and half far.
-    """
-    together = t["together"]
-    lines = int(together.rows(span=_region(together))[0]["lines"])
-    slowest = _on_time(together) - _together_clocks(t)
-    unseen = lines + slowest - (mean(_peaks(t)) - _cold_clocks(t))
-    seen = 1 - unseen / _late_cycles(t, 0)[0]
-    if seen <= 0:
-        raise NotMeasured
-    share = 100 * _shares(together, _region(together))[0] / seen
-    return share, f"{_of_region(together)}: late ones, of which {100 * seen:.0f} % are seen, in per cent"
-
-
-def _late_cycles(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    together = t["together"]
-    slowest = sorted(float(row["slowest"]) for row in together.rows(span=_region(together)))
-    found = slowest[len(slowest) * 98 // 100] - _on_time(together)
-    return found, f"{_of_region(together)}: percentile 98 of the slowest less their median"
-
-
 def _late_region(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     found = _region(t["together"])
     return found, f"together.csv, the longest span whose lines are of {_parts(t['together'], found):.1f} parts"
 
 
-def _late_parts(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    region = _region(t["together"])
-    rule = f"together.csv, events of {region:,} bytes with a late line, by the share of late lines"
-    return _parts(t["together"], region), rule
+_SEEN: Final = (150, 450)
+"""Cycles beyond the median between which loads are late, and all that are as late are seen."""
+
+_SOMETHING_ELSE: Final = 700
+"""Cycles beyond the median from which a load waits for something else: few do, and none for 50 cycles less."""
+
+_LATE: Final = 100
+_SURELY: Final = 2.5
+"""Agreement of bits with which loads of an event are late, over that of most sets of bits, that is no chance."""
+
+
+class _Standstills(NamedTuple):
+    """Loads of standstills.csv: lines of their event, event, line in its region, and cycles beyond those on time."""
+
+    lines: IntArray
+    event: IntArray
+    line: IntArray
+    beyond: IntArray
+
+
+def _standstills(t: dict[str, MeasuredTable]) -> _Standstills:
+    """Return the loads; those on time are the median of a region's lines of one home."""
+    rows = t["standstills"].rows()
+    names = ("lines", "region", "first", "event", "line", "cycles")
+    lines, region, first, event, line, cycles = (np.array([int(row[name]) for row in rows]) for name in names)
+    home = parities(first + line, sum(1 << bit for bit in _home_bits(t, 0)[0]))
+    _, group = np.unique(np.stack([lines, region, home]), axis=1, return_inverse=True)
+    on_time = np.array([np.median(cycles[group == one]) for one in range(group.max() + 1)])
+    return _Standstills(lines, event, line, cycles - on_time[group])
+
+
+def parities(numbers: IntArray, mask: int) -> IntArray:
+    """Return whether each number has an odd number of ones among some bits."""
+    return np.bitwise_count(numbers & mask) & 1
+
+
+def _late_period(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    """
+    Return the cycles from one standstill to the next, and their rule.
+
+    Loads come at any time alike, so that of those of one period as many are late by any number of cycles.
+    """
+    found, (least, most) = _standstills(t), _SEEN
+    beyond = found.beyond[found.lines == 1]
+    share = float(((beyond >= least) & (beyond < most)).mean())
+    return (
+        most - least
+    ) / share, f"standstills.csv, single loads over those {least} to {most} cycles late, of each cycle"
+
+
+def _late_cycles(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    """Return the cycles of a standstill and their rule: the share of the loads that it makes late, of a period."""
+    found, (period, _) = _standstills(t), _late_period(t, 0)
+    beyond = found.beyond[found.lines == 1]
+    share = float(((beyond >= _SEEN[0]) & (beyond < _SOMETHING_ELSE)).mean())
+    rule = f"standstills.csv, {100 * share:.1f} % of the single loads, {_SEEN[0]} cycles late and more, of a period"
+    return _SEEN[0] + share * period, rule
+
+
+def _late_masks(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], str]:
+    """
+    Return the masks of the bits whose parities tell a region's parts apart, and their rule.
+
+    Of events with loads that are late and loads that are not, each set of bits agrees to some extent with which of them
+    are: the mean of the squared correlation. Those that agree surely, and do not follow from others, are parts.
+    """
+    found = _standstills(t)
+    count = int(found.lines.max())
+    own = found.lines == count
+    line, late = found.line[own].reshape(-1, count), found.beyond[own].reshape(-1, count) > _LATE
+    some = (late.sum(axis=1) > 1) & (late.sum(axis=1) < count - 1)
+    late = late[some] - late[some].mean(axis=1, keepdims=True)
+    agreement = [0.0]
+    for mask in range(1, REGION_LINES):
+        odd = parities(line[some], mask).astype(float)
+        odd -= odd.mean(axis=1, keepdims=True)
+        norm = (odd**2).sum(axis=1) * (late**2).sum(axis=1)
+        agreement.append(float(np.mean((odd * late).sum(axis=1) ** 2 / np.maximum(norm, 1e-9))))
+    masks: list[int] = []
+    told = {0}
+    for mask in sorted(range(REGION_LINES), key=lambda one: -agreement[one]):
+        if agreement[mask] < _SURELY * median(agreement):
+            break
+        if mask not in told:
+            masks.append(mask)
+            told |= {mask ^ one for one in told}
+    if not masks:
+        raise NotMeasured
+    rule = f"standstills.csv, events of {count} lines: bits whose parities agree with which are late"
+    return tuple(sorted(masks)), rule
 
 
 def _write_bandwidth(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
@@ -345,10 +409,10 @@ CHIP_FORMULAS: dict[str, Formula] = {
     "dram.latency_later": _dram_latency(98),
     "dram.latency_most": _dram_latency(99.8),
     "dram.late.on_time": _late_on_time,
-    "dram.late.share_percent": _late_share,
     "dram.late.cycles": _late_cycles,
+    "dram.late.period": _late_period,
     "dram.late.region_bytes": _late_region,
-    "dram.late.parts": _late_parts,
+    "dram.late.part_masks": _late_masks,
     "launch.ctas_on_every_gpc": _ctas_on_every_gpc,
     "launch.idle_clock_percent": _idle_clock,
     "instruction_cache.line_interval": _line_interval,

@@ -57,7 +57,7 @@ cdef class Chip:
     cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines, port_bytes, chip_bytes, near, far, far_percent
     cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, write_buffer, semaphore, most_merged, merge_window, crossing, home_bits
     cdef long long draw, written_sectors, next_line, merged_credit, later, later_waiting, came_sectors, displaced, brought_credit
-    cdef long long dram_latency, dram_rate, l1_lines, l2_lines, on_time, late_cycles, late_period, late_parts, late_lines
+    cdef long long dram_latency, dram_rate, l1_lines, l2_lines, on_time, late_cycles, late_period, late_kinds, late_lines
     cdef long long warps, lines, cached, simulates_l2, rows, outputs
     cdef long long chip_free, channels, banks, bank_busy, spread, turn, fetched, status, requested, slow_credit, missed_credit
     cdef const int[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, fetches, is_branch, dispatches, takes, joins, awaits, activity
@@ -71,7 +71,7 @@ cdef class Chip:
     cdef long long[::1] age, home, slot, at, segment, trip, ready, stalled, issued, reason, board, board_reason
     cdef long long[::1] barred, held, dispatched, watched, port_of, number, sm_of
     cdef long long[::1] groups, committed, open_group, stored, drained, written
-    cdef long long[::1] gpc, side, coalesced, l2_free, store_free, dram_free, bank_free
+    cdef long long[::1] gpc, side, coalesced, l2_free, store_free, dram_free, bank_free, late_masks
     @cython.locals(calendar=Calendar)
     cpdef long long run(self) except *
     cdef void wake(self, long long smsp, long long at) noexcept
@@ -127,6 +127,7 @@ cdef class Chip:
     cdef long long l2_latency(self, long long sm) noexcept
     cdef long long read_known(self, long long sm, long long at, long long issued, long long sectors, long long slow, long long missed) noexcept
     cdef long long arrival(self, long long sm, long long start, long long issued, long long asked, long long slow, long long missed) noexcept
+    cdef long long parity(self, long long ones) noexcept
     cdef bint is_far(self, long long sm, long long line) noexcept
     @cython.locals(cache=Lines, waits=bint, same=bint, far=bint)
     cdef long long fill(self, long long sm, long long line, long long mask, long long start, long long issued) noexcept

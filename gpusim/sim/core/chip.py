@@ -486,8 +486,8 @@ class Chip:
         self.dram_least, self.dram_late = figures.dram_least, figures.dram_late
         self.dram_later, self.dram_most = figures.dram_later, figures.dram_most
         self.on_time, self.late_cycles = figures.dram_on_time, figures.dram_late_cycles
-        self.late_period, self.late_parts = figures.dram_late_period, figures.dram_late_parts
-        self.late_lines = figures.dram_late_lines
+        self.late_period, self.late_lines = figures.dram_late_period, figures.dram_late_lines
+        self.late_masks, self.late_kinds = array("q", figures.dram_late_masks), len(figures.dram_late_masks)
         self.semaphore, self.write_buffer = figures.semaphore, figures.l2_write_buffer
         self.write_bytes, self.write_latency = figures.l2_write_bytes, figures.l2_write_latency
         self.store_bytes = figures.l2_store_port_bytes
@@ -1508,19 +1508,22 @@ class Chip:
             self.turn -= _PERCENT
         return self.reach[sm] + (self.far if self.turn < self.far_percent else self.near)
 
+    def parity(self, ones: int) -> int:
+        """Return whether a number has an odd number of ones."""
+        ones ^= ones >> 32
+        ones ^= ones >> 16
+        ones ^= ones >> 8
+        ones ^= ones >> 4
+        ones ^= ones >> 2
+        return (ones ^ ones >> 1) & 1
+
     def is_far(self, sm: int, line: int) -> bool:
         """
         Return whether the home of a line is the partition on the other side of the chip from an SM (D5).
 
         The parity of some bits of its number says which is (sides.csv, lines of a page of 2 MiB).
         """
-        ones = line & self.home_bits
-        ones ^= ones >> 32
-        ones ^= ones >> 16
-        ones ^= ones >> 8
-        ones ^= ones >> 4
-        ones ^= ones >> 2
-        return self.far_percent > 0 and (ones ^ ones >> 1 ^ self.side[sm]) & 1 == 1
+        return self.far_percent > 0 and self.parity(line & self.home_bits) != self.side[sm]
 
     def read_known(self, sm: int, at: int, issued: int, sectors: int, slow: int, missed: int) -> int:  # noqa: PLR0917 - in C all are
         """Read sectors whose hits and misses are known per mille; return the cycle at which all have arrived."""
@@ -1707,11 +1710,13 @@ class Chip:
         """
         Return the cycles until the part of DRAM that holds a line answers again (D6).
 
-        Each part, one of a few that share the lines of a region, stands still for a time once in a period, at a phase
-        of its own.
+        Parities of some bits of its number say which of its region's parts holds a line. Each part stands still for a
+        time once in a period, at a phase of its own.
         """
         tensor, own = line % WAVE_STRIDE // TENSOR_STRIDE, line % TENSOR_STRIDE
-        part = own // self.late_lines * self.late_parts + (own ^ own >> 3 ^ own >> 5) % self.late_parts
+        part = own // self.late_lines
+        for kind in range(self.late_kinds):
+            part = part << 1 | self.parity(own & self.late_masks[kind])
         return max(0, self.late_cycles - (at + self.spread_of(tensor << _PART_BITS | part)) % self.late_period)
 
     def quantile(self, draw: int) -> int:
