@@ -128,8 +128,8 @@ class _Reader:
         for key, least, found, most in (
             ("on_time", machine.dram.latency_least, late.on_time, None),
             ("cycles", 1, late.cycles, late.period),
-            ("part_masks", 1, max(late.part_masks), late.region_bytes // machine.l2.line_bytes - 1),
             ("region_bytes", machine.l2.line_bytes, late.region_bytes, None),
+            ("part_masks", 1, max(late.part_masks), late.region_bytes // machine.l2.line_bytes - 1),
         ):
             if found < least or (most is not None and found > most):
                 bounds = f"at least {least}" if most is None else f"{least} to {most}"

@@ -359,8 +359,8 @@ STANDS = {"dram_least": 500, "dram_on_time": 500, "dram_late_cycles": 100, "dram
 """Parts of DRAM that stand still for 100 cycles of every 1000; all loads that are on time take 500."""
 
 
-def standing(lines=8, parts=1, **figures):
-    own = STANDS | {"dram_late_lines": lines, "dram_late_parts": parts} | figures
+def standing(lines=8, masks=(), **figures):
+    own = STANDS | {"dram_late_lines": lines, "dram_late_masks": masks} | figures
     return quiet(figures=NEAR_ONLY._replace(**own))
 
 
@@ -373,18 +373,25 @@ def test_a_part_of_dram_stands_still_once_in_a_period():
     assert [chip.arrives(0, begin + after) - begin - after for after in (0, 30, 100)] == [600, 570, 500]
 
 
-@pytest.mark.parametrize("parts", [1, 4])
-def test_lines_of_one_region_have_as_many_phases_as_it_has_parts(parts):
+@pytest.mark.parametrize("masks", [(), (9,), (9, 18, 36)])
+def test_lines_of_one_region_have_as_many_phases_as_it_has_parts(masks):
     """
-    Sixty-four lines of a region: each phase is one of those of its parts. Another region has others, and so has that of
-    another tensor; another wave's is the same memory.
+    Sixty-four lines of a region: those for which the parities of all masks are the same have one phase, others another.
+    Another region has others, and so has that of another tensor; another wave's is the same memory.
     """
-    chip = standing(lines=64, parts=parts)
+    chip = standing(lines=64, masks=masks)
+
+    def phase(line):
+        return tuple(chip.standstill(line, at) for at in range(1000))
 
     def phases(first):
-        return {tuple(chip.standstill(first + line, at) for at in range(1000)) for line in range(64)}
+        return {phase(first + line) for line in range(64)}
 
-    assert len(phases(0)) == len(phases(64)) == len(phases(TENSOR_STRIDE)) == parts
+    of = {}
+    for line in range(64):
+        of.setdefault(tuple((line & mask).bit_count() % 2 for mask in masks), set()).add(phase(line))
+    assert {len(found) for found in of.values()} == {1}
+    assert len(of) == len(phases(0)) == len(phases(64)) == len(phases(TENSOR_STRIDE)) == 2 ** len(masks)
     assert not phases(0) & phases(64)
     assert not phases(0) & phases(TENSOR_STRIDE)
     assert phases(64 + WAVE_STRIDE) == phases(64)

@@ -67,6 +67,24 @@ def test_no_record_is_further_off_than_stated(stream):
     assert {name: own for name, own in errors.items() if abs(own) > most[name]} == {}
 
 
+def test_the_reduction_of_a_parallel_split_k_reads_each_sector_once():
+    """
+    DRAM bytes of both kernels, of nine records and both streams: within 3 %, and 1 % in the mean. Those of a gradient
+    are 11 % too many, why is not known.
+    """
+    found = {
+        (row["name"], row["stream"]): abs(simulated / measured - 1)
+        for row in ROWS
+        if "split-K parallel" in row["groups"]["kind"]
+        for measured, simulated in (row["figures"]["DRAM bytes"],)
+    }
+    errors = [error for (name, _), error in found.items() if not name.startswith("dgrad")]
+
+    assert len(errors) >= 18
+    assert max(errors) < 0.03
+    assert sum(errors) / len(errors) < 0.01
+
+
 @pytest.mark.compiled
 @pytest.mark.parametrize("row", one_in(5, CHOSEN), ids=[f"{row['name']}-{row['stream']}" for row in CHOSEN])
 def test_a_record_is_simulated_as_it_was_validated(row):

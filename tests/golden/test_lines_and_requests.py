@@ -1,7 +1,7 @@
 """Which lines cross an H200's chip, what copies ask of the L2, and how often DRAM stands still, as measured."""
 
 from collections import defaultdict
-from itertools import groupby
+from itertools import groupby, product
 from pathlib import Path
 
 import numpy as np
@@ -75,36 +75,46 @@ def test_rows_that_lie_apart_are_asked_for_as_measured(row_bytes, pad):
         assert own / own_without == pytest.approx(measured / without, rel=0.01)
 
 
-@pytest.mark.parametrize("pause", [0, 2_000_000])
-def test_a_line_stands_still_for_the_share_of_the_time_that_is_derived(pause):
+def test_lines_of_one_part_of_a_region_are_late_together_and_others_are_not():
     """
-    One lane's loads of every line of 16 regions: those 60 cycles beyond the median of near or far ones are late.
+    Events of 32 lines at once: where a load is late, so are two of three of its part, and one in three of the others.
 
-    Of each sixteenth of a period, how many of the loads are late that are at the DRAM in it, where a load on time is
-    300 cycles before it ends: that is the share of the time, whenever the lane asks. Of a standstill 60 cycles are not
-    seen. Within 2 points.
+    Late is what takes 100 cycles more than the median of a region's lines of one home.
     """
-    rows = STANDSTILLS.rows(pause=pause)
-    begin, cycles, line = (np.array([int(row[key]) for row in rows]) for key in ("begin", "cycles", "line"))
-    region, first = (np.array([int(row[key]) for row in rows]) for key in ("region", "first"))
-    odd = np.array([parity(int(number)) for number in first + line], dtype=bool)
+    rows = STANDSTILLS.rows(lines=32)
+    region, line, cycles = (np.array([int(row[key]) for row in rows]) for key in ("region", "line", "cycles"))
+    odd = np.array([parity(int(row["first"]) + int(row["line"])) for row in rows])
+    late = np.zeros(len(rows), dtype=bool)
+    for one, home in product(np.unique(region), (0, 1)):
+        own = (region == one) & (odd == home)
+        late[own] = cycles[own] > np.median(cycles[own]) + 100
+    masks = MACHINE.dram.late.part_masks
+    part = np.array([[(int(one) & mask).bit_count() % 2 for mask in masks] for one in line]) @ (
+        1 << np.arange(len(masks))
+    )
+
+    late, part = late.reshape(-1, 32), part.reshape(-1, 32)
+    both = late[:, :, None] & ~np.eye(32, dtype=bool)
+    same = part[:, :, None] == part[:, None, :]
+    shares = [float((both & late[:, None, :] & kind).sum() / (both & kind).sum()) for kind in (same, ~same)]
+
+    assert shares == pytest.approx([0.67, 0.35], abs=0.03)
+
+
+def test_loads_are_late_by_any_number_of_cycles_of_a_standstill_alike():
+    """
+    Single loads at any time: a cycle of every period makes a load late by 150 to 200 cycles for each of them, and so by
+    each 50 cycles more, up to 100 less than a standstill; by 100 more than that one of 500 is.
+    """
+    rows = STANDSTILLS.rows(lines=1)
+    region, cycles = (np.array([int(row[key]) for row in rows]) for key in ("region", "cycles"))
+    odd = np.array([parity(int(row["first"]) + int(row["line"])) for row in rows])
     beyond = np.zeros(len(rows))
-    for one in np.unique(region):
-        for kind in (False, True):
-            own = (region == one) & (odd == kind)
-            beyond[own] = cycles[own] - np.median(cycles[own])
-    late, ends = beyond > 60, begin + cycles
-    periods = np.arange(3700.0, 4000.0)
-    strength = [
-        sum(abs(np.exp(4j * np.pi * ends[late & (region == one)] / period).sum()) for one in np.unique(region))
-        for period in periods
-    ]
-    period = periods[int(np.argmax(strength))]
-    shares = []
-    for one in np.unique(region):
-        own = region == one
-        place = ((ends - beyond - 300)[own] % period * 16 // period).astype(int)
-        shares.append(np.mean([late[own][place == part].mean() for part in range(16)]))
-    seen = 1 - 60 / MACHINE.dram.late.cycles
+    for one, home in product(np.unique(region), (0, 1)):
+        own = (region == one) & (odd == home)
+        beyond[own] = cycles[own] - np.median(cycles[own])
+    late = MACHINE.dram.late
 
-    assert 100 * np.mean(shares) / seen == pytest.approx(MACHINE.dram.late.share_percent, abs=2)
+    for least in range(150, late.cycles - 150, 50):
+        assert ((beyond >= least) & (beyond < least + 50)).mean() == pytest.approx(50 / late.period, rel=0.2)
+    assert ((beyond > late.cycles + 100) & (beyond < 1000)).mean() < 1 / 500

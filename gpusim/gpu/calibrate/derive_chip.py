@@ -233,7 +233,8 @@ def _standstills(t: dict[str, MeasuredTable]) -> _Standstills:
 
 def parities(numbers: IntArray, mask: int) -> IntArray:
     """Return whether each number has an odd number of ones among some bits."""
-    return np.bitwise_count(numbers & mask) & 1
+    odd: IntArray = np.bitwise_count(numbers & mask).astype(np.int64) % 2
+    return odd
 
 
 def _late_period(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
@@ -245,14 +246,15 @@ def _late_period(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     found, (least, most) = _standstills(t), _SEEN
     beyond = found.beyond[found.lines == 1]
     share = float(((beyond >= least) & (beyond < most)).mean())
-    return (
-        most - least
-    ) / share, f"standstills.csv, single loads over those {least} to {most} cycles late, of each cycle"
+    if not share:
+        raise NotMeasured
+    rule = f"standstills.csv, single loads over those {least} to {most} cycles late, of each cycle"
+    return (most - least) / share, rule
 
 
 def _late_cycles(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     """Return the cycles of a standstill and their rule: the share of the loads that it makes late, of a period."""
-    found, (period, _) = _standstills(t), _late_period(t, 0)
+    found, period = _standstills(t), _late_period(t, 0)[0]
     beyond = found.beyond[found.lines == 1]
     share = float(((beyond >= _SEEN[0]) & (beyond < _SOMETHING_ELSE)).mean())
     rule = f"standstills.csv, {100 * share:.1f} % of the single loads, {_SEEN[0]} cycles late and more, of a period"
@@ -271,13 +273,15 @@ def _late_masks(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], s
     own = found.lines == count
     line, late = found.line[own].reshape(-1, count), found.beyond[own].reshape(-1, count) > _LATE
     some = (late.sum(axis=1) > 1) & (late.sum(axis=1) < count - 1)
-    late = late[some] - late[some].mean(axis=1, keepdims=True)
+    if not some.any():
+        raise NotMeasured
+    signed = late[some] - late[some].mean(axis=1, keepdims=True)
     agreement = [0.0]
     for mask in range(1, REGION_LINES):
         odd = parities(line[some], mask).astype(float)
         odd -= odd.mean(axis=1, keepdims=True)
-        norm = (odd**2).sum(axis=1) * (late**2).sum(axis=1)
-        agreement.append(float(np.mean((odd * late).sum(axis=1) ** 2 / np.maximum(norm, 1e-9))))
+        norm = (odd**2).sum(axis=1) * (signed**2).sum(axis=1)
+        agreement.append(float(np.mean((odd * signed).sum(axis=1) ** 2 / np.maximum(norm, 1e-9))))
     masks: list[int] = []
     told = {0}
     for mask in sorted(range(REGION_LINES), key=lambda one: -agreement[one]):

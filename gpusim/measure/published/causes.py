@@ -4,8 +4,9 @@ from gpusim.machine.load import load_machine
 from gpusim.measure.published.tables import Entry
 
 LONE_WARP = (
-    "one warp alone on an SMSP: its mma.sync seem to leave the tensor core idle for about a cycle each on an A100, as"
-    " chains x (interval + 1) meets 9 of the 11 entries missed, and for 0.3 to 0.5 on an H200; not modelled"
+    "one warp alone on an SMSP: on an A100 its mma.sync seem to leave the tensor core idle for about a cycle each, as"
+    " chains x (interval + 1) meets 9 of the 11 entries missed: on an H200 that is the end of the loop, where ptxas"
+    " lets a warp wait, and so it may be there; how those loops were compiled is not known"
 )
 ROUNDED_UP = "4.5 cycles between two instructions, 5 in the machine file: time is in whole cycles"
 OTHER_CHIP = "an H800 answers in 16.0 cycles; the machine file has the H200's own 17.0"

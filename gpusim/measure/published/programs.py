@@ -3,7 +3,7 @@
 from dataclasses import fields
 from typing import Any, Final
 
-from gpusim.machine.spec import Machine, PipeSpec
+from gpusim.machine.spec import Machine
 from gpusim.sim.code import BAR, EXIT, PIPE, SHARED, THROTTLES, Assembly, Decoded, DecodedSegment, pipe_names
 from gpusim.sim.core.columns import Data, column
 from gpusim.sim.core.engine import engine
@@ -13,6 +13,9 @@ from gpusim.units import SCOREBOARDS
 
 TRIPS: Final = 24
 """Trips of the loop before those that are timed, and of those."""
+
+LOOPED: Final = 48
+"""mma.sync of a trip of this project's microbenchmark (kernels_cuda/microbench/mma.cu)."""
 
 MOST_CHAINS: Final = SCOREBOARDS
 """Chains of dependent instructions in one warp: each has a scoreboard of its own."""
@@ -26,10 +29,21 @@ MATRIX_BYTES: Final = 128
 
 def mma(machine: Machine, name: str, chains: int) -> tuple[Decoded, ...]:
     """Return so many mma.sync, each of which waits for the one before it in its own chain."""
-    spec: PipeSpec = machine.tensor[name]
-    return _chains(
-        Decoded(PIPE, len(pipe_names(machine)) - 1, THROTTLES[PIPE], spec.interval, spec.latency, gated=True), chains
-    )
+    spec = machine.tensor[name]
+    beyond = 0 if spec.beyond is None else spec.beyond.percent
+    port = len(pipe_names(machine)) - 1
+    one = Decoded(PIPE, port, THROTTLES[PIPE], spec.interval, spec.latency, gated=True, takes=beyond)
+    return _chains(one, chains)
+
+
+def looped_mma(machine: Machine, name: str, chains: int) -> tuple[Decoded, ...]:
+    """
+    Return the rounds of a trip of this project's microbenchmark.
+
+    At the end ptxas lets a warp wait for its last mma.sync, by the stalls of a NOP and of the branch: 8 and 15 cycles.
+    """
+    rounds = mma(machine, name, chains) * (LOOPED // chains)
+    return *rounds[:-1], rounds[-1]._replace(stall=machine.tensor[name].latency)
 
 
 def ldmatrix(machine: Machine, matrices: int, chains: int, wavefronts: int | None = None) -> tuple[Decoded, ...]:

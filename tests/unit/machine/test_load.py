@@ -318,8 +318,12 @@ def test_dram_bytes_per_kilocycle_follow_from_bandwidth_and_clock():
             "dram.late.on_time must be at least 489, got 400 (x.toml: dram.late.on_time)",
         ),
         (
-            with_value("dram.late.share_percent", 101),
-            "dram.late.share_percent must be 1 to 100, got 101 (x.toml: dram.late.share_percent)",
+            with_value("dram.late.cycles", 4000),
+            "dram.late.cycles must be 1 to 3926, got 4000 (x.toml: dram.late.cycles)",
+        ),
+        (
+            H200.replace("value = [144, 216, 352]", "value = [144, 216, 512]"),
+            "dram.late.part_masks must be 1 to 511, got 512 (x.toml: dram.late.part_masks)",
         ),
         (
             with_value("dram.late.region_bytes", 64),

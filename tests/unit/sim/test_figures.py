@@ -75,7 +75,7 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
         dram_late_cycles=0,
         dram_late_period=0,
         dram_late_lines=0,
-        dram_late_parts=0,
+        dram_late_masks=(),
         dram_bytes_per_kilocycle=2066186,
         dram_channels=1,
         dram_banks=1,
@@ -121,11 +121,11 @@ def test_while_tensor_cores_slow_the_sms_dram_takes_fewer_of_their_cycles():
 
 def test_a_part_of_dram_stands_still_for_fewer_cycles_of_a_slower_sm():
     """
-    17 % of the loads come in a standstill of 510 cycles: one in 3000. 770, 510 and 3000 / 1.25 are 616, 408 and 2400.
+    Cycles of 770, 510 and 3000, over 1.25, are 616, 408 and 2400.
 
     A region of 65536 bytes has 512 lines of 128.
     """
-    late = DramLateSpec(on_time=770, share_percent=17, cycles=510, region_bytes=65536, parts=4)
+    late = DramLateSpec(on_time=770, cycles=510, period=3000, region_bytes=65536, part_masks=(3, 4))
     launch = replace(H200.launch, idle_clock_percent=125)
     machine = replace(H200, dram=replace(H200.dram, late=late), launch=launch)
 
@@ -134,7 +134,7 @@ def test_a_part_of_dram_stands_still_for_fewer_cycles_of_a_slower_sm():
 
     calm, busy = (figures_of(machine, 0, busy=busy) for busy in (False, True))
     assert (found(calm), found(busy)) == ((770, 510, 3000), (616, 408, 2400))
-    assert (calm.dram_late_lines, calm.dram_late_parts) == (busy.dram_late_lines, busy.dram_late_parts) == (512, 4)
+    assert (calm.dram_late_lines, calm.dram_late_masks) == (busy.dram_late_lines, busy.dram_late_masks) == (512, (3, 4))
 
 
 def test_a_bank_is_busy_for_its_time_at_the_sm_s_clock():
@@ -182,6 +182,6 @@ def test_every_figure_is_an_integer_or_some(name):
     figures = figures_of(load_machine(name), 65536, busy=False)
     several = {key: value for key, value in figures._asdict().items() if not isinstance(value, int)}
 
-    assert set(several) == {"l2_reach", "gpcs", "sides"}
+    assert set(several) == {"l2_reach", "gpcs", "sides", "dram_late_masks"}
     assert {type(figure) for key, figure in figures._asdict().items() if key not in several} == {int}
     assert {type(one) for figure in several.values() for one in figure} == {int}

@@ -6,6 +6,7 @@ from doubles.published import H200
 from problems.small import small_conv, small_gemm
 
 from gpusim.families.gemm.timed import TimedTileKernel
+from gpusim.schedule.lanes import GlobalRow
 from gpusim.sim.footprint import Patterns, line_requests
 from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.lanes import SharedTable, copy_table
@@ -105,3 +106,17 @@ def test_lanes_that_read_nothing_touch_nothing():
     _, pattern = Patterns().copies(access_at(), filled_at(), around_l1=True)
 
     assert pattern.requests == [[[(0, ())]]]
+
+
+@pytest.mark.parametrize(("elements", "sectors"), [(8, [32, 0]), (4, [16])])
+def test_of_a_row_that_the_l1_keeps_a_sector_goes_once(elements, sectors):
+    """
+    A warp's lanes have so many floats each, loaded four at a time: of eight, both loads touch all 32 sectors, of which
+    the L1 has them all at the second; of four there is one load of 16.
+    """
+    lane = np.arange(32) * elements
+    offset = np.stack([lane + 4 * load for load in range(elements // 4)], axis=1)
+    row = GlobalRow(offset, np.ones_like(offset, dtype=bool), 32, 16)
+
+    assert Patterns().output(row._replace(kept=True)) == [[count] for count in sectors]
+    assert Patterns().output(row) == [[max(sectors)]] * len(sectors)

@@ -250,6 +250,10 @@ def test_every_figure_of_the_issue_is_derived(measured):
         "dram.bandwidth_gb_s",
         "dram.banks.channels",
         "dram.banks.per_channel",
+        "dram.late.cycles",  # nor does its DRAM stand still
+        "dram.late.period",
+        "dram.late.region_bytes",
+        "dram.late.part_masks",
         "dram.banks.busy_ns",  # chosen for what rows.csv has, not derived from it
         "launch.idle_clock_percent",  # nor do the double's few CTAs leave a GPC idle
         "launch.units.ahead",  # nor show 16 CTAs on its four SMs any groups of them

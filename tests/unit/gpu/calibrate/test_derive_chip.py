@@ -1,5 +1,6 @@
 """Figures of stores, merged reads, DRAM, idle GPCs and instruction fetch, from a few rows each."""
 
+import numpy as np
 import pytest
 
 from gpusim.gpu.calibrate.derive import derive
@@ -67,16 +68,14 @@ def events(span, late, count=100):
     return [of | {"slowest": 1350, "late": 1}] * late + rest
 
 
-def test_loads_that_are_late_together_say_how_long_and_how_often_dram_stands_still(tmp_path):
+def test_lines_that_are_late_together_say_how_far_a_region_reaches(tmp_path):
     """
-    The same loads hit the L2 in 350 cycles, a chase's in 270: 80 of the clock reads, and the slowest on time take 770.
-
     Of 100 events of the shorter spans 40 have a late load, of 400 loads a tenth; of the longest 80 have, a fifth:
-    ln(.6) / ln(.9) = 4.85 parts, and ln(.2) / ln(.8) = 7.2, which are of another region. The latest are 500 late.
+    ln(.6) / ln(.9) = 4.85 parts, and ln(.2) / ln(.8) = 7.2, which are of another region.
 
     Single loads take 50 for the clock reads: hits 320. Misses have peaks in the bins of 572, with half as many in the
     next one, and of 764, and a valley between: medians of 572 + 8 * 750 / 1000 = 578 and 768, less 50 each 528 and 718.
-    So far lines take 190 more, and all take 623: of loads in a standstill all but 4 + 770 - 623 of 500 are seen.
+    So far lines take 190 more.
     """
     cold = [
         {"what": "miss", "region_mib": 16, "cycles": cycles, "loads": loads}
@@ -92,11 +91,58 @@ def test_loads_that_are_late_together_say_how_long_and_how_often_dram_stands_sti
     assert found["l2.crossing.first"] == 768 - 578
     assert {key: value for key, value in found.items() if key.startswith("dram.late.")} == {
         "dram.late.on_time": 578 - 50,
-        "dram.late.cycles": 500,
-        "dram.late.share_percent": round(100 * 0.1 / (1 - (4 + 770 - (528 + 718) / 2) / 500)),
         "dram.late.region_bytes": 8192,
-        "dram.late.parts": 5,
     }
+
+
+REGIONS = 12
+
+
+def standstills(masks, cycles, period):
+    """
+    Loads of every line of some regions, in no order, at evenly spread times: one by one and 32 lines at one time.
+
+    A line's part, the parities of some bits of its number, stands still at a phase of its own; near lines take 600
+    cycles else, and far ones 750, whose number in the page has an odd number of ones among bits 5 and 6.
+    """
+    rows, order = [], np.random.default_rng(0)
+    for lines in (1, 32):
+        for load, line in enumerate(np.concatenate([order.permutation(512) for _ in range(REGIONS)]).tolist()):
+            event, number = load // lines, load // 512
+            part = sum((line & mask).bit_count() % 2 << place for place, mask in enumerate(masks))
+            left = cycles - (event * 617 + 391 * part) % period
+            base = 750 if (line & 96).bit_count() % 2 else 600
+            of = {"lines": lines, "region": number, "first": 512 * number, "event": event}
+            rows.append(of | {"line": line, "begin": 0, "cycles": base + max(0, left)})
+    return rows
+
+
+def crossings():
+    """Loads by SM 1 of lines that SM 0 has brought: those cross that have one of bits 5 and 6."""
+    far = [(line & 96).bit_count() % 2 for line in range(512)]
+    of = {"what": "read", "loader": 0, "sm": 1, "second": 300}
+    return [of | {"line": line, "first": 300 + 100 * one} for line, one in enumerate(far)]
+
+
+def test_loads_at_any_time_say_for_how_long_and_how_often_which_parts_of_dram_stand_still(tmp_path):
+    """
+    Of 560 cycles in each 3926, within 2 %; of four parts that lie 391 cycles apart, two masks that tell them apart, or
+    the one that both make together.
+    """
+    masks = (144, 216)
+    found = derived_from(tmp_path, standstills=standstills(masks, 560, 3926), sides=crossings())
+
+    assert found["l2.crossing.home_bits"] == (5, 6)
+    one, other = found["dram.late.part_masks"]
+    assert {one, other, one ^ other} == {144, 216, 144 ^ 216}
+    assert found["dram.late.cycles"] == pytest.approx(560, rel=0.02)
+    assert found["dram.late.period"] == pytest.approx(3926, rel=0.02)
+
+
+def test_where_no_load_is_late_no_standstill_is_known(tmp_path):
+    found = derived_from(tmp_path, standstills=standstills((144,), 0, 3926), sides=crossings())
+
+    assert not {key for key in found if key.startswith("dram.late")}
 
 
 @pytest.mark.parametrize("late", [0, 100], ids=["no load", "a load of every event"])

@@ -3,9 +3,9 @@
 import pytest
 
 from gpusim.machine import load_machine
-from gpusim.measure.published.programs import barrier, cycles_of_a_trip, ldmatrix, lds, mma
+from gpusim.measure.published.programs import barrier, cycles_of_a_trip, ldmatrix, lds, looped_mma, mma
 
-A100 = load_machine("a100")
+A100, H200 = load_machine("a100"), load_machine("h200")
 
 
 def test_a_chain_takes_its_latency_and_many_chains_their_pipe():
@@ -14,6 +14,25 @@ def test_a_chain_takes_its_latency_and_many_chains_their_pipe():
 
     assert cycles_of_a_trip(A100, mma(A100, name, 1), warps=1) == 25
     assert cycles_of_a_trip(A100, mma(A100, name, 4), warps=8) == pytest.approx(64, rel=0.02)
+
+
+def test_an_mma_sync_takes_hundredths_of_a_cycle_beyond_its_interval():
+    """m16n8k16 on H200: 6 cycles and .11; eight chains in each of two warps of an SMSP take 16 of them."""
+    machine = H200
+    beyond = machine.tensor["m16n8k16.f16.f32"].beyond.percent
+
+    assert beyond == 11
+    trip = cycles_of_a_trip(machine, mma(machine, "m16n8k16.f16.f32", 6), warps=8)
+    assert trip == pytest.approx(12 * 6.11, abs=0.2)
+
+
+def test_at_the_end_of_a_loop_a_lone_warp_waits_for_its_last_mma_sync_and_a_second_one_goes_on():
+    """48 mma.sync of 6.11 cycles; the last one's 24 instead of 6: 18 more. Two warps fill each other's wait."""
+    body = looped_mma(H200, "m16n8k16.f16.f32", 4)
+
+    assert len(body) == 48
+    assert cycles_of_a_trip(H200, body, warps=4) == pytest.approx(48 * 6.11 + 18, abs=2)
+    assert cycles_of_a_trip(H200, body, warps=8) == pytest.approx(96 * 6.11, rel=0.01)
 
 
 def test_conflicts_lengthen_a_load_by_two_cycles_each():
