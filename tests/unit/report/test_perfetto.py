@@ -103,14 +103,17 @@ def test_instructions_name_operation_k_tile_and_stage(simulated):
 
 
 def test_an_arrow_leads_from_every_copy_to_the_wait_that_consumes_it(simulated):
-    """A wait ends no sooner than what it waits for has landed; k tiles past the last are never waited for."""
+    """
+    A wait ends no sooner than what it waits for has landed; k tiles past the last are never waited for. A pipelined
+    main loop's may end some cycles before the tile's last load has landed: then no arrow leads there.
+    """
     _, timeline, _, trace = simulated
     begun = {flow: one for one in trace.slices for flow in one.starts}
     ended = {flow: one for one in trace.slices for flow in one.ends}
     copied = {one.notes["k tile"] for one in begun.values()}
 
     assert {one.notes["k tile"] for one in trace.slices if one.notes.get("operation") in {"mma", "qk"}} <= copied
-    assert len(begun) >= 0.8 * sum(span.activity.startswith("copy") for span in timeline.k_tiles)
+    assert len(begun) >= 0.75 * sum(span.activity.startswith("copy") for span in timeline.k_tiles)
     for flow, copy in begun.items():
         assert copy.notes["operation"].startswith("copy")
         assert ended[flow].notes["operation"].startswith("wait")
