@@ -64,6 +64,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "apart": profiled.measure_apart,
     "ahead": tiles.measure_ahead,
     "commits": tiles.measure_commits,
+    "flight": memory.measure_flight,
 }
 """Benchmarks by the name of their CSV file."""
 

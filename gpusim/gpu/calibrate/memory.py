@@ -1,7 +1,8 @@
 """Measures the memory system: cp.async, latencies of L1, L2 and DRAM, bandwidths of L1, L2 and DRAM."""
 
 from dataclasses import dataclass
-from typing import Any
+from itertools import product
+from typing import Any, Final
 
 import numpy as np
 
@@ -324,3 +325,58 @@ def _read(device: Device, stream: _Stream, buffer: Any, repeats: int) -> Measure
         "bytes_per_cycle_per_sm": bytes_ / cycles / used,
         "gb_per_s": bytes_ / milliseconds / 1e6,
     }
+
+
+_IN_FLIGHT: Final = ((2, 0), (2, 1), (2, 3), (4, 0), (4, 1), (4, 3), (8, 0), (8, 1), (8, 3))
+"""Copies of a group of a warp, and groups that may be on their way behind the last."""
+
+_FLIGHT_ROWS: Final = ((64, 512), (128, 512), (512, 1024))
+"""Bytes of a row and from one row to the next."""
+
+_FLIGHT_SHARED: Final = 131072 + 4096
+_ALONE_BYTES, _OF_ALL_BYTES, _MOST_BYTES = 2 << 20, 18 << 20, 1 << 20
+"""Bytes that a CTA alone copies, and all of them together, so that the L2 holds them twice; of one at most."""
+
+
+def measure_flight(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure copies that hit the L2 and no L1, each line once, beside warps that issue ldmatrix.x4 or alone.
+
+    ``copiers`` warps of each CTA copy groups of ``copies`` x 512 bytes, of which ``pending`` may be on their way behind
+    the last; ``loaders`` warps load. CTAs are one on an SM, groups of ``shared_by`` copy the same. Columns
+    ``bytes_a_cycle`` and ``wavefronts_a_cycle`` have an SM's copied bytes and the four wavefronts of each ldmatrix;
+    medians over SMs. ``cycles`` are those of its last copying warp.
+    """
+    rows: list[MeasuredRow] = []
+    left = device.cupy.zeros(1, dtype=np.uint32)
+    grids = ((1, 1), (device.sms // 4, 1), (device.sms // 2, 1), (device.sms, 1), (device.sms, 4))
+    groups_in_flight = _IN_FLIGHT[:1] if quick else _IN_FLIGHT
+    shapes = product(grids[:1] if quick else grids, (4, 8), (0, 8), groups_in_flight, _FLIGHT_ROWS)
+    for (ctas, shared_by), copiers, loaders, (copies, pending), (row_bytes, pitch) in shapes:
+        groups, warps = -(-ctas // shared_by), copiers + loaders
+        block = copiers * copies * (WARP * 16 // row_bytes) * pitch
+        own = _ALONE_BYTES if ctas == 1 else _OF_ALL_BYTES // groups
+        blocks = max(1, min(own, _MOST_BYTES) // block)
+        data = device.cupy.zeros(groups * blocks * block, dtype=np.uint8)
+        for _ in range(2):
+            vectors = np.uint64(groups * blocks * block // 16)
+            device.launch("flight", "fetch_all", (data, vectors, left), ctas=2 * device.sms, threads=512)
+        counts = device.cupy.zeros((ctas, warps, 2), dtype=np.uint64)
+        where = (np.int32(copiers), np.uint32(row_bytes), np.uint32(pitch), np.int32(blocks), np.uint64(blocks * block))
+        device.launch(
+            "flight",
+            f"flight_{copies}_{pending}",
+            (counts, data, *where, np.int32(shared_by)),
+            ctas=ctas,
+            threads=warps * WARP,
+            shared=_FLIGHT_SHARED,
+        )
+        found = device.cupy.asnumpy(counts).astype(np.float64)
+        cycles = float(np.median(found[:, :copiers, 0].max(axis=1)))
+        loaded = (4 * found[:, copiers:, 1] / np.maximum(found[:, copiers:, 0], 1)).sum(axis=1)
+        rows.append(
+            {"ctas": ctas, "shared_by": shared_by, "copiers": copiers, "loaders": loaders, "copies": copies}
+            | {"pending": pending, "row_bytes": row_bytes, "bytes": blocks * block, "cycles": cycles}
+            | {"bytes_a_cycle": blocks * block / cycles, "wavefronts_a_cycle": float(np.median(loaded))}
+        )
+    return rows

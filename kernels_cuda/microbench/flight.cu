@@ -1,0 +1,81 @@
+// Copies of rows that only the L2 holds, each read once, with so many on their way, while other warps of the SM issue ldmatrix.
+#include "common.cuh"
+
+constexpr u32 kFilled = 131072;  // shared memory that the copies fill, warp by warp; the others load from what follows
+constexpr u32 kSharedBytes = kFilled + 4096;
+
+// counts[CTA][warp]: its cycles, and its ldmatrix.x4. The first `copiers` warps copy blocks of kCopies x 512 bytes of rows,
+// `pitch` bytes apart, along the rows, and then the CTA's next ones; kPending groups may be on their way behind the last.
+// Groups of shared_by CTAs copy the same `region` bytes. The others issue ldmatrix until all copies are there.
+template <int kCopies, int kPending>
+DEVICE void flight(u64* counts, const char* data, int copiers, u32 row_bytes, u32 pitch, int blocks, u64 region, int shared_by) {
+    extern __shared__ __align__(128) char words[];
+    __shared__ int done;
+    const int warp = warp_id();
+    const u32 shared = shared_address(words), each = row_bytes / 16;
+    if (threadIdx.x == 0) done = 0;
+    for (u32 i = threadIdx.x * 4; i < kSharedBytes; i += blockDim.x * 4) *reinterpret_cast<u32*>(words + i) = i;
+    __syncthreads();
+    u64* own = counts + (static_cast<u64>(blockIdx.x) * (blockDim.x / 32) + warp) * 2;
+    u64 loads = 0;
+    const u64 begin = cycles();
+    if (warp < copiers) {
+        const u64 step = static_cast<u64>(32 / each) * pitch, block = kCopies * step;
+        u64 base = __cvta_generic_to_global(data) + blockIdx.x / shared_by * region + warp * block +
+                   lane_id() / each * static_cast<u64>(pitch) + lane_id() % each * 16;
+        const u32 target = shared + warp * 8192 + lane_id() * 16;
+#pragma unroll 1
+        for (int number = 0; number < blocks; ++number, base += copiers * block) {
+#pragma unroll 1
+            for (u32 at = 0; at < pitch; at += row_bytes) {
+                u64 from = base + at;
+#pragma unroll
+                for (int i = 0; i < kCopies; ++i, from += step)
+                    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(target + i * 512), "l"(from) : "memory");
+                asm volatile("cp.async.commit_group;" ::: "memory");
+                asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+            }
+        }
+        asm volatile("cp.async.wait_group 0;" ::: "memory");
+        if (lane_id() == 0) atomicAdd(&done, 1);
+    } else {
+        u32 loaded[8][4] = {};
+        const u32 from = shared + kFilled + lane_id() * 16 % 512;
+#pragma unroll 1
+        while (*reinterpret_cast<volatile int*>(&done) < copiers) {
+#pragma unroll 1
+            for (int round = 0; round < 4; ++round, loads += 8) {
+#pragma unroll
+                for (int slot = 0; slot < 8; ++slot)
+                    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                                 : "=r"(loaded[slot][0]), "=r"(loaded[slot][1]), "=r"(loaded[slot][2]), "=r"(loaded[slot][3])
+                                 : "r"(from + slot * 512) : "memory");
+            }
+        }
+        // Never true, which ptxas does not know: so it keeps what is loaded.
+        if (loads == begin) counts[0] = fold(loaded);
+    }
+    if (lane_id() == 0) {
+        own[0] = cycles() - begin;
+        own[1] = loads;
+    }
+}
+
+#define FLIGHT(COPIES, PENDING)                                                                                          \
+    extern "C" __global__ void __launch_bounds__(512) flight_##COPIES##_##PENDING(                                       \
+        u64* counts, const char* data, int copiers, u32 row_bytes, u32 pitch, int blocks, u64 region, int shared_by) {    \
+        flight<COPIES, PENDING>(counts, data, copiers, row_bytes, pitch, blocks, region, shared_by);                     \
+    }
+#define PENDING(COPIES) FLIGHT(COPIES, 0) FLIGHT(COPIES, 1) FLIGHT(COPIES, 3)
+PENDING(2) PENDING(4) PENDING(8)
+
+// Reads `count` vectors of 16 bytes by all SMs, so that the L2 has them on both sides of the chip, whoever copies them.
+extern "C" __global__ void __launch_bounds__(512) fetch_all(const char* data, u64 count, u32* left) {
+    u32 sum = 0;
+    for (u64 i = static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += static_cast<u64>(gridDim.x) * blockDim.x) {
+        u32 word;
+        asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(word) : "l"(__cvta_generic_to_global(data) + i * 16) : "memory");
+        sum ^= word;
+    }
+    if (sum == 1) *left = sum;  // the words are zero
+}
