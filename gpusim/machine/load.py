@@ -29,6 +29,7 @@ from gpusim.units import PAGE_LINE_BITS
 _TENSOR_NAME = re.compile(r"m\d+n\d+k\d+\.[a-z]+\d+\.[a-z]+\d+")
 _RECORD_KEYS = ("value", "unit", "kind", "source", "at", "why", "spread", "effect", "fitted_on")
 _SOURCE_KEYS = ("title", "version", "url", "doi", "file")
+_MOST_BEYOND = 99
 
 
 def machine_names() -> tuple[str, ...]:
@@ -127,13 +128,24 @@ class _Reader:
         """Refuse late loads that are none: before their time, always, or of less than a line."""
         for key, least, found, most in (
             ("on_time", machine.dram.latency_least, late.on_time, None),
-            ("cycles", 1, late.cycles, late.period),
-            ("region_bytes", machine.l2.line_bytes, late.region_bytes, None),
+            ("cycles", 1, late.cycles, late.period - 1),
+            ("region_bytes", 2 * machine.l2.line_bytes, late.region_bytes, None),
             ("part_masks", 1, max(late.part_masks), late.region_bytes // machine.l2.line_bytes - 1),
         ):
             if found < least or (most is not None and found > most):
                 bounds = f"at least {least}" if most is None else f"{least} to {most}"
                 raise BadInput(f"dram.late.{key} must be {bounds}, got {found} ({self._where}: dram.late.{key})")
+        told: list[int] = []  # masks of different highest bits, highest first, that tell what those before tell
+        for mask in late.part_masks:
+            left = mask
+            for one in told:
+                left = min(left, left ^ one)
+            if not left:
+                raise BadInput(
+                    "dram.late.part_masks must each tell what the others do not,"
+                    f" got {mask} beside {', '.join(map(str, late.part_masks))} ({self._where}: dram.late.part_masks)"
+                )
+            told = sorted([*told, left], reverse=True)
 
     def _require_units(self, units: LaunchUnitsSpec, sms: int) -> None:
         """Refuse groups that are not the chip's SMs, or of which it is not said which GPC they are of and where."""
@@ -158,6 +170,12 @@ class _Reader:
                 "dram.latency_least, latency, latency_late, latency_later and latency_most must not fall,"
                 f" got {', '.join(map(str, latencies))} ({self._where}: dram)"
             )
+        for name, tensor in machine.tensor.items():
+            if tensor.beyond is not None and tensor.beyond.percent > _MOST_BEYOND:
+                raise BadInput(
+                    f"tensor.{name}.beyond.percent must be 0 to {_MOST_BEYOND}, whole cycles are of the interval,"
+                    f" got {tensor.beyond.percent} ({self._where}: tensor.{name}.beyond.percent)"
+                )
         late = machine.dram.late
         if late is not None:
             self._require_late(late, machine)

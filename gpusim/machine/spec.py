@@ -387,7 +387,7 @@ class DramLateSpec:
             issue to dependent issue. As many take up to that many more as fewer, down to the fastest.
         cycles: Cycles for which a part stands still.
         period: Cycles from the beginning of one standstill to that of the next.
-        region_bytes: Bytes whose lines are late together.
+        region_bytes: Bytes whose lines are of the same parts, each late by itself.
         part_masks: Bits of a line's number in its region, as masks: the parity of each says in which of two parts it
             is, and all of them in which of as many as they tell apart.
     """

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from contextlib import suppress
-from functools import lru_cache
 from itertools import pairwise
 from math import log
 from statistics import mean, median
@@ -85,16 +84,6 @@ def _dram_latency(percent: float) -> NumberFormula:
     return formula
 
 
-def _together_clocks(t: dict[str, MeasuredTable]) -> float:
-    """Return by how many cycles the same loads of lines that the L2 has take longer there than in a pointer chase."""
-    return median(float(row["hit"]) for row in t["together"].rows()) - _hit_latency(t["latency"])
-
-
-def _on_time(together: MeasuredTable) -> float:
-    """Return the median cycles of the slowest line of an event whose lines are of one region, clock reads included."""
-    return median(float(row["slowest"]) for row in together.rows(span=_region(together)))
-
-
 def _shares(together: MeasuredTable, span: int) -> tuple[float, float]:
     """Return the share of the loads of events of a span that are late, and the share of events with such a load."""
     rows = together.rows(span=span)
@@ -114,7 +103,6 @@ _SAME = 1.25
 """More parts than this times the fewest are those of another region."""
 
 
-@lru_cache(maxsize=1)  # five figures ask for that of one table
 def _region(together: MeasuredTable) -> int:
     """Return the most bytes, a power of two, over which lines are of as few parts as those of the shortest spans."""
     parts: dict[int, float] = {}
@@ -125,11 +113,6 @@ def _region(together: MeasuredTable) -> int:
     if not parts:
         raise NotMeasured
     return max(span for span, found in parts.items() if found <= _SAME * min(parts.values()))
-
-
-def _of_region(together: MeasuredTable) -> str:
-    """Return where figures of lines that are late together come from, in words."""
-    return f"together.csv, lines of {_region(together):,} bytes"
 
 
 def _peaks(t: dict[str, MeasuredTable]) -> tuple[float, float]:
@@ -204,9 +187,11 @@ _SEEN: Final = (150, 450)
 """Cycles beyond the median between which loads are late, and all that are as late are seen."""
 
 _SOMETHING_ELSE: Final = 700
-"""Cycles beyond the median from which a load waits for something else: few do, and none for 50 cycles less."""
+"""Cycles beyond the median from which a load waits for something else: a few do, and twelve of all wait 550 to 700."""
 
 _LATE: Final = 100
+"""Cycles beyond the median from which a load of an event is late."""
+
 _SURELY: Final = 2.5
 """Agreement of bits with which loads of an event are late, over that of most sets of bits, that is no chance."""
 

@@ -11,7 +11,7 @@ from gpusim.gpu.calibrate.derive import Derived
 from gpusim.machine.load import parse_machine
 
 _TABLE = re.compile(r"\[([^\[\]]+)\]\s*(?:#.*)?$")
-_RECORD = re.compile(r"(\w+)(\s*)=\s*\{.*\}\s*$")
+_RECORD = re.compile(r"([\w.]+)(\s*)=\s*\{.*\}\s*$")
 
 
 def update_machine(path: Path, derived: Mapping[str, Derived], source: str, title: str, file: str) -> tuple[str, ...]:
@@ -63,7 +63,9 @@ def update_machine(path: Path, derived: Mapping[str, Derived], source: str, titl
 
 
 def _measured(line: str, name: str, figure: Derived, source: str) -> str:
-    old = tomllib.loads(line)[name]
+    old = tomllib.loads(line)
+    for key in name.split("."):
+        old = old[key]
     fields: dict[str, object] = {"value": figure.value, "unit": old["unit"], "kind": "measured", "source": source}
     fields["at"] = figure.at
     if "effect" in old:

@@ -334,8 +334,8 @@ _FLIGHT_ROWS: Final = ((64, 512), (128, 512), (512, 1024))
 """Bytes of a row and from one row to the next."""
 
 _FLIGHT_SHARED: Final = 131072 + 4096
-_ALONE_BYTES, _OF_ALL_BYTES, _MOST_BYTES = 2 << 20, 18 << 20, 1 << 20
-"""Bytes that a CTA alone copies, and all of them together, so that the L2 holds them twice; of one at most."""
+_OF_ALL_BYTES, _MOST_BYTES = 18 << 20, 1 << 20
+"""Bytes that all CTAs copy together, so that the L2 holds them twice, and that one of them copies at most."""
 
 
 def measure_flight(device: Device, *, quick: bool) -> list[MeasuredRow]:
@@ -355,7 +355,7 @@ def measure_flight(device: Device, *, quick: bool) -> list[MeasuredRow]:
     for (ctas, shared_by), copiers, loaders, (copies, pending), (row_bytes, pitch) in shapes:
         groups, warps = -(-ctas // shared_by), copiers + loaders
         block = copiers * copies * (WARP * 16 // row_bytes) * pitch
-        own = _ALONE_BYTES if ctas == 1 else _OF_ALL_BYTES // groups
+        own = _OF_ALL_BYTES // groups
         blocks = max(1, min(own, _MOST_BYTES) // block)
         data = device.cupy.zeros(groups * blocks * block, dtype=np.uint8)
         for _ in range(2):

@@ -40,7 +40,8 @@ def looped_mma(machine: Machine, name: str, chains: int) -> tuple[Decoded, ...]:
     """
     Return the rounds of a trip of this project's microbenchmark.
 
-    At the end ptxas lets a warp wait for its last mma.sync, by the stalls of a NOP and of the branch: 8 and 15 cycles.
+    At the end ptxas lets a warp wait for its last mma.sync, by the stalls of a NOP and of the branch: 8 and 15
+    cycles after one of 24 (SASS of m16n8k16). That it waits as long as its latency is taken for all types.
     """
     rounds = mma(machine, name, chains) * (LOOPED // chains)
     return *rounds[:-1], rounds[-1]._replace(stall=machine.tensor[name].latency)

@@ -868,8 +868,8 @@ class Chip:
         """
         Let what uses registers beside an mma.sync delay the tensor core, which reads ten of them (D23).
 
-        Arithmetic and memory instructions cost the tensor core some hundredths of a cycle each; whole cycles are taken
-        when they are full.
+        Arithmetic and memory instructions cost the tensor core some hundredths of a cycle each, and so does an mma.sync
+        beyond its interval; whole cycles are taken when they are full.
         """
         tensor = (smsp + 1) * self.ports - _TENSOR
         if self.port_free[tensor] > at:

@@ -319,7 +319,7 @@ def test_dram_bytes_per_kilocycle_follow_from_bandwidth_and_clock():
         ),
         (
             with_value("dram.late.cycles", 4000),
-            "dram.late.cycles must be 1 to 3926, got 4000 (x.toml: dram.late.cycles)",
+            "dram.late.cycles must be 1 to 3925, got 4000 (x.toml: dram.late.cycles)",
         ),
         (
             H200.replace("value = [144, 216, 352]", "value = [144, 216, 512]"),
@@ -327,7 +327,25 @@ def test_dram_bytes_per_kilocycle_follow_from_bandwidth_and_clock():
         ),
         (
             with_value("dram.late.region_bytes", 64),
-            "dram.late.region_bytes must be at least 128, got 64 (x.toml: dram.late.region_bytes)",
+            "dram.late.region_bytes must be at least 256, got 64 (x.toml: dram.late.region_bytes)",
+        ),
+        (
+            with_value("dram.late.cycles", 3926),
+            "dram.late.cycles must be 1 to 3925, got 3926 (x.toml: dram.late.cycles)",
+        ),
+        (
+            H200.replace("value = [144, 216, 352]", "value = [144, 216, 72]"),
+            (
+                "dram.late.part_masks must each tell what the others do not, got 72 beside 144, 216, 72"
+                " (x.toml: dram.late.part_masks)"
+            ),
+        ),
+        (
+            H200.replace("beyond.percent = { value = 11,", "beyond.percent = { value = 100,", 1),
+            (
+                "tensor.m16n8k16.f16.f32.beyond.percent must be 0 to 99, whole cycles are of the interval, got 100"
+                " (x.toml: tensor.m16n8k16.f16.f32.beyond.percent)"
+            ),
         ),
         (
             with_value("sms", 66),

@@ -12,6 +12,7 @@ from gpusim.machine import load
 MACHINE = (load.resources.files("gpusim.machine") / "h200.toml").read_text()
 DERIVED = {
     "tensor.m16n8k16.f16.f32.interval": Derived(7, 'mma.csv, "tile": 7.12'),
+    "tensor.m16n8k16.f16.f32.beyond.percent": Derived(1, 'mma.csv, "tile": 7.01'),
     "l1.hit_latency": Derived(34, "latency.csv: 34.20"),
     "launch.units.others": Derived((18, 18, 16, 16, 16, 16, 16, 8), "places.csv, 16 CTAs"),
     "tensor.m16n8k128.b1.s32.interval": Derived(7, "mma.csv: 7.12"),
@@ -34,7 +35,7 @@ class TestUpdateMachine:
         assert after[start : start + 4] == added
         del after[start : start + 4]
         changed = [line.split(" ")[0] for line, old in zip(after, before, strict=True) if line != old]
-        assert changed == ["interval", "hit_latency", "others"]
+        assert changed == ["interval", "beyond.percent", "hit_latency", "others"]
 
     def test_a_list_is_written_as_a_list(self, tmp_path):
         _, text = self.updated(tmp_path)
