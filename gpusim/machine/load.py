@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from gpusim.errors import BadInput, nearest
+from gpusim.machine.masks import tell_anew
 from gpusim.machine.spec import (
     FIGURE_KINDS,
     PIPES,
@@ -135,17 +136,12 @@ class _Reader:
             if found < least or (most is not None and found > most):
                 bounds = f"at least {least}" if most is None else f"{least} to {most}"
                 raise BadInput(f"dram.late.{key} must be {bounds}, got {found} ({self._where}: dram.late.{key})")
-        told: list[int] = []  # masks of different highest bits, highest first, that tell what those before tell
-        for mask in late.part_masks:
-            left = mask
-            for one in told:
-                left = min(left, left ^ one)
-            if not left:
+        for mask, anew in zip(late.part_masks, tell_anew(late.part_masks), strict=True):
+            if not anew:
                 raise BadInput(
                     "dram.late.part_masks must each tell what the others do not,"
                     f" got {mask} beside {', '.join(map(str, late.part_masks))} ({self._where}: dram.late.part_masks)"
                 )
-            told = sorted([*told, left], reverse=True)
 
     def _require_units(self, units: LaunchUnitsSpec, sms: int) -> None:
         """Refuse groups that are not the chip's SMs, or of which it is not said which GPC they are of and where."""

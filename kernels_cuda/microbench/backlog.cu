@@ -31,7 +31,7 @@ DEVICE void backlog(u64* stamps, char* data, int blockers, int smsps) {
             if (kWhat == kLds4)
                 asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(loaded[i][0]), "=r"(loaded[i][1]), "=r"(loaded[i][2]), "=r"(loaded[i][3]) : "r"(fast + i * 512) : "memory");
             if (kWhat == kLdmatrix)
-                asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"(loaded[i][0]), "=r"(loaded[i][1]), "=r"(loaded[i][2]), "=r"(loaded[i][3]) : "r"(fast + i * 512) : "memory");
+                ldmatrix_x4(loaded[i], fast + i * 512);
             if (kWhat == kLdmatrix1) asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(loaded[i][0]) : "r"(fast + i * 512) : "memory");
             if (kWhat == kSts) asm volatile("st.shared.u32 [%0], %1;" ::"r"(fast + i * 512), "r"(value) : "memory");
             if (kWhat == kSts4) asm volatile("st.shared.v4.u32 [%0], {%1,%1,%1,%1};" ::"r"(fast + i * 512), "r"(value) : "memory");

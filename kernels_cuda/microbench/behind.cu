@@ -17,8 +17,7 @@ DEVICE void issue(State& s, int i) {
     if (kWhat == kSts) asm volatile("st.shared.u32 [%0], %1;" ::"r"(s.slow + i % 8 * 4), "r"(s.value) : "memory");
     if (kWhat == kLds) asm volatile("ld.shared.u32 %0, [%1];" : "=r"(s.words[i][0]) : "r"(s.fast + i * 512) : "memory");
     if (kWhat == kLdmatrix)
-        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-                     : "=r"(s.words[i][0]), "=r"(s.words[i][1]), "=r"(s.words[i][2]), "=r"(s.words[i][3]) : "r"(s.fast + i * 512) : "memory");
+        ldmatrix_x4(s.words[i], s.fast + i * 512);
     if (kWhat == kShuffle) asm volatile("shfl.sync.bfly.b32 %0, %0, 1, 0x1f, 0xffffffff;" : "+r"(s.words[i][0]));
     if (kWhat == kFfma) asm volatile("fma.rn.f32 %0, %0, 0f3F000000, 0f3E800000;" : "+f"(s.x[i]));
 }

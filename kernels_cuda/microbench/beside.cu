@@ -37,7 +37,7 @@ DEVICE void beside(u32* cycles_of, const char* data, int trips, u32 one, u32 see
 #pragma unroll
                 for (int i = 0; i < kCount; ++i) {
                     if (kWhat == kLdmatrix)
-                        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"(found[i][0]), "=r"(found[i][1]), "=r"(found[i][2]), "=r"(found[i][3]) : "r"(to + i * 512) : "memory");
+                        ldmatrix_x4(found[i], to + i * 512);
                     if (kWhat == kCopy) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + i * 512), "l"(from + i * 512) : "memory");
                     if (kWhat == kLds) asm volatile("ld.shared.u32 %0, [%1];" : "=r"(found[i][0]) : "r"(to + i * 512) : "memory");
                     if (kWhat == kSts4) asm volatile("st.shared.v4.u32 [%0], {%1,%1,%1,%1};" ::"r"(to + i * 512), "r"(value) : "memory");

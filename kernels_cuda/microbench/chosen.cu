@@ -27,8 +27,7 @@ struct Own {
     }
 
     DEVICE void ldmatrix(int i) {
-        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-                     : "=r"(loaded[i][0]), "=r"(loaded[i][1]), "=r"(loaded[i][2]), "=r"(loaded[i][3]) : "r"(shared + i * 512) : "memory");
+        ldmatrix_x4(loaded[i], shared + i * 512);
     }
 
     // 16 instructions; of kStep, 16 mma.sync of what four ldmatrix.x4 have just brought.

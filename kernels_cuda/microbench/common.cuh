@@ -56,6 +56,22 @@ DEVICE u32 load_cycles(u64 address, u32& zero, u64& begin) {
     return static_cast<u32>(end - begin);
 }
 
+DEVICE void ldmatrix_x4(u32 (&to)[4], u32 from) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(from) : "memory");
+}
+
+// A commit group: kCopies cp.async of 16 bytes a lane, `step` bytes apart; kPending groups may be on their way behind it.
+template <int kCopies, int kPending>
+DEVICE void copy_group(u32 shared, u64 from, u64 step) {
+#pragma unroll
+    for (int i = 0; i < kCopies; ++i, from += step)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared + i * 512), "l"(from) : "memory");
+    asm volatile("cp.async.commit_group;" ::: "memory");
+    asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+}
+
 // Warps of a CTA are dealt to the SMSPs in turn: warp w runs on SMSP w % 4. A warp whose SMSP takes no part leaves.
 DEVICE bool takes_part(int smsps) { return static_cast<int>(warp_id() % 4) < smsps; }
 

@@ -29,8 +29,7 @@ DEVICE void issue(State& s, int i) {
     if (kWhat == kIadd3) asm volatile("{ .reg .u32 t; add.u32 t, %0, %1; add.u32 %0, t, %2; }" : "+r"(s.r[k]) : "r"(s.s[k]), "r"(s.s[(k + 1) % 8]));
     if (kWhat == kIsetp) asm volatile("{ .reg .pred p; setp.lt.u32 p, %0, %1; @p add.u32 %0, %0, %1; }" : "+r"(s.r[k]) : "r"(s.s[k]));
     if (kWhat == kLdmatrix)
-        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-                     : "=r"(s.words[k][0]), "=r"(s.words[k][1]), "=r"(s.words[k][2]), "=r"(s.words[k][3]) : "r"(s.address + k * 512) : "memory");
+        ldmatrix_x4(s.words[k], s.address + k * 512);
 }
 
 template <int kFirst, int kFirsts, int kSecond, int kSeconds>

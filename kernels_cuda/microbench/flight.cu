@@ -27,14 +27,7 @@ DEVICE void flight(u64* counts, const char* data, int copiers, u32 row_bytes, u3
 #pragma unroll 1
         for (int number = 0; number < blocks; ++number, base += copiers * block) {
 #pragma unroll 1
-            for (u32 at = 0; at < pitch; at += row_bytes) {
-                u64 from = base + at;
-#pragma unroll
-                for (int i = 0; i < kCopies; ++i, from += step)
-                    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(target + i * 512), "l"(from) : "memory");
-                asm volatile("cp.async.commit_group;" ::: "memory");
-                asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
-            }
+            for (u32 at = 0; at < pitch; at += row_bytes) copy_group<kCopies, kPending>(target, base + at, step);
         }
         asm volatile("cp.async.wait_group 0;" ::: "memory");
         if (lane_id() == 0) atomicAdd(&done, 1);
@@ -47,9 +40,7 @@ DEVICE void flight(u64* counts, const char* data, int copiers, u32 row_bytes, u3
             for (int round = 0; round < 4; ++round, loads += 8) {
 #pragma unroll
                 for (int slot = 0; slot < 8; ++slot)
-                    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-                                 : "=r"(loaded[slot][0]), "=r"(loaded[slot][1]), "=r"(loaded[slot][2]), "=r"(loaded[slot][3])
-                                 : "r"(from + slot * 512) : "memory");
+                    ldmatrix_x4(loaded[slot], from + slot * 512);
             }
         }
         // Never true, which ptxas does not know: so it keeps what is loaded.
@@ -68,14 +59,3 @@ DEVICE void flight(u64* counts, const char* data, int copiers, u32 row_bytes, u3
     }
 #define PENDING(COPIES) FLIGHT(COPIES, 0) FLIGHT(COPIES, 1) FLIGHT(COPIES, 3)
 PENDING(2) PENDING(4) PENDING(8)
-
-// Reads `count` vectors of 16 bytes by all SMs, so that the L2 has them on both sides of the chip, whoever copies them.
-extern "C" __global__ void __launch_bounds__(512) fetch_all(const char* data, u64 count, u32* left) {
-    u32 sum = 0;
-    for (u64 i = static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += static_cast<u64>(gridDim.x) * blockDim.x) {
-        u32 word;
-        asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(word) : "l"(__cvta_generic_to_global(data) + i * 16) : "memory");
-        sum ^= word;
-    }
-    if (sum == 1) *left = sum;  // the words are zero
-}

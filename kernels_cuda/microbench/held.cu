@@ -48,13 +48,13 @@ DEVICE void held(u64* stamps, char* data, u32 one) {
         }
 #pragma unroll
         for (int i = 0; i < kAhead; ++i)
-            asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"(before[i][0]), "=r"(before[i][1]), "=r"(before[i][2]), "=r"(before[i][3]) : "r"(other + i * 512) : "memory");
+            ldmatrix_x4(before[i], other + i * 512);
 #pragma unroll
         for (int i = 0; i < kCount; ++i) {  // the last from the register that is overwritten
             if (kWhat == kCopy) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + i * 512), "l"(from + (kCount - 1 - i) * kStep) : "memory");
             if (kWhat == kCopyThroughL1) asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(to + i * 512), "l"(from + (kCount - 1 - i) * kStep) : "memory");
             if (kWhat == kLdmatrix)
-                asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"(loaded[i][0]), "=r"(loaded[i][1]), "=r"(loaded[i][2]), "=r"(loaded[i][3]) : "r"(to + i * 512) : "memory");
+                ldmatrix_x4(loaded[i], to + i * 512);
             if (kWhat == kLdg4)
                 asm volatile("ld.global.cg.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(loaded[i][0]), "=r"(loaded[i][1]), "=r"(loaded[i][2]), "=r"(loaded[i][3]) : "l"(from + (kCount - 1 - i) * kStep) : "memory");
             if (kWhat == kLds) asm volatile("ld.shared.u32 %0, [%1];" : "=r"(loaded[i][0]) : "r"(to + i * 512) : "memory");

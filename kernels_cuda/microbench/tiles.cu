@@ -17,12 +17,7 @@ DEVICE int copy_rounds(u32 shared, u64 base, u64 until, u32 row_bytes, u32 pitch
     int rounds = 0;
 #pragma unroll 1
     while (cycles() < until) {
-        u64 from = row + at;
-#pragma unroll
-        for (int i = 0; i < kCopies; ++i, from += step)
-            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared + i * 512), "l"(from) : "memory");
-        asm volatile("cp.async.commit_group;" ::: "memory");
-        asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+        copy_group<kCopies, kPending>(shared, row + at, step);
         at = at + row_bytes < span ? at + row_bytes : 0;
         ++rounds;
     }
@@ -43,9 +38,7 @@ DEVICE int other_rounds(u32 shared, u64 until, u32& left) {
 #pragma unroll
         for (int slot = 0; slot < 16; ++slot) {
             if (kLoads && slot % 2 == 0)
-                asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-                             : "=r"(loaded[slot / 2][0]), "=r"(loaded[slot / 2][1]), "=r"(loaded[slot / 2][2]), "=r"(loaded[slot / 2][3])
-                             : "r"(shared + slot / 2 * 512) : "memory");
+                ldmatrix_x4(loaded[slot / 2], shared + slot / 2 * 512);
             if (kMmas) {
                 float(&c)[4] = sums[slot % 8];
                 asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"

@@ -21,8 +21,7 @@ DEVICE void round_of(float (&x)[8][4], u32 (&y)[4][4], u32 address, u32 operand)
                          : "r"(operand), "r"(operand + 1), "r"(operand + 2), "r"(operand + 3), "r"(operand + 4), "r"(operand + 5));
         }
         if (kWhat == kLdmatrix)
-            asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-                         : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address + i % 8 * 512) : "memory");
+            ldmatrix_x4(r, address + i % 8 * 512);
     }
 }
 

@@ -75,6 +75,17 @@ def test_rows_that_lie_apart_are_asked_for_as_measured(row_bytes, pad):
         assert own / own_without == pytest.approx(measured / without, rel=0.01)
 
 
+def cycles_beyond(rows):
+    """Return the cycles of each load beyond the median of its region's lines of one home."""
+    region, cycles = (np.array([int(row[key]) for row in rows]) for key in ("region", "cycles"))
+    odd = np.array([parity(int(row["first"]) + int(row["line"])) for row in rows])
+    beyond = np.zeros(len(rows))
+    for one, home in product(np.unique(region), (0, 1)):
+        own = (region == one) & (odd == home)
+        beyond[own] = cycles[own] - np.median(cycles[own])
+    return beyond
+
+
 def test_lines_of_one_part_of_a_region_are_late_together_and_others_are_not():
     """
     Events of 32 lines at once: where a load is late, so are two of three of its part, and one in three of the others.
@@ -82,12 +93,7 @@ def test_lines_of_one_part_of_a_region_are_late_together_and_others_are_not():
     Late is what takes 100 cycles more than the median of a region's lines of one home.
     """
     rows = STANDSTILLS.rows(lines=32)
-    region, line, cycles = (np.array([int(row[key]) for row in rows]) for key in ("region", "line", "cycles"))
-    odd = np.array([parity(int(row["first"]) + int(row["line"])) for row in rows])
-    late = np.zeros(len(rows), dtype=bool)
-    for one, home in product(np.unique(region), (0, 1)):
-        own = (region == one) & (odd == home)
-        late[own] = cycles[own] > np.median(cycles[own]) + 100
+    line, late = np.array([int(row["line"]) for row in rows]), cycles_beyond(rows) > 100
     masks = MACHINE.dram.late.part_masks
     part = np.array([[(int(one) & mask).bit_count() % 2 for mask in masks] for one in line]) @ (
         1 << np.arange(len(masks))
@@ -106,13 +112,7 @@ def test_loads_are_late_by_any_number_of_cycles_of_a_standstill_alike():
     Single loads at any time: a cycle of every period makes a load late by 150 to 200 cycles for each of them, and so by
     each 50 cycles more, up to 100 less than a standstill; by 100 more than that one of 500 is.
     """
-    rows = STANDSTILLS.rows(lines=1)
-    region, cycles = (np.array([int(row[key]) for row in rows]) for key in ("region", "cycles"))
-    odd = np.array([parity(int(row["first"]) + int(row["line"])) for row in rows])
-    beyond = np.zeros(len(rows))
-    for one, home in product(np.unique(region), (0, 1)):
-        own = (region == one) & (odd == home)
-        beyond[own] = cycles[own] - np.median(cycles[own])
+    beyond = cycles_beyond(STANDSTILLS.rows(lines=1))
     late = MACHINE.dram.late
 
     for least in range(150, late.cycles - 150, 50):

@@ -61,10 +61,12 @@ class _Memory:
 
 
 def fill_l2(device: Device, filling: Any) -> None:
-    """Fill the L2 with clean lines of other memory, ``FILL_BYTES``, which is read twice."""
+    """Fill the L2 with clean lines of memory, which is read through twice."""
     sink = device.cupy.zeros(1, dtype=np.uint32)
     for _ in range(2):
-        device.launch("cold", "read_through", (sink, filling, np.uint64(FILL_BYTES)), ctas=2 * device.sms, threads=1024)
+        device.launch(
+            "cold", "read_through", (sink, filling, np.uint64(filling.nbytes)), ctas=2 * device.sms, threads=1024
+        )
 
 
 def _latencies(device: Device, memory: _Memory, region: int, *, repetitions: int) -> list[MeasuredRow]:

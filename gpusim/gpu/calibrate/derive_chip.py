@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 from contextlib import suppress
-from itertools import pairwise
+from functools import lru_cache
+from itertools import compress, pairwise
 from math import log
 from statistics import mean, median
 from typing import Final, NamedTuple
@@ -14,6 +15,7 @@ from gpusim.gpu.calibrate.cold import BIN_CYCLES, REGIONS_MIB
 from gpusim.gpu.calibrate.lines import crosses
 from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured, NumberFormula, Row
 from gpusim.gpu.calibrate.together import REGION_LINES
+from gpusim.machine.masks import tell_anew
 from gpusim.units import PAGE_LINE_BITS
 
 _ACTIVE, _ELAPSED = "sm__cycles_active.max", "sm__cycles_elapsed.max"
@@ -145,15 +147,22 @@ def _crossing(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 
 def _home_bits(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], str]:
+    """Return the bits of a line's number, in its page, whose parity says whether it crosses the chip, and the rule."""
+    mask = _home_mask(t["sides"])
+    found = tuple(bit for bit in range(PAGE_LINE_BITS) if mask >> bit & 1)
+    return found, "sides.csv, lines of a page that cross the chip: bits whose parity says so"
+
+
+def _home_mask(sides: MeasuredTable) -> int:
     """
-    Return the bits of a line's number, in its page, whose parity says whether it crosses the chip.
+    Return the mask of the bits of a line's number, in its page, whose parity says whether it crosses the chip.
 
     SMs of the loader's side see none cross. For those of the other one, the parity of these bits agrees best, of all
     sets of bits, with which of its first loads take longer: a Walsh-Hadamard transform tells how well each does.
     """
     agreement = np.zeros(1 << PAGE_LINE_BITS)
-    for loader in t["sides"].values("loader"):
-        rows = t["sides"].rows(what="read", loader=loader)
+    for loader in sides.values("loader"):
+        rows = sides.rows(what="read", loader=loader)
         crossed = [crosses(row) for row in rows]
         others = {row["sm"] for row, one in zip(rows, crossed, strict=True) if one}
         signed = np.zeros(1 << PAGE_LINE_BITS)
@@ -169,8 +178,7 @@ def _home_bits(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], st
     mask = int(agreement.argmax())
     if not mask:
         raise NotMeasured
-    found = tuple(bit for bit in range(PAGE_LINE_BITS) if mask >> bit & 1)
-    return found, "sides.csv, lines of a page that cross the chip: bits whose parity says so"
+    return mask
 
 
 def _late_on_time(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
@@ -205,12 +213,13 @@ class _Standstills(NamedTuple):
     beyond: IntArray
 
 
-def _standstills(t: dict[str, MeasuredTable]) -> _Standstills:
+@lru_cache(maxsize=1)  # three figures ask for that of one pair of tables
+def _loads(standstills: MeasuredTable, sides: MeasuredTable) -> _Standstills:
     """Return the loads; those on time are the median of a region's lines of one home."""
-    rows = t["standstills"].rows()
+    rows = standstills.rows()
     names = ("lines", "region", "first", "event", "line", "cycles")
     lines, region, first, event, line, cycles = (np.array([int(row[name]) for row in rows]) for name in names)
-    home = parities(first + line, sum(1 << bit for bit in _home_bits(t, 0)[0]))
+    home = parities(first + line, _home_mask(sides))
     _, group = np.unique(np.stack([lines, region, home]), axis=1, return_inverse=True)
     on_time = np.array([np.median(cycles[group == one]) for one in range(group.max() + 1)])
     return _Standstills(lines, event, line, cycles - on_time[group])
@@ -222,15 +231,21 @@ def parities(numbers: IntArray, mask: int) -> IntArray:
     return odd
 
 
+def _share_late(t: dict[str, MeasuredTable], least: int, below: int) -> float:
+    """Return the share of the single loads that are late by some cycles and less than others."""
+    found = _loads(t["standstills"], t["sides"])
+    beyond = found.beyond[found.lines == 1]
+    return float(((beyond >= least) & (beyond < below)).mean())
+
+
 def _late_period(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     """
     Return the cycles from one standstill to the next, and their rule.
 
     Loads come at any time alike, so that of those of one period as many are late by any number of cycles.
     """
-    found, (least, most) = _standstills(t), _SEEN
-    beyond = found.beyond[found.lines == 1]
-    share = float(((beyond >= least) & (beyond < most)).mean())
+    least, most = _SEEN
+    share = _share_late(t, least, most)
     if not share:
         raise NotMeasured
     rule = f"standstills.csv, single loads over those {least} to {most} cycles late, of each cycle"
@@ -239,9 +254,8 @@ def _late_period(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 def _late_cycles(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     """Return the cycles of a standstill and their rule: the share of the loads that it makes late, of a period."""
-    found, period = _standstills(t), _late_period(t, 0)[0]
-    beyond = found.beyond[found.lines == 1]
-    share = float(((beyond >= _SEEN[0]) & (beyond < _SOMETHING_ELSE)).mean())
+    period = _late_period(t, 0)[0]
+    share = _share_late(t, _SEEN[0], _SOMETHING_ELSE)
     rule = f"standstills.csv, {100 * share:.1f} % of the single loads, {_SEEN[0]} cycles late and more, of a period"
     return _SEEN[0] + share * period, rule
 
@@ -253,7 +267,7 @@ def _late_masks(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], s
     Of events with loads that are late and loads that are not, each set of bits agrees to some extent with which of them
     are: the mean of the squared correlation. Those that agree surely, and do not follow from others, are parts.
     """
-    found = _standstills(t)
+    found = _loads(t["standstills"], t["sides"])
     count = int(found.lines.max())
     own = found.lines == count
     line, late = found.line[own].reshape(-1, count), found.beyond[own].reshape(-1, count) > _LATE
@@ -267,18 +281,13 @@ def _late_masks(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], s
         odd -= odd.mean(axis=1, keepdims=True)
         norm = (odd**2).sum(axis=1) * (signed**2).sum(axis=1)
         agreement.append(float(np.mean((odd * signed).sum(axis=1) ** 2 / np.maximum(norm, 1e-9))))
-    masks: list[int] = []
-    told = {0}
-    for mask in sorted(range(REGION_LINES), key=lambda one: -agreement[one]):
-        if agreement[mask] < _SURELY * median(agreement):
-            break
-        if mask not in told:
-            masks.append(mask)
-            told |= {mask ^ one for one in told}
+    least = _SURELY * median(agreement)
+    sure = sorted((mask for mask in range(REGION_LINES) if agreement[mask] >= least), key=lambda one: -agreement[one])
+    masks = sorted(compress(sure, tell_anew(sure)))
     if not masks:
         raise NotMeasured
     rule = f"standstills.csv, events of {count} lines: bits whose parities agree with which are late"
-    return tuple(sorted(masks)), rule
+    return tuple(masks), rule
 
 
 def _write_bandwidth(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:

@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
+from gpusim.gpu.calibrate.cold import fill_l2
 from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow, elapsed
 from gpusim.gpu.calibrate.runs import SMSPS
 from gpusim.layout.banks import access_wavefronts
@@ -348,7 +349,6 @@ def measure_flight(device: Device, *, quick: bool) -> list[MeasuredRow]:
     medians over SMs. ``cycles`` are those of its last copying warp.
     """
     rows: list[MeasuredRow] = []
-    left = device.cupy.zeros(1, dtype=np.uint32)
     grids = ((1, 1), (device.sms // 4, 1), (device.sms // 2, 1), (device.sms, 1), (device.sms, 4))
     groups_in_flight = _IN_FLIGHT[:1] if quick else _IN_FLIGHT
     shapes = product(grids[:1] if quick else grids, (4, 8), (0, 8), groups_in_flight, _FLIGHT_ROWS)
@@ -358,9 +358,7 @@ def measure_flight(device: Device, *, quick: bool) -> list[MeasuredRow]:
         own = _OF_ALL_BYTES // groups
         blocks = max(1, min(own, _MOST_BYTES) // block)
         data = device.cupy.zeros(groups * blocks * block, dtype=np.uint8)
-        for _ in range(2):
-            vectors = np.uint64(groups * blocks * block // 16)
-            device.launch("flight", "fetch_all", (data, vectors, left), ctas=2 * device.sms, threads=512)
+        fill_l2(device, data)
         counts = device.cupy.zeros((ctas, warps, 2), dtype=np.uint64)
         where = (np.int32(copiers), np.uint32(row_bytes), np.uint32(pitch), np.int32(blocks), np.uint64(blocks * block))
         device.launch(

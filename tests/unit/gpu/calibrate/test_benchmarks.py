@@ -38,6 +38,7 @@ class Buffer:
     """
 
     data = SimpleNamespace(ptr=1 << 20)
+    nbytes = 1 << 30
 
     def fill(self, value):
         pass

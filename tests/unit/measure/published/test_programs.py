@@ -17,15 +17,11 @@ def test_a_chain_takes_its_latency_and_many_chains_their_pipe():
 
 
 def test_an_mma_sync_takes_hundredths_of_a_cycle_beyond_its_interval():
-    """m16n8k16 on H200: 6 cycles and .11; six chains in each of two warps of an SMSP take 12 of them.
+    """m16n8k16 on H200: 6 cycles and .11; six chains in each of two warps of an SMSP take 12 of them."""
+    name = "m16n8k16.f16.f32"
 
-    Whole cycles are taken when hundredths are full, so that a trip may be one off."""
-    machine = H200
-    beyond = machine.tensor["m16n8k16.f16.f32"].beyond.percent
-
-    assert beyond == 11
-    trip = cycles_of_a_trip(machine, mma(machine, "m16n8k16.f16.f32", 6), warps=8)
-    assert trip == pytest.approx(12 * 6.11, abs=1)
+    assert H200.tensor[name].beyond.percent == 11
+    assert cycles_of_a_trip(H200, mma(H200, name, 6), warps=8) == pytest.approx(12 * 6.11, abs=0.2)
 
 
 def test_at_the_end_of_a_loop_a_lone_warp_waits_for_its_last_mma_sync_and_a_second_one_goes_on():
