@@ -55,6 +55,43 @@ def test_an_sm_that_asks_again_for_what_is_on_its_way_looks_nothing_up():
     assert chip.looked_up == before
 
 
+def test_requests_of_a_copy_for_other_sectors_of_one_line_are_twins():
+    """Of rows that lie askew a copy asks for a line once for the vectors at even places, and once for those at odd."""
+    askew = ((0, 0b1000), (0, 0b1100), (1, 0b0001), (1, 0b0001), (2, 0b0111))
+    chip = quiet(figures=FIGURES, memory=Memory([(9, askew)], statuses=[IN_L2], simulates_l2=False), sms=4)
+    chip.requested = 0
+
+    assert [chip.has_twin(touched) for touched in range(5)] == [True, True, False, False, False]
+
+
+def test_twins_are_looked_up_each_and_merged_with_none():
+    """
+    The walk has a quarter looked up of what four SMs ask for at once: three quarters of four sectors are 3,000.
+
+    Of those that ask later a half wait, then 2 of 3 and 3 of 4: 1,500, 3,000 and 5,000 thousandths, so that the third
+    request is merged for 4,000 of them; the fourth finds 1,000 + 2,250. Of twins none is merged.
+    """
+    chip = sampled(L2Status(slow=1000, missed=0, shared=4, looked=250))
+    looked = []
+    for chip.twin in (False, True):
+        for sm in range(4):
+            before = chip.looked_up
+            filled(chip, (sm, 4 + 100 * chip.twin, 9000 * chip.twin + sm))
+            looked.append(chip.looked_up - before)
+
+    assert looked == [4, 4, 0, 4, 4, 4, 4, 4]
+
+
+def test_an_sm_looks_up_the_twin_of_a_request_that_is_on_its_way():
+    """It waits for the same data, from DRAM. Once that is there, the twin takes a hit's time."""
+    chip = sampled(FROM_DRAM)
+    filled(chip, (0, 4, 0))
+    before, chip.twin = chip.looked_up, True
+
+    assert filled(chip, (0, 4, 100), (0, 4, 600)) == [690, 858]
+    assert chip.looked_up == before + 8
+
+
 def test_a_miss_begins_when_dram_is_free():
     """DRAM is busy until 500: 500 + 690."""
     chip = sampled(FROM_DRAM)

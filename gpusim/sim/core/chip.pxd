@@ -57,6 +57,7 @@ cdef class Chip:
     cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines, port_bytes, chip_bytes, near, far, far_percent
     cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, write_buffer, semaphore, most_merged, merge_window, crossing, home_bits
     cdef long long draw, written_sectors, next_line, merged_credit, later, later_waiting, came_sectors, displaced, brought_credit
+    cdef bint twin
     cdef long long dram_latency, dram_rate, l1_lines, l2_lines, on_time, late_cycles, late_period, late_kinds, late_lines
     cdef long long warps, lines, cached, simulates_l2, rows, outputs
     cdef long long chip_free, channels, banks, bank_busy, spread, turn, fetched, status, requested, slow_credit, missed_credit
@@ -134,6 +135,7 @@ cdef class Chip:
     cdef long long coalescer_of(self, long long sm, long long line) noexcept
     @cython.locals(cache=Lines, misses=bint, far=bint)
     cdef long long fill_known(self, long long sm, long long line, long long mask, long long start, long long issued) noexcept
+    cdef long long ask(self, long long start, long long issued, long long asked) noexcept
     cdef long long accrue(self, long long asked, long long issued) noexcept
     cdef void occupy_any(self, long long issued) noexcept
     cdef void displace(self, long long issued, long long sectors) noexcept
@@ -153,6 +155,8 @@ cdef class Chip:
     cdef long long quantile(self, long long draw) noexcept
     cdef long long dram(self, long long line, long long bank, long long start, long long size, long long issued) noexcept
     cdef long long copy(self, long long sm, long long at, long long issued, long long code) noexcept
+    cdef bint has_twin(self, long long touched) noexcept
+    cdef bint are_twins(self, long long one, long long other) noexcept
     @cython.locals(cache=Lines)
     cdef long long bring(self, long long sm, long long at, long long issued, long long missing) noexcept
     @cython.locals(cache=Lines)

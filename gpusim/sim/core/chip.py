@@ -459,7 +459,7 @@ class Chip:
         self.dram_of(figures)
         self.turn, self.draw, self.spread, self.came_sectors, self.displaced = 0, 0, 0, 0, 0
         self.slow_credit, self.missed_credit, self.merged_credit, self.brought_credit = 0, 0, 0, 0
-        self.later, self.later_waiting = 2, 1
+        self.later, self.later_waiting, self.twin = 2, 1, False
         self.written_sectors, self.stored_bytes, self.acknowledged, self.dram_written = 0, 0, 0, 0
         self.l2_sectors, self.looked_up, self.dram_bytes = 0, 0, 0
         self.calendar = Calendar(smsps + resident)  # of SMSPs, and of CTA slots after them
@@ -1350,9 +1350,21 @@ class Chip:
             if self.simulates_l2:
                 landed = self.fill(sm, line, mask, start, issued)
             else:
+                self.twin = self.has_twin(touched)
                 landed = self.fill_known(sm, line, mask, start, issued)
             done = max(done, landed)
         return done + beyond
+
+    def has_twin(self, touched: int) -> bool:
+        """Return whether the request before or behind one of the same copy is for other sectors of its line (D24)."""
+        first, last = self.touched[self.requested], self.touched[self.requested + 1] - 1
+        return (touched > first and self.are_twins(touched - 1, touched)) or (
+            touched < last and self.are_twins(touched, touched + 1)
+        )
+
+    def are_twins(self, one: int, other: int) -> bool:
+        """Return whether two requests of a copy are for other sectors of one line."""
+        return self.line[one] == self.line[other] and self.sector_mask[one] != self.sector_mask[other]
 
     def look_up(self, sm: int, at: int, issued: int, hit: int) -> int:
         """
@@ -1392,7 +1404,7 @@ class Chip:
         start = self.enter(sm, at, missing * SECTOR_BYTES)
         if not self.simulates_l2:
             self.accrue(self.asked[self.requested] - missing, issued)
-        cache, base, done = self.l1[sm], self.fetch_line[self.fetched], 0
+        cache, base, done, self.twin = self.l1[sm], self.fetch_line[self.fetched], 0, False
         for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
             line = self.line[touched] + base
             mask = self.sector_mask[touched] & ~cache.held[cache.find(line)]
@@ -1610,10 +1622,7 @@ class Chip:
         """
         Look a line up that a walk through the L2 found or missed; return the cycle at which it has arrived (D14).
 
-        The SM that asks first finds the line as its wave does, whole. An SM that asks later waits for the same data. A
-        request stands for those of several SMs, some of which are merged with others': the part that the walk knows,
-        of as many as later requests of the sample still find the line waiting for DRAM or just looked up. Those take
-        none of the L2's time.
+        The SM that asks first finds the line as its wave does, whole. An SM that asks later waits for the same data.
         """
         cache, asked, far = self.l2, sectors_in(mask), self.is_far(sm, line)
         slow, shared = self.slow[self.status], self.shared_by[self.status]
@@ -1627,17 +1636,12 @@ class Chip:
             misses = cache.held[slot] == 0 and self.slow_credit >= asked * _MILLI
             self.slow_credit -= asked * _MILLI if misses else 0
         if cache.held[slot] and start < cache.lands[slot] and cache.asker[slot] == sm:
-            return cache.lands[slot] // _MILLI
-        self.merged_credit += asked * (_MILLI - self.looked_of[self.status]) * self.later_waiting // self.later
-        begin = self.turn_at(start, issued)
+            there = cache.lands[slot] // _MILLI
+            return max(self.ask(start, issued, asked) // _MILLI + self.l2_latency(sm), there) if self.twin else there
+        begin = self.ask(start, issued, asked)
         if cache.held[slot]:
             self.later += 1
             self.later_waiting += 1 if begin < cache.pending[slot] else 0
-        if self.merged_credit >= asked * _MILLI:
-            self.merged_credit -= asked * _MILLI
-        else:
-            self.accept(issued, asked * SECTOR_BYTES)
-            self.looked_up += asked
         if shared > self.most_merged or far:
             self.looked_up += brought
         if misses:
@@ -1651,6 +1655,25 @@ class Chip:
         if cache.count > self.l2_lines:
             cache.drop_oldest()
         return lands
+
+    def ask(self, start: int, issued: int, asked: int) -> int:
+        """
+        Return when the L2 comes to a request of a sample, which it looks up or has merged with others (D14).
+
+        The request stands for those of several SMs, some of which are merged with others': the part that the walk
+        knows, of as many as later requests of the sample still find the line waiting for DRAM or just looked up. Those
+        take none of the L2's time. None is merged where its copy has a request for other sectors of the line: of all
+        SMs, each takes the place of the one before (D24).
+        """
+        begin = self.turn_at(start, issued)
+        if not self.twin:
+            self.merged_credit += asked * (_MILLI - self.looked_of[self.status]) * self.later_waiting // self.later
+            if self.merged_credit >= asked * _MILLI:
+                self.merged_credit -= asked * _MILLI
+                return begin
+        self.accept(issued, asked * SECTOR_BYTES)
+        self.looked_up += asked
+        return begin
 
     def accrue(self, asked: int, issued: int) -> int:
         """
