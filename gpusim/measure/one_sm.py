@@ -1,0 +1,146 @@
+"""``python -m gpusim.measure.one_sm OUT``: main loops of several CTAs on one SM, while all other SMs rest."""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from gpusim.arrays import IntArray
+from gpusim.errors import CannotRun, GpusimError
+from gpusim.families.registry import family_of, load_scenario, parse_scenario
+from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow, write_rows
+from gpusim.gpu.module import load_kernels
+from gpusim.gpu.run import put_pointers
+from gpusim.machine.load import load_machine
+from gpusim.machine.occupancy import ctas_per_sm
+from gpusim.measure.lives import stamped
+from gpusim.scenario.catalogue import find_scenario
+from gpusim.scenario.models import Scenario
+
+NAMES: Final = (
+    *("gemm_64x64x32_s4", "gemm_64x64x32_s5_2048x2048x512", "gemm_64x64x64_s5_2048", "gemm_128x64x64_s3_4096x4096x512"),
+    *("gemm_128x128x32_s3_2048", "gemm_128x128x64_s3_2048", "gemm_tt_128x64x32_s5_2560x1408x768"),
+    *("gemm_nt_64x128x32_s4_2560x1536x768", "gemm_tf32_128x64x16_s4_4096x2048x256"),
+    *("gemm_u8_128x64x64_s4_2560x1408x1024", "gemm_s8_128x128x64_s3_2048"),
+)
+"""Scenarios whose kernels are launched, for as many CTAs as share an SM."""
+
+LENGTHS: Final = (2048, 6144)
+"""Two lengths of the sum: the difference of their cycles is that of their k tiles."""
+
+MOST_CTAS: Final = 8
+_LAUNCHES, _FIRST = 5, 2
+"""Launches of each, and those of which no cycles are taken: they bring the operands to the L2."""
+
+_SHARED_BYTES: Final = 232_448
+"""Shared memory of a CTA that rests: all that one may have, so that no other finds room beside it."""
+
+
+def scenario_of(name: str, ctas: int, k: int) -> Scenario:
+    """Return a scenario with the kernel of a named one and so many CTAs side by side along n."""
+    named = load_scenario(find_scenario(name)).model_dump(mode="json", exclude_none=True)
+    m, n, _ = named["kernel"]["threadblock"]
+    return parse_scenario(named | {"problem": named["problem"] | {"m": m, "n": n * ctas, "k": k}}, name)
+
+
+@contextmanager
+def others_rest(device: Device) -> Iterator[None]:
+    """
+    Let a CTA rest on every SM but one.
+
+    Raises:
+        CannotRun: They do not all find an SM.
+    """
+    cupy = device.cupy
+    flags = cupy.zeros(2, dtype=np.int32)
+    resting, telling = cupy.cuda.Stream(non_blocking=True), cupy.cuda.Stream(non_blocking=True)
+    device.cupy.cuda.runtime.deviceSynchronize()
+    arguments = (flags[:1], flags[1:])
+    with resting:
+        device.launch("rest", "rest", arguments, ctas=device.sms - 1, threads=WARP, shared=_SHARED_BYTES)
+    try:
+        with telling:
+            found = [int(flags[1:].get()[0]) for _ in range(1000)]
+        if found[-1] != device.sms - 1:
+            raise CannotRun(f"{found[-1]} of {device.sms - 1} CTAs rest: other work is on this GPU")
+        yield
+    finally:
+        with telling:
+            flags[:1].set(np.ones(1, dtype=np.int32))
+            telling.synchronize()
+        resting.synchronize()
+
+
+def cycles_of(stamps: IntArray) -> int:
+    """
+    Return the cycles from the first warp's begin to the last one's end of its main loop.
+
+    Args:
+        stamps: SM, and its cycles at the begin, behind the main loop and at the end; shape [CTAs, warps, 4].
+
+    Raises:
+        CannotRun: The CTAs lie on several SMs, whose cycles are not the same.
+    """
+    sms = set(stamps[:, :, 0].ravel().tolist())
+    if len(sms) != 1:
+        raise CannotRun(f"CTAs lie on {len(sms)} SMs, not on one")
+    return int(stamps[:, :, 2].max() - stamps[:, :, 1].min())
+
+
+def measure_name(device: Device, name: str) -> Iterator[MeasuredRow]:
+    """Yield a row for each number of CTAs and each length: the median cycles of a scenario's kernel on one SM."""
+    cupy = device.cupy
+    for ctas in range(1, MOST_CTAS + 1):
+        for k in LENGTHS:
+            scenario = scenario_of(name, ctas, k)
+            family = family_of(scenario)
+            with tempfile.TemporaryDirectory() as folder:
+                own = stamped(family.cuda.specialisations(scenario, "plain")[0], Path(folder))
+                (kernel,) = load_kernels(cupy, [own])
+            if (
+                ctas
+                > ctas_per_sm(
+                    load_machine(scenario.machine), own.block_threads, kernel.registers, own.shared_bytes
+                ).ctas
+            ):
+                return
+            problem = family.devices.upload(cupy, scenario, 0)
+            stamps = cupy.zeros((ctas, own.block_threads // WARP, 4), dtype=np.int64)
+            params = problem.params(own.k_iterations)
+            put_pointers(params, {"records": stamps})
+            kernel.launch(params)  # it is loaded before the others rest, whom loading would wait for
+            found = []
+            with others_rest(device), cupy.cuda.Stream(non_blocking=True) as stream:
+                for _ in range(_LAUNCHES):
+                    kernel.launch(params)
+                    stream.synchronize()
+                    found.append(cycles_of(stamps.get()))
+            yield {"name": name, "ctas": ctas, "k": k, "cycles": int(np.median(found[_FIRST:]))}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure all, write OUT/one_sm.csv; return 0, or the exit code of the error."""
+    parser = argparse.ArgumentParser(prog="python -m gpusim.measure.one_sm", description=__doc__)
+    parser.add_argument("out", type=Path)
+    arguments = parser.parse_args(argv)
+    try:
+        device = Device()
+        provenance = device.provenance()
+        rows: list[MeasuredRow] = []
+        for name in NAMES:
+            rows += measure_name(device, name)
+        arguments.out.mkdir(parents=True, exist_ok=True)
+        write_rows(arguments.out / "one_sm.csv", rows, provenance)
+    except GpusimError as error:
+        sys.stderr.write(f"{error}\n")
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
