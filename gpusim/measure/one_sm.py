@@ -37,7 +37,7 @@ MOST_CTAS: Final = 8
 _LAUNCHES, _FIRST = 5, 2
 """Launches of each, and those of which no cycles are taken: they bring the operands to the L2."""
 
-_SHARED_BYTES: Final = 232_448
+SHARED_BYTES: Final = 232_448
 """Shared memory of a CTA that rests: all that one may have, so that no other finds room beside it."""
 
 
@@ -62,7 +62,7 @@ def others_rest(device: Device) -> Iterator[None]:
     device.cupy.cuda.runtime.deviceSynchronize()
     arguments = (flags[:1], flags[1:])
     with resting:
-        device.launch("rest", "rest", arguments, ctas=device.sms - 1, threads=WARP, shared=_SHARED_BYTES)
+        device.launch("rest", "rest", arguments, ctas=device.sms - 1, threads=WARP, shared=SHARED_BYTES)
     try:
         with telling:
             found = [int(flags[1:].get()[0]) for _ in range(1000)]
