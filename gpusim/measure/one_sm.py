@@ -5,6 +5,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -33,7 +34,6 @@ NAMES: Final = (
 LENGTHS: Final = (2048, 6144)
 """Two lengths of the sum: the difference of their cycles is that of their k tiles."""
 
-MOST_CTAS: Final = 8
 _LAUNCHES, _FIRST = 5, 2
 """Launches of each, and those of which no cycles are taken: they bring the operands to the L2."""
 
@@ -95,7 +95,7 @@ def cycles_of(stamps: IntArray) -> int:
 def measure_name(device: Device, name: str) -> Iterator[MeasuredRow]:
     """Yield a row for each number of CTAs and each length: the median cycles of a scenario's kernel on one SM."""
     cupy = device.cupy
-    for ctas in range(1, MOST_CTAS + 1):
+    for ctas in count(1):
         for k in LENGTHS:
             scenario = scenario_of(name, ctas, k)
             family = family_of(scenario)
