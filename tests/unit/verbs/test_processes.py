@@ -31,9 +31,10 @@ def test_an_error_comes_through_and_no_process_is_left():
 
 
 SLEEPER = """
-import sys, time
+import signal, time
 from gpusim.verbs.processes import in_processes
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs inherit that it is ignored
     with in_processes(time.sleep, [(0,), (600,), (600,)], 2) as calls:
         next(calls)
         print("begun", flush=True)
