@@ -9,7 +9,7 @@ EXPECTED_ERROR_PERCENT = 1.4
 """
 Expected error of a sampled launch's elapsed cycles, either way.
 
-The 90th percentile of the 23 sampled launches in reports/sampling_error.md, 1.39 %.
+The 90th percentile of the 23 sampled launches in reports/sampling_error.md, 1.37 %.
 """
 
 LEAST_SMS = 4

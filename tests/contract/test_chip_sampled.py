@@ -1,7 +1,7 @@
 """A chip that stands for a larger one: what it takes from the walk through the L2, and what it looks up itself."""
 
 import pytest
-from doubles.by_hand import Memory, quiet
+from doubles.by_hand import Memory, copy, quiet
 from doubles.published import H200
 
 from gpusim.sim.figures import figures_of
@@ -83,13 +83,28 @@ def test_twins_are_looked_up_each_and_merged_with_none():
 
 
 def test_an_sm_looks_up_the_twin_of_a_request_that_is_on_its_way():
-    """It waits for the same data, from DRAM. Once that is there, the twin takes a hit's time."""
+    """It waits for the same data, from DRAM, or for a hit of its own, where that is later."""
     chip = sampled(FROM_DRAM)
     filled(chip, (0, 4, 0))
     before, chip.twin = chip.looked_up, True
 
     assert filled(chip, (0, 4, 100), (0, 4, 600)) == [690, 858]
     assert chip.looked_up == before + 8
+
+
+@pytest.mark.parametrize(("lines", "looked"), [((0, 0), 4), ((0, 1), 0)], ids=["one line", "two lines"])
+def test_a_copy_has_what_it_asks_twice_of_a_line_looked_up_twice(lines, looked):
+    """All of it is merged with others', as the walk says, but not two requests for two sectors each of one line."""
+    first, second = lines
+    memory = Memory(
+        [(4, ((first, 0b1100), (second, 0b0011)))], statuses=[L2Status(0, 0, shared=4, looked=0)], simulates_l2=False
+    )
+    chip = quiet(copy(0), figures=FIGURES, memory=memory, sms=4)
+    chip.requested = chip.fetched = chip.status = 0
+    chip.merged_credit, chip.later_waiting = 4000, chip.later
+    chip.copy(0, 100, 100, 0)
+
+    assert chip.looked_up == looked
 
 
 def test_a_miss_begins_when_dram_is_free():

@@ -1637,6 +1637,8 @@ class Chip:
             self.slow_credit -= asked * _MILLI if misses else 0
         if cache.held[slot] and start < cache.lands[slot] and cache.asker[slot] == sm:
             there = cache.lands[slot] // _MILLI
+            if self.twin and (shared > self.most_merged or far):
+                self.looked_up += brought
             return max(self.ask(start, issued, asked) // _MILLI + self.l2_latency(sm), there) if self.twin else there
         begin = self.ask(start, issued, asked)
         if cache.held[slot]:
