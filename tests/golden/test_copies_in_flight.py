@@ -125,8 +125,8 @@ def test_groups_that_are_waited_for_are_there_when_they_were(row):
     """
     Every group is waited for before the next: 4 to 32 KB on their way on each SM.
 
-    One SM's are met within 7 %. Where more SMs copy at once the simulated ones are up to 18 % early (D24). Measured cycles
-    have a start-up that is not simulated: what lies between the barrier and the first copy.
+    One SM's are met within 7 %. Where more SMs copy at once the simulated ones are up to 18 % early (D24). The
+    start-up between the barrier and the first copy is not simulated.
     """
     error = simulated(row) / row["cycles"] - 1
 
