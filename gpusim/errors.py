@@ -2,7 +2,8 @@
 The errors gpusim raises on purpose, the exit code each one means, and the suggestion of a name after a misspelling.
 """
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
 _LEAST_LIKENESS = 0.5
@@ -40,6 +41,16 @@ class Interrupted(GpusimError):
     """The user interrupted the work; the message says what is kept. The exit code is what shells expect."""
 
     exit_code = 130
+
+
+def exit_code_of(work: Callable[[], None]) -> int:
+    """Do the work of a command; return 0, or show the error in one line on stderr and return its exit code."""
+    try:
+        work()
+    except GpusimError as error:
+        sys.stderr.write(f"{error}\n")
+        return error.exit_code
+    return 0
 
 
 def missing_extra(what: str, extra: str) -> CannotRun:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from gpusim.cuda.compiler import Compiler, find_compiler
-from gpusim.errors import BadInput, CannotRun, GpusimError
+from gpusim.errors import BadInput, CannotRun, exit_code_of
 from gpusim.families.registry import load_gemm_scenario
 from gpusim.machine.load import load_machine
 from gpusim.numerics.output_op import compute_type
@@ -129,7 +129,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--headers", type=Path, help="CUTLASS's include folder; default: that of the wheel")
     parser.add_argument("--out", type=Path, required=True, help="the cubin to write")
     arguments = parser.parse_args(argv)
-    try:
+
+    def work() -> None:
         include, compiler = arguments.headers or headers(), find_compiler()
         if include is None:
             raise CannotRun("CUTLASS's headers are missing: pip install --no-deps -r requirements/cutlass.txt")
@@ -137,10 +138,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise CannotRun("CUTLASS's kernels are compiled by nvcc, which is missing")
         scenario = load_gemm_scenario(find_scenario(arguments.scenario), arguments.overrides)
         arguments.out.write_bytes(build(scenario, include, compiler))
-    except GpusimError as error:
-        sys.stderr.write(f"{error}\n")
-        return error.exit_code
-    return 0
+
+    return exit_code_of(work)
 
 
 if __name__ == "__main__":

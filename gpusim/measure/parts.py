@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 from gpusim.cuda.compiler import compile_cubin
-from gpusim.errors import CannotRun, GpusimError
+from gpusim.errors import CannotRun, exit_code_of
 from gpusim.families.registry import family_of, parse_scenario
 from gpusim.gpu import counters, ncu
 from gpusim.gpu.calibrate.runner import Device, MeasuredRow, write_rows
@@ -278,15 +278,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--launch", action="store_true", help="launch only, for ncu to profile")
     parser.add_argument("--together", action="store_true", help="launch the loops of many CTAs")
     arguments = parser.parse_args(argv)
-    try:
-        if arguments.launch:
-            launch_all(arguments.out, together=arguments.together)
-        else:
-            measure(arguments.out)
-    except GpusimError as error:
-        sys.stderr.write(f"{error}\n")
-        return error.exit_code
-    return 0
+    if arguments.launch:
+        return exit_code_of(lambda: launch_all(arguments.out, together=arguments.together))
+    return exit_code_of(lambda: measure(arguments.out))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from gpusim.units import LINE_BYTES
 MACHINE = load_machine("h200")
 FLIGHT = MeasuredTable(Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench", "flight")
 ROWS = [{name: float(value) for name, value in row.items()} for row in FLIGHT.rows(loaders=0, shared_by=1)]
-SMS, PITCH, COPY_BYTES, SECTORS = 132, 512, 512, 16
+PITCH, COPY_BYTES, SECTORS = 512, 512, 16
 """Bytes from one row to the next, of a warp's copy, and its sectors."""
 
 RELEASE, CONSTANT = 1, 2
@@ -104,7 +104,8 @@ def simulated(row):
     end = DecodedSegment("epilogue", (instruction(DEPBAR, pending=0, stall=4), instruction(EXIT)), 1, 0)
     figures = figures_of(MACHINE, 0, busy=False)._replace(stream_lines=0, constant_miss=0)  # timed from a barrier on
     columns = code_of({0: Assembly((DecodedSegment("mainloop", tuple(code), passes, 1), end), warps, 0)}, 0)
-    groups = tuple(groups_of_places(SMS, SMS, 1, MACHINE.launch.units)) if ctas == SMS else ()
+    sms = MACHINE.sms
+    groups = tuple(groups_of_places(sms, sms, 1, MACHINE.launch.units)) if ctas == sms else ()
     chip = engine().module.Chip(figures, columns, data(row, passes), ctas, 1, 1, groups)
     for cta in range(ctas):
         chip.hand(cta, cta, 0, 0)

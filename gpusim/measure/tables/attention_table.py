@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gpusim.errors import CannotRun, GpusimError
+from gpusim.errors import CannotRun, exit_code_of
 from gpusim.families.attention.family import ATTENTION
 from gpusim.families.registry import parse_scenario
 from gpusim.records.check_table import number, percent
@@ -164,23 +164,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="default: standard output")
     arguments = parser.parse_args(argv)
     folder = measured_folder() / arguments.gpu
-    try:
-        bench = json.loads((folder / BENCH).read_text(encoding="utf-8"))
-        records = [load_record(path) for path in shown_records(folder)]
-        lines = [f"# Fused attention, {arguments.gpu}", "", *bench_tables(bench["rows"])]
-        text = "\n".join([*lines, "", *gain_table(list(gains(records, elapsed)))]) + "\n"
-        if arguments.out:
-            arguments.out.write_text(text, encoding="utf-8")
-        else:
-            sys.stdout.write(text)
-    except (OSError, ValueError, KeyError) as error:
-        failed = CannotRun(f"{folder / BENCH}: no measured rows ({error})")
-        sys.stderr.write(f"{failed}\n")
-        return failed.exit_code
-    except GpusimError as error:
-        sys.stderr.write(f"{error}\n")
-        return error.exit_code
-    return 0
+
+    def work() -> None:
+        try:
+            bench = json.loads((folder / BENCH).read_text(encoding="utf-8"))
+            records = [load_record(path) for path in shown_records(folder)]
+            lines = [f"# Fused attention, {arguments.gpu}", "", *bench_tables(bench["rows"])]
+            text = "\n".join([*lines, "", *gain_table(list(gains(records, elapsed)))]) + "\n"
+            if arguments.out:
+                arguments.out.write_text(text, encoding="utf-8")
+            else:
+                sys.stdout.write(text)
+        except (OSError, ValueError, KeyError) as error:
+            raise CannotRun(f"{folder / BENCH}: no measured rows ({error})") from error
+
+    return exit_code_of(work)
 
 
 if __name__ == "__main__":

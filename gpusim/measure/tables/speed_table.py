@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpusim.errors import CannotRun, GpusimError
+from gpusim.errors import CannotRun, exit_code_of
 from gpusim.families.gemm.conv2d import Conv2dFpropProblem
 from gpusim.families.gemm.gemm import GemmProblem
 from gpusim.records.check_table import number
@@ -130,21 +130,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--gpu", default="h200", help="folder of reports/measured")
     parser.add_argument("--out", type=Path, help="default: standard output")
     arguments = parser.parse_args(argv)
-    try:
-        cutlass = json.loads(arguments.rows.read_text(encoding="utf-8"))["rows"]
-        records = [load_record(path) for path in shown_records(measured_folder() / arguments.gpu)]
-        text = speed_table(speed_rows(cutlass, records), f"Our kernels beside CUTLASS's, {arguments.gpu}")
-        if arguments.out:
-            arguments.out.write_text(text, encoding="utf-8")
-        else:
-            sys.stdout.write(text)
-    except (OSError, ValueError, KeyError) as error:
-        sys.stderr.write(f"{CannotRun(f'{arguments.rows}: no measured rows ({error})')}\n")
-        return CannotRun.exit_code
-    except GpusimError as error:
-        sys.stderr.write(f"{error}\n")
-        return error.exit_code
-    return 0
+
+    def work() -> None:
+        try:
+            cutlass = json.loads(arguments.rows.read_text(encoding="utf-8"))["rows"]
+            records = [load_record(path) for path in shown_records(measured_folder() / arguments.gpu)]
+            text = speed_table(speed_rows(cutlass, records), f"Our kernels beside CUTLASS's, {arguments.gpu}")
+            if arguments.out:
+                arguments.out.write_text(text, encoding="utf-8")
+            else:
+                sys.stdout.write(text)
+        except (OSError, ValueError, KeyError) as error:
+            raise CannotRun(f"{arguments.rows}: no measured rows ({error})") from error
+
+    return exit_code_of(work)
 
 
 if __name__ == "__main__":

@@ -133,7 +133,7 @@ cdef class Chip:
     @cython.locals(cache=Lines, waits=bint, same=bint, far=bint)
     cdef long long fill(self, long long sm, long long line, long long mask, long long start, long long issued) noexcept
     cdef long long coalescer_of(self, long long sm, long long line) noexcept
-    @cython.locals(cache=Lines, misses=bint, far=bint)
+    @cython.locals(cache=Lines, misses=bint, far=bint, comes=bint)
     cdef long long fill_known(self, long long sm, long long line, long long mask, long long start, long long issued) noexcept
     cdef long long ask(self, long long start, long long issued, long long asked) noexcept
     cdef long long accrue(self, long long asked, long long issued) noexcept

@@ -1635,17 +1635,17 @@ class Chip:
         if 0 < slow < _MILLI:
             misses = cache.held[slot] == 0 and self.slow_credit >= asked * _MILLI
             self.slow_credit -= asked * _MILLI if misses else 0
-        if cache.held[slot] and start < cache.lands[slot] and cache.asker[slot] == sm:
-            there = cache.lands[slot] // _MILLI
-            if self.twin and (shared > self.most_merged or far):
-                self.looked_up += brought
-            return max(self.ask(start, issued, asked) // _MILLI + self.l2_latency(sm), there) if self.twin else there
+        comes = cache.held[slot] and start < cache.lands[slot] and cache.asker[slot] == sm
+        if comes and not self.twin:
+            return cache.lands[slot] // _MILLI
         begin = self.ask(start, issued, asked)
+        if shared > self.most_merged or far:
+            self.looked_up += brought
+        if comes:
+            return max(begin // _MILLI + self.l2_latency(sm), cache.lands[slot] // _MILLI)
         if cache.held[slot]:
             self.later += 1
             self.later_waiting += 1 if begin < cache.pending[slot] else 0
-        if shared > self.most_merged or far:
-            self.looked_up += brought
         if misses:
             cache.ready[slot] = self.arrives(line, max(begin, served) // _MILLI)
         cache.held[slot] = _WHOLE_LINE
