@@ -65,6 +65,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "ahead": tiles.measure_ahead,
     "commits": tiles.measure_commits,
     "flight": memory.measure_flight,
+    "strides": memory.measure_strides,
 }
 """Benchmarks by the name of their CSV file."""
 

@@ -381,3 +381,39 @@ def measure_flight(device: Device, *, quick: bool) -> list[MeasuredRow]:
             | {"bytes_a_cycle": blocks * block / cycles, "wavefronts_a_cycle": float(np.median(loaded))}
         )
     return rows
+
+
+STRIDES: Final = (1, 2, 3, 4, 5, 6, 7, 8, 12)
+"""Lines of shared memory from one that a copy fills to the next."""
+
+STRIDE_ROWS: Final = (64, 128)
+_STRIDE_WARPS, _STRIDE_COPIES = 8, 4
+_COPY_BYTES: Final = 4 * LINE_BYTES
+_STRIDE_PITCH: Final = 16384
+
+
+def measure_strides(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure copies by eight warps of one SM whose lines lie ``stride`` lines apart in shared memory, and hit the L2.
+
+    So they lie in a ring whose stages are side by side. Each round fills the next of the slots between the lines, and
+    each of its copies one ``turn`` slots further. Column ``cycles_a_copy`` has the SM's cycles for each copy of 512
+    bytes; ``row_bytes`` of each row in global memory are copied.
+    """
+    rows: list[MeasuredRow] = []
+    copies = _STRIDE_WARPS * _STRIDE_COPIES  # of a round
+    for row_bytes, stride, turn in product(STRIDE_ROWS, STRIDES[:4] if quick else STRIDES, (0, 1)):
+        data = device.cupy.zeros(copies * _COPY_BYTES // row_bytes * _STRIDE_PITCH, dtype=np.uint8)
+        rounds = _STRIDE_PITCH // row_bytes
+        where = (np.uint32(row_bytes), np.uint32(_STRIDE_PITCH), np.uint32(stride), np.uint32(turn))
+        found = device.spans(
+            "strides",
+            "strides",
+            (data, np.int32(rounds), *where),
+            threads=_STRIDE_WARPS * WARP,
+            shared=copies * _COPY_BYTES * stride,
+        )
+        cycles = elapsed(found)
+        each = cycles / (rounds * copies)
+        rows.append({"row_bytes": row_bytes, "stride": stride, "turn": turn, "cycles": cycles, "cycles_a_copy": each})
+    return rows
