@@ -390,14 +390,16 @@ STRIDE_ROWS: Final = (64, 128)
 _STRIDE_WARPS, _STRIDE_COPIES = 8, 4
 _COPY_BYTES: Final = 4 * LINE_BYTES
 _STRIDE_PITCH: Final = 16384
+_STRIDE_SLOTS: Final = 5
+"""Slots that are at least filled in turn: four groups are on their way, and the next one is copied."""
 
 
 def measure_strides(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     Measure copies by eight warps of one SM whose lines lie ``stride`` lines apart in shared memory, and hit the L2.
 
-    So they lie in a ring whose stages are side by side. Each round fills the next of the slots between the lines, and
-    each of its copies one ``turn`` slots further. Column ``cycles_a_copy`` has the SM's cycles for each copy of 512
+    So they lie in a ring whose stages are side by side. Each round fills the next of its slots, none of which is filled
+    while copies to it are on their way, and each copy of a round one ``turn`` slots further. Column ``cycles_a_copy`` has the SM's cycles for each copy of 512
     bytes; ``row_bytes`` of each row in global memory are copied.
     """
     rows: list[MeasuredRow] = []
@@ -405,13 +407,14 @@ def measure_strides(device: Device, *, quick: bool) -> list[MeasuredRow]:
     for row_bytes, stride, turn in product(STRIDE_ROWS, STRIDES[:4] if quick else STRIDES, (0, 1)):
         data = device.cupy.zeros(copies * _COPY_BYTES // row_bytes * _STRIDE_PITCH, dtype=np.uint8)
         rounds = _STRIDE_PITCH // row_bytes
-        where = (np.uint32(row_bytes), np.uint32(_STRIDE_PITCH), np.uint32(stride), np.uint32(turn))
+        blocks = -(-_STRIDE_SLOTS // stride)
+        shapes = (row_bytes, _STRIDE_PITCH, stride, stride * blocks, turn)
         found = device.spans(
             "strides",
             "strides",
-            (data, np.int32(rounds), *where),
+            (data, np.int32(rounds), *map(np.uint32, shapes)),
             threads=_STRIDE_WARPS * WARP,
-            shared=copies * _COPY_BYTES * stride,
+            shared=copies * _COPY_BYTES * stride * blocks,
         )
         cycles = elapsed(found)
         each = cycles / (rounds * copies)
