@@ -399,24 +399,22 @@ def measure_strides(device: Device, *, quick: bool) -> list[MeasuredRow]:
     Measure copies by eight warps of one SM whose lines lie ``stride`` lines apart in shared memory, and hit the L2.
 
     So they lie in a ring whose stages are side by side. Each round fills the next of its slots, none of which is filled
-    while copies to it are on their way, and each copy of a round one ``turn`` slots further. Column ``cycles_a_copy`` has the SM's cycles for each copy of 512
-    bytes; ``row_bytes`` of each row in global memory are copied.
+    while copies to it are on their way. Column ``cycles_a_copy`` has the SM's cycles for each copy of 512 bytes;
+    ``row_bytes`` of each row in global memory are copied.
     """
     rows: list[MeasuredRow] = []
     copies = _STRIDE_WARPS * _STRIDE_COPIES  # of a round
-    for row_bytes, stride, turn in product(STRIDE_ROWS, STRIDES[:4] if quick else STRIDES, (0, 1)):
+    for row_bytes, stride in product(STRIDE_ROWS, STRIDES[:4] if quick else STRIDES):
         data = device.cupy.zeros(copies * _COPY_BYTES // row_bytes * _STRIDE_PITCH, dtype=np.uint8)
-        rounds = _STRIDE_PITCH // row_bytes
-        blocks = -(-_STRIDE_SLOTS // stride)
-        shapes = (row_bytes, _STRIDE_PITCH, stride, stride * blocks, turn)
+        rounds, blocks = _STRIDE_PITCH // row_bytes, -(-_STRIDE_SLOTS // stride)
         found = device.spans(
             "strides",
             "strides",
-            (data, np.int32(rounds), *map(np.uint32, shapes)),
+            (data, np.int32(rounds), *map(np.uint32, (row_bytes, _STRIDE_PITCH, stride, blocks))),
             threads=_STRIDE_WARPS * WARP,
             shared=copies * _COPY_BYTES * stride * blocks,
         )
         cycles = elapsed(found)
         each = cycles / (rounds * copies)
-        rows.append({"row_bytes": row_bytes, "stride": stride, "turn": turn, "cycles": cycles, "cycles_a_copy": each})
+        rows.append({"row_bytes": row_bytes, "stride": stride, "cycles": cycles, "cycles_a_copy": each})
     return rows
