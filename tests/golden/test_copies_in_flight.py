@@ -88,6 +88,7 @@ def data(row, passes):
         request=column([0]),
         vecs=column([1]),
         asked=column([SECTORS] * requests),
+        grouped=column([0] * requests),
         touched=column(range(0, len(lines) + 1, rows)),
         line=column(lines),
         mask=column(masks),

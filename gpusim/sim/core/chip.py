@@ -420,8 +420,8 @@ class Chip:
         # SMs
         self.sm_free, self.barrier_free = zeros(sms), zeros(sms)
         self.staged, self.staged_last = zeros(sms * _STAGE_CYCLES), 0
-        self.full_from, self.full_to, self.tag_free, self.halves = zeros(sms), zeros(sms), zeros(sms), zeros(sms)
-        self.shared_left = zeros(sms)
+        self.full_from, self.full_to, self.halves = zeros(sms), zeros(sms), zeros(sms)
+        self.tag_free, self.grouped_part, self.shared_left = zeros(sms), zeros(sms), zeros(sms)
         self.cold, self.sectors = zeros(sms, 1), zeros(sms)
         self.line_ready = zeros(sms * self.lines, -1)
         self.fetch_free, self.fetched_lines = zeros(sms), zeros(sms)
@@ -468,7 +468,7 @@ class Chip:
         """Take over the machine's figures."""
         self.smsps, self.ports, self.depth = figures.smsps, figures.ports, figures.queue_depth
         self.sm_depth, self.store_buffer = figures.sm_depth, figures.store_buffer
-        self.copy_stage = figures.copy_stage
+        self.copy_stage, self.grouped_percent = figures.copy_stage, figures.grouped_percent
         self.sm_interval, self.smsp_interval = figures.sm_interval, figures.smsp_interval
         self.per_cycle, self.wavefront_latency = figures.wavefronts_per_cycle, figures.wavefront_latency
         self.return_bytes = figures.warp_return_bytes
@@ -553,7 +553,7 @@ class Chip:
         self.pattern, self.fetch_line = data.pattern, data.fetch_line
         self.slow, self.missed, self.shared_by, self.looked_of = data.slow, data.missed, data.shared, data.looked
         self.request, self.vecs = data.request, data.vecs
-        self.asked, self.touched = data.asked, data.touched
+        self.asked, self.grouped, self.touched = data.asked, data.grouped, data.touched
         self.line, self.sector_mask = data.line, data.mask
         self.output_sectors = data.output_sectors
 
@@ -883,8 +883,6 @@ class Chip:
         kind = self.kind[code]
         landed = at
         if kind in (SHARED, LDGSTS, GLOBAL):
-            if self.takes[code]:
-                self.take_reads(smsp, at, self.takes[code])
             landed = self.memory(smsp, warp, at)
         elif kind == COMMIT:
             self.dispatch(smsp, at, 0, 0, 0, 0)
@@ -1191,7 +1189,7 @@ class Chip:
         self.wavefronts += wavefronts
         self.collected = collected
         self.mio_free[smsp] = collected + max(self.smsp_interval, registers * self.register_interval)
-        self.sm_free[sm] = collected + (self.copy_interval if stage else self.sm_interval)
+        self.sm_free[sm] = collected + (self.copy_interval if stage and registers else self.sm_interval)
         for _ in range(places):
             self.queue[smsp * self.depth + self.queue_at[smsp]] = collected
             self.queue_at[smsp] = (self.queue_at[smsp] + 1) % self.depth
@@ -1205,29 +1203,19 @@ class Chip:
         code = self.at[warp]
         kind, registers = self.kind[code], self.registers[code]
         reason = SHORT_SCOREBOARD
+        if kind == LDGSTS and self.is_idle(warp, code):
+            registers = 0
+        elif self.takes[code]:
+            self.take_reads(smsp, at, self.takes[code])
         if kind == SHARED:
             wavefronts = self.wavefronts_of(warp, code)
-            stores = self.fills[code]
-            leaves = self.dispatch(smsp, at, wavefronts, registers, 0, self.written[warp] if stores else 0)
-            if stores:
-                self.written[warp] = leaves + wavefronts * self.wavefront_latency
+            leaves = self.dispatch(smsp, at, wavefronts, registers, 0, self.written[warp] if self.fills[code] else 0)
             landed = self.shared(warp, leaves, wavefronts)
             self.shared_left[self.sm_of[smsp]] = leaves
         elif kind == LDGSTS:
             # Its registers are waited for as those of any access to global memory (Nsight Compute's guide).
             reason = LONG_SCOREBOARD
-            self.resolve(warp, code)
-            # Without active lanes a copy takes no wavefront, unless it fills with zeros (D21).
-            wavefronts = self.wavefronts_of(warp, code) if self.asked[self.requested] or self.zero_fills[code] else 0
-            comes = self.asked[self.requested] > 0
-            looks_up = comes and not self.through_l1[code]
-            until = self.tag_free[self.sm_of[smsp]] if looks_up else 0
-            leaves = self.dispatch(smsp, at, 0 if comes else wavefronts, registers, self.copy_stage, until)
-            begins = self.tag(self.sm_of[smsp], leaves) if looks_up else leaves
-            landed = self.copy(self.sm_of[smsp], begins, at, code)
-            if comes and self.through_l1[code]:
-                landed = self.taken_in(self.sm_of[smsp], landed, wavefronts)
-            self.open_group[warp] = max(landed, self.open_group[warp])
+            landed = self.issue_copy(smsp, warp, at, registers)
         else:
             reason = LONG_SCOREBOARD
             if self.row[code] >= 0:
@@ -1256,6 +1244,26 @@ class Chip:
             self.hold(warp, self.read[code], released, reason)
         return landed
 
+    def is_idle(self, warp: int, code: int) -> bool:
+        """Return whether a copy has no active lanes and fills nothing with zeros: it reads no registers (D21)."""
+        self.resolve(warp, code)
+        return not self.asked[self.requested] and not self.zero_fills[code]
+
+    def issue_copy(self, smsp: int, warp: int, at: int, registers: int) -> int:
+        """Issue a cp.async whose request is found; return the cycle at which its data is in shared memory."""
+        code, sm = self.at[warp], self.sm_of[smsp]
+        comes = self.asked[self.requested] > 0
+        # Without active lanes a copy takes no wavefront, unless it fills with zeros (D21).
+        wavefronts = self.wavefronts_of(warp, code) if comes or self.zero_fills[code] else 0
+        looks_up = comes and not self.through_l1[code]
+        until = self.tag_free[sm] if looks_up else 0
+        leaves = self.dispatch(smsp, at, 0 if comes else wavefronts, registers, self.copy_stage, until)
+        landed = self.copy(sm, self.tag(sm, leaves) if looks_up else leaves, at, code)
+        if comes and self.through_l1[code]:
+            landed = self.taken_in(sm, landed, wavefronts)
+        self.open_group[warp] = max(landed, self.open_group[warp])
+        return landed
+
     def shared(self, warp: int, leaves: int, wavefronts: int) -> int:
         """
         Serve a shared access; return the cycle at which a load's value can be used, or a store is done.
@@ -1271,6 +1279,7 @@ class Chip:
             self.return_free[warp] = landed
             return landed
         if self.fills[code]:
+            self.written[warp] = leaves + wavefronts * self.wavefront_latency
             # A barrier behind it leaves the SMSP's queue next.
             self.stored[warp] = self.mio_free[self.home[warp]]
         return self.staged_last + 1
@@ -1322,9 +1331,17 @@ class Chip:
         return self.touched[self.requested + 1] - self.touched[self.requested]
 
     def tag(self, sm: int, at: int) -> int:
-        """Let a copy look up its lines, a request a cycle, after those before it; return the cycle of the first."""
+        """
+        Let a copy look up its lines, a request a cycle, after those before it; return the cycle of the first.
+
+        One that fills lines of one group only takes some hundredths of a cycle longer; whole cycles are taken when they
+        are full (D3).
+        """
         begin = max(at, self.tag_free[sm])
-        self.tag_free[sm] = begin + self.tags()
+        if self.grouped[self.requested]:
+            self.grouped_part[sm] += self.grouped_percent
+        self.tag_free[sm] = begin + self.tags() + self.grouped_part[sm] // _PERCENT
+        self.grouped_part[sm] %= _PERCENT
         return begin
 
     def block(self, sm: int, at: int, until: int) -> None:
