@@ -219,20 +219,6 @@ class CopyPaceSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class LineGroupsSpec:
-    """
-    Groups of the lines of shared memory, a line of each in turn.
-
-    Attributes:
-        count: Number of groups.
-        percent: Hundredths of a cycle by which a copy around the L1 takes longer that fills lines of one group only.
-    """
-
-    count: Annotated[int, FigureUnit("groups")]
-    percent: Annotated[int, FigureUnit("percent")]
-
-
-@dataclass(frozen=True, slots=True)
 class AsyncCopySpec:
     """
     cp.async (LDGSTS).
@@ -242,7 +228,6 @@ class AsyncCopySpec:
             has a place in the MIO's queues.
         source_release: Cycles from there until the address registers are free.
         pace: How fast copies leave; None where it is not known, and they leave as other memory instructions do.
-        line_groups: Groups of lines in shared memory; None where nothing is known about which lines are copied.
         l1_latency: Cycles from issue until the data is in shared memory, on an L1 hit.
         commit_latency: Cycles from a commit_group's issue to that of one right behind it.
         wait_latency: Cycles from the issue of a wait_group with nothing pending to that of one right behind it.
@@ -251,7 +236,6 @@ class AsyncCopySpec:
     stage_half_cycles: Annotated[int, FigureUnit("half cycles")]
     source_release: Annotated[int, FigureUnit("cycles", least=0)]
     pace: CopyPaceSpec | None
-    line_groups: LineGroupsSpec | None
     l1_latency: Annotated[int, FigureUnit("cycles", least=0)]
     commit_latency: Annotated[int, FigureUnit("cycles", least=0)]
     wait_latency: Annotated[int, FigureUnit("cycles", least=0)]

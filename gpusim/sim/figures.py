@@ -25,8 +25,6 @@ class Figures(NamedTuple):
         copy_release: Cycles from the data stage until the registers of a cp.async may be overwritten.
         copy_stage: Half cycles that it takes of the data stage when it is issued.
         copy_interval: Cycles from a cp.async that leaves an SMSP to the next instruction that leaves one.
-        grouped_percent: Hundredths of a cycle by which the look-ups of a cp.async around the L1 take longer that fills
-            lines of shared memory of one group only.
         load_hit, copy_hit: Latency of a load and of a cp.async that hit the L1.
         barrier_base, barrier_per_warp: Cycles from the last arrival to the release; those between two arrivals.
         mufu_dispatch: Cycles in which an SMSP issues nothing after a MUFU.
@@ -72,7 +70,6 @@ class Figures(NamedTuple):
     copy_release: int
     copy_stage: int
     copy_interval: int
-    grouped_percent: int
     load_hit: int
     copy_hit: int
     barrier_base: int
@@ -141,7 +138,6 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
     """
     copy, banks, late = machine.async_copy, machine.dram.banks, machine.dram.late
     pace = None if copy is None else copy.pace
-    groups = None if copy is None else copy.line_groups
     clock = machine.launch.idle_clock_percent if busy else 100
     lines = machine.instruction_cache.l0_bytes // machine.instruction_cache.line_bytes
     return Figures(
@@ -160,7 +156,6 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         copy_release=0 if copy is None else copy.source_release,
         copy_stage=0 if copy is None else copy.stage_half_cycles,
         copy_interval=machine.mio.sm_interval if pace is None else pace.interval,
-        grouped_percent=0 if groups is None else groups.percent,
         load_hit=machine.l1.hit_latency,
         copy_hit=machine.l1.hit_latency if copy is None else copy.l1_latency,
         barrier_base=machine.barrier.base,

@@ -66,11 +66,9 @@ class FetchPattern:
 
     Attributes:
         requests: Indexed [access][vec][warp]; lines count from the first line that the fetch touches.
-        grouped: Of each, whether it fills several lines of shared memory, and those of one group only.
     """
 
     requests: list[list[list[Request]]]
-    grouped: list[list[list[bool]]]
 
 
 class Patterns:
@@ -78,13 +76,9 @@ class Patterns:
     Evaluates which sectors and lines accesses touch.
 
     Each address pattern is evaluated once: accesses that differ by a whole number of lines touch as many sectors.
-
-    Args:
-        line_groups: Groups of the lines of shared memory (``machine.LineGroupsSpec``); 0 where none are known.
     """
 
-    def __init__(self, line_groups: int = 0) -> None:
-        self._line_groups = line_groups
+    def __init__(self) -> None:
         self._copies: dict[Any, FetchPattern] = {}
         self._outputs: dict[Any, list[list[int]]] = {}
 
@@ -115,8 +109,7 @@ class Patterns:
                         for v, warps in enumerate(vecs)
                     ]
                     for a, vecs in enumerate(sectors)
-                ],
-                in_one_group(np.array(target) // _VECTORS_PER_LINE, over_warps(valid), self._line_groups).tolist(),
+                ]
             )
         return first, self._copies[key]
 
@@ -149,27 +142,6 @@ def _pattern(offset: IntArray, valid: BoolArray, bits: int) -> tuple[int | None,
     first = int(offset[valid].min()) * bits // LINE_BITS
     moved = np.where(valid, offset - first * LINE_BITS // bits, -1)
     return first, (offset.shape, bits, moved.tobytes())
-
-
-def in_one_group(lines: IntArray, valid: BoolArray, groups: int) -> BoolArray:
-    """
-    Return of each access whether it fills several lines of shared memory, all of them of one group (strides.csv).
-
-    Every ``groups``-th line is of one group. Which one it is depends on the slot of the ring, whether it is one does
-    not.
-
-    Args:
-        lines: Line that each lane fills; the last axis has the lanes.
-        valid: Lanes that take part.
-        groups: Number of groups; 0 where none are known: then it is False.
-    """
-    if not groups or not valid.any():
-        return np.zeros(lines.shape[:-1], dtype=np.bool_)
-    least, most = (np.where(valid, lines, limit) for limit in (lines.max(), lines.min()))
-    first = least.min(axis=-1)
-    same: BoolArray = (np.where(valid, lines, first[..., None]) % groups == first[..., None] % groups).all(axis=-1)
-    several: BoolArray = most.max(axis=-1) > first
-    return np.logical_and(same, several)
 
 
 def line_requests(vectors: Sequence[int], filled: Sequence[int]) -> LineMasks:

@@ -82,15 +82,13 @@ class DataTables:
     def __init__(self, kernel: AnyKernel, warps: int, walk: L2Walk | None, first_wave: int) -> None:
         self._kernel, self._warps, self._walk, self._first_wave = kernel, warps, walk, first_wave
         self._lanes = kernel.lanes()
-        copies = kernel.machine.async_copy
-        groups = None if copies is None else copies.line_groups
-        self._patterns = Patterns(0 if groups is None else groups.count)
+        self._patterns = Patterns()
         self._columns: dict[str, list[int]] = {
             name: []
             for name in (
                 *("program", "row_fetch", "row_status", "row_output", "found_slow", "found_missed", "found_first"),
                 *("pattern", "fetch_line", "slow", "missed", "shared", "looked", "request", "vecs"),
-                *("asked", "grouped", "touched", "line", "mask", "output_sectors"),
+                *("asked", "touched", "line", "mask", "output_sectors"),
             )
         }
         self._fetches: dict[Hashable, int] = {}
@@ -209,9 +207,6 @@ class DataTables:
             self._known[id(pattern)] = len(columns["request"])
             columns["request"].append(len(columns["asked"]))
             columns["vecs"].append(len(pattern.requests[0]))
-            for of_vecs in pattern.grouped:
-                for of_warps in of_vecs:
-                    columns["grouped"] += [*map(int, of_warps), *[0] * (self._warps - len(of_warps))]
             for vecs in pattern.requests:
                 for warps in vecs:
                     for sectors, lines in [*warps, *[(0, ())] * (self._warps - len(warps))]:

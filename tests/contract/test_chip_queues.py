@@ -324,18 +324,6 @@ def test_a_copy_waits_until_those_before_it_are_looked_up_and_holds_what_is_behi
     assert landed(core, *code, memory=Memory([lines_of(8)]), copy_stage=2) == [leaves - 1 + 23]
 
 
-@pytest.mark.parametrize(("copies", "leaves"), [(1, 3), (2, 11), (3, 20), (4, 29), (5, 39)])
-def test_a_copy_that_fills_lines_of_one_group_is_looked_up_longer(core, copies, leaves):
-    """
-    Copies of 8 lines take 9.25 cycles each: they leave at 1, 10, 19, 28 and, when four quarters are a cycle, at 38. A
-    load behind the last one is taken in the next cycle.
-    """
-    code = [*[copy(0)] * copies, lds(activity=0)]
-    memory = Memory([lines_of(8)], grouped=[0])
-
-    assert landed(core, *code, memory=memory, copy_stage=2, grouped_percent=125) == [leaves - 1 + 23]
-
-
 @pytest.mark.parametrize("lines", [0, 1, 8])
 def test_a_copy_that_waits_for_the_data_stage_leaves_its_smsp_to_what_is_behind_it(core, lines):
     """

@@ -98,7 +98,6 @@ class Memory(NamedTuple):
         requests: The request of each fetch, the same for all warps.
         statuses: L2 status of each fetch; of no use where lines are simulated. All hit where none is given.
         outputs: Sectors of each access of an epilogue, and their L2 status.
-        grouped: Fetches whose copies fill lines of shared memory of one group only.
         simulates_l2: Whether the L2's lines are simulated.
         follows: The CTA whose stores each CTA's epilogue waits for, or -1; none waits where nothing is given.
     """
@@ -106,7 +105,6 @@ class Memory(NamedTuple):
     requests: Sequence[Request] = ()
     statuses: Sequence[L2Status] = ()
     outputs: Sequence[tuple[int, L2Status]] = ()
-    grouped: Sequence[int] = ()
     simulates_l2: bool = True
     follows: Sequence[int] = ()
 
@@ -137,7 +135,6 @@ class Memory(NamedTuple):
             request=column(fetch * warps for fetch in fetches),
             vecs=column(1 for _ in fetches),
             asked=column(sectors for sectors, _ in self.requests for _ in range(warps)),
-            grouped=column(int(fetch in self.grouped) for fetch in fetches for _ in range(warps)),
             touched=column(sum(map(len, lines[:number])) for number in range(len(lines) + 1)),
             line=column(line for one in lines for line, _ in one),
             mask=column(mask for one in lines for _, mask in one),

@@ -1,16 +1,15 @@
 """Copies that hit the L2, so many on their way (flight.cu): cycles of its compiled loop, measured and simulated."""
 
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
 import pytest
-from doubles.by_hand import NOTHING, copy, instruction, lds
+from doubles.by_hand import copy, instruction, lds
+from doubles.copied_rows import COPY_BYTES, copied_rows
 
 from gpusim.gpu.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
 from gpusim.sim.code import COMMIT, DEPBAR, EXIT, PIPE, Assembly, DecodedSegment
-from gpusim.sim.core.columns import column
 from gpusim.sim.core.engine import engine
 from gpusim.sim.cta_scheduler import groups_of_places
 from gpusim.sim.figures import figures_of
@@ -20,8 +19,8 @@ from gpusim.units import LINE_BYTES
 MACHINE = load_machine("h200")
 FLIGHT = MeasuredTable(Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench", "flight")
 ROWS = [{name: float(value) for name, value in row.items()} for row in FLIGHT.rows(loaders=0, shared_by=1)]
-PITCH, COPY_BYTES, SECTORS = 512, 512, 16
-"""Bytes from one row to the next, of a warp's copy, and its sectors."""
+PITCH = 512
+"""Bytes from one row to the next."""
 
 RELEASE, CONSTANT = 1, 2
 """Scoreboards: of the copies' addresses, and of the loop's bound, a load of a constant."""
@@ -63,40 +62,6 @@ def loop(copies, pending, steps):
     return [*code, arithmetic(5), arithmetic(1), branch(7)]
 
 
-def data(row, passes):
-    """Lines of the first block, of which each pass of each CTA has the next ones. All are in the L2."""
-    copies, warps, ctas, row_bytes = (int(row[name]) for name in ("copies", "copiers", "ctas", "row_bytes"))
-    rows, lines, masks = COPY_BYTES // row_bytes, [], []
-    for along in range(0, PITCH, row_bytes):
-        for access in range(copies):
-            for warp in range(warps):
-                for place in range(rows):
-                    at = ((warp * copies + access) * rows + place) * PITCH + along
-                    lines.append(at // LINE_BYTES)
-                    masks.append(0b1111 if row_bytes == LINE_BYTES else 0b0011 << at % LINE_BYTES // 32)
-    block, requests, fetches = warps * copies * rows * PITCH // LINE_BYTES, len(lines) // rows, ctas * passes
-    return replace(
-        NOTHING.data(warps, ctas),
-        row_fetch=column(cta * passes for cta in range(ctas)),
-        row_status=column(cta * passes for cta in range(ctas)),
-        pattern=column([0] * fetches),
-        fetch_line=column(number * block for number in range(fetches)),
-        slow=column([0] * fetches),
-        missed=column([0] * fetches),
-        shared=column([1] * fetches),
-        looked=column([1000] * fetches),
-        request=column([0]),
-        vecs=column([1]),
-        asked=column([SECTORS] * requests),
-        grouped=column([0] * requests),
-        touched=column(range(0, len(lines) + 1, rows)),
-        line=column(lines),
-        mask=column(masks),
-        cached=False,
-        simulates_l2=False,
-    )
-
-
 def simulated(row):
     """The median cycle at which an SM's copies are there, of as many as were measured."""
     copies, warps, ctas, row_bytes = (int(row[name]) for name in ("copies", "copiers", "ctas", "row_bytes"))
@@ -107,7 +72,9 @@ def simulated(row):
     columns = code_of({0: Assembly((DecodedSegment("mainloop", tuple(code), passes, 1), end), warps, 0)}, 0)
     sms = MACHINE.sms
     groups = tuple(groups_of_places(sms, sms, 1, MACHINE.launch.units)) if ctas == sms else ()
-    chip = engine().module.Chip(figures, columns, data(row, passes), ctas, 1, 1, groups)
+    chip = engine().module.Chip(
+        figures, columns, copied_rows(warps, copies, row_bytes, PITCH, passes, ctas=ctas), ctas, 1, 1, groups
+    )
     for cta in range(ctas):
         chip.hand(cta, cta, 0, 0)
     ended = []

@@ -87,7 +87,6 @@ def data(grid, tiles):
         request=column(requests),
         vecs=column([1] * ctas),
         asked=column([SECTORS] * copies),
-        grouped=column([0] * copies),
         touched=column(range(0, 4 * copies + 1, 4)),
         line=column(lines),
         mask=column([WHOLE_LINE] * len(lines)),

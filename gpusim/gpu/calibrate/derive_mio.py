@@ -74,36 +74,6 @@ def _copy_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     )
 
 
-_LONGER = 0.5
-"""Cycles by which a copy takes longer at least whose lines are of one group: others differ by hundredths."""
-
-
-def _longer_by_stride(t: dict[str, MeasuredTable]) -> dict[int, float]:
-    """Return by how many cycles copies take longer than those of the fastest stride, for each stride; mean of rows."""
-    longer: dict[int, list[float]] = {}
-    for row_bytes in t["strides"].values("row_bytes"):
-        rows = t["strides"].rows(row_bytes=row_bytes)
-        cycles = {int(row["stride"]): float(row["cycles_a_copy"]) for row in rows}
-        for stride, each in cycles.items():
-            longer.setdefault(stride, []).append(each - min(cycles.values()))
-    return {stride: mean(found) for stride, found in longer.items()}
-
-
-def _line_groups(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    strides = [stride for stride, longer in _longer_by_stride(t).items() if longer > _LONGER]
-    if not strides:
-        raise NotMeasured
-    return min(strides), f"strides.csv, least stride whose copies take {_LONGER} cycles longer and more"
-
-
-def _grouped_percent(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    count = int(_line_groups(t, _)[0])
-    longer = [found for stride, found in _longer_by_stride(t).items() if stride % count == 0]
-    return 100 * mean(longer), (
-        f"strides.csv, copies whose lines are apart by multiples of {count}: more cycles for each, mean, in per cent"
-    )
-
-
 def _register_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     wide, narrow = (
         t["shared"].numbers("per_instruction", instruction="sts", bytes=width, stride_bytes=width, warps=4, smsps=1)[0]
@@ -209,8 +179,6 @@ MIO_FORMULAS: dict[str, Formula] = {
     "async_copy.stage_half_cycles": _stage_half_cycles,
     "async_copy.source_release": _copy_release,
     "async_copy.pace.interval": _copy_interval,
-    "async_copy.line_groups.count": _line_groups,
-    "async_copy.line_groups.percent": _grouped_percent,
     "async_copy.l1_latency": _copy_latency,
     "async_copy.commit_latency": lambda t, _: (
         t["cp_async"].numbers("each", what="commit")[0],

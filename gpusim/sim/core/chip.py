@@ -420,8 +420,8 @@ class Chip:
         # SMs
         self.sm_free, self.barrier_free = zeros(sms), zeros(sms)
         self.staged, self.staged_last = zeros(sms * _STAGE_CYCLES), 0
-        self.full_from, self.full_to, self.halves = zeros(sms), zeros(sms), zeros(sms)
-        self.tag_free, self.grouped_part, self.shared_left = zeros(sms), zeros(sms), zeros(sms)
+        self.full_from, self.full_to, self.tag_free, self.halves = zeros(sms), zeros(sms), zeros(sms), zeros(sms)
+        self.shared_left = zeros(sms)
         self.cold, self.sectors = zeros(sms, 1), zeros(sms)
         self.line_ready = zeros(sms * self.lines, -1)
         self.fetch_free, self.fetched_lines = zeros(sms), zeros(sms)
@@ -468,7 +468,7 @@ class Chip:
         """Take over the machine's figures."""
         self.smsps, self.ports, self.depth = figures.smsps, figures.ports, figures.queue_depth
         self.sm_depth, self.store_buffer = figures.sm_depth, figures.store_buffer
-        self.copy_stage, self.grouped_percent = figures.copy_stage, figures.grouped_percent
+        self.copy_stage = figures.copy_stage
         self.sm_interval, self.smsp_interval = figures.sm_interval, figures.smsp_interval
         self.per_cycle, self.wavefront_latency = figures.wavefronts_per_cycle, figures.wavefront_latency
         self.return_bytes = figures.warp_return_bytes
@@ -553,7 +553,7 @@ class Chip:
         self.pattern, self.fetch_line = data.pattern, data.fetch_line
         self.slow, self.missed, self.shared_by, self.looked_of = data.slow, data.missed, data.shared, data.looked
         self.request, self.vecs = data.request, data.vecs
-        self.asked, self.grouped, self.touched = data.asked, data.grouped, data.touched
+        self.asked, self.touched = data.asked, data.touched
         self.line, self.sector_mask = data.line, data.mask
         self.output_sectors = data.output_sectors
 
@@ -1331,17 +1331,9 @@ class Chip:
         return self.touched[self.requested + 1] - self.touched[self.requested]
 
     def tag(self, sm: int, at: int) -> int:
-        """
-        Let a copy look up its lines, a request a cycle, after those before it; return the cycle of the first.
-
-        One that fills lines of one group only takes some hundredths of a cycle longer; whole cycles are taken when they
-        are full (D3).
-        """
+        """Let a copy look up its lines, a request a cycle, after those before it; return the cycle of the first."""
         begin = max(at, self.tag_free[sm])
-        if self.grouped[self.requested]:
-            self.grouped_part[sm] += self.grouped_percent
-        self.tag_free[sm] = begin + self.tags() + self.grouped_part[sm] // _PERCENT
-        self.grouped_part[sm] %= _PERCENT
+        self.tag_free[sm] = begin + self.tags()
         return begin
 
     def block(self, sm: int, at: int, until: int) -> None:

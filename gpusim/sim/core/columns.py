@@ -120,7 +120,6 @@ class Data:
             access, vec and warp.
         asked, touched: Of each instruction: sectors, and its first request of a line; ``touched`` has one entry more
             than instructions.
-        grouped: Of each instruction: whether it is a copy that fills lines of shared memory of one group only, 1 or 0.
         line, mask: Of each request: the number of its line, and the mask of its sectors.
         output_sectors: Sectors by access and warp.
         cached: Whether some access looks up the L1.
@@ -147,7 +146,6 @@ class Data:
     request: Column
     vecs: Column
     asked: Column
-    grouped: Column
     touched: Column
     line: Column
     mask: Column

@@ -395,11 +395,10 @@ def test_a_figure_may_be_a_list():
         ("launch.gpc_clocks", 1),
         ("dram.banks", 3),
         ("async_copy.pace", 1),
-        ("async_copy.line_groups", 2),
         ("l2.reach", 1),
     ],
 )
-def test_a_machine_may_not_know_groups_of_sms_and_lines_clocks_banks_pace_or_reach(table, left_out):
+def test_a_machine_may_not_know_groups_of_sms_clocks_banks_pace_or_reach(table, left_out):
     text = without_table(table)
     machine, whole = parse_machine(text, "h200", "x.toml"), load_machine("h200")
     of, _, part = table.partition(".")
@@ -425,13 +424,11 @@ def test_groups_of_sms_clocks_banks_and_the_reach_of_the_l2_are_known_of_an_h200
         assert known == {name == "h200"}
 
 
-@pytest.mark.parametrize("figure", ["pace", "line_groups"])
-def test_the_pace_of_copies_and_the_groups_of_lines_are_known_of_chips_with_the_sm_of_the_h200(figure):
-    machines = {name: load_machine(name) for name in machine_names()}
-    known = {name: getattr(machine.async_copy, figure) for name, machine in machines.items() if machine.async_copy}
+def test_the_pace_of_copies_is_known_of_chips_with_the_sm_of_the_h200():
+    copies = {name: load_machine(name).async_copy for name in machine_names()}
 
-    assert {name for name, found in known.items() if found} == {"h100_pcie", "h100_sxm", "h200"}
-    assert len({found for found in known.values() if found}) == 1
+    assert {name for name, copy in copies.items() if copy and copy.pace} == {"h100_pcie", "h100_sxm", "h200"}
+    assert len({copy.pace for copy in copies.values() if copy and copy.pace}) == 1
 
 
 MAY_BE_NOTHING = re.compile(

@@ -38,7 +38,6 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
         copy_release=13,
         copy_stage=3,
         copy_interval=2,
-        grouped_percent=0,
         load_hit=32,
         copy_hit=39,
         barrier_base=22,

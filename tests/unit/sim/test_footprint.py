@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from doubles.published import H200
-from problems.small import small, small_conv, small_gemm
+from problems.small import small_conv, small_gemm
 
 from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.schedule.lanes import GlobalRow
-from gpusim.sim.footprint import Patterns, in_one_group, line_requests
+from gpusim.sim.footprint import Patterns, line_requests
 from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.lanes import SharedTable, copy_table
 from gpusim.tile.requests import distinct_sectors
@@ -103,46 +103,9 @@ def test_fetches_a_whole_number_of_lines_apart_are_one_pattern():
 
 
 def test_lanes_that_read_nothing_touch_nothing():
-    _, pattern = Patterns(4).copies(access_at(), filled_at(), around_l1=True)
+    _, pattern = Patterns().copies(access_at(), filled_at(), around_l1=True)
 
     assert pattern.requests == [[[(0, ())]]]
-    assert pattern.grouped == [[[False]]]
-
-
-@pytest.mark.parametrize(
-    ("filled", "groups", "grouped"),
-    [
-        ((0, 4, 8, 12), 4, True),
-        ((3, 11, 7, 7), 4, True),  # in any order, and twice
-        ((0, 4, 8, 13), 4, False),
-        ((0, 2, 4, 6), 4, False),
-        ((5, 5, 5, 5), 4, False),  # one line
-        ((0, 4, 8, 12), 0, False),  # nothing is known of groups
-    ],
-)
-def test_lines_of_shared_memory_are_of_one_group_where_whole_turns_lie_between_them(filled, groups, grouped):
-    lines = np.array([filled])
-
-    assert in_one_group(lines, np.ones_like(lines, dtype=bool), groups).tolist() == [grouped]
-
-
-def test_lanes_without_a_copy_fill_no_line_of_another_group():
-    lines, valid = np.array([[0, 4, 5, 8], [1, 2, 3, 4]]), np.array([[True, True, False, True], [False] * 4])
-
-    assert in_one_group(lines, valid, 4).tolist() == [True, False]
-
-
-@pytest.mark.parametrize("stages", [3, 4, 5, 6, 7, 8])
-@pytest.mark.parametrize("k", [32, 64])
-def test_rings_of_four_and_eight_stages_side_by_side_have_copies_of_one_group(stages, k):
-    """A line of a crosswise tile's stage and the next one of it are as many lines apart as there are stages."""
-    problem = {"kind": "gemm", "m": 64, "n": 64, "k": 64}
-    kernel = TimedTileKernel(small(problem, threadblock=[64, 64, k], warp=[32, 32, k], stages=stages), H200)
-    own, lanes = kernel.lanes().cta(0), kernel.lanes()
-    filled = copy_table(lanes.operands[kernel.copied[0]])
-    _, pattern = Patterns(4).copies(own.fetched(0, 0), filled, around_l1=True)
-
-    assert {grouped for vecs in pattern.grouped for warps in vecs for grouped in warps} == {stages % 4 == 0}
 
 
 @pytest.mark.parametrize(("elements", "sectors"), [(8, [32, 0]), (4, [16])])

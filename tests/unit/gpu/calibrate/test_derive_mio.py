@@ -123,29 +123,6 @@ def test_copies_leave_an_sm_at_an_interval(tmp_path):
     assert {key: found.value for key, found in derive(tmp_path).items()} == {"async_copy.pace.interval": 3}
 
 
-def strides(row_bytes, **cycles):
-    return [
-        {"row_bytes": row_bytes, "stride": int(stride.removeprefix("of_")), "cycles_a_copy": each}
-        for stride, each in cycles.items()
-    ]
-
-
-def test_copies_whose_lines_are_of_one_group_take_longer(tmp_path):
-    """Strides of 3 and 6: 1.2 and 1.4 cycles longer with rows of 64 bytes, 1 and 1.2 with those of 128."""
-    rows = strides(64, of_1=8.1, of_2=8, of_3=9.2, of_6=9.4) + strides(128, of_1=4, of_2=4.1, of_3=5, of_6=5.2)
-    write_rows(tmp_path / "strides.csv", rows, {})
-
-    found = {key: figure.value for key, figure in derive(tmp_path).items()}
-
-    assert found == {"async_copy.line_groups.count": 3, "async_copy.line_groups.percent": 120}
-
-
-def test_copies_that_take_alike_show_no_groups_of_lines(tmp_path):
-    write_rows(tmp_path / "strides.csv", strides(64, of_1=8.1, of_2=8, of_4=8.3), {})
-
-    assert derive(tmp_path) == {}
-
-
 def test_a_copy_takes_what_a_stream_takes_beyond_its_wavefronts(tmp_path):
     """1.5 and 2.5 cycles more than 4 and 32 wavefronts are 2 in the mean: 4 half cycles. Others' rows are left out."""
     of = {"what": "stream", "op": "ca", "warps": 16, "smsps": 4}
