@@ -1,4 +1,8 @@
-"""``python -m gpusim.measure.one_sm OUT``: main loops of several CTAs on one SM, while all other SMs rest."""
+"""
+``python -m gpusim.measure.one_sm OUT``: main loops of several CTAs on one SM, while all other SMs rest.
+
+Whole, and with some of their instructions left out (``gpusim.measure.parts``).
+"""
 
 import argparse
 import sys
@@ -13,14 +17,16 @@ from typing import Final
 import numpy as np
 
 from gpusim.arrays import IntArray
+from gpusim.cuda.compiler import compile_cubin
 from gpusim.errors import CannotRun, exit_code_of
 from gpusim.families.registry import family_of, load_scenario, parse_scenario
 from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow, write_rows
-from gpusim.gpu.module import load_kernels
+from gpusim.gpu.module import LoadedKernel, architecture
 from gpusim.gpu.run import put_pointers
 from gpusim.machine.load import load_machine
 from gpusim.machine.occupancy import ctas_per_sm
 from gpusim.measure.lives import stamped
+from gpusim.measure.parts import without
 from gpusim.scenario.catalogue import find_scenario
 from gpusim.scenario.models import Scenario
 
@@ -31,6 +37,9 @@ NAMES: Final = (
     *("gemm_u8_128x64x64_s4_2560x1408x1024", "gemm_s8_128x128x64_s3_2048"),
 )
 """Scenarios whose kernels are launched, for as many CTAs as share an SM."""
+
+LEFT_OUT: Final = ("", "LDGSTS lanes", "LDSM", "MMA", "LDGSTS MMA", "LDSM MMA")
+"""What is left out (``parts.LEFT_OUT``): nothing, what copies bring, ldmatrix, mma.sync, and two of three."""
 
 LENGTHS: Final = (2048, 6144)
 """Two lengths of the sum: the difference of their cycles is that of their k tiles."""
@@ -97,26 +106,34 @@ def cycles_of(stamps: IntArray) -> int:
 
 
 def measure_name(device: Device, name: str) -> Iterator[MeasuredRow]:
-    """Yield a row for each number of CTAs and each length: the median cycles of a scenario's kernel on one SM."""
-    cupy = device.cupy
+    """Yield a row for each number of CTAs, length, and what is left out: the median cycles on one SM of a kernel."""
     for ctas in count(1):
-        for k in LENGTHS:
-            scenario = scenario_of(name, ctas, k)
-            family = family_of(scenario)
-            with tempfile.TemporaryDirectory() as folder:
-                own = stamped(family.cuda.specialisations(scenario, "plain")[0], Path(folder))
-                (kernel,) = load_kernels(cupy, [own])
-            if (
-                ctas
-                > ctas_per_sm(
-                    load_machine(scenario.machine), own.block_threads, kernel.registers, own.shared_bytes
-                ).ctas
-            ):
+        rows = [row for k in LENGTHS for row in measure_ctas(device, name, ctas, k)]
+        if not rows:
+            return
+        yield from rows
+
+
+def measure_ctas(device: Device, name: str, ctas: int, k: int) -> Iterator[MeasuredRow]:
+    """Yield a row for each of what is left out of a kernel; none where an SM has no room for so many CTAs."""
+    cupy = device.cupy
+    scenario = scenario_of(name, ctas, k)
+    family = family_of(scenario)
+    machine = load_machine(scenario.machine)
+    problem = family.devices.upload(cupy, scenario, 0)
+    with tempfile.TemporaryDirectory() as folder:
+        own = stamped(family.cuda.specialisations(scenario, "plain")[0], Path(folder) / "source")
+        cubin = compile_cubin(own, architecture(cupy)).read_bytes()
+        stamps = cupy.zeros((ctas, own.block_threads // WARP, 4), dtype=np.int64)
+        params = problem.params(own.k_iterations)
+        put_pointers(params, {"records": stamps})
+        for number, left_out in enumerate(LEFT_OUT):
+            changed = Path(folder) / f"{number}.cubin"  # CuPy keeps a file that it has loaded, by its path
+            changed.write_bytes(without(cubin, own.entry, left_out))
+            kernel = LoadedKernel(cupy, own, changed)
+            room = ctas_per_sm(machine, own.block_threads, kernel.registers, own.shared_bytes)
+            if ctas > room.ctas:
                 return
-            problem = family.devices.upload(cupy, scenario, 0)
-            stamps = cupy.zeros((ctas, own.block_threads // WARP, 4), dtype=np.int64)
-            params = problem.params(own.k_iterations)
-            put_pointers(params, {"records": stamps})
             kernel.launch(params)  # it is loaded before the others rest, whom loading would wait for
             found = []
             with others_rest(device), cupy.cuda.Stream(non_blocking=True) as stream:
@@ -124,7 +141,8 @@ def measure_name(device: Device, name: str) -> Iterator[MeasuredRow]:
                     kernel.launch(params)
                     stream.synchronize()
                     found.append(cycles_of(stamps.get()))
-            yield {"name": name, "ctas": ctas, "k": k, "cycles": int(np.median(found[_FIRST:]))}
+            cycles = int(np.median(found[_FIRST:]))
+            yield {"name": name, "left_out": left_out, "ctas": ctas, "k": k, "cycles": cycles}
 
 
 def measure(out: Path) -> None:
