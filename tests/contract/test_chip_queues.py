@@ -260,7 +260,7 @@ def test_zeros_that_a_copy_writes_have_no_places(core, wavefronts):
 
 @pytest.mark.parametrize(("interval", "leaves"), [(1, [5, 6, 7, 8]), (3, [13, 14, 15, 16])])
 @pytest.mark.parametrize(
-    "made", [copy(0, registers=1), copy(0, through_l1=True, registers=1)], ids=["around the L1", "through it"]
+    "made", [copy(0), copy(0, through_l1=True), idle_copy()], ids=["around the L1", "through it", "of nothing"]
 )
 def test_what_follows_a_copy_leaves_any_smsp_some_cycles_later(core, made, interval, leaves):
     """
@@ -273,30 +273,6 @@ def test_what_follows_a_copy_leaves_any_smsp_some_cycles_later(core, made, inter
     ran = execute(core, ([made, lds(activity=0)], 1), warps=4, figures=figures, memory=Memory([lines_of(1)]))
 
     assert [ran.warps[0, warp].notes[0][1] - 23 + 1 for warp in range(4)] == leaves
-
-
-@pytest.mark.parametrize(("made", "leaves"), [(copy(0, registers=3), 7), (idle_copy(registers=3), 3)])
-def test_a_copy_without_lanes_reads_no_registers(core, made, leaves):
-    """A copy leaves its SMSP at 1, and a load behind it when its three registers are read, or after two cycles."""
-    assert landed(core, made, lds(activity=0), copy_stage=2) == [leaves - 1 + 23]
-
-
-@pytest.mark.parametrize(("lines", "leaves"), [(1, [7, 10]), (0, [3, 4])])
-def test_a_copy_without_lanes_has_no_pace(core, lines, leaves):
-    """The copy of another SMSP leaves three cycles after the first, or in the next one, and a load behind it then."""
-    figures = FIGURES._replace(copy_interval=3, copy_stage=2)
-    code = [idle_copy(registers=3), lds(activity=0)]
-    ran = execute(core, (code, 1), warps=2, figures=figures, memory=Memory([lines_of(lines)]))
-
-    assert [ran.warps[0, warp].notes[0][1] - 23 + 1 for warp in range(2)] == leaves
-
-
-def test_a_copy_without_lanes_takes_nothing_of_the_tensor_core(core):
-    """An mma.sync of 8 cycles issues at 0, a copy at 1: the next one issues at 8, or after 2 cycles that it reads."""
-    mma = instruction(PIPE, pipe="tensor core", interval=8)
-
-    assert issues(core, mma, copy(0, takes=200), mma) == [0, 1, 10]
-    assert issues(core, mma, idle_copy(takes=200), mma) == [0, 1, 8]
 
 
 @pytest.mark.parametrize(("lines", "leaves"), [(1, 5), (2, 5), (8, 11)])

@@ -120,11 +120,8 @@ cdef class Chip:
     cdef void take_reads(self, long long smsp, long long at, long long hundredths) noexcept
     cdef long long taken_in(self, long long sm, long long at, long long wavefronts) noexcept
     cdef long long dispatch(self, long long smsp, long long at, long long wavefronts, long long registers, long long stage, long long until) noexcept
-    @cython.locals(comes=bint)
-    cdef long long memory(self, long long smsp, long long warp, long long at) noexcept
-    cdef bint is_idle(self, long long warp, long long code) noexcept
     @cython.locals(comes=bint, looks_up=bint)
-    cdef long long issue_copy(self, long long smsp, long long warp, long long at, long long registers) noexcept
+    cdef long long memory(self, long long smsp, long long warp, long long at) noexcept
     cdef long long shared(self, long long warp, long long leaves, long long wavefronts) noexcept
     cdef void resolve(self, long long warp, long long code) noexcept
     cdef long long serve(self, long long sm, long long at, long long issued, long long size) noexcept

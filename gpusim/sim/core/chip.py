@@ -883,6 +883,8 @@ class Chip:
         kind = self.kind[code]
         landed = at
         if kind in (SHARED, LDGSTS, GLOBAL):
+            if self.takes[code]:
+                self.take_reads(smsp, at, self.takes[code])
             landed = self.memory(smsp, warp, at)
         elif kind == COMMIT:
             self.dispatch(smsp, at, 0, 0, 0, 0)
@@ -1189,7 +1191,7 @@ class Chip:
         self.wavefronts += wavefronts
         self.collected = collected
         self.mio_free[smsp] = collected + max(self.smsp_interval, registers * self.register_interval)
-        self.sm_free[sm] = collected + (self.copy_interval if stage and registers else self.sm_interval)
+        self.sm_free[sm] = collected + (self.copy_interval if stage else self.sm_interval)
         for _ in range(places):
             self.queue[smsp * self.depth + self.queue_at[smsp]] = collected
             self.queue_at[smsp] = (self.queue_at[smsp] + 1) % self.depth
@@ -1203,19 +1205,29 @@ class Chip:
         code = self.at[warp]
         kind, registers = self.kind[code], self.registers[code]
         reason = SHORT_SCOREBOARD
-        if kind == LDGSTS and self.is_idle(warp, code):
-            registers = 0
-        elif self.takes[code]:
-            self.take_reads(smsp, at, self.takes[code])
         if kind == SHARED:
             wavefronts = self.wavefronts_of(warp, code)
-            leaves = self.dispatch(smsp, at, wavefronts, registers, 0, self.written[warp] if self.fills[code] else 0)
+            stores = self.fills[code]
+            leaves = self.dispatch(smsp, at, wavefronts, registers, 0, self.written[warp] if stores else 0)
+            if stores:
+                self.written[warp] = leaves + wavefronts * self.wavefront_latency
             landed = self.shared(warp, leaves, wavefronts)
             self.shared_left[self.sm_of[smsp]] = leaves
         elif kind == LDGSTS:
             # Its registers are waited for as those of any access to global memory (Nsight Compute's guide).
             reason = LONG_SCOREBOARD
-            landed = self.issue_copy(smsp, warp, at, registers)
+            self.resolve(warp, code)
+            # Without active lanes a copy takes no wavefront, unless it fills with zeros (D21).
+            wavefronts = self.wavefronts_of(warp, code) if self.asked[self.requested] or self.zero_fills[code] else 0
+            comes = self.asked[self.requested] > 0
+            looks_up = comes and not self.through_l1[code]
+            until = self.tag_free[self.sm_of[smsp]] if looks_up else 0
+            leaves = self.dispatch(smsp, at, 0 if comes else wavefronts, registers, self.copy_stage, until)
+            begins = self.tag(self.sm_of[smsp], leaves) if looks_up else leaves
+            landed = self.copy(self.sm_of[smsp], begins, at, code)
+            if comes and self.through_l1[code]:
+                landed = self.taken_in(self.sm_of[smsp], landed, wavefronts)
+            self.open_group[warp] = max(landed, self.open_group[warp])
         else:
             reason = LONG_SCOREBOARD
             if self.row[code] >= 0:
@@ -1244,26 +1256,6 @@ class Chip:
             self.hold(warp, self.read[code], released, reason)
         return landed
 
-    def is_idle(self, warp: int, code: int) -> bool:
-        """Return whether a copy has no active lanes and fills nothing with zeros: it reads no registers (D21)."""
-        self.resolve(warp, code)
-        return not self.asked[self.requested] and not self.zero_fills[code]
-
-    def issue_copy(self, smsp: int, warp: int, at: int, registers: int) -> int:
-        """Issue a cp.async whose request is found; return the cycle at which its data is in shared memory."""
-        code, sm = self.at[warp], self.sm_of[smsp]
-        comes = self.asked[self.requested] > 0
-        # Without active lanes a copy takes no wavefront, unless it fills with zeros (D21).
-        wavefronts = self.wavefronts_of(warp, code) if comes or self.zero_fills[code] else 0
-        looks_up = comes and not self.through_l1[code]
-        until = self.tag_free[sm] if looks_up else 0
-        leaves = self.dispatch(smsp, at, 0 if comes else wavefronts, registers, self.copy_stage, until)
-        landed = self.copy(sm, self.tag(sm, leaves) if looks_up else leaves, at, code)
-        if comes and self.through_l1[code]:
-            landed = self.taken_in(sm, landed, wavefronts)
-        self.open_group[warp] = max(landed, self.open_group[warp])
-        return landed
-
     def shared(self, warp: int, leaves: int, wavefronts: int) -> int:
         """
         Serve a shared access; return the cycle at which a load's value can be used, or a store is done.
@@ -1279,7 +1271,6 @@ class Chip:
             self.return_free[warp] = landed
             return landed
         if self.fills[code]:
-            self.written[warp] = leaves + wavefronts * self.wavefront_latency
             # A barrier behind it leaves the SMSP's queue next.
             self.stored[warp] = self.mio_free[self.home[warp]]
         return self.staged_last + 1
