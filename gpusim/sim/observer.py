@@ -138,7 +138,7 @@ class Observer:
 
     def _warps(self) -> list[int]:
         """Return the warps of the CTA."""
-        return np.flatnonzero(np.bincount(self._notes[:, 0])).tolist()  # type: ignore[no-any-return] # NumPy's
+        return np.flatnonzero(np.bincount(self._notes[:, 0])).tolist()
 
     @cached_property
     def _fields(self) -> dict[str, IntArray]:
