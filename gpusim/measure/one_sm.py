@@ -38,7 +38,7 @@ NAMES: Final = (
 )
 """Scenarios whose kernels are launched, for as many CTAs as share an SM."""
 
-LEFT_OUT: Final = ("", "LDGSTS lanes", "LDSM", "MMA", "LDGSTS MMA", "LDSM MMA")
+_LEFT_OUT: Final = ("", "LDGSTS lanes", "LDSM", "MMA", "LDGSTS MMA", "LDSM MMA")
 """What is left out (``parts.LEFT_OUT``): nothing, what copies bring, ldmatrix, mma.sync, and two of three."""
 
 LENGTHS: Final = (2048, 6144)
@@ -127,7 +127,7 @@ def measure_ctas(device: Device, name: str, ctas: int, k: int) -> Iterator[Measu
         stamps = cupy.zeros((ctas, own.block_threads // WARP, 4), dtype=np.int64)
         params = problem.params(own.k_iterations)
         put_pointers(params, {"records": stamps})
-        for number, left_out in enumerate(LEFT_OUT):
+        for number, left_out in enumerate(_LEFT_OUT):
             changed = Path(folder) / f"{number}.cubin"  # CuPy keeps a file that it has loaded, by its path
             changed.write_bytes(without(cubin, own.entry, left_out))
             kernel = LoadedKernel(cupy, own, changed)
