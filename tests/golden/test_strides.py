@@ -60,7 +60,7 @@ def round_of(first):
 
 
 def simulated(row):
-    """Cycles of a copy, where its lines are apart as in a row of the table."""
+    """Cycles of a copy of rows as long as in a row of the table, wherever its lines lie in shared memory."""
     rounds = LINE_BYTES // int(row["row_bytes"])
     code = [one for number in range(rounds) for one in round_of(number * COPIES)]
     passes = PITCH // LINE_BYTES
