@@ -1,6 +1,5 @@
 """Defines the command line: turns arguments into calls and errors into exit codes; imports nothing slow for --help."""
 
-import gc
 import io
 import os
 import sys
@@ -895,10 +894,6 @@ def version(as_json: JsonOption = False) -> None:
     print_version(as_json=as_json)
 
 
-_OBJECTS = 100_000
-"""Objects that are made until Python looks for cycles, for its 700: a run makes millions, and hardly a cycle."""
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """
     Run the command line.
@@ -913,7 +908,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
-    gc.set_threshold(_OBJECTS)
     try:
         code = app(args=argv, prog_name="gpusim", standalone_mode=False)
         if code == _INTERRUPTED:

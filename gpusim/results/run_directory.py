@@ -117,7 +117,7 @@ def _timeline_pieces(timeline: Timeline) -> Iterator[bytes]:
     }
     for name, (kind, spans) in tables.items():
         columns = [field.name for field in fields(kind)]
-        yield b",%s:{" % to_json(name) + b'"columns":%s,"rows":[' % to_json(columns)
+        yield b',%s:{"columns":%s,"rows":[' % (to_json(name), to_json(columns))
         between = b""
         for piece in spans.pieces() if isinstance(spans, Spans) else [map(attrgetter(*columns), spans)]:
             rows = to_json(list(piece))[1:-1]  # compact, as json.dumps could write it, in half the time

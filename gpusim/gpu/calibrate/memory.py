@@ -391,7 +391,7 @@ _STRIDE_WARPS, _STRIDE_COPIES = 8, 4
 _COPY_BYTES: Final = 4 * LINE_BYTES
 _STRIDE_PITCH: Final = 16384
 _STRIDE_SLOTS: Final = 5
-"""Slots that are at least filled in turn: four groups are on their way, and the next one is copied."""
+"""Slots that are at least filled in turn: one more than the groups on their way and the one that is copied."""
 
 
 def measure_strides(device: Device, *, quick: bool) -> list[MeasuredRow]:

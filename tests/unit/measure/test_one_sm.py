@@ -49,3 +49,13 @@ def test_more_ctas_take_longer_together_and_less_each(name):
     for ctas in range(2, len(tiles) + 1):
         assert tiles[ctas] > tiles[ctas - 1]
         assert tiles[ctas] / ctas < 1.05 * tiles[ctas - 1] / (ctas - 1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_part_is_left_out_of_as_many_ctas_and_of_both_lengths(name):
+    parts = {row["left_out"]: [] for row in MEASURED.rows(name=name)}
+    for row in MEASURED.rows(name=name):
+        parts[row["left_out"]].append((row["ctas"], row["k"]))
+
+    assert set(parts) == {"", "LDGSTS lanes", "LDSM", "MMA", "LDGSTS MMA", "LDSM MMA"}
+    assert all(of_part == parts[""] for of_part in parts.values())
