@@ -17,6 +17,7 @@ from gpusim.families.registry import family_of, load_scenario
 from gpusim.machine.load import load_machine
 from gpusim.machine.occupancy import ctas_per_sm
 from gpusim.measure.host import Host, host_of_today
+from gpusim.measure.tables.page import put_page
 from gpusim.results.result import StreamOrigin
 from gpusim.scenario.catalogue import find_scenario, recordable_scenarios, validation_scenarios
 from gpusim.scenario.models import Scenario
@@ -270,10 +271,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"error: {error}\n")
         return error.exit_code
     text = agreement_table(rows, left_out, host_of_today())
-    if arguments.out:
-        arguments.out.write_text(text, encoding="utf-8")
-    else:
-        sys.stdout.write(text)
+    put_page(text, arguments.out)
     return 0
 
 

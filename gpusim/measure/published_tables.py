@@ -9,6 +9,7 @@ from pathlib import Path
 from gpusim.errors import GpusimError
 from gpusim.measure.published.causes import cause_of
 from gpusim.measure.published.tables import OWN_MACHINE, WITHIN, Entry, own_entries, published_entries, share_within
+from gpusim.measure.tables.page import put_page
 from gpusim.records.check_table import percent
 
 _HEAD = f"""# Microbenchmarks on the simulated machines
@@ -107,10 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except GpusimError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
-    if parsed.out is None:
-        sys.stdout.write(text)
-    else:
-        parsed.out.write_text(text, encoding="utf-8")
+    put_page(text, parsed.out)
     return 0
 
 

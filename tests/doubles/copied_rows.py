@@ -1,10 +1,17 @@
 """What microbenchmarks of copies find in global memory: rows that the L2 holds, copied along block after block."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from doubles.by_hand import NOTHING
+from doubles.by_hand import NOTHING, finish, instruction
 
+from gpusim.machine import load_machine
+from gpusim.sim.code import DEPBAR, EXIT, Assembly, Decoded, DecodedSegment
 from gpusim.sim.core.columns import Data, column
+from gpusim.sim.core.engine import engine
+from gpusim.sim.cta_scheduler import CtaLife
+from gpusim.sim.figures import figures_of
+from gpusim.sim.tables import code_of
 from gpusim.units import LINE_BYTES, SECTOR_BYTES, SECTORS_PER_LINE
 
 COPY_BYTES = 512
@@ -66,3 +73,19 @@ def copied_rows(
         cached=False,
         simulates_l2=False,
     )
+
+
+def lives_of_loop(
+    loop: Sequence[Decoded], passes: int, warps: int, rows: Data, *, ctas: int = 1, groups: Sequence[int] = ()
+) -> list[CtaLife]:
+    """
+    Run so many passes of a loop on an H200, each CTA on an SM of its own, until all that is copied is there.
+
+    Measured loops are timed from a barrier on, so that code and constants are at hand.
+    """
+    machine = load_machine("h200")
+    end = DecodedSegment("epilogue", (instruction(DEPBAR, pending=0, stall=4), instruction(EXIT)), 1, 0)
+    figures = figures_of(machine, 0, busy=False)._replace(stream_lines=0, constant_miss=0)
+    columns = code_of({0: Assembly((DecodedSegment("mainloop", tuple(loop), passes, 1), end), warps, 0)}, 0)
+    chip = engine().module.Chip(figures, columns, rows, ctas, 1, 1, tuple(groups))
+    return finish(chip, ctas, -1, 0)

@@ -5,15 +5,12 @@ from statistics import median
 
 import pytest
 from doubles.by_hand import copy, instruction, lds
-from doubles.copied_rows import COPY_BYTES, copied_rows
+from doubles.copied_rows import COPY_BYTES, copied_rows, lives_of_loop
 
 from gpusim.gpu.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
-from gpusim.sim.code import COMMIT, DEPBAR, EXIT, PIPE, Assembly, DecodedSegment
-from gpusim.sim.core.engine import engine
+from gpusim.sim.code import COMMIT, DEPBAR, PIPE
 from gpusim.sim.cta_scheduler import groups_of_places
-from gpusim.sim.figures import figures_of
-from gpusim.sim.tables import code_of
 from gpusim.units import LINE_BYTES
 
 MACHINE = load_machine("h200")
@@ -67,20 +64,10 @@ def simulated(row):
     copies, warps, ctas, row_bytes = (int(row[name]) for name in ("copies", "copiers", "ctas", "row_bytes"))
     passes = int(row["bytes"]) // (warps * copies * COPY_BYTES // row_bytes * PITCH)
     code = loop(copies, int(row["pending"]), PITCH // row_bytes)
-    end = DecodedSegment("epilogue", (instruction(DEPBAR, pending=0, stall=4), instruction(EXIT)), 1, 0)
-    figures = figures_of(MACHINE, 0, busy=False)._replace(stream_lines=0, constant_miss=0)  # timed from a barrier on
-    columns = code_of({0: Assembly((DecodedSegment("mainloop", tuple(code), passes, 1), end), warps, 0)}, 0)
     sms = MACHINE.sms
     groups = tuple(groups_of_places(sms, sms, 1, MACHINE.launch.units)) if ctas == sms else ()
-    chip = engine().module.Chip(
-        figures, columns, copied_rows(warps, copies, row_bytes, PITCH, passes, ctas=ctas), ctas, 1, 1, groups
-    )
-    for cta in range(ctas):
-        chip.hand(cta, cta, 0, 0)
-    ended = []
-    while chip.run() >= 0:
-        ended.append(chip.ended_at)
-    return median(ended)
+    found = copied_rows(warps, copies, row_bytes, PITCH, passes, ctas=ctas)
+    return median(life.finished for life in lives_of_loop(code, passes, warps, found, ctas=ctas, groups=groups))
 
 
 def name_of(row):

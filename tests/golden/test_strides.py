@@ -4,14 +4,11 @@ from pathlib import Path
 
 import pytest
 from doubles.by_hand import copy, instruction, lds
-from doubles.copied_rows import copied_rows
+from doubles.copied_rows import copied_rows, lives_of_loop
 
 from gpusim.gpu.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
-from gpusim.sim.code import COMMIT, DEPBAR, EXIT, PIPE, Assembly, DecodedSegment
-from gpusim.sim.core.engine import engine
-from gpusim.sim.figures import figures_of
-from gpusim.sim.tables import code_of
+from gpusim.sim.code import COMMIT, DEPBAR, PIPE
 from gpusim.units import LINE_BYTES
 
 MACHINE = load_machine("h200")
@@ -64,15 +61,9 @@ def simulated(row):
     rounds = LINE_BYTES // int(row["row_bytes"])
     code = [one for number in range(rounds) for one in round_of(number * COPIES)]
     passes = PITCH // LINE_BYTES
-    end = DecodedSegment("epilogue", (instruction(DEPBAR, pending=0, stall=4), instruction(EXIT)), 1, 0)
-    figures = figures_of(MACHINE, 0, busy=False)._replace(stream_lines=0, constant_miss=0)
-    columns = code_of({0: Assembly((DecodedSegment("mainloop", tuple(code), passes, 1), end), WARPS, 0)}, 0)
     found = copied_rows(WARPS, COPIES, int(row["row_bytes"]), PITCH, passes, along=LINE_BYTES)
-    chip = engine().module.Chip(figures, columns, found, 1, 1, 1, ())
-    chip.hand(0, 0, 0, 0)
-    while chip.run() >= 0:
-        pass
-    return chip.ended_at / (rounds * passes * WARPS * COPIES)
+    (life,) = lives_of_loop(code, passes, WARPS, found)
+    return life.finished / (rounds * passes * WARPS * COPIES)
 
 
 def test_copies_of_half_lines_look_up_a_line_a_cycle():

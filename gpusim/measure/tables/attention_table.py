@@ -13,6 +13,7 @@ from typing import Any
 from gpusim.errors import CannotRun, exit_code_of
 from gpusim.families.attention.family import ATTENTION
 from gpusim.families.registry import parse_scenario
+from gpusim.measure.tables.page import put_page
 from gpusim.records.check_table import number, percent
 from gpusim.records.halves import shown_records
 from gpusim.records.record import Record, load_record, measured_folder
@@ -171,10 +172,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             records = [load_record(path) for path in shown_records(folder)]
             lines = [f"# Fused attention, {arguments.gpu}", "", *bench_tables(bench["rows"])]
             text = "\n".join([*lines, "", *gain_table(list(gains(records, elapsed)))]) + "\n"
-            if arguments.out:
-                arguments.out.write_text(text, encoding="utf-8")
-            else:
-                sys.stdout.write(text)
+            put_page(text, arguments.out)
         except (OSError, ValueError, KeyError) as error:
             raise CannotRun(f"{folder / BENCH}: no measured rows ({error})") from error
 

@@ -10,6 +10,7 @@ from typing import get_args
 
 from gpusim.errors import GpusimError
 from gpusim.families.registry import parse_scenario
+from gpusim.measure.tables.page import put_page
 from gpusim.records.check import active_cycles
 from gpusim.records.check_table import number, percent
 from gpusim.records.halves import shown_records
@@ -147,10 +148,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"no records in {folder}\n")
         return 1
     text = error_table(rows, f"Simulated against measured cycles, {arguments.gpu}")
-    if arguments.out:
-        arguments.out.write_text(text, encoding="utf-8")
-    else:
-        sys.stdout.write(text)
+    put_page(text, arguments.out)
     return 0
 
 

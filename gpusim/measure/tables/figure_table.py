@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gpusim.machine.load import load_machine, machine_names
 from gpusim.machine.spec import FIGURE_KINDS, FigureRecord, Machine, printed_value
+from gpusim.measure.tables.page import put_page
 
 MOST_FITTED = 5
 """Fitted figures that a machine may have."""
@@ -57,10 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="file to write the page to; by default it is printed")
     parsed = parser.parse_args(arguments)
     page = figure_table([load_machine(name) for name in machine_names()])
-    if parsed.out is None:
-        sys.stdout.write(page)
-    else:
-        parsed.out.write_text(page, encoding="utf-8")
+    put_page(page, parsed.out)
     return 0
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from gpusim.errors import CannotRun, exit_code_of
 from gpusim.families.gemm.conv2d import Conv2dFpropProblem
 from gpusim.families.gemm.gemm import GemmProblem
+from gpusim.measure.tables.page import put_page
 from gpusim.records.check_table import number
 from gpusim.records.halves import shown_records
 from gpusim.records.record import Record, load_record, measured_folder
@@ -136,10 +137,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             cutlass = json.loads(arguments.rows.read_text(encoding="utf-8"))["rows"]
             records = [load_record(path) for path in shown_records(measured_folder() / arguments.gpu)]
             text = speed_table(speed_rows(cutlass, records), f"Our kernels beside CUTLASS's, {arguments.gpu}")
-            if arguments.out:
-                arguments.out.write_text(text, encoding="utf-8")
-            else:
-                sys.stdout.write(text)
+            put_page(text, arguments.out)
         except (OSError, ValueError, KeyError) as error:
             raise CannotRun(f"{arguments.rows}: no measured rows ({error})") from error
 

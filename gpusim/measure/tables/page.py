@@ -1,0 +1,12 @@
+"""Where the page of a table goes: into a file, or to standard output."""
+
+import sys
+from pathlib import Path
+
+
+def put_page(text: str, out: Path | None) -> None:
+    """Write a page to a file, or print it where none is named."""
+    if out is None:
+        sys.stdout.write(text)
+    else:
+        out.write_text(text, encoding="utf-8")
