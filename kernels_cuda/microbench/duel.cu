@@ -7,21 +7,25 @@ enum Stream {
 };
 
 constexpr int kRound = 16;
+constexpr u32 kWords = 16384;              // shared memory that loads and stores of all warps use
+constexpr u32 kRoundBytes = kRound * 512;  // what the copies of a round fill: two rounds are on their way
 
 struct State {
     float sums[8][4];
     u32 words[8][4];
-    u32 shared, operand, own, at;
+    u32 shared, operand, own, filled, at;
     u64 global;
 };
 
 // Sixteen instructions of a stream, or eight that fill four registers of a lane: ptxas drops what is overwritten unused.
-// Copies and loads take 512 bytes each, of 128 KiB that each warp has for itself.
+// Copies and loads take 512 bytes each, of 128 KiB that each warp has for itself. No copy fills what another one that is on
+// its way fills: of such the L1 looks up one only.
 template <int kWhat>
 DEVICE void issue(State& s) {
     // Each round has other addresses, so that ptxas leaves it in the loop.
     s.at = s.at + 8192 & 65535;
     const u64 global = s.global + s.at;
+    const u32 filled = s.filled + s.at % (2 * kRoundBytes);
     u32 found[8][4];
     constexpr bool kFills = kWhat == kLdmatrix || kWhat == kLds128 || kWhat == kLoadL2 || kWhat == kLoadL1;
 #pragma unroll
@@ -46,9 +50,9 @@ DEVICE void issue(State& s) {
         if (kWhat == kMufu) asm volatile("ex2.approx.ftz.f32 %0, %0;" : "+f"(s.sums[i % 8][i / 8]));
         if (kWhat == kFfma) asm volatile("fma.rn.f32 %0, %0, %1, %2;" : "+f"(c[i / 8]) : "f"(0.5f), "f"(0.25f));
         if (kWhat == kCopyBypass)
-            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(s.shared + i % 8 * 512), "l"(global + i * 512) : "memory");
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(filled + i * 512), "l"(global + i * 512) : "memory");
         if (kWhat == kCopyL1)
-            asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(s.shared + i % 8 * 512), "l"(global + i * 512) : "memory");
+            asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(filled + i * 512), "l"(global + i * 512) : "memory");
         if (kWhat == kLoadL2)
             asm volatile("ld.global.cg.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(found[i % 8][0]), "=r"(found[i % 8][1]), "=r"(found[i % 8][2]), "=r"(found[i % 8][3]) : "l"(global + i * 512) : "memory");
         if (kWhat == kLoadL1)
@@ -80,15 +84,16 @@ DEVICE void issue(State& s) {
 // others issue kSecond until warps 0 to 3 are done.
 template <int kFirst, int kSecond>
 DEVICE void duel(u64* counts, char* data, int rounds, u32 one) {
-    __shared__ __align__(128) u32 words[4096];
+    extern __shared__ __align__(128) u32 words[];
     __shared__ volatile int done;
     State s;
     s.operand = one, s.at = 0;
     s.shared = s.own = shared_address(words) + lane_id() * 16;
+    s.filled = s.shared + kWords + warp_id() % 12 * (2 * kRoundBytes);  // warps 4 to 15 may copy
     s.global = __cvta_generic_to_global(data) + (static_cast<u64>(blockIdx.x) * 16 + warp_id()) * 131072 + lane_id() * 16;
 #pragma unroll
     for (int i = 0; i < 32; ++i) s.sums[i / 4][i % 4] = 0, s.words[i / 4][i % 4] = threadIdx.x + i;
-    for (u32 i = threadIdx.x; i < 4096; i += blockDim.x) words[i] = i;
+    for (u32 i = threadIdx.x; i < kWords / 4; i += blockDim.x) words[i] = i;
     if (threadIdx.x == 0) done = 0;
     __syncthreads();
     int count = 0;

@@ -4,11 +4,14 @@
 constexpr u32 kFilled = 131072;  // shared memory that the copies fill, warp by warp; the others load from what follows
 constexpr u32 kSharedBytes = kFilled + 4096;
 
-// counts[CTA][warp]: its cycles, and its ldmatrix.x4. The first `copiers` warps copy blocks of kCopies x 512 bytes of rows,
-// `pitch` bytes apart, along the rows, and then the CTA's next ones; kPending groups may be on their way behind the last.
-// Groups of shared_by CTAs copy the same `region` bytes. The others issue ldmatrix until all copies are there.
+// counts[CTA][warp]: its cycles, and its ldmatrix.x4. The first `copiers` warps copy twice, and are timed the second time:
+// blocks of kCopies x 512 bytes of rows, `pitch` bytes apart, along the rows, and then the CTA's next ones. kPending groups
+// may be on their way behind the last, and no two of them fill the same: of copies that do, the L1 looks up one only. SMs
+// whose numbers over shared_by are equal copy the same `region` bytes, of `regions`: by its number an SM has the same in each
+// launch, on its side of the chip. The others issue ldmatrix until all copies are there.
 template <int kCopies, int kPending>
-DEVICE void flight(u64* counts, const char* data, int copiers, u32 row_bytes, u32 pitch, int blocks, u64 region, int shared_by) {
+DEVICE void flight(u64* counts, const char* data, int copiers, u32 row_bytes, u32 pitch, int blocks, u64 region, int shared_by,
+                   int regions) {
     extern __shared__ __align__(128) char words[];
     __shared__ int done;
     const int warp = warp_id();
@@ -18,18 +21,28 @@ DEVICE void flight(u64* counts, const char* data, int copiers, u32 row_bytes, u3
     __syncthreads();
     u64* own = counts + (static_cast<u64>(blockIdx.x) * (blockDim.x / 32) + warp) * 2;
     u64 loads = 0;
-    const u64 begin = cycles();
+    u64 begin = cycles();
     if (warp < copiers) {
         const u64 step = static_cast<u64>(32 / each) * pitch, block = kCopies * step;
-        u64 base = __cvta_generic_to_global(data) + blockIdx.x / shared_by * region + warp * block +
-                   lane_id() / each * static_cast<u64>(pitch) + lane_id() % each * 16;
-        const u32 target = shared + warp * 8192 + lane_id() * 16;
+        const u64 first = __cvta_generic_to_global(data) + sm_id() / shared_by % regions * region + warp * block +
+                          lane_id() / each * static_cast<u64>(pitch) + lane_id() % each * 16;
+        const u32 target = shared + warp % 8 * 16384 + lane_id() * 16;
+        // The first pass has its start-up: instructions and translations of addresses that the SM has not seen.
 #pragma unroll 1
-        for (int number = 0; number < blocks; ++number, base += copiers * block) {
+        for (int pass = 0; pass < 2; ++pass) {
+            u32 filled = 0;
+            u64 base = first;
+            begin = cycles();
 #pragma unroll 1
-            for (u32 at = 0; at < pitch; at += row_bytes) copy_group<kCopies, kPending>(target, base + at, step);
+            for (int number = 0; number < blocks; ++number, base += copiers * block) {
+#pragma unroll 1
+                for (u32 at = 0; at < pitch; at += row_bytes) {
+                    copy_group<kCopies, kPending>(target + filled, base + at, step);
+                    filled = filled == kPending * kCopies * 512 ? 0 : filled + kCopies * 512;
+                }
+            }
+            asm volatile("cp.async.wait_group 0;" ::: "memory");
         }
-        asm volatile("cp.async.wait_group 0;" ::: "memory");
         if (lane_id() == 0) atomicAdd(&done, 1);
     } else {
         u32 loaded[8][4] = {};
@@ -54,8 +67,9 @@ DEVICE void flight(u64* counts, const char* data, int copiers, u32 row_bytes, u3
 
 #define FLIGHT(COPIES, PENDING)                                                                                          \
     extern "C" __global__ void __launch_bounds__(512) flight_##COPIES##_##PENDING(                                       \
-        u64* counts, const char* data, int copiers, u32 row_bytes, u32 pitch, int blocks, u64 region, int shared_by) {    \
-        flight<COPIES, PENDING>(counts, data, copiers, row_bytes, pitch, blocks, region, shared_by);                     \
+        u64* counts, const char* data, int copiers, u32 row_bytes, u32 pitch, int blocks, u64 region, int shared_by,     \
+        int regions) {                                                                                                   \
+        flight<COPIES, PENDING>(counts, data, copiers, row_bytes, pitch, blocks, region, shared_by, regions);            \
     }
 #define PENDING(COPIES) FLIGHT(COPIES, 0) FLIGHT(COPIES, 1) FLIGHT(COPIES, 3)
 PENDING(2) PENDING(4) PENDING(8)

@@ -98,28 +98,3 @@ extern "C" __global__ void __launch_bounds__(1024) read_l2(u64* spans, u32* sms,
     read<kL2Only>(spans, sms, data, bytes_per_cta, cta_stride, passes);
 }
 
-// The same with cp.async.cg: groups of four copies a thread, up to three groups in flight, into 64 KiB.
-extern "C" __global__ void __launch_bounds__(1024) read_cp_async(u64* spans, u32* sms, const char* data, u32 bytes_per_cta, u64 cta_stride, int passes) {
-    extern __shared__ __align__(128) char target[];
-    const u64 base = __cvta_generic_to_global(data) + blockIdx.x * cta_stride + threadIdx.x * 16;
-    const u32 step = blockDim.x * 16;
-    const u32 shared = shared_address(target) + threadIdx.x * 16;
-    __syncthreads();
-    const u64 begin = cycles();
-#pragma unroll 1
-    for (int pass = 0; pass < passes; ++pass) {
-#pragma unroll 1
-        for (u32 at = 0; at < bytes_per_cta; at += 4 * step) {
-#pragma unroll
-            for (int i = 0; i < 4; ++i)
-                asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared + i * step), "l"(base + at + i * step) : "memory");
-            asm volatile("cp.async.commit_group;" ::: "memory");
-            asm volatile("cp.async.wait_group 3;" ::: "memory");
-        }
-    }
-    asm volatile("cp.async.wait_group 0;" ::: "memory");
-    __syncthreads();
-    const u64 end = cycles();
-    if (threadIdx.x == 0) sms[blockIdx.x] = sm_id();
-    record(spans, begin, end, target[threadIdx.x]);
-}

@@ -4,7 +4,7 @@
 // The other memory instruction of a trip, 16 bytes a lane.
 enum Other { kCopyBypass = 0, kCopyL1 = 1, kLoadL2 = 2, kLoadL1 = 3, kStore = 4 };
 
-constexpr int kSharedBytes = 32768;
+constexpr int kSharedBytes = 32768;  // what ldmatrix reads and stores fill; what copies fill follows, warp by warp
 constexpr int kStep = 131072;  // bytes in global memory from one of a trip's accesses to the next
 constexpr int kSets = 16;      // register sets that ldmatrix fills in turn: ptxas drops a load that is overwritten unused
 constexpr int kChains = 8;    // independent accumulators of mma.sync
@@ -28,13 +28,20 @@ DEVICE void access(u32 (&value)[4], u32 shared, u64 global) {
 
 // A trip: kLoads ldmatrix.x4 and kOthers other accesses and kMma mma.sync m16n8k16, none of which uses what another
 // brings. row_bytes of a row, one after another lane by lane, are read, pitch bytes apart; each trip goes on by row_bytes,
-// and after span_bytes begins anew. Shared addresses conflict nowhere.
+// and after span_bytes begins anew. Shared addresses conflict nowhere, and no copy fills what another one that is on its way
+// fills: of such the L1 looks up one only.
 template <int kLoads, int kOthers, int kOther, int kMma>
 DEVICE void mix(u64* spans, const char* data, int trips, u32 row_bytes, u32 pitch, u32 span_bytes, int smsps) {
     extern __shared__ __align__(128) char words[];
     const u32 lane = lane_id(), each = row_bytes / 16;
     const u32 rows = shared_address(words) + lane * 16;
-    const u32 target = rows + warp_id() % 8 * 2048;
+    constexpr bool kCopies = kOthers > 0 && kOther <= kCopyL1;
+    // What goes through the L1 leaves room for it.
+    constexpr int kPending = kOthers <= 4 ? 3 : kOther == kCopyL1 ? 1 : 2;
+    constexpr u32 kOwn = kOther == kCopyL1 ? 8192 : 12288;
+    constexpr u32 kGroup = kCopies ? kOthers * 512 : 0;
+    u32 target = kCopies ? rows + kSharedBytes + warp_id() * kOwn : rows + warp_id() % 8 * 2048;
+    const u32 last = target + kPending * kGroup;
     const u64 warp = static_cast<u64>(blockIdx.x) * (blockDim.x / 32) + warp_id();
     const u64 first = __cvta_generic_to_global(data) + warp * (kOthers ? kOthers : 1) * kStep + lane / each * pitch + lane % each * 16;
     u32 loaded[kSets][4] = {}, value[kOthers ? kOthers : 1][4] = {};
@@ -60,7 +67,7 @@ DEVICE void mix(u64* spans, const char* data, int trips, u32 row_bytes, u32 pitc
                              : "=r"(loaded[load % kSets][0]), "=r"(loaded[load % kSets][1]), "=r"(loaded[load % kSets][2]),
                                "=r"(loaded[load % kSets][3])
                              : "r"(rows + load % kSets * 512) : "memory");
-            if ((slot + 1) * kOthers / kSlots > other) access<kOther>(value[other], target + other % 4 * 512, global + other * kStep);
+            if ((slot + 1) * kOthers / kSlots > other) access<kOther>(value[other], target + (kCopies ? other : other % 4) * 512, global + other * kStep);
             if ((slot + 1) * kMma / kSlots > mma) {
                 float(&c)[4] = sums[mma % kChains];
                 asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
@@ -68,9 +75,10 @@ DEVICE void mix(u64* spans, const char* data, int trips, u32 row_bytes, u32 pitc
                              : "r"(operand), "r"(operand + 1), "r"(operand + 2), "r"(operand + 3), "r"(operand + 4), "r"(operand + 5));
             }
         }
-        if (kOther <= kCopyL1 && kOthers) {
+        if (kCopies) {
             asm volatile("cp.async.commit_group;" ::: "memory");
-            asm volatile("cp.async.wait_group 3;" ::: "memory");
+            asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+            target = target < last ? target + kGroup : last - kPending * kGroup;
         }
     }
     asm volatile("cp.async.wait_group 0;" ::: "memory");

@@ -7,17 +7,19 @@ constexpr u32 kTileBytes = 131072;  // shared memory that the copies fill, warp 
 constexpr u32 kSharedBytes = 147456;
 
 // Rounds of one warp until `cycles` have passed: kCopies cp.async of 16 bytes a lane, rows of row_bytes pitch bytes apart, the
-// next round row_bytes further along, span bytes of each row in turn; kPending groups may be on their way after a round.
+// next round row_bytes further along, span bytes of each row in turn; kPending groups may be on their way after a round, and
+// no two of them fill the same: of copies that do, the L1 looks up one only.
 template <int kCopies, int kPending>
 DEVICE int copy_rounds(u32 shared, u64 base, u64 until, u32 row_bytes, u32 pitch, u32 span) {
     const u32 each = row_bytes / 16;
     const u64 step = static_cast<u64>(32 / each) * pitch;
     u64 row = base + lane_id() / each * static_cast<u64>(pitch) + lane_id() % each * 16;
-    u32 at = 0;
+    u32 at = 0, filled = 0;
     int rounds = 0;
 #pragma unroll 1
     while (cycles() < until) {
-        copy_group<kCopies, kPending>(shared, row + at, step);
+        copy_group<kCopies, kPending>(shared + filled, row + at, step);
+        filled = filled == kPending * kCopies * 512 ? 0 : filled + kCopies * 512;
         at = at + row_bytes < span ? at + row_bytes : 0;
         ++rounds;
     }
@@ -61,7 +63,7 @@ DEVICE void tiles(u64* counts, const char* data, int copiers, int duration, u32 
     const u64 footprint = static_cast<u64>(kCopies) * (32 / each) * pitch;
     const u64 base = __cvta_generic_to_global(data) + (blockIdx.x / shared_by * copiers + warp) * footprint;
     for (u32 i = threadIdx.x * 4; i < kSharedBytes; i += blockDim.x * 4) *reinterpret_cast<u32*>(words + i) = i;
-    const u32 own = shared + warp * 8192 + lane_id() * 16;
+    const u32 own = shared + warp % 8 * 16384 + lane_id() * 16;
     __syncthreads();
     // Once without a clock, so that the L2 has all of it.
     if (warp < copiers)

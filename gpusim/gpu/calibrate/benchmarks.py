@@ -64,6 +64,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "apart": profiled.measure_apart,
     "ahead": tiles.measure_ahead,
     "commits": tiles.measure_commits,
+    "again": memory.measure_again,
     "flight": memory.measure_flight,
     "strides": memory.measure_strides,
 }

@@ -268,7 +268,7 @@ class _Stream:
 
 def measure_bandwidth(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure the bandwidth of L1, L2 and DRAM for one SM and for all, with 16-byte loads and with cp.async.cg.
+    Measure the bandwidth of L1, L2 and DRAM for one SM and for all, with 16-byte loads.
 
     Column ``bytes_per_cycle`` is based on the longest span of any CTA, ``gb_per_s`` on CUDA events around the launch,
     which include launch overhead.
@@ -279,27 +279,25 @@ def measure_bandwidth(device: Device, *, quick: bool) -> list[MeasuredRow]:
     # A single SM must read more than the L2 holds, or it would find data of the previous launch there.
     alone = min(512 * _MIB, 2 * device.sms * per_cta)
     streams = [_Stream("l1", "read_all", 1, 128 * _KIB, 0, 64)]
-    for kernel in ("read_l2", "read_cp_async"):
-        streams += [
-            _Stream("l2", kernel, 1, _MIB, 0, 16),
-            _Stream("l2", kernel, device.sms, 128 * _KIB, 128 * _KIB, 64),
-            _Stream("l2", kernel, 2 * device.sms, 128 * _KIB, 128 * _KIB, 32),
-            _Stream("l2 shared", kernel, 2 * device.sms, 4 * _MIB, 0, 1),
-            _Stream("dram", kernel, 1, alone, 0, 1),
-            _Stream("dram", kernel, device.sms, per_cta, per_cta, 1),
-            _Stream("dram", kernel, 2 * device.sms, per_cta, per_cta, 1),
-        ]
+    streams += [
+        _Stream("l2", "read_l2", 1, _MIB, 0, 16),
+        _Stream("l2", "read_l2", device.sms, 128 * _KIB, 128 * _KIB, 64),
+        _Stream("l2", "read_l2", 2 * device.sms, 128 * _KIB, 128 * _KIB, 32),
+        _Stream("l2 shared", "read_l2", 2 * device.sms, 4 * _MIB, 0, 1),
+        _Stream("dram", "read_l2", 1, alone, 0, 1),
+        _Stream("dram", "read_l2", device.sms, per_cta, per_cta, 1),
+        _Stream("dram", "read_l2", 2 * device.sms, per_cta, per_cta, 1),
+    ]
     return [_read(device, stream, buffer, 2 if quick else 4) for stream in streams]
 
 
 def _read(device: Device, stream: _Stream, buffer: Any, repeats: int) -> MeasuredRow:
     sms = device.cupy.zeros(stream.ctas, dtype=np.uint32)
     spans = device.cupy.zeros((stream.ctas * 32, 2), dtype=np.uint64)
-    shared = 64 * _KIB if stream.kernel == "read_cp_async" else 0
     arguments = (spans, sms, buffer, np.uint32(stream.per_cta), np.uint64(stream.stride), np.int32(stream.passes))
 
     def launch() -> None:
-        device.launch("memory", stream.kernel, arguments, ctas=stream.ctas, threads=1024, shared=shared)
+        device.launch("memory", stream.kernel, arguments, ctas=stream.ctas, threads=1024)
 
     launch()
     best: tuple[float, int] | None = None
@@ -346,7 +344,7 @@ def measure_flight(device: Device, *, quick: bool) -> list[MeasuredRow]:
     Measure copies that hit the L2 and no L1, each line once, beside warps that issue ldmatrix.x4 or alone.
 
     ``copiers`` warps of each CTA copy groups of ``copies`` x 512 bytes, of which ``pending`` may be on their way behind
-    the last; ``loaders`` warps load. CTAs are one on an SM, groups of ``shared_by`` copy the same. Columns
+    the last; ``loaders`` warps load. CTAs are one on an SM, SMs of ``shared_by`` numbers copy the same. Columns
     ``bytes_a_cycle`` and ``wavefronts_a_cycle`` have an SM's copied bytes and the four wavefronts of each ldmatrix;
     medians over SMs. ``cycles`` are those of its last copying warp.
     """
@@ -355,24 +353,24 @@ def measure_flight(device: Device, *, quick: bool) -> list[MeasuredRow]:
     groups_in_flight = _IN_FLIGHT[:1] if quick else _IN_FLIGHT
     shapes = product(grids[:1] if quick else grids, (4, 8), (0, 8), groups_in_flight, _FLIGHT_ROWS)
     for (ctas, shared_by), copiers, loaders, (copies, pending), (row_bytes, pitch) in shapes:
-        groups, warps = -(-ctas // shared_by), copiers + loaders
+        groups, warps = device.sms // shared_by if ctas > 1 else 1, copiers + loaders
         block = copiers * copies * (WARP * 16 // row_bytes) * pitch
         own = _OF_ALL_BYTES // groups
         blocks = max(1, min(own, _MOST_BYTES) // block)
         data = device.cupy.zeros(groups * blocks * block, dtype=np.uint8)
-        counts = device.cupy.zeros((ctas, warps, 2), dtype=np.uint64)
+        counts = device.cupy.zeros((device.sms, warps, 2), dtype=np.uint64)
         where = (np.int32(copiers), np.uint32(row_bytes), np.uint32(pitch), np.int32(blocks), np.uint64(blocks * block))
-        # The same CTAs bring the lines beforehand: those that others bring would have to cross the chip.
-        for _ in range(_LAUNCHES_BEFORE + 1):
+        # Each SM brings its own beforehand, whichever take part: what others bring would have to cross the chip.
+        for launched in (*[device.sms if ctas > 1 else 1] * _LAUNCHES_BEFORE, ctas):
             device.launch(
                 "flight",
                 f"flight_{copies}_{pending}",
-                (counts, data, *where, np.int32(shared_by)),
-                ctas=ctas,
+                (counts, data, *where, np.int32(shared_by), np.int32(groups)),
+                ctas=launched,
                 threads=warps * WARP,
                 shared=_FLIGHT_SHARED,
             )
-        found = device.cupy.asnumpy(counts).astype(np.float64)
+        found = device.cupy.asnumpy(counts)[:ctas].astype(np.float64)
         cycles = float(np.median(found[:, :copiers, 0].max(axis=1)))
         loaded = (4 * found[:, copiers:, 1] / np.maximum(found[:, copiers:, 0], 1)).sum(axis=1)
         rows.append(
@@ -380,6 +378,29 @@ def measure_flight(device: Device, *, quick: bool) -> list[MeasuredRow]:
             | {"pending": pending, "row_bytes": row_bytes, "bytes": blocks * block, "cycles": cycles}
             | {"bytes_a_cycle": blocks * block / cycles, "wavefronts_a_cycle": float(np.median(loaded))}
         )
+    return rows
+
+
+AGAIN_COPIES: Final = (2, 4, 16)
+AGAIN_GAPS: Final = (0, 100, 200, 300, 400, 600, 800, 1200)
+"""Copies of a warp that fill the same, and cycles from one to the next."""
+
+
+def measure_again(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure whose data is left where copies of 512 bytes fill what copies before them are still filling.
+
+    Columns ``least`` and ``most`` have the number of the copy, from 0, whose data a lane found after all had been
+    waited for: where copies are looked up and land in order, that of the last.
+    """
+    of = device.cupy.asarray(np.repeat(np.arange(max(AGAIN_COPIES), dtype=np.uint32), 128))
+    rows: list[MeasuredRow] = []
+    for copies, gap in product(AGAIN_COPIES[:1] if quick else AGAIN_COPIES, AGAIN_GAPS):
+        left = device.cupy.zeros(WARP, dtype=np.uint32)
+        for _ in range(_LAUNCHES_BEFORE):
+            device.launch("again", "again", (left, of, np.int32(copies), np.int32(gap)), threads=WARP)
+        found = device.cupy.asnumpy(left)
+        rows.append({"copies": copies, "gap": gap, "least": int(found.min()), "most": int(found.max())})
     return rows
 
 

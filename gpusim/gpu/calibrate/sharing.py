@@ -27,6 +27,9 @@ MIXES: Final = (
 
 _STEP = 131072
 _SHARED_BYTES = 32768
+_FILLED_BYTES = {"cp.async.cg": 12288, "cp.async.ca": 8192}
+"""What all warps share, and what the copies of each fill."""
+
 _TRIPS = 128
 _ROWS = ((512, 512), (64, 16384), (128, 16384))
 """Bytes of a row and from one row to the next: contiguous, and those of k tiles of 32 and of 64 elements of 16 bits."""
@@ -54,6 +57,7 @@ def measure_mix(device: Device, *, quick: bool) -> list[MeasuredRow]:
                             (*arguments, np.int32(SMSPS)),
                             ctas=ctas,
                             warps=warps,
+                            own_bytes=_FILLED_BYTES.get(BESIDE_LDMATRIX[other], 0) if others else 0,
                         )
                         shape: MeasuredRow = {"ldmatrix": loads, "others": others, "mma": mma}
                         shape |= {"other": BESIDE_LDMATRIX[other] if others else "", "source": source}
@@ -73,11 +77,14 @@ def _sources(other: str, row_bytes: int) -> tuple[tuple[str, int], ...]:
     return (again, ("l2", _TRIPS * row_bytes))
 
 
-def cycles_of_a_cta(device: Device, kernel: str, arguments: tuple[object, ...], *, ctas: int, warps: int) -> int:
+def cycles_of_a_cta(
+    device: Device, kernel: str, arguments: tuple[object, ...], *, ctas: int, warps: int, own_bytes: int
+) -> int:
     """Return the median over the CTAs of the cycles from a CTA's first begin to its last end."""
-    spans = device.spans(
-        "mix", kernel, arguments, ctas=ctas, threads=warps * WARP, shared=_SHARED_BYTES, repeats=3
-    ).reshape(ctas, warps, 2)
+    shared = _SHARED_BYTES + warps * own_bytes
+    spans = device.spans("mix", kernel, arguments, ctas=ctas, threads=warps * WARP, shared=shared, repeats=3).reshape(
+        ctas, warps, 2
+    )
     return int(np.median([elapsed(one) for one in spans]))
 
 
@@ -214,6 +221,8 @@ def measure_duel(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 
 _DUEL_ROUNDS = 256
+_DUEL_SHARED = 16384 + 12 * 16384
+"""What all warps share, and what twelve that copy fill."""
 
 
 def duel(device: Device, one: int, other: int, warps: int) -> MeasuredRow:
@@ -223,7 +232,7 @@ def duel(device: Device, one: int, other: int, warps: int) -> MeasuredRow:
     counts = device.cupy.zeros((warps, 3), dtype=np.uint64)
     arguments = (counts, data, np.int32(_DUEL_ROUNDS), np.uint32(1))
     for _ in range(2):
-        device.launch("duel", f"duel_{one}_{other}", arguments, threads=warps * WARP)
+        device.launch("duel", f"duel_{one}_{other}", arguments, threads=warps * WARP, shared=_DUEL_SHARED)
     found = device.cupy.asnumpy(counts).astype(np.int64)
     cycles = int(found[:SMSPS, 1].max() - found[:SMSPS, 0].min())
     row: MeasuredRow = {"first": first, "second": second, "warps": warps, "cycles": cycles}
