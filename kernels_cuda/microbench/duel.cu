@@ -18,8 +18,8 @@ struct State {
 };
 
 // Sixteen instructions of a stream, or eight that fill four registers of a lane: ptxas drops what is overwritten unused.
-// Copies and loads take 512 bytes each, of 128 KiB that each warp has for itself. No copy fills what another one that is on
-// its way fills: of such the L1 looks up one only.
+// Copies and loads take 512 bytes each, of 128 KiB that each warp has for itself. Of a stream of copies none fills
+// what another one that is on its way fills: of such the L1 looks up one only.
 template <int kWhat>
 DEVICE void issue(State& s) {
     // Each round has other addresses, so that ptxas leaves it in the loop.

@@ -24,7 +24,8 @@ extern "C" __global__ void __launch_bounds__(128) stores_fenced(u64* spans, char
     store<true>(spans, data, per);
 }
 
-// Tiles of 16 KiB, two groups of cp.async in flight, after `delay` cycles. Clocks [CTA]: cycles of all copies.
+// Tiles of 16 KiB, two groups of cp.async in flight, after `delay` cycles; the next one fills other shared memory. Clocks [CTA]:
+// cycles of all copies.
 DEVICE void copy_tiles(u64* clocks, u32 shared, u64 base, int tiles, u64 delay) {
     const u64 first = cycles();
     while (cycles() - first < delay) {}
@@ -33,7 +34,7 @@ DEVICE void copy_tiles(u64* clocks, u32 shared, u64 base, int tiles, u64 delay) 
     for (int tile = 0; tile < tiles; ++tile) {
 #pragma unroll
         for (int i = 0; i < 8; ++i)
-            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared + i * 2048), "l"(base + tile * 16384 + i * 2048) : "memory");
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared + tile % 2 * 16384 + i * 2048), "l"(base + tile * 16384 + i * 2048) : "memory");
         asm volatile("cp.async.commit_group;" ::: "memory");
         asm volatile("cp.async.wait_group 1;" ::: "memory");
     }
@@ -147,9 +148,10 @@ extern "C" __global__ void __launch_bounds__(128) ends_mma(char* data, int busy_
 
 // Brings tiles that a group of CTAs shares, its part of them by each; returns when all CTAs of the grid have.
 DEVICE void bring_tiles(u32 shared, u64 base, int* arrived, int tiles, int group, int member) {
-    for (int part = member; part < tiles * 8; part += group)
+    for (int part = member; part < tiles * 8; part += group) {
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(base + part * 2048) : "memory");
-    asm volatile("cp.async.wait_all;" ::: "memory");
+        asm volatile("cp.async.wait_all;" ::: "memory");
+    }
     __syncthreads();
     if (threadIdx.x == 0) {
         atomicAdd(arrived, 1);
@@ -175,7 +177,7 @@ extern "C" __global__ void __launch_bounds__(128) merged_hits(u64* clocks, const
 extern "C" __global__ void __launch_bounds__(128) merged_rows(u64* clocks, const char* data, int* arrived, int tiles, int group, int each, int pad, int warm) {
     extern __shared__ __align__(128) char target[];
     const int row = threadIdx.x / each, column = threadIdx.x % each * 16, pitch = tiles * each * 16;
-    const int rows_at_once = blockDim.x / each, member = blockIdx.x % group;
+    const int rows_at_once = blockDim.x / each, member = blockIdx.x % group, tile_bytes = 8 * rows_at_once * (each * 16 + pad);
     const u32 shared = shared_address(target) + row * (each * 16 + pad) + column;
     const u64 own = __cvta_generic_to_global(data) + static_cast<u64>(blockIdx.x / group) * tiles * 16384;
     if (warm) bring_tiles(shared_address(target) + threadIdx.x * 16, own + threadIdx.x * 16, arrived, tiles, group, member);
@@ -187,7 +189,7 @@ extern "C" __global__ void __launch_bounds__(128) merged_rows(u64* clocks, const
     for (int tile = 0; tile < tiles; ++tile) {
 #pragma unroll
         for (int i = 0; i < 8; ++i)
-            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared + i * rows_at_once * (each * 16 + pad)),
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared + tile % 2 * tile_bytes + i * rows_at_once * (each * 16 + pad)),
                          "l"(base + tile * each * 16 + static_cast<u64>(i * rows_at_once) * pitch) : "memory");
         asm volatile("cp.async.commit_group;" ::: "memory");
         asm volatile("cp.async.wait_group 1;" ::: "memory");

@@ -97,4 +97,3 @@ extern "C" __global__ void __launch_bounds__(1024) read_all(u64* spans, u32* sms
 extern "C" __global__ void __launch_bounds__(1024) read_l2(u64* spans, u32* sms, const char* data, u32 bytes_per_cta, u64 cta_stride, int passes) {
     read<kL2Only>(spans, sms, data, bytes_per_cta, cta_stride, passes);
 }
-

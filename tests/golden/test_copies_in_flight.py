@@ -72,7 +72,8 @@ def simulated(row):
 
 
 def name_of(row):
-    return "{ctas:.0f} CTAs, {copiers:.0f} warps, {copies:.0f} copies of {row_bytes:.0f} bytes".format(**row)
+    named = "{ctas:.0f} CTAs, {copiers:.0f} warps, {copies:.0f} copies of {row_bytes:.0f} bytes, {pending:.0f} behind"
+    return named.format(**row)
 
 
 @pytest.mark.parametrize(

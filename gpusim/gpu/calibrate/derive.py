@@ -195,8 +195,8 @@ def _far_fraction(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 def _bandwidth(level: str, column: str, *, alone: bool) -> NumberFormula:
     def formula(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-        # Earlier files have streams of cp.async, whose copies filled what others were still filling. Most of those bring
-        # nothing (again.csv): so they seemed to read 6.2 TB/s from DRAM.
+        # Earlier files have streams of cp.async, whose copies filled what others were still filling. Some of those
+        # bring nothing (again.csv): so they seemed to read 6.2 TB/s from DRAM.
         rows = [
             row
             for row in t["bandwidth"].rows(level=level)

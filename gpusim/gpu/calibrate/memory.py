@@ -346,7 +346,7 @@ def measure_flight(device: Device, *, quick: bool) -> list[MeasuredRow]:
     ``copiers`` warps of each CTA copy groups of ``copies`` x 512 bytes, of which ``pending`` may be on their way behind
     the last; ``loaders`` warps load. CTAs are one on an SM, SMs of ``shared_by`` numbers copy the same. Columns
     ``bytes_a_cycle`` and ``wavefronts_a_cycle`` have an SM's copied bytes and the four wavefronts of each ldmatrix;
-    medians over SMs. ``cycles`` are those of its last copying warp.
+    medians over SMs, the latter of both passes. ``cycles`` are those of its last copying warp in its second pass.
     """
     rows: list[MeasuredRow] = []
     grids = ((1, 1), (device.sms // 4, 1), (device.sms // 2, 1), (device.sms, 1), (device.sms, 4))

@@ -79,7 +79,7 @@ def _merge(sms: int, quick: bool) -> list[ProfiledLaunch]:
             {"group": group, "stagger": stagger, "bytes": sms * tiles * _TILE_BYTES},
             clocks=1,
             data_bytes=-(-sms // group) * tiles * _TILE_BYTES,
-            shared=_TILE_BYTES,
+            shared=2 * _TILE_BYTES,
         )
         for group in ((2, sms) if quick else (2, 4, 8, 16, sms))
         for stagger in ((0, 50) if quick else (0, 50, 200, 1000))
@@ -121,7 +121,7 @@ def _hits(sms: int, quick: bool) -> list[ProfiledLaunch]:
             {"group": group, "far": far, "stagger": stagger, "bytes": sms * tiles * _TILE_BYTES},
             clocks=1,
             data_bytes=-(-sms // group) * tiles * _TILE_BYTES,
-            shared=_TILE_BYTES,
+            shared=2 * _TILE_BYTES,
         )
         for group in ((2,) if quick else (1, 2, 4, 8, 16, sms))
         for far in ((0, 1) if 1 < group < sms else (0,))
@@ -249,7 +249,7 @@ def _splits(sms: int, quick: bool) -> list[ProfiledLaunch]:
             },
             clocks=1,
             data_bytes=-(-ctas // group) * tiles * _TILE_BYTES,
-            shared=128 * 8 // each * (16 * each + pad),
+            shared=2 * 128 * 8 // each * (16 * each + pad),
         )
         for ctas, tiles, group, each, pad, warm in shapes
     ]
@@ -268,7 +268,7 @@ def _pairs(sms: int, quick: bool) -> list[ProfiledLaunch]:
             {"one": one, "other": other, "bytes": tiles * _TILE_BYTES},
             clocks=1,
             data_bytes=tiles * _TILE_BYTES,
-            shared=_TILE_BYTES,
+            shared=2 * _TILE_BYTES,
         )
         for one in (0, 3)
         for other in range(4 if quick else sms)

@@ -130,7 +130,7 @@ cdef class Chip:
     cdef long long arrival(self, long long sm, long long start, long long issued, long long asked, long long slow, long long missed) noexcept
     cdef long long parity(self, long long ones) noexcept
     cdef bint is_far(self, long long sm, long long line) noexcept
-    @cython.locals(cache=Lines, waits=bint, same=bint, far=bint)
+    @cython.locals(cache=Lines, same=bint, far=bint)
     cdef long long fill(self, long long sm, long long line, long long mask, long long start, long long issued) noexcept
     cdef long long coalescer_of(self, long long sm, long long line) noexcept
     @cython.locals(cache=Lines, misses=bint, far=bint, comes=bint)
