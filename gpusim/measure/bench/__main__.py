@@ -110,7 +110,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--note", default="", help="a sentence that the report repeats")
     parser.add_argument(
-        "--page", type=Path, metavar="FOLDER", help="measure nothing: write bench.md of its bench.json anew"
+        "--page", type=Path, metavar="FOLDER", help="measure nothing: write bench.md of its bench.json anew, and a note"
     )
     parser.add_argument(
         "--out",
@@ -123,7 +123,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     folder: Path | None = arguments.out
     try:
         if arguments.page:
-            write_report(load_bench(arguments.page / FIGURES), arguments.page)
+            kept = load_bench(arguments.page / FIGURES)
+            write_report(replace(kept, note=arguments.note or kept.note), arguments.page)
             return 0
         host = without_own_changes(host_of_today(), folder)
         report = kept_report(folder, host)

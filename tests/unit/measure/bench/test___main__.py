@@ -38,6 +38,8 @@ def test_a_page_is_written_anew_from_its_figures(tmp_path):
 
     assert (tmp_path / "bench.md").read_text() == bench_page(REPORT)
     assert load_bench(tmp_path / "bench.json") == REPORT
+    assert bench.main(["--page", str(tmp_path), "--note", "Beside other work."]) == 0
+    assert "\nBeside other work.\n" in (tmp_path / "bench.md").read_text()
 
 
 @pytest.fixture
