@@ -62,6 +62,11 @@ DEVICE void ldmatrix_x4(u32 (&to)[4], u32 from) {
                  : "r"(from) : "memory");
 }
 
+// Where the group behind one at `filled` fills: kPending + 1 groups in turn, so that none fills what another one that is on
+// its way fills. Of copies that do, the L1 looks up one only (again.csv).
+template <int kCopies, int kPending>
+DEVICE u32 next_filled(u32 filled) { return filled == kPending * kCopies * 512 ? 0 : filled + kCopies * 512; }
+
 // A commit group: kCopies cp.async of 16 bytes a lane, `step` bytes apart; kPending groups may be on their way behind it.
 template <int kCopies, int kPending>
 DEVICE void copy_group(u32 shared, u64 from, u64 step) {

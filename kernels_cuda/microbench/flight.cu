@@ -6,9 +6,9 @@ constexpr u32 kSharedBytes = kFilled + 4096;
 
 // counts[CTA][warp]: its cycles, and its ldmatrix.x4. The first `copiers` warps copy twice, and are timed the second time:
 // blocks of kCopies x 512 bytes of rows, `pitch` bytes apart, along the rows, and then the CTA's next ones. kPending groups
-// may be on their way behind the last, and no two of them fill the same: of copies that do, the L1 looks up one only. SMs
-// whose numbers over shared_by are equal copy the same `region` bytes, of `regions`: by its number an SM has the same in each
-// launch, on its side of the chip. The others issue ldmatrix until all copies are there.
+// may be on their way behind the last. SMs whose numbers over shared_by are equal copy the same `region` bytes, of `regions`:
+// by its number an SM has the same in each launch, on its side of the chip. The others issue ldmatrix until all copies are
+// there.
 template <int kCopies, int kPending>
 DEVICE void flight(u64* counts, const char* data, int copiers, u32 row_bytes, u32 pitch, int blocks, u64 region, int shared_by,
                    int regions) {
@@ -38,7 +38,7 @@ DEVICE void flight(u64* counts, const char* data, int copiers, u32 row_bytes, u3
 #pragma unroll 1
                 for (u32 at = 0; at < pitch; at += row_bytes) {
                     copy_group<kCopies, kPending>(target + filled, base + at, step);
-                    filled = filled == kPending * kCopies * 512 ? 0 : filled + kCopies * 512;
+                    filled = next_filled<kCopies, kPending>(filled);
                 }
             }
             asm volatile("cp.async.wait_group 0;" ::: "memory");

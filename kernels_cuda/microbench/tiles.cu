@@ -7,8 +7,7 @@ constexpr u32 kTileBytes = 131072;  // shared memory that the copies fill, warp 
 constexpr u32 kSharedBytes = 147456;
 
 // Rounds of one warp until `cycles` have passed: kCopies cp.async of 16 bytes a lane, rows of row_bytes pitch bytes apart, the
-// next round row_bytes further along, span bytes of each row in turn; kPending groups may be on their way after a round, and
-// no two of them fill the same: of copies that do, the L1 looks up one only.
+// next round row_bytes further along, span bytes of each row in turn; kPending groups may be on their way after a round.
 template <int kCopies, int kPending>
 DEVICE int copy_rounds(u32 shared, u64 base, u64 until, u32 row_bytes, u32 pitch, u32 span) {
     const u32 each = row_bytes / 16;
@@ -19,7 +18,7 @@ DEVICE int copy_rounds(u32 shared, u64 base, u64 until, u32 row_bytes, u32 pitch
 #pragma unroll 1
     while (cycles() < until) {
         copy_group<kCopies, kPending>(shared + filled, row + at, step);
-        filled = filled == kPending * kCopies * 512 ? 0 : filled + kCopies * 512;
+        filled = next_filled<kCopies, kPending>(filled);
         at = at + row_bytes < span ? at + row_bytes : 0;
         ++rounds;
     }

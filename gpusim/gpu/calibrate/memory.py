@@ -278,8 +278,8 @@ def measure_bandwidth(device: Device, *, quick: bool) -> list[MeasuredRow]:
     buffer = device.cupy.zeros(2 * device.sms * per_cta, dtype=np.uint8)
     # A single SM must read more than the L2 holds, or it would find data of the previous launch there.
     alone = min(512 * _MIB, 2 * device.sms * per_cta)
-    streams = [_Stream("l1", "read_all", 1, 128 * _KIB, 0, 64)]
-    streams += [
+    streams = [
+        _Stream("l1", "read_all", 1, 128 * _KIB, 0, 64),
         _Stream("l2", "read_l2", 1, _MIB, 0, 16),
         _Stream("l2", "read_l2", device.sms, 128 * _KIB, 128 * _KIB, 64),
         _Stream("l2", "read_l2", 2 * device.sms, 128 * _KIB, 128 * _KIB, 32),
@@ -353,7 +353,8 @@ def measure_flight(device: Device, *, quick: bool) -> list[MeasuredRow]:
     groups_in_flight = _IN_FLIGHT[:1] if quick else _IN_FLIGHT
     shapes = product(grids[:1] if quick else grids, (4, 8), (0, 8), groups_in_flight, _FLIGHT_ROWS)
     for (ctas, shared_by), copiers, loaders, (copies, pending), (row_bytes, pitch) in shapes:
-        groups, warps = device.sms // shared_by if ctas > 1 else 1, copiers + loaders
+        bringing, warps = device.sms if ctas > 1 else 1, copiers + loaders
+        groups = bringing // shared_by
         block = copiers * copies * (WARP * 16 // row_bytes) * pitch
         own = _OF_ALL_BYTES // groups
         blocks = max(1, min(own, _MOST_BYTES) // block)
@@ -361,7 +362,7 @@ def measure_flight(device: Device, *, quick: bool) -> list[MeasuredRow]:
         counts = device.cupy.zeros((device.sms, warps, 2), dtype=np.uint64)
         where = (np.int32(copiers), np.uint32(row_bytes), np.uint32(pitch), np.int32(blocks), np.uint64(blocks * block))
         # Each SM brings its own beforehand, whichever take part: what others bring would have to cross the chip.
-        for launched in (*[device.sms if ctas > 1 else 1] * _LAUNCHES_BEFORE, ctas):
+        for launched in (*[bringing] * _LAUNCHES_BEFORE, ctas):
             device.launch(
                 "flight",
                 f"flight_{copies}_{pending}",
@@ -381,8 +382,8 @@ def measure_flight(device: Device, *, quick: bool) -> list[MeasuredRow]:
     return rows
 
 
-AGAIN_COPIES: Final = (2, 4, 16)
-AGAIN_GAPS: Final = (0, 100, 200, 300, 400, 600, 800, 1200)
+_AGAIN_COPIES: Final = (2, 4, 16)
+_AGAIN_GAPS: Final = (0, 100, 200, 300, 400, 600, 800, 1200)
 """Copies of a warp that fill the same, and cycles from one to the next."""
 
 
@@ -393,11 +394,11 @@ def measure_again(device: Device, *, quick: bool) -> list[MeasuredRow]:
     Columns ``least`` and ``most`` have the number of the copy, from 0, whose data a lane found after all had been
     waited for: where copies are looked up and land in order, that of the last.
     """
-    of = device.cupy.asarray(np.repeat(np.arange(max(AGAIN_COPIES), dtype=np.uint32), 128))
+    of = device.cupy.asarray(np.repeat(np.arange(max(_AGAIN_COPIES), dtype=np.uint32), 128))
     rows: list[MeasuredRow] = []
-    for copies, gap in product(AGAIN_COPIES[:1] if quick else AGAIN_COPIES, AGAIN_GAPS):
+    for copies, gap in product(_AGAIN_COPIES[:1] if quick else _AGAIN_COPIES, _AGAIN_GAPS):
         left = device.cupy.zeros(WARP, dtype=np.uint32)
-        for _ in range(_LAUNCHES_BEFORE):
+        for _ in range(2):
             device.launch("again", "again", (left, of, np.int32(copies), np.int32(gap)), threads=WARP)
         found = device.cupy.asnumpy(left)
         rows.append({"copies": copies, "gap": gap, "least": int(found.min()), "most": int(found.max())})

@@ -2,7 +2,7 @@
 
 cimport cython
 
-cdef long long NEVER, SECTORS_PER_LINE, SMS_PER_TPC, _MULTIPLIER, _INCREMENT, _MODULUS, _HASH, _HASHED_BITS, _HASH_SHIFT, _WHOLE_LINE, _OUTPUT_LINES, _SLOT_WIDTH, WARP_WIDTH, CODE_WIDTH, _NEIGHBOURS, _GPC_BITS, _MERGED_BITS, _COALESCER_BITS, _COALESCER_WIDTH, TENSOR_STRIDE, WAVE_STRIDE, _PART_BITS, _PLACE_BITS, _APART, _BUCKETS_A_LINE, _MOST_CREDIT, _BEHIND, _MILLI, _PERCENT, _GROUPS, _TAKES, _TAKES_MASK, _PORT_WIDTH, _LINES_AT_ONCE, _STAGE_CYCLES, _STAGE_MASK, _ISSUED, _COMING, _TENSOR, _MIO, _TURN, _TURN_MASK, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
+cdef long long NEVER, SECTORS_PER_LINE, SMS_PER_TPC, _MULTIPLIER, _INCREMENT, _MODULUS, _HASH, _HASHED_BITS, _HASH_SHIFT, _WHOLE_LINE, _OUTPUT_LINES, _SLOT_WIDTH, WARP_WIDTH, CODE_WIDTH, _NEIGHBOURS, _GPC_BITS, _COALESCER_BITS, _COALESCER_WIDTH, TENSOR_STRIDE, WAVE_STRIDE, _PART_BITS, _PLACE_BITS, _APART, _BUCKETS_A_LINE, _MOST_CREDIT, _BEHIND, _MILLI, _PERCENT, _GROUPS, _TAKES, _TAKES_MASK, _LINES_AT_ONCE, _STAGE_CYCLES, _STAGE_MASK, _ISSUED, _COMING, _TENSOR, _MIO, _TURN, _TURN_MASK, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
 cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
 cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
 cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN, DISPATCH_STALL
@@ -130,7 +130,7 @@ cdef class Chip:
     cdef long long arrival(self, long long sm, long long start, long long issued, long long asked, long long slow, long long missed) noexcept
     cdef long long parity(self, long long ones) noexcept
     cdef bint is_far(self, long long sm, long long line) noexcept
-    @cython.locals(cache=Lines, same=bint, far=bint)
+    @cython.locals(cache=Lines, waits=bint, same=bint, far=bint)
     cdef long long fill(self, long long sm, long long line, long long mask, long long start, long long issued) noexcept
     cdef long long coalescer_of(self, long long sm, long long line) noexcept
     @cython.locals(cache=Lines, misses=bint, far=bint, comes=bint)

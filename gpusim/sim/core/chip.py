@@ -64,9 +64,6 @@ _TAKES = 16
 _TAKES_MASK = _TAKES - 1
 """Takes a number of takes to the place of the last one among them."""
 
-_PORT_WIDTH = 3 + _TAKES
-"""Integers of a port, which lie side by side: until when it is taken, by which warp, and how it was taken before."""
-
 _LINES_AT_ONCE = 32
 """Most lines that one warp instruction touches: one for each lane."""
 
@@ -97,11 +94,11 @@ _BUCKETS_A_LINE = 4
 _PLACE_BITS, _APART = 17, 40503
 """Bits of a line's number, beyond those of neighbours, that differ within a tensor; buckets between two tensors."""
 
-_COALESCER_BITS, _COALESCER_WIDTH = 18, 2
+_COALESCER_BITS, _COALESCER_WIDTH = 18, 4
 """Places for requests that others may be merged with, as a power of two, and the integers of one."""
 
-_GPC_BITS, _MERGED_BITS = 6, 8
-"""Bits of the number of a GPC, and of how many requests are merged."""
+_GPC_BITS = 6
+"""Bits of the number of a GPC."""
 
 _PART_BITS = 27
 """Bits of the number of a part of DRAM within a tensor, of those that are hashed."""
@@ -430,8 +427,8 @@ class Chip:
         self.fetch_free, self.fetched_lines = zeros(sms), zeros(sms)
         self.cached_line = zeros(sms * self.cache_lines)
         # SMSPs
-        row = side_by_side(smsps * self.ports, _PORT_WIDTH)
-        self.port_free, self.port_user, self.port_turn, self.port_takes = row[:4]
+        self.port_free, self.port_user = zeros(smsps * self.ports), zeros(smsps * self.ports, -1)
+        self.port_takes, self.port_turn = zeros(smsps * self.ports * _TAKES, -1), zeros(smsps * self.ports)
         self.mio_free, self.taken = zeros(smsps), zeros(smsps)
         self.queue, self.queue_at = zeros(smsps * self.depth), zeros(smsps)
         self.sm_queue, self.sm_queue_at, self.collected = zeros(sms * self.sm_depth), zeros(sms), 0
@@ -629,7 +626,7 @@ class Chip:
             self.slot[warp] = slot
             segment = self.begins[program]
             self.segment[warp], self.trip[warp], self.at[warp] = segment, 0, self.first[segment]
-            self.port_of[warp] = (smsp * self.ports + self.port[self.first[segment]]) * _PORT_WIDTH
+            self.port_of[warp] = smsp * self.ports + self.port[self.first[segment]]
             self.issued[warp], self.stalled[warp], self.ready[warp], self.reason[warp] = at - 1, at, at, WAIT
             self.committed[warp] = self.open_group[warp] = self.stored[warp] = self.drained[warp] = self.written[
                 warp
@@ -852,7 +849,7 @@ class Chip:
 
     def take(self, port: int, at: int) -> None:
         """Remember the cycle at which a port is taken, in the place of the one longest ago."""
-        self.port_takes[port + self.port_turn[port]] = at
+        self.port_takes[port * _TAKES + self.port_turn[port]] = at
         self.port_turn[port] = self.port_turn[port] + 1 & _TAKES_MASK
 
     def issue_pipe(self, smsp: int, warp: int, at: int) -> None:
@@ -874,12 +871,11 @@ class Chip:
         Arithmetic and memory instructions cost the tensor core some hundredths of a cycle each, and so does an mma.sync
         beyond its interval; whole cycles are taken when they are full.
         """
-        tensor = ((smsp + 1) * self.ports - _TENSOR) * _PORT_WIDTH
+        tensor = (smsp + 1) * self.ports - _TENSOR
         if self.port_free[tensor] > at:
             self.taken[smsp] += hundredths
-            while self.taken[smsp] >= _PERCENT:
-                self.taken[smsp] -= _PERCENT
-                self.port_free[tensor] += 1
+            self.port_free[tensor] += self.taken[smsp] // _PERCENT
+            self.taken[smsp] %= _PERCENT
 
     def issue_beyond(self, smsp: int, warp: int, at: int) -> None:
         """Issue an instruction of any kind but ``PIPE``."""
@@ -929,7 +925,7 @@ class Chip:
         """
         if free <= begin:
             return begin
-        first, turn, count = self.port_of[warp], self.port_turn[self.port_of[warp]], 0
+        first, turn, count = self.port_of[warp] * _TAKES, self.port_turn[self.port_of[warp]], 0
         while count < _TAKES and self.port_takes[first + (turn - count - 1 & _TAKES_MASK)] >= begin:
             count += 1
         for back in range(count, 0, -1):
@@ -1003,7 +999,7 @@ class Chip:
         if code == self.end[segment]:
             code = self.next_trip(warp, segment)
         self.at[warp] = code
-        self.port_of[warp] = (self.home[warp] * self.ports + self.port[code]) * _PORT_WIDTH
+        self.port_of[warp] = self.home[warp] * self.ports + self.port[code]
         if self.gated[code]:
             self.gate(warp, code)
         if self.barred[warp]:
@@ -1201,9 +1197,7 @@ class Chip:
             self.queue_at[smsp] = (self.queue_at[smsp] + 1) % self.depth
             self.sm_queue[sm * self.sm_depth + self.sm_queue_at[sm]] = leaves
             self.sm_queue_at[sm] = (self.sm_queue_at[sm] + 1) % self.sm_depth
-        self.port_free[((smsp + 1) * self.ports - _MIO) * _PORT_WIDTH] = self.queue[
-            smsp * self.depth + self.queue_at[smsp]
-        ]
+        self.port_free[(smsp + 1) * self.ports - _MIO] = self.queue[smsp * self.depth + self.queue_at[smsp]]
         return leaves
 
     def memory(self, smsp: int, warp: int, at: int) -> int:
@@ -1579,16 +1573,16 @@ class Chip:
         does (apart.csv). Other sectors of the line are looked up on their own, though they come with it (rows.csv, 64
         bytes of a row).
         """
-        entry, request = self.coalescer_of(sm, line), line + 1 << SECTORS_PER_LINE | mask
-        merged = self.coalesced[entry]
         cache, far = self.l2, self.is_far(sm, line)
         slot = cache.used(line)
         ready = cache.ready[slot]
         missing = sectors_in(_WHOLE_LINE & ~cache.held[slot]) if mask & ~cache.held[slot] else 0
+        entry = self.coalescer_of(sm, line)
         begin = self.turn_at(start, issued)
-        same = merged >> _MERGED_BITS == request and begin < self.coalesced[entry + 1]
-        if missing == 0 and same and merged & (1 << _MERGED_BITS) - 1 < self.most_merged:
-            self.coalesced[entry] = merged + 1
+        waits = self.coalesced[entry] == line + 1 and begin < self.coalesced[entry + 1]
+        same = waits and self.coalesced[entry + 2] == mask
+        if missing == 0 and same and self.coalesced[entry + 3] < self.most_merged:
+            self.coalesced[entry + 3] += 1
             there = cache.crossed[slot] if far else ready
             return max(begin // _MILLI + self.l2_latency(sm), there + self.reach[sm])
         asked = sectors_in(mask)
@@ -1609,16 +1603,17 @@ class Chip:
             cache.seen[slot] |= mask
             ready = cache.crossed[slot]
         lands = max(lands, ready + self.reach[sm])
-        self.coalesced[entry] = request << _MERGED_BITS | 1
+        self.coalesced[entry] = line + 1
         self.coalesced[entry + 1] = max(begin + self.merge_window, (ready - self.near) * _MILLI)
+        self.coalesced[entry + 2] = mask
+        self.coalesced[entry + 3] = 1
         return lands
 
     def coalescer_of(self, sm: int, line: int) -> int:
         """
-        Return where requests of an SM's GPC for a line wait to be merged: which and how many, and until when.
+        Return where requests of an SM's GPC for a line wait to be merged: the line + 1, until when, sectors, how many.
 
-        Which they are is the line + 1 and the sectors, in one integer with how many. There is room for more than are on
-        their way at once; a line takes the place of another one of the same hash.
+        There is room for more than are on their way at once; a line takes the place of another one of the same hash.
         """
         spread = self.spread_of(self.l2.bucket(line) >> _NEIGHBOURS << _GPC_BITS | self.gpc[sm]) << _NEIGHBOURS
         return ((spread | line & (1 << _NEIGHBOURS) - 1) & (1 << _COALESCER_BITS) - 1) * _COALESCER_WIDTH
