@@ -38,8 +38,12 @@ NAMES: Final = (
 )
 """Scenarios whose kernels are launched, for as many CTAs as share an SM."""
 
-_LEFT_OUT: Final = ("", "LDGSTS lanes", "LDSM", "MMA", "LDGSTS MMA", "LDSM MMA")
-"""What is left out (``parts.LEFT_OUT``): nothing, what copies bring, ldmatrix, mma.sync, and two of three."""
+LEFT_OUT: Final = (
+    *("", "LDGSTS lanes", "LDGSTS", "LDSM", "MMA", "empty LDS", "BAR"),
+    *("LDGSTS LDSM", "LDGSTS MMA", "LDSM MMA", "LDGSTS lanes LDSM", "LDGSTS lanes MMA", "empty LDS MMA"),
+    *("LDSM BAR", "LDGSTS lanes BAR", "LDGSTS BAR"),
+)
+"""What is left out (``parts.parts_in``): nothing, what copies bring, copies, ldmatrix, mma.sync, barriers, and more."""
 
 LENGTHS: Final = (2048, 6144)
 """Two lengths of the sum: the difference of their cycles is that of their k tiles."""
@@ -89,9 +93,9 @@ def others_rest(device: Device) -> Iterator[None]:
         resting.synchronize()
 
 
-def cycles_of(stamps: IntArray) -> int:
+def ends_of(stamps: IntArray) -> list[int]:
     """
-    Return the cycles from the first warp's begin to the last one's end of its main loop.
+    Return the cycles from the first warp's begin to the end of each CTA's main loop, in the order of their ends.
 
     Args:
         stamps: SM, and its cycles at the begin, behind the main loop and at the end; shape [CTAs, warps, 4].
@@ -102,11 +106,11 @@ def cycles_of(stamps: IntArray) -> int:
     sms = set(stamps[:, :, 0].ravel().tolist())
     if len(sms) != 1:
         raise CannotRun(f"CTAs lie on {len(sms)} SMs, not on one")
-    return int(stamps[:, :, 2].max() - stamps[:, :, 1].min())
+    return sorted((stamps[:, :, 2].max(axis=1) - stamps[:, :, 1].min()).tolist())
 
 
 def measure_name(device: Device, name: str) -> Iterator[MeasuredRow]:
-    """Yield a row for each number of CTAs, length, and what is left out: the median cycles on one SM of a kernel."""
+    """Yield a row for each number of CTAs, length, and what is left out: median cycles on one SM of a kernel."""
     for ctas in count(1):
         rows = [row for k in LENGTHS for row in measure_ctas(device, name, ctas, k)]
         if not rows:
@@ -127,7 +131,7 @@ def measure_ctas(device: Device, name: str, ctas: int, k: int) -> Iterator[Measu
         stamps = cupy.zeros((ctas, own.block_threads // WARP, 4), dtype=np.int64)
         params = problem.params(own.k_iterations)
         put_pointers(params, {"records": stamps})
-        for number, left_out in enumerate(_LEFT_OUT):
+        for number, left_out in enumerate(LEFT_OUT):
             changed = Path(folder) / f"{number}.cubin"  # CuPy keeps a file that it has loaded, by its path
             changed.write_bytes(without(cubin, own.entry, left_out))
             kernel = LoadedKernel(cupy, own, changed)
@@ -140,9 +144,10 @@ def measure_ctas(device: Device, name: str, ctas: int, k: int) -> Iterator[Measu
                 for _ in range(_LAUNCHES):
                     kernel.launch(params)
                     stream.synchronize()
-                    found.append(cycles_of(stamps.get()))
-            cycles = int(np.median(found[_FIRST:]))
-            yield {"name": name, "left_out": left_out, "ctas": ctas, "k": k, "cycles": cycles}
+                    found.append(ends_of(stamps.get()))
+            ends = np.median(found[_FIRST:], axis=0).astype(int).tolist()
+            row: MeasuredRow = {"name": name, "left_out": left_out, "ctas": ctas, "k": k, "cycles": ends[-1]}
+            yield row | {"ends": " ".join(map(str, ends))}
 
 
 def measure(out: Path) -> None:

@@ -4,7 +4,7 @@ import argparse
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -35,9 +35,13 @@ _GUARD_BITS: Final = 12
 _NEVER: Final = 0xF
 _SAMPLING_TIMEOUT: Final = 560
 
+EMPTY: Final = "empty LDS"
+LANES: Final = "LDGSTS lanes"
+"""Loads that load nothing, and what copies bring: parts whose names are of two words."""
+
 LEFT_OUT: Final = (
     *("", "LDGSTS", "LDSM", "MMA", "LDGSTS LDSM", "LDGSTS MMA", "LDSM MMA", "LDGSTS LDSM MMA"),
-    *("BAR", "LDGSTS BAR", "empty LDS", "LDGSTS lanes"),
+    *("BAR", "LDGSTS BAR", EMPTY, LANES),
 )
 """What is left out: instructions become NOP that wait as long; ``LDGSTS lanes`` has all lanes predicated off."""
 
@@ -155,24 +159,32 @@ def without(cubin: bytes, kernel: str, left_out: str) -> bytes:
     Args:
         cubin: Bytes of the file.
         kernel: Name of the kernel.
-        left_out: One of ``LEFT_OUT``.
+        left_out: Names of parts, as in ``LEFT_OUT``.
 
     Raises:
         BadInput: The file is no cubin, or lacks the kernel.
     """
-    code = read_cubin(cubin, kernel, "the kernel").code
-    opcodes = {opcode for name in left_out.split() for opcode in OPCODES.get(name, ())}
+    code, parts = read_cubin(cubin, kernel, "the kernel").code, parts_in(left_out)
+    opcodes = {opcode for name in parts for opcode in OPCODES.get(name, ())}
     places = range(0, len(code), INSTRUCTION_BYTES)
     words = (int.from_bytes(code[at : at + INSTRUCTION_BYTES], "little") for at in places)
-    changed = b"".join(_changed(word, opcodes, left_out).to_bytes(INSTRUCTION_BYTES, "little") for word in words)
+    changed = b"".join(_changed(word, opcodes, parts).to_bytes(INSTRUCTION_BYTES, "little") for word in words)
     return cubin.replace(code, changed, 1)
 
 
-def _changed(word: int, opcodes: set[int], left_out: str) -> int:
+def parts_in(left_out: str) -> frozenset[str]:
+    """Return the parts that are named in a text with spaces between them, as the column ``left_out`` has it."""
+    of_two_words = {name for name in (EMPTY, LANES) if name in left_out}
+    for name in of_two_words:
+        left_out = left_out.replace(name, "")
+    return frozenset(of_two_words | set(left_out.split()))
+
+
+def _changed(word: int, opcodes: set[int], parts: Collection[str]) -> int:
     opcode, guard = word & 0xFFF, word >> _GUARD_BITS & 0xF
-    if left_out == "LDGSTS lanes":
-        return word | _NEVER << _GUARD_BITS if opcode in OPCODES["LDGSTS"] else word
-    if opcode in opcodes or (left_out == "empty LDS" and opcode == EMPTY_LDS and guard == _NEVER):
+    if LANES in parts and opcode in OPCODES["LDGSTS"]:
+        return word | _NEVER << _GUARD_BITS
+    if opcode in opcodes or (EMPTY in parts and opcode == EMPTY_LDS and guard == _NEVER):
         return (word >> _CONTROL_BITS << _CONTROL_BITS) | _NO_SCOREBOARDS | _NOP
     return word
 
