@@ -6,6 +6,9 @@ import sys
 INTERRUPTED = 130
 """Exit code of an interrupted command, as shells expect it."""
 
+_UNWOUND_S = 0.2
+"""Seconds after which an interrupt is taken for lost if the main thread handles no exception."""
+
 _NEW_OBJECTS = 100_000
 """Objects after which the collector looks for cycles among the new ones."""
 
@@ -18,6 +21,7 @@ def main() -> int:
     except BaseException:
         if not interrupts and sys.exc_info()[0] is not KeyboardInterrupt:
             raise
+        _ignore_interrupts()
         # Compiled libraries turn an interrupt into errors of their own.
         sys.stderr.write("gpusim: interrupted\n")
         return INTERRUPTED
@@ -28,17 +32,25 @@ def _run(interrupts: list[int]) -> int:
     """
     Run the command line, and note interrupts, which raise ``KeyboardInterrupt``.
 
-    One that arrives where Python can raise nothing, as in a destructor, is delivered again a moment later. One that
-    arrives when all is done is ignored.
+    One that arrives where Python can raise nothing, as in a destructor, is delivered again a moment later, and so is
+    one that a library's C code has cleared. One that arrives when all is done is ignored.
     """
     import signal  # noqa: PLC0415 # as all imports here, within the reach of ``main``
+    import threading  # noqa: PLC0415
+
+    main_thread = threading.get_ident()
 
     def note(number: int, _: object) -> None:
         interrupts.append(number)
+        threading.Timer(_UNWOUND_S, deliver_where_cleared).start()
         raise KeyboardInterrupt
 
+    def deliver_where_cleared() -> None:
+        handled = sys._current_exceptions().get(main_thread)  # noqa: SLF001 # there is no other way
+        if handled is None or handled == (None, None, None):  # before Python 3.12 three for none
+            signal.raise_signal(signal.SIGINT)
+
     signal.signal(signal.SIGINT, note)
-    import threading  # noqa: PLC0415
 
     def deliver_again(unraisable: "sys.UnraisableHookArgs") -> None:
         if isinstance(unraisable.exc_value, KeyboardInterrupt):
@@ -51,8 +63,14 @@ def _run(interrupts: list[int]) -> int:
     from gpusim.cli import main as run  # noqa: PLC0415
 
     code = run()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _ignore_interrupts()
     return code
+
+
+def _ignore_interrupts() -> None:
+    import signal  # noqa: PLC0415
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _prepare() -> None:

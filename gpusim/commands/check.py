@@ -108,7 +108,7 @@ def _refuse_contradictions(files: list[str], options: CheckOptions) -> None:
         raise BadInput("--record keeps scenarios as their files state them: it goes without --set")
     if options.out is not None:
         check_folder(options.out)
-    folders = sorted(path.name for path in measured_folder().glob("*") if path.is_dir())
+    folders = sorted({path.parent.name for path in measured_folder().glob("*/*.json")})
     if options.recorded and folders and options.gpu not in (None, *folders):
         raise BadInput(f"--gpu must be one of {', '.join(folders)}, the folders of records, got {options.gpu!r}")
 

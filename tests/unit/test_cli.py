@@ -241,6 +241,51 @@ def test_an_interrupt_at_any_moment_is_one_line(tmp_path, delay):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_interrupt_that_a_library_has_cleared_comes_again():
+    """It is lost at first, as in C code that clears all errors; a second later the command would have been done."""
+    program = """
+import signal, sys, time
+import gpusim.cli
+from gpusim.__main__ import main
+
+def swallowing():
+    try:
+        signal.raise_signal(signal.SIGINT)
+    except KeyboardInterrupt:
+        pass
+    time.sleep(1)
+    return 0
+
+gpusim.cli.main = swallowing
+sys.exit(main())
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert (ended.returncode, ended.stderr) == (130, "gpusim: interrupted\n")
+
+
+def test_a_command_that_cleans_up_behind_an_interrupt_is_not_interrupted_again():
+    """What it does last takes longer than an interrupt is waited for."""
+    program = """
+import signal, sys, time
+import gpusim.cli
+from gpusim.__main__ import main
+
+def cleaning_up():
+    try:
+        signal.raise_signal(signal.SIGINT)
+    finally:
+        time.sleep(0.6)
+        print("clean")
+
+gpusim.cli.main = cleaning_up
+sys.exit(main())
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "clean\n", "gpusim: interrupted\n")
+
+
 PROGRESS = ["lowering the schedule", "simulating every CTA: 1,024, on 132 of 132 SMs"]
 
 
