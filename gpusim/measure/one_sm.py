@@ -38,7 +38,7 @@ NAMES: Final = (
 )
 """Scenarios whose kernels are launched, for as many CTAs as share an SM."""
 
-LEFT_OUT: Final = (
+PARTS_LEFT_OUT: Final = (
     *("", "LDGSTS lanes", "LDGSTS", "LDSM", "MMA", "empty LDS", "BAR"),
     *("LDGSTS LDSM", "LDGSTS MMA", "LDSM MMA", "LDGSTS lanes LDSM", "LDGSTS lanes MMA", "empty LDS MMA"),
     *("LDSM BAR", "LDGSTS lanes BAR", "LDGSTS BAR"),
@@ -131,7 +131,7 @@ def measure_ctas(device: Device, name: str, ctas: int, k: int) -> Iterator[Measu
         stamps = cupy.zeros((ctas, own.block_threads // WARP, 4), dtype=np.int64)
         params = problem.params(own.k_iterations)
         put_pointers(params, {"records": stamps})
-        for number, left_out in enumerate(LEFT_OUT):
+        for number, left_out in enumerate(PARTS_LEFT_OUT):
             changed = Path(folder) / f"{number}.cubin"  # CuPy keeps a file that it has loaded, by its path
             changed.write_bytes(without(cubin, own.entry, left_out))
             kernel = LoadedKernel(cupy, own, changed)

@@ -40,7 +40,7 @@ MEASURED: Final = Path("h100") / "parts"
 _PARTS_OF_UNITS: Final = {"ldgsts": "LDGSTS", "tensor": "MMA", "barrier": "BAR"}
 
 
-class Loop(NamedTuple):
+class PartialLoop(NamedTuple):
     """
     A main loop with something left out.
 
@@ -65,7 +65,7 @@ class Both(NamedTuple):
         first: Of the longer one alone, when the first CTA ends.
     """
 
-    loop: Loop
+    loop: PartialLoop
     last: tuple[float, float]
     first: tuple[float, float]
 
@@ -158,7 +158,7 @@ def compared(table: MeasuredTable) -> Iterator[Both]:
             depth = int(scenario_of(name, ctas, LENGTHS[0]).resolved()["kernel"]["threadblock"][2])
             short, long = (k // depth for k in LENGTHS)
             for left_out in dict.fromkeys(row["left_out"] for row in lengths):
-                loop = Loop(name, ctas, left_out)
+                loop = PartialLoop(name, ctas, left_out)
                 measured = [_measured_ends(table, loop, k) for k in LENGTHS]
                 simulated = [ends_of(launch, ctas, left_out) for launch in launches]
                 last = tuple((one[1][-1] - one[0][-1]) / (long - short) for one in (measured, simulated))
@@ -166,7 +166,7 @@ def compared(table: MeasuredTable) -> Iterator[Both]:
                 yield Both(loop, (last[0], last[1]), (first[0], first[1]))
 
 
-def _measured_ends(table: MeasuredTable, loop: Loop, k: int) -> list[int]:
+def _measured_ends(table: MeasuredTable, loop: PartialLoop, k: int) -> list[int]:
     (row,) = table.rows(**loop._asdict(), k=k)
     return [int(end) for end in row["ends"].split()]
 

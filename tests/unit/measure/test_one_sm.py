@@ -8,7 +8,7 @@ import pytest
 from gpusim.errors import CannotRun
 from gpusim.gpu.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
-from gpusim.measure.one_sm import LEFT_OUT, LENGTHS, NAMES, SHARED_BYTES, ends_of, scenario_of
+from gpusim.measure.one_sm import PARTS_LEFT_OUT, LENGTHS, NAMES, SHARED_BYTES, ends_of, scenario_of
 
 REPORTS = Path(__file__).parents[3] / "reports" / "measured"
 MEASURED = MeasuredTable(REPORTS / "h200" / "parts", "one_sm")
@@ -105,7 +105,7 @@ def test_every_part_is_left_out_and_every_cta_has_an_end(name):
     rows = H100.rows(name=name)
     ends = [[int(end) for end in row["ends"].split()] for row in rows]
 
-    assert {row["left_out"] for row in rows} == set(LEFT_OUT)
+    assert {row["left_out"] for row in rows} == set(PARTS_LEFT_OUT)
     assert all(len(own) == int(row["ctas"]) and own == sorted(own) for own, row in zip(ends, rows, strict=True))
     assert all(own[-1] == int(row["cycles"]) for own, row in zip(ends, rows, strict=True))
 

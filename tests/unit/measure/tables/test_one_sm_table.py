@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from gpusim.gpu.calibrate.table import MeasuredTable
-from gpusim.measure.one_sm import LEFT_OUT
-from gpusim.measure.tables.one_sm_table import MEASURED, Both, Loop, ends_of, launch_for, page, resident_of
+from gpusim.measure.one_sm import PARTS_LEFT_OUT
+from gpusim.measure.tables.one_sm_table import MEASURED, Both, PartialLoop, ends_of, launch_for, page, resident_of
 from gpusim.records.record import measured_folder
 from gpusim.sim.code import BAR, LDGSTS, PIPE, SHARED
 
@@ -57,9 +57,9 @@ def test_ldmatrix_is_left_out_and_no_other_access_to_shared_memory(launch):
 def test_the_page_has_errors_by_what_is_left_out_and_whole_loops():
     """Two loops of 100 and 200 cycles are 10 % too long and 5 % too short: 7.5 % in the mean, +2.5 % signed."""
     rows = [
-        Both(Loop("a", 1, ""), (100, 110), (50, 50)),
-        Both(Loop("b", 2, ""), (200, 190), (100, 101)),
-        Both(Loop("b", 2, "MMA"), (80, 80), (80, 80)),
+        Both(PartialLoop("a", 1, ""), (100, 110), (50, 50)),
+        Both(PartialLoop("b", 2, ""), (200, 190), (100, 101)),
+        Both(PartialLoop("b", 2, "MMA"), (80, 80), (80, 80)),
     ]
 
     text = "\n".join(page(rows))
@@ -73,5 +73,5 @@ def test_the_page_has_errors_by_what_is_left_out_and_whole_loops():
 def test_the_committed_page_has_all_that_was_measured():
     table, text = MeasuredTable(measured_folder() / MEASURED, "one_sm"), COMMITTED.read_text()
 
-    assert all(f"| {left_out or 'nothing'} | 33 |" in text for left_out in LEFT_OUT)
+    assert all(f"| {left_out or 'nothing'} | 33 |" in text for left_out in PARTS_LEFT_OUT)
     assert all(f"| {name} | 1 |" in text for name in table.values("name"))
