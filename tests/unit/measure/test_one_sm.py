@@ -8,7 +8,7 @@ import pytest
 from gpusim.errors import CannotRun
 from gpusim.gpu.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
-from gpusim.measure.one_sm import PARTS_LEFT_OUT, LENGTHS, NAMES, SHARED_BYTES, ends_of, scenario_of
+from gpusim.measure.one_sm import LENGTHS, NAMES, PARTS_LEFT_OUT, SHARED_BYTES, ends_of, scenario_of
 
 REPORTS = Path(__file__).parents[3] / "reports" / "measured"
 MEASURED = MeasuredTable(REPORTS / "h200" / "parts", "one_sm")
