@@ -42,13 +42,17 @@ def _run(interrupts: list[int]) -> int:
 
     def note(number: int, _: object) -> None:
         interrupts.append(number)
-        threading.Timer(_UNWOUND_S, deliver_where_cleared).start()
+        later = threading.Timer(_UNWOUND_S, deliver_where_cleared)
+        later.daemon = True
+        later.start()
         raise KeyboardInterrupt
 
     def deliver_where_cleared() -> None:
         handled = sys._current_exceptions().get(main_thread)  # noqa: SLF001 # there is no other way
         if handled is None or handled == (None, None, None):  # before Python 3.12 three for none
-            signal.raise_signal(signal.SIGINT)
+            # Sent to the main thread, it ends what that waits for.
+            wake = getattr(signal, "pthread_kill", None)
+            signal.raise_signal(signal.SIGINT) if wake is None else wake(main_thread, signal.SIGINT)
 
     signal.signal(signal.SIGINT, note)
 

@@ -105,7 +105,11 @@ def resident_of(launch: Launch, ctas: int, parts: Collection[str]) -> Resident:
 
 
 def in_l2(data: Data, *, lanes: bool) -> Data:
-    """Return what CTAs touch as it is where the L2 has all of it; without lanes their copies ask for nothing."""
+    """
+    Return what CTAs touch as it is where the L2 has all of it; without lanes their copies ask for nothing.
+
+    Not modelled: copies without lanes of a prologue, which fill with zeros where lanes are off, still do.
+    """
     fetches = len(data.pattern)
     found = replace(
         data,

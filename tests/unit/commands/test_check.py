@@ -186,6 +186,13 @@ def test_a_gpu_without_records_is_refused_with_those_that_have_some(gpusim, gpu)
     assert answer.err == f"gpusim: --gpu must be one of h200, the folders of records, got {gpu!r}\n"
 
 
+def test_a_folder_of_microbenchmarks_alone_is_no_gpu_with_records(gpusim, folder, perfect):
+    write_record(perfect, folder / "h200")
+    (folder / "h100" / "parts").mkdir(parents=True)
+
+    assert "must be one of h200, the" in gpusim("check", NAME, "--recorded", "--gpu", "h100").err
+
+
 MISSING = "conv_stride2_5x5"
 """A shipped scenario without a record in the folder."""
 

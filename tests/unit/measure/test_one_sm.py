@@ -129,12 +129,12 @@ def test_copies_of_whole_lines_cost_ldmatrix_nothing_until_there_is_mma_sync(nam
     assert 0.7 < cycles_of_a_copy(name, "") < 1.4
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if "_s4" not in name])
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "gemm_64x64x32_s4"])
 def test_a_copy_takes_two_to_three_and_a_half_cycles_of_a_tensor_core(name):
     """
     Without ldmatrix and barriers the tensor cores are what a k tile waits for.
 
-    Rings of four stages are slower for what strides.csv has.
+    Where the lines of a copy lie four apart in shared memory it takes longer (strides.csv): one kernel is left out.
     """
     bringing, copies = k_tile(name, "LDSM BAR")
     idle, _ = k_tile(name, "LDGSTS lanes LDSM")

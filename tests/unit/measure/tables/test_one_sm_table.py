@@ -5,8 +5,18 @@ from pathlib import Path
 import pytest
 
 from gpusim.gpu.calibrate.table import MeasuredTable
+from gpusim.lower.stream import Instruction
 from gpusim.measure.one_sm import PARTS_LEFT_OUT
-from gpusim.measure.tables.one_sm_table import MEASURED, Both, PartialLoop, ends_of, launch_for, page, resident_of
+from gpusim.measure.tables.one_sm_table import (
+    MEASURED,
+    Both,
+    PartialLoop,
+    ends_of,
+    launch_for,
+    page,
+    part_of,
+    resident_of,
+)
 from gpusim.records.record import measured_folder
 from gpusim.sim.code import BAR, LDGSTS, PIPE, SHARED
 
@@ -26,6 +36,22 @@ def test_with_something_left_out_main_loops_end_no_later(launch, left_out):
 
     assert less[0] < whole[0]
     assert less[-1] < whole[-1]
+
+
+@pytest.mark.parametrize(
+    ("opcode", "unit", "part"),
+    [
+        ("LDSM.16.M88.4", "shared", "LDSM"),
+        ("HMMA.16816.F32", "tensor", "MMA"),
+        ("LDGSTS.E.BYPASS.128", "ldgsts", "LDGSTS"),
+        ("BAR.SYNC", "barrier", "BAR"),
+        ("LDS", "pipe", "empty LDS"),
+        ("LDS.128", "shared", ""),
+        ("IADD3", "pipe", ""),
+    ],
+)
+def test_an_instruction_belongs_to_a_part_by_its_opcode_or_unit(opcode, unit, part):
+    assert part_of(Instruction(opcode, unit)) == part
 
 
 def test_every_cta_has_an_end_and_more_of_them_take_longer(launch):
