@@ -40,6 +40,17 @@ def _run(interrupts: list[int]) -> int:
 
     main_thread = threading.get_ident()
 
+    def deliver() -> None:
+        if sys.platform == "win32":
+            signal.raise_signal(signal.SIGINT)
+        else:  # sent to the main thread, it ends what that waits for
+            signal.pthread_kill(main_thread, signal.SIGINT)
+
+    def deliver_where_cleared() -> None:
+        handled = sys._current_exceptions().get(main_thread)  # noqa: SLF001 # there is no other way
+        if handled is None or handled == (None, None, None):  # before Python 3.12 three for none
+            deliver()
+
     def note(number: int, _: object) -> None:
         interrupts.append(number)
         later = threading.Timer(_UNWOUND_S, deliver_where_cleared)
@@ -47,18 +58,11 @@ def _run(interrupts: list[int]) -> int:
         later.start()
         raise KeyboardInterrupt
 
-    def deliver_where_cleared() -> None:
-        handled = sys._current_exceptions().get(main_thread)  # noqa: SLF001 # there is no other way
-        if handled is None or handled == (None, None, None):  # before Python 3.12 three for none
-            # Sent to the main thread, it ends what that waits for.
-            wake = getattr(signal, "pthread_kill", None)
-            signal.raise_signal(signal.SIGINT) if wake is None else wake(main_thread, signal.SIGINT)
-
     signal.signal(signal.SIGINT, note)
 
     def deliver_again(unraisable: "sys.UnraisableHookArgs") -> None:
         if isinstance(unraisable.exc_value, KeyboardInterrupt):
-            threading.Timer(0.01, signal.raise_signal, (signal.SIGINT,)).start()
+            threading.Timer(0.01, deliver).start()
         else:
             sys.__unraisablehook__(unraisable)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from gpusim.errors import GpusimError
 from gpusim.measure.published.causes import cause_of
 from gpusim.measure.published.tables import OWN_MACHINE, WITHIN, Entry, own_entries, published_entries, share_within
-from gpusim.measure.tables.page import put_page
+from gpusim.measure.tables.page import put_page, table_row
 from gpusim.records.check_table import percent
 
 _HEAD = f"""# Microbenchmarks on the simulated machines
@@ -55,20 +55,20 @@ def _part(title: str, entries: Sequence[Entry]) -> Iterator[str]:
     for source, place in dict.fromkeys((one.source, one.place) for one in entries):
         own = [one for one in entries if (one.source, one.place) == (source, place)]
         worst = max(own, key=lambda one: abs(one.error))
-        yield _row(source, place, str(len(own)), f"{100 * share_within(own):.0f} %", percent(worst.error))
+        yield table_row(source, place, str(len(own)), f"{100 * share_within(own):.0f} %", percent(worst.error))
     missed = [one for one in entries if abs(one.error) > WITHIN]
     yield ""
     yield from _head("suspected cause", "misses", "worst")
     for cause in dict.fromkeys(map(cause_of, missed)):
         errors = [one.error for one in missed if cause_of(one) == cause]
-        yield _row(cause, str(len(errors)), percent(max(errors, key=abs)))
+        yield table_row(cause, str(len(errors)), percent(max(errors, key=abs)))
     yield ""
     yield from _head("missed entry", "wavefronts", "warps", "chains", "CTAs", "measured", "simulated", "error")
     for one in missed:
         of = one.program
         shape = map(str, (of.wavefronts, of.warps, of.chains, of.ctas))
         what = f"{of.machine}: {of.instruction} {of.name}"
-        yield _row(what, *shape, f"{one.measured:.1f}", f"{one.simulated:.1f}", percent(one.error))
+        yield table_row(what, *shape, f"{one.measured:.1f}", f"{one.simulated:.1f}", percent(one.error))
 
 
 def _core(published: Sequence[Entry]) -> Iterator[str]:
@@ -90,12 +90,8 @@ def _core(published: Sequence[Entry]) -> Iterator[str]:
 
 
 def _head(*names: str) -> Iterator[str]:
-    yield _row(*names)
+    yield table_row(*names)
     yield "|" + "---|" * len(names)
-
-
-def _row(*cells: str) -> str:
-    return "| " + " | ".join(cells) + " |"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from gpusim.measure.bench.bars import bars, ratio_of
 from gpusim.measure.bench.peers import PEERS
 from gpusim.measure.bench.rows import BenchReport, RunRow
+from gpusim.measure.tables.page import table_row
 
 RUN_COLUMNS = (
     *("run", "mode", "core", "processes", "user s", "MB", "M warp instructions", "core's s", "M instructions/s"),
@@ -107,4 +108,4 @@ def _run_cells(row: RunRow) -> tuple[str, ...]:
 
 def _section(title: str, columns: Sequence[str], rows: Iterable[tuple[str, ...]]) -> list[str]:
     cells = [columns, ["---"] * len(columns), *rows]
-    return [f"## {title}", "", *("| " + " | ".join(row) + " |" for row in cells), ""]
+    return [f"## {title}", "", *(table_row(*row) for row in cells), ""]

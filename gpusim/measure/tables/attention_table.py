@@ -13,7 +13,7 @@ from typing import Any
 from gpusim.errors import CannotRun, exit_code_of
 from gpusim.families.attention.family import ATTENTION
 from gpusim.families.registry import parse_scenario
-from gpusim.measure.tables.page import put_page
+from gpusim.measure.tables.page import put_page, table_row
 from gpusim.records.check_table import number, percent
 from gpusim.records.halves import shown_records
 from gpusim.records.record import Record, load_record, measured_folder
@@ -149,7 +149,7 @@ def _shape(row: Mapping[str, Any]) -> tuple[int, ...]:
 def _line(row: Mapping[str, Any], block: str, theirs: float, ours: float, speed: float) -> str:
     *extents, causal = _shape(row)
     cells = [*map(str, extents), "yes" if causal else "no", block, number(theirs), number(ours), f"{speed:.2f}"]
-    return "| " + " | ".join(cells) + " |"
+    return table_row(*cells)
 
 
 @cache

@@ -10,7 +10,7 @@ from typing import get_args
 
 from gpusim.errors import GpusimError
 from gpusim.families.registry import parse_scenario
-from gpusim.measure.tables.page import put_page
+from gpusim.measure.tables.page import put_page, table_row
 from gpusim.records.check import active_cycles
 from gpusim.records.check_table import number, percent
 from gpusim.records.halves import shown_records
@@ -77,13 +77,13 @@ def error_table(rows: Sequence[ErrorRow], title: str) -> str:
     heads = ["scenario"]
     for figure in COMPARED_FIGURES[:3]:
         heads += [figure, *(f"{origin}" for origin in STREAM_ORIGINS)]
-    lines += ["| " + " | ".join(heads) + " |", "|---" + "|---:" * (len(heads) - 1) + "|"]
+    lines += [table_row(*heads), "|---" + "|---:" * (len(heads) - 1) + "|"]
     for row in sorted(rows, key=lambda row: row.name):
         cells = [row.name]
         for figure in COMPARED_FIGURES[:3]:
             cells.append(number(row.measured.get(figure)))
             cells += [percent(row.error(origin, figure)) or "-" for origin in STREAM_ORIGINS]
-        lines.append("| " + " | ".join(cells) + " |")
+        lines.append(table_row(*cells))
     return "\n".join(lines) + "\n"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gpusim.machine.load import load_machine, machine_names
 from gpusim.machine.spec import FIGURE_KINDS, FigureRecord, Machine, printed_value
-from gpusim.measure.tables.page import put_page
+from gpusim.measure.tables.page import put_page, table_row
 
 MOST_FITTED = 5
 """Fitted figures that a machine may have."""
@@ -27,10 +27,10 @@ def _page(machines: Sequence[Machine]) -> Iterator[str]:
         f" reason only. No machine may have more than {MOST_FITTED} fitted figures."
     )
     yield ""
-    yield _row("machine", *FIGURE_KINDS, "all")
+    yield table_row("machine", *FIGURE_KINDS, "all")
     yield "|---|" + "---:|" * (len(FIGURE_KINDS) + 1)
     for machine in machines:
-        yield _row(machine.name, *map(str, machine.figure_counts().values()), str(len(machine.figures)))
+        yield table_row(machine.name, *map(str, machine.figure_counts().values()), str(len(machine.figures)))
     for machine in machines:
         for kind in FIGURE_KINDS:
             own = [record for record in machine.figures if record.kind == kind]
@@ -40,16 +40,12 @@ def _page(machines: Sequence[Machine]) -> Iterator[str]:
 
 
 def _figures(machine: Machine, records: Sequence[FigureRecord]) -> Iterator[str]:
-    yield _row("figure", "value", "source", "fitted on, why")
+    yield table_row("figure", "value", "source", "fitted on, why")
     yield "|---|---:|---|---|"
     for record in records:
         source = ", ".join(text for text in (machine.sources.get(record.source, ""), record.at) if text)
         why = "; ".join(text for text in (", ".join(record.fitted_on), record.why) if text)
-        yield _row(f"`{record.key}`", f"{printed_value(record.value)} {record.unit}", source, why)
-
-
-def _row(*cells: str) -> str:
-    return "| " + " | ".join(cells) + " |"
+        yield table_row(f"`{record.key}`", f"{printed_value(record.value)} {record.unit}", source, why)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

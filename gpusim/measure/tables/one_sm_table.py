@@ -6,27 +6,29 @@ Each whole, and with some of its instructions left out on both sides: what is le
 
 import argparse
 import sys
-from array import array
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import numpy as np
-
-from gpusim.errors import exit_code_of
+from gpusim.errors import CannotRun, exit_code_of
 from gpusim.families.registry import family_of
-from gpusim.gpu.calibrate.table import MeasuredTable
+from gpusim.gpu.calibrate.table import MeasuredTable, NotMeasured
 from gpusim.lower.compiled import CompilableKernel
 from gpusim.lower.stream import Instruction
 from gpusim.machine.load import load_machine
 from gpusim.measure.one_sm import LENGTHS, scenario_of
 from gpusim.measure.parts import EMPTY, LANES, parts_in
-from gpusim.measure.tables.page import put_page
+from gpusim.measure.tables.page import put_page, table_row
+from gpusim.measure.validation.observe import FigurePair, k_tiles
+from gpusim.measure.validation.statistics import summarise
+from gpusim.records.check_table import percent
 from gpusim.records.record import measured_folder
 from gpusim.results.result import StreamOrigin
 from gpusim.sim.code import PIPE, Assembly, Decoded, DecodedSegment, pipe_names
-from gpusim.sim.core.columns import Column, Data
+from gpusim.sim.core.chip import zeros
+from gpusim.sim.core.columns import Data
 from gpusim.sim.core.engine import engine
 from gpusim.sim.footprint import IN_L2
 from gpusim.sim.launch import Launch
@@ -57,7 +59,7 @@ class PartialLoop(NamedTuple):
 
 class Both(NamedTuple):
     """
-    Cycles measured and simulated, of a k tile of all CTAs.
+    Cycles of a k tile of all CTAs, measured and simulated.
 
     Attributes:
         loop: The loop.
@@ -66,8 +68,8 @@ class Both(NamedTuple):
     """
 
     loop: PartialLoop
-    last: tuple[float, float]
-    first: tuple[float, float]
+    last: FigurePair
+    first: FigurePair
 
 
 def part_of(instruction: Instruction) -> str:
@@ -114,20 +116,16 @@ def in_l2(data: Data, *, lanes: bool) -> Data:
     found = replace(
         data,
         simulates_l2=False,
-        row_status=_column(0, len(data.row_status)),
-        slow=_column(IN_L2.slow, fetches),
-        missed=_column(IN_L2.missed, fetches),
-        shared=_column(IN_L2.shared, fetches),
-        looked=_column(IN_L2.looked, fetches),
+        row_status=zeros(len(data.row_status)),
+        slow=zeros(fetches, IN_L2.slow),
+        missed=zeros(fetches, IN_L2.missed),
+        shared=zeros(fetches, IN_L2.shared),
+        looked=zeros(fetches, IN_L2.looked),
     )
-    return found if lanes else replace(found, asked=_column(0, len(data.asked)), touched=_column(0, len(data.touched)))
+    return found if lanes else replace(found, asked=zeros(len(data.asked)), touched=zeros(len(data.touched)))
 
 
-def _column(value: int, count: int) -> Column:
-    return array("q", [value]) * count
-
-
-def ends_of(launch: Launch, ctas: int, left_out: str) -> list[int]:
+def simulated_ends(launch: Launch, ctas: int, left_out: str) -> list[int]:
     """Return the cycles from the first launch to the end of each CTA's main loop, in the order of their ends."""
     parts = parts_in(left_out)
     resident = resident_of(launch, ctas, parts)
@@ -152,27 +150,34 @@ def launch_for(name: str, ctas: int, k: int, origin: StreamOrigin) -> Launch:
 
 
 def compared(table: MeasuredTable) -> Iterator[Both]:
-    """Yield every loop that was measured, beside its simulation."""
-    for name in table.values("name"):
-        for ctas in map(int, table.values("ctas")):
-            lengths = [row for row in table.rows(name=name) if row["ctas"] == str(ctas)]
-            if not lengths:
-                continue
-            launches = [launch_for(name, ctas, k, "compiled") for k in LENGTHS]
-            depth = int(scenario_of(name, ctas, LENGTHS[0]).resolved()["kernel"]["threadblock"][2])
-            short, long = (k // depth for k in LENGTHS)
-            for left_out in dict.fromkeys(row["left_out"] for row in lengths):
-                loop = PartialLoop(name, ctas, left_out)
-                measured = [_measured_ends(table, loop, k) for k in LENGTHS]
-                simulated = [ends_of(launch, ctas, left_out) for launch in launches]
-                last = tuple((one[1][-1] - one[0][-1]) / (long - short) for one in (measured, simulated))
-                first = tuple(one[1][0] / long for one in (measured, simulated))
-                yield Both(loop, (last[0], last[1]), (first[0], first[1]))
+    """
+    Yield every loop that was measured, beside its simulation.
+
+    Raises:
+        CannotRun: Nothing was measured, or no compiler is installed.
+    """
+    try:
+        measured = table.rows(k=LENGTHS[0])
+    except NotMeasured as error:
+        raise CannotRun(f"{measured_folder() / MEASURED / table.name}: no measured rows") from error
+    loops = [PartialLoop(row["name"], int(row["ctas"]), row["left_out"]) for row in measured]
+    for (name, ctas), own in groupby(loops, key=lambda loop: loop[:2]):
+        launches = [launch_for(name, ctas, k, "compiled") for k in LENGTHS]
+        tiles = [k_tiles(scenario_of(name, ctas, k).resolved()) for k in LENGTHS]
+        for loop in own:
+            silicon = _of_k_tile([_measured_ends(table, loop, k) for k in LENGTHS], tiles)
+            model = _of_k_tile([simulated_ends(launch, ctas, loop.left_out) for launch in launches], tiles)
+            yield Both(loop, FigurePair(silicon[0], model[0]), FigurePair(silicon[1], model[1]))
 
 
 def _measured_ends(table: MeasuredTable, loop: PartialLoop, k: int) -> list[int]:
     (row,) = table.rows(**loop._asdict(), k=k)
     return [int(end) for end in row["ends"].split()]
+
+
+def _of_k_tile(ends: Sequence[Sequence[int]], tiles: Sequence[int]) -> tuple[float, float]:
+    """Return the cycles of a k tile until the last CTA ends and until the first does, of two lengths' ends."""
+    return (ends[1][-1] - ends[0][-1]) / (tiles[1] - tiles[0]), ends[1][0] / tiles[1]
 
 
 def page(rows: Sequence[Both]) -> Iterator[str]:
@@ -188,27 +193,22 @@ def page(rows: Sequence[Both]) -> Iterator[str]:
         " `python -m gpusim.measure.tables.one_sm_table` makes this page anew; it compiles the kernels."
     )
     yield ""
-    yield "| left out | loops | k tile: mean | signed | worst | first CTA: mean | signed |"
+    yield table_row("left out", "loops", "k tile: mean", "signed", "worst", "first CTA: mean", "signed")
     yield "|---|---:|---:|---:|---:|---:|---:|"
     for left_out in dict.fromkeys(row.loop.left_out for row in rows):
         own = [row for row in rows if row.loop.left_out == left_out]
-        last, first = (np.array([100 * (both[1] / both[0] - 1) for both in pairs]) for pairs in _pairs(own))
-        yield (
-            f"| {left_out or 'nothing'} | {len(own)} | {np.abs(last).mean():.1f} % | {last.mean():+.1f} % |"
-            f" {last[np.abs(last).argmax()]:+.1f} % | {np.abs(first).mean():.1f} % | {first.mean():+.1f} % |"
-        )
+        last = summarise({str(row.loop): row.last.error for row in own})
+        first = summarise({str(row.loop): row.first.error for row in own})
+        cells = [left_out or "nothing", str(len(own)), f"{100 * last.mean:.1f} %", percent(last.signed)]
+        yield table_row(*cells, percent(last.worst), f"{100 * first.mean:.1f} %", percent(first.signed))
     yield ""
     yield "## Nothing left out: cycles of a k tile of all CTAs"
     yield ""
-    yield "| kernel | CTAs | measured | simulated | |"
+    yield table_row("kernel", "CTAs", "measured", "simulated", "error")
     yield "|---|---:|---:|---:|---:|"
-    for (name, ctas, left_out), (measured, simulated), _ in rows:
+    for (name, ctas, left_out), both, _ in rows:
         if not left_out:
-            yield f"| {name} | {ctas} | {measured:.0f} | {simulated:.0f} | {100 * (simulated / measured - 1):+.1f} % |"
-
-
-def _pairs(rows: Sequence[Both]) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
-    return [row.last for row in rows], [row.first for row in rows]
+            yield table_row(name, str(ctas), f"{both.measured:.0f}", f"{both.simulated:.0f}", percent(both.error))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,7 +1,12 @@
-"""Where the page of a table goes: into a file, or to standard output."""
+"""Pages of tables: a row in Markdown, and where a page goes: into a file, or to standard output."""
 
 import sys
 from pathlib import Path
+
+
+def table_row(*cells: str) -> str:
+    """Return a row of a table in Markdown."""
+    return "| " + " | ".join(cells) + " |"
 
 
 def put_page(text: str, out: Path | None) -> None:

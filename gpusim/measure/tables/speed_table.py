@@ -12,7 +12,7 @@ from typing import Any
 from gpusim.errors import CannotRun, exit_code_of
 from gpusim.families.gemm.conv2d import Conv2dFpropProblem
 from gpusim.families.gemm.gemm import GemmProblem
-from gpusim.measure.tables.page import put_page
+from gpusim.measure.tables.page import put_page, table_row
 from gpusim.records.check_table import number
 from gpusim.records.halves import shown_records
 from gpusim.records.record import Record, load_record, measured_folder
@@ -120,7 +120,7 @@ def speed_table(rows: Sequence[SpeedRow], title: str) -> str:
     for row in rows:
         speed = "-" if row.speed is None else f"{row.speed:.3f}"
         cells = [row.name, number(row.cutlass), number(row.ours), speed, number(row.cutlass_us), number(row.us)]
-        lines.append("| " + " | ".join([*cells, number(row.cutlass_registers), number(row.registers)]) + " |")
+        lines.append(table_row(*cells, number(row.cutlass_registers), number(row.registers)))
     return "\n".join(lines) + "\n"
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from gpusim.measure.tables.page import table_row
 from gpusim.measure.validation.observe import BUSY, CYCLES
 from gpusim.measure.validation.statistics import LEAST_SHARE, ErrorSummary, KTile, StallSummary
 from gpusim.measure.validation.validate import BEST_WITHIN, FEWEST_SHOWN, GROUPINGS, CutlassValidation, Validation
@@ -52,7 +53,7 @@ def _overall(answer: Validation) -> Iterator[str]:
     for figure in figures:
         for stream, own in answer.streams.items():
             if figure in own.overall:
-                yield _row(figure, stream, *_cells(own.overall[figure]))
+                yield table_row(figure, stream, *_cells(own.overall[figure]))
 
 
 def _by_group(answer: Validation, by: str) -> Iterator[str]:
@@ -67,7 +68,7 @@ def _by_group(answer: Validation, by: str) -> Iterator[str]:
     for group in groups:
         for stream, own in answer.streams.items():
             for figure, summary in own.groups[by].get(group, {}).items():
-                yield _row(group, stream, figure, *_cells(summary))
+                yield table_row(group, stream, figure, *_cells(summary))
 
 
 def _stalls(answer: Validation) -> Iterator[str]:
@@ -81,7 +82,7 @@ def _stalls(answer: Validation) -> Iterator[str]:
         yield ""
     yield from _head("reason", *(cell for stream in having for cell in _stall_heads(stream)))
     for reason in dict.fromkeys(reason for own in having.values() for reason in own.reasons):
-        yield _row(reason, *(cell for own in having.values() for cell in _stall_cells(own, reason)))
+        yield table_row(reason, *(cell for own in having.values() for cell in _stall_cells(own, reason)))
 
 
 def _stall_heads(stream: str) -> tuple[str, str, str]:
@@ -102,13 +103,13 @@ def _k_tiles(answer: Validation) -> Iterator[str]:
     for figure in CYCLES:
         for stream, own in answer.streams.items():
             if figure in own.k_tiles:
-                yield _row(figure, stream, *_cells(own.k_tiles[figure]))
+                yield table_row(figure, stream, *_cells(own.k_tiles[figure]))
     pairs = [pair for own in answer.streams.values() for pair in own.pairs]
     if pairs:
         yield ""
         yield from _head("pair", "stream", "k tiles", *(f"{figure} {what}" for figure in CYCLES for what in _COMPARED))
         for pair in sorted(pairs, key=lambda pair: (pair.names, pair.stream)):
-            yield _row(" to ".join(pair.names), pair.stream, str(pair.tiles), *_pair_cells(pair))
+            yield table_row(" to ".join(pair.names), pair.stream, str(pair.tiles), *_pair_cells(pair))
 
 
 _COMPARED = ("measured", "error")
@@ -133,7 +134,7 @@ def _cutlass(own: CutlassValidation) -> Iterator[str]:
     for figure in dict.fromkeys(figure for errors in own.errors.values() for figure in errors):
         for stream, errors in own.errors.items():
             if figure in errors:
-                yield _row(figure, stream, *_cells(errors[figure]))
+                yield table_row(figure, stream, *_cells(errors[figure]))
 
 
 def _rows(answer: Validation) -> Iterator[str]:
@@ -146,7 +147,7 @@ def _rows(answer: Validation) -> Iterator[str]:
             for both in figures
             for cell in (("-", "-") if both is None else (number(round(both.measured)), percent(both.error)))
         ]
-        yield _row(one.name, one.stream, f"{one.waves:.1f}", one.groups["bound"], *cells)
+        yield table_row(one.name, one.stream, f"{one.waves:.1f}", one.groups["bound"], *cells)
 
 
 def _cells(summary: ErrorSummary) -> tuple[str, ...]:
@@ -156,9 +157,5 @@ def _cells(summary: ErrorSummary) -> tuple[str, ...]:
 
 
 def _head(*names: str) -> Iterator[str]:
-    yield _row(*names)
+    yield table_row(*names)
     yield "|" + "---|" * len(names)
-
-
-def _row(*cells: str) -> str:
-    return "| " + " | ".join(cells) + " |"

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gpusim.element_types import element_bits
 from gpusim.errors import CannotRun
 from gpusim.gpu.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
@@ -13,7 +14,7 @@ from gpusim.measure.one_sm import LENGTHS, NAMES, PARTS_LEFT_OUT, SHARED_BYTES, 
 REPORTS = Path(__file__).parents[3] / "reports" / "measured"
 MEASURED = MeasuredTable(REPORTS / "h200" / "parts", "one_sm")
 H100 = MeasuredTable(REPORTS / "h100" / "parts", "one_sm")
-SMSPS = 4
+SMSPS = load_machine("h200").smsps
 
 
 def k_tile(name, left_out):
@@ -22,7 +23,7 @@ def k_tile(name, left_out):
     short, long = (H100.numbers("cycles", name=name, ctas=ctas, left_out=left_out, k=k)[0] for k in LENGTHS)
     scenario = scenario_of(name, ctas, LENGTHS[0])
     m, n, depth = scenario.kernel.threadblock
-    row_bytes = depth * {"f16": 2, "bf16": 2, "tf32": 4, "s8": 1, "u8": 1}[scenario.problem.dtype.ab]
+    row_bytes = depth * element_bits(scenario.problem.dtype.ab) // 8
     return (long - short) * depth / (LENGTHS[1] - LENGTHS[0]), ctas * (m + n) * row_bytes // 512
 
 

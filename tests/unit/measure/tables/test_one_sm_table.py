@@ -11,12 +11,14 @@ from gpusim.measure.tables.one_sm_table import (
     MEASURED,
     Both,
     PartialLoop,
-    ends_of,
     launch_for,
+    main,
     page,
     part_of,
     resident_of,
+    simulated_ends,
 )
+from gpusim.measure.validation.observe import FigurePair
 from gpusim.records.record import measured_folder
 from gpusim.sim.code import BAR, LDGSTS, PIPE, SHARED
 
@@ -32,7 +34,7 @@ def launch():
 
 @pytest.mark.parametrize("left_out", ["LDSM", "MMA", "LDGSTS", "LDGSTS lanes", "LDGSTS LDSM MMA"])
 def test_with_something_left_out_main_loops_end_no_later(launch, left_out):
-    whole, less = ends_of(launch, 2, ""), ends_of(launch, 2, left_out)
+    whole, less = simulated_ends(launch, 2, ""), simulated_ends(launch, 2, left_out)
 
     assert less[0] < whole[0]
     assert less[-1] < whole[-1]
@@ -55,7 +57,7 @@ def test_an_instruction_belongs_to_a_part_by_its_opcode_or_unit(opcode, unit, pa
 
 
 def test_every_cta_has_an_end_and_more_of_them_take_longer(launch):
-    alone, two = ends_of(launch, 1, ""), ends_of(launch, 2, "")
+    alone, two = simulated_ends(launch, 1, ""), simulated_ends(launch, 2, "")
 
     assert (len(alone), len(two)) == (1, 2)
     assert alone[0] < two[0] <= two[1]
@@ -83,9 +85,9 @@ def test_ldmatrix_is_left_out_and_no_other_access_to_shared_memory(launch):
 def test_the_page_has_errors_by_what_is_left_out_and_whole_loops():
     """Two loops of 100 and 200 cycles are 10 % too long and 5 % too short: 7.5 % in the mean, +2.5 % signed."""
     rows = [
-        Both(PartialLoop("a", 1, ""), (100, 110), (50, 50)),
-        Both(PartialLoop("b", 2, ""), (200, 190), (100, 101)),
-        Both(PartialLoop("b", 2, "MMA"), (80, 80), (80, 80)),
+        Both(PartialLoop("a", 1, ""), FigurePair(100, 110), FigurePair(50, 50)),
+        Both(PartialLoop("b", 2, ""), FigurePair(200, 190), FigurePair(100, 101)),
+        Both(PartialLoop("b", 2, "MMA"), FigurePair(80, 80), FigurePair(80, 80)),
     ]
 
     text = "\n".join(page(rows))
@@ -101,3 +103,10 @@ def test_the_committed_page_has_all_that_was_measured():
 
     assert all(f"| {left_out or 'nothing'} | 33 |" in text for left_out in PARTS_LEFT_OUT)
     assert all(f"| {name} | 1 |" in text for name in table.values("name"))
+
+
+def test_without_measured_rows_it_is_one_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("gpusim.measure.tables.one_sm_table.measured_folder", lambda: tmp_path)
+
+    assert main([]) != 0
+    assert capsys.readouterr() == ("", f"{tmp_path / MEASURED / 'one_sm.csv'}: no measured rows\n")
