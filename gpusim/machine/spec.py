@@ -224,8 +224,13 @@ class AsyncCopySpec:
     cp.async (LDGSTS).
 
     Attributes:
-        stage_half_cycles: Half cycles of the SM's data stage that a copy takes when it is issued; for each whole one it
-            has a place in the MIO's queues.
+        queue_percent: Per cent of an entry of an SMSP's MIO queue that a copy takes.
+        look_ups: Copies that may wait to look up their lines; memory instructions behind one for which there is no
+            room wait with it.
+        apart: Cycles for which a copy's look-up takes longer whose lines of shared memory are all of one class, and
+            the end of a group behind it.
+        beside_percent: Per cent of a cycle that a copy takes more of the SM's data stage beside an mma.sync.
+        commit_stage: Cycles of the data stage that a commit_group takes.
         source_release: Cycles from there until the address registers are free.
         pace: How fast copies leave; None where it is not known, and they leave as other memory instructions do.
         l1_latency: Cycles from issue until the data is in shared memory, on an L1 hit.
@@ -233,7 +238,11 @@ class AsyncCopySpec:
         wait_latency: Cycles from the issue of a wait_group with nothing pending to that of one right behind it.
     """
 
-    stage_half_cycles: Annotated[int, FigureUnit("half cycles")]
+    queue_percent: Annotated[int, FigureUnit("percent", least=100)]
+    look_ups: Annotated[int, FigureUnit("copies")]
+    apart: Annotated[int, FigureUnit("cycles", least=0)]
+    beside_percent: Annotated[int, FigureUnit("percent", least=0)]
+    commit_stage: Annotated[int, FigureUnit("cycles")]
     source_release: Annotated[int, FigureUnit("cycles", least=0)]
     pace: CopyPaceSpec | None
     l1_latency: Annotated[int, FigureUnit("cycles", least=0)]

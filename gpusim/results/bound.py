@@ -57,7 +57,6 @@ class Demand:
         sectors = counters["lts__t_sectors_op_read.sum"] + counters["lts__t_sectors_op_write.sum"]
         wavefronts = sum(row.wavefronts for row in conflicts if row.op != _COPY)
         copies = sum(row.requests for row in conflicts if row.op == _COPY)
-        copy_stage = 0 if machine.async_copy is None else machine.async_copy.stage_half_cycles / 2
 
         def of_sm(total: float) -> float:
             return total * fullest / ctas
@@ -73,7 +72,7 @@ class Demand:
                 },
                 "issue slots": round(of_sm(instructions) / machine.smsps),
                 "shared-memory data stage": round(
-                    of_sm(wavefronts) / machine.shared.wavefronts_per_cycle + of_sm(copies) * copy_stage
+                    of_sm(wavefronts) / machine.shared.wavefronts_per_cycle + of_sm(copies)
                 ),
                 "L2 port of the SM": round(of_sm(sectors) * 32 / machine.l2.bytes_per_cycle_per_sm),
                 "L2 bandwidth": round(sectors * 32 / machine.l2.bytes_per_cycle),

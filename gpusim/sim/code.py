@@ -64,6 +64,7 @@ class Access(NamedTuple):
         through_l1: True for an access that looks up L1, such as cp.async.ca.
         zero_fills: True for a copy that writes zeros in lanes that are predicated off.
         fills: True for a store to shared memory or an atomic, whose wavefronts the warp's next barrier waits for.
+        apart: Cycles for which a copy's look-up takes longer because of where it writes.
     """
 
     wavefronts: Wavefronts = ()
@@ -76,6 +77,7 @@ class Access(NamedTuple):
     through_l1: bool = False
     zero_fills: bool = False
     fills: bool = False
+    apart: int = 0
 
 
 class Noted(NamedTuple):
@@ -120,7 +122,7 @@ class Decoded(NamedTuple):
             beyond its interval.
         joins: Whether it waits for the release of a barrier at which its warp has arrived.
         awaits: Whether the warp waits here for the split-K slice before.
-        wavefronts, bytes, target, stage, pending, is_load, through_l1, zero_fills, fills: See ``Access``.
+        wavefronts, bytes, target, stage, pending, is_load, through_l1, zero_fills, fills, apart: See ``Access``.
         activity, k_tile, k_group, opens_wait: See ``Noted``.
     """
 
@@ -150,6 +152,7 @@ class Decoded(NamedTuple):
     through_l1: bool = False
     zero_fills: bool = False
     fills: bool = False
+    apart: int = 0
     activity: int = NOT_WATCHED
     k_tile: int = 0
     k_group: int = -1

@@ -2,7 +2,9 @@
 
 from collections.abc import Hashable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from gpusim.errors import BadInput
 from gpusim.layout.banks import access_ideal
@@ -45,7 +47,7 @@ from gpusim.sim.code import (
 from gpusim.sim.stall_reasons import MIO_THROTTLE
 from gpusim.sim.timed_kernel import TimedKernel
 from gpusim.tile.lanes import Banks
-from gpusim.units import SCOREBOARDS
+from gpusim.units import LINE_BYTES, SCOREBOARDS
 
 
 def assemble(stream: Stream, kernel: TimedKernel[Any], behaviour: Hashable) -> Assembly:
@@ -131,6 +133,9 @@ _EMPTY_LOAD = "LDS"
 Samples of the program counter show it wait for one as often as LDGSTS (reports/measured/h200/samples).
 """
 
+_CLASSES: Final = 4
+"""Classes of lines of shared memory, as far as copies that fill them are concerned."""
+
 _THROUGH_MIO = frozenset({"SHFL", "S2R", "S2UR"})
 """
 Instructions between ops that go through the MIO as a load of one wavefront does.
@@ -214,6 +219,7 @@ class _Decoder:
             through_l1=access.through_l1,
             zero_fills=access.zero_fills,
             fills=access.fills,
+            apart=access.apart,
             activity=noted.activity,
             k_tile=noted.k_tile,
             k_group=noted.k_group,
@@ -268,7 +274,8 @@ class _Decoder:
         if spec.memory is None:
             return 0
         if kind == SHARED:
-            is_load = is_load or instruction.opcode == _EMPTY_LOAD
+            if instruction.opcode == _EMPTY_LOAD and not is_load:
+                return 0  # it reads no register (one_sm.csv, loads of nothing left out)
             return spec.memory.shared_load_percent if is_load else spec.memory.shared_store_percent
         if kind == GLOBAL:
             return spec.memory.load_percent if is_load else spec.memory.store_percent
@@ -288,6 +295,7 @@ class _Decoder:
                     stage=stage,
                     through_l1=cache == "ca",
                     zero_fills=zfill,
+                    apart=self._apart(step),
                 )
             case StoreTile():
                 return Access(wavefronts=self._in_ring(step), stage=op.stage, fills=True)
@@ -321,6 +329,20 @@ class _Decoder:
     def _fetch(self, step: Any) -> tuple[int, int]:
         """Return the row of the footprint's copies that a step belongs to, and its turn."""
         return self.lanes.target(step)[0], self.kernel.turn(step, self.behaviour)
+
+    def _apart(self, step: Any) -> int:
+        """
+        Return for how many cycles longer a copy looks up its lines because it fills lines of one class only.
+
+        Lines of shared memory are of four classes, in turn (fills.csv). Those of crosswise tiles lie as many lines
+        apart as there are stages: one in four, where stages are a multiple of four, is of the same class. One warp
+        says it for all, whose lines lie alike.
+        """
+        shared, spec = self.lanes.shared(step), self.machine.async_copy
+        if shared is None or spec is None:
+            return 0
+        lines = np.unique(shared.addresses[0] // LINE_BYTES)
+        return spec.apart if len(lines) > 1 and len(np.unique(lines % _CLASSES)) == 1 else 0
 
     def _in_ring(self, step: Any) -> Wavefronts:
         """Return the wavefronts of an operand's access, for every ring slot if the trips use different slots."""

@@ -23,7 +23,10 @@ class Figures(NamedTuple):
         register_interval, source_release: Cycles in which an SMSP's queue reads a register of an instruction; those
             until it may be overwritten.
         copy_release: Cycles from the data stage until the registers of a cp.async may be overwritten.
-        copy_stage: Half cycles that it takes of the data stage when it is issued.
+        copy_queue: Per cent of an entry of an SMSP's queue that it takes.
+        copy_beside: Per cent of a cycle that it takes more of the data stage beside an mma.sync.
+        look_ups: Copies that may wait to look up their lines.
+        commit_stage: Cycles of the data stage that the end of a commit group takes.
         copy_interval: Cycles from a cp.async that leaves an SMSP to the next instruction that leaves one.
         load_hit, copy_hit: Latency of a load and of a cp.async that hit the L1.
         barrier_base, barrier_per_warp: Cycles from the last arrival to the release; those between two arrivals.
@@ -68,7 +71,10 @@ class Figures(NamedTuple):
     register_interval: int
     source_release: int
     copy_release: int
-    copy_stage: int
+    copy_queue: int
+    copy_beside: int
+    look_ups: int
+    commit_stage: int
     copy_interval: int
     load_hit: int
     copy_hit: int
@@ -154,7 +160,10 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         register_interval=machine.mio.register_interval,
         source_release=machine.mio.source_release,
         copy_release=0 if copy is None else copy.source_release,
-        copy_stage=0 if copy is None else copy.stage_half_cycles,
+        copy_queue=0 if copy is None else copy.queue_percent,
+        copy_beside=0 if copy is None else copy.beside_percent,
+        look_ups=1 if copy is None else copy.look_ups,
+        commit_stage=1 if copy is None else copy.commit_stage,
         copy_interval=machine.mio.sm_interval if pace is None else pace.interval,
         load_hit=machine.l1.hit_latency,
         copy_hit=machine.l1.hit_latency if copy is None else copy.l1_latency,

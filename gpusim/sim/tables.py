@@ -15,7 +15,7 @@ from gpusim.units import LINE_BITS
 _COPIED = (
     *("kind", "port", "throttle", "interval", "latency", "stall", "gated", "awaits", "write", "read", "line"),
     *("is_branch", "joins", "registers", "dispatches", "takes"),
-    *("bytes", "stage", "pending", "is_load", "through_l1", "zero_fills", "fills", "activity"),
+    *("bytes", "stage", "pending", "is_load", "through_l1", "zero_fills", "fills", "apart", "activity"),
 )
 """Fields of ``Decoded`` that are columns as they stand."""
 

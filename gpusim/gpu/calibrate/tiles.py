@@ -355,3 +355,95 @@ def measure_commits(device: Device, *, quick: bool) -> list[MeasuredRow]:
             row: MeasuredRow = {"row_bytes": row_bytes, "copies": copies, "behind": BEHIND_COPIES[behind]}
             rows.append(row | {"warps": per_smsp, "ctas": ctas, "cycles": cycles})
     return rows
+
+
+_COPY_PITCH: Final = 12288
+_FILL_ROWS: Final = (128, 64, 32)
+_FILL_APART: Final = (1, 2, 3, 4, 5, 8)
+_FILL_GROUPS: Final = ((64, 1, 2), (64, 4, 2), (64, 1, 7), (64, 4, 7))
+_FILL_WARPS: Final = 4
+_FILL_LENGTHS: Final = (32, 96)
+_FILL_SHARED: Final = 226 << 10
+
+
+def measure_fills(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure streams of cp.async.cg on one SM whose four lines of shared memory lie some lines apart.
+
+    Column ``cycles`` has those of a copy of all warps, from the difference of two lengths; ``copies`` those of a commit
+    group.
+    """
+    rows: list[MeasuredRow] = []
+    shapes = [(row_bytes, apart, 4) for row_bytes, apart in product(_FILL_ROWS, _FILL_APART)]
+    for row_bytes, apart, copies in shapes[::7] if quick else [*shapes, *_FILL_GROUPS]:
+        taken = []
+        for groups in _FILL_LENGTHS:
+            span = _FILL_WARPS * copies * (512 // row_bytes) * _COPY_PITCH
+            data = device.cupy.zeros(span, dtype=np.uint8)
+            spans = device.cupy.zeros((_FILL_WARPS, 2), dtype=np.uint64)
+            arguments = (spans, data, np.int32(groups), np.uint32(_COPY_PITCH))
+            for _ in range(3):
+                kernel = f"fills_{row_bytes}_{apart}_{copies}"
+                device.launch("copies", kernel, arguments, threads=_FILL_WARPS * WARP, shared=_FILL_SHARED)
+            begin, end = device.cupy.asnumpy(spans).astype(np.int64).T
+            taken.append(int(end.max() - begin.min()))
+        cycles = (taken[1] - taken[0]) / ((_FILL_LENGTHS[1] - _FILL_LENGTHS[0]) * copies * _FILL_WARPS)
+        rows.append({"row_bytes": row_bytes, "lines_apart": apart, "copies": copies, "cycles": cycles})
+    return rows
+
+
+LOADERS, _COPIERS = 16, 4
+_CROWDED_COPIES: Final = (0, 1, 2, 4)
+_CROWDED_ROWS: Final = (128, 64)
+_CROWDED_MMA: Final = (0, 8)
+_CROWDED_CYCLES: Final = 60_000
+_CROWDED_SHARED: Final = 160 << 10
+
+
+def measure_crowded(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure what copies take from ldmatrix.x4 of 16 warps, which keep the SM's data stage busy, beside mma.sync or none.
+
+    Columns ``ldmatrix``, ``copied`` and ``mma`` have the instructions that an SM issues in ``cycles``; ``copies`` those
+    of a commit group, 0 for none, behind three loads of nothing that ptxas puts before each group.
+    """
+    rows: list[MeasuredRow] = []
+    for mma, row_bytes, copies in product(_CROWDED_MMA, _CROWDED_ROWS[:1] if quick else _CROWDED_ROWS, _CROWDED_COPIES):
+        warps = LOADERS + _COPIERS + mma
+        data = device.cupy.zeros(_COPIERS * 4 * (512 // row_bytes) * _COPY_PITCH + _COPY_PITCH, dtype=np.uint8)
+        counts = device.cupy.zeros(warps, dtype=np.uint64)
+        arguments = (counts, data, np.uint32(_CROWDED_CYCLES), np.uint32(_COPY_PITCH))
+        for _ in range(2):
+            kernel = f"crowded_{row_bytes}_{copies}"
+            device.launch("copies", kernel, arguments, threads=warps * WARP, shared=_CROWDED_SHARED)
+        found = device.cupy.asnumpy(counts).astype(np.int64)
+        row: MeasuredRow = {"row_bytes": row_bytes, "copies": copies, "mma_warps": mma, "cycles": _CROWDED_CYCLES}
+        row |= {"ldmatrix": int(found[:LOADERS].sum()), "copied": int(found[LOADERS : LOADERS + _COPIERS].sum())}
+        rows.append(row | {"mma": int(found[LOADERS + _COPIERS :].sum())})
+    return rows
+
+
+QUEUED_COPIES: Final = (4, 8, 12, 14, 16, 20, 24)
+_QUEUED_SHARED: Final = 48 << 10
+_QUEUED_PITCH: Final = 4224
+
+
+def measure_queued(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure when the last copy of a burst issues, by one warp alone or one on each SMSP: those before it wait in queues.
+
+    Columns ``first`` and ``last`` have the cycles from a warp's begin, of the first warp and the last.
+    """
+    rows: list[MeasuredRow] = []
+    for row_bytes, warps, copies in product(_FILL_ROWS[:1] if quick else _FILL_ROWS, (1, SMSPS), QUEUED_COPIES):
+        data = device.cupy.zeros(warps * copies * (512 // row_bytes) * _QUEUED_PITCH, dtype=np.uint8)
+        spans = device.cupy.zeros((warps, 2), dtype=np.uint64)
+        arguments = (spans, data, np.uint32(_QUEUED_PITCH))
+        for _ in range(2):
+            device.launch(
+                "copies", f"queued_{row_bytes}_{copies}", arguments, threads=warps * WARP, shared=_QUEUED_SHARED
+            )
+        begin, end = device.cupy.asnumpy(spans).astype(np.int64).T
+        row: MeasuredRow = {"row_bytes": row_bytes, "warps": warps, "copies": copies}
+        rows.append(row | {"first": int((end - begin).min()), "last": int((end - begin).max())})
+    return rows

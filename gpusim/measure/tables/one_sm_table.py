@@ -83,8 +83,13 @@ def part_of(instruction: Instruction) -> str:
 
 
 def nothing(decoded: Decoded, always_free: int) -> Decoded:
-    """Return a decoded instruction as the NOP in its place: it waits before and after it as long, and does nothing."""
-    return Decoded(PIPE, always_free, stall=decoded.stall, gated=decoded.gated, waits=decoded.waits, line=decoded.line)
+    """
+    Return a decoded instruction as the NOP in its place: it waits before and after it as long, and does nothing.
+
+    It waits for a barrier, too: loops without mma.sync are slower than whole ones where that is right behind a barrier.
+    """
+    waits, line = decoded.waits, decoded.line
+    return Decoded(PIPE, always_free, joins=True, stall=decoded.stall, gated=decoded.gated, waits=waits, line=line)
 
 
 def resident_of(launch: Launch, ctas: int, parts: Collection[str]) -> Resident:

@@ -67,6 +67,12 @@ _TAKES_MASK = _TAKES - 1
 _LINES_AT_ONCE = 32
 """Most lines that one warp instruction touches: one for each lane."""
 
+_DUE = 32
+"""Memory instructions of an SMSP that are remembered until the next mma.sync, a power of two: more than its queue holds."""
+
+_DUE_MASK = _DUE - 1
+"""Takes a number of them to the place of the last one."""
+
 _STAGE_CYCLES = 4096
 """Cycles of an SM's data stage that are kept, a power of two; one farther ahead shares its place with a nearer one."""
 
@@ -420,8 +426,9 @@ class Chip:
         # SMs
         self.sm_free, self.barrier_free = zeros(sms), zeros(sms)
         self.staged, self.staged_last = zeros(sms * _STAGE_CYCLES), 0
-        self.full_from, self.full_to, self.tag_free, self.halves = zeros(sms), zeros(sms), zeros(sms), zeros(sms)
-        self.shared_left = zeros(sms)
+        self.full_from, self.full_to, self.shared_left, self.beside = zeros(sms), zeros(sms), zeros(sms), zeros(sms)
+        self.tag_free, self.tagged, self.tag_turn = zeros(sms), zeros(sms * self.look_ups), zeros(sms)
+        self.tagged_apart = zeros(sms)
         self.cold, self.sectors = zeros(sms, 1), zeros(sms)
         self.line_ready = zeros(sms * self.lines, -1)
         self.fetch_free, self.fetched_lines = zeros(sms), zeros(sms)
@@ -430,7 +437,9 @@ class Chip:
         self.port_free, self.port_user = zeros(smsps * self.ports), zeros(smsps * self.ports, -1)
         self.port_takes, self.port_turn = zeros(smsps * self.ports * _TAKES, -1), zeros(smsps * self.ports)
         self.mio_free, self.taken = zeros(smsps), zeros(smsps)
-        self.queue, self.queue_at = zeros(smsps * self.depth), zeros(smsps)
+        self.due_at, self.due_takes = zeros(smsps * _DUE), zeros(smsps * _DUE)
+        self.due_first, self.due_next = zeros(smsps), zeros(smsps)
+        self.queue, self.queue_at, self.queued = zeros(smsps * self.depth), zeros(smsps), zeros(smsps)
         self.sm_queue, self.sm_queue_at, self.collected = zeros(sms * self.sm_depth), zeros(sms), 0
         self.clock, self.asleep = zeros(smsps), zeros(smsps, NEVER)
         self.dispatched, self.stalls = zeros(smsps), zeros(smsps * REASON_COUNT)
@@ -468,7 +477,8 @@ class Chip:
         """Take over the machine's figures."""
         self.smsps, self.ports, self.depth = figures.smsps, figures.ports, figures.queue_depth
         self.sm_depth, self.store_buffer = figures.sm_depth, figures.store_buffer
-        self.copy_stage = figures.copy_stage
+        self.commit_stage, self.look_ups = figures.commit_stage, figures.look_ups
+        self.copy_queue, self.copy_beside = figures.copy_queue, figures.copy_beside
         self.sm_interval, self.smsp_interval = figures.sm_interval, figures.smsp_interval
         self.per_cycle, self.wavefront_latency = figures.wavefronts_per_cycle, figures.wavefront_latency
         self.return_bytes = figures.warp_return_bytes
@@ -534,10 +544,11 @@ class Chip:
         row = together(
             *(code.read, code.registers, code.wave, code.wave_slots, code.row, code.turn, code.access, code.vec),
             *(code.stage, code.pending, code.bytes, code.is_load, code.through_l1, code.zero_fills, code.fills),
+            code.apart,
         )
         self.read, self.registers, self.wave, self.wave_slots, self.row, self.turn_of, self.access, self.vec = row[:8]
         self.stage, self.pending_groups, self.bytes, self.is_load, self.through_l1, self.zero_fills = row[8:14]
-        self.fills = row[14]
+        self.fills, self.apart = row[14], row[15]
         self.waves, self.trips, self.tiles = code.waves, code.trips, code.tiles
         self.first = array("q", [place * CODE_WIDTH for place in code.first])
         self.end = array("q", [place * CODE_WIDTH for place in code.end])
@@ -858,6 +869,8 @@ class Chip:
         self.port_free[port], self.port_user[port] = at + self.interval[code], warp
         if self.takes[code]:
             self.take_reads(smsp, at, self.takes[code])
+        if self.due_first[smsp] < self.due_next[smsp] and port == (smsp + 1) * self.ports - _TENSOR:
+            self.take_due(smsp, at)
         if self.write[code] >= 0:
             self.hold(warp, self.write[code], at + self.latency[code], SHORT_SCOREBOARD)
         if self.watched[warp] and self.activity[code] >= 0:
@@ -877,17 +890,39 @@ class Chip:
             self.port_free[tensor] += self.taken[smsp] // _PERCENT
             self.taken[smsp] %= _PERCENT
 
+    def take_later(self, smsp: int, at: int, hundredths: int) -> None:
+        """Let a memory instruction do so when its registers are read, on the way to the SM's queue (D23)."""
+        if self.port_free[(smsp + 1) * self.ports - _TENSOR] > at:
+            self.take_reads(smsp, at, hundredths)
+            return
+        place = smsp * _DUE + (self.due_next[smsp] & _DUE_MASK)
+        self.due_at[place], self.due_takes[place] = at, hundredths
+        self.due_next[smsp] += 1
+        self.due_first[smsp] = max(self.due_first[smsp], self.due_next[smsp] - _DUE)
+
+    def take_due(self, smsp: int, at: int) -> None:
+        """Let memory instructions delay the mma.sync that issues while their registers are read, not one behind it."""
+        tensor = (smsp + 1) * self.ports - _TENSOR
+        while self.due_first[smsp] < self.due_next[smsp]:
+            place = smsp * _DUE + (self.due_first[smsp] & _DUE_MASK)
+            if self.due_at[place] >= self.port_free[tensor]:
+                return
+            self.due_first[smsp] += 1
+            if self.due_at[place] >= at:
+                self.take_reads(smsp, self.due_at[place], self.due_takes[place])
+
     def issue_beyond(self, smsp: int, warp: int, at: int) -> None:
         """Issue an instruction of any kind but ``PIPE``."""
         code = self.at[warp]
         kind = self.kind[code]
         landed = at
         if kind in (SHARED, LDGSTS, GLOBAL):
-            if self.takes[code]:
-                self.take_reads(smsp, at, self.takes[code])
             landed = self.memory(smsp, warp, at)
+            if self.takes[code] and (kind != LDGSTS or self.asked[self.requested]):
+                self.take_later(smsp, self.collected, self.takes[code])
         elif kind == COMMIT:
-            self.dispatch(smsp, at, 0, 0, 0, 0)
+            self.stored[warp] = max(self.stored[warp], self.dispatch(smsp, at, self.commit_stage, 0, 0))
+            self.tag_free[self.sm_of[smsp]] += self.tagged_apart[self.sm_of[smsp]]
             self.commit(warp)
         if self.watched[warp] and self.activity[code] >= 0:
             self.note(warp, at, landed)
@@ -1102,6 +1137,11 @@ class Chip:
         """Return the cycles that the data stage takes for some wavefronts."""
         return (wavefronts + self.per_cycle - 1) // self.per_cycle
 
+    def staged_cycles(self, wavefronts: int) -> int:
+        """Count wavefronts that the data stage takes; return its cycles for them, at least one."""
+        self.wavefronts += wavefronts
+        return max(1, self.service(wavefronts))
+
     def reserve(self, sm: int, at: int, cycles: int) -> int:
         """
         Take the first cycles of an SM's data stage from a cycle on that no other instruction has taken (D2).
@@ -1159,42 +1199,58 @@ class Chip:
         Returns:
             The cycle at which it can be used: that of its arrival, and what it waits for the data stage.
         """
-        wavefronts = max(wavefronts, self.tags())
-        self.wavefronts += wavefronts
-        cycles = self.service(wavefronts)
+        cycles = self.staged_cycles(max(wavefronts, self.tags()))
         self.come(sm, at, cycles)
         return max(at, self.staged_last + 1 - cycles)
 
-    def dispatch(  # noqa: PLR0917 - in C all are
-        self, smsp: int, at: int, wavefronts: int, registers: int, stage: int, until: int
-    ) -> int:
+    def dispatch(self, smsp: int, at: int, cycles: int, registers: int, until: int) -> int:
         """
         Queue a memory instruction in the MIO; return the cycle at which the data stage takes it.
 
         An SMSP's queue gives its instructions (``collected``), as fast as it reads registers, to that of the SM. The
-        data stage takes them when they are there and it is free, each for its wavefronts, but at least one cycle: so it
-        does loads that load nothing, which compilers put before cp.async, and the end of a commit group. A copy takes
-        some half cycles (``stage``). An entry is free from the cycle its instruction leaves the queue, without the time
-        to the address unit (D8). On T4 the rate of the SM is that of GA10x (D20). A copy that looks up lines waits
-        until those before it have done so, a store until its warp's store before it is written (``until``), and all
-        memory instructions behind them with them (D3).
+        data stage takes them in order, when they are there and it is free, each for its wavefronts, but at least one
+        cycle: so it does loads that load nothing, which compilers put before cp.async, and the end of a commit group
+        for more. An entry is free from the cycle its instruction leaves the queue, without the time to the address unit
+        (D8). On T4 the rate of the SM is that of GA10x (D20). A store waits until its warp's store before it is written
+        (``until``), and all memory instructions behind it with it (D3).
+        """
+        return self.queue_up(smsp, at, cycles, registers, until, 1, 1, self.sm_interval)
+
+    def dispatch_copy(self, smsp: int, at: int, cycles: int, registers: int, until: int) -> int:
+        """
+        Queue a copy in the MIO; return the cycle at which the data stage takes it.
+
+        It takes an entry of the SM's queue for each register of its addresses, and somewhat more than one of its
+        SMSP's. Where it looks up lines, only some more may wait to do so: all memory instructions behind it wait with
+        it until there is room (held.csv, loads behind copies). Beside mma.sync of its SMSP it takes more of the data
+        stage (crowded.csv). One without lanes reads no addresses (D3).
         """
         sm = self.sm_of[smsp]
-        self.halves[sm] += stage
-        places = max(1, self.halves[sm] // 2)  # a copy has one for each of these, and is there when it has the last
-        cycles = max(1, self.service(wavefronts) + self.halves[sm] // 2)
-        self.halves[sm] %= 2
-        entry = sm * self.sm_depth + (self.sm_queue_at[sm] + places - 1) % self.sm_depth
+        self.queued[smsp] += self.copy_queue
+        entries = self.queued[smsp] // _PERCENT
+        self.queued[smsp] %= _PERCENT
+        if registers and self.port_free[(smsp + 1) * self.ports - _TENSOR] > at:
+            self.beside[sm] += self.copy_beside
+            cycles += self.beside[sm] // _PERCENT
+            self.beside[sm] %= _PERCENT
+        return self.queue_up(smsp, at, cycles, registers, until, entries, max(1, registers), self.copy_interval)
+
+    def queue_up(  # noqa: PLR0917 - in C all are
+        self, smsp: int, at: int, cycles: int, registers: int, until: int, own: int, entries: int, interval: int
+    ) -> int:
+        """Queue an instruction that takes entries of its SMSP's queue and the SM's; return when the stage takes it."""
+        sm = self.sm_of[smsp]
+        entry = sm * self.sm_depth + (self.sm_queue_at[sm] + entries - 1) % self.sm_depth
         collected = max(at + 1, self.mio_free[smsp], self.sm_free[sm], self.sm_queue[entry])
         self.block(sm, collected, until)
         leaves = self.reserve(sm, collected, cycles)
-        self.wavefronts += wavefronts
         self.collected = collected
         self.mio_free[smsp] = collected + max(self.smsp_interval, registers * self.register_interval)
-        self.sm_free[sm] = collected + (self.copy_interval if stage else self.sm_interval)
-        for _ in range(places):
+        self.sm_free[sm] = collected + interval
+        for _ in range(own):
             self.queue[smsp * self.depth + self.queue_at[smsp]] = collected
             self.queue_at[smsp] = (self.queue_at[smsp] + 1) % self.depth
+        for _ in range(entries):
             self.sm_queue[sm * self.sm_depth + self.sm_queue_at[sm]] = leaves
             self.sm_queue_at[sm] = (self.sm_queue_at[sm] + 1) % self.sm_depth
         self.port_free[(smsp + 1) * self.ports - _MIO] = self.queue[smsp * self.depth + self.queue_at[smsp]]
@@ -1203,53 +1259,57 @@ class Chip:
     def memory(self, smsp: int, warp: int, at: int) -> int:
         """Issue a memory instruction; return the cycle at which its data has arrived."""
         code = self.at[warp]
-        kind, registers = self.kind[code], self.registers[code]
+        kind, registers, sm = self.kind[code], self.registers[code], self.sm_of[smsp]
         reason = SHORT_SCOREBOARD
         if kind == SHARED:
             wavefronts = self.wavefronts_of(warp, code)
             stores = self.fills[code]
-            leaves = self.dispatch(smsp, at, wavefronts, registers, 0, self.written[warp] if stores else 0)
+            cycles = self.staged_cycles(wavefronts)
+            leaves = self.dispatch(smsp, at, cycles, registers, self.written[warp] if stores else 0)
             if stores:
                 self.written[warp] = leaves + wavefronts * self.wavefront_latency
             landed = self.shared(warp, leaves, wavefronts)
-            self.shared_left[self.sm_of[smsp]] = leaves
+            self.shared_left[sm] = leaves
         elif kind == LDGSTS:
             # Its registers are waited for as those of any access to global memory (Nsight Compute's guide).
             reason = LONG_SCOREBOARD
             self.resolve(warp, code)
-            # Without active lanes a copy takes no wavefront, unless it fills with zeros (D21).
-            wavefronts = self.wavefronts_of(warp, code) if self.asked[self.requested] or self.zero_fills[code] else 0
             comes = self.asked[self.requested] > 0
+            # Without active lanes a copy takes no wavefront, unless it fills with zeros (D21).
+            wavefronts = self.wavefronts_of(warp, code) if comes or self.zero_fills[code] else 0
+            cycles = 1 if comes else self.staged_cycles(wavefronts)
             looks_up = comes and not self.through_l1[code]
-            until = self.tag_free[self.sm_of[smsp]] if looks_up else 0
-            leaves = self.dispatch(smsp, at, 0 if comes else wavefronts, registers, self.copy_stage, until)
-            begins = self.tag(self.sm_of[smsp], leaves) if looks_up else leaves
-            landed = self.copy(self.sm_of[smsp], begins, at, code)
+            until = self.tagged[sm * self.look_ups + self.tag_turn[sm]] if looks_up else 0
+            leaves = self.dispatch_copy(smsp, at, cycles, registers if comes else 0, until)
+            begins = self.tag(sm, leaves, self.apart[code]) if looks_up else leaves
+            # A barrier behind it is reached when the data stage has taken it (one_sm.csv, without barriers).
+            self.stored[warp] = max(self.stored[warp], leaves)
+            landed = self.copy(sm, begins, at, code)
             if comes and self.through_l1[code]:
-                landed = self.taken_in(self.sm_of[smsp], landed, wavefronts)
+                landed = self.taken_in(sm, landed, wavefronts)
             self.open_group[warp] = max(landed, self.open_group[warp])
         else:
             reason = LONG_SCOREBOARD
             if self.row[code] >= 0:
                 self.resolve(warp, code)
                 comes = self.asked[self.requested] > 0
-                leaves = self.dispatch(smsp, at, 0, registers, 0, 0)
-                landed = self.look_up(self.sm_of[smsp], leaves, at, self.load_hit)
+                leaves = self.dispatch(smsp, at, 1, registers, 0)
+                landed = self.look_up(sm, leaves, at, self.load_hit)
                 if comes:
-                    landed = self.taken_in(self.sm_of[smsp], landed, self.wavefronts_of(warp, code))
+                    landed = self.taken_in(sm, landed, self.wavefronts_of(warp, code))
             else:
                 # A store looks up its lines on the way, one a cycle, as copies do. Four sectors are taken for a line.
                 sectors = self.sectors_of_output(warp, code)
                 lines = 0 if self.is_load[code] else (sectors + SECTORS_PER_LINE - 1) // SECTORS_PER_LINE
-                leaves = self.dispatch(smsp, at, lines, registers, 0, 0)
-                landed = self.output(self.sm_of[smsp], warp, at, leaves, sectors)
+                leaves = self.dispatch(smsp, at, self.staged_cycles(lines), registers, 0)
+                landed = self.output(sm, warp, at, leaves, sectors)
         if self.write[code] >= 0:
             self.hold(warp, self.write[code], landed, reason)
         if self.read[code] >= 0:
             # Addresses are read on the way to the SM's queue, what is stored when the data stage takes it. Those of a
             # copy wait there for the shared accesses ahead of it (held.csv, a copy behind four ldmatrix of each SMSP).
             if kind == LDGSTS:
-                released = max(self.collected, self.shared_left[self.sm_of[smsp]]) + self.copy_release
+                released = max(self.collected, self.shared_left[sm]) + self.copy_release
             else:
                 released = self.collected if self.is_load[code] else leaves
                 released += registers * self.register_interval + self.source_release
@@ -1321,10 +1381,18 @@ class Chip:
         """Return the cycles in which an instruction looks up its lines: one for each request (splits.csv)."""
         return self.touched[self.requested + 1] - self.touched[self.requested]
 
-    def tag(self, sm: int, at: int) -> int:
-        """Let a copy look up its lines, a request a cycle, after those before it; return the cycle of the first."""
+    def tag(self, sm: int, at: int, apart: int) -> int:
+        """
+        Let a copy look up its lines, after those before it; return the cycle of the first.
+
+        A request takes a cycle, and a copy one more whose lines in shared memory are all of one class, and so does the
+        end of a group behind it (fills.csv).
+        """
         begin = max(at, self.tag_free[sm])
-        self.tag_free[sm] = begin + self.tags()
+        self.tag_free[sm] = begin + self.tags() + apart
+        self.tagged_apart[sm] = apart
+        self.tagged[sm * self.look_ups + self.tag_turn[sm]] = begin
+        self.tag_turn[sm] = (self.tag_turn[sm] + 1) % self.look_ups
         return begin
 
     def block(self, sm: int, at: int, until: int) -> None:

@@ -88,6 +88,7 @@ class Code:
     zero_fills: Column
     awaits: Column
     fills: Column
+    apart: Column
     activity: Column
     waves: Column
     first: Column
