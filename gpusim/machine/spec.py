@@ -229,7 +229,7 @@ class AsyncCopySpec:
             room wait with it.
         apart: Cycles for which a copy's look-up takes longer whose lines of shared memory are all of one class, and
             the end of a group behind it.
-        beside_percent: Per cent of a cycle that a copy takes more of the SM's data stage beside an mma.sync.
+        beside_mma: Cycles that a copy takes more of the SM's data stage beside an mma.sync.
         commit_stage: Cycles of the data stage that a commit_group takes.
         source_release: Cycles from there until the address registers are free.
         pace: How fast copies leave; None where it is not known, and they leave as other memory instructions do.
@@ -241,7 +241,7 @@ class AsyncCopySpec:
     queue_percent: Annotated[int, FigureUnit("percent", least=100)]
     look_ups: Annotated[int, FigureUnit("copies")]
     apart: Annotated[int, FigureUnit("cycles", least=0)]
-    beside_percent: Annotated[int, FigureUnit("percent", least=0)]
+    beside_mma: Annotated[int, FigureUnit("cycles", least=0)]
     commit_stage: Annotated[int, FigureUnit("cycles")]
     source_release: Annotated[int, FigureUnit("cycles", least=0)]
     pace: CopyPaceSpec | None

@@ -24,7 +24,7 @@ class Figures(NamedTuple):
             until it may be overwritten.
         copy_release: Cycles from the data stage until the registers of a cp.async may be overwritten.
         copy_queue: Per cent of an entry of an SMSP's queue that it takes.
-        copy_beside: Per cent of a cycle that it takes more of the data stage beside an mma.sync.
+        copy_beside: Cycles that it takes more of the data stage beside an mma.sync.
         look_ups: Copies that may wait to look up their lines.
         commit_stage: Cycles of the data stage that the end of a commit group takes.
         copy_interval: Cycles from a cp.async that leaves an SMSP to the next instruction that leaves one.
@@ -161,7 +161,7 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         source_release=machine.mio.source_release,
         copy_release=0 if copy is None else copy.source_release,
         copy_queue=0 if copy is None else copy.queue_percent,
-        copy_beside=0 if copy is None else copy.beside_percent,
+        copy_beside=0 if copy is None else copy.beside_mma,
         look_ups=1 if copy is None else copy.look_ups,
         commit_stage=1 if copy is None else copy.commit_stage,
         copy_interval=machine.mio.sm_interval if pace is None else pace.interval,

@@ -67,10 +67,86 @@ def _then(t: dict[str, MeasuredTable], instruction: str, count: int, row_bytes: 
     return [t["held"].numbers(f"then_{warp}", **of)[0] for warp in range(_SMSPS)]
 
 
+_SHORT_BURST = 3
+"""Copies of each SMSP that find room to wait for their look-up: those behind them leave as fast as lines are looked up."""
+
+
 def _copy_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    some, many = (_then(t, "cp.async.cg", count, 128) for count in (_BURST // 2, _BURST))
-    return _at_least_one((max(many) - max(some)) / (_SMSPS * _BURST / 2)), (
-        f"held.csv, cp.async of rows of 128 bytes, {_BURST} less {_BURST // 2} on each of {_SMSPS} SMSPs: cycles a copy"
+    some, many = (_then(t, "cp.async.cg", count, 128) for count in (1, _SHORT_BURST))
+    return _at_least_one((max(many) - max(some)) / (_SMSPS * (_SHORT_BURST - 1))), (
+        f"held.csv, cp.async of rows of 128 bytes, {_SHORT_BURST} less 1 on each of {_SMSPS} SMSPs: cycles a copy"
+    )
+
+
+_NARROW = 32
+"""Bytes of the rows of bursts whose look-ups take longest: 16 requests a copy."""
+
+
+def _look_ups(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    """
+    Return the copies that wait to look up their lines when a load behind them passes, and the rule.
+
+    A load behind the longest bursts is there when some of their copies have begun: as many as the time takes at the
+    pace of what bursts of half that length take less, without that of a load behind one copy alone.
+    """
+
+    def last(count: int, warps: int, row_bytes: int) -> float:
+        of = {"instruction": "cp.async.cg", "count": count, "ahead": 0, "row_bytes": row_bytes, "behind": "lds.32"}
+        return max(t["held"].numbers(f"then_{warp}", **of, warps=warps)[0] for warp in range(warps))
+
+    longest, alone = last(_BURST, _SMSPS, _NARROW), last(1, 1, 512)
+    pace = (longest - last(_BURST // 2, _SMSPS, _NARROW)) / (_SMSPS * _BURST / 2)
+    return _at_least_one(_SMSPS * _BURST - (longest - alone) / pace), (
+        f"held.csv, a load behind {_BURST} cp.async of rows of {_NARROW} bytes on each of {_SMSPS} SMSPs, one in "
+        f"{pace:.1f} cycles: copies not looked up when it passes"
+    )
+
+
+def _queue_percent(t: dict[str, MeasuredTable], peak: int) -> tuple[float, str]:
+    """
+    Return the part of an entry of an SMSP's queue that a copy takes, and the rule.
+
+    When the last copy of the longest burst issues, those that have not been looked up wait: some for their look-up, some
+    in the queue of the SM, one for three address registers, and the others in those of the SMSPs, which are full.
+    """
+    of = {"row_bytes": _NARROW, "warps": _SMSPS}
+    counts = sorted(int(row["copies"]) for row in t["queued"].rows(**of))
+    some, all_of = (t["queued"].numbers("last", **of, copies=count)[0] for count in counts[-2:])
+    pace = (all_of - some) / (_SMSPS * (counts[-1] - counts[-2]))
+    waiting = _SMSPS * counts[-1] - all_of / pace
+    own = (waiting - _look_ups(t, peak)[0] - _sm_depth(t, peak)[0] / 3) / _SMSPS
+    return 100 * int(_queue_depth(t, peak)[0] + 0.5) / own, (
+        f"queued.csv, bursts of {counts[-1]} copies of rows of {_NARROW} bytes on each of {_SMSPS} SMSPs: "
+        f"{waiting:.1f} issued and not looked up, less those that the SM holds: {own:.1f} in a queue, in per cent of it"
+    )
+
+
+def _apart(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    found = []
+    for row in t["fills"].rows(lines_apart=4):
+        copies = int(row["copies"])
+        beside = {"row_bytes": int(row["row_bytes"]), "copies": copies}
+        more = float(row["cycles"]) - t["fills"].numbers("cycles", **beside, lines_apart=1)[0]
+        found.append(more * copies / (copies + 1))
+    return mean(found), "fills.csv, lines 4 apart less those side by side: more cycles for each copy and group, mean"
+
+
+_EMPTY_LOADS = 3
+"""Loads of nothing that ptxas puts before each group of crowded.cu (machine code, sm_90, CUDA 13.0)."""
+
+
+def _commit_stage(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    found = []
+    for row in t["crowded"].rows(mma_warps=0):
+        copies = int(row["copies"])
+        if copies == 0:
+            continue
+        alone = t["crowded"].numbers("ldmatrix", mma_warps=0, copies=0, row_bytes=int(row["row_bytes"]))[0]
+        missing = (alone - int(row["ldmatrix"])) / alone * int(row["cycles"])
+        found.append(missing * copies / int(row["copied"]) - _EMPTY_LOADS)
+    return mean(found), (
+        f"crowded.csv, no mma: cycles that a group of copies takes from ldmatrix, less {_EMPTY_LOADS} of loads of "
+        "nothing, mean"
     )
 
 
@@ -95,12 +171,6 @@ def _source_release(t: dict[str, MeasuredTable], peak: int) -> tuple[float, str]
         f"release.csv, sts_data of 4, 8 and 16 bytes, less the loop, and {_HIDDEN_BY_STORE} that it hides, less "
         f"{_TO_THE_QUEUE} to the queue and {interval} a register"
     )
-
-
-def _stage_half_cycles(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    rows = t["cp_async"].rows(what="stream", op="ca", warps=16, smsps=4)
-    more = [float(row["per_copy"]) - int(row["wavefronts"]) for row in rows]
-    return 2 * mean(more), "cp_async.csv, streams of .ca by 16 warps: half cycles a copy beyond its wavefronts, mean"
 
 
 def _copy_latency(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
@@ -176,7 +246,10 @@ MIO_FORMULAS: dict[str, Formula] = {
     "dispatch.memory.load_percent": _beside_mma("ld.global.cg"),
     "dispatch.memory.store_percent": _beside_mma("st.global.128"),
     "l1.store_buffer_bytes": _store_buffer,
-    "async_copy.stage_half_cycles": _stage_half_cycles,
+    "async_copy.queue_percent": _queue_percent,
+    "async_copy.look_ups": _look_ups,
+    "async_copy.apart": _apart,
+    "async_copy.commit_stage": _commit_stage,
     "async_copy.source_release": _copy_release,
     "async_copy.pace.interval": _copy_interval,
     "async_copy.l1_latency": _copy_latency,

@@ -66,8 +66,8 @@ cdef class Chip:
     cdef const long long[::1] waves, first, end, trips, tiles, begins, program, warps_of, follows, followed
     cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, slow, missed, shared_by, looked_of, request, vecs, asked, touched
     cdef const long long[::1] line, sector_mask, output_sectors, found_slow, found_missed, found_first
-    cdef long long[::1] reach, sm_free, staged, full_from, full_to, tag_free, tagged, tag_turn, tagged_apart, beside, shared_left, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
-    cdef long long[::1] port_free, port_user, port_takes, port_turn, mio_free, return_free, queue, queue_at, queued, sm_queue, sm_queue_at, taken, due_at, due_takes, due_first, due_next, clock, asleep, last, active, blocked, planned, members
+    cdef long long[::1] reach, sm_free, staged, full_from, full_to, tag_free, tagged, tag_turn, tagged_apart, shared_left, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
+    cdef long long[::1] port_free, port_user, port_takes, port_turn, mio_free, return_free, queue, queue_at, queued, sm_queue, sm_queue_at, taken, due_at, due_takes, due_first, due_next, multiplied, clock, asleep, last, active, blocked, planned, members
     cdef long long[::1] cta, expected, launched, remaining, accepted, arrived, last_arrival, arrivals, observed, parked, awaiting, finished, slot_of
     cdef long long[::1] age, home, slot, at, segment, trip, ready, stalled, issued, reason, board, board_reason
     cdef long long[::1] barred, held, dispatched, watched, port_of, number, sm_of

@@ -426,7 +426,7 @@ class Chip:
         # SMs
         self.sm_free, self.barrier_free = zeros(sms), zeros(sms)
         self.staged, self.staged_last = zeros(sms * _STAGE_CYCLES), 0
-        self.full_from, self.full_to, self.shared_left, self.beside = zeros(sms), zeros(sms), zeros(sms), zeros(sms)
+        self.full_from, self.full_to, self.shared_left = zeros(sms), zeros(sms), zeros(sms)
         self.tag_free, self.tagged, self.tag_turn = zeros(sms), zeros(sms * self.look_ups), zeros(sms)
         self.tagged_apart = zeros(sms)
         self.cold, self.sectors = zeros(sms, 1), zeros(sms)
@@ -438,7 +438,7 @@ class Chip:
         self.port_takes, self.port_turn = zeros(smsps * self.ports * _TAKES, -1), zeros(smsps * self.ports)
         self.mio_free, self.taken = zeros(smsps), zeros(smsps)
         self.due_at, self.due_takes = zeros(smsps * _DUE), zeros(smsps * _DUE)
-        self.due_first, self.due_next = zeros(smsps), zeros(smsps)
+        self.due_first, self.due_next, self.multiplied = zeros(smsps), zeros(smsps), zeros(smsps)
         self.queue, self.queue_at, self.queued = zeros(smsps * self.depth), zeros(smsps), zeros(smsps)
         self.sm_queue, self.sm_queue_at, self.collected = zeros(sms * self.sm_depth), zeros(sms), 0
         self.clock, self.asleep = zeros(smsps), zeros(smsps, NEVER)
@@ -869,8 +869,10 @@ class Chip:
         self.port_free[port], self.port_user[port] = at + self.interval[code], warp
         if self.takes[code]:
             self.take_reads(smsp, at, self.takes[code])
-        if self.due_first[smsp] < self.due_next[smsp] and port == (smsp + 1) * self.ports - _TENSOR:
-            self.take_due(smsp, at)
+        if port == (smsp + 1) * self.ports - _TENSOR:
+            self.multiplied[smsp] = at + self.latency[code]
+            if self.due_first[smsp] < self.due_next[smsp]:
+                self.take_due(smsp, at)
         if self.write[code] >= 0:
             self.hold(warp, self.write[code], at + self.latency[code], SHORT_SCOREBOARD)
         if self.watched[warp] and self.activity[code] >= 0:
@@ -1221,18 +1223,13 @@ class Chip:
         Queue a copy in the MIO; return the cycle at which the data stage takes it.
 
         It takes an entry of the SM's queue for each register of its addresses, and somewhat more than one of its
-        SMSP's. Where it looks up lines, only some more may wait to do so: all memory instructions behind it wait with
-        it until there is room (held.csv, loads behind copies). Beside mma.sync of its SMSP it takes more of the data
-        stage (crowded.csv). One without lanes reads no addresses (D3).
+        SMSP's (queued.csv). Where it looks up lines, so many others may wait to do so: all memory instructions behind
+        it wait with it until there is room (``until``; held.csv, loads behind copies). One without lanes reads no
+        addresses (D3).
         """
-        sm = self.sm_of[smsp]
         self.queued[smsp] += self.copy_queue
         entries = self.queued[smsp] // _PERCENT
         self.queued[smsp] %= _PERCENT
-        if registers and self.port_free[(smsp + 1) * self.ports - _TENSOR] > at:
-            self.beside[sm] += self.copy_beside
-            cycles += self.beside[sm] // _PERCENT
-            self.beside[sm] %= _PERCENT
         return self.queue_up(smsp, at, cycles, registers, until, entries, max(1, registers), self.copy_interval)
 
     def queue_up(  # noqa: PLR0917 - in C all are
@@ -1277,8 +1274,11 @@ class Chip:
             comes = self.asked[self.requested] > 0
             # Without active lanes a copy takes no wavefront, unless it fills with zeros (D21).
             wavefronts = self.wavefronts_of(warp, code) if comes or self.zero_fills[code] else 0
-            cycles = 1 if comes else self.staged_cycles(wavefronts)
             looks_up = comes and not self.through_l1[code]
+            # While its SMSP multiplies it takes more of the data stage (one_sm.csv).
+            cycles = 1 + (self.copy_beside if looks_up and self.multiplied[smsp] > at else 0)
+            if not comes and wavefronts:
+                cycles += self.staged_cycles(wavefronts)
             until = self.tagged[sm * self.look_ups + self.tag_turn[sm]] if looks_up else 0
             leaves = self.dispatch_copy(smsp, at, cycles, registers if comes else 0, until)
             begins = self.tag(sm, leaves, self.apart[code]) if looks_up else leaves
