@@ -238,7 +238,7 @@ class AsyncCopySpec:
         wait_latency: Cycles from the issue of a wait_group with nothing pending to that of one right behind it.
     """
 
-    queue_percent: Annotated[int, FigureUnit("percent", least=100)]
+    queue_percent: Annotated[int, FigureUnit("percent")]
     look_ups: Annotated[int, FigureUnit("copies")]
     apart: Annotated[int, FigureUnit("cycles", least=0)]
     beside_mma: Annotated[int, FigureUnit("cycles", least=0)]

@@ -271,11 +271,10 @@ class _Decoder:
             return 0 if beyond is None else beyond.percent
         if instruction.pipe in _COMPETING or (instruction.pipe == "alu" and instruction.sources > 1):
             return spec.tensor_percent
-        if spec.memory is None:
+        # A load of nothing reads no register (one_sm.csv, empty LDS left out).
+        if spec.memory is None or (instruction.opcode == _EMPTY_LOAD and not is_load):
             return 0
         if kind == SHARED:
-            if instruction.opcode == _EMPTY_LOAD and not is_load:
-                return 0  # it reads no register (one_sm.csv, loads of nothing left out)
             return spec.memory.shared_load_percent if is_load else spec.memory.shared_store_percent
         if kind == GLOBAL:
             return spec.memory.load_percent if is_load else spec.memory.store_percent

@@ -13,7 +13,10 @@ FIGURES = figures_of(A100, 0, busy=False)._replace(
     sm_interval=1,
     register_interval=2,
     source_release=4,
-    copy_stage=3,
+    copy_queue=100,
+    copy_beside=0,
+    look_ups=8,
+    commit_stage=1,
     copy_release=13,
     barrier_base=20,
     barrier_per_warp=2,
@@ -21,7 +24,7 @@ FIGURES = figures_of(A100, 0, busy=False)._replace(
     copy_hit=40,
 )
 """
-An SMSP's instructions leave 3 cycles apart. A copy takes 1.5 cycles of the data stage and its registers are free 13
+An SMSP's instructions leave 3 cycles apart. A copy takes a cycle of the data stage and its registers are free 13
 cycles after that took it; those of others 4 after they were read, which takes 2 cycles for each.
 """
 
@@ -130,13 +133,13 @@ def test_a_barrier_waits_until_what_is_stored_to_global_memory_has_been_taken(co
 
 def test_copies_of_no_lane_leave_when_the_data_stage_has_written_zeros_for_those_before(core):
     """
-    4 wavefronts and 3 half cycles each: they leave at 1, at 1 + 4 + 1 and, with the half that was left, 4 + 2 later.
+    A cycle and 4 wavefronts each: they leave at 1, 6 and 11.
 
     They have hit 40 cycles after they left. An LDS before one holds it up for 3 cycles.
     """
     none = {"zero_fills": True, "activity": 0}
 
-    assert landed(core, copy(0, **none), copy(0, **none), copy(0, **none)) == [41, 46, 52]
+    assert landed(core, copy(0, **none), copy(0, **none), copy(0, **none)) == [41, 46, 51]
     assert landed(core, lds(), copy(0, **none)) == [44]
 
 

@@ -3,7 +3,7 @@
 import pytest
 from doubles.by_hand import A100, Memory, copy, execute, instruction, lds, load, quiet, store
 
-from gpusim.sim.code import COMMIT, PIPE, SHARED
+from gpusim.sim.code import BAR, COMMIT, PIPE, SHARED
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import IN_L2
 
@@ -15,7 +15,10 @@ FIGURES = figures_of(A100, 0, busy=False)._replace(
     smsp_interval=2,
     register_interval=2,
     source_release=4,
-    copy_stage=3,
+    copy_queue=150,
+    copy_beside=2,
+    look_ups=8,
+    commit_stage=1,
     copy_release=11,
     copy_interval=1,
     wavefronts_per_cycle=1,
@@ -173,12 +176,27 @@ def test_waiting_for_a_copy_s_registers_is_a_long_scoreboard(core, made, reason)
 # --- copies ---
 
 
-def test_two_copies_take_three_cycles_of_the_data_stage_when_they_are_issued():
-    """3 half cycles each: one whole cycle and two by turns, for the half that is left is the next copy's."""
-    chip = quiet(figures=FIGURES._replace(smsp_interval=1))
-    log = [(chip.dispatch(0, 0, 0, 0, 3, 0), chip.staged_last) for _ in range(4)]
+MULTIPLY = instruction(PIPE, pipe="tensor core")
 
-    assert log == [(1, 1), (2, 3), (4, 4), (5, 6)]
+
+@pytest.mark.parametrize(("before", "leaves"), [((), 3), ((MULTIPLY,), 6), ((MULTIPLY._replace(stall=40),), 43)])
+def test_a_copy_takes_a_cycle_of_the_data_stage_and_two_more_while_its_smsp_multiplies(core, before, leaves):
+    """
+    Alone it leaves at 1, and a load behind it at 3, 2 cycles later. Behind an mma.sync it leaves at 2, and takes the
+    data stage until 4: the load, there at 4, leaves at 5, which is 6 - 1. Where the mma.sync has ended after 33 cycles,
+    a copy that issues at 40 takes one cycle again.
+    """
+    found = landed(core, *before, copy(0), lds(activity=0), memory=Memory([lines_of(1)]))
+
+    assert found == [leaves - (leaves == 6) - 1 + 23]
+
+
+@pytest.mark.parametrize(("wavefronts", "leaves"), [(0, 3), (4, 6), (32, 34)])
+def test_a_copy_that_writes_zeros_takes_a_cycle_and_their_wavefronts(core, wavefronts, leaves):
+    """It leaves at 1; a load behind it comes at 3, and leaves when the data stage is free, at 1 + 1 + 4 or 1 + 33."""
+    zeros = copy(0)._replace(wavefronts=((wavefronts,),))
+
+    assert landed(core, zeros, lds(activity=0)) == [leaves - 1 + 23]
 
 
 @pytest.mark.parametrize(("through_l1", "leaves"), [(False, 608), (True, 609)])
@@ -211,19 +229,24 @@ def test_data_that_comes_and_instructions_take_the_data_stage_in_turn():
     assert chip.staged_last == 17
 
 
-@pytest.mark.parametrize(
-    ("copies", "depth", "collected"),
-    [(1, 3, 5), (2, 3, 101), (2, 4, 7), (3, 4, 101), (3, 5, 9), (4, 6, 101), (4, 7, 11)],
-)
-def test_every_second_copy_has_two_places_in_the_queue_of_the_sm(core, copies, depth, collected):
+@pytest.mark.parametrize(("copies", "depth", "collected"), [(1, 3, 101), (1, 4, 9), (2, 6, 101), (2, 7, 15)])
+def test_a_copy_has_a_place_in_the_queue_of_the_sm_for_each_register_of_its_addresses(core, copies, depth, collected):
     """
-    A load of 100 wavefronts is taken at 1, and keeps the data stage until 100. Copies behind it come every 2 cycles.
+    A load of 100 wavefronts is taken at 1, and keeps the data stage until 100. Copies of 3 registers come at 3 and 9.
 
-    1, 2, 1, 2 cycles of the data stage, 1, 2, 1, 2 places: two copies have 3, three have 4 and four have 6. A load
-    behind them is the last to find one where the queue has one more; it comes 2 cycles after the last copy. Where it
-    has not, the load has the place of the first copy, which is taken at 101. Its address is free 4 cycles later.
+    A load behind them is the last to find a place where the queue has one more than 3 for each; it comes 6 cycles after
+    the last copy. Where it has not, the load has a place of the first copy, which is taken at 101. Its address is free
+    4 cycles later.
     """
-    code = [slow(100), *[idle_copy()] * copies, lds(read=0), HALF._replace(waits=(0,), gated=True)]
+    code = [slow(100), *[copy(0, registers=3)] * copies, lds(read=0), HALF._replace(waits=(0,), gated=True)]
+
+    assert issues(core, *code, sm_depth=depth, memory=Memory([lines_of(1)]))[-1] == collected + 4
+
+
+@pytest.mark.parametrize(("depth", "collected"), [(1, 101), (2, 5)])
+def test_a_copy_without_lanes_has_one_place(core, depth, collected):
+    """As above, but it reads no registers: it comes at 3, and the load 2 cycles later where there is another place."""
+    code = [slow(100), idle_copy(registers=3), lds(read=0), HALF._replace(waits=(0,), gated=True)]
 
     assert issues(core, *code, sm_depth=depth)[-1] == collected + 4
 
@@ -235,19 +258,6 @@ def test_every_second_copy_has_two_places_in_the_queue_of_its_smsp(core):
     The third has one from then on, and the fourth, at 4, the other, which it has with that of the third until 7.
     """
     assert issues(core, *[idle_copy()] * 5, queue_depth=2) == [0, 1, 3, 4, 7]
-
-
-@pytest.mark.parametrize(("depth", "collected"), [(2, 101), (3, 5)])
-def test_a_copy_of_two_places_waits_for_both(core, depth, collected):
-    """
-    A load and a copy come to the SM's queue at 1 and 3; the load is taken at once, the copy at 101.
-
-    The second copy finds one place where the queue has 2, and comes when it has the first copy's, too, at 101. Where
-    the queue has 3 it comes at 5. Until then it has both places of its SMSP's queue, and a load behind it cannot issue.
-    """
-    code = [slow(100), idle_copy(), idle_copy(), lds()]
-
-    assert issues(core, *code, queue_depth=2, sm_depth=depth) == [0, 1, 2, collected]
 
 
 @pytest.mark.parametrize("wavefronts", [4, 32])
@@ -269,35 +279,48 @@ def test_what_follows_a_copy_leaves_any_smsp_some_cycles_later(core, made, inter
     A copy takes one cycle of the data stage. An SMSP's load may leave 2 cycles after its copy, the first of all an
     interval after the last copy: at 5, or at 13; the others follow one cycle apart, for no copy comes before them.
     """
-    figures = FIGURES._replace(copy_interval=interval, copy_stage=2)
+    figures = FIGURES._replace(copy_interval=interval)
     ran = execute(core, ([made, lds(activity=0)], 1), warps=4, figures=figures, memory=Memory([lines_of(1)]))
 
     assert [ran.warps[0, warp].notes[0][1] - 23 + 1 for warp in range(4)] == leaves
 
 
-@pytest.mark.parametrize(("lines", "leaves"), [(1, 5), (2, 5), (8, 11)])
-def test_a_copy_that_cannot_be_looked_up_holds_what_is_behind_it(core, lines, leaves):
+@pytest.mark.parametrize(
+    ("look_ups", "copies", "leaves"), [(1, 1, 3), (1, 2, 5), (1, 3, 10), (1, 4, 18), (2, 3, 7), (2, 4, 10), (2, 5, 18)]
+)
+def test_a_copy_waits_for_room_among_those_not_looked_up_and_holds_what_is_behind_it(core, look_ups, copies, leaves):
     """
-    Two copies come to the SM's queue at 1 and 3, and look up a line a cycle: the second begins when the first has
-    looked up all of its own. A load behind them comes at 5, and leaves then.
+    Copies of 8 lines come to the SM's queue at 1, 3, 5 and 7; their look-ups begin at 1, 9, 17 and 25.
 
-    Where the lines are 8, the second copy leaves at 1 + 8 = 9 and has two cycles of the data stage; the load comes when
-    it has left, and is taken behind it, at 11.
-    """
-    code = [copy(0), copy(0), lds(activity=0)]
-
-    assert landed(core, *code, memory=Memory([lines_of(lines)])) == [leaves - 1 + 23]
-
-
-@pytest.mark.parametrize(("copies", "leaves"), [(1, 3), (2, 10), (3, 18), (4, 26)])
-def test_a_copy_waits_until_those_before_it_are_looked_up_and_holds_what_is_behind_it(core, copies, leaves):
-    """
-    Copies of 8 lines leave at 1, 9, 17 and 25: each when the one before is looked up. The first has none before it: a
-    load behind it comes 2 cycles later; behind others it comes when they leave and is taken in the next cycle.
+    Where one may wait for that, the third copy leaves at 9, when the second one's begins, and the fourth at 17; where
+    two may, the fourth at 9 and the fifth at 17. A load behind them leaves in the next cycle. With room for all, the
+    load comes 2 cycles after the last copy.
     """
     code = [*[copy(0)] * copies, lds(activity=0)]
 
-    assert landed(core, *code, memory=Memory([lines_of(8)]), copy_stage=2) == [leaves - 1 + 23]
+    assert landed(core, *code, memory=Memory([lines_of(8)]), look_ups=look_ups) == [leaves - 1 + 23]
+
+
+def test_a_copy_whose_lines_are_of_one_class_is_looked_up_a_cycle_longer_and_so_is_the_end_of_its_group(core):
+    """
+    Look-ups of 8 lines begin 8 cycles apart, or 9, and a group's end between two takes one more: the data is there as
+    much later. fills.csv has 8 cycles a copy, and 9.25 for groups of four, 9.5 for two.
+    """
+    requests = [(8, tuple((8 * fetch + line, 1) for line in range(8))) for fetch in range(4)]
+    memory = Memory(requests, statuses=[IN_L2] * 4, simulates_l2=False)
+
+    def begins(apart, copies_of_groups):
+        number, code = 0, []
+        for copies in copies_of_groups:
+            code += [copy(fetch, apart=apart, activity=0) for fetch in range(number, number + copies)]
+            code.append(instruction(COMMIT))
+            number += copies
+        found = landed(core, *code, memory=memory)
+        return [at - found[0] for at in found]
+
+    assert begins(0, [4]) == begins(0, [2, 2]) == [0, 8, 16, 24]
+    assert begins(1, [4]) == [0, 9, 18, 27]
+    assert begins(1, [2, 2]) == [0, 9, 19, 28]
 
 
 @pytest.mark.parametrize("lines", [0, 1, 8])
@@ -314,14 +337,25 @@ def test_a_copy_that_waits_for_the_data_stage_leaves_its_smsp_to_what_is_behind_
 
 
 def test_a_copy_that_waits_holds_loads_of_every_smsp():
-    """As above: the third copy of SMSP 0 leaves at 17. A load of SMSP 1 that issues at 7 leaves at 18."""
-    figures = FIGURES._replace(copy_stage=2)
-    chip = quiet(figures=figures, memory=Memory([lines_of(8)]))
+    """As above, with room for one: the third copy of SMSP 0 leaves at 9, and a load of SMSP 1, issued at 5, at 10."""
+    chip = quiet(figures=FIGURES._replace(look_ups=1), memory=Memory([lines_of(8)]))
     chip.requested = 0
-    begins = [chip.tag(0, chip.dispatch(0, at, 0, 0, 2, chip.tag_free[0])) for at in range(3)]
+    begins = [chip.tag(0, chip.dispatch_copy(0, at, 1, 0, chip.tagged[0]), 0) for at in range(3)]
 
     assert begins == [1, 9, 17]
-    assert chip.dispatch(1, 7, 1, 0, 0, 0) == 18
+    assert chip.dispatch(1, 5, 1, 0, 0) == 10
+
+
+@pytest.mark.parametrize("made", [lambda: copy(0), idle_copy], ids=["of a line", "without lanes"])
+def test_a_barrier_is_reached_when_the_data_stage_has_taken_the_copies_before_it(core, made):
+    """
+    A load of 100 wavefronts keeps the data stage until 100, a copy behind it is taken at 101. The barrier's warp comes
+    then, 2 cycles for each warp later, and is released 20 cycles after that.
+    """
+    code = [slow(100), made(), instruction(BAR), lds(activity=0)]
+    ran = issues(core, *code, memory=Memory([lines_of(1)]), barrier_base=20, barrier_per_warp=2)
+
+    assert ran == [0, 1, 2, 101 + 2 + 20]
 
 
 @pytest.mark.parametrize("made", [lambda: instruction(COMMIT), lds, lambda: load(0)], ids=["LDGDEPBAR", "LDS", "LDG"])

@@ -1,17 +1,21 @@
 """Bursts of memory instructions and warps that compete, simulated with the H200's figures, against microbenchmarks."""
 
+from itertools import product
 from pathlib import Path
 
 import pytest
-from doubles.by_hand import execute, instruction
+from doubles.by_hand import Memory, copy, execute, instruction
 
 from gpusim.gpu.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
 from gpusim.sim.code import PIPE, SHARED
+from gpusim.sim.core import chip as interpreted
 from gpusim.sim.figures import figures_of
 
 MEASURED = Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench"
-HELD, CHOSEN, ELDERS, STORED = (MeasuredTable(MEASURED, name) for name in ("held", "chosen", "elders", "shared"))
+HELD, CHOSEN, ELDERS, STORED, QUEUED, FILLS = (
+    MeasuredTable(MEASURED, name) for name in ("held", "chosen", "elders", "shared", "queued", "fills")
+)
 H200 = load_machine("h200")
 FIGURES = figures_of(H200, 0, busy=False)._replace(constant_miss=0, fetch_miss=0)
 
@@ -53,8 +57,7 @@ def measured(name, count):
 @pytest.mark.parametrize("name", ["ldmatrix.x4", "sts.128"])
 def test_the_last_address_of_a_burst_of_eight_is_free_when_it_was_measured(core, name):
     """
-    Later than that of a burst of one: by 65 cycles for ldmatrix and 118 for stores; simulated, 65 and 112. Copies hold
-    theirs longer here than in bursts on silicon (D3).
+    Later than that of a burst of one: by 65 cycles for ldmatrix and 118 for stores; simulated, 65 and 112.
     """
     late = measured(name, 8) - measured(name, 1)
 
@@ -67,6 +70,76 @@ def test_an_ldmatrix_s_address_is_free_before_its_data_is_taken_and_a_store_s_is
         load, store = (when(name, 8) - when(name, 1) for name in ("ldmatrix.x4", "sts.128"))
         assert load < 80
         assert 100 < store < 128
+
+
+# --- bursts of copies (held.cu, copies.cu) ---
+
+ROWS, COUNTS = (512, 128, 64, 32), (1, 2, 3, 4, 8)
+
+
+def rows_of_copies(row_bytes):
+    """What a copy of rows of so many bytes asks for: a line of each row, four of rows that have more than one."""
+    requests = max(4, 512 // row_bytes)
+    mask = (1 << min(row_bytes, 128) // 32) - 1
+    return Memory([(16, tuple((number, mask) for number in range(requests)))])
+
+
+def burst_of_copies(row_bytes, count, warps, behind):
+    """Cycle at which the last address of all warps is free, or a word that is loaded behind the burst has come."""
+    copies = [copy(0, stall=3, registers=3) for _ in range(count)]
+    if behind:
+        load = instruction(SHARED, latency=23, bytes=128, wavefronts=((1,) * 32,), is_load=True, registers=1)
+        code = [*copies, load._replace(stall=3, write=1)]
+    else:
+        code = [*copies[:-1], copies[-1]._replace(read=1)]
+    code = [instruction(PIPE), *code, instruction(PIPE, waits=(1,))]
+    ran = execute(interpreted, (code, 1), warps=warps, figures=FIGURES, memory=rows_of_copies(row_bytes))
+    return max(warp.selected[-2] for warp in ran.warps.values()) - min(warp.selected[0] for warp in ran.warps.values())
+
+
+def measured_burst_of_copies(row_bytes, count, warps, behind):
+    of = {"instruction": "cp.async.cg", "count": count, "ahead": 0, "row_bytes": row_bytes, "warps": warps}
+    return max(HELD.numbers(f"then_{warp}", **of, behind=behind)[0] for warp in range(warps))
+
+
+def test_bursts_of_copies_let_go_of_their_registers_and_loads_behind_them_come_when_they_were_measured():
+    """
+    Later than those of a single copy of the same rows: within 6 cycles in the mean of 80 bursts, and 60 in each, of up
+    to 397 cycles. Of rows of 32 bytes some eleven copies wait between their SMSP and their look-up, 16 cycles each.
+    """
+    errors = []
+    for row_bytes, behind, warps in product(ROWS, ("", "lds.32"), (1, SMSPS)):
+        for count in COUNTS:
+            late = [
+                burst(row_bytes, count, warps, behind) - burst(row_bytes, 1, warps, behind)
+                for burst in (measured_burst_of_copies, burst_of_copies)
+            ]
+            errors.append(abs(late[1] - late[0]))
+
+    assert len(errors) == 80
+    assert sum(errors) / len(errors) < 6
+    assert max(errors) < 60
+
+
+@pytest.mark.parametrize(("row_bytes", "within"), [(64, 25), (32, 40)])
+def test_copies_issue_until_the_queues_are_full_and_then_as_they_are_looked_up(core, row_bytes, within):
+    """Of 12 copies of each SMSP none waits; the last of 24 issues when 45 of 96 rows of 32 bytes are looked up."""
+    for count in (12, 24):
+        (last,) = QUEUED.numbers("last", row_bytes=row_bytes, warps=SMSPS, copies=count)
+        code = [instruction(PIPE), *[copy(0, stall=4, registers=3)] * count, instruction(PIPE)]
+        ran = execute(core, (code, 1), warps=SMSPS, figures=FIGURES, memory=rows_of_copies(row_bytes))
+        assert max(warp.selected[-1] - warp.selected[0] for warp in ran.warps.values()) == pytest.approx(
+            last, abs=within
+        )
+
+
+@pytest.mark.parametrize("row_bytes", [128, 64, 32])
+@pytest.mark.parametrize("apart", [1, 2, 3, 4, 5, 8])
+def test_streams_of_copies_are_looked_up_a_request_a_cycle_and_one_more_where_lines_are_of_one_class(row_bytes, apart):
+    """A group of four has its end looked up, too: 4, 8 and 16 cycles, and 1.25 more 4 and 8 lines apart."""
+    (cycles,) = FILLS.numbers("cycles", row_bytes=row_bytes, lines_apart=apart, copies=4)
+
+    assert cycles == pytest.approx(512 / row_bytes + (1.25 if apart % 4 == 0 else 0), abs=0.25)
 
 
 # --- stores (shared.cu) ---

@@ -68,7 +68,7 @@ def _then(t: dict[str, MeasuredTable], instruction: str, count: int, row_bytes: 
 
 
 _SHORT_BURST = 3
-"""Copies of each SMSP that find room to wait for their look-up: those behind them leave as fast as lines are looked up."""
+"""Copies of each SMSP that find room to wait for their look-up; those behind them leave as fast as these begin it."""
 
 
 def _copy_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
@@ -96,6 +96,8 @@ def _look_ups(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
     longest, alone = last(_BURST, _SMSPS, _NARROW), last(1, 1, 512)
     pace = (longest - last(_BURST // 2, _SMSPS, _NARROW)) / (_SMSPS * _BURST / 2)
+    if pace <= 0:
+        raise NotMeasured
     return _at_least_one(_SMSPS * _BURST - (longest - alone) / pace), (
         f"held.csv, a load behind {_BURST} cp.async of rows of {_NARROW} bytes on each of {_SMSPS} SMSPs, one in "
         f"{pace:.1f} cycles: copies not looked up when it passes"
@@ -106,13 +108,15 @@ def _queue_percent(t: dict[str, MeasuredTable], peak: int) -> tuple[float, str]:
     """
     Return the part of an entry of an SMSP's queue that a copy takes, and the rule.
 
-    When the last copy of the longest burst issues, those that have not been looked up wait: some for their look-up, some
-    in the queue of the SM, one for three address registers, and the others in those of the SMSPs, which are full.
+    When the last copy of the longest burst issues, those that have not been looked up wait: some for that, some in the
+    queue of the SM, of which each takes three entries, and the others in those of the SMSPs, which are full.
     """
     of = {"row_bytes": _NARROW, "warps": _SMSPS}
     counts = sorted(int(row["copies"]) for row in t["queued"].rows(**of))
     some, all_of = (t["queued"].numbers("last", **of, copies=count)[0] for count in counts[-2:])
     pace = (all_of - some) / (_SMSPS * (counts[-1] - counts[-2]))
+    if pace <= 0:
+        raise NotMeasured
     waiting = _SMSPS * counts[-1] - all_of / pace
     own = (waiting - _look_ups(t, peak)[0] - _sm_depth(t, peak)[0] / 3) / _SMSPS
     return 100 * int(_queue_depth(t, peak)[0] + 0.5) / own, (

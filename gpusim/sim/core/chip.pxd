@@ -2,7 +2,7 @@
 
 cimport cython
 
-cdef long long NEVER, SECTORS_PER_LINE, SMS_PER_TPC, _MULTIPLIER, _INCREMENT, _MODULUS, _HASH, _HASHED_BITS, _HASH_SHIFT, _WHOLE_LINE, _OUTPUT_LINES, _SLOT_WIDTH, WARP_WIDTH, CODE_WIDTH, _NEIGHBOURS, _GPC_BITS, _COALESCER_BITS, _COALESCER_WIDTH, TENSOR_STRIDE, WAVE_STRIDE, _PART_BITS, _PLACE_BITS, _APART, _BUCKETS_A_LINE, _MOST_CREDIT, _BEHIND, _MILLI, _PERCENT, _GROUPS, _TAKES, _TAKES_MASK, _LINES_AT_ONCE, _STAGE_CYCLES, _STAGE_MASK, _ISSUED, _COMING, _TENSOR, _MIO, _TURN, _TURN_MASK, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
+cdef long long NEVER, SECTORS_PER_LINE, SMS_PER_TPC, _MULTIPLIER, _INCREMENT, _MODULUS, _HASH, _HASHED_BITS, _HASH_SHIFT, _WHOLE_LINE, _OUTPUT_LINES, _SLOT_WIDTH, WARP_WIDTH, CODE_WIDTH, _NEIGHBOURS, _GPC_BITS, _COALESCER_BITS, _COALESCER_WIDTH, TENSOR_STRIDE, WAVE_STRIDE, _PART_BITS, _PLACE_BITS, _APART, _BUCKETS_A_LINE, _MOST_CREDIT, _BEHIND, _MILLI, _PERCENT, _GROUPS, _TAKES, _TAKES_MASK, _DUE, _DUE_MASK, _LINES_AT_ONCE, _STAGE_CYCLES, _STAGE_MASK, _ISSUED, _COMING, _TENSOR, _MIO, _TURN, _TURN_MASK, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
 cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
 cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
 cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN, DISPATCH_STALL
@@ -125,8 +125,10 @@ cdef class Chip:
     cdef long long dispatch(self, long long smsp, long long at, long long cycles, long long registers, long long until) noexcept
     cdef long long dispatch_copy(self, long long smsp, long long at, long long cycles, long long registers, long long until) noexcept
     cdef long long queue_up(self, long long smsp, long long at, long long cycles, long long registers, long long until, long long own, long long entries, long long interval) noexcept
-    @cython.locals(comes=bint, looks_up=bint)
+    @cython.locals(comes=bint)
     cdef long long memory(self, long long smsp, long long warp, long long at) noexcept
+    @cython.locals(comes=bint, looks_up=bint)
+    cdef long long copy_async(self, long long smsp, long long warp, long long at) noexcept
     cdef long long shared(self, long long warp, long long leaves, long long wavefronts) noexcept
     cdef void resolve(self, long long warp, long long code) noexcept
     cdef long long serve(self, long long sm, long long at, long long issued, long long size) noexcept

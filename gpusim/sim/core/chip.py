@@ -68,7 +68,7 @@ _LINES_AT_ONCE = 32
 """Most lines that one warp instruction touches: one for each lane."""
 
 _DUE = 32
-"""Memory instructions of an SMSP that are remembered until the next mma.sync, a power of two: more than its queue holds."""
+"""Memory instructions of an SMSP that wait for the next mma.sync, a power of two: more than its queue holds."""
 
 _DUE_MASK = _DUE - 1
 """Takes a number of them to the place of the last one."""
@@ -424,11 +424,8 @@ class Chip:
         self.now, self.ended_sm, self.instructions, self.wavefronts = 0, 0, 0, 0
         self.notes, self.spans = Log(NOTE_WIDTH), Log(SPAN_WIDTH)
         # SMs
-        self.sm_free, self.barrier_free = zeros(sms), zeros(sms)
-        self.staged, self.staged_last = zeros(sms * _STAGE_CYCLES), 0
-        self.full_from, self.full_to, self.shared_left = zeros(sms), zeros(sms), zeros(sms)
-        self.tag_free, self.tagged, self.tag_turn = zeros(sms), zeros(sms * self.look_ups), zeros(sms)
-        self.tagged_apart = zeros(sms)
+        self.barrier_free = zeros(sms)
+        self.mio_of(sms, smsps)
         self.cold, self.sectors = zeros(sms, 1), zeros(sms)
         self.line_ready = zeros(sms * self.lines, -1)
         self.fetch_free, self.fetched_lines = zeros(sms), zeros(sms)
@@ -436,11 +433,6 @@ class Chip:
         # SMSPs
         self.port_free, self.port_user = zeros(smsps * self.ports), zeros(smsps * self.ports, -1)
         self.port_takes, self.port_turn = zeros(smsps * self.ports * _TAKES, -1), zeros(smsps * self.ports)
-        self.mio_free, self.taken = zeros(smsps), zeros(smsps)
-        self.due_at, self.due_takes = zeros(smsps * _DUE), zeros(smsps * _DUE)
-        self.due_first, self.due_next, self.multiplied = zeros(smsps), zeros(smsps), zeros(smsps)
-        self.queue, self.queue_at, self.queued = zeros(smsps * self.depth), zeros(smsps), zeros(smsps)
-        self.sm_queue, self.sm_queue_at, self.collected = zeros(sms * self.sm_depth), zeros(sms), 0
         self.clock, self.asleep = zeros(smsps), zeros(smsps, NEVER)
         self.dispatched, self.stalls = zeros(smsps), zeros(smsps * REASON_COUNT)
         self.sm_of = array("q", [smsp // self.smsps for smsp in range(smsps)])
@@ -528,6 +520,18 @@ class Chip:
         self.banks = self.channels * figures.dram_banks
         self.bank_busy = figures.dram_bank_busy * self.channels * self.share // figures.dram_channels
         self.dram_free, self.bank_free = zeros(self.channels), zeros(self.banks)
+
+    def mio_of(self, sms: int, smsps: int) -> None:
+        """Make the queues of the MIO, the data stage behind them, and the look-ups of copies."""
+        self.mio_free, self.taken = zeros(smsps), zeros(smsps)
+        self.due_at, self.due_takes = zeros(smsps * _DUE), zeros(smsps * _DUE)
+        self.due_first, self.due_next, self.multiplied = zeros(smsps), zeros(smsps), zeros(smsps)
+        self.queue, self.queue_at, self.queued = zeros(smsps * self.depth), zeros(smsps), zeros(smsps)
+        self.sm_queue, self.sm_queue_at, self.collected = zeros(sms * self.sm_depth), zeros(sms), 0
+        self.sm_free, self.staged, self.staged_last = zeros(sms), zeros(sms * _STAGE_CYCLES), 0
+        self.full_from, self.full_to, self.shared_left = zeros(sms), zeros(sms), zeros(sms)
+        self.tag_free, self.tagged, self.tag_turn = zeros(sms), zeros(sms * self.look_ups), zeros(sms)
+        self.tagged_apart = zeros(sms)
 
     def code_of(self, code: "Code") -> None:
         """Take over the columns of the code."""
@@ -1270,24 +1274,7 @@ class Chip:
         elif kind == LDGSTS:
             # Its registers are waited for as those of any access to global memory (Nsight Compute's guide).
             reason = LONG_SCOREBOARD
-            self.resolve(warp, code)
-            comes = self.asked[self.requested] > 0
-            # Without active lanes a copy takes no wavefront, unless it fills with zeros (D21).
-            wavefronts = self.wavefronts_of(warp, code) if comes or self.zero_fills[code] else 0
-            looks_up = comes and not self.through_l1[code]
-            # While its SMSP multiplies it takes more of the data stage (one_sm.csv).
-            cycles = 1 + (self.copy_beside if looks_up and self.multiplied[smsp] > at else 0)
-            if not comes and wavefronts:
-                cycles += self.staged_cycles(wavefronts)
-            until = self.tagged[sm * self.look_ups + self.tag_turn[sm]] if looks_up else 0
-            leaves = self.dispatch_copy(smsp, at, cycles, registers if comes else 0, until)
-            begins = self.tag(sm, leaves, self.apart[code]) if looks_up else leaves
-            # A barrier behind it is reached when the data stage has taken it (one_sm.csv, without barriers).
-            self.stored[warp] = max(self.stored[warp], leaves)
-            landed = self.copy(sm, begins, at, code)
-            if comes and self.through_l1[code]:
-                landed = self.taken_in(sm, landed, wavefronts)
-            self.open_group[warp] = max(landed, self.open_group[warp])
+            landed = self.copy_async(smsp, warp, at)
         else:
             reason = LONG_SCOREBOARD
             if self.row[code] >= 0:
@@ -1314,6 +1301,29 @@ class Chip:
                 released = self.collected if self.is_load[code] else leaves
                 released += registers * self.register_interval + self.source_release
             self.hold(warp, self.read[code], released, reason)
+        return landed
+
+    def copy_async(self, smsp: int, warp: int, at: int) -> int:
+        """Issue a cp.async; return the cycle at which its data has arrived, or its zeros are written."""
+        code, sm = self.at[warp], self.sm_of[smsp]
+        self.resolve(warp, code)
+        comes = self.asked[self.requested] > 0
+        looks_up = comes and not self.through_l1[code]
+        # Without active lanes a copy takes no wavefront, unless it fills with zeros (D21).
+        wavefronts = self.wavefronts_of(warp, code) if comes or self.zero_fills[code] else 0
+        # While its SMSP multiplies it takes more of the data stage (one_sm.csv).
+        cycles = 1 + (self.copy_beside if looks_up and self.multiplied[smsp] > at else 0)
+        if not comes and wavefronts:
+            cycles += self.staged_cycles(wavefronts)
+        until = self.tagged[sm * self.look_ups + self.tag_turn[sm]] if looks_up else 0
+        leaves = self.dispatch_copy(smsp, at, cycles, self.registers[code] if comes else 0, until)
+        begins = self.tag(sm, leaves, self.apart[code]) if looks_up else leaves
+        landed = self.copy(sm, begins, at, code)
+        if comes and self.through_l1[code]:
+            landed = self.taken_in(sm, landed, wavefronts)
+        # A barrier behind it is reached when the data stage has taken it (one_sm.csv, without barriers).
+        self.stored[warp] = max(self.stored[warp], leaves)
+        self.open_group[warp] = max(landed, self.open_group[warp])
         return landed
 
     def shared(self, warp: int, leaves: int, wavefronts: int) -> int:

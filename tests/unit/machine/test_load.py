@@ -432,7 +432,7 @@ def test_the_pace_of_copies_is_known_of_chips_with_the_sm_of_the_h200():
 
 
 MAY_BE_NOTHING = re.compile(
-    r"latency|release|overhead|cta_interval|cta_setup|far_fraction|reserved|stream_lines|line_interval|write_buffer|store_buffer|barrier\.|dispatch\.|merging\.window|crossing\.|reads\."
+    r"latency|release|overhead|cta_interval|cta_setup|far_fraction|reserved|stream_lines|line_interval|write_buffer|store_buffer|barrier\.|dispatch\.|async_copy\.(apart|beside)|merging\.window|crossing\.|reads\."
 )
 INTEGER_FIGURES = sorted(
     record.key

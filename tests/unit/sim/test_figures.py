@@ -36,7 +36,10 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
         register_interval=2,
         source_release=4,
         copy_release=13,
-        copy_stage=3,
+        copy_queue=129,
+        copy_beside=2,
+        look_ups=7,
+        commit_stage=3,
         copy_interval=2,
         load_hit=32,
         copy_hit=39,
@@ -94,10 +97,10 @@ def test_the_l1_has_the_whole_lines_that_shared_memory_leaves(carve_out, lines):
 
 
 def test_without_cp_async_a_copy_takes_what_a_load_takes():
-    """A T4 has no cp.async: no registers to release, no data stage to take, and a hit takes what a load's takes."""
+    """A T4 has no cp.async: no registers to release, no queue to fill, and a hit takes what a load's takes."""
     figures = figures_of(load_machine("t4"), 0, busy=False)
 
-    assert (figures.copy_release, figures.copy_stage) == (0, 0)
+    assert (figures.copy_release, figures.copy_queue, figures.copy_beside) == (0, 0, 0)
     assert figures.copy_hit == figures.load_hit == 32
 
 

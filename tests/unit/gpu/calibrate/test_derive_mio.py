@@ -114,23 +114,86 @@ def test_without_the_sm_s_queue_that_of_an_smsp_is_not_known(tmp_path):
 
 
 def test_copies_leave_an_sm_at_an_interval(tmp_path):
-    """16 more copies take 136 - 88 = 48 cycles more: 3 each. Copies of longer and shorter rows say nothing."""
-    rows = [held("cp.async.cg", 4, (79, 82, 85, 88), row_bytes=128)]
-    rows += [held("cp.async.cg", 8, (127, 130, 133, 136), row_bytes=128)]
-    rows += [held("cp.async.cg", 8, (1, 1, 1, 1000), row_bytes=length) for length in (32, 512)]
+    """8 more copies take 112 - 88 = 24 cycles more: 3 each. Copies of other rows, and longer bursts, say nothing."""
+    rows = [held("cp.async.cg", 1, (79, 82, 85, 88), row_bytes=128)]
+    rows += [held("cp.async.cg", 3, (103, 106, 109, 112), row_bytes=128)]
+    rows += [held("cp.async.cg", 8, (1, 1, 1, 999), row_bytes=128)]
+    rows += [held("cp.async.cg", 3, (1, 1, 1, 1000), row_bytes=length) for length in (32, 512)]
     write_rows(tmp_path / "held.csv", rows, {})
 
     assert {key: found.value for key, found in derive(tmp_path).items()} == {"async_copy.pace.interval": 3}
 
 
-def test_a_copy_takes_what_a_stream_takes_beyond_its_wavefronts(tmp_path):
-    """1.5 and 2.5 cycles more than 4 and 32 wavefronts are 2 in the mean: 4 half cycles. Others' rows are left out."""
-    of = {"what": "stream", "op": "ca", "warps": 16, "smsps": 4}
-    rows = [of | {"wavefronts": 4, "per_copy": 5.5}, of | {"wavefronts": 32, "per_copy": 34.5}]
-    rows += [of | {"op": "cg", "wavefronts": 4, "per_copy": 90}, of | {"warps": 4, "wavefronts": 4, "per_copy": 90}]
-    write_rows(tmp_path / "cp_async.csv", rows, {})
+def behind(longest, half, alone=40):
+    """When loads behind 8 and 4 copies of rows of 32 bytes on each SMSP are there, and behind one copy alone."""
+    load = {"behind": "lds.32"}
+    rows = [held("cp.async.cg", 8, (90, 90, 90, longest), row_bytes=32, **load)]
+    rows += [held("cp.async.cg", 4, (80, 80, 80, half), row_bytes=32, **load)]
+    return [*rows, held("cp.async.cg", 1, (alone,), warps=1, **load)]
 
-    assert derive(tmp_path)["async_copy.stage_half_cycles"].value == 4
+
+@pytest.mark.parametrize(("longest", "look_ups"), [(440, 7), (472, 5)])
+def test_those_copies_wait_for_their_look_up_that_a_load_behind_all_passes(tmp_path, longest, look_ups):
+    """
+    16 copies more take 16 cycles each. The load is there 400 cycles later than one behind a copy alone: 25 of 32
+    copies are looked up, and 32 cycles later two more.
+    """
+    write_rows(tmp_path / "held.csv", behind(longest, longest - 256), {})
+
+    assert derive(tmp_path)["async_copy.look_ups"].value == look_ups
+
+
+def test_loads_that_come_at_once_show_no_look_ups(tmp_path):
+    write_rows(tmp_path / "held.csv", behind(90, 90), {})
+
+    assert derive(tmp_path) == {}
+
+
+def queued(copies, last, **fields):
+    return {"row_bytes": 32, "warps": 4, "copies": copies, "first": 0, "last": last} | fields
+
+
+@pytest.mark.parametrize(("late", "percent"), [(704, 119), (768, 132), (640, 108)])
+def test_a_copy_takes_its_part_of_a_queue_that_is_full(tmp_path, late, percent):
+    """
+    16 copies more take 256 cycles, 16 each: at 704 44 of 96 are looked up. 52 wait, 7 of them for that, and 14 / 3 in
+    the SM's queue: 10.1 in each queue of 12. Of 48, 9.1, and of 56, 11.1. Others' rows say nothing.
+    """
+    loads = [held("ldmatrix.x4", 1, (53, 54, 55, 56)), held("ldmatrix.x4", 8, (121, 121, 121, 121))]
+    write_rows(tmp_path / "held.csv", [*loads, *behind(440, 184)], {})
+    burst = {"instruction": "lds burst", "wavefronts": 32, "smsps": 4, "instructions": 24, "cycles": 32 * 36}
+    write_rows(tmp_path / "shared.csv", [burst], {})
+    rows = [queued(20, late - 256), queued(24, late), queued(24, 9, warps=1), queued(24, 9, row_bytes=64)]
+    write_rows(tmp_path / "queued.csv", rows, {})
+
+    assert derive(tmp_path)["async_copy.queue_percent"].value == percent
+
+
+def test_lines_of_one_class_take_a_cycle_for_each_copy_and_each_group(tmp_path):
+    """Groups of 4 take 9.25 cycles a copy for 8, so 1 for each of 5; groups of 2 take 10.4, so 1.6 for each of 3."""
+    cycles = {(1, 4): 8.0, (4, 4): 9.25, (1, 2): 8.0, (4, 2): 10.4, (8, 4): 99.0}
+    rows = [
+        {"row_bytes": 64, "lines_apart": apart, "copies": copies, "cycles": each}
+        for (apart, copies), each in cycles.items()
+    ]
+    write_rows(tmp_path / "fills.csv", rows, {})
+
+    found = derive(tmp_path)["async_copy.apart"]
+    assert found.value == 1
+    assert found.at.endswith("1.30")
+
+
+def test_a_commit_takes_what_its_group_takes_less_loads_of_nothing(tmp_path):
+    """
+    1,000 ldmatrix less 900 are a tenth of 60,000 cycles: 6,000 for 2,000 copies, so 6 for each two, 3 of them for loads
+    of nothing. Rows with mma.sync say nothing.
+    """
+    of = {"row_bytes": 64, "cycles": 60000}
+    rows = [of | {"mma_warps": 0, "copies": copies, "ldmatrix": 1000 - copies * 50} for copies in (0, 2)]
+    rows += [of | {"mma_warps": 8, "copies": copies, "ldmatrix": 1000 - copies * 400} for copies in (0, 2)]
+    write_rows(tmp_path / "crowded.csv", [row | {"copied": 1000 * int(row["copies"])} for row in rows], {})
+
+    assert derive(tmp_path)["async_copy.commit_stage"].value == 3
 
 
 def test_a_copy_s_registers_are_held_from_the_queue_on(tmp_path):
