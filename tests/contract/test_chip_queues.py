@@ -179,16 +179,16 @@ def test_waiting_for_a_copy_s_registers_is_a_long_scoreboard(core, made, reason)
 MULTIPLY = instruction(PIPE, pipe="tensor core")
 
 
-@pytest.mark.parametrize(("before", "leaves"), [((), 3), ((MULTIPLY,), 6), ((MULTIPLY._replace(stall=40),), 43)])
+@pytest.mark.parametrize(("before", "leaves"), [((), 3), ((MULTIPLY,), 5), ((MULTIPLY._replace(stall=40),), 43)])
 def test_a_copy_takes_a_cycle_of_the_data_stage_and_two_more_while_its_smsp_multiplies(core, before, leaves):
     """
     Alone it leaves at 1, and a load behind it at 3, 2 cycles later. Behind an mma.sync it leaves at 2, and takes the
-    data stage until 4: the load, there at 4, leaves at 5, which is 6 - 1. Where the mma.sync has ended after 33 cycles,
+    data stage until 4: the load, there at 4, leaves at 5. Where the mma.sync has ended after 33 cycles,
     a copy that issues at 40 takes one cycle again.
     """
     found = landed(core, *before, copy(0), lds(activity=0), memory=Memory([lines_of(1)]))
 
-    assert found == [leaves - (leaves == 6) - 1 + 23]
+    assert found == [leaves - 1 + 23]
 
 
 @pytest.mark.parametrize(("wavefronts", "leaves"), [(0, 3), (4, 6), (32, 34)])
@@ -320,7 +320,7 @@ def test_a_copy_whose_lines_are_of_one_class_is_looked_up_a_cycle_longer_and_so_
 
     assert begins(0, [4]) == begins(0, [2, 2]) == [0, 8, 16, 24]
     assert begins(1, [4]) == [0, 9, 18, 27]
-    assert begins(1, [2, 2]) == [0, 9, 19, 28]
+    assert begins(1, [2, 2]) == begins(1, [2, 0, 0, 2]) == [0, 9, 19, 28]
 
 
 @pytest.mark.parametrize("lines", [0, 1, 8])
@@ -346,16 +346,67 @@ def test_a_copy_that_waits_holds_loads_of_every_smsp():
     assert chip.dispatch(1, 5, 1, 0, 0) == 10
 
 
-@pytest.mark.parametrize("made", [lambda: copy(0), idle_copy], ids=["of a line", "without lanes"])
-def test_a_barrier_is_reached_when_the_data_stage_has_taken_the_copies_before_it(core, made):
+@pytest.mark.parametrize("stores", [0, 1])
+@pytest.mark.parametrize(
+    "made", [lambda: copy(0), idle_copy, lambda: instruction(COMMIT)], ids=["a line", "without lanes", "end of a group"]
+)
+def test_a_barrier_is_reached_when_the_data_stage_has_taken_the_copies_before_it(core, made, stores):
     """
     A load of 100 wavefronts keeps the data stage until 100, a copy behind it is taken at 101. The barrier's warp comes
-    then, 2 cycles for each warp later, and is released 20 cycles after that.
+    then, 2 cycles for each warp later, and is released 20 cycles after that, whatever it stores in between.
     """
-    code = [slow(100), made(), instruction(BAR), lds(activity=0)]
+    code = [slow(100), made(), *[sts(0)] * stores, instruction(BAR), lds(activity=0)]
     ran = issues(core, *code, memory=Memory([lines_of(1)]), barrier_base=20, barrier_per_warp=2)
 
-    assert ran == [0, 1, 2, 101 + 2 + 20]
+    assert ran == [*range(3 + stores), 101 + 2 + 20]
+
+
+@pytest.mark.parametrize(("cycles", "leaves"), [(1, 3), (3, 4), (7, 8)])
+def test_the_end_of_a_group_takes_its_cycles_of_the_data_stage(core, cycles, leaves):
+    """It is taken at 1; a load behind it comes at 3, and leaves when the data stage is free."""
+    code = [instruction(COMMIT), lds(activity=0)]
+
+    assert landed(core, *code, commit_stage=cycles) == [leaves - 1 + 23]
+
+
+# --- what they cost mma.sync ---
+
+SIX = MULTIPLY._replace(interval=6, latency=33)
+
+
+@pytest.mark.parametrize(
+    ("behind", "issued"), [((SIX, SIX), [0, 1, 7, 13]), ((HALF._replace(stall=20), SIX, SIX), [0, 1, 2, 22, 28])]
+)
+def test_a_memory_instruction_delays_the_mma_sync_behind_one_that_is_fed_when_its_registers_are_read(
+    core, behind, issued
+):
+    """
+    It takes 100 hundredths, and is collected at 2, while the first mma.sync of 6 cycles is fed: the next one issues at
+    7. Where the tensor core rests in between, later ones are as far apart as ever.
+    """
+    assert issues(core, SIX, lds(takes=100), *behind) == issued
+
+
+def test_a_memory_instruction_delays_the_mma_sync_that_issues_before_its_registers_are_read_and_is_fed_then(core):
+    """
+    Two loads that read 5 registers each: the second is collected at 1 + 10 = 11. An mma.sync that issues at 8 is fed
+    until 14, so that the next one comes at 15, and the one behind it 6 later; without loads that take any, at 14.
+    """
+    wide = lds(registers=5)
+
+    def found(takes):
+        code = [wide, wide._replace(takes=takes, stall=7), SIX, SIX, SIX]
+        return issues(core, *code)
+
+    assert found(0) == [0, 1, 8, 14, 20]
+    assert found(100) == [0, 1, 8, 15, 21]
+
+
+def test_more_memory_instructions_than_are_remembered_cost_no_more_than_those_that_are(core):
+    """Of 80 loads before the first mma.sync none is read beside it: it and the next one are 6 cycles apart."""
+    found = issues(core, *[lds(takes=100)] * 80, HALF._replace(stall=300), SIX, SIX)
+
+    assert found[-1] - found[-2] == 6
 
 
 @pytest.mark.parametrize("made", [lambda: instruction(COMMIT), lds, lambda: load(0)], ids=["LDGDEPBAR", "LDS", "LDG"])

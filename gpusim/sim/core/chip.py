@@ -451,7 +451,7 @@ class Chip:
         self.home, self.segment, self.trip, self.barred, self.held, self.watched, self.slot = row[8:15]
         self.return_free, self.committed, self.open_group, self.stored, self.drained = row[15:20]
         self.board, self.board_reason, self.written = row[20], row[20 + SCOREBOARDS], row[20 + 2 * SCOREBOARDS]
-        self.groups = zeros(warps * _GROUPS)
+        self.tagged_apart, self.groups = row[21 + 2 * SCOREBOARDS], zeros(warps * _GROUPS)
         # Caches and DRAM
         self.l1 = [Lines(self.l1_lines + _LINES_AT_ONCE) for _ in range(sms)] if self.cached else []
         self.l2, self.next_line = Lines(self.l2_lines + 2), _OUTPUT_LINES
@@ -531,7 +531,6 @@ class Chip:
         self.sm_free, self.staged, self.staged_last = zeros(sms), zeros(sms * _STAGE_CYCLES), 0
         self.full_from, self.full_to, self.shared_left = zeros(sms), zeros(sms), zeros(sms)
         self.tag_free, self.tagged, self.tag_turn = zeros(sms), zeros(sms * self.look_ups), zeros(sms)
-        self.tagged_apart = zeros(sms)
 
     def code_of(self, code: "Code") -> None:
         """Take over the columns of the code."""
@@ -695,7 +694,8 @@ class Chip:
         Let a warp arrive at its CTA's barrier; the last one releases all, in the order in which they came.
 
         Its BAR issues at once, but arrives behind what its warp has stored: when that has a place in the queue of the
-        SM, which serves loads behind the barrier after it (barred.csv), or to global memory, when that has been taken.
+        SM, which serves loads behind the barrier after it (barred.csv), or to global memory, when that has been taken,
+        as copies and the end of their group have been (one_sm.csv).
         """
         slot = self.slot[warp]
         sm = slot // self.slots
@@ -928,7 +928,8 @@ class Chip:
                 self.take_later(smsp, self.collected, self.takes[code])
         elif kind == COMMIT:
             self.stored[warp] = max(self.stored[warp], self.dispatch(smsp, at, self.commit_stage, 0, 0))
-            self.tag_free[self.sm_of[smsp]] += self.tagged_apart[self.sm_of[smsp]]
+            self.tag_free[self.sm_of[smsp]] += self.tagged_apart[warp]
+            self.tagged_apart[warp] = 0
             self.commit(warp)
         if self.watched[warp] and self.activity[code] >= 0:
             self.note(warp, at, landed)
@@ -1214,7 +1215,7 @@ class Chip:
         Queue a memory instruction in the MIO; return the cycle at which the data stage takes it.
 
         An SMSP's queue gives its instructions (``collected``), as fast as it reads registers, to that of the SM. The
-        data stage takes them in order, when they are there and it is free, each for its wavefronts, but at least one
+        data stage takes them when they are there and it is free, each for its wavefronts, but at least one
         cycle: so it does loads that load nothing, which compilers put before cp.async, and the end of a commit group
         for more. An entry is free from the cycle its instruction leaves the queue, without the time to the address unit
         (D8). On T4 the rate of the SM is that of GA10x (D20). A store waits until its warp's store before it is written
@@ -1229,7 +1230,7 @@ class Chip:
         It takes an entry of the SM's queue for each register of its addresses, and somewhat more than one of its
         SMSP's (queued.csv). Where it looks up lines, so many others may wait to do so: all memory instructions behind
         it wait with it until there is room (``until``; held.csv, loads behind copies). One without lanes reads no
-        addresses (D3).
+        addresses (D21).
         """
         self.queued[smsp] += self.copy_queue
         entries = self.queued[smsp] // _PERCENT
@@ -1321,6 +1322,8 @@ class Chip:
         landed = self.copy(sm, begins, at, code)
         if comes and self.through_l1[code]:
             landed = self.taken_in(sm, landed, wavefronts)
+        if looks_up:
+            self.tagged_apart[warp] = self.apart[code]
         # A barrier behind it is reached when the data stage has taken it (one_sm.csv, without barriers).
         self.stored[warp] = max(self.stored[warp], leaves)
         self.open_group[warp] = max(landed, self.open_group[warp])
@@ -1342,7 +1345,7 @@ class Chip:
             return landed
         if self.fills[code]:
             # A barrier behind it leaves the SMSP's queue next.
-            self.stored[warp] = self.mio_free[self.home[warp]]
+            self.stored[warp] = max(self.stored[warp], self.mio_free[self.home[warp]])
         return self.staged_last + 1
 
     # --- global memory ---
@@ -1374,7 +1377,7 @@ class Chip:
                 return leaves
             self.block(sm, leaves + 1, self.store_free[sm] // _MILLI - self.store_buffer // self.store_bytes)
             taken = self.store(sm, leaves, at, sectors)
-            self.stored[warp] = self.staged_last + 1
+            self.stored[warp] = max(self.stored[warp], self.staged_last + 1)
             self.drained[warp] = max(leaves, taken - self.write_buffer)
             self.accepted[self.slot[warp]] = max(taken, self.accepted[self.slot[warp]])
             return leaves
@@ -1400,7 +1403,6 @@ class Chip:
         """
         begin = max(at, self.tag_free[sm])
         self.tag_free[sm] = begin + self.tags() + apart
-        self.tagged_apart[sm] = apart
         self.tagged[sm * self.look_ups + self.tag_turn[sm]] = begin
         self.tag_turn[sm] = (self.tag_turn[sm] + 1) % self.look_ups
         return begin
