@@ -9,7 +9,6 @@ from doubles.by_hand import Memory, copy, execute, instruction
 from gpusim.gpu.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
 from gpusim.sim.code import PIPE, SHARED
-from gpusim.sim.core import chip as interpreted
 from gpusim.sim.figures import figures_of
 
 MEASURED = Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench"
@@ -74,7 +73,7 @@ def test_an_ldmatrix_s_address_is_free_before_its_data_is_taken_and_a_store_s_is
 
 # --- bursts of copies (held.cu, copies.cu) ---
 
-ROWS, COUNTS = (512, 128, 64, 32), (1, 2, 3, 4, 8)
+ROWS, COUNTS = (512, 128, 64, 32), (2, 3, 4, 8)
 
 
 def rows_of_copies(row_bytes):
@@ -84,7 +83,7 @@ def rows_of_copies(row_bytes):
     return Memory([(16, tuple((number, mask) for number in range(requests)))])
 
 
-def burst_of_copies(row_bytes, count, warps, behind):
+def burst_of_copies(core, row_bytes, count, warps, behind):
     """Cycle at which the last address of all warps is free, or a word that is loaded behind the burst has come."""
     copies = [copy(0, stall=3, registers=3) for _ in range(count)]
     if behind:
@@ -93,7 +92,7 @@ def burst_of_copies(row_bytes, count, warps, behind):
     else:
         code = [*copies[:-1], copies[-1]._replace(read=1)]
     code = [instruction(PIPE), *code, instruction(PIPE, waits=(1,))]
-    ran = execute(interpreted, (code, 1), warps=warps, figures=FIGURES, memory=rows_of_copies(row_bytes))
+    ran = execute(core, (code, 1), warps=warps, figures=FIGURES, memory=rows_of_copies(row_bytes))
     return max(warp.selected[-2] for warp in ran.warps.values()) - min(warp.selected[0] for warp in ran.warps.values())
 
 
@@ -102,41 +101,40 @@ def measured_burst_of_copies(row_bytes, count, warps, behind):
     return max(HELD.numbers(f"then_{warp}", **of, behind=behind)[0] for warp in range(warps))
 
 
-def test_bursts_of_copies_let_go_of_their_registers_and_loads_behind_them_come_when_they_were_measured():
+def test_bursts_of_copies_let_go_of_their_registers_and_loads_behind_them_come_when_they_were_measured(core):
     """
-    Later than those of a single copy of the same rows: within 6 cycles in the mean of 80 bursts, and 60 in each, of up
+    Later than those of a single copy of the same rows: within 7 cycles in the mean of 64 bursts, and 60 in each, of up
     to 397 cycles. Of rows of 32 bytes some eleven copies wait between their SMSP and their look-up, 16 cycles each.
     """
     errors = []
     for row_bytes, behind, warps in product(ROWS, ("", "lds.32"), (1, SMSPS)):
+        simulated_one = burst_of_copies(core, row_bytes, 1, warps, behind)
+        measured_one = measured_burst_of_copies(row_bytes, 1, warps, behind)
         for count in COUNTS:
-            late = [
-                burst(row_bytes, count, warps, behind) - burst(row_bytes, 1, warps, behind)
-                for burst in (measured_burst_of_copies, burst_of_copies)
-            ]
-            errors.append(abs(late[1] - late[0]))
+            late = burst_of_copies(core, row_bytes, count, warps, behind) - simulated_one
+            errors.append(abs(late - (measured_burst_of_copies(row_bytes, count, warps, behind) - measured_one)))
 
-    assert len(errors) == 80
-    assert sum(errors) / len(errors) < 6
+    assert len(errors) == 64
+    assert sum(errors) / len(errors) < 7
     assert max(errors) < 60
 
 
-@pytest.mark.parametrize(("row_bytes", "within"), [(64, 25), (32, 40)])
+@pytest.mark.parametrize(("row_bytes", "within"), [(128, 35), (64, 30), (32, 45)])
 def test_copies_issue_until_the_queues_are_full_and_then_as_they_are_looked_up(core, row_bytes, within):
-    """Of 12 copies of each SMSP none waits; the last of 24 issues when 45 of 96 rows of 32 bytes are looked up."""
-    for count in (12, 24):
+    """Of 12 copies of each SMSP none waits; of 24 the last issues when some 48 with rows of 32 bytes still wait."""
+    for count, about in ((12, 2), (24, within)):
         (last,) = QUEUED.numbers("last", row_bytes=row_bytes, warps=SMSPS, copies=count)
         code = [instruction(PIPE), *[copy(0, stall=4, registers=3)] * count, instruction(PIPE)]
         ran = execute(core, (code, 1), warps=SMSPS, figures=FIGURES, memory=rows_of_copies(row_bytes))
         assert max(warp.selected[-1] - warp.selected[0] for warp in ran.warps.values()) == pytest.approx(
-            last, abs=within
+            last, abs=about
         )
 
 
 @pytest.mark.parametrize("row_bytes", [128, 64, 32])
 @pytest.mark.parametrize("apart", [1, 2, 3, 4, 5, 8])
-def test_streams_of_copies_are_looked_up_a_request_a_cycle_and_one_more_where_lines_are_of_one_class(row_bytes, apart):
-    """A group of four has its end looked up, too: 4, 8 and 16 cycles, and 1.25 more 4 and 8 lines apart."""
+def test_what_was_measured_of_streams_is_a_request_a_cycle_and_one_more_where_lines_are_of_one_class(row_bytes, apart):
+    """What the rule stands on: 4, 8 and 16 cycles, and 1.25 more 4 and 8 lines apart, with the end of a group."""
     (cycles,) = FILLS.numbers("cycles", row_bytes=row_bytes, lines_apart=apart, copies=4)
 
     assert cycles == pytest.approx(512 / row_bytes + (1.25 if apart % 4 == 0 else 0), abs=0.25)

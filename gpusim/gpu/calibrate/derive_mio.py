@@ -67,6 +67,9 @@ def _then(t: dict[str, MeasuredTable], instruction: str, count: int, row_bytes: 
     return [t["held"].numbers(f"then_{warp}", **of)[0] for warp in range(_SMSPS)]
 
 
+_ADDRESS_REGISTERS = 3
+"""Of a copy, each with a place in the queue of the SM: one of its address in shared memory, two in global memory."""
+
 _SHORT_BURST = 3
 """Copies of each SMSP that find room to wait for their look-up; those behind them leave as fast as these begin it."""
 
@@ -118,7 +121,7 @@ def _queue_percent(t: dict[str, MeasuredTable], peak: int) -> tuple[float, str]:
     if pace <= 0:
         raise NotMeasured
     waiting = _SMSPS * counts[-1] - all_of / pace
-    own = (waiting - _look_ups(t, peak)[0] - _sm_depth(t, peak)[0] / 3) / _SMSPS
+    own = (waiting - _look_ups(t, peak)[0] - _sm_depth(t, peak)[0] / _ADDRESS_REGISTERS) / _SMSPS
     return 100 * int(_queue_depth(t, peak)[0] + 0.5) / own, (
         f"queued.csv, bursts of {counts[-1]} copies of rows of {_NARROW} bytes on each of {_SMSPS} SMSPs: "
         f"{waiting:.1f} issued and not looked up, less those that the SM holds: {own:.1f} in a queue, in per cent of it"

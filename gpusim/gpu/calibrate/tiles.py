@@ -392,7 +392,8 @@ def measure_fills(device: Device, *, quick: bool) -> list[MeasuredRow]:
     return rows
 
 
-LOADERS, _COPIERS = 16, 4
+_LOADERS: Final = 16
+_COPIERS: Final = 4
 _CROWDED_COPIES: Final = (0, 1, 2, 4)
 _CROWDED_ROWS: Final = (128, 64)
 _CROWDED_MMA: Final = (0, 8)
@@ -409,7 +410,7 @@ def measure_crowded(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     rows: list[MeasuredRow] = []
     for mma, row_bytes, copies in product(_CROWDED_MMA, _CROWDED_ROWS[:1] if quick else _CROWDED_ROWS, _CROWDED_COPIES):
-        warps = LOADERS + _COPIERS + mma
+        warps = _LOADERS + _COPIERS + mma
         data = device.cupy.zeros(_COPIERS * 4 * (512 // row_bytes) * _COPY_PITCH + _COPY_PITCH, dtype=np.uint8)
         counts = device.cupy.zeros(warps, dtype=np.uint64)
         arguments = (counts, data, np.uint32(_CROWDED_CYCLES), np.uint32(_COPY_PITCH))
@@ -418,12 +419,12 @@ def measure_crowded(device: Device, *, quick: bool) -> list[MeasuredRow]:
             device.launch("copies", kernel, arguments, threads=warps * WARP, shared=_CROWDED_SHARED)
         found = device.cupy.asnumpy(counts).astype(np.int64)
         row: MeasuredRow = {"row_bytes": row_bytes, "copies": copies, "mma_warps": mma, "cycles": _CROWDED_CYCLES}
-        row |= {"ldmatrix": int(found[:LOADERS].sum()), "copied": int(found[LOADERS : LOADERS + _COPIERS].sum())}
-        rows.append(row | {"mma": int(found[LOADERS + _COPIERS :].sum())})
+        row |= {"ldmatrix": int(found[:_LOADERS].sum()), "copied": int(found[_LOADERS : _LOADERS + _COPIERS].sum())}
+        rows.append(row | {"mma": int(found[_LOADERS + _COPIERS :].sum())})
     return rows
 
 
-QUEUED_COPIES: Final = (4, 8, 12, 14, 16, 20, 24)
+_QUEUED_COPIES: Final = (4, 8, 12, 14, 16, 20, 24)
 _QUEUED_SHARED: Final = 48 << 10
 _QUEUED_PITCH: Final = 4224
 
@@ -435,7 +436,7 @@ def measure_queued(device: Device, *, quick: bool) -> list[MeasuredRow]:
     Columns ``first`` and ``last`` have the cycles from a warp's begin, of the first warp and the last.
     """
     rows: list[MeasuredRow] = []
-    for row_bytes, warps, copies in product(_FILL_ROWS[:1] if quick else _FILL_ROWS, (1, SMSPS), QUEUED_COPIES):
+    for row_bytes, warps, copies in product(_FILL_ROWS[:1] if quick else _FILL_ROWS, (1, SMSPS), _QUEUED_COPIES):
         data = device.cupy.zeros(warps * copies * (512 // row_bytes) * _QUEUED_PITCH, dtype=np.uint8)
         spans = device.cupy.zeros((warps, 2), dtype=np.uint64)
         arguments = (spans, data, np.uint32(_QUEUED_PITCH))

@@ -2,12 +2,12 @@
 
 import pytest
 from doubles.published import H200
-from problems.small import small_gemm
+from problems.small import small, small_gemm
 
 from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.lower.stream import Instruction, Segment, Stream
 from gpusim.machine import load_machine
-from gpusim.sim.code import COMMIT, PIPE, SHARED, pipe_names
+from gpusim.sim.code import COMMIT, LDGSTS, PIPE, SHARED, pipe_names
 from gpusim.sim.decode import assemble
 
 COPY = H200.async_copy
@@ -110,6 +110,38 @@ def test_memory_instructions_take_from_the_tensor_core_what_was_measured_beside_
             "BAR": {0},
         }.items()
     )
+
+
+def test_a_load_of_nothing_takes_nothing_from_it():
+    kernel = TimedTileKernel(small_gemm(128, 64, 320), load_machine("h200"))
+    stream = Stream("compiled", 32, (Segment("prologue", (Instruction("LDS", "pipe", "alu"),)),))
+    ((one,),) = (segment.code for segment in assemble(stream, kernel, 0).segments)
+
+    assert (one.kind, one.takes) == (SHARED, 0)
+
+
+@pytest.mark.parametrize(
+    ("depth", "stages", "apart"), [(64, 3, 0), (64, 4, 1), (64, 5, 0), (64, 6, 0), (32, 3, 0), (32, 4, 1), (32, 8, 1)]
+)
+def test_copies_of_crosswise_tiles_fill_lines_of_one_class_where_stages_are_a_multiple_of_four(depth, stages, apart):
+    """A row of a tile, or two of 64 bytes, fill a line; the next one lies as many lines on as there are stages."""
+    kernel = {"threadblock": [64, 64, depth], "warp": [32, 32, depth], "stages": stages}
+    scenario = small({"kind": "gemm", "m": 64, "n": 64, "k": 512}, **kernel)
+
+    assert aparts(scenario) == {apart * load_machine("h200").async_copy.apart}
+
+
+def test_copies_of_rows_that_lie_side_by_side_fill_lines_of_all_classes():
+    problem = {"kind": "gemm", "m": 64, "n": 64, "k": 512, "layout_a": "column", "layout_b": "row"}
+
+    assert aparts(small(problem, stages=4)) == {0}
+
+
+def aparts(scenario):
+    """How much longer the copies of a scenario's kernel look up their lines."""
+    kernel = TimedTileKernel(scenario, load_machine("h200"))
+    assembly = assemble(kernel.stream(0, "estimated"), kernel, 0)
+    return {one.apart for segment in assembly.segments for one in segment.code if one.kind == LDGSTS}
 
 
 def test_without_figures_of_memory_it_takes_nothing():
