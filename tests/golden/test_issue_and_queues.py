@@ -48,9 +48,9 @@ def simulated(core, name, count):
     return max(warp.selected[-2] for warp in ran.warps.values()) - min(warp.selected[0] for warp in ran.warps.values())
 
 
-def measured(name, count):
-    of = {"instruction": name, "count": count, "ahead": 0, "row_bytes": 512, "behind": "", "warps": SMSPS}
-    return max(HELD.numbers(f"then_{warp}", **of)[0] for warp in range(SMSPS))
+def measured(name, count, row_bytes=512, warps=SMSPS, behind=""):
+    of = {"instruction": name, "count": count, "ahead": 0, "row_bytes": row_bytes, "behind": behind, "warps": warps}
+    return max(HELD.numbers(f"then_{warp}", **of)[0] for warp in range(warps))
 
 
 @pytest.mark.parametrize("name", ["ldmatrix.x4", "sts.128"])
@@ -96,11 +96,6 @@ def burst_of_copies(core, row_bytes, count, warps, behind):
     return max(warp.selected[-2] for warp in ran.warps.values()) - min(warp.selected[0] for warp in ran.warps.values())
 
 
-def measured_burst_of_copies(row_bytes, count, warps, behind):
-    of = {"instruction": "cp.async.cg", "count": count, "ahead": 0, "row_bytes": row_bytes, "warps": warps}
-    return max(HELD.numbers(f"then_{warp}", **of, behind=behind)[0] for warp in range(warps))
-
-
 def test_bursts_of_copies_let_go_of_their_registers_and_loads_behind_them_come_when_they_were_measured(core):
     """
     Later than those of a single copy of the same rows: within 7 cycles in the mean of 64 bursts, and 60 in each, of up
@@ -109,10 +104,10 @@ def test_bursts_of_copies_let_go_of_their_registers_and_loads_behind_them_come_w
     errors = []
     for row_bytes, behind, warps in product(ROWS, ("", "lds.32"), (1, SMSPS)):
         simulated_one = burst_of_copies(core, row_bytes, 1, warps, behind)
-        measured_one = measured_burst_of_copies(row_bytes, 1, warps, behind)
+        measured_one = measured("cp.async.cg", 1, row_bytes, warps, behind)
         for count in COUNTS:
             late = burst_of_copies(core, row_bytes, count, warps, behind) - simulated_one
-            errors.append(abs(late - (measured_burst_of_copies(row_bytes, count, warps, behind) - measured_one)))
+            errors.append(abs(late - (measured("cp.async.cg", count, row_bytes, warps, behind) - measured_one)))
 
     assert len(errors) == 64
     assert sum(errors) / len(errors) < 7

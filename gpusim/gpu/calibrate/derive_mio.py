@@ -61,10 +61,12 @@ def _sm_depth(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     )
 
 
-def _then(t: dict[str, MeasuredTable], instruction: str, count: int, row_bytes: int) -> list[float]:
-    """Return when the last address of each warp's burst was free, one warp on each SMSP."""
-    of = {"instruction": instruction, "count": count, "ahead": 0, "row_bytes": row_bytes, "behind": "", "warps": _SMSPS}
-    return [t["held"].numbers(f"then_{warp}", **of)[0] for warp in range(_SMSPS)]
+def _then(  # noqa: PLR0917 - the columns that tell a burst
+    t: dict[str, MeasuredTable], instruction: str, count: int, row_bytes: int, behind: str = "", warps: int = _SMSPS
+) -> list[float]:
+    """Return when the last address of each warp's burst was free, or a load behind it there, one warp on each SMSP."""
+    of = {"instruction": instruction, "count": count, "ahead": 0, "row_bytes": row_bytes, "behind": behind}
+    return [t["held"].numbers(f"then_{warp}", **of, warps=warps)[0] for warp in range(warps)]
 
 
 _ADDRESS_REGISTERS = 3
@@ -92,13 +94,9 @@ def _look_ups(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     A load behind the longest bursts is there when some of their copies have begun: as many as the time takes at the
     pace of what bursts of half that length take less, without that of a load behind one copy alone.
     """
-
-    def last(count: int, warps: int, row_bytes: int) -> float:
-        of = {"instruction": "cp.async.cg", "count": count, "ahead": 0, "row_bytes": row_bytes, "behind": "lds.32"}
-        return max(t["held"].numbers(f"then_{warp}", **of, warps=warps)[0] for warp in range(warps))
-
-    longest, alone = last(_BURST, _SMSPS, _NARROW), last(1, 1, 512)
-    pace = (longest - last(_BURST // 2, _SMSPS, _NARROW)) / (_SMSPS * _BURST / 2)
+    half, longest = (max(_then(t, "cp.async.cg", count, _NARROW, "lds.32")) for count in (_BURST // 2, _BURST))
+    (alone,) = _then(t, "cp.async.cg", 1, 512, "lds.32", warps=1)
+    pace = (longest - half) / (_SMSPS * _BURST / 2)
     if pace <= 0:
         raise NotMeasured
     return _at_least_one(_SMSPS * _BURST - (longest - alone) / pace), (

@@ -376,14 +376,13 @@ def measure_fills(device: Device, *, quick: bool) -> list[MeasuredRow]:
     rows: list[MeasuredRow] = []
     shapes = [(row_bytes, apart, 4) for row_bytes, apart in product(_FILL_ROWS, _FILL_APART)]
     for row_bytes, apart, copies in shapes[::7] if quick else [*shapes, *_FILL_GROUPS]:
+        kernel = f"fills_{row_bytes}_{apart}_{copies}"
+        data = device.cupy.zeros(_FILL_WARPS * copies * (512 // row_bytes) * _COPY_PITCH, dtype=np.uint8)
+        spans = device.cupy.zeros((_FILL_WARPS, 2), dtype=np.uint64)
         taken = []
         for groups in _FILL_LENGTHS:
-            span = _FILL_WARPS * copies * (512 // row_bytes) * _COPY_PITCH
-            data = device.cupy.zeros(span, dtype=np.uint8)
-            spans = device.cupy.zeros((_FILL_WARPS, 2), dtype=np.uint64)
             arguments = (spans, data, np.int32(groups), np.uint32(_COPY_PITCH))
             for _ in range(3):
-                kernel = f"fills_{row_bytes}_{apart}_{copies}"
                 device.launch("copies", kernel, arguments, threads=_FILL_WARPS * WARP, shared=_FILL_SHARED)
             begin, end = device.cupy.asnumpy(spans).astype(np.int64).T
             taken.append(int(end.max() - begin.min()))

@@ -1215,10 +1215,10 @@ class Chip:
         Queue a memory instruction in the MIO; return the cycle at which the data stage takes it.
 
         An SMSP's queue gives its instructions (``collected``), as fast as it reads registers, to that of the SM. The
-        data stage takes them when they are there and it is free, each for its wavefronts, but at least one
-        cycle: so it does loads that load nothing, which compilers put before cp.async, and the end of a commit group
-        for more. An entry is free from the cycle its instruction leaves the queue, without the time to the address unit
-        (D8). On T4 the rate of the SM is that of GA10x (D20). A store waits until its warp's store before it is written
+        data stage takes them when they are there and it is free, each for its wavefronts, but at least one cycle: so it
+        does loads that load nothing, which compilers put before cp.async, and the end of a commit group for more. An
+        entry is free from the cycle its instruction leaves the queue, without the time to the address unit (D8). On T4
+        the rate of the SM is that of GA10x (D20). A store waits until its warp's store before it is written
         (``until``), and all memory instructions behind it with it (D3).
         """
         return self.queue_up(smsp, at, cycles, registers, until, 1, 1, self.sm_interval)
@@ -1249,12 +1249,16 @@ class Chip:
         self.collected = collected
         self.mio_free[smsp] = collected + max(self.smsp_interval, registers * self.register_interval)
         self.sm_free[sm] = collected + interval
+        place = self.queue_at[smsp]
         for _ in range(own):
-            self.queue[smsp * self.depth + self.queue_at[smsp]] = collected
-            self.queue_at[smsp] = (self.queue_at[smsp] + 1) % self.depth
+            self.queue[smsp * self.depth + place] = collected
+            place = place + 1 if place + 1 < self.depth else 0
+        self.queue_at[smsp] = place
+        place = self.sm_queue_at[sm]
         for _ in range(entries):
-            self.sm_queue[sm * self.sm_depth + self.sm_queue_at[sm]] = leaves
-            self.sm_queue_at[sm] = (self.sm_queue_at[sm] + 1) % self.sm_depth
+            self.sm_queue[sm * self.sm_depth + place] = leaves
+            place = place + 1 if place + 1 < self.sm_depth else 0
+        self.sm_queue_at[sm] = place
         self.port_free[(smsp + 1) * self.ports - _MIO] = self.queue[smsp * self.depth + self.queue_at[smsp]]
         return leaves
 
