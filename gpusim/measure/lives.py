@@ -37,7 +37,7 @@ _STAMPS: Final = {
 """What is put behind which lines of the kernel: at its begin, after its mainloop, and at its end."""
 
 _FLUSH_BYTES: Final = 1 << 28
-"""Bytes that are written before each launch, so that the L2 holds nothing of the operands."""
+"""Bytes that are read before each launch, so that the L2 holds nothing of the operands, and no line to be written."""
 
 
 def stamped(kernel: Specialisation, folder: Path) -> Specialisation:
@@ -78,8 +78,9 @@ def lives_of(file: Path, folder: Path, cupy: Any) -> list[MeasuredRow]:
     stamps = cupy.zeros((ctas, own.block_threads // WARP_SIZE, 4), dtype=np.int64)
     params = problem.params(own.k_iterations)
     put_pointers(params, {"records": stamps})
+    others = cupy.zeros(_FLUSH_BYTES // 4, dtype=np.uint32)
     for _ in range(2):
-        cupy.zeros(_FLUSH_BYTES, dtype=np.uint8)
+        others.max()
         cupy.cuda.runtime.deviceSynchronize()
         kernel.launch(params)
         cupy.cuda.runtime.deviceSynchronize()

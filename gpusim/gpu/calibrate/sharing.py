@@ -241,6 +241,49 @@ def duel(device: Device, one: int, other: int, warps: int) -> MeasuredRow:
     return row | {"seconds": issued / SMSPS}
 
 
+GAP_ACCESSES: Final = ("sts.32", "sts.64", "sts.128", "lds.32", "ldmatrix.x4", "stg.128", "cp.async")
+"""Accesses of a burst by their number in the microbenchmark."""
+
+GAP_MMA: Final = ("", "m16n8k16.f16.f32", "m16n8k8.f16.f32", "m16n8k32.s8.s32")
+"""What another warp of the SMSP executes all the while, likewise; nothing, or mma.sync."""
+
+GAP_COUNTS: Final = (0, 2, 4, 8)
+_GAP_TRIPS, _GAP_MMA_A_TRIP, _GAP_BURSTS, _GAP_WARM = 60, 128, 24, 4
+_GAP_SHARED = 32768
+
+
+def measure_gaps(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure bursts of memory instructions, of one warp on each SMSP, beside another warp's mma.sync without a pause.
+
+    Medians over bursts: ``issued`` is when the last one has been issued, ``landed`` when all are done (of stores: when
+    a load behind a barrier is), in cycles from the burst's begin. ``mma_each`` has the cycles of an mma.sync meanwhile.
+    """
+    rows: list[MeasuredRow] = []
+    data = device.cupy.zeros(1 << 20, dtype=np.uint8)
+    for (what, access), (number, mma) in product(enumerate(GAP_ACCESSES), enumerate(GAP_MMA)):
+        for count in GAP_COUNTS[-1:] if quick else GAP_COUNTS:
+            clocks = device.cupy.zeros(SMSPS * (_GAP_BURSTS * 2 + 1), dtype=np.uint32)
+            for _ in range(2):
+                device.launch(
+                    "gaps",
+                    f"gaps_{what}_{count}_{number}",
+                    (clocks, data, np.int32(_GAP_TRIPS)),
+                    threads=2 * SMSPS * WARP,
+                    shared=_GAP_SHARED,
+                )
+            found = device.cupy.asnumpy(clocks).astype(np.int64)
+            bursts = found[: SMSPS * _GAP_BURSTS * 2].reshape(SMSPS, _GAP_BURSTS, 2)[:, _GAP_WARM:]
+            row: MeasuredRow = {"access": access, "mma": mma, "count": count}
+            row |= {
+                "issued": float(np.median(bursts[:, :, 0])),
+                "landed": float(np.median(bursts[:, :, 1].max(axis=0))),
+            }
+            each = float(np.median(found[-SMSPS:])) / (_GAP_TRIPS * _GAP_MMA_A_TRIP)
+            rows.append(row | {"mma_each": each if mma else ""})
+    return rows
+
+
 TURNS: Final = ("ffma", "lop3", "mma", "ldmatrix", "mma_and_lop3")
 QUARTERS: Final = 4
 
