@@ -154,6 +154,18 @@ class TensorSpec(PipeSpec):
 
 
 @dataclass(frozen=True, slots=True)
+class MioGapsSpec:
+    """
+    How registers of memory instructions are read while another warp of the SMSP multiplies without a pause (D8).
+
+    Attributes:
+        registers: Registers that are read with each mma.sync.
+    """
+
+    registers: Annotated[int, FigureUnit("registers")]
+
+
+@dataclass(frozen=True, slots=True)
 class MioSpec:
     """
     The queue from the issue port of an SMSP to the memory units of the SM.
@@ -165,6 +177,7 @@ class MioSpec:
         source_release: Cycles from then until the last of its registers may be overwritten.
         sm_interval: Cycles between two instructions leaving any SMSP of the SM.
         sm_depth: Instructions that have left the SMSPs and can wait for the data stage of the SM.
+        gaps: How registers are read beside mma.sync; None where that is not known, and they are read as without.
     """
 
     queue_depth: Annotated[int, FigureUnit("instructions")]
@@ -173,6 +186,7 @@ class MioSpec:
     source_release: Annotated[int, FigureUnit("cycles", least=0)]
     sm_interval: Annotated[int, FigureUnit("cycles")]
     sm_depth: Annotated[int, FigureUnit("instructions")]
+    gaps: MioGapsSpec | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,6 +337,20 @@ class L2CrossingSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class L2ClockSpec:
+    """
+    What of its latencies is in clocks of its own, which go on while tensor cores slow those of the SMs down (D25).
+
+    Attributes:
+        of_hit: Cycles of a hit's latency that are in the L2's clock.
+        of_miss: Cycles of a miss's latency that are in the clocks of the L2 and of DRAM.
+    """
+
+    of_hit: Annotated[int, FigureUnit("cycles")]
+    of_miss: Annotated[int, FigureUnit("cycles")]
+
+
+@dataclass(frozen=True, slots=True)
 class L2Spec:
     """
     The L2 of the chip.
@@ -345,6 +373,7 @@ class L2Spec:
         merging: How requests are merged before it; None where each is looked up.
         crossing: What crosses from one partition to the other; None where that is not known, and takes no longer.
         reach: How far it is from the SMs; None where that is not known, and it is as far from all.
+        clock: What is in its own clock; None where that is not known, and its clock is the SMs', DRAM's one of its own.
     """
 
     bytes: Annotated[int, FigureUnit("bytes")]
@@ -363,6 +392,7 @@ class L2Spec:
     merging: L2MergingSpec | None
     crossing: L2CrossingSpec | None
     reach: L2ReachSpec | None
+    clock: L2ClockSpec | None
 
     @property
     def most_merged(self) -> int:

@@ -22,6 +22,7 @@ class Figures(NamedTuple):
         warp_return_bytes: Bytes that a warp's registers take from the MIO in a cycle.
         register_interval, source_release: Cycles in which an SMSP's queue reads a register of an instruction; those
             until it may be overwritten.
+        registers_an_mma: Registers that it reads with each mma.sync of another warp; 0: as many as without.
         copy_release: Cycles from the data stage until the registers of a cp.async may be overwritten.
         copy_queue: Per cent of an entry of an SMSP's queue that it takes.
         copy_beside: Cycles that it takes more of the data stage beside an mma.sync.
@@ -69,6 +70,7 @@ class Figures(NamedTuple):
     wavefront_latency: int
     warp_return_bytes: int
     register_interval: int
+    registers_an_mma: int
     source_release: int
     copy_release: int
     copy_queue: int
@@ -130,6 +132,16 @@ def _home_bits(machine: Machine) -> int:
     return ~within | sum(1 << bit for bit in machine.l2.crossing.home_bits)
 
 
+def _sooner(cycles: int, clock: int) -> int:
+    """Return how many SM cycles fewer something takes whose clock goes on; ``clock`` has those of it, in per cent."""
+    return cycles - cycles * 100 // clock
+
+
+def _miss(machine: Machine, latency: int, clock: int) -> int:
+    """Return by how many SM cycles fewer a miss takes: what of it is in the clocks of the L2 and of DRAM, or all."""
+    return _sooner(latency if machine.l2.clock is None else min(latency, machine.l2.clock.of_miss), clock)
+
+
 def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
     """
     Return the figures of a machine.
@@ -140,11 +152,13 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
     Args:
         machine: The machine.
         carve_out: Shared memory of the CTAs resident on an SM, bytes; the L1 has the rest (D12).
-        busy: Whether tensor cores slow the SM's clock down, so that DRAM, which does not, takes fewer cycles (D25).
+        busy: Whether tensor cores slow the SMs' clock down, so that the L2 and DRAM, whose clocks go on, take fewer
+            cycles (D25).
     """
     copy, banks, late = machine.async_copy, machine.dram.banks, machine.dram.late
     pace = None if copy is None else copy.pace
     clock = machine.launch.idle_clock_percent if busy else 100
+    rate, hit = (100, 0) if machine.l2.clock is None else (clock, _sooner(machine.l2.clock.of_hit, clock))
     lines = machine.instruction_cache.l0_bytes // machine.instruction_cache.line_bytes
     return Figures(
         smsps=machine.smsps,
@@ -158,6 +172,7 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         wavefront_latency=machine.shared.wavefront_latency,
         warp_return_bytes=machine.shared.warp_return_bytes,
         register_interval=machine.mio.register_interval,
+        registers_an_mma=0 if machine.mio.gaps is None else machine.mio.gaps.registers,
         source_release=machine.mio.source_release,
         copy_release=0 if copy is None else copy.source_release,
         copy_queue=0 if copy is None else copy.queue_percent,
@@ -177,28 +192,28 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         fetch_interval=machine.instruction_cache.line_interval,
         cache_lines=max(lines, machine.instruction_cache.stream_lines + 1),
         l2_port_bytes=machine.l2.bytes_per_cycle_per_sm,
-        l2_bytes=machine.l2.bytes_per_cycle,
-        l2_near=machine.l2.hit_latency,
-        l2_far=machine.l2.far_latency,
+        l2_bytes=machine.l2.bytes_per_cycle * rate // 100,
+        l2_near=machine.l2.hit_latency - hit,
+        l2_far=machine.l2.far_latency - hit,
         l2_far_percent=machine.l2.far_fraction_percent,
         l2_reach=(0,) if machine.l2.reach is None else machine.l2.reach.about_mean,
-        l2_write_bytes=machine.l2.write_bytes_per_cycle,
+        l2_write_bytes=machine.l2.write_bytes_per_cycle * rate // 100,
         l2_store_port_bytes=machine.l2.write_bytes_per_cycle_per_sm,
-        l2_write_latency=machine.l2.write_latency,
-        l2_write_buffer=machine.l2.write_buffer,
+        l2_write_latency=max(0, machine.l2.write_latency - hit),
+        l2_write_buffer=machine.l2.write_buffer * 100 // rate,
         semaphore=machine.l2.semaphore,
         most_merged=machine.l2.most_merged,
-        merge_window=0 if machine.l2.merging is None else machine.l2.merging.window,
-        l2_crossing=0 if machine.l2.crossing is None else machine.l2.crossing.first,
+        merge_window=0 if machine.l2.merging is None else machine.l2.merging.window * 100 // rate,
+        l2_crossing=0 if machine.l2.crossing is None else machine.l2.crossing.first * 100 // rate,
         home_bits=_home_bits(machine),
         gpcs=() if machine.launch.units is None else machine.launch.units.gpcs,
         sides=() if machine.launch.units is None else machine.launch.units.sides,
-        dram_least=machine.dram.latency_least * 100 // clock,
-        dram_latency=machine.dram.latency * 100 // clock,
-        dram_late=machine.dram.latency_late * 100 // clock,
-        dram_later=machine.dram.latency_later * 100 // clock,
-        dram_most=machine.dram.latency_most * 100 // clock,
-        dram_on_time=0 if late is None else late.on_time * 100 // clock,
+        dram_least=machine.dram.latency_least - _miss(machine, machine.dram.latency_least, clock),
+        dram_latency=machine.dram.latency - _miss(machine, machine.dram.latency, clock),
+        dram_late=machine.dram.latency_late - _miss(machine, machine.dram.latency_late, clock),
+        dram_later=machine.dram.latency_later - _miss(machine, machine.dram.latency_later, clock),
+        dram_most=machine.dram.latency_most - _miss(machine, machine.dram.latency_most, clock),
+        dram_on_time=0 if late is None else late.on_time - _miss(machine, late.on_time, clock),
         dram_late_cycles=0 if late is None else late.cycles * 100 // clock,
         dram_late_period=0 if late is None else late.period * 100 // clock,
         dram_late_lines=0 if late is None else late.region_bytes // machine.l2.line_bytes,

@@ -343,7 +343,7 @@ def test_a_copy_that_waits_holds_loads_of_every_smsp():
     begins = [chip.tag(0, chip.dispatch_copy(0, at, 1, 0, chip.tagged[0]), 0) for at in range(3)]
 
     assert begins == [1, 9, 17]
-    assert chip.dispatch(1, 5, 1, 0, 0) == 10
+    assert chip.dispatch(1, 5, 1, 0, 0, 0) == 10
 
 
 @pytest.mark.parametrize("stores", [0, 1])

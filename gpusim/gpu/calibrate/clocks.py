@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from gpusim.gpu.calibrate.memory import chain_lines
 from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow
 
 CLOCKED: Final = ("spin", "ffma", "mma", "ld.global")
@@ -35,13 +36,21 @@ def measure_clocks(device: Device, *, quick: bool) -> list[MeasuredRow]:
     return rows
 
 
-CROSSED: Final = {"l1 chase": 0, "l2 chase": 1, "dram chase": 1, "l2 read": 2, "l2 write": 3}
+BESIDE_MMA: Final = {"l1 chase": 0, "l2 chase": 1, "dram chase": 1, "l2 read": 2, "l2 write": 3}
 """What warps do beside those that multiply, and the number of its kernel in the microbenchmark."""
 
-_LINE: Final = 128
-_MULTIPLYING, _READING = 4 * WARP, 16 * WARP
-_SHARES: Final = (1, 0.75, 0.5, 0.25)
-"""Of the time, in which tensor cores multiply."""
+_MULTIPLYING, _GOING_THROUGH = 4 * WARP, 16 * WARP
+_SHARES: Final = (0.75, 0.5, 0.25)
+"""Of the time, in which tensor cores multiply, besides all of it."""
+
+_HOPS: Final = {"l1 chase": 16_384, "l2 chase": 1024, "dram chase": 256}
+_PASSES: Final = 16
+_CHAINS: Final = {"l1 chase": (64, 128), "l2 chase": (1 << 14, 128), "dram chase": (1 << 18, 512)}
+"""Lines of a chain, and bytes from one to the next."""
+
+_LINES_APART: Final = 61
+_PASS_BYTES: Final = 65_536
+_FLUSH_BYTES: Final = 1 << 28
 
 
 def measure_domains(device: Device, *, quick: bool) -> list[MeasuredRow]:
@@ -50,49 +59,55 @@ def measure_domains(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
     Each row has the medians over the SMs: cycles and nanoseconds of ``count`` hops from pointer to pointer, or of so
     many bytes of an SM, and how many batches of 64 mma.sync each SMSP has had meanwhile. A period is the least number
-    of cycles from one batch to the next; 0 of them is as fast as they go.
+    of cycles from one batch to the next: 0 where they go as fast as they can, and empty without any.
     """
     rows: list[MeasuredRow] = []
-    flush = device.cupy.zeros(1 << 28, dtype=np.uint8)
-    for what, launches in product(CROSSED, (1 if quick else 3,)):
-        chases = what.endswith("chase")
-        data, own, apart = _data_of(device, what)
-        trips = {"l1 chase": 16_384, "l2 chase": 1024, "dram chase": 256}.get(what, 16)
+    for what in BESIDE_MMA:
+        data, apart = _data_of(device, what)
         periods: list[int | None] = [None, 0]
         while periods:
             period = periods.pop(0)
-            for launch in range(launches):
-                flush += 1
-                if what == "l2 chase":
-                    data.sum()
-                stamps = device.cupy.zeros((device.sms, 4), dtype=np.uint64)
-                arguments = (stamps, data, np.uint32(own), np.uint64(apart), np.int32(trips), np.uint64(period or 0))
-                device.launch(
-                    "domains",
-                    f"domains_{CROSSED[what]}",
-                    (*arguments, np.int32(period is not None)),
-                    ctas=device.sms,
-                    threads=_MULTIPLYING + (WARP if chases else _READING),
-                )
-                found = np.median(device.cupy.asnumpy(stamps).astype(np.int64), axis=0)
-                cycles, nanoseconds, batches = (float(value) for value in found[:3])
-                row: MeasuredRow = {"what": what, "period": "" if period is None else period, "launch": launch}
-                row |= {"count": trips if chases else trips * own, "cycles": cycles, "nanoseconds": nanoseconds}
-                rows.append(row | {"batches": batches})
+            own = [
+                _beside(device, what, data, apart, period) | {"launch": launch} for launch in range(1 if quick else 3)
+            ]
+            rows += own
             if period == 0 and not quick:
-                periods += [round(cycles / batches / share) for share in _SHARES[1:]]
+                batch = float(own[-1]["cycles"]) / float(own[-1]["batches"])
+                periods += [round(batch / share) for share in _SHARES]
     return rows
 
 
-def _data_of(device: Device, what: str) -> tuple[Any, int, int]:
-    """Return the data of a row, the bytes that a CTA goes through, and those from one CTA's begin to the next one's."""
-    if not what.endswith("chase"):
-        own = 16 * _READING * 8
-        return device.cupy.zeros(device.sms * own, dtype=np.uint8), own, own
-    lines, pitch = {"l1 chase": (64, _LINE), "l2 chase": (1 << 14, _LINE), "dram chase": (1 << 18, 1 << 13)}[what]
-    data = device.cupy.zeros(lines * pitch, dtype=np.uint8)
-    order = np.random.default_rng(0).permutation(lines)
-    targets = data.data.ptr + np.roll(order, -1).astype(np.uint64) * np.uint64(pitch)
-    words = data.view(np.uint64).reshape(lines, pitch // 8)
-    words[device.cupy.asarray(order), 0] = device.cupy.asarray(targets)
-    return data, 0, 0 if what == "l1 chase" else 61 * pitch
+def _beside(device: Device, what: str, data: Any, apart: int, period: int | None) -> MeasuredRow:
+    """Launch twice, the second time with what the first has left in the caches but for DRAM's; return the row."""
+    chases = what in _CHAINS
+    trips = _HOPS.get(what, _PASSES)
+    stamps = device.cupy.zeros((device.sms, 4), dtype=np.uint64)
+    extents = (np.uint32(_PASS_BYTES), np.uint64(apart), np.int32(trips))
+    for _ in range(2):
+        if what == "dram chase":
+            device.cupy.zeros(_FLUSH_BYTES, dtype=np.uint8)
+        device.launch(
+            "domains",
+            f"domains_{BESIDE_MMA[what]}",
+            (stamps, data, *extents, np.uint64(period or 0), np.int32(period is not None)),
+            ctas=device.sms,
+            threads=_MULTIPLYING + (WARP if chases else _GOING_THROUGH),
+        )
+    cycles, passed, batches, _ = np.median(device.cupy.asnumpy(stamps).astype(np.int64), axis=0).tolist()
+    row: MeasuredRow = {"what": what, "period": "" if period is None else period}
+    return row | {
+        "count": trips if chases else trips * _PASS_BYTES,
+        "cycles": cycles,
+        "nanoseconds": passed,
+        "batches": batches,
+    }
+
+
+def _data_of(device: Device, what: str) -> tuple[Any, int]:
+    """Return the data of a row, and the bytes from one CTA's begin to the next one's."""
+    if what not in _CHAINS:
+        return device.cupy.zeros(device.sms * _PASS_BYTES, dtype=np.uint8), _PASS_BYTES
+    lines, pitch = _CHAINS[what]
+    words = device.cupy.zeros(lines * pitch // 8, dtype=np.uint64)
+    chain_lines(device, words, np.random.default_rng(0).permutation(lines), pitch // 8)
+    return words, 0 if what == "l1 chase" else _LINES_APART * pitch

@@ -47,7 +47,7 @@ _FILES = (
     *("mma", "ldmatrix", "shared", "cp_async", "barrier", "latency", "bandwidth", "arith", "launch"),
     *("cold", "stores", "merge", "idle", "fetch", "release", "semaphore", "dispatch", "backlog"),
     *("places", "ends", "held", "hits", "clocks", "duel", "together"),
-    *("sides", "pairs", "own", "standstills", "fills", "crowded", "queued"),
+    *("sides", "pairs", "own", "standstills", "fills", "crowded", "queued", "gaps", "domains"),
 )
 
 

@@ -1,7 +1,8 @@
 """Derives what the ends of a launch take, and where its CTAs go; measures nothing."""
 
-from itertools import pairwise
-from statistics import median
+from itertools import groupby, pairwise
+from operator import itemgetter
+from statistics import mean, median
 
 from gpusim.gpu.calibrate.lines import crosses
 from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured, Row
@@ -155,9 +156,48 @@ def _fastest_clock(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     return 1000 * found, f"clocks.csv, {ctas} CTAs of mma.sync: fastest SM over slowest, median of the launches"
 
 
+_ALWAYS_IN_L1 = "l1 chase"
+
+
+def _own_clock(what: str) -> Formula:
+    """
+    Return the formula of the cycles of a hop that do not slow down with the SM's clock.
+
+    Beside mma.sync a hop from pointer to pointer waits some cycles to issue, too: those of a hop that hits the L1.
+    """
+
+    def formula(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+        (full, fast), *beside = _hops(t["domains"], what)
+        (alone, _clock), *waits = _hops(t["domains"], _ALWAYS_IN_L1)
+        found = [
+            (full - (hop - (wait - alone))) / (1 - clock / fast)
+            for (hop, clock), (wait, _clock) in zip(beside, waits, strict=True)
+        ]
+        return mean(found), (
+            f"domains.csv, {what}: cycles fewer beside mma.sync, and those that a hit of the L1 waits there, over the "
+            "fall of the clock, mean"
+        )
+
+    return formula
+
+
+def _hops(table: MeasuredTable, what: str) -> list[tuple[float, float]]:
+    """Return cycles of a hop and MHz of the SMs: without mma.sync, and beside ever fewer of them."""
+    found = []
+    for _period, rows in groupby(table.rows(what=what), key=itemgetter("period")):
+        own = list(rows)
+        cycles, passed = (median(float(row[column]) for row in own) for column in ("cycles", "nanoseconds"))
+        found.append((cycles / int(own[0]["count"]), 1000 * cycles / passed))
+    if len(found) == 1:
+        raise NotMeasured
+    return found
+
+
 LAUNCH_FORMULAS: dict[str, Formula] = {
     "launch.overhead": _overhead,
     "l2.write_latency": _write_latency,
+    "l2.clock.of_hit": _own_clock("l2 chase"),
+    "l2.clock.of_miss": _own_clock("dram chase"),
     "launch.cta_setup": _cta_setup,
     "launch.gpc_clocks.fastest_permille": _fastest_clock,
     "launch.units.ahead": _ahead,

@@ -1,6 +1,7 @@
 """Derives the figures of the MIO's queues and of cp.async's way through them; measures nothing."""
 
 from statistics import mean
+from typing import Final
 
 from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured
 
@@ -163,6 +164,24 @@ def _register_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]
     return (wide - narrow) / 3, "shared.csv, sts of 16 bytes less that of 4 by 4 warps of one SMSP, over 3 registers"
 
 
+_GAPS_BURSTS: Final = (2, 8)
+_STORED_REGISTERS: Final = {"sts.32": 2, "sts.64": 3, "sts.128": 5}
+"""Registers of a store to shared memory: its address and what it stores."""
+
+
+def _registers_an_mma(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    found, (few, many) = [], _GAPS_BURSTS
+    for access, registers in _STORED_REGISTERS.items():
+        of = {"access": access, "mma": "m16n8k16.f16.f32"}
+        late = t["gaps"].numbers("landed", **of, count=many)[0] - t["gaps"].numbers("landed", **of, count=few)[0]
+        each = t["gaps"].numbers("mma_each", **of, count=many)[0]
+        found.append(registers * (many - few) * each / late)
+    return mean(found), (
+        f"gaps.csv, bursts of {many} stores less {few} beside m16n8k16, over their registers: registers read in an "
+        "mma.sync, mean"
+    )
+
+
 def _source_release(t: dict[str, MeasuredTable], peak: int) -> tuple[float, str]:
     interval = int(_register_interval(t, peak)[0] + 0.5)
     release = t["release"]
@@ -243,6 +262,7 @@ MIO_FORMULAS: dict[str, Formula] = {
     "mio.queue_depth": _queue_depth,
     "mio.sm_depth": _sm_depth,
     "mio.register_interval": _register_interval,
+    "mio.gaps.registers": _registers_an_mma,
     "mio.source_release": _source_release,
     "dispatch.tensor_percent": _tensor_percent,
     "dispatch.memory.shared_load_percent": _beside_mma("ldmatrix"),

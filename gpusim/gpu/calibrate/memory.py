@@ -135,22 +135,22 @@ def _run_burst(device: Device, burst: _Burst, data: Any) -> MeasuredRow:
 
 
 @dataclass(frozen=True, slots=True)
-class _Hops:
+class Hops:
     """A closed chain of pointers through cache lines: its first address and its number of lines."""
 
     start: int
     lines: int
 
 
-def _chain(device: Device, words: Any, lines: IntArray, line_words: int) -> _Hops:
+def chain_lines(device: Device, words: Any, lines: IntArray, line_words: int) -> Hops:
     """Write into each line the address of the next one; the last line points to the first."""
     base = int(words.data.ptr)
     addresses = (base + lines * line_words * 8).astype(np.uint64)
     words[device.cupy.asarray(lines * line_words)] = device.cupy.asarray(np.roll(addresses, -1))
-    return _Hops(int(addresses[0]), len(lines))
+    return Hops(int(addresses[0]), len(lines))
 
 
-def _per_hop(device: Device, kernel: str, chain: _Hops, *, hops: int, warm: int, sm: int = -1) -> float | None:
+def _per_hop(device: Device, kernel: str, chain: Hops, *, hops: int, warm: int, sm: int = -1) -> float | None:
     """Return the mean cycles of a hop, or None if no CTA ran on the wanted SM."""
     ctas = 1 if sm < 0 else 4 * device.sms
     spans = device.cupy.zeros(4, dtype=np.uint64)
@@ -172,7 +172,7 @@ def measure_latency(device: Device, *, quick: bool) -> list[MeasuredRow]:
     generator = np.random.default_rng(0)
     words = device.cupy.zeros(_MIB, dtype=np.uint64)
     line_words = LINE_BYTES // 8
-    chain = _chain(device, words, generator.permutation(64), line_words)
+    chain = chain_lines(device, words, generator.permutation(64), line_words)
     hop = _per_hop(device, "chase_all", chain, hops=4096, warm=128)
     rows.append({"level": "l1", "what": "chase", "lines": 64, "cycles": hop or 0.0})
     lines = 1024 if quick else 4096
@@ -192,7 +192,7 @@ def measure_latency(device: Device, *, quick: bool) -> list[MeasuredRow]:
         for name, chosen in (("near", np.flatnonzero(~far)), ("far", np.flatnonzero(far))):
             if len(chosen) < 64:
                 continue
-            chain = _chain(device, words, generator.permutation(chosen), line_words)
+            chain = chain_lines(device, words, generator.permutation(chosen), line_words)
             hop = _per_hop(device, "chase_l2", chain, hops=4096, warm=chain.lines, sm=sm)
             if hop is not None:
                 rows.append({"level": "l2", "what": name, "sm": sm, "lines": len(chosen), "cycles": hop})
@@ -238,7 +238,7 @@ def _dram_latency(device: Device, generator: np.random.Generator, regions: tuple
         words = device.cupy.zeros(region * _MIB // 8, dtype=np.uint64)
         # Lines 4 KiB apart, so that no two are in the same DRAM burst or in neighbouring sectors.
         pages = generator.permutation(region * _MIB // 4096)[:8192]
-        chain = _chain(device, words, pages, 4096 // 8)
+        chain = chain_lines(device, words, pages, 4096 // 8)
         for _ in range(2):
             flush.fill(1)
             hop = _per_hop(device, "chase_l2", chain, hops=chain.lines // 16 * 16, warm=0)

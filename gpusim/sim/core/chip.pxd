@@ -2,7 +2,7 @@
 
 cimport cython
 
-cdef long long NEVER, SECTORS_PER_LINE, SMS_PER_TPC, _MULTIPLIER, _INCREMENT, _MODULUS, _HASH, _HASHED_BITS, _HASH_SHIFT, _WHOLE_LINE, _OUTPUT_LINES, _SLOT_WIDTH, WARP_WIDTH, CODE_WIDTH, _NEIGHBOURS, _GPC_BITS, _COALESCER_BITS, _COALESCER_WIDTH, TENSOR_STRIDE, WAVE_STRIDE, _PART_BITS, _PLACE_BITS, _APART, _BUCKETS_A_LINE, _MOST_CREDIT, _BEHIND, _MILLI, _PERCENT, _GROUPS, _TAKES, _TAKES_MASK, _DUE, _DUE_MASK, _LINES_AT_ONCE, _STAGE_CYCLES, _STAGE_MASK, _ISSUED, _COMING, _TENSOR, _MIO, _TURN, _TURN_MASK, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
+cdef long long NEVER, SECTORS_PER_LINE, SMS_PER_TPC, _MULTIPLIER, _INCREMENT, _MODULUS, _HASH, _HASHED_BITS, _HASH_SHIFT, _WHOLE_LINE, _OUTPUT_LINES, _SLOT_WIDTH, WARP_WIDTH, CODE_WIDTH, _NEIGHBOURS, _GPC_BITS, _COALESCER_BITS, _COALESCER_WIDTH, TENSOR_STRIDE, WAVE_STRIDE, _PART_BITS, _PLACE_BITS, _APART, _BUCKETS_A_LINE, _MOST_CREDIT, _BEHIND, _MILLI, _PERCENT, _GROUPS, _TAKES, _TAKES_MASK, _GAPS, _DUE, _DUE_MASK, _LINES_AT_ONCE, _STAGE_CYCLES, _STAGE_MASK, _ISSUED, _COMING, _TENSOR, _MIO, _TURN, _TURN_MASK, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
 cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
 cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
 cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN, DISPATCH_STALL
@@ -53,7 +53,7 @@ cdef class Chip:
     cdef Calendar calendar
     cdef readonly long long[::1] stalls, sectors
     cdef long long chosen_at, others_at, smsps, ports, depth, sm_depth, store_buffer, commit_stage, copy_queue, copy_beside, look_ups, collected, staged_last, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
-    cdef long long source_release, register_interval, copy_release, copy_interval, mufu_dispatch, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
+    cdef long long source_release, register_interval, registers_an_mma, copy_release, copy_interval, mufu_dispatch, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
     cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines, port_bytes, chip_bytes, near, far, far_percent
     cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, write_buffer, semaphore, most_merged, merge_window, crossing, home_bits
     cdef long long draw, written_sectors, next_line, merged_credit, later, later_waiting, came_sectors, displaced, brought_credit
@@ -67,7 +67,7 @@ cdef class Chip:
     cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, slow, missed, shared_by, looked_of, request, vecs, asked, touched
     cdef const long long[::1] line, sector_mask, output_sectors, found_slow, found_missed, found_first
     cdef long long[::1] reach, sm_free, staged, full_from, full_to, tag_free, tagged, tag_turn, tagged_apart, shared_left, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
-    cdef long long[::1] port_free, port_user, port_takes, port_turn, mio_free, return_free, queue, queue_at, queued, sm_queue, sm_queue_at, taken, due_at, due_takes, due_first, due_next, multiplied, clock, asleep, last, active, blocked, planned, members
+    cdef long long[::1] port_free, port_user, port_takes, port_turn, mio_free, return_free, queue, queue_at, queued, sm_queue, sm_queue_at, taken, due_at, due_takes, due_first, due_next, multiplied, multiplies, clock, asleep, last, active, blocked, planned, members
     cdef long long[::1] cta, expected, launched, remaining, accepted, arrived, last_arrival, arrivals, observed, parked, awaiting, finished, slot_of
     cdef long long[::1] age, home, slot, at, segment, trip, ready, stalled, issued, reason, board, board_reason
     cdef long long[::1] barred, held, dispatched, watched, port_of, number, sm_of
@@ -122,9 +122,10 @@ cdef class Chip:
     cdef void take_due(self, long long smsp, long long at) noexcept
     cdef long long taken_in(self, long long sm, long long at, long long wavefronts) noexcept
     cdef long long staged_cycles(self, long long wavefronts) noexcept
-    cdef long long dispatch(self, long long smsp, long long at, long long cycles, long long registers, long long until) noexcept
+    cdef long long gaps(self, long long smsp, long long warp, long long at, long long registers) noexcept
+    cdef long long dispatch(self, long long smsp, long long at, long long cycles, long long registers, long long until, long long waits) noexcept
     cdef long long dispatch_copy(self, long long smsp, long long at, long long cycles, long long registers, long long until) noexcept
-    cdef long long queue_up(self, long long smsp, long long at, long long cycles, long long registers, long long until, long long own, long long entries, long long interval) noexcept
+    cdef long long queue_up(self, long long smsp, long long at, long long cycles, long long registers, long long until, long long waits, long long own, long long entries, long long interval) noexcept
     @cython.locals(comes=bint)
     cdef long long memory(self, long long smsp, long long warp, long long at) noexcept
     @cython.locals(comes=bint, looks_up=bint)

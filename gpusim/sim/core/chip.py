@@ -64,6 +64,9 @@ _TAKES = 16
 _TAKES_MASK = _TAKES - 1
 """Takes a number of takes to the place of the last one among them."""
 
+_GAPS = 2
+"""mma.sync behind one another that say how many registers of memory instructions there is room for."""
+
 _LINES_AT_ONCE = 32
 """Most lines that one warp instruction touches: one for each lane."""
 
@@ -475,6 +478,7 @@ class Chip:
         self.per_cycle, self.wavefront_latency = figures.wavefronts_per_cycle, figures.wavefront_latency
         self.return_bytes = figures.warp_return_bytes
         self.register_interval, self.source_release = figures.register_interval, figures.source_release
+        self.registers_an_mma = figures.registers_an_mma
         self.copy_release, self.mufu_dispatch = figures.copy_release, figures.mufu_dispatch
         self.copy_interval = figures.copy_interval
         self.load_hit, self.copy_hit = figures.load_hit, figures.copy_hit
@@ -525,7 +529,8 @@ class Chip:
         """Make the queues of the MIO, the data stage behind them, and the look-ups of copies."""
         self.mio_free, self.taken = zeros(smsps), zeros(smsps)
         self.due_at, self.due_takes = zeros(smsps * _DUE), zeros(smsps * _DUE)
-        self.due_first, self.due_next, self.multiplied = zeros(smsps), zeros(smsps), zeros(smsps)
+        self.due_first, self.due_next = zeros(smsps), zeros(smsps)
+        self.multiplied, self.multiplies = zeros(smsps), zeros(smsps)
         self.queue, self.queue_at, self.queued = zeros(smsps * self.depth), zeros(smsps), zeros(smsps)
         self.sm_queue, self.sm_queue_at, self.collected = zeros(sms * self.sm_depth), zeros(sms), 0
         self.sm_free, self.staged, self.staged_last = zeros(sms), zeros(sms * _STAGE_CYCLES), 0
@@ -874,7 +879,7 @@ class Chip:
         if self.takes[code]:
             self.take_reads(smsp, at, self.takes[code])
         if port == (smsp + 1) * self.ports - _TENSOR:
-            self.multiplied[smsp] = at + self.latency[code]
+            self.multiplied[smsp], self.multiplies[smsp] = at + self.latency[code], code
             if self.due_first[smsp] < self.due_next[smsp]:
                 self.take_due(smsp, at)
         if self.write[code] >= 0:
@@ -927,7 +932,7 @@ class Chip:
             if self.takes[code] and (kind != LDGSTS or self.asked[self.requested]):
                 self.take_later(smsp, self.collected, self.takes[code])
         elif kind == COMMIT:
-            self.stored[warp] = max(self.stored[warp], self.dispatch(smsp, at, self.commit_stage, 0, 0))
+            self.stored[warp] = max(self.stored[warp], self.dispatch(smsp, at, self.commit_stage, 0, 0, 0))
             self.tag_free[self.sm_of[smsp]] += self.tagged_apart[warp]
             self.tagged_apart[warp] = 0
             self.commit(warp)
@@ -1210,7 +1215,28 @@ class Chip:
         self.come(sm, at, cycles)
         return max(at, self.staged_last + 1 - cycles)
 
-    def dispatch(self, smsp: int, at: int, cycles: int, registers: int, until: int) -> int:
+    def gaps(self, smsp: int, warp: int, at: int, registers: int) -> int:
+        """
+        Return how much longer a memory instruction's registers are read because another warp multiplies (D8).
+
+        So many are read with each mma.sync, which takes a cycle more, and others between two as fast as without
+        (gaps.csv). How many there is room for is known of the last two.
+
+        Not modelled: copies read theirs so, too; what they cost beside mma.sync is a figure of its own (D21).
+        """
+        tensor = (smsp + 1) * self.ports - _TENSOR
+        user = self.port_user[tensor]
+        alone = registers * self.register_interval
+        if user < 0 or user == warp or alone == 0 or self.registers_an_mma == 0:
+            return 0
+        taken = _GAPS * (self.interval[self.multiplies[smsp]] + 1)
+        since = max(taken, at - self.port_takes[tensor * _TAKES + (self.port_turn[tensor] - _GAPS & _TAKES_MASK)])
+        room = _GAPS * self.registers_an_mma * self.register_interval + since - taken
+        return alone * since // room - alone
+
+    def dispatch(  # noqa: PLR0917 - in C all are
+        self, smsp: int, at: int, cycles: int, registers: int, until: int, waits: int
+    ) -> int:
         """
         Queue a memory instruction in the MIO; return the cycle at which the data stage takes it.
 
@@ -1221,7 +1247,7 @@ class Chip:
         the rate of the SM is that of GA10x (D20). A store waits until its warp's store before it is written
         (``until``), and all memory instructions behind it with it (D3).
         """
-        return self.queue_up(smsp, at, cycles, registers, until, 1, 1, self.sm_interval)
+        return self.queue_up(smsp, at, cycles, registers, until, waits, 1, 1, self.sm_interval)
 
     def dispatch_copy(self, smsp: int, at: int, cycles: int, registers: int, until: int) -> int:
         """
@@ -1235,15 +1261,24 @@ class Chip:
         self.queued[smsp] += self.copy_queue
         entries = self.queued[smsp] // _PERCENT
         self.queued[smsp] %= _PERCENT
-        return self.queue_up(smsp, at, cycles, registers, until, entries, max(1, registers), self.copy_interval)
+        return self.queue_up(smsp, at, cycles, registers, until, 0, entries, max(1, registers), self.copy_interval)
 
     def queue_up(  # noqa: PLR0917 - in C all are
-        self, smsp: int, at: int, cycles: int, registers: int, until: int, own: int, entries: int, interval: int
+        self,
+        smsp: int,
+        at: int,
+        cycles: int,
+        registers: int,
+        until: int,
+        waits: int,
+        own: int,
+        entries: int,
+        interval: int,
     ) -> int:
         """Queue an instruction that takes entries of its SMSP's queue and the SM's; return when the stage takes it."""
         sm = self.sm_of[smsp]
         entry = sm * self.sm_depth + (self.sm_queue_at[sm] + entries - 1) % self.sm_depth
-        collected = max(at + 1, self.mio_free[smsp], self.sm_free[sm], self.sm_queue[entry])
+        collected = max(max(at + 1, self.mio_free[smsp]) + waits, self.sm_free[sm], self.sm_queue[entry])
         self.block(sm, collected, until)
         leaves = self.reserve(sm, collected, cycles)
         self.collected = collected
@@ -1271,7 +1306,8 @@ class Chip:
             wavefronts = self.wavefronts_of(warp, code)
             stores = self.fills[code]
             cycles = self.staged_cycles(wavefronts)
-            leaves = self.dispatch(smsp, at, cycles, registers, self.written[warp] if stores else 0)
+            until = self.written[warp] if stores else 0
+            leaves = self.dispatch(smsp, at, cycles, registers, until, self.gaps(smsp, warp, at, registers))
             if stores:
                 self.written[warp] = leaves + wavefronts * self.wavefront_latency
             landed = self.shared(warp, leaves, wavefronts)
@@ -1285,7 +1321,7 @@ class Chip:
             if self.row[code] >= 0:
                 self.resolve(warp, code)
                 comes = self.asked[self.requested] > 0
-                leaves = self.dispatch(smsp, at, 1, registers, 0)
+                leaves = self.dispatch(smsp, at, 1, registers, 0, self.gaps(smsp, warp, at, registers))
                 landed = self.look_up(sm, leaves, at, self.load_hit)
                 if comes:
                     landed = self.taken_in(sm, landed, self.wavefronts_of(warp, code))
@@ -1293,7 +1329,8 @@ class Chip:
                 # A store looks up its lines on the way, one a cycle, as copies do. Four sectors are taken for a line.
                 sectors = self.sectors_of_output(warp, code)
                 lines = 0 if self.is_load[code] else (sectors + SECTORS_PER_LINE - 1) // SECTORS_PER_LINE
-                leaves = self.dispatch(smsp, at, self.staged_cycles(lines), registers, 0)
+                waits = self.gaps(smsp, warp, at, registers)
+                leaves = self.dispatch(smsp, at, self.staged_cycles(lines), registers, 0, waits)
                 landed = self.output(sm, warp, at, leaves, sectors)
         if self.write[code] >= 0:
             self.hold(warp, self.write[code], landed, reason)

@@ -6,7 +6,7 @@ import pytest
 from doubles.published import H200
 
 from gpusim.machine import load_machine, machine_names
-from gpusim.machine.spec import CopyPaceSpec, DispatchSpec, DramBanksSpec, DramLateSpec, L2ReachSpec
+from gpusim.machine.spec import CopyPaceSpec, DispatchSpec, DramBanksSpec, DramLateSpec, L2ClockSpec, L2ReachSpec
 from gpusim.sim.figures import Figures, figures_of
 
 
@@ -34,6 +34,7 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
         wavefront_latency=2,
         warp_return_bytes=64,
         register_interval=2,
+        registers_an_mma=0,
         source_release=4,
         copy_release=13,
         copy_queue=129,
@@ -120,6 +121,25 @@ def test_while_tensor_cores_slow_the_sms_dram_takes_fewer_of_their_cycles():
     assert latencies(calm) == (500, 690, 800, 900, 1000)
     assert latencies(busy) == (400, 552, 640, 720, 800)
     assert (calm.dram_bytes_per_kilocycle, busy.dram_bytes_per_kilocycle) == (2066186, 2582732)
+
+
+def test_while_tensor_cores_slow_the_sms_the_l2_takes_fewer_of_their_cycles():
+    """
+    The L2 counts 125 cycles for 100 of a busy SM.
+
+    4974 * 1.25 = 6217 bytes a cycle, and 2387 * 1.25 = 2983 stored. Of a hit's 258 cycles and a far one's 414, 100 are
+    the L2's, and take 80; so do those of a store's 516. Of a miss's 690 cycles 400 are its and DRAM's, and take 320.
+    What fills a buffer of 500 cycles then does in 400.
+    """
+    l2 = replace(H200.l2, clock=L2ClockSpec(of_hit=100, of_miss=400))
+    machine = replace(H200, l2=l2, launch=replace(H200.launch, idle_clock_percent=125))
+
+    busy = figures_of(machine, 0, busy=True)
+    assert (busy.l2_bytes, busy.l2_write_bytes) == (6217, 2983)
+    assert (busy.l2_near, busy.l2_far, busy.l2_write_latency) == (238, 394, 496)
+    assert (busy.dram_latency, busy.l2_write_buffer) == (610, 400)
+    calm = figures_of(machine, 0, busy=False)
+    assert (calm.l2_bytes, calm.l2_near, calm.dram_latency) == (4974, 258, 690)
 
 
 def test_a_part_of_dram_stands_still_for_fewer_cycles_of_a_slower_sm():

@@ -98,7 +98,7 @@ class DoubleDevice(Device):
         self.launches = []
         self.crosses = True
 
-    def launch(self, source, kernel, arguments, *, ctas=1, threads=32, shared=0):  # noqa: C901 - a case a kernel
+    def launch(self, source, kernel, arguments, *, ctas=1, threads=32, shared=0):  # noqa: C901, PLR0912 - a case a kernel
         assert threads % 32 == 0
         assert threads <= 1024
         assert shared <= 227 * 1024
@@ -136,6 +136,16 @@ class DoubleDevice(Device):
         elif kernel.startswith("clocks_"):
             sm = np.arange(ctas)
             first[...] = np.stack([sm, 39_600 + 4 * sm, np.full(ctas, 20_000)], axis=-1)
+        elif kernel.startswith("domains_"):  # a fifth slower beside mma.sync, which a hop waits two cycles for
+            hops = {0: 50, 1: 300}.get(int(kernel[-1]), 900)
+            multiplies = int(arguments[6])
+            cycles = int(arguments[4]) * (hops + (2 - (40 if hops == 300 else 0)) * multiplies)
+            first[...] = cycles, cycles * (5 if multiplies else 4) // 8, 100 * multiplies, 0
+        elif kernel.startswith("gaps_"):  # two registers of a store in two mma.sync of seven cycles
+            count, multiplies = (int(part) for part in kernel.split("_")[2:])
+            registers = {0: 2, 1: 3, 2: 5}.get(int(kernel[5]), 1)
+            first[...] = 70 + count * registers * (7 if multiplies else 2)
+            first[-4:] = 60 * 128 * 7
         elif kernel != "read_through":
             first[..., 0], first[..., -1] = 1, 1 + SPAN
             if isinstance(arguments[1], Array) and len(arguments[1]) == ctas:

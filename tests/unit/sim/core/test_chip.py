@@ -382,6 +382,7 @@ GA10X = MioSpec(
     source_release=6,
     sm_interval=2,
     sm_depth=17,
+    gaps=None,
 )
 
 
@@ -609,17 +610,50 @@ def test_the_data_stage_serves_one_wavefront_a_cycle():
     What has no wavefront takes a cycle, too: the next one, 33.
     """
     chip = quiet()
-    log = [chip.dispatch(smsp, 0, chip.staged_cycles(8), 0, 0) for smsp in range(4)]
+    log = [chip.dispatch(smsp, 0, chip.staged_cycles(8), 0, 0, 0) for smsp in range(4)]
 
     assert log == [1, 9, 17, 25]
-    assert chip.dispatch(0, 0, chip.staged_cycles(0), 0, 0) == 33
+    assert chip.dispatch(0, 0, chip.staged_cycles(0), 0, 0, 0) == 33
     assert chip.wavefronts == 32
 
 
 def test_instructions_of_one_smsp_leave_in_order_and_at_its_interval():
     chip = quiet()
 
-    assert [chip.dispatch(0, at, 1, 0, 0) for at in range(3)] == [1, 5, 9]
+    assert [chip.dispatch(0, at, 1, 0, 0, 0) for at in range(3)] == [1, 5, 9]
+
+
+@pytest.mark.parametrize(
+    ("since", "waits"),
+    [(12, 15), (14, 15), (16, 10), (20, 6), (34, 2), (200, 0)],
+)
+def test_registers_are_read_in_the_gaps_of_another_warps_mma_sync(since, waits):
+    """
+    Two mma.sync of 6 cycles, and one for the register that is read with each, take 14 cycles.
+
+    Asked 12 to 14 cycles after the first of them began there is room for 2 registers, 7 cycles each: 3 take 21, where
+    they take 6 without. Asked 20 cycles after there are 6 to spare, for 3 more: 20 cycles for 5, 12 for 3. After 34
+    there was room for 12: 8 for 3.
+    """
+    chip = quiet(instruction(PIPE, pipe="tensor core", interval=6), machine=load_machine("h200"))
+    tensor = chip.ports - 3
+    for at in (100, 106):
+        chip.take(tensor, at)
+    chip.port_user[tensor] = 1
+
+    assert chip.gaps(0, 2, 100 + since, 3) == waits
+    assert chip.gaps(0, 2, 100 + since, 0) == 0
+    assert chip.gaps(0, 1, 100 + since, 3) == 0, "its own mma.sync do not hold a warp's registers up"
+
+
+def test_a_machine_whose_gaps_are_not_known_reads_registers_as_without_mma_sync():
+    chip = quiet(instruction(PIPE, pipe="tensor core", interval=6), machine=A100)
+    tensor = chip.ports - 3
+    for at in (100, 106):
+        chip.take(tensor, at)
+    chip.port_user[tensor] = 1
+
+    assert chip.gaps(0, 2, 112, 3) == 0
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 6), st.integers(0, 32)), min_size=1, max_size=60))
@@ -632,7 +666,7 @@ def test_the_data_stage_is_never_in_two_places(requests):
     now, taken, last = 0, set(), [0] * 4
     for smsp, gap, wavefronts in requests:
         now += gap
-        leaves = chip.dispatch(smsp, now, max(1, wavefronts), 0, 0)
+        leaves = chip.dispatch(smsp, now, max(1, wavefronts), 0, 0, 0)
         assert chip.collected > max(now, last[smsp])
         last[smsp] = chip.collected
         free = [cycle for cycle in range(chip.collected, chip.collected + 33 + len(taken)) if cycle not in taken]
@@ -649,7 +683,7 @@ def test_an_sm_of_ga100_takes_a_memory_instruction_each_cycle_one_of_ga10x_every
     """
     chip = quiet(machine=load_machine(name))
 
-    assert max(chip.dispatch(smsp, 0, 1, 0, 0) for _ in range(8) for smsp in range(4)) == cycles
+    assert max(chip.dispatch(smsp, 0, 1, 0, 0, 0) for _ in range(8) for smsp in range(4)) == cycles
 
 
 def test_the_registers_of_a_warp_take_64_bytes_a_cycle(core):

@@ -1,0 +1,127 @@
+"""What mma.sync of other warps does to memory instructions, and the clock that it slows to L2 and DRAM: an H200's."""
+
+from itertools import product
+from pathlib import Path
+from statistics import median
+
+import pytest
+from doubles.by_hand import execute, instruction
+
+from gpusim.gpu.calibrate.table import MeasuredTable
+from gpusim.machine import load_machine
+from gpusim.sim.code import PIPE, SHARED
+from gpusim.sim.figures import figures_of
+
+MEASURED = Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench"
+GAPS, DOMAINS = (MeasuredTable(MEASURED, name) for name in ("gaps", "domains"))
+H200 = load_machine("h200")
+FIGURES = figures_of(H200, 0, busy=False)._replace(constant_miss=0, fetch_miss=0)
+FEW, MANY = 2, 8
+
+REGISTERS = {"sts.32": 2, "sts.64": 3, "sts.128": 5, "lds.32": 1}
+WAVEFRONTS = {"sts.32": 1, "sts.64": 2, "sts.128": 4, "lds.32": 1}
+MULTIPLIED = ("m16n8k16.f16.f32", "m16n8k8.f16.f32", "m16n8k32.s8.s32")
+
+
+# --- registers of memory instructions (gaps.cu) ---
+
+
+def measured(access, mma):
+    """Cycles of an access in a burst, from bursts of eight and of two."""
+    many, few = (GAPS.numbers("landed", access=access, mma=mma, count=count)[0] for count in (MANY, FEW))
+    return (many - few) / (MANY - FEW)
+
+
+def burst_ends(core, access, count, beside):
+    """Cycles of a burst of one warp on each SMSP, until its load has come or its last address is free."""
+    memory = H200.dispatch.memory
+    load = access == "lds.32"
+    takes = memory.shared_load_percent if load else memory.shared_store_percent
+    made = {"wavefronts": ((WAVEFRONTS[access],) * 32,), "registers": REGISTERS[access], "takes": takes, "stall": 4}
+    made |= {"is_load": True, "latency": 23, "bytes": 128} if load else {}
+    each = instruction(SHARED, **made)
+    burst = [instruction(PIPE), *[each] * (count - 1), each._replace(**{"write" if load else "read": 1})]
+    burst.append(instruction(PIPE, waits=(1,)))
+    kind = H200.tensor["m16n8k16.f16.f32"]
+    mma = instruction(PIPE, pipe="tensor core", interval=kind.interval, latency=kind.latency, stall=2, takes=11)
+    # Of two warps on an SMSP the second multiplies, while the first has done so and goes on with its burst.
+    code = [([mma] * 256, 1), (burst, 1)] if beside else [(burst, 1)]
+    ran = execute(core, *code, warps=8 if beside else 4, figures=FIGURES)
+    first = sorted(ran.warps.values(), key=lambda warp: warp.selected[-2])[:4]
+    return max(warp.selected[-2] - warp.selected[-3 - count] for warp in first)
+
+
+@pytest.mark.parametrize(("access", "mma"), list(product(REGISTERS, MULTIPLIED)))
+def test_a_register_is_read_with_each_mma_sync(access, mma):
+    """Of those that take 7.0 cycles, or 4.9, beside bursts: within a quarter."""
+    (each,) = GAPS.numbers("mma_each", access=access, mma=mma, count=MANY)
+
+    assert measured(access, mma) == pytest.approx(REGISTERS[access] * each, rel=0.25)
+
+
+@pytest.mark.parametrize("access", REGISTERS)
+def test_bursts_beside_mma_sync_take_as_long_as_measured(core, access):
+    """An sts.32 takes 15.0 cycles and 14.0 simulated, an sts.64 22.8 and 21.0, an sts.128 both 34.8, an lds.32 7.0."""
+    many, few = (burst_ends(core, access, count, beside=True) for count in (MANY, FEW))
+
+    assert (many - few) / (MANY - FEW) == pytest.approx(measured(access, MULTIPLIED[0]), rel=0.1)
+
+
+@pytest.mark.parametrize("access", REGISTERS)
+def test_without_mma_sync_bursts_take_the_data_stage_or_the_issue(core, access):
+    """Four cycles to issue, and those of the wavefronts of four SMSPs."""
+    many, few = (burst_ends(core, access, count, beside=False) for count in (MANY, FEW))
+
+    assert (many - few) / (MANY - FEW) == max(4, 4 * WAVEFRONTS[access])
+
+
+# --- clocks (domains.cu) ---
+
+
+def rate(what, column):
+    """Bytes an SM goes through, by the periods of mma.sync: per cycle, or per nanosecond."""
+    return {
+        period: median(float(row["count"]) / float(row[column]) for row in DOMAINS.rows(what=what, period=period))
+        for period in dict.fromkeys(row["period"] for row in DOMAINS.rows(what=what))
+    }
+
+
+def clocks(what):
+    """MHz of the SMs, by the periods of mma.sync."""
+    cycles, passed = rate(what, "cycles"), rate(what, "nanoseconds")
+    return {period: 1000 * passed[period] / cycles[period] for period in cycles}
+
+
+@pytest.mark.parametrize("what", ["l2 read", "l2 write"])
+def test_the_l2_keeps_its_clock_while_tensor_cores_slow_the_sms(what):
+    """The SMs' falls from 1,980 MHz to 1,710 to 1,840; bytes a nanosecond stay the same within one per cent."""
+    alone, *beside = clocks(what).values()
+    assert alone == pytest.approx(1980, rel=0.005)
+    assert all(0.8 * alone < clock < 0.95 * alone for clock in beside)
+
+    alone, *beside = rate(what, "nanoseconds").values()
+    assert beside == [pytest.approx(alone, rel=0.01)] * len(beside)
+
+
+def test_a_simulated_l2_keeps_it_too():
+    """In SM cycles it is faster by the fall of their clock, its and DRAM's part of a latency shorter."""
+    alone, busy = (figures_of(H200, 0, busy=busy) for busy in (False, True))
+    percent = H200.launch.idle_clock_percent
+
+    for name in ("l2_bytes", "l2_write_bytes"):
+        assert getattr(busy, name) == getattr(alone, name) * percent // 100
+    for name, own in (("l2_near", H200.l2.clock.of_hit), ("dram_latency", H200.l2.clock.of_miss)):
+        assert getattr(alone, name) - getattr(busy, name) == own - own * 100 // percent
+
+
+@pytest.mark.parametrize(("what", "within"), [("l2 chase", 8), ("dram chase", 20)])
+def test_hops_beside_mma_sync_take_fewer_cycles_as_simulated(what, within):
+    """Beside mma.sync without a pause a hit takes 17 cycles less, a miss 45, of which a hop waits nine to issue."""
+    hops = {chase: {period: 1 / each for period, each in rate(chase, "cycles").items()} for chase in ("l1 chase", what)}
+    waits = list(hops["l1 chase"].values())
+    alone, beside, *_ = hops[what].values()
+    fewer = alone - (beside - (waits[1] - waits[0]))
+
+    full, slow = (figures_of(H200, 0, busy=busy) for busy in (False, True))
+    figure = "l2_near" if what == "l2 chase" else "dram_latency"
+    assert getattr(full, figure) - getattr(slow, figure) == pytest.approx(fewer, abs=within)
