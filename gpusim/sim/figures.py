@@ -137,6 +137,11 @@ def _sooner(cycles: int, clock: int) -> int:
     return cycles - cycles * 100 // clock
 
 
+def _hit(machine: Machine, latency: int, clock: int) -> int:
+    """Return by how many SM cycles fewer a hit takes, or a store: what of it is in the L2's clock."""
+    return 0 if machine.l2.clock is None else _sooner(min(latency, machine.l2.clock.of_hit), clock)
+
+
 def _miss(machine: Machine, latency: int, clock: int) -> int:
     """Return by how many SM cycles fewer a miss takes: what of it is in the clocks of the L2 and of DRAM, or all."""
     return _sooner(latency if machine.l2.clock is None else min(latency, machine.l2.clock.of_miss), clock)
@@ -158,7 +163,7 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
     copy, banks, late = machine.async_copy, machine.dram.banks, machine.dram.late
     pace = None if copy is None else copy.pace
     clock = machine.launch.idle_clock_percent if busy else 100
-    rate, hit = (100, 0) if machine.l2.clock is None else (clock, _sooner(machine.l2.clock.of_hit, clock))
+    rate = 100 if machine.l2.clock is None else clock
     lines = machine.instruction_cache.l0_bytes // machine.instruction_cache.line_bytes
     return Figures(
         smsps=machine.smsps,
@@ -193,13 +198,13 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         cache_lines=max(lines, machine.instruction_cache.stream_lines + 1),
         l2_port_bytes=machine.l2.bytes_per_cycle_per_sm,
         l2_bytes=machine.l2.bytes_per_cycle * rate // 100,
-        l2_near=machine.l2.hit_latency - hit,
-        l2_far=machine.l2.far_latency - hit,
+        l2_near=machine.l2.hit_latency - _hit(machine, machine.l2.hit_latency, clock),
+        l2_far=machine.l2.far_latency - _hit(machine, machine.l2.far_latency, clock),
         l2_far_percent=machine.l2.far_fraction_percent,
         l2_reach=(0,) if machine.l2.reach is None else machine.l2.reach.about_mean,
         l2_write_bytes=machine.l2.write_bytes_per_cycle * rate // 100,
         l2_store_port_bytes=machine.l2.write_bytes_per_cycle_per_sm,
-        l2_write_latency=max(0, machine.l2.write_latency - hit),
+        l2_write_latency=machine.l2.write_latency - _hit(machine, machine.l2.write_latency, clock),
         l2_write_buffer=machine.l2.write_buffer * 100 // rate,
         semaphore=machine.l2.semaphore,
         most_merged=machine.l2.most_merged,

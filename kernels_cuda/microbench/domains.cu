@@ -3,9 +3,12 @@
 
 enum What { kChaseAll = 0, kChaseL2 = 1, kStreamL2 = 2, kStoreL2 = 3 };
 
-// Batches of 64 mma.sync, one each `period` cycles at most, until the CTA's other warps are done. Returns their number.
-DEVICE u64 multiply(volatile u32* done, u64 period, u32& folded) {
-    float sums[8][4] = {};
+enum State { kWarm = 0, kTimed = 1, kDone = 2 };  // of the warps that go through data
+
+// Batches of 64 mma.sync, one each `period` cycles at most, until the CTA's other warps are done. Returns how many there
+// have been since their clocks were read.
+DEVICE u64 multiply(volatile u32* state, u64 period, u32& folded) {
+    float sums[16][4] = {};
     // Random fractions, as matrices have: equal operands would toggle few bits, take less power and slow no clock.
     u32 operands[8], bits = blockIdx.x * 256 + threadIdx.x;
 #pragma unroll
@@ -14,17 +17,20 @@ DEVICE u64 multiply(volatile u32* done, u64 period, u32& folded) {
         operands[i] = (bits >> 3 & 0x83ff83ffu) | 0x38003800u;
     }
     u64 batches = 0, next = cycles();
+    bool timed = false;
 #pragma unroll 1
-    while (*done == 0) {
+    for (u32 now = kWarm; now != kDone; now = *state) {
+        if (now == kTimed && !timed) timed = true, batches = 0;
         if (period != 0 && cycles() < next) continue;
         next += period;
 #pragma unroll
         for (int i = 0; i < 64; ++i) {
-            float(&c)[4] = sums[i % 8];
+            float(&c)[4] = sums[i % 16];
+            const u32* m = operands + i / 8 % 2 * 4;
+            const u32* n = operands + i % 4 * 2;
             asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
                          : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                         : "r"(operands[i % 8]), "r"(operands[(i + 1) % 8]), "r"(operands[(i + 2) % 8]), "r"(operands[(i + 3) % 8]),
-                           "r"(operands[(i + 4) % 8]), "r"(operands[(i + 5) % 8]));
+                         : "r"(m[0]), "r"(m[1]), "r"(m[2]), "r"(m[3]), "r"(n[0]), "r"(n[1]));
         }
         ++batches;
     }
@@ -32,25 +38,26 @@ DEVICE u64 multiply(volatile u32* done, u64 period, u32& folded) {
     return batches;
 }
 
-// Four warps multiply; the first thread of the others follows pointers, or all of them read or store 16 bytes of eight
-// places a step, `trips` times. A chase starts `apart` bytes farther in each CTA; its list is one cycle. stamps[CTA][4]:
-// cycles and nanoseconds of the others' first warp, batches of the first multiplying warp, and 0.
+// Four warps multiply; the first thread of the others follows pointers from its CTA's start, or all of them read or store
+// 16 bytes of eight places a step from there, `trips` times. stamps[CTA][4]: cycles and nanoseconds of the others' first
+// warp, batches of the first multiplying warp meanwhile, and 0.
 template <int kWhat>
-DEVICE void domains(u64* stamps, char* data, u32 bytes_per_cta, u64 apart, int trips, u64 period, int multiplying) {
-    __shared__ u32 done;
-    if (threadIdx.x == 0) done = 0;
+DEVICE void domains(u64* stamps, const u64* starts, u32 bytes_per_cta, int trips, u64 period, int multiplying) {
+    __shared__ u32 state;
+    if (threadIdx.x == 0) state = kWarm;
     __syncthreads();
     u64* mine = stamps + blockIdx.x * 4;
     if (threadIdx.x < 128) {
         if (!multiplying) return;
         u32 folded = 0;
-        const u64 batches = multiply(&done, period, folded);
+        const u64 batches = multiply(&state, period, folded);
         if (threadIdx.x == 0) mine[2] = batches;
         if (folded == 0x9e3779b9u) mine[3] = folded;
         return;
     }
     const u32 thread = threadIdx.x - 128, threads = blockDim.x - 128;
-    const u64 base = __cvta_generic_to_global(data) + blockIdx.x * apart;
+    const u64 base = starts[blockIdx.x];
+    volatile u32* told = &state;
     u32 folded = 0;
     u64 begin = 0, from = 0;
     if (kWhat == kChaseAll || kWhat == kChaseL2) {
@@ -58,7 +65,7 @@ DEVICE void domains(u64* stamps, char* data, u32 bytes_per_cta, u64 apart, int t
             u64 address = base;
 #pragma unroll 1
             for (int hop = -256; hop < trips; ++hop) {
-                if (hop == 0) begin = cycles() + (address == 0), from = nanoseconds();
+                if (hop == 0) *told = kTimed, begin = cycles() + (address == 0), from = nanoseconds();
                 if (kWhat == kChaseAll) asm volatile("ld.global.u64 %0, [%1];" : "=l"(address) : "l"(address) : "memory");
                 else asm volatile("ld.global.cg.u64 %0, [%1];" : "=l"(address) : "l"(address) : "memory");
             }
@@ -69,7 +76,7 @@ DEVICE void domains(u64* stamps, char* data, u32 bytes_per_cta, u64 apart, int t
         const u32 step = threads * 16;
 #pragma unroll 1
         for (int pass = -1; pass < trips; ++pass) {
-            if (pass == 0) begin = cycles(), from = nanoseconds();
+            if (pass == 0) *told = kTimed, begin = cycles(), from = nanoseconds();
 #pragma unroll 1
             for (u32 at = 0; at < bytes_per_cta; at += 8 * step) {
                 u32 r[8][4];
@@ -88,14 +95,14 @@ DEVICE void domains(u64* stamps, char* data, u32 bytes_per_cta, u64 apart, int t
     asm volatile("bar.sync 1, %0;" ::"r"(threads) : "memory");
     if (thread == 0) {
         mine[0] = end - begin, mine[1] = until - from;
-        *const_cast<volatile u32*>(&done) = 1;
+        *told = kDone;
     }
     if (folded == 0x9e3779b9u) mine[3] = folded;
 }
 
-#define DOMAINS(WHAT)                                                                                                             \
-    extern "C" __global__ void __launch_bounds__(640) domains_##WHAT(u64* s, char* d, u32 bytes, u64 apart, int trips, u64 period, \
-                                                                     int multiplying) {                                          \
-        domains<WHAT>(s, d, bytes, apart, trips, period, multiplying);                                                            \
+#define DOMAINS(WHAT)                                                                                                  \
+    extern "C" __global__ void __launch_bounds__(640) domains_##WHAT(u64* s, const u64* from, u32 bytes, int trips,    \
+                                                                     u64 period, int multiplying) {                  \
+        domains<WHAT>(s, from, bytes, trips, period, multiplying);                                                     \
     }
 DOMAINS(0) DOMAINS(1) DOMAINS(2) DOMAINS(3)

@@ -41,55 +41,56 @@ BESIDE_MMA: Final = {"l1 chase": 0, "l2 chase": 1, "dram chase": 1, "l2 read": 2
 
 _MULTIPLYING, _GOING_THROUGH = 4 * WARP, 16 * WARP
 _SHARES: Final = (0.75, 0.5, 0.25)
-"""Of the time, in which tensor cores multiply, besides all of it."""
+"""How often batches of mma.sync begin, of how often they do without a pause between them."""
 
 _HOPS: Final = {"l1 chase": 16_384, "l2 chase": 1024, "dram chase": 256}
 _PASSES: Final = 16
 _CHAINS: Final = {"l1 chase": (64, 128), "l2 chase": (1 << 14, 128), "dram chase": (1 << 18, 512)}
 """Lines of a chain, and bytes from one to the next."""
 
-_LINES_APART: Final = 61
 _PASS_BYTES: Final = 65_536
-_FLUSH_BYTES: Final = 1 << 28
+_FLUSH_WORDS: Final = 1 << 26
 
 
 def measure_domains(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure loads and stores of all SMs beside warps that multiply all the time, a part of it, or never.
+    Measure loads and stores of all SMs beside warps that multiply without a pause, with pauses, or not at all.
 
     Each row has the medians over the SMs: cycles and nanoseconds of ``count`` hops from pointer to pointer, or of so
     many bytes of an SM, and how many batches of 64 mma.sync each SMSP has had meanwhile. A period is the least number
-    of cycles from one batch to the next: 0 where they go as fast as they can, and empty without any.
+    of cycles from one batch to the next: 0 where there is no pause between them, and empty without any.
     """
     rows: list[MeasuredRow] = []
     for what in BESIDE_MMA:
-        data, apart = _data_of(device, what)
+        data, starts = _data_of(device, what)
         periods: list[int | None] = [None, 0]
         while periods:
             period = periods.pop(0)
-            own = [
-                _beside(device, what, data, apart, period) | {"launch": launch} for launch in range(1 if quick else 3)
-            ]
+            own = [_beside(device, what, starts, period) | {"launch": launch} for launch in range(1 if quick else 3)]
             rows += own
             if period == 0 and not quick:
                 batch = float(own[-1]["cycles"]) / float(own[-1]["batches"])
                 periods += [round(batch / share) for share in _SHARES]
+        del data
     return rows
 
 
-def _beside(device: Device, what: str, data: Any, apart: int, period: int | None) -> MeasuredRow:
+def _beside(device: Device, what: str, starts: Any, period: int | None) -> MeasuredRow:
     """Launch twice, the second time with what the first has left in the caches but for DRAM's; return the row."""
     chases = what in _CHAINS
     trips = _HOPS.get(what, _PASSES)
     stamps = device.cupy.zeros((device.sms, 4), dtype=np.uint64)
-    extents = (np.uint32(_PASS_BYTES), np.uint64(apart), np.int32(trips))
+    flush = device.cupy.zeros(_FLUSH_WORDS, dtype=np.uint32) if what == "dram chase" else None
     for _ in range(2):
-        if what == "dram chase":
-            device.cupy.zeros(_FLUSH_BYTES, dtype=np.uint8)
+        if flush is not None:
+            flush.max()
         device.launch(
             "domains",
             f"domains_{BESIDE_MMA[what]}",
-            (stamps, data, *extents, np.uint64(period or 0), np.int32(period is not None)),
+            (
+                *(stamps, starts, np.uint32(_PASS_BYTES), np.int32(trips)),
+                *(np.uint64(period or 0), np.int32(period is not None)),
+            ),
             ctas=device.sms,
             threads=_MULTIPLYING + (WARP if chases else _GOING_THROUGH),
         )
@@ -103,11 +104,15 @@ def _beside(device: Device, what: str, data: Any, apart: int, period: int | None
     }
 
 
-def _data_of(device: Device, what: str) -> tuple[Any, int]:
-    """Return the data of a row, and the bytes from one CTA's begin to the next one's."""
+def _data_of(device: Device, what: str) -> tuple[Any, Any]:
+    """Return the data of a row, and where each CTA begins: at a part of the chain, or of the bytes, of its own."""
+    ctas = np.arange(device.sms)
     if what not in _CHAINS:
-        return device.cupy.zeros(device.sms * _PASS_BYTES, dtype=np.uint8), _PASS_BYTES
+        data = device.cupy.zeros(device.sms * _PASS_BYTES, dtype=np.uint8)
+        return data, device.cupy.asarray((int(data.data.ptr) + ctas * _PASS_BYTES).astype(np.uint64))
     lines, pitch = _CHAINS[what]
     words = device.cupy.zeros(lines * pitch // 8, dtype=np.uint64)
-    chain_lines(device, words, np.random.default_rng(0).permutation(lines), pitch // 8)
-    return words, 0 if what == "l1 chase" else _LINES_APART * pitch
+    order = np.random.default_rng(0).permutation(lines)
+    chain_lines(device, words, order, pitch // 8)
+    starts = order[ctas * lines // device.sms]
+    return words, device.cupy.asarray((int(words.data.ptr) + starts * pitch).astype(np.uint64))

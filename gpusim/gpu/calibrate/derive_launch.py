@@ -157,6 +157,8 @@ def _fastest_clock(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 
 _ALWAYS_IN_L1 = "l1 chase"
+_SLOWED = 0.97
+"""Part of its full clock that the SMs' falls below beside mma.sync: nearer to it, nothing can be told from the fall."""
 
 
 def _own_clock(what: str) -> Formula:
@@ -169,6 +171,8 @@ def _own_clock(what: str) -> Formula:
     def formula(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
         (full, fast), *beside = _hops(t["domains"], what)
         (alone, _clock), *waits = _hops(t["domains"], _ALWAYS_IN_L1)
+        if any(clock > _SLOWED * fast for _hop, clock in beside):
+            raise NotMeasured
         found = [
             (full - (hop - (wait - alone))) / (1 - clock / fast)
             for (hop, clock), (wait, _clock) in zip(beside, waits, strict=True)

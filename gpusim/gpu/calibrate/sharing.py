@@ -248,7 +248,7 @@ GAP_MMA: Final = ("", "m16n8k16.f16.f32", "m16n8k8.f16.f32", "m16n8k32.s8.s32")
 """What another warp of the SMSP executes all the while, likewise; nothing, or mma.sync."""
 
 GAP_COUNTS: Final = (0, 2, 4, 8)
-_GAP_TRIPS, _GAP_MMA_A_TRIP, _GAP_BURSTS, _GAP_WARM = 60, 128, 24, 4
+_GAP_TRIPS, _GAP_MMA_A_TRIP, _GAP_BURSTS, _GAP_WARM = 100, 128, 24, 4
 _GAP_SHARED = 32768
 
 
@@ -257,7 +257,8 @@ def measure_gaps(device: Device, *, quick: bool) -> list[MeasuredRow]:
     Measure bursts of memory instructions, of one warp on each SMSP, beside another warp's mma.sync without a pause.
 
     Medians over bursts: ``issued`` is when the last one has been issued, ``landed`` when all are done (of stores: when
-    a load behind a barrier is), in cycles from the burst's begin. ``mma_each`` has the cycles of an mma.sync meanwhile.
+    a load behind a barrier is), in cycles from the burst's begin. ``mma_each`` has the cycles of an mma.sync, of all
+    from the first burst on and behind the last one.
     """
     rows: list[MeasuredRow] = []
     data = device.cupy.zeros(1 << 20, dtype=np.uint8)

@@ -1219,10 +1219,10 @@ class Chip:
         """
         Return how much longer a memory instruction's registers are read because another warp multiplies (D8).
 
-        So many are read with each mma.sync, which takes a cycle more, and others between two as fast as without
-        (gaps.csv). How many there is room for is known of the last two.
+        So many are read with each mma.sync, of which each comes a cycle more than its interval behind the last one
+        (gaps.csv), and others between two as fast as without. How many there is room for is told by the last two.
 
-        Not modelled: copies read theirs so, too; what they cost beside mma.sync is a figure of its own (D21).
+        Not modelled: copies take longer, too; what they cost beside mma.sync is a figure of its own (D21).
         """
         tensor = (smsp + 1) * self.ports - _TENSOR
         user = self.port_user[tensor]
@@ -1231,7 +1231,7 @@ class Chip:
             return 0
         taken = _GAPS * (self.interval[self.multiplies[smsp]] + 1)
         since = max(taken, at - self.port_takes[tensor * _TAKES + (self.port_turn[tensor] - _GAPS & _TAKES_MASK)])
-        room = _GAPS * self.registers_an_mma * self.register_interval + since - taken
+        room = min(since, _GAPS * self.registers_an_mma * self.register_interval + since - taken)
         return alone * since // room - alone
 
     def dispatch(  # noqa: PLR0917 - in C all are

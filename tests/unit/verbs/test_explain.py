@@ -199,3 +199,15 @@ def test_where_the_l2_has_all_no_line_crosses_the_chip_or_comes_from_dram(change
     taken = [chip.fill(sm, line, 15, 1000 * at, at) - at for sm, line, at in begins]
 
     assert max(taken) <= machine.l2.far_latency + max(machine.l2.reach.about_mean)
+
+
+@pytest.mark.parametrize("machine", ["h200", "h100_sxm", "a100"])
+@pytest.mark.parametrize("change", [INFINITE_L2, PERFECT_OVERLAP], ids=["infinite L2", "perfect overlap"])
+def test_a_changed_machine_has_no_figure_below_nothing_while_tensor_cores_slow_its_clock(machine, change):
+    """And what misses, where all is in the L2, takes no less than what hits."""
+    figures = figures_of(change.machine(load_machine(machine)), 0, busy=True)
+
+    named = figures._asdict()
+    assert min(figure for name, figure in named.items() if isinstance(figure, int) and name != "home_bits") >= 0
+    if machine == "h200":
+        assert figures.dram_latency >= figures.l2_near

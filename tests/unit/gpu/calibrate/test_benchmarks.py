@@ -43,6 +43,9 @@ class Buffer:
     def fill(self, value):
         pass
 
+    def max(self):
+        return 0
+
     def __setitem__(self, index, value):
         pass
 
@@ -137,15 +140,15 @@ class DoubleDevice(Device):
             sm = np.arange(ctas)
             first[...] = np.stack([sm, 39_600 + 4 * sm, np.full(ctas, 20_000)], axis=-1)
         elif kernel.startswith("domains_"):  # a fifth slower beside mma.sync, which a hop waits two cycles for
-            hops = {0: 50, 1: 300}.get(int(kernel[-1]), 900)
-            multiplies = int(arguments[6])
-            cycles = int(arguments[4]) * (hops + (2 - (40 if hops == 300 else 0)) * multiplies)
+            trips, multiplies = int(arguments[3]), int(arguments[5])
+            hops, own = {16_384: (50, 0), 1024: (300, 200), 256: (700, 500)}.get(trips, (900, 0))
+            cycles = trips * (hops + (2 - own // 5) * multiplies)
             first[...] = cycles, cycles * (5 if multiplies else 4) // 8, 100 * multiplies, 0
         elif kernel.startswith("gaps_"):  # two registers of a store in two mma.sync of seven cycles
             count, multiplies = (int(part) for part in kernel.split("_")[2:])
             registers = {0: 2, 1: 3, 2: 5}.get(int(kernel[5]), 1)
             first[...] = 70 + count * registers * (7 if multiplies else 2)
-            first[-4:] = 60 * 128 * 7
+            first[-4:] = 100 * 128 * 7
         elif kernel != "read_through":
             first[..., 0], first[..., -1] = 1, 1 + SPAN
             if isinstance(arguments[1], Array) and len(arguments[1]) == ctas:

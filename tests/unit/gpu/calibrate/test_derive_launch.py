@@ -275,3 +275,26 @@ def test_a_launch_reads_some_sectors_and_all_code_some_times(tmp_path):
     assert derived["launch.reads.of_code"].at == (
         "own.csv, 1024 instructions less 512: sectors read over those of the code: 9.00"
     )
+
+
+def hop(what, period, cycles, nanoseconds):
+    return {"what": what, "period": period, "count": 10, "cycles": cycles, "nanoseconds": nanoseconds, "batches": 1}
+
+
+def test_what_keeps_its_clock_takes_fewer_cycles_of_a_slower_sm(tmp_path):
+    """
+    Beside mma.sync the SMs' clock falls from 2000 MHz to 1600, by a fifth, and a hop waits 2 cycles to issue.
+
+    A hop to the L2 takes 262 of 300 cycles, without the wait 260: 40 are a fifth of 200. One to DRAM takes 602 of 700:
+    500. A clock that falls by two per cent says nothing.
+    """
+    rows = [hop("l1 chase", "", 500, 250), hop("l1 chase", 0, 520, 325)]
+    rows += [hop("l2 chase", "", 3000, 1500), hop("l2 chase", 0, 2620, 1637.5)]
+    rows += [hop("dram chase", "", 7000, 3500), hop("dram chase", 0, 6020, 3762.5)]
+    clocks = ("l2.clock.of_hit", "l2.clock.of_miss")
+
+    found = values_from(tmp_path, domains=rows)
+    assert [found[clock] for clock in clocks] == [200, 500]
+
+    rows[3:] = [hop("l2 chase", 0, 2620, 2620 / 1.96), *rows[4:5], hop("dram chase", 0, 6020, 6020 / 1.96)]
+    assert not set(clocks) & set(values_from(tmp_path, domains=rows))

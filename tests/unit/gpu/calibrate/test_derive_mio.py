@@ -19,6 +19,23 @@ def test_a_register_takes_what_a_wider_store_takes_more(tmp_path):
     assert derive(tmp_path)["mio.register_interval"].value == 3
 
 
+def gap(access, count, landed):
+    return {"access": access, "mma": "m16n8k16.f16.f32", "count": count, "landed": landed, "mma_each": 7}
+
+
+def test_registers_of_stores_are_read_with_mma_sync(tmp_path):
+    """
+    Six stores more take 84 cycles, of 2 registers each: 12 in 12 mma.sync of 7. Of 3 registers 252, 18 in 36; of 5
+    likewise 140, 30 in 20: 1, .5 and 1.5.
+    """
+    rows = [gap("sts.32", 2, 100), gap("sts.32", 8, 184), gap("sts.64", 2, 100), gap("sts.64", 8, 352)]
+    rows += [gap("sts.128", 2, 100), gap("sts.128", 8, 240)]
+    write_rows(tmp_path / "gaps.csv", rows, {})
+
+    assert "1.00" in derive(tmp_path)["mio.gaps.registers"].at
+    assert derive(tmp_path)["mio.gaps.registers"].value == 1
+
+
 def released(tmp_path, *rows):
     """Derive from stores that overwrite their data, (bytes, cycles of a trip), and a loop of 30 cycles."""
     of = {"instruction": "sts_data", "warps": 1}
