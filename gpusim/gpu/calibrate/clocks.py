@@ -36,7 +36,7 @@ def measure_clocks(device: Device, *, quick: bool) -> list[MeasuredRow]:
     return rows
 
 
-BESIDE_MMA: Final = {"l1 chase": 0, "l2 chase": 1, "dram chase": 1, "l2 read": 2, "l2 write": 3}
+GONE_THROUGH: Final = {"l1 chase": 0, "l2 chase": 1, "dram chase": 1, "l2 read": 2, "l2 write": 3}
 """What warps do beside those that multiply, and the number of its kernel in the microbenchmark."""
 
 _MULTIPLYING, _GOING_THROUGH = 4 * WARP, 16 * WARP
@@ -61,7 +61,7 @@ def measure_domains(device: Device, *, quick: bool) -> list[MeasuredRow]:
     of cycles from one batch to the next: 0 where there is no pause between them, and empty without any.
     """
     rows: list[MeasuredRow] = []
-    for what in BESIDE_MMA:
+    for what in GONE_THROUGH:
         data, starts = _data_of(device, what)
         periods: list[int | None] = [None, 0]
         while periods:
@@ -86,7 +86,7 @@ def _beside(device: Device, what: str, starts: Any, period: int | None) -> Measu
             flush.max()
         device.launch(
             "domains",
-            f"domains_{BESIDE_MMA[what]}",
+            f"domains_{GONE_THROUGH[what]}",
             (
                 *(stamps, starts, np.uint32(_PASS_BYTES), np.int32(trips)),
                 *(np.uint64(period or 0), np.int32(period is not None)),
