@@ -8,6 +8,7 @@ import types
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -19,6 +20,7 @@ from gpusim.machine.spec import (
     DramLateSpec,
     FigureRecord,
     FigureUnit,
+    GpcClocksSpec,
     Inherited,
     LaunchUnitsSpec,
     Machine,
@@ -178,6 +180,8 @@ class _Reader:
         units = machine.launch.units
         if units is not None:
             self._require_units(units, machine.sms)
+        if machine.launch.gpc_clocks is not None:
+            self._require_clocks(machine.launch.gpc_clocks)
         crossing = machine.l2.crossing
         if crossing is not None and max(crossing.home_bits, default=0) >= PAGE_LINE_BITS:
             raise BadInput(
@@ -191,6 +195,22 @@ class _Reader:
                 f"l2.semaphore must exceed a barrier of one warp, {barrier} cycles, got {semaphore}"
                 f" ({self._where}: l2.semaphore)"
             )
+
+    def _require_clocks(self, clocks: GpcClocksSpec) -> None:
+        for name in ("besides", "apart", "far_apart"):
+            found = getattr(clocks, name)
+            if len(found) != len(clocks.sms):
+                raise BadInput(
+                    f"launch.gpc_clocks.{name} must have an entry for each of sms, {len(clocks.sms)}, got {len(found)}"
+                    f" ({self._where}: launch.gpc_clocks.{name})"
+                )
+        for name, column in (("sms", clocks.sms), ("cycles", clocks.cycles)):
+            ascend = all(one < other for one, other in pairwise(column))
+            if not ascend or (name == "cycles" and len(column) != 2):
+                rule = "must be two numbers that ascend" if name == "cycles" else "must ascend"
+                raise BadInput(
+                    f"launch.gpc_clocks.{name} {rule}, got {list(column)} ({self._where}: launch.gpc_clocks.{name})"
+                )
 
     def _refuse(self, rule: str, found: object, key: str) -> BadInput:
         return BadInput(f"{rule}, got {'nothing' if found is None else repr(found)} ({self._where}: {key})")

@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias, get_args
 
+import numpy as np
+
 FigureKind: TypeAlias = Literal["documented", "measured", "fitted", "assumed"]
 FIGURE_KINDS: tuple[str, ...] = get_args(FigureKind)
 
@@ -548,13 +550,36 @@ class LaunchUnitsSpec:
 @dataclass(frozen=True, slots=True)
 class GpcClocksSpec:
     """
-    The clocks of the GPCs, of which each has its own.
+    The GPCs' clocks, and what a launch takes besides the work of its SMs, while tensor cores slow them down (D15).
 
     Attributes:
-        fastest_permille: Cycles of the fastest GPC for 1,000 of the slowest one, where both are busy.
+        sms: SMs that work, for each of which the others have an entry.
+        besides: Elapsed cycles less those in which SMs are active, and those that the clocks come apart.
+        cycles: Two numbers of active cycles.
+        apart: Cycles of the fastest GPC less those of the slowest after the first of them.
+        far_apart: The same after the second of them.
     """
 
-    fastest_permille: Annotated[int, FigureUnit("permille", least=1000)]
+    sms: Annotated[tuple[int, ...], FigureUnit("SMs")]
+    besides: Annotated[tuple[int, ...], FigureUnit("cycles")]
+    cycles: Annotated[tuple[int, ...], FigureUnit("cycles")]
+    apart: Annotated[tuple[int, ...], FigureUnit("cycles")]
+    far_apart: Annotated[tuple[int, ...], FigureUnit("cycles")]
+
+    def more(self, working: int, active: int) -> int:
+        """
+        Return the cycles by which elapsed ones exceed active ones, between what was measured in proportion.
+
+        Args:
+            working: SMs that work.
+            active: Cycles of the SM that works longest.
+        """
+        besides, near, far = (
+            float(np.interp(working, self.sms, column)) for column in (self.besides, self.apart, self.far_apart)
+        )
+        first, last = self.cycles
+        beyond = max(0, active - first) * (far - near) / (last - first)
+        return round(besides + near * min(active, first) / first + beyond)
 
 
 @dataclass(frozen=True, slots=True)

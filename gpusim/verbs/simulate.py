@@ -161,19 +161,18 @@ class SimulatedLaunch:
         Cycles of the launch, overhead included (D15).
 
         They are those of the fastest GPC. One without a CTA counts at its full clock while busy tensor cores slow the
-        others down; where all have CTAs, the last one to end is taken to be one of the slowest.
+        others down; where all have CTAs, the last one to end is taken to be one of the slowest, by what was measured.
         """
         return self.elapsed_of(self.outcome.longest)
 
     def elapsed_of(self, longest: int) -> int:
         """Return the cycles of the launch if the longest span of an SM were so many cycles."""
-        spec, cycles = self.launch.machine.launch, longest
+        spec, multiplies = self.launch.machine.launch, self.launch.kernel.mma is not None
         if self.launch.ctas < spec.ctas_on_every_gpc:
-            if self.launch.kernel.mma is not None:
-                cycles = cycles * spec.idle_clock_percent // 100
-        elif spec.gpc_clocks is not None:
-            cycles = cycles * spec.gpc_clocks.fastest_permille // 1000
-        return cycles + spec.overhead
+            return longest * (spec.idle_clock_percent if multiplies else 100) // 100 + spec.overhead
+        if multiplies and spec.gpc_clocks is not None:
+            return longest + spec.gpc_clocks.more(self.launch.working, longest)
+        return longest + spec.overhead
 
     @property
     def active(self) -> float:

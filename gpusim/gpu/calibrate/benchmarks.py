@@ -33,6 +33,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "stores": profiled.measure_stores,
     "merge": profiled.measure_merge,
     "idle": profiled.measure_idle,
+    "lags": profiled.measure_lags,
     "fetch": profiled.measure_fetch,
     "mix": sharing.measure_mix,
     "dispatch": sharing.measure_dispatch,

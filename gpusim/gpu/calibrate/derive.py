@@ -46,8 +46,8 @@ Such a figure is printed, but never written into a machine file.
 _FILES = (
     *("mma", "ldmatrix", "shared", "cp_async", "barrier", "latency", "bandwidth", "arith", "launch"),
     *("cold", "stores", "merge", "idle", "fetch", "release", "semaphore", "dispatch", "backlog"),
-    *("places", "ends", "held", "hits", "clocks", "duel", "together"),
-    *("sides", "pairs", "own", "standstills", "fills", "crowded", "queued", "gaps", "domains"),
+    *("places", "ends", "held", "hits", "duel", "together"),
+    *("sides", "pairs", "own", "standstills", "fills", "crowded", "queued", "gaps", "domains", "lags"),
 )
 
 

@@ -10,6 +10,7 @@ from gpusim.lower.stream import INSTRUCTION_BYTES
 from gpusim.units import SECTOR_BYTES
 
 _ACTIVE, _ELAPSED = "sm__cycles_active.max", "sm__cycles_elapsed.max"
+_FASTEST, _SLOWEST = "gpc__cycles_elapsed.max", "gpc__cycles_elapsed.min"
 _LOOKED_UP, _READ = "lts__t_sectors_srcunit_tex.sum", "lts__t_sectors_op_read.sum"
 
 
@@ -145,15 +146,41 @@ def _reads_of_code(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     return more * SECTOR_BYTES / ((longer - shorter) * INSTRUCTION_BYTES), rule
 
 
-def _fastest_clock(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    """Return cycles of the SM with the fastest clock for 1,000 of the slowest one, all with busy tensor cores."""
-    ctas = t["clocks"].widest("ctas")
-    launches: dict[tuple[str, str], list[float]] = {}
-    for row in t["clocks"].rows(load="mma", ctas=ctas):
-        rate = float(row["cycles"]) / float(row["nanoseconds"])
-        launches.setdefault((row["asked"], row["launch"]), []).append(rate)
-    found = median(max(rates) / min(rates) for rates in launches.values())
-    return 1000 * found, f"clocks.csv, {ctas} CTAs of mma.sync: fastest SM over slowest, median of the launches"
+def _lag(column: str) -> Formula:
+    """Return the formula of what SMs that multiply elapse longer than they are active, by their number."""
+
+    def formula(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], str]:
+        found = {sms: _lags_of(t["lags"], sms) for sms in sorted(map(int, t["lags"].values("ctas")))}
+        if not found:
+            raise NotMeasured
+        busy = sorted(set.intersection(*(set(lags) for lags in found.values())))
+        first, last = busy[len(busy) // 2], busy[-1]
+        ends = {"apart": first, "far_apart": last}
+        if column == "sms":
+            return tuple(found), "lags.csv, CTAs of busy mma.sync, one on an SM"
+        if column == "cycles":
+            return (first, last), "lags.csv, busy cycles: those in the middle and the most"
+        if column in ends:
+            return tuple(round(lags[ends[column]][1]) for lags in found.values()), (
+                f"lags.csv, elapsed cycles of the fastest GPC less the slowest's, busy for {ends[column]}, medians"
+            )
+        return tuple(round(median(whole - apart for whole, apart in lags.values())) for lags in found.values()), (
+            "lags.csv, elapsed less active, less what the GPCs are apart, medians"
+        )
+
+    return formula
+
+
+def _lags_of(table: MeasuredTable, sms: int) -> dict[int, tuple[float, float]]:
+    """Return elapsed less active cycles of so many SMs, and those that GPCs are apart, by how long they are busy."""
+    found: dict[int, list[Row]] = {}
+    for row in table.rows(ctas=sms):
+        found.setdefault(int(row["busy_cycles"]), []).append(row)
+    return {busy: (_less(rows, _ELAPSED, _ACTIVE), _less(rows, _FASTEST, _SLOWEST)) for busy, rows in found.items()}
+
+
+def _less(rows: list[Row], more: str, less: str) -> float:
+    return median(float(row[more]) - float(row[less]) for row in rows)
 
 
 _ALWAYS_IN_L1 = "l1 chase"
@@ -203,7 +230,7 @@ LAUNCH_FORMULAS: dict[str, Formula] = {
     "l2.clock.of_hit": _own_clock("l2 chase"),
     "l2.clock.of_miss": _own_clock("dram chase"),
     "launch.cta_setup": _cta_setup,
-    "launch.gpc_clocks.fastest_permille": _fastest_clock,
+    **{f"launch.gpc_clocks.{column}": _lag(column) for column in ("sms", "besides", "cycles", "apart", "far_apart")},
     "launch.units.ahead": _ahead,
     "launch.units.others": _others,
     "launch.units.between": _between,

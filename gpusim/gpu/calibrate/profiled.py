@@ -5,7 +5,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,9 @@ _ROWS_BYTES = 138 << 20
 _ROWS_LEAST_CTAS = 64
 _STORED_BYTES = 16
 _STORE_THREADS = 128
+_LAG_SMS: Final = (16, 64)
+_LAG_CYCLES: Final = (5_000, 10_000, 20_000, 40_000, 80_000, 160_000, 320_000)
+"""SMs with a CTA, besides all of them, and cycles for which their tensor cores are busy."""
 _BUSY_CYCLES = 30_000
 _PASSES = 3
 _FLAGS = 64
@@ -93,6 +96,16 @@ def _idle(sms: int, quick: bool) -> list[ProfiledLaunch]:
         ProfiledLaunch("launches", f"busy_{pipe}", ctas, 256, ("clocks", _BUSY_CYCLES), {"pipe": pipe}, clocks=1)
         for pipe in ("fma", "mma")
         for ctas in (*(count for count in counts if count < sms), sms)
+    ]
+
+
+def _lags(sms: int, quick: bool) -> list[ProfiledLaunch]:
+    """Return kernels that keep the tensor cores of some SMs busy for so long, each thrice."""
+    return [
+        ProfiledLaunch("launches", "busy_mma", ctas, 256, ("clocks", cycles), {"busy_cycles": cycles}, clocks=1)
+        for ctas in (*(count for count in _LAG_SMS if count < sms), sms)
+        for cycles in (_LAG_CYCLES[3::3] if quick else _LAG_CYCLES)
+        for _ in range(1 if quick else 3)
     ]
 
 
@@ -295,6 +308,7 @@ PLANS: dict[str, Launches] = {
     "ends": _ends,
     "rows": _rows,
     "idle": _idle,
+    "lags": _lags,
     "fetch": _fetch,
 }
 """What is launched under ncu, by number of SMs and whether the run is a quick one."""
@@ -425,6 +439,15 @@ IDLE_METRICS = (
 )
 
 
+LAG_METRICS = (
+    "sm__cycles_elapsed.max",
+    "sm__cycles_active.max",
+    "gpc__cycles_elapsed.max",
+    "gpc__cycles_elapsed.min",
+    "gpu__time_duration.sum",
+)
+
+
 def measure_stores(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     Measure stores of 16 bytes a thread: by the CTA's clock without ncu, and then by the counters of ncu.
@@ -474,6 +497,17 @@ def measure_idle(device: Device, *, quick: bool) -> list[MeasuredRow]:
         CannotRun: ncu is missing or may not profile here.
     """
     counted = profile_plan("idle", IDLE_METRICS, device.sms, quick=quick)
+    return _with_median(counted)
+
+
+def measure_lags(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure how far the GPCs' clocks come apart while tensor cores are busy, and what a launch takes besides.
+
+    Raises:
+        CannotRun: ncu is missing or may not profile here.
+    """
+    counted = profile_plan("lags", LAG_METRICS, device.sms, quick=quick)
     return _with_median(counted)
 
 

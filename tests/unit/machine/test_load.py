@@ -314,6 +314,21 @@ def test_dram_bytes_per_kilocycle_follow_from_bandwidth_and_clock():
             ),
         ),
         (
+            H200.replace("value = [2706, 2822, 2863]", "value = [2706, 2822]"),
+            (
+                "launch.gpc_clocks.besides must have an entry for each of sms, 3, got 2"
+                " (x.toml: launch.gpc_clocks.besides)"
+            ),
+        ),
+        (
+            H200.replace("value = [40000, 320000]", "value = [40000]"),
+            "launch.gpc_clocks.cycles must be two numbers that ascend, got [40000] (x.toml: launch.gpc_clocks.cycles)",
+        ),
+        (
+            H200.replace("value = [16, 64, 132]", "value = [64, 16, 132]"),
+            "launch.gpc_clocks.sms must ascend, got [64, 16, 132] (x.toml: launch.gpc_clocks.sms)",
+        ),
+        (
             with_value("dram.late.on_time", 400),
             "dram.late.on_time must be at least 489, got 400 (x.toml: dram.late.on_time)",
         ),
@@ -392,7 +407,7 @@ def test_a_figure_may_be_a_list():
     [
         ("launch.units", 5),
         ("launch.reads", 2),
-        ("launch.gpc_clocks", 1),
+        ("launch.gpc_clocks", 5),
         ("dram.banks", 3),
         ("async_copy.pace", 1),
         ("l2.reach", 1),
@@ -489,3 +504,23 @@ def test_a_machine_file_that_is_missing_is_refused():
         BadInput, match=r'^machine file must be readable, got "nowhere/x.toml" \(.*\); .*: a100, .*, t4$'
     ):
         load_machine("nowhere/x.toml")
+
+
+@pytest.mark.parametrize(
+    ("working", "active", "more"),
+    [
+        (16, 20_000, 2706 + 11),
+        (64, 40_000, 2822 + 298),
+        (132, 180_000, 2863 + 573 + 252),
+        (98, 40_000, 2842 + 436),
+        (8, 40_000, 2706 + 22),
+    ],
+)
+def test_clocks_come_apart_in_proportion_between_what_was_measured(working, active, more):
+    """
+    Of 16 SMs the fastest GPC is ahead by 22 cycles after 40,000, and by half of it after half of them.
+
+    Of 132 by 573, and by 1,078 after 320,000: 505 in 280,000 more, 252 in half of them. Of 98, half-way from 64 to 132,
+    by 436, half-way from 298 to 573; a launch takes 2,842 besides. Fewer than 16 are taken for 16.
+    """
+    assert load_machine("h200").launch.gpc_clocks.more(working, active) == pytest.approx(more, abs=1)

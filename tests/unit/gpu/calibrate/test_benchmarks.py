@@ -301,8 +301,8 @@ def test_figures_follow_from_the_rows(measured):
     # Clocks of 0, 0, 1 and SPAN + 1: the median step.
     assert derived["l2.semaphore"] == 1
     assert derived["launch.cta_setup"] == 310
-    # The clocks of 64 SMs are four cycles apart, from 39,600 on.
-    assert derived["launch.gpc_clocks.fastest_permille"] == round(1000 * (39_600 + 4 * 63) / 39_600)
+    # Elapsed less active cycles, and a cycle for each GPC's.
+    assert derived["launch.gpc_clocks.besides"] == (4200,) * len(derived["launch.gpc_clocks.sms"])
     # CTAs two cycles apart over four SMs.
     assert derived["launch.cta_interval"] == 2
     assert derived["l2.write_latency"] == 500

@@ -52,34 +52,30 @@ def test_the_last_store_is_acknowledged_after_the_last_sm_is_active(tmp_path):
     assert values_from(tmp_path, ends=STORELESS + storing) == {"launch.overhead": 2600, "l2.write_latency": 300}
 
 
-def test_the_fastest_clock_is_that_of_an_sm_over_the_slowest_of_its_launch(tmp_path):
-    """
-    Cycles in 20,000 ns: 36,000 and 35,640 in one launch, 1.0101 apart, 35,000 and 34,300 in another, 1.0204, and 1.0000
-    apart in a third. Grids with fewer CTAs and other loads do not count.
-    """
-    rows = [
-        {
-            "load": load,
-            "asked": 20_000,
-            "ctas": ctas,
-            "launch": launch,
-            "sm": sm,
-            "cycles": cycles,
-            "nanoseconds": 20_000,
-        }
-        for load, ctas, launch, of_sms in [
-            ("mma", 132, 0, (36_000, 35_640)),
-            ("mma", 132, 1, (35_000, 34_300)),
-            ("mma", 132, 2, (36_000, 36_000)),
-            ("mma", 16, 0, (36_000, 30_000)),
-            ("spin", 132, 0, (39_600, 30_000)),
-        ]
-        for sm, cycles in enumerate(of_sms)
-    ]
-    derived = derived_from(tmp_path, clocks=rows)["launch.gpc_clocks.fastest_permille"]
+def lag(ctas, busy, active, elapsed, slowest):
+    columns = {"kernel": "busy_mma", "ctas": ctas, "busy_cycles": busy}
+    columns |= {"sm__cycles_active.max": active, "sm__cycles_elapsed.max": elapsed}
+    return columns | {"gpc__cycles_elapsed.max": elapsed, "gpc__cycles_elapsed.min": slowest}
 
-    assert derived.value == 1010
-    assert derived.at == ("clocks.csv, 132 CTAs of mma.sync: fastest SM over slowest, median of the launches: 1010.10")
+
+def test_clocks_of_gpcs_come_apart_while_tensor_cores_are_busy(tmp_path):
+    """
+    Of 16 SMs the fastest is 10, 20 and 40 cycles ahead after 1, 2 and 4 thousand, of 132 SMs 100, 200 and 300.
+
+    Elapsed cycles exceed active ones by 2710, 2720 and 2740, and 2900, 3000 and 3100: without what clocks are apart by
+    2700, and 2800.
+    """
+    rows = [lag(16, 1000, 1000, 3710, 3700), lag(16, 2000, 2000, 4720, 4700), lag(16, 4000, 4000, 6740, 6700)]
+    rows += [lag(132, 1000, 1000, 3900, 3800), lag(132, 2000, 2000, 5000, 4800), lag(132, 4000, 4000, 7100, 6800)]
+    found = values_from(tmp_path, lags=rows)
+
+    assert {key.removeprefix("launch.gpc_clocks."): value for key, value in found.items()} == {
+        "sms": (16, 132),
+        "besides": (2700, 2800),
+        "cycles": (2000, 4000),
+        "apart": (20, 200),
+        "far_apart": (40, 300),
+    }
 
 
 def test_ends_of_grids_that_leave_a_gpc_idle_tell_nothing(tmp_path):
