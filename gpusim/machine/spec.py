@@ -566,6 +566,11 @@ class GpcClocksSpec:
     apart: Annotated[tuple[int, ...], FigureUnit("cycles")]
     far_apart: Annotated[tuple[int, ...], FigureUnit("cycles")]
 
+    @property
+    def least(self) -> int:
+        """Cycles that a launch takes at least besides the work of its SMs."""
+        return min(self.besides)
+
     def more(self, working: int, active: int) -> int:
         """
         Return the cycles by which elapsed ones exceed active ones, between what was measured in proportion.

@@ -124,9 +124,11 @@ def _data_at_once(machine: Machine) -> Machine:
 
 def _starts_at_once(machine: Machine) -> Machine:
     """Return the machine whose CTAs start at once, with their instructions and parameters at hand."""
+    clocks = machine.launch.gpc_clocks
+    clocks = clocks and replace(clocks, besides=(0,) * len(clocks.sms))
     return replace(
         machine,
-        launch=replace(machine.launch, overhead=0, cta_setup=0, cta_interval=0),
+        launch=replace(machine.launch, overhead=0, cta_setup=0, cta_interval=0, gpc_clocks=clocks),
         constant_cache=replace(machine.constant_cache, miss_latency=0),
         instruction_cache=replace(machine.instruction_cache, l1_miss_latency=0, miss_latency=0, line_interval=0),
     )

@@ -75,8 +75,14 @@ def candidates_of(
     return sorted(found, key=lambda one: one.least_cycles), len(refused)
 
 
+def _least_besides(machine: Machine) -> int:
+    """Return the cycles that a launch takes at least besides the work of its SMs."""
+    spec = machine.launch
+    return spec.overhead if spec.gpc_clocks is None else min(spec.overhead, spec.gpc_clocks.least)
+
+
 def _elapsed(cycles: int, settings: Mapping[str, Any], machine: Machine) -> int:
     """Return the fewest elapsed cycles: a launch has an overhead, and a parallel split-K has two launches."""
     reduces = settings.get("problem.split_k") == "parallel" and settings.get("problem.split_k_slices", 1) > 1
     launches = 2 if reduces else 1
-    return cycles * min(100, machine.launch.idle_clock_percent) // 100 + launches * machine.launch.overhead
+    return cycles * min(100, machine.launch.idle_clock_percent) // 100 + launches * _least_besides(machine)

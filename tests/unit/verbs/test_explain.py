@@ -12,7 +12,7 @@ from gpusim.machine import load_machine
 from gpusim.scenario.catalogue import find_scenario
 from gpusim.sim.figures import figures_of
 from gpusim.verbs.explain import explain
-from gpusim.verbs.explanation.changes import INFINITE_L2, PERFECT_OVERLAP
+from gpusim.verbs.explanation.changes import INFINITE_L2, NO_LAUNCH, PERFECT_OVERLAP
 from gpusim.verbs.explanation.losses import IDLE_SMS, PADDING, TAIL
 from gpusim.verbs.simulate import simulate
 
@@ -211,3 +211,10 @@ def test_a_changed_machine_has_no_figure_below_nothing_while_tensor_cores_slow_i
     assert min(figure for name, figure in named.items() if isinstance(figure, int) and name != "home_bits") >= 0
     if machine == "h200":
         assert figures.dram_latency >= figures.l2_near
+
+
+def test_without_its_overhead_a_launch_takes_only_what_clocks_are_apart():
+    launch = NO_LAUNCH.machine(load_machine("h200")).launch
+
+    assert (launch.overhead, launch.gpc_clocks.more(132, 0)) == (0, 0)
+    assert launch.gpc_clocks.more(132, 40_000) == load_machine("h200").launch.gpc_clocks.apart[-1]
