@@ -212,6 +212,13 @@ class _Reader:
                     f"launch.gpc_clocks.{name} {rule}, got {list(column)} ({self._where}: launch.gpc_clocks.{name})"
                 )
 
+        nearer = [far for near, far in zip(clocks.apart, clocks.far_apart, strict=True) if far < near]
+        if nearer:
+            raise BadInput(
+                f"launch.gpc_clocks.far_apart must not be below apart, got {nearer[0]}"
+                f" ({self._where}: launch.gpc_clocks.far_apart)"
+            )
+
     def _refuse(self, rule: str, found: object, key: str) -> BadInput:
         return BadInput(f"{rule}, got {'nothing' if found is None else repr(found)} ({self._where}: {key})")
 

@@ -561,10 +561,10 @@ class GpcClocksSpec:
     """
 
     sms: Annotated[tuple[int, ...], FigureUnit("SMs")]
-    besides: Annotated[tuple[int, ...], FigureUnit("cycles")]
+    besides: Annotated[tuple[int, ...], FigureUnit("cycles", least=0)]
     cycles: Annotated[tuple[int, ...], FigureUnit("cycles")]
-    apart: Annotated[tuple[int, ...], FigureUnit("cycles")]
-    far_apart: Annotated[tuple[int, ...], FigureUnit("cycles")]
+    apart: Annotated[tuple[int, ...], FigureUnit("cycles", least=0)]
+    far_apart: Annotated[tuple[int, ...], FigureUnit("cycles", least=0)]
 
     @property
     def least(self) -> int:

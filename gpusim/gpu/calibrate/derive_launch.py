@@ -154,7 +154,9 @@ def _lag(column: str) -> Formula:
         if not found:
             raise NotMeasured
         busy = sorted(set.intersection(*(set(lags) for lags in found.values())))
-        first, last = busy[len(busy) // 2], busy[-1]
+        if len(busy) == 1:
+            raise NotMeasured
+        first, last = busy[(len(busy) - 1) // 2], busy[-1]
         ends = {"apart": first, "far_apart": last}
         if column == "sms":
             return tuple(found), "lags.csv, CTAs of busy mma.sync, one on an SM"

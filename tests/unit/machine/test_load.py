@@ -329,6 +329,10 @@ def test_dram_bytes_per_kilocycle_follow_from_bandwidth_and_clock():
             "launch.gpc_clocks.sms must ascend, got [64, 16, 132] (x.toml: launch.gpc_clocks.sms)",
         ),
         (
+            H200.replace("value = [34, 309, 1078]", "value = [34, 309, 100]"),
+            "launch.gpc_clocks.far_apart must not be below apart, got 100 (x.toml: launch.gpc_clocks.far_apart)",
+        ),
+        (
             with_value("dram.late.on_time", 400),
             "dram.late.on_time must be at least 489, got 400 (x.toml: dram.late.on_time)",
         ),
@@ -514,6 +518,7 @@ def test_a_machine_file_that_is_missing_is_refused():
         (132, 180_000, 2863 + 573 + 252),
         (98, 40_000, 2842 + 436),
         (8, 40_000, 2706 + 22),
+        (200, 600_000, 2863 + 573 + 1010),
     ],
 )
 def test_clocks_come_apart_in_proportion_between_what_was_measured(working, active, more):
@@ -521,6 +526,7 @@ def test_clocks_come_apart_in_proportion_between_what_was_measured(working, acti
     Of 16 SMs the fastest GPC is ahead by 22 cycles after 40,000, and by half of it after half of them.
 
     Of 132 by 573, and by 1,078 after 320,000: 505 in 280,000 more, 252 in half of them. Of 98, half-way from 64 to 132,
-    by 436, half-way from 298 to 573; a launch takes 2,842 besides. Fewer than 16 are taken for 16.
+    by 436, half-way from 298 to 573; a launch takes 2,842 besides. Fewer than 16 are taken for 16, more than 132 for
+    132; after 600,000 cycles it is twice the 505.
     """
     assert load_machine("h200").launch.gpc_clocks.more(working, active) == pytest.approx(more, abs=1)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from doubles import published as published_h200
@@ -22,7 +23,7 @@ from gpusim.schedule.counts import count_all
 from gpusim.sim import launch
 from gpusim.sim.core.engine import VARIABLE, engine
 from gpusim.sim.stall_reasons import REASONS
-from gpusim.verbs.simulate import simulate
+from gpusim.verbs.simulate import SimulatedLaunch, simulate
 
 
 def gemm(m, n, k, **kernel):
@@ -326,6 +327,27 @@ def test_auto_compiles_where_a_compiler_is_at_hand(monkeypatch):
     simulate(gemm(64, 64, 64), stream="auto")
 
     assert asked == [(0, "compiled")]
+
+
+@pytest.mark.parametrize(
+    ("machine", "multiplies", "ctas", "more"),
+    [
+        ("h200", True, 132, 2863 + 573),
+        ("h200", False, 132, 2731),
+        ("h200", True, 8, 2731 + 4400),
+        ("a100", True, 108, load_machine("a100").launch.overhead),
+    ],
+)
+def test_a_launch_of_40_000_cycles_takes_more_by_its_clocks(machine, multiplies, ctas, more):
+    """
+    132 SMs whose tensor cores are busy: 2,863 cycles besides, and 573 that the fastest GPC is ahead. Without mma.sync,
+    as in the reduction of a parallel split-K, and where no clocks are known: the overhead alone. Of 8 CTAs the idle
+    GPC counts 111 cycles for 100.
+    """
+    kernel = SimpleNamespace(mma="m16n8k16" if multiplies else None)
+    of = SimpleNamespace(machine=load_machine(machine), kernel=kernel, ctas=ctas, working=ctas)
+
+    assert SimulatedLaunch(of, SimpleNamespace(longest=40_000)).elapsed == 40_000 + more
 
 
 @pytest.mark.parametrize("ctas", [15, 16])

@@ -303,6 +303,7 @@ def test_figures_follow_from_the_rows(measured):
     assert derived["launch.cta_setup"] == 310
     # Elapsed less active cycles, and a cycle for each GPC's.
     assert derived["launch.gpc_clocks.besides"] == (4200,) * len(derived["launch.gpc_clocks.sms"])
+    assert derived["launch.gpc_clocks.cycles"] == (40_000, 320_000)
     # CTAs two cycles apart over four SMs.
     assert derived["launch.cta_interval"] == 2
     assert derived["l2.write_latency"] == 500

@@ -78,6 +78,18 @@ def test_clocks_of_gpcs_come_apart_while_tensor_cores_are_busy(tmp_path):
     }
 
 
+def test_of_two_lengths_the_clocks_are_those_after_both_and_of_one_nothing(tmp_path):
+    rows = [lag(132, 1000, 1000, 3900, 3800), lag(132, 4000, 4000, 7100, 6800)]
+
+    found = values_from(tmp_path, lags=rows)
+    assert [found[f"launch.gpc_clocks.{key}"] for key in ("cycles", "apart", "far_apart")] == [
+        (1000, 4000),
+        (100,),
+        (300,),
+    ]
+    assert values_from(tmp_path, lags=rows[:1]) == {}
+
+
 def test_ends_of_grids_that_leave_a_gpc_idle_tell_nothing(tmp_path):
     few = [ending(8, 0, 5000, 9000), ending(12, 1, 5000, 9300)]
 
