@@ -5,7 +5,7 @@ import json
 import re
 import tomllib
 import types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from itertools import pairwise
@@ -101,6 +101,10 @@ def parse_machine(text: str, name: str, where: str) -> Machine:
 
 def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
+
+
+def _ascend(column: Sequence[int]) -> bool:
+    return all(one < other for one, other in pairwise(column))
 
 
 class _Reader:
@@ -204,14 +208,11 @@ class _Reader:
                     f"launch.gpc_clocks.{name} must have an entry for each of sms, {len(clocks.sms)}, got {len(found)}"
                     f" ({self._where}: launch.gpc_clocks.{name})"
                 )
-        for name, column in (("sms", clocks.sms), ("cycles", clocks.cycles)):
-            ascend = all(one < other for one, other in pairwise(column))
-            if not ascend or (name == "cycles" and len(column) != 2):
-                rule = "must be two numbers that ascend" if name == "cycles" else "must ascend"
-                raise BadInput(
-                    f"launch.gpc_clocks.{name} {rule}, got {list(column)} ({self._where}: launch.gpc_clocks.{name})"
-                )
-
+        if len(clocks.cycles) != 2 or not _ascend(clocks.cycles):
+            rule, key = "launch.gpc_clocks.cycles must be two numbers that ascend", "launch.gpc_clocks.cycles"
+            raise self._refuse(rule, list(clocks.cycles), key)
+        if not _ascend(clocks.sms):
+            raise self._refuse("launch.gpc_clocks.sms must ascend", list(clocks.sms), "launch.gpc_clocks.sms")
         nearer = [far for near, far in zip(clocks.apart, clocks.far_apart, strict=True) if far < near]
         if nearer:
             raise BadInput(

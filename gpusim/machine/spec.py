@@ -566,11 +566,6 @@ class GpcClocksSpec:
     apart: Annotated[tuple[int, ...], FigureUnit("cycles", least=0)]
     far_apart: Annotated[tuple[int, ...], FigureUnit("cycles", least=0)]
 
-    @property
-    def least(self) -> int:
-        """Cycles that a launch takes at least besides the work of its SMs."""
-        return min(self.besides)
-
     def more(self, working: int, active: int) -> int:
         """
         Return the cycles by which elapsed ones exceed active ones, between what was measured in proportion.

@@ -1,5 +1,6 @@
 """The figures of a machine that the core executes with, as plain integers."""
 
+import sys
 from typing import NamedTuple
 
 from gpusim.machine.spec import Machine
@@ -132,19 +133,10 @@ def _home_bits(machine: Machine) -> int:
     return ~within | sum(1 << bit for bit in machine.l2.crossing.home_bits)
 
 
-def _sooner(cycles: int, clock: int) -> int:
-    """Return how many SM cycles fewer something takes whose clock goes on; ``clock`` has those of it, in per cent."""
-    return cycles - cycles * 100 // clock
-
-
-def _hit(machine: Machine, latency: int, clock: int) -> int:
-    """Return by how many SM cycles fewer a hit takes, or a store: what of it is in the L2's clock."""
-    return 0 if machine.l2.clock is None else _sooner(min(latency, machine.l2.clock.of_hit), clock)
-
-
-def _miss(machine: Machine, latency: int, clock: int) -> int:
-    """Return by how many SM cycles fewer a miss takes: what of it is in the clocks of the L2 and of DRAM, or all."""
-    return _sooner(latency if machine.l2.clock is None else min(latency, machine.l2.clock.of_miss), clock)
+def _latency(cycles: int, own: int, clock: int) -> int:
+    """Return a latency of which so many cycles, or all, are in a clock that goes on, ``clock`` for 100 of the SMs'."""
+    own = min(cycles, own)
+    return cycles - own + own * 100 // clock
 
 
 def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
@@ -163,7 +155,9 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
     copy, banks, late = machine.async_copy, machine.dram.banks, machine.dram.late
     pace = None if copy is None else copy.pace
     clock = machine.launch.idle_clock_percent if busy else 100
-    rate = 100 if machine.l2.clock is None else clock
+    rate, of_hit, of_miss = 100, 0, sys.maxsize
+    if machine.l2.clock is not None:
+        rate, of_hit, of_miss = clock, machine.l2.clock.of_hit, machine.l2.clock.of_miss
     lines = machine.instruction_cache.l0_bytes // machine.instruction_cache.line_bytes
     return Figures(
         smsps=machine.smsps,
@@ -198,13 +192,13 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         cache_lines=max(lines, machine.instruction_cache.stream_lines + 1),
         l2_port_bytes=machine.l2.bytes_per_cycle_per_sm,
         l2_bytes=machine.l2.bytes_per_cycle * rate // 100,
-        l2_near=machine.l2.hit_latency - _hit(machine, machine.l2.hit_latency, clock),
-        l2_far=machine.l2.far_latency - _hit(machine, machine.l2.far_latency, clock),
+        l2_near=_latency(machine.l2.hit_latency, of_hit, clock),
+        l2_far=_latency(machine.l2.far_latency, of_hit, clock),
         l2_far_percent=machine.l2.far_fraction_percent,
         l2_reach=(0,) if machine.l2.reach is None else machine.l2.reach.about_mean,
         l2_write_bytes=machine.l2.write_bytes_per_cycle * rate // 100,
         l2_store_port_bytes=machine.l2.write_bytes_per_cycle_per_sm,
-        l2_write_latency=machine.l2.write_latency - _hit(machine, machine.l2.write_latency, clock),
+        l2_write_latency=_latency(machine.l2.write_latency, of_hit, clock),
         l2_write_buffer=machine.l2.write_buffer * 100 // rate,
         semaphore=machine.l2.semaphore,
         most_merged=machine.l2.most_merged,
@@ -213,12 +207,12 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         home_bits=_home_bits(machine),
         gpcs=() if machine.launch.units is None else machine.launch.units.gpcs,
         sides=() if machine.launch.units is None else machine.launch.units.sides,
-        dram_least=machine.dram.latency_least - _miss(machine, machine.dram.latency_least, clock),
-        dram_latency=machine.dram.latency - _miss(machine, machine.dram.latency, clock),
-        dram_late=machine.dram.latency_late - _miss(machine, machine.dram.latency_late, clock),
-        dram_later=machine.dram.latency_later - _miss(machine, machine.dram.latency_later, clock),
-        dram_most=machine.dram.latency_most - _miss(machine, machine.dram.latency_most, clock),
-        dram_on_time=0 if late is None else late.on_time - _miss(machine, late.on_time, clock),
+        dram_least=_latency(machine.dram.latency_least, of_miss, clock),
+        dram_latency=_latency(machine.dram.latency, of_miss, clock),
+        dram_late=_latency(machine.dram.latency_late, of_miss, clock),
+        dram_later=_latency(machine.dram.latency_later, of_miss, clock),
+        dram_most=_latency(machine.dram.latency_most, of_miss, clock),
+        dram_on_time=0 if late is None else _latency(late.on_time, of_miss, clock),
         dram_late_cycles=0 if late is None else late.cycles * 100 // clock,
         dram_late_period=0 if late is None else late.period * 100 // clock,
         dram_late_lines=0 if late is None else late.region_bytes // machine.l2.line_bytes,

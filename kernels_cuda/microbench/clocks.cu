@@ -7,13 +7,8 @@ enum Load { kSpin = 0, kFfma = 1, kMma = 2, kRead = 3 };
 template <int kLoad>
 DEVICE void clocks(u64* stamps, const char* data, u64 bytes, int duration) {
     float sums[16][4] = {};
-    // Random fractions, as matrices have: equal operands would toggle few bits, take less power and slow no clock.
-    u32 operands[8], bits = blockIdx.x * 256 + threadIdx.x;
-#pragma unroll
-    for (int i = 0; i < 8; ++i) {
-        bits = bits * 1664525u + 1013904223u;
-        operands[i] = (bits >> 3 & 0x83ff83ffu) | 0x38003800u;
-    }
+    u32 operands[8];
+    random_fractions(operands, blockIdx.x * 256 + threadIdx.x);
     const float factor = static_cast<float>(threadIdx.x);
     u32 read = 0;
     u64 at = (blockIdx.x * 4096ull + threadIdx.x * 16) % bytes;

@@ -44,6 +44,16 @@ DEVICE u32 fold(const Value (&values)[kRows][kColumns]) {
     return folded;
 }
 
+// Pairs of random fractions, as matrices have: equal operands would toggle few bits, take less power and slow no clock.
+template <int kPairs>
+DEVICE void random_fractions(u32 (&pairs)[kPairs], u32 seed) {
+#pragma unroll
+    for (int i = 0; i < kPairs; ++i) {
+        seed = seed * 1664525u + 1013904223u;
+        pairs[i] = (seed >> 3 & 0x83ff83ffu) | 0x38003800u;
+    }
+}
+
 // The cycles of one load of a word that is zero, which later loads' addresses can wait for, and when it began.
 DEVICE u32 load_cycles(u64 address, u32& zero, u64& begin) {
     u32 word;

@@ -9,13 +9,8 @@ enum State { kWarm = 0, kTimed = 1, kDone = 2 };  // of the warps that go throug
 // have been since their clocks were read.
 DEVICE u64 multiply(volatile u32* state, u64 period, u32& folded) {
     float sums[16][4] = {};
-    // Random fractions, as matrices have: equal operands would toggle few bits, take less power and slow no clock.
-    u32 operands[8], bits = blockIdx.x * 256 + threadIdx.x;
-#pragma unroll
-    for (int i = 0; i < 8; ++i) {
-        bits = bits * 1664525u + 1013904223u;
-        operands[i] = (bits >> 3 & 0x83ff83ffu) | 0x38003800u;
-    }
+    u32 operands[8];
+    random_fractions(operands, blockIdx.x * 256 + threadIdx.x);
     u64 batches = 0, next = cycles();
     bool timed = false;
 #pragma unroll 1

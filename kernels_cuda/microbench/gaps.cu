@@ -42,12 +42,8 @@ DEVICE void multiply(Sum (&c)[4], const u32 (&a)[8], int i) {
 template <int kMma, class Sum>
 DEVICE u64 multiply_all(int trips, u32& folded) {
     Sum sums[kChains][4] = {};
-    u32 operands[8], bits = threadIdx.x;
-#pragma unroll
-    for (int i = 0; i < 8; ++i) {
-        bits = bits * 1664525u + 1013904223u;
-        operands[i] = (bits >> 3 & 0x83ff83ffu) | 0x38003800u;
-    }
+    u32 operands[8];
+    random_fractions(operands, threadIdx.x);
     const u64 begin = cycles();
 #pragma unroll 1
     for (int trip = 0; trip < trips; ++trip)

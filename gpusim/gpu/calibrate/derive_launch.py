@@ -3,6 +3,7 @@
 from itertools import groupby, pairwise
 from operator import itemgetter
 from statistics import mean, median
+from typing import NamedTuple
 
 from gpusim.gpu.calibrate.lines import crosses
 from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured, Row
@@ -146,37 +147,53 @@ def _reads_of_code(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     return more * SECTOR_BYTES / ((longer - shorter) * INSTRUCTION_BYTES), rule
 
 
-def _lag(column: str) -> Formula:
-    """Return the formula of what SMs that multiply elapse longer than they are active, by their number."""
+class _Lags(NamedTuple):
+    """What SMs that multiply elapse longer than they are active, as in ``launch.gpc_clocks``."""
 
+    sms: tuple[int, ...]
+    besides: tuple[int, ...]
+    cycles: tuple[int, int]
+    apart: tuple[int, ...]
+    far_apart: tuple[int, ...]
+
+
+_LAGS = {
+    "sms": "CTAs of busy mma.sync, one on an SM",
+    "besides": "elapsed less active, less what the GPCs are apart, medians",
+    "cycles": "busy cycles: those in the middle and the most",
+    "apart": "elapsed cycles of the fastest GPC less the slowest's, busy for {0}, medians",
+    "far_apart": "elapsed cycles of the fastest GPC less the slowest's, busy for {1}, medians",
+}
+
+
+def _lag(column: str) -> Formula:
     def formula(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], str]:
-        found = {sms: _lags_of(t["lags"], sms) for sms in sorted(map(int, t["lags"].values("ctas")))}
-        if not found:
-            raise NotMeasured
-        busy = sorted(set.intersection(*(set(lags) for lags in found.values())))
-        if len(busy) == 1:
-            raise NotMeasured
-        first, last = busy[(len(busy) - 1) // 2], busy[-1]
-        ends = {"apart": first, "far_apart": last}
-        if column == "sms":
-            return tuple(found), "lags.csv, CTAs of busy mma.sync, one on an SM"
-        if column == "cycles":
-            return (first, last), "lags.csv, busy cycles: those in the middle and the most"
-        if column in ends:
-            return tuple(round(lags[ends[column]][1]) for lags in found.values()), (
-                f"lags.csv, elapsed cycles of the fastest GPC less the slowest's, busy for {ends[column]}, medians"
-            )
-        return tuple(round(median(whole - apart for whole, apart in lags.values())) for lags in found.values()), (
-            "lags.csv, elapsed less active, less what the GPCs are apart, medians"
-        )
+        lags = _lags(t["lags"])
+        return getattr(lags, column), f"lags.csv, {_LAGS[column].format(*lags.cycles)}"
 
     return formula
 
 
-def _lags_of(table: MeasuredTable, sms: int) -> dict[int, tuple[float, float]]:
-    """Return elapsed less active cycles of so many SMs, and those that GPCs are apart, by how long they are busy."""
+def _lags(table: MeasuredTable) -> _Lags:
+    by_sms = {int(ctas): _lags_of(table, ctas) for ctas in sorted(table.values("ctas"), key=int)}
+    busy = sorted(set.intersection(*map(set, by_sms.values()))) if by_sms else []
+    if len(busy) <= 1:
+        raise NotMeasured
+    first, last = busy[(len(busy) - 1) // 2], busy[-1]
+    lags = by_sms.values()
+    return _Lags(
+        tuple(by_sms),
+        tuple(round(median(whole - apart for whole, apart in own.values())) for own in lags),
+        (first, last),
+        tuple(round(own[first][1]) for own in lags),
+        tuple(round(own[last][1]) for own in lags),
+    )
+
+
+def _lags_of(table: MeasuredTable, ctas: str) -> dict[int, tuple[float, float]]:
+    """Return elapsed less active cycles of so many CTAs, and those that GPCs are apart, by how long they are busy."""
     found: dict[int, list[Row]] = {}
-    for row in table.rows(ctas=sms):
+    for row in table.rows(ctas=ctas):
         found.setdefault(int(row["busy_cycles"]), []).append(row)
     return {busy: (_less(rows, _ELAPSED, _ACTIVE), _less(rows, _FASTEST, _SLOWEST)) for busy, rows in found.items()}
 
@@ -232,7 +249,7 @@ LAUNCH_FORMULAS: dict[str, Formula] = {
     "l2.clock.of_hit": _own_clock("l2 chase"),
     "l2.clock.of_miss": _own_clock("dram chase"),
     "launch.cta_setup": _cta_setup,
-    **{f"launch.gpc_clocks.{column}": _lag(column) for column in ("sms", "besides", "cycles", "apart", "far_apart")},
+    **{f"launch.gpc_clocks.{column}": _lag(column) for column in _LAGS},
     "launch.units.ahead": _ahead,
     "launch.units.others": _others,
     "launch.units.between": _between,

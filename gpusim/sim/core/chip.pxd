@@ -123,7 +123,7 @@ cdef class Chip:
     cdef long long taken_in(self, long long sm, long long at, long long wavefronts) noexcept
     cdef long long staged_cycles(self, long long wavefronts) noexcept
     cdef long long gaps(self, long long smsp, long long warp, long long at, long long registers) noexcept
-    cdef long long dispatch(self, long long smsp, long long at, long long cycles, long long registers, long long until, long long waits) noexcept
+    cdef long long dispatch(self, long long smsp, long long at, long long cycles, long long registers, long long until, long long warp) noexcept
     cdef long long dispatch_copy(self, long long smsp, long long at, long long cycles, long long registers, long long until) noexcept
     cdef long long queue_up(self, long long smsp, long long at, long long cycles, long long registers, long long until, long long waits, long long own, long long entries, long long interval) noexcept
     @cython.locals(comes=bint)

@@ -932,7 +932,7 @@ class Chip:
             if self.takes[code] and (kind != LDGSTS or self.asked[self.requested]):
                 self.take_later(smsp, self.collected, self.takes[code])
         elif kind == COMMIT:
-            self.stored[warp] = max(self.stored[warp], self.dispatch(smsp, at, self.commit_stage, 0, 0, 0))
+            self.stored[warp] = max(self.stored[warp], self.dispatch(smsp, at, self.commit_stage, 0, 0, warp))
             self.tag_free[self.sm_of[smsp]] += self.tagged_apart[warp]
             self.tagged_apart[warp] = 0
             self.commit(warp)
@@ -1235,7 +1235,7 @@ class Chip:
         return alone * since // room - alone
 
     def dispatch(  # noqa: PLR0917 - in C all are
-        self, smsp: int, at: int, cycles: int, registers: int, until: int, waits: int
+        self, smsp: int, at: int, cycles: int, registers: int, until: int, warp: int
     ) -> int:
         """
         Queue a memory instruction in the MIO; return the cycle at which the data stage takes it.
@@ -1247,6 +1247,7 @@ class Chip:
         the rate of the SM is that of GA10x (D20). A store waits until its warp's store before it is written
         (``until``), and all memory instructions behind it with it (D3).
         """
+        waits = self.gaps(smsp, warp, at, registers)
         return self.queue_up(smsp, at, cycles, registers, until, waits, 1, 1, self.sm_interval)
 
     def dispatch_copy(self, smsp: int, at: int, cycles: int, registers: int, until: int) -> int:
@@ -1306,8 +1307,7 @@ class Chip:
             wavefronts = self.wavefronts_of(warp, code)
             stores = self.fills[code]
             cycles = self.staged_cycles(wavefronts)
-            until = self.written[warp] if stores else 0
-            leaves = self.dispatch(smsp, at, cycles, registers, until, self.gaps(smsp, warp, at, registers))
+            leaves = self.dispatch(smsp, at, cycles, registers, self.written[warp] if stores else 0, warp)
             if stores:
                 self.written[warp] = leaves + wavefronts * self.wavefront_latency
             landed = self.shared(warp, leaves, wavefronts)
@@ -1321,7 +1321,7 @@ class Chip:
             if self.row[code] >= 0:
                 self.resolve(warp, code)
                 comes = self.asked[self.requested] > 0
-                leaves = self.dispatch(smsp, at, 1, registers, 0, self.gaps(smsp, warp, at, registers))
+                leaves = self.dispatch(smsp, at, 1, registers, 0, warp)
                 landed = self.look_up(sm, leaves, at, self.load_hit)
                 if comes:
                     landed = self.taken_in(sm, landed, self.wavefronts_of(warp, code))
@@ -1329,8 +1329,7 @@ class Chip:
                 # A store looks up its lines on the way, one a cycle, as copies do. Four sectors are taken for a line.
                 sectors = self.sectors_of_output(warp, code)
                 lines = 0 if self.is_load[code] else (sectors + SECTORS_PER_LINE - 1) // SECTORS_PER_LINE
-                waits = self.gaps(smsp, warp, at, registers)
-                leaves = self.dispatch(smsp, at, self.staged_cycles(lines), registers, 0, waits)
+                leaves = self.dispatch(smsp, at, self.staged_cycles(lines), registers, 0, warp)
                 landed = self.output(sm, warp, at, leaves, sectors)
         if self.write[code] >= 0:
             self.hold(warp, self.write[code], landed, reason)

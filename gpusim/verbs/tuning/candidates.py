@@ -78,7 +78,7 @@ def candidates_of(
 def _least_besides(machine: Machine) -> int:
     """Return the cycles that a launch takes at least besides the work of its SMs."""
     spec = machine.launch
-    return spec.overhead if spec.gpc_clocks is None else min(spec.overhead, spec.gpc_clocks.least)
+    return spec.overhead if spec.gpc_clocks is None else min(spec.overhead, *spec.gpc_clocks.besides)
 
 
 def _elapsed(cycles: int, settings: Mapping[str, Any], machine: Machine) -> int:
