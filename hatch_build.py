@@ -5,7 +5,6 @@ Compiles the core of the simulator, where that is possible, for a wheel or in pl
 compiler or Python's headers are missing, the core is interpreted: the wheel is pure, and nothing fails.
 """
 
-import hashlib
 import shutil
 import sys
 import tempfile
@@ -15,7 +14,10 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = Path(__file__).parent
-CORE = ROOT / "gpusim" / "sim" / "core"
+sys.path.insert(0, str(ROOT))
+
+from gpusim.sim.core.source import FOLDER, TEXT, TYPES, named_integers, source_digest  # noqa: E402 - it lies beside
+
 NAME = "_chip"
 """Module name of the compiled copy: a name of its own, so that it does not hide ``chip.py``."""
 
@@ -35,13 +37,8 @@ DIRECTIVES = {
 
 OPTIMIZED = [] if sys.platform == "win32" else ["-O3", "-g0", "-w"]
 
-BUILT = CORE / f"{NAME}.sha256"
+BUILT = FOLDER / f"{NAME}.sha256"
 """Beside an extension in place: the digest of the text that it was built from."""
-
-
-def source_digest() -> str:
-    """Return the SHA-256 of the core's text and its types, which the compiled copy carries."""
-    return hashlib.sha256((CORE / "chip.py").read_bytes() + (CORE / "chip.pxd").read_bytes()).hexdigest()
 
 
 def compile_core(folder: Path) -> Path | None:
@@ -61,13 +58,15 @@ def compile_core(folder: Path) -> Path | None:
         return None
     with tempfile.TemporaryDirectory() as work:
         source = Path(work) / f"{NAME}.py"
-        text = (CORE / "chip.py").read_text(encoding="utf-8")
-        source.write_text(f'{text}\nSOURCE_DIGEST = "{source_digest()}"\n', encoding="utf-8")
-        shutil.copy(CORE / "chip.pxd", source.with_suffix(".pxd"))
+        source.write_text(
+            f'{TEXT.read_text(encoding="utf-8")}\nSOURCE_DIGEST = "{source_digest()}"\n', encoding="utf-8"
+        )
+        shutil.copy(TYPES, source.with_suffix(".pxd"))
         try:
             extensions = cythonize(
                 [Extension(NAME, [str(source)], extra_compile_args=OPTIMIZED)],
                 compiler_directives=DIRECTIVES,
+                compile_time_env=named_integers(),
                 build_dir=work,
                 quiet=True,
             )
@@ -83,11 +82,11 @@ def compile_core(folder: Path) -> Path | None:
 
 def compile_in_place() -> bool:
     """Compile the core beside its text, unless it was built from this text already; return whether it is there."""
-    built = any(CORE.glob(f"{NAME}.*.so")) or any(CORE.glob(f"{NAME}.*.pyd"))
+    built = any(FOLDER.glob(f"{NAME}.*.so")) or any(FOLDER.glob(f"{NAME}.*.pyd"))
     known = f"{source_digest()} {sys.version}"
     if built and BUILT.is_file() and BUILT.read_text(encoding="utf-8") == known:
         return True
-    if compile_core(CORE) is None:
+    if compile_core(FOLDER) is None:
         return False
     BUILT.write_text(known, encoding="utf-8")
     return True

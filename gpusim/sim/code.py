@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from gpusim.machine.spec import Machine
+from gpusim.sim.core.constants import BAR, COMMIT, DEPBAR, EXIT, GLOBAL, LDGSTS, PIPE, SHARED
 from gpusim.sim.stall_reasons import LG_THROTTLE, MATH_PIPE_THROTTLE, MIO_THROTTLE
-
-PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT = range(8)
-"""Kinds of instruction that the issue loop distinguishes. Those of kind ``PIPE`` use nothing outside their SMSP."""
 
 KINDS = {
     "pipe": PIPE,

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -25,15 +25,8 @@ from gpusim.schedule.ops import (
     WaitGroup,
 )
 from gpusim.sim.code import (
-    COMMIT,
-    DEPBAR,
-    EXIT,
-    GLOBAL,
     KINDS,
-    LDGSTS,
     OUTPUT,
-    PIPE,
-    SHARED,
     TENSOR_CORE,
     THROTTLES,
     Access,
@@ -44,23 +37,33 @@ from gpusim.sim.code import (
     Wavefronts,
     pipe_names,
 )
+from gpusim.sim.core.constants import COMMIT, DEPBAR, EXIT, GLOBAL, LDGSTS, PIPE, SHARED
 from gpusim.sim.stall_reasons import MIO_THROTTLE
 from gpusim.sim.timed_kernel import TimedKernel
 from gpusim.tile.lanes import Banks
 from gpusim.units import LINE_BYTES, SCOREBOARDS
 
+Known: TypeAlias = dict[tuple[Instruction, int, bool, bool], Decoded]
+"""Decoded instructions, by what ``_Decoder.decode`` is told."""
 
-def assemble(stream: Stream, kernel: TimedKernel[Any], behaviour: Hashable) -> Assembly:
+
+def assemble(stream: Stream, kernel: TimedKernel[Any], behaviour: Hashable, known: Known | None = None) -> Assembly:
     """
     Decode the stream of the CTAs of one behaviour.
 
     A segment whose addresses are known lies in the instruction-cache lines of these. Every other segment begins on a
     new line; several mainloop segments are trips of the same loop, so they share its lines.
 
+    Args:
+        stream: What a warp executes.
+        kernel: The kernel.
+        behaviour: That of the CTAs.
+        known: Instructions without an op, decoded for other behaviours of the kernel; others are added.
+
     Raises:
         BadInput: The machine file has no figure for a pipe that the stream uses.
     """
-    decoder = _Decoder(kernel, behaviour)
+    decoder = _Decoder(kernel, behaviour, {} if known is None else known)
     line_bytes = kernel.machine.instruction_cache.line_bytes
     per_line = line_bytes // INSTRUCTION_BYTES
     segments = []
@@ -168,8 +171,8 @@ def _registers(opcode: str) -> int:
 class _Decoder:
     """Decodes the instructions of one stream."""
 
-    def __init__(self, kernel: TimedKernel[Any], behaviour: Hashable) -> None:
-        self.kernel, self.behaviour, self.machine = kernel, behaviour, kernel.machine
+    def __init__(self, kernel: TimedKernel[Any], behaviour: Hashable, known: Known) -> None:
+        self.kernel, self.behaviour, self.machine, self.known = kernel, behaviour, kernel.machine, known
         machine = kernel.machine
         self.lanes = kernel.lanes(Banks(machine.shared.banks, machine.shared.bank_bytes))
         copy = machine.async_copy
@@ -179,6 +182,14 @@ class _Decoder:
 
     def decode(self, instruction: Instruction, line: int, *, awaits: bool, again: bool) -> Decoded:
         """Decode one instruction; ``line`` is ``Decoded.line``, ``again`` whether one of its unit follows."""
+        if instruction.op is not None:
+            return self._decoded(instruction, line, awaits=awaits, again=again)
+        key = instruction, line, awaits, again
+        if key not in self.known:
+            self.known[key] = self._decoded(instruction, line, awaits=awaits, again=again)
+        return self.known[key]
+
+    def _decoded(self, instruction: Instruction, line: int, *, awaits: bool, again: bool) -> Decoded:
         kind, name = KINDS[instruction.unit], instruction.opcode.partition(".")[0]
         step = instruction.op
         access = _NO_ACCESS if step is None else self._access(step)

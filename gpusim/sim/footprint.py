@@ -22,12 +22,6 @@ Request: TypeAlias = tuple[int, LineMasks]
 
 _VECTORS_PER_LINE = LINE_BITS // VECTOR_BITS
 
-TENSOR_STRIDE = 1 << 40
-"""Distance in lines between the first lines of two tensors, larger than any tensor."""
-
-WAVE_STRIDE = 1 << 44
-"""Distance in lines between those of two waves of a sampled run, larger than all tensors."""
-
 
 @dataclass(frozen=True, slots=True)
 class L2Status:

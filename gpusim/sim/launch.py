@@ -14,7 +14,7 @@ from gpusim.sim.code import Assembly
 from gpusim.sim.core.columns import Code, column
 from gpusim.sim.core.engine import engine
 from gpusim.sim.cta_scheduler import groups_of_places
-from gpusim.sim.decode import assemble
+from gpusim.sim.decode import Known, assemble
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.run import Ran, Resident, run_sms
 from gpusim.sim.sampling import hangs_on_a_few, take_sample
@@ -50,7 +50,8 @@ class DecodedCode(NamedTuple):
 
 
 def _decoded(kernel: AnyKernel, streams: Mapping[Hashable, Stream]) -> DecodedCode:
-    assemblies = {behaviour: assemble(stream, kernel, behaviour) for behaviour, stream in streams.items()}
+    known: Known = {}
+    assemblies = {behaviour: assemble(stream, kernel, behaviour, known) for behaviour, stream in streams.items()}
     return DecodedCode(assemblies, code_of(assemblies, kernel.machine.instruction_cache.stream_lines))
 
 

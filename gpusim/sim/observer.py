@@ -10,8 +10,8 @@ import numpy as np
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.results.result import PipelineRow
 from gpusim.results.timeline import KTileSpan, Spans, Take, Timeline, WarpSpan
-from gpusim.sim.code import BAR, DEPBAR, Decoded
-from gpusim.sim.core.chip import RELEASED, RETIRED
+from gpusim.sim.code import Decoded
+from gpusim.sim.core.constants import BAR, DEPBAR, RELEASED, RETIRED
 from gpusim.sim.stall_reasons import REASONS
 from gpusim.sim.timed_kernel import Watch
 from gpusim.tile.global_access import packed

@@ -51,7 +51,8 @@ def hangs_on_a_few(ctas: int, *, working: int, slots: int, instructions: int) ->
     """
     Return whether a few left-over CTAs decide what a small launch takes: which SM gets them, no sample knows.
 
-    They are those beyond the whole waves, or, of a grid below a wave, those that at most half of the SMs have beyond
+    They are those beyond the whole waves, where they are a quarter of one or fewer, or no more than one for each SM:
+    an SM whose CTAs end together takes two. Or, of a grid below a wave, those that at most half of the SMs have beyond
     as many as all have.
 
     Args:
@@ -61,7 +62,8 @@ def hangs_on_a_few(ctas: int, *, working: int, slots: int, instructions: int) ->
         instructions: Warp instructions of the grid.
     """
     wave = slots * working
-    beyond = wave < ctas < _FEW_WAVES * wave and 0 < ctas % wave <= wave // 4
+    few = max(wave // 4, working if slots > 1 else 0)
+    beyond = wave < ctas < _FEW_WAVES * wave and 0 < ctas % wave <= few
     within = working < ctas < wave and 0 < ctas % working <= working // 2
     return (beyond or within) and instructions <= UNEVEN_INSTRUCTIONS
 

@@ -6,7 +6,8 @@ from typing import Any
 from gpusim.schedule.lanes import CtaLanes, Fetch
 from gpusim.sim.code import Assembly, Decoded
 from gpusim.sim.core.columns import Code, Data, column
-from gpusim.sim.footprint import TENSOR_STRIDE, WAVE_STRIDE, FetchPattern, L2Status, Patterns
+from gpusim.sim.core.constants import TENSOR_STRIDE, WAVE_STRIDE
+from gpusim.sim.footprint import FetchPattern, L2Status, Patterns
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.timed_kernel import AnyKernel
 from gpusim.tile.lanes import copy_table

@@ -5,8 +5,7 @@ from doubles.by_hand import execute, instruction, quiet
 from doubles.published import H200
 
 from gpusim.machine import load_machine
-from gpusim.sim.code import PIPE
-from gpusim.sim.core.chip import CODE_WIDTH
+from gpusim.sim.core.constants import CODE_WIDTH, PIPE
 from gpusim.sim.figures import figures_of
 
 AT_ONCE = figures_of(H200, 0, busy=False)._replace(constant_miss=0, fetch_interval=0)

@@ -3,7 +3,7 @@
 import pytest
 from doubles.by_hand import A100, Memory, copy, execute, instruction, lds, load, quiet, store
 
-from gpusim.sim.code import BAR, COMMIT, PIPE, SHARED
+from gpusim.sim.core.constants import BAR, COMMIT, PIPE, SHARED
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import IN_L2
 

@@ -6,8 +6,9 @@ import pytest
 from doubles.by_hand import Memory, copy, execute, lds, load, quiet
 from doubles.published import H200
 
+from gpusim.sim.core.constants import TENSOR_STRIDE, WAVE_STRIDE
 from gpusim.sim.figures import figures_of
-from gpusim.sim.footprint import FROM_DRAM, IN_L2, TENSOR_STRIDE, WAVE_STRIDE
+from gpusim.sim.footprint import FROM_DRAM, IN_L2
 
 NEAR_ONLY = figures_of(H200, 0, busy=False)._replace(l2_far_percent=0, constant_miss=0)
 """A hit takes 258 cycles, a miss 690."""

@@ -3,7 +3,7 @@
 import pytest
 from doubles.by_hand import A100, Memory, assembly, chip_of, execute, instruction
 
-from gpusim.sim.code import BAR, PIPE
+from gpusim.sim.core.constants import BAR, PIPE
 from gpusim.sim.figures import figures_of
 
 FIGURES = figures_of(A100, 0, busy=False)._replace(constant_miss=0, semaphore=1000)

@@ -35,11 +35,12 @@ from gpusim.families.registry import family_of
 from gpusim.machine import load_machine
 from gpusim.machine.occupancy import ctas_per_sm
 from gpusim.sim import run as running
-from gpusim.sim.code import BAR, COMMIT, DEPBAR, GLOBAL, OUTPUT, PIPE, SHARED
+from gpusim.sim.code import OUTPUT
 from gpusim.sim.core import chip as interpreted
+from gpusim.sim.core.constants import BAR, COMMIT, DEPBAR, GLOBAL, PIPE, SHARED, TENSOR_STRIDE
 from gpusim.sim.core.engine import Engine, engine
 from gpusim.sim.figures import figures_of
-from gpusim.sim.footprint import TENSOR_STRIDE, L2Status
+from gpusim.sim.footprint import L2Status
 from gpusim.sim.launch import Launch, simulate_launch
 
 SMALL_CHIP = 3

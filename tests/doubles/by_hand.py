@@ -9,24 +9,22 @@ from doubles.published import H200
 
 from gpusim.machine import load_machine
 from gpusim.machine.spec import Machine
-from gpusim.sim.code import (
+from gpusim.sim.code import OUTPUT, THROTTLES, Assembly, Decoded, DecodedSegment, pipe_names
+from gpusim.sim.core import chip as interpreted
+from gpusim.sim.core.chip import Chip
+from gpusim.sim.core.columns import Data, column, rows_of
+from gpusim.sim.core.constants import (
     COMMIT,
     DEPBAR,
     EXIT,
     GLOBAL,
     LDGSTS,
-    OUTPUT,
+    NOTE_WIDTH,
     PIPE,
+    RETIRED,
     SHARED,
-    THROTTLES,
-    Assembly,
-    Decoded,
-    DecodedSegment,
-    pipe_names,
+    SPAN_WIDTH,
 )
-from gpusim.sim.core import chip as interpreted
-from gpusim.sim.core.chip import NOTE_WIDTH, RETIRED, SPAN_WIDTH, Chip
-from gpusim.sim.core.columns import Data, column, rows_of
 from gpusim.sim.cta_scheduler import CtaLife
 from gpusim.sim.figures import Figures, figures_of
 from gpusim.sim.footprint import IN_L2, L2Status, Request

@@ -6,8 +6,9 @@ from dataclasses import replace
 from doubles.by_hand import NOTHING, finish, instruction
 
 from gpusim.machine import load_machine
-from gpusim.sim.code import DEPBAR, EXIT, Assembly, Decoded, DecodedSegment
+from gpusim.sim.code import Assembly, Decoded, DecodedSegment
 from gpusim.sim.core.columns import Data, column
+from gpusim.sim.core.constants import DEPBAR, EXIT
 from gpusim.sim.core.engine import engine
 from gpusim.sim.cta_scheduler import CtaLife
 from gpusim.sim.figures import figures_of

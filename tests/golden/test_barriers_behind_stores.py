@@ -7,7 +7,7 @@ from doubles.by_hand import execute, instruction
 
 from gpusim.gpu.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
-from gpusim.sim.code import BAR, PIPE, SHARED
+from gpusim.sim.core.constants import BAR, PIPE, SHARED
 from gpusim.sim.figures import figures_of
 
 BARRED = MeasuredTable(Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench", "barred")

@@ -9,7 +9,7 @@ from doubles.by_hand import execute, instruction
 
 from gpusim.gpu.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
-from gpusim.sim.code import PIPE, SHARED
+from gpusim.sim.core.constants import PIPE, SHARED
 from gpusim.sim.figures import figures_of
 
 MEASURED = Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench"

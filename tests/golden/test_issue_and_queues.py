@@ -8,7 +8,7 @@ from doubles.by_hand import Memory, copy, execute, instruction
 
 from gpusim.gpu.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
-from gpusim.sim.code import PIPE, SHARED
+from gpusim.sim.core.constants import PIPE, SHARED
 from gpusim.sim.figures import figures_of
 
 MEASURED = Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench"

@@ -8,7 +8,7 @@ from doubles.copied_rows import copied_rows, lives_of_loop
 
 from gpusim.gpu.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
-from gpusim.sim.code import COMMIT, DEPBAR, PIPE
+from gpusim.sim.core.constants import COMMIT, DEPBAR, PIPE
 from gpusim.units import LINE_BYTES
 
 MACHINE = load_machine("h200")

@@ -4,8 +4,9 @@ from dataclasses import fields
 from typing import Any, Final
 
 from gpusim.machine.spec import Machine
-from gpusim.sim.code import BAR, EXIT, PIPE, SHARED, THROTTLES, Assembly, Decoded, DecodedSegment, pipe_names
+from gpusim.sim.code import THROTTLES, Assembly, Decoded, DecodedSegment, pipe_names
 from gpusim.sim.core.columns import Data, column
+from gpusim.sim.core.constants import BAR, EXIT, PIPE, SHARED
 from gpusim.sim.core.engine import engine
 from gpusim.sim.figures import figures_of
 from gpusim.sim.tables import code_of

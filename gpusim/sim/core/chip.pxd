@@ -2,11 +2,11 @@
 
 cimport cython
 
-cdef long long NEVER, SECTORS_PER_LINE, SMS_PER_TPC, _MULTIPLIER, _INCREMENT, _MODULUS, _HASH, _HASHED_BITS, _HASH_SHIFT, _WHOLE_LINE, _OUTPUT_LINES, _SLOT_WIDTH, WARP_WIDTH, CODE_WIDTH, _NEIGHBOURS, _GPC_BITS, _COALESCER_BITS, _COALESCER_WIDTH, TENSOR_STRIDE, WAVE_STRIDE, _PART_BITS, _PLACE_BITS, _APART, _BUCKETS_A_LINE, _MOST_CREDIT, _BEHIND, _MILLI, _PERCENT, _GROUPS, _TAKES, _TAKES_MASK, _GAPS, _DUE, _DUE_MASK, _LINES_AT_ONCE, _STAGE_CYCLES, _STAGE_MASK, _ISSUED, _COMING, _TENSOR, _MIO, _TURN, _TURN_MASK, _WOKEN, _TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
+cdef long long NEVER, SECTORS_PER_LINE, SMS_PER_TPC, MULTIPLIER, INCREMENT, MODULUS, HASH, HASHED_BITS, HASH_SHIFT, WHOLE_LINE, OUTPUT_LINES, SLOT_WIDTH, WARP_WIDTH, CODE_WIDTH, NEIGHBOURS, MASK_BITS, MOST_MERGED, TENSOR_STRIDE, WAVE_STRIDE, PART_BITS, PLACE_BITS, APART, BUCKETS_A_LINE, MOST_CREDIT, BEHIND, MILLI, PERCENT, GROUPS, TAKES, TAKES_MASK, GAPS, DUE, DUE_MASK, LINES_AT_ONCE, STAGE_BITS, STAGE_CYCLES, STAGE_MASK, STAGE_TURNS, STATE_BITS, ISSUED, COMING, TENSOR, MIO, TURN, TURN_MASK, WOKEN, TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
 cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
 cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
 cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN, DISPATCH_STALL
-cdef long long NOTE_WIDTH, SPAN_WIDTH, RELEASED, RETIRED, _LOG_ROWS
+cdef long long NOTE_WIDTH, SPAN_WIDTH, RELEASED, RETIRED, LOG_ROWS
 
 cdef long long sectors_in(long long mask) noexcept
 
@@ -55,7 +55,7 @@ cdef class Chip:
     cdef long long chosen_at, others_at, smsps, ports, depth, sm_depth, store_buffer, commit_stage, copy_queue, copy_beside, look_ups, collected, staged_last, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
     cdef long long source_release, register_interval, registers_an_mma, copy_release, copy_interval, mufu_dispatch, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
     cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines, port_bytes, chip_bytes, near, far, far_percent
-    cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, write_buffer, semaphore, most_merged, merge_window, crossing, home_bits
+    cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, write_buffer, semaphore, most_merged, merge_window, crossing, home_bits, gpcs
     cdef long long draw, written_sectors, next_line, merged_credit, later, later_waiting, came_sectors, displaced, brought_credit
     cdef bint twin
     cdef long long dram_latency, dram_rate, l1_lines, l2_lines, on_time, late_cycles, late_period, late_kinds, late_lines
@@ -66,7 +66,8 @@ cdef class Chip:
     cdef const long long[::1] waves, first, end, trips, tiles, begins, program, warps_of, follows, followed
     cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, slow, missed, shared_by, looked_of, request, vecs, asked, touched
     cdef const long long[::1] line, sector_mask, output_sectors, found_slow, found_missed, found_first
-    cdef long long[::1] reach, sm_free, staged, full_from, full_to, tag_free, tagged, tag_turn, tagged_apart, shared_left, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
+    cdef int[::1] staged
+    cdef long long[::1] reach, sm_free, full_from, full_to, tag_free, tagged, tag_turn, tagged_apart, shared_left, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
     cdef long long[::1] port_free, port_user, port_takes, port_turn, mio_free, return_free, queue, queue_at, queued, sm_queue, sm_queue_at, taken, due_at, due_takes, due_first, due_next, multiplied, multiplies, clock, asleep, last, active, blocked, planned, members
     cdef long long[::1] cta, expected, launched, remaining, accepted, arrived, last_arrival, arrivals, observed, parked, awaiting, finished, slot_of
     cdef long long[::1] age, home, slot, at, segment, trip, ready, stalled, issued, reason, board, board_reason
@@ -116,6 +117,7 @@ cdef class Chip:
     cdef long long tags(self) noexcept
     cdef long long tag(self, long long sm, long long at, long long apart) noexcept
     cdef void block(self, long long sm, long long at, long long until) noexcept
+    cdef long long turn_of_stage(self, long long cycle) noexcept
     cdef void come(self, long long sm, long long at, long long cycles) noexcept
     cdef void take_reads(self, long long smsp, long long at, long long hundredths) noexcept
     cdef void take_later(self, long long smsp, long long at, long long hundredths) noexcept
@@ -138,9 +140,10 @@ cdef class Chip:
     cdef long long arrival(self, long long sm, long long start, long long issued, long long asked, long long slow, long long missed) noexcept
     cdef long long parity(self, long long ones) noexcept
     cdef bint is_far(self, long long sm, long long line) noexcept
-    @cython.locals(cache=Lines, waits=bint, same=bint, far=bint)
+    @cython.locals(cache=Lines, same=bint, far=bint)
     cdef long long fill(self, long long sm, long long line, long long mask, long long start, long long issued) noexcept
-    cdef long long coalescer_of(self, long long sm, long long line) noexcept
+    cdef void forget(self, long long slot) noexcept
+    cdef long long coalescer_of(self, long long sm, long long slot) noexcept
     @cython.locals(cache=Lines, misses=bint, far=bint, comes=bint)
     cdef long long fill_known(self, long long sm, long long line, long long mask, long long start, long long issued) noexcept
     cdef long long ask(self, long long start, long long issued, long long asked) noexcept

@@ -12,11 +12,69 @@ SMSPs that were woken first.
 """
 
 from array import array
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from gpusim.sim.code import BAR, COMMIT, DEPBAR, EXIT, GLOBAL, LDGSTS, PIPE, SHARED
 from gpusim.sim.core.columns import pages
-from gpusim.sim.footprint import TENSOR_STRIDE, WAVE_STRIDE
+from gpusim.sim.core.constants import (
+    APART,
+    BAR,
+    BEHIND,
+    BUCKETS_A_LINE,
+    CODE_WIDTH,
+    COMING,
+    COMMIT,
+    DEPBAR,
+    DUE,
+    DUE_MASK,
+    EXIT,
+    GAPS,
+    GLOBAL,
+    GROUPS,
+    HASH,
+    HASH_SHIFT,
+    HASHED_BITS,
+    INCREMENT,
+    ISSUED,
+    LDGSTS,
+    LINES_AT_ONCE,
+    LOG_ROWS,
+    MASK_BITS,
+    MILLI,
+    MIO,
+    MODULUS,
+    MOST_CREDIT,
+    MOST_MERGED,
+    MULTIPLIER,
+    NEIGHBOURS,
+    NEVER,
+    NOTE_WIDTH,
+    OUTPUT_LINES,
+    PART_BITS,
+    PERCENT,
+    PIPE,
+    PLACE_BITS,
+    RELEASED,
+    RETIRED,
+    SHARED,
+    SLOT_WIDTH,
+    SPAN_WIDTH,
+    STAGE_BITS,
+    STAGE_CYCLES,
+    STAGE_MASK,
+    STAGE_TURNS,
+    STATE_BITS,
+    TAKES,
+    TAKES_MASK,
+    TENSOR,
+    TENSOR_STRIDE,
+    TIMED,
+    TURN,
+    TURN_MASK,
+    WARP_WIDTH,
+    WAVE_STRIDE,
+    WHOLE_LINE,
+    WOKEN,
+)
 from gpusim.sim.stall_reasons import (
     BARRIER,
     BRANCH_RESOLVING,
@@ -39,119 +97,15 @@ if TYPE_CHECKING:
     from gpusim.sim.core.columns import Code, Column, Data
     from gpusim.sim.figures import Figures
 
-NEVER: Final = 1 << 62
-"""A cycle that does not come."""
-
-_MILLI, _PERCENT = 1000, 100
-_GROUPS = 32
-"""Commit groups of a warp that are remembered: more than any wait leaves pending."""
-
-_MULTIPLIER, _INCREMENT, _MODULUS = 1103515245, 12345, 1 << 31
-"""The linear congruential generator of the C standard's example, from which latencies are drawn."""
-
-_HASH, _HASHED_BITS, _HASH_SHIFT = 2654435761, (1 << 31) - 1, 29
-"""Knuth's multiplicative hash, by 2^32 over the golden ratio; lines are cut to 31 bits, so that 63 hold the product."""
-
-_TENSOR, _MIO = 3, 2
-"""Ports of an SMSP, counted from the end: its tensor core's and that of the MIO."""
-
-_BEHIND: Final = 1 << 60
-"""What puts a warp whose instruction names scoreboards behind all others: more than the age of any."""
-
-_TAKES = 16
-"""Cycles at which a port was last taken that are kept, a power of two: more than warps of an SMSP can wait for it."""
-
-_TAKES_MASK = _TAKES - 1
-"""Takes a number of takes to the place of the last one among them."""
-
-_GAPS = 2
-"""mma.sync behind one another that say how many registers of memory instructions there is room for."""
-
-_LINES_AT_ONCE = 32
-"""Most lines that one warp instruction touches: one for each lane."""
-
-_DUE = 32
-"""Memory instructions of an SMSP that wait for the next mma.sync, a power of two: more than its queue holds."""
-
-_DUE_MASK = _DUE - 1
-"""Takes a number of them to the place of the last one."""
-
-_STAGE_CYCLES = 4096
-"""Cycles of an SM's data stage that are kept, a power of two; one farther ahead shares its place with a nearer one."""
-
-_STAGE_MASK = _STAGE_CYCLES - 1
-"""Takes a cycle to its place among them: a division costs as much as ten other operations."""
-
-_ISSUED, _COMING = 2, 3
-"""What stands, besides twice the cycle, for one that the data stage gives to an instruction, or to data that comes."""
-
-_SLOT_WIDTH = 16
-"""Integers from one slot of a cache to the next: two lines of the memory that this runs in."""
-
-WARP_WIDTH = 40
-"""Integers from one warp to the next: an odd number of such lines, as far apart as spreads best over a cache."""
-
-CODE_WIDTH = 16
-"""Integers of 32 bits from one instruction to the next: one such line."""
-
-_NEIGHBOURS = 3
-"""Bits of a line's number that tell those apart whose buckets are one line of that memory."""
-
-_BUCKETS_A_LINE = 4
-"""Buckets of a cache for each of its lines: others of a bucket are rare, whose slots lie anywhere in memory."""
-
-_PLACE_BITS, _APART = 17, 40503
-"""Bits of a line's number, beyond those of neighbours, that differ within a tensor; buckets between two tensors."""
-
-_COALESCER_BITS, _COALESCER_WIDTH = 18, 4
-"""Places for requests that others may be merged with, as a power of two, and the integers of one."""
-
-_GPC_BITS = 6
-"""Bits of the number of a GPC."""
-
-_PART_BITS = 27
-"""Bits of the number of a part of DRAM within a tensor, of those that are hashed."""
-
-_OUTPUT_LINES = 1 << 46
-"""Numbers of the lines that stores fill, or whose number is not known; no operand's lines reach them."""
-
-_MOST_CREDIT = _LINES_AT_ONCE * SECTORS_PER_LINE * _MILLI
-"""Sectors that may wait for DRAM and have found no line that is new to the sample, in thousandths."""
-
-_WHOLE_LINE = (1 << SECTORS_PER_LINE) - 1
-"""Mask of all sectors of a line."""
-
-_TURN = 4096
-"""Half cycles of a turn of the calendar, a power of two: few waits are longer."""
-
-_TURN_MASK = _TURN - 1
-"""Takes a half cycle to its place in a turn."""
-
-_WOKEN, _TIMED = 0, 1
-"""Half cycles of events: at the same cycle, SMSPs that are woken come before those that slept until then."""
-
-NOTE_WIDTH, SPAN_WIDTH = 6, 4
-"""
-Integers of a row in ``Chip.notes`` and in ``Chip.spans``; the first is the warp's index in its CTA.
-
-A note goes on with the place in the code, the k tiles of the trip, issue, arrival of data, and the end of the
-instruction before's fixed stall. A span goes on with begin, end and stall reason.
-"""
-
-RELEASED, RETIRED = -1, -2
-"""
-What stands for a note's place in the code where a warp leaves a barrier, and where it exits.
-
-The cycle stands for the three that follow k tiles. An exit has its SMSP for k tiles, a release 0.
-"""
-
-_LOG_ROWS = 4096
-"""Rows that a log collects before its column grows."""
-
 
 def zeros(count: int, value: int = 0) -> "Column":
     """Return a column of ``count`` equal integers."""
     return array("q", [value]) * count
+
+
+def halves(count: int) -> "memoryview[int]":
+    """Return a column of zeros of 32 bits each; ``count`` is even."""
+    return pages(count // 2).cast("B").cast("i")
 
 
 def dealt(values: "Sequence[int]", count: int) -> "Column":
@@ -167,7 +121,7 @@ def side_by_side(count: int, width: int) -> "list[memoryview[int]]":
 
 def together(*columns: "Column") -> "list[memoryview[int]]":
     """Return columns in rows of ``CODE_WIDTH`` integers of 32 bits: a row is a line of memory."""
-    table = pages(len(columns[0]) * CODE_WIDTH // 2).cast("B").cast("i")
+    table = halves(len(columns[0]) * CODE_WIDTH)
     for place, column in enumerate(columns):
         table[place::CODE_WIDTH] = memoryview(array("i", column))
     return [table[place:] for place in range(len(columns))]
@@ -184,7 +138,7 @@ class Log:
     def __init__(self, width: int) -> None:
         """Hold rows of ``width`` integers."""
         self.column: Column = array("q")
-        self.rows = self.block = zeros(width * _LOG_ROWS)
+        self.rows = self.block = zeros(width * LOG_ROWS)
         self.width, self.filled = width, 0
 
     def row(self) -> int:
@@ -207,12 +161,12 @@ class Lines:
     def __init__(self, most: int) -> None:
         """Hold at most ``most`` lines."""
         buckets = 1
-        while buckets < _BUCKETS_A_LINE * most:
+        while buckets < BUCKETS_A_LINE * most:
             buckets *= 2
         self.mask = buckets - 1
         self.head = pages(buckets)  # slots from 1 on; 0 where there is none
         # The integers of a slot lie side by side: whoever finds a line uses most of them.
-        slots = pages(_SLOT_WIDTH * (most + 2))
+        slots = pages(SLOT_WIDTH * (most + 2))
         self.line, self.chain, self.older, self.younger = slots, slots[1:], slots[2:], slots[3:]
         self.held, self.ready, self.asker, self.lands = slots[4:], slots[5:], slots[6:], slots[7:]
         self.pending, self.dirty, self.seen, self.crossed = slots[8:], slots[9:], slots[10:], slots[11:]
@@ -227,9 +181,9 @@ class Lines:
 
         What is side by side in a tensor, and asked for soon, has buckets side by side; tensors and waves lie apart.
         """
-        block = line >> _NEIGHBOURS
-        spread = (block ^ block >> _PLACE_BITS) + (block >> 2 * _PLACE_BITS) * _APART
-        return (spread << _NEIGHBOURS | line & (1 << _NEIGHBOURS) - 1) & self.mask
+        block = line >> NEIGHBOURS
+        spread = (block ^ block >> PLACE_BITS) + (block >> 2 * PLACE_BITS) * APART
+        return (spread << NEIGHBOURS | line & (1 << NEIGHBOURS) - 1) & self.mask
 
     def find(self, line: int) -> int:
         """Return the slot of a line, or -1."""
@@ -267,7 +221,7 @@ class Lines:
             self.free = self.chain[slot]
         else:
             slot = self.fresh
-            self.fresh += _SLOT_WIDTH
+            self.fresh += SLOT_WIDTH
         bucket = self.bucket(line)
         self.chain[slot] = self.head[bucket] - 1
         self.head[bucket] = slot + 1
@@ -316,9 +270,9 @@ class Calendar:
 
     def __init__(self, events: int) -> None:
         """Hold events of numbers below ``events``."""
-        self.last_of = zeros(_TURN + 1, -1)  # the last event of each time's ring, -1 where there is none
+        self.last_of = zeros(TURN + 1, -1)  # the last event of each time's ring, -1 where there is none
         self.due, self.before, self.after, self.listed = zeros(events), zeros(events), zeros(events), zeros(events)
-        self.now, self.turn_end = 0, _TURN
+        self.now, self.turn_end = 0, TURN
         self.count, self.later = 0, 0
 
     def schedule(self, event: int, due: int) -> None:
@@ -333,7 +287,7 @@ class Calendar:
     def ring_of(self, event: int) -> int:
         """Return the ring that an event belongs to."""
         due = self.due[event]
-        return due & _TURN_MASK if due < self.turn_end else _TURN
+        return due & TURN_MASK if due < self.turn_end else TURN
 
     def append(self, event: int) -> None:
         """Put an event behind the others of its ring."""
@@ -348,7 +302,7 @@ class Calendar:
         self.last_of[ring] = event
         self.listed[event] = 1
         self.count += 1
-        if ring == _TURN:
+        if ring == TURN:
             self.later += 1
 
     def drop(self, event: int) -> None:
@@ -359,27 +313,27 @@ class Calendar:
             self.last_of[ring] = -1 if before == event else before
         self.listed[event] = 0
         self.count -= 1
-        if ring == _TURN:
+        if ring == TURN:
             self.later -= 1
 
     def first(self) -> int:
         """Return the earliest event, of several the one that was scheduled first; there is one."""
         if self.count == self.later:
             self.turn_over()
-        while self.last_of[self.now & _TURN_MASK] < 0:
+        while self.last_of[self.now & TURN_MASK] < 0:
             self.now += 1
-        return self.after[self.last_of[self.now & _TURN_MASK]]
+        return self.after[self.last_of[self.now & TURN_MASK]]
 
     def turn_over(self) -> None:
         """Begin the turn of the earliest event of those that wait, and tell them apart in their order."""
-        last, count = self.last_of[_TURN], self.later
+        last, count = self.last_of[TURN], self.later
         event, earliest = last, self.due[last]
         for _ in range(count):
             earliest = min(earliest, self.due[event])
             event = self.after[event]
         self.now = earliest
-        self.turn_end = earliest - (earliest & _TURN_MASK) + _TURN
-        self.last_of[_TURN] = -1
+        self.turn_end = earliest - (earliest & TURN_MASK) + TURN
+        self.last_of[TURN] = -1
         self.count = self.later = 0
         event = self.after[last]
         for _ in range(count):
@@ -435,7 +389,7 @@ class Chip:
         self.cached_line = zeros(sms * self.cache_lines)
         # SMSPs
         self.port_free, self.port_user = zeros(smsps * self.ports), zeros(smsps * self.ports, -1)
-        self.port_takes, self.port_turn = zeros(smsps * self.ports * _TAKES, -1), zeros(smsps * self.ports)
+        self.port_takes, self.port_turn = zeros(smsps * self.ports * TAKES, -1), zeros(smsps * self.ports)
         self.clock, self.asleep = zeros(smsps), zeros(smsps, NEVER)
         self.dispatched, self.stalls = zeros(smsps), zeros(smsps * REASON_COUNT)
         self.sm_of = array("q", [smsp // self.smsps for smsp in range(smsps)])
@@ -454,10 +408,10 @@ class Chip:
         self.home, self.segment, self.trip, self.barred, self.held, self.watched, self.slot = row[8:15]
         self.return_free, self.committed, self.open_group, self.stored, self.drained = row[15:20]
         self.board, self.board_reason, self.written = row[20], row[20 + SCOREBOARDS], row[20 + 2 * SCOREBOARDS]
-        self.tagged_apart, self.groups = row[21 + 2 * SCOREBOARDS], zeros(warps * _GROUPS)
+        self.tagged_apart, self.groups = row[21 + 2 * SCOREBOARDS], zeros(warps * GROUPS)
         # Caches and DRAM
-        self.l1 = [Lines(self.l1_lines + _LINES_AT_ONCE) for _ in range(sms)] if self.cached else []
-        self.l2, self.next_line = Lines(self.l2_lines + 2), _OUTPUT_LINES
+        self.l1 = [Lines(self.l1_lines + LINES_AT_ONCE) for _ in range(sms)] if self.cached else []
+        self.l2, self.next_line = Lines(self.l2_lines + 2), OUTPUT_LINES
         self.place(figures, groups)
         self.l2_free, self.store_free, self.chip_free = zeros(sms), zeros(sms), 0
         self.dram_of(figures)
@@ -498,7 +452,7 @@ class Chip:
         self.write_bytes, self.write_latency = figures.l2_write_bytes, figures.l2_write_latency
         self.store_bytes = figures.l2_store_port_bytes
         self.most_merged = figures.most_merged
-        self.merge_window, self.crossing = figures.merge_window * _MILLI, figures.l2_crossing
+        self.merge_window, self.crossing = figures.merge_window * MILLI, figures.l2_crossing
         self.home_bits = figures.home_bits
         self.l1_lines, self.l2_lines = figures.l1_lines, figures.l2_lines
 
@@ -511,7 +465,9 @@ class Chip:
         self.reach = dealt(figures.l2_reach, self.sms)
         self.gpc = array("q", [figures.gpcs[group] for group in groups] or [0] * self.sms)
         sides = [figures.sides[group] for group in groups] or [sm // SMS_PER_TPC % 2 for sm in range(self.sms)]
-        self.side, self.coalesced = array("q", sides), pages(_COALESCER_WIDTH << _COALESCER_BITS)
+        self.side, self.gpcs = array("q", sides), max(self.gpc) + 1
+        # Of each line and GPC: until when requests are merged, in thousandths; the mask of sectors and how many were.
+        self.coalesced = pages(2 * self.gpcs * (self.l2_lines + 2))
 
     def dram_of(self, figures: "Figures") -> None:
         """
@@ -528,12 +484,12 @@ class Chip:
     def mio_of(self, sms: int, smsps: int) -> None:
         """Make the queues of the MIO, the data stage behind them, and the look-ups of copies."""
         self.mio_free, self.taken = zeros(smsps), zeros(smsps)
-        self.due_at, self.due_takes = zeros(smsps * _DUE), zeros(smsps * _DUE)
+        self.due_at, self.due_takes = zeros(smsps * DUE), zeros(smsps * DUE)
         self.due_first, self.due_next = zeros(smsps), zeros(smsps)
         self.multiplied, self.multiplies = zeros(smsps), zeros(smsps)
         self.queue, self.queue_at, self.queued = zeros(smsps * self.depth), zeros(smsps), zeros(smsps)
         self.sm_queue, self.sm_queue_at, self.collected = zeros(sms * self.sm_depth), zeros(sms), 0
-        self.sm_free, self.staged, self.staged_last = zeros(sms), zeros(sms * _STAGE_CYCLES), 0
+        self.sm_free, self.staged, self.staged_last = zeros(sms), halves(sms * STAGE_CYCLES), 0
         self.full_from, self.full_to, self.shared_left = zeros(sms), zeros(sms), zeros(sms)
         self.tag_free, self.tagged, self.tag_turn = zeros(sms), zeros(sms * self.look_ups), zeros(sms)
 
@@ -591,7 +547,7 @@ class Chip:
                 until = self.issue_from(event, now)
                 self.asleep[event] = until
                 if until < NEVER:
-                    calendar.schedule(event, 2 * until + _TIMED)
+                    calendar.schedule(event, 2 * until + TIMED)
         self.notes.flush()
         self.spans.flush()
         return self.ended
@@ -600,7 +556,7 @@ class Chip:
         """Let an SMSP that sleeps beyond a cycle look again at the current one."""
         if self.asleep[smsp] > at:
             self.asleep[smsp] = -1
-            self.calendar.schedule(smsp, 2 * self.now + _WOKEN)
+            self.calendar.schedule(smsp, 2 * self.now + WOKEN)
 
     # --- CTAs ---
 
@@ -612,7 +568,7 @@ class Chip:
         self.cta[slot] = cta
         self.expected[slot] = at
         self.observed[slot] = observed
-        self.calendar.schedule(self.sms * self.smsps + slot, 2 * at + _TIMED)
+        self.calendar.schedule(self.sms * self.smsps + slot, 2 * at + TIMED)
 
     def next_launch(self, sm: int, now: int) -> int:
         """Return the earliest cycle at which a CTA may come: an announced one, or one that replaces another."""
@@ -799,7 +755,7 @@ class Chip:
             # The age of its CTA's first warp: one number for all warps of a CTA.
             rank = self.age[warp] - self.number[warp]
             if self.waits[self.at[warp]]:
-                rank += _BEHIND
+                rank += BEHIND
             turn = -1 if warp == last else self.issued[warp]
             if at < best or rank < first or (rank == first and turn < issued):
                 others = best
@@ -869,8 +825,8 @@ class Chip:
 
     def take(self, port: int, at: int) -> None:
         """Remember the cycle at which a port is taken, in the place of the one longest ago."""
-        self.port_takes[port * _TAKES + self.port_turn[port]] = at
-        self.port_turn[port] = self.port_turn[port] + 1 & _TAKES_MASK
+        self.port_takes[port * TAKES + self.port_turn[port]] = at
+        self.port_turn[port] = self.port_turn[port] + 1 & TAKES_MASK
 
     def issue_pipe(self, smsp: int, warp: int, at: int) -> None:
         """Issue an instruction of the SMSP's own pipes."""
@@ -878,7 +834,7 @@ class Chip:
         self.port_free[port], self.port_user[port] = at + self.interval[code], warp
         if self.takes[code]:
             self.take_reads(smsp, at, self.takes[code])
-        if port == (smsp + 1) * self.ports - _TENSOR:
+        if port == (smsp + 1) * self.ports - TENSOR:
             self.multiplied[smsp], self.multiplies[smsp] = at + self.latency[code], code
             if self.due_first[smsp] < self.due_next[smsp]:
                 self.take_due(smsp, at)
@@ -895,27 +851,27 @@ class Chip:
         Arithmetic and memory instructions cost the tensor core some hundredths of a cycle each, and so does an mma.sync
         beyond its interval; whole cycles are taken when they are full.
         """
-        tensor = (smsp + 1) * self.ports - _TENSOR
+        tensor = (smsp + 1) * self.ports - TENSOR
         if self.port_free[tensor] > at:
             self.taken[smsp] += hundredths
-            self.port_free[tensor] += self.taken[smsp] // _PERCENT
-            self.taken[smsp] %= _PERCENT
+            self.port_free[tensor] += self.taken[smsp] // PERCENT
+            self.taken[smsp] %= PERCENT
 
     def take_later(self, smsp: int, at: int, hundredths: int) -> None:
         """Let a memory instruction do so when its registers are read, on the way to the SM's queue (D23)."""
-        if self.port_free[(smsp + 1) * self.ports - _TENSOR] > at:
+        if self.port_free[(smsp + 1) * self.ports - TENSOR] > at:
             self.take_reads(smsp, at, hundredths)
             return
-        place = smsp * _DUE + (self.due_next[smsp] & _DUE_MASK)
+        place = smsp * DUE + (self.due_next[smsp] & DUE_MASK)
         self.due_at[place], self.due_takes[place] = at, hundredths
         self.due_next[smsp] += 1
-        self.due_first[smsp] = max(self.due_first[smsp], self.due_next[smsp] - _DUE)
+        self.due_first[smsp] = max(self.due_first[smsp], self.due_next[smsp] - DUE)
 
     def take_due(self, smsp: int, at: int) -> None:
         """Let memory instructions delay the mma.sync that issues while their registers are read, not one behind it."""
-        tensor = (smsp + 1) * self.ports - _TENSOR
+        tensor = (smsp + 1) * self.ports - TENSOR
         while self.due_first[smsp] < self.due_next[smsp]:
-            place = smsp * _DUE + (self.due_first[smsp] & _DUE_MASK)
+            place = smsp * DUE + (self.due_first[smsp] & DUE_MASK)
             if self.due_at[place] >= self.port_free[tensor]:
                 return
             self.due_first[smsp] += 1
@@ -972,11 +928,11 @@ class Chip:
         """
         if free <= begin:
             return begin
-        first, turn, count = self.port_of[warp] * _TAKES, self.port_turn[self.port_of[warp]], 0
-        while count < _TAKES and self.port_takes[first + (turn - count - 1 & _TAKES_MASK)] >= begin:
+        first, turn, count = self.port_of[warp] * TAKES, self.port_turn[self.port_of[warp]], 0
+        while count < TAKES and self.port_takes[first + (turn - count - 1 & TAKES_MASK)] >= begin:
             count += 1
         for back in range(count, 0, -1):
-            cycle = self.port_takes[first + (turn - back & _TAKES_MASK)]
+            cycle = self.port_takes[first + (turn - back & TAKES_MASK)]
             if cycle < free:
                 begin = self.charge(warp, begin, cycle, reason)
                 begin = self.charge(warp, begin, cycle + 1, NOT_SELECTED)
@@ -1029,8 +985,8 @@ class Chip:
         """Close the open copy group, at no cost beyond its queues (D36). Groups complete in order."""
         done, count = self.open_group[warp], self.committed[warp]
         if count > 0:
-            done = max(done, self.groups[warp // WARP_WIDTH * _GROUPS + (count - 1) % _GROUPS])
-        self.groups[warp // WARP_WIDTH * _GROUPS + count % _GROUPS] = done
+            done = max(done, self.groups[warp // WARP_WIDTH * GROUPS + (count - 1) % GROUPS])
+        self.groups[warp // WARP_WIDTH * GROUPS + count % GROUPS] = done
         self.committed[warp] = count + 1
         self.open_group[warp] = 0
 
@@ -1106,7 +1062,7 @@ class Chip:
         if kind == DEPBAR:
             done = self.committed[warp] - self.pending_groups[code]
             if done > 0:
-                group = warp // WARP_WIDTH * _GROUPS + (done - 1) % _GROUPS
+                group = warp // WARP_WIDTH * GROUPS + (done - 1) % GROUPS
                 self.wait_until(warp, self.groups[group], LONG_SCOREBOARD)
         elif kind == EXIT:
             self.wait_until(warp, self.drained[warp], DRAIN)
@@ -1164,19 +1120,19 @@ class Chip:
         Returns:
             The first cycle; ``staged_last`` is the last.
         """
-        base, first, moved, yields = sm * _STAGE_CYCLES, -1, 0, False
+        base, first, moved, yields = sm * STAGE_CYCLES, -1, 0, False
         joins = self.full_from[sm] <= at <= self.full_to[sm]
         cycle = self.full_to[sm] if joins else at
         while cycles > 0:
-            place = base + (cycle & _STAGE_MASK)
-            coming = self.staged[place] == 2 * cycle + _COMING
+            place, turn = base + (cycle & STAGE_MASK), self.turn_of_stage(cycle)
+            coming = self.staged[place] == turn + COMING
             if coming and not yields:
                 yields = True
-            elif self.staged[place] != 2 * cycle + _ISSUED:
+            elif self.staged[place] != turn + ISSUED:
                 if coming:
                     moved += 1
                 yields = False
-                self.staged[place] = 2 * cycle + _ISSUED
+                self.staged[place] = turn + ISSUED
                 self.staged_last = cycle
                 cycles -= 1
                 if first < 0:
@@ -1192,14 +1148,18 @@ class Chip:
             self.staged_last = last
         return first
 
+    def turn_of_stage(self, cycle: int) -> int:
+        """Return what stands for the turn that a cycle is of, in the data stage's place for it, below 32 bits."""
+        return (cycle >> STAGE_BITS & STAGE_TURNS) << STATE_BITS
+
     def come(self, sm: int, at: int, cycles: int) -> None:
         """Let data that comes take the first free cycles of the data stage."""
-        base = sm * _STAGE_CYCLES
+        base = sm * STAGE_CYCLES
         cycle = max(at, self.full_to[sm]) if self.full_from[sm] <= at else at
         while cycles > 0:
-            place = base + (cycle & _STAGE_MASK)
-            if self.staged[place] < 2 * cycle + _ISSUED:
-                self.staged[place] = 2 * cycle + _COMING
+            place, turn = base + (cycle & STAGE_MASK), self.turn_of_stage(cycle)
+            if self.staged[place] != turn + ISSUED and self.staged[place] != turn + COMING:
+                self.staged[place] = turn + COMING
                 self.staged_last = cycle
                 cycles -= 1
             cycle += 1
@@ -1224,14 +1184,14 @@ class Chip:
 
         Not modelled: copies take longer, too; what they cost beside mma.sync is a figure of its own (D21).
         """
-        tensor = (smsp + 1) * self.ports - _TENSOR
+        tensor = (smsp + 1) * self.ports - TENSOR
         user = self.port_user[tensor]
         alone = registers * self.register_interval
         if user < 0 or user == warp or alone == 0 or self.registers_an_mma == 0:
             return 0
-        taken = _GAPS * (self.interval[self.multiplies[smsp]] + 1)
-        since = max(taken, at - self.port_takes[tensor * _TAKES + (self.port_turn[tensor] - _GAPS & _TAKES_MASK)])
-        room = min(since, _GAPS * self.registers_an_mma * self.register_interval + since - taken)
+        taken = GAPS * (self.interval[self.multiplies[smsp]] + 1)
+        since = max(taken, at - self.port_takes[tensor * TAKES + (self.port_turn[tensor] - GAPS & TAKES_MASK)])
+        room = min(since, GAPS * self.registers_an_mma * self.register_interval + since - taken)
         return alone * since // room - alone
 
     def dispatch(  # noqa: PLR0917 - in C all are
@@ -1260,8 +1220,8 @@ class Chip:
         addresses (D21).
         """
         self.queued[smsp] += self.copy_queue
-        entries = self.queued[smsp] // _PERCENT
-        self.queued[smsp] %= _PERCENT
+        entries = self.queued[smsp] // PERCENT
+        self.queued[smsp] %= PERCENT
         return self.queue_up(smsp, at, cycles, registers, until, 0, entries, max(1, registers), self.copy_interval)
 
     def queue_up(  # noqa: PLR0917 - in C all are
@@ -1295,7 +1255,7 @@ class Chip:
             self.sm_queue[sm * self.sm_depth + place] = leaves
             place = place + 1 if place + 1 < self.sm_depth else 0
         self.sm_queue_at[sm] = place
-        self.port_free[(smsp + 1) * self.ports - _MIO] = self.queue[smsp * self.depth + self.queue_at[smsp]]
+        self.port_free[(smsp + 1) * self.ports - MIO] = self.queue[smsp * self.depth + self.queue_at[smsp]]
         return leaves
 
     def memory(self, smsp: int, warp: int, at: int) -> int:
@@ -1415,7 +1375,7 @@ class Chip:
             if not sectors:
                 self.drained[warp] = leaves
                 return leaves
-            self.block(sm, leaves + 1, self.store_free[sm] // _MILLI - self.store_buffer // self.store_bytes)
+            self.block(sm, leaves + 1, self.store_free[sm] // MILLI - self.store_buffer // self.store_bytes)
             taken = self.store(sm, leaves, at, sectors)
             self.stored[warp] = max(self.stored[warp], self.staged_last + 1)
             self.drained[warp] = max(leaves, taken - self.write_buffer)
@@ -1449,9 +1409,9 @@ class Chip:
 
     def block(self, sm: int, at: int, until: int) -> None:
         """Take all cycles of the data stage up to one."""
-        base = sm * _STAGE_CYCLES
+        base = sm * STAGE_CYCLES
         for cycle in range(at, until):
-            self.staged[base + (cycle & _STAGE_MASK)] = 2 * cycle + _ISSUED
+            self.staged[base + (cycle & STAGE_MASK)] = self.turn_of_stage(cycle) + ISSUED
 
     def copy(self, sm: int, at: int, issued: int, code: int) -> int:
         """Serve a cp.async; return the cycle at which its data is in shared memory."""
@@ -1538,13 +1498,13 @@ class Chip:
 
     def enter(self, sm: int, at: int, size: int) -> int:
         """Queue a request of some bytes at its SM's port; return when it leaves, in thousandths of a cycle."""
-        start = max(at * _MILLI, self.l2_free[sm])
-        self.l2_free[sm] = start + size * _MILLI // self.port_bytes
+        start = max(at * MILLI, self.l2_free[sm])
+        self.l2_free[sm] = start + size * MILLI // self.port_bytes
         return start
 
     def turn_at(self, start: int, issued: int) -> int:
         """Return when the L2 comes to a request, after all that were issued before it, in thousandths of a cycle."""
-        return max(start, issued * _MILLI, self.chip_free)
+        return max(start, issued * MILLI, self.chip_free)
 
     def look(self, start: int, issued: int, size: int) -> int:
         """Queue a request of some bytes at the L2; return when it is accepted, in thousandths of a cycle."""
@@ -1554,7 +1514,7 @@ class Chip:
 
     def accept(self, issued: int, size: int) -> None:
         """Let the L2 take its time for a request of some bytes."""
-        self.chip_free = max(issued * _MILLI, self.chip_free) + size * self.share * _MILLI // self.chip_bytes
+        self.chip_free = max(issued * MILLI, self.chip_free) + size * self.share * MILLI // self.chip_bytes
 
     def serve(self, sm: int, at: int, issued: int, size: int) -> int:
         """Queue a request at its SM's port and at the L2; return when that accepts it, in thousandths of a cycle."""
@@ -1569,12 +1529,12 @@ class Chip:
         when others need the room.
         """
         size = sectors * SECTOR_BYTES
-        leaves = max(at * _MILLI, self.store_free[sm])
-        self.store_free[sm] = leaves + size * _MILLI // self.store_bytes
+        leaves = max(at * MILLI, self.store_free[sm])
+        self.store_free[sm] = leaves + size * MILLI // self.store_bytes
         start = self.look(leaves, issued, size * self.chip_bytes // self.write_bytes)
         self.written_sectors += sectors
         self.stored_bytes += size
-        taken = start // _MILLI
+        taken = start // MILLI
         self.acknowledged = max(self.acknowledged, taken + self.write_latency)
         if self.simulates_l2:
             while self.written_sectors >= SECTORS_PER_LINE:
@@ -1599,9 +1559,9 @@ class Chip:
 
     def spread_of(self, number: int) -> int:
         """Return a number that a hash spreads as if at random."""
-        mixed = (number & _HASHED_BITS) * _HASH
-        mixed = ((mixed ^ mixed >> _HASH_SHIFT) & _HASHED_BITS) * _HASH
-        return mixed >> _HASH_SHIFT
+        mixed = (number & HASHED_BITS) * HASH
+        mixed = ((mixed ^ mixed >> HASH_SHIFT) & HASHED_BITS) * HASH
+        return mixed >> HASH_SHIFT
 
     def bank_of(self, line: int) -> int:
         """Return the DRAM bank of a line: a hash spreads lines as if at random, whatever their stride (D6)."""
@@ -1627,17 +1587,17 @@ class Chip:
             When the transfer begins, in thousandths of a cycle.
         """
         channel = bank % self.channels
-        begin = max(at * _MILLI, self.bank_free[bank])
+        begin = max(at * MILLI, self.bank_free[bank])
         self.bank_free[bank] = begin + self.bank_busy * size // (SECTORS_PER_LINE * SECTOR_BYTES)
         begin = max(begin, self.dram_free[channel])
-        self.dram_free[channel] = begin + size * self.share * self.channels * _MILLI * _MILLI // self.dram_rate
+        self.dram_free[channel] = begin + size * self.share * self.channels * MILLI * MILLI // self.dram_rate
         return begin
 
     def l2_latency(self, sm: int) -> int:
         """Return the latency of an SM's next request: near and far alternate in the machine's proportion (D5)."""
         self.turn += self.far_percent
-        if self.turn >= _PERCENT:
-            self.turn -= _PERCENT
+        if self.turn >= PERCENT:
+            self.turn -= PERCENT
         return self.reach[sm] + (self.far if self.turn < self.far_percent else self.near)
 
     def parity(self, ones: int) -> int:
@@ -1670,15 +1630,15 @@ class Chip:
         """Return when the sectors of a request have arrived; its misses accrue in the proportion known beforehand."""
         self.slow_credit += asked * slow
         self.missed_credit += asked * missed
-        missing, late = self.missed_credit // _MILLI, self.slow_credit // _MILLI
-        self.missed_credit -= missing * _MILLI
-        self.slow_credit -= late * _MILLI
+        missing, late = self.missed_credit // MILLI, self.slow_credit // MILLI
+        self.missed_credit -= missing * MILLI
+        self.slow_credit -= late * MILLI
         filled = 0
         if missing or late:
             bank = self.next_bank()
             # Of lines whose number is not known, each is of a region of its own.
             filled = self.dram(self.spread * self.late_lines, bank, start, missing * SECTOR_BYTES, issued)
-        return max(start // _MILLI + self.l2_latency(sm), filled + self.reach[sm] if late else 0)
+        return max(start // MILLI + self.l2_latency(sm), filled + self.reach[sm] if late else 0)
 
     def fill(self, sm: int, line: int, mask: int, start: int, issued: int) -> int:
         """
@@ -1696,24 +1656,26 @@ class Chip:
         cache, far = self.l2, self.is_far(sm, line)
         slot = cache.used(line)
         ready = cache.ready[slot]
-        missing = sectors_in(_WHOLE_LINE & ~cache.held[slot]) if mask & ~cache.held[slot] else 0
-        entry = self.coalescer_of(sm, line)
+        missing = sectors_in(WHOLE_LINE & ~cache.held[slot]) if mask & ~cache.held[slot] else 0
+        entry = self.coalescer_of(sm, slot)
         begin = self.turn_at(start, issued)
-        waits = self.coalesced[entry] == line + 1 and begin < self.coalesced[entry + 1]
-        same = waits and self.coalesced[entry + 2] == mask
-        if missing == 0 and same and self.coalesced[entry + 3] < self.most_merged:
-            self.coalesced[entry + 3] += 1
+        merged = self.coalesced[entry + 1]
+        same = begin < self.coalesced[entry] and merged >> MASK_BITS == mask
+        if missing == 0 and same and merged & MOST_MERGED < self.most_merged:
+            self.coalesced[entry + 1] += 1
             there = cache.crossed[slot] if far else ready
-            return max(begin // _MILLI + self.l2_latency(sm), there + self.reach[sm])
+            return max(begin // MILLI + self.l2_latency(sm), there + self.reach[sm])
         asked = sectors_in(mask)
         self.looked_up += asked
         self.accept(issued, asked * SECTOR_BYTES)
-        lands = begin // _MILLI + self.l2_latency(sm)
+        lands = begin // MILLI + self.l2_latency(sm)
         if missing:
             ready = max(ready, self.dram(line, self.bank_of(line), begin, missing * SECTOR_BYTES, issued))
             self.make_room(issued)
+            if cache.held[slot] == 0:
+                self.forget(slot)
             cache.ready[slot] = ready
-            cache.held[slot] = _WHOLE_LINE
+            cache.held[slot] = WHOLE_LINE
         if far:
             # What its partition sees for the first time comes from the other one, which looks it up, too. The line
             # crosses whole (cold.csv, every second tile of rows of 64 bytes), though its parts are looked up.
@@ -1723,20 +1685,18 @@ class Chip:
             cache.seen[slot] |= mask
             ready = cache.crossed[slot]
         lands = max(lands, ready + self.reach[sm])
-        self.coalesced[entry] = line + 1
-        self.coalesced[entry + 1] = max(begin + self.merge_window, (ready - self.near) * _MILLI)
-        self.coalesced[entry + 2] = mask
-        self.coalesced[entry + 3] = 1
+        self.coalesced[entry] = max(begin + self.merge_window, (ready - self.near) * MILLI)
+        self.coalesced[entry + 1] = mask << MASK_BITS | 1
         return lands
 
-    def coalescer_of(self, sm: int, line: int) -> int:
-        """
-        Return where requests of an SM's GPC for a line wait to be merged: the line + 1, until when, sectors, how many.
+    def coalescer_of(self, sm: int, slot: int) -> int:
+        """Return where requests of an SM's GPC for the line in a slot of the L2 wait to be merged."""
+        return 2 * (slot // SLOT_WIDTH * self.gpcs + self.gpc[sm])
 
-        There is room for more than are on their way at once; a line takes the place of another one of the same hash.
-        """
-        spread = self.spread_of(self.l2.bucket(line) >> _NEIGHBOURS << _GPC_BITS | self.gpc[sm]) << _NEIGHBOURS
-        return ((spread | line & (1 << _NEIGHBOURS) - 1) & (1 << _COALESCER_BITS) - 1) * _COALESCER_WIDTH
+    def forget(self, slot: int) -> None:
+        """Let none of the requests for the line that was in a slot before be merged with those for a new one."""
+        for gpc in range(self.gpcs):
+            self.coalesced[2 * (slot // SLOT_WIDTH * self.gpcs + gpc)] = 0
 
     def fill_known(self, sm: int, line: int, mask: int, start: int, issued: int) -> int:
         """
@@ -1751,29 +1711,29 @@ class Chip:
             bank = self.bank_of(line)
             served = max(self.bank_free[bank], self.dram_free[bank % self.channels])
         brought = self.accrue(asked, issued)
-        misses = cache.held[slot] == 0 and slow == _MILLI
-        if 0 < slow < _MILLI:
-            misses = cache.held[slot] == 0 and self.slow_credit >= asked * _MILLI
-            self.slow_credit -= asked * _MILLI if misses else 0
+        misses = cache.held[slot] == 0 and slow == MILLI
+        if 0 < slow < MILLI:
+            misses = cache.held[slot] == 0 and self.slow_credit >= asked * MILLI
+            self.slow_credit -= asked * MILLI if misses else 0
         comes = cache.held[slot] and start < cache.lands[slot] and cache.asker[slot] == sm
         if comes and not self.twin:
-            return cache.lands[slot] // _MILLI
+            return cache.lands[slot] // MILLI
         begin = self.ask(start, issued, asked)
         if shared > self.most_merged or far:
             self.looked_up += brought
         if comes:
-            return max(begin // _MILLI + self.l2_latency(sm), cache.lands[slot] // _MILLI)
+            return max(begin // MILLI + self.l2_latency(sm), cache.lands[slot] // MILLI)
         if cache.held[slot]:
             self.later += 1
             self.later_waiting += 1 if begin < cache.pending[slot] else 0
         if misses:
-            cache.ready[slot] = self.arrives(line, max(begin, served) // _MILLI)
-        cache.held[slot] = _WHOLE_LINE
+            cache.ready[slot] = self.arrives(line, max(begin, served) // MILLI)
+        cache.held[slot] = WHOLE_LINE
         there = cache.ready[slot] + (self.crossing if far else 0)
-        cache.pending[slot] = max(begin + self.merge_window, (there - self.near) * _MILLI)
-        lands = max(begin // _MILLI + self.l2_latency(sm), there + self.reach[sm])
+        cache.pending[slot] = max(begin + self.merge_window, (there - self.near) * MILLI)
+        lands = max(begin // MILLI + self.l2_latency(sm), there + self.reach[sm])
         cache.asker[slot] = sm
-        cache.lands[slot] = lands * _MILLI
+        cache.lands[slot] = lands * MILLI
         if cache.count > self.l2_lines:
             cache.drop_oldest()
         return lands
@@ -1789,9 +1749,9 @@ class Chip:
         """
         begin = self.turn_at(start, issued)
         if not self.twin:
-            self.merged_credit += asked * (_MILLI - self.looked_of[self.status]) * self.later_waiting // self.later
-            if self.merged_credit >= asked * _MILLI:
-                self.merged_credit -= asked * _MILLI
+            self.merged_credit += asked * (MILLI - self.looked_of[self.status]) * self.later_waiting // self.later
+            if self.merged_credit >= asked * MILLI:
+                self.merged_credit -= asked * MILLI
                 return begin
         self.accept(issued, asked * SECTOR_BYTES)
         self.looked_up += asked
@@ -1803,12 +1763,12 @@ class Chip:
 
         Lines are read whole, each from one bank, as they are where their L2 is simulated.
         """
-        if self.slow[self.status] < _MILLI:
-            self.slow_credit = min(self.slow_credit + asked * self.slow[self.status], _MOST_CREDIT)
+        if self.slow[self.status] < MILLI:
+            self.slow_credit = min(self.slow_credit + asked * self.slow[self.status], MOST_CREDIT)
         self.brought_credit += asked * self.missed[self.status]
         brought = 0
-        while self.brought_credit >= SECTORS_PER_LINE * _MILLI:
-            self.brought_credit -= SECTORS_PER_LINE * _MILLI
+        while self.brought_credit >= SECTORS_PER_LINE * MILLI:
+            self.brought_credit -= SECTORS_PER_LINE * MILLI
             self.dram_bytes += SECTORS_PER_LINE * SECTOR_BYTES * self.share
             self.occupy_any(issued)
             self.displace(issued, SECTORS_PER_LINE)
@@ -1833,7 +1793,7 @@ class Chip:
         """Read from DRAM; return the cycle at which the data reaches the SM."""
         begin = max(start, self.occupy(bank, issued, size))
         self.dram_bytes += size * self.share
-        return self.arrives(line, begin // _MILLI)
+        return self.arrives(line, begin // MILLI)
 
     def arrives(self, line: int, at: int) -> int:
         """
@@ -1843,11 +1803,11 @@ class Chip:
         time about their median, and what is left of its part's standstill. Elsewhere the latency is drawn from the
         distribution of all.
         """
-        self.draw = (self.draw * _MULTIPLIER + _INCREMENT) % _MODULUS
-        draw = self.draw * _MILLI // _MODULUS
+        self.draw = (self.draw * MULTIPLIER + INCREMENT) % MODULUS
+        draw = self.draw * MILLI // MODULUS
         if self.late_period:
             return (
-                at + self.dram_least + 2 * (self.on_time - self.dram_least) * draw // _MILLI + self.standstill(line, at)
+                at + self.dram_least + 2 * (self.on_time - self.dram_least) * draw // MILLI + self.standstill(line, at)
             )
         return at + self.quantile(draw)
 
@@ -1862,7 +1822,7 @@ class Chip:
         part = own // self.late_lines
         for kind in range(self.late_kinds):
             part = part << 1 | self.parity(own & self.late_masks[kind])
-        return max(0, self.late_cycles - (at + self.spread_of(tensor << _PART_BITS | part)) % self.late_period)
+        return max(0, self.late_cycles - (at + self.spread_of(tensor << PART_BITS | part)) % self.late_period)
 
     def quantile(self, draw: int) -> int:
         """Return the latency that as many of a thousand misses have at most: measured at five places."""

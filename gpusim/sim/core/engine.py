@@ -1,18 +1,17 @@
 """Which execution of the core is at hand: the compiled one where it was built from today's text, else the other."""
 
-import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 from gpusim.errors import BadInput, CannotRun
 from gpusim.sim.core import chip
+from gpusim.sim.core.source import source_digest
 
 Execution: TypeAlias = Literal["compiled", "interpreted"]
 """How the core is executed."""
@@ -95,8 +94,6 @@ def _compiled() -> Engine:
         module = import_module("gpusim.sim.core._chip")
     except ImportError:
         return Engine("interpreted", chip, "the core was not compiled when gpusim was installed")
-    folder = Path(chip.__file__).parent
-    digest = hashlib.sha256((folder / "chip.py").read_bytes() + (folder / "chip.pxd").read_bytes()).hexdigest()
-    if digest != module.SOURCE_DIGEST:
+    if source_digest() != module.SOURCE_DIGEST:
         return Engine("interpreted", chip, "the compiled core is of another text: run `python hatch_build.py`")
     return Engine("compiled", module, "")

@@ -7,7 +7,8 @@ from problems.small import small, small_gemm
 from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.lower.stream import Instruction, Segment, Stream
 from gpusim.machine import load_machine
-from gpusim.sim.code import COMMIT, LDGSTS, PIPE, SHARED, pipe_names
+from gpusim.sim.code import pipe_names
+from gpusim.sim.core.constants import COMMIT, LDGSTS, PIPE, SHARED
 from gpusim.sim.decode import assemble
 
 COPY = H200.async_copy

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from gpusim.results.result import PipelineRow
 from gpusim.results.timeline import KTileSpan, Spans, WarpSpan
-from gpusim.sim.code import BAR, DEPBAR, LDGSTS, PIPE, SHARED, Decoded
-from gpusim.sim.core.chip import NOTE_WIDTH, RELEASED, RETIRED, SPAN_WIDTH
+from gpusim.sim.code import Decoded
+from gpusim.sim.core.constants import BAR, DEPBAR, LDGSTS, NOTE_WIDTH, PIPE, RELEASED, RETIRED, SHARED, SPAN_WIDTH
 from gpusim.sim.observer import Observer
 from gpusim.sim.stall_reasons import BARRIER, REASONS, SELECTED, WAIT
 from gpusim.sim.timed_kernel import Watch

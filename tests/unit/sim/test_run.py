@@ -9,8 +9,7 @@ from doubles.published import H200
 from problems.small import small_gemm
 
 from gpusim.families.gemm.timed import TimedTileKernel
-from gpusim.sim.code import PIPE
-from gpusim.sim.core.chip import RETIRED
+from gpusim.sim.core.constants import PIPE, RETIRED
 from gpusim.sim.cta_scheduler import CtaLife
 from gpusim.sim.decode import assemble
 from gpusim.sim.figures import figures_of

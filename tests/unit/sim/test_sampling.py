@@ -49,20 +49,32 @@ def test_left_over_ctas_are_sampled_as_many_as_an_sm_takes_at_once():
         (500, 1_000_000, False),
         (64, 1_000_000, False),
         (4100, 1_000_000, False),
-        (3 * 264 + 66, 12_000_000, True),
-        (3 * 264 + 67, 12_000_000, False),
-        (3 * 264 + 66, 12_000_001, False),
+        (3 * 264 + 132, 12_000_000, True),
+        (3 * 264 + 133, 12_000_000, False),
+        (3 * 264 + 132, 12_000_001, False),
         (4 * 264, 1_000_000, False),
         (4 * 264 + 1, 1_000_000, False),
     ],
     ids=[
         *("one on each SM", "one more", "half of the SMs with two", "those of a larger launch", "more than half"),
         *("one wave", "24 more", "24 more of a large launch", "nearly two", "a quarter", "fifteen waves"),
-        *("a quarter beyond three", "more than a quarter", "a larger launch", "four waves", "one more than four waves"),
+        *(
+            "one on each SM beyond three",
+            "one more than that",
+            "a larger launch",
+            "four waves",
+            "one more than four waves",
+        ),
     ],
 )
 def test_a_small_launch_hangs_on_a_few_left_over_ctas(ctas, instructions, expected):
     assert hangs_on_a_few(ctas, working=SMS, slots=2, instructions=instructions) == expected
+
+
+@pytest.mark.parametrize(("ctas", "expected"), [(132 + 33, True), (132 + 34, False)])
+def test_with_one_cta_a_sm_they_are_a_quarter_of_a_wave(ctas, expected):
+    """No SM takes two of them: each has ended one CTA when they begin."""
+    assert hangs_on_a_few(ctas, working=SMS, slots=1, instructions=1_000_000) == expected
 
 
 @pytest.mark.parametrize(("ctas", "expected"), [(264, False), (265, True), (330, True), (331, False), (395, False)])

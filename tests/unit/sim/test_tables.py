@@ -13,8 +13,8 @@ from problems.small import small_gemm
 
 from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.families.registry import family_of
-from gpusim.sim.code import PIPE
-from gpusim.sim.footprint import TENSOR_STRIDE, L2Status, Patterns
+from gpusim.sim.core.constants import PIPE, TENSOR_STRIDE
+from gpusim.sim.footprint import L2Status, Patterns
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.tables import DataTables, code_of, decoded_of
 from gpusim.tile.lanes import copy_table

@@ -20,7 +20,7 @@ from gpusim.measure.tables.one_sm_table import (
 )
 from gpusim.measure.validation.observe import FigurePair
 from gpusim.records.record import measured_folder
-from gpusim.sim.code import BAR, LDGSTS, PIPE, SHARED
+from gpusim.sim.core.constants import BAR, LDGSTS, PIPE, SHARED
 
 COMMITTED = Path(__file__).parents[4] / "reports" / "one_sm.md"
 NAME = "gemm_64x64x64_s5_2048"

@@ -27,8 +27,8 @@ from hypothesis import strategies as st
 
 from gpusim.machine import load_machine
 from gpusim.machine.spec import L2CrossingSpec, MioSpec
-from gpusim.sim.code import BAR, COMMIT, DEPBAR, PIPE
-from gpusim.sim.core.chip import NEVER, WARP_WIDTH, Calendar, Lines
+from gpusim.sim.core.chip import Calendar, Lines
+from gpusim.sim.core.constants import BAR, COMMIT, DEPBAR, NEVER, PIPE, WARP_WIDTH
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import FROM_DRAM, IN_L2, JUST_WRITTEN, L2Status
 from gpusim.sim.stall_reasons import REASONS, SELECTED

@@ -2,19 +2,19 @@
 
 import re
 import sys
-from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from gpusim.errors import BadInput
-from gpusim.sim.core import chip
+from gpusim.sim.core import chip, constants
 from gpusim.sim.core import engine as chooser
 from gpusim.sim.core.engine import engine
+from gpusim.sim.core.source import named_integers, source_digest
 
 FOLDER = Path(chip.__file__).parent
-TODAY = sha256((FOLDER / "chip.py").read_bytes() + (FOLDER / "chip.pxd").read_bytes()).hexdigest()
+TODAY = source_digest()
 
 
 @pytest.fixture
@@ -95,3 +95,24 @@ def test_every_constant_of_the_core_has_a_type():
     }
 
     assert {name for name, value in vars(chip).items() if type(value) is int} <= typed
+
+
+def test_a_number_that_has_changed_makes_the_compiled_core_stale(built, monkeypatch):
+    """C has it in place of its name, so the text alone does not tell."""
+    built(TODAY)
+    monkeypatch.setattr(constants, "MILLI", 1001)
+
+    assert engine() == ("interpreted", chip, STALE)
+
+
+def test_c_knows_every_constant_of_the_core_that_fits_into_32_bits():
+    known = named_integers()
+    own = {name: value for name, value in vars(chip).items() if type(value) is int}
+
+    assert {name: value for name, value in own.items() if value < 1 << 31} == {
+        name: value for name, value in known.items() if name in own
+    }
+    assert known["MILLI"] == 1000
+    assert known["SCOREBOARDS"] == 6
+    assert known["BARRIER"] == own["BARRIER"]
+    assert "NEVER" not in known

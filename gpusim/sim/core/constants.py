@@ -1,0 +1,131 @@
+"""
+The numbers that the core's text has names for, and those of kinds of instruction: nothing but integers.
+
+Compiled, those that fit into 32 bits are constants of C.
+"""
+
+from gpusim.units import SECTORS_PER_LINE
+
+PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT = range(8)
+"""Kinds of instruction that the issue loop distinguishes. Those of kind ``PIPE`` use nothing outside their SMSP."""
+
+TENSOR_STRIDE = 1 << 40
+"""Distance in lines between the first lines of two tensors, larger than any tensor."""
+
+WAVE_STRIDE = 1 << 44
+"""Distance in lines between those of two waves of a sampled run, larger than all tensors."""
+
+NEVER = 1 << 62
+"""A cycle that does not come."""
+
+MILLI, PERCENT = 1000, 100
+GROUPS = 32
+"""Commit groups of a warp that are remembered: more than any wait leaves pending."""
+
+MULTIPLIER, INCREMENT, MODULUS = 1103515245, 12345, 1 << 31
+"""The linear congruential generator of the C standard's example, from which latencies are drawn."""
+
+HASH, HASHED_BITS, HASH_SHIFT = 2654435761, (1 << 31) - 1, 29
+"""Knuth's multiplicative hash, by 2^32 over the golden ratio; lines are cut to 31 bits, so that 63 hold the product."""
+
+TENSOR, MIO = 3, 2
+"""Ports of an SMSP, counted from the end: its tensor core's and that of the MIO."""
+
+BEHIND = 1 << 60
+"""What puts a warp whose instruction names scoreboards behind all others: more than the age of any."""
+
+TAKES = 16
+"""Cycles at which a port was last taken that are kept, a power of two: more than warps of an SMSP can wait for it."""
+
+TAKES_MASK = TAKES - 1
+"""Takes a number of takes to the place of the last one among them."""
+
+GAPS = 2
+"""mma.sync behind one another that say how many registers of memory instructions there is room for."""
+
+LINES_AT_ONCE = 32
+"""Most lines that one warp instruction touches: one for each lane."""
+
+DUE = 32
+"""Memory instructions of an SMSP that wait for the next mma.sync, a power of two: more than its queue holds."""
+
+DUE_MASK = DUE - 1
+"""Takes a number of them to the place of the last one."""
+
+STAGE_BITS = 12
+"""Cycles of an SM's data stage that are kept, as a power of two; one farther ahead takes the place of a nearer one."""
+
+STAGE_CYCLES = 1 << STAGE_BITS
+"""Places for them."""
+
+STAGE_MASK = STAGE_CYCLES - 1
+"""Takes a cycle to its place among them: a division costs as much as ten other operations."""
+
+STAGE_TURNS = (1 << 28) - 1
+"""Takes the number of a turn of those places to one that is a turn's own for 2^40 cycles."""
+
+STATE_BITS, ISSUED, COMING = 2, 2, 3
+"""What stands, below the turn of its place, for a cycle that goes to an instruction, or to data that comes."""
+
+SLOT_WIDTH = 16
+"""Integers from one slot of a cache to the next: two lines of the memory that this runs in."""
+
+WARP_WIDTH = 40
+"""Integers from one warp to the next: an odd number of such lines, as far apart as spreads best over a cache."""
+
+CODE_WIDTH = 16
+"""Integers of 32 bits from one instruction to the next: one such line."""
+
+NEIGHBOURS = 3
+"""Bits of a line's number that tell those apart whose buckets are one line of that memory."""
+
+BUCKETS_A_LINE = 4
+"""Buckets of a cache for each of its lines: others of a bucket are rare, whose slots lie anywhere in memory."""
+
+PLACE_BITS, APART = 17, 40503
+"""Bits of a line's number, beyond those of neighbours, that differ within a tensor; buckets between two tensors."""
+
+MASK_BITS = 32
+"""Bits below those of the mask in the integer that says which sectors were asked for last, and how many times."""
+
+MOST_MERGED = (1 << MASK_BITS) - 1
+"""Takes that integer to how many times."""
+
+PART_BITS = 27
+"""Bits of the number of a part of DRAM within a tensor, of those that are hashed."""
+
+OUTPUT_LINES = 1 << 46
+"""Numbers of the lines that stores fill, or whose number is not known; no operand's lines reach them."""
+
+MOST_CREDIT = LINES_AT_ONCE * SECTORS_PER_LINE * MILLI
+"""Sectors that may wait for DRAM and have found no line that is new to the sample, in thousandths."""
+
+WHOLE_LINE = (1 << SECTORS_PER_LINE) - 1
+"""Mask of all sectors of a line."""
+
+TURN = 4096
+"""Half cycles of a turn of the calendar, a power of two: few waits are longer."""
+
+TURN_MASK = TURN - 1
+"""Takes a half cycle to its place in a turn."""
+
+WOKEN, TIMED = 0, 1
+"""Half cycles of events: at the same cycle, SMSPs that are woken come before those that slept until then."""
+
+NOTE_WIDTH, SPAN_WIDTH = 6, 4
+"""
+Integers of a row in ``Chip.notes`` and in ``Chip.spans``; the first is the warp's index in its CTA.
+
+A note goes on with the place in the code, the k tiles of the trip, issue, arrival of data, and the end of the
+instruction before's fixed stall. A span goes on with begin, end and stall reason.
+"""
+
+RELEASED, RETIRED = -1, -2
+"""
+What stands for a note's place in the code where a warp leaves a barrier, and where it exits.
+
+The cycle stands for the three that follow k tiles. An exit has its SMSP for k tiles, a release 0.
+"""
+
+LOG_ROWS = 4096
+"""Rows that a log collects before its column grows."""
