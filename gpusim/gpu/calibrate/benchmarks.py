@@ -73,6 +73,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "again": memory.measure_again,
     "flight": memory.measure_flight,
     "strides": memory.measure_strides,
+    "returns": memory.measure_returns,
 }
 """Benchmarks by the name of their CSV file."""
 

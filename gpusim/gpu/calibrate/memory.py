@@ -440,3 +440,38 @@ def measure_strides(device: Device, *, quick: bool) -> list[MeasuredRow]:
         each = cycles / (rounds * copies)
         rows.append({"row_bytes": row_bytes, "stride": stride, "cycles": cycles, "cycles_a_copy": each})
     return rows
+
+
+RETURNS: Final = ("loads", "loads_around", "copies", "copies_around")
+"""Kernels of returns.cu: loads and copies through the L1, and those that go around it."""
+
+RETURN_ROWS: Final = (32, 64, 128, 256)
+_RETURN_WARPS: Final = (1, 4, 8, 16)
+_RETURN_ACCESSES, _RETURN_SLOTS = 4, 5
+
+
+def measure_returns(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure loads and copies of 512 bytes by the warps of one SM, in rows that the L2 holds and the L1 does not.
+
+    Each round of four by each warp goes on by ``along`` bytes along the rows: where that is a row of less than a line,
+    the L1 has other sectors of it already. Column ``cycles_each`` has the SM's cycles for each load or copy.
+    """
+    rows: list[MeasuredRow] = []
+    for kernel, row_bytes, warps in product(RETURNS, RETURN_ROWS, _RETURN_WARPS[1::2] if quick else _RETURN_WARPS):
+        accesses = warps * _RETURN_ACCESSES  # of a round
+        data = device.cupy.zeros(accesses * _COPY_BYTES // row_bytes * _STRIDE_PITCH, dtype=np.uint8)
+        for along in sorted({row_bytes, max(row_bytes, LINE_BYTES)}):
+            rounds = _STRIDE_PITCH // along
+            found = device.spans(
+                "returns",
+                kernel,
+                (data, np.int32(rounds), *map(np.uint32, (row_bytes, _STRIDE_PITCH, along))),
+                threads=warps * WARP,
+                shared=accesses * _COPY_BYTES * _RETURN_SLOTS if kernel.startswith("copies") else 0,
+            )
+            cycles = elapsed(found)
+            each = cycles / (rounds * accesses)
+            shape = {"kernel": kernel, "row_bytes": row_bytes, "along": along, "warps": warps}
+            rows.append(shape | {"cycles": cycles, "cycles_each": each})
+    return rows
