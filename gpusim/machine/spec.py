@@ -267,6 +267,18 @@ class AsyncCopySpec:
 
 
 @dataclass(frozen=True, slots=True)
+class L1LinesSpec:
+    """
+    How lines come to an SM whose loads its L1 lacks.
+
+    Attributes:
+        interval: Cycles from one to the next, with all sectors or a single one.
+    """
+
+    interval: Annotated[int, FigureUnit("cycles")]
+
+
+@dataclass(frozen=True, slots=True)
 class L1Spec:
     """
     The L1 data cache of one SM.
@@ -278,6 +290,7 @@ class L1Spec:
         hit_latency: Cycles of a load that hits, from issue to dependent issue.
         bytes_per_cycle: Bytes per cycle that the cache delivers.
         store_buffer_bytes: Bytes of stores that can wait for the SM's way to the L2 before they hold other accesses.
+        lines: How lines come that loads lack; None where that is not known, and they come as those of copies.
     """
 
     bytes: Annotated[int, FigureUnit("bytes")]
@@ -286,6 +299,7 @@ class L1Spec:
     hit_latency: Annotated[int, FigureUnit("cycles", least=0)]
     bytes_per_cycle: Annotated[int, FigureUnit("bytes/cycle")]
     store_buffer_bytes: Annotated[int, FigureUnit("bytes", least=0)]
+    lines: L1LinesSpec | None
 
 
 @dataclass(frozen=True, slots=True)

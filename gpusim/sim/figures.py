@@ -31,6 +31,7 @@ class Figures(NamedTuple):
         commit_stage: Cycles of the data stage that the end of a commit group takes.
         copy_interval: Cycles from a cp.async that leaves an SMSP to the next instruction that leaves one.
         load_hit, copy_hit: Latency of a load and of a cp.async that hit the L1.
+        l1_line_interval: Cycles from one line that loads lack to the next; 0 where they come as copies' do.
         barrier_base, barrier_per_warp: Cycles from the last arrival to the release; those between two arrivals.
         mufu_dispatch: Cycles in which an SMSP issues nothing after a MUFU.
         constant_miss: Cycles that the first CTA of an SM waits for the kernel's parameters.
@@ -80,6 +81,7 @@ class Figures(NamedTuple):
     commit_stage: int
     copy_interval: int
     load_hit: int
+    l1_line_interval: int
     copy_hit: int
     barrier_base: int
     barrier_per_warp: int
@@ -180,6 +182,7 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         commit_stage=1 if copy is None else copy.commit_stage,
         copy_interval=machine.mio.sm_interval if pace is None else pace.interval,
         load_hit=machine.l1.hit_latency,
+        l1_line_interval=0 if machine.l1.lines is None else machine.l1.lines.interval,
         copy_hit=machine.l1.hit_latency if copy is None else copy.l1_latency,
         barrier_base=machine.barrier.base,
         barrier_per_warp=machine.barrier.per_warp,

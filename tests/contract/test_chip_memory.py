@@ -21,6 +21,7 @@ FIGURES = figures_of(A100, 0, busy=False)._replace(
     barrier_base=20,
     barrier_per_warp=2,
     load_hit=33,
+    l1_line_interval=0,
     copy_hit=40,
 )
 """

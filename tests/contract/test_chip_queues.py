@@ -23,6 +23,7 @@ FIGURES = figures_of(A100, 0, busy=False)._replace(
     copy_interval=1,
     wavefronts_per_cycle=1,
     load_hit=33,
+    l1_line_interval=0,
     copy_hit=39,
     l2_far_percent=0,
     l2_near=200,

@@ -345,6 +345,33 @@ def test_what_a_load_brings_passes_the_data_stage_line_by_line(core, lines):
     assert ran.chip.wavefronts == lines
 
 
+@pytest.mark.parametrize("lines", [1, 4, 16])
+def test_lines_that_a_load_lacks_come_an_interval_apart(core, lines):
+    """They arrive together, and then take two cycles each: the last of them 2 * (lines - 1) later than without."""
+    request = (lines, tuple((line, 1) for line in range(lines)))
+
+    def landed(interval):
+        figures = NEAR_ONLY._replace(l1_line_interval=interval)
+        return (
+            execute(core, ([load(0, activity=0)], 1), figures=figures, memory=Memory([request])).warps[0, 0].notes[0][1]
+        )
+
+    assert landed(2) - landed(0) == 2 * (lines - 1)
+
+
+def test_a_line_that_comes_early_takes_cycles_that_others_left(core):
+    """
+    Two loads, the first from DRAM, the second from the L2: it waits for none of the first one's 40 cycles, as these are
+    later ones.
+    """
+    memory = Memory([(1, ((0, 1),)), (1, ((64, 1),))], statuses=[FROM_DRAM, IN_L2], simulates_l2=False)
+    figures = NEAR_ONLY._replace(l1_line_interval=40)
+    code = [load(0, activity=0), load(1, activity=1)]
+    first, second = execute(core, (code, 1), figures=figures, memory=memory).warps[0, 0].notes
+
+    assert first[1] - second[1] > 40
+
+
 @pytest.mark.parametrize(("lines", "wavefronts"), [(1, 4), (4, 4), (9, 9)])
 def test_a_copy_through_the_l1_takes_its_target_s_wavefronts_or_its_lines(core, lines, wavefronts):
     """The more of both: a target of 4 wavefronts (ldgsts.csv: l1tex__data_pipe_lsu_wavefronts of .ca copies)."""

@@ -258,6 +258,19 @@ def _store_buffer(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     )
 
 
+_LOAD_BYTES: Final = 512
+"""Of a warp whose lanes load 16 bytes each."""
+
+_RETURNED_ROWS: Final = {"row_bytes": 64, "along": 128, "warps": 16}
+"""Of returns.csv: as many loads on their way as bring lines without a pause, each with two sectors of them."""
+
+
+def _line_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    each = t["returns"].numbers("cycles_each", kernel="loads", **_RETURNED_ROWS)[0]
+    lines = _LOAD_BYTES // _RETURNED_ROWS["row_bytes"]
+    return each / lines, "returns.csv, loads of rows of 64 bytes by 16 warps: cycles a line"
+
+
 MIO_FORMULAS: dict[str, Formula] = {
     "mio.queue_depth": _queue_depth,
     "mio.sm_depth": _sm_depth,
@@ -271,6 +284,7 @@ MIO_FORMULAS: dict[str, Formula] = {
     "dispatch.memory.load_percent": _beside_mma("ld.global.cg"),
     "dispatch.memory.store_percent": _beside_mma("st.global.128"),
     "l1.store_buffer_bytes": _store_buffer,
+    "l1.lines.interval": _line_interval,
     "async_copy.queue_percent": _queue_percent,
     "async_copy.look_ups": _look_ups,
     "async_copy.apart": _apart,

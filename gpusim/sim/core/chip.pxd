@@ -55,7 +55,7 @@ cdef class Chip:
     cdef long long chosen_at, others_at, smsps, ports, depth, sm_depth, store_buffer, commit_stage, copy_queue, copy_beside, look_ups, collected, staged_last, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
     cdef long long source_release, register_interval, registers_an_mma, copy_release, copy_interval, mufu_dispatch, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
     cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines, port_bytes, chip_bytes, near, far, far_percent
-    cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, write_buffer, semaphore, most_merged, merge_window, crossing, home_bits, gpcs
+    cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, write_buffer, semaphore, most_merged, merge_window, crossing, home_bits, gpcs, line_interval
     cdef long long draw, written_sectors, next_line, merged_credit, later, later_waiting, came_sectors, displaced, brought_credit
     cdef bint twin
     cdef long long dram_latency, dram_rate, l1_lines, l2_lines, on_time, late_cycles, late_period, late_kinds, late_lines
@@ -66,8 +66,8 @@ cdef class Chip:
     cdef const long long[::1] waves, first, end, trips, tiles, begins, program, warps_of, follows, followed
     cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, slow, missed, shared_by, looked_of, request, vecs, asked, touched
     cdef const long long[::1] line, sector_mask, output_sectors, found_slow, found_missed, found_first
-    cdef int[::1] staged
-    cdef long long[::1] reach, sm_free, full_from, full_to, tag_free, tagged, tag_turn, tagged_apart, shared_left, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
+    cdef int[::1] staged, passed
+    cdef long long[::1] reach, sm_free, full_from, full_to, passed_from, passed_to, tag_free, tagged, tag_turn, tagged_apart, shared_left, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
     cdef long long[::1] port_free, port_user, port_takes, port_turn, mio_free, return_free, queue, queue_at, queued, sm_queue, sm_queue_at, taken, due_at, due_takes, due_first, due_next, multiplied, multiplies, clock, asleep, last, active, blocked, planned, members
     cdef long long[::1] cta, expected, launched, remaining, accepted, arrived, last_arrival, arrivals, observed, parked, awaiting, finished, slot_of
     cdef long long[::1] age, home, slot, at, segment, trip, ready, stalled, issued, reason, board, board_reason
@@ -169,9 +169,11 @@ cdef class Chip:
     cdef bint has_twin(self, long long touched) noexcept
     cdef bint are_twins(self, long long one, long long other) noexcept
     @cython.locals(cache=Lines)
-    cdef long long bring(self, long long sm, long long at, long long issued, long long missing) noexcept
+    cdef long long bring(self, long long sm, long long at, long long issued, long long missing, long long interval) noexcept
+    @cython.locals(joins=bint)
+    cdef long long pass_in(self, long long sm, long long at, long long interval) noexcept
     @cython.locals(cache=Lines)
-    cdef long long look_up(self, long long sm, long long at, long long issued, long long hit) noexcept
+    cdef long long look_up(self, long long sm, long long at, long long issued, long long hit, long long interval) noexcept
     cdef long long output_of(self, long long warp, long long code) noexcept
     cdef long long sectors_of_output(self, long long warp, long long code) noexcept
     cdef long long output(self, long long sm, long long warp, long long at, long long leaves, long long sectors) noexcept

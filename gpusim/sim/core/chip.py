@@ -436,6 +436,7 @@ class Chip:
         self.copy_release, self.mufu_dispatch = figures.copy_release, figures.mufu_dispatch
         self.copy_interval = figures.copy_interval
         self.load_hit, self.copy_hit = figures.load_hit, figures.copy_hit
+        self.line_interval = figures.l1_line_interval
         self.barrier_base, self.barrier_each = figures.barrier_base, figures.barrier_per_warp
         self.constant_miss, self.launch_delay = figures.constant_miss, figures.launch_delay
         self.fetch_miss, self.stream_lines = figures.fetch_miss, figures.stream_lines
@@ -482,7 +483,7 @@ class Chip:
         self.dram_free, self.bank_free = zeros(self.channels), zeros(self.banks)
 
     def mio_of(self, sms: int, smsps: int) -> None:
-        """Make the queues of the MIO, the data stage behind them, and the look-ups of copies."""
+        """Make the queues of the MIO, the data stage behind them, look-ups of copies, and the way of loads' lines."""
         self.mio_free, self.taken = zeros(smsps), zeros(smsps)
         self.due_at, self.due_takes = zeros(smsps * DUE), zeros(smsps * DUE)
         self.due_first, self.due_next = zeros(smsps), zeros(smsps)
@@ -491,6 +492,7 @@ class Chip:
         self.sm_queue, self.sm_queue_at, self.collected = zeros(sms * self.sm_depth), zeros(sms), 0
         self.sm_free, self.staged, self.staged_last = zeros(sms), halves(sms * STAGE_CYCLES), 0
         self.full_from, self.full_to, self.shared_left = zeros(sms), zeros(sms), zeros(sms)
+        self.passed_from, self.passed_to, self.passed = zeros(sms), zeros(sms), halves(sms * STAGE_CYCLES)
         self.tag_free, self.tagged, self.tag_turn = zeros(sms), zeros(sms * self.look_ups), zeros(sms)
 
     def code_of(self, code: "Code") -> None:
@@ -734,7 +736,7 @@ class Chip:
         """
         Return the warp of an SMSP that can issue first, or -1; ``chosen_at`` is the cycle.
 
-        Of several those whose instruction names no scoreboard to wait for, then those of the CTA that came first, and
+        Of several those whose instruction has not waited for a scoreboard, then those of the CTA that came first, and
         of one CTA the warp that issued last, then the one that has waited longest (D4; elders.csv, lives.csv).
         ``others_at`` is the earliest cycle of those that are not chosen.
         """
@@ -754,7 +756,7 @@ class Chip:
                 continue
             # The age of its CTA's first warp: one number for all warps of a CTA.
             rank = self.age[warp] - self.number[warp]
-            if self.waits[self.at[warp]]:
+            if self.waits[self.at[warp]] and self.ready[warp] > self.stalled[warp]:
                 rank += BEHIND
             turn = -1 if warp == last else self.issued[warp]
             if at < best or rank < first or (rank == first and turn < issued):
@@ -1282,7 +1284,7 @@ class Chip:
                 self.resolve(warp, code)
                 comes = self.asked[self.requested] > 0
                 leaves = self.dispatch(smsp, at, 1, registers, 0, warp)
-                landed = self.look_up(sm, leaves, at, self.load_hit)
+                landed = self.look_up(sm, leaves, at, self.load_hit, self.line_interval)
                 if comes:
                     landed = self.taken_in(sm, landed, self.wavefronts_of(warp, code))
             else:
@@ -1417,7 +1419,7 @@ class Chip:
         """Serve a cp.async; return the cycle at which its data is in shared memory."""
         sectors = self.asked[self.requested]
         if self.through_l1[code] or sectors == 0:
-            return self.look_up(sm, at, issued, self.copy_hit)
+            return self.look_up(sm, at, issued, self.copy_hit, 0)
         self.sectors[sm] += sectors
         # The latencies of L2 and DRAM are those of loads; a copy takes longer by what it takes longer on a hit.
         beyond = self.copy_hit - self.load_hit
@@ -1446,7 +1448,7 @@ class Chip:
         """Return whether two requests of a copy are for other sectors of one line."""
         return self.line[one] == self.line[other] and self.sector_mask[one] != self.sector_mask[other]
 
-    def look_up(self, sm: int, at: int, issued: int, hit: int) -> int:
+    def look_up(self, sm: int, at: int, issued: int, hit: int, interval: int) -> int:
         """
         Look lines up in the L1 and bring what is missing; return the cycle of the last one's data.
 
@@ -1466,7 +1468,7 @@ class Chip:
                 done = max(done, cache.ready[slot])
             missing += sectors_in(mask & ~held)
         if missing:
-            landed = self.bring(sm, at, issued, missing) + hit - self.load_hit
+            landed = self.bring(sm, at, issued, missing, interval) + hit - self.load_hit
             for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
                 slot = cache.find(self.line[touched] + base)
                 mask = self.sector_mask[touched]
@@ -1478,8 +1480,8 @@ class Chip:
             done = max(done, landed)
         return done
 
-    def bring(self, sm: int, at: int, issued: int, missing: int) -> int:
-        """Read the sectors of a request that the L1 lacks from the L2."""
+    def bring(self, sm: int, at: int, issued: int, missing: int, interval: int) -> int:
+        """Read the sectors of a request that the L1 lacks from the L2; each line takes ``interval`` cycles to pass."""
         self.l2_sectors += missing
         start = self.enter(sm, at, missing * SECTOR_BYTES)
         if not self.simulates_l2:
@@ -1489,10 +1491,36 @@ class Chip:
             line = self.line[touched] + base
             mask = self.sector_mask[touched] & ~cache.held[cache.find(line)]
             if mask and self.simulates_l2:
-                done = max(done, self.fill(sm, line, mask, start, issued))
+                done = max(done, self.pass_in(sm, self.fill(sm, line, mask, start, issued), interval))
             elif mask:
-                done = max(done, self.fill_known(sm, line, mask, start, issued))
+                done = max(done, self.pass_in(sm, self.fill_known(sm, line, mask, start, issued), interval))
         return done
+
+    def pass_in(self, sm: int, at: int, interval: int) -> int:
+        """
+        Let a line that a load lacks pass to its SM, in the first free cycles; return when it has come.
+
+        Two cycles each, with one sector or four (returns.csv, rows of 32 to 256 bytes). A line alone comes no later:
+        latencies are measured with one. From ``passed_from`` to ``passed_to`` all cycles are known to be taken.
+
+        Not modelled: copies through the L1, of which a line takes 1.2 to 2.3 cycles (D3).
+        """
+        if interval == 0:
+            return at
+        base, cycles = sm * STAGE_CYCLES, interval
+        joins = self.passed_from[sm] <= at <= self.passed_to[sm]
+        cycle = self.passed_to[sm] if joins else at
+        while cycles > 0:
+            place, turn = base + (cycle & STAGE_MASK), self.turn_of_stage(cycle) + ISSUED
+            if self.passed[place] != turn:
+                self.passed[place] = turn
+                cycles -= 1
+            cycle += 1
+        if joins or at >= self.passed_to[sm]:
+            self.passed_to[sm] = cycle
+            if not joins:
+                self.passed_from[sm] = at
+        return cycle - interval
 
     # --- L2 and DRAM ---
 

@@ -32,7 +32,7 @@ TENSOR, MIO = 3, 2
 """Ports of an SMSP, counted from the end: its tensor core's and that of the MIO."""
 
 BEHIND = 1 << 60
-"""What puts a warp whose instruction names scoreboards behind all others: more than the age of any."""
+"""What puts a warp whose instruction has waited for a scoreboard behind all others: more than the age of any."""
 
 TAKES = 16
 """Cycles at which a port was last taken that are kept, a power of two: more than warps of an SMSP can wait for it."""

@@ -230,16 +230,28 @@ def test_of_ctas_whose_warps_wait_for_no_scoreboard_the_first_goes_before_the_ot
     assert three_ctas(core, mma, mma._replace(stall=9)) == [[0, 8, 24, 32], [16, 40, 56, 64], [48, 72, 81, 89]]
 
 
-def test_a_warp_that_waits_for_scoreboards_comes_after_those_that_do_not(core):
+def test_a_scoreboard_that_is_free_when_it_is_named_puts_no_warp_behind_others(core):
+    """As above, though the first of each two MMAs names one that nothing holds."""
+    mma = instruction(PIPE, pipe="tensor core")
+    naming = instruction(PIPE, pipe="tensor core", waits=(0,))
+
+    assert three_ctas(core, naming, mma._replace(stall=9)) == three_ctas(core, mma, mma._replace(stall=9))
+
+
+def test_a_warp_that_has_waited_for_a_scoreboard_comes_after_those_that_have_not(core):
     """
-    The first of two MMAs names a scoreboard, which is free. CTA 0's at 0 and 8, CTA 1's at 16. At 24 CTA 0 is ready
-    since 17, but names one: CTA 1 goes on. At 32 CTA 0 and CTA 2 name one; CTA 0 came first: at 32 and 40. So at 48
-    CTA 1, ready since 33, and at 56. Only then does CTA 2 begin, at 64.
+    A load, whose value is there after 23, and five MMAs, of which the first waits for it. CTA 0's load is at 0, its
+    MMAs at 23 and every 8 until 55; stalled for 9, its next load is at 64. CTA 1's first MMA has waited, too, and comes
+    at 63. At 95, its last one's turn, CTA 0 came first and is ready since 64 + 23 = 87, but has waited: it goes on at
+    103. With a free scoreboard it would have been its turn, as above.
     """
     mma = instruction(PIPE, pipe="tensor core")
-    waiting = instruction(PIPE, pipe="tensor core", waits=(0,))
+    run = [lds(write=0, stall=1), mma._replace(waits=(0,), gated=True), *[mma] * 3, mma._replace(stall=9)]
+    figures = figures_of(A100, 0, busy=False)._replace(constant_miss=0)
+    ran = execute(core, (run, 2), warps=4, ctas=2, figures=figures)
 
-    assert three_ctas(core, waiting, mma._replace(stall=9)) == [[0, 8, 32, 40], [16, 24, 48, 56], [64, 72, 81, 89]]
+    assert ran.warps[0, 0].selected[:8] == [0, 23, 31, 39, 47, 55, 64, 103]
+    assert ran.warps[1, 0].selected[:7] == [1, 63, 71, 79, 87, 95, 104]
 
 
 def test_an_idle_issue_slot_that_another_warp_took_counts_as_not_selected(core):
