@@ -719,6 +719,27 @@ class Machine:
         """Return the hash of the name: a table of figures has none."""
         return hash(self.name)
 
+    def clock_percent(self, *, busy: bool) -> int:
+        """
+        Return what a clock that goes on at its pace makes in 100 cycles of the SMs' (D25).
+
+        Args:
+            busy: Whether tensor cores slow the SMs' clock down.
+        """
+        return self.launch.idle_clock_percent if busy else 100
+
+    def l2_clock_percent(self, *, busy: bool) -> int:
+        """Return the same of the L2's clock, which is the SMs' where it is not known to be its own."""
+        return 100 if self.l2.clock is None else self.clock_percent(busy=busy)
+
+    def l2_bytes_per_cycle(self, *, busy: bool) -> int:
+        """Return the bytes that the L2 brings in a cycle of the SMs."""
+        return self.l2.bytes_per_cycle * self.l2_clock_percent(busy=busy) // 100
+
+    def dram_bytes_per_kilocycle(self, *, busy: bool) -> int:
+        """Return the bytes that DRAM brings in a thousand cycles of the SMs."""
+        return self.dram.bytes_per_kilocycle * self.clock_percent(busy=busy) // 100
+
     def figure_counts(self) -> dict[str, int]:
         """Return the number of figures of each kind, with all four kinds present."""
         counts = Counter[str](record.kind for record in self.figures)

@@ -43,17 +43,19 @@ class Demand:
         """
         Compute the demand from what the grid executes.
 
+        Where it multiplies, tensor cores slow the SMs' clock down, and those of the L2 and DRAM go on (D25).
+
         Args:
             machine: Machine whose resources are counted.
             counters: ncu metric to total over the grid.
             conflicts: Table of bank conflicts, totals over the grid.
             instructions: Warp instructions of the grid.
             ctas: CTAs of the grid; the fullest SM runs ``ceil(ctas / SMs)`` of them.
-            tensor_interval: Cycles one mma.sync occupies the tensor core of its SMSP.
+            tensor_interval: Cycles one mma.sync occupies the tensor core of its SMSP; 0 where none is executed.
             pipes: Warp instructions of the grid on other execution pipes that may bound it, by the machine's pipe
                 names.
         """
-        fullest = -(-ctas // machine.sms)
+        fullest, busy = -(-ctas // machine.sms), tensor_interval > 0
         sectors = counters["lts__t_sectors_op_read.sum"] + counters["lts__t_sectors_op_write.sum"]
         wavefronts = sum(row.wavefronts for row in conflicts if row.op != _COPY)
         copies = sum(row.requests for row in conflicts if row.op == _COPY)
@@ -75,8 +77,10 @@ class Demand:
                     of_sm(wavefronts) / machine.shared.wavefronts_per_cycle + of_sm(copies)
                 ),
                 "L2 port of the SM": round(of_sm(sectors) * 32 / machine.l2.bytes_per_cycle_per_sm),
-                "L2 bandwidth": round(sectors * 32 / machine.l2.bytes_per_cycle),
-                "DRAM bandwidth": round(counters["dram__bytes_read.sum"] * 1000 / machine.dram.bytes_per_kilocycle),
+                "L2 bandwidth": round(sectors * 32 / machine.l2_bytes_per_cycle(busy=busy)),
+                "DRAM bandwidth": round(
+                    counters["dram__bytes_read.sum"] * 1000 / machine.dram_bytes_per_kilocycle(busy=busy)
+                ),
             }
         )
 

@@ -156,10 +156,10 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
     """
     copy, banks, late = machine.async_copy, machine.dram.banks, machine.dram.late
     pace = None if copy is None else copy.pace
-    clock = machine.launch.idle_clock_percent if busy else 100
-    rate, of_hit, of_miss = 100, 0, sys.maxsize
+    clock, rate = machine.clock_percent(busy=busy), machine.l2_clock_percent(busy=busy)
+    of_hit, of_miss = 0, sys.maxsize
     if machine.l2.clock is not None:
-        rate, of_hit, of_miss = clock, machine.l2.clock.of_hit, machine.l2.clock.of_miss
+        of_hit, of_miss = machine.l2.clock.of_hit, machine.l2.clock.of_miss
     lines = machine.instruction_cache.l0_bytes // machine.instruction_cache.line_bytes
     return Figures(
         smsps=machine.smsps,
@@ -194,7 +194,7 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         fetch_interval=machine.instruction_cache.line_interval,
         cache_lines=max(lines, machine.instruction_cache.stream_lines + 1),
         l2_port_bytes=machine.l2.bytes_per_cycle_per_sm,
-        l2_bytes=machine.l2.bytes_per_cycle * rate // 100,
+        l2_bytes=machine.l2_bytes_per_cycle(busy=busy),
         l2_near=_latency(machine.l2.hit_latency, of_hit, clock),
         l2_far=_latency(machine.l2.far_latency, of_hit, clock),
         l2_far_percent=machine.l2.far_fraction_percent,
@@ -220,7 +220,7 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         dram_late_period=0 if late is None else late.period * 100 // clock,
         dram_late_lines=0 if late is None else late.region_bytes // machine.l2.line_bytes,
         dram_late_masks=() if late is None else late.part_masks,
-        dram_bytes_per_kilocycle=machine.dram.bytes_per_kilocycle * clock // 100,
+        dram_bytes_per_kilocycle=machine.dram_bytes_per_kilocycle(busy=busy),
         dram_channels=1 if banks is None else banks.channels,
         dram_banks=1 if banks is None else banks.per_channel,
         dram_bank_busy=0 if banks is None else banks.busy_ns * machine.clock_mhz * 100 // clock,

@@ -108,7 +108,8 @@ def measured_throughputs(counters: Mapping[str, float], machine: Machine) -> dic
             case "wavefronts":
                 found[resource] = 100 * total / (machine.sms * elapsed * machine.shared.wavefronts_per_cycle)
             case "L2 sectors":
-                found[resource] = 100 * total * SECTOR_BYTES / (elapsed * machine.l2.bytes_per_cycle)
+                bytes_per_ns = machine.l2.bytes_per_cycle * machine.clock_mhz / 1000
+                found[resource] = 100 * total * SECTOR_BYTES / (nanoseconds * bytes_per_ns)
             case "DRAM bytes":
                 found[resource] = 100 * total / (nanoseconds * machine.dram.bandwidth_gb_s)
     return found

@@ -115,7 +115,7 @@ def _data_at_once(machine: Machine) -> Machine:
     copies = once.async_copy
     return replace(
         once,
-        l1=replace(once.l1, hit_latency=1),
+        l1=replace(once.l1, hit_latency=1, lines=None),
         l2=l2,
         dram=_with_latency(once.dram, 1),
         async_copy=None if copies is None else replace(copies, l1_latency=1),

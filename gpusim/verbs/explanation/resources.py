@@ -91,7 +91,7 @@ def resources(result: Result, launches: Sequence[SimulatedLaunch]) -> tuple[Reso
     """
     first = launches[0].launch
     machine, counters = first.machine, result.counters
-    elapsed = result.cycles.elapsed
+    elapsed, multiplies = result.cycles.elapsed, first.kernel.mma is not None
     busy = launches[0].outcome.active * first.working
     issued = counters["smsp__inst_executed.sum"]
 
@@ -114,8 +114,8 @@ def resources(result: Result, launches: Sequence[SimulatedLaunch]) -> tuple[Reso
         per_sm("shared-memory data stage", others / rate),
         per_sm("data stage, all copies included", (others + copied - zero_filling) / rate, bounds=False),
         per_sm("L2 port of the SM", read * SECTOR_BYTES / machine.l2.bytes_per_cycle_per_sm, bounds=False),
-        of_chip("L2 bandwidth", (read + written) * SECTOR_BYTES / machine.l2.bytes_per_cycle),
-        of_chip("DRAM bandwidth", moved * machine.clock_mhz / (machine.dram.bandwidth_gb_s * 1000)),
+        of_chip("L2 bandwidth", (read + written) * SECTOR_BYTES / machine.l2_bytes_per_cycle(busy=multiplies)),
+        of_chip("DRAM bandwidth", moved * 1000 / machine.dram_bytes_per_kilocycle(busy=multiplies)),
     ]
     return tuple(sorted(found, key=lambda one: (-one.percent, one.name)))
 

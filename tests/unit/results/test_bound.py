@@ -3,6 +3,7 @@
 import pytest
 from doubles.published import H200
 
+from gpusim.machine import load_machine
 from gpusim.results.bound import BOUND_SHARE, Demand, first_bound
 from gpusim.results.result import BankConflicts
 
@@ -14,9 +15,9 @@ COUNTERS = {
 }
 
 
-def demand(ctas=132, instructions=132 * 8000):
+def demand(ctas=132, instructions=132 * 8000, interval=6, machine=H200):
     conflicts = (BankConflicts("ldmatrix", "a", 100, 132 * 700, 0, 0), BankConflicts("sts", "c", 100, 132 * 300, 0, 0))
-    return Demand.of(H200, COUNTERS, conflicts, instructions=instructions, ctas=ctas, tensor_interval=6)
+    return Demand.of(machine, COUNTERS, conflicts, instructions=instructions, ctas=ctas, tensor_interval=interval)
 
 
 def test_each_resource_needs_what_its_rate_says():
@@ -69,3 +70,14 @@ def test_of_equally_busy_resources_the_name_decides():
     other = first_bound(Demand({"b": 700, "a": 700}), 1000, {})
 
     assert one["busiest"] == other["busiest"] == "b"
+
+
+def test_where_tensor_cores_slow_the_sms_down_the_l2_and_dram_need_fewer_cycles():
+    """Their clocks go on: 111 cycles of them in 100 of an H200's SMs."""
+    h200 = load_machine("h200")
+    busy, idle = (demand(interval=interval, machine=h200).cycles for interval in (6, 0))
+
+    assert h200.launch.idle_clock_percent == 111
+    for resource in ("L2 bandwidth", "DRAM bandwidth"):
+        assert busy[resource] == pytest.approx(idle[resource] / 1.11, abs=1)
+    assert busy["L2 port of the SM"] == idle["L2 port of the SM"]

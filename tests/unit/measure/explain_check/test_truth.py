@@ -35,6 +35,7 @@ def test_below_60_percent_the_largest_stall_reason_is_and_selected_is_none():
 
 
 def test_throughputs_are_of_all_elapsed_cycles():
+    """A launch whose time is not known takes 1,000 cycles at the SMs' full clock."""
     h200 = load_machine("h200")
 
     found = measured_throughputs(counters(50.0), h200)
