@@ -18,6 +18,8 @@ sys.path.insert(0, str(ROOT))
 
 from gpusim.sim.core.source import FOLDER, TEXT, TYPES, named_integers, source_digest  # noqa: E402 - it lies beside
 
+sys.path.remove(str(ROOT))
+
 NAME = "_chip"
 """Module name of the compiled copy: a name of its own, so that it does not hide ``chip.py``."""
 

@@ -320,6 +320,21 @@ def test_what_the_l1_has_not_is_looked_up(core, through_l1, simulates_l2):
     assert chip.looked_up == chip.l2_sectors == (4 if through_l1 else 8)
 
 
+def test_what_a_slot_of_the_l2_has_merged_is_forgotten_with_its_line():
+    """
+    GPC 1's request for line 0 opens a window of 58 cycles in its slot. An L2 of one line gives that slot to line 2,
+    which GPC 0 asks for. GPC 1 then asks for line 2, a cycle later: no other request of its own waits for it.
+    """
+    figures = NEAR_ONLY._replace(most_merged=4, merge_window=58, gpcs=(0, 1), sides=(0, 0), l2_lines=1)
+    chip = quiet(figures=figures, sms=2, groups=(0, 1))
+    for sm, line in ((1, 0), (0, 1), (0, 2)):
+        filled(chip, (sm, line, 0), mask=0b1111)
+    looked_up = chip.looked_up
+    filled(chip, (1, 2, 1), mask=0b1111)
+
+    assert chip.looked_up - looked_up == 4
+
+
 # --- the data stage ---
 
 
@@ -370,6 +385,19 @@ def test_a_line_that_comes_early_takes_cycles_that_others_left(core):
     first, second = execute(core, (code, 1), figures=figures, memory=memory).warps[0, 0].notes
 
     assert first[1] - second[1] > 40
+
+
+def test_lines_that_copies_bring_come_without_an_interval(core):
+    """Around the L1 and through it: what several lines of one take was measured, and is not modelled (D3)."""
+    request = (4, tuple((line, 1) for line in range(4)))
+
+    def landed(interval, **fields):
+        figures = NEAR_ONLY._replace(l1_line_interval=interval)
+        ran = execute(core, ([copy(0, activity=0, **fields)], 1), figures=figures, memory=Memory([request]))
+        return ran.warps[0, 0].notes[0][1]
+
+    for fields in ({}, {"through_l1": True}):
+        assert landed(2, **fields) == landed(0, **fields)
 
 
 @pytest.mark.parametrize(("lines", "wavefronts"), [(1, 4), (4, 4), (9, 9)])

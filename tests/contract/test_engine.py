@@ -228,10 +228,11 @@ STATUS = st.builds(L2Status, slow=st.integers(0, 1000), missed=st.integers(0, 10
     simulates_l2=st.booleans(),
     capacities=st.tuples(st.integers(0, 6), st.integers(1, 6)),
     merged=st.integers(1, 4),
+    interval=st.integers(0, 3),
     ordered=st.booleans(),
 )
 def test_random_code_runs_the_same_on_every_core(
-    other, *, code, trips, shape, requests, status, simulates_l2, capacities, merged, ordered
+    other, *, code, trips, shape, requests, status, simulates_l2, capacities, merged, interval, ordered
 ):
     """
     CTAs in turn on few SMs, with an L1, an L2 and an instruction cache of few lines; each trip fetches the
@@ -241,7 +242,13 @@ def test_random_code_runs_the_same_on_every_core(
     """
     warps, ctas, sms, slots, share = shape
     figures = figures_of(DRAWN, 0, busy=False)._replace(
-        l1_lines=capacities[0], l2_lines=capacities[1], cache_lines=20, most_merged=merged
+        l1_lines=capacities[0],
+        l2_lines=capacities[1],
+        cache_lines=20,
+        most_merged=merged,
+        l1_line_interval=interval,
+        gpcs=(0, 1),
+        sides=(0, 1),
     )
     memory = Memory(
         [(sum(mask.bit_count() for _, mask in lines), tuple(lines)) for lines in requests],
@@ -261,6 +268,7 @@ def test_random_code_runs_the_same_on_every_core(
             sms=sms,
             slots=slots,
             share=share,
+            groups=[sm % 2 for sm in range(sms)],
         )
         lives = finish(chip, min(ctas, sms * slots), 0, 10)
         left.append((lives, *left_by(chip)))

@@ -79,10 +79,10 @@ def test_copies_of_half_lines_look_up_a_line_a_cycle_and_those_of_one_class_a_cy
 
 
 def test_copies_of_whole_lines_take_longer_here():
-    """5.5 cycles each, for 4.2 measured: what several SMSPs give the SM's queue is taken in the order of issue (D8)."""
+    """6.8 cycles each, for 4.2 measured: what several SMSPs give the SM's queue is taken in the order of issue (D8)."""
     row = next(row for row in ROWS if row["row_bytes"] == LINE_BYTES)
 
-    assert simulated(row) == pytest.approx(5.48, abs=0.05)
+    assert simulated(row) == pytest.approx(6.83, abs=0.05)
     assert row["cycles_a_copy"] < 4.3
 
 

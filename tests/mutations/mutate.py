@@ -28,6 +28,7 @@ TREE = Path(__file__).parents[2]
 MACHINE = "gpusim/machine/h200.toml"
 FILES = (
     "gpusim/sim/core/chip.py",
+    "gpusim/sim/core/constants.py",
     "gpusim/sim/figures.py",
     "gpusim/sim/cta_scheduler.py",
     "gpusim/sim/launch.py",
@@ -77,7 +78,7 @@ WHOLE_KERNELS = (
 
 NO_TIME = {
     "chip.py": {
-        *("__init__", "figures_of", "code_of", "data_of", "zeros", "bucket"),
+        *("__init__", "figures_of", "code_of", "data_of", "zeros", "narrow_pages", "bucket"),
         *("row", "flush", "note", "log_note", "log_span", "charge"),
     },
     "cta_scheduler.py": {"__init__"},
@@ -85,7 +86,7 @@ NO_TIME = {
 }
 """Functions that copy, allocate, hash, log or describe: a change there is no mechanism's."""
 
-NO_TIME_NAMES = ("WIDTH", "ROWS", "RATE", "NEVER")
+NO_TIME_NAMES = ("WIDTH", "ROWS", "RATE", "NEVER", "BITS", "CYCLES", "TURNS")
 """Ends of the names of numbers that size logs or estimate seconds."""
 
 TURNED = {ast.Lt: ">=", ast.GtE: "<", ast.Gt: "<=", ast.LtE: ">"}

@@ -111,7 +111,7 @@ def least_cycles(scenario: GemmScenario, machine: Machine) -> dict[str, int]:
         * bits
         // 8
         * 1000
-        // machine.dram.bytes_per_kilocycle,
+        // machine.dram_bytes_per_kilocycle(busy=True),
     }
     if not problem.implicit:  # pixels outside an image are not fetched, nor is the rest of a ragged k tile
         least["L2 port of the SM"] = (

@@ -50,7 +50,9 @@ def _truth() -> Iterator[str]:
     yield (
         f"The resource of the highest measured throughput if that is at least {LEAST_PERCENT:.0f} % of the peak, over "
         "all SMs and all elapsed cycles; else that of the largest stall reason. Both tables were committed before the "
-        "first comparison (`gpusim/measure/explain_check/truth.py`)."
+        "first comparison (`gpusim/measure/explain_check/truth.py`). One rule was changed since: the L2's use is of "
+        "the launch's time, as DRAM's, because its clock is its own (D25); before, it was of cycles at the SMs' full "
+        "clock."
     )
     yield ""
     yield "| ncu's metric | resource |"

@@ -1,9 +1,10 @@
 """
-What bounds a measured kernel, by a table that was settled before any simulation was compared with it.
+What bounds a measured kernel, by tables that were settled before any simulation was compared with it.
 
 The rule: the resource of the highest throughput if that is at least 60 %, else the resource of the largest stall
 reason. Throughputs are per cent of the peak over all SMs and all elapsed cycles, as in Nsight Compute's "GPU Speed Of
-Light". What ncu gave over active cycles is multiplied by active over elapsed cycles.
+Light". What ncu gave over active cycles is multiplied by active over elapsed cycles. One rule was changed later: the
+L2's use is of the launch's time, as DRAM's, since its clock was found to be its own (D25); before, it was of cycles.
 """
 
 from collections.abc import Mapping
@@ -22,7 +23,7 @@ How a metric becomes a share of the peak.
 percent of active: ncu's own percentage, of active cycles.
 pipe: Warp instructions, times the machine's interval of the pipe, over SMSPs and elapsed cycles.
 wavefronts: Over SMs and elapsed cycles, times the wavefronts of a cycle.
-L2 sectors: Times 32 bytes, over elapsed cycles times the machine's bytes of a cycle.
+L2 sectors: Times 32 bytes, over the launch's time times the machine's bytes of a cycle at its full clock.
 DRAM bytes: Over the launch's time times the machine's documented bandwidth.
 """
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from gpusim.sim.core.columns import pages
 from gpusim.sim.core.constants import (
     APART,
+    ASKED_BITS,
     BAR,
-    BEHIND,
     BUCKETS_A_LINE,
     CODE_WIDTH,
     COMING,
@@ -38,7 +38,6 @@ from gpusim.sim.core.constants import (
     LDGSTS,
     LINES_AT_ONCE,
     LOG_ROWS,
-    MASK_BITS,
     MILLI,
     MIO,
     MODULUS,
@@ -53,6 +52,7 @@ from gpusim.sim.core.constants import (
     PERCENT,
     PIPE,
     PLACE_BITS,
+    RANK_OF_WAITED,
     RELEASED,
     RETIRED,
     SHARED,
@@ -103,7 +103,7 @@ def zeros(count: int, value: int = 0) -> "Column":
     return array("q", [value]) * count
 
 
-def halves(count: int) -> "memoryview[int]":
+def narrow_pages(count: int) -> "memoryview[int]":
     """Return a column of zeros of 32 bits each; ``count`` is even."""
     return pages(count // 2).cast("B").cast("i")
 
@@ -121,7 +121,7 @@ def side_by_side(count: int, width: int) -> "list[memoryview[int]]":
 
 def together(*columns: "Column") -> "list[memoryview[int]]":
     """Return columns in rows of ``CODE_WIDTH`` integers of 32 bits: a row is a line of memory."""
-    table = halves(len(columns[0]) * CODE_WIDTH)
+    table = narrow_pages(len(columns[0]) * CODE_WIDTH)
     for place, column in enumerate(columns):
         table[place::CODE_WIDTH] = memoryview(array("i", column))
     return [table[place:] for place in range(len(columns))]
@@ -468,7 +468,7 @@ class Chip:
         sides = [figures.sides[group] for group in groups] or [sm // SMS_PER_TPC % 2 for sm in range(self.sms)]
         self.side, self.gpcs = array("q", sides), max(self.gpc) + 1
         # Of each line and GPC: until when requests are merged, in thousandths; the mask of sectors and how many were.
-        self.coalesced = pages(2 * self.gpcs * (self.l2_lines + 2))
+        self.coalesced = pages(2 * self.gpcs * (self.l2_lines + 2) if self.simulates_l2 else 2)
 
     def dram_of(self, figures: "Figures") -> None:
         """
@@ -490,9 +490,9 @@ class Chip:
         self.multiplied, self.multiplies = zeros(smsps), zeros(smsps)
         self.queue, self.queue_at, self.queued = zeros(smsps * self.depth), zeros(smsps), zeros(smsps)
         self.sm_queue, self.sm_queue_at, self.collected = zeros(sms * self.sm_depth), zeros(sms), 0
-        self.sm_free, self.staged, self.staged_last = zeros(sms), halves(sms * STAGE_CYCLES), 0
+        self.sm_free, self.staged, self.staged_last = zeros(sms), narrow_pages(sms * STAGE_CYCLES), 0
         self.full_from, self.full_to, self.shared_left = zeros(sms), zeros(sms), zeros(sms)
-        self.passed_from, self.passed_to, self.passed = zeros(sms), zeros(sms), halves(sms * STAGE_CYCLES)
+        self.passed_from, self.passed_to, self.passed = zeros(sms), zeros(sms), narrow_pages(sms * STAGE_CYCLES)
         self.tag_free, self.tagged, self.tag_turn = zeros(sms), zeros(sms * self.look_ups), zeros(sms)
 
     def code_of(self, code: "Code") -> None:
@@ -736,8 +736,9 @@ class Chip:
         """
         Return the warp of an SMSP that can issue first, or -1; ``chosen_at`` is the cycle.
 
-        Of several those whose instruction has not waited for a scoreboard, then those of the CTA that came first, and
-        of one CTA the warp that issued last, then the one that has waited longest (D4; elders.csv, lives.csv).
+        Of several those whose instruction names no scoreboard, or has not waited beyond the stall before it, then those
+        of the CTA that came first, and of one CTA the warp that issued last, then the one that has waited longest (D4;
+        elders.csv, lives.csv).
         ``others_at`` is the earliest cycle of those that are not chosen.
         """
         chosen, best, others, first, issued, last = -1, NEVER, NEVER, 0, 0, self.last[smsp]
@@ -757,7 +758,7 @@ class Chip:
             # The age of its CTA's first warp: one number for all warps of a CTA.
             rank = self.age[warp] - self.number[warp]
             if self.waits[self.at[warp]] and self.ready[warp] > self.stalled[warp]:
-                rank += BEHIND
+                rank += RANK_OF_WAITED
             turn = -1 if warp == last else self.issued[warp]
             if at < best or rank < first or (rank == first and turn < issued):
                 others = best
@@ -1503,7 +1504,7 @@ class Chip:
         Two cycles each, with one sector or four (returns.csv, rows of 32 to 256 bytes). A line alone comes no later:
         latencies are measured with one. From ``passed_from`` to ``passed_to`` all cycles are known to be taken.
 
-        Not modelled: copies through the L1, of which a line takes 1.2 to 2.3 cycles (D3).
+        Not modelled: copies through the L1, of which a line takes 1.2 to 2.3 cycles, and loads of the epilogue (D3).
         """
         if interval == 0:
             return at
@@ -1688,7 +1689,7 @@ class Chip:
         entry = self.coalescer_of(sm, slot)
         begin = self.turn_at(start, issued)
         merged = self.coalesced[entry + 1]
-        same = begin < self.coalesced[entry] and merged >> MASK_BITS == mask
+        same = begin < self.coalesced[entry] and merged >> ASKED_BITS == mask
         if missing == 0 and same and merged & MOST_MERGED < self.most_merged:
             self.coalesced[entry + 1] += 1
             there = cache.crossed[slot] if far else ready
@@ -1700,8 +1701,7 @@ class Chip:
         if missing:
             ready = max(ready, self.dram(line, self.bank_of(line), begin, missing * SECTOR_BYTES, issued))
             self.make_room(issued)
-            if cache.held[slot] == 0:
-                self.forget(slot)
+            self.forget(slot)
             cache.ready[slot] = ready
             cache.held[slot] = WHOLE_LINE
         if far:
@@ -1714,7 +1714,7 @@ class Chip:
             ready = cache.crossed[slot]
         lands = max(lands, ready + self.reach[sm])
         self.coalesced[entry] = max(begin + self.merge_window, (ready - self.near) * MILLI)
-        self.coalesced[entry + 1] = mask << MASK_BITS | 1
+        self.coalesced[entry + 1] = mask << ASKED_BITS | 1
         return lands
 
     def coalescer_of(self, sm: int, slot: int) -> int:

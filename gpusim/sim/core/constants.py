@@ -31,8 +31,8 @@ HASH, HASHED_BITS, HASH_SHIFT = 2654435761, (1 << 31) - 1, 29
 TENSOR, MIO = 3, 2
 """Ports of an SMSP, counted from the end: its tensor core's and that of the MIO."""
 
-BEHIND = 1 << 60
-"""What puts a warp whose instruction has waited for a scoreboard behind all others: more than the age of any."""
+RANK_OF_WAITED = 1 << 60
+"""What puts a warp whose instruction names scoreboards and has waited behind all others: more than the age of any."""
 
 TAKES = 16
 """Cycles at which a port was last taken that are kept, a power of two: more than warps of an SMSP can wait for it."""
@@ -53,7 +53,7 @@ DUE_MASK = DUE - 1
 """Takes a number of them to the place of the last one."""
 
 STAGE_BITS = 12
-"""Cycles of an SM's data stage that are kept, as a power of two; one farther ahead takes the place of a nearer one."""
+"""Cycles of an SM's data stage that are kept, as a power of two; of two so many apart the later to be taken is kept."""
 
 STAGE_CYCLES = 1 << STAGE_BITS
 """Places for them."""
@@ -85,10 +85,10 @@ BUCKETS_A_LINE = 4
 PLACE_BITS, APART = 17, 40503
 """Bits of a line's number, beyond those of neighbours, that differ within a tensor; buckets between two tensors."""
 
-MASK_BITS = 32
+ASKED_BITS = 32
 """Bits below those of the mask in the integer that says which sectors were asked for last, and how many times."""
 
-MOST_MERGED = (1 << MASK_BITS) - 1
+MOST_MERGED = (1 << ASKED_BITS) - 1
 """Takes that integer to how many times."""
 
 PART_BITS = 27
