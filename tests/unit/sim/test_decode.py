@@ -23,6 +23,19 @@ def decoded(opcode, unit, pipe=""):
     return one
 
 
+def test_instructions_without_an_op_are_decoded_once_for_all_behaviours():
+    """What differs in its instruction-cache line, or in what follows it, is decoded by itself."""
+    plain = Instruction("IADD3", "pipe", "alu")
+    stream = Stream("compiled", 96, (Segment("prologue", (plain, plain, plain)),))
+    known = {}
+    first, second = (assemble(stream, KERNEL, behaviour, known).segments[0].code for behaviour in (0, 1))
+
+    assert [one is other for one, other in zip(first, second, strict=True)] == [True] * 3
+    assert first[0].line == 0
+    assert first[1].line == -1
+    assert len(known) == 3
+
+
 @pytest.mark.parametrize(
     ("opcode", "unit", "registers"),
     [

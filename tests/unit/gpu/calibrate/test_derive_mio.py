@@ -36,6 +36,15 @@ def test_registers_of_stores_are_read_with_mma_sync(tmp_path):
     assert derive(tmp_path)["mio.gaps.registers"].value == 1
 
 
+def test_lines_of_loads_come_an_interval_apart(tmp_path):
+    """512 bytes in rows of 64 are 8 lines: 16.4 cycles are 2.05 each."""
+    of = {"kernel": "loads", "row_bytes": 64, "along": 128, "warps": 16}
+    write_rows(tmp_path / "returns.csv", [of | {"cycles": 1, "cycles_each": 16.4}], {})
+
+    assert derive(tmp_path)["l1.lines.interval"].value == 2
+    assert "2.05" in derive(tmp_path)["l1.lines.interval"].at
+
+
 def released(tmp_path, *rows):
     """Derive from stores that overwrite their data, (bytes, cycles of a trip), and a loop of 30 cycles."""
     of = {"instruction": "sts_data", "warps": 1}

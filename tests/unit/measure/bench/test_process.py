@@ -27,6 +27,12 @@ def test_what_a_process_prints_is_returned_and_variables_reach_it():
     assert run_python(["-c", "import os; print(os.environ['GIVEN'])"], {"GIVEN": "words"})[1] == "words\n"
 
 
+def test_a_process_keeps_its_bytecode_even_where_the_measuring_one_may_not(monkeypatch):
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+
+    assert run_python(["-c", "import sys; print(sys.dont_write_bytecode)"])[1] == "False\n"
+
+
 def test_a_process_that_fails_is_named_with_its_last_line():
     with pytest.raises(CannotRun, match=r"^python -c exit\('first\\nlast'\) ended with 1: last$"):
         run_python(["-c", r"exit('first\nlast')"])

@@ -44,6 +44,16 @@ def test_throughputs_are_of_all_elapsed_cycles():
     assert found["L2 bandwidth"] == pytest.approx(100 * 3200 / (1000 * h200.l2.bytes_per_cycle))
 
 
+def test_the_l2_s_use_is_of_the_launch_s_time_as_its_clock_is_its_own():
+    """While tensor cores slow the SMs down the same cycles take longer: 1,000 in 600 ns are those of 1,667 MHz."""
+    h200 = load_machine("h200")
+    slow = counters(50.0) | {"gpu__time_duration.sum": 600.0}
+
+    full, slowed = (measured_throughputs(one, h200)["L2 bandwidth"] for one in (counters(50.0), slow))
+
+    assert slowed == pytest.approx(full * (1000 / h200.clock_mhz * 1000) / 600)
+
+
 def test_explain_names_stalls_as_the_table_does():
     assert dict(WAITED_FOR) == dict(STALL_RESOURCES)
     assert set(STALL_RESOURCES) == set(REASONS) - {"selected"}
