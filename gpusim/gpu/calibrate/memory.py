@@ -442,10 +442,10 @@ def measure_strides(device: Device, *, quick: bool) -> list[MeasuredRow]:
     return rows
 
 
-RETURNS: Final = ("loads", "loads_around", "copies", "copies_around")
+_RETURNS: Final = ("loads", "loads_around", "copies", "copies_around")
 """Kernels of returns.cu: loads and copies through the L1, and those that go around it."""
 
-RETURN_ROWS: Final = (32, 64, 128, 256)
+_RETURN_ROWS: Final = (32, 64, 128, 256)
 _RETURN_WARPS: Final = (1, 4, 8, 16)
 _RETURN_ACCESSES, _RETURN_SLOTS = 4, 5
 
@@ -458,7 +458,7 @@ def measure_returns(device: Device, *, quick: bool) -> list[MeasuredRow]:
     the L1 has other sectors of it already. Column ``cycles_each`` has the SM's cycles for each load or copy.
     """
     rows: list[MeasuredRow] = []
-    for kernel, row_bytes, warps in product(RETURNS, RETURN_ROWS, _RETURN_WARPS[1::2] if quick else _RETURN_WARPS):
+    for kernel, row_bytes, warps in product(_RETURNS, _RETURN_ROWS, _RETURN_WARPS[1::2] if quick else _RETURN_WARPS):
         accesses = warps * _RETURN_ACCESSES  # of a round
         data = device.cupy.zeros(accesses * _COPY_BYTES // row_bytes * _STRIDE_PITCH, dtype=np.uint8)
         for along in sorted({row_bytes, max(row_bytes, LINE_BYTES)}):

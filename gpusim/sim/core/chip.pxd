@@ -66,8 +66,8 @@ cdef class Chip:
     cdef const long long[::1] waves, first, end, trips, tiles, begins, program, warps_of, follows, followed
     cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, slow, missed, shared_by, looked_of, request, vecs, asked, touched
     cdef const long long[::1] line, sector_mask, output_sectors, found_slow, found_missed, found_first
-    cdef int[::1] staged, passed
-    cdef long long[::1] reach, sm_free, full_from, full_to, passed_from, passed_to, tag_free, tagged, tag_turn, tagged_apart, shared_left, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
+    cdef int[::1] staged
+    cdef long long[::1] reach, sm_free, full_from, full_to, tag_free, tagged, tag_turn, tagged_apart, shared_left, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
     cdef long long[::1] port_free, port_user, port_takes, port_turn, mio_free, return_free, queue, queue_at, queued, sm_queue, sm_queue_at, taken, due_at, due_takes, due_first, due_next, multiplied, multiplies, clock, asleep, last, active, blocked, planned, members
     cdef long long[::1] cta, expected, launched, remaining, accepted, arrived, last_arrival, arrivals, observed, parked, awaiting, finished, slot_of
     cdef long long[::1] age, home, slot, at, segment, trip, ready, stalled, issued, reason, board, board_reason
@@ -113,7 +113,7 @@ cdef class Chip:
     cdef long long wavefronts_of(self, long long warp, long long code) noexcept
     cdef long long service(self, long long wavefronts) noexcept
     @cython.locals(joins=bint, coming=bint, yields=bint)
-    cdef long long reserve(self, long long sm, long long at, long long cycles) noexcept
+    cdef long long reserve(self, long long stage, long long at, long long cycles) noexcept
     cdef long long tags(self) noexcept
     cdef long long tag(self, long long sm, long long at, long long apart) noexcept
     cdef void block(self, long long sm, long long at, long long until) noexcept
@@ -170,7 +170,6 @@ cdef class Chip:
     cdef bint are_twins(self, long long one, long long other) noexcept
     @cython.locals(cache=Lines)
     cdef long long bring(self, long long sm, long long at, long long issued, long long missing, long long interval) noexcept
-    @cython.locals(joins=bint)
     cdef long long pass_in(self, long long sm, long long at, long long interval) noexcept
     @cython.locals(cache=Lines)
     cdef long long look_up(self, long long sm, long long at, long long issued, long long hit, long long interval) noexcept

@@ -490,9 +490,9 @@ class Chip:
         self.multiplied, self.multiplies = zeros(smsps), zeros(smsps)
         self.queue, self.queue_at, self.queued = zeros(smsps * self.depth), zeros(smsps), zeros(smsps)
         self.sm_queue, self.sm_queue_at, self.collected = zeros(sms * self.sm_depth), zeros(sms), 0
-        self.sm_free, self.staged, self.staged_last = zeros(sms), narrow_pages(sms * STAGE_CYCLES), 0
-        self.full_from, self.full_to, self.shared_left = zeros(sms), zeros(sms), zeros(sms)
-        self.passed_from, self.passed_to, self.passed = zeros(sms), zeros(sms), narrow_pages(sms * STAGE_CYCLES)
+        # Data stages, and behind them the ways of lines that loads lack.
+        self.sm_free, self.staged, self.staged_last = zeros(sms), narrow_pages(2 * sms * STAGE_CYCLES), 0
+        self.full_from, self.full_to, self.shared_left = zeros(2 * sms), zeros(2 * sms), zeros(sms)
         self.tag_free, self.tagged, self.tag_turn = zeros(sms), zeros(sms * self.look_ups), zeros(sms)
 
     def code_of(self, code: "Code") -> None:
@@ -1113,19 +1113,24 @@ class Chip:
         self.wavefronts += wavefronts
         return max(1, self.service(wavefronts))
 
-    def reserve(self, sm: int, at: int, cycles: int) -> int:
+    def reserve(self, stage: int, at: int, cycles: int) -> int:
         """
-        Take the first cycles of an SM's data stage from a cycle on that no other instruction has taken (D2).
+        Take the first cycles of a stage from a cycle on that no other instruction has taken (D2).
 
         Data that comes gives every other cycle to instructions, and takes the next free one. From ``full_from`` to
         ``full_to`` all cycles are known to be taken.
 
+        Args:
+            stage: The data stage of the SM of this number, or, counted on from the last one, an SM's way of lines.
+            at: The first cycle that it may take.
+            cycles: How many it takes.
+
         Returns:
             The first cycle; ``staged_last`` is the last.
         """
-        base, first, moved, yields = sm * STAGE_CYCLES, -1, 0, False
-        joins = self.full_from[sm] <= at <= self.full_to[sm]
-        cycle = self.full_to[sm] if joins else at
+        base, first, moved, yields = stage * STAGE_CYCLES, -1, 0, False
+        joins = self.full_from[stage] <= at <= self.full_to[stage]
+        cycle = self.full_to[stage] if joins else at
         while cycles > 0:
             place, turn = base + (cycle & STAGE_MASK), self.turn_of_stage(cycle)
             coming = self.staged[place] == turn + COMING
@@ -1141,13 +1146,13 @@ class Chip:
                 if first < 0:
                     first = cycle
             cycle += 1
-        if joins or at >= self.full_to[sm]:
-            self.full_to[sm] = cycle
+        if joins or at >= self.full_to[stage]:
+            self.full_to[stage] = cycle
             if not joins:
-                self.full_from[sm] = at
+                self.full_from[stage] = at
         if moved:
             last = self.staged_last
-            self.come(sm, cycle, moved)
+            self.come(stage, cycle, moved)
             self.staged_last = last
         return first
 
@@ -1502,26 +1507,14 @@ class Chip:
         Let a line that a load lacks pass to its SM, in the first free cycles; return when it has come.
 
         Two cycles each, with one sector or four (returns.csv, rows of 32 to 256 bytes). A line alone comes no later:
-        latencies are measured with one. From ``passed_from`` to ``passed_to`` all cycles are known to be taken.
+        latencies are measured with one.
 
         Not modelled: copies through the L1, of which a line takes 1.2 to 2.3 cycles, and loads of the epilogue (D3).
         """
         if interval == 0:
             return at
-        base, cycles = sm * STAGE_CYCLES, interval
-        joins = self.passed_from[sm] <= at <= self.passed_to[sm]
-        cycle = self.passed_to[sm] if joins else at
-        while cycles > 0:
-            place, turn = base + (cycle & STAGE_MASK), self.turn_of_stage(cycle) + ISSUED
-            if self.passed[place] != turn:
-                self.passed[place] = turn
-                cycles -= 1
-            cycle += 1
-        if joins or at >= self.passed_to[sm]:
-            self.passed_to[sm] = cycle
-            if not joins:
-                self.passed_from[sm] = at
-        return cycle - interval
+        self.reserve(self.sms + sm, at, interval)
+        return self.staged_last + 1 - interval
 
     # --- L2 and DRAM ---
 
