@@ -192,6 +192,19 @@ class MioSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class SharedStoresSpec:
+    """
+    How stores to shared memory wait for those of their warps.
+
+    Attributes:
+        apart: Stores that may wait apart from the queue of the SM; memory instructions behind one for which there is no
+            room wait with it.
+    """
+
+    apart: Annotated[int, FigureUnit("stores")]
+
+
+@dataclass(frozen=True, slots=True)
 class SharedMemorySpec:
     """
     The banked data array of one SM.
@@ -209,6 +222,7 @@ class SharedMemorySpec:
         atomic_wavefronts: Wavefronts that an atomic (ATOMS) takes for each of the lanes that meet at one word.
         warp_return_bytes: Bytes per cycle that the registers of one warp take from the data array.
         wavefronts_per_cycle: Wavefronts that the data stage serves in a cycle.
+        stores: How stores wait; None where that is not known, and all that is behind one waits with it.
     """
 
     banks: Annotated[int, FigureUnit("banks", power_of_two=True)]
@@ -220,6 +234,7 @@ class SharedMemorySpec:
     atomic_wavefronts: Annotated[int, FigureUnit("wavefronts")]
     warp_return_bytes: Annotated[int, FigureUnit("bytes/cycle")]
     wavefronts_per_cycle: Annotated[int, FigureUnit("wavefronts/cycle")]
+    stores: SharedStoresSpec | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,9 +288,12 @@ class L1LinesSpec:
 
     Attributes:
         interval: Cycles from one to the next, with all sectors or a single one.
+        look_ups: Loads that may wait to look up their lines; memory instructions behind one for which there is no room
+            wait with it.
     """
 
     interval: Annotated[int, FigureUnit("cycles")]
+    look_ups: Annotated[int, FigureUnit("loads")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,8 +45,24 @@ PARTS_LEFT_OUT: Final = (
 )
 """What is left out (``parts.parts_in``): nothing, what copies bring, copies, ldmatrix, mma.sync, barriers, and more."""
 
+PIPELINED_NAMES: Final = (
+    *("gemm_pipelined_128x128x32_s2_2048x2048x1536", "gemm_nt_pipelined_128x128x32_s2_2560x2560x512"),
+    *("gemm_pipelined_s8_128x128x64_s2_1024x1024x1024", "gemm_turing_128x128x32_s2_1024x1024x1024"),
+    *("gemm_tt_pipelined_ragged", "gemm_pipelined_ragged"),
+)
+"""Scenarios of kernels that load into registers and store to shared memory."""
+
+PARTS_OF_PIPELINED: Final = (
+    *("", "LDG", "STS", "LDSM", "MMA", "BAR", "LDG STS", "LDG LDSM", "LDG MMA", "STS LDSM", "STS MMA", "LDSM MMA"),
+    *("LDG BAR", "STS BAR", "LDSM BAR", "LDG STS LDSM", "LDG STS MMA", "LDG LDSM MMA", "STS LDSM MMA"),
+)
+"""What is left out of those: loads, stores, ldmatrix, mma.sync, barriers, and more."""
+
 LENGTHS: Final = (2048, 6144)
 """Two lengths of the sum: the difference of their cycles is that of their k tiles."""
+
+TABLES: Final = {"pipelined": (PIPELINED_NAMES, PARTS_OF_PIPELINED), "one_sm": (NAMES, PARTS_LEFT_OUT)}
+"""Scenarios and what is left out of their kernels, by the name of the table."""
 
 _PATIENCE_S: Final = 1
 _LAUNCHES, _FIRST = 5, 2
@@ -109,16 +125,16 @@ def ends_of(stamps: IntArray) -> list[int]:
     return sorted((stamps[:, :, 2].max(axis=1) - stamps[:, :, 1].min()).tolist())
 
 
-def measure_name(device: Device, name: str) -> Iterator[MeasuredRow]:
+def measure_name(device: Device, name: str, parts: Sequence[str]) -> Iterator[MeasuredRow]:
     """Yield a row for each number of CTAs, length, and what is left out: median cycles on one SM of a kernel."""
     for ctas in count(1):
-        rows = [row for k in LENGTHS for row in measure_ctas(device, name, ctas, k)]
+        rows = [row for k in LENGTHS for row in measure_ctas(device, name, ctas, k, parts)]
         if not rows:
             return
         yield from rows
 
 
-def measure_ctas(device: Device, name: str, ctas: int, k: int) -> Iterator[MeasuredRow]:
+def measure_ctas(device: Device, name: str, ctas: int, k: int, parts: Sequence[str]) -> Iterator[MeasuredRow]:
     """Yield a row for each of what is left out of a kernel; none where an SM has no room for so many CTAs."""
     cupy = device.cupy
     scenario = scenario_of(name, ctas, k)
@@ -131,7 +147,7 @@ def measure_ctas(device: Device, name: str, ctas: int, k: int) -> Iterator[Measu
         stamps = cupy.zeros((ctas, own.block_threads // WARP, 4), dtype=np.int64)
         params = problem.params(own.k_iterations)
         put_pointers(params, {"records": stamps})
-        for number, left_out in enumerate(PARTS_LEFT_OUT):
+        for number, left_out in enumerate(parts):
             changed = Path(folder) / f"{number}.cubin"  # CuPy keeps a file that it has loaded, by its path
             changed.write_bytes(without(cubin, own.entry, left_out))
             kernel = LoadedKernel(cupy, own, changed)
@@ -150,23 +166,26 @@ def measure_ctas(device: Device, name: str, ctas: int, k: int) -> Iterator[Measu
             yield row | {"ends": " ".join(map(str, ends))}
 
 
-def measure(out: Path) -> None:
-    """Measure all, and write OUT/one_sm.csv anew behind each scenario: what was measured is kept, whatever follows."""
+def measure(out: Path, tables: Sequence[str]) -> None:
+    """Measure, and write OUT's tables anew behind each scenario: what was measured is kept, whatever follows."""
     device = Device()
     provenance = device.provenance()
     out.mkdir(parents=True, exist_ok=True)
-    rows: list[MeasuredRow] = []
-    for name in NAMES:
-        rows += measure_name(device, name)
-        write_rows(out / "one_sm.csv", rows, provenance)
+    for table in tables:
+        names, parts = TABLES[table]
+        rows: list[MeasuredRow] = []
+        for name in names:
+            rows += measure_name(device, name, parts)
+            write_rows(out / f"{table}.csv", rows, provenance)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure; return 0, or the exit code of the error."""
     parser = argparse.ArgumentParser(prog="python -m gpusim.measure.one_sm", description=__doc__)
     parser.add_argument("out", type=Path)
+    parser.add_argument("--only", choices=TABLES, action="append", help="a table to measure; by default all are")
     arguments = parser.parse_args(argv)
-    return exit_code_of(lambda: measure(arguments.out))
+    return exit_code_of(lambda: measure(arguments.out, arguments.only or tuple(TABLES)))
 
 
 if __name__ == "__main__":

@@ -22,8 +22,18 @@ from gpusim.scenario.models import Scenario
 
 ReadT = TypeVar("ReadT")
 
-OPCODES: Final = {"LDGSTS": (0xFAE,), "LDSM": (0x83B,), "MMA": (0x23C, 0x237), "BAR": (0xB1D,)}
-"""Bits 0 to 11 of the instructions that can be left out: cp.async, ldmatrix, mma.sync of f16 and s8, bar.sync."""
+OPCODES: Final = {
+    "LDGSTS": (0xFAE,),
+    "LDSM": (0x83B,),
+    "MMA": (0x23C, 0x237),
+    "BAR": (0xB1D,),
+    "LDG": (0x381, 0x981),
+    "STS": (0x388, 0x988),
+}
+"""
+Bits 0 to 11 of the instructions that can be left out: cp.async, ldmatrix, mma.sync of f16 and s8, bar.sync, ld.global
+and st.shared.
+"""
 
 EMPTY_LDS: Final = 0x984
 """Those of ``@!PT LDS RZ, [RZ]``, which loads nothing."""

@@ -28,6 +28,8 @@ class Figures(NamedTuple):
         copy_queue: Per cent of an entry of an SMSP's queue that it takes.
         copy_beside: Cycles that it takes more of the data stage beside an mma.sync.
         look_ups: Copies that may wait to look up their lines.
+        load_look_ups: Loads that may; 0 for any number.
+        stores_apart: Stores to shared memory that may wait for those of their warps apart from the SM's queue.
         commit_stage: Cycles of the data stage that the end of a commit group takes.
         copy_interval: Cycles from a cp.async that leaves an SMSP to the next instruction that leaves one.
         load_hit, copy_hit: Latency of a load and of a cp.async that hit the L1.
@@ -78,6 +80,8 @@ class Figures(NamedTuple):
     copy_queue: int
     copy_beside: int
     look_ups: int
+    load_look_ups: int
+    stores_apart: int
     commit_stage: int
     copy_interval: int
     load_hit: int
@@ -179,6 +183,8 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         copy_queue=0 if copy is None else copy.queue_percent,
         copy_beside=0 if copy is None else copy.beside_mma,
         look_ups=1 if copy is None else copy.look_ups,
+        load_look_ups=0 if machine.l1.lines is None else machine.l1.lines.look_ups,
+        stores_apart=0 if machine.shared.stores is None else machine.shared.stores.apart,
         commit_stage=1 if copy is None else copy.commit_stage,
         copy_interval=machine.mio.sm_interval if pace is None else pace.interval,
         load_hit=machine.l1.hit_latency,

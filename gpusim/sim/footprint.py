@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
+from gpusim.layout.banks import BANK_BYTES, access_wavefronts
 from gpusim.schedule.lanes import GlobalRow
 from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.lanes import SharedTable, over_warps
@@ -60,9 +61,12 @@ class FetchPattern:
 
     Attributes:
         requests: Indexed [access][vec][warp]; lines count from the first line that the fetch touches.
+        wavefronts: Of each request, where it looks up the L1: as many as lanes' words of one bank conflict there, as in
+            shared memory (returns.csv); 0 for copies around the L1.
     """
 
     requests: list[list[list[Request]]]
+    wavefronts: list[list[list[int]]]
 
 
 class Patterns:
@@ -76,34 +80,40 @@ class Patterns:
         self._copies: dict[Any, FetchPattern] = {}
         self._outputs: dict[Any, list[list[int]]] = {}
 
-    def copies(self, access: GlobalAccess, filled: SharedTable, *, around_l1: bool) -> tuple[int | None, FetchPattern]:
+    def copies(
+        self, access: GlobalAccess, filled: SharedTable, lane_bytes: int, *, around_l1: bool
+    ) -> tuple[int | None, FetchPattern]:
         """
         Return the first line of a fetch, None if it touches nothing, and its pattern; equal patterns are one object.
 
         Args:
             access: Accesses of the fetch.
             filled: The places in shared memory to which they are copied; its elements are theirs.
+            lane_bytes: Bytes of each lane.
             around_l1: Whether they are copied around the L1 (cp.async.cg), 16 bytes each; else each line is asked for
                 once.
         """
         valid = np.broadcast_to(access.valid, access.offset.shape)
         bits = filled.bits
         first, pattern = _pattern(access.offset, valid, bits)
-        key = pattern, filled, around_l1
+        key = pattern, filled, lane_bytes, around_l1
         if key not in self._copies:
             sectors = distinct_sectors(over_warps(access.offset), over_warps(valid), bits).tolist()
             offset = over_warps(access.offset - (first or 0) * LINE_BITS // bits)
             touched = np.where(over_warps(valid), offset * bits // VECTOR_BITS, -1).tolist()
             places = filled.offsets[0] * bits // VECTOR_BITS if around_l1 else np.zeros_like(filled.offsets[0])
             target = np.broadcast_to(places, offset.shape).tolist()
-            self._copies[key] = FetchPattern(
+            requests = [
                 [
-                    [
-                        [(count, line_requests(touched[a][v][w], target[a][v][w])) for w, count in enumerate(warps)]
-                        for v, warps in enumerate(vecs)
-                    ]
-                    for a, vecs in enumerate(sectors)
+                    [(count, line_requests(touched[a][v][w], target[a][v][w])) for w, count in enumerate(warps)]
+                    for v, warps in enumerate(vecs)
                 ]
+                for a, vecs in enumerate(sectors)
+            ]
+            looks_up = np.broadcast_to(not around_l1, valid.shape)
+            wavefronts = l1_wavefronts(offset * bits // 8, over_warps(valid & looks_up), lane_bytes)
+            self._copies[key] = FetchPattern(
+                requests, [[list(map(int, warps)) for warps in vecs] for vecs in wavefronts]
             )
         return first, self._copies[key]
 
@@ -136,6 +146,22 @@ def _pattern(offset: IntArray, valid: BoolArray, bits: int) -> tuple[int | None,
     first = int(offset[valid].min()) * bits // LINE_BITS
     moved = np.where(valid, offset - first * LINE_BITS // bits, -1)
     return first, (offset.shape, bits, moved.tobytes())
+
+
+def l1_wavefronts(addresses: IntArray, active: BoolArray, lane_bytes: int) -> IntArray:
+    """
+    Return the wavefronts of loads from the L1, whose data lies in banks as that of shared memory does.
+
+    Rows of 64 bytes that all lie in the same banks take a wavefront each, those that lie in other ones none more, and
+    so does a row that two lines have (returns.csv). Words of less than a bank are taken for whole ones.
+
+    Args:
+        addresses: Bytes from the beginning of a line; shape [..., 32].
+        active: Lanes that load.
+        lane_bytes: Bytes of each lane.
+    """
+    width = max(lane_bytes, BANK_BYTES)
+    return access_wavefronts(addresses // width * width, width, active)
 
 
 def line_requests(vectors: Sequence[int], filled: Sequence[int]) -> LineMasks:

@@ -89,7 +89,7 @@ class DataTables:
             for name in (
                 *("program", "row_fetch", "row_status", "row_output", "found_slow", "found_missed", "found_first"),
                 *("pattern", "fetch_line", "slow", "missed", "shared", "looked", "request", "vecs"),
-                *("asked", "touched", "line", "mask", "output_sectors"),
+                *("asked", "touched", "l1_wavefronts", "line", "mask", "output_sectors"),
             )
         }
         self._fetches: dict[Hashable, int] = {}
@@ -193,7 +193,7 @@ class DataTables:
         for number, alike, base in fetches:
             if (row, alike) not in self._alike:
                 access = lanes.fetched(row, number)
-                line, pattern = self._patterns.copies(access, table, around_l1=around)
+                line, pattern = self._patterns.copies(access, table, operand.access_bytes, around_l1=around)
                 self._alike[row, alike] = self._number(pattern), line, base
             known, line, at = self._alike[row, alike]
             columns["pattern"].append(known)
@@ -208,9 +208,11 @@ class DataTables:
             self._known[id(pattern)] = len(columns["request"])
             columns["request"].append(len(columns["asked"]))
             columns["vecs"].append(len(pattern.requests[0]))
-            for vecs in pattern.requests:
-                for warps in vecs:
-                    for sectors, lines in [*warps, *[(0, ())] * (self._warps - len(warps))]:
+            for vecs, wavefronts_of_vecs in zip(pattern.requests, pattern.wavefronts, strict=True):
+                for warps, wavefronts in zip(vecs, wavefronts_of_vecs, strict=True):
+                    idle = self._warps - len(warps)
+                    columns["l1_wavefronts"] += [*wavefronts, *[0] * idle]
+                    for sectors, lines in [*warps, *[(0, ())] * idle]:
                         columns["asked"].append(sectors)
                         columns["touched"].append(len(columns["line"]))
                         columns["line"] += [line for line, _ in lines]

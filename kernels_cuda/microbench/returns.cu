@@ -28,14 +28,14 @@ DEVICE void load(u64* spans, const char* data, int rounds, u32 row_bytes, u32 pi
     for (u64 at = rows.first; rounds > 0; --rounds, at += along) {
 #pragma unroll
         for (int i = 0; i < kAccesses; ++i) {
-            sum += value[i][0] ^ value[i][3];
+            sum += value[i][0] ^ value[i][1] ^ value[i][2] ^ value[i][3];
             if (kWay == kThrough)
                 asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(value[i][0]), "=r"(value[i][1]), "=r"(value[i][2]), "=r"(value[i][3]) : "l"(at + i * rows.step));
             else
                 asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(value[i][0]), "=r"(value[i][1]), "=r"(value[i][2]), "=r"(value[i][3]) : "l"(at + i * rows.step));
         }
     }
-    for (int i = 0; i < kAccesses; ++i) sum += value[i][0] ^ value[i][3];
+    for (int i = 0; i < kAccesses; ++i) sum += value[i][0] ^ value[i][1] ^ value[i][2] ^ value[i][3];
     record(spans, begin, cycles(), sum);
 }
 

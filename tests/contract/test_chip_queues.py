@@ -341,10 +341,13 @@ def test_a_copy_that_waits_holds_loads_of_every_smsp():
     """As above, with room for one: the third copy of SMSP 0 leaves at 9, and a load of SMSP 1, issued at 5, at 10."""
     chip = quiet(figures=FIGURES._replace(look_ups=1), memory=Memory([lines_of(8)]))
     chip.requested = 0
-    begins = [chip.tag(0, chip.dispatch_copy(0, at, 1, 0, chip.tagged[0]), 0) for at in range(3)]
+    begins = []
+    for at in range(3):
+        leaves = chip.dispatch_copy(0, at, 1, 0, begins[-1] if begins else 0)
+        begins.append(chip.tag(0, leaves, chip.tags()))
 
     assert begins == [1, 9, 17]
-    assert chip.dispatch(1, 5, 1, 0, 0, 0) == 10
+    assert chip.dispatch(1, 5, 1, 0, 0, 0, 0) == 10
 
 
 @pytest.mark.parametrize("stores", [0, 1])

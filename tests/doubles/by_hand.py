@@ -134,6 +134,7 @@ class Memory(NamedTuple):
             vecs=column(1 for _ in fetches),
             asked=column(sectors for sectors, _ in self.requests for _ in range(warps)),
             touched=column(sum(map(len, lines[:number])) for number in range(len(lines) + 1)),
+            l1_wavefronts=column(map(len, lines)),
             line=column(line for one in lines for line, _ in one),
             mask=column(mask for one in lines for _, mask in one),
             output_sectors=column(sectors for sectors, _ in self.outputs for _ in range(warps)),

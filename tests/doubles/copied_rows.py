@@ -69,6 +69,8 @@ def copied_rows(
         vecs=column([1]),
         asked=column([COPY_BYTES // LINE_BYTES * SECTORS_PER_LINE] * requests),
         touched=column(range(0, len(lines) + 1, rows)),
+        # Rows that all lie in the same banks of the L1.
+        l1_wavefronts=column([max(rows, COPY_BYTES // LINE_BYTES)] * requests),
         line=column(lines),
         mask=column(masks),
         cached=False,

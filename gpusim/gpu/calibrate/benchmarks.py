@@ -74,6 +74,8 @@ BENCHMARKS: dict[str, _Measure] = {
     "flight": memory.measure_flight,
     "strides": memory.measure_strides,
     "returns": memory.measure_returns,
+    "wide": memory.measure_wide,
+    "amid": tiles.measure_amid,
 }
 """Benchmarks by the name of their CSV file."""
 

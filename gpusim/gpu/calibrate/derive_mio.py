@@ -4,6 +4,7 @@ from statistics import mean
 from typing import Final
 
 from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured
+from gpusim.gpu.calibrate.tiles import AMID_LAG, AMID_LOADERS, AMID_LOADS
 
 _STORED_WORDS = (1, 2, 4)
 """Registers of data that STS, STS.64 and STS.128 read, besides one of the address."""
@@ -271,6 +272,53 @@ def _line_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     return each / lines, "returns.csv, loads of rows of 64 bytes by 16 warps: cycles a line"
 
 
+_AMID_ROWS, _AMID_LAGS = 32, range(32, 224)
+"""Rows of bursts that are looked up longest; lags of readers behind all loads, and before the data of any."""
+
+
+def _load_look_ups(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    """
+    Return the loads that wait to look up their lines when ldmatrix behind them passes, and the rule.
+
+    ldmatrix that begins sooner ends at the same time: when all loads but these have begun, each for its wavefronts.
+    """
+    cycles = {int(row["lag"]): float(row["cycles"]) for row in t["amid"].rows(row_bytes=_AMID_ROWS)}
+    alone = min(cycles.values(), default=0)
+    passed = [lag + AMID_LAG / 2 + own - alone for lag, own in cycles.items() if lag in _AMID_LAGS]
+    if not passed:
+        raise NotMeasured
+    loads, each = AMID_LOADERS * AMID_LOADS, _LOAD_BYTES // _AMID_ROWS
+    return _at_least_one(loads - mean(passed) / each), (
+        f"amid.csv, {loads} loads of rows of {_AMID_ROWS} bytes: those that have not begun when ldmatrix passes, "
+        f"{mean(passed):.0f} cycles behind the first"
+    )
+
+
+_STORES: Final = {"ahead": "sts.32", "stride_bytes": 128, "busy": 1, "loader": 0}
+"""Of ahead.csv: bursts of stores of 32 wavefronts by one warp, and a load behind them on its SMSP."""
+
+_STORE_BURST, _BANKS, _STORE_PACE = 14, 32, 2
+"""Stores of the longest burst, wavefronts of each, and cycles of one for a lone warp (shared.csv)."""
+
+
+def _stores_apart(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    """
+    Return the stores that have not begun when a load behind them passes, and the rule.
+
+    The load issues behind the burst, and waits until so many begin that the others may wait apart: one after another,
+    a warp's stores take the data stage for the latency of their wavefronts.
+    """
+    (issued, waited), (at_once, alone) = (
+        [t["ahead"].numbers(column, **_STORES, count=count)[0] for column in ("issued", "cycles")]
+        for count in (_STORE_BURST, 0)
+    )
+    each = _BANKS * _STORE_PACE
+    return _at_least_one(_STORE_BURST - 1 - (issued - at_once + waited - alone) / each), (
+        f"ahead.csv, a load behind {_STORE_BURST} st.shared of {_BANKS} wavefronts: stores that have not begun when it "
+        "passes"
+    )
+
+
 MIO_FORMULAS: dict[str, Formula] = {
     "mio.queue_depth": _queue_depth,
     "mio.sm_depth": _sm_depth,
@@ -285,6 +333,8 @@ MIO_FORMULAS: dict[str, Formula] = {
     "dispatch.memory.store_percent": _beside_mma("st.global.128"),
     "l1.store_buffer_bytes": _store_buffer,
     "l1.lines.interval": _line_interval,
+    "l1.lines.look_ups": _load_look_ups,
+    "shared.stores.apart": _stores_apart,
     "async_copy.queue_percent": _queue_percent,
     "async_copy.look_ups": _look_ups,
     "async_copy.apart": _apart,

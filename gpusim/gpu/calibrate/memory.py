@@ -447,7 +447,11 @@ _RETURNS: Final = ("loads", "loads_around", "copies", "copies_around")
 
 _RETURN_ROWS: Final = (32, 64, 128, 256)
 _RETURN_WARPS: Final = (1, 4, 8, 16)
-_RETURN_ACCESSES, _RETURN_SLOTS = 4, 5
+_RETURN_ACCESSES, _RETURN_SLOTS, _RETURN_HITS = 4, 5, 8
+
+
+_RETURN_WAYS: Final = ((0, 0), (0, 96), (32, 0), (64, 0))
+"""Bytes by which rows that the L1 has lie further apart, and behind the beginning of a line."""
 
 
 def measure_returns(device: Device, *, quick: bool) -> list[MeasuredRow]:
@@ -455,9 +459,18 @@ def measure_returns(device: Device, *, quick: bool) -> list[MeasuredRow]:
     Measure loads and copies of 512 bytes by the warps of one SM, in rows that the L2 holds and the L1 does not.
 
     Each round of four by each warp goes on by ``along`` bytes along the rows: where that is a row of less than a line,
-    the L1 has other sectors of it already. Column ``cycles_each`` has the SM's cycles for each load or copy.
+    the L1 has other sectors of it already. Rows with ``along`` 0 stay: the L1 has them, ``apart`` bytes further apart
+    and ``behind`` the beginning of a line. Column ``cycles_each`` has the SM's cycles for each load or copy.
     """
     rows: list[MeasuredRow] = []
+    for row_bytes, (apart, behind) in product(_RETURN_ROWS[:2], _RETURN_WAYS):
+        pitch, accesses, rounds = _STRIDE_PITCH + apart, _RETURN_HITS * _RETURN_ACCESSES, 256
+        data = device.cupy.zeros(accesses * _COPY_BYTES // row_bytes * pitch + LINE_BYTES, dtype=np.uint8)
+        where = (data[behind:], np.int32(rounds), *map(np.uint32, (row_bytes, pitch, 0)))
+        cycles = elapsed(device.spans("returns", "loads", where, threads=_RETURN_HITS * WARP))
+        shape: MeasuredRow = {"kernel": "loads", "row_bytes": row_bytes, "along": 0, "warps": _RETURN_HITS}
+        shape |= {"apart": apart, "behind": behind}
+        rows.append(shape | {"cycles": cycles, "cycles_each": cycles / (rounds * accesses)})
     for kernel, row_bytes, warps in product(_RETURNS, _RETURN_ROWS, _RETURN_WARPS[1::2] if quick else _RETURN_WARPS):
         accesses = warps * _RETURN_ACCESSES  # of a round
         data = device.cupy.zeros(accesses * _COPY_BYTES // row_bytes * _STRIDE_PITCH, dtype=np.uint8)
@@ -473,5 +486,34 @@ def measure_returns(device: Device, *, quick: bool) -> list[MeasuredRow]:
             cycles = elapsed(found)
             each = cycles / (rounds * accesses)
             shape = {"kernel": kernel, "row_bytes": row_bytes, "along": along, "warps": warps}
-            rows.append(shape | {"cycles": cycles, "cycles_each": each})
+            rows.append(shape | {"apart": 0, "behind": 0, "cycles": cycles, "cycles_each": each})
+    return rows
+
+
+_WIDE: Final = {"chain_4": 4, "chain_8": 8, "chain_16": 16, "copied": 16}
+"""Kernels of wide.cu: bytes of a lane."""
+
+_WIDE_ROWS, _WIDE_CHAIN = (512, 256, 128, 64, 32, 16, 8), 64
+
+
+def measure_wide(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure a warp's loads and copies, one after another, by the bytes of a lane and the rows that its lanes lie in.
+
+    Column ``source`` is "l1" where all are of the same lines, and "l2" where each goes on by a row or a line.
+    ``cycles`` are those of one with the arithmetic, or the commit and wait, behind it: medians over launches.
+    """
+    rows: list[MeasuredRow] = []
+    for (kernel, width), source, row_bytes in product(
+        _WIDE.items(), ("l1", "l2"), _WIDE_ROWS[2:4] if quick else _WIDE_ROWS
+    ):
+        if not width <= row_bytes <= WARP * width or (kernel == "copied" and source == "l1"):
+            continue
+        data = device.cupy.zeros(WARP * width // row_bytes * _STRIDE_PITCH + _STRIDE_PITCH, dtype=np.uint8)
+        along = max(row_bytes, LINE_BYTES) if source == "l2" else 0
+        count = min(_WIDE_CHAIN, _STRIDE_PITCH // along) if along else _WIDE_CHAIN
+        arguments = (data, np.int32(count), *map(np.uint32, (row_bytes, _STRIDE_PITCH, along)))
+        found = [elapsed(device.spans("wide", kernel, arguments, shared=WARP * 16)) for _ in range(5)]
+        shape: MeasuredRow = {"kernel": kernel, "lane_bytes": width, "row_bytes": row_bytes, "source": source}
+        rows.append(shape | {"cycles": float(np.median(found[1:])) / count})
     return rows

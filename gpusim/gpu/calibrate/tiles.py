@@ -447,3 +447,42 @@ def measure_queued(device: Device, *, quick: bool) -> list[MeasuredRow]:
         row: MeasuredRow = {"row_bytes": row_bytes, "warps": warps, "copies": copies}
         rows.append(row | {"first": int((end - begin).min()), "last": int((end - begin).max())})
     return rows
+
+
+AMID_LOADS, AMID_LOADERS, AMID_LAG = 4, 8, 32
+"""Loads of each warp of a burst, warps that load, and cycles of a row of amid.csv."""
+
+_AMID_READERS, _AMID_BURSTS, _AMID_MORE, _AMID_PITCH, _AMID_LAUNCHES = 4, 320, 3, 16384, 8
+_AMID_LATE: Final = 40
+"""Cycles by which some warp of a burst may begin late: later ones are left out."""
+
+
+def measure_amid(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure what bursts of loads that the L1 lacks hold up of eight ldmatrix.x4 on each SMSP.
+
+    Rows are by ``lag``: from so many cycles behind the loads' begin the readers begin. Column ``cycles`` has those from
+    the last reader's begin to the last one's end, ``landed`` from the first load's begin until all have come; medians.
+    """
+    rows: list[MeasuredRow] = []
+    for row_bytes in _FILL_ROWS[:1] if quick else _FILL_ROWS:
+        warps = AMID_LOADERS + _AMID_READERS
+        data = device.cupy.zeros(AMID_LOADERS * AMID_LOADS * (512 // row_bytes) * _AMID_PITCH, dtype=np.uint8)
+        stamps = device.cupy.zeros((_AMID_BURSTS, warps, 2), dtype=np.uint64)
+        arguments = (stamps, data, np.int32(_AMID_BURSTS), *map(np.uint32, (row_bytes, _AMID_PITCH, _AMID_MORE)))
+        found = []
+        for _ in range(1 + _AMID_LAUNCHES):
+            device.launch("amid", "amid", arguments, threads=warps * WARP, shared=_AMID_READERS * WARP * 512)
+            found.append(device.cupy.asnumpy(stamps).astype(np.int64))
+        begin, end = np.moveaxis(np.concatenate(found[1:]), -1, 0)
+        loads, reads = begin[:, :AMID_LOADERS], begin[:, AMID_LOADERS:]
+        first = loads.min(axis=1)
+        together = np.maximum(np.ptp(loads, axis=1), np.ptp(reads, axis=1)) <= _AMID_LATE
+        lags = (reads.min(axis=1) - first) // AMID_LAG * AMID_LAG
+        for lag in np.unique(lags[together]).tolist():
+            own = together & (lags == lag)
+            cycles = np.median(end[own, AMID_LOADERS:].max(axis=1) - reads[own].max(axis=1))
+            landed = np.median(end[own, :AMID_LOADERS].max(axis=1) - first[own])
+            shape: MeasuredRow = {"row_bytes": row_bytes, "lag": lag, "bursts": int(own.sum())}
+            rows.append(shape | {"cycles": float(cycles), "landed": float(landed)})
+    return rows

@@ -37,8 +37,10 @@ from gpusim.sim.run import Resident, columns_of, run_chip
 from gpusim.sim.tables import code_of
 from gpusim.verbs.simulate import launch_of
 
-MEASURED: Final = Path("h100") / "parts"
-"""Folder of ``one_sm.csv`` below ``measured_folder()``: of a GPU whose SM is an H200's, at the same clock."""
+MEASURED: Final = {"one_sm": Path("h100") / "parts", "pipelined": Path("h200") / "parts"}
+"""Folders of tables below ``measured_folder()``: one of a GPU whose SM is an H200's, at the same clock."""
+
+_OPCODES_LEFT_OUT: Final = ("LDSM", "LDG", "STS")
 
 _PARTS_OF_UNITS: Final = {"ldgsts": "LDGSTS", "tensor": "MMA", "barrier": "BAR"}
 
@@ -76,7 +78,7 @@ class Both(NamedTuple):
 def part_of(instruction: Instruction) -> str:
     """Return the name of the part that an instruction belongs to, "" where it is none that can be left out."""
     name = instruction.opcode.partition(".")[0]
-    if name == "LDSM":
+    if name in _OPCODES_LEFT_OUT:
         return name
     if instruction.opcode == "LDS" and instruction.op is None:
         return EMPTY
@@ -165,7 +167,8 @@ def compared(table: MeasuredTable) -> Iterator[Both]:
     try:
         measured = table.rows(k=LENGTHS[0])
     except NotMeasured as error:
-        raise CannotRun(f"{measured_folder() / MEASURED / table.name}: no measured rows") from error
+        folder = measured_folder() / MEASURED[Path(table.name).stem]
+        raise CannotRun(f"{folder / table.name}: no measured rows") from error
     loops = [PartialLoop(row["name"], int(row["ctas"]), row["left_out"]) for row in measured]
     for (name, ctas), own in groupby(loops, key=lambda loop: loop[:2]):
         launches = [launch_for(name, ctas, k, "compiled") for k in LENGTHS]
@@ -186,8 +189,8 @@ def _of_k_tile(ends: Sequence[Sequence[int]], tiles: Sequence[int]) -> tuple[flo
     return (ends[1][-1] - ends[0][-1]) / (tiles[1] - tiles[0]), ends[1][0] / tiles[1]
 
 
-def page(rows: Sequence[Both]) -> Iterator[str]:
-    """Yield the lines of the page: errors by what is left out, and the whole loops."""
+def page(rows: Sequence[Both], pipelined: Sequence[Both]) -> Iterator[str]:
+    """Yield the lines of the page: errors by what is left out, and the whole loops; of both kinds of kernels."""
     yield "# Main loops of one SM, measured and simulated"
     yield ""
     yield (
@@ -195,10 +198,26 @@ def page(rows: Sequence[Both]) -> Iterator[str]:
         " out of both: NOP that wait as long stand for them, and copies without lanes bring nothing. The k tile of all"
         f" CTAs is the difference of sums of {LENGTHS[0]} and {LENGTHS[1]} when the last CTA ends. The first CTA's is"
         f" that of {LENGTHS[1]}, with its prologue. Measured on an H100, whose SM is an H200's:"
-        " `reports/measured/h100/parts/one_sm.csv`. The mean is of absolute errors."
+        " `reports/measured/h100/parts/one_sm.csv`. The mean is of absolute errors. Below are kernels that load into"
+        " registers and store to shared memory, measured on an H200: `reports/measured/h200/parts/pipelined.csv`."
         " `python -m gpusim.measure.tables.one_sm_table` makes this page anew; it compiles the kernels."
     )
     yield ""
+    yield from by_part(rows)
+    yield ""
+    yield "## Nothing left out: cycles of a k tile of all CTAs"
+    yield ""
+    yield from whole_loops(rows)
+    yield ""
+    yield "## Loads and stores instead of copies"
+    yield ""
+    yield from by_part(pipelined)
+    yield ""
+    yield from whole_loops(pipelined)
+
+
+def by_part(rows: Sequence[Both]) -> Iterator[str]:
+    """Yield a table of errors by what is left out."""
     yield table_row("left out", "loops", "k tile: mean", "signed", "worst", "first CTA: mean", "signed")
     yield "|---|---:|---:|---:|---:|---:|---:|"
     for left_out in dict.fromkeys(row.loop.left_out for row in rows):
@@ -207,9 +226,10 @@ def page(rows: Sequence[Both]) -> Iterator[str]:
         first = summarise({str(row.loop): row.first.error for row in own})
         cells = [left_out or "nothing", str(len(own)), f"{100 * last.mean:.1f} %", percent(last.signed)]
         yield table_row(*cells, percent(last.worst), f"{100 * first.mean:.1f} %", percent(first.signed))
-    yield ""
-    yield "## Nothing left out: cycles of a k tile of all CTAs"
-    yield ""
+
+
+def whole_loops(rows: Sequence[Both]) -> Iterator[str]:
+    """Yield a table of the loops of which nothing is left out."""
     yield table_row("kernel", "CTAs", "measured", "simulated", "error")
     yield "|---|---:|---:|---:|---:|"
     for (name, ctas, left_out), both, _ in rows:
@@ -222,8 +242,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m gpusim.measure.tables.one_sm_table", description=__doc__)
     parser.add_argument("--out", type=Path, help="file to write the page to; by default it is printed")
     parsed = parser.parse_args(arguments)
-    table = MeasuredTable(measured_folder() / MEASURED, "one_sm")
-    return exit_code_of(lambda: put_page("\n".join(page(tuple(compared(table)))) + "\n", parsed.out))
+    one_sm, pipelined = (MeasuredTable(measured_folder() / folder, name) for name, folder in MEASURED.items())
+    return exit_code_of(
+        lambda: put_page("\n".join(page(tuple(compared(one_sm)), tuple(compared(pipelined)))) + "\n", parsed.out)
+    )
 
 
 if __name__ == "__main__":

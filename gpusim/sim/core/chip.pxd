@@ -52,7 +52,7 @@ cdef class Chip:
     cdef Lines l2
     cdef Calendar calendar
     cdef readonly long long[::1] stalls, sectors
-    cdef long long chosen_at, others_at, smsps, ports, depth, sm_depth, store_buffer, commit_stage, copy_queue, copy_beside, look_ups, collected, staged_last, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
+    cdef long long chosen_at, others_at, smsps, ports, depth, sm_depth, store_buffer, commit_stage, copy_queue, copy_beside, look_ups, load_look_ups, stores_apart, collected, staged_last, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
     cdef long long source_release, register_interval, registers_an_mma, copy_release, copy_interval, mufu_dispatch, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
     cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines, port_bytes, chip_bytes, near, far, far_percent
     cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, write_buffer, semaphore, most_merged, merge_window, crossing, home_bits, gpcs, line_interval
@@ -60,14 +60,14 @@ cdef class Chip:
     cdef bint twin
     cdef long long dram_latency, dram_rate, l1_lines, l2_lines, on_time, late_cycles, late_period, late_kinds, late_lines
     cdef long long warps, lines, cached, simulates_l2, rows, outputs
-    cdef long long chip_free, channels, banks, bank_busy, spread, turn, fetched, status, requested, slow_credit, missed_credit
+    cdef long long brought, chip_free, channels, banks, bank_busy, spread, turn, fetched, status, requested, slow_credit, missed_credit
     cdef const int[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, fetches, is_branch, dispatches, takes, joins, awaits, activity
     cdef const int[::1] read, registers, wave, wave_slots, row, turn_of, access, vec, stage, pending_groups, bytes, is_load, through_l1, zero_fills, fills, apart
     cdef const long long[::1] waves, first, end, trips, tiles, begins, program, warps_of, follows, followed
-    cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, slow, missed, shared_by, looked_of, request, vecs, asked, touched
+    cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, slow, missed, shared_by, looked_of, request, vecs, asked, touched, l1_wavefronts
     cdef const long long[::1] line, sector_mask, output_sectors, found_slow, found_missed, found_first
     cdef int[::1] staged
-    cdef long long[::1] reach, sm_free, full_from, full_to, tag_free, tagged, tag_turn, tagged_apart, shared_left, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
+    cdef long long[::1] reach, sm_free, full_from, full_to, tag_free, tagged, tag_turn, sought, sought_turn, apart_until, apart_turn, tagged_apart, shared_left, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
     cdef long long[::1] port_free, port_user, port_takes, port_turn, mio_free, return_free, queue, queue_at, queued, sm_queue, sm_queue_at, taken, due_at, due_takes, due_first, due_next, multiplied, multiplies, clock, asleep, last, active, blocked, planned, members
     cdef long long[::1] cta, expected, launched, remaining, accepted, arrived, last_arrival, arrivals, observed, parked, awaiting, finished, slot_of
     cdef long long[::1] age, home, slot, at, segment, trip, ready, stalled, issued, reason, board, board_reason
@@ -115,8 +115,9 @@ cdef class Chip:
     @cython.locals(joins=bint, coming=bint, yields=bint)
     cdef long long reserve(self, long long stage, long long at, long long cycles) noexcept
     cdef long long tags(self) noexcept
-    cdef long long tag(self, long long sm, long long at, long long apart) noexcept
+    cdef long long tag(self, long long sm, long long at, long long cycles) noexcept
     cdef void block(self, long long sm, long long at, long long until) noexcept
+    cdef long long next_free(self, long long sm, long long at) noexcept
     cdef long long turn_of_stage(self, long long cycle) noexcept
     cdef void come(self, long long sm, long long at, long long cycles) noexcept
     cdef void take_reads(self, long long smsp, long long at, long long hundredths) noexcept
@@ -125,11 +126,12 @@ cdef class Chip:
     cdef long long taken_in(self, long long sm, long long at, long long wavefronts) noexcept
     cdef long long staged_cycles(self, long long wavefronts) noexcept
     cdef long long gaps(self, long long smsp, long long warp, long long at, long long registers) noexcept
-    cdef long long dispatch(self, long long smsp, long long at, long long cycles, long long registers, long long until, long long warp) noexcept
+    cdef long long dispatch(self, long long smsp, long long at, long long cycles, long long registers, long long until, long long warp, long long apart) noexcept
     cdef long long dispatch_copy(self, long long smsp, long long at, long long cycles, long long registers, long long until) noexcept
-    cdef long long queue_up(self, long long smsp, long long at, long long cycles, long long registers, long long until, long long waits, long long own, long long entries, long long interval) noexcept
+    cdef long long queue_up(self, long long smsp, long long at, long long cycles, long long registers, long long until, long long waits, long long own, long long entries, long long interval, long long apart) noexcept
     @cython.locals(comes=bint)
     cdef long long memory(self, long long smsp, long long warp, long long at) noexcept
+    cdef long long load(self, long long smsp, long long warp, long long at) noexcept
     @cython.locals(comes=bint, looks_up=bint)
     cdef long long copy_async(self, long long smsp, long long warp, long long at) noexcept
     cdef long long shared(self, long long warp, long long leaves, long long wavefronts) noexcept

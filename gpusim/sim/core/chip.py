@@ -417,7 +417,7 @@ class Chip:
         self.dram_of(figures)
         self.turn, self.draw, self.spread, self.came_sectors, self.displaced = 0, 0, 0, 0, 0
         self.slow_credit, self.missed_credit, self.merged_credit, self.brought_credit = 0, 0, 0, 0
-        self.later, self.later_waiting, self.twin = 2, 1, False
+        self.later, self.later_waiting, self.twin, self.brought = 2, 1, False, 0
         self.written_sectors, self.stored_bytes, self.acknowledged, self.dram_written = 0, 0, 0, 0
         self.l2_sectors, self.looked_up, self.dram_bytes = 0, 0, 0
         self.calendar = Calendar(smsps + resident)  # of SMSPs, and of CTA slots after them
@@ -427,6 +427,7 @@ class Chip:
         self.smsps, self.ports, self.depth = figures.smsps, figures.ports, figures.queue_depth
         self.sm_depth, self.store_buffer = figures.sm_depth, figures.store_buffer
         self.commit_stage, self.look_ups = figures.commit_stage, figures.look_ups
+        self.load_look_ups, self.stores_apart = figures.load_look_ups, figures.stores_apart
         self.copy_queue, self.copy_beside = figures.copy_queue, figures.copy_beside
         self.sm_interval, self.smsp_interval = figures.sm_interval, figures.smsp_interval
         self.per_cycle, self.wavefront_latency = figures.wavefronts_per_cycle, figures.wavefront_latency
@@ -494,6 +495,8 @@ class Chip:
         self.sm_free, self.staged, self.staged_last = zeros(sms), narrow_pages(2 * sms * STAGE_CYCLES), 0
         self.full_from, self.full_to, self.shared_left = zeros(2 * sms), zeros(2 * sms), zeros(sms)
         self.tag_free, self.tagged, self.tag_turn = zeros(sms), zeros(sms * self.look_ups), zeros(sms)
+        self.sought, self.sought_turn = zeros(sms * max(1, self.load_look_ups)), zeros(sms)
+        self.apart_until, self.apart_turn = zeros(sms * max(1, self.stores_apart)), zeros(sms)
 
     def code_of(self, code: "Code") -> None:
         """Take over the columns of the code."""
@@ -530,7 +533,7 @@ class Chip:
         self.pattern, self.fetch_line = data.pattern, data.fetch_line
         self.slow, self.missed, self.shared_by, self.looked_of = data.slow, data.missed, data.shared, data.looked
         self.request, self.vecs = data.request, data.vecs
-        self.asked, self.touched = data.asked, data.touched
+        self.asked, self.touched, self.l1_wavefronts = data.asked, data.touched, data.l1_wavefronts
         self.line, self.sector_mask = data.line, data.mask
         self.output_sectors = data.output_sectors
 
@@ -891,7 +894,7 @@ class Chip:
             if self.takes[code] and (kind != LDGSTS or self.asked[self.requested]):
                 self.take_later(smsp, self.collected, self.takes[code])
         elif kind == COMMIT:
-            self.stored[warp] = max(self.stored[warp], self.dispatch(smsp, at, self.commit_stage, 0, 0, warp))
+            self.stored[warp] = max(self.stored[warp], self.dispatch(smsp, at, self.commit_stage, 0, 0, warp, 0))
             self.tag_free[self.sm_of[smsp]] += self.tagged_apart[warp]
             self.tagged_apart[warp] = 0
             self.commit(warp)
@@ -1156,6 +1159,13 @@ class Chip:
             self.staged_last = last
         return first
 
+    def next_free(self, sm: int, at: int) -> int:
+        """Return the first cycle of the data stage from one on that no instruction has taken."""
+        cycle = self.full_to[sm] if self.full_from[sm] <= at <= self.full_to[sm] else at
+        while self.staged[sm * STAGE_CYCLES + (cycle & STAGE_MASK)] == self.turn_of_stage(cycle) + ISSUED:
+            cycle += 1
+        return cycle
+
     def turn_of_stage(self, cycle: int) -> int:
         """Return what stands for the turn that a cycle is of, in the data stage's place for it, below 32 bits."""
         return (cycle >> STAGE_BITS & STAGE_TURNS) << STATE_BITS
@@ -1174,12 +1184,12 @@ class Chip:
 
     def taken_in(self, sm: int, at: int, wavefronts: int) -> int:
         """
-        Let data that comes to an SM through its L1 pass the data stage, at least a line a cycle (D3).
+        Let data that comes to an SM through its L1 pass the data stage (D3).
 
         Returns:
             The cycle at which it can be used: that of its arrival, and what it waits for the data stage.
         """
-        cycles = self.staged_cycles(max(wavefronts, self.tags()))
+        cycles = self.staged_cycles(wavefronts)
         self.come(sm, at, cycles)
         return max(at, self.staged_last + 1 - cycles)
 
@@ -1203,7 +1213,7 @@ class Chip:
         return alone * since // room - alone
 
     def dispatch(  # noqa: PLR0917 - in C all are
-        self, smsp: int, at: int, cycles: int, registers: int, until: int, warp: int
+        self, smsp: int, at: int, cycles: int, registers: int, until: int, warp: int, apart: int
     ) -> int:
         """
         Queue a memory instruction in the MIO; return the cycle at which the data stage takes it.
@@ -1213,10 +1223,11 @@ class Chip:
         does loads that load nothing, which compilers put before cp.async, and the end of a commit group for more. An
         entry is free from the cycle its instruction leaves the queue, without the time to the address unit (D8). On T4
         the rate of the SM is that of GA10x (D20). A store waits until its warp's store before it is written
-        (``until``), and all memory instructions behind it with it (D3).
+        (``until``), ``apart`` from the queue where so many others do not wait there yet; else all memory instructions
+        behind it wait with it (D3). Behind a load that may not be looked up yet they do, too.
         """
         waits = self.gaps(smsp, warp, at, registers)
-        return self.queue_up(smsp, at, cycles, registers, until, waits, 1, 1, self.sm_interval)
+        return self.queue_up(smsp, at, cycles, registers, until, waits, 1, 1, self.sm_interval, apart)
 
     def dispatch_copy(self, smsp: int, at: int, cycles: int, registers: int, until: int) -> int:
         """
@@ -1230,7 +1241,7 @@ class Chip:
         self.queued[smsp] += self.copy_queue
         entries = self.queued[smsp] // PERCENT
         self.queued[smsp] %= PERCENT
-        return self.queue_up(smsp, at, cycles, registers, until, 0, entries, max(1, registers), self.copy_interval)
+        return self.queue_up(smsp, at, cycles, registers, until, 0, entries, max(1, registers), self.copy_interval, 0)
 
     def queue_up(  # noqa: PLR0917 - in C all are
         self,
@@ -1243,13 +1254,23 @@ class Chip:
         own: int,
         entries: int,
         interval: int,
+        apart: int,
     ) -> int:
         """Queue an instruction that takes entries of its SMSP's queue and the SM's; return when the stage takes it."""
         sm = self.sm_of[smsp]
         entry = sm * self.sm_depth + (self.sm_queue_at[sm] + entries - 1) % self.sm_depth
         collected = max(max(at + 1, self.mio_free[smsp]) + waits, self.sm_free[sm], self.sm_queue[entry])
-        self.block(sm, collected, until)
-        leaves = self.reserve(sm, collected, cycles)
+        passes = max(collected, until)
+        if apart:
+            turn = sm * apart + self.apart_turn[sm]
+            passes = max(collected, self.apart_until[turn])
+        self.block(sm, collected, passes)
+        if apart:
+            leaves = self.reserve(sm, max(passes, until), cycles)
+            self.apart_until[turn] = leaves
+            self.apart_turn[sm] = (self.apart_turn[sm] + 1) % apart
+        else:
+            leaves = passes = self.reserve(sm, passes, cycles) if cycles else self.next_free(sm, passes)
         self.collected = collected
         self.mio_free[smsp] = collected + max(self.smsp_interval, registers * self.register_interval)
         self.sm_free[sm] = collected + interval
@@ -1260,7 +1281,7 @@ class Chip:
         self.queue_at[smsp] = place
         place = self.sm_queue_at[sm]
         for _ in range(entries):
-            self.sm_queue[sm * self.sm_depth + place] = leaves
+            self.sm_queue[sm * self.sm_depth + place] = passes
             place = place + 1 if place + 1 < self.sm_depth else 0
         self.sm_queue_at[sm] = place
         self.port_free[(smsp + 1) * self.ports - MIO] = self.queue[smsp * self.depth + self.queue_at[smsp]]
@@ -1275,7 +1296,8 @@ class Chip:
             wavefronts = self.wavefronts_of(warp, code)
             stores = self.fills[code]
             cycles = self.staged_cycles(wavefronts)
-            leaves = self.dispatch(smsp, at, cycles, registers, self.written[warp] if stores else 0, warp)
+            until = self.written[warp] if stores else 0
+            leaves = self.dispatch(smsp, at, cycles, registers, until, warp, self.stores_apart if stores else 0)
             if stores:
                 self.written[warp] = leaves + wavefronts * self.wavefront_latency
             landed = self.shared(warp, leaves, wavefronts)
@@ -1286,18 +1308,14 @@ class Chip:
             landed = self.copy_async(smsp, warp, at)
         else:
             reason = LONG_SCOREBOARD
+            leaves = 0
             if self.row[code] >= 0:
-                self.resolve(warp, code)
-                comes = self.asked[self.requested] > 0
-                leaves = self.dispatch(smsp, at, 1, registers, 0, warp)
-                landed = self.look_up(sm, leaves, at, self.load_hit, self.line_interval)
-                if comes:
-                    landed = self.taken_in(sm, landed, self.wavefronts_of(warp, code))
+                landed = self.load(smsp, warp, at)
             else:
                 # A store looks up its lines on the way, one a cycle, as copies do. Four sectors are taken for a line.
                 sectors = self.sectors_of_output(warp, code)
                 lines = 0 if self.is_load[code] else (sectors + SECTORS_PER_LINE - 1) // SECTORS_PER_LINE
-                leaves = self.dispatch(smsp, at, self.staged_cycles(lines), registers, 0, warp)
+                leaves = self.dispatch(smsp, at, self.staged_cycles(lines), registers, 0, warp, 0)
                 landed = self.output(sm, warp, at, leaves, sectors)
         if self.write[code] >= 0:
             self.hold(warp, self.write[code], landed, reason)
@@ -1311,6 +1329,31 @@ class Chip:
                 released += registers * self.register_interval + self.source_release
             self.hold(warp, self.read[code], released, reason)
         return landed
+
+    def load(self, smsp: int, warp: int, at: int) -> int:
+        """
+        Issue a load of an operand; return the cycle at which its data has arrived.
+
+        It takes the data stage when its data comes, and none before. Each of its wavefronts in the L1 is looked up in a
+        cycle, after all that look up lines before it. So many loads may wait for that; all memory instructions behind
+        the next one wait with it (amid.csv).
+        """
+        code, sm = self.at[warp], self.sm_of[smsp]
+        self.resolve(warp, code)
+        wavefronts = self.l1_wavefronts[self.requested]
+        if wavefronts == 0:
+            return self.dispatch(smsp, at, 1, self.registers[code], 0, warp, 0) + self.load_hit
+        place = sm * self.load_look_ups + self.sought_turn[sm]
+        until = self.sought[place] if self.load_look_ups else 0
+        leaves = self.dispatch(smsp, at, 0, self.registers[code], until, warp, 0)
+        begins = self.tag(sm, leaves, wavefronts)
+        if self.load_look_ups:
+            self.sought[place] = begins
+            self.sought_turn[sm] = (self.sought_turn[sm] + 1) % self.load_look_ups
+        landed = self.look_up(sm, begins, at, self.load_hit, self.line_interval)
+        # While the last of several lines comes, wavefronts of those before it pass.
+        late = self.wavefront_latency * (wavefronts - 1) - self.line_interval * max(0, self.brought - 1)
+        return self.taken_in(sm, landed, wavefronts) + max(0, late)
 
     def copy_async(self, smsp: int, warp: int, at: int) -> int:
         """Issue a cp.async; return the cycle at which its data has arrived, or its zeros are written."""
@@ -1326,12 +1369,19 @@ class Chip:
             cycles += self.staged_cycles(wavefronts)
         until = self.tagged[sm * self.look_ups + self.tag_turn[sm]] if looks_up else 0
         leaves = self.dispatch_copy(smsp, at, cycles, self.registers[code] if comes else 0, until)
-        begins = self.tag(sm, leaves, self.apart[code]) if looks_up else leaves
-        landed = self.copy(sm, begins, at, code)
-        if comes and self.through_l1[code]:
-            landed = self.taken_in(sm, landed, wavefronts)
+        begins = leaves
         if looks_up:
+            # A request takes a cycle, and a copy one more whose lines in shared memory are all of one class, and so
+            # does the end of a group behind it (fills.csv).
+            begins = self.tag(sm, leaves, self.tags() + self.apart[code])
+            self.tagged[sm * self.look_ups + self.tag_turn[sm]] = begins
+            self.tag_turn[sm] = (self.tag_turn[sm] + 1) % self.look_ups
             self.tagged_apart[warp] = self.apart[code]
+        landed = self.copy(sm, begins, at, code)
+        if looks_up:
+            landed += self.wavefront_latency * (self.tags() - 1)
+        elif comes:
+            landed = self.taken_in(sm, landed, max(wavefronts, self.tags()))
         # A barrier behind it is reached when the data stage has taken it (one_sm.csv, without barriers).
         self.stored[warp] = max(self.stored[warp], leaves)
         self.open_group[warp] = max(landed, self.open_group[warp])
@@ -1402,17 +1452,10 @@ class Chip:
         """Return the cycles in which an instruction looks up its lines: one for each request (splits.csv)."""
         return self.touched[self.requested + 1] - self.touched[self.requested]
 
-    def tag(self, sm: int, at: int, apart: int) -> int:
-        """
-        Let a copy look up its lines, after those before it; return the cycle of the first.
-
-        A request takes a cycle, and a copy one more whose lines in shared memory are all of one class, and so does the
-        end of a group behind it (fills.csv).
-        """
+    def tag(self, sm: int, at: int, cycles: int) -> int:
+        """Let an instruction look up its lines for some cycles, after those before it; return the first."""
         begin = max(at, self.tag_free[sm])
-        self.tag_free[sm] = begin + self.tags() + apart
-        self.tagged[sm * self.look_ups + self.tag_turn[sm]] = begin
-        self.tag_turn[sm] = (self.tag_turn[sm] + 1) % self.look_ups
+        self.tag_free[sm] = begin + cycles
         return begin
 
     def block(self, sm: int, at: int, until: int) -> None:
@@ -1462,6 +1505,7 @@ class Chip:
         requests (D24).
         """
         done, asked = at + hit, self.asked[self.requested]
+        self.brought = 0
         if not asked:
             return done
         self.sectors[sm] += asked
@@ -1498,8 +1542,10 @@ class Chip:
             mask = self.sector_mask[touched] & ~cache.held[cache.find(line)]
             if mask and self.simulates_l2:
                 done = max(done, self.pass_in(sm, self.fill(sm, line, mask, start, issued), interval))
+                self.brought += 1
             elif mask:
                 done = max(done, self.pass_in(sm, self.fill_known(sm, line, mask, start, issued), interval))
+                self.brought += 1
         return done
 
     def pass_in(self, sm: int, at: int, interval: int) -> int:

@@ -121,6 +121,7 @@ class Data:
             access, vec and warp.
         asked, touched: Of each instruction: sectors, and its first request of a line; ``touched`` has one entry more
             than instructions.
+        l1_wavefronts: Of each instruction that looks up the L1: its wavefronts there.
         line, mask: Of each request: the number of its line, and the mask of its sectors.
         output_sectors: Sectors by access and warp.
         cached: Whether some access looks up the L1.
@@ -148,6 +149,7 @@ class Data:
     vecs: Column
     asked: Column
     touched: Column
+    l1_wavefronts: Column
     line: Column
     mask: Column
     output_sectors: Column

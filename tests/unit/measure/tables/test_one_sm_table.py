@@ -6,7 +6,7 @@ import pytest
 
 from gpusim.gpu.calibrate.table import MeasuredTable
 from gpusim.lower.stream import Instruction
-from gpusim.measure.one_sm import PARTS_LEFT_OUT
+from gpusim.measure.one_sm import PARTS_LEFT_OUT, PARTS_OF_PIPELINED
 from gpusim.measure.tables.one_sm_table import (
     MEASURED,
     Both,
@@ -48,6 +48,8 @@ def test_with_something_left_out_main_loops_end_no_later(launch, left_out):
         ("LDGSTS.E.BYPASS.128", "ldgsts", "LDGSTS"),
         ("BAR.SYNC", "barrier", "BAR"),
         ("LDS", "pipe", "empty LDS"),
+        ("LDG.E.LTC128B.128", "global", "LDG"),
+        ("STS.128", "shared", "STS"),
         ("LDS.128", "shared", ""),
         ("IADD3", "pipe", ""),
     ],
@@ -90,23 +92,29 @@ def test_the_page_has_errors_by_what_is_left_out_and_whole_loops():
         Both(PartialLoop("b", 2, "MMA"), FigurePair(80, 80), FigurePair(80, 80)),
     ]
 
-    text = "\n".join(page(rows))
+    loads = [Both(PartialLoop("c", 1, "LDG"), FigurePair(50, 49), FigurePair(50, 50))]
+
+    text = "\n".join(page(rows, loads))
 
     assert "| nothing | 2 | 7.5 % | +2.5 % | +10.0 % | 0.5 % | +0.5 % |" in text
     assert "| MMA | 1 | 0.0 % | +0.0 % | +0.0 % | 0.0 % | +0.0 % |" in text
     assert "| b | 2 | 200 | 190 | -5.0 % |" in text
     assert "| b | 2 | 80 |" not in text
+    assert text.index("## Loads and stores") < text.index("| LDG | 1 | 2.0 % | -2.0 % | -2.0 % | 0.0 % | +0.0 % |")
 
 
 def test_the_committed_page_has_all_that_was_measured():
-    table, text = MeasuredTable(measured_folder() / MEASURED, "one_sm"), COMMITTED.read_text()
+    text = COMMITTED.read_text()
 
     assert all(f"| {left_out or 'nothing'} | 33 |" in text for left_out in PARTS_LEFT_OUT)
-    assert all(f"| {name} | 1 |" in text for name in table.values("name"))
+    assert all(f"| {left_out or 'nothing'} | 14 |" in text for left_out in PARTS_OF_PIPELINED)
+    for name, folder in MEASURED.items():
+        table = MeasuredTable(measured_folder() / folder, name)
+        assert all(f"| {name} | 1 |" in text for name in table.values("name"))
 
 
 def test_without_measured_rows_it_is_one_line(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("gpusim.measure.tables.one_sm_table.measured_folder", lambda: tmp_path)
 
     assert main([]) != 0
-    assert capsys.readouterr() == ("", f"{tmp_path / MEASURED / 'one_sm.csv'}: no measured rows\n")
+    assert capsys.readouterr() == ("", f"{tmp_path / MEASURED['one_sm'] / 'one_sm.csv'}: no measured rows\n")
