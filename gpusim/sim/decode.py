@@ -7,7 +7,6 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from gpusim.errors import BadInput
-from gpusim.layout.banks import access_ideal
 from gpusim.lower.stream import INSTRUCTION_BYTES, NO_SCOREBOARD, Instruction, Stream
 from gpusim.schedule.lanes import Shared
 from gpusim.schedule.ops import (
@@ -311,7 +310,6 @@ class _Decoder:
                 return Access(wavefronts=self._in_ring(step), stage=op.stage, fills=True)
             case LoadGlobal(_, _, access, vec):
                 return Access(
-                    wavefronts=self._returning(step),
                     target=(*self._fetch(step), access, vec),
                     is_load=True,
                     through_l1=True,
@@ -366,9 +364,3 @@ class _Decoder:
                 wavefronts = wavefronts[:, place]
             self.ring[key] = tuple(map(tuple, wavefronts.tolist()))
         return self.ring[key]
-
-    def _returning(self, step: Any) -> Wavefronts:
-        """Return the wavefronts that a global load's data takes through the data stage: the least for its bytes."""
-        width = self.lanes.operands[self.lanes.operand_name(step)].access_bytes
-        each = int(access_ideal(width, banks=self.machine.shared.banks, bank_bytes=self.machine.shared.bank_bytes))
-        return ((each,) * self.lanes.warps,)

@@ -350,6 +350,44 @@ def test_a_copy_that_waits_holds_loads_of_every_smsp():
     assert chip.dispatch(1, 5, 1, 0, 0, 0, 0) == 10
 
 
+def test_loads_that_may_not_wait_to_be_looked_up_hold_what_is_behind_them(core):
+    """
+    Of 16 wavefronts each, one every 2 cycles: they leave at 1, 3 and 5, and a load from shared memory at 7. Where one
+    may wait the third leaves when the second is looked up, at 17, and what is behind it then.
+    """
+    code = [*[load(0, activity=-1)] * 3, lds(activity=0)]
+
+    def landed(look_ups):
+        figures = FIGURES._replace(load_look_ups=look_ups)
+        ran = execute(core, (code, 1), figures=figures, memory=Memory([lines_of(16)]))
+        return ran.warps[0, 0].notes[0][1]
+
+    assert landed(1) - landed(0) == 17 - 7
+    assert landed(2) == landed(0)
+
+
+def test_a_load_takes_the_data_stage_when_it_comes_and_not_before(core):
+    """A load from shared memory behind it leaves when the stage is free: a wavefront of each is counted."""
+    ran = execute(core, ([load(0), lds(activity=0)], 1), figures=FIGURES, memory=Memory([lines_of(1)]))
+
+    assert ran.chip.wavefronts == 2
+
+
+def test_stores_that_wait_apart_hold_nothing_behind_them(core):
+    """
+    Stores of 32 wavefronts, two cycles each for the next one of the warp: they begin at 1, 65 and 129. Without a place
+    apart a load behind them leaves at 161; with two it leaves in cycles that they left, at 33.
+    """
+    store_of_32 = sts(0)._replace(wavefronts=((32,) * 32,))
+    code = [*[store_of_32] * 3, lds(activity=0)]
+
+    def landed(apart):
+        figures = FIGURES._replace(stores_apart=apart, wavefront_latency=2)
+        return execute(core, (code, 1), figures=figures).warps[0, 0].notes[0][1]
+
+    assert landed(0) - landed(2) == 161 - 33
+
+
 @pytest.mark.parametrize("stores", [0, 1])
 @pytest.mark.parametrize(
     "made", [lambda: copy(0), idle_copy, lambda: instruction(COMMIT)], ids=["a line", "without lanes", "end of a group"]

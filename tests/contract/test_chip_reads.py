@@ -363,8 +363,8 @@ def test_what_a_load_brings_passes_the_data_stage_line_by_line(core, lines):
 @pytest.mark.parametrize("lines", [1, 4, 16])
 def test_lines_that_a_load_lacks_come_an_interval_apart(core, lines):
     """
-    They arrive together, and then take three cycles each. Without that their wavefronts take two cycles each, which here
-    pass as lines come: the load takes lines - 1 longer.
+    They arrive together, and then take three cycles each. Without that their wavefronts take two cycles each, which
+    here pass as lines come: the load takes lines - 1 longer.
     """
     request = (lines, tuple((line, 1) for line in range(lines)))
 

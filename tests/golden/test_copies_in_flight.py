@@ -79,7 +79,7 @@ def name_of(row):
 def test_groups_that_are_waited_for_are_there_when_they_were():
     """
     Every group is waited for before the next: 4 to 32 KB on their way on each of 1, 33, 66 and 132 SMs. Of 48 all are
-    within 3.5 % in the mean; those of eight copies each, 16 and 32 KB, come up to 14 % late (D24).
+    within 3.5 % in the mean; those of eight copies each, 16 and 32 KB, come up to 15 % late (D24).
     """
     rows = [row for row in ROWS if not row["pending"] and row["row_bytes"] < COPY_BYTES]
     errors = {name_of(row): simulated(row) / row["cycles"] - 1 for row in rows}
@@ -89,7 +89,7 @@ def test_groups_that_are_waited_for_are_there_when_they_were():
     assert min(errors.values()) > -0.05
     late = {name for name, error in errors.items() if error > 0.07}
     assert {name.partition(", ")[2].partition(" of ")[0] for name in late} == {"4 warps, 8 copies", "8 warps, 8 copies"}
-    assert max(errors.values()) < 0.14
+    assert max(errors.values()) < 0.15
 
 
 @pytest.mark.parametrize(

@@ -1552,7 +1552,7 @@ class Chip:
         """
         Let a line that a load lacks pass to its SM, in the first free cycles; return when it has come.
 
-        Two cycles each, with one sector or four (returns.csv, rows of 32 to 256 bytes). A line alone comes no later:
+        A cycle each, with one sector or two (returns.csv, rows of 32 and 64 bytes). A line alone comes no later:
         latencies are measured with one.
 
         Not modelled: copies through the L1, of which a line takes 1.2 to 2.3 cycles, and loads of the epilogue (D3).

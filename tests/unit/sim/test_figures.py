@@ -40,6 +40,8 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
         copy_queue=129,
         copy_beside=2,
         look_ups=7,
+        load_look_ups=0,
+        stores_apart=0,
         commit_stage=3,
         copy_interval=2,
         load_hit=32,

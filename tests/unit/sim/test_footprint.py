@@ -24,7 +24,7 @@ def test_the_footprint_has_the_sectors_that_the_counters_count(scenario):
     for operand, tile in ((0, 1), (1, 0)):
         copies = [cta.fetched(operand, fetch.number) for fetch in cta.fetches()[operand]]
         filled = copy_table(scenario.operand("ab"[operand]))
-        found = [patterns.copies(access, filled, around_l1=False) for access in copies]
+        found = [patterns.copies(access, filled, 16, around_l1=False) for access in copies]
         sectors = np.array(
             [[[[count for count, _ in warps] for warps in vecs] for vecs in pattern.requests] for _, pattern in found]
         )
@@ -92,9 +92,9 @@ def test_fetches_a_whole_number_of_lines_apart_are_one_pattern():
     """Lines of 64 elements: elements 64 and 200 lie in sector 0 of line 1 and sector 0 of line 3."""
     patterns = Patterns()
     filled = filled_at(0, 16)
-    first, pattern = patterns.copies(access_at(64, 200), filled, around_l1=True)
-    later, again = patterns.copies(access_at(64 + 640, 200 + 640), filled, around_l1=True)
-    _, other = patterns.copies(access_at(64 + 16, 200 + 16), filled, around_l1=True)
+    first, pattern = patterns.copies(access_at(64, 200), filled, 16, around_l1=True)
+    later, again = patterns.copies(access_at(64 + 640, 200 + 640), filled, 16, around_l1=True)
+    _, other = patterns.copies(access_at(64 + 16, 200 + 16), filled, 16, around_l1=True)
 
     assert (first, later) == (1, 11)
     assert again is pattern
@@ -103,7 +103,7 @@ def test_fetches_a_whole_number_of_lines_apart_are_one_pattern():
 
 
 def test_lanes_that_read_nothing_touch_nothing():
-    _, pattern = Patterns().copies(access_at(), filled_at(), around_l1=True)
+    _, pattern = Patterns().copies(access_at(), filled_at(), 16, around_l1=True)
 
     assert pattern.requests == [[[(0, ())]]]
 

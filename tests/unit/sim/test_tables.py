@@ -87,9 +87,11 @@ def check_every_access(kernel):
         own = lanes.cta(block)
         for row, fetches in enumerate(own.fetches()):
             around = not kernel.cached_in_l1(row)
-            filled = copy_table(lanes.operands[kernel.copied[kernel.tensor_of(row)]])
+            operand = lanes.operands[kernel.copied[kernel.tensor_of(row)]]
+            filled, lane_bytes = copy_table(operand), operand.access_bytes
             for turn, fetch in enumerate(fetches):
-                first, pattern = Patterns().copies(own.fetched(row, fetch.number), filled, around_l1=around)
+                access = own.fetched(row, fetch.number)
+                first, pattern = Patterns().copies(access, filled, lane_bytes, around_l1=around)
                 base = kernel.tensor_of(row) * TENSOR_STRIDE + (first or 0)
                 expected = [
                     (sectors, [(base + line, mask) for line, mask in lines])
@@ -98,6 +100,9 @@ def check_every_access(kernel):
                     for sectors, lines in each_warp
                 ]
                 assert requests(data, cta, row, turn, lanes.warps) == (expected, len(pattern.requests[0]) * lanes.warps)
+                wavefronts = [of_warp for vecs in pattern.wavefronts for each_warp in vecs for of_warp in each_warp]
+                request = data.request[data.pattern[data.row_fetch[cta * data.rows + row] + turn]]
+                assert list(data.l1_wavefronts[request : request + len(wavefronts)]) == wavefronts
         for number, row in enumerate(own.outputs()):
             sectors = [count for warps in Patterns().output(row) for count in warps]
             first = data.row_output[cta * data.outputs + number]

@@ -49,6 +49,9 @@ class Buffer:
     def __setitem__(self, index, value):
         pass
 
+    def __getitem__(self, index):
+        return self
+
 
 def fits(argument, parameter):
     """
@@ -252,6 +255,7 @@ def test_every_figure_of_the_issue_is_derived(measured):
         "mio.queue_depth",  # the double's bursts take one time whatever their length: no queue shows
         "async_copy.pace.interval",  # nor do more copies take longer
         "async_copy.look_ups",
+        "l1.lines.look_ups",
         "async_copy.queue_percent",
         "async_copy.beside_mma",  # fitted to main loops
         "l1.store_buffer_bytes",  # nor do its stores wait

@@ -45,6 +45,29 @@ def test_lines_of_loads_come_an_interval_apart(tmp_path):
     assert "2.05" in derive(tmp_path)["l1.lines.interval"].at
 
 
+def test_loads_that_wait_to_be_looked_up_are_those_that_ldmatrix_passes(tmp_path):
+    """
+    Rows of 32 bytes are 16 wavefronts a load. Readers that begin 32 and 96 cycles after 32 loads, 16 later in the mean,
+    take 300 and 236 longer than late ones: they pass after 348 cycles, when 21.75 loads have begun.
+    """
+    rows = [{"row_bytes": 32, "lag": lag, "cycles": cycles} for lag, cycles in ((32, 510), (96, 446), (800, 210))]
+    write_rows(tmp_path / "amid.csv", rows, {})
+
+    assert derive(tmp_path)["l1.lines.look_ups"].value == 10
+    assert "348 cycles" in derive(tmp_path)["l1.lines.look_ups"].at
+    assert "10.25" in derive(tmp_path)["l1.lines.look_ups"].at
+
+
+def test_stores_that_wait_apart_are_those_that_a_load_passes(tmp_path):
+    """A burst of 14 takes 70 cycles to issue, 10 of them the clock's; a load then waits 580: ten of 64 have begun."""
+    of = {"ahead": "sts.32", "stride_bytes": 128, "busy": 1, "loader": 0}
+    rows = [of | {"count": 0, "issued": 10, "cycles": 40}, of | {"count": 14, "issued": 70, "cycles": 620}]
+    write_rows(tmp_path / "ahead.csv", rows, {})
+
+    assert derive(tmp_path)["shared.stores.apart"].value == 3
+    assert "3.00" in derive(tmp_path)["shared.stores.apart"].at
+
+
 def released(tmp_path, *rows):
     """Derive from stores that overwrite their data, (bytes, cycles of a trip), and a loop of 30 cycles."""
     of = {"instruction": "sts_data", "warps": 1}
