@@ -284,10 +284,10 @@ class AsyncCopySpec:
 @dataclass(frozen=True, slots=True)
 class L1LinesSpec:
     """
-    How lines come to an SM whose loads its L1 lacks.
+    How loads pass the L1 of an SM, and lines come that it lacks.
 
     Attributes:
-        interval: Cycles from one to the next, with all sectors or a single one.
+        interval: Cycles from one to the next, with one sector or several.
         look_ups: Loads that may wait to look up their lines; memory instructions behind one for which there is no room
             wait with it.
     """

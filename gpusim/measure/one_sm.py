@@ -185,7 +185,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("out", type=Path)
     parser.add_argument("--only", choices=TABLES, action="append", help="a table to measure; by default all are")
     arguments = parser.parse_args(argv)
-    return exit_code_of(lambda: measure(arguments.out, arguments.only or tuple(TABLES)))
+    return exit_code_of(lambda: measure(arguments.out, tuple(dict.fromkeys(arguments.only or TABLES))))
 
 
 if __name__ == "__main__":

@@ -152,8 +152,9 @@ def l1_wavefronts(addresses: IntArray, active: BoolArray, lane_bytes: int) -> In
     """
     Return the wavefronts of loads from the L1, whose data lies in banks as that of shared memory does.
 
-    Rows of 64 bytes that all lie in the same banks take a wavefront each, those that lie in other ones none more, and
-    so does a row that two lines have (returns.csv). Words of less than a bank are taken for whole ones.
+    Rows of 64 bytes take a wavefront each where all lie in the same banks, half of one where every other lies in the
+    other banks; that two lines have a part of each makes no difference (returns.csv). Words of less than a bank are
+    taken for whole ones.
 
     Args:
         addresses: Bytes from the beginning of a line; shape [..., 32].

@@ -36,7 +36,7 @@ DEVICE void chain(u64* spans, const char* data, int loads, u32 row_bytes, u32 pi
     u64 at = place(data, kBytes, row_bytes, pitch);
     Value<kBytes> value;
     value.load(at);
-    at += value.all();
+    at += along + value.all();
     __syncthreads();
     const u64 begin = cycles();
 #pragma unroll 4

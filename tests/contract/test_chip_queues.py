@@ -367,10 +367,13 @@ def test_loads_that_may_not_wait_to_be_looked_up_hold_what_is_behind_them(core):
 
 
 def test_a_load_takes_the_data_stage_when_it_comes_and_not_before(core):
-    """A load from shared memory behind it leaves when the stage is free: a wavefront of each is counted."""
-    ran = execute(core, ([load(0), lds(activity=0)], 1), figures=FIGURES, memory=Memory([lines_of(1)]))
+    """What only passes leaves at 1, and cycle 1 is free; a wavefront is counted when the data comes."""
+    chip = quiet(figures=FIGURES)
 
-    assert ran.chip.wavefronts == 2
+    assert chip.dispatch(0, 0, 0, 0, 0, 0, 0) == 1
+    assert chip.reserve(0, 1, 1) == 1
+    assert chip.dispatch(1, 0, 0, 0, 0, 0, 0) == 2
+    assert execute(core, ([load(0)], 1), figures=FIGURES, memory=Memory([lines_of(1)])).chip.wavefronts == 1
 
 
 def test_stores_that_wait_apart_hold_nothing_behind_them(core):
@@ -386,6 +389,18 @@ def test_stores_that_wait_apart_hold_nothing_behind_them(core):
         return execute(core, (code, 1), figures=figures).warps[0, 0].notes[0][1]
 
     assert landed(0) - landed(2) == 161 - 33
+
+
+def test_a_store_without_a_place_apart_holds_what_is_behind_it(core):
+    """With one place: the third store has it when the second begins, at 65, and what is behind leaves at 97."""
+    store_of_32 = sts(0)._replace(wavefronts=((32,) * 32,))
+    code = [*[store_of_32] * 3, lds(activity=0)]
+
+    def landed(apart):
+        figures = FIGURES._replace(stores_apart=apart, wavefront_latency=2)
+        return execute(core, (code, 1), figures=figures).warps[0, 0].notes[0][1]
+
+    assert landed(1) - landed(2) == 97 - 33
 
 
 @pytest.mark.parametrize("stores", [0, 1])

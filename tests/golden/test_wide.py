@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from doubles.by_hand import copy, instruction, lds, load
+from doubles.by_hand import copy, instruction, load
 from doubles.copied_rows import COPY_BYTES, copied_rows, lives_of_loop
 
 from gpusim.gpu.calibrate.table import MeasuredTable
@@ -48,13 +48,13 @@ def simulated_copy(row_bytes):
 
 @pytest.mark.parametrize("row_bytes", [128, 64, 32])
 def test_loads_from_the_l2_take_longer_for_each_row(row_bytes):
-    """Four lines in 330 cycles, sixteen in 351: within 4 % of an SM whose place on the chip is not known."""
-    assert simulated_load(row_bytes) == pytest.approx(measured("chain_16", row_bytes, "l2"), rel=0.04)
+    """Four lines in 339 cycles, sixteen in 359: within 2 %, on an SM whose place on the chip is not known."""
+    assert simulated_load(row_bytes) == pytest.approx(measured("chain_16", row_bytes, "l2"), rel=0.02)
 
 
 @pytest.mark.parametrize("row_bytes", [128, 64, 32])
 def test_copies_from_the_l2_take_longer_for_each_row(row_bytes):
-    assert simulated_copy(row_bytes) == pytest.approx(measured("copied", row_bytes, "l2"), rel=0.05)
+    assert simulated_copy(row_bytes) == pytest.approx(measured("copied", row_bytes, "l2"), rel=0.03)
 
 
 @pytest.mark.parametrize(("kernel", "lane_bytes"), [("chain_4", 4), ("chain_8", 8), ("chain_16", 16)])
@@ -76,13 +76,3 @@ def test_nothing_else_of_a_copy_is_waited_for():
         + MACHINE.async_copy.wait_latency,
         rel=0.05,
     )
-
-
-def test_loads_of_nothing_are_not_among_them():
-    """ptxas puts one before each copy of the loop, which the simulated chain leaves out: at most a cycle each."""
-    nothing = lds(registers=0, stall=1)._replace(wavefronts=((0,) * 32,), bytes=0)
-    chain = [nothing, copy(0, target=(0, 0, 0, 0), registers=3, stall=4), instruction(COMMIT, stall=1)]
-    chain.append(instruction(DEPBAR, pending=0, stall=4))
-    (life,) = lives_of_loop(chain, PASSES, 1, rows_of(128))
-
-    assert life.finished / PASSES - simulated_copy(128) <= 2

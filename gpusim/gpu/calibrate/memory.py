@@ -511,7 +511,7 @@ def measure_wide(device: Device, *, quick: bool) -> list[MeasuredRow]:
             continue
         data = device.cupy.zeros(WARP * width // row_bytes * _STRIDE_PITCH + _STRIDE_PITCH, dtype=np.uint8)
         along = max(row_bytes, LINE_BYTES) if source == "l2" else 0
-        count = min(_WIDE_CHAIN, _STRIDE_PITCH // along) if along else _WIDE_CHAIN
+        count = min(_WIDE_CHAIN, _STRIDE_PITCH // along - 1) if along else _WIDE_CHAIN
         arguments = (data, np.int32(count), *map(np.uint32, (row_bytes, _STRIDE_PITCH, along)))
         found = [elapsed(device.spans("wide", kernel, arguments, shared=WARP * 16)) for _ in range(5)]
         shape: MeasuredRow = {"kernel": kernel, "lane_bytes": width, "row_bytes": row_bytes, "source": source}

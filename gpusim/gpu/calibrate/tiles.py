@@ -465,7 +465,7 @@ def measure_amid(device: Device, *, quick: bool) -> list[MeasuredRow]:
     the last reader's begin to the last one's end, ``landed`` from the first load's begin until all have come; medians.
     """
     rows: list[MeasuredRow] = []
-    for row_bytes in _FILL_ROWS[:1] if quick else _FILL_ROWS:
+    for row_bytes in _FILL_ROWS[-1:] if quick else _FILL_ROWS:
         warps = AMID_LOADERS + _AMID_READERS
         data = device.cupy.zeros(AMID_LOADERS * AMID_LOADS * (512 // row_bytes) * _AMID_PITCH, dtype=np.uint8)
         stamps = device.cupy.zeros((_AMID_BURSTS, warps, 2), dtype=np.uint64)

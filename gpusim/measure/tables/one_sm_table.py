@@ -130,7 +130,12 @@ def in_l2(data: Data, *, lanes: bool) -> Data:
         shared=zeros(fetches, IN_L2.shared),
         looked=zeros(fetches, IN_L2.looked),
     )
-    return found if lanes else replace(found, asked=zeros(len(data.asked)), touched=zeros(len(data.touched)))
+    if lanes:
+        return found
+    instructions = len(data.asked)
+    return replace(
+        found, asked=zeros(instructions), touched=zeros(len(data.touched)), l1_wavefronts=zeros(instructions)
+    )
 
 
 def simulated_ends(launch: Launch, ctas: int, left_out: str) -> list[int]:

@@ -1219,12 +1219,13 @@ class Chip:
         Queue a memory instruction in the MIO; return the cycle at which the data stage takes it.
 
         An SMSP's queue gives its instructions (``collected``), as fast as it reads registers, to that of the SM. The
-        data stage takes them when they are there and it is free, each for its wavefronts, but at least one cycle: so it
-        does loads that load nothing, which compilers put before cp.async, and the end of a commit group for more. An
-        entry is free from the cycle its instruction leaves the queue, without the time to the address unit (D8). On T4
-        the rate of the SM is that of GA10x (D20). A store waits until its warp's store before it is written
-        (``until``), ``apart`` from the queue where so many others do not wait there yet; else all memory instructions
-        behind it wait with it (D3). Behind a load that may not be looked up yet they do, too.
+        data stage takes them when they are there and it is free, each for its wavefronts, but at least one cycle, and
+        lets loads of an operand pass: so it takes loads that load nothing, which compilers put before cp.async, and the
+        end of a commit group for more. An entry is free from the cycle its instruction leaves the queue, without the
+        time to the address unit (D8). On T4 the rate of the SM is that of GA10x (D20). A store waits until its warp's
+        store before it is written (``until``), ``apart`` from the queue, in one of so many places that come in turn;
+        until it has one all memory instructions behind it wait with it (D3). Behind a load that may not be looked up
+        yet they do, too.
         """
         waits = self.gaps(smsp, warp, at, registers)
         return self.queue_up(smsp, at, cycles, registers, until, waits, 1, 1, self.sm_interval, apart)
@@ -1256,7 +1257,7 @@ class Chip:
         interval: int,
         apart: int,
     ) -> int:
-        """Queue an instruction that takes entries of its SMSP's queue and the SM's; return when the stage takes it."""
+        """Queue an instruction that takes entries of its SMSP's queue and the SM's; return when it is the stage's."""
         sm = self.sm_of[smsp]
         entry = sm * self.sm_depth + (self.sm_queue_at[sm] + entries - 1) % self.sm_depth
         collected = max(max(at + 1, self.mio_free[smsp]) + waits, self.sm_free[sm], self.sm_queue[entry])
@@ -1449,7 +1450,7 @@ class Chip:
         return arrived + (self.crossing if crosses and self.found_first[output] else 0)
 
     def tags(self) -> int:
-        """Return the cycles in which an instruction looks up its lines: one for each request (splits.csv)."""
+        """Return the cycles in which a copy looks up its lines: one for each request (splits.csv)."""
         return self.touched[self.requested + 1] - self.touched[self.requested]
 
     def tag(self, sm: int, at: int, cycles: int) -> int:

@@ -9,7 +9,17 @@ from gpusim.element_types import element_bits
 from gpusim.errors import CannotRun
 from gpusim.gpu.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
-from gpusim.measure.one_sm import LENGTHS, NAMES, PARTS_LEFT_OUT, SHARED_BYTES, ends_of, scenario_of
+from gpusim.measure.one_sm import (
+    LENGTHS,
+    NAMES,
+    PARTS_LEFT_OUT,
+    PIPELINED_NAMES,
+    SHARED_BYTES,
+    TABLES,
+    ends_of,
+    scenario_of,
+)
+from gpusim.measure.parts import EMPTY, LANES, OPCODES, parts_in
 
 REPORTS = Path(__file__).parents[3] / "reports" / "measured"
 MEASURED = MeasuredTable(REPORTS / "h200" / "parts", "one_sm")
@@ -34,12 +44,19 @@ def cycles_of_a_copy(name, left_out):
     return (bringing - idle) / copies
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *PIPELINED_NAMES])
 def test_ctas_lie_side_by_side_along_n(name):
     scenario = scenario_of(name, 3, 2048)
     m, n, _ = scenario.kernel.threadblock
 
     assert (scenario.problem.m, scenario.problem.n, scenario.problem.k) == (m, 3 * n, 2048)
+
+
+def test_whatever_is_left_out_is_known():
+    """Of both tables, and each with nothing left out first."""
+    for _, left_out in TABLES.values():
+        assert left_out[0] == ""
+        assert all(parts_in(one) <= {EMPTY, LANES, *OPCODES} for one in left_out)
 
 
 def test_cycles_go_from_the_first_begin_to_the_end_of_each_main_loop():
