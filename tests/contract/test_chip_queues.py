@@ -355,15 +355,13 @@ def test_loads_that_may_not_wait_to_be_looked_up_hold_what_is_behind_them(core):
     Of 16 wavefronts each, one every 2 cycles: they leave at 1, 3 and 5, and a load from shared memory at 7. Where one
     may wait the third leaves when the second is looked up, at 17, and what is behind it then.
     """
-    code = [*[load(0, activity=-1)] * 3, lds(activity=0)]
+    code = [*[load(0)] * 3, lds(activity=0)]
+    any_number, one, two = (
+        landed(core, *code, memory=Memory([lines_of(16)]), load_look_ups=look_ups) for look_ups in range(3)
+    )
 
-    def landed(look_ups):
-        figures = FIGURES._replace(load_look_ups=look_ups)
-        ran = execute(core, (code, 1), figures=figures, memory=Memory([lines_of(16)]))
-        return ran.warps[0, 0].notes[0][1]
-
-    assert landed(1) - landed(0) == 17 - 7
-    assert landed(2) == landed(0)
+    assert one[0] - any_number[0] == 17 - 7
+    assert two == any_number
 
 
 def test_a_load_takes_the_data_stage_when_it_comes_and_not_before(core):
@@ -379,28 +377,15 @@ def test_a_load_takes_the_data_stage_when_it_comes_and_not_before(core):
 def test_stores_that_wait_apart_hold_nothing_behind_them(core):
     """
     Stores of 32 wavefronts, two cycles each for the next one of the warp: they begin at 1, 65 and 129. Without a place
-    apart a load behind them leaves at 161; with two it leaves in cycles that they left, at 33.
+    apart a load behind them leaves at 161; with two it leaves in cycles that they left, at 33. Where there is one the
+    third has it when the second begins, at 65, and what is behind leaves at 97.
     """
     store_of_32 = sts(0)._replace(wavefronts=((32,) * 32,))
     code = [*[store_of_32] * 3, lds(activity=0)]
+    nowhere, one, two = (landed(core, *code, stores_apart=apart, wavefront_latency=2) for apart in range(3))
 
-    def landed(apart):
-        figures = FIGURES._replace(stores_apart=apart, wavefront_latency=2)
-        return execute(core, (code, 1), figures=figures).warps[0, 0].notes[0][1]
-
-    assert landed(0) - landed(2) == 161 - 33
-
-
-def test_a_store_without_a_place_apart_holds_what_is_behind_it(core):
-    """With one place: the third store has it when the second begins, at 65, and what is behind leaves at 97."""
-    store_of_32 = sts(0)._replace(wavefronts=((32,) * 32,))
-    code = [*[store_of_32] * 3, lds(activity=0)]
-
-    def landed(apart):
-        figures = FIGURES._replace(stores_apart=apart, wavefront_latency=2)
-        return execute(core, (code, 1), figures=figures).warps[0, 0].notes[0][1]
-
-    assert landed(1) - landed(2) == 97 - 33
+    assert nowhere[0] - two[0] == 161 - 33
+    assert one[0] - two[0] == 97 - 33
 
 
 @pytest.mark.parametrize("stores", [0, 1])

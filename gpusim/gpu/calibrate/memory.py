@@ -447,11 +447,12 @@ _RETURNS: Final = ("loads", "loads_around", "copies", "copies_around")
 
 _RETURN_ROWS: Final = (32, 64, 128, 256)
 _RETURN_WARPS: Final = (1, 4, 8, 16)
-_RETURN_ACCESSES, _RETURN_SLOTS, _RETURN_HITS = 4, 5, 8
-
+_RETURN_ACCESSES, _RETURN_SLOTS = 4, 5
 
 _RETURN_WAYS: Final = ((0, 0), (0, 96), (32, 0), (64, 0))
 """Bytes by which rows that the L1 has lie further apart, and behind the beginning of a line."""
+
+_HIT_WARPS, _HIT_ROUNDS = 8, 256
 
 
 def measure_returns(device: Device, *, quick: bool) -> list[MeasuredRow]:
@@ -462,32 +463,33 @@ def measure_returns(device: Device, *, quick: bool) -> list[MeasuredRow]:
     the L1 has other sectors of it already. Rows with ``along`` 0 stay: the L1 has them, ``apart`` bytes further apart
     and ``behind`` the beginning of a line. Column ``cycles_each`` has the SM's cycles for each load or copy.
     """
-    rows: list[MeasuredRow] = []
-    for row_bytes, (apart, behind) in product(_RETURN_ROWS[:2], _RETURN_WAYS):
-        pitch, accesses, rounds = _STRIDE_PITCH + apart, _RETURN_HITS * _RETURN_ACCESSES, 256
-        data = device.cupy.zeros(accesses * _COPY_BYTES // row_bytes * pitch + LINE_BYTES, dtype=np.uint8)
-        where = (data[behind:], np.int32(rounds), *map(np.uint32, (row_bytes, pitch, 0)))
-        cycles = elapsed(device.spans("returns", "loads", where, threads=_RETURN_HITS * WARP))
-        shape: MeasuredRow = {"kernel": "loads", "row_bytes": row_bytes, "along": 0, "warps": _RETURN_HITS}
-        shape |= {"apart": apart, "behind": behind}
-        rows.append(shape | {"cycles": cycles, "cycles_each": cycles / (rounds * accesses)})
+    rows = [
+        _returned(device, "loads", row_bytes, 0, _HIT_WARPS, apart=apart, behind=behind)
+        for row_bytes, (apart, behind) in product(_RETURN_ROWS[:2], _RETURN_WAYS)
+    ]
     for kernel, row_bytes, warps in product(_RETURNS, _RETURN_ROWS, _RETURN_WARPS[1::2] if quick else _RETURN_WARPS):
-        accesses = warps * _RETURN_ACCESSES  # of a round
-        data = device.cupy.zeros(accesses * _COPY_BYTES // row_bytes * _STRIDE_PITCH, dtype=np.uint8)
-        for along in sorted({row_bytes, max(row_bytes, LINE_BYTES)}):
-            rounds = _STRIDE_PITCH // along
-            found = device.spans(
-                "returns",
-                kernel,
-                (data, np.int32(rounds), *map(np.uint32, (row_bytes, _STRIDE_PITCH, along))),
-                threads=warps * WARP,
-                shared=accesses * _COPY_BYTES * _RETURN_SLOTS if kernel.startswith("copies") else 0,
-            )
-            cycles = elapsed(found)
-            each = cycles / (rounds * accesses)
-            shape = {"kernel": kernel, "row_bytes": row_bytes, "along": along, "warps": warps}
-            rows.append(shape | {"apart": 0, "behind": 0, "cycles": cycles, "cycles_each": each})
+        steps = sorted({row_bytes, max(row_bytes, LINE_BYTES)})
+        rows += [_returned(device, kernel, row_bytes, along, warps) for along in steps]
     return rows
+
+
+def _returned(
+    device: Device, kernel: str, row_bytes: int, along: int, warps: int, *, apart: int = 0, behind: int = 0
+) -> MeasuredRow:
+    pitch, accesses = _STRIDE_PITCH + apart, warps * _RETURN_ACCESSES  # of a round
+    rounds = _STRIDE_PITCH // along if along else _HIT_ROUNDS
+    data = device.cupy.zeros(accesses * _COPY_BYTES // row_bytes * pitch + behind, dtype=np.uint8)
+    cycles = elapsed(
+        device.spans(
+            "returns",
+            kernel,
+            (data[behind:], np.int32(rounds), *map(np.uint32, (row_bytes, pitch, along))),
+            threads=warps * WARP,
+            shared=accesses * _COPY_BYTES * _RETURN_SLOTS if kernel.startswith("copies") else 0,
+        )
+    )
+    shape: MeasuredRow = {"kernel": kernel, "row_bytes": row_bytes, "along": along, "warps": warps}
+    return shape | {"apart": apart, "behind": behind, "cycles": cycles, "cycles_each": cycles / (rounds * accesses)}
 
 
 _WIDE: Final = {"chain_4": 4, "chain_8": 8, "chain_16": 16, "copied": 16}

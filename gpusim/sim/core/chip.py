@@ -1261,16 +1261,16 @@ class Chip:
         sm = self.sm_of[smsp]
         entry = sm * self.sm_depth + (self.sm_queue_at[sm] + entries - 1) % self.sm_depth
         collected = max(max(at + 1, self.mio_free[smsp]) + waits, self.sm_free[sm], self.sm_queue[entry])
-        passes = max(collected, until)
         if apart:
             turn = sm * apart + self.apart_turn[sm]
             passes = max(collected, self.apart_until[turn])
-        self.block(sm, collected, passes)
-        if apart:
+            self.block(sm, collected, passes)
             leaves = self.reserve(sm, max(passes, until), cycles)
             self.apart_until[turn] = leaves
             self.apart_turn[sm] = (self.apart_turn[sm] + 1) % apart
         else:
+            passes = max(collected, until)
+            self.block(sm, collected, passes)
             leaves = passes = self.reserve(sm, passes, cycles) if cycles else self.next_free(sm, passes)
         self.collected = collected
         self.mio_free[smsp] = collected + max(self.smsp_interval, registers * self.register_interval)
