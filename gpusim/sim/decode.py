@@ -4,8 +4,6 @@ from collections.abc import Hashable, Sequence
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-import numpy as np
-
 from gpusim.errors import BadInput
 from gpusim.lower.stream import INSTRUCTION_BYTES, NO_SCOREBOARD, Instruction, Stream
 from gpusim.schedule.lanes import Shared
@@ -349,8 +347,8 @@ class _Decoder:
         shared, spec = self.lanes.shared(step), self.machine.async_copy
         if shared is None or spec is None:
             return 0
-        lines = np.unique(shared.addresses[0] // LINE_BYTES)
-        return spec.apart if len(lines) > 1 and len(np.unique(lines % _CLASSES)) == 1 else 0
+        lines = set((shared.addresses[0] // LINE_BYTES).tolist())
+        return spec.apart if len(lines) > 1 and len({line % _CLASSES for line in lines}) == 1 else 0
 
     def _in_ring(self, step: Any) -> Wavefronts:
         """Return the wavefronts of an operand's access, for every ring slot if the trips use different slots."""

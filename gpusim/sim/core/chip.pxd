@@ -2,7 +2,7 @@
 
 cimport cython
 
-cdef long long NEVER, SECTORS_PER_LINE, SMS_PER_TPC, MULTIPLIER, INCREMENT, MODULUS, HASH, HASHED_BITS, HASH_SHIFT, WHOLE_LINE, OUTPUT_LINES, SLOT_WIDTH, WARP_WIDTH, CODE_WIDTH, NEIGHBOURS, ASKED_BITS, MOST_MERGED, TENSOR_STRIDE, WAVE_STRIDE, PART_BITS, PLACE_BITS, APART, BUCKETS_A_LINE, MOST_CREDIT, RANK_OF_WAITED, MILLI, PERCENT, GROUPS, TAKES, TAKES_MASK, GAPS, DUE, DUE_MASK, LINES_AT_ONCE, STAGE_BITS, STAGE_CYCLES, STAGE_MASK, STAGE_TURNS, STATE_BITS, ISSUED, COMING, TENSOR, MIO, TURN, TURN_MASK, WOKEN, TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
+cdef long long NEVER, SECTORS_PER_LINE, SMS_PER_TPC, MULTIPLIER, INCREMENT, MODULUS, HASH, HASHED_BITS, HASH_SHIFT, WHOLE_LINE, OUTPUT_LINES, SLOT_WIDTH, USES_A_LINE, WARP_WIDTH, CODE_WIDTH, NEIGHBOURS, ASKED_BITS, MOST_MERGED, TENSOR_STRIDE, WAVE_STRIDE, PART_BITS, PLACE_BITS, APART, BUCKETS_A_LINE, MOST_CREDIT, RANK_OF_WAITED, MILLI, PERCENT, GROUPS, TAKES, TAKES_MASK, GAPS, DUE, DUE_MASK, LINES_AT_ONCE, STAGE_BITS, STAGE_CYCLES, STAGE_MASK, STAGE_TURNS, STATE_BITS, ISSUED, COMING, TENSOR, MIO, TURN, TURN_MASK, WOKEN, TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
 cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
 cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
 cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN, DISPATCH_STALL
@@ -21,12 +21,13 @@ cdef class Log:
 
 @cython.final
 cdef class Lines:
-    cdef long long mask, free, fresh, oldest, youngest
+    cdef long long mask, free, fresh, room, oldest, uses
     cdef readonly long long count
-    cdef long long[::1] head, chain, line, ready, held, dirty, asker, lands, pending, seen, crossed, older, younger
+    cdef long long[::1] head, chain, line, use, held, ready, dirty, seen, crossed, asker, lands, pending, log
     cdef long long bucket(self, long long line) noexcept
     cdef long long find(self, long long line) noexcept
-    cdef void unlink(self, long long slot) noexcept
+    cdef void thin_out(self) noexcept
+    cdef long long least_used(self) noexcept
     cdef void append(self, long long slot) noexcept
     cdef long long insert(self, long long line) noexcept
     cdef long long used(self, long long line) noexcept

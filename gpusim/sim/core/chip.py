@@ -70,6 +70,7 @@ from gpusim.sim.core.constants import (
     TIMED,
     TURN,
     TURN_MASK,
+    USES_A_LINE,
     WARP_WIDTH,
     WAVE_STRIDE,
     WHOLE_LINE,
@@ -156,7 +157,12 @@ class Log:
 
 
 class Lines:
-    """Lines of a cache with the cycle they are there and the sectors held, in order of use: a hash and a list."""
+    """
+    Lines of a cache with the cycle they are there and the sectors held, in order of use: a hash and a log.
+
+    Each use of a line is logged. What the log says of a line that was used again since is passed over where the least
+    recently used one is looked for, and forgotten when the log is full.
+    """
 
     def __init__(self, most: int) -> None:
         """Hold at most ``most`` lines."""
@@ -167,13 +173,13 @@ class Lines:
         self.head = pages(buckets)  # slots from 1 on; 0 where there is none
         # The integers of a slot lie side by side: whoever finds a line uses most of them.
         slots = pages(SLOT_WIDTH * (most + 2))
-        self.line, self.chain, self.older, self.younger = slots, slots[1:], slots[2:], slots[3:]
-        self.held, self.ready, self.asker, self.lands = slots[4:], slots[5:], slots[6:], slots[7:]
-        self.pending, self.dirty, self.seen, self.crossed = slots[8:], slots[9:], slots[10:], slots[11:]
-        self.free, self.fresh = -1, 0
-        self.oldest = -1
-        self.youngest = -1
-        self.count = 0
+        self.line, self.chain, self.use, self.held, self.ready = slots, slots[1:], slots[2:], slots[3:], slots[4:]
+        # What an L2 remembers that is simulated itself, and one whose hits are known beforehand: no cache is both.
+        self.dirty, self.seen, self.crossed = slots[5:], slots[6:], slots[7:]
+        self.asker, self.lands, self.pending = slots[5:], slots[6:], slots[7:]
+        self.free, self.fresh, self.count = -1, 0, 0
+        self.room = USES_A_LINE * (most + 2)
+        self.log, self.oldest, self.uses = pages(self.room), 0, 0
 
     def bucket(self, line: int) -> int:
         """
@@ -192,27 +198,30 @@ class Lines:
             slot = self.chain[slot]
         return slot
 
-    def unlink(self, slot: int) -> None:
-        """Take a slot out of the order of use."""
-        older, younger = self.older[slot], self.younger[slot]
-        if older >= 0:
-            self.younger[older] = younger
-        else:
-            self.oldest = younger
-        if younger >= 0:
-            self.older[younger] = older
-        else:
-            self.youngest = older
-
     def append(self, slot: int) -> None:
         """Make a slot the most recently used."""
-        self.older[slot] = self.youngest
-        self.younger[slot] = -1
-        if self.youngest >= 0:
-            self.younger[self.youngest] = slot
-        else:
-            self.oldest = slot
-        self.youngest = slot
+        if self.uses == self.room:
+            self.thin_out()
+        self.log[self.uses] = slot
+        self.use[slot] = self.uses
+        self.uses += 1
+
+    def thin_out(self) -> None:
+        """Let the log forget all uses of a line but its last one."""
+        kept = 0
+        for at in range(self.oldest, self.uses):
+            slot = self.log[at]
+            if self.use[slot] == at:
+                self.log[kept] = slot
+                self.use[slot] = kept
+                kept += 1
+        self.oldest, self.uses = 0, kept
+
+    def least_used(self) -> int:
+        """Return the least recently used slot; there is one."""
+        while self.use[self.log[self.oldest]] != self.oldest:
+            self.oldest += 1
+        return self.log[self.oldest]
 
     def insert(self, line: int) -> int:
         """Add a line that is not there as the most recently used, without sectors; return its slot."""
@@ -226,9 +235,8 @@ class Lines:
         self.chain[slot] = self.head[bucket] - 1
         self.head[bucket] = slot + 1
         self.line[slot] = line
-        self.ready[slot] = 0
-        self.held[slot] = self.dirty[slot] = self.crossed[slot] = 0
-        self.lands[slot] = self.pending[slot] = self.seen[slot] = 0
+        self.held[slot] = self.ready[slot] = 0
+        self.dirty[slot] = self.seen[slot] = self.crossed[slot] = 0
         self.append(slot)
         self.count += 1
         return slot
@@ -238,15 +246,14 @@ class Lines:
         slot = self.find(line)
         if slot < 0:
             return self.insert(line)
-        if slot != self.youngest:
-            self.unlink(slot)
+        if self.use[slot] != self.uses - 1:
             self.append(slot)
         return slot
 
     def drop_oldest(self) -> None:
         """Remove the least recently used line."""
-        slot = self.oldest
-        self.unlink(slot)
+        slot = self.least_used()
+        self.oldest += 1
         bucket = self.bucket(self.line[slot])
         at = self.head[bucket] - 1
         if at == slot:
@@ -1620,9 +1627,10 @@ class Chip:
         """Drop the oldest line of the L2 where it holds too many; a modified one is written to DRAM."""
         cache = self.l2
         if cache.count > self.l2_lines:
-            if cache.dirty[cache.oldest]:
+            oldest = cache.least_used()
+            if cache.dirty[oldest]:
                 size = SECTORS_PER_LINE * SECTOR_BYTES
-                self.occupy(self.bank_of(cache.line[cache.oldest]), issued, size)
+                self.occupy(self.bank_of(cache.line[oldest]), issued, size)
                 self.dram_written += size * self.share
             cache.drop_oldest()
 

@@ -67,8 +67,11 @@ STAGE_TURNS = (1 << 28) - 1
 STATE_BITS, ISSUED, COMING = 2, 2, 3
 """What stands, below the turn of its place, for a cycle that goes to an instruction, or to data that comes."""
 
-SLOT_WIDTH = 16
-"""Integers from one slot of a cache to the next: two lines of the memory that this runs in."""
+SLOT_WIDTH = 8
+"""Integers from one slot of a cache to the next: a line of the memory that this runs in."""
+
+USES_A_LINE = 4
+"""Uses of lines that a cache logs, for each line that it holds, before it forgets earlier ones of the same line."""
 
 WARP_WIDTH = 40
 """Integers from one warp to the next: an odd number of such lines, as far apart as spreads best over a cache."""

@@ -1024,7 +1024,11 @@ USED = st.sampled_from((0, 1, 2, 3, 4, 17, 1 << 17, (1 << 40) + 1, 3 << 40, -5))
 
 @given(st.integers(1, 8), st.lists(st.tuples(USED, st.booleans(), st.sampled_from((0, 0, 0, 1, 2, 5))), max_size=80))
 def test_lines_are_an_ordered_dictionary(most, uses):
-    """Whatever is used, written and forgotten: the same lines, in the same order of use, with what they held."""
+    """
+    Whatever is used, written and forgotten: the same lines, in the same order of use, with what they held.
+
+    Among eighty uses are more than a log of so few lines has room for, which forgets earlier ones of a line.
+    """
     lines, model = Lines(most), OrderedDict()
     for number, (line, writes, drops) in enumerate(uses):
         if line not in model and len(model) == most:
@@ -1043,9 +1047,10 @@ def test_lines_are_an_ordered_dictionary(most, uses):
         assert [(lines.line[slot], lines.ready[slot], lines.held[slot]) for slot in slots] == [
             (line, *held) for line, held in model.items()
         ]
-        ends = [lines.oldest, *(lines.younger[slot] for slot in slots)]
-        assert ends == [*slots, -1]
-        assert [*(lines.older[slot] for slot in slots), lines.youngest] == [-1, *slots]
+        last_uses = [lines.use[slot] for slot in slots]
+        assert last_uses == sorted(last_uses)
+        assert [lines.log[at] for at in last_uses] == slots
+        assert not slots or lines.least_used() == slots[0]
         assert lines.count == len(model)
         assert all(lines.find(line) < 0 for line in (*range(20), 1 << 17) if line not in model)
 
