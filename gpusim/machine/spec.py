@@ -240,13 +240,15 @@ class SharedMemorySpec:
 @dataclass(frozen=True, slots=True)
 class CopyPaceSpec:
     """
-    How fast copies leave the SMSPs of an SM.
+    How fast copies leave the SMSPs of an SM, and how much of theirs may be on its way.
 
     Attributes:
         interval: Cycles from a copy that leaves any SMSP to the next memory instruction that leaves one.
+        outstanding: Requests of copies around the L1 that an SM has on their way; one of a sector alone counts twice.
     """
 
     interval: Annotated[int, FigureUnit("cycles")]
+    outstanding: Annotated[int, FigureUnit("requests")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +265,8 @@ class AsyncCopySpec:
         beside_mma: Cycles that a copy takes more of the SM's data stage beside an mma.sync.
         commit_stage: Cycles of the data stage that a commit_group takes.
         source_release: Cycles from there until the address registers are free.
-        pace: How fast copies leave; None where it is not known, and they leave as other memory instructions do.
+        pace: How fast copies leave, and how much is on its way; None where it is not known: they leave as other memory
+            instructions do, and any number is on its way.
         l1_latency: Cycles from issue until the data is in shared memory, on an L1 hit.
         commit_latency: Cycles from a commit_group's issue to that of one right behind it.
         wait_latency: Cycles from the issue of a wait_group with nothing pending to that of one right behind it.

@@ -29,6 +29,7 @@ class Figures(NamedTuple):
         copy_beside: Cycles that it takes more of the data stage beside an mma.sync.
         look_ups: Copies that may wait to look up their lines.
         load_look_ups: Loads that may; 0 for any number.
+        outstanding: Requests of copies that an SM has on their way, those of a sector alone twice; 0 for any number.
         stores_apart: Stores to shared memory that may wait for those of their warps apart from the SM's queue.
         commit_stage: Cycles of the data stage that the end of a commit group takes.
         copy_interval: Cycles from a cp.async that leaves an SMSP to the next instruction that leaves one.
@@ -81,6 +82,7 @@ class Figures(NamedTuple):
     copy_beside: int
     look_ups: int
     load_look_ups: int
+    outstanding: int
     stores_apart: int
     commit_stage: int
     copy_interval: int
@@ -184,6 +186,7 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         copy_beside=0 if copy is None else copy.beside_mma,
         look_ups=1 if copy is None else copy.look_ups,
         load_look_ups=0 if machine.l1.lines is None else machine.l1.lines.look_ups,
+        outstanding=0 if pace is None else pace.outstanding,
         stores_apart=0 if machine.shared.stores is None else machine.shared.stores.apart,
         commit_stage=1 if copy is None else copy.commit_stage,
         copy_interval=machine.mio.sm_interval if pace is None else pace.interval,

@@ -29,6 +29,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "arith": runs.measure_arith,
     "launch": runs.measure_launch,
     "cold": cold.measure_cold,
+    "outstanding": cold.measure_outstanding,
     "together": together.measure_together,
     "stores": profiled.measure_stores,
     "merge": profiled.measure_merge,

@@ -1,6 +1,7 @@
-"""Measures lines that only the DRAM holds: the latency of single loads, and groups of copies as a GEMM's k tiles."""
+"""Measures lines that only the DRAM holds: single loads, groups of copies as a GEMM's k tiles, and bursts of them."""
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,14 @@ BIN_CYCLES = 8
 
 _ROWS, _ROW_BYTES, _TILES = 128, 2048, 16
 _GROUP_THREADS = 128
+
+_BURSTS = {"copies": 24, "loads": 16}
+"""Kernel of ``outstanding.cu`` -> what each of its warps issues."""
+
+_BURST_WARPS, _BURST_LAUNCHES = 16, 6
+_BURST_SHAPES = ((128, 256), (64, 256), (32, 256), (64, 128), (32, 64))
+_BURST_LANES = (WARP, WARP // 2, WARP // 4)
+_BURST_PAUSE = 250
 
 
 def measure_cold(device: Device, *, quick: bool) -> list[MeasuredRow]:
@@ -104,3 +113,46 @@ def _groups(device: Device, kernel: str, ctas: int, share: int, memory: _Memory)
         | {"issue_warm": warm[tile, 0], "landed_warm": warm[tile, 1]}
         for tile in range(_TILES)
     ]
+
+
+def measure_outstanding(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure bursts of more copies, or loads, than an SM may have on their way: when each one issues.
+
+    16 warps of one SM issue ``count`` of them, each of ``lanes`` times 16 bytes in rows of ``row_bytes`` that are
+    ``pitch`` bytes apart, whose lines are the host's: no SM keeps such a one busy, and nothing comes before most have
+    issued. In rows of ``source`` "host and l2" every second one is of a line that the L2 has. ``issued`` had issued
+    before the first pause, of ``pause`` cycles from ``at`` on, all of them where there was none; the first one was
+    there at ``landed``. Medians over launches.
+    """
+    rows: list[MeasuredRow] = []
+    for (kernel, each), mixed, (row_bytes, pitch), lanes in product(
+        _BURSTS.items(), (False, True), _BURST_SHAPES[1:2] if quick else _BURST_SHAPES, _BURST_LANES
+    ):
+        if quick and lanes < WARP:
+            continue
+        size = (each + 1) * _BURST_WARPS * (WARP * 16 // row_bytes) * pitch
+        memory = device.cupy.cuda.alloc_pinned_memory(size)
+        near = device.cupy.zeros(size, dtype=np.uint8)
+        host = np.uint64(memory.ptr)
+        times = device.cupy.zeros(each * _BURST_WARPS + 1, dtype=np.uint32)
+        arguments = (times, near if mixed else host, host, *map(np.uint32, (row_bytes, pitch, lanes)))
+        found = []
+        for _ in range(_BURST_LAUNCHES):
+            device.launch(
+                "outstanding",
+                kernel,
+                arguments,
+                threads=(_BURST_WARPS + 1) * WARP,
+                shared=(each * _BURST_WARPS + 1) * WARP * 16,
+            )
+            measured = device.cupy.asnumpy(times).astype(np.int64)
+            issues = np.sort(measured[:-1])
+            gaps = np.append(np.diff(issues), 0)
+            last = int(np.argmax(np.append(gaps[:-1] >= _BURST_PAUSE, True)))
+            found.append((last + 1, issues[last], gaps[last], measured[-1]))
+        place: MeasuredRow = {"kernel": kernel, "count": each * _BURST_WARPS, "row_bytes": row_bytes, "pitch": pitch}
+        place |= {"lanes": lanes, "source": "host and l2" if mixed else "host"}
+        medians = np.median(np.array(found[1:]), axis=0).tolist()
+        rows.append(place | dict(zip(("issued", "at", "pause", "landed"), medians, strict=True)))
+    return rows

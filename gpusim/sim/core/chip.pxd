@@ -53,7 +53,7 @@ cdef class Chip:
     cdef Lines l2
     cdef Calendar calendar
     cdef readonly long long[::1] stalls, sectors
-    cdef long long chosen_at, others_at, smsps, ports, depth, sm_depth, store_buffer, commit_stage, copy_queue, copy_beside, look_ups, load_look_ups, stores_apart, collected, staged_last, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
+    cdef long long chosen_at, others_at, smsps, ports, depth, sm_depth, store_buffer, commit_stage, copy_queue, copy_beside, look_ups, load_look_ups, stores_apart, most_outstanding, collected, staged_last, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
     cdef long long source_release, register_interval, registers_an_mma, copy_release, copy_interval, mufu_dispatch, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
     cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines, port_bytes, chip_bytes, near, far, far_percent
     cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, write_buffer, semaphore, most_merged, merge_window, crossing, home_bits, gpcs, line_interval
@@ -68,7 +68,7 @@ cdef class Chip:
     cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, slow, missed, shared_by, looked_of, request, vecs, asked, touched, l1_wavefronts
     cdef const long long[::1] line, sector_mask, output_sectors, found_slow, found_missed, found_first
     cdef int[::1] staged
-    cdef long long[::1] reach, sm_free, full_from, full_to, tag_free, tagged, tag_turn, sought, sought_turn, apart_until, apart_turn, tagged_apart, shared_left, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
+    cdef long long[::1] reach, sm_free, full_from, full_to, tag_free, tagged, tag_turn, sought, sought_turn, apart_until, sent, sent_places, sent_first, sent_next, outstanding, apart_turn, tagged_apart, shared_left, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
     cdef long long[::1] port_free, port_user, port_takes, port_turn, mio_free, return_free, queue, queue_at, queued, sm_queue, sm_queue_at, taken, due_at, due_takes, due_first, due_next, multiplied, multiplies, clock, asleep, last, active, blocked, planned, members
     cdef long long[::1] cta, expected, launched, remaining, accepted, arrived, last_arrival, arrivals, observed, parked, awaiting, finished, slot_of
     cdef long long[::1] age, home, slot, at, segment, trip, ready, stalled, issued, reason, board, board_reason
@@ -117,6 +117,9 @@ cdef class Chip:
     cdef long long reserve(self, long long stage, long long at, long long cycles) noexcept
     cdef long long tags(self) noexcept
     cdef long long tag(self, long long sm, long long at, long long cycles) noexcept
+    cdef long long places(self) noexcept
+    cdef long long room_for(self, long long sm, long long at, long long places) noexcept
+    cdef void send(self, long long sm, long long landed, long long places) noexcept
     cdef void block(self, long long sm, long long at, long long until) noexcept
     cdef long long next_free(self, long long sm, long long at) noexcept
     cdef long long turn_of_stage(self, long long cycle) noexcept

@@ -435,6 +435,7 @@ class Chip:
         self.sm_depth, self.store_buffer = figures.sm_depth, figures.store_buffer
         self.commit_stage, self.look_ups = figures.commit_stage, figures.look_ups
         self.load_look_ups, self.stores_apart = figures.load_look_ups, figures.stores_apart
+        self.most_outstanding = figures.outstanding
         self.copy_queue, self.copy_beside = figures.copy_queue, figures.copy_beside
         self.sm_interval, self.smsp_interval = figures.sm_interval, figures.smsp_interval
         self.per_cycle, self.wavefront_latency = figures.wavefronts_per_cycle, figures.wavefront_latency
@@ -504,6 +505,9 @@ class Chip:
         self.tag_free, self.tagged, self.tag_turn = zeros(sms), zeros(sms * self.look_ups), zeros(sms)
         self.sought, self.sought_turn = zeros(sms * max(1, self.load_look_ups)), zeros(sms)
         self.apart_until, self.apart_turn = zeros(sms * max(1, self.stores_apart)), zeros(sms)
+        # Copies on their way, in the order of their look-ups: when the data of each is there, and its places.
+        self.sent, self.sent_places = zeros(sms * self.most_outstanding), zeros(sms * self.most_outstanding)
+        self.sent_first, self.sent_next, self.outstanding = zeros(sms), zeros(sms), zeros(sms)
 
     def code_of(self, code: "Code") -> None:
         """Take over the columns of the code."""
@@ -1377,17 +1381,18 @@ class Chip:
             cycles += self.staged_cycles(wavefronts)
         until = self.tagged[sm * self.look_ups + self.tag_turn[sm]] if looks_up else 0
         leaves = self.dispatch_copy(smsp, at, cycles, self.registers[code] if comes else 0, until)
-        begins = leaves
+        begins, places = leaves, self.places()
         if looks_up:
             # A request takes a cycle, and a copy one more whose lines in shared memory are all of one class, and so
             # does the end of a group behind it (fills.csv).
-            begins = self.tag(sm, leaves, self.tags() + self.apart[code])
+            begins = self.tag(sm, self.room_for(sm, leaves, places), self.tags() + self.apart[code])
             self.tagged[sm * self.look_ups + self.tag_turn[sm]] = begins
             self.tag_turn[sm] = (self.tag_turn[sm] + 1) % self.look_ups
             self.tagged_apart[warp] = self.apart[code]
         landed = self.copy(sm, begins, at, code)
         if looks_up:
             landed += self.wavefront_latency * (self.tags() - 1)
+            self.send(sm, landed, places)
         elif comes:
             landed = self.taken_in(sm, landed, max(wavefronts, self.tags()))
         # A barrier behind it is reached when the data stage has taken it (one_sm.csv, without barriers).
@@ -1465,6 +1470,35 @@ class Chip:
         begin = max(at, self.tag_free[sm])
         self.tag_free[sm] = begin + cycles
         return begin
+
+    def places(self) -> int:
+        """Return the places among those on their way that a copy's requests take: two for one of a sector alone."""
+        tags = self.tags()
+        return 2 * tags if tags == self.asked[self.requested] else tags
+
+    def room_for(self, sm: int, at: int, places: int) -> int:
+        """
+        Return from when on requests of a copy may be on their way, of which an SM has so many.
+
+        Their places are given back in the order in which they were looked up: what is behind one that comes from far
+        keeps its own, though it has come (outstanding.csv, copies that hit the L2 between those of the host's memory).
+        """
+        if not self.most_outstanding:
+            return at
+        while self.outstanding[sm] and self.outstanding[sm] + places > self.most_outstanding:
+            place = sm * self.most_outstanding + self.sent_first[sm] % self.most_outstanding
+            at = max(at, self.sent[place])
+            self.outstanding[sm] -= self.sent_places[place]
+            self.sent_first[sm] += 1
+        return at
+
+    def send(self, sm: int, landed: int, places: int) -> None:
+        """Note a copy whose requests are on their way until a cycle."""
+        if self.most_outstanding:
+            place = sm * self.most_outstanding + self.sent_next[sm] % self.most_outstanding
+            self.sent[place], self.sent_places[place] = landed, places
+            self.sent_next[sm] += 1
+            self.outstanding[sm] += places
 
     def block(self, sm: int, at: int, until: int) -> None:
         """Take all cycles of the data stage up to one."""
