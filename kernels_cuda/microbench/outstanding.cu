@@ -14,12 +14,12 @@ DEVICE void load_one(u32 (&to)[4], u64 from, bool on) {
                  : "l"(from), "r"(static_cast<u32>(on)) : "memory");
 }
 
-// times[kWarps * kEach + 1]: cycles since its warps began at which those of the burst issued, warp by warp, and at which a copy was
-// there that one more warp issues first and waits for. Each is of `lanes` times 16 bytes, in rows of `row_bytes` that are
-// `pitch` bytes apart; those of a warp are of `data` and `other` by turns. The first pass brings code and translations of
-// addresses, with the lines behind those of the second one.
+// times[kWarps * kEach + 1]: cycles since its warps began at which those of the burst issued, warp by warp, and at which a
+// copy was there that one more warp issues first and waits for. Each is of `lanes` times 16 bytes, in rows of `row_bytes`
+// that are `pitch` bytes apart; those of a warp are at `data` and `other` by turns. The first pass brings code and
+// translations of addresses, with the lines behind those of the second one.
 template <int kEach, bool kLoads>
-DEVICE void outstanding(u32* times, const char* data, const char* other, u32 row_bytes, u32 pitch, u32 lanes) {
+DEVICE void outstanding(u32* times, u64 data, u64 other, u32 row_bytes, u32 pitch, u32 lanes) {
     extern __shared__ __align__(128) char words[];
     const u32 each = row_bytes / 16, warp = warp_id();
     const u64 step = static_cast<u64>(32 / each) * pitch;
@@ -33,7 +33,7 @@ DEVICE void outstanding(u32* times, const char* data, const char* other, u32 row
         for (int pass = 1; pass >= 0; --pass) {
             __syncthreads();
             begin = cycles();
-            copy_one(target + last * 512, __cvta_generic_to_global(other) + mine + last * step + pass * (pitch / 2), on);
+            copy_one(target + last * 512, other + mine + last * step + pass * (pitch / 2), on);
             asm volatile("cp.async.wait_all;" ::: "memory");
         }
         if (lane_id() == 0) times[kWarps * kEach] = static_cast<u32>(cycles() - begin);
@@ -45,7 +45,7 @@ DEVICE void outstanding(u32* times, const char* data, const char* other, u32 row
         __syncthreads();
         begin = cycles();
         const u64 at = mine + pass * (pitch / 2);
-        const u64 from[2] = {__cvta_generic_to_global(data) + at, __cvta_generic_to_global(other) + at};
+        const u64 from[2] = {data + at, other + at};
 #pragma unroll
         for (int i = 0; i < kEach; ++i) {
             const u64 address = from[i % 2] + i * kWarps * step;
@@ -63,8 +63,8 @@ DEVICE void outstanding(u32* times, const char* data, const char* other, u32 row
 }
 
 #define OUTSTANDING(NAME, EACH, LOADS)                                                                         \
-    extern "C" __global__ void __launch_bounds__(544, 1)                                                        \
-        NAME(u32* times, const char* data, const char* other, u32 row_bytes, u32 pitch, u32 lanes) {            \
+    extern "C" __global__ void __launch_bounds__(544)                                                        \
+        NAME(u32* times, u64 data, u64 other, u32 row_bytes, u32 pitch, u32 lanes) {            \
         outstanding<EACH, LOADS>(times, data, other, row_bytes, pitch, lanes);                                  \
     }
 OUTSTANDING(copies, 24, false)

@@ -5,7 +5,7 @@ from doubles.by_hand import A100, Memory, copy, execute, instruction, lds, load,
 
 from gpusim.sim.core.constants import BAR, COMMIT, PIPE, SHARED
 from gpusim.sim.figures import figures_of
-from gpusim.sim.footprint import IN_L2
+from gpusim.sim.footprint import IN_L2, L2Status
 
 FIGURES = figures_of(A100, 0, busy=False)._replace(
     constant_miss=0,
@@ -322,6 +322,53 @@ def test_a_copy_whose_lines_are_of_one_class_is_looked_up_a_cycle_longer_and_so_
     assert begins(0, [4]) == begins(0, [2, 2]) == [0, 8, 16, 24]
     assert begins(1, [4]) == [0, 9, 18, 27]
     assert begins(1, [2, 2]) == begins(1, [2, 0, 0, 2]) == [0, 9, 19, 28]
+
+
+def halves(fetch):
+    """A request of two sectors of each of 8 lines, which are its own."""
+    return 16, tuple((8 * fetch + line, 3) for line in range(8))
+
+
+def test_a_copy_is_looked_up_when_the_requests_before_it_leave_it_room(core):
+    """
+    Copies of 8 requests are looked up from 1, 9, 17 and 25 on, and come a time after that.
+
+    Where 16 requests may be on their way, the third begins when the first has come, and the fourth 8 cycles later, with
+    the second. Where 8 may, and where fewer may than it has, each begins when the one before has come.
+    """
+    memory = Memory([halves(fetch) for fetch in range(4)], statuses=[IN_L2] * 4, simulates_l2=False)
+    code = [copy(fetch, activity=0) for fetch in range(4)]
+
+    def comes(outstanding):
+        return landed(core, *code, memory=memory, outstanding=outstanding)
+
+    first = comes(0)[0]
+    time = first - 1
+    assert comes(0) == comes(32) == [1 + time, 9 + time, 17 + time, 25 + time]
+    assert comes(16) == [1 + time, 9 + time, 1 + 2 * time, 9 + 2 * time]
+    assert comes(8) == comes(4) == [1 + time, 1 + 2 * time, 1 + 3 * time, 1 + 4 * time]
+
+
+def test_requests_of_a_sector_count_twice(core):
+    """8 of a sector take the places of 16: of two copies the second one begins when the first has come."""
+    requests = [(8, tuple((8 * fetch + line, 1) for line in range(8))) for fetch in range(2)]
+    memory = Memory(requests, statuses=[IN_L2] * 2, simulates_l2=False)
+    code = [copy(fetch, activity=0) for fetch in range(2)]
+    first, second = landed(core, *code, memory=memory, outstanding=31)
+
+    assert landed(core, *code, memory=memory, outstanding=32) == [first, first + 8]
+    assert second == first + (first - 1)
+
+
+def test_what_has_come_keeps_its_place_behind_what_has_not(core):
+    """The first copy comes from DRAM, the second from the L2, before it. The third begins when the first has come."""
+    statuses = [L2Status(slow=1000, missed=1000), IN_L2, IN_L2]
+    memory = Memory([halves(fetch) for fetch in range(3)], statuses=statuses, simulates_l2=False)
+    code = [copy(fetch, activity=0) for fetch in range(3)]
+    far, near, last = landed(core, *code, memory=memory, outstanding=16)
+
+    assert near < far
+    assert last == far + (near - 9)
 
 
 @pytest.mark.parametrize("lines", [0, 1, 8])

@@ -136,7 +136,8 @@ def measure_outstanding(device: Device, *, quick: bool) -> list[MeasuredRow]:
         near = device.cupy.zeros(size, dtype=np.uint8)
         host = np.uint64(memory.ptr)
         times = device.cupy.zeros(each * _BURST_WARPS + 1, dtype=np.uint32)
-        arguments = (times, near if mixed else host, host, *map(np.uint32, (row_bytes, pitch, lanes)))
+        data = np.uint64(near.data.ptr) if mixed else host
+        arguments = (times, data, host, *map(np.uint32, (row_bytes, pitch, lanes)))
         found = []
         for _ in range(_BURST_LAUNCHES):
             device.launch(

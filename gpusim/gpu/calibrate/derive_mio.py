@@ -1,11 +1,10 @@
 """Derives the figures of the MIO's queues and of cp.async's way through them; measures nothing."""
 
-from statistics import mean
+from statistics import linear_regression, mean
 from typing import Final
 
 from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured
 from gpusim.gpu.calibrate.tiles import AMID_LAG, AMID_LOADERS, AMID_LOADS
-from gpusim.units import WARP_SIZE
 
 _STORED_WORDS = (1, 2, 4)
 """Registers of data that STS, STS.64 and STS.128 read, besides one of the address."""
@@ -108,17 +107,6 @@ def _look_ups(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     )
 
 
-def _waiting_copies(t: dict[str, MeasuredTable]) -> tuple[int, float]:
-    """Return the copies of an SMSP in the longest burst, and those of all that wait for look-ups when it has issued."""
-    of = {"row_bytes": _NARROW, "warps": _SMSPS}
-    counts = sorted(int(row["copies"]) for row in t["queued"].rows(**of))
-    some, all_of = (t["queued"].numbers("last", **of, copies=count)[0] for count in counts[-2:])
-    pace = (all_of - some) / (_SMSPS * (counts[-1] - counts[-2]))
-    if pace <= 0:
-        raise NotMeasured
-    return counts[-1], _SMSPS * counts[-1] - all_of / pace
-
-
 def _queue_percent(t: dict[str, MeasuredTable], peak: int) -> tuple[float, str]:
     """
     Return the part of an entry of an SMSP's queue that a copy takes, and the rule.
@@ -126,31 +114,42 @@ def _queue_percent(t: dict[str, MeasuredTable], peak: int) -> tuple[float, str]:
     When the last copy of the longest burst issues, those that have not been looked up wait: some for that, some in the
     queue of the SM, of which each takes three entries, and the others in those of the SMSPs, which are full.
     """
-    count, waiting = _waiting_copies(t)
+    of = {"row_bytes": _NARROW, "warps": _SMSPS}
+    counts = sorted(int(row["copies"]) for row in t["queued"].rows(**of))
+    some, all_of = (t["queued"].numbers("last", **of, copies=count)[0] for count in counts[-2:])
+    pace = (all_of - some) / (_SMSPS * (counts[-1] - counts[-2]))
+    if pace <= 0:
+        raise NotMeasured
+    waiting = _SMSPS * counts[-1] - all_of / pace
     own = (waiting - _look_ups(t, peak)[0] - _sm_depth(t, peak)[0] / _ADDRESS_REGISTERS) / _SMSPS
     return 100 * int(_queue_depth(t, peak)[0] + 0.5) / own, (
-        f"queued.csv, bursts of {count} copies of rows of {_NARROW} bytes on each of {_SMSPS} SMSPs: "
+        f"queued.csv, bursts of {counts[-1]} copies of rows of {_NARROW} bytes on each of {_SMSPS} SMSPs: "
         f"{waiting:.1f} issued and not looked up, less those that the SM holds: {own:.1f} in a queue, in per cent of it"
     )
 
 
-_HALF_LINE = 64
-"""Bytes of the rows of bursts of copies of eight requests each, of two sectors."""
+_LONG_BURSTS = ((64, 32, 8), (32, 32, 32), (32, 16, 16), (32, 8, 8))
+"""Bytes of a row, lanes, and requests of each copy, of which one of a sector alone counts twice."""
 
 
 def _outstanding(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     """
     Return the requests of copies that are on their way when no more issue, and the rule.
 
-    Those that have issued and are not on their way wait for their look-up, as many as in other long bursts.
+    Some of the copies that have issued wait for their look-up, as many in all bursts; what is beyond these falls with
+    the requests of each.
     """
-    issued = mean(
-        t["outstanding"].numbers("issued", kernel="copies", source="host", row_bytes=_HALF_LINE, lanes=WARP_SIZE)
-    )
-    waiting = _waiting_copies(t)[1]
-    return (issued - waiting) * WARP_SIZE * 16 / _HALF_LINE, (
-        f"outstanding.csv, copies of rows of {_HALF_LINE} bytes of the host's memory: {issued:.1f} issued before the "
-        f"first pause, less {waiting:.1f} that wait for their look-up (queued.csv), of 8 requests each"
+    issued = [
+        mean(t["outstanding"].numbers("issued", kernel="copies", source="host", pitch=256, row_bytes=row, lanes=lanes))
+        for row, lanes, _ in _LONG_BURSTS
+    ]
+    slope, waiting = linear_regression([1 / requests for *_, requests in _LONG_BURSTS], issued)
+    if slope <= 0:
+        raise NotMeasured
+    return slope, (
+        f"outstanding.csv, copies of the host's memory in rows of 64 and 32 bytes: "
+        f"{', '.join(f'{count:.0f}' for count in issued)} issued before the first pause, of which {waiting:.0f} wait "
+        "for their look-up, by the requests of each, those of a sector counted twice"
     )
 
 

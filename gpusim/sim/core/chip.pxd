@@ -57,7 +57,7 @@ cdef class Chip:
     cdef long long source_release, register_interval, registers_an_mma, copy_release, copy_interval, mufu_dispatch, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
     cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines, port_bytes, chip_bytes, near, far, far_percent
     cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, write_buffer, semaphore, most_merged, merge_window, crossing, home_bits, gpcs, line_interval
-    cdef long long draw, written_sectors, next_line, merged_credit, later, later_waiting, came_sectors, displaced, brought_credit
+    cdef long long draw, written_sectors, next_line, merged_credit, far_credit, later, later_waiting, came_sectors, displaced, brought_credit
     cdef bint twin
     cdef long long dram_latency, dram_rate, l1_lines, l2_lines, on_time, late_cycles, late_period, late_kinds, late_lines
     cdef long long warps, lines, cached, simulates_l2, rows, outputs

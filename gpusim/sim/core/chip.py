@@ -424,6 +424,7 @@ class Chip:
         self.dram_of(figures)
         self.turn, self.draw, self.spread, self.came_sectors, self.displaced = 0, 0, 0, 0, 0
         self.slow_credit, self.missed_credit, self.merged_credit, self.brought_credit = 0, 0, 0, 0
+        self.far_credit = 0
         self.later, self.later_waiting, self.twin, self.brought = 2, 1, False, 0
         self.written_sectors, self.stored_bytes, self.acknowledged, self.dram_written = 0, 0, 0, 0
         self.l2_sectors, self.looked_up, self.dram_bytes = 0, 0, 0
@@ -1457,9 +1458,14 @@ class Chip:
         self.sectors[sm] += sectors
         output = self.output_of(warp, code)
         arrived = self.read_known(sm, leaves, at, sectors, self.found_slow[output], self.found_missed[output])
+        if not self.found_first[output]:
+            return arrived
+        # What comes from the other side of the chip is looked up there, too.
+        self.far_credit += sectors * self.far_percent
+        self.looked_up += self.far_credit // PERCENT
+        self.far_credit %= PERCENT
         # What several lines hold is there when the last of them has crossed.
-        crosses = sectors > SECTORS_PER_LINE or self.turn < self.far_percent
-        return arrived + (self.crossing if crosses and self.found_first[output] else 0)
+        return arrived + (self.crossing if sectors > SECTORS_PER_LINE or self.turn < self.far_percent else 0)
 
     def tags(self) -> int:
         """Return the cycles in which a copy looks up its lines: one for each request (splits.csv)."""

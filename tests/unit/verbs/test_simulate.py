@@ -23,7 +23,7 @@ from gpusim.schedule.counts import count_all
 from gpusim.sim import launch
 from gpusim.sim.core.engine import VARIABLE, engine
 from gpusim.sim.stall_reasons import REASONS
-from gpusim.verbs.simulate import SimulatedLaunch, simulate
+from gpusim.verbs.simulate import SimulatedLaunch, simulate, simulate_launches
 
 
 def gemm(m, n, k, **kernel):
@@ -168,6 +168,40 @@ def test_a_source_comes_from_dram_once(exact, slices):
     without, read = run(0.0), run(1.0)
     assert read.counters["dram__bytes_read.sum"] - without.counters["dram__bytes_read.sum"] == 256 * 192 * 4
     assert read.cycles.active > without.cycles.active
+
+
+def reads(*launches):
+    """L2 reads of launches that are exact: what they look up, and what they read besides."""
+    return sum(one.outcome.l2_sectors + one.own_reads for one in launches)
+
+
+@pytest.mark.parametrize(("split_k", "launches"), [("serial", 1), ("parallel", 2)])
+def test_l2_reads_are_what_each_launch_looks_up(split_k, launches):
+    """
+    A reduction looks up each sector of its partial sums once, and 49 % of them on the other side of the chip, too.
+
+    2 x 128 x 64 sums of 4 bytes are 2,048 sectors, whatever the kernel before it merges.
+    """
+    far = load_machine("h200").l2.far_fraction_percent
+    problem = {"kind": "gemm", "m": 128, "n": 64, "k": 256, "split_k_slices": 2, "split_k": split_k}
+    tile = {"threadblock": [128, 64, 64], "warp": [64, 32, 64], "stages": 3}
+    scenario = parse_scenario({"machine": "h200", "problem": problem, "kernel": tile}, "test")
+    result, ran = simulate_launches(scenario, exact=True)
+
+    assert len(ran) == launches
+    assert result.counters["lts__t_sectors_op_read.sum"] == reads(*ran)
+    assert all(one.outcome.l2_sectors == 2048 + 2048 * far // 100 for one in ran[1:])
+
+
+def test_l2_reads_of_a_sample_are_in_proportion_to_what_the_grid_asks_for():
+    result, (launched,) = simulate_launches(gemm(2048, 2048, 256), exact=False)
+    asked = result.counters["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]
+    outcome = launched.outcome
+
+    assert outcome.sampled
+    assert result.counters["lts__t_sectors_op_read.sum"] == round(
+        outcome.l2_sectors * asked / outcome.asked_sectors + launched.own_reads
+    )
 
 
 def test_a_longer_k_takes_longer_by_its_k_tiles():

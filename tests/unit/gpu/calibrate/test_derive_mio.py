@@ -218,6 +218,30 @@ def test_a_copy_takes_its_part_of_a_queue_that_is_full(tmp_path, late, percent):
     assert derive(tmp_path)["async_copy.queue_percent"].value == percent
 
 
+def bursts(of_eight, of_sixteen, of_thirty_two):
+    """Copies that issue before a pause, by their requests, of which those of a sector alone count twice."""
+    issued = {(64, 32): of_eight, (32, 8): of_eight, (32, 16): of_sixteen, (32, 32): of_thirty_two}
+    of = {"kernel": "copies", "source": "host", "pitch": 256}
+    rows = [of | {"row_bytes": row, "lanes": lanes, "issued": count} for (row, lanes), count in issued.items()]
+    other = of | {"row_bytes": 64, "lanes": 32, "issued": 999}
+    return [*rows, other | {"pitch": 128}, other | {"kernel": "loads"}, other | {"source": "host and l2"}]
+
+
+def test_so_many_requests_are_on_their_way_as_shorter_copies_leave_room_for(tmp_path):
+    """60 wait for their look-up; 1600 requests are 200 copies of 8, 100 of 16 and 50 of 32. Other rows say nothing."""
+    write_rows(tmp_path / "outstanding.csv", bursts(260, 160, 110), {})
+
+    found = derive(tmp_path)["async_copy.pace.outstanding"]
+    assert found.value == 1600
+    assert "260, 110, 160, 260 issued before the first pause, of which 60 wait" in found.at
+
+
+def test_bursts_that_never_pause_do_not_tell_how_many_are_on_their_way(tmp_path):
+    write_rows(tmp_path / "outstanding.csv", bursts(384, 384, 384), {})
+
+    assert derive(tmp_path) == {}
+
+
 def test_lines_of_one_class_take_a_cycle_for_each_copy_and_each_group(tmp_path):
     """Groups of 4 take 9.25 cycles a copy for 8, so 1 for each of 5; groups of 2 take 10.4, so 1.6 for each of 3."""
     cycles = {(1, 4): 8.0, (4, 4): 9.25, (1, 2): 8.0, (4, 2): 10.4, (8, 4): 99.0}

@@ -953,7 +953,11 @@ def test_what_an_epilogue_reads_first_has_to_cross_the_chip(core, sectors, statu
 
 
 def test_of_single_lines_that_an_epilogue_reads_first_every_second_one_crosses(core):
-    """Near and far come by turns: of four loads of a line each the second and the fourth take 189 cycles longer."""
+    """
+    Near and far come by turns: of four loads of a line each the second and the fourth take 189 cycles longer.
+
+    These two are looked up on both sides of the chip.
+    """
     l2 = replace(
         H200.l2,
         far_fraction_percent=50,
@@ -967,6 +971,15 @@ def test_of_single_lines_that_an_epilogue_reads_first_every_second_one_crosses(c
     taken = [landed - at - 1 - H200.l2.hit_latency for at, landed in ran.warps[0, 0].notes]
     assert sorted(taken) == [0, 0, 189, 189]
     assert taken[0] != taken[1]
+    assert ran.chip.looked_up == 4 * 4 + 2 * 4
+
+
+def test_what_an_epilogue_reads_again_is_looked_up_on_its_side_alone(core):
+    l2 = replace(H200.l2, far_fraction_percent=50, crossing=L2CrossingSpec(first=189, home_bits=(5,)))
+    code = [epilogue_load(output, stall=5000, activity=0) for output in range(4)]
+    ran = execute(core, (code, 1), machine=replace(H200, l2=l2), memory=Memory(outputs=[(4, IN_L2)] * 4))
+
+    assert ran.chip.looked_up == 4 * 4
 
 
 # --- DRAM ---
