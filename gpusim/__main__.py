@@ -9,8 +9,8 @@ INTERRUPTED = 130
 _UNWOUND_S = 0.2
 """Seconds after which an interrupt is taken for lost if the main thread handles no exception."""
 
-_NEW_OBJECTS = 250_000
-"""Objects after which the collector looks for cycles among the new ones: more than a small run has when it ends."""
+_NEW_OBJECTS = 400_000
+"""Objects made, less those dropped, before the collector looks for cycles: more than of a small run with pictures."""
 
 
 def main() -> int:

@@ -152,7 +152,7 @@ class Launch:
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """
-    The outcome of a simulated launch. A simulated SM counts as many times as the number of SMs that it represents.
+    The outcome of a simulated launch. A simulated SM's stalls count as many times as the SMs that it represents.
 
     Attributes:
         active: Mean active span of the SMs that have work, cycles.
@@ -163,8 +163,8 @@ class Outcome:
         k_tiles: Number of k tiles simulated.
         instructions: Number of warp instructions simulated.
         sampled: Whether only some of the CTAs were simulated.
-        asked_sectors: Sectors that copies and loads requested.
-        l2_sectors: Sectors that SMs read from L2; the others hit L1.
+        l2_sectors: Sectors that are looked up in the L2: read from it and not merged, and asked of its other partition.
+            Of a sample, as many more as its instructions are of the launch's.
         dram_bytes, dram_written: Bytes that the whole chip read from DRAM, and wrote to it.
         seconds: Wall time of the core's execution.
     """
@@ -178,7 +178,6 @@ class Outcome:
     k_tiles: int
     instructions: int
     sampled: bool
-    asked_sectors: int
     l2_sectors: int
     dram_bytes: int
     dram_written: int
@@ -291,6 +290,9 @@ def _outcome(launch: Launch, ran: Ran, share: int, *, dram_bytes: int, dram_writ
     """Gather the counts of the simulated SMs, each of which represents ``share`` SMs."""
     kernel, observer, spans = launch.kernel, ran.observer, ran.spans()
     ctas = [life.cta for life in ran.lives]
+    sampled, looked_up = len(ctas) < launch.ctas, ran.looked_up
+    if sampled:
+        looked_up = looked_up * launch.instructions // ran.instructions
     return Outcome(
         active=sum(spans) // len(spans),
         longest=max(*spans, ran.acknowledged - min(life.launched for life in ran.lives)),
@@ -300,9 +302,8 @@ def _outcome(launch: Launch, ran: Ran, share: int, *, dram_bytes: int, dram_writ
         ctas=len(ctas),
         k_tiles=sum(map(kernel.k_tiles, ctas)),
         instructions=ran.instructions,
-        sampled=len(ctas) < launch.ctas,
-        asked_sectors=ran.asked_sectors * share,
-        l2_sectors=ran.looked_up * share,
+        sampled=sampled,
+        l2_sectors=looked_up,
         dram_bytes=dram_bytes,
         dram_written=dram_written,
         seconds=ran.seconds,

@@ -305,23 +305,17 @@ def _memory_counters(
     """
     Return the approximate counters of L2 and DRAM.
 
-    L2 reads are what the simulated CTAs have looked up there: what L1s missed and was not merged, and what the other
-    partition was asked for; and what launches read besides, such as code. Where a launch is sampled, its exact requests
-    say how many more there are. Reads of the epilogue's source never hit L1 (D10). In an L2 of two partitions a stored
-    sector whose home is in the other one is written in both, which is every other one (measured: 1.5 on all records).
+    L2 reads are what the launches' CTAs look up there: what L1s missed and was not merged, and what the other partition
+    was asked for; and what launches read besides, such as code. Reads of the epilogue's source never hit L1 (D10). In
+    an L2 of two partitions a stored sector whose home is in the other one is written in both, which is every other one
+    (measured: 1.5 on all records).
     """
     partitions = launches[0].launch.machine.l2.partitions
-    reads = 0.0
-    for one in launches:
-        more = 1.0
-        if one.outcome.sampled and one.outcome.asked_sectors:
-            asked = sum(one.launch.kernel.global_counts().load_sectors.values())
-            more = asked / one.outcome.asked_sectors
-        reads += one.outcome.l2_sectors * more + one.own_reads
+    reads = sum(one.outcome.l2_sectors + one.own_reads for one in launches)
     stored = exact["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"]
     return {
-        "lts__t_sectors_op_read.sum": round(reads),
-        "lts__t_sectors_op_read_lookup_hit.sum": max(0, round(reads) - dram_bytes // SECTOR_BYTES),
+        "lts__t_sectors_op_read.sum": reads,
+        "lts__t_sectors_op_read_lookup_hit.sum": max(0, reads - dram_bytes // SECTOR_BYTES),
         "lts__t_sectors_op_write.sum": stored + (stored // 2 if partitions > 1 else 0),
         "dram__bytes_read.sum": dram_bytes,
         "dram__bytes_write.sum": written,

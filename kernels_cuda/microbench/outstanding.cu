@@ -14,10 +14,10 @@ DEVICE void load_one(u32 (&to)[4], u64 from, bool on) {
                  : "l"(from), "r"(static_cast<u32>(on)) : "memory");
 }
 
-// times[kWarps * kEach + 1]: cycles since its warps began at which those of the burst issued, warp by warp, and at which a
-// copy was there that one more warp issues first and waits for. Each is of `lanes` times 16 bytes, in rows of `row_bytes`
+// times[kWarps * kEach + 1]: cycles since its warps began at which those of the burst issued, warp by warp, and at which one
+// more warp had a copy of its own, and with it most of the burst. Each is of `lanes` times 16 bytes, in rows of `row_bytes`
 // that are `pitch` bytes apart; those of a warp are at `data` and `other` by turns. The first pass brings code and
-// translations of addresses, with the lines behind those of the second one.
+// translations of addresses, of the other halves of the pitches.
 template <int kEach, bool kLoads>
 DEVICE void outstanding(u32* times, u64 data, u64 other, u32 row_bytes, u32 pitch, u32 lanes) {
     extern __shared__ __align__(128) char words[];
@@ -62,10 +62,10 @@ DEVICE void outstanding(u32* times, u64 data, u64 other, u32 row_bytes, u32 pitc
     }
 }
 
-#define OUTSTANDING(NAME, EACH, LOADS)                                                                         \
-    extern "C" __global__ void __launch_bounds__(544)                                                        \
-        NAME(u32* times, u64 data, u64 other, u32 row_bytes, u32 pitch, u32 lanes) {            \
-        outstanding<EACH, LOADS>(times, data, other, row_bytes, pitch, lanes);                                  \
+#define OUTSTANDING(NAME, EACH, LOADS)                                                                                   \
+    extern "C" __global__ void __launch_bounds__(544)                                                                    \
+        NAME(u32* times, u64 data, u64 other, u32 row_bytes, u32 pitch, u32 lanes) {                                     \
+        outstanding<EACH, LOADS>(times, data, other, row_bytes, pitch, lanes);                                           \
     }
 OUTSTANDING(copies, 24, false)
 OUTSTANDING(loads, 16, true)

@@ -18,8 +18,8 @@ MACHINE = load_machine("h200")
 BURSTS = MeasuredTable(Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench", "outstanding")
 WARPS, EACH, PAUSE = 16, 24, 250
 FAR = figures_of(MACHINE, 0, busy=False)._replace(stream_lines=0, constant_miss=0, l2_far_percent=0)
-SLOW, NEAR = 9000, 250
-"""Cycles from the host's memory, before which most have issued, and from the L2."""
+SLOW, NEAR = 3000, 250
+"""Cycles from the host's memory, when pauses end, and from the L2."""
 
 
 def measured(row_bytes, lanes, source="host", kernel="copies"):
@@ -45,25 +45,32 @@ def simulated(row_bytes, lanes, **figures):
 
 @pytest.mark.parametrize(("row_bytes", "lanes"), [(64, 32), (32, 32), (32, 16), (32, 8), (128, 32)])
 def test_as_many_copies_issue_before_a_pause(row_bytes, lanes):
-    """Within 16: fewer wait for their look-up here, 49 of those that have issued for 62. Of whole lines all issue."""
-    assert simulated(row_bytes, lanes) == pytest.approx(measured(row_bytes, lanes), abs=16)
+    """Within 13: fewer wait for their look-up here, 50 of those that have issued for 56. Of whole lines all issue."""
+    assert simulated(row_bytes, lanes) == pytest.approx(measured(row_bytes, lanes), abs=13)
+
+
+@pytest.mark.parametrize("lanes", [16, 8])
+def test_of_two_or_four_half_lines_fewer_copies_issue_than_here(lanes):
+    """357 and 356, which is not modelled: here all 384 do."""
+    assert measured(64, lanes) < 360 < simulated(64, lanes) == WARPS * EACH
 
 
 def test_no_burst_pauses_whose_data_comes_soon():
     assert simulated(64, 32, l2_near=NEAR) == WARPS * EACH
 
 
-def test_a_copy_keeps_its_place_until_those_before_it_have_come():
-    """Where every second copy hits the L2, as many issue as where none does, not twice as many."""
+def test_on_silicon_a_copy_keeps_its_place_until_those_before_it_have_come():
+    """Of the rows alone: where every second copy hits the L2, as many issue as where none does, not twice as many."""
     for row_bytes, lanes in ((64, 32), (32, 32), (32, 16), (32, 8)):
         assert measured(row_bytes, lanes, "host and l2") == pytest.approx(measured(row_bytes, lanes), rel=0.03)
 
 
-def test_loads_may_be_fewer_whatever_they_ask_of_a_line():
+def test_on_silicon_loads_may_be_fewer_whatever_they_ask_of_a_line():
     """
-    Of 8 lines each 172 issue before a pause, of one sector or two, and of 16 lines 119: 850 requests beyond 66.
+    Of the rows alone, as no limit of loads is modelled.
 
-    In other runs it was 990 and 950. Of four lines more would than were measured. No kernel here has as many loads on
+    Of 8 lines each 172 issue before a pause, of one sector or two, and of 16 lines 119: 850 requests beyond 66. In
+    other runs it was 990 and 950. Of four lines more would than were measured. No kernel here has as many loads on
     their way.
     """
     eight = measured(64, 32, kernel="loads")

@@ -120,10 +120,10 @@ def measure_outstanding(device: Device, *, quick: bool) -> list[MeasuredRow]:
     Measure bursts of more copies, or loads, than an SM may have on their way: when each one issues.
 
     16 warps of one SM issue ``count`` of them, each of ``lanes`` times 16 bytes in rows of ``row_bytes`` that are
-    ``pitch`` bytes apart, whose lines are the host's: no SM keeps such a one busy, and nothing comes before most have
-    issued. In rows of ``source`` "host and l2" every second one is of a line that the L2 has. ``issued`` had issued
-    before the first pause, of ``pause`` cycles from ``at`` on, all of them where there was none; the first one was
-    there at ``landed``. Medians over launches.
+    ``pitch`` bytes apart, in lines of the host's memory, which come after 2,500 cycles and more. In rows of ``source``
+    "host and l2" every second one is of a line that the L2 has. ``issued`` had issued before the first pause, of
+    ``pause`` cycles from ``at`` on, all of them where there was none; most were there at ``landed``. Medians over
+    launches.
     """
     rows: list[MeasuredRow] = []
     for (kernel, each), mixed, (row_bytes, pitch), lanes in product(

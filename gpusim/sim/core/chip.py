@@ -1460,10 +1460,11 @@ class Chip:
         arrived = self.read_known(sm, leaves, at, sectors, self.found_slow[output], self.found_missed[output])
         if not self.found_first[output]:
             return arrived
-        # What comes from the other side of the chip is looked up there, too.
-        self.far_credit += sectors * self.far_percent
-        self.looked_up += self.far_credit // PERCENT
-        self.far_credit %= PERCENT
+        # What comes from the other side of the chip is looked up there, too, once, as it is read from DRAM once.
+        once = self.found_missed[output] if self.found_slow[output] else MILLI
+        self.far_credit += sectors * once * self.far_percent
+        self.looked_up += self.far_credit // (MILLI * PERCENT)
+        self.far_credit %= MILLI * PERCENT
         # What several lines hold is there when the last of them has crossed.
         return arrived + (self.crossing if sectors > SECTORS_PER_LINE or self.turn < self.far_percent else 0)
 
@@ -1478,16 +1479,20 @@ class Chip:
         return begin
 
     def places(self) -> int:
-        """Return the places among those on their way that a copy's requests take: two for one of a sector alone."""
+        """
+        Return the places that a copy's requests take among those on their way: two each where all are of a sector.
+
+        Not modelled: what copies take whose requests are of one sector and of several.
+        """
         tags = self.tags()
         return 2 * tags if tags == self.asked[self.requested] else tags
 
     def room_for(self, sm: int, at: int, places: int) -> int:
         """
-        Return from when on requests of a copy may be on their way, of which an SM has so many.
+        Return when a copy's requests have found places among those on their way, of which an SM has so many.
 
-        Their places are given back in the order in which they were looked up: what is behind one that comes from far
-        keeps its own, though it has come (outstanding.csv, copies that hit the L2 between those of the host's memory).
+        Copies give theirs back in the order in which they were looked up: what is behind one that comes from far keeps
+        its own, though it has come (outstanding.csv, copies that hit the L2 between those of the host's memory).
         """
         if not self.most_outstanding:
             return at

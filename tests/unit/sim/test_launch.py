@@ -53,7 +53,8 @@ def outcome_of(share, ctas, acknowledged):
         seconds=0.5,
         observer=None,
     )
-    return _outcome(SimpleNamespace(kernel=kernel, ctas=ctas), ran, share, dram_bytes=8, dram_written=9)
+    launch = SimpleNamespace(kernel=kernel, ctas=ctas, instructions=333 * ctas)
+    return _outcome(launch, ran, share, dram_bytes=8, dram_written=9)
 
 
 def test_a_launch_lasts_until_its_last_span_or_its_last_store():
@@ -64,11 +65,14 @@ def test_a_launch_lasts_until_its_last_span_or_its_last_store():
 
 
 def test_a_simulated_sm_counts_as_many_times_as_it_stands_for():
-    """Of stalls and sectors, not of instructions and k tiles, which are those simulated."""
+    """
+    Of stalls, not of instructions and k tiles, which are those simulated. Of sectors, 40 of 1000 instructions are 399 of
+    the launch's 9990.
+    """
     ten, one = outcome_of(10, 30, 0), outcome_of(1, 3, 0)
 
     assert (one.stalls, ten.stalls) == ({"wait": 7}, {"wait": 70})
-    assert (ten.asked_sectors, ten.l2_sectors) == (600, 400)
+    assert (one.l2_sectors, ten.l2_sectors) == (40, 399)
     assert (ten.instructions, ten.k_tiles, ten.ctas) == (1000, 10 + 11 + 12, 3)
     assert (ten.dram_bytes, ten.dram_written) == (8, 9)
     assert (one.sampled, ten.sampled) == (False, True)

@@ -1,6 +1,7 @@
 """Describes the second kernel of a parallel split-K for simulation in time."""
 
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -59,8 +60,9 @@ class TimedReduction(ReductionKernel, CompilableKernel[Op], TimedKernel[Op]):
         return {**POINTERS, "alpha": problem.alpha, "beta": problem.beta, "k_iterations": k_iterations}
 
     def found(self, cta: int, *, first_wave: bool) -> tuple[L2Status, ...]:  # noqa: ARG002 - all are alike
-        """Return the L2 status of the loads: partial sums, source and bias come from DRAM."""
-        return (FROM_DRAM,) * (self.tile.slices + 2)
+        """Return the L2 status of the loads: partial sums and source come from DRAM, the bias once for all rows."""
+        bias = replace(FROM_DRAM, missed=FROM_DRAM.missed // self.scenario.problem.extents.m)
+        return (*(FROM_DRAM,) * (self.tile.slices + 1), bias)
 
     @property
     def other_dram_bytes(self) -> int:

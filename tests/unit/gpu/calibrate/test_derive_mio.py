@@ -221,7 +221,7 @@ def test_a_copy_takes_its_part_of_a_queue_that_is_full(tmp_path, late, percent):
 def bursts(of_eight, of_sixteen, of_thirty_two):
     """Copies that issue before a pause, by their requests, of which those of a sector alone count twice."""
     issued = {(64, 32): of_eight, (32, 8): of_eight, (32, 16): of_sixteen, (32, 32): of_thirty_two}
-    of = {"kernel": "copies", "source": "host", "pitch": 256}
+    of = {"kernel": "copies", "source": "host", "pitch": 256, "count": 384}
     rows = [of | {"row_bytes": row, "lanes": lanes, "issued": count} for (row, lanes), count in issued.items()]
     other = of | {"row_bytes": 64, "lanes": 32, "issued": 999}
     return [*rows, other | {"pitch": 128}, other | {"kernel": "loads"}, other | {"source": "host and l2"}]
@@ -236,8 +236,9 @@ def test_so_many_requests_are_on_their_way_as_shorter_copies_leave_room_for(tmp_
     assert "260, 110, 160, 260 issued before the first pause, of which 60 wait" in found.at
 
 
-def test_bursts_that_never_pause_do_not_tell_how_many_are_on_their_way(tmp_path):
-    write_rows(tmp_path / "outstanding.csv", bursts(384, 384, 384), {})
+@pytest.mark.parametrize("others", [384, 120])
+def test_bursts_of_which_some_never_pause_do_not_tell_how_many_are_on_their_way(tmp_path, others):
+    write_rows(tmp_path / "outstanding.csv", bursts(384, others, others), {})
 
     assert derive(tmp_path) == {}
 

@@ -2,6 +2,7 @@
 
 from collections import Counter, OrderedDict
 from dataclasses import replace
+from random import Random
 from itertools import pairwise
 
 import pytest
@@ -1035,29 +1036,50 @@ def test_dram_never_exceeds_its_bandwidth(requests):
 USED = st.sampled_from((0, 1, 2, 3, 4, 17, 1 << 17, (1 << 40) + 1, 3 << 40, -5))
 
 
-@given(st.integers(1, 8), st.lists(st.tuples(USED, st.booleans(), st.sampled_from((0, 0, 0, 1, 2, 5))), max_size=80))
-def test_lines_are_an_ordered_dictionary(most, uses):
-    """
-    Whatever is used, written and forgotten: the same lines, in the same order of use, with what they held.
+USES = st.tuples(USED, st.booleans(), st.sampled_from((0, 0, 0, 1, 2, 5)))
 
-    Among eighty uses are more than a log of so few lines has room for, which forgets earlier ones of a line.
-    """
+
+@given(st.integers(1, 8), st.lists(USES, max_size=80))
+def test_lines_are_an_ordered_dictionary(most, uses):
+    """Whatever is used, written and forgotten: the same lines, in the same order of use, with what they held."""
+    keep_lines(most, uses)
+
+
+@pytest.mark.parametrize("most", range(1, 9))
+def test_lines_that_are_used_more_often_than_their_log_has_room_for_are_one_too(most):
+    """Of 600 uses of at most 8 lines, of which it has room for 4 x (8 + 2), it has to forget most."""
+    chosen = Random(most)
+    lines = keep_lines(
+        most,
+        [
+            (chosen.choice((0, 1, 2, 3, 4, 17, 1 << 17, 3 << 40)), chosen.random() < 0.5, chosen.random() < 0.05)
+            for _ in range(600)
+        ],
+    )
+
+    assert lines.uses <= lines.room < 300
+
+
+def keep_lines(most, uses):
+    """Use, write and forget lines as a dictionary in order; each has the same ones, in the same order."""
     lines, model = Lines(most), OrderedDict()
     for number, (line, writes, drops) in enumerate(uses):
         if line not in model and len(model) == most:
             lines.drop_oldest()
             model.popitem(last=False)
         slot = lines.used(line)
-        model.setdefault(line, (0, 0))
+        model.setdefault(line, (0,) * 5)
         model.move_to_end(line)
-        assert (lines.ready[slot], lines.held[slot]) == model[line]
+        assert kept_of(lines, slot) == model[line]
         if writes:
-            lines.ready[slot], lines.held[slot] = model[line] = number, number % 16
+            model[line] = number, number % 16, number + 1, number + 2, number + 3
+            lines.ready[slot], lines.held[slot] = model[line][:2]
+            lines.dirty[slot], lines.seen[slot], lines.crossed[slot] = model[line][2:]
         for _ in range(min(drops, len(model))):
             lines.drop_oldest()
             model.popitem(last=False)
         slots = [lines.find(line) for line in model]
-        assert [(lines.line[slot], lines.ready[slot], lines.held[slot]) for slot in slots] == [
+        assert [(lines.line[slot], *kept_of(lines, slot)) for slot in slots] == [
             (line, *held) for line, held in model.items()
         ]
         last_uses = [lines.use[slot] for slot in slots]
@@ -1066,6 +1088,14 @@ def test_lines_are_an_ordered_dictionary(most, uses):
         assert not slots or lines.least_used() == slots[0]
         assert lines.count == len(model)
         assert all(lines.find(line) < 0 for line in (*range(20), 1 << 17) if line not in model)
+    return lines
+
+
+def kept_of(lines, slot):
+    """What a slot remembers of its line; an L2 whose hits are known keeps other things in the last three."""
+    kept = lines.ready[slot], lines.held[slot], lines.dirty[slot], lines.seen[slot], lines.crossed[slot]
+    assert kept[2:] == (lines.asker[slot], lines.lands[slot], lines.pending[slot])
+    return kept
 
 
 FROM_NOW = st.sampled_from((0, 1, 2, 3, 9, 4095, 4096, 4097, 9000, 70_000))
