@@ -66,8 +66,8 @@ def test_a_launch_lasts_until_its_last_span_or_its_last_store():
 
 def test_a_simulated_sm_counts_as_many_times_as_it_stands_for():
     """
-    Of stalls, not of instructions and k tiles, which are those simulated. Of sectors, 40 of 1000 instructions are 399 of
-    the launch's 9990.
+    Of stalls, not of instructions and k tiles, which are those simulated. Of sectors, 40 of 1000 instructions are 399
+    of the launch's 9990.
     """
     ten, one = outcome_of(10, 30, 0), outcome_of(1, 3, 0)
 

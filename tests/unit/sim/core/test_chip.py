@@ -2,9 +2,9 @@
 
 from collections import Counter, OrderedDict
 from dataclasses import replace
-from random import Random
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from doubles.by_hand import (
     A100,
@@ -1048,14 +1048,10 @@ def test_lines_are_an_ordered_dictionary(most, uses):
 @pytest.mark.parametrize("most", range(1, 9))
 def test_lines_that_are_used_more_often_than_their_log_has_room_for_are_one_too(most):
     """Of 600 uses of at most 8 lines, of which it has room for 4 x (8 + 2), it has to forget most."""
-    chosen = Random(most)
-    lines = keep_lines(
-        most,
-        [
-            (chosen.choice((0, 1, 2, 3, 4, 17, 1 << 17, 3 << 40)), chosen.random() < 0.5, chosen.random() < 0.05)
-            for _ in range(600)
-        ],
-    )
+    chosen = np.random.default_rng(most)
+    used = chosen.choice((0, 1, 2, 3, 4, 17, 1 << 17, 3 << 40), 600).tolist()
+    writes, drops = (chosen.random((2, 600)) < [[0.5], [0.05]]).astype(int).tolist()
+    lines = keep_lines(most, list(zip(used, writes, drops, strict=True)))
 
     assert lines.uses <= lines.room < 300
 
