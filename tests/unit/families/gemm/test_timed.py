@@ -49,10 +49,12 @@ def test_a_slice_waits_once_before_the_first_instruction_of_its_epilogue(how, wa
 
 @pytest.mark.parametrize(("beta", "size"), [(0.0, 3 * 128 * 64 * 4), (0.5, 4 * 128 * 64 * 4)])
 def test_a_reduction_reads_partial_sums_and_source_from_dram(beta, size):
-    """Three slices of 128 x 64 sums, and a source, of 4 bytes."""
+    """Three slices of 128 x 64 sums, and a source, of 4 bytes. A bias would come once for 128 rows, to 7 of a thousand."""
     kernel = TimedReduction(split("parallel", beta=beta), H200)
+    *sums_and_source, bias = kernel.found(0, first_wave=True)
 
-    assert set(kernel.found(0, first_wave=True)) == {FROM_DRAM}
+    assert sums_and_source == [FROM_DRAM] * 4
+    assert bias == replace(FROM_DRAM, missed=7)
     assert kernel.other_dram_bytes == size
 
 
