@@ -49,7 +49,7 @@ def test_a_slice_waits_once_before_the_first_instruction_of_its_epilogue(how, wa
 
 @pytest.mark.parametrize(("beta", "size"), [(0.0, 3 * 128 * 64 * 4), (0.5, 4 * 128 * 64 * 4)])
 def test_a_reduction_reads_partial_sums_and_source_from_dram(beta, size):
-    """Three slices of 128 x 64 sums, and a source, of 4 bytes. A bias would come once for 128 rows, to 7 of a thousand."""
+    """Three slices of 128 x 64 sums, and a source, of 4 bytes. A bias comes once for 128 rows: 7 per mille."""
     kernel = TimedReduction(split("parallel", beta=beta), H200)
     *sums_and_source, bias = kernel.found(0, first_wave=True)
 
