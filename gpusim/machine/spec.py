@@ -244,7 +244,8 @@ class CopyPaceSpec:
 
     Attributes:
         interval: Cycles from a copy that leaves any SMSP to the next memory instruction that leaves one.
-        outstanding: Requests of copies around the L1 that an SM has on their way; one of a sector alone counts twice.
+        outstanding: Requests of copies around the L1 that an SM has on their way; those of a copy that asks for one
+            sector of each line count twice.
     """
 
     interval: Annotated[int, FigureUnit("cycles")]

@@ -29,7 +29,7 @@ class Figures(NamedTuple):
         copy_beside: Cycles that it takes more of the data stage beside an mma.sync.
         look_ups: Copies that may wait to look up their lines.
         load_look_ups: Loads that may; 0 for any number.
-        outstanding: Requests of copies that an SM has on their way, those of a sector alone twice; 0 for any number.
+        outstanding: Requests of copies that an SM has on their way; 0 for any number.
         stores_apart: Stores to shared memory that may wait for those of their warps apart from the SM's queue.
         commit_stage: Cycles of the data stage that the end of a commit group takes.
         copy_interval: Cycles from a cp.async that leaves an SMSP to the next instruction that leaves one.

@@ -1,4 +1,4 @@
-"""Measures lines that only the DRAM holds: single loads, groups of copies as a GEMM's k tiles, and bursts of them."""
+"""Measures lines that the DRAM alone holds, by single loads and groups of copies, and bursts of the host's lines."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -150,7 +150,8 @@ def measure_outstanding(device: Device, *, quick: bool) -> list[MeasuredRow]:
             measured = device.cupy.asnumpy(times).astype(np.int64)
             issues = np.sort(measured[:-1])
             gaps = np.append(np.diff(issues), 0)
-            last = int(np.argmax(np.append(gaps[:-1] >= _BURST_PAUSE, True)))
+            pauses = np.flatnonzero(gaps >= _BURST_PAUSE)
+            last = int(pauses[0]) if len(pauses) else len(gaps) - 1
             found.append((last + 1, issues[last], gaps[last], measured[-1]))
         place: MeasuredRow = {"kernel": kernel, "count": each * _BURST_WARPS, "row_bytes": row_bytes, "pitch": pitch}
         place |= {"lanes": lanes, "source": "host and l2" if mixed else "host"}

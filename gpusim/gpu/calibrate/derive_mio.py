@@ -5,6 +5,7 @@ from typing import Final
 
 from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured
 from gpusim.gpu.calibrate.tiles import AMID_LAG, AMID_LOADERS, AMID_LOADS
+from gpusim.units import SECTOR_BYTES
 
 _STORED_WORDS = (1, 2, 4)
 """Registers of data that STS, STS.64 and STS.128 read, besides one of the address."""
@@ -128,8 +129,8 @@ def _queue_percent(t: dict[str, MeasuredTable], peak: int) -> tuple[float, str]:
     )
 
 
-_LONG_BURSTS = ((64, 32, 8), (32, 32, 32), (32, 16, 16), (32, 8, 8))
-"""Bytes of a row, lanes, and requests of each copy, of which one of a sector alone counts twice."""
+_LONG_BURSTS = ((64, 32), (32, 32), (32, 16), (32, 8))
+"""Bytes of a row, and lanes of each copy."""
 
 
 def _outstanding(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
@@ -139,15 +140,16 @@ def _outstanding(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     Some of the copies that have issued wait for their look-up, as many in all bursts; what is beyond these falls with
     the requests of each.
     """
-    issued = []
-    for row_bytes, lanes, _ in _LONG_BURSTS:
+    issued, places = [], []
+    for row_bytes, lanes in _LONG_BURSTS:
         of = {"kernel": "copies", "source": "host", "pitch": 256, "row_bytes": row_bytes, "lanes": lanes}
         issued.append(t["outstanding"].numbers("issued", **of)[0])
         if issued[-1] >= t["outstanding"].numbers("count", **of)[0]:
             raise NotMeasured
-    slope, waiting = linear_regression([1 / requests for *_, requests in _LONG_BURSTS], issued)
+        places.append(lanes * 16 // row_bytes * (2 if row_bytes == SECTOR_BYTES else 1))
+    slope, waiting = linear_regression([1 / each for each in places], issued)
     return slope, (
-        f"outstanding.csv, copies of the host's memory in rows of 64 and 32 bytes: "
+        "outstanding.csv, copies of the host's memory in rows of 64 and 32 bytes: "
         f"{', '.join(f'{count:.0f}' for count in issued)} issued before the first pause, of which {waiting:.0f} wait "
         "for their look-up, by the requests of each, those of a sector counted twice"
     )

@@ -1382,18 +1382,18 @@ class Chip:
             cycles += self.staged_cycles(wavefronts)
         until = self.tagged[sm * self.look_ups + self.tag_turn[sm]] if looks_up else 0
         leaves = self.dispatch_copy(smsp, at, cycles, self.registers[code] if comes else 0, until)
-        begins, places = leaves, self.places()
+        begins = leaves
         if looks_up:
             # A request takes a cycle, and a copy one more whose lines in shared memory are all of one class, and so
             # does the end of a group behind it (fills.csv).
-            begins = self.tag(sm, self.room_for(sm, leaves, places), self.tags() + self.apart[code])
+            begins = self.tag(sm, self.room_for(sm, leaves), self.tags() + self.apart[code])
             self.tagged[sm * self.look_ups + self.tag_turn[sm]] = begins
             self.tag_turn[sm] = (self.tag_turn[sm] + 1) % self.look_ups
             self.tagged_apart[warp] = self.apart[code]
         landed = self.copy(sm, begins, at, code)
         if looks_up:
             landed += self.wavefront_latency * (self.tags() - 1)
-            self.send(sm, landed, places)
+            self.send(sm, landed)
         elif comes:
             landed = self.taken_in(sm, landed, max(wavefronts, self.tags()))
         # A barrier behind it is reached when the data stage has taken it (one_sm.csv, without barriers).
@@ -1480,14 +1480,14 @@ class Chip:
 
     def places(self) -> int:
         """
-        Return the places that a copy's requests take among those on their way: two each where all are of a sector.
+        Return the places that a copy's requests take among those on their way (outstanding.csv).
 
-        Not modelled: what copies take whose requests are of one sector and of several.
+        Two each where all are of a sector. Not modelled: what copies take whose requests are of one and of several.
         """
         tags = self.tags()
         return 2 * tags if tags == self.asked[self.requested] else tags
 
-    def room_for(self, sm: int, at: int, places: int) -> int:
+    def room_for(self, sm: int, at: int) -> int:
         """
         Return when a copy's requests have found places among those on their way, of which an SM has so many.
 
@@ -1496,20 +1496,21 @@ class Chip:
         """
         if not self.most_outstanding:
             return at
-        while self.outstanding[sm] and self.outstanding[sm] + places > self.most_outstanding:
+        most = self.most_outstanding - self.places()
+        while self.outstanding[sm] and self.outstanding[sm] > most:
             place = sm * self.most_outstanding + self.sent_first[sm] % self.most_outstanding
             at = max(at, self.sent[place])
             self.outstanding[sm] -= self.sent_places[place]
             self.sent_first[sm] += 1
         return at
 
-    def send(self, sm: int, landed: int, places: int) -> None:
+    def send(self, sm: int, landed: int) -> None:
         """Note a copy whose requests are on their way until a cycle."""
         if self.most_outstanding:
             place = sm * self.most_outstanding + self.sent_next[sm] % self.most_outstanding
-            self.sent[place], self.sent_places[place] = landed, places
+            self.sent[place], self.sent_places[place] = landed, self.places()
             self.sent_next[sm] += 1
-            self.outstanding[sm] += places
+            self.outstanding[sm] += self.sent_places[place]
 
     def block(self, sm: int, at: int, until: int) -> None:
         """Take all cycles of the data stage up to one."""
