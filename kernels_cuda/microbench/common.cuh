@@ -66,6 +66,14 @@ DEVICE u32 load_cycles(u64 address, u32& zero, u64& begin) {
     return static_cast<u32>(end - begin);
 }
 
+// Waits for all before it that a branch waits for, and for `value`, which is never 0 where this is called.
+DEVICE void branch_on(u32 value) { asm volatile("{.reg .pred p; setp.eq.u32 p, %0, 0; @p trap;}" ::"r"(value) : "memory"); }
+
+// A store of 16 bytes a lane to global memory.
+DEVICE void store_16(u64 to, const u32 (&value)[4]) {
+    asm volatile("st.global.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(to), "r"(value[0]), "r"(value[1]), "r"(value[2]), "r"(value[3]) : "memory");
+}
+
 DEVICE void ldmatrix_x4(u32 (&to)[4], u32 from) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])

@@ -1,6 +1,7 @@
 """Measures what happens inside one SM: mma.sync, ldmatrix, shared memory, arithmetic, barriers, and CTA launches."""
 
 from itertools import product
+from typing import Final
 
 import numpy as np
 
@@ -306,6 +307,129 @@ def measure_barred(device: Device, *, quick: bool) -> list[MeasuredRow]:
                     what: MeasuredRow = {"stores": stores, "barrier": barrier, "load": load, "stride_bytes": stride}
                     what |= {"wavefronts": _wavefronts(stride, 4), "warps": warps, "cycles": cycles}
                     rows.append(what | {"per_trip": cycles / trips})
+    return rows
+
+
+STORED_PROBES: Final = ("barrier", "lds", "sts lds", "sts barrier", "stg barrier", "copy barrier", "sts barrier lds")
+"""What is timed beside stores to global memory, by its number in the microbenchmark."""
+
+_STORED_WARPS, _STORED_PROBING, _STORED_LATE, _STORED_BYTES = 12, 7, 8, 8192
+_STORED_BUSY: Final = {"0 1 2": 0b0111, "1 2 3": 0b1110, "0 1 2 3": 0b1111}
+"""The SMSPs whose first warp stores, and those warps."""
+
+_STORED_COUNTS: Final = (0, 4, 8, 12, 16)
+_STORED_DELAYS: Final = (100, 150, 200, 300, 400, 600)
+_STORED_LAUNCHES = 5
+
+
+def measure_stored(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure what waits behind stores to global memory that leave an SM slowly.
+
+    A warp of each SMSP of ``busy`` issues ``stores`` of 16 bytes a lane. A warp of SMSP 3 and its ``partner``, of SMSP
+    3 or 0, load from shared memory or meet at a barrier ``delay`` cycles later, and another one of SMSP 0 loads then.
+    Columns have their cycles, medians over launches: ``issued`` of the stores' issue, of the slowest warp, ``cycles``
+    of the warp of SMSP 3, ``partners`` of its partner, ``late`` of the other one.
+    """
+    rows: list[MeasuredRow] = []
+    data = device.cupy.zeros(_STORED_WARPS * _STORED_BYTES, dtype=np.uint8)
+    stamps = device.cupy.zeros((_STORED_WARPS, 2), dtype=np.uint64)
+    for (number, probe), (name, busy), partner, stores, delay in product(
+        enumerate(STORED_PROBES),
+        _STORED_BUSY.items(),
+        (_STORED_PROBING + SMSPS, SMSPS),
+        _STORED_COUNTS[:2] if quick else _STORED_COUNTS,
+        _STORED_DELAYS,
+    ):
+        arguments = (stamps, data, *map(np.uint32, (1, busy, delay, partner)))
+        found = []
+        for _ in range(1 + _STORED_LAUNCHES):
+            device.launch("stored", f"stored_{stores}_{number}", arguments, threads=_STORED_WARPS * WARP)
+            found.append(np.diff(device.cupy.asnumpy(stamps).astype(np.int64))[:, 0])
+        took = np.median(found[1:], axis=0).astype(np.int64)
+        row: MeasuredRow = {"probe": probe, "busy": name, "partner": partner % SMSPS, "stores": stores, "delay": delay}
+        row |= {"issued": int(took[:SMSPS].max()), "cycles": int(took[_STORED_PROBING])}
+        rows.append(row | {"partners": int(took[partner]), "late": int(took[_STORED_LATE])})
+    return rows
+
+
+_FENCED_COUNTS: Final = (0, 8, 12)
+_FENCED_SM, _FENCED_NONE = 0, 2
+
+
+def measure_fenced(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure whether a barrier of one CTA orders what another one of its SM issues: stored.csv's warps are of two CTAs.
+
+    The CTA of number ``storing`` has three warps that store, that of ``meeting`` two that meet at a barrier and load
+    behind it (none where it is 2), that of ``loading`` one that loads 80 cycles later. Columns ``cycles`` and ``late``
+    have the cycles of the slower of the two, and of the load: medians over launches.
+    """
+    rows: list[MeasuredRow] = []
+    data = device.cupy.zeros(_STORED_WARPS * _STORED_BYTES, dtype=np.uint8)
+    stamps = device.cupy.zeros((2, _STORED_WARPS, 2), dtype=np.uint64)
+    for (name, busy), meeting, loading, stores, delay in product(
+        list(_STORED_BUSY.items())[:2],
+        (0, 1, _FENCED_NONE),
+        (0, 1),
+        _FENCED_COUNTS[:2] if quick else _FENCED_COUNTS,
+        _STORED_DELAYS[:4],
+    ):
+        found = []
+        for _ in range(1 + _STORED_LAUNCHES):
+            meets = device.cupy.zeros(5, dtype=np.uint64)
+            numbers = map(np.uint32, (1, _FENCED_SM, 0, meeting, loading, busy, delay))
+            device.launch(
+                "stored", f"fenced_{stores}", (stamps, data, meets, *numbers), ctas=4 * device.sms, threads=384
+            )
+            found.append(np.diff(device.cupy.asnumpy(stamps).astype(np.int64))[:, :, 0])
+        took = np.median(found[1:], axis=0).astype(np.int64)
+        row: MeasuredRow = {"busy": name, "storing": 0, "meeting": meeting, "loading": loading}
+        row |= {"stores": stores, "delay": delay}
+        met = 0 if meeting == _FENCED_NONE else int(took[meeting, [_STORED_PROBING, _STORED_PROBING + SMSPS]].max())
+        rows.append(row | {"cycles": met, "late": int(took[loading, _STORED_LATE])})
+    return rows
+
+
+ARRIVED: Final = ("sts.128", "stg.128", "cp.async.cg")
+"""Instructions before a barrier, by their number in the microbenchmark."""
+
+_ARRIVED_COPY: Final = 2
+_ARRIVED_ROWS: Final = (512, 128, 64, 32)
+_ARRIVED_COUNTS: Final = (2, 4, 8)
+_ARRIVED_PITCH: Final = 4096
+_ARRIVED_DELAYS: Final = (0, 40, 80, 120, 160, 240, 320, 480)
+
+
+def measure_arrived(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure when a warp of an idle SMSP loads from shared memory, beside what three others issue and behind a barrier.
+
+    Each of ``warps`` warps issues ``count`` instructions, copies of rows of ``row_bytes``. The warp that loads comes
+    ``delay`` cycles later, to a barrier that all reach behind their instructions if ``barrier`` is 1. Columns have
+    cycles from its begin: ``released`` until it may load, ``landed`` until the word has come; medians over launches.
+    """
+    rows: list[MeasuredRow] = []
+    cases: list[tuple[int, int, int]] = [(0, 0, 512)]
+    for number in range(len(ARRIVED)):
+        lengths = _ARRIVED_ROWS if number == _ARRIVED_COPY else _ARRIVED_ROWS[:1]
+        cases += [(number, count, length) for length, count in product(lengths, _ARRIVED_COUNTS)]
+    for warps, (number, count, length), barrier in product((3, 6), cases[:3] if quick else cases, (0, 1)):
+        all_warps = warps // 3 * SMSPS + 1
+        stamps = device.cupy.zeros((all_warps, 3), dtype=np.uint64)
+        data = device.cupy.zeros(all_warps * max(1, count) * (WARP * 16 // length) * _ARRIVED_PITCH, dtype=np.uint8)
+        kernel, shared = f"arrived_{number}_{count}_{length}_{barrier}", all_warps * _ARRIVED_PITCH
+        for delay in _ARRIVED_DELAYS[:1] if barrier else _ARRIVED_DELAYS:
+            found = []
+            for _ in range(1 + _STORED_LAUNCHES):
+                arguments = (stamps, data, np.uint32(1), np.uint32(delay))
+                device.launch("arrived", kernel, arguments, threads=all_warps * WARP, shared=shared)
+                begin, *at = device.cupy.asnumpy(stamps).astype(np.int64)[-1]
+                found.append([cycle - begin for cycle in at])
+            released, landed = np.median(found[1:], axis=0).astype(np.int64).tolist()
+            row: MeasuredRow = {"instruction": ARRIVED[number] if count else "", "count": count, "row_bytes": length}
+            row |= {"warps": warps, "barrier": barrier, "delay": delay}
+            rows.append(row | {"released": released, "landed": landed})
     return rows
 
 
