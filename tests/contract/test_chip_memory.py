@@ -1,7 +1,7 @@
 """Memory instructions of one warp: when their registers are free, when their data is written, and how they follow."""
 
 import pytest
-from doubles.by_hand import A100, Memory, copy, execute, instruction, lds, load, store
+from doubles.by_hand import A100, Memory, copy, execute, instruction, lds, load, quiet, store
 
 from gpusim.sim.core.constants import BAR, PIPE, SHARED
 from gpusim.sim.figures import figures_of
@@ -67,32 +67,50 @@ def sts(wavefronts, **fields):
     return instruction(SHARED, wavefronts=((wavefronts,) * 32,), fills=True, **fields)
 
 
-@pytest.mark.parametrize(("rate", "wavefronts", "served"), [(1, 40, 41), (2, 80, 41), (2, 7, 27), (1, 1, 27)])
+@pytest.mark.parametrize(("rate", "wavefronts", "served"), [(1, 40, 41), (2, 80, 41), (2, 7, 24), (1, 1, 24)])
 def test_a_load_behind_a_barrier_is_served_after_what_was_stored_before_it_and_the_barrier_does_not_wait(
     core, rate, wavefronts, served
 ):
     """
-    The store leaves its SMSP at 1, whatever it takes, and what is behind it 3 cycles later. The barrier takes 22 more.
+    The barrier issues at 1 and takes 22 cycles, whatever the store takes from 1 on.
 
-    The load issues at 26 and is in the SM's queue at 27. Served then, or behind the store, it is there 22 cycles later.
+    The load issues at 23 and is in the SM's queue at 24. Served then, or behind the store, it is there 22 cycles later.
     """
     figures = FIGURES._replace(wavefronts_per_cycle=rate)
     code = (sts(wavefronts), instruction(BAR), lds(activity=0))
 
-    assert issues(core, *code, figures=figures) == [0, 1, 26]
+    assert issues(core, *code, figures=figures) == [0, 1, 23]
     assert landed(core, *code, figures=figures) == [served + 22]
 
 
-def test_a_barrier_is_arrived_at_when_what_is_stored_has_a_place_in_the_sm_s_queue(core):
+def test_a_barrier_waits_for_no_store_that_waits_for_the_sm_s_queue(core):
     """
     A queue of two, stores of 20 wavefronts, which leave it at 1, 21, 41 and 61.
 
-    The first three come at 1, 4 and 7; the fourth when the second has left, at 21. The barrier, which issues at once,
-    arrives 3 cycles later and takes 22.
+    The barrier issues behind them, at 4, and takes 22 cycles. A load behind it waits until the
+    last store has had its wavefronts, at 81, and is there 22 cycles later.
     """
-    code = (*[sts(20)] * 4, instruction(BAR), HALF._replace(joins=True))
+    figures = FIGURES._replace(sm_depth=2, wavefront_latency=1)
+    stores = [sts(20)] * 4
 
-    assert issues(core, *code, figures=FIGURES._replace(sm_depth=2, wavefront_latency=1)) == [0, 1, 2, 3, 4, 46]
+    assert issues(core, *stores, instruction(BAR), HALF._replace(joins=True), figures=figures) == [0, 1, 2, 3, 4, 26]
+    assert landed(core, *stores, instruction(BAR), lds(activity=0), figures=figures) == [81 + 22]
+
+
+def test_a_store_without_room_at_the_sm_s_port_holds_its_own_smsp_alone_but_for_what_is_behind_a_barrier():
+    """
+    SMSP 1's store waits for room until 65, in its queue: what it issues at 5 leaves 3 cycles behind it, at 68.
+
+    SMSP 0's instruction of cycle 5 passes, at 6. Behind a barrier it waits until all that were issued have left, at 68,
+    and takes the data stage behind that.
+    """
+    chip = quiet(figures=FIGURES)
+
+    assert chip.dispatch_store(1, 0, 1, 0, 65, 0) == 65
+    assert chip.dispatch(0, 5, 1, 0, 0, 0, 0) == 6
+    assert chip.dispatch(1, 5, 1, 0, 0, 0, 0) == 68
+    chip.clear(0)
+    assert chip.dispatch(2, 10, 1, 0, 0, 0, 0) == 69
 
 
 def test_a_store_s_result_is_there_when_it_is_written(core):
@@ -117,19 +135,12 @@ def test_stores_of_two_warps_by_turns_take_a_cycle_a_wavefront(core):
     assert sorted(at for warp in ran.warps.values() for _, at in warp.notes) == [9, 17, 25, 33]
 
 
-def test_a_barrier_waits_until_what_is_stored_to_global_memory_has_been_taken(core):
-    """
-    16 sectors leave at 1, and look up four lines until 5. A barrier behind them issues at once, is arrived at then, and
-    takes 22.
-
-    One behind a load, or behind a store of which no sector is written, is arrived at in the next cycle.
-    """
+@pytest.mark.parametrize("before", [store(0), store(1), lds()])
+def test_a_barrier_waits_for_nothing_that_is_stored_to_global_memory_or_loaded(core, before):
+    """It issues at 1 and takes 22 cycles, behind a store of 16 sectors or of none, or a load."""
     memory = Memory(outputs=[(16, IN_L2), (0, IN_L2)])
-    code = (instruction(BAR), HALF._replace(joins=True))
 
-    assert issues(core, store(0), *code, memory=memory) == [0, 1, 27]
-    assert issues(core, store(1), *code, memory=memory) == [0, 1, 23]
-    assert issues(core, lds(), *code) == [0, 1, 23]
+    assert issues(core, before, instruction(BAR), HALF._replace(joins=True), memory=memory) == [0, 1, 23]
 
 
 def test_copies_of_no_lane_leave_when_the_data_stage_has_written_zeros_for_those_before(core):

@@ -61,13 +61,13 @@ def test_stores_are_taken_one_after_another():
     assert [chip.store(0, 0, 0, 4) for _ in range(4)] == [0, 4, 8, 12]
 
 
-@pytest.mark.parametrize(("buffer", "lands"), [(0, 65), (128, 9), (64, 33)])
+@pytest.mark.parametrize(("buffer", "lands"), [(0, 69), (128, 9), (64, 37)])
 def test_a_store_that_cannot_leave_holds_what_is_behind_it(core, buffer, lands):
     """
-    Two stores of 128 bytes leave the queue at 1 and 5; a port of 2 bytes a cycle sends them at 1 and 65.
+    Two stores of 128 bytes; a port of 2 bytes a cycle sends them at 1 and 65.
 
-    A load of shared memory behind them comes at 9, and is taken at 65, or 64 or 32 cycles before that where a buffer
-    keeps as much of what waits.
+    The second waits in its queue until it has room, at 65, or 64 or 32 cycles before that where a buffer keeps as much
+    of what waits; with room for all it leaves at 5. A load of shared memory behind it is taken 4 cycles later.
     """
     figures = SIMPLE._replace(l2_store_port_bytes=2, store_buffer=buffer)
     ran = execute(
@@ -75,6 +75,19 @@ def test_a_store_that_cannot_leave_holds_what_is_behind_it(core, buffer, lands):
     )
 
     assert ran.warps[0, 0].notes == [(2, lands + 22)]
+
+
+def test_the_port_passes_what_the_l2_takes_within_the_time_of_its_buffers():
+    """
+    128 bytes of three SMs, of which the L2 takes one in 20 cycles: at 0, 20 and 40, the buffers hold 30 of them.
+
+    The third SM's port is free 10 cycles after its store, which leaves then; the first two when they have sent theirs.
+    """
+    chip = quiet(figures=SIMPLE._replace(l2_write_buffer=30), sms=3, share=10, memory=Memory(simulates_l2=False))
+    for sm in range(3):
+        chip.store(sm, 0, 0, 4)
+
+    assert [chip.room_of_port(sm) + SIMPLE.store_buffer // SIMPLE.l2_store_port_bytes for sm in range(3)] == [4, 4, 10]
 
 
 @pytest.mark.parametrize(("buffer", "leaves"), [(0, 129), (100, 29)])

@@ -17,6 +17,9 @@ TRIPS = 40
 COUNTED, BRANCHED = 22, 7
 """Cycles from a trip's first store to its branch, which waits for the trip's count, and from there to the next trip."""
 
+STALLS = {1: (1,), 2: (4, 1), 4: (4, 4, 4, 1)}
+"""Of each store of a trip, as compiled: those that hold one scoreboard issue four cycles apart."""
+
 FULL = 64
 """Wavefronts that keep the data stage longer than a barrier takes."""
 
@@ -27,10 +30,18 @@ def measured(stores, warps, stride, *, barrier):
 
 
 def simulated(core, stores, warps, stride):
-    """Cycles of a trip of the microbenchmark's loop: stores of one register, a barrier, and the branch behind it."""
-    sts = instruction(SHARED, wavefronts=((stride // 4,) * 32,), registers=2, fills=True)
-    counted = instruction(PIPE, stall=COUNTED - stores - 1)
-    code = [sts] * stores + [instruction(BAR), counted, instruction(PIPE, joins=True, stall=BRANCHED)]
+    """
+    Cycles of a trip of the microbenchmark's loop: stores of one register, a barrier, and the branch behind it.
+
+    That waits until the stores' registers have been read, as compiled, where there are one or two. Of four it is the
+    next trip's first store that does, which is left out: registers of stores apart from the queue are read too late.
+    """
+    wavefronts = ((stride // 4,) * 32,)
+    fields = {"wavefronts": wavefronts, "registers": 2, "fills": True, "read": 0}
+    sts = [instruction(SHARED, stall=stall, **fields) for stall in STALLS[stores]]
+    counted = instruction(PIPE, stall=COUNTED - sum(STALLS[stores]) - 1)
+    branch = instruction(PIPE, joins=True, stall=BRANCHED, waits=(0,) if stores < 4 else ())
+    code = [*sts, instruction(BAR), counted, branch]
     ran = execute(core, (code, TRIPS), warps=warps, figures=FIGURES)
     branches = [warp.selected[len(code) - 1 :: len(code)] for warp in ran.warps.values()]
     first, last = (max(issued[trip] for issued in branches) for trip in (TRIPS // 4, TRIPS - 1))
@@ -44,11 +55,10 @@ def test_a_barrier_does_not_wait_for_the_wavefronts_of_stores(core, stores, warp
     """
     Where stores keep the data stage busy, a trip with a barrier is 4 cycles longer than one without, on an H200.
 
-    Were it arrived at when all is written, each trip would add the 20 cycles and more of a barrier. Four stores of each
-    of 16 warps, without conflicts, take 78 cycles there and 90 here, as an SMSP reads two registers of each.
+    Were it arrived at when all is written, each trip would add the 20 cycles and more of a barrier.
     """
     of = (stores, warps, stride)
     without, behind = measured(*of, barrier=False), measured(*of, barrier=True)
     if stores * warps * stride // 4 > FULL:
         assert behind - without < 5
-    assert simulated(core, *of) == pytest.approx(behind, abs=12 if of == (4, 16, 4) else 6.5)
+    assert simulated(core, *of) == pytest.approx(behind, abs=12.5 if of == (4, 16, 4) else 5)

@@ -3,6 +3,7 @@
 from statistics import linear_regression, mean
 from typing import Final
 
+from gpusim.gpu.calibrate.runs import SMSPS
 from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured
 from gpusim.gpu.calibrate.tiles import AMID_LAG, AMID_LOADERS, AMID_LOADS
 from gpusim.units import SECTOR_BYTES
@@ -270,19 +271,23 @@ def _beside_mma(instruction: str) -> Formula:
 
 
 def _store_buffer(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    """Return the bytes of stores that have issued and have not left, when each waits for another one to leave."""
+    """
+    Return the bytes of stores that have issued and have not left the SM, when each waits for another one to leave.
+
+    One of each SMSP is still in its queue.
+    """
     row = t["backlog"].rows(instruction="stg.128", smsps=4, blockers=0)[0]
     last = max(int(column.removeprefix("at_")) for column in row if column.startswith("at_"))
     pace = (float(row[f"at_{last * 2 // 3}"]) - float(row[f"at_{last // 2}"])) / (last * 2 // 3 - last // 2)
     if pace <= 0:
         raise NotMeasured
     waiting = [
-        4 * (count - (float(row[f"at_{count}"]) - float(row["at_0"])) / pace)
+        SMSPS * (count - (float(row[f"at_{count}"]) - float(row["at_0"])) / pace)
         for count in range(last // 2, last * 2 // 3 + 1)
     ]
-    return 512 * round(mean(waiting)), (
+    return 512 * round(mean(waiting) - SMSPS), (
         f"backlog.csv, stg.128 on 4 SMSPs, one in {pace:.1f} cycles of each: "
-        f"{mean(waiting):.1f} stores of 512 bytes wait"
+        f"{mean(waiting):.1f} stores of 512 bytes wait, one in each queue"
     )
 
 

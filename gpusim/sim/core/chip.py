@@ -413,7 +413,7 @@ class Chip:
         row = side_by_side(warps, WARP_WIDTH)
         self.ready, self.port_of, self.age, self.number, self.issued, self.at, self.stalled, self.reason = row[:8]
         self.home, self.segment, self.trip, self.barred, self.held, self.watched, self.slot = row[8:15]
-        self.return_free, self.committed, self.open_group, self.stored, self.drained = row[15:20]
+        self.return_free, self.committed, self.open_group, self.copied, self.drained = row[15:20]
         self.board, self.board_reason, self.written = row[20], row[20 + SCOREBOARDS], row[20 + 2 * SCOREBOARDS]
         self.tagged_apart, self.groups = row[21 + 2 * SCOREBOARDS], zeros(warps * GROUPS)
         # Caches and DRAM
@@ -494,7 +494,7 @@ class Chip:
 
     def mio_of(self, sms: int, smsps: int) -> None:
         """Make the queues of the MIO, the data stage behind them, look-ups of copies, and the way of loads' lines."""
-        self.mio_free, self.taken = zeros(smsps), zeros(smsps)
+        self.mio_free, self.left, self.taken = zeros(smsps), zeros(smsps), zeros(smsps)
         self.due_at, self.due_takes = zeros(smsps * DUE), zeros(smsps * DUE)
         self.due_first, self.due_next = zeros(smsps), zeros(smsps)
         self.multiplied, self.multiplies = zeros(smsps), zeros(smsps)
@@ -506,6 +506,8 @@ class Chip:
         self.tag_free, self.tagged, self.tag_turn = zeros(sms), zeros(sms * self.look_ups), zeros(sms)
         self.sought, self.sought_turn = zeros(sms * max(1, self.load_look_ups)), zeros(sms)
         self.apart_until, self.apart_turn = zeros(sms * max(1, self.stores_apart)), zeros(sms)
+        # From when an SM's queue takes what is issued behind a barrier, and when what was stored has had its wavefronts.
+        self.cleared, self.settled = zeros(sms), zeros(sms)
         # Copies on their way, in the order of their look-ups: when the data of each is there, and its places.
         self.sent, self.sent_places = zeros(sms * self.most_outstanding), zeros(sms * self.most_outstanding)
         self.sent_first, self.sent_next, self.outstanding = zeros(sms), zeros(sms), zeros(sms)
@@ -620,7 +622,7 @@ class Chip:
             self.segment[warp], self.trip[warp], self.at[warp] = segment, 0, self.first[segment]
             self.port_of[warp] = smsp * self.ports + self.port[self.first[segment]]
             self.issued[warp], self.stalled[warp], self.ready[warp], self.reason[warp] = at - 1, at, at, WAIT
-            self.committed[warp] = self.open_group[warp] = self.stored[warp] = self.drained[warp] = self.written[
+            self.committed[warp] = self.open_group[warp] = self.copied[warp] = self.drained[warp] = self.written[
                 warp
             ] = 0
             self.barred[warp] = self.held[warp] = 0
@@ -671,15 +673,16 @@ class Chip:
         """
         Let a warp arrive at its CTA's barrier; the last one releases all, in the order in which they came.
 
-        Its BAR issues at once, but arrives behind what its warp has stored: when that has a place in the queue of the
-        SM, which serves loads behind the barrier after it (barred.csv), or to global memory, when that has been taken,
-        as copies and the end of their group have been (one_sm.csv).
+        What the warp has stored it does not wait for (stored.csv), but for its copies and the end of their group, until
+        the data stage has taken them (one_sm.csv). Memory instructions behind the barrier, of any warp of the SM, wait
+        in its SMSPs' queues until all that were issued before have left these, and what was stored to shared memory has
+        had its wavefronts (stored.csv, loads of another SMSP; fenced.csv, of another CTA; arrived.csv; barred.csv).
         """
         slot = self.slot[warp]
         sm = slot // self.slots
         self.barrier_free[sm] = max(at, self.barrier_free[sm]) + self.barrier_each
         self.last_arrival[slot] = max(
-            self.last_arrival[slot], self.barrier_free[sm], self.stored[warp] + self.barrier_each
+            self.last_arrival[slot], self.barrier_free[sm], self.copied[warp] + self.barrier_each
         )
         self.arrivals[slot * self.warps + self.arrived[slot]] = warp
         self.arrived[slot] += 1
@@ -689,8 +692,15 @@ class Chip:
         self.arrived[slot] = 0
         release = self.last_arrival[slot] + self.barrier_base
         self.last_arrival[slot] = 0
+        self.clear(sm)
         for place in range(slot * self.warps, slot * self.warps + warps):
             self.release(self.arrivals[place], release)
+
+    def clear(self, sm: int) -> None:
+        """Let what an SM issues from now on wait for what it has issued."""
+        self.cleared[sm] = max(self.cleared[sm], self.settled[sm])
+        for smsp in range(sm * self.smsps, (sm + 1) * self.smsps):
+            self.cleared[sm] = max(self.cleared[sm], self.left[smsp])
 
     def release(self, warp: int, at: int) -> None:
         """Release a warp from the barrier; one that waits there returns to its SMSP."""
@@ -906,7 +916,7 @@ class Chip:
             if self.takes[code] and (kind != LDGSTS or self.asked[self.requested]):
                 self.take_later(smsp, self.collected, self.takes[code])
         elif kind == COMMIT:
-            self.stored[warp] = max(self.stored[warp], self.dispatch(smsp, at, self.commit_stage, 0, 0, warp, 0))
+            self.copied[warp] = max(self.copied[warp], self.dispatch(smsp, at, self.commit_stage, 0, 0, warp, 0))
             self.tag_free[self.sm_of[smsp]] += self.tagged_apart[warp]
             self.tagged_apart[warp] = 0
             self.commit(warp)
@@ -1237,10 +1247,22 @@ class Chip:
         time to the address unit (D8). On T4 the rate of the SM is that of GA10x (D20). A store waits until its warp's
         store before it is written (``until``), ``apart`` from the queue, in one of so many places that come in turn;
         until it has one all memory instructions behind it wait with it (D3). Behind a load that may not be looked up
-        yet they do, too.
+        yet they do, too. Behind a barrier all wait for those before it (``cleared``).
         """
         waits = self.gaps(smsp, warp, at, registers)
-        return self.queue_up(smsp, at, cycles, registers, until, waits, 1, 1, self.sm_interval, apart)
+        return self.queue_up(smsp, at, cycles, registers, until, waits, 1, 1, self.sm_interval, apart, 0)
+
+    def dispatch_store(  # noqa: PLR0917 - in C all are
+        self, smsp: int, at: int, cycles: int, registers: int, room: int, warp: int
+    ) -> int:
+        """
+        Queue a store to global memory in the MIO; return the cycle at which the data stage takes it.
+
+        It waits in the queue of its SMSP until the SM's port has room for what it stores (``room``), and so does what
+        its SMSP issues behind it. Those of other SMSPs pass (stored.csv, loads of an SMSP that stores nothing).
+        """
+        waits = self.gaps(smsp, warp, at, registers)
+        return self.queue_up(smsp, at, cycles, registers, 0, waits, 1, 1, self.sm_interval, 0, room)
 
     def dispatch_copy(self, smsp: int, at: int, cycles: int, registers: int, until: int) -> int:
         """
@@ -1254,7 +1276,8 @@ class Chip:
         self.queued[smsp] += self.copy_queue
         entries = self.queued[smsp] // PERCENT
         self.queued[smsp] %= PERCENT
-        return self.queue_up(smsp, at, cycles, registers, until, 0, entries, max(1, registers), self.copy_interval, 0)
+        entries_of_sm = max(1, registers)
+        return self.queue_up(smsp, at, cycles, registers, until, 0, entries, entries_of_sm, self.copy_interval, 0, 0)
 
     def queue_up(  # noqa: PLR0917 - in C all are
         self,
@@ -1268,11 +1291,21 @@ class Chip:
         entries: int,
         interval: int,
         apart: int,
+        room: int,
     ) -> int:
-        """Queue an instruction that takes entries of its SMSP's queue and the SM's; return when it is the stage's."""
+        """
+        Queue an instruction that takes entries of its SMSP's queue and the SM's; return when it is the stage's.
+
+        One that has waited in its SMSP's queue for room beyond the SM's is taken at once: it holds no other SMSP's.
+        """
         sm = self.sm_of[smsp]
         entry = sm * self.sm_depth + (self.sm_queue_at[sm] + entries - 1) % self.sm_depth
-        collected = max(max(at + 1, self.mio_free[smsp]) + waits, self.sm_free[sm], self.sm_queue[entry])
+        collected = max(
+            max(at + 1, self.mio_free[smsp]) + waits, self.sm_free[sm], self.sm_queue[entry], self.cleared[sm]
+        )
+        if room > collected:
+            self.leave_queue(smsp, room, registers, own)
+            return self.reserve(sm, room, cycles)
         if apart:
             turn = sm * apart + self.apart_turn[sm]
             passes = max(collected, self.apart_until[turn])
@@ -1284,21 +1317,25 @@ class Chip:
             passes = max(collected, until)
             self.block(sm, collected, passes)
             leaves = passes = self.reserve(sm, passes, cycles) if cycles else self.next_free(sm, passes)
-        self.collected = collected
-        self.mio_free[smsp] = collected + max(self.smsp_interval, registers * self.register_interval)
+        self.leave_queue(smsp, collected, registers, own)
         self.sm_free[sm] = collected + interval
-        place = self.queue_at[smsp]
-        for _ in range(own):
-            self.queue[smsp * self.depth + place] = collected
-            place = place + 1 if place + 1 < self.depth else 0
-        self.queue_at[smsp] = place
         place = self.sm_queue_at[sm]
         for _ in range(entries):
             self.sm_queue[sm * self.sm_depth + place] = passes
             place = place + 1 if place + 1 < self.sm_depth else 0
         self.sm_queue_at[sm] = place
-        self.port_free[(smsp + 1) * self.ports - MIO] = self.queue[smsp * self.depth + self.queue_at[smsp]]
         return leaves
+
+    def leave_queue(self, smsp: int, at: int, registers: int, entries: int) -> None:
+        """Let an instruction leave its SMSP's queue, which reads the registers of the next one after its own."""
+        self.collected = self.left[smsp] = at
+        self.mio_free[smsp] = at + max(self.smsp_interval, registers * self.register_interval)
+        place = self.queue_at[smsp]
+        for _ in range(entries):
+            self.queue[smsp * self.depth + place] = at
+            place = place + 1 if place + 1 < self.depth else 0
+        self.queue_at[smsp] = place
+        self.port_free[(smsp + 1) * self.ports - MIO] = self.queue[smsp * self.depth + place]
 
     def memory(self, smsp: int, warp: int, at: int) -> int:
         """Issue a memory instruction; return the cycle at which its data has arrived."""
@@ -1313,6 +1350,7 @@ class Chip:
             leaves = self.dispatch(smsp, at, cycles, registers, until, warp, self.stores_apart if stores else 0)
             if stores:
                 self.written[warp] = leaves + wavefronts * self.wavefront_latency
+                self.settled[sm] = max(self.settled[sm], self.staged_last + 1)
             landed = self.shared(warp, leaves, wavefronts)
             self.shared_left[sm] = leaves
         elif kind == LDGSTS:
@@ -1328,7 +1366,8 @@ class Chip:
                 # A store looks up its lines on the way, one a cycle, as copies do. Four sectors are taken for a line.
                 sectors = self.sectors_of_output(warp, code)
                 lines = 0 if self.is_load[code] else (sectors + SECTORS_PER_LINE - 1) // SECTORS_PER_LINE
-                leaves = self.dispatch(smsp, at, self.staged_cycles(lines), registers, 0, warp, 0)
+                room = self.room_of_port(sm) if lines else 0
+                leaves = self.dispatch_store(smsp, at, self.staged_cycles(lines), registers, room, warp)
                 landed = self.output(sm, warp, at, leaves, sectors)
         if self.write[code] >= 0:
             self.hold(warp, self.write[code], landed, reason)
@@ -1397,7 +1436,7 @@ class Chip:
         elif comes:
             landed = self.taken_in(sm, landed, max(wavefronts, self.tags()))
         # A barrier behind it is reached when the data stage has taken it (one_sm.csv, without barriers).
-        self.stored[warp] = max(self.stored[warp], leaves)
+        self.copied[warp] = max(self.copied[warp], leaves)
         self.open_group[warp] = max(landed, self.open_group[warp])
         return landed
 
@@ -1415,9 +1454,6 @@ class Chip:
             landed = max(landed, self.return_free[warp] + path)
             self.return_free[warp] = landed
             return landed
-        if self.fills[code]:
-            # A barrier behind it leaves the SMSP's queue next.
-            self.stored[warp] = max(self.stored[warp], self.mio_free[self.home[warp]])
         return self.staged_last + 1
 
     # --- global memory ---
@@ -1447,9 +1483,7 @@ class Chip:
             if not sectors:
                 self.drained[warp] = leaves
                 return leaves
-            self.block(sm, leaves + 1, self.store_free[sm] // MILLI - self.store_buffer // self.store_bytes)
             taken = self.store(sm, leaves, at, sectors)
-            self.stored[warp] = max(self.stored[warp], self.staged_last + 1)
             self.drained[warp] = max(leaves, taken - self.write_buffer)
             self.accepted[self.slot[warp]] = max(taken, self.accepted[self.slot[warp]])
             return leaves
@@ -1642,13 +1676,17 @@ class Chip:
         """Queue a request at its SM's port and at the L2; return when that accepts it, in thousandths of a cycle."""
         return self.look(self.enter(sm, at, size), issued, size)
 
+    def room_of_port(self, sm: int) -> int:
+        """Return when no more stores wait for an SM's port than find room before it (backlog.csv)."""
+        return self.store_free[sm] // MILLI - self.store_buffer // self.store_bytes
+
     def store(self, sm: int, at: int, issued: int, sectors: int) -> int:
         """
         Write sectors of the output; return the cycle at which the L2 has taken them.
 
         The L2 takes stores and reads of all SMs one after another; a stored byte takes longer. What it has not taken
-        yet waits in buffers, for a time: until then a warp may leave. Stores fill lines of their own, which go to DRAM
-        when others need the room.
+        yet waits in buffers, for a time: until then a warp may leave, and the SM's port passes what is behind it.
+        Stores fill lines of their own, which go to DRAM when others need the room.
         """
         size = sectors * SECTOR_BYTES
         leaves = max(at * MILLI, self.store_free[sm])
@@ -1656,6 +1694,7 @@ class Chip:
         start = self.look(leaves, issued, size * self.chip_bytes // self.write_bytes)
         self.written_sectors += sectors
         self.stored_bytes += size
+        self.store_free[sm] = max(self.store_free[sm], start - self.write_buffer * MILLI)
         taken = start // MILLI
         self.acknowledged = max(self.acknowledged, taken + self.write_latency)
         if self.simulates_l2:

@@ -1,0 +1,89 @@
+"""Loads from shared memory beside stores to global memory that leave an SM slowly, against microbenchmarks."""
+
+from pathlib import Path
+
+import pytest
+from doubles.by_hand import quiet
+
+from gpusim.gpu.calibrate.table import MeasuredTable
+from gpusim.machine import load_machine
+from gpusim.sim.figures import figures_of
+
+FOLDER = Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench"
+ARRIVED, STORED, FENCED = (MeasuredTable(FOLDER, name) for name in ("arrived", "stored", "fenced"))
+FIGURES = figures_of(load_machine("h200"), 0, busy=False)
+
+SECTORS, WAVEFRONTS, REGISTERS = 16, 4, 6
+"""Of a store of 16 bytes a lane: 512 bytes, the data stage's cycles for them, and those of its address and data."""
+
+APART, LOADS_AT = 4, 40
+"""Cycles from one store of a warp to the next, and at which a load issues, behind a barrier or beside the stores."""
+
+
+def passes(counts, *, barred):
+    """Cycle at which a load of SMSP 0 leaves its queue, beside stores of some SMSPs' warps, so many of each."""
+    chip = quiet(figures=FIGURES)
+    for place in range(max(counts.values())):
+        for smsp, count in counts.items():
+            for _ in range(count > place):
+                at = APART * place
+                leaves = chip.dispatch_store(smsp, at, WAVEFRONTS, REGISTERS, chip.room_of_port(0), 0)
+                chip.store(0, leaves, at, SECTORS)
+    if barred:
+        chip.clear(0)
+    chip.dispatch(0, LOADS_AT, 1, 1, 0, 0, 0)
+    return chip.collected
+
+
+@pytest.mark.parametrize("warps", [3, 6])
+@pytest.mark.parametrize("count", [2, 4, 8])
+def test_a_load_behind_a_barrier_passes_when_stores_of_other_smsps_have_left_their_queues(warps, count):
+    """
+    Of 48 stores, the last leaves some 550 cycles behind the first: the port takes 33 bytes a cycle and keeps 13 stores.
+
+    The load's own way, and that from the barrier to its issue, are those of a launch without stores.
+    """
+    landed, alone = (
+        ARRIVED.numbers("landed", instruction=name, count=number, row_bytes=512, warps=warps, barrier=1)[0]
+        for name, number in (("stg.128", count), ("", 0))
+    )
+    each = warps // 3 * count
+
+    behind = passes(dict.fromkeys((1, 2, 3), each), barred=True) - LOADS_AT - 1
+    assert behind == pytest.approx(landed - alone, abs=30)
+
+
+def test_a_load_beside_stores_of_other_smsps_waits_for_none_of_them():
+    """
+    There it takes no more than 15 cycles beyond those of one without stores, though they leave for 500 cycles.
+
+    Here it waits for registers that stores before it read, in the order of issue (D8).
+    """
+    alone, beside = (
+        STORED.numbers("cycles", probe="lds", busy="0 1 2", partner=3, stores=stores, delay=100)[0]
+        for stores in (0, 16)
+    )
+
+    assert beside - alone < 15
+    assert passes(dict.fromkeys((1, 2, 3), 16), barred=False) - LOADS_AT - 1 < 25
+
+
+@pytest.mark.parametrize("probe", ["barrier", "sts barrier", "stg barrier"])
+def test_a_barrier_waits_for_no_store_before_it(probe):
+    """Its release comes as soon for the warp of an idle SMSP, though the other one's store waits for 300 cycles."""
+    alone, behind = (
+        STORED.numbers("partners", probe=probe, busy="1 2 3", partner=0, stores=stores, delay=300)[0]
+        for stores in (0, 12)
+    )
+
+    assert behind - alone < 25
+
+
+def test_a_barrier_holds_what_another_cta_of_its_sm_issues_behind_it():
+    """A load behind the barrier of a CTA that stores nothing waits for another CTA's stores, some 250 cycles."""
+    alone, behind = (
+        FENCED.numbers("cycles", busy="1 2 3", storing=0, meeting=1, loading=0, stores=stores, delay=100)[0]
+        for stores in (0, 12)
+    )
+
+    assert behind - alone > 200
