@@ -16,7 +16,7 @@ class Figures(NamedTuple):
         smsps: SMSPs of an SM.
         ports: Ports of an SMSP (``code.port_count``).
         queue_depth, sm_depth: Entries of an SMSP's MIO queue, and of the queue that the SM's data stage serves.
-        store_buffer: Bytes of stores that may wait for an SM's port without holding other memory instructions.
+        store_buffer: Bytes of stores that may wait for an SM's port; what has no room waits in its SMSP's queue.
         sm_interval, smsp_interval: Cycles between two instructions that leave the MIO, of an SM and of an SMSP.
         wavefronts_per_cycle: Wavefronts that the data stage takes in a cycle.
         wavefront_latency: Cycles that each further wavefront adds to a load, and each one to the wait for a store.

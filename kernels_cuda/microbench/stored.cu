@@ -56,6 +56,9 @@ DEVICE void stored(u64* stamps, char* data, u32 one, u32 busy, u32 delay, u32 pa
         end = cycles();
     }
     asm volatile("cp.async.wait_all;" ::: "memory");
+    // Stamps are stored when nobody is timed any more.
+    const u64 last = cycles();
+    while (cycles() < last + 4096) {}
     if (lane_id() == 0) {
         stamps[warp_id() * 2] = begin;
         stamps[warp_id() * 2 + 1] = end;
@@ -114,8 +117,10 @@ DEVICE void fenced(u64* stamps, char* data, u64* meets, u32 one, u32 sm, u32 sto
             branch_on(found);
         }
         end = cycles();
-        __syncthreads();
     }
+    // Stamps are stored when nobody is timed any more.
+    const u64 last = cycles();
+    while (cycles() < last + 4096) {}
     if (lane_id() == 0) {
         stamps[(number * 12 + warp_id()) * 2] = begin;
         stamps[(number * 12 + warp_id()) * 2 + 1] = end;

@@ -535,3 +535,12 @@ def test_an_empty_load_has_a_place_and_takes_no_wavefront(core):
 
     assert ran.warps[0, 0].notes == [(2, 5 - 1 + 23)]
     assert ran.chip.wavefronts == 1
+
+
+def test_what_takes_none_of_the_data_stage_passes_in_its_first_free_cycle():
+    """Cycles 1, 3, 4 and 5 are taken: what comes at 1 passes at 2, what comes at 3 at 6."""
+    chip = quiet()
+    chip.reserve(0, 1, 1)
+    chip.reserve(0, 3, 3)
+
+    assert (chip.next_free(0, 1), chip.next_free(0, 3)) == (2, 6)

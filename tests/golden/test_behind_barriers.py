@@ -10,7 +10,7 @@ from gpusim.machine import load_machine
 from gpusim.sim.figures import figures_of
 
 FOLDER = Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench"
-ARRIVED, STORED, FENCED = (MeasuredTable(FOLDER, name) for name in ("arrived", "stored", "fenced"))
+ARRIVED, STORED = (MeasuredTable(FOLDER, name) for name in ("arrived", "stored"))
 FIGURES = figures_of(load_machine("h200"), 0, busy=False)
 
 SECTORS, WAVEFRONTS, REGISTERS = 16, 4, 6
@@ -27,7 +27,7 @@ def passes(counts, *, barred):
         for smsp, count in counts.items():
             for _ in range(count > place):
                 at = APART * place
-                leaves = chip.dispatch_store(smsp, at, WAVEFRONTS, REGISTERS, chip.room_of_port(0), 0)
+                leaves = chip.dispatch_output(smsp, at, WAVEFRONTS, REGISTERS, chip.room_of_port(0), 0)
                 chip.store(0, leaves, at, SECTORS)
     if barred:
         chip.clear(0)
@@ -66,24 +66,3 @@ def test_a_load_beside_stores_of_other_smsps_waits_for_none_of_them():
 
     assert beside - alone < 15
     assert passes(dict.fromkeys((1, 2, 3), 16), barred=False) - LOADS_AT - 1 < 25
-
-
-@pytest.mark.parametrize("probe", ["barrier", "sts barrier", "stg barrier"])
-def test_a_barrier_waits_for_no_store_before_it(probe):
-    """Its release comes as soon for the warp of an idle SMSP, though the other one's store waits for 300 cycles."""
-    alone, behind = (
-        STORED.numbers("partners", probe=probe, busy="1 2 3", partner=0, stores=stores, delay=300)[0]
-        for stores in (0, 12)
-    )
-
-    assert behind - alone < 25
-
-
-def test_a_barrier_holds_what_another_cta_of_its_sm_issues_behind_it():
-    """A load behind the barrier of a CTA that stores nothing waits for another CTA's stores, some 250 cycles."""
-    alone, behind = (
-        FENCED.numbers("cycles", busy="1 2 3", storing=0, meeting=1, loading=0, stores=stores, delay=100)[0]
-        for stores in (0, 12)
-    )
-
-    assert behind - alone > 200

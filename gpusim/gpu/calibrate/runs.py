@@ -348,7 +348,8 @@ def measure_stored(device: Device, *, quick: bool) -> list[MeasuredRow]:
             found.append(np.diff(device.cupy.asnumpy(stamps).astype(np.int64))[:, 0])
         took = np.median(found[1:], axis=0).astype(np.int64)
         row: MeasuredRow = {"probe": probe, "busy": name, "partner": partner % SMSPS, "stores": stores, "delay": delay}
-        row |= {"issued": int(took[:SMSPS].max()), "cycles": int(took[_STORED_PROBING])}
+        issued = max(int(took[warp]) for warp in range(SMSPS) if busy >> warp & 1)
+        row |= {"issued": issued, "cycles": int(took[_STORED_PROBING])}
         rows.append(row | {"partners": int(took[partner]), "late": int(took[_STORED_LATE])})
     return rows
 

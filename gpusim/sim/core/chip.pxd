@@ -69,7 +69,7 @@ cdef class Chip:
     cdef const long long[::1] line, sector_mask, output_sectors, found_slow, found_missed, found_first
     cdef int[::1] staged
     cdef long long[::1] reach, sm_free, full_from, full_to, tag_free, tagged, tag_turn, sought, sought_turn, apart_until, sent, sent_places, sent_first, sent_next, outstanding, apart_turn, tagged_apart, shared_left, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
-    cdef long long[::1] port_free, port_user, port_takes, port_turn, mio_free, left, cleared, settled, return_free, queue, queue_at, queued, sm_queue, sm_queue_at, taken, due_at, due_takes, due_first, due_next, multiplied, multiplies, clock, asleep, last, active, blocked, planned, members
+    cdef long long[::1] port_free, port_user, port_takes, port_turn, mio_free, left, roomless, cleared, settled, return_free, queue, queue_at, queued, sm_queue, sm_queue_at, taken, due_at, due_takes, due_first, due_next, multiplied, multiplies, clock, asleep, last, active, blocked, planned, members
     cdef long long[::1] cta, expected, launched, remaining, accepted, arrived, last_arrival, arrivals, observed, parked, awaiting, finished, slot_of
     cdef long long[::1] age, home, slot, at, segment, trip, ready, stalled, issued, reason, board, board_reason
     cdef long long[::1] barred, held, dispatched, watched, port_of, number, sm_of
@@ -133,8 +133,9 @@ cdef class Chip:
     cdef long long gaps(self, long long smsp, long long warp, long long at, long long registers) noexcept
     cdef long long dispatch(self, long long smsp, long long at, long long cycles, long long registers, long long until, long long warp, long long apart) noexcept
     cdef long long dispatch_copy(self, long long smsp, long long at, long long cycles, long long registers, long long until) noexcept
+    @cython.locals(alone=bint)
     cdef long long queue_up(self, long long smsp, long long at, long long cycles, long long registers, long long until, long long waits, long long own, long long entries, long long interval, long long apart, long long room) noexcept
-    cdef long long dispatch_store(self, long long smsp, long long at, long long cycles, long long registers, long long room, long long warp) noexcept
+    cdef long long dispatch_output(self, long long smsp, long long at, long long cycles, long long registers, long long room, long long warp) noexcept
     cdef void leave_queue(self, long long smsp, long long at, long long registers, long long entries) noexcept
     @cython.locals(comes=bint)
     cdef long long memory(self, long long smsp, long long warp, long long at) noexcept

@@ -494,7 +494,7 @@ class Chip:
 
     def mio_of(self, sms: int, smsps: int) -> None:
         """Make the queues of the MIO, the data stage behind them, look-ups of copies, and the way of loads' lines."""
-        self.mio_free, self.left, self.taken = zeros(smsps), zeros(smsps), zeros(smsps)
+        self.mio_free, self.left, self.roomless, self.taken = zeros(smsps), zeros(smsps), zeros(smsps), zeros(smsps)
         self.due_at, self.due_takes = zeros(smsps * DUE), zeros(smsps * DUE)
         self.due_first, self.due_next = zeros(smsps), zeros(smsps)
         self.multiplied, self.multiplies = zeros(smsps), zeros(smsps)
@@ -697,7 +697,11 @@ class Chip:
             self.release(self.arrivals[place], release)
 
     def clear(self, sm: int) -> None:
-        """Let what an SM issues from now on wait for what it has issued."""
+        """
+        Let what an SM issues from now on wait for what it has issued.
+
+        Not modelled: that this begins when the first warp comes to the barrier, not the last one (stored.csv).
+        """
         self.cleared[sm] = max(self.cleared[sm], self.settled[sm])
         for smsp in range(sm * self.smsps, (sm + 1) * self.smsps):
             self.cleared[sm] = max(self.cleared[sm], self.left[smsp])
@@ -1252,14 +1256,14 @@ class Chip:
         waits = self.gaps(smsp, warp, at, registers)
         return self.queue_up(smsp, at, cycles, registers, until, waits, 1, 1, self.sm_interval, apart, 0)
 
-    def dispatch_store(  # noqa: PLR0917 - in C all are
+    def dispatch_output(  # noqa: PLR0917 - in C all are
         self, smsp: int, at: int, cycles: int, registers: int, room: int, warp: int
     ) -> int:
         """
-        Queue a store to global memory in the MIO; return the cycle at which the data stage takes it.
+        Queue a load or store of an epilogue in the MIO; return the cycle at which the data stage takes it.
 
-        It waits in the queue of its SMSP until the SM's port has room for what it stores (``room``), and so does what
-        its SMSP issues behind it. Those of other SMSPs pass (stored.csv, loads of an SMSP that stores nothing).
+        A store waits in the queue of its SMSP until the SM's port has room for it (``room``), and so does what its SMSP
+        issues behind it. Those of other SMSPs pass (stored.csv, loads of an SMSP that stores nothing).
         """
         waits = self.gaps(smsp, warp, at, registers)
         return self.queue_up(smsp, at, cycles, registers, 0, waits, 1, 1, self.sm_interval, 0, room)
@@ -1296,16 +1300,17 @@ class Chip:
         """
         Queue an instruction that takes entries of its SMSP's queue and the SM's; return when it is the stage's.
 
-        One that has waited in its SMSP's queue for room beyond the SM's is taken at once: it holds no other SMSP's.
+        A store without room at the SM's port, and what its SMSP issues behind it until it has room, wait in the queue
+        of the SMSP, and hold no other's (stored.csv).
         """
         sm = self.sm_of[smsp]
-        entry = sm * self.sm_depth + (self.sm_queue_at[sm] + entries - 1) % self.sm_depth
-        collected = max(
-            max(at + 1, self.mio_free[smsp]) + waits, self.sm_free[sm], self.sm_queue[entry], self.cleared[sm]
-        )
+        collected = max(max(at + 1, self.mio_free[smsp]) + waits, self.cleared[sm])
         if room > collected:
-            self.leave_queue(smsp, room, registers, own)
-            return self.reserve(sm, room, cycles)
+            self.roomless[smsp] = collected = room
+        alone = self.roomless[smsp] > at
+        if not alone:
+            entry = sm * self.sm_depth + (self.sm_queue_at[sm] + entries - 1) % self.sm_depth
+            collected = max(collected, self.sm_free[sm], self.sm_queue[entry])
         if apart:
             turn = sm * apart + self.apart_turn[sm]
             passes = max(collected, self.apart_until[turn])
@@ -1318,16 +1323,17 @@ class Chip:
             self.block(sm, collected, passes)
             leaves = passes = self.reserve(sm, passes, cycles) if cycles else self.next_free(sm, passes)
         self.leave_queue(smsp, collected, registers, own)
-        self.sm_free[sm] = collected + interval
-        place = self.sm_queue_at[sm]
-        for _ in range(entries):
-            self.sm_queue[sm * self.sm_depth + place] = passes
-            place = place + 1 if place + 1 < self.sm_depth else 0
-        self.sm_queue_at[sm] = place
+        if not alone:
+            self.sm_free[sm] = collected + interval
+            place = self.sm_queue_at[sm]
+            for _ in range(entries):
+                self.sm_queue[sm * self.sm_depth + place] = passes
+                place = place + 1 if place + 1 < self.sm_depth else 0
+            self.sm_queue_at[sm] = place
         return leaves
 
     def leave_queue(self, smsp: int, at: int, registers: int, entries: int) -> None:
-        """Let an instruction leave its SMSP's queue, which reads the registers of the next one after its own."""
+        """Let an instruction leave its SMSP's queue; its registers are read before those of the next one."""
         self.collected = self.left[smsp] = at
         self.mio_free[smsp] = at + max(self.smsp_interval, registers * self.register_interval)
         place = self.queue_at[smsp]
@@ -1367,7 +1373,7 @@ class Chip:
                 sectors = self.sectors_of_output(warp, code)
                 lines = 0 if self.is_load[code] else (sectors + SECTORS_PER_LINE - 1) // SECTORS_PER_LINE
                 room = self.room_of_port(sm) if lines else 0
-                leaves = self.dispatch_store(smsp, at, self.staged_cycles(lines), registers, room, warp)
+                leaves = self.dispatch_output(smsp, at, self.staged_cycles(lines), registers, room, warp)
                 landed = self.output(sm, warp, at, leaves, sectors)
         if self.write[code] >= 0:
             self.hold(warp, self.write[code], landed, reason)
