@@ -7,6 +7,7 @@ from doubles.by_hand import quiet
 
 from gpusim.gpu.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
+from gpusim.sim.core.constants import MIO
 from gpusim.sim.figures import figures_of
 
 FOLDER = Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench"
@@ -21,17 +22,23 @@ APART, LOADS_AT = 4, 40
 
 
 def passes(counts, *, barred):
-    """Cycle at which a load of SMSP 0 leaves its queue, beside stores of some SMSPs' warps, so many of each."""
+    """
+    Cycle at which a load of SMSP 0 leaves its queue, beside stores of some SMSPs' warps, so many of each.
+
+    Stores issue when their SMSP's queue has room; behind a barrier the load issues after the last of them.
+    """
     chip = quiet(figures=FIGURES)
+    at = LOADS_AT
     for place in range(max(counts.values())):
         for smsp, count in counts.items():
             for _ in range(count > place):
-                at = APART * place
+                at = max(APART * place, chip.port_free[(smsp + 1) * chip.ports - MIO])
                 leaves = chip.dispatch_output(smsp, at, WAVEFRONTS, REGISTERS, chip.room_of_port(0), 0)
                 chip.store(0, leaves, at, SECTORS)
     if barred:
         chip.clear(0)
-    chip.dispatch(0, LOADS_AT, 1, 1, 0, 0, 0)
+    at = max(at, LOADS_AT) if barred else LOADS_AT
+    chip.dispatch(0, at, 1, 1, 0, 0, 0)
     return chip.collected
 
 

@@ -506,7 +506,7 @@ class Chip:
         self.tag_free, self.tagged, self.tag_turn = zeros(sms), zeros(sms * self.look_ups), zeros(sms)
         self.sought, self.sought_turn = zeros(sms * max(1, self.load_look_ups)), zeros(sms)
         self.apart_until, self.apart_turn = zeros(sms * max(1, self.stores_apart)), zeros(sms)
-        # From when an SM's queue takes what is issued behind a barrier, and when what was stored has had its wavefronts.
+        # From when an SM takes what is issued behind a barrier, and when what was stored has had its wavefronts.
         self.cleared, self.settled = zeros(sms), zeros(sms)
         # Copies on their way, in the order of their look-ups: when the data of each is there, and its places.
         self.sent, self.sent_places = zeros(sms * self.most_outstanding), zeros(sms * self.most_outstanding)
