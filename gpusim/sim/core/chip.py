@@ -697,11 +697,7 @@ class Chip:
             self.release(self.arrivals[place], release)
 
     def clear(self, sm: int) -> None:
-        """
-        Let what an SM issues from now on wait for what it has issued.
-
-        Not modelled: that this begins when the first warp comes to the barrier, not the last one (stored.csv).
-        """
+        """Let what an SM issues from now on wait for what it has issued: from the last arrival at a barrier on."""
         self.cleared[sm] = max(self.cleared[sm], self.settled[sm])
         for smsp in range(sm * self.smsps, (sm + 1) * self.smsps):
             self.cleared[sm] = max(self.cleared[sm], self.left[smsp])
