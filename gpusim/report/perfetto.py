@@ -244,7 +244,8 @@ def _flows(spans: Sequence[KTileSpan]) -> dict[KTileSpan, tuple[list[int], list[
     """
     Return (ids of flows that start, ids of flows that end) of each copy and of the wait that consumes it.
 
-    A wait consumes the copies of its k tile that the same warp has issued before it ends.
+    A wait consumes the copies of its k tile that the same warp has issued before it ends: of several, the first that
+    ends when they have landed, else the last. Stores of a pipelined main loop may land behind its barrier (D32).
     """
     waits: dict[tuple[int, int, int, str], list[KTileSpan]] = {}
     for span in spans:
@@ -254,7 +255,8 @@ def _flows(spans: Sequence[KTileSpan]) -> dict[KTileSpan, tuple[list[int], list[
     for span in spans:
         wait = CONSUMED_BY.get(span.activity, "")
         consuming = waits.get((span.cta, span.warp, span.k_tile, wait), ())
-        consumer = next((one for one in consuming if one.end >= span.end), None)
+        behind = [one for one in consuming if one.end > span.begin]
+        consumer = next((one for one in behind if one.end >= span.end), behind[-1] if behind else None)
         if consumer is not None:
             number += 1
             identity = span.cta << 32 | number

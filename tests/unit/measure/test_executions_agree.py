@@ -38,14 +38,10 @@ class Late(interpreted.Chip):
 class Forgetful(interpreted.Chip):
     """It counts no wavefronts."""
 
-    def dispatch(self, *instruction):
-        leaves = super().dispatch(*instruction)
+    def staged_cycles(self, wavefronts):
+        cycles = super().staged_cycles(wavefronts)
         self.wavefronts = 0
-        return leaves
-
-    def arrive_later(self, sm, at, wavefronts):
-        super().arrive_later(sm, at, wavefronts)
-        self.wavefronts = 0
+        return cycles
 
 
 class Chatty(interpreted.Chip):
