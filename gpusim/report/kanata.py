@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gpusim.report.captions import footer
-from gpusim.report.lanes import CONSUMED_BY, activity_rank
+from gpusim.report.lanes import CONSUMED_BY, activity_rank, consumer_of
 from gpusim.results.program import SELECTED, WarpProgram
 from gpusim.results.result import Result
 from gpusim.results.timeline import KTileSpan, Timeline, WarpSpan
@@ -233,13 +233,13 @@ def _arrows(
         cycles, numbers = issued.setdefault(one.warp, ([], []))
         cycles.append(one.stalls[-1][0])
         numbers.append(number)
+    waits: dict[tuple[int, str, int], list[KTileSpan]] = {}
     for span in spans:
-        producer = producers.get((span.warp, span.activity, span.k_tile))
-        flight = None if producer is None else logged[producer - 1].flight
-        if flight is None or span.end < flight.end:
-            continue
-        del producers[span.warp, span.activity, span.k_tile]
-        cycles, numbers = issued[span.warp]
-        place = bisect_left(cycles, span.end - 1)
+        waits.setdefault((span.warp, span.activity, span.k_tile), []).append(span)
+    for key, producer in producers.items():
+        copy = logged[producer - 1]
+        wait = consumer_of(waits.get(key, ()), copy.stalls[-1][0], copy.flight.end) if copy.flight else None
+        cycles, numbers = issued[copy.warp]
+        place = bisect_left(cycles, wait.end - 1) if wait else len(cycles)
         if place < len(cycles):
             yield cycles[place], _WAKES, f"W\t{numbers[place]}\t{producer}\t0"

@@ -24,6 +24,17 @@ CONSUMED_BY = {"copy": "wait", "copy_q": "wait_qk", "copy_k": "wait_qk", "copy_v
 """The wait that consumes what each activity copies."""
 
 
+def consumer_of(waits: Iterable[KTileSpan], issued: int, landed: int) -> KTileSpan | None:
+    """
+    Return the wait that consumes a copy, of those of its warp and k tile in their order; None if none does.
+
+    It ends after the copy was issued: of several, the first that ends when the copy has landed, else the last. Stores
+    of a pipelined main loop may land behind its barrier (D32).
+    """
+    behind = [one for one in waits if one.end > issued]
+    return next((one for one in behind if one.end >= landed), behind[-1] if behind else None)
+
+
 def activity_rank(activity: str) -> int:
     """
     Return the place of an activity in ``ACTIVITIES``.

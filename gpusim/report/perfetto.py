@@ -18,6 +18,7 @@ from gpusim.report.lanes import (
     ISSUING,
     Slice,
     activity_rank,
+    consumer_of,
     k_tile_slice,
     lanes,
     open_counts,
@@ -244,8 +245,7 @@ def _flows(spans: Sequence[KTileSpan]) -> dict[KTileSpan, tuple[list[int], list[
     """
     Return (ids of flows that start, ids of flows that end) of each copy and of the wait that consumes it.
 
-    A wait consumes the copies of its k tile that the same warp has issued before it ends: of several, the first that
-    ends when they have landed, else the last. Stores of a pipelined main loop may land behind its barrier (D32).
+    A wait consumes the copies of its k tile that the same warp has issued before it ends.
     """
     waits: dict[tuple[int, int, int, str], list[KTileSpan]] = {}
     for span in spans:
@@ -254,9 +254,7 @@ def _flows(spans: Sequence[KTileSpan]) -> dict[KTileSpan, tuple[list[int], list[
     number = 0
     for span in spans:
         wait = CONSUMED_BY.get(span.activity, "")
-        consuming = waits.get((span.cta, span.warp, span.k_tile, wait), ())
-        behind = [one for one in consuming if one.end > span.begin]
-        consumer = next((one for one in behind if one.end >= span.end), behind[-1] if behind else None)
+        consumer = consumer_of(waits.get((span.cta, span.warp, span.k_tile, wait), ()), span.begin, span.end)
         if consumer is not None:
             number += 1
             identity = span.cta << 32 | number

@@ -26,13 +26,13 @@ DEVICE void arrived(u64* stamps, char* data, u32 one, u32 delay) {
     for (int pass = 0; pass < 3; ++pass) {
         __syncthreads();
         const u64 first = cycles() + one;
-        while (cycles() < first + 4096) {}  // what the pass before has stored has left
+        wait_until(first + 4096);  // what the pass before has stored has left
         __syncthreads();
         branch_on(one + static_cast<u32>(first >> 63));
         begin = cycles();
         found = one + static_cast<u32>(begin >> 63);  // which is one, but ptxas does not know
         if (warp_id() == blockDim.x / 32 - 1) {
-            while (cycles() < begin + delay) {}
+            wait_until(begin + delay);
             if (kBarrier) asm volatile("bar.sync 0;" ::: "memory");
             branch_on(found);
             released = cycles();
@@ -53,8 +53,7 @@ DEVICE void arrived(u64* stamps, char* data, u32 one, u32 delay) {
         asm volatile("cp.async.wait_all;" ::: "memory");
     }
     // Stamps are stored when nobody is timed any more.
-    const u64 last = cycles();
-    while (cycles() < last + 4096) {}
+    wait_until(cycles() + 4096);
     if (lane_id() == 0) {
         stamps[warp_id() * 3] = begin;
         stamps[warp_id() * 3 + 1] = released;

@@ -66,6 +66,10 @@ DEVICE u32 load_cycles(u64 address, u32& zero, u64& begin) {
     return static_cast<u32>(end - begin);
 }
 
+DEVICE void wait_until(u64 cycle) {
+    while (cycles() < cycle) {}
+}
+
 // Waits for all before it that a branch waits for, and for `value`, which is never 0 where this is called.
 DEVICE void branch_on(u32 value) { asm volatile("{.reg .pred p; setp.eq.u32 p, %0, 0; @p trap;}" ::"r"(value) : "memory"); }
 

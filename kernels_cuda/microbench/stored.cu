@@ -5,6 +5,7 @@ enum Probe { kBarrier = 0, kLds = 1, kStsLds = 2, kSts = 3, kStg = 4, kCopy = 5,
 
 constexpr u32 kProbing = 7, kLate = 8;  // a warp of SMSP 3, and one of SMSP 0 that loads kLateBy cycles after it
 constexpr u32 kLateBy = 80;
+constexpr u32 kWarps = 12;
 constexpr u32 kWarpBytes = 8192;        // of global memory of a warp
 
 // The warps of `busy`, bits by their number, issue kStores stores of 16 bytes a lane. `delay` cycles later the warps kProbing and
@@ -14,8 +15,8 @@ constexpr u32 kWarpBytes = 8192;        // of global memory of a warp
 // What is stored is needed at the end, so that nothing is written over what stores have not read.
 template <int kStores, int kProbe>
 DEVICE void stored(u64* stamps, char* data, u32 one, u32 busy, u32 delay, u32 partner) {
-    __shared__ __align__(128) char words[12 * 512];
-    for (u32 i = threadIdx.x * 4; i < 12 * 512; i += blockDim.x * 4) *reinterpret_cast<u32*>(words + i) = one;
+    __shared__ __align__(128) char words[kWarps * 512];
+    for (u32 i = threadIdx.x * 4; i < kWarps * 512; i += blockDim.x * 4) *reinterpret_cast<u32*>(words + i) = one;
     const u32 own = shared_address(words) + warp_id() * 512 + lane_id() * 16;
     u64 to = __cvta_generic_to_global(data) + warp_id() * kWarpBytes + lane_id() * 16;
     u32 value[4], pair[2], found = one;
@@ -27,7 +28,7 @@ DEVICE void stored(u64* stamps, char* data, u32 one, u32 busy, u32 delay, u32 pa
     for (int pass = 0; pass < 3; ++pass) {
         __syncthreads();
         const u64 first = cycles() + one;
-        while (cycles() < first + 2048) {}  // what the pass before has stored has left
+        wait_until(first + 2048);  // what the pass before has stored has left
         __syncthreads();
         begin = cycles();
         found = one + static_cast<u32>(begin >> 63);  // which is one, but ptxas does not know
@@ -35,14 +36,12 @@ DEVICE void stored(u64* stamps, char* data, u32 one, u32 busy, u32 delay, u32 pa
 #pragma unroll
             for (int i = 0; i < kStores; ++i) store_16(to + i * 512, value);
         } else if (warp_id() == kLate) {
-            const u64 from = begin + delay + kLateBy;
-            while (cycles() < from) {}
+            wait_until(begin + delay + kLateBy);
             begin = cycles();
             asm volatile("ld.shared.u32 %0, [%1];" : "=r"(found) : "r"(own + 8) : "memory");
             branch_on(found);
         } else if (warp_id() == kProbing || warp_id() == partner) {
-            const u64 from = begin + delay;
-            while (cycles() < from) {}
+            wait_until(begin + delay);
             begin = cycles();
             if (kProbe == kStsLds || kProbe == kSts || kProbe == kStsBarrierLds)
                 asm volatile("st.shared.v2.u32 [%0], {%1,%2};" ::"r"(own), "r"(pair[0]), "r"(pair[1]) : "memory");
@@ -57,8 +56,7 @@ DEVICE void stored(u64* stamps, char* data, u32 one, u32 busy, u32 delay, u32 pa
     }
     asm volatile("cp.async.wait_all;" ::: "memory");
     // Stamps are stored when nobody is timed any more.
-    const u64 last = cycles();
-    while (cycles() < last + 4096) {}
+    wait_until(cycles() + 4096);
     if (lane_id() == 0) {
         stamps[warp_id() * 2] = begin;
         stamps[warp_id() * 2 + 1] = end;
@@ -71,12 +69,12 @@ DEVICE void stored(u64* stamps, char* data, u32 one, u32 busy, u32 delay, u32 pa
 // loads late. meets[]: CTAs that have come, CTAs at the beginning of a pass, and the clock at which each pass begins.
 template <int kStores>
 DEVICE void fenced(u64* stamps, char* data, u64* meets, u32 one, u32 sm, u32 storing, u32 meeting, u32 loading, u32 busy, u32 delay) {
-    __shared__ __align__(128) char words[12 * 512];
+    __shared__ __align__(128) char words[kWarps * 512];
     __shared__ u64 shared_number, shared_start;
     volatile u64* seen = meets;
     if (sm_id() != sm) return;
     if (threadIdx.x == 0) shared_number = atomicAdd(meets, 1);
-    for (u32 i = threadIdx.x * 4; i < 12 * 512; i += blockDim.x * 4) *reinterpret_cast<u32*>(words + i) = one;
+    for (u32 i = threadIdx.x * 4; i < kWarps * 512; i += blockDim.x * 4) *reinterpret_cast<u32*>(words + i) = one;
     __syncthreads();
     const u32 number = static_cast<u32>(shared_number);
     if (number > 1) return;
@@ -96,21 +94,19 @@ DEVICE void fenced(u64* stamps, char* data, u64* meets, u32 one, u32 sm, u32 sto
         }
         __syncthreads();
         const u64 start = shared_start;
-        while (cycles() < start) {}
+        wait_until(start);
         begin = cycles();
         found = one + static_cast<u32>(begin >> 63);  // which is one, but ptxas does not know
         if (number == storing && (busy >> warp_id() & 1)) {
 #pragma unroll
             for (int i = 0; i < kStores; ++i) store_16(to + i * 512, value);
         } else if (warp_id() == kLate && number == loading) {
-            const u64 from = start + delay + kLateBy;
-            while (cycles() < from) {}
+            wait_until(start + delay + kLateBy);
             begin = cycles();
             asm volatile("ld.shared.u32 %0, [%1];" : "=r"(found) : "r"(own + 8) : "memory");
             branch_on(found);
         } else if ((warp_id() == kProbing || warp_id() == kProbing + 4) && number == meeting) {
-            const u64 from = start + delay;
-            while (cycles() < from) {}
+            wait_until(start + delay);
             begin = cycles();
             asm volatile("bar.sync 1, 64;" ::: "memory");
             asm volatile("ld.shared.u32 %0, [%1];" : "=r"(found) : "r"(own + 8) : "memory");
@@ -119,11 +115,10 @@ DEVICE void fenced(u64* stamps, char* data, u64* meets, u32 one, u32 sm, u32 sto
         end = cycles();
     }
     // Stamps are stored when nobody is timed any more.
-    const u64 last = cycles();
-    while (cycles() < last + 4096) {}
+    wait_until(cycles() + 4096);
     if (lane_id() == 0) {
-        stamps[(number * 12 + warp_id()) * 2] = begin;
-        stamps[(number * 12 + warp_id()) * 2 + 1] = end;
+        stamps[(number * kWarps + warp_id()) * 2] = begin;
+        stamps[(number * kWarps + warp_id()) * 2 + 1] = end;
     }
     if (begin == end) stamps[0] = value[0] ^ 2 * value[1] ^ 3 * value[2] ^ 5 * value[3] ^ found;  // never true
 }

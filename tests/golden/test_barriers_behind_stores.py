@@ -33,14 +33,14 @@ def simulated(core, stores, warps, stride):
     """
     Cycles of a trip of the microbenchmark's loop: stores of one register, a barrier, and the branch behind it.
 
-    That waits until the stores' registers have been read, as compiled, where there are one or two. Of four it is the
-    next trip's first store that does, which is left out: registers of stores apart from the queue are read too late.
+    That waits until the stores' registers have been read, as compiled for one or two; of four it is the next trip's
+    first store that does. Of four with conflicts it is left out: registers of stores apart are read too late here.
     """
     wavefronts = ((stride // 4,) * 32,)
     fields = {"wavefronts": wavefronts, "registers": 2, "fills": True, "read": 0}
     sts = [instruction(SHARED, stall=stall, **fields) for stall in STALLS[stores]]
     counted = instruction(PIPE, stall=COUNTED - sum(STALLS[stores]) - 1)
-    branch = instruction(PIPE, joins=True, stall=BRANCHED, waits=(0,) if stores < 4 else ())
+    branch = instruction(PIPE, joins=True, stall=BRANCHED, waits=(0,) if stores < 4 or stride == 4 else ())
     code = [*sts, instruction(BAR), counted, branch]
     ran = execute(core, (code, TRIPS), warps=warps, figures=FIGURES)
     branches = [warp.selected[len(code) - 1 :: len(code)] for warp in ran.warps.values()]
@@ -61,4 +61,4 @@ def test_a_barrier_does_not_wait_for_the_wavefronts_of_stores(core, stores, warp
     without, behind = measured(*of, barrier=False), measured(*of, barrier=True)
     if stores * warps * stride // 4 > FULL:
         assert behind - without < 5
-    assert simulated(core, *of) == pytest.approx(behind, abs=12.5 if of == (4, 16, 4) else 5)
+    assert simulated(core, *of) == pytest.approx(behind, abs=8.5 if of == (4, 16, 4) else 5)

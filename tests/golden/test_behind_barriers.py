@@ -1,5 +1,6 @@
 """Loads from shared memory beside stores to global memory that leave an SM slowly, against microbenchmarks."""
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -21,20 +22,18 @@ APART, LOADS_AT = 4, 40
 """Cycles from one store of a warp to the next, and at which a load issues, behind a barrier or beside the stores."""
 
 
-def passes(counts, *, barred):
+def passes(stores, *, barred):
     """
-    Cycle at which a load of SMSP 0 leaves its queue, beside stores of some SMSPs' warps, so many of each.
+    Cycle at which a load of SMSP 0 leaves its queue, beside so many stores of each of the other three.
 
     Stores issue when their SMSP's queue has room; behind a barrier the load issues after the last of them.
     """
     chip = quiet(figures=FIGURES)
     at = LOADS_AT
-    for place in range(max(counts.values())):
-        for smsp, count in counts.items():
-            for _ in range(count > place):
-                at = max(APART * place, chip.port_free[(smsp + 1) * chip.ports - MIO])
-                leaves = chip.dispatch_output(smsp, at, WAVEFRONTS, REGISTERS, chip.room_of_port(0), 0)
-                chip.store(0, leaves, at, SECTORS)
+    for place, smsp in product(range(stores), (1, 2, 3)):
+        at = max(APART * place, chip.port_free[(smsp + 1) * chip.ports - MIO])
+        leaves = chip.dispatch_output(smsp, at, WAVEFRONTS, REGISTERS, chip.room_of_port(0), 0)
+        chip.store(0, leaves, at, SECTORS)
     if barred:
         chip.clear(0)
     at = max(at, LOADS_AT) if barred else LOADS_AT
@@ -54,9 +53,8 @@ def test_a_load_behind_a_barrier_passes_when_stores_of_other_smsps_have_left_the
         ARRIVED.numbers("landed", instruction=name, count=number, row_bytes=512, warps=warps, barrier=1)[0]
         for name, number in (("stg.128", count), ("", 0))
     )
-    each = warps // 3 * count
 
-    behind = passes(dict.fromkeys((1, 2, 3), each), barred=True) - LOADS_AT - 1
+    behind = passes(warps // 3 * count, barred=True) - LOADS_AT - 1
     assert behind == pytest.approx(landed - alone, abs=30)
 
 
@@ -72,4 +70,4 @@ def test_a_load_beside_stores_of_other_smsps_waits_for_none_of_them():
     )
 
     assert beside - alone < 15
-    assert passes(dict.fromkeys((1, 2, 3), 16), barred=False) - LOADS_AT - 1 < 25
+    assert passes(16, barred=False) - LOADS_AT - 1 < 25

@@ -380,9 +380,8 @@ def measure_fenced(device: Device, *, quick: bool) -> list[MeasuredRow]:
         for _ in range(1 + _STORED_LAUNCHES):
             meets = device.cupy.zeros(5, dtype=np.uint64)
             numbers = map(np.uint32, (1, _FENCED_SM, 0, meeting, loading, busy, delay))
-            device.launch(
-                "stored", f"fenced_{stores}", (stamps, data, meets, *numbers), ctas=4 * device.sms, threads=384
-            )
+            arguments, threads = (stamps, data, meets, *numbers), _STORED_WARPS * WARP
+            device.launch("stored", f"fenced_{stores}", arguments, ctas=4 * device.sms, threads=threads)
             found.append(np.diff(device.cupy.asnumpy(stamps).astype(np.int64))[:, :, 0])
         took = np.median(found[1:], axis=0).astype(np.int64)
         row: MeasuredRow = {"busy": name, "storing": 0, "meeting": meeting, "loading": loading}

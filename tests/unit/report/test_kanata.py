@@ -87,6 +87,17 @@ def test_an_arrow_leads_from_a_copy_to_the_instruction_after_its_wait(log):
         assert copy.stages[0][-1][2] <= max(end for _, _, end in one.stages[0])
 
 
+def test_an_arrow_leads_from_stores_that_land_behind_their_barrier_too():
+    """Each of four warps waits for each of 17 k tiles."""
+    scenario = load_scenario(find_scenario("gemm_nt_pipelined"))
+    result, timeline = simulate(scenario)
+    log = read_kanata(text_of(result, timeline, watched_program(scenario, result, timeline)))
+    copied = {(span.warp, span.k_tile) for span in timeline.k_tiles if span.activity == "copy"}
+
+    assert len(copied) == 4 * 17
+    assert sum(len(one.producers) for one in log) == len(copied)
+
+
 def test_without_a_program_instructions_are_numbered(simulated):
     result, timeline, _ = simulated
 
