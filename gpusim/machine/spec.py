@@ -162,9 +162,11 @@ class MioGapsSpec:
 
     Attributes:
         registers: Registers that are read with each mma.sync.
+        copy_registers: Registers for which a cp.async counts.
     """
 
     registers: Annotated[int, FigureUnit("registers")]
+    copy_registers: Annotated[int, FigureUnit("registers")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +265,7 @@ class AsyncCopySpec:
             room wait with it.
         apart: Cycles for which a copy's look-up takes longer whose lines of shared memory are all of one class, and
             the end of a group behind it.
-        beside_mma: Cycles that a copy takes more of the SM's data stage beside an mma.sync.
+        stage: Cycles of the SM's data stage that a copy takes.
         commit_stage: Cycles of the data stage that a commit_group takes.
         source_release: Cycles from there until the address registers are free.
         pace: How fast copies leave, and how much is on its way; None where it is not known: they leave as other memory
@@ -276,7 +278,7 @@ class AsyncCopySpec:
     queue_percent: Annotated[int, FigureUnit("percent")]
     look_ups: Annotated[int, FigureUnit("copies")]
     apart: Annotated[int, FigureUnit("cycles", least=0)]
-    beside_mma: Annotated[int, FigureUnit("cycles", least=0)]
+    stage: Annotated[int, FigureUnit("cycles")]
     commit_stage: Annotated[int, FigureUnit("cycles")]
     source_release: Annotated[int, FigureUnit("cycles", least=0)]
     pace: CopyPaceSpec | None

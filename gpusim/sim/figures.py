@@ -24,9 +24,10 @@ class Figures(NamedTuple):
         register_interval, source_release: Cycles in which an SMSP's queue reads a register of an instruction; those
             until it may be overwritten.
         registers_an_mma: Registers that it reads with each mma.sync of another warp; 0: as many as without.
+        copy_registers: Registers for which a cp.async counts beside those.
         copy_release: Cycles from the data stage until the registers of a cp.async may be overwritten.
         copy_queue: Per cent of an entry of an SMSP's queue that it takes.
-        copy_beside: Cycles that it takes more of the data stage beside an mma.sync.
+        copy_stage: Cycles of the data stage that one takes which goes around the L1.
         look_ups: Copies that may wait to look up their lines.
         load_look_ups: Loads that may; 0 for any number.
         outstanding: Requests of copies that an SM has on their way; 0 for any number.
@@ -76,10 +77,11 @@ class Figures(NamedTuple):
     warp_return_bytes: int
     register_interval: int
     registers_an_mma: int
+    copy_registers: int
     source_release: int
     copy_release: int
     copy_queue: int
-    copy_beside: int
+    copy_stage: int
     look_ups: int
     load_look_ups: int
     outstanding: int
@@ -180,10 +182,11 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         warp_return_bytes=machine.shared.warp_return_bytes,
         register_interval=machine.mio.register_interval,
         registers_an_mma=0 if machine.mio.gaps is None else machine.mio.gaps.registers,
+        copy_registers=0 if machine.mio.gaps is None else machine.mio.gaps.copy_registers,
         source_release=machine.mio.source_release,
         copy_release=0 if copy is None else copy.source_release,
         copy_queue=0 if copy is None else copy.queue_percent,
-        copy_beside=0 if copy is None else copy.beside_mma,
+        copy_stage=1 if copy is None else copy.stage,
         look_ups=1 if copy is None else copy.look_ups,
         load_look_ups=0 if machine.l1.lines is None else machine.l1.lines.look_ups,
         outstanding=0 if pace is None else pace.outstanding,

@@ -211,6 +211,23 @@ def _registers_an_mma(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     )
 
 
+_COPIED_REGISTERS: Final = 3
+"""Registers of a copy's addresses."""
+
+
+def _copy_registers(t: dict[str, MeasuredTable], peak: int) -> tuple[float, str]:
+    found, (few, many), interval = [], _GAPS_BURSTS, _register_interval(t, peak)[0]
+    for mma in ("m16n8k16.f16.f32", "m16n8k8.f16.f32", "m16n8k32.s8.s32"):
+        of = {"access": "cp.async", "mma": mma}
+        late = t["gaps"].numbers("landed", **of, count=many)[0] - t["gaps"].numbers("landed", **of, count=few)[0]
+        each = t["gaps"].numbers("mma_each", **of, count=many)[0]
+        found.append((late / (many - few) - _COPIED_REGISTERS * interval) / (each - interval))
+    return mean(found), (
+        f"gaps.csv, bursts of {many} cp.async less {few} beside mma.sync: what each takes longer than its "
+        f"{_COPIED_REGISTERS} registers alone, over what one register does, mean"
+    )
+
+
 def _source_release(t: dict[str, MeasuredTable], peak: int) -> tuple[float, str]:
     interval = int(_register_interval(t, peak)[0] + 0.5)
     release = t["release"]
@@ -356,6 +373,7 @@ MIO_FORMULAS: dict[str, Formula] = {
     "mio.sm_depth": _sm_depth,
     "mio.register_interval": _register_interval,
     "mio.gaps.registers": _registers_an_mma,
+    "mio.gaps.copy_registers": _copy_registers,
     "mio.source_release": _source_release,
     "dispatch.tensor_percent": _tensor_percent,
     "dispatch.memory.shared_load_percent": _beside_mma("ldmatrix"),

@@ -2,7 +2,7 @@
 
 cimport cython
 
-cdef long long NEVER, SECTORS_PER_LINE, SMS_PER_TPC, MULTIPLIER, INCREMENT, MODULUS, HASH, HASHED_BITS, HASH_SHIFT, WHOLE_LINE, OUTPUT_LINES, SLOT_WIDTH, USES_A_LINE, WARP_WIDTH, CODE_WIDTH, NEIGHBOURS, ASKED_BITS, MOST_MERGED, TENSOR_STRIDE, WAVE_STRIDE, PART_BITS, PLACE_BITS, APART, BUCKETS_A_LINE, MOST_CREDIT, RANK_OF_WAITED, MILLI, PERCENT, GROUPS, TAKES, TAKES_MASK, GAPS, DUE, DUE_MASK, LINES_AT_ONCE, STAGE_BITS, STAGE_CYCLES, STAGE_MASK, STAGE_TURNS, STATE_BITS, ISSUED, COMING, TENSOR, MIO, TURN, TURN_MASK, WOKEN, TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
+cdef long long NEVER, SECTORS_PER_LINE, SMS_PER_TPC, MULTIPLIER, INCREMENT, MODULUS, HASH, HASHED_BITS, HASH_SHIFT, WHOLE_LINE, OUTPUT_LINES, SLOT_WIDTH, USES_A_LINE, WARP_WIDTH, CODE_WIDTH, NEIGHBOURS, ASKED_BITS, MOST_MERGED, TENSOR_STRIDE, WAVE_STRIDE, PART_BITS, PLACE_BITS, APART, BUCKETS_A_LINE, MOST_CREDIT, RANK_OF_WAITED, MILLI, PERCENT, GROUPS, TAKES, TAKES_MASK, GAPS, INSTRUCTIONS_AHEAD, DUE, DUE_MASK, LINES_AT_ONCE, STAGE_BITS, STAGE_CYCLES, STAGE_MASK, STAGE_TURNS, STATE_BITS, ISSUED, COMING, TENSOR, MIO, TURN, TURN_MASK, WOKEN, TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
 cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
 cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
 cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN, DISPATCH_STALL
@@ -53,8 +53,8 @@ cdef class Chip:
     cdef Lines l2
     cdef Calendar calendar
     cdef readonly long long[::1] stalls, sectors
-    cdef long long chosen_at, others_at, smsps, ports, depth, sm_depth, store_buffer, commit_stage, copy_queue, copy_beside, look_ups, load_look_ups, stores_apart, most_outstanding, collected, staged_last, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
-    cdef long long source_release, register_interval, registers_an_mma, copy_release, copy_interval, mufu_dispatch, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
+    cdef long long chosen_at, others_at, smsps, ports, depth, sm_depth, store_buffer, commit_stage, copy_queue, copy_stage, look_ups, load_look_ups, stores_apart, most_outstanding, collected, staged_last, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
+    cdef long long source_release, register_interval, registers_an_mma, copy_registers, ample, copy_release, copy_interval, mufu_dispatch, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
     cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines, port_bytes, chip_bytes, near, far, far_percent
     cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, write_buffer, semaphore, most_merged, merge_window, crossing, home_bits, gpcs, line_interval
     cdef long long draw, written_sectors, next_line, merged_credit, far_credit, later, later_waiting, came_sectors, displaced, brought_credit
@@ -68,12 +68,12 @@ cdef class Chip:
     cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, slow, missed, shared_by, looked_of, request, vecs, asked, touched, l1_wavefronts
     cdef const long long[::1] line, sector_mask, output_sectors, found_slow, found_missed, found_first
     cdef int[::1] staged
-    cdef long long[::1] reach, sm_free, full_from, full_to, tag_free, tagged, tag_turn, sought, sought_turn, apart_until, sent, sent_places, sent_first, sent_next, outstanding, apart_turn, tagged_apart, shared_left, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
-    cdef long long[::1] port_free, port_user, port_takes, port_turn, mio_free, left, roomless, cleared, settled, return_free, queue, queue_at, queued, sm_queue, sm_queue_at, taken, due_at, due_takes, due_first, due_next, multiplied, multiplies, clock, asleep, last, active, blocked, planned, members
+    cdef long long[::1] reach, full_from, full_to, tag_free, tagged, tag_turn, sought, sought_turn, apart_until, sent, sent_places, sent_first, sent_next, outstanding, apart_turn, tagged_apart, last_look_up, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
+    cdef long long[::1] port_free, port_user, port_takes, port_turn, mio_free, left, roomless, cleared, settled, return_free, queue, queue_at, queued, sm_queue, sm_queue_at, taken, due_at, due_takes, due_first, due_next, multiplies, clock, asleep, last, active, blocked, planned, members
     cdef long long[::1] cta, expected, launched, remaining, accepted, arrived, last_arrival, arrivals, observed, parked, awaiting, finished, slot_of
     cdef long long[::1] age, home, slot, at, segment, trip, ready, stalled, issued, reason, board, board_reason
     cdef long long[::1] barred, held, dispatched, watched, port_of, number, sm_of
-    cdef long long[::1] groups, committed, open_group, copied, drained, written
+    cdef long long[::1] groups, committed, open_group, drained, written
     cdef long long[::1] gpc, side, coalesced, l2_free, store_free, dram_free, bank_free, late_masks
     @cython.locals(calendar=Calendar)
     cpdef long long run(self) except *
@@ -131,10 +131,12 @@ cdef class Chip:
     cdef long long taken_in(self, long long sm, long long at, long long wavefronts) noexcept
     cdef long long staged_cycles(self, long long wavefronts) noexcept
     cdef long long gaps(self, long long smsp, long long warp, long long at, long long registers) noexcept
+    cdef long long between_mma(self, long long smsp, long long warp, long long at, long long registers, long long beside_others) noexcept
+    cdef void end_group(self, long long sm, long long warp) noexcept
     cdef long long dispatch(self, long long smsp, long long at, long long cycles, long long registers, long long until, long long warp, long long apart) noexcept
-    cdef long long dispatch_copy(self, long long smsp, long long at, long long cycles, long long registers, long long until) noexcept
+    cdef long long dispatch_copy(self, long long smsp, long long at, long long cycles, long long registers, long long until, long long warp, long long beside) noexcept
     @cython.locals(alone=bint)
-    cdef long long queue_up(self, long long smsp, long long at, long long cycles, long long registers, long long until, long long waits, long long own, long long entries, long long interval, long long apart, long long room) noexcept
+    cdef long long queue_up(self, long long smsp, long long at, long long cycles, long long registers, long long until, long long waits, long long own, long long entries, long long interval, long long apart, long long room, long long beside) noexcept
     cdef long long dispatch_output(self, long long smsp, long long at, long long cycles, long long registers, long long room, long long warp) noexcept
     cdef void leave_queue(self, long long smsp, long long at, long long registers, long long entries) noexcept
     @cython.locals(comes=bint)

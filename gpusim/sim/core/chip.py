@@ -34,6 +34,7 @@ from gpusim.sim.core.constants import (
     HASH_SHIFT,
     HASHED_BITS,
     INCREMENT,
+    INSTRUCTIONS_AHEAD,
     ISSUED,
     LDGSTS,
     LINES_AT_ONCE,
@@ -413,9 +414,9 @@ class Chip:
         row = side_by_side(warps, WARP_WIDTH)
         self.ready, self.port_of, self.age, self.number, self.issued, self.at, self.stalled, self.reason = row[:8]
         self.home, self.segment, self.trip, self.barred, self.held, self.watched, self.slot = row[8:15]
-        self.return_free, self.committed, self.open_group, self.copied, self.drained = row[15:20]
-        self.board, self.board_reason, self.written = row[20], row[20 + SCOREBOARDS], row[20 + 2 * SCOREBOARDS]
-        self.tagged_apart, self.groups = row[21 + 2 * SCOREBOARDS], zeros(warps * GROUPS)
+        self.return_free, self.committed, self.open_group, self.drained = row[15:19]
+        self.board, self.board_reason, self.written = row[19], row[19 + SCOREBOARDS], row[19 + 2 * SCOREBOARDS]
+        self.tagged_apart, self.groups = row[20 + 2 * SCOREBOARDS], zeros(warps * GROUPS)
         # Caches and DRAM
         self.l1 = [Lines(self.l1_lines + LINES_AT_ONCE) for _ in range(sms)] if self.cached else []
         self.l2, self.next_line = Lines(self.l2_lines + 2), OUTPUT_LINES
@@ -437,12 +438,12 @@ class Chip:
         self.commit_stage, self.look_ups = figures.commit_stage, figures.look_ups
         self.load_look_ups, self.stores_apart = figures.load_look_ups, figures.stores_apart
         self.most_outstanding = figures.outstanding
-        self.copy_queue, self.copy_beside = figures.copy_queue, figures.copy_beside
+        self.copy_queue, self.copy_stage = figures.copy_queue, figures.copy_stage
         self.sm_interval, self.smsp_interval = figures.sm_interval, figures.smsp_interval
         self.per_cycle, self.wavefront_latency = figures.wavefronts_per_cycle, figures.wavefront_latency
         self.return_bytes = figures.warp_return_bytes
         self.register_interval, self.source_release = figures.register_interval, figures.source_release
-        self.registers_an_mma = figures.registers_an_mma
+        self.registers_an_mma, self.copy_registers = figures.registers_an_mma, figures.copy_registers
         self.copy_release, self.mufu_dispatch = figures.copy_release, figures.mufu_dispatch
         self.copy_interval = figures.copy_interval
         self.load_hit, self.copy_hit = figures.load_hit, figures.copy_hit
@@ -496,18 +497,18 @@ class Chip:
         """Make the queues of the MIO, the data stage behind them, look-ups of copies, and the way of loads' lines."""
         self.mio_free, self.left, self.roomless, self.taken = zeros(smsps), zeros(smsps), zeros(smsps), zeros(smsps)
         self.due_at, self.due_takes = zeros(smsps * DUE), zeros(smsps * DUE)
-        self.due_first, self.due_next = zeros(smsps), zeros(smsps)
-        self.multiplied, self.multiplies = zeros(smsps), zeros(smsps)
+        self.due_first, self.due_next, self.multiplies = zeros(smsps), zeros(smsps), zeros(smsps)
         self.queue, self.queue_at, self.queued = zeros(smsps * self.depth), zeros(smsps), zeros(smsps)
         self.sm_queue, self.sm_queue_at, self.collected = zeros(sms * self.sm_depth), zeros(sms), 0
-        # Data stages, and behind them the ways of lines that loads lack.
-        self.sm_free, self.staged, self.staged_last = zeros(sms), narrow_pages(2 * sms * STAGE_CYCLES), 0
-        self.full_from, self.full_to, self.shared_left = zeros(2 * sms), zeros(2 * sms), zeros(sms)
+        # Data stages, behind them the ways of lines that loads lack, and then those from the SMSPs' queues to the SM's.
+        self.staged, self.staged_last = narrow_pages(3 * sms * STAGE_CYCLES), 0
+        self.full_from, self.full_to = zeros(3 * sms), zeros(3 * sms)
         self.tag_free, self.tagged, self.tag_turn = zeros(sms), zeros(sms * self.look_ups), zeros(sms)
         self.sought, self.sought_turn = zeros(sms * max(1, self.load_look_ups)), zeros(sms)
         self.apart_until, self.apart_turn = zeros(sms * max(1, self.stores_apart)), zeros(sms)
-        # From when an SM takes what is issued behind a barrier, and when what was stored has had its wavefronts.
-        self.cleared, self.settled = zeros(sms), zeros(sms)
+        # From when an SM takes what is issued behind a barrier, when what was stored has had its wavefronts, and when
+        # the last copy, or the end of its group, comes to its look-up.
+        self.cleared, self.settled, self.last_look_up = zeros(sms), zeros(sms), zeros(sms)
         # Copies on their way, in the order of their look-ups: when the data of each is there, and its places.
         self.sent, self.sent_places = zeros(sms * self.most_outstanding), zeros(sms * self.most_outstanding)
         self.sent_first, self.sent_next, self.outstanding = zeros(sms), zeros(sms), zeros(sms)
@@ -622,9 +623,7 @@ class Chip:
             self.segment[warp], self.trip[warp], self.at[warp] = segment, 0, self.first[segment]
             self.port_of[warp] = smsp * self.ports + self.port[self.first[segment]]
             self.issued[warp], self.stalled[warp], self.ready[warp], self.reason[warp] = at - 1, at, at, WAIT
-            self.committed[warp] = self.open_group[warp] = self.copied[warp] = self.drained[warp] = self.written[
-                warp
-            ] = 0
+            self.committed[warp] = self.open_group[warp] = self.drained[warp] = self.written[warp] = 0
             self.barred[warp] = self.held[warp] = 0
             for board in range(warp, warp + SCOREBOARDS):
                 self.board[board] = 0
@@ -673,17 +672,15 @@ class Chip:
         """
         Let a warp arrive at its CTA's barrier; the last one releases all, in the order in which they came.
 
-        What the warp has stored it does not wait for (stored.csv), but for its copies and the end of their group, until
-        the data stage has taken them (one_sm.csv). Memory instructions behind the barrier, of any warp of the SM, wait
-        in its SMSPs' queues until all that were issued before have left these, and what was stored to shared memory has
-        had its wavefronts (stored.csv, loads of another SMSP; fenced.csv, of another CTA; arrived.csv; barred.csv).
+        What the warp has stored or copied it does not wait for (stored.csv, arrived.csv). Memory instructions behind
+        the barrier, of any warp of the SM, have their registers read, and wait then until all that were issued before
+        have left the SMSPs' queues, what was stored to shared memory has had its wavefronts, and the last copy comes to
+        its look-up (stored.csv, loads of another SMSP; fenced.csv, of another CTA; arrived.csv; barred.csv).
         """
         slot = self.slot[warp]
         sm = slot // self.slots
         self.barrier_free[sm] = max(at, self.barrier_free[sm]) + self.barrier_each
-        self.last_arrival[slot] = max(
-            self.last_arrival[slot], self.barrier_free[sm], self.copied[warp] + self.barrier_each
-        )
+        self.last_arrival[slot] = max(self.last_arrival[slot], self.barrier_free[sm])
         self.arrivals[slot * self.warps + self.arrived[slot]] = warp
         self.arrived[slot] += 1
         warps = self.warps_of[self.program[self.cta[slot]]]
@@ -698,7 +695,7 @@ class Chip:
 
     def clear(self, sm: int) -> None:
         """Let what an SM issues from now on wait for what it has issued: from the last arrival at a barrier on."""
-        self.cleared[sm] = max(self.cleared[sm], self.settled[sm])
+        self.cleared[sm] = max(self.cleared[sm], self.settled[sm], self.last_look_up[sm])
         for smsp in range(sm * self.smsps, (sm + 1) * self.smsps):
             self.cleared[sm] = max(self.cleared[sm], self.left[smsp])
 
@@ -863,7 +860,7 @@ class Chip:
         if self.takes[code]:
             self.take_reads(smsp, at, self.takes[code])
         if port == (smsp + 1) * self.ports - TENSOR:
-            self.multiplied[smsp], self.multiplies[smsp] = at + self.latency[code], code
+            self.multiplies[smsp] = code
             if self.due_first[smsp] < self.due_next[smsp]:
                 self.take_due(smsp, at)
         if self.write[code] >= 0:
@@ -916,9 +913,8 @@ class Chip:
             if self.takes[code] and (kind != LDGSTS or self.asked[self.requested]):
                 self.take_later(smsp, self.collected, self.takes[code])
         elif kind == COMMIT:
-            self.copied[warp] = max(self.copied[warp], self.dispatch(smsp, at, self.commit_stage, 0, 0, warp, 0))
-            self.tag_free[self.sm_of[smsp]] += self.tagged_apart[warp]
-            self.tagged_apart[warp] = 0
+            self.dispatch(smsp, at, self.commit_stage, 0, 0, warp, 0)
+            self.end_group(self.sm_of[smsp], warp)
             self.commit(warp)
         if self.watched[warp] and self.activity[code] >= 0:
             self.note(warp, at, landed)
@@ -1222,7 +1218,7 @@ class Chip:
         So many are read with each mma.sync, of which each comes a cycle more than its interval behind the last one
         (gaps.csv), and others between two as fast as without. How many there is room for is told by the last two.
 
-        Not modelled: copies take longer, too; what they cost beside mma.sync is a figure of its own (D21).
+        Its own are foreseen (``between_mma``).
         """
         tensor = (smsp + 1) * self.ports - TENSOR
         user = self.port_user[tensor]
@@ -1234,23 +1230,79 @@ class Chip:
         room = min(since, GAPS * self.registers_an_mma * self.register_interval + since - taken)
         return alone * since // room - alone
 
+    def between_mma(self, smsp: int, warp: int, at: int, registers: int, beside_others: int) -> int:
+        """
+        Return how much longer a memory instruction's registers are read because of the mma.sync that issue meanwhile.
+
+        They are those ahead of the warp that multiplied last, be it the instruction's own, as far as its code goes and
+        the scoreboards that it waits for are known. One register is read with each, which comes a cycle more than its
+        interval behind the one before (gaps.csv), and others between two as fast as without (D8).
+
+        Not modelled: mma.sync of several warps, those of the next trip, and those that wait for other warps.
+
+        Args:
+            smsp: The SMSP.
+            warp: The instruction's warp.
+            at: Its issue.
+            registers: Those that it reads; none wait for nothing.
+            beside_others: As many as which they count beside mma.sync of other warps.
+        """
+        tensor = (smsp + 1) * self.ports - TENSOR
+        user, start = self.port_user[tensor], max(at + 1, self.mio_free[smsp])
+        if registers == 0 or user < 0 or self.registers_an_mma == 0 or self.held[user]:
+            return 0
+        left = count = registers if user == warp else beside_others
+        code, end, time = self.at[user], self.end[self.segment[user]], max(at, self.ready[user])
+        read, free, steps = start, self.port_free[tensor], 0
+        if user == warp:
+            time = at + self.stall[code]
+            code += CODE_WIDTH
+            if free > start:
+                read, left = free + 1, left - self.registers_an_mma
+        while left > 0 and steps < INSTRUCTIONS_AHEAD and code < end:
+            waits, board = self.waits[code], user
+            while waits:
+                if waits & 1:
+                    time = max(time, self.board[board])
+                waits >>= 1
+                board += 1
+            if self.port[code] == self.ports - TENSOR:
+                time = max(time, free)
+                while left > 0 and read + self.register_interval <= time:
+                    read += self.register_interval
+                    left -= 1
+                free = time + self.interval[code]
+                if left > 0 and read <= free:
+                    read, left = free + 1, left - self.registers_an_mma
+            time += self.stall[code]
+            code += CODE_WIDTH
+            steps += 1
+        return max(0, read + (max(0, left) - count) * self.register_interval - start)
+
+    def end_group(self, sm: int, warp: int) -> None:
+        """Let the end of a group come to the look-up behind its copies, and take as long as one of them takes more."""
+        self.tag_free[sm] += self.tagged_apart[warp]
+        self.tagged_apart[warp] = 0
+        self.last_look_up[sm] = max(self.last_look_up[sm], self.tag_free[sm])
+
     def dispatch(  # noqa: PLR0917 - in C all are
         self, smsp: int, at: int, cycles: int, registers: int, until: int, warp: int, apart: int
     ) -> int:
         """
         Queue a memory instruction in the MIO; return the cycle at which the data stage takes it.
 
-        An SMSP's queue gives its instructions (``collected``), as fast as it reads registers, to that of the SM. The
-        data stage takes them when they are there and it is free, each for its wavefronts, but at least one cycle, and
-        lets loads of an operand pass: so it takes loads that load nothing, which compilers put before cp.async, and the
-        end of a commit group for more. An entry is free from the cycle its instruction leaves the queue, without the
-        time to the address unit (D8). On T4 the rate of the SM is that of GA10x (D20). A store waits until its warp's
-        store before it is written (``until``), ``apart`` from the queue, in one of so many places that come in turn;
-        until it has one all memory instructions behind it wait with it (D3). Behind a load that may not be looked up
-        yet they do, too. Behind a barrier all wait for those before it (``cleared``).
+        An SMSP's queue gives its instructions (``collected``), as fast as it reads registers, to that of the SM, in the
+        first cycle in which no other SMSP gives one. The data stage takes them when they are there and it is free, each
+        for its wavefronts, but at least one cycle, and lets loads of an operand pass: so it takes loads that load
+        nothing, which compilers put before cp.async, and the end of a commit group for more. An entry is free from the
+        cycle its instruction leaves the queue, without the time to the address unit (D8). On T4 the rate of the SM is
+        that of GA10x (D20). A store waits until its warp's store before it is written (``until``), ``apart`` from the
+        queue, in one of so many places that come in turn; until it has one all memory instructions behind it wait with
+        it (D3). Behind a load that may not be looked up yet they do, too. Behind a barrier all wait for those before it
+        (``cleared``).
         """
-        waits = self.gaps(smsp, warp, at, registers)
-        return self.queue_up(smsp, at, cycles, registers, until, waits, 1, 1, self.sm_interval, apart, 0)
+        waits = max(self.gaps(smsp, warp, at, registers), self.between_mma(smsp, warp, at, registers, registers))
+        return self.queue_up(smsp, at, cycles, registers, until, waits, 1, 1, self.sm_interval, apart, 0, 0)
 
     def dispatch_output(  # noqa: PLR0917 - in C all are
         self, smsp: int, at: int, cycles: int, registers: int, room: int, warp: int
@@ -1261,12 +1313,14 @@ class Chip:
         A store waits in the queue of its SMSP until the SM's port has room for it (``room``), and so does what its SMSP
         issues behind it. Those of other SMSPs pass (stored.csv, loads of an SMSP that stores nothing).
         """
-        waits = self.gaps(smsp, warp, at, registers)
-        return self.queue_up(smsp, at, cycles, registers, 0, waits, 1, 1, self.sm_interval, 0, room)
+        waits = max(self.gaps(smsp, warp, at, registers), self.between_mma(smsp, warp, at, registers, registers))
+        return self.queue_up(smsp, at, cycles, registers, 0, waits, 1, 1, self.sm_interval, 0, room, 0)
 
-    def dispatch_copy(self, smsp: int, at: int, cycles: int, registers: int, until: int) -> int:
+    def dispatch_copy(  # noqa: PLR0917 - in C all are
+        self, smsp: int, at: int, cycles: int, registers: int, until: int, warp: int, beside: int
+    ) -> int:
         """
-        Queue a copy in the MIO; return the cycle at which the data stage takes it.
+        Queue a copy in the MIO; return the cycle at which the data stage takes it, or, ``beside`` it, passes it.
 
         It takes an entry of the SM's queue for each register of its addresses, and somewhat more than one of its
         SMSP's (queued.csv). Where it looks up lines, so many others may wait to do so: all memory instructions behind
@@ -1276,8 +1330,9 @@ class Chip:
         self.queued[smsp] += self.copy_queue
         entries = self.queued[smsp] // PERCENT
         self.queued[smsp] %= PERCENT
-        entries_of_sm = max(1, registers)
-        return self.queue_up(smsp, at, cycles, registers, until, 0, entries, entries_of_sm, self.copy_interval, 0, 0)
+        entries_of_sm, interval = max(1, registers), self.copy_interval
+        waits = self.between_mma(smsp, warp, at, registers, self.copy_registers)
+        return self.queue_up(smsp, at, cycles, registers, until, waits, entries, entries_of_sm, interval, 0, 0, beside)
 
     def queue_up(  # noqa: PLR0917 - in C all are
         self,
@@ -1292,35 +1347,44 @@ class Chip:
         interval: int,
         apart: int,
         room: int,
+        beside: int,
     ) -> int:
         """
         Queue an instruction that takes entries of its SMSP's queue and the SM's; return when it is the stage's.
 
         A store without room at the SM's port, and what its SMSP issues behind it until it has room, wait in the queue
-        of the SMSP, and hold no other's (stored.csv).
+        of the SMSP, and hold no other's (stored.csv). What goes ``beside`` the data stage takes cycles of it, but waits
+        for none.
         """
         sm = self.sm_of[smsp]
-        collected = max(max(at + 1, self.mio_free[smsp]) + waits, self.cleared[sm])
+        collected = max(at + 1, self.mio_free[smsp]) + waits
         if room > collected:
             self.roomless[smsp] = collected = room
         alone = self.roomless[smsp] > at
         if not alone:
             entry = sm * self.sm_depth + (self.sm_queue_at[sm] + entries - 1) % self.sm_depth
-            collected = max(collected, self.sm_free[sm], self.sm_queue[entry])
+            twice = min(2 * entries, self.sm_depth)
+            self.ample = self.sm_queue[sm * self.sm_depth + (self.sm_queue_at[sm] + twice - 1) % self.sm_depth]
+            collected = self.reserve(2 * self.sms + sm, max(collected, self.sm_queue[entry]), interval)
         if apart:
             turn = sm * apart + self.apart_turn[sm]
             passes = max(collected, self.apart_until[turn])
             self.block(sm, collected, passes)
+            passes = max(passes, self.cleared[sm])
             leaves = self.reserve(sm, max(passes, until), cycles)
             self.apart_until[turn] = leaves
             self.apart_turn[sm] = (self.apart_turn[sm] + 1) % apart
         else:
             passes = max(collected, until)
             self.block(sm, collected, passes)
-            leaves = passes = self.reserve(sm, passes, cycles) if cycles else self.next_free(sm, passes)
+            passes = max(passes, self.cleared[sm])
+            if beside:
+                self.reserve(sm, passes, cycles)
+            else:
+                passes = self.reserve(sm, passes, cycles) if cycles else self.next_free(sm, passes)
+            leaves = passes
         self.leave_queue(smsp, collected, registers, own)
         if not alone:
-            self.sm_free[sm] = collected + interval
             place = self.sm_queue_at[sm]
             for _ in range(entries):
                 self.sm_queue[sm * self.sm_depth + place] = passes
@@ -1354,7 +1418,6 @@ class Chip:
                 self.written[warp] = leaves + wavefronts * self.wavefront_latency
                 self.settled[sm] = max(self.settled[sm], self.staged_last + 1)
             landed = self.shared(warp, leaves, wavefronts)
-            self.shared_left[sm] = leaves
         elif kind == LDGSTS:
             # Its registers are waited for as those of any access to global memory (Nsight Compute's guide).
             reason = LONG_SCOREBOARD
@@ -1374,10 +1437,10 @@ class Chip:
         if self.write[code] >= 0:
             self.hold(warp, self.write[code], landed, reason)
         if self.read[code] >= 0:
-            # Addresses are read on the way to the SM's queue, what is stored when the data stage takes it. Those of a
-            # copy wait there for the shared accesses ahead of it (held.csv, a copy behind four ldmatrix of each SMSP).
+            # Addresses are read on the way to the SM's queue, what is stored when the data stage takes it. A copy lets
+            # go of its own when that has as many places again (held.csv, a copy behind four ldmatrix of each SMSP).
             if kind == LDGSTS:
-                released = max(self.collected, self.shared_left[sm]) + self.copy_release
+                released = max(self.collected, self.ample) + self.copy_release
             else:
                 released = self.collected if self.is_load[code] else leaves
                 released += registers * self.register_interval + self.source_release
@@ -1417,12 +1480,13 @@ class Chip:
         looks_up = comes and not self.through_l1[code]
         # Without active lanes a copy takes no wavefront, unless it fills with zeros (D21).
         wavefronts = self.wavefronts_of(warp, code) if comes or self.zero_fills[code] else 0
-        # While its SMSP multiplies it takes more of the data stage (one_sm.csv).
-        cycles = 1 + (self.copy_beside if looks_up and self.multiplied[smsp] > at else 0)
+        # It takes the data stage for longer where it fills lines of one class (one_sm.csv).
+        cycles = self.copy_stage + self.apart[code] if looks_up else 1
         if not comes and wavefronts:
             cycles += self.staged_cycles(wavefronts)
         until = self.tagged[sm * self.look_ups + self.tag_turn[sm]] if looks_up else 0
-        leaves = self.dispatch_copy(smsp, at, cycles, self.registers[code] if comes else 0, until)
+        registers = self.registers[code] if comes else 0
+        leaves = self.dispatch_copy(smsp, at, cycles, registers, until, warp, 1 if looks_up else 0)
         begins = leaves
         if looks_up:
             # A request takes a cycle, and a copy one more whose lines in shared memory are all of one class, and so
@@ -1431,14 +1495,13 @@ class Chip:
             self.tagged[sm * self.look_ups + self.tag_turn[sm]] = begins
             self.tag_turn[sm] = (self.tag_turn[sm] + 1) % self.look_ups
             self.tagged_apart[warp] = self.apart[code]
+            self.last_look_up[sm] = begins
         landed = self.copy(sm, begins, at, code)
         if looks_up:
             landed += self.wavefront_latency * (self.tags() - 1)
             self.send(sm, landed)
         elif comes:
             landed = self.taken_in(sm, landed, max(wavefronts, self.tags()))
-        # A barrier behind it is reached when the data stage has taken it (one_sm.csv, without barriers).
-        self.copied[warp] = max(self.copied[warp], leaves)
         self.open_group[warp] = max(landed, self.open_group[warp])
         return landed
 

@@ -130,5 +130,8 @@ What stands for a note's place in the code where a warp leaves a barrier, and wh
 The cycle stands for the three that follow k tiles. An exit has its SMSP for k tiles, a release 0.
 """
 
+INSTRUCTIONS_AHEAD = 64
+"""Instructions of a warp among which mma.sync are looked for that come while registers are read."""
+
 LOG_ROWS = 4096
 """Rows that a log collects before its column grows."""

@@ -38,7 +38,8 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
         source_release=4,
         copy_release=13,
         copy_queue=129,
-        copy_beside=2,
+        copy_stage=2,
+        copy_registers=5,
         look_ups=7,
         load_look_ups=0,
         outstanding=0,
@@ -105,7 +106,7 @@ def test_without_cp_async_a_copy_takes_what_a_load_takes():
     """A T4 has no cp.async: no registers to release, no queue to fill, and a hit takes what a load's takes."""
     figures = figures_of(load_machine("t4"), 0, busy=False)
 
-    assert (figures.copy_release, figures.copy_queue, figures.copy_beside) == (0, 0, 0)
+    assert (figures.copy_release, figures.copy_queue, figures.copy_stage) == (0, 0, 1)
     assert figures.copy_hit == figures.load_hit == 32
 
 

@@ -259,7 +259,7 @@ def test_every_figure_of_the_issue_is_derived(measured):
         "async_copy.look_ups",
         "l1.lines.look_ups",
         "async_copy.queue_percent",
-        "async_copy.beside_mma",  # fitted to main loops
+        "async_copy.stage",  # fitted to main loops
         "l1.store_buffer_bytes",  # nor do its stores wait
         "shared.banks",
         "shared.bank_bytes",

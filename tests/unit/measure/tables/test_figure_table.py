@@ -47,7 +47,7 @@ def test_every_fitted_figure_of_the_h200_says_on_what():
         "dram.banks.busy_ns": "rows.csv",
         "dispatch.mufu": "development",
         "constant_cache.miss_latency": "development",
-        "async_copy.beside_mma": "main loops",
+        "async_copy.stage": "main loops",
         "async_copy.commit_stage": "main loops",
     }
     rows = [line.split(" | ") for line in lines if line.startswith("| `")]
