@@ -153,16 +153,19 @@ def test_those_of_a_copy_are_read_on_the_way_to_the_queue_of_the_sm(core):
     assert issues(core, *code) == [0, 1, 14]
 
 
-def test_a_copy_s_registers_wait_for_the_shared_accesses_ahead_of_it_to_leave(core):
+@pytest.mark.parametrize(("depth", "free"), [(5, 51), (6, 51), (7, 5), (14, 5)])
+def test_a_copy_lets_go_of_its_registers_when_the_queue_of_the_sm_has_as_many_places_again(core, depth, free):
     """
-    Two loads of 50 wavefronts leave at 1 and 51; a copy behind them comes to the SM's queue at 5, and is read from 51.
+    Two loads of 50 wavefronts leave at 1 and 51; a copy behind them comes to the SM's queue at 5, with three places.
 
-    On an H200 a copy behind four ldmatrix.x4 of each of four SMSPs holds its registers for 39 to 64 cycles longer than
-    without them, whose data stage takes 64 (held.csv).
+    The sixth from its first one is the second load's where there are 5 or 6, and free at 51. On an H200 copies behind
+    four ldmatrix.x4 of each of four SMSPs hold their registers for 39 to 64 cycles longer than without them, 12 cycles
+    from one to the next: three places of 4 wavefronts (held.csv).
     """
     code = [slow(50), slow(50), copy(0, read=0, registers=3), HALF._replace(waits=(0,), gated=True)]
+    memory = Memory([lines_of(1)])
 
-    assert issues(core, *code) == [0, 1, 2, 51 + 11]
+    assert issues(core, *code, memory=memory, sm_depth=depth) == [0, 1, 2, free + 11]
 
 
 @pytest.mark.parametrize(
@@ -181,16 +184,55 @@ def test_waiting_for_a_copy_s_registers_is_a_long_scoreboard(core, made, reason)
 MULTIPLY = instruction(PIPE, pipe="tensor core")
 
 
-@pytest.mark.parametrize(("before", "leaves"), [((), 3), ((MULTIPLY,), 5), ((MULTIPLY._replace(stall=40),), 43)])
-def test_a_copy_takes_a_cycle_of_the_data_stage_and_two_more_while_its_smsp_multiplies(core, before, leaves):
-    """
-    Alone it leaves at 1, and a load behind it at 3, 2 cycles later. Behind an mma.sync it leaves at 2, and takes the
-    data stage until 4: the load, there at 4, leaves at 5. Where the mma.sync has ended after 33 cycles,
-    a copy that issues at 40 takes one cycle again.
-    """
-    found = landed(core, *before, copy(0), lds(activity=0), memory=Memory([lines_of(1)]))
+@pytest.mark.parametrize(("stage", "apart", "leaves"), [(1, 0, 3), (2, 0, 3), (3, 0, 4), (3, 1, 5)])
+def test_a_copy_takes_its_cycles_of_the_data_stage_and_more_where_it_fills_lines_of_one_class(
+    core, stage, apart, leaves
+):
+    """It comes at 1; a load behind it comes at 3, 2 cycles later, and leaves when the data stage is free."""
+    found = landed(core, copy(0, apart=apart), lds(activity=0), memory=Memory([lines_of(1)]), copy_stage=stage)
 
     assert found == [leaves - 1 + 23]
+
+
+@pytest.mark.parametrize("before", [(), (slow(100),)])
+def test_a_copy_looks_up_its_lines_whatever_keeps_the_data_stage_busy(core, before):
+    """Behind a load of 100 wavefronts, which keeps it until 101, it comes at 3, alone at 1: its data is there then."""
+    memory = Memory([lines_of(1)], statuses=[IN_L2], simulates_l2=False)
+    (came,) = landed(core, *before, copy(0, activity=0), memory=memory)
+    (alone,) = landed(core, copy(0, activity=0), memory=memory)
+
+    assert came == alone + (2 if before else 0)
+
+
+# --- registers beside mma.sync ---
+
+BETWEEN = {"registers_an_mma": 1, "copy_registers": 5}
+SPACED = instruction(PIPE, pipe="tensor core", interval=8, stall=2)
+
+
+def freed(core, *code, **figures):
+    """When a scoreboard is free that the last but one instruction waits for."""
+    return issues(core, *code, HALF._replace(waits=(0,), gated=True), memory=Memory([lines_of(1)]), **figures)[-1]
+
+
+@pytest.mark.parametrize(("behind", "read"), [(0, 13), (1, 19), (2, 25)])
+def test_a_copy_s_registers_are_read_between_its_own_warp_s_mma_sync_that_follow(core, behind, read):
+    """
+    An mma.sync issues at 0, a copy at 2. The first register is read with that mma.sync, until 9, the others in 2 cycles
+    each, until 13. Where another issues at 8, the second is read with that, until 17, and where a third issues at 16,
+    the last with it, until 25. The copy's way goes on 6 cycles before, as if they were read one behind the other.
+    """
+    code = [SPACED, copy(0, read=0, registers=3), *[SPACED] * behind]
+
+    assert freed(core, *code, **BETWEEN) == read - 6 + 11
+
+
+def test_an_instruction_s_registers_are_read_as_fast_as_without_where_no_mma_sync_follows(core):
+    """Those of a copy behind a half instruction, and those of one whose machine has no figure for it."""
+    code = [SPACED, copy(0, read=0, registers=3), SPACED]
+
+    assert freed(core, HALF, copy(0, read=0, registers=3), **BETWEEN) == 2 + 11
+    assert freed(core, *code, registers_an_mma=0) == 3 + 11
 
 
 @pytest.mark.parametrize(("wavefronts", "leaves"), [(0, 3), (4, 6), (32, 34)])
@@ -231,16 +273,16 @@ def test_data_that_comes_and_instructions_take_the_data_stage_in_turn():
     assert chip.staged_last == 17
 
 
-@pytest.mark.parametrize(("copies", "depth", "collected"), [(1, 3, 101), (1, 4, 9), (2, 6, 101), (2, 7, 15)])
-def test_a_copy_has_a_place_in_the_queue_of_the_sm_for_each_register_of_its_addresses(core, copies, depth, collected):
+@pytest.mark.parametrize(("depth", "collected"), [(3, 107), (4, 101), (5, 11)])
+def test_a_copy_has_a_place_in_the_queue_of_the_sm_for_each_register_of_its_addresses(core, depth, collected):
     """
-    A load of 100 wavefronts is taken at 1, and keeps the data stage until 100. Copies of 3 registers come at 3 and 9.
+    Two loads of 100 wavefronts are taken at 1 and 101. A copy of 3 registers comes at 5, a load behind it at 11.
 
-    A load behind them is the last to find a place where the queue has one more than 3 for each; it comes 6 cycles after
-    the last copy. Where it has not, the load has a place of the first copy, which is taken at 101. Its address is free
-    4 cycles later.
+    Where there are three places the copy needs the second load's, and comes at 101, the load 6 cycles later. Where
+    there are four that is the place of the load behind it, and where there are five nobody's. Its address is free 4
+    cycles after it has come.
     """
-    code = [slow(100), *[copy(0, registers=3)] * copies, lds(read=0), HALF._replace(waits=(0,), gated=True)]
+    code = [slow(100), slow(100), copy(0, registers=3), lds(read=0), HALF._replace(waits=(0,), gated=True)]
 
     assert issues(core, *code, sm_depth=depth, memory=Memory([lines_of(1)]))[-1] == collected + 4
 
@@ -391,7 +433,7 @@ def test_a_copy_that_waits_holds_loads_of_every_smsp():
     chip.requested = 0
     begins = []
     for at in range(3):
-        leaves = chip.dispatch_copy(0, at, 1, 0, begins[-1] if begins else 0)
+        leaves = chip.dispatch_copy(0, at, 1, 0, begins[-1] if begins else 0, 0, 1)
         begins.append(chip.tag(0, leaves, chip.tags()))
 
     assert begins == [1, 9, 17]
@@ -436,19 +478,28 @@ def test_stores_that_wait_apart_hold_nothing_behind_them(core):
     assert one[0] - two[0] == 97 - 33
 
 
-@pytest.mark.parametrize("stores", [0, 1])
-@pytest.mark.parametrize(
-    "made", [lambda: copy(0), idle_copy, lambda: instruction(COMMIT)], ids=["a line", "without lanes", "end of a group"]
-)
-def test_a_barrier_is_reached_when_the_data_stage_has_taken_the_copies_before_it(core, made, stores):
+@pytest.mark.parametrize(("ends", "apart", "last"), [(False, 0, 41), (True, 0, 49), (True, 1, 56)])
+def test_a_barrier_waits_for_no_copy_and_a_load_behind_it_until_the_last_one_comes_to_its_look_up(
+    core, ends, apart, last
+):
     """
-    A load of 100 wavefronts keeps the data stage until 100, a copy behind it is taken at 101. The barrier's warp comes
-    then, 2 cycles for each warp later, and is released 20 cycles after that, whatever it stores in between.
-    """
-    code = [slow(100), made(), *[sts(0)] * stores, instruction(BAR), lds(activity=0)]
-    ran = issues(core, *code, memory=Memory([lines_of(1)]), barrier_base=20, barrier_per_warp=2)
+    Six copies of 8 lines, from 1 on, are looked up at 1, 9 and so on, until 41; the end of their group at 49. Where
+    their lines are of one class they come 9 cycles apart, and the end a cycle later: at 1 + 6 * 9 + 1 = 56.
 
-    assert ran == [*range(3 + stores), 101 + 2 + 20]
+    The barrier issues behind them, at 6 or 7, and takes 22 cycles. A load that issues then has its address read, which
+    is free 5 cycles later, and leaves when the last of those comes to its look-up.
+    """
+    code = [copy(number, apart=apart) for number in range(6)] + [instruction(COMMIT)] * ends
+    requests = [(8, tuple((8 * fetch + line, 1) for line in range(8))) for fetch in range(6)]
+    memory = Memory(requests, statuses=[IN_L2] * 6, simulates_l2=False)
+    barrier = {"barrier_base": 20, "barrier_per_warp": 2}
+    behind = [lds(read=0, activity=0), HALF._replace(waits=(0,), gated=True)]
+    ran = issues(core, *code, instruction(BAR), *behind, memory=memory, **barrier)
+    (loaded,) = landed(core, *code, instruction(BAR), lds(activity=0), memory=memory, **barrier)
+
+    issued = len(code) + 22
+    assert ran[-2:] == [issued, issued + 5]
+    assert loaded == last - 1 + 23
 
 
 @pytest.mark.parametrize(("cycles", "leaves"), [(1, 3), (3, 4), (7, 8)])

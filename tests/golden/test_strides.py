@@ -78,12 +78,11 @@ def test_copies_of_half_lines_look_up_a_line_a_cycle_and_those_of_one_class_a_cy
     assert [row["cycles_a_copy"] for row in like] == [pytest.approx(found, rel=0.02)] * len(like)
 
 
-def test_copies_of_whole_lines_take_longer_here():
-    """6.8 cycles each, for 4.2 measured: what several SMSPs give the SM's queue is taken in the order of issue (D8)."""
+def test_copies_of_whole_lines_take_as_long_as_measured():
+    """4.3 cycles each, 4.2 measured: SMSPs give the SM's queue their copies in the cycles that others leave."""
     row = next(row for row in ROWS if row["row_bytes"] == LINE_BYTES)
 
-    assert simulated(row) == pytest.approx(6.83, abs=0.05)
-    assert row["cycles_a_copy"] < 4.3
+    assert simulated(row) == pytest.approx(row["cycles_a_copy"], rel=0.03)
 
 
 @pytest.mark.parametrize("row_bytes", [64, 128])

@@ -1235,8 +1235,8 @@ class Chip:
         Return how much longer a memory instruction's registers are read because of the mma.sync that issue meanwhile.
 
         They are those ahead of the warp that multiplied last, be it the instruction's own, as far as its code goes and
-        the scoreboards that it waits for are known. One register is read with each, which comes a cycle more than its
-        interval behind the one before (gaps.csv), and others between two as fast as without (D8).
+        the scoreboards that it waits for are known. One register is read with each, others between two as fast as
+        without. Another warp's come a cycle more than their interval behind one another then (gaps.csv, D8).
 
         Not modelled: mma.sync of several warps, those of the next trip, and those that wait for other warps.
 
@@ -1274,6 +1274,7 @@ class Chip:
                 free = time + self.interval[code]
                 if left > 0 and read <= free:
                     read, left = free + 1, left - self.registers_an_mma
+                    free = free if user == warp else read
             time += self.stall[code]
             code += CODE_WIDTH
             steps += 1
