@@ -158,11 +158,11 @@ class TensorSpec(PipeSpec):
 @dataclass(frozen=True, slots=True)
 class MioGapsSpec:
     """
-    How registers of memory instructions are read while another warp of the SMSP multiplies without a pause (D8).
+    How registers of memory instructions are read while a warp of the SMSP multiplies (D8).
 
     Attributes:
         registers: Registers that are read with each mma.sync.
-        copy_registers: Registers for which a cp.async counts.
+        copy_registers: Registers for which a cp.async counts beside mma.sync of another warp.
     """
 
     registers: Annotated[int, FigureUnit("registers")]
@@ -265,9 +265,9 @@ class AsyncCopySpec:
             room wait with it.
         apart: Cycles for which a copy's look-up takes longer whose lines of shared memory are all of one class, and
             the end of a group behind it.
-        stage: Cycles of the SM's data stage that a copy takes.
+        stage: Cycles of the SM's data stage that a copy takes which goes around the L1.
         commit_stage: Cycles of the data stage that a commit_group takes.
-        source_release: Cycles from there until the address registers are free.
+        source_release: Cycles from a copy's way to the SM's queue until the address registers are free.
         pace: How fast copies leave, and how much is on its way; None where it is not known: they leave as other memory
             instructions do, and any number is on its way.
         l1_latency: Cycles from issue until the data is in shared memory, on an L1 hit.

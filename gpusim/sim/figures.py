@@ -23,9 +23,9 @@ class Figures(NamedTuple):
         warp_return_bytes: Bytes that a warp's registers take from the MIO in a cycle.
         register_interval, source_release: Cycles in which an SMSP's queue reads a register of an instruction; those
             until it may be overwritten.
-        registers_an_mma: Registers that it reads with each mma.sync of another warp; 0: as many as without.
-        copy_registers: Registers for which a cp.async counts beside those.
-        copy_release: Cycles from the data stage until the registers of a cp.async may be overwritten.
+        registers_an_mma: Registers that it reads with each mma.sync; 0: as many as without.
+        copy_registers: Registers for which a cp.async counts beside those of another warp.
+        copy_release: Cycles from its way to the SM's queue until the registers of a cp.async may be overwritten.
         copy_queue: Per cent of an entry of an SMSP's queue that it takes.
         copy_stage: Cycles of the data stage that one takes which goes around the L1.
         look_ups: Copies that may wait to look up their lines.

@@ -91,7 +91,7 @@ def behind_copies(core, row_bytes, copies):
 
 
 @pytest.mark.parametrize("row_bytes", [64, 128, 512])
-def test_a_load_behind_a_barrier_waits_for_the_look_ups_of_copies_and_the_barrier_does_not(core, row_bytes):
+def test_a_load_behind_a_barrier_waits_for_the_look_ups_of_copies(core, row_bytes):
     """
     Behind 48 copies of rows of 64 bytes a word comes 200 cycles later than behind 24, of whole lines 97 and 99: what
     24 look-ups take. The barrier is released 255 and 99 cycles before it, those of the load 47.

@@ -507,7 +507,7 @@ class Chip:
         self.sought, self.sought_turn = zeros(sms * max(1, self.load_look_ups)), zeros(sms)
         self.apart_until, self.apart_turn = zeros(sms * max(1, self.stores_apart)), zeros(sms)
         # From when an SM takes what is issued behind a barrier, when what was stored has had its wavefronts, and when
-        # the last copy, or the end of its group, comes to its look-up.
+        # the last copy comes to its look-up, or the end of its group has been there.
         self.cleared, self.settled, self.last_look_up = zeros(sms), zeros(sms), zeros(sms)
         # Copies on their way, in the order of their look-ups: when the data of each is there, and its places.
         self.sent, self.sent_places = zeros(sms * self.most_outstanding), zeros(sms * self.most_outstanding)
@@ -675,7 +675,8 @@ class Chip:
         What the warp has stored or copied it does not wait for (stored.csv, arrived.csv). Memory instructions behind
         the barrier, of any warp of the SM, have their registers read, and wait then until all that were issued before
         have left the SMSPs' queues, what was stored to shared memory has had its wavefronts, and the last copy comes to
-        its look-up (stored.csv, loads of another SMSP; fenced.csv, of another CTA; arrived.csv; barred.csv).
+        its look-up, or the end of its group has been there (stored.csv, loads of another SMSP; fenced.csv, of another
+        CTA; arrived.csv; barred.csv).
         """
         slot = self.slot[warp]
         sm = slot // self.slots
@@ -1142,7 +1143,8 @@ class Chip:
         ``full_to`` all cycles are known to be taken.
 
         Args:
-            stage: The data stage of the SM of this number, or, counted on from the last one, an SM's way of lines.
+            stage: The data stage of the SM of this number, or, counted on from the last one, an SM's way of lines, and
+                from there on the way to its queue.
             at: The first cycle that it may take.
             cycles: How many it takes.
 
@@ -1238,7 +1240,9 @@ class Chip:
         the scoreboards that it waits for are known. One register is read with each, others between two as fast as
         without. Another warp's come a cycle more than their interval behind one another then (gaps.csv, D8).
 
-        Not modelled: mma.sync of several warps, those of the next trip, and those that wait for other warps.
+        Not modelled: mma.sync of several warps, and those of the next trip. Those that wait for the instruction itself,
+        for one between, for a barrier or for copies are taken to issue as if they did not; of another warp's the one
+        that is being fed holds nothing.
 
         Args:
             smsp: The SMSP.
@@ -1249,7 +1253,7 @@ class Chip:
         """
         tensor = (smsp + 1) * self.ports - TENSOR
         user, start = self.port_user[tensor], max(at + 1, self.mio_free[smsp])
-        if registers == 0 or user < 0 or self.registers_an_mma == 0 or self.held[user]:
+        if registers == 0 or user < 0 or self.registers_an_mma == 0 or self.held[user] or self.home[user] != smsp:
             return 0
         left = count = registers if user == warp else beside_others
         code, end, time = self.at[user], self.end[self.segment[user]], max(at, self.ready[user])
@@ -1361,7 +1365,7 @@ class Chip:
         collected = max(at + 1, self.mio_free[smsp]) + waits
         if room > collected:
             self.roomless[smsp] = collected = room
-        alone = self.roomless[smsp] > at
+        alone, self.ample = self.roomless[smsp] > at, 0
         if not alone:
             entry = sm * self.sm_depth + (self.sm_queue_at[sm] + entries - 1) % self.sm_depth
             twice = min(2 * entries, self.sm_depth)

@@ -39,7 +39,7 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
         copy_release=13,
         copy_queue=129,
         copy_stage=2,
-        copy_registers=5,
+        copy_registers=0,
         look_ups=7,
         load_look_ups=0,
         outstanding=0,
@@ -214,3 +214,9 @@ def test_every_figure_is_an_integer_or_some(name):
     assert set(several) == {"l2_reach", "gpcs", "sides", "dram_late_masks"}
     assert {type(figure) for key, figure in figures._asdict().items() if key not in several} == {int}
     assert {type(one) for figure in several.values() for one in figure} == {int}
+
+
+def test_a_copy_counts_as_five_registers_beside_other_warps_mma_sync_of_an_h200():
+    figures = figures_of(load_machine("h200"), 0, busy=False)
+
+    assert (figures.copy_registers, figures.copy_stage) == (5, 2)
