@@ -122,6 +122,7 @@ cdef class Chip:
     cdef long long room_for(self, long long sm, long long at) noexcept
     cdef void send(self, long long sm, long long landed) noexcept
     cdef void block(self, long long sm, long long at, long long until) noexcept
+    cdef long long hand_over(self, long long sm, long long at, long long cycles) noexcept
     cdef long long next_free(self, long long sm, long long at) noexcept
     cdef long long turn_of_stage(self, long long cycle) noexcept
     cdef void come(self, long long sm, long long at, long long cycles) noexcept

@@ -502,7 +502,7 @@ class Chip:
         self.sm_queue, self.sm_queue_at, self.collected = zeros(sms * self.sm_depth), zeros(sms), 0
         # Data stages, behind them the ways of lines that loads lack, and then those from the SMSPs' queues to the SM's.
         self.staged, self.staged_last = narrow_pages(3 * sms * STAGE_CYCLES), 0
-        self.full_from, self.full_to = zeros(3 * sms), zeros(3 * sms)
+        self.full_from, self.full_to = zeros(2 * sms), zeros(2 * sms)
         self.tag_free, self.tagged, self.tag_turn = zeros(sms), zeros(sms * self.look_ups), zeros(sms)
         self.sought, self.sought_turn = zeros(sms * max(1, self.load_look_ups)), zeros(sms)
         self.apart_until, self.apart_turn = zeros(sms * max(1, self.stores_apart)), zeros(sms)
@@ -1143,8 +1143,7 @@ class Chip:
         ``full_to`` all cycles are known to be taken.
 
         Args:
-            stage: The data stage of the SM of this number, or, counted on from the last one, an SM's way of lines, and
-                from there on the way to its queue.
+            stage: The data stage of the SM of this number, or, counted on from the last one, an SM's way of lines.
             at: The first cycle that it may take.
             cycles: How many it takes.
 
@@ -1177,6 +1176,19 @@ class Chip:
             last = self.staged_last
             self.come(stage, cycle, moved)
             self.staged_last = last
+        return first
+
+    def hand_over(self, sm: int, at: int, cycles: int) -> int:
+        """Take the first free cycles of the way to an SM's queue, from one on; return the first of them."""
+        base, first, cycle = (2 * self.sms + sm) * STAGE_CYCLES, -1, at
+        while cycles > 0:
+            place, taken = base + (cycle & STAGE_MASK), self.turn_of_stage(cycle) + ISSUED
+            if self.staged[place] != taken:
+                self.staged[place] = taken
+                cycles -= 1
+                if first < 0:
+                    first = cycle
+            cycle += 1
         return first
 
     def next_free(self, sm: int, at: int) -> int:
@@ -1263,7 +1275,8 @@ class Chip:
             code += CODE_WIDTH
             if free > start:
                 read, left = free + 1, left - self.registers_an_mma
-        while left > 0 and steps < INSTRUCTIONS_AHEAD and code < end:
+        # Where all is read before the next instruction issues, no mma.sync behind it holds anything.
+        while left > 0 and read + left * self.register_interval > time and steps < INSTRUCTIONS_AHEAD and code < end:
             waits, board = self.waits[code], user
             while waits:
                 if waits & 1:
@@ -1370,7 +1383,7 @@ class Chip:
             entry = sm * self.sm_depth + (self.sm_queue_at[sm] + entries - 1) % self.sm_depth
             twice = min(2 * entries, self.sm_depth)
             self.ample = self.sm_queue[sm * self.sm_depth + (self.sm_queue_at[sm] + twice - 1) % self.sm_depth]
-            collected = self.reserve(2 * self.sms + sm, max(collected, self.sm_queue[entry]), interval)
+            collected = self.hand_over(sm, max(collected, self.sm_queue[entry]), interval)
         if apart:
             turn = sm * apart + self.apart_turn[sm]
             passes = max(collected, self.apart_until[turn])
