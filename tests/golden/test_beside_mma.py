@@ -33,6 +33,18 @@ def measured(access, mma):
     return (many - few) / (MANY - FEW)
 
 
+def longest(core, accesses, beside, **named):
+    """Cycles of a burst of one warp on each SMSP, until the last one's scoreboard is released."""
+    burst = [instruction(PIPE), *accesses, instruction(PIPE, waits=(1,))]
+    kind = H200.tensor["m16n8k16.f16.f32"]
+    mma = instruction(PIPE, pipe="tensor core", interval=kind.interval, latency=kind.latency, stall=2, takes=11)
+    # Of two warps on an SMSP the second multiplies, while the first has done so and goes on with its burst.
+    code = [([mma] * 256, 1), (burst, 1)] if beside else [(burst, 1)]
+    ran = execute(core, *code, warps=8 if beside else 4, figures=FIGURES, **named)
+    first = sorted(ran.warps.values(), key=lambda warp: warp.selected[-2])[:4]
+    return max(warp.selected[-2] - warp.selected[-3 - len(accesses)] for warp in first)
+
+
 def burst_ends(core, access, count, beside):
     """Cycles of a burst of one warp on each SMSP, until its load has come or its last address is free."""
     memory = H200.dispatch.memory
@@ -41,15 +53,7 @@ def burst_ends(core, access, count, beside):
     made = {"wavefronts": ((WAVEFRONTS[access],) * 32,), "registers": REGISTERS[access], "takes": takes, "stall": 4}
     made |= {"is_load": True, "latency": 23, "bytes": 128} if load else {}
     each = instruction(SHARED, **made)
-    burst = [instruction(PIPE), *[each] * (count - 1), each._replace(**{"write" if load else "read": 1})]
-    burst.append(instruction(PIPE, waits=(1,)))
-    kind = H200.tensor["m16n8k16.f16.f32"]
-    mma = instruction(PIPE, pipe="tensor core", interval=kind.interval, latency=kind.latency, stall=2, takes=11)
-    # Of two warps on an SMSP the second multiplies, while the first has done so and goes on with its burst.
-    code = [([mma] * 256, 1), (burst, 1)] if beside else [(burst, 1)]
-    ran = execute(core, *code, warps=8 if beside else 4, figures=FIGURES)
-    first = sorted(ran.warps.values(), key=lambda warp: warp.selected[-2])[:4]
-    return max(warp.selected[-2] - warp.selected[-3 - count] for warp in first)
+    return longest(core, [*[each] * (count - 1), each._replace(**{"write" if load else "read": 1})], beside)
 
 
 @pytest.mark.parametrize(("access", "mma"), list(product(REGISTERS, MULTIPLIED)))
@@ -74,16 +78,11 @@ def test_bursts_beside_mma_sync_take_as_long_as_measured(core, access):
 
 def copied(core):
     """Cycles that each copy of bursts of eight and two takes beside another warp's mma.sync."""
-    kind = H200.tensor["m16n8k16.f16.f32"]
-    mma = instruction(PIPE, pipe="tensor core", interval=kind.interval, latency=kind.latency, stall=2, takes=11)
     ends = []
     for count in (MANY, FEW):
         copies = [copy(0, stall=4, registers=3) for _ in range(count)]
-        burst = [instruction(PIPE), *copies[:-1], copies[-1]._replace(read=1), instruction(PIPE, waits=(1,))]
         memory = Memory([(16, tuple((number, 15) for number in range(4)))])
-        ran = execute(core, ([mma] * 256, 1), (burst, 1), warps=8, figures=FIGURES, memory=memory)
-        first = sorted(ran.warps.values(), key=lambda warp: warp.selected[-2])[:4]
-        ends.append(max(warp.selected[-2] - warp.selected[-3 - count] for warp in first))
+        ends.append(longest(core, [*copies[:-1], copies[-1]._replace(read=1)], beside=True, memory=memory))
     return (ends[0] - ends[1]) / (MANY - FEW)
 
 

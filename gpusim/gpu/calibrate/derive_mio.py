@@ -198,13 +198,18 @@ _STORED_REGISTERS: Final = {"sts.32": 2, "sts.64": 3, "sts.128": 5}
 """Registers of a store to shared memory: its address and what it stores."""
 
 
+def _beside(gaps: MeasuredTable, access: str, mma: str) -> tuple[float, float]:
+    """Return the cycles that an access of a burst takes beside mma.sync of a kind, and those that an mma.sync does."""
+    few, many = (gaps.numbers("landed", access=access, mma=mma, count=count)[0] for count in _GAPS_BURSTS)
+    each = gaps.numbers("mma_each", access=access, mma=mma, count=_GAPS_BURSTS[1])[0]
+    return (many - few) / (_GAPS_BURSTS[1] - _GAPS_BURSTS[0]), each
+
+
 def _registers_an_mma(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     found, (few, many) = [], _GAPS_BURSTS
     for access, registers in _STORED_REGISTERS.items():
-        of = {"access": access, "mma": "m16n8k16.f16.f32"}
-        late = t["gaps"].numbers("landed", **of, count=many)[0] - t["gaps"].numbers("landed", **of, count=few)[0]
-        each = t["gaps"].numbers("mma_each", **of, count=many)[0]
-        found.append(registers * (many - few) * each / late)
+        takes, each = _beside(t["gaps"], access, "m16n8k16.f16.f32")
+        found.append(registers * each / takes)
     return mean(found), (
         f"gaps.csv, bursts of {many} stores less {few} beside m16n8k16, over their registers: registers read in an "
         "mma.sync, mean"
@@ -218,10 +223,8 @@ _COPIED_REGISTERS: Final = 3
 def _copy_registers(t: dict[str, MeasuredTable], peak: int) -> tuple[float, str]:
     found, (few, many), interval = [], _GAPS_BURSTS, _register_interval(t, peak)[0]
     for mma in ("m16n8k16.f16.f32", "m16n8k8.f16.f32", "m16n8k32.s8.s32"):
-        of = {"access": "cp.async", "mma": mma}
-        late = t["gaps"].numbers("landed", **of, count=many)[0] - t["gaps"].numbers("landed", **of, count=few)[0]
-        each = t["gaps"].numbers("mma_each", **of, count=many)[0]
-        found.append((late / (many - few) - _COPIED_REGISTERS * interval) / (each - interval))
+        takes, each = _beside(t["gaps"], "cp.async", mma)
+        found.append((takes - _COPIED_REGISTERS * interval) / (each - interval))
     return mean(found), (
         f"gaps.csv, bursts of {many} cp.async less {few} beside mma.sync: what each takes longer than its "
         f"{_COPIED_REGISTERS} registers alone, over what one register does, mean"
