@@ -2,7 +2,7 @@
 
 cimport cython
 
-cdef long long NEVER, SECTORS_PER_LINE, SMS_PER_TPC, MULTIPLIER, INCREMENT, MODULUS, HASH, HASHED_BITS, HASH_SHIFT, WHOLE_LINE, OUTPUT_LINES, SLOT_WIDTH, USES_A_LINE, WARP_WIDTH, CODE_WIDTH, NEIGHBOURS, ASKED_BITS, MOST_MERGED, TENSOR_STRIDE, WAVE_STRIDE, PART_BITS, PLACE_BITS, APART, BUCKETS_A_LINE, MOST_CREDIT, RANK_OF_WAITED, MILLI, PERCENT, GROUPS, TAKES, TAKES_MASK, GAPS, INSTRUCTIONS_AHEAD, DUE, DUE_MASK, LINES_AT_ONCE, STAGE_BITS, STAGE_CYCLES, STAGE_MASK, STAGE_TURNS, STATE_BITS, ISSUED, COMING, TENSOR, MIO, TURN, TURN_MASK, WOKEN, TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
+cdef long long NEVER, SECTORS_PER_LINE, SMS_PER_TPC, MULTIPLIER, INCREMENT, MODULUS, HASH, HASHED_BITS, HASH_SHIFT, WHOLE_LINE, OUTPUT_LINES, SLOT_WIDTH, USES_A_LINE, WARP_WIDTH, CODE_WIDTH, NEIGHBOURS, ASKED_BITS, MOST_MERGED, TENSOR_STRIDE, WAVE_STRIDE, PART_BITS, PLACE_BITS, APART, BUCKETS_A_LINE, MOST_CREDIT, RANK_OF_WAITED, MILLI, PERCENT, GROUPS, TAKES, TAKES_MASK, GAPS, INSTRUCTIONS_AHEAD, DUE, DUE_MASK, LINES_AT_ONCE, WORD_BITS, WORD_CYCLES, WORD_NUMBER, WORD_NUMBERS, STAGE_WORDS, STAGE_MASK, STATES, ISSUED, COMING, TENSOR, MIO, TURN, TURN_MASK, WOKEN, TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
 cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
 cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
 cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN, DISPATCH_STALL
@@ -62,13 +62,12 @@ cdef class Chip:
     cdef long long dram_latency, dram_rate, l1_lines, l2_lines, on_time, late_cycles, late_period, late_kinds, late_lines
     cdef long long warps, lines, cached, simulates_l2, rows, outputs
     cdef long long brought, chip_free, channels, banks, bank_busy, spread, turn, fetched, status, requested, slow_credit, missed_credit
-    cdef const int[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, fetches, is_branch, dispatches, takes, joins, awaits, activity
+    cdef const int[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, fetches, is_branch, dispatches, takes, next_stop, until_stop, joins, awaits, activity, chain, order
     cdef const int[::1] read, registers, wave, wave_slots, row, turn_of, access, vec, stage, pending_groups, bytes, is_load, through_l1, zero_fills, fills, apart
-    cdef const long long[::1] waves, first, end, trips, tiles, begins, program, warps_of, follows, followed
+    cdef const long long[::1] waves, multiplies_at, first, end, trips, tiles, begins, program, warps_of, follows, followed
     cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, slow, missed, shared_by, looked_of, request, vecs, asked, touched, l1_wavefronts
     cdef const long long[::1] line, sector_mask, output_sectors, found_slow, found_missed, found_first
-    cdef int[::1] staged
-    cdef long long[::1] reach, full_from, full_to, tag_free, tagged, tag_turn, sought, sought_turn, apart_until, sent, sent_places, sent_first, sent_next, outstanding, apart_turn, tagged_apart, last_look_up, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
+    cdef long long[::1] staged, reach, full_from, full_to, tag_free, tagged, tag_turn, sought, sought_turn, apart_until, sent, sent_places, sent_first, sent_next, outstanding, apart_turn, tagged_apart, last_look_up, barrier_free, cold, line_ready, fetch_free, fetched_lines, cached_line
     cdef long long[::1] port_free, port_user, port_takes, port_turn, mio_free, left, roomless, cleared, settled, return_free, queue, queue_at, queued, sm_queue, sm_queue_at, taken, due_at, due_takes, due_first, due_next, multiplies, clock, asleep, last, active, blocked, planned, members
     cdef long long[::1] cta, expected, launched, remaining, accepted, arrived, last_arrival, arrivals, observed, parked, awaiting, finished, slot_of
     cdef long long[::1] age, home, slot, at, segment, trip, ready, stalled, issued, reason, board, board_reason
@@ -114,7 +113,7 @@ cdef class Chip:
     cdef void fill_line(self, long long sm, long long line, long long at) noexcept
     cdef long long wavefronts_of(self, long long warp, long long code) noexcept
     cdef long long service(self, long long wavefronts) noexcept
-    @cython.locals(joins=bint, coming=bint, yields=bint)
+    @cython.locals(joins=bint, yields=bint)
     cdef long long reserve(self, long long stage, long long at, long long cycles) noexcept
     cdef long long tags(self) noexcept
     cdef long long tag(self, long long sm, long long at, long long cycles) noexcept
@@ -122,9 +121,10 @@ cdef class Chip:
     cdef long long room_for(self, long long sm, long long at) noexcept
     cdef void send(self, long long sm, long long landed) noexcept
     cdef void block(self, long long sm, long long at, long long until) noexcept
-    cdef long long hand_over(self, long long sm, long long at, long long cycles) noexcept
+    cdef long long place_in_queue(self, long long sm, long long behind) noexcept
     cdef long long next_free(self, long long sm, long long at) noexcept
-    cdef long long turn_of_stage(self, long long cycle) noexcept
+    cdef long long state_of(self, long long stage, long long cycle) noexcept
+    cdef void take_cycle(self, long long stage, long long cycle, long long state) noexcept
     cdef void come(self, long long sm, long long at, long long cycles) noexcept
     cdef void take_reads(self, long long smsp, long long at, long long hundredths) noexcept
     cdef void take_later(self, long long smsp, long long at, long long hundredths) noexcept
@@ -133,6 +133,9 @@ cdef class Chip:
     cdef long long staged_cycles(self, long long wavefronts) noexcept
     cdef long long gaps(self, long long smsp, long long warp, long long at, long long registers) noexcept
     cdef long long between_mma(self, long long smsp, long long warp, long long at, long long registers, long long beside_others) noexcept
+    cdef long long beside_mma(self, long long smsp, long long warp, long long at, long long registers) noexcept
+    cdef long long boards_free(self, long long warp, long long waits) noexcept
+    cdef long long over_before(self, long long code, long long at, long long read) noexcept
     cdef void end_group(self, long long sm, long long warp) noexcept
     cdef long long dispatch(self, long long smsp, long long at, long long cycles, long long registers, long long until, long long warp, long long apart) noexcept
     cdef long long dispatch_copy(self, long long smsp, long long at, long long cycles, long long registers, long long until, long long warp, long long beside) noexcept

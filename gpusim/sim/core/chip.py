@@ -59,11 +59,9 @@ from gpusim.sim.core.constants import (
     SHARED,
     SLOT_WIDTH,
     SPAN_WIDTH,
-    STAGE_BITS,
-    STAGE_CYCLES,
     STAGE_MASK,
-    STAGE_TURNS,
-    STATE_BITS,
+    STAGE_WORDS,
+    STATES,
     TAKES,
     TAKES_MASK,
     TENSOR,
@@ -76,6 +74,10 @@ from gpusim.sim.core.constants import (
     WAVE_STRIDE,
     WHOLE_LINE,
     WOKEN,
+    WORD_BITS,
+    WORD_CYCLES,
+    WORD_NUMBER,
+    WORD_NUMBERS,
 )
 from gpusim.sim.stall_reasons import (
     BARRIER,
@@ -127,6 +129,43 @@ def together(*columns: "Column") -> "list[memoryview[int]]":
     for place, column in enumerate(columns):
         table[place::CODE_WIDTH] = memoryview(array("i", column))
     return [table[place:] for place in range(len(columns))]
+
+
+def next_stops(code: "Code", tensor: int) -> "tuple[Column, Column]":
+    """
+    Return for each instruction where the next one lies that may wait, and the cycles until then where none waits.
+
+    Those that use neither the tensor core nor wait for scoreboards are passed; the last ones of a segment lead to its
+    end. Where it lies is counted in integers of the code's rows.
+    """
+    behind, cycles = zeros(len(code.stall), CODE_WIDTH), array("q", code.stall)
+    for first, end in zip(code.first, code.end, strict=True):
+        for place in range(end - 2, first - 1, -1):
+            if code.port[place + 1] != tensor and not code.waits[place + 1]:
+                behind[place] += behind[place + 1]
+                cycles[place] += cycles[place + 1]
+    return behind, cycles
+
+
+def chains(code: "Code", tensor: int, behind: "Column", cycles: "Column") -> "tuple[Column, Column, Column]":
+    """
+    Return for each mma.sync how many behind it wait for nothing but the tensor core, and its place among all of them.
+
+    They are of one interval, and what is between them issues within it. The third column has the places of all in the
+    code, in integers of its rows.
+    """
+    count, order, places = zeros(len(code.port)), zeros(len(code.port)), zeros(0)
+    for place in range(len(code.port)):
+        order[place] = len(places)
+        if code.port[place] == tensor:
+            places.append(place * CODE_WIDTH)
+    for first, end in zip(code.first, code.end, strict=True):
+        for place in range(end - 1, first - 1, -1):
+            after = place + behind[place] // CODE_WIDTH
+            if code.port[place] == tensor and after < end and code.port[after] == tensor and not code.waits[after]:
+                interval = code.interval[place]
+                count[place] = count[after] + 1 if code.interval[after] == interval >= cycles[place] else 0
+    return count, order, places
 
 
 def sectors_in(mask: int) -> int:
@@ -501,8 +540,8 @@ class Chip:
         self.queue, self.queue_at, self.queued = zeros(smsps * self.depth), zeros(smsps), zeros(smsps)
         self.sm_queue, self.sm_queue_at, self.collected = zeros(sms * self.sm_depth), zeros(sms), 0
         # Data stages, behind them the ways of lines that loads lack, and then those from the SMSPs' queues to the SM's.
-        self.staged, self.staged_last = narrow_pages(3 * sms * STAGE_CYCLES), 0
-        self.full_from, self.full_to = zeros(2 * sms), zeros(2 * sms)
+        self.staged, self.staged_last = pages(3 * sms * STAGE_WORDS), 0
+        self.full_from, self.full_to = zeros(3 * sms), zeros(3 * sms)
         self.tag_free, self.tagged, self.tag_turn = zeros(sms), zeros(sms * self.look_ups), zeros(sms)
         self.sought, self.sought_turn = zeros(sms * max(1, self.load_look_ups)), zeros(sms)
         self.apart_until, self.apart_turn = zeros(sms * max(1, self.stores_apart)), zeros(sms)
@@ -517,14 +556,13 @@ class Chip:
         """Take over the columns of the code."""
         self.warps, self.lines = code.warps, code.lines
         # What every instruction is asked for is one line of memory, what some are another one.
+        behind, cycles = next_stops(code, self.ports - TENSOR)
         row = together(
             *(code.kind, code.port, code.throttle, code.interval, code.latency, code.stall, code.gated, code.waits),
-            *(code.write, code.line, code.is_branch, code.dispatches, code.takes, code.joins, code.awaits),
-            code.activity,
+            *(code.write, code.line, code.is_branch, code.dispatches, code.takes, behind, cycles),
         )
         self.kind, self.port, self.throttle, self.interval, self.latency, self.stall, self.gated, self.waits = row[:8]
-        self.write, self.fetches, self.is_branch, self.dispatches, self.takes, self.joins, self.awaits = row[8:15]
-        self.activity = row[15]
+        self.write, self.fetches, self.is_branch, self.dispatches, self.takes, self.next_stop, self.until_stop = row[8:]
         row = together(
             *(code.read, code.registers, code.wave, code.wave_slots, code.row, code.turn, code.access, code.vec),
             *(code.stage, code.pending, code.bytes, code.is_load, code.through_l1, code.zero_fills, code.fills),
@@ -533,6 +571,9 @@ class Chip:
         self.read, self.registers, self.wave, self.wave_slots, self.row, self.turn_of, self.access, self.vec = row[:8]
         self.stage, self.pending_groups, self.bytes, self.is_load, self.through_l1, self.zero_fills = row[8:14]
         self.fills, self.apart = row[14], row[15]
+        chain, order, self.multiplies_at = chains(code, self.ports - TENSOR, behind, cycles)
+        row = together(code.joins, code.awaits, code.activity, chain, order)
+        self.joins, self.awaits, self.activity, self.chain, self.order = row
         self.waves, self.trips, self.tiles = code.waves, code.trips, code.tiles
         self.first = array("q", [place * CODE_WIDTH for place in code.first])
         self.end = array("q", [place * CODE_WIDTH for place in code.end])
@@ -1143,26 +1184,26 @@ class Chip:
         ``full_to`` all cycles are known to be taken.
 
         Args:
-            stage: The data stage of the SM of this number, or, counted on from the last one, an SM's way of lines.
+            stage: The data stage of the SM of this number, or, counted on from the last one, an SM's way of lines, and
+                then the way to its queue.
             at: The first cycle that it may take.
             cycles: How many it takes.
 
         Returns:
             The first cycle; ``staged_last`` is the last.
         """
-        base, first, moved, yields = stage * STAGE_CYCLES, -1, 0, False
+        first, moved, yields = -1, 0, False
         joins = self.full_from[stage] <= at <= self.full_to[stage]
         cycle = self.full_to[stage] if joins else at
         while cycles > 0:
-            place, turn = base + (cycle & STAGE_MASK), self.turn_of_stage(cycle)
-            coming = self.staged[place] == turn + COMING
-            if coming and not yields:
+            state = self.state_of(stage, cycle)
+            if state == COMING and not yields:
                 yields = True
-            elif self.staged[place] != turn + ISSUED:
-                if coming:
+            elif state != ISSUED:
+                if state == COMING:
                     moved += 1
                 yields = False
-                self.staged[place] = turn + ISSUED
+                self.take_cycle(stage, cycle, ISSUED)
                 self.staged_last = cycle
                 cycles -= 1
                 if first < 0:
@@ -1178,38 +1219,34 @@ class Chip:
             self.staged_last = last
         return first
 
-    def hand_over(self, sm: int, at: int, cycles: int) -> int:
-        """Take the first free cycles of the way to an SM's queue, from one on; return the first of them."""
-        base, first, cycle = (2 * self.sms + sm) * STAGE_CYCLES, -1, at
-        while cycles > 0:
-            place, taken = base + (cycle & STAGE_MASK), self.turn_of_stage(cycle) + ISSUED
-            if self.staged[place] != taken:
-                self.staged[place] = taken
-                cycles -= 1
-                if first < 0:
-                    first = cycle
-            cycle += 1
-        return first
-
     def next_free(self, sm: int, at: int) -> int:
         """Return the first cycle of the data stage from one on that no instruction has taken."""
         cycle = self.full_to[sm] if self.full_from[sm] <= at <= self.full_to[sm] else at
-        while self.staged[sm * STAGE_CYCLES + (cycle & STAGE_MASK)] == self.turn_of_stage(cycle) + ISSUED:
+        while self.state_of(sm, cycle) == ISSUED:
             cycle += 1
         return cycle
 
-    def turn_of_stage(self, cycle: int) -> int:
-        """Return what stands for the turn that a cycle is of, in the data stage's place for it, below 32 bits."""
-        return (cycle >> STAGE_BITS & STAGE_TURNS) << STATE_BITS
+    def state_of(self, stage: int, cycle: int) -> int:
+        """Return what a cycle of a stage goes to, or 0 where it is free."""
+        number = cycle >> WORD_BITS & WORD_NUMBERS
+        word = self.staged[stage * STAGE_WORDS + (number & STAGE_MASK)]
+        return word >> 2 * (cycle & WORD_CYCLES) & STATES if word >> WORD_NUMBER == number else 0
+
+    def take_cycle(self, stage: int, cycle: int, state: int) -> None:
+        """Let a cycle of a stage go to an instruction, or to data that comes."""
+        number, shift = cycle >> WORD_BITS & WORD_NUMBERS, 2 * (cycle & WORD_CYCLES)
+        place = stage * STAGE_WORDS + (number & STAGE_MASK)
+        word = self.staged[place]
+        if word >> WORD_NUMBER != number:
+            word = number << WORD_NUMBER
+        self.staged[place] = word ^ (word >> shift & STATES ^ state) << shift
 
     def come(self, sm: int, at: int, cycles: int) -> None:
         """Let data that comes take the first free cycles of the data stage."""
-        base = sm * STAGE_CYCLES
         cycle = max(at, self.full_to[sm]) if self.full_from[sm] <= at else at
         while cycles > 0:
-            place, turn = base + (cycle & STAGE_MASK), self.turn_of_stage(cycle)
-            if self.staged[place] != turn + ISSUED and self.staged[place] != turn + COMING:
-                self.staged[place] = turn + COMING
+            if self.state_of(sm, cycle) == 0:
+                self.take_cycle(sm, cycle, COMING)
                 self.staged_last = cycle
                 cycles -= 1
             cycle += 1
@@ -1268,23 +1305,24 @@ class Chip:
         if registers == 0 or user < 0 or self.registers_an_mma == 0 or self.held[user] or self.home[user] != smsp:
             return 0
         left = count = registers if user == warp else beside_others
-        code, end, time = self.at[user], self.end[self.segment[user]], max(at, self.ready[user])
-        read, free, steps = start, self.port_free[tensor], 0
+        code, time, read, free = self.at[user], max(at, self.ready[user]), start, self.port_free[tensor]
         if user == warp:
             time = at + self.stall[code]
             code += CODE_WIDTH
             if free > start:
                 read, left = free + 1, left - self.registers_an_mma
+        end = min(self.end[self.segment[user]], code + INSTRUCTIONS_AHEAD * CODE_WIDTH)
         # Where all is read before the next instruction issues, no mma.sync behind it holds anything.
-        while left > 0 and read + left * self.register_interval > time and steps < INSTRUCTIONS_AHEAD and code < end:
-            waits, board = self.waits[code], user
-            while waits:
-                if waits & 1:
-                    time = max(time, self.board[board])
-                waits >>= 1
-                board += 1
+        while left > 0 and read + left * self.register_interval > time and code < end:
+            if self.waits[code]:
+                time = max(time, self.boards_free(user, self.waits[code]))
             if self.port[code] == self.ports - TENSOR:
                 time = max(time, free)
+                over = self.over_before(code, time, read)
+                time += over * self.interval[code]
+                code = self.multiplies_at[self.order[code] + over] if over else code
+                if code >= end:
+                    break
                 while left > 0 and read + self.register_interval <= time:
                     read += self.register_interval
                     left -= 1
@@ -1292,10 +1330,28 @@ class Chip:
                 if left > 0 and read <= free:
                     read, left = free + 1, left - self.registers_an_mma
                     free = free if user == warp else read
-            time += self.stall[code]
-            code += CODE_WIDTH
-            steps += 1
+            time += self.until_stop[code]
+            code += self.next_stop[code]
         return max(0, read + (max(0, left) - count) * self.register_interval - start)
+
+    def beside_mma(self, smsp: int, warp: int, at: int, registers: int) -> int:
+        """Return how much longer registers are read because mma.sync issue meanwhile: those issued, and foreseen."""
+        return max(self.gaps(smsp, warp, at, registers), self.between_mma(smsp, warp, at, registers, registers))
+
+    def boards_free(self, warp: int, waits: int) -> int:
+        """Return when the scoreboards of a mask that a warp waits for are free, as far as is known."""
+        free, board = 0, warp
+        while waits:
+            if waits & 1:
+                free = max(free, self.board[board])
+            waits >>= 1
+            board += 1
+        return free
+
+    def over_before(self, code: int, at: int, read: int) -> int:
+        """Return how many mma.sync of a chain, whose first issues at a cycle, are over before a register is read."""
+        interval = self.interval[code]
+        return min(self.chain[code], (read - at - 1) // interval) if read > at + interval else 0
 
     def end_group(self, sm: int, warp: int) -> None:
         """Let the end of a group come to the look-up behind its copies, and take as long as one of them takes more."""
@@ -1319,7 +1375,7 @@ class Chip:
         it (D3). Behind a load that may not be looked up yet they do, too. Behind a barrier all wait for those before it
         (``cleared``).
         """
-        waits = max(self.gaps(smsp, warp, at, registers), self.between_mma(smsp, warp, at, registers, registers))
+        waits = self.beside_mma(smsp, warp, at, registers)
         return self.queue_up(smsp, at, cycles, registers, until, waits, 1, 1, self.sm_interval, apart, 0, 0)
 
     def dispatch_output(  # noqa: PLR0917 - in C all are
@@ -1331,7 +1387,7 @@ class Chip:
         A store waits in the queue of its SMSP until the SM's port has room for it (``room``), and so does what its SMSP
         issues behind it. Those of other SMSPs pass (stored.csv, loads of an SMSP that stores nothing).
         """
-        waits = max(self.gaps(smsp, warp, at, registers), self.between_mma(smsp, warp, at, registers, registers))
+        waits = self.beside_mma(smsp, warp, at, registers)
         return self.queue_up(smsp, at, cycles, registers, 0, waits, 1, 1, self.sm_interval, 0, room, 0)
 
     def dispatch_copy(  # noqa: PLR0917 - in C all are
@@ -1380,10 +1436,9 @@ class Chip:
             self.roomless[smsp] = collected = room
         alone, self.ample = self.roomless[smsp] > at, 0
         if not alone:
-            entry = sm * self.sm_depth + (self.sm_queue_at[sm] + entries - 1) % self.sm_depth
-            twice = min(2 * entries, self.sm_depth)
-            self.ample = self.sm_queue[sm * self.sm_depth + (self.sm_queue_at[sm] + twice - 1) % self.sm_depth]
-            collected = self.hand_over(sm, max(collected, self.sm_queue[entry]), interval)
+            entry = self.place_in_queue(sm, entries - 1)
+            self.ample = self.sm_queue[self.place_in_queue(sm, min(2 * entries, self.sm_depth) - 1)]
+            collected = self.reserve(2 * self.sms + sm, max(collected, self.sm_queue[entry]), interval)
         if apart:
             turn = sm * apart + self.apart_turn[sm]
             passes = max(collected, self.apart_until[turn])
@@ -1409,6 +1464,11 @@ class Chip:
                 place = place + 1 if place + 1 < self.sm_depth else 0
             self.sm_queue_at[sm] = place
         return leaves
+
+    def place_in_queue(self, sm: int, behind: int) -> int:
+        """Return the place of an entry of an SM's queue, so many behind the next one; fewer than it has."""
+        place = self.sm_queue_at[sm] + behind
+        return sm * self.sm_depth + (place if place < self.sm_depth else place - self.sm_depth)
 
     def leave_queue(self, smsp: int, at: int, registers: int, entries: int) -> None:
         """Let an instruction leave its SMSP's queue; its registers are read before those of the next one."""
@@ -1631,9 +1691,8 @@ class Chip:
 
     def block(self, sm: int, at: int, until: int) -> None:
         """Take all cycles of the data stage up to one."""
-        base = sm * STAGE_CYCLES
         for cycle in range(at, until):
-            self.staged[base + (cycle & STAGE_MASK)] = self.turn_of_stage(cycle) + ISSUED
+            self.take_cycle(sm, cycle, ISSUED)
 
     def copy(self, sm: int, at: int, issued: int, code: int) -> int:
         """Serve a cp.async; return the cycle at which its data is in shared memory."""

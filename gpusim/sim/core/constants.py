@@ -52,20 +52,23 @@ DUE = 32
 DUE_MASK = DUE - 1
 """Takes a number of them to the place of the last one."""
 
-STAGE_BITS = 12
-"""Cycles of an SM's data stage that are kept, as a power of two; of two so many apart the later to be taken is kept."""
+WORD_BITS = 4
+"""Cycles of an SM's data stage whose states are one integer, as a power of two: two bits each, and above them 31."""
 
-STAGE_CYCLES = 1 << STAGE_BITS
-"""Places for them."""
+WORD_CYCLES = (1 << WORD_BITS) - 1
+"""Takes a cycle to its place in that integer."""
 
-STAGE_MASK = STAGE_CYCLES - 1
-"""Takes a cycle to its place among them: a division costs as much as ten other operations."""
+WORD_NUMBER, WORD_NUMBERS = 32, (1 << 31) - 1
+"""Bits below the number of those cycles in their integer, and what takes it to one that is theirs for 2^35 cycles."""
 
-STAGE_TURNS = (1 << 28) - 1
-"""Takes the number of a turn of those places to one that is a turn's own for 2^40 cycles."""
+STAGE_WORDS = 256
+"""Such integers of a data stage, a power of two; of two cycles so many apart the later to be taken is kept."""
 
-STATE_BITS, ISSUED, COMING = 2, 2, 3
-"""What stands, below the turn of its place, for a cycle that goes to an instruction, or to data that comes."""
+STAGE_MASK = STAGE_WORDS - 1
+"""Takes a number of them to a place: a division costs as much as ten other operations."""
+
+ISSUED, COMING, STATES = 2, 3, 3
+"""What stands for a cycle that goes to an instruction, or to data that comes, and the bits of either; 0 is free."""
 
 SLOT_WIDTH = 8
 """Integers from one slot of a cache to the next: a line of the memory that this runs in."""
