@@ -78,6 +78,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "flight": memory.measure_flight,
     "strides": memory.measure_strides,
     "returns": memory.measure_returns,
+    "bursts": memory.measure_bursts,
     "wide": memory.measure_wide,
     "amid": tiles.measure_amid,
 }

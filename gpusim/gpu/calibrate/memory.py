@@ -492,6 +492,34 @@ def _returned(
     return shape | {"apart": apart, "behind": behind, "cycles": cycles, "cycles_each": cycles / (rounds * accesses)}
 
 
+_BURST_LOADS, _BURST_WARPS, _BURST_ROWS, _BURST_TRIPS = (1, 2, 4, 8), (1, 4, 8, 16), (64, 128), 60
+"""Loads of a warp and trip in bursts.cu, warps, bytes of a row, and trips."""
+
+_ALL_SHARED: Final = 225 * 1024
+"""Shared memory of a CTA that leaves the L1 some 28 KiB."""
+
+
+def measure_bursts(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure trips of a loop that loads rows, which the L2 holds, and stores them to shared memory, by warps of one CTA.
+
+    Column ``per_trip`` has the cycles of a trip: with or without a ``barrier``, with lanes that store (``storing``) or
+    none, and where the CTA takes all ``shared`` memory, or what it stores.
+    """
+    rows: list[MeasuredRow] = []
+    for row_bytes, warps, loads, barrier, storing, whole in product(
+        _BURST_ROWS, _BURST_WARPS[1:3] if quick else _BURST_WARPS, _BURST_LOADS, (0, 1), (0, WARP), (False, True)
+    ):
+        shared = _ALL_SHARED if whole else loads * warps * _COPY_BYTES
+        data = device.cupy.zeros(loads * warps * _COPY_BYTES // row_bytes * _STRIDE_PITCH, dtype=np.uint8)
+        arguments = (data, np.int32(_BURST_TRIPS), *map(np.uint32, (row_bytes, _STRIDE_PITCH, storing)))
+        kernel = f"burst_{loads}_{barrier}"
+        cycles = elapsed(device.spans("bursts", kernel, arguments, threads=warps * WARP, shared=shared))
+        shape: MeasuredRow = {"row_bytes": row_bytes, "warps": warps, "loads": loads, "barrier": barrier}
+        rows.append(shape | {"storing": storing, "shared": shared, "per_trip": cycles / _BURST_TRIPS})
+    return rows
+
+
 _WIDE: Final = {"chain_4": 4, "chain_8": 8, "chain_16": 16, "copied": 16}
 """Kernels of wide.cu: bytes of a lane."""
 
