@@ -584,11 +584,14 @@ def test_a_load_waits_for_the_wavefronts_before_its_own(core):
     """
     It leaves at 1; the line is there at 601, and passes the data stage in the last cycle of the latency.
 
-    A second load of the line, which leaves at 3, has its data at 601, too, and its wavefront after that one: 602.
+    A second load of the line, which leaves at 3, has its data at 601, too, and its wavefront after that one: 602. The
+    registers of its warp take 128 bytes in two cycles: 603. Those of another warp, on another SMSP, at once.
     """
     own = load(0, activity=0)
 
-    assert landed(core, own, own, memory=Memory([LINE])) == [601, 602]
+    assert landed(core, own, own, memory=Memory([LINE])) == [601, 603]
+    ran = execute(core, ([own], 1), figures=FIGURES, memory=Memory([LINE]), warps=2)
+    assert [warp.notes[0][1] for warp in ran.warps.values()] == [601, 602]
 
 
 # --- what only has a place ---

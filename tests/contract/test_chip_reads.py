@@ -3,12 +3,13 @@
 from dataclasses import replace
 
 import pytest
-from doubles.by_hand import Memory, copy, execute, lds, load, quiet
+from doubles.by_hand import Memory, copy, execute, instruction, lds, load, quiet
 from doubles.published import H200
 
-from gpusim.sim.core.constants import TENSOR_STRIDE, WAVE_STRIDE
+from gpusim.sim.core.constants import PIPE, TENSOR_STRIDE, WAVE_STRIDE
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import FROM_DRAM, IN_L2
+from gpusim.sim.stall_reasons import LONG_SCOREBOARD
 
 NEAR_ONLY = figures_of(H200, 0, busy=False)._replace(l2_far_percent=0, constant_miss=0)
 """A hit takes 258 cycles, a miss 690."""
@@ -388,6 +389,46 @@ def test_a_line_that_comes_early_takes_cycles_that_others_left(core):
     first, second = execute(core, (code, 1), figures=figures, memory=memory).warps[0, 0].notes
 
     assert first[1] - second[1] > 40
+
+
+@pytest.mark.parametrize(("passes", "board"), [(103, 105), (101, 104), (120, 104)])
+def test_a_load_comes_later_where_an_instruction_takes_a_cycle_of_its_data(passes, board):
+    """
+    Data takes cycles 100 to 103. An instruction that comes at 101 leaves that one to it and takes 102: the data's last
+    one is 104, and a load of it that would have come at 104 comes at 105.
+
+    One whose last cycle was 101 does not, nor one that passes behind a gap.
+    """
+    chip = quiet(load(0, write=2))
+    chip.come(0, 100, 4)
+    chip.hold(0, 2, 104, LONG_SCOREBOARD)
+    chip.await_load(0, 0, passes, 104)
+
+    chip.reserve(0, 101, 1)
+
+    assert chip.board[2] == board
+
+
+def test_a_load_that_is_put_off_frees_no_scoreboard_that_another_one_holds_longer():
+    chip = quiet(load(0, write=2))
+    chip.come(0, 100, 4)
+    chip.await_load(0, 0, 103, 104)
+    chip.hold(0, 2, 140, LONG_SCOREBOARD)
+
+    chip.reserve(0, 101, 1)
+
+    assert chip.board[2] == 140
+
+
+def test_a_warp_that_waits_for_a_load_waits_as_much_longer():
+    """It was to issue at 104, and was planned to."""
+    chip = quiet(instruction(PIPE, waits=(2,)))
+    chip.hold(0, 2, 104, LONG_SCOREBOARD)
+    chip.ready[0], chip.planned[0] = 104, 0
+
+    chip.free_later(0, 2, 105, 1)
+
+    assert (chip.ready[0], chip.planned[0]) == (105, -1)
 
 
 def test_lines_that_copies_bring_come_without_an_interval(core):

@@ -18,6 +18,7 @@ from gpusim.sim.core.columns import pages
 from gpusim.sim.core.constants import (
     APART,
     ASKED_BITS,
+    AWAITED,
     BAR,
     BUCKETS_A_LINE,
     CODE_WIDTH,
@@ -455,7 +456,8 @@ class Chip:
         self.home, self.segment, self.trip, self.barred, self.held, self.watched, self.slot = row[8:15]
         self.return_free, self.committed, self.open_group, self.drained = row[15:19]
         self.board, self.board_reason, self.written = row[19], row[19 + SCOREBOARDS], row[19 + 2 * SCOREBOARDS]
-        self.tagged_apart, self.groups = row[20 + 2 * SCOREBOARDS], zeros(warps * GROUPS)
+        self.tagged_apart, self.loads_free = row[20 + 2 * SCOREBOARDS], row[21 + 2 * SCOREBOARDS]
+        self.groups = zeros(warps * GROUPS)
         # Caches and DRAM
         self.l1 = [Lines(self.l1_lines + LINES_AT_ONCE) for _ in range(sms)] if self.cached else []
         self.l2, self.next_line = Lines(self.l2_lines + 2), OUTPUT_LINES
@@ -542,6 +544,10 @@ class Chip:
         # Data stages, behind them the ways of lines that loads lack, and then those from the SMSPs' queues to the SM's.
         self.staged, self.staged_last = pages(3 * sms * STAGE_WORDS), 0
         self.full_from, self.full_to = zeros(3 * sms), zeros(3 * sms)
+        # Loads on their way, in the order of their issue.
+        self.awaited_warp, self.awaited_board = zeros(sms * AWAITED), zeros(sms * AWAITED)
+        self.awaited_passes, self.awaited_landed = zeros(sms * AWAITED), zeros(sms * AWAITED)
+        self.awaited_first, self.awaited_next = zeros(sms), zeros(sms)
         self.tag_free, self.tagged, self.tag_turn = zeros(sms), zeros(sms * self.look_ups), zeros(sms)
         self.sought, self.sought_turn = zeros(sms * max(1, self.load_look_ups)), zeros(sms)
         self.apart_until, self.apart_turn = zeros(sms * max(1, self.stores_apart)), zeros(sms)
@@ -1216,8 +1222,50 @@ class Chip:
         if moved:
             last = self.staged_last
             self.come(stage, cycle, moved)
+            self.put_off(stage, first, moved)
             self.staged_last = last
         return first
+
+    def await_load(self, sm: int, warp: int, passes: int, landed: int) -> None:
+        """Note a load whose data passes the data stage until a cycle, and can be used from another one on."""
+        board = self.write[self.at[warp]]
+        if board < 0:
+            return
+        place = sm * AWAITED + self.awaited_next[sm] % AWAITED
+        self.awaited_board[place], self.awaited_warp[place] = warp + board, warp
+        self.awaited_passes[place], self.awaited_landed[place] = passes, landed
+        self.awaited_next[sm] += 1
+        self.awaited_first[sm] = max(self.awaited_first[sm], self.awaited_next[sm] - AWAITED)
+
+    def put_off(self, sm: int, since: int, cycles: int) -> None:
+        """
+        Let loads come later whose data would pass the data stage from a cycle on, up to the last one that is taken now.
+
+        Each wavefront of an instruction that goes before puts all of them off by a cycle: where stores follow one burst
+        of loads their cycles add up (bursts.csv).
+
+        Not modelled: arithmetic that waits for a load and has been issued ahead of the clock, copies through the L1.
+        What is logged of a load is what was foreseen when it issued.
+        """
+        base, first = sm * AWAITED, self.awaited_first[sm]
+        while first < self.awaited_next[sm] and self.awaited_passes[base + first % AWAITED] < since:
+            first += 1
+        self.awaited_first[sm] = first
+        for number in range(first, self.awaited_next[sm]):
+            place = base + number % AWAITED
+            if since <= self.awaited_passes[place] <= self.staged_last:
+                self.awaited_passes[place] += cycles
+                self.awaited_landed[place] += cycles
+                self.free_later(self.awaited_warp[place], self.awaited_board[place], self.awaited_landed[place], cycles)
+
+    def free_later(self, warp: int, board: int, free: int, cycles: int) -> None:
+        """Hold a scoreboard for some cycles more, until one, unless another instruction holds it longer."""
+        if self.board[board] != free - cycles:
+            return
+        self.board[board] = free
+        if self.waits[self.at[warp]] >> board - warp & 1:
+            self.wait_until(warp, free, LONG_SCOREBOARD)
+            self.planned[self.home[warp]] = -1
 
     def next_free(self, sm: int, at: int) -> int:
         """Return the first cycle of the data stage from one on that no instruction has taken."""
@@ -1548,7 +1596,16 @@ class Chip:
         landed = self.look_up(sm, begins, at, self.load_hit, self.line_interval)
         # While the last of several lines comes, wavefronts of those before it pass.
         late = self.wavefront_latency * (wavefronts - 1) - self.line_interval * max(0, self.brought - 1)
-        return self.taken_in(sm, landed, wavefronts) + max(0, late)
+        landed = self.taken_in(sm, landed, wavefronts) + max(0, late)
+        passes = self.staged_last
+        # The registers of one warp take its bytes at a rate, as those of a shared load (bursts.csv, one warp). What
+        # comes sooner than the data of a load that issued before waits for none of that.
+        path = (self.asked[self.requested] * SECTOR_BYTES + self.return_bytes - 1) // self.return_bytes
+        if landed + path > self.loads_free[warp]:
+            landed = max(landed, self.loads_free[warp] + path)
+            self.loads_free[warp] = landed
+        self.await_load(sm, warp, passes, landed)
+        return landed
 
     def copy_async(self, smsp: int, warp: int, at: int) -> int:
         """Issue a cp.async; return the cycle at which its data has arrived, or its zeros are written."""

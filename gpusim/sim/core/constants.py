@@ -46,6 +46,9 @@ GAPS = 2
 LINES_AT_ONCE = 32
 """Most lines that one warp instruction touches: one for each lane."""
 
+AWAITED = 256
+"""Loads of an SM, on their way, that others may put off, a power of two: more than its warps have at once."""
+
 DUE = 32
 """Memory instructions of an SMSP that wait for the next mma.sync, a power of two: more than its queue holds."""
 
