@@ -1,9 +1,13 @@
 """The two queues of the MIO and the data stage behind them: places, registers, copies, and data that comes later."""
 
+from functools import partial
+
 import pytest
 from doubles.by_hand import A100, Memory, copy, execute, instruction, lds, load, quiet, store
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from gpusim.sim.core.constants import BAR, COMMIT, PIPE, SHARED
+from gpusim.sim.core.constants import BAR, COMMIT, PIPE, SHARED, TENSOR
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import IN_L2, L2Status
 
@@ -246,6 +250,57 @@ def test_mma_sync_of_a_warp_that_is_elsewhere_now_hold_nothing():
     waits.append(chip.between_mma(0, 0, 5, 3, 5))
 
     assert waits[0] > waits[1] == 0
+
+
+def step_by_step(chip, code, at, registers):
+    """What ``between_mma`` says of a memory instruction ahead of ``code``, one instruction after another."""
+    tensor = chip.ports - TENSOR
+    start, interval = max(at + 1, chip.mio_free[0]), chip.register_interval
+    read, left, free, time = start, registers, chip.port_free[tensor], at + chip.stall[0]
+    if free > start:
+        read, left = free + 1, left - chip.registers_an_mma
+    for one in code:
+        if left <= 0 or read + left * interval <= time:
+            break
+        time = max([time, *(chip.board[board] for board in one.waits)])
+        if one.port == tensor:
+            time = max(time, free)
+            while left > 0 and read + interval <= time:
+                read, left = read + interval, left - 1
+            free = time + one.interval
+            if left > 0 and read <= free:
+                read, left = free + 1, left - chip.registers_an_mma
+        time += one.stall
+    return max(0, read + (max(0, left) - registers) * interval - start)
+
+
+AHEAD = st.one_of(
+    st.builds(partial(instruction, PIPE), stall=st.integers(1, 12), waits=st.sampled_from([(), (), (1,), (0, 2)])),
+    st.builds(
+        partial(instruction, PIPE, pipe="tensor core"),
+        interval=st.sampled_from([4, 8, 8, 16]),
+        stall=st.integers(1, 12),
+        waits=st.sampled_from([(), (), (), (1,)]),
+    ),
+)
+
+
+@settings(deadline=None)
+@given(
+    code=st.lists(AHEAD, min_size=1, max_size=40),
+    boards=st.lists(st.integers(0, 200), min_size=3, max_size=3),
+    busy=st.tuples(st.integers(0, 60), st.integers(0, 250)),
+    registers=st.integers(1, 6),
+)
+def test_mma_sync_that_are_passed_at_once_are_foreseen_as_one_after_another(code, boards, busy, registers):
+    """Of an instruction at 5, whatever is ahead of it, when the tensor core and the queue's registers are free."""
+    chip = quiet(instruction(SHARED, stall=2), *code, figures=FIGURES._replace(**BETWEEN))
+    tensor = chip.ports - TENSOR
+    chip.port_user[tensor], chip.port_free[tensor], chip.mio_free[0] = 0, *busy
+    for board, free in enumerate(boards):
+        chip.board[board] = free
+
+    assert chip.between_mma(0, 0, 5, registers, 5) == step_by_step(chip, code, 5, registers)
 
 
 def test_an_instruction_s_registers_are_read_as_fast_as_without_where_no_mma_sync_follows(core):
