@@ -391,33 +391,58 @@ def test_a_line_that_comes_early_takes_cycles_that_others_left(core):
     assert first[1] - second[1] > 40
 
 
-@pytest.mark.parametrize(("passes", "board"), [(103, 105), (101, 104), (120, 104)])
-def test_a_load_comes_later_where_an_instruction_takes_a_cycle_of_its_data(passes, board):
-    """
-    Data takes cycles 100 to 103. An instruction that comes at 101 leaves that one to it and takes 102: the data's last
-    one is 104, and a load of it that would have come at 104 comes at 105.
-
-    One whose last cycle was 101 does not, nor one that passes behind a gap.
-    """
+def put_off(passes, taken, *, board=None):
+    """The scoreboard of a load whose data passes at a cycle of 100 to 107, and is there then, behind a reservation."""
     chip = quiet(load(0, write=2))
-    chip.come(0, 100, 4)
-    chip.hold(0, 2, 104, LONG_SCOREBOARD)
-    chip.await_load(0, 0, passes, 104)
+    chip.come(0, 100, 8)
+    chip.hold(0, 2, board or passes, LONG_SCOREBOARD)
+    chip.await_load(0, 0, passes, passes)
+    for at, cycles in taken:
+        chip.reserve(0, at, cycles)
+    return chip.board[2]
+
+
+@pytest.mark.parametrize(("passes", "board"), [(100, 100), (101, 101), (102, 103), (107, 108), (120, 120)])
+def test_a_load_comes_later_where_an_instruction_takes_a_cycle_of_data_before_it(passes, board):
+    """
+    Data takes cycles 100 to 107. An instruction that comes at 101 leaves that one to it and takes 102: what would pass
+    then passes at 103, and so on, the last at 108. What passes before, or behind a gap, is as it was.
+    """
+    assert put_off(passes, [(101, 1)]) == board
+
+
+@pytest.mark.parametrize(("passes", "board"), [(100, 100), (101, 102), (102, 104), (103, 106), (107, 111)])
+def test_a_load_is_put_off_by_what_goes_before_it_not_behind(passes, board):
+    """Four wavefronts at 100 take 101, 103, 105 and 107: data passes at 100, 102, 104, 106, and then 108 to 111."""
+    assert put_off(passes, [(100, 4)]) == board
+
+
+def test_a_cycle_that_is_free_puts_no_load_off():
+    """An instruction at 99 takes that one, leaves 100 to data and takes 101: what passes at 100 comes no later."""
+    assert [put_off(passes, [(99, 2)]) for passes in (100, 101)] == [100, 102]
+
+
+def test_what_is_taken_far_ahead_forgets_no_load():
+    """One that takes a cycle at 300, of no data, and then one at 100."""
+    assert put_off(101, [(300, 1), (100, 1)]) == 102
+
+
+@pytest.mark.parametrize(("held", "board"), [(107, 108), (108, 108), (140, 140)])
+def test_of_several_loads_that_hold_a_scoreboard_the_last_one_frees_it(held, board):
+    """One is put off from 107 to 108; another holds it until a cycle."""
+    assert put_off(107, [(101, 1)], board=held) == board
+
+
+def test_a_warp_s_registers_take_what_comes_behind_a_load_that_was_put_off():
+    chip = quiet(load(0, write=2))
+    chip.come(0, 100, 8)
+    chip.hold(0, 2, 107, LONG_SCOREBOARD)
+    chip.loads_free[0] = 107
+    chip.await_load(0, 0, 107, 107)
 
     chip.reserve(0, 101, 1)
 
-    assert chip.board[2] == board
-
-
-def test_a_load_that_is_put_off_frees_no_scoreboard_that_another_one_holds_longer():
-    chip = quiet(load(0, write=2))
-    chip.come(0, 100, 4)
-    chip.await_load(0, 0, 103, 104)
-    chip.hold(0, 2, 140, LONG_SCOREBOARD)
-
-    chip.reserve(0, 101, 1)
-
-    assert chip.board[2] == 140
+    assert chip.loads_free[0] == 108
 
 
 def test_a_warp_that_waits_for_a_load_waits_as_much_longer():
@@ -426,7 +451,7 @@ def test_a_warp_that_waits_for_a_load_waits_as_much_longer():
     chip.hold(0, 2, 104, LONG_SCOREBOARD)
     chip.ready[0], chip.planned[0] = 104, 0
 
-    chip.free_later(0, 2, 105, 1)
+    chip.free_later(0, 2, 104, 105)
 
     assert (chip.ready[0], chip.planned[0]) == (105, -1)
 

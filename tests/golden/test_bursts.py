@@ -16,7 +16,7 @@ from gpusim.units import LINE_BYTES
 
 MACHINE = load_machine("h200")
 BURSTS = MeasuredTable(Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench", "bursts")
-ROWS, WARPS, LOADS = (64, 128), (1, 4, 8), (1, 4, 8)
+ROWS, WARPS, LOADS = (64, 128), (1, 4, 8, 16), (1, 4, 8)
 
 TRIPS, PITCH = 60, 16384
 """Of a launch, and bytes from one row to the next."""
@@ -60,7 +60,7 @@ def loop(loads, barrier, storing):
 
 
 def simulated(row_bytes, warps, loads, barrier, storing):
-    """Cycles of a trip; each goes on by a line, of which rows of 64 bytes take half."""
+    """Cycles of a trip. Each goes on by a line, there by a row: of rows of 64 bytes to the other half of one."""
     rows = copied_rows(warps, loads, row_bytes, PITCH, TRIPS, along=LINE_BYTES)
     (life,) = lives_of_loop(loop(loads, barrier, storing), TRIPS, warps, replace(rows, cached=True))
     return life.finished / TRIPS
@@ -78,9 +78,10 @@ def test_what_comes_and_what_is_stored_take_the_data_stage_one_after_another(row
 
     Each takes a cycle: 1,536 and 1,024 a trip.
     """
-    lines = 16 * 8 * COPY_BYTES // row_bytes
+    lines, of = 16 * 8 * COPY_BYTES // row_bytes, (row_bytes, 16, 8, 0, 32)
 
-    assert measured(row_bytes, 16, 8, 0, 32) == pytest.approx(lines + 16 * 8 * WAVEFRONTS, rel=0.02)
+    assert measured(*of) == pytest.approx(lines + 16 * 8 * WAVEFRONTS, rel=0.02)
+    assert simulated(*of) == pytest.approx(lines + 16 * 8 * WAVEFRONTS, rel=0.02)
 
 
 @pytest.mark.parametrize("barrier", [0, 1])

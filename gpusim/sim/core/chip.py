@@ -29,6 +29,7 @@ from gpusim.sim.core.constants import (
     DUE_MASK,
     EXIT,
     GAPS,
+    GIVEN,
     GLOBAL,
     GROUPS,
     HASH,
@@ -165,7 +166,7 @@ def chains(code: "Code", tensor: int, behind: "Column", cycles: "Column") -> "tu
             after = place + behind[place] // CODE_WIDTH
             if code.port[place] == tensor and after < end and code.port[after] == tensor and not code.waits[after]:
                 interval = code.interval[place]
-                count[place] = count[after] + 1 if code.interval[after] == interval >= cycles[place] else 0
+                count[place] = count[after] + 1 if code.interval[after] == interval >= max(1, cycles[place]) else 0
     return count, order, places
 
 
@@ -548,6 +549,8 @@ class Chip:
         self.awaited_warp, self.awaited_board = zeros(sms * AWAITED), zeros(sms * AWAITED)
         self.awaited_passes, self.awaited_landed = zeros(sms * AWAITED), zeros(sms * AWAITED)
         self.awaited_first, self.awaited_next = zeros(sms), zeros(sms)
+        # Cycles of data that an instruction takes, and those that the data finds.
+        self.given, self.found = zeros(GIVEN), zeros(GIVEN)
         self.tag_free, self.tagged, self.tag_turn = zeros(sms), zeros(sms * self.look_ups), zeros(sms)
         self.sought, self.sought_turn = zeros(sms * max(1, self.load_look_ups)), zeros(sms)
         self.apart_until, self.apart_turn = zeros(sms * max(1, self.stores_apart)), zeros(sms)
@@ -1207,6 +1210,7 @@ class Chip:
                 yields = True
             elif state != ISSUED:
                 if state == COMING:
+                    self.given[moved] = cycle
                     moved += 1
                 yields = False
                 self.take_cycle(stage, cycle, ISSUED)
@@ -1221,8 +1225,10 @@ class Chip:
                 self.full_from[stage] = at
         if moved:
             last = self.staged_last
-            self.come(stage, cycle, moved)
-            self.put_off(stage, first, moved)
+            for place in range(moved):
+                self.come(stage, cycle, 1)
+                self.found[place] = self.staged_last
+            self.put_off(stage, moved)
             self.staged_last = last
         return first
 
@@ -1237,34 +1243,43 @@ class Chip:
         self.awaited_next[sm] += 1
         self.awaited_first[sm] = max(self.awaited_first[sm], self.awaited_next[sm] - AWAITED)
 
-    def put_off(self, sm: int, since: int, cycles: int) -> None:
+    def put_off(self, sm: int, moved: int) -> None:
         """
-        Let loads come later whose data would pass the data stage from a cycle on, up to the last one that is taken now.
+        Let loads come later whose data passes the data stage where others' had to find other cycles.
 
-        Each wavefront of an instruction that goes before puts all of them off by a cycle: where stores follow one burst
-        of loads their cycles add up (bursts.csv).
+        Data keeps its order: each cycle that an instruction took (``given``) puts off by one what would pass from then
+        on, until one is free (``found``), and where stores follow a burst of loads that adds up (bursts.csv).
 
-        Not modelled: arithmetic that waits for a load and has been issued ahead of the clock, copies through the L1.
-        What is logged of a load is what was foreseen when it issued.
+        Not modelled: arithmetic that waits for a load and has issued ahead of the clock, copies through the L1, and
+        what passes while an instruction at the head of the SM's queue waits (``block``). What is logged of a load is
+        what was foreseen when it issued.
         """
         base, first = sm * AWAITED, self.awaited_first[sm]
-        while first < self.awaited_next[sm] and self.awaited_passes[base + first % AWAITED] < since:
+        while first < self.awaited_next[sm] and self.awaited_passes[base + first % AWAITED] < self.now:
             first += 1
         self.awaited_first[sm] = first
         for number in range(first, self.awaited_next[sm]):
             place = base + number % AWAITED
-            if since <= self.awaited_passes[place] <= self.staged_last:
+            passes, cycles = self.awaited_passes[place], 0
+            for at in range(moved):
+                if self.given[at] > passes + cycles:
+                    break
+                if passes + cycles < self.found[at]:
+                    cycles += 1
+            if cycles:
                 self.awaited_passes[place] += cycles
+                landed = self.awaited_landed[place]
                 self.awaited_landed[place] += cycles
-                self.free_later(self.awaited_warp[place], self.awaited_board[place], self.awaited_landed[place], cycles)
+                self.free_later(self.awaited_warp[place], self.awaited_board[place], landed, landed + cycles)
 
-    def free_later(self, warp: int, board: int, free: int, cycles: int) -> None:
-        """Hold a scoreboard for some cycles more, until one, unless another instruction holds it longer."""
-        if self.board[board] != free - cycles:
+    def free_later(self, warp: int, board: int, landed: int, later: int) -> None:
+        """Let a load that holds a scoreboard until a cycle, alone or with others, hold it until a later one."""
+        if self.board[board] < landed:
             return
-        self.board[board] = free
+        self.loads_free[warp] = max(self.loads_free[warp], later)
+        self.board[board] = max(self.board[board], later)
         if self.waits[self.at[warp]] >> board - warp & 1:
-            self.wait_until(warp, free, LONG_SCOREBOARD)
+            self.wait_until(warp, later, LONG_SCOREBOARD)
             self.planned[self.home[warp]] = -1
 
     def next_free(self, sm: int, at: int) -> int:
@@ -1399,7 +1414,9 @@ class Chip:
     def over_before(self, code: int, at: int, read: int) -> int:
         """Return how many mma.sync of a chain, whose first issues at a cycle, are over before a register is read."""
         interval = self.interval[code]
-        return min(self.chain[code], (read - at - 1) // interval) if read > at + interval else 0
+        if self.chain[code] == 0 or read <= at + interval:
+            return 0
+        return min(self.chain[code], (read - at - 1) // interval)
 
     def end_group(self, sm: int, warp: int) -> None:
         """Let the end of a group come to the look-up behind its copies, and take as long as one of them takes more."""
@@ -1598,8 +1615,8 @@ class Chip:
         late = self.wavefront_latency * (wavefronts - 1) - self.line_interval * max(0, self.brought - 1)
         landed = self.taken_in(sm, landed, wavefronts) + max(0, late)
         passes = self.staged_last
-        # The registers of one warp take its bytes at a rate, as those of a shared load (bursts.csv, one warp). What
-        # comes sooner than the data of a load that issued before waits for none of that.
+        # The registers of one warp take what comes at a rate, as those of a shared load (bursts.csv, one warp); here it
+        # is as many bytes as the sectors have. What comes sooner than a load's data that issued before waits for none.
         path = (self.asked[self.requested] * SECTOR_BYTES + self.return_bytes - 1) // self.return_bytes
         if landed + path > self.loads_free[warp]:
             landed = max(landed, self.loads_free[warp] + path)

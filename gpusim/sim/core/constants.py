@@ -47,7 +47,10 @@ LINES_AT_ONCE = 32
 """Most lines that one warp instruction touches: one for each lane."""
 
 AWAITED = 256
-"""Loads of an SM, on their way, that others may put off, a power of two: more than its warps have at once."""
+"""Loads of an SM on their way that may be put off, the last ones, a power of two: as many as eight of 32 warps."""
+
+GIVEN = 4096
+"""Most cycles of the data stage that one instruction takes: wavefronts of 32 lanes are far fewer."""
 
 DUE = 32
 """Memory instructions of an SMSP that wait for the next mma.sync, a power of two: more than its queue holds."""
@@ -65,7 +68,7 @@ WORD_NUMBER, WORD_NUMBERS = 32, (1 << 31) - 1
 """Bits below the number of those cycles in their integer, and what takes it to one that is theirs for 2^35 cycles."""
 
 STAGE_WORDS = 256
-"""Such integers of a data stage, a power of two; of two cycles so many apart the later to be taken is kept."""
+"""Such integers of a data stage, a power of two; of cycles so many integers apart those taken later are kept."""
 
 STAGE_MASK = STAGE_WORDS - 1
 """Takes a number of them to a place: a division costs as much as ten other operations."""
