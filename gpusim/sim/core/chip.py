@@ -24,6 +24,7 @@ from gpusim.sim.core.constants import (
     CODE_WIDTH,
     COMING,
     COMMIT,
+    CYCLE_BITS,
     DEPBAR,
     DUE,
     DUE_MASK,
@@ -76,7 +77,6 @@ from gpusim.sim.core.constants import (
     WAVE_STRIDE,
     WHOLE_LINE,
     WOKEN,
-    WORD_BITS,
     WORD_CYCLES,
     WORD_NUMBER,
     WORD_NUMBERS,
@@ -1291,13 +1291,13 @@ class Chip:
 
     def state_of(self, stage: int, cycle: int) -> int:
         """Return what a cycle of a stage goes to, or 0 where it is free."""
-        number = cycle >> WORD_BITS & WORD_NUMBERS
+        number = cycle >> CYCLE_BITS & WORD_NUMBERS
         word = self.staged[stage * STAGE_WORDS + (number & STAGE_MASK)]
         return word >> 2 * (cycle & WORD_CYCLES) & STATES if word >> WORD_NUMBER == number else 0
 
     def take_cycle(self, stage: int, cycle: int, state: int) -> None:
         """Let a cycle of a stage go to an instruction, or to data that comes."""
-        number, shift = cycle >> WORD_BITS & WORD_NUMBERS, 2 * (cycle & WORD_CYCLES)
+        number, shift = cycle >> CYCLE_BITS & WORD_NUMBERS, 2 * (cycle & WORD_CYCLES)
         place = stage * STAGE_WORDS + (number & STAGE_MASK)
         word = self.staged[place]
         if word >> WORD_NUMBER != number:

@@ -58,10 +58,10 @@ DUE = 32
 DUE_MASK = DUE - 1
 """Takes a number of them to the place of the last one."""
 
-WORD_BITS = 4
+CYCLE_BITS = 4
 """Cycles of an SM's data stage whose states are one integer, as a power of two: two bits each, and above them 31."""
 
-WORD_CYCLES = (1 << WORD_BITS) - 1
+WORD_CYCLES = (1 << CYCLE_BITS) - 1
 """Takes a cycle to its place in that integer."""
 
 WORD_NUMBER, WORD_NUMBERS = 32, (1 << 31) - 1
