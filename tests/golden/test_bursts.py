@@ -1,6 +1,7 @@
 """Trips that store to shared memory what they load (bursts.cu): cycles of each, measured and simulated."""
 
 from dataclasses import replace
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -59,6 +60,7 @@ def loop(loads, barrier, storing):
     return code
 
 
+@cache
 def simulated(row_bytes, warps, loads, barrier, storing):
     """Cycles of a trip. Each goes on by a line, there by a row: of rows of 64 bytes to the other half of one."""
     rows = copied_rows(warps, loads, row_bytes, PITCH, TRIPS, along=LINE_BYTES)
