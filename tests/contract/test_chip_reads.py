@@ -19,7 +19,7 @@ SMS = 8
 
 def filled(chip, *requests, mask=1):
     """When each request, (SM, line, cycle), for the sectors of a mask has arrived."""
-    return [chip.fill(sm, line, mask, at * 1000, at) for sm, line, at in requests]
+    return [chip.fill(sm, chip.l2.used(line), mask, at * 1000, at) for sm, line, at in requests]
 
 
 # --- merged reads ---
@@ -643,7 +643,7 @@ def test_what_is_known_of_the_l2_comes_as_much_later(sm, reach, status, cycles):
     chip = quiet(figures=APART, sms=2, memory=memory)
     chip.status = 0
 
-    assert chip.fill_known(sm, 4, 15, 0, 0) == cycles + reach
+    assert chip.fill_known(sm, chip.l2.used(4), 15, 0, 0) == cycles + reach
 
 
 def test_two_sms_that_copy_one_line(core):

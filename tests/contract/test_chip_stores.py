@@ -128,7 +128,7 @@ def test_only_modified_lines_are_written():
     chip.store(0, 0, 0, 4)
     written = []
     for line in (1, 2):
-        chip.fill(0, line, 1, 0, 0)
+        chip.fill(0, chip.l2.used(line), 1, 0, 0)
         written.append(chip.dram_written)
 
     assert written == [128, 128]

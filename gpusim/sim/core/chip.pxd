@@ -2,7 +2,7 @@
 
 cimport cython
 
-cdef long long NEVER, AWAITED, GIVEN, SECTORS_PER_LINE, SMS_PER_TPC, MULTIPLIER, INCREMENT, MODULUS, HASH, HASHED_BITS, HASH_SHIFT, WHOLE_LINE, OUTPUT_LINES, SLOT_WIDTH, USES_A_LINE, WARP_WIDTH, CODE_WIDTH, NEIGHBOURS, ASKED_BITS, MOST_MERGED, TENSOR_STRIDE, WAVE_STRIDE, PART_BITS, PLACE_BITS, APART, BUCKETS_A_LINE, MOST_CREDIT, RANK_OF_WAITED, MILLI, PERCENT, GROUPS, TAKES, TAKES_MASK, GAPS, INSTRUCTIONS_AHEAD, DUE, DUE_MASK, LINES_AT_ONCE, CYCLE_BITS, WORD_CYCLES, WORD_NUMBER, WORD_NUMBERS, STAGE_WORDS, STAGE_MASK, STATES, ISSUED, COMING, TENSOR, MIO, TURN, TURN_MASK, WOKEN, TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
+cdef long long NEVER, AWAITED, GIVEN, SECTORS_PER_LINE, SMS_PER_TPC, MULTIPLIER, INCREMENT, MODULUS, HASH, HASHED_BITS, HASH_SHIFT, WHOLE_LINE, OUTPUT_LINES, SLOT_WIDTH, USES_A_LINE, WARP_WIDTH, CODE_WIDTH, NEIGHBOURS, ASKED_BITS, MOST_MERGED, MERGED_AHEAD, MERGED_BITS, MERGED_TIME, TENSOR_STRIDE, WAVE_STRIDE, PART_BITS, PLACE_BITS, APART, BUCKETS_A_LINE, MOST_CREDIT, RANK_OF_WAITED, MILLI, PERCENT, GROUPS, TAKES, TAKES_MASK, GAPS, INSTRUCTIONS_AHEAD, DUE, DUE_MASK, LINES_AT_ONCE, CYCLE_BITS, WORD_CYCLES, WORD_NUMBER, WORD_NUMBERS, STAGE_WORDS, STAGE_MASK, STATES, ISSUED, COMING, TENSOR, MIO, TURN, TURN_MASK, WOKEN, TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
 cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
 cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
 cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN, DISPATCH_STALL
@@ -74,7 +74,7 @@ cdef class Chip:
     cdef long long[::1] age, home, slot, at, segment, trip, ready, stalled, issued, reason, board, board_reason
     cdef long long[::1] barred, held, dispatched, watched, port_of, number, sm_of
     cdef long long[::1] groups, committed, open_group, drained, written
-    cdef long long[::1] gpc, side, coalesced, l2_free, store_free, dram_free, bank_free, late_masks
+    cdef long long[::1] gpc, side, coalesced, looked_for, l2_free, store_free, dram_free, bank_free, late_masks
     @cython.locals(calendar=Calendar)
     cpdef long long run(self) except *
     cdef void wake(self, long long smsp, long long at) noexcept
@@ -161,11 +161,11 @@ cdef class Chip:
     cdef long long parity(self, long long ones) noexcept
     cdef bint is_far(self, long long sm, long long line) noexcept
     @cython.locals(cache=Lines, same=bint, far=bint)
-    cdef long long fill(self, long long sm, long long line, long long mask, long long start, long long issued) noexcept
+    cdef long long fill(self, long long sm, long long slot, long long mask, long long start, long long issued) noexcept
     cdef void forget(self, long long slot) noexcept
     cdef long long coalescer_of(self, long long sm, long long slot) noexcept
     @cython.locals(cache=Lines, misses=bint, far=bint, comes=bint)
-    cdef long long fill_known(self, long long sm, long long line, long long mask, long long start, long long issued) noexcept
+    cdef long long fill_known(self, long long sm, long long slot, long long mask, long long start, long long issued) noexcept
     cdef long long ask(self, long long start, long long issued, long long asked) noexcept
     cdef long long accrue(self, long long asked, long long issued) noexcept
     cdef void occupy_any(self, long long issued) noexcept
@@ -186,6 +186,7 @@ cdef class Chip:
     cdef long long standstill(self, long long line, long long at) noexcept
     cdef long long quantile(self, long long draw) noexcept
     cdef long long dram(self, long long line, long long bank, long long start, long long size, long long issued) noexcept
+    @cython.locals(cache=Lines)
     cdef long long copy(self, long long sm, long long at, long long issued, long long code) noexcept
     cdef bint has_twin(self, long long touched) noexcept
     cdef bint are_twins(self, long long one, long long other) noexcept

@@ -42,6 +42,9 @@ from gpusim.sim.core.constants import (
     LDGSTS,
     LINES_AT_ONCE,
     LOG_ROWS,
+    MERGED_AHEAD,
+    MERGED_BITS,
+    MERGED_TIME,
     MILLI,
     MIO,
     MODULUS,
@@ -461,7 +464,8 @@ class Chip:
         self.groups = zeros(warps * GROUPS)
         # Caches and DRAM
         self.l1 = [Lines(self.l1_lines + LINES_AT_ONCE) for _ in range(sms)] if self.cached else []
-        self.l2, self.next_line = Lines(self.l2_lines + 2), OUTPUT_LINES
+        self.l2, self.next_line = Lines(self.l2_lines + LINES_AT_ONCE), OUTPUT_LINES
+        self.looked_for = zeros(LINES_AT_ONCE)
         self.place(figures, groups)
         self.l2_free, self.store_free, self.chip_free = zeros(sms), zeros(sms), 0
         self.dram_of(figures)
@@ -505,7 +509,7 @@ class Chip:
         self.semaphore, self.write_buffer = figures.semaphore, figures.l2_write_buffer
         self.write_bytes, self.write_latency = figures.l2_write_bytes, figures.l2_write_latency
         self.store_bytes = figures.l2_store_port_bytes
-        self.most_merged = figures.most_merged
+        self.most_merged = min(figures.most_merged, MOST_MERGED)
         self.merge_window, self.crossing = figures.merge_window * MILLI, figures.l2_crossing
         self.home_bits = figures.home_bits
         self.l1_lines, self.l2_lines = figures.l1_lines, figures.l2_lines
@@ -520,8 +524,8 @@ class Chip:
         self.gpc = array("q", [figures.gpcs[group] for group in groups] or [0] * self.sms)
         sides = [figures.sides[group] for group in groups] or [sm // SMS_PER_TPC % 2 for sm in range(self.sms)]
         self.side, self.gpcs = array("q", sides), max(self.gpc) + 1
-        # Of each line and GPC: until when requests are merged, in thousandths; the mask of sectors and how many were.
-        self.coalesced = pages(2 * self.gpcs * (self.l2_lines + 2) if self.simulates_l2 else 2)
+        # Of each line and GPC: until when requests are merged, in thousandths, which sectors, and how many were.
+        self.coalesced = pages(self.gpcs * (self.l2_lines + LINES_AT_ONCE + 2) if self.simulates_l2 else 2)
 
     def dram_of(self, figures: "Figures") -> None:
         """
@@ -1778,15 +1782,19 @@ class Chip:
         beyond = self.copy_hit - self.load_hit
         start = self.enter(sm, at, sectors * SECTOR_BYTES)
         self.l2_sectors += sectors
-        done = 0
-        for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
-            line = self.line[touched] + self.fetch_line[self.fetched]
-            mask = self.sector_mask[touched]
+        done, first, cache = 0, self.touched[self.requested], self.l2
+        base, lines = self.fetch_line[self.fetched], self.touched[self.requested + 1] - first
+        # All lines are looked for before the first one is served: they lie anywhere in the memory that this runs in,
+        # which so waits for all at once.
+        for place in range(lines):
+            self.looked_for[place] = cache.used(self.line[first + place] + base)
+        for place in range(lines):
+            slot, mask = self.looked_for[place], self.sector_mask[first + place]
             if self.simulates_l2:
-                landed = self.fill(sm, line, mask, start, issued)
+                landed = self.fill(sm, slot, mask, start, issued)
             else:
-                self.twin = self.has_twin(touched)
-                landed = self.fill_known(sm, line, mask, start, issued)
+                self.twin = self.has_twin(first + place)
+                landed = self.fill_known(sm, slot, mask, start, issued)
             done = max(done, landed)
         return done + beyond
 
@@ -1844,12 +1852,15 @@ class Chip:
         for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
             line = self.line[touched] + base
             mask = self.sector_mask[touched] & ~cache.held[cache.find(line)]
-            if mask and self.simulates_l2:
-                done = max(done, self.pass_in(sm, self.fill(sm, line, mask, start, issued), interval))
-                self.brought += 1
-            elif mask:
-                done = max(done, self.pass_in(sm, self.fill_known(sm, line, mask, start, issued), interval))
-                self.brought += 1
+            if mask == 0:
+                continue
+            slot = self.l2.used(line)
+            if self.simulates_l2:
+                landed = self.fill(sm, slot, mask, start, issued)
+            else:
+                landed = self.fill_known(sm, slot, mask, start, issued)
+            done = max(done, self.pass_in(sm, landed, interval))
+            self.brought += 1
         return done
 
     def pass_in(self, sm: int, at: int, interval: int) -> int:
@@ -2018,9 +2029,9 @@ class Chip:
             filled = self.dram(self.spread * self.late_lines, bank, start, missing * SECTOR_BYTES, issued)
         return max(start // MILLI + self.l2_latency(sm), filled + self.reach[sm] if late else 0)
 
-    def fill(self, sm: int, line: int, mask: int, start: int, issued: int) -> int:
+    def fill(self, sm: int, slot: int, mask: int, start: int, issued: int) -> int:
         """
-        Look a line up in the L2, read what is missing from DRAM; return the cycle at which it has arrived (D11).
+        Look the line of a slot up in the L2, read what is missing from DRAM; return the cycle of its arrival (D11).
 
         Up to a number of requests of its GPC are merged before the L2 with the last one for the line that was not, if
         that was for the same sectors and waits for DRAM, or was accepted a moment before (pairs.csv; hits.csv,
@@ -2031,16 +2042,18 @@ class Chip:
         does (apart.csv). Other sectors of the line are looked up on their own, though they come with it (rows.csv, 64
         bytes of a row).
         """
-        cache, far = self.l2, self.is_far(sm, line)
-        slot = cache.used(line)
+        cache = self.l2
+        line = cache.line[slot]
+        far = self.is_far(sm, line)
         ready = cache.ready[slot]
         missing = sectors_in(WHOLE_LINE & ~cache.held[slot]) if mask & ~cache.held[slot] else 0
         entry = self.coalescer_of(sm, slot)
         begin = self.turn_at(start, issued)
-        merged = self.coalesced[entry + 1]
-        same = begin < self.coalesced[entry] and merged >> ASKED_BITS == mask
-        if missing == 0 and same and merged & MOST_MERGED < self.most_merged:
-            self.coalesced[entry + 1] += 1
+        last = self.coalesced[entry]
+        ahead = (last >> MERGED_BITS) - begin & MERGED_TIME
+        same = 0 < ahead < MERGED_AHEAD and last >> ASKED_BITS & WHOLE_LINE == mask
+        if missing == 0 and same and last & MOST_MERGED < self.most_merged:
+            self.coalesced[entry] = last + 1
             there = cache.crossed[slot] if far else ready
             return max(begin // MILLI + self.l2_latency(sm), there + self.reach[sm])
         asked = sectors_in(mask)
@@ -2062,28 +2075,30 @@ class Chip:
             cache.seen[slot] |= mask
             ready = cache.crossed[slot]
         lands = max(lands, ready + self.reach[sm])
-        self.coalesced[entry] = max(begin + self.merge_window, (ready - self.near) * MILLI)
-        self.coalesced[entry + 1] = mask << ASKED_BITS | 1
+        until = max(begin + self.merge_window, (ready - self.near) * MILLI)
+        self.coalesced[entry] = (until & MERGED_TIME) << MERGED_BITS | mask << ASKED_BITS | 1
         return lands
 
     def coalescer_of(self, sm: int, slot: int) -> int:
         """Return where requests of an SM's GPC for the line in a slot of the L2 wait to be merged."""
-        return 2 * (slot // SLOT_WIDTH * self.gpcs + self.gpc[sm])
+        return slot // SLOT_WIDTH * self.gpcs + self.gpc[sm]
 
     def forget(self, slot: int) -> None:
         """Let none of the requests for the line that was in a slot before be merged with those for a new one."""
         for gpc in range(self.gpcs):
-            self.coalesced[2 * (slot // SLOT_WIDTH * self.gpcs + gpc)] = 0
+            self.coalesced[slot // SLOT_WIDTH * self.gpcs + gpc] = 0
 
-    def fill_known(self, sm: int, line: int, mask: int, start: int, issued: int) -> int:
+    def fill_known(self, sm: int, slot: int, mask: int, start: int, issued: int) -> int:
         """
-        Look a line up that a walk through the L2 found or missed; return the cycle at which it has arrived (D14).
+        Look the line of a slot up that a walk through the L2 found or missed; return the cycle of its arrival (D14).
 
         The SM that asks first finds the line as its wave does, whole. An SM that asks later waits for the same data.
         """
-        cache, asked, far = self.l2, sectors_in(mask), self.is_far(sm, line)
+        cache, asked = self.l2, sectors_in(mask)
+        line = cache.line[slot]
+        far = self.is_far(sm, line)
         slow, shared = self.slow[self.status], self.shared_by[self.status]
-        slot, served = cache.used(line), 0
+        served = 0
         if slow and not cache.held[slot]:
             bank = self.bank_of(line)
             served = max(self.bank_free[bank], self.dram_free[bank % self.channels])

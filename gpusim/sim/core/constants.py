@@ -97,11 +97,17 @@ BUCKETS_A_LINE = 4
 PLACE_BITS, APART = 17, 40503
 """Bits of a line's number, beyond those of neighbours, that differ within a tensor; buckets between two tensors."""
 
-ASKED_BITS = 32
-"""Bits below those of the mask in the integer that says which sectors were asked for last, and how many times."""
+MERGED_BITS, ASKED_BITS = 12, 8
+"""Bits below those of the time, and of the mask, in the integer of a line and GPC whose requests the L2 merges.
+
+It has until when it does, which sectors were asked for last, and how many times.
+"""
 
 MOST_MERGED = (1 << ASKED_BITS) - 1
 """Takes that integer to how many times."""
+
+MERGED_TIME, MERGED_AHEAD = (1 << 50) - 1, 1 << 49
+"""Takes a time to what that integer has of it; what is less far ahead by these bits is to come, for 2^39 cycles."""
 
 PART_BITS = 27
 """Bits of the number of a part of DRAM within a tensor, of those that are hashed."""
