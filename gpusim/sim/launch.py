@@ -28,7 +28,7 @@ EXACT_AT_MOST = 50_000_000
 """
 Largest number of warp instructions that are simulated exactly unless sampling is asked for.
 
-A compiled core takes about four seconds for them. The number is the same for an interpreted one, so that a result
+A compiled core takes four to ten seconds for them. The number is the same for an interpreted one, so that a result
 does not depend on the machine it was made on.
 """
 
