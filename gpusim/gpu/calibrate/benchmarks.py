@@ -23,6 +23,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "release": runs.measure_release,
     "barrier": runs.measure_barrier,
     "barred": runs.measure_barred,
+    "atomics": runs.measure_atomics,
     "stored": runs.measure_stored,
     "fenced": runs.measure_fenced,
     "arrived": runs.measure_arrived,

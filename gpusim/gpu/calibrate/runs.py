@@ -310,6 +310,42 @@ def measure_barred(device: Device, *, quick: bool) -> list[MeasuredRow]:
     return rows
 
 
+ATOMICS_OTHERS: Final = ("none", "sts", "lds", "ldmatrix")
+"""What is between atomics in shared memory, four accesses of 512 bytes without a conflict."""
+
+_ATOMICS_TRIPS, _ATOMICS_WARP_BYTES, _ATOMICS_SHARED = 256, 8192, 16 * (2048 + 128)
+
+
+def measure_atomics(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure trips of four accesses to shared memory and an atomic there, or a store to global memory.
+
+    Of an atomic, ``lanes`` lanes are at one word; a store is of 512 bytes. Column ``per_trip`` has the cycles of an SM
+    for a trip of one warp.
+    """
+    rows: list[MeasuredRow] = []
+    data = device.cupy.zeros(16 * _ATOMICS_WARP_BYTES, dtype=np.uint8)
+    for others, (one, lanes), warps in product(
+        ATOMICS_OTHERS,
+        (("nothing", 1), ("stg", 1), *(("atomic", lanes) for lanes in (1, 2, 4, 8, 16, 32))),
+        (1, 16) if quick else (1, 4, 16),
+    ):
+        if others == "none" and one == "nothing":
+            continue
+        cycles = elapsed(
+            device.spans(
+                "atomics",
+                f"{others}_{one}",
+                (data, np.int32(_ATOMICS_TRIPS), np.uint32(lanes)),
+                threads=warps * WARP,
+                shared=_ATOMICS_SHARED,
+            )
+        )
+        what: MeasuredRow = {"others": others, "one": one, "lanes": lanes, "warps": warps, "cycles": cycles}
+        rows.append(what | {"per_trip": cycles / (_ATOMICS_TRIPS * warps)})
+    return rows
+
+
 STORED_PROBES: Final = ("barrier", "lds", "sts lds", "sts barrier", "stg barrier", "copy barrier", "sts barrier lds")
 """What is timed beside stores to global memory, by its number in the microbenchmark."""
 
