@@ -74,6 +74,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "commits": tiles.measure_commits,
     "fills": tiles.measure_fills,
     "crowded": tiles.measure_crowded,
+    "crossed": tiles.measure_crossed,
     "queued": tiles.measure_queued,
     "again": memory.measure_again,
     "flight": memory.measure_flight,

@@ -423,6 +423,40 @@ def measure_crowded(device: Device, *, quick: bool) -> list[MeasuredRow]:
     return rows
 
 
+CROSSED_MOST: Final = {"sts16": 4, "sts8": 2, "sts4": 1, "lds16": 4, "ldmatrix": 4}
+"""What 16 warps do to keep the data stage busy, and the wavefronts of one."""
+
+CROSSED_FEW: Final = ("copies", "loads", "lds4", "lds16", "sts16", "stg", "ldmatrix")
+"""What four warps do beside them."""
+
+_CROSSED_WARPS, _CROSSED_FEW_WARPS, _CROSSED_CYCLES, _CROSSED_SHARED = 16, 4, 40_000, 64 << 10
+_CROSSED_GLOBAL: Final = 16 << 10
+
+
+def measure_crossed(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure what accesses of four warps take from those of 16 that keep the data stage busy.
+
+    Columns ``issued`` and ``few_issued`` have the instructions that an SM issues of both in ``cycles``; of the few,
+    four at a time, and those ``gap`` cycles apart at least.
+    """
+    rows: list[MeasuredRow] = []
+    warps = _CROSSED_WARPS + _CROSSED_FEW_WARPS
+    data = device.cupy.zeros(_CROSSED_FEW_WARPS * _CROSSED_GLOBAL, dtype=np.uint8)
+    for most, (few, gap) in product(
+        CROSSED_MOST, (("nothing", 0), *product(CROSSED_FEW, (1024,) if quick else (0, 256, 512, 1024)))
+    ):
+        counts = device.cupy.zeros(warps, dtype=np.uint64)
+        arguments = (counts, data, np.uint32(_CROSSED_CYCLES), np.uint32(gap))
+        for _ in range(2):
+            device.launch("crossed", f"{most}_{few}", arguments, threads=warps * WARP, shared=_CROSSED_SHARED)
+        found = device.cupy.asnumpy(counts).astype(np.int64)
+        row: MeasuredRow = {"most": most, "few": few, "gap": gap, "cycles": _CROSSED_CYCLES}
+        row |= {"issued": int(found[:_CROSSED_WARPS].sum()), "few_issued": int(found[_CROSSED_WARPS:].sum())}
+        rows.append(row)
+    return rows
+
+
 _QUEUED_COPIES: Final = (4, 8, 12, 14, 16, 20, 24)
 _QUEUED_SHARED: Final = 48 << 10
 _QUEUED_PITCH: Final = 4224
