@@ -242,16 +242,19 @@ class SharedMemorySpec:
 @dataclass(frozen=True, slots=True)
 class CopyPaceSpec:
     """
-    How fast copies leave the SMSPs of an SM, and how much of theirs may be on its way.
+    How fast copies leave the SMSPs of an SM, how much of theirs may be on its way, and how fast it is written.
 
     Attributes:
         interval: Cycles from a copy that leaves any SMSP to the next memory instruction that leaves one.
         outstanding: Requests of copies around the L1 that an SM has on their way; those of a copy that asks for one
             sector of each line count twice.
+        fill_bytes: Bytes of a line that a copy around the L1 writes to shared memory in a cycle, in which no store can
+            be written.
     """
 
     interval: Annotated[int, FigureUnit("cycles")]
     outstanding: Annotated[int, FigureUnit("requests")]
+    fill_bytes: Annotated[int, FigureUnit("bytes/cycle", power_of_two=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,8 +271,8 @@ class AsyncCopySpec:
         stage: Cycles of the SM's data stage that a copy takes which goes around the L1.
         commit_stage: Cycles of the data stage that a commit_group takes.
         source_release: Cycles from a copy's way to the SM's queue until the address registers are free.
-        pace: How fast copies leave, and how much is on its way; None where it is not known: they leave as other memory
-            instructions do, and any number is on its way.
+        pace: How fast copies leave, how much is on its way, and how fast it is written; None where that is not known:
+            they leave as other memory instructions do, any number is on its way, and stores wait for none.
         l1_latency: Cycles from issue until the data is in shared memory, on an L1 hit.
         commit_latency: Cycles from a commit_group's issue to that of one right behind it.
         wait_latency: Cycles from the issue of a wait_group with nothing pending to that of one right behind it.

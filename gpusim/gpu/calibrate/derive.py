@@ -48,7 +48,7 @@ _FILES = (
     *("cold", "stores", "merge", "idle", "fetch", "release", "semaphore", "dispatch", "backlog"),
     *("places", "ends", "held", "hits", "duel", "together"),
     *("sides", "pairs", "own", "standstills", "fills", "crowded", "queued", "gaps", "domains", "lags"),
-    *("returns", "ahead", "amid", "outstanding"),
+    *("returns", "ahead", "amid", "outstanding", "crossed", "atomics"),
 )
 
 
@@ -162,6 +162,13 @@ def _lds(t: dict[str, MeasuredTable], column: str, **columns: object) -> float:
     return t["shared"].numbers(column, instruction="lds", bytes=4, **columns)[0]
 
 
+def _atomic_wavefronts(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    many, few = (
+        t["atomics"].numbers("per_trip", others="none", one="atomic", lanes=lanes, warps=16)[0] for lanes in (32, 4)
+    )
+    return (many - few) / 28, "atomics.csv, red.shared.max of 32 lanes at a word less that of 4, by 16 warps, over 28"
+
+
 def _wavefront_latency(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     slow = _lds(t, "per_round", ilp=1, warps=1, wavefronts=32)
     fast = _lds(t, "per_round", ilp=1, warps=1, wavefronts=1)
@@ -258,6 +265,7 @@ _FORMULAS: dict[str, Formula] = {
         "shared.csv, lds.32, one chain",
     ),
     "shared.wavefront_latency": _wavefront_latency,
+    "shared.atomic_wavefronts": _atomic_wavefronts,
     "shared.ldmatrix_latency_x1": lambda t, _: (
         t["ldmatrix"].numbers("per_round", matrices=1, row_bytes=16, ilp=1, warps=1)[0],
         "ldmatrix.csv, x1, one chain",

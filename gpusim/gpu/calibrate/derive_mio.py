@@ -1,5 +1,6 @@
 """Derives the figures of the MIO's queues and of cp.async's way through them; measures nothing."""
 
+from math import log2
 from statistics import linear_regression, mean
 from typing import Final
 
@@ -153,6 +154,30 @@ def _outstanding(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
         "outstanding.csv, copies of the host's memory in rows of 64 and 32 bytes: "
         f"{', '.join(f'{count:.0f}' for count in issued)} issued before the first pause, of which {waiting:.0f} wait "
         "for their look-up, by the requests of each, those of a sector counted twice"
+    )
+
+
+_CROSSED_STORES: Final = ("sts16", "sts8", "sts4")
+_CROSSED_GAP: Final = 256
+
+
+def _fill_bytes(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    """Return the bytes of copies that are written in each cycle that these cost stores, and the rule."""
+
+    def taken(most: str) -> float:
+        alone = t["crossed"].numbers("issued", most=most, few="nothing")[0]
+        beside = {"most": most, "few": "copies", "gap": _CROSSED_GAP}
+        issued, copied, cycles = (
+            t["crossed"].numbers(name, **beside)[0] for name in ("issued", "few_issued", "cycles")
+        )
+        return (alone - issued) / alone * cycles / copied
+
+    each = mean(map(taken, _CROSSED_STORES)) - taken("lds16")
+    if each <= 0:
+        raise NotMeasured
+    return 2.0 ** round(log2(_LOAD_BYTES / each)), (
+        f"crossed.csv: a copy of {_LOAD_BYTES} bytes costs st.shared of 16 warps {each:.2f} cycles more than "
+        "ld.shared: bytes in each, a power of two"
     )
 
 
@@ -395,6 +420,7 @@ MIO_FORMULAS: dict[str, Formula] = {
     "async_copy.source_release": _copy_release,
     "async_copy.pace.interval": _copy_interval,
     "async_copy.pace.outstanding": _outstanding,
+    "async_copy.pace.fill_bytes": _fill_bytes,
     "async_copy.l1_latency": _copy_latency,
     "async_copy.commit_latency": lambda t, _: (
         t["cp_async"].numbers("each", what="commit")[0],

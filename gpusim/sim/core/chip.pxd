@@ -53,7 +53,7 @@ cdef class Chip:
     cdef Lines l2
     cdef Calendar calendar
     cdef readonly long long[::1] stalls, sectors
-    cdef long long chosen_at, others_at, smsps, ports, depth, sm_depth, store_buffer, commit_stage, copy_queue, copy_stage, look_ups, load_look_ups, stores_apart, most_outstanding, collected, staged_last, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
+    cdef long long chosen_at, others_at, smsps, ports, depth, sm_depth, store_buffer, commit_stage, copy_queue, copy_stage, look_ups, load_look_ups, stores_apart, fill_bytes, most_outstanding, collected, staged_last, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
     cdef long long source_release, register_interval, registers_an_mma, copy_registers, ample, copy_release, copy_interval, mufu_dispatch, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
     cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines, port_bytes, chip_bytes, near, far, far_percent
     cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, write_buffer, semaphore, most_merged, merge_window, crossing, home_bits, gpcs, line_interval
@@ -114,8 +114,9 @@ cdef class Chip:
     cdef void fill_line(self, long long sm, long long line, long long at) noexcept
     cdef long long wavefronts_of(self, long long warp, long long code) noexcept
     cdef long long service(self, long long wavefronts) noexcept
-    @cython.locals(joins=bint, yields=bint)
-    cdef long long reserve(self, long long stage, long long at, long long cycles) noexcept
+    @cython.locals(joins=bint, yields=bint, again=bint)
+    cdef long long reserve(self, long long stage, long long at, long long cycles, long long written) noexcept
+    cdef bint passes_again(self, long long written, long long cycle, bint again) noexcept
     cdef long long tags(self) noexcept
     cdef long long tag(self, long long sm, long long at, long long cycles) noexcept
     cdef long long places(self) noexcept
@@ -141,11 +142,11 @@ cdef class Chip:
     cdef long long boards_free(self, long long warp, long long waits) noexcept
     cdef long long over_before(self, long long code, long long at, long long read) noexcept
     cdef void end_group(self, long long sm, long long warp) noexcept
-    cdef long long dispatch(self, long long smsp, long long at, long long cycles, long long registers, long long until, long long warp, long long apart) noexcept
+    cdef long long dispatch(self, long long smsp, long long at, long long cycles, long long registers, long long until, long long warp, long long apart, long long written) noexcept
     cdef long long dispatch_copy(self, long long smsp, long long at, long long cycles, long long registers, long long until, long long warp, long long beside) noexcept
     @cython.locals(alone=bint)
-    cdef long long queue_up(self, long long smsp, long long at, long long cycles, long long registers, long long until, long long waits, long long own, long long entries, long long interval, long long apart, long long room, long long beside) noexcept
-    cdef long long dispatch_output(self, long long smsp, long long at, long long cycles, long long registers, long long room, long long warp) noexcept
+    cdef long long queue_up(self, long long smsp, long long at, long long cycles, long long registers, long long until, long long waits, long long own, long long entries, long long interval, long long apart, long long room, long long beside, long long written) noexcept
+    cdef long long dispatch_output(self, long long smsp, long long at, long long cycles, long long registers, long long room, long long warp, long long written) noexcept
     cdef void leave_queue(self, long long smsp, long long at, long long registers, long long entries) noexcept
     @cython.locals(comes=bint)
     cdef long long memory(self, long long smsp, long long warp, long long at) noexcept

@@ -483,6 +483,7 @@ class Chip:
         self.sm_depth, self.store_buffer = figures.sm_depth, figures.store_buffer
         self.commit_stage, self.look_ups = figures.commit_stage, figures.look_ups
         self.load_look_ups, self.stores_apart = figures.load_look_ups, figures.stores_apart
+        self.fill_bytes = figures.fill_bytes
         self.most_outstanding = figures.outstanding
         self.copy_queue, self.copy_stage = figures.copy_queue, figures.copy_stage
         self.sm_interval, self.smsp_interval = figures.sm_interval, figures.smsp_interval
@@ -547,8 +548,8 @@ class Chip:
         self.queue, self.queue_at, self.queued = zeros(smsps * self.depth), zeros(smsps), zeros(smsps)
         self.sm_queue, self.sm_queue_at, self.collected = zeros(sms * self.sm_depth), zeros(sms), 0
         # Data stages, behind them the ways of lines that loads lack, and then those from the SMSPs' queues to the SM's.
-        self.staged, self.staged_last = pages(3 * sms * STAGE_WORDS), 0
-        self.full_from, self.full_to = zeros(3 * sms), zeros(3 * sms)
+        self.staged, self.staged_last = pages(4 * sms * STAGE_WORDS), 0
+        self.full_from, self.full_to = zeros(4 * sms), zeros(4 * sms)
         # Loads on their way, in the order of their issue.
         self.awaited_warp, self.awaited_board = zeros(sms * AWAITED), zeros(sms * AWAITED)
         self.awaited_passes, self.awaited_landed = zeros(sms * AWAITED), zeros(sms * AWAITED)
@@ -968,7 +969,7 @@ class Chip:
             if self.takes[code] and (kind != LDGSTS or self.asked[self.requested]):
                 self.take_later(smsp, self.collected, self.takes[code])
         elif kind == COMMIT:
-            self.dispatch(smsp, at, self.commit_stage, 0, 0, warp, 0)
+            self.dispatch(smsp, at, self.commit_stage, 0, 0, warp, 0, 0)
             self.end_group(self.sm_of[smsp], warp)
             self.commit(warp)
         if self.watched[warp] and self.activity[code] >= 0:
@@ -1189,7 +1190,7 @@ class Chip:
         self.wavefronts += wavefronts
         return max(1, self.service(wavefronts))
 
-    def reserve(self, stage: int, at: int, cycles: int) -> int:
+    def reserve(self, stage: int, at: int, cycles: int, written: int) -> int:
         """
         Take the first cycles of a stage from a cycle on that no other instruction has taken (D2).
 
@@ -1201,11 +1202,12 @@ class Chip:
                 then the way to its queue.
             at: The first cycle that it may take.
             cycles: How many it takes.
+            written: Of a store, where the writes of its SM stand, counted on from those; 0 for what writes nothing.
 
         Returns:
             The first cycle; ``staged_last`` is the last.
         """
-        first, moved, yields = -1, 0, False
+        first, moved, yields, again = -1, 0, False, False
         joins = self.full_from[stage] <= at <= self.full_to[stage]
         cycle = self.full_to[stage] if joins else at
         while cycles > 0:
@@ -1219,9 +1221,10 @@ class Chip:
                 yields = False
                 self.take_cycle(stage, cycle, ISSUED)
                 self.staged_last = cycle
-                cycles -= 1
-                if first < 0:
-                    first = cycle
+                again = written > 0 and self.passes_again(written, cycle, again)
+                if not again:
+                    cycles -= 1
+                    first = cycle if first < 0 else first
             cycle += 1
         if joins or at >= self.full_to[stage]:
             self.full_to[stage] = cycle
@@ -1235,6 +1238,20 @@ class Chip:
             self.put_off(stage, moved)
             self.staged_last = last
         return first
+
+    def passes_again(self, written: int, cycle: int, again: bool) -> bool:
+        """
+        Return whether a store's wavefront passes in vain, because what a copy brings is written in its cycle (D3).
+
+        When it passes again it goes first, and what is to be written finds the next free cycle.
+        """
+        if self.state_of(written, cycle) == 0:
+            return False
+        if again:
+            last = self.staged_last
+            self.come(written, cycle + 1, 1)
+            self.staged_last = last
+        return not again
 
     def await_load(self, sm: int, warp: int, passes: int, landed: int) -> None:
         """Note a load whose data passes the data stage until a cycle, and can be used from another one on."""
@@ -1429,7 +1446,7 @@ class Chip:
         self.last_look_up[sm] = max(self.last_look_up[sm], self.tag_free[sm])
 
     def dispatch(  # noqa: PLR0917 - in C all are
-        self, smsp: int, at: int, cycles: int, registers: int, until: int, warp: int, apart: int
+        self, smsp: int, at: int, cycles: int, registers: int, until: int, warp: int, apart: int, written: int
     ) -> int:
         """
         Queue a memory instruction in the MIO; return the cycle at which the data stage takes it.
@@ -1445,10 +1462,10 @@ class Chip:
         (``cleared``).
         """
         waits = self.beside_mma(smsp, warp, at, registers)
-        return self.queue_up(smsp, at, cycles, registers, until, waits, 1, 1, self.sm_interval, apart, 0, 0)
+        return self.queue_up(smsp, at, cycles, registers, until, waits, 1, 1, self.sm_interval, apart, 0, 0, written)
 
     def dispatch_output(  # noqa: PLR0917 - in C all are
-        self, smsp: int, at: int, cycles: int, registers: int, room: int, warp: int
+        self, smsp: int, at: int, cycles: int, registers: int, room: int, warp: int, written: int
     ) -> int:
         """
         Queue a load or store of an epilogue in the MIO; return the cycle at which the data stage takes it.
@@ -1457,7 +1474,7 @@ class Chip:
         issues behind it. Those of other SMSPs pass (stored.csv, loads of an SMSP that stores nothing).
         """
         waits = self.beside_mma(smsp, warp, at, registers)
-        return self.queue_up(smsp, at, cycles, registers, 0, waits, 1, 1, self.sm_interval, 0, room, 0)
+        return self.queue_up(smsp, at, cycles, registers, 0, waits, 1, 1, self.sm_interval, 0, room, 0, written)
 
     def dispatch_copy(  # noqa: PLR0917 - in C all are
         self, smsp: int, at: int, cycles: int, registers: int, until: int, warp: int, beside: int
@@ -1475,7 +1492,9 @@ class Chip:
         self.queued[smsp] %= PERCENT
         entries_of_sm, interval = max(1, registers), self.copy_interval
         waits = self.between_mma(smsp, warp, at, registers, self.copy_registers)
-        return self.queue_up(smsp, at, cycles, registers, until, waits, entries, entries_of_sm, interval, 0, 0, beside)
+        return self.queue_up(
+            smsp, at, cycles, registers, until, waits, entries, entries_of_sm, interval, 0, 0, beside, 0
+        )
 
     def queue_up(  # noqa: PLR0917 - in C all are
         self,
@@ -1491,6 +1510,7 @@ class Chip:
         apart: int,
         room: int,
         beside: int,
+        written: int,
     ) -> int:
         """
         Queue an instruction that takes entries of its SMSP's queue and the SM's; return when it is the stage's.
@@ -1507,13 +1527,13 @@ class Chip:
         if not alone:
             entry = self.place_in_queue(sm, entries - 1)
             self.ample = self.sm_queue[self.place_in_queue(sm, min(2 * entries, self.sm_depth) - 1)]
-            collected = self.reserve(2 * self.sms + sm, max(collected, self.sm_queue[entry]), interval)
+            collected = self.reserve(2 * self.sms + sm, max(collected, self.sm_queue[entry]), interval, 0)
         if apart:
             turn = sm * apart + self.apart_turn[sm]
             passes = max(collected, self.apart_until[turn])
             self.block(sm, collected, passes)
             passes = max(passes, self.cleared[sm])
-            leaves = self.reserve(sm, max(passes, until), cycles)
+            leaves = self.reserve(sm, max(passes, until), cycles, written)
             self.apart_until[turn] = leaves
             self.apart_turn[sm] = (self.apart_turn[sm] + 1) % apart
         else:
@@ -1521,9 +1541,9 @@ class Chip:
             self.block(sm, collected, passes)
             passes = max(passes, self.cleared[sm])
             if beside:
-                self.reserve(sm, passes, cycles)
+                self.reserve(sm, passes, cycles, 0)
             else:
-                passes = self.reserve(sm, passes, cycles) if cycles else self.next_free(sm, passes)
+                passes = self.reserve(sm, passes, cycles, written) if cycles else self.next_free(sm, passes)
             leaves = passes
         self.leave_queue(smsp, collected, registers, own)
         if not alone:
@@ -1560,7 +1580,9 @@ class Chip:
             stores = self.fills[code]
             cycles = self.staged_cycles(wavefronts)
             until = self.written[warp] if stores else 0
-            leaves = self.dispatch(smsp, at, cycles, registers, until, warp, self.stores_apart if stores else 0)
+            apart = self.stores_apart if stores else 0
+            written = 3 * self.sms + sm if stores else 0
+            leaves = self.dispatch(smsp, at, cycles, registers, until, warp, apart, written)
             if stores:
                 self.written[warp] = leaves + wavefronts * self.wavefront_latency
                 self.settled[sm] = max(self.settled[sm], self.staged_last + 1)
@@ -1579,7 +1601,8 @@ class Chip:
                 sectors = self.sectors_of_output(warp, code)
                 lines = 0 if self.is_load[code] else (sectors + SECTORS_PER_LINE - 1) // SECTORS_PER_LINE
                 room = self.room_of_port(sm) if lines else 0
-                leaves = self.dispatch_output(smsp, at, self.staged_cycles(lines), registers, room, warp)
+                written = 3 * self.sms + sm if lines else 0
+                leaves = self.dispatch_output(smsp, at, self.staged_cycles(lines), registers, room, warp, written)
                 landed = self.output(sm, warp, at, leaves, sectors)
         if self.write[code] >= 0:
             self.hold(warp, self.write[code], landed, reason)
@@ -1606,10 +1629,10 @@ class Chip:
         self.resolve(warp, code)
         wavefronts = self.l1_wavefronts[self.requested]
         if wavefronts == 0:
-            return self.dispatch(smsp, at, 1, self.registers[code], 0, warp, 0) + self.load_hit
+            return self.dispatch(smsp, at, 1, self.registers[code], 0, warp, 0, 0) + self.load_hit
         place = sm * self.load_look_ups + self.sought_turn[sm]
         until = self.sought[place] if self.load_look_ups else 0
-        leaves = self.dispatch(smsp, at, 0, self.registers[code], until, warp, 0)
+        leaves = self.dispatch(smsp, at, 0, self.registers[code], until, warp, 0, 0)
         begins = self.tag(sm, leaves, wavefronts)
         if self.load_look_ups:
             self.sought[place] = begins
@@ -1796,6 +1819,9 @@ class Chip:
                 self.twin = self.has_twin(first + place)
                 landed = self.fill_known(sm, slot, mask, start, issued)
             done = max(done, landed)
+            if self.fill_bytes:
+                writes = (sectors_in(mask) * SECTOR_BYTES + self.fill_bytes - 1) // self.fill_bytes
+                self.come(3 * self.sms + sm, landed + beyond, writes)
         return done + beyond
 
     def has_twin(self, touched: int) -> bool:
@@ -1874,7 +1900,7 @@ class Chip:
         """
         if interval == 0:
             return at
-        self.reserve(self.sms + sm, at, interval)
+        self.reserve(self.sms + sm, at, interval, 0)
         return self.staged_last + 1 - interval
 
     # --- L2 and DRAM ---
