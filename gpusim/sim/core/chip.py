@@ -73,6 +73,8 @@ from gpusim.sim.core.constants import (
     TENSOR,
     TENSOR_STRIDE,
     TIMED,
+    TO_WRITE,
+    TO_WRITE_MASK,
     TURN,
     TURN_MASK,
     USES_A_LINE,
@@ -83,6 +85,8 @@ from gpusim.sim.core.constants import (
     WORD_CYCLES,
     WORD_NUMBER,
     WORD_NUMBERS,
+    WRITES_BITS,
+    WRITES_MASK,
 )
 from gpusim.sim.stall_reasons import (
     BARRIER,
@@ -550,6 +554,7 @@ class Chip:
         # Data stages, behind them the ways of lines that loads lack, and then those from the SMSPs' queues to the SM's.
         self.staged, self.staged_last = pages(4 * sms * STAGE_WORDS), 0
         self.full_from, self.full_to = zeros(4 * sms), zeros(4 * sms)
+        self.to_write, self.writes_next, self.writes_noted = pages(sms * TO_WRITE), zeros(sms), zeros(sms)
         # Loads on their way, in the order of their issue.
         self.awaited_warp, self.awaited_board = zeros(sms * AWAITED), zeros(sms * AWAITED)
         self.awaited_passes, self.awaited_landed = zeros(sms * AWAITED), zeros(sms * AWAITED)
@@ -1239,6 +1244,19 @@ class Chip:
             self.staged_last = last
         return first
 
+    def note_writes(self, sm: int, at: int) -> int:
+        """
+        Let what copies bring to an SM from a cycle on take the cycles in which it is written (D3).
+
+        It is looked at when something is stored, as nothing else asks for it; return where the writes stand.
+        """
+        for number in range(max(self.writes_noted[sm], self.writes_next[sm] - TO_WRITE), self.writes_next[sm]):
+            line = self.to_write[sm * TO_WRITE + (number & TO_WRITE_MASK)]
+            if line >> WRITES_BITS >= at:
+                self.come(3 * self.sms + sm, line >> WRITES_BITS, line & WRITES_MASK)
+        self.writes_noted[sm] = self.writes_next[sm]
+        return 3 * self.sms + sm
+
     def passes_again(self, written: int, cycle: int, again: bool) -> bool:
         """
         Return whether a store's wavefront passes in vain, because what a copy brings is written in its cycle (D3).
@@ -1581,7 +1599,7 @@ class Chip:
             cycles = self.staged_cycles(wavefronts)
             until = self.written[warp] if stores else 0
             apart = self.stores_apart if stores else 0
-            written = 3 * self.sms + sm if stores else 0
+            written = self.note_writes(sm, at) if stores else 0
             leaves = self.dispatch(smsp, at, cycles, registers, until, warp, apart, written)
             if stores:
                 self.written[warp] = leaves + wavefronts * self.wavefront_latency
@@ -1601,7 +1619,7 @@ class Chip:
                 sectors = self.sectors_of_output(warp, code)
                 lines = 0 if self.is_load[code] else (sectors + SECTORS_PER_LINE - 1) // SECTORS_PER_LINE
                 room = self.room_of_port(sm) if lines else 0
-                written = 3 * self.sms + sm if lines else 0
+                written = self.note_writes(sm, at) if lines else 0
                 leaves = self.dispatch_output(smsp, at, self.staged_cycles(lines), registers, room, warp, written)
                 landed = self.output(sm, warp, at, leaves, sectors)
         if self.write[code] >= 0:
@@ -1821,7 +1839,9 @@ class Chip:
             done = max(done, landed)
             if self.fill_bytes:
                 writes = (sectors_in(mask) * SECTOR_BYTES + self.fill_bytes - 1) // self.fill_bytes
-                self.come(3 * self.sms + sm, landed + beyond, writes)
+                line_place = sm * TO_WRITE + (self.writes_next[sm] & TO_WRITE_MASK)
+                self.to_write[line_place] = landed + beyond << WRITES_BITS | writes
+                self.writes_next[sm] += 1
         return done + beyond
 
     def has_twin(self, touched: int) -> bool:
