@@ -234,8 +234,8 @@ def test_a_copy_behind_a_store_without_room_waits_for_no_place_of_the_queue():
     """What waits in the SMSP's queue has none in the SM's, however long those before it keep theirs."""
     chip = quiet(figures=FIGURES._replace(sm_depth=6), memory=Memory([lines_of(1)]))
     for _ in range(6):
-        chip.dispatch(1, 0, 100, 0, 0, 0, 0)
-    chip.dispatch_output(0, 0, 1, 0, 10, 0)
+        chip.dispatch(1, 0, 100, 0, 0, 0, 0, 0)
+    chip.dispatch_output(0, 0, 1, 0, 10, 0, 0)
     chip.dispatch_copy(0, 1, 1, 3, 0, 0, 1)
 
     assert chip.ample == 0
@@ -343,8 +343,8 @@ def test_data_that_comes_and_instructions_take_the_data_stage_in_turn():
     chip = quiet()
     chip.come(0, 10, 4)
 
-    assert (chip.reserve(0, 10, 2), chip.staged_last) == (11, 13)
-    assert (chip.reserve(0, 14, 1), chip.staged_last) == (15, 15)
+    assert (chip.reserve(0, 10, 2, 0), chip.staged_last) == (11, 13)
+    assert (chip.reserve(0, 14, 1, 0), chip.staged_last) == (15, 15)
     chip.come(0, 14, 1)
     assert chip.staged_last == 17
 
@@ -513,7 +513,7 @@ def test_a_copy_that_waits_holds_loads_of_every_smsp():
         begins.append(chip.tag(0, leaves, chip.tags()))
 
     assert begins == [1, 9, 17]
-    assert chip.dispatch(1, 5, 1, 0, 0, 0, 0) == 10
+    assert chip.dispatch(1, 5, 1, 0, 0, 0, 0, 0) == 10
 
 
 def test_loads_that_may_not_wait_to_be_looked_up_hold_what_is_behind_them(core):
@@ -534,9 +534,9 @@ def test_a_load_takes_the_data_stage_when_it_comes_and_not_before(core):
     """What only passes leaves at 1, and cycle 1 is free; a wavefront is counted when the data comes."""
     chip = quiet(figures=FIGURES)
 
-    assert chip.dispatch(0, 0, 0, 0, 0, 0, 0) == 1
-    assert chip.reserve(0, 1, 1) == 1
-    assert chip.dispatch(1, 0, 0, 0, 0, 0, 0) == 2
+    assert chip.dispatch(0, 0, 0, 0, 0, 0, 0, 0) == 1
+    assert chip.reserve(0, 1, 1, 0) == 1
+    assert chip.dispatch(1, 0, 0, 0, 0, 0, 0, 0) == 2
     assert execute(core, ([load(0)], 1), figures=FIGURES, memory=Memory([lines_of(1)])).chip.wavefronts == 1
 
 
@@ -671,7 +671,7 @@ def test_an_empty_load_has_a_place_and_takes_no_wavefront(core):
 def test_what_takes_none_of_the_data_stage_passes_in_its_first_free_cycle():
     """Cycles 1, 3, 4 and 5 are taken: what comes at 1 passes at 2, what comes at 3 at 6."""
     chip = quiet()
-    chip.reserve(0, 1, 1)
-    chip.reserve(0, 3, 3)
+    chip.reserve(0, 1, 1, 0)
+    chip.reserve(0, 3, 3, 0)
 
     assert (chip.next_free(0, 1), chip.next_free(0, 3)) == (2, 6)

@@ -398,7 +398,7 @@ def put_off(passes, taken, *, board=None):
     chip.hold(0, 2, board or passes, LONG_SCOREBOARD)
     chip.await_load(0, 0, passes, passes)
     for at, cycles in taken:
-        chip.reserve(0, at, cycles)
+        chip.reserve(0, at, cycles, 0)
     return chip.board[2]
 
 
@@ -440,7 +440,7 @@ def test_a_warp_s_registers_take_what_comes_behind_a_load_that_was_put_off():
     chip.loads_free[0] = 107
     chip.await_load(0, 0, 107, 107)
 
-    chip.reserve(0, 101, 1)
+    chip.reserve(0, 101, 1, 0)
 
     assert chip.loads_free[0] == 108
 

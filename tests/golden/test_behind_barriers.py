@@ -32,12 +32,12 @@ def passes(stores, *, barred):
     at = LOADS_AT
     for place, smsp in product(range(stores), (1, 2, 3)):
         at = max(APART * place, chip.port_free[(smsp + 1) * chip.ports - MIO])
-        leaves = chip.dispatch_output(smsp, at, WAVEFRONTS, REGISTERS, chip.room_of_port(0), 0)
+        leaves = chip.dispatch_output(smsp, at, WAVEFRONTS, REGISTERS, chip.room_of_port(0), 0, 0)
         chip.store(0, leaves, at, SECTORS)
     if barred:
         chip.clear(0)
     at = max(at, LOADS_AT) if barred else LOADS_AT
-    taken = chip.dispatch(0, at, 1, 1, 0, 0, 0)
+    taken = chip.dispatch(0, at, 1, 1, 0, 0, 0, 0)
     return chip.collected, taken
 
 

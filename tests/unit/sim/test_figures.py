@@ -43,6 +43,7 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
         look_ups=7,
         load_look_ups=0,
         outstanding=0,
+        fill_bytes=0,
         stores_apart=0,
         commit_stage=3,
         copy_interval=2,
@@ -192,10 +193,10 @@ def test_an_l2_of_one_partition_holds_all_its_bytes():
 
 
 def test_the_pace_of_copies_is_that_of_the_machine():
-    machine = replace(H200, async_copy=replace(H200.async_copy, pace=CopyPaceSpec(interval=3, outstanding=900)))
+    machine = replace(H200, async_copy=replace(H200.async_copy, pace=CopyPaceSpec(3, outstanding=900, fill_bytes=32)))
     figures = figures_of(machine, 0, busy=False)
 
-    assert (figures.copy_interval, figures.outstanding) == (3, 900)
+    assert (figures.copy_interval, figures.outstanding, figures.fill_bytes) == (3, 900, 32)
 
 
 def test_the_reach_of_sms_is_counted_from_the_mean_one():

@@ -256,6 +256,7 @@ def test_every_figure_of_the_issue_is_derived(measured):
         "mio.queue_depth",  # the double's bursts take one time whatever their length: no queue shows
         "async_copy.pace.interval",  # nor do more copies take longer
         "async_copy.pace.outstanding",  # nor do any wait for those before them
+        "async_copy.pace.fill_bytes",  # nor do copies cost stores more than loads
         "async_copy.look_ups",
         "l1.lines.look_ups",
         "async_copy.queue_percent",
@@ -263,7 +264,7 @@ def test_every_figure_of_the_issue_is_derived(measured):
         "l1.store_buffer_bytes",  # nor do its stores wait
         "shared.banks",
         "shared.bank_bytes",
-        "shared.atomic_wavefronts",
+        "shared.atomic_wavefronts",  # nor an atomic of many lanes at a word more than one of few
         "l1.bytes",
         "l1.line_bytes",
         "l1.sector_bytes",

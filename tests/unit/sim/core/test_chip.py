@@ -623,17 +623,17 @@ def test_the_data_stage_serves_one_wavefront_a_cycle():
     What has no wavefront takes a cycle, too: the next one, 33.
     """
     chip = quiet()
-    log = [chip.dispatch(smsp, 0, chip.staged_cycles(8), 0, 0, 0, 0) for smsp in range(4)]
+    log = [chip.dispatch(smsp, 0, chip.staged_cycles(8), 0, 0, 0, 0, 0) for smsp in range(4)]
 
     assert log == [1, 9, 17, 25]
-    assert chip.dispatch(0, 0, chip.staged_cycles(0), 0, 0, 0, 0) == 33
+    assert chip.dispatch(0, 0, chip.staged_cycles(0), 0, 0, 0, 0, 0) == 33
     assert chip.wavefronts == 32
 
 
 def test_instructions_of_one_smsp_leave_in_order_and_at_its_interval():
     chip = quiet()
 
-    assert [chip.dispatch(0, at, 1, 0, 0, 0, 0) for at in range(3)] == [1, 5, 9]
+    assert [chip.dispatch(0, at, 1, 0, 0, 0, 0, 0) for at in range(3)] == [1, 5, 9]
 
 
 @pytest.mark.parametrize(
@@ -679,7 +679,7 @@ def test_the_data_stage_is_never_in_two_places(requests):
     now, taken, last = 0, set(), [0] * 4
     for smsp, gap, wavefronts in requests:
         now += gap
-        leaves = chip.dispatch(smsp, now, max(1, wavefronts), 0, 0, 0, 0)
+        leaves = chip.dispatch(smsp, now, max(1, wavefronts), 0, 0, 0, 0, 0)
         assert chip.collected > max(now, last[smsp])
         last[smsp] = chip.collected
         free = [cycle for cycle in range(chip.collected, chip.collected + 33 + len(taken)) if cycle not in taken]
@@ -696,7 +696,7 @@ def test_an_sm_of_ga100_takes_a_memory_instruction_each_cycle_one_of_ga10x_every
     """
     chip = quiet(machine=load_machine(name))
 
-    assert max(chip.dispatch(smsp, 0, 1, 0, 0, 0, 0) for _ in range(8) for smsp in range(4)) == cycles
+    assert max(chip.dispatch(smsp, 0, 1, 0, 0, 0, 0, 0) for _ in range(8) for smsp in range(4)) == cycles
 
 
 def test_the_registers_of_a_warp_take_64_bytes_a_cycle(core):
