@@ -45,7 +45,7 @@ DEVICE void between(u64* spans, char* data, int trips, u32 lanes) {
 }
 
 #define BETWEEN(KIND, NAME, ONE, OF)                                                                                          \
-    extern "C" __global__ void __launch_bounds__(kWarps * 32) NAME##_##OF(u64* spans, char* data, int trips, u32 lanes) {     \
+    extern "C" __global__ void __launch_bounds__(512) NAME##_##OF(u64* spans, char* data, int trips, u32 lanes) {     \
         between<KIND, ONE>(spans, data, trips, lanes);                                                                        \
     }
 #define BETWEEN_ALL(KIND, NAME) \

@@ -74,7 +74,7 @@ DEVICE void crossed(u64* counts, char* data, u32 window, u32 gap) {
 }
 
 #define CROSSED(MOST, NAME, FEW, OF)                                                                                        \
-    extern "C" __global__ void __launch_bounds__((kMostWarps + kFewWarps) * 32)                                             \
+    extern "C" __global__ void __launch_bounds__(640)                                             \
         NAME##_##OF(u64* counts, char* data, u32 window, u32 gap) {                                                         \
         crossed<MOST, FEW>(counts, data, window, gap);                                                                      \
     }

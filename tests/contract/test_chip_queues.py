@@ -334,6 +334,40 @@ def test_only_what_comes_through_the_l1_passes_the_data_stage(core, through_l1, 
     assert landed(core, *code, memory=Memory([LINE])) == [25, leaves - 1 + 23]
 
 
+def test_a_store_passes_again_where_a_copy_is_written_and_goes_first_then():
+    """
+    Two writes at 10 and 11. A store of two wavefronts, there at 10, passes in vain, then at 11 for the second write.
+
+    That finds 12, where the second wavefront passes in vain; it passes at 13. A load's two have 20 and 21.
+    """
+    chip = quiet()
+    written = 3 * chip.sms
+    chip.come(written, 10, 2)
+    chip.come(written, 20, 2)
+
+    assert (chip.reserve(0, 10, 2, written), chip.staged_last) == (11, 13)
+    assert (chip.reserve(0, 20, 2, 0), chip.staged_last) == (20, 21)
+
+
+@pytest.mark.parametrize(("fill_bytes", "longer"), [(0, 0), (128, 1), (64, 2), (32, 4)])
+@pytest.mark.parametrize("is_load", [False, True], ids=["store", "load"])
+def test_a_store_takes_a_cycle_longer_for_each_write_of_a_line_that_comes_and_a_load_does_not(
+    core, fill_bytes, longer, is_load
+):
+    """
+    A copy's line of 128 bytes, from the L2, is there when a store of 16 wavefronts passes: of 128 bytes a write it is
+    one, of 64 two, of 32 four.
+    """
+    memory = Memory([LINE], statuses=[IN_L2], simulates_l2=False)
+    (comes,) = landed(core, copy(0, activity=0), memory=memory)
+    access = slow(16, activity=0) if is_load else sts(2, activity=0)._replace(wavefronts=((16,) * 32,))
+    code = [copy(0), instruction(PIPE, stall=comes - 4), access]
+
+    (taken,) = landed(core, *code, memory=memory, fill_bytes=fill_bytes)
+    (alone,) = landed(core, *code, memory=memory, fill_bytes=0)
+    assert taken - alone == (0 if is_load else longer)
+
+
 def test_data_that_comes_and_instructions_take_the_data_stage_in_turn():
     """
     Four wavefronts come at 10. An instruction of two, there at 10, too, has 11 and 13; the data goes on at 14 and 15.

@@ -166,6 +166,8 @@ def _atomic_wavefronts(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]
     many, few = (
         t["atomics"].numbers("per_trip", others="none", one="atomic", lanes=lanes, warps=16)[0] for lanes in (32, 4)
     )
+    if many <= few:
+        raise NotMeasured
     return (many - few) / 28, "atomics.csv, red.shared.max of 32 lanes at a word less that of 4, by 16 warps, over 28"
 
 

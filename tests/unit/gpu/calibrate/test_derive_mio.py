@@ -270,6 +270,43 @@ def test_a_commit_takes_what_its_group_takes_less_loads_of_nothing(tmp_path):
     assert derive(tmp_path)["async_copy.commit_stage"].value == 3
 
 
+def crossed(stores, loads):
+    """1,000 instructions of 16 warps alone in 10,000 cycles; beside 100 copies so many."""
+    issued = {"sts16": stores, "sts8": stores, "sts4": stores, "lds16": loads}
+    of = {"gap": 256, "cycles": 10_000}
+    beside = [of | {"most": most, "few": "copies", "issued": left, "few_issued": 100} for most, left in issued.items()]
+    alone = [of | {"most": most, "few": "nothing", "gap": 0, "issued": 1000, "few_issued": 0} for most in issued]
+    return [*beside, *alone, beside[0] | {"gap": 512, "issued": 1}]
+
+
+@pytest.mark.parametrize(("stores", "bytes_each"), [(830, 32), (905, 64), (940, 128)])
+def test_copies_are_written_in_as_many_bytes_as_cost_stores_a_cycle(tmp_path, stores, bytes_each):
+    """
+    Loads lose 10 of 1,000 in 10,000 cycles, one for each of 100 copies; stores 170, 95 or 60: 16, 8.5 or 5 more.
+
+    Copies of 512 bytes: 32, 60 or 102 in each cycle, of which 64 and 128 are the nearest powers of two.
+    """
+    write_rows(tmp_path / "crossed.csv", crossed(stores, 990), {})
+
+    assert {key: found.value for key, found in derive(tmp_path).items()} == {"async_copy.pace.fill_bytes": bytes_each}
+
+
+def test_copies_that_cost_stores_no_more_than_loads_tell_nothing(tmp_path):
+    write_rows(tmp_path / "crossed.csv", crossed(990, 990), {})
+
+    assert derive(tmp_path) == {}
+
+
+@pytest.mark.parametrize(("many", "expected"), [(64.5, {"shared.atomic_wavefronts": 2}), (8.0, {})])
+def test_an_atomic_takes_wavefronts_by_its_lanes_at_a_word(tmp_path, many, expected):
+    """28 more lanes at a word take 56.5 cycles more: 2.02 each; where they take none nothing is told."""
+    of = {"others": "none", "one": "atomic", "warps": 16}
+    rows = [of | {"lanes": lanes, "per_trip": each} for lanes, each in ((4, 8.0), (32, many))]
+    write_rows(tmp_path / "atomics.csv", [*rows, of | {"lanes": 32, "per_trip": 1.0, "warps": 4}], {})
+
+    assert {key: found.value for key, found in derive(tmp_path).items()} == expected
+
+
 def test_a_copy_s_registers_are_held_from_the_queue_on(tmp_path):
     """A trip of 39 cycles, a loop of 30 that hides 3 more, one cycle to the queue: 11."""
     rows = [{"what": "release", "op": "cg", "warps": 1, "each": 39}, {"what": "loop", "each": 30}]
