@@ -111,7 +111,7 @@ def launch(  # noqa: PLR0917 (one for each thing that a launch is given)
     kernel = specialise_attention(asked, build, shape, **(changed or {}))
     warps = kernel.block_threads // 32
     program = folder / kernel.entry
-    command = ["g++", "-O1", "-w", *kernel.options, f"-I{kernel.include}", str(HOST_KERNEL), "-o", str(program)]
+    command = ["g++", "-O0", "-w", *kernel.options, f"-I{kernel.include}", str(HOST_KERNEL), "-o", str(program)]
     subprocess.run(command, check=True)
     inputs = make_attention_tensors(asked, seed=1)
     output = unwritten_tensor(problem.output_elements, problem.dtype.output)

@@ -228,7 +228,7 @@ def launch(  # noqa: PLR0917 (one for each thing that a launch is given)
 ) -> HostRun:
     blocks = recording.blocks
     program = folder / kernel.entry
-    command = ["g++", "-O1", "-w", *kernel.options, *defines, f"-I{kernel.include}", str(HOST_KERNEL)]
+    command = ["g++", "-O0", "-w", *kernel.options, *defines, f"-I{kernel.include}", str(HOST_KERNEL)]
     subprocess.run([*command, "-o", str(program)], check=True)
     tensors = make_tensors(asked, seed=1)
     output = fresh_output(asked)

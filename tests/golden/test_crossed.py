@@ -1,4 +1,4 @@
-"""Stores beside copies (crossed.cu) and atomics (atomics.cu): what an H200's data stage loses, and the simulated one."""
+"""Stores beside copies (crossed.cu), and atomics (atomics.cu): cycles of the data stage, measured and simulated."""
 
 from pathlib import Path
 
@@ -41,11 +41,11 @@ def simulated(wavefronts, apart):
     return (at - stored) / copies
 
 
-@pytest.mark.parametrize("gap", [0, 256, 512])
+@pytest.mark.parametrize("gap", [0, 256])
 @pytest.mark.parametrize("most", STORES)
 def test_stores_lose_a_cycle_to_nearly_every_write_of_a_copy(most, gap):
     """
-    A copy takes 8 cycles of stores that keep the data stage busy, one for each 64 bytes; on an H200 6.6 to 6.8.
+    A copy takes 8 cycles of stores that keep the data stage busy, one for each 64 bytes; on an H200 6.6 to 6.9.
 
     Of its loads of nothing and the ends of groups beside it, loads lose as much as stores do: it is left out.
     """
