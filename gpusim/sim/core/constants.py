@@ -76,7 +76,7 @@ STAGE_MASK = STAGE_WORDS - 1
 ISSUED, COMING, STATES = 2, 3, 3
 """What stands for a cycle that goes to an instruction, or to data that comes, and the bits of either; 0 is free."""
 
-TO_WRITE, WRITES_BITS = 2048, 4
+TO_WRITE, WRITES_BITS = 2048, 8
 """Lines on their way to an SM's shared memory that are kept in mind, a power of two, and bits for the writes of one."""
 
 TO_WRITE_MASK, WRITES_MASK = TO_WRITE - 1, (1 << WRITES_BITS) - 1
