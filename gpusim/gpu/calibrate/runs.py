@@ -310,7 +310,7 @@ def measure_barred(device: Device, *, quick: bool) -> list[MeasuredRow]:
     return rows
 
 
-ATOMICS_OTHERS: Final = ("none", "sts", "lds", "ldmatrix")
+_ATOMICS_OTHERS: Final = ("none", "sts", "lds", "ldmatrix")
 """What is between atomics in shared memory, four accesses of 512 bytes without a conflict."""
 
 _ATOMICS_TRIPS, _ATOMICS_WARP_BYTES, _ATOMICS_SHARED = 256, 8192, 16 * (2048 + 128)
@@ -326,7 +326,7 @@ def measure_atomics(device: Device, *, quick: bool) -> list[MeasuredRow]:
     rows: list[MeasuredRow] = []
     data = device.cupy.zeros(16 * _ATOMICS_WARP_BYTES, dtype=np.uint8)
     for others, (one, lanes), warps in product(
-        ATOMICS_OTHERS,
+        _ATOMICS_OTHERS,
         (("nothing", 1), ("stg", 1), *(("atomic", lanes) for lanes in (1, 2, 4, 8, 16, 32))),
         (1, 16) if quick else (1, 4, 16),
     ):

@@ -426,7 +426,7 @@ def measure_crowded(device: Device, *, quick: bool) -> list[MeasuredRow]:
 CROSSED_MOST: Final = {"sts16": 4, "sts8": 2, "sts4": 1, "lds16": 4, "ldmatrix": 4}
 """What 16 warps do to keep the data stage busy, and the wavefronts of one."""
 
-CROSSED_FEW: Final = ("copies", "loads", "lds4", "lds16", "sts16", "stg", "ldmatrix")
+_CROSSED_FEW: Final = ("copies", "loads", "lds4", "lds16", "sts16", "stg", "ldmatrix")
 """What four warps do beside them."""
 
 _CROSSED_WARPS, _CROSSED_FEW_WARPS, _CROSSED_CYCLES, _CROSSED_SHARED = 16, 4, 40_000, 64 << 10
@@ -444,7 +444,7 @@ def measure_crossed(device: Device, *, quick: bool) -> list[MeasuredRow]:
     warps = _CROSSED_WARPS + _CROSSED_FEW_WARPS
     data = device.cupy.zeros(_CROSSED_FEW_WARPS * _CROSSED_GLOBAL, dtype=np.uint8)
     for most, (few, gap) in product(
-        CROSSED_MOST, (("nothing", 0), *product(CROSSED_FEW, (1024,) if quick else (0, 256, 512, 1024)))
+        CROSSED_MOST, (("nothing", 0), *product(_CROSSED_FEW, (1024,) if quick else (0, 256, 512, 1024)))
     ):
         counts = device.cupy.zeros(warps, dtype=np.uint64)
         arguments = (counts, data, np.uint32(_CROSSED_CYCLES), np.uint32(gap))
