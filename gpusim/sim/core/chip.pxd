@@ -2,7 +2,7 @@
 
 cimport cython
 
-cdef long long NEVER, AWAITED, GIVEN, SECTORS_PER_LINE, SMS_PER_TPC, MULTIPLIER, INCREMENT, MODULUS, HASH, HASHED_BITS, HASH_SHIFT, WHOLE_LINE, OUTPUT_LINES, SLOT_WIDTH, USES_A_LINE, WARP_WIDTH, CODE_WIDTH, NEIGHBOURS, ASKED_BITS, MOST_MERGED, MERGED_AHEAD, MERGED_BITS, MERGED_TIME, TENSOR_STRIDE, WAVE_STRIDE, PART_BITS, PLACE_BITS, APART, BUCKETS_A_LINE, MOST_CREDIT, RANK_OF_WAITED, MILLI, PERCENT, GROUPS, TAKES, TAKES_MASK, GAPS, INSTRUCTIONS_AHEAD, DUE, DUE_MASK, LINES_AT_ONCE, CYCLE_BITS, WORD_CYCLES, WORD_NUMBER, WORD_NUMBERS, STAGE_WORDS, STAGE_MASK, STATES, TO_WRITE, TO_WRITE_MASK, WRITES_BITS, WRITES_MASK, ISSUED, COMING, TENSOR, MIO, TURN, TURN_MASK, WOKEN, TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
+cdef long long NEVER, AWAITED, GIVEN, SECTORS_PER_LINE, SMS_PER_TPC, MULTIPLIER, INCREMENT, MODULUS, HASH, HASHED_BITS, HASH_SHIFT, WHOLE_LINE, OUTPUT_LINES, SLOT_WIDTH, USES_A_LINE, WARP_WIDTH, CODE_WIDTH, NEIGHBOURS, ASKED_BITS, MOST_MERGED, MERGED_AHEAD, MERGED_BITS, MERGED_TIME, TENSOR_STRIDE, WAVE_STRIDE, PART_BITS, PLACE_BITS, APART, BUCKETS_A_LINE, MOST_CREDIT, RANK_OF_WAITED, MILLI, PERCENT, GROUPS, TAKES, TAKES_MASK, GAPS, INSTRUCTIONS_AHEAD, DUE, DUE_MASK, LINES_AT_ONCE, CYCLE_BITS, WORD_CYCLES, WORD_NUMBER, WORD_NUMBERS, STAGE_WORDS, STAGE_MASK, STATES, TO_WRITE, TO_WRITE_MASK, WRITES_BITS, WRITES_MASK, ISSUED, COMING, ALL_ISSUED, TENSOR, MIO, TURN, TURN_MASK, WOKEN, TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
 cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
 cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
 cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN, DISPATCH_STALL
@@ -37,11 +37,11 @@ cdef class Lines:
 cdef class Calendar:
     cdef long long[::1] last_of, due, before, after, listed
     cdef long long now, turn_end, count, later
-    cdef void schedule(self, long long event, long long due) noexcept
+    cdef inline void schedule(self, long long event, long long due) noexcept
     cdef long long ring_of(self, long long event) noexcept
     cdef void append(self, long long event) noexcept
-    cdef void drop(self, long long event) noexcept
-    cdef long long first(self) noexcept
+    cdef inline void drop(self, long long event) noexcept
+    cdef inline long long first(self) noexcept
     cdef void turn_over(self) noexcept
 
 @cython.final
@@ -87,12 +87,12 @@ cdef class Chip:
     cdef void clear(self, long long sm) noexcept
     cdef void release(self, long long warp, long long at) noexcept
     cdef long long horizon(self, long long smsp, long long now) noexcept
-    cdef long long choose(self, long long smsp, long long clock) noexcept
+    cdef inline long long choose(self, long long smsp, long long clock) noexcept
     cdef void take(self, long long port, long long at) noexcept
-    cdef void issue_pipe(self, long long smsp, long long warp, long long at) noexcept
+    cdef inline void issue_pipe(self, long long smsp, long long warp, long long at) noexcept
     cdef long long issue_from(self, long long smsp, long long now) noexcept
-    cdef void issue_beyond(self, long long smsp, long long warp, long long at) noexcept
-    cdef void account(self, long long warp, long long at, long long free, long long throttle) noexcept
+    cdef inline void issue_beyond(self, long long smsp, long long warp, long long at) noexcept
+    cdef inline void account(self, long long warp, long long at, long long free, long long throttle) noexcept
     cdef long long throttled(self, long long warp, long long begin, long long free, long long reason) noexcept
     cdef long long charge(self, long long warp, long long begin, long long end, long long reason) noexcept
     @cython.locals(spans=Log)
@@ -103,9 +103,9 @@ cdef class Chip:
     cdef void wait_until(self, long long warp, long long cycle, long long reason) noexcept
     cdef void hold(self, long long warp, long long board, long long free, long long reason) noexcept
     cdef void commit(self, long long warp) noexcept
-    cdef void advance(self, long long warp, long long at) noexcept
+    cdef inline void advance(self, long long warp, long long at) noexcept
     cdef long long next_trip(self, long long warp, long long segment) noexcept
-    cdef void gate(self, long long warp, long long code) noexcept
+    cdef inline void gate(self, long long warp, long long code) noexcept
     cdef void fetch(self, long long warp) noexcept
     cdef void await_slice(self, long long warp) noexcept
     cdef void raise_semaphore(self, long long cta, long long at) noexcept
@@ -133,8 +133,8 @@ cdef class Chip:
     cdef void take_cycle(self, long long stage, long long cycle, long long state) noexcept
     cdef void come(self, long long sm, long long at, long long cycles) noexcept
     cdef void take_reads(self, long long smsp, long long at, long long hundredths) noexcept
-    cdef void take_later(self, long long smsp, long long at, long long hundredths) noexcept
-    cdef void take_due(self, long long smsp, long long at) noexcept
+    cdef inline void take_later(self, long long smsp, long long at, long long hundredths) noexcept
+    cdef inline void take_due(self, long long smsp, long long at) noexcept
     cdef long long taken_in(self, long long sm, long long at, long long wavefronts) noexcept
     cdef long long staged_cycles(self, long long wavefronts) noexcept
     cdef long long gaps(self, long long smsp, long long warp, long long at, long long registers) noexcept

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from gpusim.sim.core.columns import pages
 from gpusim.sim.core.constants import (
+    ALL_ISSUED,
     APART,
     ASKED_BITS,
     AWAITED,
@@ -1216,15 +1217,38 @@ class Chip:
         joins = self.full_from[stage] <= at <= self.full_to[stage]
         cycle = self.full_to[stage] if joins else at
         while cycles > 0:
-            state = self.state_of(stage, cycle)
+            number = cycle >> CYCLE_BITS & WORD_NUMBERS
+            place, word = stage * STAGE_WORDS + (number & STAGE_MASK), number << WORD_NUMBER
+            states = self.staged[place] ^ word
+            if states >> WORD_NUMBER:
+                states = 0
+            ahead = states >> 2 * (cycle & WORD_CYCLES)
+            if ahead & STATES == ISSUED:
+                while ahead & STATES == ISSUED:
+                    ahead >>= 2
+                    cycle += 1
+                if cycle & WORD_CYCLES == 0:
+                    continue
+            shift = 2 * (cycle & WORD_CYCLES)
+            if ahead == 0 and written == 0:
+                # The rest of the word is free: as much of it as is needed goes at once.
+                taken = min(cycles, WORD_CYCLES + 1 - (cycle & WORD_CYCLES))
+                self.staged[place] = word | states | ALL_ISSUED >> 2 * (WORD_CYCLES + 1 - taken) << shift
+                first = cycle if first < 0 else first
+                yields = False
+                cycle += taken
+                cycles -= taken
+                self.staged_last = cycle - 1
+                continue
+            state = ahead & STATES
             if state == COMING and not yields:
                 yields = True
-            elif state != ISSUED:
+            else:
                 if state == COMING:
                     self.given[moved] = cycle
                     moved += 1
                 yields = False
-                self.take_cycle(stage, cycle, ISSUED)
+                self.staged[place] = word | states ^ (state ^ ISSUED) << shift
                 self.staged_last = cycle
                 again = written > 0 and self.passes_again(written, cycle, again)
                 if not again:

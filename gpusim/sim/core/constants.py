@@ -76,6 +76,9 @@ STAGE_MASK = STAGE_WORDS - 1
 ISSUED, COMING, STATES = 2, 3, 3
 """What stands for a cycle that goes to an instruction, or to data that comes, and the bits of either; 0 is free."""
 
+ALL_ISSUED = ((1 << 2 * (WORD_CYCLES + 1)) - 1) // STATES * ISSUED
+"""The states of such an integer all of whose cycles go to instructions."""
+
 TO_WRITE, WRITES_BITS = 2048, 8
 """Lines on their way to an SM's shared memory that are kept in mind, a power of two, and bits for the writes of one."""
 
