@@ -441,7 +441,7 @@ class Chip:
         self.barrier_free = zeros(sms)
         self.mio_of(sms, smsps)
         self.cold, self.sectors = zeros(sms, 1), zeros(sms)
-        self.line_ready = zeros(sms * self.lines, -1)
+        self.line_ready, self.streamed = zeros(sms * self.lines, -1), zeros(sms * self.lines)
         self.fetch_free, self.fetched_lines = zeros(sms), zeros(sms)
         self.cached_line = zeros(sms * self.cache_lines)
         # SMSPs
@@ -454,7 +454,7 @@ class Chip:
         self.planned = zeros(smsps, -1)
         self.members = zeros(smsps * slots * self.warps)
         # CTAs, by slot
-        self.cta, self.expected = zeros(resident, -1), zeros(resident, NEVER)
+        self.cta, self.expected, self.soonest = zeros(resident, -1), zeros(resident, NEVER), zeros(sms, NEVER)
         self.launched, self.remaining, self.accepted = zeros(resident), zeros(resident), zeros(resident)
         self.arrived, self.arrivals, self.observed = zeros(resident), zeros(warps), zeros(resident)
         self.last_arrival, self.parked, self.awaiting = zeros(resident), zeros(resident), zeros(warps)
@@ -648,22 +648,22 @@ class Chip:
             slot += 1
         self.cta[slot] = cta
         self.expected[slot] = at
+        self.soonest[sm] = min(self.soonest[sm], at)
         self.observed[slot] = observed
         self.calendar.schedule(self.sms * self.smsps + slot, 2 * at + TIMED)
 
     def next_launch(self, sm: int, now: int) -> int:
         """Return the earliest cycle at which a CTA may come: an announced one, or one that replaces another."""
-        first = now + self.launch_delay
-        for slot in range(sm * self.slots, (sm + 1) * self.slots):
-            if self.expected[slot] < first:  # noqa: PLR1730 - max and min cost a call where this is interpreted
-                first = self.expected[slot]
-        return first
+        return min(now + self.launch_delay, self.soonest[sm])
 
     def launch(self, slot: int, at: int) -> None:
         """Make a CTA resident; its warps go to the SMSPs in turn, from the one with the fewest warps on (D13)."""
         self.expected[slot] = NEVER
         self.parked[slot], self.slot_of[self.cta[slot]] = 0, slot
         sm, cta = slot // self.slots, self.cta[slot]
+        self.soonest[sm] = NEVER
+        for other in range(sm * self.slots, (sm + 1) * self.slots):
+            self.soonest[sm] = min(self.soonest[sm], self.expected[other])
         program = self.program[cta]
         warps = self.warps_of[program]
         self.launched[slot] = at
@@ -902,9 +902,11 @@ class Chip:
                     # It looks again behind the SMSPs that the barrier releases. Were it first, a warp's store would
                     # be right behind its own one where trips end with a barrier: in barred.csv none is.
                     return now
-            if kind != PIPE or self.held[chosen]:
+            same = self.active[smsp] == active
+            # No other instruction changes who is at a barrier; one that exits may let others return in its place.
+            if self.held[chosen] or (kind != PIPE and (kind == EXIT or not same)):
                 horizon = self.horizon(smsp, now)
-            if kind == PIPE and self.active[smsp] == active:
+            if kind == PIPE and same:
                 at = max(self.ready[chosen], self.port_free[self.port_of[chosen]], clock)
                 if at < others:
                     continue
@@ -939,10 +941,11 @@ class Chip:
         beyond its interval; whole cycles are taken when they are full.
         """
         tensor = (smsp + 1) * self.ports - TENSOR
-        if self.port_free[tensor] > at:
-            self.taken[smsp] += hundredths
-            self.port_free[tensor] += self.taken[smsp] // PERCENT
-            self.taken[smsp] %= PERCENT
+        free = self.port_free[tensor]
+        if free > at:
+            taken = self.taken[smsp] + hundredths
+            self.port_free[tensor] = free + taken // PERCENT
+            self.taken[smsp] = taken % PERCENT
 
     def take_later(self, smsp: int, at: int, hundredths: int) -> None:
         """Let a memory instruction do so when its registers are read, on the way to the SM's queue (D23)."""
@@ -1160,9 +1163,11 @@ class Chip:
             return
         sm = self.sm_of[self.home[warp]]
         base = sm * self.lines
-        for ahead in range(line, line + self.stream_lines + 1):
-            if self.line_ready[base + ahead] < 0:
-                self.fill_line(sm, ahead, self.ready[warp])
+        if not self.streamed[base + line]:
+            self.streamed[base + line] = 1
+            for ahead in range(line, line + self.stream_lines + 1):
+                if self.line_ready[base + ahead] < 0:
+                    self.fill_line(sm, ahead, self.ready[warp])
         self.wait_until(warp, self.line_ready[base + line], NO_INSTRUCTION)
 
     def fill_line(self, sm: int, line: int, at: int) -> None:
@@ -1175,7 +1180,10 @@ class Chip:
         self.fetch_free[sm] = begin + self.fetch_interval
         place = sm * self.cache_lines + self.fetched_lines[sm] % self.cache_lines
         if self.fetched_lines[sm] >= self.cache_lines:
-            self.line_ready[sm * self.lines + self.cached_line[place]] = -1
+            oldest = self.cached_line[place]
+            self.line_ready[sm * self.lines + oldest] = -1
+            for before in range(max(0, oldest - self.stream_lines), oldest + 1):
+                self.streamed[sm * self.lines + before] = 0
         self.cached_line[place] = line
         self.fetched_lines[sm] += 1
         self.line_ready[sm * self.lines + line] = begin + self.fetch_miss
