@@ -451,7 +451,7 @@ class Chip:
         self.dispatched, self.stalls = zeros(smsps), zeros(smsps * REASON_COUNT)
         self.sm_of = array("q", [smsp // self.smsps for smsp in range(smsps)])
         self.last, self.active, self.blocked = zeros(smsps, -1), zeros(smsps), zeros(smsps)
-        self.planned = zeros(smsps, -1)
+        self.planned, self.rivals = zeros(smsps, -1), zeros(smsps)
         self.members = zeros(smsps * slots * self.warps)
         # CTAs, by slot
         self.cta, self.expected, self.soonest = zeros(resident, -1), zeros(resident, NEVER), zeros(sms, NEVER)
@@ -866,7 +866,7 @@ class Chip:
         """
         horizon = self.horizon(smsp, now)
         clock = max(self.clock[smsp], now)
-        chosen, at, others = self.planned[smsp], now, -1
+        chosen, at, others = self.planned[smsp], now, self.rivals[smsp]
         if self.asleep[smsp] != now:
             chosen = -1
         self.planned[smsp] = self.asleep[smsp] = -1
@@ -880,7 +880,7 @@ class Chip:
             kind = self.kind[code]
             if at > now and (kind != PIPE or at >= horizon):
                 self.clock[smsp] = clock
-                self.planned[smsp] = chosen
+                self.planned[smsp], self.rivals[smsp] = chosen, others
                 return at
             port, active = self.port_of[chosen], self.active[smsp]
             # A warp that waits for its own instruction before counts as waiting for a fixed latency (parts, samples).
@@ -906,7 +906,8 @@ class Chip:
             # No other instruction changes who is at a barrier; one that exits may let others return in its place.
             if self.held[chosen] or (kind != PIPE and (kind == EXIT or not same)):
                 horizon = self.horizon(smsp, now)
-            if kind == PIPE and same:
+            # What the others wait for comes no sooner for it: none is ready before ``others``.
+            if same and kind != EXIT:
                 at = max(self.ready[chosen], self.port_free[self.port_of[chosen]], clock)
                 if at < others:
                     continue
@@ -1204,7 +1205,9 @@ class Chip:
         self.wavefronts += wavefronts
         return max(1, self.service(wavefronts))
 
-    def reserve(self, stage: int, at: int, cycles: int, written: int) -> int:
+    def reserve(  # noqa: C901, PLR0912 - a hot loop: splitting it costs a call
+        self, stage: int, at: int, cycles: int, written: int
+    ) -> int:
         """
         Take the first cycles of a stage from a cycle on that no other instruction has taken (D2).
 
@@ -1242,10 +1245,8 @@ class Chip:
                 # The rest of the word is free: as much of it as is needed goes at once.
                 taken = min(cycles, WORD_CYCLES + 1 - (cycle & WORD_CYCLES))
                 self.staged[place] = word | states | ALL_ISSUED >> 2 * (WORD_CYCLES + 1 - taken) << shift
-                first = cycle if first < 0 else first
-                yields = False
-                cycle += taken
-                cycles -= taken
+                first, yields = cycle if first < 0 else first, False
+                cycle, cycles = cycle + taken, cycles - taken
                 self.staged_last = cycle - 1
                 continue
             state = ahead & STATES
