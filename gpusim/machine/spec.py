@@ -248,12 +248,14 @@ class CopyPaceSpec:
         interval: Cycles from a copy that leaves any SMSP to the next memory instruction that leaves one.
         outstanding: Requests of copies around the L1 that an SM has on their way; those of a copy that asks for one
             sector of each line count twice.
+        outstanding_through: Lines that copies through the L1 lack there, and that an SM has on their way.
         fill_bytes: Bytes of a line that a copy around the L1 writes to shared memory in a cycle, in which no store can
             be written.
     """
 
     interval: Annotated[int, FigureUnit("cycles")]
     outstanding: Annotated[int, FigureUnit("requests")]
+    outstanding_through: Annotated[int, FigureUnit("requests")]
     fill_bytes: Annotated[int, FigureUnit("bytes/cycle", power_of_two=True)]
 
 

@@ -30,7 +30,8 @@ class Figures(NamedTuple):
         copy_stage: Cycles of the data stage that one takes which goes around the L1.
         look_ups: Copies that may wait to look up their lines.
         load_look_ups: Loads that may; 0 for any number.
-        outstanding: Requests of copies that an SM has on their way; 0 for any number.
+        outstanding: Requests of copies around the L1 that an SM has on their way; 0 for any number.
+        outstanding_through: Lines that copies through the L1 lack and that are on their way; 0 for any number.
         fill_bytes: Bytes that copies around the L1 write to shared memory in a cycle, which stores cannot; 0: they can.
         stores_apart: Stores to shared memory that may wait for those of their warps apart from the SM's queue.
         commit_stage: Cycles of the data stage that the end of a commit group takes.
@@ -86,6 +87,7 @@ class Figures(NamedTuple):
     look_ups: int
     load_look_ups: int
     outstanding: int
+    outstanding_through: int
     fill_bytes: int
     stores_apart: int
     commit_stage: int
@@ -192,6 +194,7 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         look_ups=1 if copy is None else copy.look_ups,
         load_look_ups=0 if machine.l1.lines is None else machine.l1.lines.look_ups,
         outstanding=0 if pace is None else pace.outstanding,
+        outstanding_through=0 if pace is None else pace.outstanding_through,
         fill_bytes=0 if pace is None else pace.fill_bytes,
         stores_apart=0 if machine.shared.stores is None else machine.shared.stores.apart,
         commit_stage=1 if copy is None else copy.commit_stage,

@@ -3,9 +3,16 @@
 
 constexpr int kWarps = 16;
 
+enum Way { kAround, kThrough, kLoads };
+
+template <Way kWay>
 DEVICE void copy_one(u32 to, u64 from, bool on) {
-    asm volatile("{ .reg .pred on; setp.ne.u32 on, %2, 0; @on cp.async.cg.shared.global [%0], [%1], 16; }" ::"r"(to), "l"(from),
-                 "r"(static_cast<u32>(on)) : "memory");
+    if (kWay == kThrough)
+        asm volatile("{ .reg .pred on; setp.ne.u32 on, %2, 0; @on cp.async.ca.shared.global [%0], [%1], 16; }" ::"r"(to), "l"(from),
+                     "r"(static_cast<u32>(on)) : "memory");
+    else
+        asm volatile("{ .reg .pred on; setp.ne.u32 on, %2, 0; @on cp.async.cg.shared.global [%0], [%1], 16; }" ::"r"(to), "l"(from),
+                     "r"(static_cast<u32>(on)) : "memory");
 }
 
 DEVICE void load_one(u32 (&to)[4], u64 from, bool on) {
@@ -18,7 +25,7 @@ DEVICE void load_one(u32 (&to)[4], u64 from, bool on) {
 // more warp had a copy of its own, and with it most of the burst. Each is of `lanes` times 16 bytes, in rows of `row_bytes`
 // that are `pitch` bytes apart; those of a warp are at `data` and `other` by turns. The first pass brings code and
 // translations of addresses, of the other halves of the pitches.
-template <int kEach, bool kLoads>
+template <int kEach, Way kWay>
 DEVICE void outstanding(u32* times, u64 data, u64 other, u32 row_bytes, u32 pitch, u32 lanes) {
     extern __shared__ __align__(128) char words[];
     const u32 each = row_bytes / 16, warp = warp_id();
@@ -33,7 +40,7 @@ DEVICE void outstanding(u32* times, u64 data, u64 other, u32 row_bytes, u32 pitc
         for (int pass = 1; pass >= 0; --pass) {
             __syncthreads();
             begin = cycles();
-            copy_one(target + last * 512, other + mine + last * step + pass * (pitch / 2), on);
+            copy_one<kWay>(target + last * 512, other + mine + last * step + pass * (pitch / 2), on);
             asm volatile("cp.async.wait_all;" ::: "memory");
         }
         if (lane_id() == 0) times[kWarps * kEach] = static_cast<u32>(cycles() - begin);
@@ -49,7 +56,7 @@ DEVICE void outstanding(u32* times, u64 data, u64 other, u32 row_bytes, u32 pitc
 #pragma unroll
         for (int i = 0; i < kEach; ++i) {
             const u64 address = from[i % 2] + i * kWarps * step;
-            if (kLoads) load_one(loaded[i], address, on); else copy_one(target + i * kWarps * 512, address, on);
+            if (kWay == kLoads) load_one(loaded[i], address, on); else copy_one<kWay>(target + i * kWarps * 512, address, on);
             issued[i] = static_cast<u32>(cycles() - begin);
         }
         // Never true, which ptxas does not know: so it keeps what is loaded, and waits for it.
@@ -62,10 +69,11 @@ DEVICE void outstanding(u32* times, u64 data, u64 other, u32 row_bytes, u32 pitc
     }
 }
 
-#define OUTSTANDING(NAME, EACH, LOADS)                                                                                   \
+#define OUTSTANDING(NAME, EACH, WAY)                                                                                     \
     extern "C" __global__ void __launch_bounds__(544)                                                                    \
         NAME(u32* times, u64 data, u64 other, u32 row_bytes, u32 pitch, u32 lanes) {                                     \
-        outstanding<EACH, LOADS>(times, data, other, row_bytes, pitch, lanes);                                           \
+        outstanding<EACH, WAY>(times, data, other, row_bytes, pitch, lanes);                                             \
     }
-OUTSTANDING(copies, 24, false)
-OUTSTANDING(loads, 16, true)
+OUTSTANDING(copies, 24, kAround)
+OUTSTANDING(copies_through, 24, kThrough)
+OUTSTANDING(loads, 16, kLoads)

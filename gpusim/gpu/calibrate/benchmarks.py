@@ -75,6 +75,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "fills": tiles.measure_fills,
     "crowded": tiles.measure_crowded,
     "crossed": tiles.measure_crossed,
+    "through": tiles.measure_through,
     "queued": tiles.measure_queued,
     "again": memory.measure_again,
     "flight": memory.measure_flight,

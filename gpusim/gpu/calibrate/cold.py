@@ -24,7 +24,7 @@ BIN_CYCLES = 8
 _ROWS, _ROW_BYTES, _TILES = 128, 2048, 16
 _GROUP_THREADS = 128
 
-_BURSTS = {"copies": 24, "loads": 16}
+_BURSTS = {"copies": 24, "copies_through": 24, "loads": 16}
 """Kernel of ``outstanding.cu`` -> what each of its warps issues."""
 
 _BURST_WARPS, _BURST_LAUNCHES = 16, 6

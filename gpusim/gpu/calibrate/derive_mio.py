@@ -1,5 +1,6 @@
 """Derives the figures of the MIO's queues and of cp.async's way through them; measures nothing."""
 
+from collections.abc import Sequence
 from math import log2
 from statistics import linear_regression, mean
 from typing import Final
@@ -136,25 +137,42 @@ _LONG_BURSTS = ((64, 32), (32, 32), (32, 16), (32, 8))
 
 
 def _outstanding(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    """Return the requests of copies around the L1 that are on their way when no more issue, and the rule."""
+    return _on_their_way(t, "copies", _LONG_BURSTS, twice=True)
+
+
+def _on_their_way(
+    t: dict[str, MeasuredTable], kernel: str, bursts: Sequence[tuple[int, int]], *, twice: bool
+) -> tuple[float, str]:
     """
-    Return the requests of copies that are on their way when no more issue, and the rule.
+    Return the requests of a kernel of outstanding.cu that are on their way when no more issue, and the rule.
 
     Some of the copies that have issued wait for their look-up, as many in all bursts; what is beyond these falls with
-    the requests of each.
+    the requests of each, of which those of a sector count ``twice`` or once.
     """
     issued, places = [], []
-    for row_bytes, lanes in _LONG_BURSTS:
-        of = {"kernel": "copies", "source": "host", "pitch": 256, "row_bytes": row_bytes, "lanes": lanes}
+    for row_bytes, lanes in bursts:
+        of = {"kernel": kernel, "source": "host", "pitch": 256, "row_bytes": row_bytes, "lanes": lanes}
         issued.append(t["outstanding"].numbers("issued", **of)[0])
         if issued[-1] >= t["outstanding"].numbers("count", **of)[0]:
             raise NotMeasured
-        places.append(lanes * 16 // row_bytes * (2 if row_bytes == SECTOR_BYTES else 1))
+        places.append(lanes * 16 // row_bytes * (2 if twice and row_bytes == SECTOR_BYTES else 1))
     slope, waiting = linear_regression([1 / each for each in places], issued)
+    rows = " and ".join(str(row_bytes) for row_bytes in dict.fromkeys(row_bytes for row_bytes, _ in bursts))
     return slope, (
-        "outstanding.csv, copies of the host's memory in rows of 64 and 32 bytes: "
+        f"outstanding.csv, {kernel} of the host's memory in rows of {rows} bytes: "
         f"{', '.join(f'{count:.0f}' for count in issued)} issued before the first pause, of which {waiting:.0f} wait "
-        "for their look-up, by the requests of each, those of a sector counted twice"
+        f"for their look-up, by the requests of each{', those of a sector counted twice' if twice else ''}"
     )
+
+
+_THROUGH_BURSTS = ((128, 16), (128, 32), (64, 32), (32, 32))
+"""Bytes of a row, and lanes of each copy through the L1."""
+
+
+def _outstanding_through(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    """Return the lines that copies through the L1 lack and have on their way when no more issue, and the rule."""
+    return _on_their_way(t, "copies_through", _THROUGH_BURSTS, twice=False)
 
 
 _CROSSED_STORES: Final = ("sts16", "sts8", "sts4")
@@ -420,6 +438,7 @@ MIO_FORMULAS: dict[str, Formula] = {
     "async_copy.source_release": _copy_release,
     "async_copy.pace.interval": _copy_interval,
     "async_copy.pace.outstanding": _outstanding,
+    "async_copy.pace.outstanding_through": _outstanding_through,
     "async_copy.pace.fill_bytes": _fill_bytes,
     "async_copy.l1_latency": _copy_latency,
     "async_copy.commit_latency": lambda t, _: (

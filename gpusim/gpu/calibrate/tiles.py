@@ -10,6 +10,7 @@ from gpusim.arrays import IntArray
 from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow
 from gpusim.gpu.calibrate.runs import SMSPS
 from gpusim.layout.banks import access_wavefronts, ldmatrix_wavefronts
+from gpusim.units import LINE_BYTES
 
 BESIDE: Final = ("", "ldmatrix", "ldmatrix and mma", "mma")
 """What other warps issue beside the copies, by its number in the microbenchmark."""
@@ -454,6 +455,50 @@ def measure_crossed(device: Device, *, quick: bool) -> list[MeasuredRow]:
         row: MeasuredRow = {"most": most, "few": few, "gap": gap, "cycles": _CROSSED_CYCLES}
         row |= {"issued": int(found[:_CROSSED_WARPS].sum()), "few_issued": int(found[_CROSSED_WARPS:].sum())}
         rows.append(row)
+    return rows
+
+
+THROUGH_SHAPES: Final = ((4, 64), (4, 32), (4, 16), (8, 64), (8, 32), (16, 64), (16, 32))
+"""Bytes of each lane of through.cu, and bytes of a row."""
+
+THROUGH_PITCH: Final = 8192 + 128
+"""Bytes from one row of through.cu to the next, which lie in the same banks of the L1 then."""
+
+_THROUGH_WRAP: Final = 8192
+
+
+def measure_through(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure what copies through the L1 by four warps take from ld.shared of 16 that keep the data stage busy.
+
+    Rows of ``row_bytes`` lie ``pitch`` bytes apart. Where they go on by ``along`` bytes with each group, the L1 lacks
+    them; where that is 0 it has them. ``spread`` is 1 where the lanes' words of shared memory lie side by side, else
+    so many times as far apart. Columns ``issued`` and ``copied`` have the instructions that an SM issues of both in
+    ``cycles``; the first row is without copies, of 0 bytes.
+    """
+    ways = [
+        (row_bytes, bytes_, pitch, along, spread)
+        for bytes_, row_bytes in THROUGH_SHAPES
+        for pitch in (THROUGH_PITCH, THROUGH_PITCH + row_bytes)
+        for along in (0, row_bytes)
+        for spread in ((1, 4) if bytes_ == 4 else (1,))
+    ]
+    rows: list[MeasuredRow] = []
+    warps = _CROSSED_WARPS + _CROSSED_FEW_WARPS
+    data = device.cupy.zeros(_CROSSED_FEW_WARPS * 4 * WARP * (THROUGH_PITCH + LINE_BYTES), dtype=np.uint8)
+    for row_bytes, bytes_, pitch, along, spread in [
+        (LINE_BYTES, 0, THROUGH_PITCH, 0, 1),
+        *(ways[::9] if quick else ways),
+    ]:
+        counts = device.cupy.zeros(warps, dtype=np.uint64)
+        shape = (_CROSSED_CYCLES, row_bytes, pitch, along, _THROUGH_WRAP, spread)
+        for _ in range(2):
+            arguments = (counts, data, *map(np.uint32, shape))
+            device.launch("through", f"through_{bytes_}", arguments, threads=warps * WARP, shared=_CROSSED_SHARED)
+        found = device.cupy.asnumpy(counts).astype(np.int64)
+        row: MeasuredRow = {"bytes": bytes_, "row_bytes": row_bytes, "pitch": pitch, "along": along, "spread": spread}
+        row |= {"cycles": _CROSSED_CYCLES, "issued": int(found[:_CROSSED_WARPS].sum())}
+        rows.append(row | {"copied": int(found[_CROSSED_WARPS:].sum())})
     return rows
 
 

@@ -53,7 +53,7 @@ cdef class Chip:
     cdef Lines l2
     cdef Calendar calendar
     cdef readonly long long[::1] stalls, sectors
-    cdef long long chosen_at, others_at, smsps, ports, depth, sm_depth, store_buffer, commit_stage, copy_queue, copy_stage, look_ups, load_look_ups, stores_apart, fill_bytes, most_outstanding, collected, staged_last, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
+    cdef long long chosen_at, others_at, smsps, ports, depth, sm_depth, store_buffer, commit_stage, copy_queue, copy_stage, look_ups, load_look_ups, stores_apart, fill_bytes, most_outstanding, most_through, most_sent, collected, staged_last, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
     cdef long long source_release, register_interval, registers_an_mma, copy_registers, ample, copy_release, copy_interval, mufu_dispatch, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
     cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines, port_bytes, chip_bytes, near, far, far_percent
     cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, write_buffer, semaphore, most_merged, merge_window, crossing, home_bits, gpcs, line_interval
@@ -61,7 +61,7 @@ cdef class Chip:
     cdef bint twin
     cdef long long dram_latency, dram_rate, l1_lines, l2_lines, on_time, late_cycles, late_period, late_kinds, late_lines
     cdef long long warps, lines, cached, simulates_l2, rows, outputs
-    cdef long long brought, chip_free, channels, banks, bank_busy, spread, turn, fetched, status, requested, slow_credit, missed_credit
+    cdef long long brought, coming, chip_free, channels, banks, bank_busy, spread, turn, fetched, status, requested, slow_credit, missed_credit
     cdef const int[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, fetches, is_branch, dispatches, takes, next_stop, until_stop, joins, awaits, activity, chain, order
     cdef const int[::1] read, registers, wave, wave_slots, row, turn_of, access, vec, stage, pending_groups, bytes, is_load, through_l1, zero_fills, fills, apart
     cdef const long long[::1] waves, multiplies_at, first, end, trips, tiles, begins, program, warps_of, follows, followed
@@ -122,8 +122,10 @@ cdef class Chip:
     cdef long long tags(self) noexcept
     cdef long long tag(self, long long sm, long long at, long long cycles) noexcept
     cdef long long places(self) noexcept
-    cdef long long room_for(self, long long sm, long long at) noexcept
-    cdef void send(self, long long sm, long long landed) noexcept
+    @cython.locals(cache=Lines)
+    cdef long long lacked(self, long long sm) noexcept
+    cdef long long room_for(self, long long way, long long at, long long places, long long most) noexcept
+    cdef void send(self, long long way, long long landed, long long places) noexcept
     cdef void block(self, long long sm, long long at, long long until) noexcept
     cdef long long place_in_queue(self, long long sm, long long behind) noexcept
     cdef void await_load(self, long long sm, long long warp, long long passes, long long landed) noexcept

@@ -489,7 +489,7 @@ class Chip:
         self.commit_stage, self.look_ups = figures.commit_stage, figures.look_ups
         self.load_look_ups, self.stores_apart = figures.load_look_ups, figures.stores_apart
         self.fill_bytes = figures.fill_bytes
-        self.most_outstanding = figures.outstanding
+        self.most_outstanding, self.most_through = figures.outstanding, figures.outstanding_through
         self.copy_queue, self.copy_stage = figures.copy_queue, figures.copy_stage
         self.sm_interval, self.smsp_interval = figures.sm_interval, figures.smsp_interval
         self.per_cycle, self.wavefront_latency = figures.wavefronts_per_cycle, figures.wavefront_latency
@@ -568,9 +568,11 @@ class Chip:
         # From when an SM takes what is issued behind a barrier, when what was stored has had its wavefronts, and when
         # the last copy comes to its look-up, or the end of its group has been there.
         self.cleared, self.settled, self.last_look_up = zeros(sms), zeros(sms), zeros(sms)
-        # Copies on their way, in the order of their look-ups: when the data of each is there, and its places.
-        self.sent, self.sent_places = zeros(sms * self.most_outstanding), zeros(sms * self.most_outstanding)
-        self.sent_first, self.sent_next, self.outstanding = zeros(sms), zeros(sms), zeros(sms)
+        # Copies on their way, in the order of their look-ups: when the data of each is there, and its places. Those
+        # around each SM's L1, and then those through it.
+        self.most_sent = max(1, self.most_outstanding, self.most_through)
+        self.sent, self.sent_places = zeros(2 * sms * self.most_sent), zeros(2 * sms * self.most_sent)
+        self.sent_first, self.sent_next, self.outstanding = zeros(2 * sms), zeros(2 * sms), zeros(2 * sms)
 
     def code_of(self, code: "Code") -> None:
         """Take over the columns of the code."""
@@ -1715,13 +1717,17 @@ class Chip:
         if not comes and wavefronts:
             cycles += self.staged_cycles(wavefronts)
         until = self.tagged[sm * self.look_ups + self.tag_turn[sm]] if looks_up else 0
+        lacked = self.lacked(sm) if comes and not looks_up and self.most_through else 0
+        if lacked:
+            until = self.room_for(self.sms + sm, 0, lacked, self.most_through)
         registers = self.registers[code] if comes else 0
         leaves = self.dispatch_copy(smsp, at, cycles, registers, until, warp, 1 if looks_up else 0)
         begins = leaves
         if looks_up:
             # A request takes a cycle, and a copy one more whose lines in shared memory are all of one class, and so
             # does the end of a group behind it (fills.csv).
-            begins = self.tag(sm, self.room_for(sm, leaves), self.tags() + self.apart[code])
+            found = self.room_for(sm, leaves, self.places(), self.most_outstanding) if self.most_outstanding else leaves
+            begins = self.tag(sm, found, self.tags() + self.apart[code])
             self.tagged[sm * self.look_ups + self.tag_turn[sm]] = begins
             self.tag_turn[sm] = (self.tag_turn[sm] + 1) % self.look_ups
             self.tagged_apart[warp] = self.apart[code]
@@ -1729,9 +1735,13 @@ class Chip:
         landed = self.copy(sm, begins, at, code)
         if looks_up:
             landed += self.wavefront_latency * (self.tags() - 1)
-            self.send(sm, landed)
+            if self.most_outstanding:
+                self.send(sm, landed, self.places())
         elif comes:
-            landed = self.taken_in(sm, landed, max(wavefronts, self.tags()))
+            # What the L1 has passes in the wavefronts of its banks, and what is to come a line in each (apart.csv).
+            landed = self.taken_in(sm, landed, max(wavefronts, self.l1_wavefronts[self.requested], self.coming))
+            if lacked:
+                self.send(self.sms + sm, landed, lacked)
         self.open_group[warp] = max(landed, self.open_group[warp])
         return landed
 
@@ -1816,30 +1826,41 @@ class Chip:
         tags = self.tags()
         return 2 * tags if tags == self.asked[self.requested] else tags
 
-    def room_for(self, sm: int, at: int) -> int:
+    def lacked(self, sm: int) -> int:
+        """Return how many lines an SM's L1 lacks of those that a request looks up, be it some sectors of them."""
+        cache, base, count = self.l1[sm], self.fetch_line[self.fetched], 0
+        for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
+            slot = cache.find(self.line[touched] + base)
+            if slot < 0 or self.sector_mask[touched] & ~cache.held[slot]:
+                count += 1
+        return count
+
+    def room_for(self, way: int, at: int, places: int, most: int) -> int:
         """
         Return when a copy's requests have found places among those on their way, of which an SM has so many.
 
         Copies give theirs back in the order in which they were looked up: what is behind one that comes from far keeps
         its own, though it has come (outstanding.csv, copies that hit the L2 between those of the host's memory).
+
+        Args:
+            way: The SM, for copies around its L1; counted on from the last one, for those through it.
+            at: The first cycle that it may be.
+            places: How many the copy takes.
+            most: How many there are.
         """
-        if not self.most_outstanding:
-            return at
-        most = self.most_outstanding - self.places()
-        while self.outstanding[sm] and self.outstanding[sm] > most:
-            place = sm * self.most_outstanding + self.sent_first[sm] % self.most_outstanding
+        while self.outstanding[way] and self.outstanding[way] + places > most:
+            place = way * self.most_sent + self.sent_first[way] % self.most_sent
             at = max(at, self.sent[place])
-            self.outstanding[sm] -= self.sent_places[place]
-            self.sent_first[sm] += 1
+            self.outstanding[way] -= self.sent_places[place]
+            self.sent_first[way] += 1
         return at
 
-    def send(self, sm: int, landed: int) -> None:
+    def send(self, way: int, landed: int, places: int) -> None:
         """Note a copy whose requests are on their way until a cycle."""
-        if self.most_outstanding:
-            place = sm * self.most_outstanding + self.sent_next[sm] % self.most_outstanding
-            self.sent[place], self.sent_places[place] = landed, self.places()
-            self.sent_next[sm] += 1
-            self.outstanding[sm] += self.sent_places[place]
+        place = way * self.most_sent + self.sent_next[way] % self.most_sent
+        self.sent[place], self.sent_places[place] = landed, places
+        self.sent_next[way] += 1
+        self.outstanding[way] += places
 
     def block(self, sm: int, at: int, until: int) -> None:
         """Take all cycles of the data stage up to one."""
@@ -1892,11 +1913,11 @@ class Chip:
         """
         Look lines up in the L1 and bring what is missing; return the cycle of the last one's data.
 
-        The L1 has exactly what the resident CTAs leave of shared memory (D12). Not modelled: a limit on outstanding
-        requests (D24).
+        The L1 has exactly what the resident CTAs leave of shared memory (D12). ``coming`` counts the lines that it
+        lacks, or that are still on their way to it. Not modelled: a limit on outstanding requests of loads (D24).
         """
         done, asked = at + hit, self.asked[self.requested]
-        self.brought = 0
+        self.brought = self.coming = 0
         if not asked:
             return done
         self.sectors[sm] += asked
@@ -1907,6 +1928,8 @@ class Chip:
             mask, held = self.sector_mask[touched], cache.held[slot]
             if mask & held:
                 done = max(done, cache.ready[slot])
+            if mask & ~held or cache.ready[slot] > at + hit:
+                self.coming += 1
             missing += sectors_in(mask & ~held)
         if missing:
             landed = self.bring(sm, at, issued, missing, interval) + hit - self.load_hit

@@ -43,6 +43,7 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
         look_ups=7,
         load_look_ups=0,
         outstanding=0,
+        outstanding_through=0,
         fill_bytes=0,
         stores_apart=0,
         commit_stage=3,
