@@ -524,6 +524,34 @@ def test_what_has_come_keeps_its_place_behind_what_has_not(core):
     assert last == far + (near - 9)
 
 
+def test_a_copy_through_the_l1_waits_in_the_queue_until_the_lines_before_it_leave_it_room(core):
+    """
+    Copies of 8 lines that the L1 lacks leave at 1, and their data is there from 207 on, each for 8 cycles.
+
+    Where 16 lines may be on their way, the third copy waits until 207, when the first has come. Data takes that cycle,
+    so it leaves at 208 and comes 206 later. A load behind it leaves with it, at the next cycle that data leaves free.
+    """
+    memory = Memory([halves(fetch) for fetch in range(4)], statuses=[IN_L2] * 4, simulates_l2=False)
+    code = [*(copy(fetch, activity=0, through_l1=True) for fetch in range(4)), lds(activity=0)]
+
+    def comes(most):
+        return landed(core, *code, memory=memory, outstanding_through=most)
+
+    assert comes(0) == comes(32) == [207, 215, 223, 231, 31]
+    assert comes(24)[:4] == [207, 215, 223, 208 + 206]
+    assert comes(24)[4] == 208 + 23
+    assert comes(16)[:4] == [207, 215, 208 + 206, 208 + 206 + 8]
+    assert comes(8)[:4] == comes(4)[:4] == [207, 414, 621, 828]
+
+
+def test_what_the_l1_has_takes_no_place_among_the_lines_on_their_way(core):
+    """The second copy is of the same lines: they are on their way once, and it waits for none."""
+    memory = Memory([halves(0), halves(1)], statuses=[IN_L2] * 2, simulates_l2=False)
+    code = [copy(fetch, activity=0, through_l1=True) for fetch in (0, 0, 1)]
+
+    assert landed(core, *code, memory=memory, outstanding_through=16) == [207, 215, 223]
+
+
 @pytest.mark.parametrize("lines", [0, 1, 8])
 def test_a_copy_that_waits_for_the_data_stage_leaves_its_smsp_to_what_is_behind_it(core, lines):
     """

@@ -478,6 +478,23 @@ def test_a_copy_through_the_l1_takes_its_target_s_wavefronts_or_its_lines(core, 
     assert ran.chip.wavefronts == wavefronts
 
 
+@pytest.mark.parametrize(("banks", "again"), [(2, 4), (4, 4), (6, 6), (9, 9)])
+def test_what_the_l1_has_passes_in_the_wavefronts_of_its_banks(core, banks, again):
+    """
+    Nine lines come in nine wavefronts, and in nine more where they are asked for again before they are there.
+
+    Later they take the more of those of their banks, and of the four of their target (through.csv).
+    """
+    memory = Memory([(9, tuple((line, 1) for line in range(9)))], banks=[banks])
+
+    def wavefronts(stall):
+        code = [copy(0, through_l1=True, stall=stall), copy(0, through_l1=True)]
+        return execute(core, (code, 1), figures=NEAR_ONLY, memory=memory).chip.wavefronts
+
+    assert wavefronts(2) == 9 + 9
+    assert wavefronts(3000) == 9 + again
+
+
 # --- DRAM's latency ---
 
 STANDS = {"dram_least": 500, "dram_on_time": 500, "dram_late_cycles": 100, "dram_late_period": 1000}

@@ -93,11 +93,13 @@ class Memory(NamedTuple):
     What CTAs by hand find in global memory, the same for all of them.
 
     Attributes:
-        requests: The request of each fetch, the same for all warps.
+        requests: The request of each fetch, the same for all warps but for ``apart``.
         statuses: L2 status of each fetch; of no use where lines are simulated. All hit where none is given.
         outputs: Sectors of each access of an epilogue, and their L2 status.
         simulates_l2: Whether the L2's lines are simulated.
         follows: The CTA whose stores each CTA's epilogue waits for, or -1; none waits where nothing is given.
+        banks: Wavefronts that each fetch takes of the L1's banks; as many as lines where nothing is given.
+        apart: Lines from those of one warp to those of the next; 0 where all have the same.
     """
 
     requests: Sequence[Request] = ()
@@ -105,11 +107,14 @@ class Memory(NamedTuple):
     outputs: Sequence[tuple[int, L2Status]] = ()
     simulates_l2: bool = True
     follows: Sequence[int] = ()
+    banks: Sequence[int] = ()
+    apart: int = 0
 
     def data(self, warps: int, ctas: int) -> Data:
         """The columns: one row of copies, whose fetches are a pattern each."""
         fetches = range(len(self.requests))
-        lines = [lines for _, lines in self.requests for _ in range(warps)]
+        own = [lines for _, lines in self.requests]
+        lines = [tuple((line + warp * self.apart, mask) for line, mask in one) for one in own for warp in range(warps)]
         statuses = self.statuses or [IN_L2 for _ in fetches]
         follows = self.follows or [-1] * ctas
         return Data(
@@ -134,7 +139,7 @@ class Memory(NamedTuple):
             vecs=column(1 for _ in fetches),
             asked=column(sectors for sectors, _ in self.requests for _ in range(warps)),
             touched=column(sum(map(len, lines[:number])) for number in range(len(lines) + 1)),
-            l1_wavefronts=column(map(len, lines)),
+            l1_wavefronts=column(banks for banks in self.banks or map(len, own) for _ in range(warps)),
             line=column(line for one in lines for line, _ in one),
             mask=column(mask for one in lines for _, mask in one),
             output_sectors=column(sectors for sectors, _ in self.outputs for _ in range(warps)),

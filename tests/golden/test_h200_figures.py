@@ -40,7 +40,8 @@ def test_the_queues_of_the_mio_and_the_pace_of_copies_are_among_them():
             "async_copy.apart",
             "async_copy.source_release",
         ),
-        *("async_copy.pace.interval", "async_copy.pace.outstanding", "async_copy.pace.fill_bytes", "l2.reach.cycles"),
+        *("async_copy.pace.interval", "async_copy.pace.outstanding", "async_copy.pace.outstanding_through"),
+        *("async_copy.pace.fill_bytes", "l2.reach.cycles"),
     ):
         assert key in MEASURED
 

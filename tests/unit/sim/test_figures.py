@@ -194,10 +194,16 @@ def test_an_l2_of_one_partition_holds_all_its_bytes():
 
 
 def test_the_pace_of_copies_is_that_of_the_machine():
-    machine = replace(H200, async_copy=replace(H200.async_copy, pace=CopyPaceSpec(3, outstanding=900, fill_bytes=32)))
+    machine = replace(
+        H200,
+        async_copy=replace(
+            H200.async_copy, pace=CopyPaceSpec(3, outstanding=900, outstanding_through=300, fill_bytes=32)
+        ),
+    )
     figures = figures_of(machine, 0, busy=False)
 
-    assert (figures.copy_interval, figures.outstanding, figures.fill_bytes) == (3, 900, 32)
+    assert (figures.copy_interval, figures.outstanding, figures.outstanding_through) == (3, 900, 300)
+    assert figures.fill_bytes == 32
 
 
 def test_the_reach_of_sms_is_counted_from_the_mean_one():

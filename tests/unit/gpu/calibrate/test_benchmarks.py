@@ -256,6 +256,7 @@ def test_every_figure_of_the_issue_is_derived(measured):
         "mio.queue_depth",  # the double's bursts take one time whatever their length: no queue shows
         "async_copy.pace.interval",  # nor do more copies take longer
         "async_copy.pace.outstanding",  # nor do any wait for those before them
+        "async_copy.pace.outstanding_through",
         "async_copy.pace.fill_bytes",  # nor do copies cost stores more than loads
         "async_copy.look_ups",
         "l1.lines.look_ups",

@@ -236,6 +236,18 @@ def test_so_many_requests_are_on_their_way_as_shorter_copies_leave_room_for(tmp_
     assert "260, 110, 160, 260 issued before the first pause, of which 60 wait" in found.at
 
 
+def test_lines_that_copies_through_the_l1_lack_count_once_whatever_is_asked_of_them(tmp_path):
+    """40 wait in the queues; 480 lines are 240 copies of two, 120 of four, 60 of eight and 30 of 16."""
+    issued = {(128, 16): 280, (128, 32): 160, (64, 32): 100, (32, 32): 70}
+    of = {"kernel": "copies_through", "source": "host", "pitch": 256, "count": 384}
+    rows = [of | {"row_bytes": row, "lanes": lanes, "issued": count} for (row, lanes), count in issued.items()]
+    write_rows(tmp_path / "outstanding.csv", rows, {})
+
+    found = derive(tmp_path)["async_copy.pace.outstanding_through"]
+    assert found.value == 480
+    assert "280, 160, 100, 70 issued before the first pause, of which 40 wait" in found.at
+
+
 @pytest.mark.parametrize("others", [384, 120])
 def test_bursts_of_which_some_never_pause_do_not_tell_how_many_are_on_their_way(tmp_path, others):
     write_rows(tmp_path / "outstanding.csv", bursts(384, others, others), {})
