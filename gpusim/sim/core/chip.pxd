@@ -134,7 +134,7 @@ cdef class Chip:
     cdef long long next_free(self, long long sm, long long at) noexcept
     cdef long long state_of(self, long long stage, long long cycle) noexcept
     cdef void take_cycle(self, long long stage, long long cycle, long long state) noexcept
-    cdef void come(self, long long sm, long long at, long long cycles) noexcept
+    cdef void come(self, long long stage, long long at, long long cycles) noexcept
     cdef void take_reads(self, long long smsp, long long at, long long hundredths) noexcept
     cdef inline void take_later(self, long long smsp, long long at, long long hundredths) noexcept
     cdef inline void take_due(self, long long smsp, long long at) noexcept

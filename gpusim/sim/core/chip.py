@@ -1378,15 +1378,33 @@ class Chip:
             word = number << WORD_NUMBER
         self.staged[place] = word ^ (word >> shift & STATES ^ state) << shift
 
-    def come(self, sm: int, at: int, cycles: int) -> None:
-        """Let data that comes take the first free cycles of the data stage."""
-        cycle = max(at, self.full_to[sm]) if self.full_from[sm] <= at else at
+    def come(self, stage: int, at: int, cycles: int) -> None:
+        """Let data that comes take the first free cycles of a stage."""
+        start = cycle = max(at, self.full_to[stage]) if self.full_from[stage] <= at else at
         while cycles > 0:
-            if self.state_of(sm, cycle) == 0:
-                self.take_cycle(sm, cycle, COMING)
-                self.staged_last = cycle
-                cycles -= 1
+            number = cycle >> CYCLE_BITS & WORD_NUMBERS
+            place, word = stage * STAGE_WORDS + (number & STAGE_MASK), number << WORD_NUMBER
+            states = self.staged[place] ^ word
+            if states >> WORD_NUMBER:
+                states = 0
+            shift = 2 * (cycle & WORD_CYCLES)
+            # Whatever takes a cycle has the upper one of its two bits.
+            taken = states >> shift & ALL_ISSUED
+            if taken == ALL_ISSUED >> shift:
+                cycle += WORD_CYCLES + 1 - (cycle & WORD_CYCLES)
+                continue
+            while taken & ISSUED:
+                taken >>= 2
+                cycle += 1
+            self.staged[place] = word | states | (taken & STATES | COMING) << 2 * (cycle & WORD_CYCLES)
+            self.staged_last = cycle
+            cycles -= 1
             cycle += 1
+        if stage >= 3 * self.sms and start >= self.full_to[stage]:
+            # Nothing but data takes cycles in which copies are written: all are taken from the first one looked at.
+            if start > self.full_to[stage]:
+                self.full_from[stage] = start
+            self.full_to[stage] = cycle
 
     def taken_in(self, sm: int, at: int, wavefronts: int) -> int:
         """
