@@ -68,9 +68,13 @@ def test_no_burst_pauses_whose_data_comes_soon():
 
 
 def test_on_silicon_a_copy_keeps_its_place_until_those_before_it_have_come():
-    """Of the rows alone: where every second copy hits the L2 7 % more issue at most, not twice as many."""
-    for row_bytes, lanes in ((64, 32), (32, 32), (32, 16), (32, 8)):
-        assert measured(row_bytes, lanes, "host and l2") == pytest.approx(measured(row_bytes, lanes), rel=0.07)
+    """
+    Of the rows alone: where every second copy hits the L2, as many issue as where none does, not twice as many.
+
+    Of 16 requests of a sector each, whose first pauses are the shortest, 107 do for 100.
+    """
+    for row_bytes, lanes, within in ((64, 32, 0.03), (32, 32, 0.07), (32, 16, 0.03), (32, 8, 0.03)):
+        assert measured(row_bytes, lanes, "host and l2") == pytest.approx(measured(row_bytes, lanes), rel=within)
 
 
 def test_on_silicon_loads_may_be_fewer_whatever_they_ask_of_a_line():

@@ -167,7 +167,7 @@ def _on_their_way(
 
 
 _THROUGH_BURSTS = ((128, 16), (128, 32), (64, 32), (32, 32))
-"""Bytes of a row, and lanes of each copy through the L1."""
+"""Bytes of a row, and lanes of each copy through the L1; of a line each fewer issue than so many lines would let."""
 
 
 def _outstanding_through(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:

@@ -1,8 +1,9 @@
 """Measures copies of tiles and what follows them, how many memory accesses wait, and which warp has its turn."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -410,18 +411,23 @@ def measure_crowded(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     rows: list[MeasuredRow] = []
     for mma, row_bytes, copies in product(_CROWDED_MMA, _CROWDED_ROWS[:1] if quick else _CROWDED_ROWS, _CROWDED_COPIES):
-        warps = _LOADERS + _COPIERS + mma
         data = device.cupy.zeros(_COPIERS * 4 * (512 // row_bytes) * _COPY_PITCH + _COPY_PITCH, dtype=np.uint8)
-        counts = device.cupy.zeros(warps, dtype=np.uint64)
-        arguments = (counts, data, np.uint32(_CROWDED_CYCLES), np.uint32(_COPY_PITCH))
-        for _ in range(2):
-            kernel = f"crowded_{row_bytes}_{copies}"
-            device.launch("copies", kernel, arguments, threads=warps * WARP, shared=_CROWDED_SHARED)
-        found = device.cupy.asnumpy(counts).astype(np.int64)
+        arguments, warps = (data, np.uint32(_CROWDED_CYCLES), np.uint32(_COPY_PITCH)), (_LOADERS, _COPIERS, mma)
+        found = _issued(device, "copies", f"crowded_{row_bytes}_{copies}", arguments, warps, _CROWDED_SHARED)
         row: MeasuredRow = {"row_bytes": row_bytes, "copies": copies, "mma_warps": mma, "cycles": _CROWDED_CYCLES}
-        row |= {"ldmatrix": int(found[:_LOADERS].sum()), "copied": int(found[_LOADERS : _LOADERS + _COPIERS].sum())}
-        rows.append(row | {"mma": int(found[_LOADERS + _COPIERS :].sum())})
+        rows.append(row | dict(zip(("ldmatrix", "copied", "mma"), found, strict=True)))
     return rows
+
+
+def _issued(  # noqa: PLR0917 - as a launch's
+    device: Device, source: str, kernel: str, arguments: tuple[Any, ...], warps: Sequence[int], shared: int
+) -> list[int]:
+    """Launch a kernel of one CTA twice that counts what each warp issues; return the second one's sums over warps."""
+    counts = device.cupy.zeros(sum(warps), dtype=np.uint64)
+    for _ in range(2):
+        device.launch(source, kernel, (counts, *arguments), threads=sum(warps) * WARP, shared=shared)
+    found = device.cupy.asnumpy(counts).astype(np.int64)
+    return [int(part.sum()) for part in np.split(found, np.cumsum(warps)[:-1])]
 
 
 CROSSED_MOST: Final = {"sts16": 4, "sts8": 2, "sts4": 1, "lds16": 4, "ldmatrix": 4}
@@ -430,7 +436,7 @@ CROSSED_MOST: Final = {"sts16": 4, "sts8": 2, "sts4": 1, "lds16": 4, "ldmatrix":
 _CROSSED_FEW: Final = ("copies", "loads", "lds4", "lds16", "sts16", "stg", "ldmatrix")
 """What four warps do beside them."""
 
-_CROSSED_WARPS, _CROSSED_FEW_WARPS, _CROSSED_CYCLES, _CROSSED_SHARED = 16, 4, 40_000, 64 << 10
+_CROSSED_WARPS, _CROSSED_CYCLES, _CROSSED_SHARED = (16, 4), 40_000, 64 << 10
 _CROSSED_GLOBAL: Final = 16 << 10
 
 
@@ -442,19 +448,14 @@ def measure_crossed(device: Device, *, quick: bool) -> list[MeasuredRow]:
     four at a time, and those ``gap`` cycles apart at least.
     """
     rows: list[MeasuredRow] = []
-    warps = _CROSSED_WARPS + _CROSSED_FEW_WARPS
-    data = device.cupy.zeros(_CROSSED_FEW_WARPS * _CROSSED_GLOBAL, dtype=np.uint8)
+    data = device.cupy.zeros(_CROSSED_WARPS[1] * _CROSSED_GLOBAL, dtype=np.uint8)
     for most, (few, gap) in product(
         CROSSED_MOST, (("nothing", 0), *product(_CROSSED_FEW, (1024,) if quick else (0, 256, 512, 1024)))
     ):
-        counts = device.cupy.zeros(warps, dtype=np.uint64)
-        arguments = (counts, data, np.uint32(_CROSSED_CYCLES), np.uint32(gap))
-        for _ in range(2):
-            device.launch("crossed", f"{most}_{few}", arguments, threads=warps * WARP, shared=_CROSSED_SHARED)
-        found = device.cupy.asnumpy(counts).astype(np.int64)
+        arguments = (data, np.uint32(_CROSSED_CYCLES), np.uint32(gap))
+        found = _issued(device, "crossed", f"{most}_{few}", arguments, _CROSSED_WARPS, _CROSSED_SHARED)
         row: MeasuredRow = {"most": most, "few": few, "gap": gap, "cycles": _CROSSED_CYCLES}
-        row |= {"issued": int(found[:_CROSSED_WARPS].sum()), "few_issued": int(found[_CROSSED_WARPS:].sum())}
-        rows.append(row)
+        rows.append(row | dict(zip(("issued", "few_issued"), found, strict=True)))
     return rows
 
 
@@ -484,21 +485,16 @@ def measure_through(device: Device, *, quick: bool) -> list[MeasuredRow]:
         for spread in ((1, 4) if bytes_ == 4 else (1,))
     ]
     rows: list[MeasuredRow] = []
-    warps = _CROSSED_WARPS + _CROSSED_FEW_WARPS
-    data = device.cupy.zeros(_CROSSED_FEW_WARPS * 4 * WARP * (THROUGH_PITCH + LINE_BYTES), dtype=np.uint8)
+    data = device.cupy.zeros(_CROSSED_WARPS[1] * 4 * WARP * (THROUGH_PITCH + LINE_BYTES), dtype=np.uint8)
     for row_bytes, bytes_, pitch, along, spread in [
         (LINE_BYTES, 0, THROUGH_PITCH, 0, 1),
         *(ways[::9] if quick else ways),
     ]:
-        counts = device.cupy.zeros(warps, dtype=np.uint64)
-        shape = (_CROSSED_CYCLES, row_bytes, pitch, along, _THROUGH_WRAP, spread)
-        for _ in range(2):
-            arguments = (counts, data, *map(np.uint32, shape))
-            device.launch("through", f"through_{bytes_}", arguments, threads=warps * WARP, shared=_CROSSED_SHARED)
-        found = device.cupy.asnumpy(counts).astype(np.int64)
+        arguments = (data, *map(np.uint32, (_CROSSED_CYCLES, row_bytes, pitch, along, _THROUGH_WRAP, spread)))
+        found = _issued(device, "through", f"through_{bytes_}", arguments, _CROSSED_WARPS, _CROSSED_SHARED)
         row: MeasuredRow = {"bytes": bytes_, "row_bytes": row_bytes, "pitch": pitch, "along": along, "spread": spread}
-        row |= {"cycles": _CROSSED_CYCLES, "issued": int(found[:_CROSSED_WARPS].sum())}
-        rows.append(row | {"copied": int(found[_CROSSED_WARPS:].sum())})
+        row |= {"cycles": _CROSSED_CYCLES}
+        rows.append(row | dict(zip(("issued", "copied"), found, strict=True)))
     return rows
 
 

@@ -132,6 +132,8 @@ cdef class Chip:
     cdef void put_off(self, long long sm, long long moved) noexcept
     cdef void free_later(self, long long warp, long long board, long long landed, long long later) noexcept
     cdef long long next_free(self, long long sm, long long at) noexcept
+    cdef inline long long states_of(self, long long stage, long long cycle) noexcept
+    cdef inline void set_states(self, long long stage, long long cycle, long long states) noexcept
     cdef long long state_of(self, long long stage, long long cycle) noexcept
     cdef void take_cycle(self, long long stage, long long cycle, long long state) noexcept
     cdef void come(self, long long stage, long long at, long long cycles) noexcept

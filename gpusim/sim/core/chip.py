@@ -1230,11 +1230,7 @@ class Chip:
         joins = self.full_from[stage] <= at <= self.full_to[stage]
         cycle = self.full_to[stage] if joins else at
         while cycles > 0:
-            number = cycle >> CYCLE_BITS & WORD_NUMBERS
-            place, word = stage * STAGE_WORDS + (number & STAGE_MASK), number << WORD_NUMBER
-            states = self.staged[place] ^ word
-            if states >> WORD_NUMBER:
-                states = 0
+            states = self.states_of(stage, cycle)
             ahead = states >> 2 * (cycle & WORD_CYCLES)
             if ahead & STATES == ISSUED:
                 while ahead & STATES == ISSUED:
@@ -1246,7 +1242,7 @@ class Chip:
             if ahead == 0 and written == 0:
                 # The rest of the word is free: as much of it as is needed goes at once.
                 taken = min(cycles, WORD_CYCLES + 1 - (cycle & WORD_CYCLES))
-                self.staged[place] = word | states | ALL_ISSUED >> 2 * (WORD_CYCLES + 1 - taken) << shift
+                self.set_states(stage, cycle, states | ALL_ISSUED >> 2 * (WORD_CYCLES + 1 - taken) << shift)
                 first, yields = cycle if first < 0 else first, False
                 cycle, cycles = cycle + taken, cycles - taken
                 self.staged_last = cycle - 1
@@ -1259,7 +1255,7 @@ class Chip:
                     self.given[moved] = cycle
                     moved += 1
                 yields = False
-                self.staged[place] = word | states ^ (state ^ ISSUED) << shift
+                self.set_states(stage, cycle, states ^ (state ^ ISSUED) << shift)
                 self.staged_last = cycle
                 again = written > 0 and self.passes_again(written, cycle, again)
                 if not again:
@@ -1363,30 +1359,31 @@ class Chip:
             cycle += 1
         return cycle
 
+    def states_of(self, stage: int, cycle: int) -> int:
+        """Return what the cycles of a stage go to that are one integer with a cycle, two bits each."""
+        number = cycle >> CYCLE_BITS & WORD_NUMBERS
+        states = self.staged[stage * STAGE_WORDS + (number & STAGE_MASK)] ^ number << WORD_NUMBER
+        return 0 if states >> WORD_NUMBER else states
+
+    def set_states(self, stage: int, cycle: int, states: int) -> None:
+        """Let these cycles go to something else; those that lay in their place are over."""
+        number = cycle >> CYCLE_BITS & WORD_NUMBERS
+        self.staged[stage * STAGE_WORDS + (number & STAGE_MASK)] = number << WORD_NUMBER | states
+
     def state_of(self, stage: int, cycle: int) -> int:
         """Return what a cycle of a stage goes to, or 0 where it is free."""
-        number = cycle >> CYCLE_BITS & WORD_NUMBERS
-        word = self.staged[stage * STAGE_WORDS + (number & STAGE_MASK)]
-        return word >> 2 * (cycle & WORD_CYCLES) & STATES if word >> WORD_NUMBER == number else 0
+        return self.states_of(stage, cycle) >> 2 * (cycle & WORD_CYCLES) & STATES
 
     def take_cycle(self, stage: int, cycle: int, state: int) -> None:
         """Let a cycle of a stage go to an instruction, or to data that comes."""
-        number, shift = cycle >> CYCLE_BITS & WORD_NUMBERS, 2 * (cycle & WORD_CYCLES)
-        place = stage * STAGE_WORDS + (number & STAGE_MASK)
-        word = self.staged[place]
-        if word >> WORD_NUMBER != number:
-            word = number << WORD_NUMBER
-        self.staged[place] = word ^ (word >> shift & STATES ^ state) << shift
+        states, shift = self.states_of(stage, cycle), 2 * (cycle & WORD_CYCLES)
+        self.set_states(stage, cycle, states ^ (states >> shift & STATES ^ state) << shift)
 
     def come(self, stage: int, at: int, cycles: int) -> None:
         """Let data that comes take the first free cycles of a stage."""
         start = cycle = max(at, self.full_to[stage]) if self.full_from[stage] <= at else at
         while cycles > 0:
-            number = cycle >> CYCLE_BITS & WORD_NUMBERS
-            place, word = stage * STAGE_WORDS + (number & STAGE_MASK), number << WORD_NUMBER
-            states = self.staged[place] ^ word
-            if states >> WORD_NUMBER:
-                states = 0
+            states = self.states_of(stage, cycle)
             shift = 2 * (cycle & WORD_CYCLES)
             # Whatever takes a cycle has the upper one of its two bits.
             taken = states >> shift & ALL_ISSUED
@@ -1396,7 +1393,7 @@ class Chip:
             while taken & ISSUED:
                 taken >>= 2
                 cycle += 1
-            self.staged[place] = word | states | (taken & STATES | COMING) << 2 * (cycle & WORD_CYCLES)
+            self.set_states(stage, cycle, states | (taken & STATES | COMING) << 2 * (cycle & WORD_CYCLES))
             self.staged_last = cycle
             cycles -= 1
             cycle += 1
