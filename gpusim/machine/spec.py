@@ -8,6 +8,8 @@ from typing import Annotated, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from gpusim.units import WORD_BYTES
+
 FigureKind: TypeAlias = Literal["documented", "measured", "fitted", "assumed"]
 FIGURE_KINDS: tuple[str, ...] = get_args(FigureKind)
 
@@ -207,6 +209,18 @@ class SharedStoresSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class SharedWideSpec:
+    """
+    How loads of more than four bytes a lane differ from those of four.
+
+    Attributes:
+        register_latency: Cycles that each further register of a lane adds to an LDS, besides those of its wavefronts.
+    """
+
+    register_latency: Annotated[int, FigureUnit("cycles", least=0)]
+
+
+@dataclass(frozen=True, slots=True)
 class SharedMemorySpec:
     """
     The banked data array of one SM.
@@ -225,6 +239,7 @@ class SharedMemorySpec:
         warp_return_bytes: Bytes per cycle that the registers of one warp take from the data array.
         wavefronts_per_cycle: Wavefronts that the data stage serves in a cycle.
         stores: How stores wait; None where that is not known, and all that is behind one waits with it.
+        wide: How wide loads differ; None where that is not known, and their wavefronts alone tell them apart.
     """
 
     banks: Annotated[int, FigureUnit("banks", power_of_two=True)]
@@ -237,6 +252,12 @@ class SharedMemorySpec:
     warp_return_bytes: Annotated[int, FigureUnit("bytes/cycle")]
     wavefronts_per_cycle: Annotated[int, FigureUnit("wavefronts/cycle")]
     stores: SharedStoresSpec | None
+    wide: SharedWideSpec | None
+
+    def lds_latency(self, lane_bytes: int) -> int:
+        """Return the cycles of an LDS of one wavefront of so many bytes a lane, from issue to dependent issue."""
+        further = max(0, lane_bytes // WORD_BYTES - 1)
+        return self.load_latency + (0 if self.wide is None else further * self.wide.register_latency)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ from gpusim.sim.core.constants import COMMIT, DEPBAR, EXIT, GLOBAL, LDGSTS, PIPE
 from gpusim.sim.stall_reasons import MIO_THROTTLE
 from gpusim.sim.timed_kernel import TimedKernel
 from gpusim.tile.lanes import Banks
-from gpusim.units import LINE_BYTES, SCOREBOARDS
+from gpusim.units import LINE_BYTES, SCOREBOARDS, WARP_SIZE
 
 Known: TypeAlias = dict[tuple[Instruction, int, bool, bool], Decoded]
 """Decoded instructions, by what ``_Decoder.decode`` is told."""
@@ -315,7 +315,8 @@ class _Decoder:
             case StoreShared():
                 return Access(wavefronts=wavefronts_of(self.lanes.shared(step)), fills=True)
             case LoadShared():
-                return self._load(step, wavefronts_of(self.lanes.shared(step)), shared.load_latency)
+                load = self._load(step, wavefronts_of(self.lanes.shared(step)), 0)
+                return load._replace(latency=shared.lds_latency(load.bytes // WARP_SIZE))
             case LoadSource() | LoadBias() | LoadPartial() | StoreGlobal():
                 return self._output(step, is_load=not isinstance(op, StoreGlobal))
             case WaitGroup(pending):

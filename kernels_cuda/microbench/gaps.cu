@@ -2,7 +2,7 @@
 #include "common.cuh"
 
 enum What { kSts32 = 0, kSts64 = 1, kSts128 = 2, kLds32 = 3, kLdmatrix = 4, kStg128 = 5, kCopy = 6 };
-enum Mma { kNone = 0, kF16K16 = 1, kF16K8 = 2, kS8K32 = 3 };
+enum Mma { kNone = 0, kF16K16 = 1, kF16K8 = 2, kS8K32 = 3, kHalfSums = 4 };
 
 constexpr int kBursts = 24;
 constexpr int kTimed = 4;        // warps, one on each SMSP; as many others multiply
@@ -36,6 +36,9 @@ DEVICE void multiply(Sum (&c)[4], const u32 (&a)[8], int i) {
     if constexpr (kMma == kS8K32)
         asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
                      : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3]) : "r"(m[0]), "r"(m[1]), "r"(m[2]), "r"(m[3]), "r"(n[0]), "r"(n[1]));
+    if constexpr (kMma == kHalfSums)  // two registers of sums for four
+        asm volatile("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0,%1}, {%2,%3,%4,%5}, {%6,%7}, {%0,%1};"
+                     : "+r"(c[0]), "+r"(c[1]) : "r"(m[0]), "r"(m[1]), "r"(m[2]), "r"(m[3]), "r"(n[0]), "r"(n[1]));
 }
 
 // Trips of 128 mma.sync, with nothing but a branch between them; returns the cycles of all.
@@ -65,7 +68,7 @@ DEVICE void gaps(u32* clocks, char* data, int trips) {
     __syncthreads();
     if (warp >= kTimed) {
         u64 all = 0;
-        if constexpr (kMma == kS8K32) all = multiply_all<kMma, u32>(trips, folded);
+        if constexpr (kMma == kS8K32 || kMma == kHalfSums) all = multiply_all<kMma, u32>(trips, folded);
         else if constexpr (kMma != kNone) all = multiply_all<kMma, float>(trips, folded);
         if (lane == 0) clocks[kTimed * kBursts * 2 + warp - kTimed] = static_cast<u32>(all);
         if (folded == 0x9e3779b9u) clocks[0] = folded;
@@ -111,6 +114,6 @@ DEVICE void gaps(u32* clocks, char* data, int trips) {
     extern "C" __global__ void __launch_bounds__(256) gaps_##WHAT##_##COUNT##_##MMA(u32* c, char* d, int trips) {    \
         gaps<WHAT, COUNT, MMA>(c, d, trips);                                                                         \
     }
-#define BESIDE(WHAT, COUNT) GAPS(WHAT, COUNT, 0) GAPS(WHAT, COUNT, 1) GAPS(WHAT, COUNT, 2) GAPS(WHAT, COUNT, 3)
+#define BESIDE(WHAT, COUNT) GAPS(WHAT, COUNT, 0) GAPS(WHAT, COUNT, 1) GAPS(WHAT, COUNT, 2) GAPS(WHAT, COUNT, 3) GAPS(WHAT, COUNT, 4)
 #define BURSTS(WHAT) BESIDE(WHAT, 0) BESIDE(WHAT, 2) BESIDE(WHAT, 4) BESIDE(WHAT, 8)
 BURSTS(0) BURSTS(1) BURSTS(2) BURSTS(3) BURSTS(4) BURSTS(5) BURSTS(6)

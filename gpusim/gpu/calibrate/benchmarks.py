@@ -63,6 +63,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "rows": profiled.measure_rows,
     "standstills": together.measure_standstills,
     "sides": lines.measure_sides,
+    "cpcs": lines.measure_cpcs,
     "behind": sharing.measure_behind,
     "beside": sharing.measure_beside,
     "splits": profiled.measure_splits,
@@ -83,6 +84,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "returns": memory.measure_returns,
     "bursts": memory.measure_bursts,
     "wide": memory.measure_wide,
+    "astern": memory.measure_astern,
     "amid": tiles.measure_amid,
 }
 """Benchmarks by the name of their CSV file."""

@@ -13,6 +13,7 @@ from gpusim.gpu.calibrate.derive_launch import LAUNCH_FORMULAS
 from gpusim.gpu.calibrate.derive_mio import MIO_FORMULAS
 from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured, NumberFormula
 from gpusim.machine.load import load_machine
+from gpusim.units import WORD_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +178,15 @@ def _wavefront_latency(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]
     return (slow - fast) / 31, "shared.csv, lds.32 of 32 wavefronts less that of one, over 31"
 
 
+def _register_latency(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    found, alone = [], _lds(t, "per_round", wavefronts=1, ilp=1, warps=1)
+    for registers in (2, 4):
+        of = {"instruction": "lds", "bytes": registers * WORD_BYTES, "wavefronts": registers, "ilp": 1, "warps": 1}
+        wide = t["shared"].numbers("per_round", **of)[0]
+        found.append((wide - alone) / (registers - 1) - _wavefront_latency(t, 0)[0])
+    return mean(found), "shared.csv, lds of 8 and 16 bytes, one chain, less lds.32 and what their wavefronts add, mean"
+
+
 def _wavefronts_per_cycle(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     row = t["ldmatrix"].rows(matrices=4, row_bytes=16, ilp=8, warps=16, smsps=4)[0]
     found = int(row["wavefronts"]) * int(row["instructions"]) / float(row["cycles"])
@@ -267,6 +277,7 @@ _FORMULAS: dict[str, Formula] = {
         "shared.csv, lds.32, one chain",
     ),
     "shared.wavefront_latency": _wavefront_latency,
+    "shared.wide.register_latency": _register_latency,
     "shared.atomic_wavefronts": _atomic_wavefronts,
     "shared.ldmatrix_latency_x1": lambda t, _: (
         t["ldmatrix"].numbers("per_round", matrices=1, row_bytes=16, ilp=1, warps=1)[0],

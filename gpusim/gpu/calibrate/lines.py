@@ -1,6 +1,7 @@
 """Measures loads of single lines: which of them cross the chip, and when those of several SMs are merged."""
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ from gpusim.arrays import IntArray
 from gpusim.gpu.calibrate.cold import FILL_BYTES, fill_l2
 from gpusim.gpu.calibrate.grids import LONE_CTA_BYTES
 from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow, ProfiledLaunch
-from gpusim.units import LINE_BYTES, PAGE_LINE_BITS
+from gpusim.units import LINE_BYTES, PAGE_LINE_BITS, SMS_PER_TPC
 
 CROSSES: Final = 80
 """Cycles by which the first load of a line takes longer than the second where it crosses the chip: else it is 9."""
@@ -127,3 +128,35 @@ def _apart(sms: int, members: tuple[int, ...], late: int, *, burst: int = 1, war
         data_bytes=_APART_STEPS * burst * LINE_BYTES,
         shared=LONE_CTA_BYTES,
     )
+
+
+CPC_ROWS: Final = ((128, 1), (64, 1), (128, 0))
+"""Bytes of rows of lines that SMs copy in cpcs.cu, and whether each SM has lines of its own."""
+
+_CPC_WARPS, _CPC_CYCLES, _CPC_SPAN, _CPC_GROUP, _CPC_LAUNCHES = 8, 40_000, 1 << 17, 4096, 3
+
+
+def measure_cpcs(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure what each SM brings from the L2 where it copies alone, with one SM of each TPC, and with all others.
+
+    Column ``bytes_a_cycle`` has what it brings in a cycle of its own, of rows of ``row_bytes`` that lie a line apart.
+    SMs are those of a TPC in turn, as their numbers are.
+    """
+    rows: list[MeasuredRow] = []
+    data = device.cupy.zeros(device.sms * _CPC_SPAN, dtype=np.uint8)
+    every = np.arange(device.sms)
+    some = {"one": every[:1], "a TPC": every[:SMS_PER_TPC], "one of each TPC": every[::SMS_PER_TPC], "all": every}
+    for (row_bytes, own), (which, sms) in product(CPC_ROWS[:1] if quick else CPC_ROWS, some.items()):
+        counts = device.cupy.zeros((device.sms, 3), dtype=np.uint64)
+        takes_part = device.cupy.asarray(np.isin(every, sms).astype(np.int32))
+        sizes = (np.uint32(row_bytes), np.uint32(LINE_BYTES), np.uint32(_CPC_SPAN), np.int32(own))
+        for _ in range(_CPC_LAUNCHES):
+            arguments = (counts, data, takes_part, np.int32(_CPC_CYCLES), *sizes)
+            shared = 4 * _CPC_WARPS * _CPC_GROUP
+            device.launch("cpcs", "cpcs", arguments, ctas=device.sms, threads=_CPC_WARPS * WARP, shared=shared)
+        for sm, groups, cycles in sorted(device.cupy.asnumpy(counts).astype(np.int64).tolist()):
+            if groups:
+                row: MeasuredRow = {"row_bytes": row_bytes, "own": own, "sms": which, "sm": sm}
+                rows.append(row | {"bytes_a_cycle": groups * _CPC_GROUP / cycles})
+    return rows

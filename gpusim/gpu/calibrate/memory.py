@@ -547,3 +547,32 @@ def measure_wide(device: Device, *, quick: bool) -> list[MeasuredRow]:
         shape: MeasuredRow = {"kernel": kernel, "lane_bytes": width, "row_bytes": row_bytes, "source": source}
         rows.append(shape | {"cycles": float(np.median(found[1:])) / count})
     return rows
+
+
+ASTERN_READS: Final = ("ld.global", "cp.async")
+ASTERN_STORES: Final = (0, 2, 4, 8, 16, 32)
+ASTERN_DELAYS: Final = (0, 100, 200, 400, 800, 1600)
+_ASTERN_ROUNDS, _ASTERN_WARM, _ASTERN_OF_WARP = 12, 4, 65536
+
+
+def measure_astern(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure how long a load or a copy takes that comes behind stores to global memory of other warps of its SM.
+
+    Each of four warps issues ``stores`` of 512 bytes, and ``delay`` cycles later a fifth one reads. Column ``cycles``
+    has the median over rounds and CTAs, one on each SM, from the read's issue until its data is there.
+    """
+    rows: list[MeasuredRow] = []
+    warps = SMSPS + 1
+    data = device.cupy.zeros(device.sms * warps * _ASTERN_OF_WARP, dtype=np.uint8)
+    for (number, read), ctas in product(enumerate(ASTERN_READS), (1, device.sms)):
+        for stores, delay in product(ASTERN_STORES[::3] if quick else ASTERN_STORES, ASTERN_DELAYS):
+            clocks = device.cupy.zeros((ctas, _ASTERN_ROUNDS), dtype=np.uint32)
+            for _ in range(2):
+                arguments = (clocks, data, np.int32(delay))
+                device.launch("astern", f"astern_{number}_{stores}", arguments, ctas=ctas, threads=warps * WARP)
+            found = device.cupy.asnumpy(clocks)[:, _ASTERN_WARM:]
+            rows.append(
+                {"read": read, "ctas": ctas, "stores": stores, "delay": delay, "cycles": float(np.median(found))}
+            )
+    return rows

@@ -56,7 +56,7 @@ def ldmatrix(machine: Machine, matrices: int, chains: int, wavefronts: int | Non
 
 def lds(machine: Machine, width: int, wavefronts: int, chains: int) -> tuple[Decoded, ...]:
     """Return so many loads from shared memory of ``width`` bytes a lane, one chain each."""
-    return _loads(machine, machine.shared.load_latency, LANES_BYTES * width, wavefronts, chains)
+    return _loads(machine, machine.shared.lds_latency(width), LANES_BYTES * width, wavefronts, chains)
 
 
 def arithmetic(machine: Machine, pipe: str, chains: int) -> tuple[Decoded, ...]:

@@ -822,13 +822,13 @@ class Chip:
         """
         Return the warp of an SMSP that can issue first, or -1; ``chosen_at`` is the cycle.
 
-        Of several those whose instruction names no scoreboard, or has not waited beyond the stall before it, then those
-        of the CTA that came first, and of one CTA the warp that issued last, then the one that has waited longest (D4;
-        elders.csv, lives.csv).
+        Of several those whose instruction goes to the MIO, names no scoreboard, or has not waited beyond the stall
+        before it, then those of the CTA that came first, and of one CTA the warp that issued last, then the one that
+        has waited longest (D4; elders.csv, lives.csv, conflicts.csv).
         ``others_at`` is the earliest cycle of those that are not chosen.
         """
         chosen, best, others, first, issued, last = -1, NEVER, NEVER, 0, 0, self.last[smsp]
-        base = smsp * self.slots * self.warps
+        base, mio = smsp * self.slots * self.warps, (smsp + 1) * self.ports - MIO
         for place in range(base, base + self.active[smsp]):
             warp = self.members[place]
             at = self.ready[warp]
@@ -843,7 +843,7 @@ class Chip:
                 continue
             # The age of its CTA's first warp: one number for all warps of a CTA.
             rank = self.age[warp] - self.number[warp]
-            if self.waits[self.at[warp]] and self.ready[warp] > self.stalled[warp]:
+            if self.waits[self.at[warp]] and self.ready[warp] > self.stalled[warp] and self.port_of[warp] != mio:
                 rank += RANK_OF_WAITED
             turn = -1 if warp == last else self.issued[warp]
             if at < best or rank < first or (rank == first and turn < issued):
@@ -1764,13 +1764,15 @@ class Chip:
         """
         Serve a shared access; return the cycle at which a load's value can be used, or a store is done.
 
-        The registers of one warp take a load's bytes at a rate; loads of other warps of its SMSP do not wait for that.
+        The registers of one warp take a load's bytes at a rate, and its wavefronts as far apart as they are served
+        alone (shared.csv, ldmatrix.csv, conflicts of one warp); loads of other warps of its SMSP do not wait for that.
         """
         code = self.at[warp]
         if self.is_load[code]:
             late = max(0, self.staged_last + 1 - leaves - self.service(wavefronts))
             landed = leaves + late - 1 + self.latency[code] + self.wavefront_latency * (wavefronts - 1)
             path = (self.bytes[code] + self.return_bytes - 1) // self.return_bytes
+            path = max(path, wavefronts * self.wavefront_latency)
             landed = max(landed, self.return_free[warp] + path)
             self.return_free[warp] = landed
             return landed
@@ -1997,8 +1999,12 @@ class Chip:
     # --- L2 and DRAM ---
 
     def enter(self, sm: int, at: int, size: int) -> int:
-        """Queue a request of some bytes at its SM's port; return when it leaves, in thousandths of a cycle."""
-        start = max(at * MILLI, self.l2_free[sm])
+        """
+        Queue a request of some bytes at its SM's port; return when it leaves, in thousandths of a cycle.
+
+        It leaves behind what was stored before it, whose data takes the same way (astern.csv).
+        """
+        start = max(at * MILLI, self.l2_free[sm], self.store_free[sm])
         self.l2_free[sm] = start + size * MILLI // self.port_bytes
         return start
 
